@@ -1,0 +1,14 @@
+# Everything comes from the distribution's packages; scripts/build installs them (scripts/packages lists them).
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(SQLiteCpp REQUIRED)
+find_package(CLI11 REQUIRED)
+
+# Debian 12's libshaderc.so has unresolved glslang symbols and its static pair crashes unless every part of glslang is
+# named; this order links and runs.
+add_library(rooftile_shaderc INTERFACE)
+target_link_libraries(rooftile_shaderc INTERFACE
+  shaderc_combined glslang MachineIndependent GenericCodeGen OSDependent OGLCompiler HLSL SPIRV SPIRV-Tools-opt SPIRV-Tools
+  Threads::Threads)

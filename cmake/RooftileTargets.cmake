@@ -1,0 +1,17 @@
+# One folder is one target; its allowed links stand in docs/architecture.md and tests/package checks them.
+
+add_library(rooftile_options INTERFACE)
+target_compile_options(rooftile_options INTERFACE -Wall -Wextra -Wshadow $<$<BOOL:${ROOFTILE_WERROR}>:-Werror>)
+if(ROOFTILE_SANITIZE)
+  target_compile_options(rooftile_options INTERFACE -fsanitize=${ROOFTILE_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(rooftile_options INTERFACE -fsanitize=${ROOFTILE_SANITIZE})
+endif()
+
+# rooftile_layer(name SOURCES a.cpp ... LINKS rooftile::core ...): static library rooftile_<name>, alias rooftile::<name>.
+function(rooftile_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  add_library(rooftile_${name} STATIC ${ARG_SOURCES})
+  add_library(rooftile::${name} ALIAS rooftile_${name})
+  target_include_directories(rooftile_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(rooftile_${name} PUBLIC ${ARG_LINKS} PRIVATE rooftile_options ${ARG_PRIVATE_LINKS})
+endfunction()

@@ -1,0 +1,60 @@
+// What is known of a device without opening it: identity, limits and features that decide which kernels are legal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace rooftile {
+
+enum class DeviceKind : std::uint8_t { kDiscrete, kIntegrated, kSoftware, kVirtual, kOther };
+
+constexpr const char* name(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::kDiscrete: return "discrete";
+    case DeviceKind::kIntegrated: return "integrated";
+    case DeviceKind::kSoftware: return "software";
+    case DeviceKind::kVirtual: return "virtual";
+    case DeviceKind::kOther: return "other";
+  }
+  return "other";
+}
+
+/// Limits that legality rules read. Bytes and counts as Vulkan reports them.
+struct DeviceLimits {
+  std::uint32_t max_workgroup_invocations = 128;
+  std::array<std::uint32_t, 3> max_workgroup_size = {128, 128, 64};
+  std::array<std::uint32_t, 3> max_workgroup_count = {65535, 65535, 65535};
+  std::uint32_t shared_memory_bytes = 16384;
+  std::uint32_t max_push_constants_bytes = 128;
+  std::uint64_t max_storage_buffer_range_bytes = 1u << 27;
+  std::uint64_t max_texel_buffer_elements = 1u << 16;  // texels, not floats
+  std::uint64_t max_memory_allocation_bytes = 1u << 30;
+  std::uint32_t storage_buffer_alignment_bytes = 256;  // of a bound offset
+  std::uint32_t texel_buffer_alignment_bytes = 256;
+  std::uint32_t subgroup_size = 1;
+  std::uint32_t min_subgroup_size = 1, max_subgroup_size = 1;
+  bool subgroup_size_control = false;  // a size in [min, max] can be required
+  bool subgroup_broadcast = false;     // ballot operations in compute shaders
+  bool texel_buffer_r32 = false, texel_buffer_rgba32 = false;  // uniform texel buffer formats
+  double timestamp_period_ns = 1.0;                            // may be fractional
+  std::uint32_t timestamp_valid_bits = 0;                      // 0: the queue has no timestamps
+};
+
+/// Same uuid, driver and pipeline_cache_uuid: tuned data of one is the other's.
+struct DeviceProfile {
+  std::string name;         // as the driver gives it: untrusted text
+  std::string device_uuid;  // 32 hex digits
+  std::uint32_t vendor_id = 0, device_id = 0, driver_id = 0;
+  std::string driver_name;             // "llvmpipe"
+  std::string driver_info;             // "Mesa 22.3.6 (LLVM 15.0.6)"
+  std::uint32_t driver_version = 0;    // as Vulkan packs it
+  std::string pipeline_cache_uuid;     // 32 hex digits
+  std::uint32_t api_version = 0;
+  DeviceKind kind = DeviceKind::kOther;
+  std::uint64_t device_memory_bytes = 0;  // largest device-local heap
+  bool unified_memory = false;            // a device-local and host-visible type covers that heap: no staging
+  DeviceLimits limits;
+};
+
+}  // namespace rooftile

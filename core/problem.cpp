@@ -1,0 +1,101 @@
+#include "core/problem.h"
+
+#include <bit>
+#include <limits>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
+
+void validate_size(const char* what, std::int64_t value) {
+  if (value < 0) fail(ErrorCode::kInvalidArgument, "{} is {}; sizes must not be negative", what, value);
+}
+
+// __int128: rows * ld may exceed 63 bits before it is known to be wrong.
+void validate_operand(const char* what, Extent extent, std::int64_t ld, std::int64_t element_bytes) {
+  if (ld < (extent.columns > 0 ? extent.columns : 1))
+    fail(ErrorCode::kInvalidArgument, "ld{} is {}, but the stored rows of {} are {} elements long", what, ld, what,
+         extent.columns);
+  const auto bytes = static_cast<__int128>(extent.rows) * ld * element_bytes;
+  if (bytes > kMaxBytes)
+    fail(ErrorCode::kInvalidArgument, "{} with {} rows and ld{} {} does not fit an address space", what, extent.rows,
+         what, ld);
+}
+
+int band(std::int64_t size) { return size <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(size)) - 1; }
+
+}  // namespace
+
+std::string_view name(DataType) { return "f32"; }
+
+char letter(Transpose transpose) { return transpose == Transpose::kYes ? 't' : 'n'; }
+
+DataType parse_data_type(std::string_view text) {
+  if (text == "f32") return DataType::kF32;
+  fail(ErrorCode::kInvalidArgument, "unknown type '{}'; known: f32", text);
+}
+
+std::int64_t bytes_of(DataType) { return 4; }
+
+Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a, Transpose trans_b,
+                       std::int64_t batch) {
+  const auto at_least_one = [](std::int64_t x) { return x > 0 ? x : 1; };
+  return {.m = m,
+          .n = n,
+          .k = k,
+          .batch = batch,
+          .trans_a = trans_a,
+          .trans_b = trans_b,
+          .lda = at_least_one(trans_a == Transpose::kYes ? m : k),
+          .ldb = at_least_one(trans_b == Transpose::kYes ? k : n),
+          .ldc = at_least_one(n)};
+}
+
+Extent stored_a(const Problem& p) { return p.trans_a == Transpose::kYes ? Extent{p.k, p.m} : Extent{p.m, p.k}; }
+Extent stored_b(const Problem& p) { return p.trans_b == Transpose::kYes ? Extent{p.n, p.k} : Extent{p.k, p.n}; }
+
+std::int64_t span_elements(Extent extent, std::int64_t ld) {
+  return extent.rows == 0 || extent.columns == 0 ? 0 : (extent.rows - 1) * ld + extent.columns;
+}
+
+double flops(const Problem& p) {
+  return 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
+         static_cast<double>(p.batch);
+}
+
+double minimum_bytes(const Problem& p) {
+  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+  const double c_passes = p.beta == 0.0f ? 1.0 : 2.0;
+  return (m * k + k * n + c_passes * m * n) * static_cast<double>(p.batch) * static_cast<double>(bytes_of(p.type));
+}
+
+void validate(const Problem& p) {
+  validate_size("m", p.m);
+  validate_size("n", p.n);
+  validate_size("k", p.k);
+  validate_size("batch", p.batch);
+  const std::int64_t size = bytes_of(p.type);
+  validate_operand("a", stored_a(p), p.lda, size);
+  validate_operand("b", stored_b(p), p.ldb, size);
+  validate_operand("c", {p.m, p.n}, p.ldc, size);
+}
+
+std::string to_string(const Problem& p) {
+  std::string text = fmt::format("{}x{}x{} {}{}", p.m, p.n, p.k, letter(p.trans_a), letter(p.trans_b));
+  if (p.batch != 1) text += fmt::format(" batch {}", p.batch);
+  return text;
+}
+
+Bucket bucket_of(const Problem& p) {
+  return {p.type, p.trans_a, p.trans_b, band(p.m), band(p.n), band(p.k), band(p.batch)};
+}
+
+std::string to_string(const Bucket& b) {
+  return fmt::format("{}.{}{}.m{}.n{}.k{}.b{}", name(b.type), letter(b.trans_a), letter(b.trans_b), b.m_band, b.n_band,
+                     b.k_band, b.batch_band);
+}
+
+}  // namespace rooftile

@@ -1,0 +1,65 @@
+// What a matrix product IS: C := alpha * op(A) * op(B) + beta * C, row-major, op(A) m x k, op(B) k x n, C m x n.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rooftile {
+
+enum class DataType : std::uint8_t { kF32 };
+enum class Transpose : std::uint8_t { kNo, kYes };
+
+std::string_view name(DataType type);                 // "f32"
+char letter(Transpose transpose);                     // 'n' or 't'
+DataType parse_data_type(std::string_view text);      // throws kInvalidArgument
+std::int64_t bytes_of(DataType type);                 // bytes of one element
+
+/// Sizes in elements. A is stored m x k (k x m when trans_a), B k x n (n x k when trans_b), each with its ld.
+struct Problem {
+  DataType type = DataType::kF32;
+  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t batch = 1;
+  Transpose trans_a = Transpose::kNo, trans_b = Transpose::kNo;
+  std::int64_t lda = 0, ldb = 0, ldc = 0;
+  float alpha = 1.0f, beta = 0.0f;
+
+  bool operator==(const Problem&) const = default;
+};
+
+/// A problem with the tightest ld: what tuner, benches and CLI use unless told otherwise.
+Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a = Transpose::kNo,
+                       Transpose trans_b = Transpose::kNo, std::int64_t batch = 1);
+
+struct Extent {
+  std::int64_t rows, columns;  // as stored
+};
+Extent stored_a(const Problem& p);
+Extent stored_b(const Problem& p);
+
+/// Elements from the first to one past the last one that a rows x columns matrix with this ld touches (0 if empty).
+std::int64_t span_elements(Extent extent, std::int64_t ld);
+
+double flops(const Problem& p);          // 2 m n k batch
+double minimum_bytes(const Problem& p);  // A and B read once, C written once, and read once when beta != 0
+
+/// Throws kInvalidArgument, naming the argument, for negative sizes, an ld below the stored row's length, or spans whose
+/// byte count does not fit 63 bits. m, n or k == 0 are legal.
+void validate(const Problem& p);
+
+/// "1024x512x256 nt" (and " batch 8"): for people.
+std::string to_string(const Problem& p);
+
+/// Problems that share a ranked list of kernels: type, transposes and log2 bands of the sizes. A bucket never decides
+/// whether a kernel is legal: that is asked of the real problem.
+struct Bucket {
+  DataType type;
+  Transpose trans_a, trans_b;
+  int m_band, n_band, k_band, batch_band;  // floor(log2(size)); size 0 has band 0
+
+  bool operator==(const Bucket&) const = default;
+};
+Bucket bucket_of(const Problem& p);
+std::string to_string(const Bucket& bucket);  // "f32.nt.m10.n9.k8.b0", also the key in the database
+
+}  // namespace rooftile

@@ -1,0 +1,164 @@
+#include "core/variant.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <charconv>
+#include <functional>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+template <typename Enum>
+struct Names;  // value -> text, indexed by the enumerator
+template <>
+struct Names<Family> {
+  static constexpr std::array<std::string_view, 4> kText = {"naive", "register", "tiled", "broadcast"};
+};
+template <>
+struct Names<LoadPath> {
+  static constexpr std::array<std::string_view, 2> kText = {"buffer", "texel"};
+};
+template <>
+struct Names<Stage> {
+  static constexpr std::array<std::string_view, 3> kText = {"none", "shared", "subgroup"};
+};
+template <>
+struct Names<Raster> {
+  static constexpr std::array<std::string_view, 2> kText = {"row", "column"};
+};
+template <>
+struct Names<Packed> {
+  static constexpr std::array<std::string_view, 2> kText = {"no", "yes"};
+};
+template <>
+struct Names<Edge> {
+  static constexpr std::array<std::string_view, 2> kText = {"exact", "masked"};
+};
+template <>
+struct Names<Optimization> {
+  static constexpr std::array<std::string_view, 2> kText = {"zero", "performance"};
+};
+
+struct Field {
+  std::string_view name;
+  std::function<std::string(const Variant&)> get;
+  std::function<void(Variant&, std::string_view)> set;
+};
+
+Field number(std::string_view name, int Variant::*member) {
+  return {name, [member](const Variant& v) { return std::to_string(v.*member); },
+          [member, name](Variant& v, std::string_view text) {
+            int value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > 65536)
+              fail(ErrorCode::kInvalidArgument, "{} is '{}'; it takes a whole number from 0 to 65536", name, text);
+            v.*member = value;
+          }};
+}
+
+template <typename Enum>
+Field choice(std::string_view name, Enum Variant::*member) {
+  constexpr auto& texts = Names<Enum>::kText;
+  return {name, [member](const Variant& v) { return std::string(texts[static_cast<std::size_t>(v.*member)]); },
+          [member, name](Variant& v, std::string_view text) {
+            for (std::size_t i = 0; i < texts.size(); ++i) {
+              if (texts[i] == text) {
+                v.*member = static_cast<Enum>(i);
+                return;
+              }
+            }
+            fail(ErrorCode::kInvalidArgument, "{} is '{}'; it takes one of: {}", name, text, fmt::join(texts, ", "));
+          }};
+}
+
+const std::vector<Field>& fields() {
+  static const std::vector<Field> table = {
+      choice("family", &Variant::family),
+      number("tile_m", &Variant::tile_m),
+      number("tile_n", &Variant::tile_n),
+      number("tile_k", &Variant::tile_k),
+      number("reg_m", &Variant::reg_m),
+      number("reg_n", &Variant::reg_n),
+      number("vector_width_a", &Variant::vector_width_a),
+      number("vector_width_b", &Variant::vector_width_b),
+      choice("load_path_a", &Variant::load_path_a),
+      choice("load_path_b", &Variant::load_path_b),
+      choice("stage", &Variant::stage),
+      number("stages", &Variant::stages),
+      number("shared_pad", &Variant::shared_pad),
+      number("unroll_k", &Variant::unroll_k),
+      choice("raster", &Variant::raster),
+      choice("packed_a", &Variant::packed_a),
+      choice("packed_b", &Variant::packed_b),
+      choice("edge", &Variant::edge),
+      number("subgroup_size", &Variant::subgroup_size),
+      choice("optimization", &Variant::optimization),
+  };
+  return table;
+}
+
+}  // namespace
+
+std::string_view name(Family family) { return Names<Family>::kText[static_cast<std::size_t>(family)]; }
+
+std::vector<std::pair<std::string, std::string>> parameters(const Variant& v) {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const Field& field : fields()) result.emplace_back(field.name, field.get(v));
+  return result;
+}
+
+void set_parameter(Variant& v, std::string_view parameter, std::string_view value) {
+  for (const Field& field : fields())
+    if (field.name == parameter) return field.set(v, value);
+  fail(ErrorCode::kInvalidArgument, "unknown kernel parameter '{}'; known: {}", parameter,
+       fmt::join(parameter_names(), ", "));
+}
+
+std::vector<std::string> parameter_names() {
+  std::vector<std::string> names;
+  for (const Field& field : fields()) names.emplace_back(field.name);
+  return names;
+}
+
+std::string to_string(const Variant& v) {
+  std::string text;
+  for (const auto& [parameter, value] : parameters(v)) text += fmt::format("{}{}={}", text.empty() ? "" : " ", parameter, value);
+  return text;
+}
+
+Variant parse_variant(std::string_view text) {
+  Variant v;
+  while (true) {
+    const std::size_t begin = text.find_first_not_of(' ');
+    if (begin == std::string_view::npos) return v;
+    text.remove_prefix(begin);
+    const std::string_view token = text.substr(0, text.find(' '));
+    const std::size_t equals = token.find('=');
+    if (equals == std::string_view::npos)
+      fail(ErrorCode::kInvalidArgument, "'{}' is not of the form parameter=value", token);
+    set_parameter(v, token.substr(0, equals), token.substr(equals + 1));
+    text.remove_prefix(token.size());
+  }
+}
+
+std::string short_name(const Variant& v) {
+  std::string text = fmt::format("{} {}x{}", name(v.family), v.tile_m, v.tile_n);
+  if (v.family == Family::kTiled) text += fmt::format("x{}", v.tile_k);
+  text += fmt::format(" {}x{}", v.reg_m, v.reg_n);
+  if (v.unroll_k > 1) text += fmt::format(" u{}", v.unroll_k);
+  if (v.vector_width_a > 1 || v.vector_width_b > 1) text += fmt::format(" v{}/{}", v.vector_width_a, v.vector_width_b);
+  if (v.load_path_a == LoadPath::kTexel || v.load_path_b == LoadPath::kTexel)
+    text += fmt::format(" {}/{}", v.load_path_a == LoadPath::kTexel ? "texel" : "buffer",
+                        v.load_path_b == LoadPath::kTexel ? "texel" : "buffer");
+  if (v.packed_a == Packed::kYes || v.packed_b == Packed::kYes)
+    text += fmt::format(" packed {}{}", v.packed_a == Packed::kYes ? "a" : "", v.packed_b == Packed::kYes ? "b" : "");
+  if (v.stages > 1) text += fmt::format(" {} stages", v.stages);
+  if (v.edge == Edge::kExact) text += " exact";
+  return text;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,57 @@
+// One point of the kernel space. Every parameter has one name in C++, GLSL (upper case), database, CLI and reports.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rooftile {
+
+enum class Family : std::uint8_t { kNaive, kRegister, kTiled, kBroadcast };
+enum class LoadPath : std::uint8_t { kBuffer, kTexel };         // storage buffer, uniform texel buffer
+enum class Stage : std::uint8_t { kNone, kShared, kSubgroup };  // how A reaches the lanes that share it
+enum class Raster : std::uint8_t { kRow, kColumn };             // workgroups with n fastest, with m fastest
+enum class Edge : std::uint8_t { kExact, kMasked };             // exact: sizes are multiples of the tile, no checks
+enum class Packed : std::uint8_t { kNo, kYes };                 // operand re-laid out into panels by a pack kernel first
+enum class Optimization : std::uint8_t { kZero, kPerformance };  // spirv-opt passes; the driver optimises either way
+
+struct Variant {
+  Family family = Family::kNaive;
+  int tile_m = 16, tile_n = 16;  // workgroup's block of C
+  int tile_k = 1;                // depth of the shared-memory tile (tiled only, else 1)
+  int reg_m = 1, reg_n = 1;      // one invocation's block of C; local size is (tile_m / reg_m) * (tile_n / reg_n)
+  int vector_width_a = 1, vector_width_b = 1;  // elements per load: 1, 2 or 4
+  LoadPath load_path_a = LoadPath::kBuffer, load_path_b = LoadPath::kBuffer;
+  Stage stage = Stage::kNone;
+  int stages = 1;      // shared-memory tiles in flight: 1, or 2 with register prefetch (tiled only)
+  int shared_pad = 0;  // elements added to a row of the shared tile against bank conflicts (tiled only)
+  int unroll_k = 1;    // k steps per loop trip
+  Raster raster = Raster::kRow;
+  Packed packed_a = Packed::kNo, packed_b = Packed::kNo;
+  Edge edge = Edge::kMasked;
+  int subgroup_size = 0;  // lanes the kernel is built for; 0: does not depend on it
+  Optimization optimization = Optimization::kZero;
+
+  bool operator==(const Variant&) const = default;
+};
+
+/// Parameters in declaration order with their values as text: "family" -> "tiled", "tile_m" -> "64".
+std::vector<std::pair<std::string, std::string>> parameters(const Variant& v);
+/// Sets one parameter; throws kInvalidArgument, listing what is known, for an unknown name or value.
+void set_parameter(Variant& v, std::string_view parameter, std::string_view value);
+/// Names of all parameters in declaration order.
+std::vector<std::string> parameter_names();
+
+/// "family=tiled tile_m=64 ...": every parameter, so that parse_variant(to_string(v)) == v.
+std::string to_string(const Variant& v);
+/// Parameters left out keep their defaults.
+Variant parse_variant(std::string_view text);
+/// What differs from the defaults of its family, short enough for a table: "tiled 64x64x16 4x4 v4".
+std::string short_name(const Variant& v);
+
+std::string_view name(Family family);
+inline int local_size(const Variant& v) { return (v.tile_m / v.reg_m) * (v.tile_n / v.reg_n); }
+
+}  // namespace rooftile
