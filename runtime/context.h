@@ -1,0 +1,67 @@
+// What the C ABI opens: database, decisions, tiers. C++ inside, exceptions, row-major only.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/problem.h"
+#include "runtime/model/dispatch.h"
+
+namespace rooftile {
+
+enum class TierChoice : std::uint8_t { kAuto, kDevice, kHost, kHost1, kHost64 };
+/// "auto", "device", "host", "host1", "host64"; throws kInvalidArgument.
+TierChoice parse_tier_choice(std::string_view text);
+
+struct ContextOptions {
+  std::filesystem::path database;  // empty: default_database_path()
+  std::string device;              // substring of name or uuid; empty: $ROOFTILE_DEVICE, else the best tuned one
+  std::optional<TierChoice> tier;  // nothing: $ROOFTILE_TIER, else auto
+  std::filesystem::path cache_folder;  // empty: default_cache_folder()
+};
+
+/// One product on host memory, row-major, batch 1. beta and alpha are in the problem.
+struct SgemmCall {
+  Problem problem;
+  const float* a = nullptr;
+  const float* b = nullptr;
+  float* c = nullptr;
+  TierChoice tier = TierChoice::kAuto;
+};
+
+struct Explanation {
+  Decision decision;        // of the model; tier is the one that sgemm takes (forced tiers included)
+  std::string device_name;  // tuned device, "" when none
+  std::string kernel;       // text of the variant that would run, "" when none
+  std::string note;         // what a reader should know: nothing tuned, driver changed, ...
+};
+
+/// What happened in the last device attempts, for reports, tests and ROOFTILE_LOG.
+struct DeviceState {
+  bool opened = false;
+  bool lost = false;
+  std::string last_failure;  // message of the last kernel that failed and was passed over
+};
+
+/// Thread-safe.
+class Context {
+ public:
+  /// Throws kDatabase (newer or unreadable file), kInvalidArgument (options, environment), kUnsupported (no BLAS).
+  explicit Context(const ContextOptions& options);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  /// Errors leave C untouched: kInvalidArgument; kUnsupported, kDevice, kTimeout, kOutOfMemory only for a forced tier.
+  void sgemm(const SgemmCall& call);
+  Explanation explain(const SgemmCall& call) const;
+  DeviceState device_state() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,176 @@
+#include "runtime/host_blas.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+// CBLAS enumerators (netlib's cblas.h); the ABI is fixed by them, not by a header of ours.
+constexpr int kRowMajor = 101, kNoTrans = 111, kTrans = 112;
+
+template <typename Real>
+using Gemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, Real alpha, const Real* a, int lda,
+                      const Real* b, int ldb, Real beta, Real* c, int ldc);
+
+constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+// Panels of long dimensions: a multiple of every blocking factor in OpenBLAS, and far below 2^31.
+constexpr std::int64_t kPanel = std::int64_t{1} << 30;
+
+int blas_transpose(Transpose t) { return t == Transpose::kYes ? kTrans : kNoTrans; }
+
+int blas_ld(const char* operand, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
+  if (ld <= kMaxInt) return static_cast<int>(ld);
+  if (rows <= 1) return static_cast<int>(std::min(std::max<std::int64_t>(columns, 1), kMaxInt));
+  fail(ErrorCode::kUnsupported, "ld{} is {}; the host's BLAS takes at most {}", operand, ld, kMaxInt);
+}
+
+// op(X) at (row, column): stored swapped when transposed.
+std::int64_t at(Transpose trans, std::int64_t row, std::int64_t column, std::int64_t ld) {
+  return trans == Transpose::kYes ? column * ld + row : row * ld + column;
+}
+
+template <typename Real>
+void gemm_in_panels(Gemm<Real> gemm, const Problem& p, const Real* a, const Real* b, Real* c) {
+  const int lda = blas_ld("a", stored_a(p).rows, stored_a(p).columns, p.lda);
+  const int ldb = blas_ld("b", stored_b(p).rows, stored_b(p).columns, p.ldb);
+  const int ldc = blas_ld("c", p.m, p.n, p.ldc);
+  const int trans_a = blas_transpose(p.trans_a), trans_b = blas_transpose(p.trans_b);
+  for (std::int64_t i = 0; i < p.m; i += kPanel) {
+    const int m = static_cast<int>(std::min(kPanel, p.m - i));
+    for (std::int64_t j = 0; j < p.n; j += kPanel) {
+      const int n = static_cast<int>(std::min(kPanel, p.n - j));
+      std::int64_t l = 0;
+      do {  // once even for k == 0: C is still scaled by beta
+        const int k = static_cast<int>(std::min(kPanel, p.k - l));
+        const Real beta = l == 0 ? static_cast<Real>(p.beta) : Real{1};
+        gemm(kRowMajor, trans_a, trans_b, m, n, k, static_cast<Real>(p.alpha), a + at(p.trans_a, i, l, p.lda), lda,
+             b + at(p.trans_b, l, j, p.ldb), ldb, beta, c + i * p.ldc + j, ldc);
+        l += kPanel;
+      } while (l < p.k);
+    }
+  }
+}
+
+std::vector<double> widened(Extent extent, std::int64_t ld, const float* x) {
+  std::vector<double> wide(static_cast<std::size_t>(extent.rows * extent.columns));
+  for (std::int64_t r = 0; r < extent.rows; ++r)
+    std::copy_n(x + r * ld, extent.columns, wide.data() + r * extent.columns);
+  return wide;
+}
+
+}  // namespace
+
+struct HostBlas::Symbols {
+  std::string library;
+  Gemm<float> sgemm = nullptr;
+  Gemm<double> dgemm = nullptr;
+  int (*get_threads)() = nullptr;
+  void (*set_threads)(int) = nullptr;
+  int (*set_threads_local)(int) = nullptr;  // OpenBLAS >= 0.3.27: no effect on other threads
+  int all_threads = 1;
+  mutable std::mutex one_thread;
+};
+
+namespace {
+
+template <typename Function>
+void load(void* handle, const char* symbol, Function& target) {
+  target = reinterpret_cast<Function>(dlsym(handle, symbol));
+}
+
+}  // namespace
+
+HostBlas::HostBlas() {
+  auto symbols = std::make_unique<Symbols>();
+  std::vector<std::string> libraries;
+  if (const char* chosen = std::getenv("ROOFTILE_BLAS"); chosen != nullptr && *chosen != '\0') {
+    libraries.emplace_back(chosen);
+  } else {
+    libraries = {"libopenblas.so.0", "libblas.so.3"};
+  }
+  std::string tried;
+  for (const std::string& library : libraries) {
+    // Never closed: BLAS threads may outlive any moment at which it could be.
+    void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      const char* why = dlerror();
+      tried += fmt::format("\n  {}: {}", library, why != nullptr ? why : "cannot be loaded");
+      continue;
+    }
+    load(handle, "cblas_sgemm", symbols->sgemm);
+    load(handle, "cblas_dgemm", symbols->dgemm);
+    if (symbols->sgemm == nullptr || symbols->dgemm == nullptr) {
+      tried += fmt::format("\n  {}: has no cblas_sgemm and cblas_dgemm", library);
+      continue;
+    }
+    load(handle, "openblas_get_num_threads", symbols->get_threads);
+    load(handle, "openblas_set_num_threads", symbols->set_threads);
+    load(handle, "openblas_set_num_threads_local", symbols->set_threads_local);
+    if (symbols->get_threads != nullptr) symbols->all_threads = std::max(1, symbols->get_threads());
+    symbols->library = library;
+    symbols_ = std::move(symbols);
+    return;
+  }
+  fail(ErrorCode::kUnsupported,
+       "no BLAS library on this machine; install libopenblas0-pthread or name one in ROOFTILE_BLAS. Tried:{}", tried);
+}
+
+const HostBlas& HostBlas::get() {
+  // Leaked on purpose: calls may come from other libraries' destructors at exit.
+  static const HostBlas* const blas = new HostBlas();
+  return *blas;
+}
+
+void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c, HostThreads threads) const {
+  if (threads == HostThreads::kAll || symbols_->set_threads == nullptr || symbols_->all_threads == 1)
+    return gemm_in_panels(symbols_->sgemm, p, a, b, c);
+  if (symbols_->set_threads_local != nullptr) {
+    const int before = symbols_->set_threads_local(1);
+    gemm_in_panels(symbols_->sgemm, p, a, b, c);
+    symbols_->set_threads_local(before);
+    return;
+  }
+  // The setting is global: without the lock a second caller could read 1 as the value to restore.
+  const std::lock_guard lock(symbols_->one_thread);
+  const int before = symbols_->get_threads();
+  symbols_->set_threads(1);
+  gemm_in_panels(symbols_->sgemm, p, a, b, c);
+  symbols_->set_threads(before);
+}
+
+void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double* c) const {
+  gemm_in_panels(symbols_->dgemm, p, a, b, c);
+}
+
+void HostBlas::sgemm64(const Problem& p, const float* a, const float* b, float* c) const try {
+  Problem wide = p;
+  const bool reads_ab = p.alpha != 0 && p.k > 0;
+  const std::vector<double> wide_a = reads_ab ? widened(stored_a(p), p.lda, a) : std::vector<double>();
+  const std::vector<double> wide_b = reads_ab ? widened(stored_b(p), p.ldb, b) : std::vector<double>();
+  std::vector<double> wide_c =
+      p.beta != 0 ? widened({p.m, p.n}, p.ldc, c) : std::vector<double>(static_cast<std::size_t>(p.m * p.n));
+  wide.lda = std::max<std::int64_t>(stored_a(p).columns, 1);
+  wide.ldb = std::max<std::int64_t>(stored_b(p).columns, 1);
+  wide.ldc = std::max<std::int64_t>(p.n, 1);
+  if (!reads_ab) wide.k = 0;
+  dgemm(wide, wide_a.data(), wide_b.data(), wide_c.data());
+  for (std::int64_t r = 0; r < p.m; ++r)
+    for (std::int64_t j = 0; j < p.n; ++j) c[r * p.ldc + j] = static_cast<float>(wide_c[r * p.n + j]);
+} catch (const std::bad_alloc&) {
+  fail(ErrorCode::kOutOfMemory, "the float64 copies of {} do not fit into memory", to_string(p));
+}
+
+int HostBlas::threads() const { return symbols_->all_threads; }
+const std::string& HostBlas::library() const { return symbols_->library; }
+
+}  // namespace rooftile

@@ -1,0 +1,82 @@
+#include "runtime/kernel.h"
+
+#include <cstring>
+
+#include "core/error.h"
+#include "generator/emit.h"
+
+namespace rooftile {
+namespace {
+
+template <typename T>
+std::vector<std::byte> bytes_of_block(const T& block) {
+  std::vector<std::byte> bytes(sizeof block);
+  std::memcpy(bytes.data(), &block, sizeof block);
+  return bytes;
+}
+
+Pipeline build(Device& device, const Shader& shader, const ShaderCache& cache) {
+  return device.create_pipeline(cache.spirv(shader), shader.interface);
+}
+
+std::optional<Buffer> panel(Device& device, std::int64_t elements) {
+  if (elements == 0) return std::nullopt;
+  return device.create_buffer(static_cast<std::uint64_t>(elements) * sizeof(float), BufferUse::kDevice);
+}
+
+}  // namespace
+
+Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
+               const ShaderCache& cache)
+    : device_(std::move(device)), variant_(variant) {
+  if (const auto reason = illegal_reason(variant, device_->profile().limits))
+    fail(ErrorCode::kUnsupported, "kernel '{}' cannot run on {}: {}", short_name(variant), device_->profile().name,
+         *reason);
+  const Shader gemm = emit_gemm(variant, signature);
+  hash_ = gemm.hash;
+  gemm_ = build(*device_, gemm, cache);
+  if (variant.packed_a == Packed::kYes) pack_a_ = build(*device_, emit_pack(variant, signature, Operand::kA), cache);
+  if (variant.packed_b == Packed::kYes) pack_b_ = build(*device_, emit_pack(variant, signature, Operand::kB), cache);
+}
+
+GemmPlan Kernel::plan(const Problem& p, const Placement& placement, double max_flops) const {
+  const DeviceLimits& limits = device_->profile().limits;
+  if (const auto reason = illegal_reason(variant_, limits, p, placement))
+    fail(ErrorCode::kUnsupported, "kernel '{}' cannot run {}: {}", short_name(variant_), to_string(p), *reason);
+  return plan_gemm(variant_, limits, p, placement, max_flops);
+}
+
+Workspace Kernel::create_workspace(const GemmPlan& plan) const {
+  return {panel(*device_, plan.packed_a_elements), panel(*device_, plan.packed_b_elements)};
+}
+
+std::vector<Step> Kernel::pack_steps(const GemmPlan& plan, const Operands& operands,
+                                     const Workspace& workspace) const {
+  std::vector<Step> steps;
+  for (const PackStep& pack : plan.packs) {
+    const bool is_a = pack.operand == Operand::kA;
+    steps.emplace_back(DispatchStep{.pipeline = is_a ? &*pack_a_ : &*pack_b_,
+                                    .bindings = {{is_a ? operands.a : operands.b},
+                                                 {is_a ? &*workspace.packed_a : &*workspace.packed_b}},
+                                    .push_constants = bytes_of_block(pack.push_constants),
+                                    .groups = pack.groups});
+  }
+  if (!steps.empty()) steps.emplace_back(BarrierStep{});
+  return steps;
+}
+
+std::vector<Step> Kernel::gemm_steps(const GemmPlan& plan, const Operands& operands,
+                                     const Workspace& workspace) const {
+  std::vector<Step> steps;
+  for (const GemmStep& gemm : plan.gemms) {
+    steps.emplace_back(DispatchStep{.pipeline = &gemm_,
+                                    .bindings = {{workspace.packed_a ? &*workspace.packed_a : operands.a},
+                                                 {workspace.packed_b ? &*workspace.packed_b : operands.b},
+                                                 {operands.c}},
+                                    .push_constants = bytes_of_block(gemm.push_constants),
+                                    .groups = gemm.groups});
+  }
+  return steps;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,57 @@
+// A variant made runnable: its pipelines on one device. The tuner measures this class and the runtime ships it.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/variant.h"
+#include "generator/plan.h"
+#include "runtime/device/device.h"
+#include "runtime/shader_cache.h"
+
+namespace rooftile {
+
+/// Operand buffers of one product and where in them the matrices start.
+struct Operands {
+  const Buffer* a = nullptr;
+  const Buffer* b = nullptr;
+  const Buffer* c = nullptr;
+  Placement placement;
+};
+
+/// Panels of packed operands, as large as a plan says; buffers are empty for operands that are not packed.
+struct Workspace {
+  std::optional<Buffer> packed_a, packed_b;
+};
+
+/// Immutable once built; thread-safe. Must not outlive its device (which it keeps alive).
+class Kernel {
+ public:
+  /// Compiles everything that the variant needs. Throws kUnsupported with the rule's reason when it is illegal on the
+  /// device, kCompile, kDevice.
+  Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature, const ShaderCache& cache);
+
+  const Variant& variant() const { return variant_; }
+  const std::string& hash() const { return hash_; }  // of the gemm shader: the candidate's identity
+
+  /// Throws kUnsupported with the rule's reason when the variant is illegal for this problem and placement.
+  GemmPlan plan(const Problem& p, const Placement& placement,
+                double max_flops = std::numeric_limits<double>::infinity()) const;
+  Workspace create_workspace(const GemmPlan& plan) const;
+
+  /// Pack steps, and a barrier after them; none when nothing is packed.
+  std::vector<Step> pack_steps(const GemmPlan& plan, const Operands& operands, const Workspace& workspace) const;
+  std::vector<Step> gemm_steps(const GemmPlan& plan, const Operands& operands, const Workspace& workspace) const;
+
+ private:
+  std::shared_ptr<Device> device_;
+  Variant variant_;
+  std::string hash_;
+  Pipeline gemm_;
+  std::optional<Pipeline> pack_a_, pack_b_;
+};
+
+}  // namespace rooftile
