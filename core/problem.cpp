@@ -15,13 +15,22 @@ void validate_size(const char* what, std::int64_t value) {
 }
 
 // __int128: rows * ld may exceed 63 bits before it is known to be wrong.
-void validate_operand(const char* what, Extent extent, std::int64_t ld, std::int64_t element_bytes) {
-  if (ld < (extent.columns > 0 ? extent.columns : 1))
-    fail(ErrorCode::kInvalidArgument, "ld{} is {}, but the stored rows of {} are {} elements long", what, ld, what,
-         extent.columns);
-  const auto bytes = static_cast<__int128>(extent.rows) * ld * element_bytes;
+struct Storage {
+  Layout layout;
+  std::int64_t element_bytes;
+};
+
+void validate_operand(const char* what, Extent extent, std::int64_t ld, Storage storage) {
+  const bool row_major = storage.layout == Layout::kRowMajor;
+  const std::int64_t lines = row_major ? extent.rows : extent.columns;
+  const std::int64_t length = row_major ? extent.columns : extent.rows;
+  const char* const line = row_major ? "rows" : "columns";
+  if (ld < (length > 0 ? length : 1))
+    fail(ErrorCode::kInvalidArgument, "ld{} is {}, but the stored {} of {} are {} elements long", what, ld, line, what,
+         length);
+  const auto bytes = static_cast<__int128>(lines) * ld * storage.element_bytes;
   if (bytes > kMaxBytes)
-    fail(ErrorCode::kInvalidArgument, "{} with {} rows and ld{} {} does not fit an address space", what, extent.rows,
+    fail(ErrorCode::kInvalidArgument, "{} with {} {} and ld{} {} does not fit an address space", what, lines, line,
          what, ld);
 }
 
@@ -72,15 +81,26 @@ double minimum_bytes(const Problem& p) {
   return (m * k + k * n + c_passes * m * n) * static_cast<double>(p.batch) * static_cast<double>(bytes_of(p.type));
 }
 
-void validate(const Problem& p) {
+void validate(const Problem& p, Layout layout) {
   validate_size("m", p.m);
   validate_size("n", p.n);
   validate_size("k", p.k);
   validate_size("batch", p.batch);
-  const std::int64_t size = bytes_of(p.type);
-  validate_operand("a", stored_a(p), p.lda, size);
-  validate_operand("b", stored_b(p), p.ldb, size);
-  validate_operand("c", {p.m, p.n}, p.ldc, size);
+  const Storage storage = {layout, bytes_of(p.type)};
+  validate_operand("a", stored_a(p), p.lda, storage);
+  validate_operand("b", stored_b(p), p.ldb, storage);
+  validate_operand("c", {p.m, p.n}, p.ldc, storage);
+}
+
+Problem swapped_operands(const Problem& p) {
+  Problem swapped = p;
+  swapped.m = p.n;
+  swapped.n = p.m;
+  swapped.trans_a = p.trans_b;
+  swapped.trans_b = p.trans_a;
+  swapped.lda = p.ldb;
+  swapped.ldb = p.lda;
+  return swapped;
 }
 
 std::string to_string(const Problem& p) {

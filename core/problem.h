@@ -43,9 +43,16 @@ std::int64_t span_elements(Extent extent, std::int64_t ld);
 double flops(const Problem& p);          // 2 m n k batch
 double minimum_bytes(const Problem& p);  // A and B read once, C written once, and read once when beta != 0
 
-/// Throws kInvalidArgument, naming the argument, for negative sizes, an ld below the stored row's length, or spans whose
-/// byte count does not fit 63 bits. m, n or k == 0 are legal.
-void validate(const Problem& p);
+/// How a caller stores matrices. Problems are row-major everywhere else: a column-major product is the row-major one with A and
+/// B swapped (swapped_operands).
+enum class Layout : std::uint8_t { kRowMajor, kColumnMajor };
+
+/// Throws kInvalidArgument, naming the argument, for negative sizes, an ld below the stored row's (column's) length, or spans
+/// whose byte count does not fit 63 bits. m, n or k == 0 are legal.
+void validate(const Problem& p, Layout layout = Layout::kRowMajor);
+
+/// C^T = op(B)^T op(A)^T: the row-major problem that a column-major one is, with B's pointer passed as A and A's as B.
+Problem swapped_operands(const Problem& p);
 
 /// "1024x512x256 nt" (and " batch 8"): for people.
 std::string to_string(const Problem& p);

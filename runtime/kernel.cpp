@@ -19,11 +19,6 @@ Pipeline build(Device& device, const Shader& shader, const ShaderCache& cache) {
   return device.create_pipeline(cache.spirv(shader), shader.interface);
 }
 
-std::optional<Buffer> panel(Device& device, std::int64_t elements) {
-  if (elements == 0) return std::nullopt;
-  return device.create_buffer(static_cast<std::uint64_t>(elements) * sizeof(float), BufferUse::kDevice);
-}
-
 }  // namespace
 
 Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
@@ -46,10 +41,6 @@ GemmPlan Kernel::plan(const Problem& p, const Placement& placement, double max_f
   return plan_gemm(variant_, limits, p, placement, max_flops);
 }
 
-Workspace Kernel::create_workspace(const GemmPlan& plan) const {
-  return {panel(*device_, plan.packed_a_elements), panel(*device_, plan.packed_b_elements)};
-}
-
 std::vector<Step> Kernel::pack_steps(const GemmPlan& plan, const Operands& operands,
                                      const Workspace& workspace) const {
   std::vector<Step> steps;
@@ -57,7 +48,7 @@ std::vector<Step> Kernel::pack_steps(const GemmPlan& plan, const Operands& opera
     const bool is_a = pack.operand == Operand::kA;
     steps.emplace_back(DispatchStep{.pipeline = is_a ? &*pack_a_ : &*pack_b_,
                                     .bindings = {{is_a ? operands.a : operands.b},
-                                                 {is_a ? &*workspace.packed_a : &*workspace.packed_b}},
+                                                 {is_a ? workspace.packed_a : workspace.packed_b}},
                                     .push_constants = bytes_of_block(pack.push_constants),
                                     .groups = pack.groups});
   }
@@ -70,8 +61,8 @@ std::vector<Step> Kernel::gemm_steps(const GemmPlan& plan, const Operands& opera
   std::vector<Step> steps;
   for (const GemmStep& gemm : plan.gemms) {
     steps.emplace_back(DispatchStep{.pipeline = &gemm_,
-                                    .bindings = {{workspace.packed_a ? &*workspace.packed_a : operands.a},
-                                                 {workspace.packed_b ? &*workspace.packed_b : operands.b},
+                                    .bindings = {{workspace.packed_a != nullptr ? workspace.packed_a : operands.a},
+                                                 {workspace.packed_b != nullptr ? workspace.packed_b : operands.b},
                                                  {operands.c}},
                                     .push_constants = bytes_of_block(gemm.push_constants),
                                     .groups = gemm.groups});

@@ -22,9 +22,10 @@ struct Operands {
   Placement placement;
 };
 
-/// Panels of packed operands, as large as a plan says; buffers are empty for operands that are not packed.
+/// Buffers for the panels of packed operands, at least as large as a plan says; null for operands that are not packed.
 struct Workspace {
-  std::optional<Buffer> packed_a, packed_b;
+  const Buffer* packed_a = nullptr;
+  const Buffer* packed_b = nullptr;
 };
 
 /// Immutable once built; thread-safe. Must not outlive its device (which it keeps alive).
@@ -40,7 +41,6 @@ class Kernel {
   /// Throws kUnsupported with the rule's reason when the variant is illegal for this problem and placement.
   GemmPlan plan(const Problem& p, const Placement& placement,
                 double max_flops = std::numeric_limits<double>::infinity()) const;
-  Workspace create_workspace(const GemmPlan& plan) const;
 
   /// Pack steps, and a barrier after them; none when nothing is packed.
   std::vector<Step> pack_steps(const GemmPlan& plan, const Operands& operands, const Workspace& workspace) const;
