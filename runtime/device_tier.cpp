@@ -1,0 +1,223 @@
+#include "runtime/device_tier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+// One submit is kept well under the shortest OS watchdog (2 s): longer products run as panels of about this length.
+constexpr double kStepNs = 0.25e9;
+// A step that takes this many times its predicted time, and at least this long, is a hang.
+constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
+
+bool same_class(const Problem& x, const Problem& y) {
+  return x.type == y.type && x.trans_a == y.trans_a && x.trans_b == y.trans_b;
+}
+
+double log_size(std::int64_t size) { return std::log2(static_cast<double>(std::max<std::int64_t>(size, 1))); }
+
+double distance(const Problem& x, const Problem& y) {
+  const double dm = log_size(x.m) - log_size(y.m), dn = log_size(x.n) - log_size(y.n), dk = log_size(x.k) - log_size(y.k);
+  return dm * dm + dn * dn + dk * dk;
+}
+
+bool same_device(const DeviceProfile& x, const DeviceProfile& y) {
+  return x.device_uuid == y.device_uuid && x.vendor_id == y.vendor_id && x.device_id == y.device_id &&
+         x.driver_id == y.driver_id && x.driver_version == y.driver_version &&
+         x.pipeline_cache_uuid == y.pipeline_cache_uuid;
+}
+
+// alpha == 0 must not read A and B: the staged product has no depth then.
+Problem effective(const Problem& p) {
+  Problem staged = staged_problem(p);
+  if (p.alpha == 0.0f) staged.k = 0;
+  return staged;
+}
+
+// A host matrix on its way to a kernel: in one buffer on unified memory, else through a mapped one.
+class StagedInput {
+ public:
+  StagedInput(BufferPool& pool, const DeviceProfile& profile, Extent extent)
+      : bytes_(staged_bytes(extent)), device_(pool, bytes_, BufferUse::kDevice) {
+    if (!profile.unified_memory) upload_ = std::make_unique<PooledBuffer>(pool, bytes_, BufferUse::kUpload);
+  }
+  float* host() const { return static_cast<float*>(upload_ ? (*upload_)->mapped() : device_->mapped()); }
+  const Buffer* device() const { return &*device_; }
+  void append_copy(std::vector<Step>& steps) const {
+    if (upload_) steps.emplace_back(CopyStep{{&**upload_, 0, bytes_}, {device(), 0, bytes_}});
+  }
+
+ private:
+  std::uint64_t bytes_;
+  PooledBuffer device_;
+  std::unique_ptr<PooledBuffer> upload_;
+};
+
+}  // namespace
+
+DeviceTier::DeviceTier(DeviceProfile profile, std::vector<TunedKernel> kernels, std::filesystem::path cache_folder)
+    : profile_(std::move(profile)), kernels_(std::move(kernels)), shader_cache_(std::move(cache_folder)) {}
+
+std::vector<const TunedKernel*> DeviceTier::ranked(const Problem& p) const {
+  const Problem staged = effective(p);
+  const Placement placement = own_buffers(staged);
+  std::vector<const TunedKernel*> list;
+  for (const TunedKernel& kernel : kernels_)
+    if (same_class(kernel.problem, staged)) list.push_back(&kernel);
+  std::stable_sort(list.begin(), list.end(), [&](const TunedKernel* x, const TunedKernel* y) {
+    return std::pair(distance(x->problem, staged), x->rank) < std::pair(distance(y->problem, staged), y->rank);
+  });
+  std::vector<const TunedKernel*> legal;
+  std::unordered_set<std::string_view> seen;
+  for (const TunedKernel* kernel : list) {
+    if (!seen.insert(kernel->candidate.hash).second) continue;
+    if (!illegal_reason(kernel->candidate.variant, profile_.limits, staged, placement)) legal.push_back(kernel);
+  }
+  return legal;
+}
+
+std::string DeviceTier::veto(const Problem& p) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (gone_) return last_failure_;
+  }
+  const Problem staged = effective(p);
+  const DeviceLimits& limits = profile_.limits;
+  const std::uint64_t largest = std::min(limits.max_storage_buffer_range_bytes, limits.max_memory_allocation_bytes);
+  std::uint64_t total = 0;
+  for (const Extent extent : {stored_a(staged), stored_b(staged), Extent{staged.m, staged.n}}) {
+    const std::uint64_t bytes = staged_bytes(extent);
+    if (bytes > largest)
+      return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}", bytes, largest);
+    total += bytes;
+  }
+  // Packed panels may take as much again as A and B.
+  if (2 * total > profile_.device_memory_bytes)
+    return fmt::format("operands and panels of {} bytes do not fit the device's memory of {}", 2 * total,
+                       profile_.device_memory_bytes);
+  return {};
+}
+
+void DeviceTier::open() {
+  if (device_ != nullptr) return;
+  const Enumeration found = enumerate_devices();
+  const auto match = std::find_if(found.devices.begin(), found.devices.end(),
+                                  [&](const DeviceProfile& d) { return same_device(d, profile_); });
+  if (match == found.devices.end())
+    fail(ErrorCode::kDevice, "the tuned device '{}' ({}) is not here or its driver has changed{}{}; run `rooftile tune`",
+         profile_.name, profile_.driver_info, found.note.empty() ? "" : ": ", found.note);
+  device_ = Device::open(*match, {.cache_folder = shader_cache_.folder()});
+  pool_ = std::make_unique<BufferPool>(device_);
+}
+
+const Kernel& DeviceTier::kernel(const TunedKernel& tuned, const Signature& signature) {
+  auto& slot = built_[tuned.candidate.hash];
+  if (slot == nullptr) {
+    slot = std::make_unique<Kernel>(device_, tuned.candidate.variant, signature, shader_cache_);
+    device_->save_pipeline_cache();
+  }
+  return *slot;
+}
+
+void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
+  const Problem staged = effective(call.problem);
+  const double rate = flops(tuned.problem) / std::max(tuned.kernel_ns, 1.0);
+  const double predicted_ns = flops(staged) / rate;
+  const double timeout_ns = std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(predicted_ns, kStepNs));
+
+  const Kernel& kernel = this->kernel(tuned, signature_of(staged));
+  const GemmPlan plan = kernel.plan(staged, own_buffers(staged), kStepNs * rate);
+
+  const Extent extent_a = stored_a(staged), extent_b = stored_b(staged), extent_c = {staged.m, staged.n};
+  const StagedInput a(*pool_, profile_, extent_a), b(*pool_, profile_, extent_b), c(*pool_, profile_, extent_c);
+  std::unique_ptr<PooledBuffer> download, packed_a, packed_b;
+  if (!profile_.unified_memory)
+    download = std::make_unique<PooledBuffer>(*pool_, staged_bytes(extent_c), BufferUse::kDownload);
+  const auto panel = [&](std::int64_t elements) {
+    return elements == 0 ? nullptr
+                         : std::make_unique<PooledBuffer>(*pool_, static_cast<std::uint64_t>(elements) * sizeof(float),
+                                                          BufferUse::kDevice);
+  };
+  packed_a = panel(plan.packed_a_elements);
+  packed_b = panel(plan.packed_b_elements);
+
+  copy_matrix(extent_a, call.a, call.problem.lda, a.host(), staged.lda);
+  copy_matrix(extent_b, call.b, call.problem.ldb, b.host(), staged.ldb);
+  if (staged.beta != 0.0f) copy_matrix(extent_c, call.c, call.problem.ldc, c.host(), staged.ldc);
+
+  const Operands operands = {a.device(), b.device(), c.device(), own_buffers(staged)};
+  const Workspace workspace = {packed_a ? &**packed_a : nullptr, packed_b ? &**packed_b : nullptr};
+  std::vector<Step> steps;
+  a.append_copy(steps);
+  b.append_copy(steps);
+  if (staged.beta != 0.0f) c.append_copy(steps);
+  if (!steps.empty()) steps.emplace_back(BarrierStep{});
+  for (Step& step : kernel.pack_steps(plan, operands, workspace)) steps.push_back(std::move(step));
+  // The first gemm step shares its submit with copies and packing; each further panel has its own.
+  for (Step& step : kernel.gemm_steps(plan, operands, workspace)) {
+    steps.push_back(std::move(step));
+    CommandList list = device_->record(steps);
+    device_->run(list, timeout_ns);
+    steps.clear();
+  }
+  if (download) {
+    steps.emplace_back(CopyStep{{c.device(), 0, staged_bytes(extent_c)}, {&**download, 0, staged_bytes(extent_c)}});
+    CommandList list = device_->record(steps);
+    device_->run(list, timeout_ns);
+  }
+  const void* result = download ? (**download).mapped() : c.host();
+  copy_matrix(extent_c, static_cast<const float*>(result), staged.ldc, call.c, call.problem.ldc);
+}
+
+void DeviceTier::sgemm(const SgemmCall& call) {
+  const std::vector<const TunedKernel*> kernels = ranked(call.problem);
+  const std::lock_guard lock(mutex_);
+  if (gone_) fail(ErrorCode::kDevice, "{}", last_failure_);
+  if (kernels.empty())
+    fail(ErrorCode::kUnsupported, "no certified kernel of {} is legal for {}; run `rooftile tune` with this problem",
+         profile_.name, to_string(call.problem));
+  const auto give_up = [&](const std::string& why) {
+    gone_ = true;
+    last_failure_ = why;
+  };
+  try {
+    open();
+  } catch (const Error& error) {
+    give_up(error.what());
+    throw;
+  }
+  std::optional<Error> last;
+  for (const TunedKernel* tuned : kernels) {
+    if (failed_.contains(tuned->candidate.hash)) continue;
+    try {
+      return run(*tuned, call);
+    } catch (const Error& error) {
+      last = error;
+      last_failure_ = error.what();
+      if (error.code() == ErrorCode::kOutOfMemory) {
+        pool_->trim();
+        break;  // the next kernel needs no less
+      }
+      failed_.insert(tuned->candidate.hash);
+      built_.erase(tuned->candidate.hash);
+      if (device_->lost()) {
+        give_up(fmt::format("the device {} was lost: {}", profile_.name, error.what()));
+        break;
+      }
+    }
+  }
+  if (last) throw *last;
+  fail(ErrorCode::kDevice, "every kernel of {} for {} has failed: {}", profile_.name, to_string(call.problem),
+       last_failure_);
+}
+
+DeviceState DeviceTier::state() const {
+  const std::lock_guard lock(mutex_);
+  return {.opened = device_ != nullptr, .lost = gone_, .last_failure = last_failure_};
+}
+
+}  // namespace rooftile

@@ -1,0 +1,62 @@
+// Host matrices in and out of device buffers, and a pool so that a call allocates nothing once warm.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/problem.h"
+#include "runtime/device/device.h"
+
+namespace rooftile {
+
+/// Reuses buffers of the same use and size class (powers of two). Not thread-safe: one lock covers a device tier's call.
+class BufferPool {
+ public:
+  explicit BufferPool(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+  /// A buffer of at least this many bytes; give it back with release.
+  Buffer acquire(std::uint64_t bytes, BufferUse use);
+  void release(Buffer buffer, BufferUse use);
+  /// Frees what is not in use: before giving up on an out-of-memory.
+  void trim() { free_.clear(); }
+
+ private:
+  struct Free {
+    Buffer buffer;
+    BufferUse use;
+  };
+  std::shared_ptr<Device> device_;
+  std::vector<Free> free_;
+};
+
+/// A pooled buffer that returns itself.
+class PooledBuffer {
+ public:
+  PooledBuffer(BufferPool& pool, std::uint64_t bytes, BufferUse use)
+      : pool_(&pool), use_(use), buffer_(pool.acquire(bytes, use)) {}
+  ~PooledBuffer() { pool_->release(std::move(buffer_), use_); }
+  PooledBuffer(const PooledBuffer&) = delete;
+  PooledBuffer& operator=(const PooledBuffer&) = delete;
+
+  const Buffer& operator*() const { return buffer_; }
+  const Buffer* operator->() const { return &buffer_; }
+
+ private:
+  BufferPool* pool_;
+  BufferUse use_;
+  Buffer buffer_;
+};
+
+/// ld of a staged copy: rows padded to whole 16-byte vectors, so that vector kernels are legal for every width.
+std::int64_t staged_ld(std::int64_t columns);
+/// The same product over staged copies of its operands.
+Problem staged_problem(const Problem& p);
+/// Bytes of a staged matrix, its last row's padding included; at least 16.
+std::uint64_t staged_bytes(Extent extent);
+
+/// Row by row between different ld; single copy when both are equal.
+void copy_matrix(Extent extent, const float* source, std::int64_t source_ld, float* target, std::int64_t target_ld);
+
+}  // namespace rooftile
