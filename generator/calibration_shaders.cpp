@@ -1,0 +1,43 @@
+#include "generator/calibration_shaders.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "core/hash.h"
+
+namespace rooftile {
+namespace {
+
+// Defines go behind #version, which has to come first.
+Shader with_defines(std::string_view file, const std::string& defines, ShaderInterface interface) {
+  const std::string_view text = template_text(file);
+  const std::size_t line_end = text.find('\n') + 1;
+  Shader shader;
+  shader.glsl = fmt::format("{}{}{}", text.substr(0, line_end), defines, text.substr(line_end));
+  shader.hash = hash_hex(shader.glsl);
+  shader.interface = std::move(interface);
+  return shader;
+}
+
+}  // namespace
+
+Shader emit_stream(LoadPath load_path, int local_size) {
+  const bool texel = load_path == LoadPath::kTexel;
+  const BindingKind source = texel ? BindingKind::kTexelRgba32 : BindingKind::kStorageBuffer;
+  return with_defines("stream.comp", fmt::format("#define LOCAL_SIZE {}\n#define TEXEL {}\n", local_size, texel ? 1 : 0),
+                      {.bindings = {source, source, BindingKind::kStorageBuffer},
+                       .push_constants_bytes = sizeof(StreamPushConstants)});
+}
+
+Shader emit_fma(int local_size, int chains) {
+  return with_defines("fma.comp", fmt::format("#define LOCAL_SIZE {}\n#define CHAINS {}\n", local_size, chains),
+                      {.bindings = {BindingKind::kStorageBuffer}, .push_constants_bytes = sizeof(FmaPushConstants)});
+}
+
+Shader emit_shared(int local_size) {
+  return with_defines("shared.comp", fmt::format("#define LOCAL_SIZE {}\n#define UNROLL {}\n", local_size, kSharedUnroll),
+                      {.bindings = {BindingKind::kStorageBuffer}, .push_constants_bytes = sizeof(SharedPushConstants)});
+}
+
+}  // namespace rooftile
