@@ -1,6 +1,8 @@
-// The calibrated numbers that every prediction rests on, and their names in the database. All rates are measured.
+// The calibrated numbers that every prediction rests on, and their names in the database. All rates
+// are measured.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,48 +15,87 @@ namespace rooftile {
 
 /// A bandwidth plateau found by STREAM kernels: "memory" is last and always there once calibrated.
 struct MemoryLevel {
-  std::string name;         // "cache", "memory"
-  double gbps = 0;          // bytes read plus written, triad
-  double footprint_bytes = 0;  // largest footprint at which it held; infinity for memory
+  std::string name;  // "cache", "memory"
+  double gbps = 0;   // bytes read plus written, triad, by the fastest load path that the device has
+  double footprint_bytes = std::numeric_limits<double>::infinity();  // largest footprint at which
+                                                                     // it held; infinity for memory
+
+  bool operator==(const MemoryLevel&) const = default;
 };
 
+/// A rate of 0 was not measured: what would need it is left out of every bound and every estimate.
 struct DeviceRates {
-  double submit_ns = 0;          // empty submit to fence
-  double dispatch_ns = 0;        // one more dispatch in the same submit
-  double upload_gbps = 0, download_gbps = 0;  // host pointer to kernel-visible buffer and back, as the runtime does it
-  double fma_gflops = 0;         // f32
-  double shared_gbps = 0;        // shared memory, all compute units together
-  std::vector<MemoryLevel> levels;
+  double submit_ns = 0;      // empty submit to fence
+  double dispatch_ns = 0;    // one more dispatch in the same submit
+  double workgroup_ns = 0;   // one more (empty) workgroup in the same dispatch
+  double barrier_ns = 0;     // one workgroup barrier of one workgroup, workgroups on all units: the
+                             // slope of time over barriers
+  double upload_gbps = 0;    // host pointer to kernel-visible buffer, as the runtime copies it
+  double download_gbps = 0;  // and back
+  double fma_gflops = 0;     // f32
+  double shared_gbps = 0;    // shared memory, all compute units together
+  double buffer_loads_per_ns =
+      0;  // scalar storage-buffer loads that hit a cache, one an invocation, all units
+  double buffer_vector_loads_per_ns = 0;  // the same with vec4 loads: loads, not elements
+  double texel_loads_per_ns = 0;          // uniform texel buffer, one component
+  double texel_vector_loads_per_ns = 0;   // uniform texel buffer, four components
+  std::vector<MemoryLevel> levels;        // fastest first
   double compute_units = 1;
-  bool zero_copy = false;        // host pointers need no transfer
+  bool zero_copy =
+      false;  // host pointers are imported: nothing is copied, whatever upload_gbps says
+
+  bool operator==(const DeviceRates&) const = default;
 };
 
-/// Host GEMM rate measured on one problem size.
+/// Host GEMM rate measured on one problem size, not transposed, operands warm.
 struct HostPoint {
   double m = 0, n = 0, k = 0;
   double gflops = 0;
+
+  bool operator==(const HostPoint&) const = default;
 };
 struct HostRates {
   double call_ns = 0;  // smallest BLAS call
   double gbps = 0;     // triad
   std::vector<HostPoint> gemm;
+
+  bool operator==(const HostRates&) const = default;
 };
 
 struct Calibration {
   DeviceRates device;
   HostRates host, host1, host64;  // all threads, one thread, float64
+
+  bool operator==(const Calibration&) const = default;
 };
 
-/// Names, units and values both ways; from_figures(to_figures(c)) == c up to spreads. Unknown names are ignored; what is
-/// missing stays 0 (and a device with submit_ns or fma_gflops 0 counts as not calibrated).
+/// Names, units and values both ways; calibration_from_figures(to_figures(c)) == c (levels sorted
+/// by footprint). Unknown names are ignored; what is missing stays 0 (a level's missing footprint:
+/// infinity). Medians only: spreads are the caller's to fill in. Names: "device.submit",
+/// "device.fma.f32", "device.level.cache.bandwidth", "host.gemm.threads.512x64x1000" (also .single,
+/// .float64); calibration.cpp has the table.
 std::vector<Figure> to_figures(const Calibration& c);
 Calibration calibration_from_figures(std::span<const Figure> figures);
-bool is_calibrated(const DeviceRates& rates);
 
-/// Device : host.
+/// A device without submit time, FMA rate or memory level cannot be predicted; nor can a host tier
+/// without GEMM points.
+bool is_calibrated(const DeviceRates& rates);
+bool is_calibrated(const HostRates& rates);
+
+/// The slowest level: device memory. The level that holds a footprint: the fastest one large
+/// enough. 0 when not measured.
+double memory_gbps(const DeviceRates& rates);
+double gbps_for_footprint(const DeviceRates& rates, double bytes);
+double peak_gflops(const HostRates& rates);  // best GEMM point
+
+/// Device : host, each > 1 when the device is better; latency is host call over device submit.
 struct CalibrationRatios {
   double compute, bandwidth, latency;
 };
 CalibrationRatios calibration_ratios(const Calibration& c);
+
+/// The sizes on which a host tier is measured for HostModel, smallest first. See
+/// docs/dispatch-score.md for the choice.
+std::vector<Problem> host_calibration_problems();
 
 }  // namespace rooftile

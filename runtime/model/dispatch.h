@@ -1,16 +1,17 @@
-// Seven factors whose product is t_host / t_device (docs/dispatch-score.md). Pure functions of values.
+// Which tier runs a call: seven factors whose product is t_host / t_device
+// (docs/dispatch-score.md). Pure functions of values; nothing here opens a device or a file.
 #pragma once
 
 #include <array>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/device_profile.h"
 #include "core/problem.h"
 #include "runtime/model/calibration.h"
+#include "runtime/model/predict.h"
+#include "runtime/model/roofline.h"
 
 namespace rooftile {
 
@@ -24,40 +25,77 @@ enum class Precision : std::uint8_t { kRelaxed, kStandard, kHigh, kExact64 };
 struct Call {
   Problem problem;
   Residency a = Residency::kHost, b = Residency::kHost, c = Residency::kHost;
-  double extra_passes_over_c = 0;  // epilogue passes (bias, activation, ...) that the host would make separately
-  double density = 1.0;            // share of non-zeros that the host tier could skip by; 1: dense
-  double guard_ns = 0;             // cost of a spot check or range scan on the device's result
-  double rerun_probability = 0;    // chance that the guard sends the call to the host after all
-  std::string device_veto;         // reason found outside the model (type, memory, lost device, guard); empty: none
+  Precision precision = Precision::kStandard;  // kExact64 goes to host64 and nowhere else
+  double extra_passes_over_c =
+      0;  // epilogue passes (bias, activation, ...) that the host would make separately
+  double density =
+      1.0;  // share of the work left to a host tier that skips zeros; 1: dense, or it skips none
+  double guard_ns = 0;           // cost of a spot check or range scan on the device's result
+  double rerun_probability = 0;  // chance that the guard sends the call to the host after all
+  std::string device_veto;  // reason found outside the model (type, memory, lost device, guard);
+                            // empty: none
 };
 
-/// A tuned kernel's measured time, for interpolation within a class (type and transposes).
-struct TunedTime {
-  Problem problem;
-  double ns;  // kernel plus packing, as a call pays it
-};
-
+/// A share of t_host / t_device and the time that it stands for.
 struct Factor {
-  std::string_view name;  // "size_vs_threshold", "arithmetic_intensity", "gpu_class", "vendor_tuning", "fusion",
-                          // "sparsity", "precision_risk"
-  double value;           // > 1 favours the device
-  double ns;              // what it changes in the device's predicted time (positive: it costs)
+  std::string_view name;
+  double value = 1;  // > 1 favours the device
+  double ns = 0;     // what it adds to t_device - t_host (negative: it favours the device)
 };
+/// Order of Decision::factors.
+inline constexpr std::array<std::string_view, 7> kFactorNames = {
+    "size_vs_threshold", "arithmetic_intensity", "gpu_class", "vendor_tuning", "fusion",
+    "sparsity",          "precision_risk"};
 
 struct Decision {
   Tier tier = Tier::kHost;
-  double device_ns = 0, host_ns = 0, host1_ns = 0;  // predictions; device_ns is infinity when vetoed
-  double kernel_ns = 0, upload_ns = 0, download_ns = 0, submit_ns = 0;
+  double device_ns = 0;  // t_device; infinity when vetoed
+  double host_ns = 0, host1_ns = 0,
+         host64_ns = 0;     // t_host of each tier; infinity when not calibrated
+  double best_host_ns = 0;  // t_host: of the host tier that competes with the device
+  double submit_ns = 0, upload_ns = 0, kernel_ns = 0,
+         download_ns = 0;  // of t_device, with guard and re-runs the rest
+  double device_roofline_ns = 0, host_roofline_ns = 0;
   std::array<Factor, 7> factors = {};
-  double score = 0;  // product of the factors == host_ns / device_ns; 0 when vetoed
+  double score = 0;  // best_host_ns / device_ns == product of the factors; 0 when vetoed
   std::string veto;  // empty when the device was in the race
 };
 
-double predict_host_ns(const Problem& p, const HostRates& rates);
-/// From tuned times of the same class in log space, corrected by the wave and tile model; from the roofline when there is
-/// none. bytes that move are not in it.
-double predict_kernel_ns(const Problem& p, const DeviceRates& rates, std::span<const TunedTime> tuned);
+/// Calibration and tuned times prepared for decisions in well under a microsecond. Immutable,
+/// thread-safe.
+class DispatchModel {
+ public:
+  DispatchModel() = default;
+  DispatchModel(const Calibration& calibration, DeviceKind kind, std::span<const TunedTime> tuned);
 
-Decision decide(const Call& call, const Calibration& calibration, DeviceKind kind, std::span<const TunedTime> tuned);
+  const DeviceRates& device() const { return device_; }
+  DeviceKind kind() const { return kind_; }
+  const TunedModel& kernels() const { return kernels_; }
+  const HostModel& host(Tier tier) const;  // kHost, kHost1 or kHost64
+
+ private:
+  DeviceRates device_;
+  DeviceKind kind_ = DeviceKind::kOther;
+  TunedModel kernels_;
+  HostModel host_, host1_, host64_;
+};
+
+/// Fastest tier that may run the call. Without a veto it does not allocate.
+Decision decide(const Call& call, const DispatchModel& model);
+/// Prepares and decides: for single questions.
+Decision decide(const Call& call, const Calibration& calibration, DeviceKind kind,
+                std::span<const TunedTime> tuned);
+
+/// An element-wise or reduction kernel, which has no tuned time: rooflines, submit and transfers
+/// alone.
+struct OperationCall {
+  Operation operation;
+  double upload_bytes = 0, download_bytes = 0;  // what moves because operands lie in host memory
+};
+struct OperationDecision {
+  Tier tier = Tier::kHost;
+  double device_ns = 0, host_ns = 0;
+};
+OperationDecision decide_operation(const OperationCall& call, const DispatchModel& model);
 
 }  // namespace rooftile

@@ -1,7 +1,6 @@
 // Bytes, waves, bounds and the limiter of one GEMM kernel (docs/roofline.md). Pure functions.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -11,48 +10,66 @@
 
 namespace rooftile {
 
-double arithmetic_intensity(const Problem& p);  // flops / minimum bytes
+double arithmetic_intensity(const Problem& p);  // flops / minimum bytes; 0 when nothing moves
+/// 2 m n k over A, B and C once each, for element types that kernels do not have (yet): f16 is 2
+/// bytes.
+double gemm_intensity(double m, double n, double k, double bytes_per_element);
 double ridge_intensity(double peak_gflops, double gbps);
 double breakeven_flops(double submit_ns, double device_gflops);
-/// Infinity when the device's bandwidth is not above the host's.
-double breakeven_elements(double overhead_ns, double host_gbps, double device_gbps, double bytes_per_element);
+/// Infinity when the device's bandwidth is not above the host's. bytes_per_element: read plus
+/// written.
+double breakeven_elements(double overhead_ns, double host_gbps, double device_gbps,
+                          double bytes_per_element);
 
-/// Generic operations, for element-wise and reduction kernels and the source's tables.
+/// Generic operations, for element-wise and reduction kernels and published tables.
 struct Operation {
   double flops, bytes;
 };
-Operation elementwise(double elements, double flops_per_element, double arrays_read, double arrays_written,
-                      double bytes_per_element);
+Operation elementwise(double elements, double flops_per_element, double arrays_read,
+                      double arrays_written, double bytes_per_element);
 double attainable_gflops(double intensity, double peak_gflops, double gbps);
 
 struct Traffic {
   double memory_bytes;    // device memory <-> cache, at least
-  double cache_bytes;     // cache -> workgroup
-  double register_bytes;  // shared memory (or L1) -> registers
+  double cache_bytes;     // cache -> workgroup, and C
+  double register_bytes;  // shared memory (or L1) -> registers, and C
 };
+/// Exact for kernels that read only what lies inside the matrices; packing not counted.
 Traffic traffic(const Problem& p, const Variant& v);
 
 struct Waves {
   double workgroups, waves, wave_efficiency, tile_efficiency;
 };
+/// concurrent_workgroups: how many run at the same time (compute units x resident workgroups of
+/// each). An empty C has 0 workgroups and efficiencies of 1.
 Waves waves(const Problem& p, const Variant& v, double concurrent_workgroups);
 
 struct Bound {
-  std::string limiter;  // "math", "memory:memory", "memory:cache", "memory:shared", "latency", "tail"
+  std::string
+      limiter;  // "math", "memory:memory", "memory:cache", "memory:shared", "latency", "tail"
   double ns;
 };
 struct Roofline {
-  std::vector<Bound> bounds;  // largest first
+  std::vector<Bound> bounds;  // largest first, never empty
   Traffic traffic;
   Waves waves;
   double ns() const { return bounds.front().ns; }  // no kernel of this shape is faster
 };
 Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates);
 
+/// What a report says about a measured time: how far above the largest bound it is, and how much
+/// faster the kernel could be once that one is lifted (down to the next bound). Both 1 for bounds
+/// of 0.
+struct Headroom {
+  double over_bound, if_lifted;
+};
+Headroom headroom(const Roofline& roofline, double measured_ns);
+
 /// Tile-independent bound: math and memory only. What a report calls 100 %.
 double problem_bound_ns(const Problem& p, const DeviceRates& rates);
 
 /// Relative cost used to rank candidates before any is measured; ns scale but not a promise.
+/// Packing included.
 double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rates);
 
 }  // namespace rooftile

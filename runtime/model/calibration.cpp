@@ -1,0 +1,170 @@
+#include "runtime/model/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+namespace rooftile {
+namespace {
+
+struct DeviceFigure {
+  std::string_view name, unit;
+  double DeviceRates::*value;
+};
+constexpr DeviceFigure kDeviceFigures[] = {
+    {"device.submit", "ns", &DeviceRates::submit_ns},
+    {"device.dispatch", "ns", &DeviceRates::dispatch_ns},
+    {"device.workgroup", "ns", &DeviceRates::workgroup_ns},
+    {"device.barrier", "ns", &DeviceRates::barrier_ns},
+    {"device.upload", "gbps", &DeviceRates::upload_gbps},
+    {"device.download", "gbps", &DeviceRates::download_gbps},
+    {"device.fma.f32", "gflops", &DeviceRates::fma_gflops},
+    {"device.shared", "gbps", &DeviceRates::shared_gbps},
+    {"device.load.buffer.scalar", "loads/ns", &DeviceRates::buffer_loads_per_ns},
+    {"device.load.buffer.vector", "loads/ns", &DeviceRates::buffer_vector_loads_per_ns},
+    {"device.load.texel.scalar", "loads/ns", &DeviceRates::texel_loads_per_ns},
+    {"device.load.texel.vector", "loads/ns", &DeviceRates::texel_vector_loads_per_ns},
+    {"device.compute_units", "count", &DeviceRates::compute_units},
+};
+constexpr std::string_view kZeroCopy = "device.zero_copy";
+constexpr std::string_view kLevel = "device.level.", kBandwidth = ".bandwidth",
+                           kFootprint = ".footprint";
+
+struct HostTier {
+  std::string_view name;
+  HostRates Calibration::*rates;
+};
+constexpr HostTier kHostTiers[] = {{"threads", &Calibration::host},
+                                   {"single", &Calibration::host1},
+                                   {"float64", &Calibration::host64}};
+
+void add(std::vector<Figure>& figures, std::string name, std::string_view unit, double value) {
+  if (value != 0)
+    figures.push_back(
+        {.name = std::move(name), .unit = std::string(unit), .value = value, .count = 1});
+}
+
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+bool take_suffix(std::string_view& text, std::string_view suffix) {
+  if (!text.ends_with(suffix)) return false;
+  text.remove_suffix(suffix.size());
+  return true;
+}
+
+/// "512x64x1000"; false, and the point untouched or half filled, when it is anything else.
+bool parse_sizes(std::string_view text, HostPoint& point) {
+  const char* const end = text.data() + text.size();
+  const char* next = text.data();
+  for (double* size : {&point.m, &point.n, &point.k}) {
+    if (size != &point.m && (next == end || *next++ != 'x')) return false;
+    const auto [after, error] = std::from_chars(next, end, *size, std::chars_format::fixed);
+    if (error != std::errc()) return false;
+    next = after;
+  }
+  return next == end;
+}
+
+MemoryLevel& level_named(std::vector<MemoryLevel>& levels, std::string_view name) {
+  const auto found = std::ranges::find(levels, name, &MemoryLevel::name);
+  if (found != levels.end()) return *found;
+  return levels.emplace_back(MemoryLevel{.name = std::string(name)});
+}
+
+void read_device(const Figure& figure, DeviceRates& rates) {
+  std::string_view name = figure.name;
+  if (name == kZeroCopy) rates.zero_copy = figure.value != 0;
+  for (const DeviceFigure& known : kDeviceFigures)
+    if (name == known.name) rates.*known.value = figure.value;
+  if (!take_prefix(name, kLevel)) return;
+  if (take_suffix(name, kBandwidth))
+    level_named(rates.levels, name).gbps = figure.value;
+  else if (take_suffix(name, kFootprint))
+    level_named(rates.levels, name).footprint_bytes = figure.value;
+}
+
+void read_host(const Figure& figure, Calibration& c) {
+  for (const HostTier& tier : kHostTiers) {
+    HostRates& rates = c.*tier.rates;
+    std::string_view name = figure.name;
+    if (!take_prefix(name, "host.")) return;
+    if (name == fmt::format("call.{}", tier.name)) rates.call_ns = figure.value;
+    if (name == fmt::format("bandwidth.{}", tier.name)) rates.gbps = figure.value;
+    HostPoint point{.gflops = figure.value};
+    if (take_prefix(name, fmt::format("gemm.{}.", tier.name)) && parse_sizes(name, point))
+      rates.gemm.push_back(point);
+  }
+}
+
+double ratio(double device, double host) { return host > 0 ? device / host : 0; }
+
+}  // namespace
+
+std::vector<Figure> to_figures(const Calibration& c) {
+  std::vector<Figure> figures;
+  for (const DeviceFigure& known : kDeviceFigures)
+    add(figures, std::string(known.name), known.unit, c.device.*known.value);
+  add(figures, std::string(kZeroCopy), "flag", c.device.zero_copy ? 1 : 0);
+  for (const MemoryLevel& level : c.device.levels) {
+    add(figures, fmt::format("{}{}{}", kLevel, level.name, kBandwidth), "gbps", level.gbps);
+    if (std::isfinite(level.footprint_bytes))
+      add(figures, fmt::format("{}{}{}", kLevel, level.name, kFootprint), "bytes",
+          level.footprint_bytes);
+  }
+  for (const HostTier& tier : kHostTiers) {
+    const HostRates& rates = c.*tier.rates;
+    add(figures, fmt::format("host.call.{}", tier.name), "ns", rates.call_ns);
+    add(figures, fmt::format("host.bandwidth.{}", tier.name), "gbps", rates.gbps);
+    for (const HostPoint& p : rates.gemm)
+      add(figures, fmt::format("host.gemm.{}.{:.0f}x{:.0f}x{:.0f}", tier.name, p.m, p.n, p.k),
+          "gflops", p.gflops);
+  }
+  return figures;
+}
+
+Calibration calibration_from_figures(std::span<const Figure> figures) {
+  Calibration c;
+  for (const Figure& figure : figures) {
+    read_device(figure, c.device);
+    read_host(figure, c);
+  }
+  // The database may hand the figures over in any order.
+  std::ranges::stable_sort(c.device.levels, {}, &MemoryLevel::footprint_bytes);
+  return c;
+}
+
+bool is_calibrated(const DeviceRates& rates) {
+  return rates.submit_ns > 0 && rates.fma_gflops > 0 && memory_gbps(rates) > 0;
+}
+
+bool is_calibrated(const HostRates& rates) { return peak_gflops(rates) > 0; }
+
+double memory_gbps(const DeviceRates& rates) {
+  return rates.levels.empty() ? 0 : rates.levels.back().gbps;
+}
+
+double gbps_for_footprint(const DeviceRates& rates, double bytes) {
+  for (const MemoryLevel& level : rates.levels)
+    if (bytes <= level.footprint_bytes) return level.gbps;
+  return memory_gbps(rates);
+}
+
+double peak_gflops(const HostRates& rates) {
+  double best = 0;
+  for (const HostPoint& point : rates.gemm) best = std::max(best, point.gflops);
+  return best;
+}
+
+CalibrationRatios calibration_ratios(const Calibration& c) {
+  return {.compute = ratio(c.device.fma_gflops, peak_gflops(c.host)),
+          .bandwidth = ratio(memory_gbps(c.device), c.host.gbps),
+          .latency = ratio(c.host.call_ns, c.device.submit_ns)};
+}
+
+}  // namespace rooftile

@@ -1,0 +1,214 @@
+#include "runtime/model/dispatch.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/model/factors.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct OperandBytes {
+  double a, b, c;
+};
+
+OperandBytes operand_bytes(const Problem& p) {
+  const double each = static_cast<double>(bytes_of(p.type)) * static_cast<double>(p.batch);
+  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
+               k = static_cast<double>(p.k);
+  return {m * k * each, k * n * each, m * n * each};
+}
+
+double copy_ns(double bytes, double gbps) { return gbps > 0 ? bytes / gbps : 0; }
+
+struct Moves {
+  double up = 0, down = 0;  // bytes
+};
+
+Moves moves_for_device(const Call& call, const OperandBytes& bytes) {
+  Moves moves;
+  if (call.a == Residency::kHost) moves.up += bytes.a;
+  if (call.b == Residency::kHost) moves.up += bytes.b;
+  if (call.c == Residency::kHost) {
+    moves.down += bytes.c;
+    if (call.problem.beta != 0.0f) moves.up += bytes.c;
+  }
+  return moves;
+}
+
+Moves moves_for_host(const Call& call, const OperandBytes& bytes) {
+  Moves moves;
+  if (call.a == Residency::kDevice) moves.down += bytes.a;
+  if (call.b == Residency::kDevice) moves.down += bytes.b;
+  if (call.c == Residency::kDevice) {
+    moves.up += bytes.c;
+    if (call.problem.beta != 0.0f) moves.down += bytes.c;
+  }
+  return moves;
+}
+
+/// What a host tier pays besides the product: each separate epilogue pass reads and writes C;
+/// operands that lie on the device are fetched (one submission) and C is put back (another).
+double host_extra_ns(const Call& call, const OperandBytes& bytes, const HostModel& host,
+                     const DeviceRates& device) {
+  double ns = call.extra_passes_over_c * copy_ns(2 * bytes.c, host.gbps());
+  if (device.zero_copy) return ns;
+  const Moves moves = moves_for_host(call, bytes);
+  if (moves.down > 0) ns += device.submit_ns + copy_ns(moves.down, device.download_gbps);
+  if (moves.up > 0) ns += device.submit_ns + copy_ns(moves.up, device.upload_gbps);
+  return ns;
+}
+
+struct HostTime {
+  double dense = kInfinity, sparse = kInfinity, extra = 0;
+  double total() const { return sparse + extra; }
+};
+
+HostTime host_time(const Call& call, const OperandBytes& bytes, const LogSizes& sizes,
+                   const HostModel& host, const DeviceRates& device) {
+  if (!host.calibrated()) return {};
+  const double dense = host.predict_ns(call.problem, sizes);
+  const double call_ns = std::min(host.call_ns(), dense);  // does not shrink with the density
+  return {.dense = dense,
+          .sparse = call_ns + call.density * (dense - call_ns),
+          .extra = host_extra_ns(call, bytes, host, device)};
+}
+
+/// First reason why the device is out, or nothing.
+std::string_view veto_reason(const Call& call, const DispatchModel& model, const HostTime& host) {
+  if (!call.device_veto.empty()) return call.device_veto;
+  if (call.precision == Precision::kExact64)
+    return "float64 was asked for; kernels compute in float32";
+  const Problem& p = call.problem;
+  if (p.m <= 0 || p.n <= 0 || p.k <= 0 || p.batch <= 0)
+    return "nothing to multiply: m, n, k or batch is 0";
+  if (!is_calibrated(model.device())) return "the device is not calibrated";
+  if (host.total() == kInfinity) return "the host is not calibrated";
+  return {};
+}
+
+TimeParts time_parts(const Call& call, const OperandBytes& bytes, const LogSizes& sizes,
+                     const DispatchModel& model, const HostTime& time, const HostModel& host) {
+  const DeviceRates& device = model.device();
+  const Moves moves = moves_for_device(call, bytes);
+  const double staged =
+      copy_ns(moves.up, device.upload_gbps) + copy_ns(moves.down, device.download_gbps);
+  return {.host_roofline = host.roofline_ns(call.problem),
+          .host_dense = time.dense,
+          .host_sparse = time.sparse,
+          .host_extra = time.extra,
+          .device_roofline = model.kernels().bound_ns(call.problem),
+          .kernel = model.kernels().predict_ns(call.problem, sizes),
+          .submit = device.submit_ns,
+          .transfer_staged = staged,
+          .transfer = device.zero_copy ? 0 : staged,
+          .guard = call.guard_ns,
+          .rerun = call.rerun_probability * time.total()};
+}
+
+std::array<Factor, 7> vetoed_factors() {
+  std::array<Factor, 7> factors;
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i].name = kFactorNames[i];
+  factors.back().value = 0;
+  return factors;
+}
+
+}  // namespace
+
+std::string_view name(Tier tier) {
+  switch (tier) {
+    case Tier::kDevice:
+      return "device";
+    case Tier::kHost:
+      return "host";
+    case Tier::kHost1:
+      return "host1";
+    case Tier::kHost64:
+      return "host64";
+  }
+  return "host";
+}
+
+DispatchModel::DispatchModel(const Calibration& calibration, DeviceKind kind,
+                             std::span<const TunedTime> tuned)
+    : device_(calibration.device),
+      kind_(kind),
+      kernels_(calibration.device, tuned),
+      host_(calibration.host),
+      host1_(calibration.host1),
+      host64_(calibration.host64) {}
+
+const HostModel& DispatchModel::host(Tier tier) const {
+  if (tier == Tier::kHost1) return host1_;
+  return tier == Tier::kHost64 ? host64_ : host_;
+}
+
+Decision decide(const Call& call, const DispatchModel& model) {
+  const OperandBytes bytes = operand_bytes(call.problem);
+  const LogSizes sizes = log_sizes(call.problem);
+  const auto time_of = [&](Tier tier) {
+    return host_time(call, bytes, sizes, model.host(tier), model.device());
+  };
+  const HostTime host = time_of(Tier::kHost), host1 = time_of(Tier::kHost1);
+  Decision d;
+  d.host_ns = host.total();
+  d.host1_ns = host1.total();
+  d.host64_ns = call.precision == Precision::kExact64 ? time_of(Tier::kHost64).total() : kInfinity;
+  if (call.precision == Precision::kExact64)
+    d.tier = Tier::kHost64;
+  else
+    d.tier = host1.total() < host.total() ? Tier::kHost1 : Tier::kHost;
+  const HostTime& best = d.tier == Tier::kHost1 ? host1 : host;
+  d.best_host_ns = d.tier == Tier::kHost64 ? d.host64_ns : best.total();
+
+  const std::string_view reason = veto_reason(call, model, best);
+  if (!reason.empty()) {
+    d.veto = reason;
+    d.device_ns = kInfinity;
+    d.factors = vetoed_factors();
+    return d;
+  }
+  const TimeParts t = time_parts(call, bytes, sizes, model, best, model.host(d.tier));
+  const Moves moves = moves_for_device(call, bytes);
+  d.device_ns = t.device();
+  d.submit_ns = t.submit;
+  d.kernel_ns = t.kernel;
+  if (!model.device().zero_copy) {
+    d.upload_ns = copy_ns(moves.up, model.device().upload_gbps);
+    d.download_ns = copy_ns(moves.down, model.device().download_gbps);
+  }
+  d.device_roofline_ns = t.device_roofline;
+  d.host_roofline_ns = t.host_roofline;
+  d.factors = all_factors(t, Vetoed::kNo);
+  d.score = d.best_host_ns / d.device_ns;
+  if (d.score > 1) d.tier = Tier::kDevice;
+  return d;
+}
+
+Decision decide(const Call& call, const Calibration& calibration, DeviceKind kind,
+                std::span<const TunedTime> tuned) {
+  return decide(call, DispatchModel(calibration, kind, tuned));
+}
+
+OperationDecision decide_operation(const OperationCall& call, const DispatchModel& model) {
+  const DeviceRates& device = model.device();
+  const HostModel& host = model.host(Tier::kHost);
+  const auto [flops, bytes] = call.operation;
+  const double transfer = device.zero_copy ? 0
+                                           : copy_ns(call.upload_bytes, device.upload_gbps) +
+                                                 copy_ns(call.download_bytes, device.download_gbps);
+  OperationDecision d;
+  d.host_ns = host.calibrated() ? host.call_ns() + std::max(flops / host.peak_gflops(),
+                                                            copy_ns(bytes, host.gbps()))
+                                : kInfinity;
+  d.device_ns = is_calibrated(device) ? device.submit_ns + transfer +
+                                            std::max(flops / device.fma_gflops,
+                                                     bytes / gbps_for_footprint(device, bytes))
+                                      : kInfinity;
+  if (d.device_ns < d.host_ns) d.tier = Tier::kDevice;
+  return d;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,102 @@
+#include "runtime/model/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/model/roofline.h"
+
+namespace rooftile {
+namespace {
+
+Problem of_batch_one(Problem p) {
+  p.batch = 1;
+  return p;
+}
+
+std::size_t class_index(const Problem& p) {
+  return (p.trans_a == Transpose::kYes ? 2u : 0u) + (p.trans_b == Transpose::kYes ? 1u : 0u);
+}
+
+// Wave and edge losses of a kernel with this block of C; 1 for tile 1.
+double block_efficiency(const Problem& p, int tile_m, int tile_n, double compute_units) {
+  if (tile_m == 1 && tile_n == 1) return 1;
+  const Waves w = waves(p, {.tile_m = tile_m, .tile_n = tile_n}, compute_units);
+  return w.wave_efficiency * w.tile_efficiency;
+}
+
+}  // namespace
+
+HostModel::HostModel(const HostRates& rates)
+    : call_ns_(rates.call_ns), gbps_(rates.gbps), peak_gflops_(rooftile::peak_gflops(rates)) {
+  std::vector<SurfacePoint> points;
+  points.reserve(rates.gemm.size());
+  for (const HostPoint& point : rates.gemm)
+    if (point.gflops > 0)
+      points.push_back({log_sizes(point.m, point.n, point.k), std::log2(point.gflops)});
+  rate_ = Surface(points);
+}
+
+double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
+  if (!calibrated()) return std::numeric_limits<double>::infinity();
+  const Problem one = of_batch_one(p);
+  double ns = flops(one) / std::exp2(rate_.at(sizes));
+  // Between measured sizes the measured rate knows about caches; only beyond them does the triad
+  // bandwidth speak.
+  if (gbps_ > 0 && !rate_.inside(sizes)) ns = std::max(ns, minimum_bytes(one) / gbps_);
+  return std::max(call_ns_, ns) * static_cast<double>(p.batch);
+}
+
+double HostModel::roofline_ns(const Problem& p) const {
+  const double math = peak_gflops_ > 0 ? flops(p) / peak_gflops_ : 0;
+  const double memory = gbps_ > 0 ? minimum_bytes(p) / gbps_ : 0;
+  return std::max(math, memory);
+}
+
+TunedModel::TunedModel(const DeviceRates& rates, std::span<const TunedTime> tuned) : rates_(rates) {
+  std::array<std::vector<SurfacePoint>, 4> points;
+  for (const TunedTime& t : tuned) {
+    const Problem& p = t.problem;
+    const double bound = bound_ns(p);
+    if (!(bound > 0) || !(t.ns > 0)) continue;
+    const double without_blocks =
+        t.ns * block_efficiency(p, t.tile_m, t.tile_n, rates_.compute_units);
+    points[class_index(p)].push_back({log_sizes(p), std::log2(without_blocks / bound)});
+    classes_[class_index(p)].points.push_back({{p.m, p.n, p.k, p.batch}, t.ns, t.tile_m, t.tile_n});
+  }
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    classes_[i].loss = Surface(points[i]);
+    classes_[i].sorted = classes_[i].points;
+    std::ranges::stable_sort(classes_[i].sorted, {}, &Tuned::sizes);
+  }
+}
+
+const TunedModel::Class& TunedModel::class_of(const Problem& p) const {
+  return classes_[class_index(p)];
+}
+
+double TunedModel::bound_ns(const Problem& p) const { return problem_bound_ns(p, rates_); }
+
+double TunedModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
+  const double bound = bound_ns(p);
+  const Class& c = class_of(p);
+  if (c.loss.empty()) return std::max(bound, rates_.dispatch_ns);
+  const std::array<std::int64_t, 4> exact = {p.m, p.n, p.k, p.batch};
+  const auto found = std::ranges::lower_bound(c.sorted, exact, {}, &Tuned::sizes);
+  if (found != c.sorted.end() && found->sizes == exact) return found->ns;
+  const Tuned& nearest = c.points[c.loss.nearest(sizes)];
+  const double efficiency =
+      block_efficiency(p, nearest.tile_m, nearest.tile_n, rates_.compute_units);
+  return std::max(bound * std::exp2(c.loss.at(sizes)) / efficiency, rates_.dispatch_ns);
+}
+
+double predict_host_ns(const Problem& p, const HostRates& rates) {
+  return HostModel(rates).predict_ns(p);
+}
+
+double predict_kernel_ns(const Problem& p, const DeviceRates& rates,
+                         std::span<const TunedTime> tuned) {
+  return TunedModel(rates, tuned).predict_ns(p);
+}
+
+}  // namespace rooftile

@@ -1,0 +1,80 @@
+// Predicted times of one problem on the host and on the device, interpolated from measured ones.
+// Prepared once, then looked up in constant time; immutable and therefore thread-safe.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/problem.h"
+#include "runtime/model/calibration.h"
+#include "runtime/model/surface.h"
+
+namespace rooftile {
+
+/// A tuned kernel's measured time, for interpolation within a class (type and transposes).
+struct TunedTime {
+  Problem problem;
+  double ns;                   // kernel plus packing, as a call pays it
+  int tile_m = 1, tile_n = 1;  // its block of C, for the wave and edge correction; 1: none
+};
+
+/// One host tier (docs/dispatch-score.md, "Predicting the host").
+class HostModel {
+ public:
+  HostModel() = default;
+  explicit HostModel(const HostRates& rates);
+
+  bool calibrated() const { return !rate_.empty(); }
+  double call_ns() const { return call_ns_; }
+  double gbps() const { return gbps_; }
+  double peak_gflops() const { return peak_gflops_; }
+  /// Infinity when not calibrated. sizes == log_sizes(p), which callers that ask several models
+  /// compute once.
+  double predict_ns(const Problem& p, const LogSizes& sizes) const;
+  double predict_ns(const Problem& p) const { return predict_ns(p, log_sizes(p)); }
+  /// flops / peak or bytes / triad bandwidth, whichever is longer.
+  double roofline_ns(const Problem& p) const;
+
+ private:
+  double call_ns_ = 0, gbps_ = 0, peak_gflops_ = 0;
+  Surface rate_;  // log2 of GFLOP/s
+};
+
+/// The tuned kernels of one device.
+class TunedModel {
+ public:
+  TunedModel() = default;
+  TunedModel(const DeviceRates& rates, std::span<const TunedTime> tuned);
+
+  bool has_class(const Problem& p) const { return !class_of(p).loss.empty(); }
+  /// A problem of exactly the sizes of a tuned one: what was measured. Else interpolated within its
+  /// class; from the roofline alone when the class has none. Bytes that move to and from the host
+  /// are not in it.
+  double predict_ns(const Problem& p, const LogSizes& sizes) const;
+  double predict_ns(const Problem& p) const { return predict_ns(p, log_sizes(p)); }
+  double bound_ns(const Problem& p) const;  // problem_bound_ns of the same rates
+
+ private:
+  struct Tuned {
+    std::array<std::int64_t, 4> sizes;  // m, n, k, batch
+    double ns;
+    int tile_m, tile_n;
+  };
+  struct Class {
+    Surface loss;               // log2 of measured over bound, waves and edges taken out
+    std::vector<Tuned> points;  // in the order of the surface's points
+    std::vector<Tuned> sorted;  // by sizes
+  };
+  const Class& class_of(const Problem& p) const;
+
+  DeviceRates rates_;
+  std::array<Class, 4> classes_;  // trans_a, trans_b
+};
+
+double predict_host_ns(const Problem& p, const HostRates& rates);
+double predict_kernel_ns(const Problem& p, const DeviceRates& rates,
+                         std::span<const TunedTime> tuned);
+
+}  // namespace rooftile
