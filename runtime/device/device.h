@@ -1,5 +1,5 @@
-// Vulkan behind plain C++: no Vulkan type leaves this folder. volk loads the loader at run time, so that everything here
-// also links and starts on a machine without any driver.
+// Vulkan behind plain C++: no Vulkan type leaves this folder. volk loads the loader at run time, so
+// that everything here also links and starts on a machine without any driver.
 #pragma once
 
 #include <array>
@@ -17,8 +17,9 @@
 namespace rooftile {
 
 struct Enumeration {
-  std::vector<DeviceProfile> devices;  // one per deviceUUID, discrete first, then integrated, virtual, software
-  std::string note;                    // why there is none, or what was left out; empty when all is well
+  std::vector<DeviceProfile>
+      devices;       // one per deviceUUID, discrete first, then integrated, virtual, software
+  std::string note;  // why there is none, or what was left out; empty when all is well
 };
 /// Never throws for a missing or broken driver: that is an empty list and a note.
 Enumeration enumerate_devices();
@@ -31,7 +32,10 @@ enum class BufferUse : std::uint8_t {
 
 class Device;
 
-/// Owns memory and a VkBuffer; movable; must not outlive its Device.
+/// Owns memory and a VkBuffer; movable; keeps the logical device alive, so that the order of
+/// destruction is free. Each has its own memory allocation, and drivers allow a few thousand (often
+/// 4096): whoever needs many pools them above. kDevice and kDownload content starts undefined. Zero
+/// bytes are not a buffer.
 class Buffer {
  public:
   Buffer();
@@ -62,7 +66,8 @@ class Pipeline {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Binding i of the pipeline's interface. The range is [offset, offset + size); offset is aligned as the limits demand.
+/// Binding i of the pipeline's interface. The range is [offset, offset + size); offset is aligned
+/// as the limits demand.
 struct BufferRange {
   const Buffer* buffer = nullptr;
   std::uint64_t offset_bytes = 0;
@@ -77,12 +82,16 @@ struct DispatchStep {
 struct CopyStep {
   BufferRange source, target;  // equal sizes
 };
-struct BarrierStep {};  // everything before is finished and visible to everything after (host reads included)
+struct BarrierStep {
+};  // everything before is finished and visible to everything after (host reads included)
 using Step = std::variant<DispatchStep, CopyStep, BarrierStep>;
 
 enum class Timing : std::uint8_t { kNone, kPerStep };
 
-/// A recorded, reusable list of steps. Buffers and pipelines named in it must outlive it.
+/// A recorded, reusable list of steps. Buffers and pipelines named in it must outlive its last run.
+/// A run starts after all earlier runs on its device are finished and sees what they wrote; what it
+/// wrote is visible to the host at its end. One list runs once at a time (a second thread waits);
+/// different lists may be in flight together, in submission order.
 class CommandList {
  public:
   CommandList();
@@ -97,14 +106,19 @@ class CommandList {
 };
 
 struct RunResult {
-  double wall_ns = 0;             // submit to fence, host clock
-  std::vector<double> step_ns;    // device clock, one per step when recorded with Timing::kPerStep (0 for barriers)
+  double wall_ns = 0;  // submit to fence, host clock
+  // Device clock, one per step when recorded with Timing::kPerStep, 0 for barriers. Steps without a
+  // barrier between them may overlap; each then gets the time from its predecessor's end to its
+  // own, so that the sum is right.
+  std::vector<double> step_ns;
 };
 
-/// Counters of the on-disk pipeline cache, for reports and tests.
+/// State of the on-disk pipeline cache, for reports and tests.
 struct PipelineCacheState {
-  bool loaded = false;      // a valid file was found
-  std::string note;         // why not
+  bool loaded = false;                  // a valid file was found and taken by the driver
+  std::string note;                     // why not, or why it could not be written
+  std::filesystem::path file;           // empty: no file is used
+  std::uint32_t pipelines_created = 0;  // since the device was opened
 };
 
 struct DeviceOptions {
@@ -112,31 +126,55 @@ struct DeviceOptions {
 };
 
 /// One logical device with one compute queue. Thread-safe: submissions are serialised inside.
-/// Errors: kDevice (lost or driver failure), kOutOfMemory, kTimeout, kUnsupported.
+/// The device itself stays open until the last Buffer, Pipeline and CommandList of it is gone, too.
+/// Errors: kDevice (lost, driver failure, or a process forked from the one that opened it),
+/// kOutOfMemory, kTimeout, kUnsupported, kInvalidArgument. After kTimeout, and in a forked child,
+/// everything of the device is leaked instead of destroyed: the driver would wait for work that may
+/// never end, or for threads that do not exist. The kernel cleans up when the process ends.
 class Device {
  public:
-  static std::shared_ptr<Device> open(const DeviceProfile& profile, const DeviceOptions& options = {});
+  /// Opens the device of enumerate_devices() with this uuid and driver; kDevice when it is gone.
+  static std::shared_ptr<Device> open(const DeviceProfile& profile,
+                                      const DeviceOptions& options = {});
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
   const DeviceProfile& profile() const;
   PipelineCacheState pipeline_cache_state() const;
-  /// Writes the pipeline cache (temporary file, rename, 0600, checksummed) if pipelines were added; also on destruction.
+  /// Writes the pipeline cache (temporary file, rename, 0600, checksummed) if pipelines were added;
+  /// also on destruction.
   void save_pipeline_cache() noexcept;
 
+  /// kInvalidArgument for 0 bytes; kOutOfMemory above max_memory_allocation_bytes, the heap, or
+  /// what is free.
   Buffer create_buffer(std::uint64_t bytes, BufferUse use);
+  /// Entry point "main". kCompile for what is not SPIR-V or what the driver refuses; kUnsupported
+  /// for a subgroup size that cannot be had, a workgroup or an interface above the limits. Some
+  /// drivers (lavapipe) compile at the first run instead.
   Pipeline create_pipeline(std::span<const std::uint32_t> spirv, const ShaderInterface& interface);
+  /// Checks every step against its pipeline, buffers and the limits: kInvalidArgument,
+  /// kUnsupported.
   CommandList record(std::span<const Step> steps, Timing timing = Timing::kNone);
-  /// Submits and waits. kTimeout leaves the work running: the device must then be given up (lost() becomes true).
+  /// Submits and waits; timeout_ns (infinity: for ever) counts the wait for other threads' work
+  /// and, on lavapipe, for the compiler. kTimeout leaves the work running: the device must then be
+  /// given up (lost() becomes true).
   RunResult run(CommandList& list, double timeout_ns);
   bool lost() const;
 
   struct Impl;
 
  private:
-  explicit Device(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  class Recorder;
+  explicit Device(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
+
+/// With ROOFTILE_VALIDATION=1 in the environment at the first use, the Khronos validation layer
+/// (core and synchronisation checks) watches every call; its messages go to stderr and into this
+/// list. A missing layer is a message, too.
+std::vector<std::string> validation_messages();
+/// The same, and forgets them.
+std::vector<std::string> take_validation_messages();
 
 }  // namespace rooftile

@@ -1,0 +1,64 @@
+#include "runtime/device/device_impl.h"
+#include "runtime/device/memory_type.h"
+
+namespace rooftile {
+
+Buffer::Buffer() = default;
+Buffer::~Buffer() { destroy_or_leak(impl_); }
+Buffer::Buffer(Buffer&&) noexcept = default;
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(impl_, other.impl_);
+  destroy_or_leak(other.impl_);
+  return *this;
+}
+
+std::uint64_t Buffer::size_bytes() const { return impl_ == nullptr ? 0 : impl_->size_bytes; }
+void* Buffer::mapped() const { return impl_ == nullptr ? nullptr : impl_->mapped; }
+
+Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
+  impl_->check_usable();
+  if (bytes == 0) fail(ErrorCode::kInvalidArgument, "a buffer of 0 bytes cannot be made");
+  if (bytes > impl_->limits().max_memory_allocation_bytes) {
+    fail(ErrorCode::kOutOfMemory,
+         "a buffer of {} bytes is above the {} bytes that {} allocates at once; use panels", bytes,
+         impl_->limits().max_memory_allocation_bytes, profile().name);
+  }
+  return impl_->driver(fmt::format("making a buffer of {} bytes", bytes), [&] {
+    auto made = std::make_unique<Buffer::Impl>();
+    made->device = impl_;
+    made->size_bytes = bytes;
+
+    using Usage = vk::BufferUsageFlagBits;
+    vk::BufferCreateInfo info;
+    info.size = bytes;
+    info.usage = Usage::eStorageBuffer | Usage::eUniformTexelBuffer | Usage::eTransferSrc |
+                 Usage::eTransferDst;
+    made->handle = vk::raii::Buffer(impl_->handle, info);
+
+    const vk::MemoryRequirements needs = made->handle.getMemoryRequirements();
+    const auto& types = impl_->details.memory_types;
+    const auto type =
+        choose_memory_type(types, needs.memoryTypeBits, use, profile().unified_memory);
+    if (!type)
+      fail(ErrorCode::kUnsupported, "{} has no memory that the host can map for buffers",
+           profile().name);
+    if (needs.size > types[*type].heap_bytes) {
+      fail(ErrorCode::kOutOfMemory,
+           "a buffer of {} bytes is above its heap of {} bytes on {}; use panels", bytes,
+           types[*type].heap_bytes, profile().name);
+    }
+    made->memory = vk::raii::DeviceMemory(impl_->handle, vk::MemoryAllocateInfo(needs.size, *type));
+    made->handle.bindMemory(*made->memory, 0);
+    const bool map =
+        types[*type].host_visible && (use != BufferUse::kDevice || profile().unified_memory);
+    if (map) {
+      made->mapped = made->memory.mapMemory(0, VK_WHOLE_SIZE);
+      made->coherent = types[*type].host_coherent;
+    }
+    Buffer buffer;
+    buffer.impl_ = std::move(made);
+    return buffer;
+  });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,260 @@
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+#include "runtime/device/device_impl.h"
+#include "runtime/device/ranges.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::uint32_t kQueriesPerStep = 2;  // before and after
+
+vk::Format texel_format(BindingKind kind) {
+  return kind == BindingKind::kTexelRgba32 ? vk::Format::eR32G32B32A32Sfloat
+                                           : vk::Format::eR32Sfloat;
+}
+
+bool is_barrier(const Step& step) { return std::holds_alternative<BarrierStep>(step); }
+
+}  // namespace
+
+CommandList::CommandList() = default;
+CommandList::~CommandList() { destroy_or_leak(impl_); }
+CommandList::CommandList(CommandList&&) noexcept = default;
+CommandList& CommandList::operator=(CommandList&& other) noexcept {
+  std::swap(impl_, other.impl_);
+  destroy_or_leak(other.impl_);
+  return *this;
+}
+
+/// Turns checked steps into one command buffer.
+class Device::Recorder {
+ public:
+  Recorder(std::shared_ptr<Impl> device, Timing timing)
+      : device_(*device), timing_(timing), list_(std::make_unique<CommandList::Impl>()) {
+    list_->device = std::move(device);
+  }
+
+  std::unique_ptr<CommandList::Impl> record(std::span<const Step> steps) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      try {
+        std::visit([this](const auto& step) { check(step); }, steps[i]);
+      } catch (const Error& error) {
+        throw Error(error.code(), fmt::format("step {}: {}", i, error.what()));
+      }
+    }
+    make_objects(steps);
+    list_->commands.begin(vk::CommandBufferBeginInfo(), device_.dispatcher());
+    if (timing_ == Timing::kPerStep && queries_ != 0) {
+      list_->commands.resetQueryPool(*list_->timestamps, 0, queries_, device_.dispatcher());
+    }
+    for (const Step& step : steps) record_timed(step);
+    write(BarrierStep{});  // for the host, and for whatever list comes next on the queue
+    list_->commands.end(device_.dispatcher());
+    return std::move(list_);
+  }
+
+ private:
+  ByteRange checked_range(const BufferRange& range) {
+    if (range.buffer == nullptr || range.buffer->impl_ == nullptr) {
+      fail(ErrorCode::kInvalidArgument, "a range names no buffer");
+    }
+    if (range.buffer->impl_->device.get() != &device_) {
+      fail(ErrorCode::kInvalidArgument, "a range names a buffer of another device");
+    }
+    return resolve_range({.offset_bytes = range.offset_bytes, .size_bytes = range.size_bytes},
+                         range.buffer->size_bytes());
+  }
+
+  void check(const BarrierStep&) {}
+
+  void check(const CopyStep& copy) {
+    const ByteRange source = checked_range(copy.source), target = checked_range(copy.target);
+    if (source.size_bytes != target.size_bytes) {
+      fail(ErrorCode::kInvalidArgument, "a copy of {} bytes to {} bytes", source.size_bytes,
+           target.size_bytes);
+    }
+    const bool overlap = source.offset_bytes < target.offset_bytes + target.size_bytes &&
+                         target.offset_bytes < source.offset_bytes + source.size_bytes;
+    if (copy.source.buffer == copy.target.buffer && overlap) {
+      fail(ErrorCode::kInvalidArgument, "a copy within one buffer overlaps itself");
+    }
+    note_host_memory(copy.source);
+    note_host_memory(copy.target);
+  }
+
+  void check(const DispatchStep& dispatch) {
+    if (dispatch.pipeline == nullptr || dispatch.pipeline->impl_ == nullptr) {
+      fail(ErrorCode::kInvalidArgument, "a dispatch names no pipeline");
+    }
+    const Pipeline::Impl& pipeline = *dispatch.pipeline->impl_;
+    if (pipeline.device.get() != &device_) {
+      fail(ErrorCode::kInvalidArgument, "a dispatch names a pipeline of another device");
+    }
+    const ShaderInterface& interface = pipeline.interface;
+    if (dispatch.bindings.size() != interface.bindings.size()) {
+      fail(ErrorCode::kInvalidArgument, "{} bindings given, the shader has {}",
+           dispatch.bindings.size(), interface.bindings.size());
+    }
+    if (dispatch.push_constants.size() != interface.push_constants_bytes) {
+      fail(ErrorCode::kInvalidArgument, "{} bytes of push constants given, the shader takes {}",
+           dispatch.push_constants.size(), interface.push_constants_bytes);
+    }
+    for (std::size_t i = 0; i < dispatch.groups.size(); ++i) {
+      if (dispatch.groups[i] > device_.limits().max_workgroup_count[i]) {
+        fail(ErrorCode::kUnsupported, "{} workgroups in dimension {} are above this device's {}",
+             dispatch.groups[i], i, device_.limits().max_workgroup_count[i]);
+      }
+    }
+    for (std::size_t i = 0; i < dispatch.bindings.size(); ++i) {
+      check_binding(interface.bindings[i], checked_range(dispatch.bindings[i]), device_.limits());
+      ++(interface.bindings[i] == BindingKind::kStorageBuffer ? storage_bindings_
+                                                              : texel_bindings_);
+      note_host_memory(dispatch.bindings[i]);
+    }
+    descriptor_sets_ += interface.bindings.empty() ? 0 : 1;
+  }
+
+  void note_host_memory(const BufferRange& range) {
+    const Buffer::Impl& buffer = *range.buffer->impl_;
+    if (buffer.coherent) return;
+    const auto known = [&](const vk::MappedMemoryRange& other) {
+      return other.memory == *buffer.memory;
+    };
+    if (std::none_of(list_->incoherent.begin(), list_->incoherent.end(), known)) {
+      list_->incoherent.emplace_back(*buffer.memory, 0, VK_WHOLE_SIZE);
+    }
+  }
+
+  void make_objects(std::span<const Step> steps) {
+    if (descriptor_sets_ != 0) {
+      std::vector<vk::DescriptorPoolSize> sizes;
+      if (storage_bindings_ != 0)
+        sizes.emplace_back(vk::DescriptorType::eStorageBuffer, storage_bindings_);
+      if (texel_bindings_ != 0)
+        sizes.emplace_back(vk::DescriptorType::eUniformTexelBuffer, texel_bindings_);
+      list_->descriptors = {device_.handle,
+                            vk::DescriptorPoolCreateInfo({}, descriptor_sets_, sizes)};
+    }
+    if (timing_ == Timing::kPerStep) {
+      queries_ = kQueriesPerStep * static_cast<std::uint32_t>(std::count_if(
+                                       steps.begin(), steps.end(),
+                                       [](const Step& step) { return !is_barrier(step); }));
+      if (queries_ != 0) {
+        list_->timestamps = {device_.handle,
+                             vk::QueryPoolCreateInfo({}, vk::QueryType::eTimestamp, queries_)};
+      }
+    }
+    list_->finished = {device_.handle, vk::FenceCreateInfo()};
+    list_->pool = {device_.handle, vk::CommandPoolCreateInfo({}, device_.details.queue_family)};
+    const vk::CommandBufferAllocateInfo info(*list_->pool, vk::CommandBufferLevel::ePrimary, 1);
+    list_->commands = (*device_.handle).allocateCommandBuffers(info, device_.dispatcher()).front();
+  }
+
+  void record_timed(const Step& step) {
+    const bool timed = timing_ == Timing::kPerStep && !is_barrier(step);
+    if (timing_ == Timing::kPerStep) {
+      list_->first_query.push_back(timed ? static_cast<int>(next_query_)
+                                         : CommandList::Impl::kNoQuery);
+    }
+    if (timed) write_timestamp();
+    std::visit([this](const auto& any) { write(any); }, step);
+    if (timed) write_timestamp();
+  }
+
+  /// Bottom of pipe: taken when everything recorded before is finished.
+  void write_timestamp() {
+    list_->commands.writeTimestamp(vk::PipelineStageFlagBits::eBottomOfPipe, *list_->timestamps,
+                                   next_query_++, device_.dispatcher());
+  }
+
+  void write(const BarrierStep&) {
+    using Stage = vk::PipelineStageFlagBits;
+    using Access = vk::AccessFlagBits;
+    const vk::MemoryBarrier barrier(Access::eShaderWrite | Access::eTransferWrite,
+                                    Access::eShaderRead | Access::eShaderWrite |
+                                        Access::eTransferRead | Access::eTransferWrite |
+                                        Access::eHostRead);
+    list_->commands.pipelineBarrier(Stage::eComputeShader | Stage::eTransfer,
+                                    Stage::eComputeShader | Stage::eTransfer | Stage::eHost, {},
+                                    barrier, {}, {}, device_.dispatcher());
+  }
+
+  void write(const CopyStep& copy) {
+    const ByteRange source = checked_range(copy.source), target = checked_range(copy.target);
+    list_->commands.copyBuffer(
+        *copy.source.buffer->impl_->handle, *copy.target.buffer->impl_->handle,
+        vk::BufferCopy(source.offset_bytes, target.offset_bytes, source.size_bytes),
+        device_.dispatcher());
+  }
+
+  void write(const DispatchStep& dispatch) {
+    const Pipeline::Impl& pipeline = *dispatch.pipeline->impl_;
+    const auto compute = vk::PipelineBindPoint::eCompute;
+    list_->commands.bindPipeline(compute, *pipeline.handle, device_.dispatcher());
+    if (!dispatch.bindings.empty()) {
+      list_->commands.bindDescriptorSets(compute, *pipeline.layout, 0, make_set(dispatch, pipeline),
+                                         {}, device_.dispatcher());
+    }
+    if (!dispatch.push_constants.empty()) {
+      list_->commands.pushConstants(*pipeline.layout, vk::ShaderStageFlagBits::eCompute, 0,
+                                    static_cast<std::uint32_t>(dispatch.push_constants.size()),
+                                    dispatch.push_constants.data(), device_.dispatcher());
+    }
+    list_->commands.dispatch(dispatch.groups[0], dispatch.groups[1], dispatch.groups[2],
+                             device_.dispatcher());
+  }
+
+  vk::DescriptorSet make_set(const DispatchStep& dispatch, const Pipeline::Impl& pipeline) {
+    const vk::DescriptorSetAllocateInfo info(*list_->descriptors, *pipeline.set_layout);
+    const vk::DescriptorSet set =
+        (*device_.handle).allocateDescriptorSets(info, device_.dispatcher()).front();
+    // Reserved, because the writes point into them.
+    std::vector<vk::DescriptorBufferInfo> buffers;
+    std::vector<vk::BufferView> views;
+    std::vector<vk::WriteDescriptorSet> writes;
+    buffers.reserve(dispatch.bindings.size());
+    views.reserve(dispatch.bindings.size());
+    for (std::uint32_t i = 0; i < dispatch.bindings.size(); ++i) {
+      const BindingKind kind = pipeline.interface.bindings[i];
+      const ByteRange range = checked_range(dispatch.bindings[i]);
+      const vk::Buffer buffer = *dispatch.bindings[i].buffer->impl_->handle;
+      vk::WriteDescriptorSet write(set, i);
+      if (kind == BindingKind::kStorageBuffer) {
+        write.descriptorType = vk::DescriptorType::eStorageBuffer;
+        write.setBufferInfo(buffers.emplace_back(buffer, range.offset_bytes, range.size_bytes));
+      } else {
+        const vk::BufferViewCreateInfo view({}, buffer, texel_format(kind), range.offset_bytes,
+                                            range.size_bytes);
+        write.descriptorType = vk::DescriptorType::eUniformTexelBuffer;
+        write.setTexelBufferView(
+            views.emplace_back(*list_->views.emplace_back(device_.handle, view)));
+      }
+      writes.push_back(write);
+    }
+    (*device_.handle).updateDescriptorSets(writes, {}, device_.dispatcher());
+    return set;
+  }
+
+  Impl& device_;
+  Timing timing_;
+  std::unique_ptr<CommandList::Impl> list_;
+  std::uint32_t descriptor_sets_ = 0, storage_bindings_ = 0, texel_bindings_ = 0;
+  std::uint32_t queries_ = 0, next_query_ = 0;
+};
+
+CommandList Device::record(std::span<const Step> steps, Timing timing) {
+  impl_->check_usable();
+  if (timing == Timing::kPerStep && impl_->limits().timestamp_valid_bits == 0) {
+    fail(ErrorCode::kUnsupported,
+         "{} has no timestamps on its compute queue; measure the wall time of runs instead",
+         profile().name);
+  }
+  CommandList list;
+  list.impl_ =
+      impl_->driver("recording commands", [&] { return Recorder(impl_, timing).record(steps); });
+  return list;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,30 @@
+// Vulkan-Hpp's exceptions become rooftile::Error, with what was being done in the message. Private
+// to runtime/device.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "core/error.h"
+#include "runtime/device/vulkan.h"
+
+namespace rooftile {
+
+/// Memory results become kOutOfMemory, everything else `otherwise`.
+[[noreturn]] void throw_translated(const vk::SystemError& error, std::string_view doing,
+                                   ErrorCode otherwise);
+
+inline bool is_device_lost(const vk::SystemError& error) {
+  return error.code() == vk::make_error_code(vk::Result::eErrorDeviceLost);
+}
+
+template <typename Call>
+decltype(auto) translated(std::string_view doing, Call&& call) {
+  try {
+    return std::forward<Call>(call)();
+  } catch (const vk::SystemError& error) {
+    throw_translated(error, doing, ErrorCode::kDevice);
+  }
+}
+
+}  // namespace rooftile

@@ -1,0 +1,141 @@
+#include "runtime/device/pipeline_cache_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "core/error.h"
+#include "core/hash.h"
+
+namespace rooftile {
+namespace {
+
+// A sanity bound: drivers' caches of compute kernels are kilobytes to a few megabytes.
+constexpr off_t kMaxFileBytes = off_t{256} << 20;
+constexpr mode_t kOtherUsersBits = S_IRWXG | S_IRWXO;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+/// Everything before the data; equality with it proves format, device, driver, length and content
+/// in one comparison.
+std::string header(const DeviceProfile& profile, std::string_view data) {
+  return fmt::format(
+      "rooftile pipeline cache 1\ndevice {} vendor {} id {} driver {} version {} cache {}\nbytes "
+      "{} hash {}\n",
+      profile.device_uuid, profile.vendor_id, profile.device_id, profile.driver_id,
+      profile.driver_version, profile.pipeline_cache_uuid, data.size(), hash_hex(data));
+}
+
+constexpr int kHeaderLines = 3;
+
+/// Offset of the data; npos when there are fewer lines than a header has.
+std::size_t data_offset(std::string_view content) {
+  std::size_t offset = 0;
+  for (int line = 0; line < kHeaderLines; ++line) {
+    offset = content.find('\n', offset);
+    if (offset == std::string_view::npos) return offset;
+    ++offset;
+  }
+  return offset;
+}
+
+/// True when all of size bytes arrived.
+bool read_all(int fd, char* target, std::size_t size) {
+  while (size > 0) {
+    const ssize_t got = ::read(fd, target, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    target += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+void make_private_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
+  if (folder.has_parent_path()) std::filesystem::create_directories(folder.parent_path(), error);
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    fail(ErrorCode::kIo, "cannot make the cache folder {}: {}", folder.string(),
+         std::strerror(errno));
+  }
+}
+
+}  // namespace
+
+std::string pipeline_cache_file_name(const DeviceProfile& profile) {
+  return fmt::format("pipelines-{}-{:x}-{:x}.bin", profile.device_uuid, profile.driver_id,
+                     profile.driver_version);
+}
+
+LoadedPipelineCache load_pipeline_cache(const std::filesystem::path& file,
+                                        const DeviceProfile& profile) {
+  const auto refused = [&](std::string_view why) {
+    return LoadedPipelineCache{.data = {},
+                               .note = fmt::format("{} is ignored: {}", file.string(), why)};
+  };
+  const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (fd.get() < 0) return refused(std::strerror(errno));
+  struct stat status = {};
+  if (::fstat(fd.get(), &status) != 0) return refused(std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) return refused("not a regular file");
+  if (status.st_uid != ::geteuid()) return refused("it belongs to another user");
+  if ((status.st_mode & kOtherUsersBits) != 0)
+    return refused("its mode lets other users in; it should be 0600");
+  if (status.st_size > kMaxFileBytes) return refused("it is larger than any pipeline cache");
+
+  std::string content(static_cast<std::size_t>(status.st_size), '\0');
+  if (!read_all(fd.get(), content.data(), content.size()))
+    return refused("it cannot be read to its end");
+  const std::size_t offset = data_offset(content);
+  if (offset == std::string::npos) return refused("it is damaged or not a pipeline cache");
+  const std::string_view data = std::string_view(content).substr(offset);
+  if (std::string_view(content).substr(0, offset) != header(profile, data)) {
+    return refused("it is damaged, or of another device, driver or version");
+  }
+  return {.data = std::string(data), .note = {}};
+}
+
+void store_pipeline_cache(const std::filesystem::path& file, const DeviceProfile& profile,
+                          std::string_view data) {
+  make_private_folder(file.parent_path());
+  std::string temporary = file.string() + ".XXXXXX";
+  const Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));  // 0600 by definition
+  if (fd.get() < 0) fail(ErrorCode::kIo, "cannot make {}: {}", temporary, std::strerror(errno));
+  const bool written = write_all(fd.get(), header(profile, data)) && write_all(fd.get(), data);
+  if (!written || std::rename(temporary.c_str(), file.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    fail(ErrorCode::kIo, "cannot write {}: {}", file.string(), std::strerror(error));
+  }
+}
+
+}  // namespace rooftile

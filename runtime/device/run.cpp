@@ -1,0 +1,81 @@
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "runtime/device/device_impl.h"
+#include "runtime/device/timestamps.h"
+
+namespace rooftile {
+namespace {
+
+/// Vulkan's "wait for ever" for everything that does not fit.
+std::uint64_t wait_ns(double timeout_ns) {
+  constexpr auto kForever = std::numeric_limits<std::uint64_t>::max();
+  return timeout_ns < static_cast<double>(kForever) ? static_cast<std::uint64_t>(timeout_ns)
+                                                    : kForever;
+}
+
+std::vector<double> step_times(const CommandList::Impl& list, const DeviceLimits& limits) {
+  std::vector<double> times(list.first_query.size(), 0.0);
+  if (!*list.timestamps) return times;
+  std::uint32_t queries = 0;
+  for (const int first : list.first_query) queries += first == CommandList::Impl::kNoQuery ? 0 : 2;
+  const auto [result, ticks] = list.timestamps.getResults<std::uint64_t>(
+      0, queries, queries * sizeof(std::uint64_t), sizeof(std::uint64_t),
+      vk::QueryResultFlagBits::e64);
+  if (result != vk::Result::eSuccess)
+    fail(ErrorCode::kDevice, "the driver lost the timestamps of a finished run");
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const int first = list.first_query[i];
+    if (first == CommandList::Impl::kNoQuery) continue;
+    const auto begin = static_cast<std::size_t>(first);
+    times[i] = elapsed_ns(ticks[begin], ticks[begin + 1], limits.timestamp_valid_bits,
+                          limits.timestamp_period_ns);
+  }
+  return times;
+}
+
+}  // namespace
+
+RunResult Device::run(CommandList& list, double timeout_ns) {
+  impl_->check_usable();
+  if (list.impl_ == nullptr || list.impl_->device != impl_) {
+    fail(ErrorCode::kInvalidArgument, "run() needs a list recorded by the same device");
+  }
+  if (!(timeout_ns > 0))
+    fail(ErrorCode::kInvalidArgument, "a timeout of {} ns is not positive", timeout_ns);
+  CommandList::Impl& commands = *list.impl_;
+  std::lock_guard running(commands.running);
+  impl_->check_usable();  // the device may have been lost while this thread waited for its turn
+
+  return impl_->driver("running commands", [&] {
+    const vk::Device device = *impl_->handle;
+    const auto& dispatcher = impl_->dispatcher();
+    if (!commands.incoherent.empty())
+      device.flushMappedMemoryRanges(commands.incoherent, dispatcher);
+
+    const auto start = std::chrono::steady_clock::now();
+    const vk::Fence fence = *commands.finished;
+    device.resetFences(fence, dispatcher);
+    {
+      std::lock_guard submitting(impl_->queue_mutex);
+      impl_->queue.submit(vk::SubmitInfo({}, {}, commands.commands), fence);
+    }
+    if (device.waitForFences(fence, VK_TRUE, wait_ns(timeout_ns), dispatcher) ==
+        vk::Result::eTimeout) {
+      impl_->state = DeviceState::kAbandoned;
+      fail(ErrorCode::kTimeout, "a run on {} took more than {:.3g} ms; the device is given up",
+           profile().name, timeout_ns * 1e-6);
+    }
+    RunResult result;
+    result.wall_ns =
+        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+
+    if (!commands.incoherent.empty())
+      device.invalidateMappedMemoryRanges(commands.incoherent, dispatcher);
+    result.step_ns = step_times(commands, impl_->limits());
+    return result;
+  });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,20 @@
+// A first look at a SPIR-V module, so that a wrong file or a cut one is an error and not a crash
+// inside a driver. It is no validator: modules come from our own generator. A pure function of
+// values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace rooftile {
+
+struct SpirvSummary {
+  std::array<std::uint32_t, 3> local_size = {};  // zeros: not given as literals (specialised)
+};
+
+/// Throws kCompile when the header is not SPIR-V's, an instruction runs past the end, or there is
+/// no compute entry point "main".
+SpirvSummary summarise_spirv(std::span<const std::uint32_t> words);
+
+}  // namespace rooftile
