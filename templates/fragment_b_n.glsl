@@ -1,0 +1,26 @@
+// B stored k x n: a vector holds neighbouring columns at one step of k, as C does. Addresses in vectors.
+uint b_column[REG_N / VECTOR_WIDTH_B];
+VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
+
+void begin_b(uint column) {
+  [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
+    b_column[j] = offset_b / VECTOR_WIDTH_B +
+                  clamp_index((column + column_at(j)) / VECTOR_WIDTH_B, (n - 1) / VECTOR_WIDTH_B);
+}
+
+void load_b(uint k0) {
+  [[unroll]] for (uint u = 0; u < UNROLL_K; ++u)
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
+      b_fragment[u][j] = fetch_b(b_column[j] + (k0 + u) * (ldb / VECTOR_WIDTH_B));
+}
+
+// TAIL_K steps, zero from k on.
+void load_b_tail(uint k0) {
+  [[unroll]] for (uint u = 0; u < TAIL_K; ++u)
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
+      b_fragment[u][j] =
+          keep(fetch_b(b_column[j] + min(k0 + u, k - 1) * (ldb / VECTOR_WIDTH_B)),
+               k0 + u < k ? VECTOR_WIDTH_B : 0u);
+}
+
+VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }

@@ -1,0 +1,37 @@
+#version 450
+// The textbook kernel: one invocation owns one element of C. Runs everywhere; the baseline.
+#extension GL_GOOGLE_include_directive : enable
+
+#ifndef TILE_M
+#define TILE_M 8
+#endif
+#ifndef TILE_N
+#define TILE_N 8
+#endif
+
+layout(local_size_x = TILE_M * TILE_N) in;
+
+const uint LANES_M = TILE_M;
+const uint LANES_N = TILE_N;
+
+#include "problem.glsl"
+#include "raster_row.glsl"
+#include "index_a_n.glsl"
+#include "index_b_n.glsl"
+
+layout(binding = 0, std430) readonly buffer OperandA { float a[]; };
+layout(binding = 1, std430) readonly buffer OperandB { float b[]; };
+layout(binding = 2, std430) buffer OperandC { float c[]; };
+
+void main() {
+  const uvec2 position = tile_position() * uvec2(TILE_N, TILE_M) + lane_position();
+  const uint row = position.y, column = position.x;
+  if (row >= m || column >= n) return;
+  float sum = 0.0;
+  for (uint p = 0; p < k; ++p) sum += a[index_a(row, p)] * b[index_b(p, column)];
+  const uint target = offset_c + row * ldc + column;
+  if (beta == 0.0)  // C is not read: it may hold NaN
+    c[target] = alpha * sum;
+  else
+    c[target] = alpha * sum + beta * c[target];
+}
