@@ -31,9 +31,12 @@ HostModel::HostModel(const HostRates& rates)
     : call_ns_(rates.call_ns), gbps_(rates.gbps), peak_gflops_(rooftile::peak_gflops(rates)) {
   std::vector<SurfacePoint> points;
   points.reserve(rates.gemm.size());
-  for (const HostPoint& point : rates.gemm)
-    if (point.gflops > 0)
-      points.push_back({log_sizes(point.m, point.n, point.k), std::log2(point.gflops)});
+  for (const HostPoint& point : rates.gemm) {
+    if (!(point.gflops > 0)) continue;
+    points.push_back({log_sizes(point.m, point.n, point.k), std::log2(point.gflops)});
+    const double elements = point.m * point.k + point.k * point.n + point.m * point.n;
+    largest_bytes_ = std::max(largest_bytes_, elements * bytes_of(DataType::kF32));
+  }
   rate_ = Surface(points);
 }
 
@@ -41,9 +44,10 @@ double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   if (!calibrated()) return std::numeric_limits<double>::infinity();
   const Problem one = of_batch_one(p);
   double ns = flops(one) / std::exp2(rate_.at(sizes));
-  // Between measured sizes the measured rate knows about caches; only beyond them does the triad
-  // bandwidth speak.
-  if (gbps_ > 0 && !rate_.inside(sizes)) ns = std::max(ns, minimum_bytes(one) / gbps_);
+  // Among measured sizes the measured rate knows about caches; past the largest the triad bandwidth
+  // speaks.
+  const double bytes = minimum_bytes(one);
+  if (gbps_ > 0 && bytes > largest_bytes_) ns = std::max(ns, bytes / gbps_);
   return std::max(call_ns_, ns) * static_cast<double>(p.batch);
 }
 

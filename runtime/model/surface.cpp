@@ -164,10 +164,4 @@ std::size_t Surface::nearest(const LogSizes& sizes) const {
   return nearest_[(at[0] * axes_[1].nodes + at[1]) * axes_[2].nodes + at[2]];
 }
 
-bool Surface::inside(const LogSizes& sizes) const {
-  for (std::size_t i = 0; i < axes_.size(); ++i)
-    if (sizes[i] < axes_[i].low || sizes[i] > axes_[i].high) return false;
-  return !empty();
-}
-
 }  // namespace rooftile

@@ -36,7 +36,6 @@ class Surface {
   double at(const LogSizes& sizes) const;
   /// Index, in the constructor's points, of the one nearest to the lattice node nearest to `sizes`.
   std::size_t nearest(const LogSizes& sizes) const;
-  bool inside(const LogSizes& sizes) const;
 
  private:
   struct Axis {
