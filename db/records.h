@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/device_profile.h"
@@ -16,7 +17,15 @@ namespace rooftile {
 
 using RowId = std::int64_t;
 
-/// A kernel that was tried: variant and the hash of its emitted GLSL (so template changes make new candidates).
+/// A device as it was when last seen. Two rows with one device_uuid are two drivers.
+struct DeviceRecord {
+  RowId id = 0;
+  DeviceProfile profile;
+  std::string created_at;  // ISO 8601 UTC, as everywhere here
+};
+
+/// A kernel that was tried: variant and the hash of its emitted GLSL (so template changes make new
+/// candidates).
 struct CandidateRecord {
   RowId id = 0;
   std::string hash;       // Shader::hash of the gemm shader
@@ -24,33 +33,56 @@ struct CandidateRecord {
   Variant variant;
 };
 
-enum class SampleStatus : std::uint8_t { kMeasured, kCompileFailed, kLaunchFailed, kWrongResult, kTimedOut, kCrashed };
-std::string_view name(SampleStatus status);
+enum class SampleStatus : std::uint8_t {
+  kMeasured,
+  kCompileFailed,
+  kLaunchFailed,
+  kWrongResult,
+  kTimedOut,
+  kCrashed
+};
+std::string_view name(SampleStatus status);               // "compile failed"
+SampleStatus parse_sample_status(std::string_view text);  // throws kInvalidArgument
 
 /// One measurement of one candidate on one problem: what happened, and the times if it ran.
 struct SampleRecord {
   RowId run = 0, candidate = 0, problem = 0;
   SampleStatus status = SampleStatus::kMeasured;
-  Summary kernel;       // device time of all gemm steps; count 0 unless measured
-  double pack_ns = 0;   // device time of the pack steps, median
+  Summary kernel;  // device time of all gemm steps; count 0 unless measured, above 0 if measured
+  double pack_ns = 0;  // device time of the pack steps, median
   double compile_ns = 0;
-  std::string detail;   // message of a failure
+  std::string detail;  // message of a failure
 };
 
-/// One entry of a bucket's ranked list; rank 0 is the best. Only certified candidates are handed out for dispatch.
+/// One entry of a bucket's ranked list; rank 0 is the best. Only certified candidates are handed
+/// out for dispatch.
 struct WinnerRecord {
   RowId candidate = 0, problem = 0;
   int rank = 0;
   double kernel_ns = 0, pack_ns = 0;
 };
 
-/// What the runtime loads: a certified, not black-listed winner with the problem that it was measured on.
+/// What the runtime loads: a certified, not black-listed winner with the problem that it was
+/// measured on.
 struct TunedKernel {
   std::string bucket;
   int rank = 0;
   CandidateRecord candidate;
   Problem problem;
   double kernel_ns = 0, pack_ns = 0;
+};
+
+/// Newest verdict on a candidate. Revoked: it passed once, and its results were found wrong later.
+enum class Verdict : std::uint8_t { kNone, kPassed, kFailed, kRevoked };
+std::string_view name(Verdict verdict);  // "none", "passed", "failed", "revoked"
+
+/// An entry of a ranked list whether it may be dispatched or not, and why not.
+struct RankedKernel {
+  TunedKernel kernel;
+  Verdict verdict = Verdict::kNone;  // of the newest certificate, of whichever generator version
+  std::string generator_version;     // that the verdict is about
+  std::string verdict_detail;
+  std::optional<std::string> black_list_reason;
 };
 
 struct BlackListRecord {
@@ -64,6 +96,30 @@ struct JournalRecord {
   RowId id = 0, device = 0, candidate = 0;
   std::int64_t pid = 0;  // of the tuner that wrote it
   std::string started_at;
+  // Tell that process from a later one with the same pid (db/process_identity.h).
+  std::int64_t process_start_ticks = 0;
+  std::string boot_id, pid_namespace;
+};
+
+/// A problem that programs asked for without a tuned kernel. alpha is 1 and beta 0 or 1: what the
+/// kernel depends on.
+struct UntunedProblem {
+  Problem problem;
+  std::int64_t calls = 0;
+  std::string created_at, seen_at;  // first and last time
+};
+
+struct TableRows {
+  std::string table;
+  std::int64_t rows = 0;
+};
+
+/// Size of the file and what fills it.
+struct StoreStats {
+  std::vector<TableRows> tables;  // by name
+  std::int64_t file_bytes = 0;
+  std::int64_t free_bytes = 0;  // of file_bytes; vacuum() gives them back
+  std::int64_t wal_bytes = 0;   // write-ahead log next to the file
 };
 
 }  // namespace rooftile

@@ -1,7 +1,14 @@
-// The tuning database: one SQLite file, many readers and several writers (processes) at once. The only folder that sees
-// SQLite. Every call is one transaction; kDatabase errors name the file and what to do.
+// The tuning database: one SQLite file, many readers and several writers (processes) at once. The
+// only folder that sees SQLite. Tables, views and example queries: docs/database.md.
+//
+// Every call is one transaction unless a Store::Transaction is open. Errors of every call, the file
+// unchanged by it:
+//   kDatabase         the file is damaged, read-only, or locked by somebody for longer than
+//   busy_timeout_ms kIo               the disk is full or fails kInvalidArgument  a value or row id
+//   that the tables refuse
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -16,74 +23,139 @@ namespace rooftile {
 
 enum class OpenMode : std::uint8_t {
   kReadWrite,  // creates folder and file, migrates
-  kReadOnly,   // kNotFound-like kDatabase error when there is no file; never writes, never migrates
+  kReadOnly,   // kDatabase error when there is no file; never writes, never migrates
 };
 
-/// $ROOFTILE_DB, else $XDG_DATA_HOME/rooftile/rooftile.db, else ~/.local/share/rooftile/rooftile.db.
+enum class OpenCheck : std::uint8_t {
+  kQuick,  // header and schema, and every page of a file up to 1 MiB: a few ms at most
+  kFull,   // SQLite's integrity check of the whole file: seconds for a big one
+};
+
+struct StoreOptions {
+  OpenMode mode = OpenMode::kReadWrite;
+  OpenCheck check = OpenCheck::kQuick;
+  int busy_timeout_ms = 10'000;  // how long a call waits for another process's transaction
+};
+
+/// $ROOFTILE_DB, else $XDG_DATA_HOME/rooftile/rooftile.db, else
+/// ~/.local/share/rooftile/rooftile.db.
 std::filesystem::path default_database_path();
 
-/// Not thread-safe: one Store a thread (or a lock around it).
+/// Not thread-safe: one Store a thread (or a lock around it). Not to be used, nor destroyed, in a
+/// child after fork().
 class Store {
  public:
-  /// A file from a newer Rooftile is refused (kDatabase). A damaged one (not SQLite, or integrity_check fails) is renamed to
-  /// NAME.damaged-<UTC time> in kReadWrite mode, a fresh one is made, and note() says so; in kReadOnly mode it is an error.
-  explicit Store(const std::filesystem::path& path, OpenMode mode = OpenMode::kReadWrite);
+  /// Refused and left as they are (kDatabase): a file from a newer Rooftile, and a SQLite file of
+  /// another program. Damaged (not SQLite, cut short, or the check of options finds something): in
+  /// kReadWrite mode the file is renamed to NAME.damaged-<UTC time> with its -wal and -shm, a new
+  /// one is made, and note() says so; in kReadOnly mode it is an error. Missing folders are made
+  /// with mode 0700.
+  Store(const std::filesystem::path& path, const StoreOptions& options);
+  explicit Store(const std::filesystem::path& path, OpenMode mode = OpenMode::kReadWrite)
+      : Store(path, StoreOptions{.mode = mode}) {}
   ~Store();
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  const std::filesystem::path& path() const;
-  const std::string& note() const;
+  const std::filesystem::path& path() const;  // absolute, links resolved
+  const std::string& note() const;            // empty when nothing happened
   int schema_version() const;
 
-  // Devices: identity is uuid, vendor:device, driver id and version, pipelineCacheUUID; a new driver is a new row.
-  RowId device_id(const DeviceProfile& profile);                            // inserts when new
+  /// Several calls as one transaction: all of them, or none unless commit() is reached. Others
+  /// cannot write meanwhile, so keep it short; a thousand samples in one are some twenty times
+  /// faster than one by one. Not nested; the Store must outlive it.
+  class Transaction {
+   public:
+    explicit Transaction(Store& store);
+    ~Transaction();
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    /// kDatabase when an earlier error inside has already undone everything.
+    void commit();
+
+   private:
+    Store& store_;
+    bool open_ = true;
+  };
+
+  // Devices: identity is uuid, vendor:device, driver id and version, pipelineCacheUUID; a new
+  // driver is a new row. Names, kind, memory and limits are brought up to date.
+  RowId device_id(const DeviceProfile& profile);  // inserts when new
   std::optional<RowId> find_device(const DeviceProfile& profile) const;
+  std::vector<DeviceRecord> devices() const;  // by id, limits included
 
   // Calibration: a set of figures measured together. Re-calibration adds a set; the newest counts.
   RowId add_calibration(RowId device, std::span<const Figure> figures);
-  std::vector<Figure> latest_calibration(RowId device) const;               // empty when never calibrated
-  std::string latest_calibration_time(RowId device) const;                  // ISO 8601 UTC, empty when none
+  std::vector<Figure> latest_calibration(RowId device) const;  // empty when never calibrated
+  std::string latest_calibration_time(RowId device) const;     // ISO 8601 UTC, empty when none
 
-  RowId candidate_id(const CandidateRecord& candidate);                     // inserts when new, by hash
+  RowId candidate_id(const CandidateRecord& candidate);  // inserts when new, by hash
   std::optional<CandidateRecord> candidate(RowId id) const;
-  RowId problem_id(const Problem& problem);                                 // inserts when new
+  RowId problem_id(
+      const Problem& problem);  // inserts when new; kInvalidArgument also from validate()
+  std::optional<Problem> problem(RowId id) const;
 
   // Runs of the tuner and their samples.
   RowId begin_run(RowId device, std::string_view generator_version, std::string_view settings_json);
-  void end_run(RowId run, std::string_view outcome);                        // "finished", "budget", "interrupted"
+  void end_run(RowId run, std::string_view outcome);  // "finished", "budget", "interrupted"
   void add_sample(const SampleRecord& sample);
-  /// Samples on this device (row, so: driver) for a problem, over all runs: what a resumed run need not measure again.
+  /// Samples on this device (row, so: driver) for a problem, over all runs, oldest first: what a
+  /// resumed run need not measure again.
   std::vector<SampleRecord> samples(RowId device, RowId problem) const;
 
-  // Winners: the whole ranked list of a bucket is replaced in one transaction.
+  // Winners: the whole ranked list of a bucket is replaced in one transaction. Its untuned problems
+  // are forgotten, unless the list is empty.
   void put_winners(RowId device, std::string_view bucket, std::span<const WinnerRecord> ranked);
-  /// Certified, not black-listed entries of every bucket, by bucket and rank. generator_version must match the certificate.
+  /// Certified, not black-listed entries of every bucket, by bucket and rank. generator_version
+  /// must match the certificate. Variants that this version cannot parse are left out: nobody could
+  /// generate them.
   std::vector<TunedKernel> tuned_kernels(RowId device, std::string_view generator_version) const;
+  /// Every entry, dispatchable or not, by bucket and rank.
+  std::vector<RankedKernel> winners(RowId device) const;
 
-  void put_certificate(RowId device, RowId candidate, std::string_view generator_version, bool passed,
-                       std::string_view detail);
+  void put_certificate(RowId device, RowId candidate, std::string_view generator_version,
+                       bool passed, std::string_view detail);
   /// passed flag of the newest certificate for this generator version, or nothing.
-  std::optional<bool> certificate(RowId device, RowId candidate, std::string_view generator_version) const;
+  std::optional<bool> certificate(RowId device, RowId candidate,
+                                  std::string_view generator_version) const;
+  /// Adds a verdict "revoked" for every generator version that had passed it; unknown hashes are
+  /// ignored.
   void revoke_certificates(RowId device, std::string_view candidate_hash, std::string_view reason);
 
-  void black_list(RowId device, RowId candidate, std::string_view reason);
+  void black_list(RowId device, RowId candidate,
+                  std::string_view reason);  // the newest reason counts
   std::vector<BlackListRecord> black_listed(RowId device) const;
 
-  // Journal: written before a candidate is launched, removed after. What is left belongs to a process that died.
+  // Journal: written before a candidate is launched, removed after. journal_begin is on the disk
+  // when it returns, so that even a power cut leaves the row; it therefore cannot be part of a
+  // Transaction (kInvalidArgument).
   RowId journal_begin(RowId device, RowId candidate, std::int64_t pid);
   void journal_end(RowId journal);
+  /// All rows, of tuners that live and of those that died.
   std::vector<JournalRecord> journal(RowId device) const;
+  /// Rows whose process is gone for sure (db/process_identity.h): their candidates are to blame.
+  std::vector<JournalRecord> dead_journal(RowId device) const;
 
-  // Problems that the runtime met without a tuned bucket: counted, bounded to 4096 rows (the least seen goes).
+  // Problems that the runtime met without a tuned bucket: counted, bounded to 4096 rows (the least
+  // seen goes).
   void log_untuned(RowId device, const Problem& problem, std::int64_t calls = 1);
+  std::vector<UntunedProblem> untuned_problems(RowId device) const;  // most calls first
 
-  /// Any read-only SQL, rows as text: `rooftile query`. kDatabase with SQLite's message for bad SQL or one that writes.
+  /// Any read-only SQL, rows as text, NULL as empty: `rooftile query`. One statement. Sees what is
+  /// committed. kDatabase with SQLite's message for bad SQL or one that would do anything but read
+  /// this file.
   struct Table {
     std::vector<std::string> columns;
     std::vector<std::vector<std::string>> rows;
   };
   Table query(const std::string& sql) const;
+
+  // Maintenance.
+  StoreStats stats() const;
+  /// Everything wrong with the file, one line each; empty when it is sound. Reads all of it.
+  std::vector<std::string> check() const;
+  /// Gives free pages back to the file system. kDatabase when other programs are using the file.
+  void vacuum();
 
  private:
   struct Impl;

@@ -1,0 +1,61 @@
+#include "db/problem_row.h"
+
+#include <optional>
+
+namespace rooftile {
+namespace {
+
+std::string text(Transpose transpose) { return std::string(1, letter(transpose)); }
+
+// CHECKs let nothing but 'n' and 't' in.
+Transpose parse_transpose(const std::string& text) {
+  return text == "t" ? Transpose::kYes : Transpose::kNo;
+}
+
+}  // namespace
+
+void bind_problem(Sql& sql, const Problem& p) {
+  sql.bind_all(name(p.type), text(p.trans_a), text(p.trans_b), p.m, p.n, p.k, p.batch, p.lda, p.ldb,
+               p.ldc, p.alpha, p.beta);
+}
+
+Problem read_problem(Sql& sql) {
+  Problem p;
+  p.type = parse_data_type(sql.text());
+  p.trans_a = parse_transpose(sql.text());
+  p.trans_b = parse_transpose(sql.text());
+  p.m = sql.integer();
+  p.n = sql.integer();
+  p.k = sql.integer();
+  p.batch = sql.integer();
+  p.lda = sql.integer();
+  p.ldb = sql.integer();
+  p.ldc = sql.integer();
+  p.alpha = static_cast<float>(sql.real());
+  p.beta = static_cast<float>(sql.real());
+  return p;
+}
+
+RowId store_problem(Connection& connection, const Problem& problem) {
+  const auto find = [&]() -> std::optional<RowId> {
+    Sql sql(connection,
+            "SELECT id FROM problems WHERE type = ? AND trans_a = ? AND trans_b = ? AND m = ? AND "
+            "n = ? AND k = ?"
+            " AND batch = ? AND lda = ? AND ldb = ? AND ldc = ? AND alpha = ? AND beta = ?");
+    bind_problem(sql, problem);
+    if (sql.step()) return sql.integer();
+    return std::nullopt;
+  };
+  if (const std::optional<RowId> id = find()) return *id;
+  Sql insert(connection,
+             "INSERT INTO problems (type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, alpha, "
+             "beta, bucket)"
+             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+             " ON CONFLICT (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, alpha, beta) DO "
+             "NOTHING");
+  bind_problem(insert, problem);
+  insert.bind(to_string(bucket_of(problem))).run();
+  return find().value();
+}
+
+}  // namespace rooftile

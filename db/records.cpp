@@ -1,0 +1,89 @@
+#include "db/records.h"
+
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "db/records_json.h"
+
+namespace rooftile {
+namespace {
+
+// As in the CHECKs of db/migrations; indexed by the enumerator.
+constexpr std::array<std::string_view, 6> kSampleStatusNames = {
+    "measured", "compile failed", "launch failed", "wrong result", "timed out", "crashed"};
+constexpr std::array<std::string_view, 4> kVerdictNames = {"none", "passed", "failed", "revoked"};
+
+/// Calls visit(name, member) for every limit, so that writing and reading cannot drift apart.
+template <typename Limits, typename Visit>
+void for_each_limit(Limits& limits, Visit&& visit) {
+  visit("max_workgroup_invocations", limits.max_workgroup_invocations);
+  visit("max_workgroup_size", limits.max_workgroup_size);
+  visit("max_workgroup_count", limits.max_workgroup_count);
+  visit("shared_memory_bytes", limits.shared_memory_bytes);
+  visit("max_push_constants_bytes", limits.max_push_constants_bytes);
+  visit("max_storage_buffer_range_bytes", limits.max_storage_buffer_range_bytes);
+  visit("max_texel_buffer_elements", limits.max_texel_buffer_elements);
+  visit("max_memory_allocation_bytes", limits.max_memory_allocation_bytes);
+  visit("storage_buffer_alignment_bytes", limits.storage_buffer_alignment_bytes);
+  visit("texel_buffer_alignment_bytes", limits.texel_buffer_alignment_bytes);
+  visit("subgroup_size", limits.subgroup_size);
+  visit("min_subgroup_size", limits.min_subgroup_size);
+  visit("max_subgroup_size", limits.max_subgroup_size);
+  visit("subgroup_size_control", limits.subgroup_size_control);
+  visit("subgroup_broadcast", limits.subgroup_broadcast);
+  visit("texel_buffer_r32", limits.texel_buffer_r32);
+  visit("texel_buffer_rgba32", limits.texel_buffer_rgba32);
+  visit("timestamp_period_ns", limits.timestamp_period_ns);
+  visit("timestamp_valid_bits", limits.timestamp_valid_bits);
+}
+
+}  // namespace
+
+std::string_view name(SampleStatus status) {
+  return kSampleStatusNames[static_cast<std::size_t>(status)];
+}
+
+SampleStatus parse_sample_status(std::string_view text) {
+  for (std::size_t i = 0; i < kSampleStatusNames.size(); ++i)
+    if (kSampleStatusNames[i] == text) return static_cast<SampleStatus>(i);
+  fail(ErrorCode::kInvalidArgument, "unknown sample status '{}'", text);
+}
+
+std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
+
+std::string parameters_json(const Variant& variant) {
+  nlohmann::ordered_json json;
+  for (const auto& [parameter, value] : parameters(variant)) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error == std::errc() && end == value.data() + value.size())
+      json[parameter] = number;
+    else
+      json[parameter] = value;
+  }
+  return json.dump();
+}
+
+std::string limits_json(const DeviceLimits& limits) {
+  nlohmann::ordered_json json;
+  for_each_limit(limits, [&](const char* limit, const auto& value) { json[limit] = value; });
+  return json.dump();
+}
+
+DeviceLimits parse_limits(const std::string& text) {
+  DeviceLimits limits;
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return limits;
+  for_each_limit(limits, [&]<typename Value>(const char* limit, Value& value) {
+    try {
+      value = json.value(limit, value);
+    } catch (const nlohmann::json::exception&) {
+      // Edited by hand into another type: the default stands, as for a missing one.
+    }
+  });
+  return limits;
+}
+
+}  // namespace rooftile

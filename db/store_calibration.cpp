@@ -1,0 +1,53 @@
+#include "db/store_impl.h"
+
+namespace rooftile {
+
+RowId Store::add_calibration(RowId device, std::span<const Figure> figures) {
+  return impl_->guarded("storing a calibration", [&] {
+    Connection& connection = *impl_->connection;
+    Atomically atomically(connection);
+    Sql(connection, "INSERT INTO calibrations (device_id) VALUES (?)").bind(device).run();
+    const RowId calibration = connection.database().getLastInsertRowid();
+    std::int64_t position = 0;
+    for (const Figure& figure : figures)
+      Sql(connection,
+          "INSERT INTO calibration_figures (calibration_id, position, name, unit, value, mad, "
+          "measurements)"
+          " VALUES (?, ?, ?, ?, ?, ?, ?)")
+          .bind_all(calibration, position++, figure.name, figure.unit, figure.value, figure.mad,
+                    figure.count)
+          .run();
+    atomically.commit();
+    return calibration;
+  });
+}
+
+std::vector<Figure> Store::latest_calibration(RowId device) const {
+  return impl_->guarded("reading the calibration", [&] {
+    std::vector<Figure> figures;
+    Sql sql(*impl_->connection,
+            "SELECT name, unit, value, mad, measurements FROM calibration_figures WHERE "
+            "calibration_id ="
+            " (SELECT max(id) FROM calibrations WHERE device_id = ?) ORDER BY position");
+    sql.bind(device);
+    while (sql.next_row()) {
+      Figure& figure = figures.emplace_back();
+      figure.name = sql.text();
+      figure.unit = sql.text();
+      figure.value = sql.real();
+      figure.mad = sql.real();
+      figure.count = static_cast<std::size_t>(sql.integer());
+    }
+    return figures;
+  });
+}
+
+std::string Store::latest_calibration_time(RowId device) const {
+  return impl_->guarded("reading the calibration's time", [&]() -> std::string {
+    Sql sql(*impl_->connection,
+            "SELECT created_at FROM calibrations WHERE device_id = ? ORDER BY id DESC LIMIT 1");
+    return sql.bind(device).step() ? sql.text() : "";
+  });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,70 @@
+#include "db/store_impl.h"
+
+namespace rooftile {
+
+RowId Store::begin_run(RowId device, std::string_view generator_version,
+                       std::string_view settings_json) {
+  return impl_->guarded("beginning a run", [&] {
+    Connection& connection = *impl_->connection;
+    Sql(connection, "INSERT INTO runs (device_id, generator_version, settings) VALUES (?, ?, ?)")
+        .bind_all(device, generator_version, settings_json)
+        .run();
+    return connection.database().getLastInsertRowid();
+  });
+}
+
+void Store::end_run(RowId run, std::string_view outcome) {
+  impl_->guarded("ending a run", [&] {
+    Sql(*impl_->connection,
+        "UPDATE runs SET outcome = ?, ended_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = "
+        "?")
+        .bind_all(outcome, run)
+        .run();
+  });
+}
+
+void Store::add_sample(const SampleRecord& sample) {
+  impl_->guarded("storing a sample", [&] {
+    Sql(*impl_->connection,
+        "INSERT INTO samples (run_id, candidate_id, problem_id, status, measurements, kernel_ns, "
+        "kernel_mad_ns,"
+        " kernel_low_ns, kernel_high_ns, pack_ns, compile_ns, detail) VALUES (?, ?, ?, ?, ?, ?, ?, "
+        "?, ?, ?, ?, ?)")
+        .bind_all(sample.run, sample.candidate, sample.problem, name(sample.status),
+                  sample.kernel.count, sample.kernel.median_ns, sample.kernel.mad_ns,
+                  sample.kernel.low_ns, sample.kernel.high_ns, sample.pack_ns, sample.compile_ns,
+                  sample.detail)
+        .run();
+  });
+}
+
+std::vector<SampleRecord> Store::samples(RowId device, RowId problem) const {
+  return impl_->guarded("reading samples", [&] {
+    std::vector<SampleRecord> samples;
+    Sql sql(*impl_->connection,
+            "SELECT s.run_id, s.candidate_id, s.problem_id, s.status, s.measurements, s.kernel_ns, "
+            "s.kernel_mad_ns,"
+            " s.kernel_low_ns, s.kernel_high_ns, s.pack_ns, s.compile_ns, s.detail"
+            " FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
+            " WHERE s.problem_id = ? AND r.device_id = ? ORDER BY s.id");
+    sql.bind_all(problem, device);
+    while (sql.next_row()) {
+      SampleRecord& sample = samples.emplace_back();
+      sample.run = sql.integer();
+      sample.candidate = sql.integer();
+      sample.problem = sql.integer();
+      sample.status = parse_sample_status(sql.text());
+      sample.kernel.count = static_cast<std::size_t>(sql.integer());
+      sample.kernel.median_ns = sql.real();
+      sample.kernel.mad_ns = sql.real();
+      sample.kernel.low_ns = sql.real();
+      sample.kernel.high_ns = sql.real();
+      sample.pack_ns = sql.real();
+      sample.compile_ns = sql.real();
+      sample.detail = sql.text();
+    }
+    return samples;
+  });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,59 @@
+#include "db/problem_row.h"
+#include "db/store_impl.h"
+
+namespace rooftile {
+
+void Store::log_untuned(RowId device, const Problem& problem, std::int64_t calls) {
+  validate(problem);
+  // A program that steps alpha through a thousand values asks for one kernel, not for a thousand.
+  Problem kernel_problem = problem;
+  kernel_problem.alpha = 1.0f;
+  kernel_problem.beta = problem.beta == 0.0f ? 0.0f : 1.0f;
+
+  impl_->guarded("logging an untuned problem", [&] {
+    Connection& connection = *impl_->connection;
+    Atomically atomically(connection);
+    Sql upsert(
+        connection,
+        "INSERT INTO untuned_problems (type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, "
+        "alpha, beta, bucket,"
+        " device_id, calls) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, alpha, beta, "
+        "device_id)"
+        " DO UPDATE SET calls = calls + excluded.calls, seen_at = excluded.seen_at RETURNING id");
+    bind_problem(upsert, kernel_problem);
+    upsert.bind_all(to_string(bucket_of(kernel_problem)), device, calls).step();
+    const RowId row = upsert.integer();
+    while (upsert.step()) {
+    }
+    // Not the row just seen: otherwise a full table would never learn of a new problem.
+    constexpr std::int64_t kMaxRows = 4096;
+    Sql(connection,
+        "DELETE FROM untuned_problems WHERE id IN (SELECT id FROM untuned_problems WHERE id <> ?"
+        " ORDER BY calls, seen_at LIMIT max(0, (SELECT count(*) FROM untuned_problems) - ?))")
+        .bind_all(row, kMaxRows)
+        .run();
+    atomically.commit();
+  });
+}
+
+std::vector<UntunedProblem> Store::untuned_problems(RowId device) const {
+  return impl_->guarded("reading the untuned problems", [&] {
+    std::vector<UntunedProblem> problems;
+    Sql sql(*impl_->connection,
+            "SELECT type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, alpha, beta, calls, "
+            "created_at, seen_at"
+            " FROM untuned_problems WHERE device_id = ? ORDER BY calls DESC, seen_at DESC, id");
+    sql.bind(device);
+    while (sql.next_row()) {
+      UntunedProblem& untuned = problems.emplace_back();
+      untuned.problem = read_problem(sql);
+      untuned.calls = sql.integer();
+      untuned.created_at = sql.text();
+      untuned.seen_at = sql.text();
+    }
+    return problems;
+  });
+}
+
+}  // namespace rooftile

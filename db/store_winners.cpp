@@ -1,0 +1,119 @@
+#include "core/error.h"
+#include "db/problem_row.h"
+#include "db/store_impl.h"
+
+namespace rooftile {
+namespace {
+
+/// Reads w.bucket, w.rank, w.kernel_ns, w.pack_ns, the problem's columns, c.id, c.hash,
+/// c.signature, c.variant. False when the variant is beyond this version: a newer one, or
+/// somebody's editor, wrote it.
+bool read_tuned_kernel(Sql& sql, TunedKernel& kernel) {
+  kernel.bucket = sql.text();
+  kernel.rank = static_cast<int>(sql.integer());
+  kernel.kernel_ns = sql.real();
+  kernel.pack_ns = sql.real();
+  try {
+    kernel.problem = read_problem(sql);
+    kernel.candidate.id = sql.integer();
+    kernel.candidate.hash = sql.text();
+    kernel.candidate.signature = sql.text();
+    kernel.candidate.variant = parse_variant(sql.text());
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+Verdict parse_verdict(const std::string& text) {
+  for (const Verdict verdict : {Verdict::kPassed, Verdict::kFailed, Verdict::kRevoked})
+    if (text == name(verdict)) return verdict;
+  return Verdict::kNone;
+}
+
+}  // namespace
+
+void Store::put_winners(RowId device, std::string_view bucket,
+                        std::span<const WinnerRecord> ranked) {
+  impl_->guarded("storing winners", [&] {
+    Connection& connection = *impl_->connection;
+    Atomically atomically(connection);
+    Sql(connection, "DELETE FROM winners WHERE device_id = ? AND bucket = ?")
+        .bind_all(device, bucket)
+        .run();
+    for (const WinnerRecord& winner : ranked)
+      Sql(connection,
+          "INSERT INTO winners (device_id, bucket, rank, candidate_id, problem_id, kernel_ns, "
+          "pack_ns)"
+          " VALUES (?, ?, ?, ?, ?, ?, ?)")
+          .bind_all(device, bucket, winner.rank, winner.candidate, winner.problem, winner.kernel_ns,
+                    winner.pack_ns)
+          .run();
+    if (!ranked.empty())
+      Sql(connection, "DELETE FROM untuned_problems WHERE device_id = ? AND bucket = ?")
+          .bind_all(device, bucket)
+          .run();
+    atomically.commit();
+  });
+}
+
+std::vector<TunedKernel> Store::tuned_kernels(RowId device,
+                                              std::string_view generator_version) const {
+  return impl_->guarded("reading the tuned kernels", [&] {
+    std::vector<TunedKernel> kernels;
+    Sql sql(*impl_->connection,
+            "SELECT w.bucket, w.rank, w.kernel_ns, w.pack_ns, p.type, p.trans_a, p.trans_b, p.m, "
+            "p.n, p.k, p.batch, p.lda,"
+            " p.ldb, p.ldc, p.alpha, p.beta, c.id, c.hash, c.signature, c.variant"
+            " FROM winners AS w JOIN problems AS p ON p.id = w.problem_id JOIN candidates AS c ON "
+            "c.id = w.candidate_id"
+            " WHERE w.device_id = ?"
+            " AND (SELECT f.verdict FROM certificates AS f WHERE f.device_id = w.device_id"
+            "       AND f.candidate_id = w.candidate_id AND f.generator_version = ?"
+            "       ORDER BY f.id DESC LIMIT 1) = 'passed'"
+            " AND NOT EXISTS (SELECT 1 FROM black_list AS b WHERE b.device_id = w.device_id"
+            "                  AND b.candidate_id = w.candidate_id)"
+            " ORDER BY w.bucket, w.rank");
+    sql.bind_all(device, generator_version);
+    while (sql.next_row()) {
+      TunedKernel kernel;
+      if (read_tuned_kernel(sql, kernel)) kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  });
+}
+
+std::vector<RankedKernel> Store::winners(RowId device) const {
+  return impl_->guarded("reading the ranked kernels", [&] {
+    std::vector<RankedKernel> kernels;
+    Sql sql(
+        *impl_->connection,
+        "SELECT coalesce(f.verdict, 'none'), coalesce(f.generator_version, ''), coalesce(f.detail, "
+        "''),"
+        " b.candidate_id IS NOT NULL, coalesce(b.reason, ''),"
+        " w.bucket, w.rank, w.kernel_ns, w.pack_ns, p.type, p.trans_a, p.trans_b, p.m, p.n, p.k, "
+        "p.batch, p.lda,"
+        " p.ldb, p.ldc, p.alpha, p.beta, c.id, c.hash, c.signature, c.variant"
+        " FROM winners AS w JOIN problems AS p ON p.id = w.problem_id JOIN candidates AS c ON c.id "
+        "= w.candidate_id"
+        " LEFT JOIN certificates AS f ON f.id = (SELECT max(newest.id) FROM certificates AS newest"
+        "   WHERE newest.device_id = w.device_id AND newest.candidate_id = w.candidate_id)"
+        " LEFT JOIN black_list AS b ON b.device_id = w.device_id AND b.candidate_id = "
+        "w.candidate_id"
+        " WHERE w.device_id = ? ORDER BY w.bucket, w.rank");
+    sql.bind(device);
+    while (sql.next_row()) {
+      RankedKernel entry;
+      entry.verdict = parse_verdict(sql.text());
+      entry.generator_version = sql.text();
+      entry.verdict_detail = sql.text();
+      const bool black_listed = sql.integer() != 0;
+      std::string reason = sql.text();
+      if (black_listed) entry.black_list_reason = std::move(reason);
+      if (read_tuned_kernel(sql, entry.kernel)) kernels.push_back(std::move(entry));
+    }
+    return kernels;
+  });
+}
+
+}  // namespace rooftile
