@@ -28,8 +28,7 @@ struct DeviceRates {
   double submit_ns = 0;      // empty submit to fence
   double dispatch_ns = 0;    // one more dispatch in the same submit
   double workgroup_ns = 0;   // one more (empty) workgroup in the same dispatch
-  double barrier_ns = 0;     // one workgroup barrier of one workgroup, workgroups on all units: the
-                             // slope of time over barriers
+  double barrier_ns = 0;     // one barrier of one invocation, all units busy (slope over barriers)
   double upload_gbps = 0;    // host pointer to kernel-visible buffer, as the runtime copies it
   double download_gbps = 0;  // and back
   double fma_gflops = 0;     // f32

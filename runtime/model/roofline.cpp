@@ -149,12 +149,4 @@ double problem_bound_ns(const Problem& p, const DeviceRates& rates) {
   return std::max(over(flops(p), rates.fma_gflops), over(bytes, gbps_for_footprint(rates, bytes)));
 }
 
-double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
-  const Traffic t = traffic(p, v);
-  const Waves w = waves(p, v, rates.compute_units);
-  return over(flops(p), rates.fma_gflops) / (w.wave_efficiency * w.tile_efficiency) +
-         over(t.cache_bytes, cache_gbps(rates)) + over(t.register_bytes, rates.shared_gbps) +
-         rates.dispatch_ns;
-}
-
 }  // namespace rooftile

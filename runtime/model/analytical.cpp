@@ -1,0 +1,96 @@
+// Ranking of candidates before any is measured. Every term is work over a measured rate; the terms
+// are added, not maximised, so that of two kernels with the same bottleneck the one with less of
+// everything else comes first.
+#include <cmath>
+
+#include "runtime/model/roofline.h"
+
+namespace rooftile {
+namespace {
+
+// Instructions that a trip of the k loop costs besides its multiply-adds: counter, compare and
+// branch.
+constexpr double kLoopInstructions = 2;
+// A tile in shared memory is filled, waited for, used, waited for; with two stages one of the waits
+// falls away.
+constexpr double kBarriersPerTile = 2;
+
+double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
+
+/// Work as it is really issued: whole blocks, edges included.
+struct Issued {
+  double workgroups, invocations;
+  double multiply_adds;
+  double a_elements, b_elements;  // loaded by invocations, each for itself
+  double a_shared, b_shared;      // loaded once a workgroup
+};
+
+Issued issued(const Problem& p, const Variant& v, const Waves& w) {
+  const double k = static_cast<double>(p.k);
+  const double multiply_adds = w.workgroups * v.tile_m * v.tile_n * k;
+  return {.workgroups = w.workgroups,
+          .invocations = w.workgroups * local_size(v),
+          .multiply_adds = multiply_adds,
+          .a_elements = multiply_adds / v.reg_n,
+          .b_elements = multiply_adds / v.reg_m,
+          .a_shared = multiply_adds / v.tile_n,
+          .b_shared = multiply_adds / v.tile_m};
+}
+
+double loads_per_ns(const DeviceRates& rates, LoadPath path, int width) {
+  const bool vector = width > 1;
+  if (path == LoadPath::kTexel)
+    return vector ? rates.texel_vector_loads_per_ns : rates.texel_loads_per_ns;
+  return vector ? rates.buffer_vector_loads_per_ns : rates.buffer_loads_per_ns;
+}
+
+/// elements / width loads, and the bytes that they carry from the fastest memory level where load
+/// rates are unknown.
+double load_ns(const DeviceRates& rates, LoadPath path, int width, double elements) {
+  const double rate = loads_per_ns(rates, path, width);
+  if (rate > 0) return elements / width / rate;
+  return over(elements * static_cast<double>(bytes_of(DataType::kF32)),
+              rates.levels.empty() ? 0 : rates.levels.front().gbps);
+}
+
+double operand_loads_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
+  const bool a_once = v.stage != Stage::kNone, b_once = v.stage == Stage::kShared;
+  return load_ns(rates, v.load_path_a, v.vector_width_a, a_once ? i.a_shared : i.a_elements) +
+         load_ns(rates, v.load_path_b, v.vector_width_b, b_once ? i.b_shared : i.b_elements);
+}
+
+/// Reads from shared memory and the waits around them.
+double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
+  if (v.stage != Stage::kShared) return 0;
+  const double bytes = (i.a_elements + i.b_elements) * static_cast<double>(bytes_of(p.type));
+  const double tiles = std::ceil(static_cast<double>(p.k) / v.tile_k);
+  const double barriers = tiles * kBarriersPerTile / v.stages;
+  return over(bytes, rates.shared_gbps) + i.invocations * barriers * rates.barrier_ns;
+}
+
+/// One more dispatch for each packed operand, which reads and writes it.
+double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
+  const auto one = [&](Packed packed, double elements) {
+    if (packed == Packed::kNo) return 0.0;
+    const double bytes = 2 * elements * static_cast<double>(p.batch * bytes_of(p.type));
+    return rates.dispatch_ns + over(bytes, gbps_for_footprint(rates, bytes));
+  };
+  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
+               k = static_cast<double>(p.k);
+  return one(v.packed_a, m * k) + one(v.packed_b, k * n);
+}
+
+}  // namespace
+
+double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
+  const Waves w = waves(p, v, rates.compute_units);
+  const Issued i = issued(p, v, w);
+  const double memory_bytes = minimum_bytes(p);
+  const double per_trip = kLoopInstructions / (1.0 * v.reg_m * v.reg_n * v.unroll_k);
+  const double math = over(2 * i.multiply_adds * (1 + per_trip), rates.fma_gflops);
+  const double busy = math + operand_loads_ns(v, rates, i) + shared_ns(p, v, rates, i);
+  return busy / w.wave_efficiency + over(memory_bytes, gbps_for_footprint(rates, memory_bytes)) +
+         i.workgroups * rates.workgroup_ns + pack_ns(p, v, rates) + rates.dispatch_ns;
+}
+
+}  // namespace rooftile
