@@ -59,15 +59,19 @@ void check_place(const fs::path& path, OpenMode mode) {
   create_private_folders(path.parent_path());
 }
 
+bool log_is_empty(const fs::path& path) {
+  std::error_code missing;
+  const std::uintmax_t bytes = fs::file_size(fs::path(path) += "-wal", missing);
+  return missing || bytes == 0;
+}
+
 /// Closing the last connection writes the log back into the file. Nothing of the kind may happen to
 /// a file that turns out to be somebody else's or newer, so that is off until the file is known to
 /// be ours. Without a log the option would only leave empty files behind.
 class LogUntouched {
  public:
   explicit LogUntouched(Connection& connection) : handle_(connection.database().getHandle()) {
-    std::error_code none;
-    const std::uintmax_t bytes = fs::file_size(fs::path(connection.path()) += "-wal", none);
-    if (!none && bytes > 0)
+    if (!log_is_empty(connection.path()))
       sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
   void release() { sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr); }
@@ -76,10 +80,10 @@ class LogUntouched {
   sqlite3* handle_;
 };
 
-/// quick_check of a whole file costs about 1 ms a MiB (docs/database.md): affordable on every open
-/// for the files that most people have, and not for big ones, where the start of a program would
-/// wait for it.
-constexpr std::int64_t kAlwaysCheckedBytes = 1 << 20;
+/// quick_check takes 2 to 4 ms a MiB on a slow core, and opening is part of every program's start.
+/// A file of the size that most people have is checked each time; a bigger one when somebody asks
+/// (OpenCheck::kFull).
+constexpr std::int64_t kAlwaysCheckedBytes = 256 << 10;
 
 void check_content(Connection& connection, OpenCheck check) {
   const std::int64_t bytes =
@@ -93,11 +97,22 @@ void check_content(Connection& connection, OpenCheck check) {
   }
 }
 
+/// SQLite fills a last page that was cut short with zeros and takes a file of one byte for an empty
+/// one. Only a log that is being written back explains such a size.
+void check_size(Connection& connection) {
+  std::error_code missing;
+  const std::uintmax_t bytes = fs::file_size(connection.path(), missing);
+  const auto page_bytes = static_cast<std::uintmax_t>(connection.integer("PRAGMA page_size"));
+  if (!missing && bytes % page_bytes != 0 && log_is_empty(connection.path()))
+    throw Damaged{fmt::format("{} bytes are no whole number of pages of {}", bytes, page_bytes)};
+}
+
 /// Throws Damaged, and Error for files that are refused.
 FileIdentity inspect(Connection& connection, OpenCheck check) {
   try {
     const FileIdentity identity = identify(connection);
     refuse_unusable(identity, connection);
+    check_size(connection);
     if (identity.owner == Owner::kRooftile) {
       if (identity.schema_version < 1)
         throw Damaged{fmt::format("its schema version is {}", identity.schema_version)};
@@ -172,22 +187,16 @@ std::unique_ptr<Connection> open_read_only(const fs::path& path, Access access,
   return connection;
 }
 
-/// Readers of a write-ahead log share memory through a -shm file. In a folder that cannot be
-/// written they can do without when there is no log.
-bool reading_needs_no_log(const fs::path& path) {
-  std::error_code missing;
-  const std::uintmax_t bytes = fs::file_size(fs::path(path) += "-wal", missing);
-  return missing || bytes == 0;
-}
-
 std::unique_ptr<Connection> open_once(const fs::path& path, const StoreOptions& options) {
   if (options.mode == OpenMode::kReadWrite) return open_read_write(path, options);
   try {
     return open_read_only(path, Access::kReadOnly, options);
   } catch (const SQLite::Exception& error) {
+    // Readers of a write-ahead log share memory through a -shm file. In a folder that cannot be
+    // written they can do without when there is no log.
     constexpr int kPrimaryCodeMask = 0xff;
     const int code = error.getErrorCode() & kPrimaryCodeMask;
-    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !reading_needs_no_log(path)) throw;
+    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !log_is_empty(path)) throw;
     return open_read_only(path, Access::kImmutable, options);
   }
 }

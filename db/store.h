@@ -27,7 +27,7 @@ enum class OpenMode : std::uint8_t {
 };
 
 enum class OpenCheck : std::uint8_t {
-  kQuick,  // header and schema, and every page of a file up to 1 MiB: a few ms at most
+  kQuick,  // header and schema, and every page of a file up to 256 KiB: 1 ms
   kFull,   // SQLite's integrity check of the whole file: seconds for a big one
 };
 
@@ -62,7 +62,7 @@ class Store {
   int schema_version() const;
 
   /// Several calls as one transaction: all of them, or none unless commit() is reached. Others
-  /// cannot write meanwhile, so keep it short; a thousand samples in one are some twenty times
+  /// cannot write meanwhile, so keep it short; a thousand samples in one are some ten times
   /// faster than one by one. Not nested; the Store must outlive it.
   class Transaction {
    public:

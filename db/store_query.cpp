@@ -15,10 +15,11 @@ constexpr std::array<std::string_view, 9> kReadingPragmas = {
     "table_list",  "table_info",       "table_xinfo",  "index_list",    "index_info",
     "index_xinfo", "foreign_key_list", "user_version", "application_id"};
 
-/// Called by SQLite for everything that a statement wants to do, while it is compiled. What would write is refused by
-/// sqlite3_stmt_readonly; these are not writes for SQLite, but ATTACH reads and makes other files, and an open
-/// transaction or a changed setting would outlive the query.
-int allow_reading_only(void*, int action, const char* first, const char* second, const char*, const char*) {
+/// Called by SQLite for everything that a statement wants to do, while it is compiled. What would
+/// write is refused by sqlite3_stmt_readonly; these are not writes for SQLite, but ATTACH reads and
+/// makes other files, and an open transaction or a changed setting would outlive the query.
+int allow_reading_only(void*, int action, const char* first, const char* second, const char*,
+                       const char*) {
   switch (action) {
     case SQLITE_ATTACH:
     case SQLITE_DETACH:
@@ -27,8 +28,10 @@ int allow_reading_only(void*, int action, const char* first, const char* second,
       return SQLITE_DENY;
     case SQLITE_PRAGMA: {
       const std::string_view pragma = first;
-      if (second != nullptr && (pragma == "user_version" || pragma == "application_id")) return SQLITE_DENY;
-      return std::ranges::find(kReadingPragmas, pragma) != kReadingPragmas.end() ? SQLITE_OK : SQLITE_DENY;
+      if (second != nullptr && (pragma == "user_version" || pragma == "application_id"))
+        return SQLITE_DENY;
+      return std::ranges::find(kReadingPragmas, pragma) != kReadingPragmas.end() ? SQLITE_OK
+                                                                                 : SQLITE_DENY;
     }
     default:
       return SQLITE_OK;

@@ -1,0 +1,100 @@
+// Real processes for tests of what several of them do to one file. Fork before opening a Store that
+// a child would inherit.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+namespace rooftile {
+
+/// A pipe of bytes between parent and children: for waiting without sleeping.
+class Signal {
+ public:
+  Signal() {
+    if (::pipe(ends_) != 0) throw std::runtime_error("no pipe");
+  }
+  ~Signal() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  Signal(const Signal&) = delete;
+  Signal& operator=(const Signal&) = delete;
+  void send() {
+    const char byte = 'x';
+    if (::write(ends_[1], &byte, 1) != 1) throw std::runtime_error("the pipe is closed");
+  }
+  void wait() {
+    char byte = 0;
+    if (::read(ends_[0], &byte, 1) != 1) throw std::runtime_error("the pipe is closed");
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+class ChildProcess {
+ public:
+  /// Runs body in a child, which ends with 0, or with 1 when body throws or a gtest assertion in it
+  /// fails.
+  explicit ChildProcess(const std::function<void()>& body) : pid_(::fork()) {
+    if (pid_ < 0) throw std::runtime_error("fork failed");
+    if (pid_ > 0) return;
+    int status = 0;
+    try {
+      body();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "child %d: %s\n", static_cast<int>(::getpid()), error.what());
+      status = 1;
+    }
+    if (::testing::Test::HasFailure()) status = 1;
+    std::fflush(nullptr);
+    ::_exit(status);
+  }
+  ~ChildProcess() {
+    if (pid_ > 0) {
+      kill();
+      wait();
+    }
+  }
+  ChildProcess(ChildProcess&& other) noexcept : pid_(other.pid_) { other.pid_ = 0; }
+  ChildProcess& operator=(ChildProcess&&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void kill() { ::kill(pid_, SIGKILL); }
+  /// Exit status, or minus the signal that ended it.
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+ private:
+  pid_t pid_;
+};
+
+/// count children that start body(index) as nearly at once as a pipe can make them; all must end
+/// with 0.
+inline void run_at_once(int count, const std::function<void(int)>& body) {
+  Signal ready, go;
+  std::vector<ChildProcess> children;
+  for (int i = 0; i < count; ++i)
+    children.emplace_back([&, i] {
+      ready.send();
+      go.wait();
+      body(i);
+    });
+  for (int i = 0; i < count; ++i) ready.wait();
+  for (int i = 0; i < count; ++i) go.send();
+  for (ChildProcess& child : children) EXPECT_EQ(child.wait(), 0);
+}
+
+}  // namespace rooftile

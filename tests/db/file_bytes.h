@@ -1,0 +1,35 @@
+// Files as bytes, for tests that damage them or want them untouched.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include "core/hash.h"
+
+namespace rooftile {
+
+inline std::string bytes_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_file(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+/// Hashes of everything in a folder, by name. SQLite's shared memory is left out, and so is an
+/// empty log: readers make both, and cannot take them away.
+inline std::map<std::string, std::string> contents(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (name.ends_with("-shm") || (name.ends_with("-wal") && entry.file_size() == 0)) continue;
+    files[name] = hash_hex(bytes_of_file(entry.path()));
+  }
+  return files;
+}
+
+}  // namespace rooftile
