@@ -38,7 +38,7 @@ struct DeviceRates {
   double buffer_vector_loads_per_ns = 0;  // the same with vec4 loads: loads, not elements
   double texel_loads_per_ns = 0;          // uniform texel buffer, one component
   double texel_vector_loads_per_ns = 0;   // uniform texel buffer, four components
-  std::vector<MemoryLevel> levels;        // fastest first
+  std::vector<MemoryLevel> levels = {};   // fastest first
   double compute_units = 1;
   bool zero_copy =
       false;  // host pointers are imported: nothing is copied, whatever upload_gbps says
@@ -56,14 +56,14 @@ struct HostPoint {
 struct HostRates {
   double call_ns = 0;  // smallest BLAS call
   double gbps = 0;     // triad
-  std::vector<HostPoint> gemm;
+  std::vector<HostPoint> gemm = {};
 
   bool operator==(const HostRates&) const = default;
 };
 
 struct Calibration {
   DeviceRates device;
-  HostRates host, host1, host64;  // all threads, one thread, float64
+  HostRates host = {}, host1 = {}, host64 = {};  // all threads, one thread, float64
 
   bool operator==(const Calibration&) const = default;
 };

@@ -32,8 +32,8 @@ struct Call {
       1.0;  // share of the work left to a host tier that skips zeros; 1: dense, or it skips none
   double guard_ns = 0;           // cost of a spot check or range scan on the device's result
   double rerun_probability = 0;  // chance that the guard sends the call to the host after all
-  std::string device_veto;  // reason found outside the model (type, memory, lost device, guard);
-                            // empty: none
+  std::string device_veto = {};  // reason found outside the model (type, memory, lost device,
+                                 // guard); empty: none
 };
 
 /// A share of t_host / t_device and the time that it stands for.

@@ -62,7 +62,7 @@ TunedModel::TunedModel(const DeviceRates& rates, std::span<const TunedTime> tune
   for (const TunedTime& t : tuned) {
     const Problem& p = t.problem;
     const double bound = bound_ns(p);
-    if (!(bound > 0) || !(t.ns > 0)) continue;
+    if (!(flops(p) > 0) || !(bound > 0) || !(t.ns > 0)) continue;
     const double without_blocks =
         t.ns * block_efficiency(p, t.tile_m, t.tile_n, rates_.compute_units);
     points[class_index(p)].push_back({log_sizes(p), std::log2(without_blocks / bound)});

@@ -123,7 +123,7 @@ Waves waves(const Problem& p, const Variant& v, double concurrent_workgroups) {
 }
 
 Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates) {
-  Roofline r{.bounds = {}, .traffic = traffic(p, v), .waves = waves(p, v, rates.compute_units)};
+  Roofline r{.traffic = traffic(p, v), .waves = waves(p, v, rates.compute_units)};
   add_math(r.bounds, p, v, rates);
   const double footprint = r.traffic.memory_bytes;
   add(r.bounds, level_name(rates, footprint),

@@ -50,9 +50,9 @@ struct Bound {
   double ns;
 };
 struct Roofline {
-  std::vector<Bound> bounds;  // largest first, never empty
-  Traffic traffic;
-  Waves waves;
+  std::vector<Bound> bounds = {};  // largest first, never empty
+  Traffic traffic = {};
+  Waves waves = {};
   double ns() const { return bounds.front().ns; }  // no kernel of this shape is faster
 };
 Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates);

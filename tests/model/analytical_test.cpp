@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include "runtime/model/roofline.h"
+
+namespace rooftile {
+namespace {
+
+/// A software device: cheap arithmetic beside dear storage-buffer loads and barriers (orders of
+/// magnitude of llvmpipe).
+DeviceRates software() {
+  return {.submit_ns = 37000,
+          .dispatch_ns = 11500,
+          .workgroup_ns = 100,
+          .barrier_ns = 30,
+          .fma_gflops = 80,
+          .shared_gbps = 8,
+          .buffer_loads_per_ns = 0.5,
+          .buffer_vector_loads_per_ns = 0.25,
+          .texel_loads_per_ns = 0.7,
+          .texel_vector_loads_per_ns = 0.7,
+          .levels = {{.name = "memory", .gbps = 20}},
+          .compute_units = 2};
+}
+
+DeviceRates discrete() {
+  return {.submit_ns = 20000,
+          .dispatch_ns = 2000,
+          .workgroup_ns = 0.5,
+          .fma_gflops = 60000,
+          .shared_gbps = 30000,
+          .buffer_loads_per_ns = 4000,
+          .buffer_vector_loads_per_ns = 1500,
+          .texel_loads_per_ns = 2000,
+          .texel_vector_loads_per_ns = 500,
+          .levels = {{.name = "cache", .gbps = 8000, .footprint_bytes = 40e6},
+                     {.name = "memory", .gbps = 3000}},
+          .compute_units = 132};
+}
+
+const Problem kProblem = packed_problem(512, 500, 520);
+
+const Variant kNaive{.family = Family::kNaive, .tile_m = 16, .tile_n = 16};
+const Variant kRegister{.family = Family::kRegister,
+                        .tile_m = 64,
+                        .tile_n = 64,
+                        .reg_m = 8,
+                        .reg_n = 8,
+                        .vector_width_a = 4,
+                        .vector_width_b = 4,
+                        .unroll_k = 4};
+const Variant kTiled{.family = Family::kTiled,
+                     .tile_m = 128,
+                     .tile_n = 128,
+                     .tile_k = 16,
+                     .reg_m = 8,
+                     .reg_n = 8,
+                     .vector_width_a = 4,
+                     .vector_width_b = 4,
+                     .stage = Stage::kShared,
+                     .unroll_k = 4};
+
+double cost(const Variant& v, const DeviceRates& rates, const Problem& p = kProblem) {
+  return analytical_ns(p, v, rates);
+}
+
+TEST(Analytical, OrdersTheFamiliesOfASoftwareDeviceAsMeasured) {
+  // Measured there at 512 and 1024: small shared tiles 0.3, naive 0.5, registers 8, from texel
+  // buffers 20, packed 43 GFLOP/s.
+  Variant small_tile = kTiled;
+  small_tile.tile_m = small_tile.tile_n = 16;
+  small_tile.reg_m = small_tile.reg_n = 1;
+  Variant texel = kRegister;
+  texel.load_path_a = texel.load_path_b = LoadPath::kTexel;
+  const Variant packed{.family = Family::kBroadcast,
+                       .tile_m = 32,
+                       .tile_n = 128,
+                       .reg_m = 32,
+                       .reg_n = 16,
+                       .vector_width_a = 4,
+                       .vector_width_b = 4,
+                       .load_path_a = LoadPath::kTexel,
+                       .load_path_b = LoadPath::kTexel,
+                       .unroll_k = 8,
+                       .packed_a = Packed::kYes,
+                       .packed_b = Packed::kYes};
+  EXPECT_GT(cost(small_tile, software()), cost(kNaive, software()));
+  EXPECT_GT(cost(kNaive, software()), cost(kRegister, software()));
+  EXPECT_GT(cost(kRegister, software()), cost(texel, software()));
+  EXPECT_GT(cost(texel, software()), cost(packed, software()));
+}
+
+TEST(Analytical, PrefersSharedTilesOnADiscreteDevice) {
+  const Problem large = packed_problem(4096, 4000, 4100);
+  EXPECT_LT(cost(kTiled, discrete(), large), cost(kRegister, discrete(), large));
+  EXPECT_LT(cost(kRegister, discrete(), large), cost(kNaive, discrete(), large));
+}
+
+TEST(Analytical, SmallProblemsNeedSmallTilesOnManyUnits) {
+  Variant small = kTiled;
+  small.tile_m = small.tile_n = 32;
+  small.reg_m = small.reg_n = 4;
+  const Problem p = packed_problem(200, 210, 500);
+  EXPECT_LT(cost(small, discrete(), p), cost(kTiled, discrete(), p));
+}
+
+TEST(Analytical, EachImprovementAloneIsCheaper) {
+  Variant blocked = kRegister, vectors = kRegister, unrolled = kRegister;
+  blocked.reg_m = 4;
+  vectors.vector_width_b = 1;
+  unrolled.unroll_k = 1;
+  for (const DeviceRates& rates : {software(), discrete()})
+    for (const Variant& worse : {blocked, vectors, unrolled})
+      EXPECT_GT(cost(worse, rates), cost(kRegister, rates)) << to_string(worse);
+  Variant one_stage = kTiled, two_stages = kTiled;
+  two_stages.stages = 2;
+  EXPECT_GT(cost(one_stage, software()), cost(two_stages, software()));
+}
+
+TEST(Analytical, EdgesCostWholeTiles) {
+  const auto of_rows = [](std::int64_t m) {
+    return cost(kRegister, software(), packed_problem(m, 64, 300));
+  };
+  // Two workgroups fill both units; one more row is a third workgroup and a second wave.
+  EXPECT_GT(of_rows(129), 1.5 * of_rows(128));
+  EXPECT_NEAR(of_rows(191), of_rows(129), 0.05 * of_rows(129));
+}
+
+TEST(Analytical, WorksFromArithmeticAndBandwidthAlone) {
+  const DeviceRates few{.dispatch_ns = 10,
+                        .fma_gflops = 80,
+                        .shared_gbps = 100,
+                        .levels = {{.name = "memory", .gbps = 20}}};
+  EXPECT_GT(cost(kNaive, few), cost(kRegister, few));
+}
+
+}  // namespace
+}  // namespace rooftile

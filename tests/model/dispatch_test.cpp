@@ -1,0 +1,190 @@
+#include "runtime/model/dispatch.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <limits>
+
+#include "tests/model/csv.h"
+#include "tests/model/random_inputs.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+
+/// The published discrete and integrated devices. Submit 0.04 ms, bus 4 MB in 0.2 ms, 272 and 50
+/// GB/s, host 50 and 25 GB/s are published; the integrated device's peak is not, so the tests vary
+/// it.
+Calibration published(DeviceKind kind, double fma_gflops, const std::vector<CsvRow>& rows) {
+  const bool discrete = kind == DeviceKind::kDiscrete;
+  Calibration c{.device = {.submit_ns = 0.04 * kNsPerMs,
+                           .upload_gbps = 20,
+                           .download_gbps = 20,
+                           .fma_gflops = fma_gflops,
+                           .levels = {{.name = "memory", .gbps = discrete ? 272.0 : 50.0}},
+                           .zero_copy = !discrete},
+                .host = {.call_ns = 100, .gbps = discrete ? 50.0 : 25.0},
+                .host1 = {},
+                .host64 = {}};
+  for (const CsvRow& row : rows) {
+    const double n = number(row, "n");
+    const double ns = number(row, "host_8_threads_ms") * kNsPerMs;
+    c.host.gemm.push_back({.m = n, .n = n, .k = n, .gflops = number(row, "flops") / ns});
+  }
+  return c;
+}
+
+TEST(Dispatch, ChoosesTheFasterTierInEveryPublishedRow) {
+  const std::vector<CsvRow> rows = read_csv("seed_gemm_times.csv");
+  ASSERT_EQ(rows.size(), 6u);
+  int device_wins = 0, host_wins = 0;
+  for (const DeviceKind kind : {DeviceKind::kDiscrete, DeviceKind::kIntegrated}) {
+    const bool discrete = kind == DeviceKind::kDiscrete;
+    const std::string column = discrete ? "device_discrete_ms" : "device_integrated_ms";
+    for (const double fma_gflops : {400.0, 2000.0, 15110.0}) {
+      const Calibration calibration = published(kind, fma_gflops, rows);
+      std::vector<TunedTime> tuned;
+      for (const CsvRow& row : rows) {
+        const std::int64_t n = std::stoll(row.at("n"));
+        const Problem p = packed_problem(n, n, n);
+        // The published times are whole calls.
+        const double transfer = discrete ? minimum_bytes(p) / calibration.device.upload_gbps : 0;
+        tuned.push_back(
+            {.problem = p,
+             .ns = number(row, column) * kNsPerMs - transfer - calibration.device.submit_ns});
+      }
+      const DispatchModel model(calibration, kind, tuned);
+      for (const CsvRow& row : rows) {
+        const std::int64_t n = std::stoll(row.at("n"));
+        const double device_ms = number(row, column), host_ms = number(row, "host_8_threads_ms");
+        const Decision d = decide({.problem = packed_problem(n, n, n)}, model);
+        EXPECT_EQ(d.tier == Tier::kDevice, device_ms < host_ms) << column << " " << n;
+        EXPECT_NEAR(d.score, host_ms / device_ms, 1e-6 * d.score) << column << " " << n;
+        ++(d.tier == Tier::kDevice ? device_wins : host_wins);
+      }
+    }
+  }
+  EXPECT_EQ(device_wins, 3 * 9);
+  EXPECT_EQ(host_wins, 3 * 3);
+}
+
+TEST(Dispatch, AnElementWiseMultiplyOf100000StaysOnTheHost) {
+  const std::vector<CsvRow> rows = read_csv("seed_gemm_times.csv");
+  for (const DeviceKind kind : {DeviceKind::kDiscrete, DeviceKind::kIntegrated}) {
+    const DispatchModel model(published(kind, 15110, rows), kind, {});
+    const auto multiply = [&](double elements) {
+      return decide_operation({.operation = elementwise(elements, 1, 2, 1, 4),
+                               .upload_bytes = 2 * 4 * elements,
+                               .download_bytes = 4 * elements},
+                              model);
+    };
+    const OperationDecision small = multiply(100'000);
+    EXPECT_EQ(small.tier, Tier::kHost) << name(kind);
+    EXPECT_LT(small.host_ns, small.device_ns);
+  }
+}
+
+TEST(Dispatch, AResidentElementWiseOperationGoesToTheDevicePastItsBreakEven) {
+  const DispatchModel model(
+      published(DeviceKind::kDiscrete, 15110, read_csv("seed_gemm_times.csv")),
+      DeviceKind::kDiscrete, {});
+  const double elements = breakeven_elements(0.04 * kNsPerMs - 100, 50, 272, 12);
+  EXPECT_EQ(decide_operation({.operation = elementwise(0.99 * elements, 1, 2, 1, 4)}, model).tier,
+            Tier::kHost);
+  EXPECT_EQ(decide_operation({.operation = elementwise(1.01 * elements, 1, 2, 1, 4)}, model).tier,
+            Tier::kDevice);
+}
+
+Calibration calibrated() {
+  return {.device = {.submit_ns = 50e3,
+                     .fma_gflops = 10'000,
+                     .levels = {{.name = "memory", .gbps = 200}},
+                     .zero_copy = true},
+          .host = {.call_ns = 2000, .gbps = 40, .gemm = {{64, 64, 64, 100}, {512, 512, 512, 200}}},
+          .host1 = {.call_ns = 100, .gbps = 20, .gemm = {{64, 64, 64, 50}, {512, 512, 512, 55}}},
+          .host64 = {.call_ns = 2000, .gbps = 40, .gemm = {{64, 64, 64, 50}}}};
+}
+
+RC_GTEST_PROP(Dispatch, TakesTheShortestPredictedTime, ()) {
+  const Decision d =
+      decide(random_call(), random_calibration(), DeviceKind::kDiscrete, random_tuned());
+  const double chosen = d.tier == Tier::kDevice  ? d.device_ns
+                        : d.tier == Tier::kHost1 ? d.host1_ns
+                                                 : d.host_ns;
+  RC_ASSERT(chosen <= std::min({d.device_ns, d.host_ns, d.host1_ns}));
+  RC_ASSERT(d.best_host_ns == std::min(d.host_ns, d.host1_ns));
+}
+
+TEST(Dispatch, OneThreadServesTheSmallest) {
+  const Decision tiny =
+      decide({.problem = packed_problem(3, 4, 5)}, calibrated(), DeviceKind::kIntegrated, {});
+  EXPECT_EQ(tiny.tier, Tier::kHost1);
+  EXPECT_EQ(tiny.best_host_ns, tiny.host1_ns);
+  const Decision middle =
+      decide({.problem = packed_problem(100, 120, 130)}, calibrated(), DeviceKind::kIntegrated, {});
+  EXPECT_EQ(middle.tier, Tier::kHost);
+}
+
+TEST(Dispatch, Float64GoesToItsOwnTierHoweverFastTheDevice) {
+  Call call{.problem = packed_problem(2000, 2000, 2000), .precision = Precision::kExact64};
+  const Decision d = decide(call, calibrated(), DeviceKind::kIntegrated, {});
+  EXPECT_EQ(d.tier, Tier::kHost64);
+  EXPECT_EQ(d.score, 0);
+  EXPECT_FALSE(d.veto.empty());
+  EXPECT_EQ(d.best_host_ns, d.host64_ns);
+  call.precision = Precision::kStandard;
+  EXPECT_EQ(decide(call, calibrated(), DeviceKind::kIntegrated, {}).tier, Tier::kDevice);
+}
+
+TEST(Dispatch, StaysOnTheHostWithoutCalibrationAndSaysWhy) {
+  const Call call{.problem = packed_problem(2000, 2000, 2000)};
+  Calibration c = calibrated();
+  c.device = {};
+  Decision d = decide(call, c, DeviceKind::kDiscrete, {});
+  EXPECT_EQ(d.tier, Tier::kHost);
+  EXPECT_EQ(d.veto, "the device is not calibrated");
+  c = calibrated();
+  c.host = c.host1 = {};
+  d = decide(call, c, DeviceKind::kDiscrete, {});
+  EXPECT_EQ(d.tier, Tier::kHost);
+  EXPECT_EQ(d.veto, "the host is not calibrated");
+}
+
+TEST(Dispatch, EmptyProductsAreTheHostsBusiness) {
+  for (const auto& [m, n, k] : {std::array{0, 5, 7}, std::array{5, 0, 7}, std::array{5, 7, 0}}) {
+    const Decision d =
+        decide({.problem = packed_problem(m, n, k)}, calibrated(), DeviceKind::kDiscrete, {});
+    EXPECT_NE(d.tier, Tier::kDevice);
+    EXPECT_EQ(d.score, 0);
+    EXPECT_TRUE(std::isfinite(d.best_host_ns));
+  }
+}
+
+TEST(Dispatch, FactorsComeInOneOrderVetoedOrNot) {
+  Call call{.problem = packed_problem(100, 90, 80)};
+  for (const char* veto : {"", "lost"}) {
+    call.device_veto = veto;
+    const Decision d = decide(call, calibrated(), DeviceKind::kDiscrete, {});
+    for (std::size_t i = 0; i < kFactorNames.size(); ++i)
+      EXPECT_EQ(d.factors[i].name, kFactorNames[i]);
+  }
+}
+
+TEST(Dispatch, PreparedAndUnpreparedAgree) {
+  const Calibration c = calibrated();
+  const DispatchModel model(c, DeviceKind::kDiscrete, {});
+  const Call call{.problem = packed_problem(333, 222, 111)};
+  EXPECT_EQ(decide(call, model).score, decide(call, c, DeviceKind::kDiscrete, {}).score);
+  EXPECT_EQ(model.kind(), DeviceKind::kDiscrete);
+}
+
+TEST(Dispatch, TiersHaveNames) {
+  EXPECT_EQ(name(Tier::kDevice), "device");
+  EXPECT_EQ(name(Tier::kHost), "host");
+  EXPECT_EQ(name(Tier::kHost1), "host1");
+  EXPECT_EQ(name(Tier::kHost64), "host64");
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,137 @@
+// The host's predictions on frozen measurements: calibrated on host_calibration_problems(), judged
+// on problems that the calibration never saw.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/statistics.h"
+#include "runtime/model/dispatch.h"
+#include "tests/model/csv.h"
+
+namespace rooftile {
+namespace {
+
+constexpr char kFile[] = "host_gemm_xeon_2_cores.csv";
+
+struct Measured {
+  Problem problem;
+  double threads_ns, single_ns;
+};
+
+std::vector<Measured> measured(const std::string& set) {
+  std::vector<Measured> result;
+  for (const CsvRow& row : read_csv(kFile))
+    if (row.at("set") == set)
+      result.push_back({packed_problem(std::stoll(row.at("m")), std::stoll(row.at("n")),
+                                       std::stoll(row.at("k"))),
+                        number(row, "threads_ns"), number(row, "single_ns")});
+  return result;
+}
+
+HostRates rates(const std::vector<Measured>& points, double Measured::*ns) {
+  HostRates r{.call_ns = points.front().*ns, .gbps = 0};
+  for (const Measured& point : points) {
+    const Problem& p = point.problem;
+    r.call_ns = std::min(r.call_ns, point.*ns);
+    r.gemm.push_back({.m = static_cast<double>(p.m),
+                      .n = static_cast<double>(p.n),
+                      .k = static_cast<double>(p.k),
+                      .gflops = flops(p) / point.*ns});
+  }
+  return r;
+}
+
+double quantile(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  return values.at(static_cast<std::size_t>(share * static_cast<double>(values.size())));
+}
+
+/// max(predicted, measured) / min - 1
+double error(double predicted, double actual) {
+  return std::max(predicted / actual, actual / predicted) - 1;
+}
+
+TEST(HostModel, TheFrozenGridIsTheCalibrationsOwn) {
+  std::vector<Problem> problems;
+  for (const Measured& m : measured("grid")) problems.push_back(m.problem);
+  EXPECT_EQ(problems, host_calibration_problems());
+}
+
+TEST(HostModel, PredictsUnseenProblems) {
+  const std::vector<Measured> grid = measured("grid"), unseen = measured("random");
+  ASSERT_GE(unseen.size(), 300u);
+  for (double Measured::*tier : {&Measured::threads_ns, &Measured::single_ns}) {
+    const HostModel model(rates(grid, tier));
+    std::vector<double> errors, ratios;
+    for (const Measured& m : unseen) {
+      errors.push_back(error(model.predict_ns(m.problem), m.*tier));
+      ratios.push_back(model.predict_ns(m.problem) / m.*tier);
+    }
+    EXPECT_LT(median(errors), 0.15);
+    EXPECT_LT(quantile(errors, 0.9), 0.55);
+    // Neither tier is favoured on the whole.
+    EXPECT_NEAR(geometric_mean(ratios), 1, 0.05);
+  }
+}
+
+TEST(HostModel, LeavesOneOut) {
+  const std::vector<Measured> grid = measured("grid");
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < grid.size(); i += 8) {
+    std::vector<Measured> rest = grid;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+    errors.push_back(
+        error(HostModel(rates(rest, &Measured::threads_ns)).predict_ns(grid[i].problem),
+              grid[i].threads_ns));
+  }
+  EXPECT_LT(median(errors), 0.25);
+}
+
+TEST(HostModel, ChoosingBetweenOneAndAllThreadsCostsLittle) {
+  const std::vector<Measured> grid = measured("grid");
+  // No device: what remains is the choice between the host's two tiers.
+  const DispatchModel model({.device = {},
+                             .host = rates(grid, &Measured::threads_ns),
+                             .host1 = rates(grid, &Measured::single_ns),
+                             .host64 = {}},
+                            DeviceKind::kOther, {});
+  std::vector<double> regrets;
+  for (const char* set : {"random", "named"})
+    for (const Measured& m : measured(set)) {
+      const Decision d = decide({.problem = m.problem}, model);
+      const double chosen = d.tier == Tier::kHost1 ? m.single_ns : m.threads_ns;
+      regrets.push_back(chosen / std::min(m.threads_ns, m.single_ns));
+    }
+  EXPECT_LE(geometric_mean(regrets), 1.02);
+  EXPECT_LE(quantile(regrets, 0.9), 1.10);
+}
+
+TEST(HostModel, NothingIsFasterThanTheSmallestCall) {
+  const HostModel model({.call_ns = 300, .gbps = 10, .gemm = {{64, 64, 64, 100}}});
+  EXPECT_EQ(model.predict_ns(packed_problem(1, 2, 3)), 300);
+}
+
+TEST(HostModel, PastTheLargestMeasuredProblemBandwidthBounds) {
+  const HostModel model({.call_ns = 300, .gbps = 10, .gemm = {{1, 64, 64, 100}}});
+  const Problem large = packed_problem(1, 6000, 5000);
+  EXPECT_DOUBLE_EQ(model.predict_ns(large), minimum_bytes(large) / 10);
+}
+
+TEST(HostModel, BatchesAreSeparateCalls) {
+  const HostModel model({.call_ns = 300, .gbps = 10, .gemm = {{64, 64, 64, 100}}});
+  const Problem one = packed_problem(40, 50, 60);
+  Problem many = one;
+  many.batch = 7;
+  EXPECT_DOUBLE_EQ(model.predict_ns(many), 7 * model.predict_ns(one));
+}
+
+TEST(HostModel, UncalibratedIsInfinitelySlow) {
+  EXPECT_FALSE(HostModel().calibrated());
+  EXPECT_EQ(HostModel(HostRates{.call_ns = 3, .gbps = 4}).predict_ns(packed_problem(4, 5, 6)),
+            std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+}  // namespace rooftile

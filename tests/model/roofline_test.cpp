@@ -1,0 +1,132 @@
+#include "runtime/model/roofline.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "tests/model/random_inputs.h"
+
+namespace rooftile {
+namespace {
+
+Variant tiled(int tile_m, int tile_n, int reg_m, int reg_n) {
+  return {.family = Family::kTiled,
+          .tile_m = tile_m,
+          .tile_n = tile_n,
+          .tile_k = 16,
+          .reg_m = reg_m,
+          .reg_n = reg_n,
+          .stage = Stage::kShared};
+}
+
+DeviceRates gpu() {
+  return {.submit_ns = 20000,
+          .dispatch_ns = 2000,
+          .fma_gflops = 15110,
+          .shared_gbps = 10000,
+          .levels = {{.name = "cache", .gbps = 1500, .footprint_bytes = 24e6},
+                     {.name = "memory", .gbps = 272}},
+          .compute_units = 24};
+}
+
+TEST(Waves, TwelveWorkgroupsOnEightUnitsLeaveHalfOfTheSecondWaveIdle) {
+  const Waves w = waves(packed_problem(3 * 64, 4 * 64, 50), tiled(64, 64, 4, 4), 8);
+  EXPECT_EQ(w.workgroups, 12);
+  EXPECT_EQ(w.waves, 2);
+  EXPECT_DOUBLE_EQ(w.wave_efficiency, 0.75);
+  EXPECT_EQ(w.tile_efficiency, 1);
+}
+
+TEST(Waves, EdgesAndBatchesCount) {
+  Problem p = packed_problem(65, 63, 10);
+  p.batch = 3;
+  const Waves w = waves(p, tiled(64, 64, 4, 4), 4);
+  EXPECT_EQ(w.workgroups, 2 * 3);
+  EXPECT_DOUBLE_EQ(w.tile_efficiency, 65.0 * 63 / (128 * 64));
+  EXPECT_DOUBLE_EQ(w.wave_efficiency, 6.0 / 8);
+}
+
+TEST(Waves, NothingToDoIsNoWave) {
+  const Waves w = waves(packed_problem(0, 63, 10), tiled(64, 64, 4, 4), 4);
+  EXPECT_EQ(w.workgroups, 0);
+  EXPECT_EQ(w.wave_efficiency, 1);
+  EXPECT_EQ(w.tile_efficiency, 1);
+}
+
+RC_GTEST_PROP(Waves, EfficienciesAreShares, ()) {
+  const Waves w = waves(random_problem(), tiled(64, 32, 4, 4), uniform(1, 200));
+  RC_ASSERT(w.wave_efficiency > 0 && w.wave_efficiency <= 1 + 1e-12);
+  RC_ASSERT(w.tile_efficiency > 0 && w.tile_efficiency <= 1 + 1e-12);
+}
+
+TEST(Roofline, NamesTheLimiterOfEachRegime) {
+  const struct {
+    const char* limiter;
+    Problem problem;
+    Variant variant;
+  } cases[] = {
+      {"math", packed_problem(4096, 4096, 4096), tiled(128, 128, 8, 8)},
+      {"memory:memory", packed_problem(1, 20000, 5000), tiled(16, 256, 1, 4)},
+      {"memory:cache", packed_problem(4096, 4096, 4000), tiled(16, 16, 4, 4)},
+      {"memory:shared", packed_problem(4096, 4096, 4096), tiled(64, 64, 1, 1)},
+      {"latency", packed_problem(33, 31, 17), tiled(16, 16, 2, 2)},
+      {"tail", packed_problem(100, 120, 50000), tiled(128, 128, 8, 8)},
+  };
+  for (const auto& c : cases) {
+    const Roofline r = roofline(c.problem, c.variant, gpu());
+    EXPECT_EQ(r.bounds.front().limiter, c.limiter) << to_string(c.problem);
+    EXPECT_TRUE(std::ranges::is_sorted(r.bounds, std::greater{}, &Bound::ns));
+  }
+}
+
+TEST(Roofline, SharedMemoryBoundsOnlyThoseWhoUseIt) {
+  Variant v = tiled(64, 64, 1, 1);
+  v.stage = Stage::kNone;
+  for (const Bound& b : roofline(packed_problem(512, 511, 300), v, gpu()).bounds)
+    EXPECT_NE(b.limiter, "memory:shared");
+}
+
+TEST(Roofline, WhatFitsTheCacheIsNotBoundByMemory) {
+  const Roofline r = roofline(packed_problem(1, 1000, 5000), tiled(16, 256, 1, 4), gpu());
+  for (const Bound& b : r.bounds) EXPECT_NE(b.limiter, "memory:memory");
+}
+
+// A bound must not know more than the whole problem needs: work that a kernel may skip is not
+// counted.
+RC_GTEST_PROP(Roofline, IsAtLeastTheProblemsBoundAndCountsNothingTwice, ()) {
+  const Problem p = random_problem();
+  const DeviceRates rates = random_device();
+  const Variant v = tiled(*rc::gen::element(16, 64, 128), *rc::gen::element(16, 64, 128), 4, 4);
+  const Roofline r = roofline(p, v, rates);
+  RC_ASSERT(r.ns() >= problem_bound_ns(p, rates));
+  // A machine that does nothing twice and overlaps nothing: arithmetic on the busiest unit, plus
+  // every transfer.
+  const Waves w = waves(p, v, rates.compute_units);
+  const double arithmetic = flops(p) / rates.fma_gflops / (w.wave_efficiency * w.tile_efficiency);
+  double transfers = rates.dispatch_ns;
+  for (const MemoryLevel& level : rates.levels) transfers += r.traffic.cache_bytes / level.gbps;
+  transfers += r.traffic.register_bytes / rates.shared_gbps;
+  RC_ASSERT(r.ns() <= (arithmetic + transfers) * (1 + 1e-9));
+}
+
+TEST(Roofline, HeadroomSaysHowFarAndWhatNext) {
+  const Roofline r{.bounds = {{"memory:cache", 1400}, {"math", 1000}, {"latency", 10}},
+                   .traffic = {},
+                   .waves = {}};
+  EXPECT_DOUBLE_EQ(headroom(r, 2100).over_bound, 1.5);
+  EXPECT_DOUBLE_EQ(headroom(r, 2100).if_lifted, 1.4);
+}
+
+TEST(Roofline, UnmeasuredRatesBoundNothing) {
+  const Problem p = packed_problem(100, 120, 130);
+  EXPECT_EQ(roofline(p, tiled(16, 16, 4, 4), {}).ns(), 0);
+  EXPECT_EQ(problem_bound_ns(p, {}), 0);
+}
+
+TEST(Roofline, EmptyProblemsCostALaunch) {
+  EXPECT_EQ(roofline(packed_problem(0, 5, 7), tiled(16, 16, 4, 4), gpu()).ns(), gpu().dispatch_ns);
+}
+
+}  // namespace
+}  // namespace rooftile

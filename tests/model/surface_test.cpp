@@ -1,0 +1,99 @@
+#include "runtime/model/surface.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "tests/model/random_inputs.h"
+
+namespace rooftile {
+namespace {
+
+SurfacePoint point(double m, double n, double k, double value) {
+  return {log_sizes(m, n, k), value};
+}
+
+TEST(Surface, PassesThroughPointsOnWholeOctaves) {
+  const std::vector<SurfacePoint> points = {point(1, 1, 1, 3.0), point(64, 2, 1024, -1.0),
+                                            point(8, 256, 4, 0.5), point(512, 512, 512, 7.0)};
+  const Surface surface(points);
+  for (const SurfacePoint& p : points) EXPECT_NEAR(surface.at(p.at), p.value, 1e-9);
+}
+
+TEST(Surface, OnePointCountsEverywhere) {
+  const std::vector<SurfacePoint> points = {point(100, 7, 33, 2.5)};
+  const Surface surface(points);
+  EXPECT_NEAR(surface.at(log_sizes(1, 1, 1)), 2.5, 1e-12);
+  EXPECT_NEAR(surface.at(log_sizes(5000, 9, 1)), 2.5, 1e-12);
+}
+
+TEST(Surface, SquaresAloneAreEnough) {
+  const std::vector<SurfacePoint> points = {point(64, 64, 64, 1.0), point(256, 256, 256, 2.0),
+                                            point(1024, 1024, 1024, 4.0)};
+  const Surface surface(points);
+  EXPECT_NEAR(surface.at(log_sizes(256, 256, 256)), 2.0, 1e-9);
+  const double between = surface.at(log_sizes(512, 512, 512));
+  EXPECT_GT(between, 2.0);
+  EXPECT_LT(between, 4.0);
+}
+
+TEST(Surface, AveragesPointsAtOnePlace) {
+  const std::vector<SurfacePoint> points = {point(16, 16, 16, 1.0), point(16, 16, 16, 3.0),
+                                            point(64, 16, 16, 5.0)};
+  EXPECT_NEAR(Surface(points).at(log_sizes(16, 16, 16)), 2.0, 1e-9);
+}
+
+TEST(Surface, OutsideTheBoxTheNearestPlaceOnItCounts) {
+  const std::vector<SurfacePoint> points = {point(4, 4, 4, 1.0), point(64, 16, 256, 2.0),
+                                            point(16, 64, 4, 4.0)};
+  const Surface surface(points);
+  EXPECT_EQ(surface.at(log_sizes(1e6, 16, 256)), surface.at(log_sizes(64, 16, 256)));
+  EXPECT_EQ(surface.at(log_sizes(1, 1, 1)), surface.at(log_sizes(4, 4, 4)));
+}
+
+TEST(Surface, FindsTheNearestPoint) {
+  const std::vector<SurfacePoint> points = {point(4, 4, 4, 0), point(1024, 4, 4, 0),
+                                            point(4, 4, 1024, 0)};
+  const Surface surface(points);
+  EXPECT_EQ(surface.nearest(log_sizes(3, 5, 6)), 0u);
+  EXPECT_EQ(surface.nearest(log_sizes(700, 3, 9)), 1u);
+  EXPECT_EQ(surface.nearest(log_sizes(9, 3, 7000)), 2u);
+}
+
+TEST(Surface, SizesBelowOneCountAsOne) { EXPECT_EQ(log_sizes(0, 1, 8), (LogSizes{0, 0, 3})); }
+
+// A spline that swung between its points would send calls to the wrong tier.
+RC_GTEST_PROP(Surface, StaysNearTheRangeOfItsPoints, ()) {
+  std::vector<SurfacePoint> points;
+  const int count = *rc::gen::inRange(1, 40);
+  for (int i = 0; i < count; ++i)
+    points.push_back(point(static_cast<double>(random_size()), static_cast<double>(random_size()),
+                           static_cast<double>(random_size()), uniform(0, 1)));
+  const Surface surface(points);
+  for (int i = 0; i < 20; ++i) {
+    const double value = surface.at(log_sizes(random_problem()));
+    RC_ASSERT(value > -1 && value < 2);
+  }
+}
+
+TEST(Surface, FollowsASmoothFunctionBetweenItsPoints) {
+  // A saturating rate, as a BLAS has: log2 of x / (x + 64) in each size.
+  const auto truth = [](const LogSizes& s) {
+    double value = 0;
+    for (double x : s) value -= std::log2(1 + 64 / std::exp2(x));
+    return value;
+  };
+  std::vector<SurfacePoint> points;
+  for (double m : {0., 3., 6., 9., 12.})
+    for (double n : {0., 3., 6., 9., 12.})
+      for (double k : {0., 3., 6., 9., 12.}) points.push_back({{m, n, k}, truth({m, n, k})});
+  const Surface surface(points);
+  for (double m : {1.5, 4.2, 7.9})
+    for (double n : {0.7, 5.1, 10.3})
+      for (double k : {2.2, 8.8, 11.0})
+        EXPECT_NEAR(surface.at({m, n, k}), truth({m, n, k}), 0.35) << m << ' ' << n << ' ' << k;
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,100 @@
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "runtime/model/predict.h"
+#include "runtime/model/roofline.h"
+#include "tests/model/random_inputs.h"
+
+namespace rooftile {
+namespace {
+
+DeviceRates device() {
+  return {.submit_ns = 20e3,
+          .dispatch_ns = 3000,
+          .fma_gflops = 1000,
+          .levels = {{.name = "memory", .gbps = 100}},
+          .compute_units = 8};
+}
+
+/// A device that loses a smooth share of its roofline, and waves and edges of 64 x 64 blocks on
+/// top.
+double pretended_ns(const Problem& p) {
+  const double flops_lost = 1 + 3e6 / flops(p);
+  const Waves w = waves(p, {.tile_m = 64, .tile_n = 64}, device().compute_units);
+  return problem_bound_ns(p, device()) * 1.4 * flops_lost / (w.wave_efficiency * w.tile_efficiency);
+}
+
+std::vector<TunedTime> tuned_lattice() {
+  std::vector<TunedTime> tuned;
+  for (std::int64_t m : {64, 256, 1024, 4096})
+    for (std::int64_t n : {64, 256, 1024, 4096})
+      for (std::int64_t k : {64, 512, 4096}) {
+        const Problem p = packed_problem(m, n, k);
+        tuned.push_back({.problem = p, .ns = pretended_ns(p), .tile_m = 64, .tile_n = 64});
+      }
+  return tuned;
+}
+
+RC_GTEST_PROP(TunedModel, ATunedProblemTakesWhatWasMeasured, ()) {
+  std::vector<TunedTime> tuned = random_tuned();
+  const Problem p = random_problem();
+  std::erase_if(tuned, [&](const TunedTime& t) { return t.problem == p; });
+  tuned.insert(tuned.begin(), {.problem = p, .ns = 12345, .tile_m = 64, .tile_n = 16});
+  // Sizes, not ld or beta, are what times are looked up by: the first of equal sizes counts.
+  RC_ASSERT(predict_kernel_ns(p, random_device(), tuned) == 12345);
+}
+
+TEST(TunedModel, InterpolatesBetweenTunedProblems) {
+  const TunedModel model(device(), tuned_lattice());
+  for (const auto& [m, n, k] :
+       {std::array{500, 700, 300}, std::array{130, 2000, 100}, std::array{3000, 90, 2500},
+        std::array{777, 777, 777}, std::array{65, 1000, 512}}) {
+    const Problem p = packed_problem(m, n, k);
+    EXPECT_NEAR(model.predict_ns(p) / pretended_ns(p), 1, 0.12) << to_string(p);
+  }
+}
+
+TEST(TunedModel, AStepInTheWavesIsAStepInThePrediction) {
+  const TunedModel model(device(), tuned_lattice());
+  // 8 workgroups fill the units, 9 need a second wave.
+  const double full = model.predict_ns(packed_problem(512, 64, 1000));
+  const double spilled = model.predict_ns(packed_problem(513, 64, 1000));
+  EXPECT_GT(spilled / full, 1.8);
+}
+
+TEST(TunedModel, TransposesAreClassesOfTheirOwn) {
+  const TunedModel model(device(), tuned_lattice());
+  const Problem nt = packed_problem(500, 700, 300, Transpose::kNo, Transpose::kYes);
+  EXPECT_TRUE(model.has_class(packed_problem(500, 700, 300)));
+  EXPECT_FALSE(model.has_class(nt));
+  EXPECT_EQ(model.predict_ns(nt), problem_bound_ns(nt, device()));
+}
+
+TEST(TunedModel, AnUntunedDeviceIsItsRoofline) {
+  const Problem large = packed_problem(3000, 2000, 1000), tiny = packed_problem(3, 4, 5);
+  EXPECT_EQ(predict_kernel_ns(large, device(), {}), problem_bound_ns(large, device()));
+  EXPECT_EQ(predict_kernel_ns(tiny, device(), {}), device().dispatch_ns);
+}
+
+TEST(TunedModel, BatchesScale) {
+  std::vector<TunedTime> tuned;
+  for (std::int64_t n : {64, 512}) {
+    const Problem p = packed_problem(n, n, n);
+    tuned.push_back({.problem = p, .ns = 3 * problem_bound_ns(p, device())});
+  }
+  Problem many = packed_problem(64, 64, 64);
+  many.batch = 100;
+  EXPECT_NEAR(predict_kernel_ns(many, device(), tuned),
+              300 * problem_bound_ns(packed_problem(64, 64, 64), device()), 1e-6 * 300);
+}
+
+TEST(TunedModel, MeaninglessTimesAreLeftOut) {
+  const std::vector<TunedTime> tuned = {{.problem = packed_problem(0, 5, 5), .ns = 10},
+                                        {.problem = packed_problem(50, 60, 70), .ns = 0}};
+  EXPECT_FALSE(TunedModel(device(), tuned).has_class(packed_problem(1, 1, 1)));
+}
+
+}  // namespace
+}  // namespace rooftile
