@@ -1,0 +1,224 @@
+// One file, several processes: nothing is lost, nobody sees half of anything, and nobody is turned
+// away.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "child_process.h"
+#include "db/schema.h"
+#include "file_bytes.h"
+#include "store_fixture.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int kProcesses = 4;
+
+class ProcessesTest : public StoreTest {
+ protected:
+  std::size_t rows(const std::string& table) {
+    const std::string count =
+        Store(file(), OpenMode::kReadOnly).query("SELECT count(*) FROM " + table).rows[0][0];
+    return std::stoul(count);
+  }
+  void remove_database() {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      std::filesystem::remove(entry);
+  }
+};
+
+TEST_F(ProcessesTest, MakingTheSameFileAtOnceWorksForAll) {
+  for (int round = 0; round < 8; ++round) {
+    remove_database();
+    run_at_once(kProcesses, [&](int index) {
+      Store store(file());
+      EXPECT_EQ(store.note(), "");
+      store.candidate_id(example_candidate(fmt::format("hash{}", index)));
+      store.device_id(example_device());
+    });
+    EXPECT_EQ(rows("candidates"), kProcesses);
+    EXPECT_EQ(rows("devices"), 1u) << "equal devices are one row";
+    EXPECT_THAT(Store(file()).check(), IsEmpty());
+  }
+}
+
+TEST_F(ProcessesTest, MigratingAnOldFileAtOnceWorksForAll) {
+  for (int round = 0; round < 8; ++round) {
+    remove_database();
+    ChildProcess([&] {
+      Connection connection(file(), Access::kReadWrite, 1000);
+      migrate(connection, 1);
+    }).wait();
+    run_at_once(kProcesses, [&](int index) {
+      Store store(file());
+      EXPECT_EQ(store.schema_version(), newest_schema_version());
+      store.candidate_id(example_candidate(fmt::format("hash{}", index)));
+    });
+    EXPECT_EQ(rows("candidates"), kProcesses);
+    EXPECT_THAT(Store(file()).check(), IsEmpty());
+  }
+}
+
+TEST_F(ProcessesTest, DamageFoundByAllIsSetAsideOnce) {
+  for (int round = 0; round < 8; ++round) {
+    remove_database();
+    write_file(file(), "not a database");
+    run_at_once(kProcesses, [&](int index) {
+      Store store(file());
+      store.candidate_id(example_candidate(fmt::format("hash{}", index)));
+    });
+    EXPECT_EQ(rows("candidates"), kProcesses) << "a new file was set aside too";
+    std::vector<std::string> kept;
+    for (const auto& [name, hash] : contents(folder_.path()))
+      if (name.find(".damaged-") != std::string::npos) kept.push_back(hash);
+    EXPECT_THAT(kept, ::testing::ElementsAre(hash_hex("not a database")));
+  }
+}
+
+TEST_F(ProcessesTest, NothingOfManyWritersIsLostAndReadersSeeWholeLists) {
+  constexpr int kReaders = 2;
+  constexpr int kRounds = 60;
+  constexpr int kRanks = 3;
+  // The main process opens nothing before its children are made.
+  run_at_once(kProcesses + kReaders, [&](int index) {
+    Store store(file());
+    const RowId device = store.device_id(example_device());
+    const RowId shared_problem = store.problem_id(packed_problem(37, 129, 65));
+    if (index >= kProcesses) {
+      std::size_t seen = 0;
+      for (int round = 0; round < kRounds; ++round) {
+        std::map<std::string, std::size_t> entries;
+        for (const RankedKernel& entry : store.winners(device)) ++entries[entry.kernel.bucket];
+        for (const auto& [bucket, count] : entries) EXPECT_EQ(count, kRanks) << bucket;
+        for (const TunedKernel& kernel : store.tuned_kernels(device, "1.0"))
+          EXPECT_EQ(kernel.kernel_ns, kernel.rank + 1);
+        const std::size_t found = store.samples(device, shared_problem).size();
+        EXPECT_GE(found, seen) << "a sample went away";
+        seen = found;
+      }
+      return;
+    }
+    const RowId run = store.begin_run(device, "1.0", "{}");
+    std::vector<RowId> candidates;
+    for (int i = 0; i < kRanks; ++i) {
+      candidates.push_back(store.candidate_id(example_candidate(fmt::format("hash{}", i))));
+      store.put_certificate(device, candidates.back(), "1.0", true, "");
+    }
+    for (int round = 0; round < kRounds; ++round) {
+      const RowId journal = store.journal_begin(device, candidates[0], ::getpid());
+      store.add_sample(measured(run, candidates[0], shared_problem, round + 1));
+      store.journal_end(journal);
+      std::vector<WinnerRecord> ranked;
+      for (int rank = 0; rank < kRanks; ++rank)
+        ranked.push_back({.candidate = candidates[static_cast<std::size_t>(rank)],
+                          .problem = shared_problem,
+                          .rank = rank,
+                          .kernel_ns = rank + 1.0});
+      store.put_winners(device, "one bucket for all", ranked);
+      store.log_untuned(device, packed_problem(3, 5, 7));
+    }
+    store.end_run(run, "finished");
+  });
+
+  Store store(file());
+  EXPECT_THAT(store.check(), IsEmpty());
+  const RowId device = store.find_device(example_device()).value();
+  const std::vector<SampleRecord> samples =
+      store.samples(device, store.problem_id(packed_problem(37, 129, 65)));
+  std::map<RowId, std::multiset<double>> times;
+  for (const SampleRecord& sample : samples) times[sample.run].insert(sample.kernel.median_ns);
+  EXPECT_THAT(times, SizeIs(kProcesses));
+  for (const auto& [run, of_run] : times) {
+    EXPECT_THAT(of_run, SizeIs(kRounds));
+    EXPECT_EQ(std::set<double>(of_run.begin(), of_run.end()).size(),
+              static_cast<std::size_t>(kRounds));
+  }
+  EXPECT_THAT(store.journal(device), IsEmpty());
+  EXPECT_THAT(store.winners(device), SizeIs(kRanks));
+  ASSERT_THAT(store.untuned_problems(device), SizeIs(1));
+  EXPECT_EQ(store.untuned_problems(device)[0].calls, kProcesses * kRounds);
+}
+
+TEST_F(ProcessesTest, KilledWriterLeavesWhatItHadCommitted) {
+  Signal three_written;
+  ChildProcess writer([&] {
+    Store store(file());
+    const RowId run = store.begin_run(store.device_id(example_device()), "1.0", "{}");
+    const RowId candidate = store.candidate_id(example_candidate("abc"));
+    const RowId problem = store.problem_id(packed_problem(37, 129, 65));
+    for (int i = 1; i <= 3; ++i) store.add_sample(measured(run, candidate, problem, i));
+    Store::Transaction unfinished(store);
+    store.add_sample(measured(run, candidate, problem, 4));
+    three_written.send();
+    Signal().wait();  // for the kill
+  });
+  three_written.wait();
+  writer.kill();
+  EXPECT_EQ(writer.wait(), -SIGKILL);
+
+  Store store(file());
+  EXPECT_EQ(store.note(), "");
+  EXPECT_THAT(store.check(), IsEmpty());
+  EXPECT_EQ(store.query("SELECT group_concat(kernel_ns) FROM samples").rows[0][0], "1.0,2.0,3.0");
+}
+
+TEST_F(ProcessesTest, LockHeldTooLongIsAClearError) {
+  Store patient(file());
+  Store impatient(file(), {.busy_timeout_ms = 1});
+  const RowId device = patient.device_id(example_device());
+  {
+    Store::Transaction transaction(patient);
+    const Error error = error_of([&] { impatient.begin_run(device, "1.0", "{}"); });
+    EXPECT_EQ(error.code(), ErrorCode::kDatabase);
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr(file().string()), HasSubstr("locked"), HasSubstr("fuser")));
+    EXPECT_EQ(error_of([&] { Store::Transaction second(impatient); }).code(), ErrorCode::kDatabase);
+    EXPECT_THAT(impatient.devices(), SizeIs(1)) << "readers do not wait for writers";
+  }
+  impatient.begin_run(device, "1.0", "{}");
+}
+
+TEST_F(ProcessesTest, WriterWaitsForAnotherOnesTransaction) {
+  Signal locked, may_commit;
+  ChildProcess writer([&] {
+    Store store(file());
+    Store::Transaction transaction(store);
+    store.device_id(example_device());
+    locked.send();
+    may_commit.wait();
+    transaction.commit();
+  });
+  locked.wait();
+  Store store(file());
+  may_commit.send();
+  store.candidate_id(example_candidate("abc"));
+  EXPECT_EQ(writer.wait(), 0);
+  EXPECT_THAT(store.devices(), SizeIs(1));
+}
+
+TEST_F(ProcessesTest, FileSetAsideUnderAnOpenStoreIsNotWrittenToByMistake) {
+  Store old(file());
+  old.device_id(example_device());
+  // What setting aside does, while somebody is still at work.
+  for (const char* suffix : {"-wal", "-shm", ""})
+    std::filesystem::rename(file().string() + suffix, (folder_ / "aside.db").string() + suffix);
+  {
+    Store fresh(file());
+    fresh.candidate_id(example_candidate("abc"));
+    { Store closing = std::move(old); }
+    fresh.candidate_id(example_candidate("abd"));
+    EXPECT_THAT(fresh.devices(), IsEmpty());
+    EXPECT_THAT(fresh.check(), IsEmpty());
+  }
+  EXPECT_EQ(rows("candidates"), 2u);
+  EXPECT_THAT(Store(folder_ / "aside.db").devices(), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace rooftile
