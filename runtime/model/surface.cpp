@@ -9,8 +9,10 @@
 namespace rooftile {
 namespace {
 
+// Not std::hypot: octaves are far from overflow, and preparation is mostly this.
 double distance(const LogSizes& a, const LogSizes& b) {
-  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+  const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+  return std::sqrt(x * x + y * y + z * z);
 }
 
 std::vector<SurfacePoint> merge_duplicates(std::span<const SurfacePoint> points) {

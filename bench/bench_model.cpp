@@ -1,0 +1,74 @@
+// How long a decision takes for a problem that was never seen: below a microsecond with every rate
+// calibrated.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "runtime/model/dispatch.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kCalls = 1024;  // more than a branch predictor learns by heart
+
+std::int64_t random_size(std::mt19937& random) {
+  return std::llround(std::exp2(std::uniform_real_distribution(0.0, 13.0)(random)));
+}
+
+Calibration calibration() {
+  Calibration c{.device = {.submit_ns = 40e3,
+                           .dispatch_ns = 3e3,
+                           .upload_gbps = 12,
+                           .download_gbps = 12,
+                           .fma_gflops = 15110,
+                           .levels = {{.name = "cache", .gbps = 900, .footprint_bytes = 24e6},
+                                      {.name = "memory", .gbps = 272}},
+                           .compute_units = 24}};
+  for (HostRates* rates : {&c.host, &c.host1, &c.host64}) {
+    *rates = {.call_ns = 100, .gbps = 40};
+    for (const Problem& p : host_calibration_problems())
+      rates->gemm.push_back({.m = static_cast<double>(p.m),
+                             .n = static_cast<double>(p.n),
+                             .k = static_cast<double>(p.k),
+                             .gflops = 200 * flops(p) / (flops(p) + 1e6)});
+  }
+  return c;
+}
+
+std::vector<TunedTime> tuned_times(std::size_t count, std::mt19937& random) {
+  std::vector<TunedTime> tuned;
+  while (tuned.size() < count) {
+    const Problem p = packed_problem(random_size(random), random_size(random), random_size(random));
+    tuned.push_back({.problem = p, .ns = 5e3 + flops(p) / 9000, .tile_m = 64, .tile_n = 64});
+  }
+  return tuned;
+}
+
+void decide_new_problem(benchmark::State& state) {
+  std::mt19937 random(1);
+  const DispatchModel model(calibration(), DeviceKind::kDiscrete,
+                            tuned_times(static_cast<std::size_t>(state.range(0)), random));
+  std::vector<Call> calls(kCalls);
+  for (Call& call : calls)
+    call.problem = packed_problem(random_size(random), random_size(random), random_size(random));
+  std::size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(decide(calls[next], model));
+    next = (next + 1) % kCalls;
+  }
+}
+BENCHMARK(decide_new_problem)->Name("model/decide/tuned")->Arg(0)->Arg(32)->Arg(512);
+
+void prepare_model(benchmark::State& state) {
+  std::mt19937 random(1);
+  const Calibration c = calibration();
+  const std::vector<TunedTime> tuned =
+      tuned_times(static_cast<std::size_t>(state.range(0)), random);
+  for (auto _ : state) benchmark::DoNotOptimize(DispatchModel(c, DeviceKind::kDiscrete, tuned));
+}
+BENCHMARK(prepare_model)->Name("model/prepare/tuned")->Arg(32)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace rooftile
