@@ -135,6 +135,39 @@ TEST(Validate, RefusesWhatFitsNoAddressSpace) {
   EXPECT_THAT(complaint(p), testing::HasSubstr("b with"));
 }
 
+// A column-major matrix is the row-major one transposed, so both readings must agree on what is
+// legal.
+RC_GTEST_PROP(Validate, AColumnMajorProblemIsItsSwappedOne, ()) {
+  const auto size = [] { return *rc::gen::inRange<std::int64_t>(0, 9); };
+  const auto transpose = [] { return *rc::gen::element(Transpose::kNo, Transpose::kYes); };
+  Problem p{.m = size(), .n = size(), .k = size()};
+  p.trans_a = transpose();
+  p.trans_b = transpose();
+  p.lda = size();
+  p.ldb = size();
+  p.ldc = size();
+  const auto accepted = [](const Problem& problem, Layout layout) {
+    try {
+      validate(problem, layout);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  RC_ASSERT(accepted(p, Layout::kColumnMajor) == accepted(swapped_operands(p), Layout::kRowMajor));
+  RC_ASSERT(swapped_operands(swapped_operands(p)) == p);
+}
+
+TEST(Validate, ColumnMajorLdsSpanColumns) {
+  Problem p = packed_problem(3, 5, 7);
+  p.lda = 3;
+  p.ldb = 7;
+  p.ldc = 3;
+  EXPECT_NO_THROW(validate(p, Layout::kColumnMajor));
+  p.ldc = 2;
+  EXPECT_THROW(validate(p, Layout::kColumnMajor), Error);
+}
+
 TEST(Bucket, HoldsAnOctaveOfEachSize) {
   const auto bands = [](std::int64_t m) { return bucket_of(packed_problem(m, 1, 1)).m_band; };
   EXPECT_EQ(bands(0), 0);
