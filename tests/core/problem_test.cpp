@@ -138,14 +138,17 @@ TEST(Validate, RefusesWhatFitsNoAddressSpace) {
 // A column-major matrix is the row-major one transposed, so both readings must agree on what is
 // legal.
 RC_GTEST_PROP(Validate, AColumnMajorProblemIsItsSwappedOne, ()) {
-  const auto size = [] { return *rc::gen::inRange<std::int64_t>(0, 9); };
+  const auto size = [] { return *rc::gen::inRange<std::int64_t>(1, 100); };
   const auto transpose = [] { return *rc::gen::element(Transpose::kNo, Transpose::kYes); };
+  const auto about = [](std::int64_t ld) {
+    return ld + *rc::gen::weightedElement<std::int64_t>({{1, -1}, {4, 0}, {2, 5}});
+  };
   Problem p{.m = size(), .n = size(), .k = size()};
   p.trans_a = transpose();
   p.trans_b = transpose();
-  p.lda = size();
-  p.ldb = size();
-  p.ldc = size();
+  p.lda = about(stored_a(p).rows);
+  p.ldb = about(stored_b(p).rows);
+  p.ldc = about(p.m);
   const auto accepted = [](const Problem& problem, Layout layout) {
     try {
       validate(problem, layout);

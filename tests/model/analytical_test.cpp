@@ -125,6 +125,19 @@ TEST(Analytical, EdgesCostWholeTiles) {
   EXPECT_NEAR(of_rows(191), of_rows(129), 0.05 * of_rows(129));
 }
 
+TEST(Analytical, LaunchesAndPackingCost) {
+  const double groups = 8 * 8;
+  DeviceRates free_launch = software();
+  free_launch.workgroup_ns = 0;
+  EXPECT_NEAR(cost(kRegister, software()) - cost(kRegister, free_launch),
+              groups * software().workgroup_ns, 1);
+  Variant packed = kRegister;
+  packed.packed_b = Packed::kYes;
+  const double bytes = 2.0 * kProblem.k * kProblem.n * 4;
+  EXPECT_NEAR(cost(packed, software()) - cost(kRegister, software()),
+              software().dispatch_ns + bytes / 20, 1);
+}
+
 TEST(Analytical, WorksFromArithmeticAndBandwidthAlone) {
   const DeviceRates few{.dispatch_ns = 10,
                         .fma_gflops = 80,

@@ -110,6 +110,17 @@ RC_GTEST_PROP(Roofline, IsAtLeastTheProblemsBoundAndCountsNothingTwice, ()) {
   RC_ASSERT(r.ns() <= (arithmetic + transfers) * (1 + 1e-9));
 }
 
+// Kernels may skip what lies outside C, so edges alone are no reason to promise a longer time.
+RC_GTEST_PROP(Roofline, OneUnitIsNeverIdle, ()) {
+  DeviceRates rates = gpu();
+  rates.compute_units = 1;
+  const Problem p = random_problem();
+  const Roofline r = roofline(p, tiled(64, 128, 4, 4), rates);
+  const auto math = std::ranges::find(r.bounds, "math", &Bound::limiter);
+  RC_ASSERT(math != r.bounds.end());
+  RC_ASSERT(math->ns <= flops(p) / rates.fma_gflops * (1 + 1e-12));
+}
+
 TEST(Roofline, HeadroomSaysHowFarAndWhatNext) {
   const Roofline r{.bounds = {{"memory:cache", 1400}, {"math", 1000}, {"latency", 10}},
                    .traffic = {},
