@@ -75,8 +75,8 @@ struct BufferRange {
 };
 struct DispatchStep {
   const Pipeline* pipeline = nullptr;
-  std::vector<BufferRange> bindings;
-  std::vector<std::byte> push_constants;
+  std::vector<BufferRange> bindings = {};
+  std::vector<std::byte> push_constants = {};
   std::array<std::uint32_t, 3> groups = {1, 1, 1};
 };
 struct CopyStep {
@@ -122,7 +122,7 @@ struct PipelineCacheState {
 };
 
 struct DeviceOptions {
-  std::filesystem::path cache_folder;  // pipeline cache file's place; empty: no file
+  std::filesystem::path cache_folder = {};  // pipeline cache file's place; empty: no file
 };
 
 /// One logical device with one compute queue. Thread-safe: submissions are serialised inside.

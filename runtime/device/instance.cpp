@@ -7,10 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
-#include "runtime/device/error_translation.h"
 #include "runtime/device/validation.h"
 #include "runtime/device/volk_loader.h"
 
@@ -27,20 +27,83 @@ bool contains(const std::vector<vk::ExtensionProperties>& extensions, std::strin
                      [&](const auto& e) { return name == e.extensionName.data(); });
 }
 
-bool validation_layer_installed(const vk::raii::Context& context) {
-  const auto layers = context.enumerateInstanceLayerProperties();
-  return std::any_of(layers.begin(), layers.end(), [](const auto& l) {
-    return std::string_view(kValidationLayer) == l.layerName.data();
-  });
-}
-
 std::string join_lines(const std::vector<std::string>& lines) {
   std::string joined;
   for (const std::string& line : lines) joined += (joined.empty() ? "" : "; ") + line;
   return joined;
 }
 
-std::unique_ptr<Instance> create_instance() {
+bool validation_layer_installed(const vk::raii::Context& context) {
+  const auto layers = context.enumerateInstanceLayerProperties();
+  return std::any_of(layers.begin(), layers.end(), [](const auto& layer) {
+    return std::string_view(kValidationLayer) == layer.layerName.data();
+  });
+}
+
+/// Layers and extensions to enable, of those that are offered.
+struct Wanted {
+  std::vector<const char*> layers, extensions;
+  bool messenger = false, portability = false, validation = false, validation_features = false;
+};
+
+Wanted choose(const vk::raii::Context& context) {
+  Wanted wanted;
+  const auto enable = [&](const auto& offered, const char* name) {
+    if (!contains(offered, name)) return false;
+    wanted.extensions.push_back(name);
+    return true;
+  };
+  const auto offered = context.enumerateInstanceExtensionProperties();
+  wanted.messenger = enable(offered, VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  wanted.portability = enable(offered, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+  if (!validation_requested()) return wanted;
+  if (!wanted.messenger || !validation_layer_installed(context)) {
+    add_validation_message(
+        "ROOFTILE_VALIDATION is set, but VK_LAYER_KHRONOS_validation is not installed");
+    return wanted;
+  }
+  wanted.validation = true;
+  wanted.layers.push_back(kValidationLayer);
+  const auto layer_offers =
+      context.enumerateInstanceExtensionProperties(std::string(kValidationLayer));
+  wanted.validation_features = enable(layer_offers, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+  return wanted;
+}
+
+std::unique_ptr<Instance> create_instance(const VulkanLoader& loader,
+                                          std::vector<std::string>& loader_errors) {
+  vk::raii::Context context(loader.get_instance_proc_addr);
+  const Wanted wanted = choose(context);
+
+  vk::ApplicationInfo application;
+  application.pApplicationName = application.pEngineName = "rooftile";
+  application.apiVersion = std::min(loader.api_version, kNewestApi);
+  vk::InstanceCreateInfo info;
+  info.pApplicationInfo = &application;
+  info.setPEnabledLayerNames(wanted.layers);
+  info.setPEnabledExtensionNames(wanted.extensions);
+  if (wanted.portability) info.flags |= vk::InstanceCreateFlagBits::eEnumeratePortabilityKHR;
+
+  // Chained, it hears the loader while the instance is made.
+  auto creation_messenger = messenger_info(&loader_errors);
+  if (wanted.messenger) info.pNext = &creation_messenger;
+  const auto synchronisation = vk::ValidationFeatureEnableEXT::eSynchronizationValidation;
+  vk::ValidationFeaturesEXT features;
+  features.setEnabledValidationFeatures(synchronisation);
+  if (wanted.validation_features) features.pNext = std::exchange(info.pNext, &features);
+
+  vk::raii::Instance handle(context, info);
+  vk::raii::DebugUtilsMessengerEXT messenger = nullptr;
+  if (wanted.validation) {
+    messenger = vk::raii::DebugUtilsMessengerEXT(handle, messenger_info(nullptr));
+  }
+  return std::make_unique<Instance>(Instance{.context = std::move(context),
+                                             .handle = std::move(handle),
+                                             .messenger = std::move(messenger),
+                                             .note = join_lines(loader_errors)});
+}
+
+std::unique_ptr<Instance> find_loader_and_create() {
   const VulkanLoader loader = load_vulkan();
   if (loader.get_instance_proc_addr == nullptr) {
     fail(ErrorCode::kDevice,
@@ -49,88 +112,43 @@ std::unique_ptr<Instance> create_instance() {
   if (loader.api_version < kOldestApi) {
     fail(ErrorCode::kDevice, "the Vulkan loader is older than 1.1; install a newer libvulkan1");
   }
-  vk::raii::Context context(loader.get_instance_proc_addr);
-
-  std::vector<const char*> layers, extensions;
-  const auto offered = context.enumerateInstanceExtensionProperties();
-  bool validate = validation_requested();
-  if (validate && !validation_layer_installed(context)) {
-    add_validation_message(
-        "ROOFTILE_VALIDATION is set, but VK_LAYER_KHRONOS_validation is not installed");
-    validate = false;
-  }
-  const bool messages = contains(offered, VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
-  if (messages) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
-
-  vk::ApplicationInfo application;
-  application.pApplicationName = application.pEngineName = "rooftile";
-  application.apiVersion = std::min(loader.api_version, kNewestApi);
-  vk::InstanceCreateInfo info;
-  info.pApplicationInfo = &application;
-  if (contains(offered, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
-    extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
-    info.flags |= vk::InstanceCreateFlagBits::eEnumeratePortabilityKHR;
-  }
-
   std::vector<std::string> loader_errors;
-  auto creation_messenger = messenger_info(&loader_errors);
-  if (messages) info.pNext = &creation_messenger;
-  const auto synchronisation = vk::ValidationFeatureEnableEXT::eSynchronizationValidation;
-  vk::ValidationFeaturesEXT features;
-  features.setEnabledValidationFeatures(synchronisation);
-  if (validate) {
-    layers.push_back(kValidationLayer);
-    if (contains(context.enumerateInstanceExtensionProperties(std::string(kValidationLayer)),
-                 VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME)) {
-      extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
-      features.pNext = info.pNext;
-      info.pNext = &features;
-    }
-  }
-  info.setPEnabledLayerNames(layers);
-  info.setPEnabledExtensionNames(extensions);
-
-  std::optional<vk::raii::Instance> handle;
   try {
-    handle.emplace(context, info);
+    return create_instance(loader, loader_errors);
   } catch (const vk::SystemError& error) {
+    // Also where the loader says "out of memory": a manifest that is no JSON makes it say so.
     fail(ErrorCode::kDevice,
          "no usable Vulkan driver ({}{}{}); install one (mesa-vulkan-drivers has a software "
-         "device), or check "
-         "VK_DRIVER_FILES and VK_ICD_FILENAMES",
+         "device), or check the manifests that VK_DRIVER_FILES and VK_ICD_FILENAMES name",
          error.what(),
          loader_errors.empty() ? "" : "; the loader says: ", join_lines(loader_errors));
   }
-  vk::raii::DebugUtilsMessengerEXT messenger = nullptr;
-  if (validate && messages)
-    messenger = vk::raii::DebugUtilsMessengerEXT(*handle, messenger_info(nullptr));
-  return std::make_unique<Instance>(Instance{.context = std::move(context),
-                                             .handle = std::move(*handle),
-                                             .messenger = std::move(messenger),
-                                             .note = join_lines(loader_errors)});
 }
 
 }  // namespace
 
 Instance& shared_instance() {
   static auto& mutex = *new std::mutex;
-  static std::atomic<pid_t> owner = 0;
+  static std::atomic<pid_t> owner = 0;  // the process that has made the instance, or is at it
   static Instance* instance = nullptr;
 
   // Before the lock: another thread of the parent may have held it at the fork, for ever.
-  pid_t nobody = 0;
-  const pid_t self = ::getpid();
-  if (!owner.compare_exchange_strong(nobody, self) && nobody != self) {
+  const pid_t self = ::getpid(), made_by = owner;
+  if (made_by != 0 && made_by != self) {
     fail(ErrorCode::kDevice,
          "process {} was forked from {}, which already used Vulkan, and drivers do not survive a "
-         "fork; "
-         "start the child with exec, or fork before the first use",
-         self, nobody);
+         "fork; start the child with exec, or fork before the first use",
+         self, made_by);
   }
   std::lock_guard lock(mutex);
   if (instance == nullptr) {
-    instance =
-        translated("creating the Vulkan instance", [] { return create_instance(); }).release();
+    owner = self;
+    try {
+      instance = find_loader_and_create().release();
+    } catch (...) {
+      owner = 0;  // nothing was made that a fork could break
+      throw;
+    }
   }
   return *instance;
 }

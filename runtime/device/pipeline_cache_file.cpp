@@ -103,6 +103,8 @@ LoadedPipelineCache load_pipeline_cache(const std::filesystem::path& file,
                                .note = fmt::format("{} is ignored: {}", file.string(), why)};
   };
   const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (fd.get() < 0 && errno == ENOENT)
+    return {.data = {}, .note = fmt::format("{} is not there yet", file.string())};
   if (fd.get() < 0) return refused(std::strerror(errno));
   struct stat status = {};
   if (::fstat(fd.get(), &status) != 0) return refused(std::strerror(errno));

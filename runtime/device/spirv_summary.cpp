@@ -12,7 +12,8 @@ namespace {
 // Numbers of the SPIR-V specification (sections 2.3, 3.3, 3.6, 3.49).
 constexpr std::uint32_t kMagic = 0x07230203;
 constexpr std::size_t kHeaderWords = 5;
-constexpr std::uint32_t kOpEntryPoint = 15, kOpExecutionMode = 16;
+constexpr std::uint32_t kOpEntryPoint = 15, kOpExecutionMode = 16, kOpFunction = 54,
+                        kOpFunctionEnd = 56;
 constexpr std::uint32_t kGlCompute = 5, kLocalSize = 17;
 constexpr std::uint32_t kOpcodeMask = 0xffff, kWordCountShift = 16;
 
@@ -33,7 +34,9 @@ SpirvSummary summarise_spirv(Words words) {
          words.size(), words.empty() ? 0 : words[0], kMagic);
   }
   SpirvSummary summary;
-  bool found_main = false;
+  std::uint32_t main_id = 0;  // of the function; 0 is no id
+  bool main_defined = false;
+  std::uint32_t opcode = 0;
   for (Words rest = words.subspan(kHeaderWords); !rest.empty();) {
     const std::size_t count = rest[0] >> kWordCountShift;
     if (count == 0 || count > rest.size()) {
@@ -41,18 +44,26 @@ SpirvSummary summarise_spirv(Words words) {
            "damaged SPIR-V module: the instruction at word {} of {} claims {} words",
            words.size() - rest.size(), words.size(), count);
     }
-    const std::uint32_t opcode = rest[0] & kOpcodeMask;
-    // OpEntryPoint: model, function, name ...; OpExecutionMode: function, mode, literals ...
+    opcode = rest[0] & kOpcodeMask;
+    // OpEntryPoint: model, function, name ...; OpExecutionMode: function, mode, literals ...;
+    // OpFunction: type, id ...
     if (opcode == kOpEntryPoint && count > 3 && rest[1] == kGlCompute &&
         is_main(rest.subspan(3, count - 3))) {
-      found_main = true;
+      main_id = rest[2];
     } else if (opcode == kOpExecutionMode && count == 6 && rest[2] == kLocalSize) {
       summary.local_size = {rest[3], rest[4], rest[5]};
+    } else if (opcode == kOpFunction && count == 5 && main_id != 0 && rest[2] == main_id) {
+      main_defined = true;
     }
     rest = rest.subspan(count);
   }
-  if (!found_main)
+  if (main_id == 0) {
     fail(ErrorCode::kCompile, "the SPIR-V module has no compute entry point named main");
+  }
+  // Functions come last, so that a module cut between two instructions shows here.
+  if (!main_defined || opcode != kOpFunctionEnd) {
+    fail(ErrorCode::kCompile, "the SPIR-V module is cut off");
+  }
   return summary;
 }
 

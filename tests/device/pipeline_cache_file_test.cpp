@@ -1,0 +1,150 @@
+#include "runtime/device/pipeline_cache_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "core/error.h"
+#include "temporary_folder.h"
+
+namespace rooftile {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+const DeviceProfile kProfile = [] {
+  DeviceProfile profile;
+  profile.device_uuid = "00112233445566778899aabbccddeeff";
+  profile.vendor_id = 1;
+  profile.device_id = 2;
+  profile.driver_id = 3;
+  profile.driver_version = 4;
+  profile.pipeline_cache_uuid = "ffeeddccbbaa99887766554433221100";
+  return profile;
+}();
+
+mode_t mode_of(const fs::path& path) {
+  struct stat status = {};
+  ::stat(path.c_str(), &status);
+  return status.st_mode & 07777;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void overwrite(const fs::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;  // keeps the mode
+}
+
+class PipelineCacheFile : public testing::Test {
+ protected:
+  PipelineCacheFile() { store_pipeline_cache(file_, kProfile, data_); }
+
+  void expect_refused(const char* why) {
+    const LoadedPipelineCache loaded = load_pipeline_cache(file_, kProfile);
+    EXPECT_EQ(loaded.data, "");
+    EXPECT_THAT(loaded.note, HasSubstr(why));
+    EXPECT_THAT(loaded.note, HasSubstr(file_.string()));
+  }
+
+  TemporaryFolder folder_;
+  // Bytes of all kinds: line ends and NUL are not special in the data.
+  const std::string data_ = std::string("\0\n\n binary \xff", 12);
+  const fs::path file_ = folder_.path() / "new" / "folder" / pipeline_cache_file_name(kProfile);
+};
+
+TEST_F(PipelineCacheFile, ComesBackAndIsPrivate) {
+  const LoadedPipelineCache loaded = load_pipeline_cache(file_, kProfile);
+  EXPECT_EQ(loaded.data, data_);
+  EXPECT_EQ(loaded.note, "");
+  EXPECT_EQ(mode_of(file_), 0600u);
+  EXPECT_EQ(mode_of(file_.parent_path()), 0700u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(file_.parent_path()), fs::directory_iterator()), 1)
+      << "leftovers";
+}
+
+TEST_F(PipelineCacheFile, EveryTruncationIsRefused) {
+  const std::string whole = read(file_);
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    overwrite(file_, whole.substr(0, bytes));
+    EXPECT_EQ(load_pipeline_cache(file_, kProfile).data, "") << bytes;
+    EXPECT_NE(load_pipeline_cache(file_, kProfile).note, "") << bytes;
+  }
+}
+
+TEST_F(PipelineCacheFile, EveryFlippedByteIsRefused) {
+  const std::string whole = read(file_);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    overwrite(file_, damaged);
+    EXPECT_NE(load_pipeline_cache(file_, kProfile).note, "") << i;
+  }
+  overwrite(file_, whole + "x");
+  expect_refused("damaged");
+}
+
+TEST_F(PipelineCacheFile, AnotherDeviceOrDriverIsRefused) {
+  const auto change = [](auto member, auto value) {
+    DeviceProfile profile = kProfile;
+    profile.*member = value;
+    return profile;
+  };
+  for (const DeviceProfile& other :
+       {change(&DeviceProfile::device_uuid, "10112233445566778899aabbccddeeff"),
+        change(&DeviceProfile::driver_id, 9u), change(&DeviceProfile::driver_version, 9u),
+        change(&DeviceProfile::pipeline_cache_uuid, "0feeddccbbaa99887766554433221100")}) {
+    EXPECT_EQ(load_pipeline_cache(file_, other).data, "");
+  }
+}
+
+TEST_F(PipelineCacheFile, FilesThatOthersCouldHaveWrittenAreRefused) {
+  fs::permissions(file_, fs::perms::group_write, fs::perm_options::add);
+  expect_refused("0600");
+}
+
+TEST_F(PipelineCacheFile, LinksAndFoldersAreRefused) {
+  const fs::path elsewhere = folder_.path() / "elsewhere";
+  fs::rename(file_, elsewhere);
+  fs::create_symlink(elsewhere, file_);
+  expect_refused("ignored");
+  fs::remove(file_);
+  fs::create_directory(file_);
+  expect_refused("not a regular file");
+}
+
+TEST_F(PipelineCacheFile, ALinkIsReplacedNotFollowedWhenStoring) {
+  const fs::path victim = folder_.path() / "victim";
+  overwrite(victim, "precious");
+  fs::remove(file_);
+  fs::create_symlink(victim, file_);
+  store_pipeline_cache(file_, kProfile, data_);
+  EXPECT_EQ(read(victim), "precious");
+  EXPECT_EQ(load_pipeline_cache(file_, kProfile).data, data_);
+}
+
+TEST_F(PipelineCacheFile, UnwritablePlaceIsAnError) {
+  const fs::path blocked = folder_.path() / "file";
+  overwrite(blocked, "");
+  try {
+    store_pipeline_cache(blocked / "cache.bin", kProfile, data_);
+    FAIL() << "stored below a file";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_THAT(error.what(), HasSubstr(blocked.string()));
+  }
+}
+
+TEST(PipelineCacheFileName, DiffersByDeviceAndDriver) {
+  DeviceProfile other = kProfile;
+  other.driver_version = 5;
+  EXPECT_NE(pipeline_cache_file_name(kProfile), pipeline_cache_file_name(other));
+}
+
+}  // namespace
+}  // namespace rooftile

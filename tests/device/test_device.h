@@ -1,0 +1,64 @@
+// What the tests of the device layer share: one open device a process, watched by the validation
+// layer, and short forms.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "compile_shader.h"
+#include "core/error.h"
+#include "runtime/device/device.h"
+
+namespace rooftile {
+
+inline constexpr double kSecond_ns = 1e9;
+inline constexpr double kPatience_ns =
+    60 * kSecond_ns;  // lavapipe compiles at the first run; machines are shared
+
+/// The first device of enumerate_devices(); fails the test when there is none.
+const DeviceProfile& first_profile();
+/// Opened once a process and closed before the validation messages are counted.
+Device& test_device();
+
+template <typename T>
+std::span<T> view(const Buffer& buffer) {
+  return {static_cast<T*>(buffer.mapped()), buffer.size_bytes() / sizeof(T)};
+}
+
+template <typename T>
+std::vector<std::byte> bytes_of(const T& value) {
+  std::vector<std::byte> bytes(sizeof(T));
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  return bytes;
+}
+
+/// The code of what call throws; kInternal when it throws nothing.
+template <typename Call>
+ErrorCode code_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::kInternal;
+}
+
+/// y[i] = x[i] * factor + i for i < n, with workgroups of 16.
+struct Affine {
+  static constexpr std::uint32_t kWorkgroup = 16;
+  struct PushConstants {
+    std::uint32_t n;
+    float factor;
+  };
+  Pipeline pipeline;
+
+  explicit Affine(Device& device);
+  DispatchStep step(const BufferRange& x, const BufferRange& y, PushConstants constants) const;
+};
+
+}  // namespace rooftile
