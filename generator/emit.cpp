@@ -67,10 +67,12 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
          subgroup ? "fragment_a_subgroup.glsl" : fmt::format("fragment_a_{}.glsl", a));
   choose(includes, {"fragment_b_n.glsl", "fragment_b_packed.glsl"}, fmt::format("fragment_b_{}.glsl", b));
   choose(includes, {"multiply_lane.glsl"},
-         subgroup ? fmt::format("multiply_subgroup_{}.glsl", v.subgroup_size) : "multiply_lane.glsl");
+         subgroup ? "multiply_subgroup.glsl" : "multiply_lane.glsl");
+  choose(includes, {"from_lanes_8.glsl"}, fmt::format("from_lanes_{}.glsl", v.subgroup_size));
   choose(includes, {"k_loop_masked.glsl", "k_loop_whole.glsl"}, whole ? "k_loop_whole.glsl" : "k_loop_masked.glsl");
   choose(includes, {"tile_a_n.glsl"}, fmt::format("tile_a_{}.glsl", a));
   choose(includes, {"tile_b_n.glsl"}, fmt::format("tile_b_{}.glsl", b));
+  choose(includes, {"lanes_blocked.glsl"}, lanes_in_blocks(v) ? "lanes_blocked.glsl" : "lanes_plain.glsl");
   choose(includes, {"tile_loop_1.glsl"}, fmt::format("tile_loop_{}.glsl", v.stages));
   return includes;
 }

@@ -34,6 +34,9 @@ inline int tail_k(const Variant& v, const Signature& s) {
   return std::max(a_along_k ? v.vector_width_a : 1, b_along_k ? v.vector_width_b : 1);
 }
 
+/// Whether a tiled workgroup splits into the 8 x 4 blocks of templates/lanes_blocked.glsl.
+inline bool lanes_in_blocks(const Variant& v) { return v.tile_n / v.reg_n % 8 == 0 && v.tile_m / v.reg_m % 4 == 0; }
+
 /// Panels of one packed operand, in the words of templates/pack.comp.
 struct PackLayout {
   bool packed;

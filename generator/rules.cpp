@@ -30,7 +30,7 @@ bool any_texel(const Variant& v, int width) {
 }
 bool any_packed(const Variant& v) { return v.packed_a == Packed::kYes || v.packed_b == Packed::kYes; }
 bool in_sizes(int x) { return x >= 1 && x <= kLargestTile; }
-bool is_subgroup_multiply_size(int lanes) {  // templates/multiply_subgroup_<lanes>.glsl
+bool has_from_lanes(int lanes) {  // templates/from_lanes_<lanes>.glsl
   return lanes == 4 || lanes == 8 || lanes == 16 || lanes == 32 || lanes == 64;
 }
 
@@ -133,7 +133,7 @@ constexpr std::array kDeviceRules = {
     DeviceRule{"stage subgroup needs 4, 8, 16, 32 or 64 lanes that share reg_m * unroll_k / 4 vectors evenly",
                [](const Variant& v, const Limits&) {
                  return v.stage != Stage::kSubgroup ||
-                        (is_subgroup_multiply_size(v.subgroup_size) &&
+                        (has_from_lanes(v.subgroup_size) &&
                          divides(4 * v.subgroup_size, v.reg_m * v.unroll_k));
                }},
     DeviceRule{"the device has no subgroup broadcast in compute shaders",

@@ -3,6 +3,8 @@
 // a lane's columns come as vectors SUBGROUP_SIZE apart.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
+#extension GL_KHR_shader_subgroup_basic : enable
+#extension GL_KHR_shader_subgroup_ballot : enable
 
 #ifndef TILE_M
 #define TILE_M 32

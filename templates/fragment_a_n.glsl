@@ -19,7 +19,7 @@ void load_a_tail(uint k0) {
     [[unroll]] for (uint v = 0; v < TAIL_K / VECTOR_WIDTH_A; ++v) {
       const uint step = k0 / VECTOR_WIDTH_A + v;
       a_fragment[i][v] = keep(fetch_a(a_row[i] + min(step, (k - 1) / VECTOR_WIDTH_A)),
-                              steps_left(step * VECTOR_WIDTH_A, k));
+                              steps_left(step * VECTOR_WIDTH_A));
     }
 }
 

@@ -20,7 +20,7 @@ void load_a_tail(uint k0) {
     [[unroll]] for (uint v = 0; v < REG_M / VECTOR_WIDTH_A; ++v)
       a_fragment[u][v] =
           keep(fetch_a(a_column[v] + min(k0 + u, k - 1) * (lda / VECTOR_WIDTH_A)),
-               k0 + u < k ? VECTOR_WIDTH_A : 0u);
+               steps_left(k0 + u) > 0 ? VECTOR_WIDTH_A : 0u);
 }
 
 float a_at(uint i, uint u) {

@@ -20,7 +20,7 @@ void load_b_tail(uint k0) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
       b_fragment[u][j] =
           keep(fetch_b(b_column[j] + min(k0 + u, k - 1) * (ldb / VECTOR_WIDTH_B)),
-               k0 + u < k ? VECTOR_WIDTH_B : 0u);
+               steps_left(k0 + u) > 0 ? VECTOR_WIDTH_B : 0u);
 }
 
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }

@@ -19,7 +19,7 @@ void load_b_tail(uint k0) {
     [[unroll]] for (uint v = 0; v < TAIL_K / VECTOR_WIDTH_B; ++v) {
       const uint step = k0 / VECTOR_WIDTH_B + v;
       b_fragment[j][v] = keep(fetch_b(b_row[j] + min(step, (k - 1) / VECTOR_WIDTH_B)),
-                              steps_left(step * VECTOR_WIDTH_B, k));
+                              steps_left(step * VECTOR_WIDTH_B));
     }
 }
 

@@ -7,10 +7,3 @@ float component(vec4 x, uint i) { return x[i]; }
 float keep(float x, uint count) { return count > 0 ? x : 0.0; }
 vec2 keep(vec2 x, uint count) { return mix(vec2(0), x, lessThan(uvec2(0, 1), uvec2(count))); }
 vec4 keep(vec4 x, uint count) { return mix(vec4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count))); }
-
-// How many of the steps from k0 on lie in front of depth.
-uint steps_left(uint k0, uint depth) { return k0 < depth ? depth - k0 : 0u; }
-
-void set_component(inout float x, uint i, float value) { x = value; }
-void set_component(inout vec2 x, uint i, float value) { x[i] = value; }
-void set_component(inout vec4 x, uint i, float value) { x[i] = value; }

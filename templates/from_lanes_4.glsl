@@ -1,0 +1,1 @@
+    FROM_4_LANES(0)

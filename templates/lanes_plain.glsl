@@ -1,0 +1,4 @@
+// x counts along n, y along m.
+uvec2 lane_in_tile() {
+  return uvec2(gl_LocalInvocationIndex % LANES_N, gl_LocalInvocationIndex / LANES_N);
+}

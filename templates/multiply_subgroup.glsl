@@ -1,0 +1,21 @@
+// Every vector of the group of A is sent to all lanes by the one that holds it.
+void multiply_vector(vec4 a, uint vector_index) {
+  const uint i = 4 * vector_index / UNROLL_K, first = 4 * vector_index % UNROLL_K;
+  [[unroll]] for (uint u = 0; u < 4; ++u)
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
+      sums[i][j] += a[u] * b_at(first + u, j);
+}
+
+// Below SPIR-V 1.5 the lane of a broadcast has to be a constant of the text, which a loop's counter is not.
+#define FROM_LANE(lane) multiply_vector(subgroupBroadcast(own, lane), first + lane);
+#define FROM_4_LANES(lane) FROM_LANE(lane) FROM_LANE(lane + 1) FROM_LANE(lane + 2) FROM_LANE(lane + 3)
+#define FROM_16_LANES(lane) \
+  FROM_4_LANES(lane) FROM_4_LANES(lane + 4) FROM_4_LANES(lane + 8) FROM_4_LANES(lane + 12)
+
+void multiply(uint steps) {
+  [[unroll]] for (uint v = 0; v < REG_M * UNROLL_K / 4 / SUBGROUP_SIZE; ++v) {
+    const vec4 own = a_own[v];
+    const uint first = v * SUBGROUP_SIZE;
+#include "from_lanes_8.glsl"
+  }
+}

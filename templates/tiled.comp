@@ -1,0 +1,94 @@
+#version 450
+// A workgroup moves tiles of A and B through shared memory; an invocation multiplies them into REG_M x REG_N sums.
+// Its rows come in fours LANES_M * 4 apart and its columns in fours LANES_N * 4 apart: neighbours read neighbouring vectors
+// of shared memory (no bank conflicts) and write neighbouring vectors of C.
+#extension GL_GOOGLE_include_directive : enable
+#extension GL_EXT_control_flow_attributes : enable
+
+#ifndef TILE_M
+#define TILE_M 64
+#endif
+#ifndef TILE_N
+#define TILE_N 64
+#endif
+#ifndef TILE_K
+#define TILE_K 16
+#endif
+#ifndef STAGES
+#define STAGES 1
+#endif
+#ifndef SHARED_PAD
+#define SHARED_PAD 4
+#endif
+#ifndef REG_M
+#define REG_M 4
+#endif
+#ifndef REG_N
+#define REG_N 4
+#endif
+#ifndef UNROLL_K
+#define UNROLL_K 16
+#endif
+#ifndef VECTOR_WIDTH_A
+#define VECTOR_WIDTH_A 4
+#define VECTOR_A vec4
+#endif
+#ifndef VECTOR_WIDTH_B
+#define VECTOR_WIDTH_B 4
+#define VECTOR_B vec4
+#endif
+#ifndef VECTOR_WIDTH_C
+#define VECTOR_WIDTH_C 4
+#define VECTOR_C vec4
+#endif
+
+layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N)) in;
+
+const uint LANES_M = TILE_M / REG_M;
+const uint LANES_N = TILE_N / REG_N;
+const uint LOCAL_SIZE = LANES_M * LANES_N;
+
+vec4 sums[REG_M][REG_N / 4];
+
+// Where the i-th row and the j-th vector of the invocation lie, from its first.
+uint row_at(uint i) { return i / 4 * (LANES_M * 4) + i % 4; }
+uint column_at(uint j) { return j * (LANES_N * 4); }
+
+#include "problem.glsl"
+#include "vectors.glsl"
+#include "edge_masked.glsl"
+#include "raster_row.glsl"
+#include "lanes_blocked.glsl"
+#include "a_buffer.glsl"
+#include "b_buffer.glsl"
+#include "shared_tiles.glsl"
+#include "tile_a_n.glsl"
+#include "tile_b_n.glsl"
+
+uvec2 lane;
+
+void multiply_tile(uint stage) {
+  for (uint step = 0; step < TILE_K; step += UNROLL_K)
+    [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
+      vec4 a[REG_M / 4], b[REG_N / 4];
+      [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
+        a[i] = a_tile[stage][step + u][lane.y + i * LANES_M];
+      [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
+        b[j] = b_tile[stage][step + u][lane.x + j * LANES_N];
+      [[unroll]] for (uint i = 0; i < REG_M; ++i)
+        [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] += a[i / 4][i % 4] * b[j];
+    }
+}
+
+#include "tile_loop_1.glsl"
+#include "store_c.glsl"
+
+void main() {
+  const uvec2 tile = tile_position();
+  const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
+  lane = lane_in_tile();
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] = vec4(0);
+  multiply_all(row, column);
+  store_sums(tile, row + lane.y * 4, column + lane.x * 4);
+}
