@@ -37,6 +37,8 @@ struct DeviceLimits {
   bool subgroup_size_control = false;  // a size in [min, max] can be required
   bool subgroup_broadcast = false;     // ballot operations in compute shaders
   bool texel_buffer_r32 = false, texel_buffer_rgba32 = false;  // uniform texel buffer formats
+  // Trips of all loops of one invocation together; the driver leaves them silently after that many. 0: no limit.
+  std::uint32_t max_loop_trips = 0;
   double timestamp_period_ns = 1.0;                            // may be fractional
   std::uint32_t timestamp_valid_bits = 0;                      // 0: the queue has no timestamps
 };

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "core/error.h"
 #include "runtime/device/device.h"
 #include "runtime/device/error_translation.h"
@@ -13,34 +15,49 @@ void add_note(std::string& note, const std::string& text) {
   if (!text.empty()) note += (note.empty() ? "" : "; ") + text;
 }
 
+vk::raii::PhysicalDevices list_devices(const Instance& instance) {
+  try {
+    return vk::raii::PhysicalDevices(instance.handle);
+  } catch (const vk::InitializationFailedError&) {
+    // Loaders up to 1.3.239 say so when every driver is fine and none finds hardware.
+    fail(ErrorCode::kDevice,
+         "the installed Vulkan drivers find no device of theirs; install the device's own driver, "
+         "or mesa-vulkan-drivers for a software device");
+  } catch (const vk::SystemError& error) {
+    throw_translated(error, "listing the Vulkan devices", ErrorCode::kDevice);
+  }
+}
+
+/// One device that cannot be read does not hide the others.
+std::optional<OfferedDevice> read_offer(const vk::raii::PhysicalDevice& physical,
+                                        std::string& note) {
+  try {
+    if (auto details = read_details(physical)) return std::move(details->offer);
+    add_note(note, fmt::format("{} is left out: older than Vulkan 1.1 or without a compute queue",
+                               physical.getProperties().deviceName.data()));
+  } catch (const vk::SystemError& error) {
+    add_note(note,
+             fmt::format("a device is left out: its properties cannot be read ({})", error.what()));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Enumeration enumerate_devices() {
   Enumeration result;
   try {
-    Instance& instance = shared_instance();
+    const Instance& instance = shared_instance();
     add_note(result.note, instance.note);
     std::vector<OfferedDevice> offers;
-    const auto physicals = translated("listing the Vulkan devices",
-                                      [&] { return instance.handle.enumeratePhysicalDevices(); });
-    for (const vk::raii::PhysicalDevice& physical : physicals) {
-      const auto details =
-          translated("reading a device's properties", [&] { return read_details(physical); });
-      if (details) {
-        offers.push_back(details->offer);
-      } else {
-        add_note(result.note,
-                 fmt::format("{} is left out: older than Vulkan 1.1 or without a compute queue",
-                             physical.getProperties().deviceName.data()));
-      }
+    for (const vk::raii::PhysicalDevice& physical : list_devices(instance)) {
+      if (auto offer = read_offer(physical, result.note)) offers.push_back(std::move(*offer));
     }
     OrderedDevices ordered = order_devices(std::move(offers));
     add_note(result.note, ordered.note);
     result.devices = std::move(ordered.devices);
-    if (physicals.empty())
-      add_note(result.note, "no installed Vulkan driver found a device of its own");
+    if (result.devices.empty() && result.note.empty()) result.note = "Vulkan offers no device";
   } catch (const std::exception& error) {
-    result.devices.clear();
     add_note(result.note, error.what());
   }
   return result;

@@ -14,6 +14,10 @@ std::string hex(const vk::ArrayWrapper1D<std::uint8_t, VK_UUID_SIZE>& bytes) {
   return fmt::format("{:02x}", fmt::join(bytes.begin(), bytes.end(), ""));
 }
 
+/// llvmpipe (LP_MAX_TGSI_LOOP_ITERATIONS) leaves loops after 65535 trips of an invocation in all,
+/// without a word: measured on Mesa 22.3.6, nested loops of 66 x 1000 trips stop at 65405.
+constexpr std::uint32_t kLlvmpipeLoopTrips = 65535;
+
 DeviceKind kind_of(vk::PhysicalDeviceType type) {
   switch (type) {
     case vk::PhysicalDeviceType::eDiscreteGpu:
@@ -197,6 +201,9 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
   profile.unified_memory =
       has_unified_memory(profile.kind, profile.device_memory_bytes, details.memory_types);
   profile.limits = limits_of(properties);
+  if (properties.driver.driverID == vk::DriverId::eMesaLlvmpipe) {
+    profile.limits.max_loop_trips = kLlvmpipeLoopTrips;
+  }
   profile.limits.timestamp_valid_bits = families[*queue_family].timestamp_valid_bits;
   profile.limits.texel_buffer_r32 = texel_format(physical, vk::Format::eR32Sfloat);
   profile.limits.texel_buffer_rgba32 = texel_format(physical, vk::Format::eR32G32B32A32Sfloat);

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "test_device.h"
@@ -5,10 +7,22 @@
 namespace rooftile {
 namespace {
 
-// Bounded: seconds at most on a slow software device, so that nothing lingers if the process
-// survives.
-constexpr std::uint32_t kIterations = 300'000'000;
-constexpr double kShort_ns = 20e6;
+// Enough for drivers with a limit on the loop trips of an invocation.
+constexpr std::uint32_t kLoopTrips = 60'000;
+constexpr double kLimit_ns = 20e6;
+constexpr std::uint32_t kTimesTooLong = 20;
+
+/// The number of workgroups that takes about kLimit_ns here: found by doubling, so that the
+/// overlong run is bounded on every device, and the software one ends by itself if nobody stops it.
+std::uint32_t groups_for_the_limit(Device& device, DispatchStep step) {
+  const std::uint32_t most = device.profile().limits.max_workgroup_count[0];
+  for (step.groups[0] = 8; step.groups[0] < most / 2; step.groups[0] *= 2) {
+    CommandList list = device.record(std::vector<Step>{step});
+    device.run(list, kPatience_ns);  // compiled here, where that is done at the first run
+    if (device.run(list, kPatience_ns).wall_ns > kLimit_ns) break;
+  }
+  return step.groups[0];
+}
 
 /// 0 when everything is as promised, else the number of the first broken promise.
 int give_up_a_device() {
@@ -20,25 +34,24 @@ int give_up_a_device() {
           layout(push_constant) uniform Constants { uint n; };
           void main() {
             uint value = y[gl_LocalInvocationID.x];
-            for (uint i = 0; i < n; ++i) value = value * 1664525u + (value >> 7);
+            for (uint i = 0; i < n; ++i) value = value * 1664525u + (value >> 7) + i;
             y[gl_LocalInvocationID.x] = value;
           })"),
       {.bindings = {BindingKind::kStorageBuffer}, .push_constants_bytes = sizeof(std::uint32_t)});
   Buffer y = device->create_buffer(8 * sizeof(std::uint32_t), BufferUse::kDownload);
-  const auto spin_for = [&](std::uint32_t n) {
-    return device->record(std::vector<Step>{DispatchStep{.pipeline = &spin,
-                                                         .bindings = {{&y}},
-                                                         .push_constants = bytes_of(n),
-                                                         .groups = {64, 1, 1}}});
-  };
-  CommandList quick = spin_for(1), slow = spin_for(kIterations);
-  device->run(quick, kPatience_ns);  // compiled here, where that is done at the first run
+  DispatchStep step = {
+      .pipeline = &spin, .bindings = {{&y}}, .push_constants = bytes_of(kLoopTrips)};
+  CommandList quick = device->record(std::vector<Step>{step});
+  step.groups[0] = groups_for_the_limit(*device, step);
+  CommandList slow = device->record(std::vector<Step>(kTimesTooLong, step));
+  take_validation_messages();  // the repeated step races with itself, on purpose
   if (device->lost()) return 1;
-  if (code_of([&] { device->run(slow, kShort_ns); }) != ErrorCode::kTimeout) return 2;
+  if (code_of([&] { device->run(slow, kLimit_ns); }) != ErrorCode::kTimeout) return 2;
   if (!device->lost()) return 3;
   if (code_of([&] { device->run(quick, kPatience_ns); }) != ErrorCode::kDevice) return 4;
-  if (code_of([&] { device->create_buffer(64, BufferUse::kDevice); }) != ErrorCode::kDevice)
+  if (code_of([&] { device->create_buffer(64, BufferUse::kDevice); }) != ErrorCode::kDevice) {
     return 5;
+  }
   device.reset();
   slow = CommandList();
   y = Buffer();
