@@ -12,12 +12,14 @@ std::vector<std::uint32_t> compile(const Shader& shader) {
   shaderc::CompileOptions options;
   options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_1);
   options.SetTargetSpirv(shaderc_spirv_version_1_3);
-  options.SetOptimizationLevel(shader.optimization == Optimization::kPerformance ? shaderc_optimization_level_performance
-                                                                                 : shaderc_optimization_level_zero);
+  options.SetOptimizationLevel(shader.optimization == Optimization::kPerformance
+                                   ? shaderc_optimization_level_performance
+                                   : shaderc_optimization_level_zero);
   const shaderc::SpvCompilationResult result =
       compiler.CompileGlslToSpv(shader.glsl, shaderc_compute_shader, "kernel.comp", options);
   if (result.GetCompilationStatus() != shaderc_compilation_status_success)
-    fail(ErrorCode::kCompile, "the generated kernel {} does not compile (keep its text and report it): {}", shader.hash,
+    fail(ErrorCode::kCompile,
+         "the generated kernel {} does not compile (keep its text and report it): {}", shader.hash,
          result.GetErrorMessage());
   return {result.cbegin(), result.cend()};
 }

@@ -1,5 +1,6 @@
-# cmake -DFILES=a.comp;b.glsl -DOUTPUT=templates.cpp -P embed_templates.cmake: the files as string literals, found by name.
-# Literals, not bytes: the templates are short, and a debugger shows them.
+# cmake -DFILES=a.comp;b.glsl -DOUTPUT=templates.cpp -P embed_templates.cmake: the files as string
+# literals, found by name. Literals, not bytes: the templates are short, and a debugger shows
+# them.
 set(entries "")
 foreach(file IN LISTS FILES)
   file(READ "${file}" text)

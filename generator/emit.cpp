@@ -4,16 +4,18 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "generator/layout.h"
 #include "generator/templates.h"
 #include "generator/version.h"
-#include "generator/layout.h"
 
 namespace rooftile {
 namespace {
 
 std::string vector_type(int width) { return width == 1 ? "float" : fmt::format("vec{}", width); }
 
-void add(Defines& defines, std::string_view name, int value) { defines.emplace_back(name, std::to_string(value)); }
+void add(Defines& defines, std::string_view name, int value) {
+  defines.emplace_back(name, std::to_string(value));
+}
 
 void add_vector(Defines& defines, std::string_view operand, int width) {
   add(defines, fmt::format("VECTOR_WIDTH_{}", operand), width);
@@ -46,33 +48,42 @@ std::string layout_suffix(Packed packed, Transpose transpose) {
   return packed == Packed::kYes ? "packed" : std::string(1, letter(transpose));
 }
 
-void choose(Includes& includes, std::initializer_list<std::string_view> alternatives, std::string_view chosen) {
+void choose(Includes& includes, std::initializer_list<std::string_view> alternatives,
+            std::string_view chosen) {
   for (std::string_view file : alternatives) includes[std::string(file)] = chosen;
 }
 
 Includes gemm_includes(const Variant& v, const Signature& s) {
   const auto path = [](LoadPath p) { return p == LoadPath::kTexel ? "texel" : "buffer"; };
-  const std::string a = layout_suffix(v.packed_a, s.trans_a), b = layout_suffix(v.packed_b, s.trans_b);
+  const std::string a = layout_suffix(v.packed_a, s.trans_a),
+                    b = layout_suffix(v.packed_b, s.trans_b);
   const bool subgroup = v.stage == Stage::kSubgroup;
-  const bool whole = v.edge == Edge::kExact || (v.packed_a == Packed::kYes && v.packed_b == Packed::kYes);
+  const bool whole =
+      v.edge == Edge::kExact || (v.packed_a == Packed::kYes && v.packed_b == Packed::kYes);
   Includes includes;
   choose(includes, {"raster_row.glsl", "raster_column.glsl"},
          v.raster == Raster::kRow ? "raster_row.glsl" : "raster_column.glsl");
-  choose(includes, {"edge_masked.glsl"}, v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
+  choose(includes, {"edge_masked.glsl"},
+         v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
   choose(includes, {"index_a_n.glsl"}, fmt::format("index_a_{}.glsl", a));
   choose(includes, {"index_b_n.glsl"}, fmt::format("index_b_{}.glsl", b));
-  choose(includes, {"a_buffer.glsl", "a_texel.glsl"}, fmt::format("a_{}.glsl", path(v.load_path_a)));
-  choose(includes, {"b_buffer.glsl", "b_texel.glsl"}, fmt::format("b_{}.glsl", path(v.load_path_b)));
+  choose(includes, {"a_buffer.glsl", "a_texel.glsl"},
+         fmt::format("a_{}.glsl", path(v.load_path_a)));
+  choose(includes, {"b_buffer.glsl", "b_texel.glsl"},
+         fmt::format("b_{}.glsl", path(v.load_path_b)));
   choose(includes, {"fragment_a_n.glsl", "fragment_a_packed.glsl"},
          subgroup ? "fragment_a_subgroup.glsl" : fmt::format("fragment_a_{}.glsl", a));
-  choose(includes, {"fragment_b_n.glsl", "fragment_b_packed.glsl"}, fmt::format("fragment_b_{}.glsl", b));
+  choose(includes, {"fragment_b_n.glsl", "fragment_b_packed.glsl"},
+         fmt::format("fragment_b_{}.glsl", b));
   choose(includes, {"multiply_lane.glsl"},
          subgroup ? "multiply_subgroup.glsl" : "multiply_lane.glsl");
   choose(includes, {"from_lanes_8.glsl"}, fmt::format("from_lanes_{}.glsl", v.subgroup_size));
-  choose(includes, {"k_loop_masked.glsl", "k_loop_whole.glsl"}, whole ? "k_loop_whole.glsl" : "k_loop_masked.glsl");
+  choose(includes, {"k_loop_masked.glsl", "k_loop_whole.glsl"},
+         whole ? "k_loop_whole.glsl" : "k_loop_masked.glsl");
   choose(includes, {"tile_a_n.glsl"}, fmt::format("tile_a_{}.glsl", a));
   choose(includes, {"tile_b_n.glsl"}, fmt::format("tile_b_{}.glsl", b));
-  choose(includes, {"lanes_blocked.glsl"}, lanes_in_blocks(v) ? "lanes_blocked.glsl" : "lanes_plain.glsl");
+  choose(includes, {"lanes_blocked.glsl"},
+         lanes_in_blocks(v) ? "lanes_blocked.glsl" : "lanes_plain.glsl");
   choose(includes, {"tile_loop_1.glsl"}, fmt::format("tile_loop_{}.glsl", v.stages));
   return includes;
 }
@@ -84,12 +95,13 @@ std::string stored(std::string_view operand, Transpose transpose, Packed packed)
 
 std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
   std::vector<std::string> lines = {
-      fmt::format("Rooftile {}: {}; {}, {}.", short_name(v), name(s.type), stored("A", s.trans_a, v.packed_a),
-                  stored("B", s.trans_b, v.packed_b)),
-      fmt::format("A workgroup of {} owns {} x {} of C, an invocation {} x {}.", local_size(v), v.tile_m, v.tile_n,
-                  v.reg_m, v.reg_n)};
+      fmt::format("Rooftile {}: {}; {}, {}.", short_name(v), name(s.type),
+                  stored("A", s.trans_a, v.packed_a), stored("B", s.trans_b, v.packed_b)),
+      fmt::format("A workgroup of {} owns {} x {} of C, an invocation {} x {}.", local_size(v),
+                  v.tile_m, v.tile_n, v.reg_m, v.reg_n)};
   if (is_browser_tuners_kernel(v) && s == Signature{})
-    lines.emplace_back("This is the browser tuner's kernel: 4 rows of float4, workgroup 2 x 8, k in steps of 4.");
+    lines.emplace_back(
+        "This is the browser tuner's kernel: 4 rows of float4, workgroup 2 x 8, k in steps of 4.");
   lines.push_back(to_string(v));
   return lines;
 }
@@ -100,7 +112,8 @@ BindingKind binding(LoadPath path, int width) {
 }
 
 Shader finish(std::string glsl, ShaderInterface interface, Optimization optimization) {
-  const std::string identity = fmt::format("{}\n{} {} vulkan1.1", glsl, kGeneratorVersion, static_cast<int>(optimization));
+  const std::string identity =
+      fmt::format("{}\n{} {} vulkan1.1", glsl, kGeneratorVersion, static_cast<int>(optimization));
   return {.glsl = std::move(glsl),
           .hash = hash_hex(identity),
           .interface = std::move(interface),
@@ -112,19 +125,20 @@ std::string gemm_template(Family family) { return fmt::format("{}.comp", name(fa
 }  // namespace
 
 Shader emit_gemm(const Variant& v, const Signature& s) {
-  return finish(expand(gemm_template(v.family), gemm_comment(v, s), gemm_defines(v, s), gemm_includes(v, s)),
-                {.bindings = {binding(v.load_path_a, v.vector_width_a), binding(v.load_path_b, v.vector_width_b),
-                              BindingKind::kStorageBuffer},
-                 .push_constants_bytes = sizeof(GemmPushConstants),
-                 .subgroup_size = static_cast<std::uint32_t>(v.subgroup_size)},
-                v.optimization);
+  return finish(
+      expand(gemm_template(v.family), gemm_comment(v, s), gemm_defines(v, s), gemm_includes(v, s)),
+      {.bindings = {binding(v.load_path_a, v.vector_width_a),
+                    binding(v.load_path_b, v.vector_width_b), BindingKind::kStorageBuffer},
+       .push_constants_bytes = sizeof(GemmPushConstants),
+       .subgroup_size = static_cast<std::uint32_t>(v.subgroup_size)},
+      v.optimization);
 }
 
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
   const PackLayout layout = pack_layout(v, s, operand);
   if (!layout.packed)
-    fail(ErrorCode::kInvalidArgument, "operand {} of '{}' is not packed", operand == Operand::kA ? "A" : "B",
-         short_name(v));
+    fail(ErrorCode::kInvalidArgument, "operand {} of '{}' is not packed",
+         operand == Operand::kA ? "A" : "B", short_name(v));
   Defines defines;
   add(defines, "PANEL_ROWS", layout.panel_rows);
   add(defines, "GROUP_K", layout.group_k);
@@ -132,13 +146,15 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
   add(defines, "LOCAL_SIZE", kPackLocalSize);
   const bool texel = layout.path == LoadPath::kTexel;
   Includes includes;
-  choose(includes, {"pack_read_buffer.glsl"}, texel ? "pack_read_texel.glsl" : "pack_read_buffer.glsl");
+  choose(includes, {"pack_read_buffer.glsl"},
+         texel ? "pack_read_texel.glsl" : "pack_read_buffer.glsl");
   choose(includes, {"pack_along_depth.glsl"},
          layout.contiguous_along_depth ? "pack_along_depth.glsl" : "pack_along_rows.glsl");
-  choose(includes, {"pack_groups.glsl"}, operand == Operand::kA ? "pack_groups.glsl" : "pack_steps.glsl");
-  const std::vector<std::string> comment = {
-      fmt::format("Rooftile pack {}: panels of {} x {} for '{}'.", operand == Operand::kA ? "A" : "B",
-                  layout.panel_rows, layout.pad_k, short_name(v))};
+  choose(includes, {"pack_groups.glsl"},
+         operand == Operand::kA ? "pack_groups.glsl" : "pack_steps.glsl");
+  const std::vector<std::string> comment = {fmt::format(
+      "Rooftile pack {}: panels of {} x {} for '{}'.", operand == Operand::kA ? "A" : "B",
+      layout.panel_rows, layout.pad_k, short_name(v))};
   return finish(expand("pack.comp", comment, defines, includes),
                 {.bindings = {texel ? BindingKind::kTexelRgba32 : BindingKind::kStorageBuffer,
                               BindingKind::kStorageBuffer},

@@ -12,7 +12,8 @@ namespace rooftile {
 
 struct Shader {
   std::string glsl;  // complete: defines first, includes expanded
-  std::string hash;  // hash_hex of glsl, compile options and the generator's format version: the identity
+  std::string
+      hash;  // hash_hex of glsl, compile options and the generator's format version: the identity
   ShaderInterface interface;
   Optimization optimization = Optimization::kZero;
 };
@@ -25,15 +26,16 @@ enum class Operand : std::uint8_t { kA, kB };
 /// Bindings: 0 the stored operand, 1 its panels. Push constants: PackPushConstants.
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand);
 
-/// Push-constant blocks, byte for byte as in templates/problem.glsl and templates/pack.comp. Offsets in elements.
+/// Push-constant blocks, byte for byte as in templates/problem.glsl and templates/pack.comp.
+/// Offsets in elements.
 struct GemmPushConstants {
   std::uint32_t m, n, k, lda, ldb, ldc;
   float alpha, beta;
   std::uint32_t offset_a, offset_b, offset_c;
 };
 struct PackPushConstants {
-  std::uint32_t rows, depth;   // op(A): m, k; op(B): n, k
-  std::uint32_t ld, offset;    // of the stored operand
+  std::uint32_t rows, depth;  // op(A): m, k; op(B): n, k
+  std::uint32_t ld, offset;   // of the stored operand
 };
 
 /// Text of a kernel template by file name ("tiled.comp"), embedded at build time from templates/.

@@ -1,4 +1,5 @@
-// Figures that follow from a variant and that emit, rules and plan must agree on. Internal to generator/.
+// Figures that follow from a variant and that emit, rules and plan must agree on. Internal to
+// generator/.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +12,23 @@
 namespace rooftile {
 
 inline constexpr int kPackLocalSize = 64;
+inline constexpr int kLargestTile = 1024;  // of any tile or register size
+inline constexpr int kElementBytes = 4;
+inline constexpr int kTexelElements = 4;  // RGBA32, and the vectors that pack kernels write
 
 /// Smallest multiple of step that is at least x.
-constexpr std::int64_t round_up(std::int64_t x, std::int64_t step) { return (x + step - 1) / step * step; }
-constexpr std::int64_t divide_up(std::int64_t x, std::int64_t step) { return (x + step - 1) / step; }
+constexpr std::int64_t round_up(std::int64_t x, std::int64_t step) {
+  return (x + step - 1) / step * step;
+}
+constexpr std::int64_t divide_up(std::int64_t x, std::int64_t step) {
+  return (x + step - 1) / step;
+}
 
 /// Depth of one trip of the k loop: what k must be a multiple of when there are no checks.
 inline int k_step(const Variant& v) { return v.family == Family::kTiled ? v.tile_k : v.unroll_k; }
 
-/// Components of the vectors that sums and C come in. Shared tiles are always read as vectors of four; elsewhere a vector of
-/// C is a vector of B, unless B's vectors run along k.
+/// Components of the vectors that sums and C come in. Shared tiles are always read as vectors of
+/// four; elsewhere a vector of C is a vector of B, unless B's vectors run along k.
 inline int vector_width_c(const Variant& v, const Signature& s) {
   if (v.family == Family::kTiled) return 4;
   return v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes ? 1 : v.vector_width_b;
@@ -35,7 +43,9 @@ inline int tail_k(const Variant& v, const Signature& s) {
 }
 
 /// Whether a tiled workgroup splits into the 8 x 4 blocks of templates/lanes_blocked.glsl.
-inline bool lanes_in_blocks(const Variant& v) { return v.tile_n / v.reg_n % 8 == 0 && v.tile_m / v.reg_m % 4 == 0; }
+inline bool lanes_in_blocks(const Variant& v) {
+  return v.tile_n / v.reg_n % 8 == 0 && v.tile_m / v.reg_m % 4 == 0;
+}
 
 /// Panels of one packed operand, in the words of templates/pack.comp.
 struct PackLayout {
@@ -46,15 +56,19 @@ struct PackLayout {
 };
 inline PackLayout pack_layout(const Variant& v, const Signature& s, Operand operand) {
   if (operand == Operand::kA)
-    return {v.packed_a == Packed::kYes, v.tile_m, v.unroll_k, v.unroll_k, v.load_path_a, s.trans_a == Transpose::kNo};
-  return {v.packed_b == Packed::kYes, v.tile_n, 1, v.unroll_k, v.load_path_b, s.trans_b == Transpose::kYes};
+    return {v.packed_a == Packed::kYes, v.tile_m, v.unroll_k, v.unroll_k, v.load_path_a,
+            s.trans_a == Transpose::kNo};
+  return {v.packed_b == Packed::kYes,  v.tile_n, 1, v.unroll_k, v.load_path_b,
+          s.trans_b == Transpose::kYes};
 }
 
-/// The kernel that "jott.live/html/webgpu_demo.html" found for an M1: a float4 of B times 4 rows, k in steps of 4.
+/// The kernel that "jott.live/html/webgpu_demo.html" found for an M1: a float4 of B times 4 rows, k
+/// in steps of 4.
 inline bool is_browser_tuners_kernel(const Variant& v) {
-  return v.family == Family::kRegister && v.tile_m == 8 && v.tile_n == 32 && v.reg_m == 4 && v.reg_n == 4 &&
-         v.unroll_k == 4 && v.vector_width_a == 4 && v.vector_width_b == 4 && v.raster == Raster::kColumn &&
-         v.load_path_a == LoadPath::kBuffer && v.load_path_b == LoadPath::kBuffer && v.packed_a == Packed::kNo &&
+  return v.family == Family::kRegister && v.tile_m == 8 && v.tile_n == 32 && v.reg_m == 4 &&
+         v.reg_n == 4 && v.unroll_k == 4 && v.vector_width_a == 4 && v.vector_width_b == 4 &&
+         v.raster == Raster::kColumn && v.load_path_a == LoadPath::kBuffer &&
+         v.load_path_b == LoadPath::kBuffer && v.packed_a == Packed::kNo &&
          v.packed_b == Packed::kNo;
 }
 

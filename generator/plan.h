@@ -1,4 +1,5 @@
-// From variant and real problem to dispatches: sizes, grids, push constants, workspace. Pure arithmetic.
+// From variant and real problem to dispatches: sizes, grids, push constants, workspace. Pure
+// arithmetic.
 #pragma once
 
 #include <array>
@@ -21,16 +22,19 @@ struct GemmStep {
   GemmPushConstants push_constants;
 };
 
-/// Pack steps run before gemm steps; gemm steps write disjoint parts of C, so only packing needs a barrier.
+/// Pack steps run before gemm steps; gemm steps write disjoint parts of C, so only packing needs a
+/// barrier.
 struct GemmPlan {
   std::int64_t packed_a_elements = 0, packed_b_elements = 0;  // 0: operand is read as stored
   std::vector<PackStep> packs;
   std::vector<GemmStep> gemms;
 };
 
-/// max_flops bounds one gemm step (long problems run as panels of rows, then columns, so that no dispatch comes near the
-/// OS watchdog); a step is never less than one tile. The variant must be legal for the problem and placement, batch 1.
-GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& p, const Placement& placement,
+/// max_flops bounds one gemm step (long problems run as panels of rows, then columns, so that no
+/// dispatch comes near the OS watchdog); a step is never less than one tile. The variant must be
+/// legal for the problem and placement, batch 1.
+GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& p,
+                   const Placement& placement,
                    double max_flops = std::numeric_limits<double>::infinity());
 
 }  // namespace rooftile

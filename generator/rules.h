@@ -1,4 +1,5 @@
-// Which points of the kernel space are legal, and why not. Rules are data: a reason and a predicate (rules.cpp).
+// Which points of the kernel space are legal, and why not. Rules are data: a reason and a predicate
+// (device_rules.cpp, problem_rules.cpp).
 #pragma once
 
 #include <optional>
@@ -10,8 +11,9 @@
 
 namespace rooftile {
 
-/// Where the operands of a call lie. Offsets in elements from the start of the bound buffer; readable_*: elements that may
-/// be read from the offset on (vector loads at the end of the last row may touch a few more than the matrix).
+/// Where the operands of a call lie. Offsets in elements from the start of the bound buffer;
+/// readable_*: elements that may be read from the offset on (vector loads at the end of the last
+/// row may touch a few more than the matrix).
 struct Placement {
   std::int64_t offset_a = 0, offset_b = 0, offset_c = 0;
   std::int64_t readable_a = 0, readable_b = 0;
@@ -19,12 +21,21 @@ struct Placement {
 /// Operands in buffers of our own: offset 0, and the last row padded to whole 16-byte vectors.
 Placement own_buffers(const Problem& p);
 
+/// Elements from the start of each binding that the kernels touch (a packed operand: its pack
+/// kernel). A caller binds at least these, and the limits on storage and texel buffers are checked
+/// against these.
+struct BoundElements {
+  std::int64_t a, b, c;
+};
+BoundElements bound_elements(const Variant& v, const Problem& p, const Placement& placement);
+
 /// First reason why the variant can never run on a device with these limits, or nothing.
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits);
 /// First reason why it cannot run this problem (illegal_reason(v, limits) included), or nothing.
-std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits, const Problem& p,
-                                          const Placement& placement);
+std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,
+                                          const Problem& p, const Placement& placement);
 
+/// Shared memory of a workgroup.
 std::int64_t shared_bytes(const Variant& v);
 
 }  // namespace rooftile

@@ -4,7 +4,8 @@
 
 namespace rooftile {
 
-/// What is compiled into a kernel besides its Variant. Sizes, ld, offsets, alpha and beta are push constants.
+/// What is compiled into a kernel besides its Variant. Sizes, ld, offsets, alpha and beta are push
+/// constants.
 struct Signature {
   DataType type = DataType::kF32;
   Transpose trans_a = Transpose::kNo, trans_b = Transpose::kNo;

@@ -15,7 +15,8 @@ constexpr std::string_view kIncludeExtension = "#extension GL_GOOGLE_include_dir
 
 class Expansion {
  public:
-  Expansion(const Defines& defines, const Includes& includes) : defines_(defines), includes_(includes) {}
+  Expansion(const Defines& defines, const Includes& includes)
+      : defines_(defines), includes_(includes) {}
 
   std::string take() { return std::move(text_); }
 
@@ -30,9 +31,10 @@ class Expansion {
       } else if (is_default_of_defined(line)) {
         in_default = true;
       } else if (line.starts_with(kInclude)) {
+        if (!text_.ends_with("\n\n")) text_.push_back('\n');
         append(chosen(line.substr(kInclude.size(), line.rfind('"') - kInclude.size())));
       } else if (!line.starts_with("#version") && !line.starts_with(kIncludeExtension)) {
-        text_.append(line).push_back('\n');
+        if (!line.empty() || !text_.ends_with("\n\n")) text_.append(line).push_back('\n');
       }
     }
   }
@@ -40,7 +42,8 @@ class Expansion {
  private:
   bool is_default_of_defined(std::string_view line) const {
     constexpr std::string_view kIfndef = "#ifndef ";
-    return line.starts_with(kIfndef) && std::any_of(defines_.begin(), defines_.end(), [&](const auto& define) {
+    return line.starts_with(kIfndef) &&
+           std::any_of(defines_.begin(), defines_.end(), [&](const auto& define) {
              return define.first == line.substr(kIfndef.size());
            });
   }
@@ -63,8 +66,8 @@ std::string_view template_text(std::string_view file) {
   fail(ErrorCode::kInternal, "there is no kernel template '{}' in this build", file);
 }
 
-std::string expand(std::string_view file, const std::vector<std::string>& comment, const Defines& defines,
-                   const Includes& includes) {
+std::string expand(std::string_view file, const std::vector<std::string>& comment,
+                   const Defines& defines, const Includes& includes) {
   std::string text = "#version 450\n";
   for (const std::string& line : comment) text += fmt::format("// {}\n", line);
   for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);

@@ -1,4 +1,5 @@
-// The kernel templates as embedded at build time (embed_templates.cmake): no file is read at run time.
+// The kernel templates as embedded at build time (embed_templates.cmake): no file is read at run
+// time.
 #pragma once
 
 #include <map>
@@ -15,11 +16,13 @@ struct Template {
 const std::vector<Template>& templates();
 
 using Defines = std::vector<std::pair<std::string, std::string>>;  // in the order they are written
-using Includes = std::map<std::string, std::string>;  // file a template names -> file of the same functions to use instead
+using Includes = std::map<std::string, std::string>;  // file a template names -> file of the same
+                                                      // functions to use instead
 
-/// One self-contained GLSL text: #version, comment (lines without their slashes), defines, then the template with its
-/// includes expanded and the defaults of what is defined left out. Throws kInternal for a file that does not exist.
-std::string expand(std::string_view file, const std::vector<std::string>& comment, const Defines& defines,
-                   const Includes& includes);
+/// One self-contained GLSL text: #version, comment (lines without their slashes), defines, then the
+/// template with its includes expanded and the defaults of what is defined left out. Throws
+/// kInternal for a file that does not exist.
+std::string expand(std::string_view file, const std::vector<std::string>& comment,
+                   const Defines& defines, const Includes& includes);
 
 }  // namespace rooftile

@@ -1,6 +1,6 @@
 #version 450
-// One subgroup a workgroup: its lanes lie along n, and every value of A serves all of them. REG_M == TILE_M rows;
-// a lane's columns come as vectors SUBGROUP_SIZE apart.
+// One subgroup a workgroup: its lanes lie along n, and every value of A serves all of them. REG_M
+// == TILE_M rows; a lane's columns come as vectors SUBGROUP_SIZE apart.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
 #extension GL_KHR_shader_subgroup_basic : enable

@@ -1,4 +1,5 @@
-// A packed by pack.comp: panels of TILE_M rows, each [k / UNROLL_K][TILE_M][UNROLL_K], zero padded. Addresses in vectors.
+// A packed by pack.comp: panels of TILE_M rows, each [k / UNROLL_K][TILE_M][UNROLL_K], zero
+// padded. Addresses in vectors.
 uint a_panel;
 VECTOR_A a_fragment[REG_M][UNROLL_K / VECTOR_WIDTH_A];
 

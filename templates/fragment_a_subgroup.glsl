@@ -1,5 +1,6 @@
-// A packed by pack.comp: panels of TILE_M rows, each [k / UNROLL_K][TILE_M][UNROLL_K], zero padded. The lanes share the vectors
-// of a group: lane l holds the vectors l, l + SUBGROUP_SIZE, ... Addresses in vectors.
+// A packed by pack.comp: panels of TILE_M rows, each [k / UNROLL_K][TILE_M][UNROLL_K], zero
+// padded. The lanes share the vectors of a group: lane l holds the vectors l, l + SUBGROUP_SIZE,
+// ... Addresses in vectors.
 uint a_panel;
 vec4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
 

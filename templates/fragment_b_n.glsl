@@ -1,4 +1,5 @@
-// B stored k x n: a vector holds neighbouring columns at one step of k, as C does. Addresses in vectors.
+// B stored k x n: a vector holds neighbouring columns at one step of k, as C does. Addresses in
+// vectors.
 uint b_column[REG_N / VECTOR_WIDTH_B];
 VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
 

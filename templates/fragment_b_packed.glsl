@@ -1,4 +1,5 @@
-// B packed by pack.comp: panels of TILE_N columns, each [k][TILE_N], zero padded. Addresses in vectors.
+// B packed by pack.comp: panels of TILE_N columns, each [k][TILE_N], zero padded. Addresses in
+// vectors.
 uint b_panel;
 VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
 

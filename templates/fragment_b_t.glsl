@@ -1,4 +1,5 @@
-// B stored n x k: a vector holds steps of k of one column of op(B). Addresses in vectors; VECTOR_C is float.
+// B stored n x k: a vector holds steps of k of one column of op(B). Addresses in vectors;
+// VECTOR_C is float.
 uint b_row[REG_N];
 VECTOR_B b_fragment[REG_N][UNROLL_K / VECTOR_WIDTH_B];
 

@@ -1,4 +1,5 @@
-// Whole trips of UNROLL_K, then short masked ones: a vector along k may reach beyond k, TAIL_K is the longest of them.
+// Whole trips of UNROLL_K, then short masked ones: a vector along k may reach beyond k, TAIL_K is
+// the longest of them.
 void multiply_all() {
   uint k0 = 0;
   for (; k0 + UNROLL_K <= k; k0 += UNROLL_K) {

@@ -6,9 +6,11 @@ void multiply_vector(vec4 a, uint vector_index) {
       sums[i][j] += a[u] * b_at(first + u, j);
 }
 
-// Below SPIR-V 1.5 the lane of a broadcast has to be a constant of the text, which a loop's counter is not.
+// Below SPIR-V 1.5 the lane of a broadcast has to be a constant of the text, which a loop's
+// counter is not.
 #define FROM_LANE(lane) multiply_vector(subgroupBroadcast(own, lane), first + lane);
-#define FROM_4_LANES(lane) FROM_LANE(lane) FROM_LANE(lane + 1) FROM_LANE(lane + 2) FROM_LANE(lane + 3)
+#define FROM_4_LANES(lane) \
+  FROM_LANE(lane) FROM_LANE(lane + 1) FROM_LANE(lane + 2) FROM_LANE(lane + 3)
 #define FROM_16_LANES(lane) \
   FROM_4_LANES(lane) FROM_4_LANES(lane + 4) FROM_4_LANES(lane + 8) FROM_4_LANES(lane + 12)
 

@@ -1,4 +1,5 @@
-// Stored depth x rows: vectors along rows. Turned, so that column r of the block is row + r here as well.
+// Stored depth x rows: vectors along rows. Turned, so that column r of the block is row + r here
+// as well.
 uint contiguous(uint padded_rows, uint padded_depth) { return padded_rows; }
 uint strided(uint padded_rows, uint padded_depth) { return padded_depth; }
 uvec2 position(uint x, uint y) { return uvec2(x, y); }

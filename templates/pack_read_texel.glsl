@@ -1,5 +1,6 @@
-// The stored operand as RGBA32 texels. Rows may begin anywhere: a misaligned run is cut out of two texels.
-// Four elements from address on, zero from count on; texels without any of them are not fetched.
+// The stored operand as RGBA32 texels. Rows may begin anywhere: a misaligned run is cut out of
+// two texels. Four elements from address on, zero from count on; texels without any of them are
+// not fetched.
 layout(binding = 0) uniform samplerBuffer stored;
 vec4 read_four(uint address, uint count) {
   const uint shift = address % 4;

@@ -1,6 +1,7 @@
 #version 450
-// One invocation owns REG_M x REG_N of C in registers and reads A and B itself: no shared memory, no barrier.
-// Its columns come as vectors LANES_N apart, so that neighbouring invocations read and write neighbouring vectors.
+// One invocation owns REG_M x REG_N of C in registers and reads A and B itself: no shared memory,
+// no barrier. Its columns come as vectors LANES_N apart, so that neighbouring invocations read
+// and write neighbouring vectors.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
 

@@ -1,5 +1,6 @@
-// Both operands lie in shared memory as [step][row or column], whatever way they are stored, so that the inner loop reads
-// vectors of four. SHARED_PAD elements end a row, against bank conflicts of transposed writes.
+// Both operands lie in shared memory as [step][row or column], whatever way they are stored, so
+// that the inner loop reads vectors of four. SHARED_PAD elements end a row, against bank
+// conflicts of transposed writes.
 shared vec4 a_tile[STAGES][TILE_K][(TILE_M + SHARED_PAD) / 4];
 shared vec4 b_tile[STAGES][TILE_K][(TILE_N + SHARED_PAD) / 4];
 

@@ -1,4 +1,5 @@
-// A stored m x k: vectors run along k and are turned on their way into shared memory. Addresses in vectors.
+// A stored m x k: vectors run along k and are turned on their way into shared memory. Addresses
+// in vectors.
 const uint A_VECTORS = TILE_K / VECTOR_WIDTH_A;  // in a row of the tile
 VECTOR_A a_next[TILE_M * A_VECTORS / LOCAL_SIZE];
 

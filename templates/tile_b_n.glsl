@@ -5,7 +5,8 @@ VECTOR_B b_next[TILE_K * B_VECTORS / LOCAL_SIZE];
 void fetch_tile_b(uint column0, uint k0) {
   [[unroll]] for (uint l = 0; l < TILE_K * B_VECTORS / LOCAL_SIZE; ++l) {
     const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    const uint column = clamp_index(column0 / VECTOR_WIDTH_B + v % B_VECTORS, (n - 1) / VECTOR_WIDTH_B);
+    const uint column =
+        clamp_index(column0 / VECTOR_WIDTH_B + v % B_VECTORS, (n - 1) / VECTOR_WIDTH_B);
     const uint step = k0 + v / B_VECTORS;
     b_next[l] = keep(fetch_b(offset_b / VECTOR_WIDTH_B + column +
                              clamp_index(step, k - 1) * (ldb / VECTOR_WIDTH_B)),

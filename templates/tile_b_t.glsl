@@ -1,4 +1,5 @@
-// B stored n x k: vectors run along k and are turned on their way into shared memory. Addresses in vectors.
+// B stored n x k: vectors run along k and are turned on their way into shared memory. Addresses
+// in vectors.
 const uint B_VECTORS = TILE_K / VECTOR_WIDTH_B;  // in a column of the tile
 VECTOR_B b_next[TILE_N * B_VECTORS / LOCAL_SIZE];
 

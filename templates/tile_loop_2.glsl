@@ -1,4 +1,5 @@
-// Two tiles in shared memory: the next one travels through registers while this one is multiplied; one barrier a tile.
+// Two tiles in shared memory: the next one travels through registers while this one is
+// multiplied; one barrier a tile.
 void multiply_all(uint row, uint column) {
   if (k == 0) return;
   fetch_tile_a(row, 0);

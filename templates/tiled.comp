@@ -1,7 +1,8 @@
 #version 450
-// A workgroup moves tiles of A and B through shared memory; an invocation multiplies them into REG_M x REG_N sums.
-// Its rows come in fours LANES_M * 4 apart and its columns in fours LANES_N * 4 apart: neighbours read neighbouring vectors
-// of shared memory (no bank conflicts) and write neighbouring vectors of C.
+// A workgroup moves tiles of A and B through shared memory; an invocation multiplies them into
+// REG_M x REG_N sums. Its rows come in fours LANES_M * 4 apart and its columns in fours LANES_N *
+// 4 apart: neighbours read neighbouring vectors of shared memory (no bank conflicts) and write
+// neighbouring vectors of C.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
 

@@ -1,0 +1,198 @@
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "generator/layout.h"
+#include "generator/rules.h"
+
+namespace rooftile {
+namespace {
+
+/// Checked in order; a rule may rely on all those above it.
+struct DeviceRule {
+  std::string_view reason;
+  bool (*holds)(const Variant&, const DeviceLimits&);
+};
+
+using Limits = DeviceLimits;
+
+bool is(const Variant& v, Family family) { return v.family == family; }
+bool divides(int step, int x) { return x % step == 0; }
+bool is_width(int w) { return w == 1 || w == 2 || w == 4; }
+bool any_texel(const Variant& v, int width) {
+  return (v.load_path_a == LoadPath::kTexel && v.vector_width_a == width) ||
+         (v.load_path_b == LoadPath::kTexel && v.vector_width_b == width);
+}
+bool any_packed(const Variant& v) {
+  return v.packed_a == Packed::kYes || v.packed_b == Packed::kYes;
+}
+bool in_sizes(int x) { return x >= 1 && x <= kLargestTile; }
+bool has_from_lanes(int lanes) {  // templates/from_lanes_<lanes>.glsl
+  return lanes == 4 || lanes == 8 || lanes == 16 || lanes == 32 || lanes == 64;
+}
+
+/// Values an invocation of a register kernel holds at once: sums and one trip's fragments.
+int live_values(const Variant& v) {
+  const int depth = is(v, Family::kTiled) ? 1 : v.unroll_k;
+  return v.reg_m * v.reg_n + depth * (v.reg_m + v.reg_n);
+}
+// A broadcast kernel of 32 x 16 at unroll 16 holds 1280 and ran at 0.05 GFLOP/s on lavapipe 22.3
+// where 896 gave 42; GPUs have at most 255 registers, and register kernels fetch fragments in
+// pieces, so sums alone may take 128 of them.
+constexpr int kMostLiveBroadcast = 1024;
+constexpr int kMostLiveRegister = 320;
+
+constexpr std::array kDeviceRules = {
+    DeviceRule{"tile_m, tile_n, tile_k, reg_m, reg_n and unroll_k must lie between 1 and 1024",
+               [](const Variant& v, const Limits&) {
+                 return in_sizes(v.tile_m) && in_sizes(v.tile_n) && in_sizes(v.tile_k) &&
+                        in_sizes(v.reg_m) && in_sizes(v.reg_n) && in_sizes(v.unroll_k);
+               }},
+    DeviceRule{"vector_width_a and vector_width_b must be 1, 2 or 4",
+               [](const Variant& v, const Limits&) {
+                 return is_width(v.vector_width_a) && is_width(v.vector_width_b);
+               }},
+    DeviceRule{"reg_m must divide tile_m",
+               [](const Variant& v, const Limits&) { return divides(v.reg_m, v.tile_m); }},
+    DeviceRule{"reg_n must divide tile_n",
+               [](const Variant& v, const Limits&) { return divides(v.reg_n, v.tile_n); }},
+    DeviceRule{"stage must be none for naive and register, shared for tiled, none or subgroup for "
+               "broadcast",
+               [](const Variant& v, const Limits&) {
+                 if (is(v, Family::kTiled)) return v.stage == Stage::kShared;
+                 return v.stage == Stage::kNone ||
+                        (is(v, Family::kBroadcast) && v.stage == Stage::kSubgroup);
+               }},
+    DeviceRule{"only tiled has tile_k, stages and shared_pad; the others need 1, 1 and 0",
+               [](const Variant& v, const Limits&) {
+                 return is(v, Family::kTiled) ||
+                        (v.tile_k == 1 && v.stages == 1 && v.shared_pad == 0);
+               }},
+    DeviceRule{"naive computes one element an invocation (reg_m, reg_n and unroll_k 1) with scalar "
+               "loads from buffers",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kNaive) ||
+                        (v.reg_m == 1 && v.reg_n == 1 && v.unroll_k == 1 && v.vector_width_a == 1 &&
+                         v.vector_width_b == 1 && v.load_path_a == LoadPath::kBuffer &&
+                         v.load_path_b == LoadPath::kBuffer);
+               }},
+    DeviceRule{"naive checks the edges: edge must be masked",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kNaive) || v.edge == Edge::kMasked;
+               }},
+    DeviceRule{"only register and broadcast read packed operands",
+               [](const Variant& v, const Limits&) {
+                 return !any_packed(v) || is(v, Family::kRegister) || is(v, Family::kBroadcast);
+               }},
+    DeviceRule{"vector_width_a must divide reg_m and unroll_k (tile_k for tiled)",
+               [](const Variant& v, const Limits&) {
+                 return divides(v.vector_width_a, v.reg_m) && divides(v.vector_width_a, k_step(v));
+               }},
+    DeviceRule{"vector_width_b must divide reg_n and unroll_k (tile_k for tiled)",
+               [](const Variant& v, const Limits&) {
+                 return divides(v.vector_width_b, v.reg_n) && divides(v.vector_width_b, k_step(v));
+               }},
+    DeviceRule{"a packed operand is read in vectors of 4",
+               [](const Variant& v, const Limits&) {
+                 return (v.packed_a == Packed::kNo || v.vector_width_a == 4) &&
+                        (v.packed_b == Packed::kNo || v.vector_width_b == 4);
+               }},
+    DeviceRule{"texels hold 1 or 4 elements: load_path texel needs vector width 1 or 4",
+               [](const Variant& v, const Limits&) { return !any_texel(v, 2); }},
+    DeviceRule{
+        "the device has no R32 texel buffers",
+        [](const Variant& v, const Limits& d) { return d.texel_buffer_r32 || !any_texel(v, 1); }},
+    DeviceRule{"the device has no RGBA32 texel buffers",
+               [](const Variant& v, const Limits& d) {
+                 return d.texel_buffer_rgba32 || !any_texel(v, 4);
+               }},
+    DeviceRule{"tiled needs reg_m and reg_n in multiples of 4",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kTiled) || (v.reg_m % 4 == 0 && v.reg_n % 4 == 0);
+               }},
+    DeviceRule{"shared_pad must be a multiple of 4 below 64",
+               [](const Variant& v, const Limits&) {
+                 return v.shared_pad % 4 == 0 && v.shared_pad >= 0 && v.shared_pad < 64;
+               }},
+    DeviceRule{"stages must be 1 or 2",
+               [](const Variant& v, const Limits&) { return v.stages == 1 || v.stages == 2; }},
+    DeviceRule{"unroll_k must divide tile_k",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kTiled) || divides(v.unroll_k, v.tile_k);
+               }},
+    DeviceRule{"the invocations of a tiled workgroup must share the loads of its tiles evenly",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kTiled) ||
+                        (divides(local_size(v) * v.vector_width_a, v.tile_m * v.tile_k) &&
+                         divides(local_size(v) * v.vector_width_b, v.tile_n * v.tile_k));
+               }},
+    DeviceRule{"broadcast runs one subgroup a workgroup: tile_m == reg_m and tile_n == "
+               "subgroup_size * reg_n",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kBroadcast) || (v.tile_m == v.reg_m && v.subgroup_size > 0 &&
+                                                       v.tile_n == v.subgroup_size * v.reg_n);
+               }},
+    DeviceRule{"a workgroup must be whole subgroups of subgroup_size",
+               [](const Variant& v, const Limits&) {
+                 return v.subgroup_size == 0 ||
+                        (v.subgroup_size > 0 && local_size(v) % v.subgroup_size == 0);
+               }},
+    DeviceRule{"the device does not run subgroups of subgroup_size",
+               [](const Variant& v, const Limits& d) {
+                 const auto size = static_cast<std::uint32_t>(v.subgroup_size);
+                 return size == 0 || size == d.subgroup_size ||
+                        (d.subgroup_size_control && size >= d.min_subgroup_size &&
+                         size <= d.max_subgroup_size && (size & (size - 1)) == 0);
+               }},
+    DeviceRule{"stage subgroup reads packed A",
+               [](const Variant& v, const Limits&) {
+                 return v.stage != Stage::kSubgroup || v.packed_a == Packed::kYes;
+               }},
+    DeviceRule{"stage subgroup needs 4, 8, 16, 32 or 64 lanes that share reg_m * unroll_k / 4 "
+               "vectors evenly",
+               [](const Variant& v, const Limits&) {
+                 return v.stage != Stage::kSubgroup ||
+                        (has_from_lanes(v.subgroup_size) &&
+                         divides(4 * v.subgroup_size, v.reg_m * v.unroll_k));
+               }},
+    DeviceRule{"the device has no subgroup broadcast in compute shaders",
+               [](const Variant& v, const Limits& d) {
+                 return v.stage != Stage::kSubgroup || d.subgroup_broadcast;
+               }},
+    DeviceRule{"the workgroup has more invocations than the device allows",
+               [](const Variant& v, const Limits& d) {
+                 const auto size = static_cast<std::uint32_t>(local_size(v));
+                 return size <= d.max_workgroup_invocations && size <= d.max_workgroup_size[0];
+               }},
+    DeviceRule{"tiles exceed the device's shared memory",
+               [](const Variant& v, const Limits& d) {
+                 return shared_bytes(v) <= static_cast<std::int64_t>(d.shared_memory_bytes);
+               }},
+    DeviceRule{"an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
+               "reg_n) must not exceed 1024 for broadcast, 320 for register and tiled (there with "
+               "unroll_k 1)",
+               [](const Variant& v, const Limits&) {
+                 return live_values(v) <=
+                        (is(v, Family::kBroadcast) ? kMostLiveBroadcast : kMostLiveRegister);
+               }},
+    DeviceRule{"push constants exceed the device's limit",
+               [](const Variant&, const Limits& d) {
+                 return sizeof(GemmPushConstants) <= d.max_push_constants_bytes;
+               }},
+};
+
+}  // namespace
+
+std::int64_t shared_bytes(const Variant& v) {
+  if (v.family != Family::kTiled) return 0;
+  const std::int64_t row = std::int64_t{v.tile_m} + v.tile_n + 2 * std::int64_t{v.shared_pad};
+  return row * v.tile_k * v.stages * kElementBytes;
+}
+
+std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits) {
+  for (const DeviceRule& rule : kDeviceRules)
+    if (!rule.holds(v, limits)) return std::string(rule.reason);
+  return std::nullopt;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "generator/layout.h"
+#include "generator/rules.h"
+
+namespace rooftile {
+namespace {
+
+/// One operand of a real problem, as the kernel or its pack kernel reads it.
+struct StoredOperand {
+  std::int64_t span, ld, offset, readable;
+  int width;
+  LoadPath path;
+  bool packed;
+
+  /// Elements from the start of the binding that are read: to the end of the last vector. The pack
+  /// kernel cuts misaligned rows out of whole texels of four.
+  std::int64_t needed() const {
+    if (span == 0) return 0;
+    if (packed)
+      return path == LoadPath::kTexel ? round_up(offset + span, kTexelElements) : offset + span;
+    return offset + round_up(span, width);
+  }
+};
+
+StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement& at,
+                             Operand operand) {
+  if (operand == Operand::kA)
+    return {span_elements(stored_a(p), p.lda),
+            p.lda,
+            at.offset_a,
+            at.readable_a,
+            v.vector_width_a,
+            v.load_path_a,
+            v.packed_a == Packed::kYes};
+  return {span_elements(stored_b(p), p.ldb),
+          p.ldb,
+          at.offset_b,
+          at.readable_b,
+          v.vector_width_b,
+          v.load_path_b,
+          v.packed_b == Packed::kYes};
+}
+
+bool both(const Variant& v, const Problem& p, const Placement& at,
+          bool (*holds)(const StoredOperand&)) {
+  return holds(stored_operand(v, p, at, Operand::kA)) &&
+         holds(stored_operand(v, p, at, Operand::kB));
+}
+
+std::int64_t packed_elements(const Variant& v, const Problem& p, Operand operand) {
+  const bool is_a = operand == Operand::kA;
+  if ((is_a ? v.packed_a : v.packed_b) == Packed::kNo) return 0;
+  return round_up(is_a ? p.m : p.n, is_a ? v.tile_m : v.tile_n) * round_up(p.k, v.unroll_k);
+}
+
+struct Case {
+  const Variant& v;
+  const DeviceLimits& limits;
+  const Problem& p;
+  const Placement& at;
+
+  std::int64_t c_end() const { return at.offset_c + span_elements({p.m, p.n}, p.ldc); }
+};
+struct ProblemRule {
+  std::string_view reason;
+  bool (*holds)(const Case&);
+};
+
+constexpr std::int64_t kMostElements =
+    std::numeric_limits<std::uint32_t>::max();  // addresses in shaders are 32-bit
+constexpr std::int64_t kLargestSize = std::numeric_limits<std::int32_t>::max() - kLargestTile;
+
+bool fits(const Case& c, LoadPath path, int width, std::int64_t elements) {
+  if (path == LoadPath::kTexel)
+    return static_cast<std::uint64_t>(divide_up(elements, width)) <=
+           c.limits.max_texel_buffer_elements;
+  return static_cast<std::uint64_t>(elements) * kElementBytes <=
+         c.limits.max_storage_buffer_range_bytes;
+}
+
+bool stored_fits(const Case& c, Operand operand, LoadPath path) {
+  const StoredOperand x = stored_operand(c.v, c.p, c.at, operand);
+  return x.path != path || fits(c, path, x.packed ? kTexelElements : x.width, x.needed());
+}
+
+bool panels_fit(const Case& c, Operand operand, LoadPath path) {
+  const std::int64_t elements = packed_elements(c.v, c.p, operand);
+  const LoadPath read = operand == Operand::kA ? c.v.load_path_a : c.v.load_path_b;
+  // Written as a storage buffer whichever way they are read.
+  return path == LoadPath::kTexel ? read != path || fits(c, path, kTexelElements, elements)
+                                  : fits(c, path, kTexelElements, elements);
+}
+
+constexpr std::array kProblemRules = {
+    ProblemRule{"kernels run one product at a time: batch must be 1",
+                [](const Case& c) { return c.p.batch == 1; }},
+    ProblemRule{"m, n, k and ld must stay below 2^31 - 1024",
+                [](const Case& c) {
+                  return std::max({c.p.m, c.p.n, c.p.k, c.p.lda, c.p.ldb, c.p.ldc}) <= kLargestSize;
+                }},
+    ProblemRule{"edge exact needs m, n and k in multiples of tile_m, tile_n and unroll_k (tile_k "
+                "for tiled)",
+                [](const Case& c) {
+                  return c.v.edge == Edge::kMasked ||
+                         (c.p.m % c.v.tile_m == 0 && c.p.n % c.v.tile_n == 0 &&
+                          c.p.k % k_step(c.v) == 0);
+                }},
+    ProblemRule{"an operand reaches beyond 32-bit element addresses",
+                [](const Case& c) {
+                  return stored_operand(c.v, c.p, c.at, Operand::kA).needed() <= kMostElements &&
+                         stored_operand(c.v, c.p, c.at, Operand::kB).needed() <= kMostElements &&
+                         c.c_end() <= kMostElements;
+                }},
+    ProblemRule{"packed panels reach beyond 32-bit element addresses or the largest allocation",
+                [](const Case& c) {
+                  const std::int64_t elements = std::max(packed_elements(c.v, c.p, Operand::kA),
+                                                         packed_elements(c.v, c.p, Operand::kB));
+                  return elements <= kMostElements &&
+                         static_cast<std::uint64_t>(elements) * kElementBytes <=
+                             c.limits.max_memory_allocation_bytes;
+                }},
+    ProblemRule{"vector loads need lda and ldb in multiples of the vector width",
+                [](const Case& c) {
+                  return both(c.v, c.p, c.at, [](const StoredOperand& x) {
+                    return x.packed || x.ld % x.width == 0;
+                  });
+                }},
+    ProblemRule{"vector loads need the offsets of A and B in multiples of the vector width",
+                [](const Case& c) {
+                  return both(c.v, c.p, c.at, [](const StoredOperand& x) {
+                    return x.packed || x.offset % x.width == 0;
+                  });
+                }},
+    ProblemRule{"the last vector of A or B lies beyond what may be read",
+                [](const Case& c) {
+                  return both(c.v, c.p, c.at, [](const StoredOperand& x) {
+                    return x.needed() <= x.offset + x.readable;
+                  });
+                }},
+    ProblemRule{"A or B holds more texels than the device's texel buffers",
+                [](const Case& c) {
+                  return stored_fits(c, Operand::kA, LoadPath::kTexel) &&
+                         stored_fits(c, Operand::kB, LoadPath::kTexel);
+                }},
+    ProblemRule{"packed panels hold more texels than the device's texel buffers",
+                [](const Case& c) {
+                  return panels_fit(c, Operand::kA, LoadPath::kTexel) &&
+                         panels_fit(c, Operand::kB, LoadPath::kTexel);
+                }},
+    ProblemRule{"an operand exceeds the device's storage buffer range",
+                [](const Case& c) {
+                  return stored_fits(c, Operand::kA, LoadPath::kBuffer) &&
+                         stored_fits(c, Operand::kB, LoadPath::kBuffer) &&
+                         panels_fit(c, Operand::kA, LoadPath::kBuffer) &&
+                         panels_fit(c, Operand::kB, LoadPath::kBuffer) &&
+                         fits(c, LoadPath::kBuffer, 1, c.c_end());
+                }},
+};
+
+}  // namespace
+
+Placement own_buffers(const Problem& p) {
+  return {.readable_a = round_up(span_elements(stored_a(p), p.lda), kTexelElements),
+          .readable_b = round_up(span_elements(stored_b(p), p.ldb), kTexelElements)};
+}
+
+BoundElements bound_elements(const Variant& v, const Problem& p, const Placement& placement) {
+  return {.a = stored_operand(v, p, placement, Operand::kA).needed(),
+          .b = stored_operand(v, p, placement, Operand::kB).needed(),
+          .c = placement.offset_c + span_elements({p.m, p.n}, p.ldc)};
+}
+
+std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,
+                                          const Problem& p, const Placement& placement) {
+  if (std::optional<std::string> reason = illegal_reason(v, limits)) return reason;
+  const Case c{v, limits, p, placement};
+  for (const ProblemRule& rule : kProblemRules)
+    if (!rule.holds(c)) return std::string(rule.reason);
+  return std::nullopt;
+}
+
+}  // namespace rooftile
