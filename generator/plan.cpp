@@ -11,9 +11,10 @@ struct Panel {
   std::int64_t begin, size;
 };
 
-/// Cuts [0, size) into panels of at most longest, each but the last a multiple of tile.
+/// Cuts [0, size) into panels of at most longest (but never less than a tile), each but the last a
+/// multiple of tile.
 std::vector<Panel> panels(std::int64_t size, std::int64_t tile, std::int64_t longest) {
-  const std::int64_t step = std::max(tile, longest / tile * tile);
+  const std::int64_t step = longest >= size ? size : std::max(tile, longest / tile * tile);
   std::vector<Panel> result;
   for (std::int64_t begin = 0; begin < size; begin += step)
     result.push_back({begin, std::min(step, size - begin)});

@@ -96,6 +96,15 @@ bool panels_fit(const Case& c, Operand operand, LoadPath path) {
                                   : fits(c, path, kTexelElements, elements);
 }
 
+/// Upper bound of the trips of all loops of an invocation, the checks that end a loop included.
+std::int64_t loop_trips(const Variant& v, const Problem& p) {
+  constexpr std::int64_t kEnds = 2;  // of a loop: its last check, and one that a driver may add
+  const std::int64_t tiles = divide_up(p.k, k_step(v));
+  const std::int64_t inner = v.family == Family::kTiled ? v.tile_k / v.unroll_k + kEnds : 0;
+  const std::int64_t tail = v.family == Family::kTiled ? 0 : v.unroll_k;
+  return tiles * (1 + inner) + tail + v.reg_m + 3 * kEnds;
+}
+
 constexpr std::array kProblemRules = {
     ProblemRule{"kernels run one product at a time: batch must be 1",
                 [](const Case& c) { return c.p.batch == 1; }},
@@ -109,6 +118,11 @@ constexpr std::array kProblemRules = {
                   return c.v.edge == Edge::kMasked ||
                          (c.p.m % c.v.tile_m == 0 && c.p.n % c.v.tile_n == 0 &&
                           c.p.k % k_step(c.v) == 0);
+                }},
+    ProblemRule{"k takes more loop trips than the driver runs",
+                [](const Case& c) {
+                  return c.limits.max_loop_trips == 0 ||
+                         loop_trips(c.v, c.p) <= c.limits.max_loop_trips;
                 }},
     ProblemRule{"an operand reaches beyond 32-bit element addresses",
                 [](const Case& c) {

@@ -26,8 +26,9 @@ struct FamilySpace {
 const std::vector<FamilySpace>& space_tables();
 /// All legal variants for a device, in a fixed order; deterministic for equal limits, none twice.
 std::vector<Variant> legal_variants(const DeviceLimits& limits);
-/// Legal for every device and every problem whose operands it can bind and address (storage buffer
-/// range, 32-bit elements): the last entry of every ranked list, and the untuned baseline.
+/// Legal for every device, and for every problem whose operands it can bind and address (storage
+/// buffer range, 32-bit element addresses) on drivers without a limit on loop trips: the last entry
+/// of every ranked list, and the untuned baseline.
 Variant fallback_variant();
 /// The untuned default: what a careful person would pick by hand for this kind of device, before
 /// any tuning. Legal on it, though not for every problem.

@@ -1,0 +1,203 @@
+#version 450
+// Rooftile broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab: f32; A as it is and packed, B as it is and packed.
+// A workgroup of 8 owns 16 x 64 of C, an invocation 16 x 8.
+// family=broadcast tile_m=16 tile_n=64 tile_k=1 reg_m=16 reg_n=8 vector_width_a=4 vector_width_b=4 load_path_a=texel load_path_b=texel stage=subgroup stages=1 shared_pad=0 unroll_k=8 raster=column packed_a=yes packed_b=yes edge=masked subgroup_size=8 optimization=zero
+#define TILE_M 16
+#define TILE_N 64
+#define REG_M 16
+#define REG_N 8
+#define UNROLL_K 8
+#define TAIL_K 8
+#define SUBGROUP_SIZE 8
+#define VECTOR_WIDTH_A 4
+#define VECTOR_A vec4
+#define VECTOR_WIDTH_B 4
+#define VECTOR_B vec4
+#define VECTOR_WIDTH_C 4
+#define VECTOR_C vec4
+// One subgroup a workgroup: its lanes lie along n, and every value of A serves all of them. REG_M
+// == TILE_M rows; a lane's columns come as vectors SUBGROUP_SIZE apart.
+#extension GL_EXT_control_flow_attributes : enable
+#extension GL_KHR_shader_subgroup_basic : enable
+#extension GL_KHR_shader_subgroup_ballot : enable
+
+layout(local_size_x = SUBGROUP_SIZE) in;
+
+const uint LANES_M = 1;
+const uint LANES_N = SUBGROUP_SIZE;
+
+VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
+
+// Where the i-th row and the j-th vector of the lane lie, from its first.
+uint row_at(uint i) { return i; }
+uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
+
+// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
+// Byte for byte GemmPushConstants of generator/emit.h; ld and offsets in elements.
+layout(push_constant) uniform Problem {
+  uint m, n, k, lda, ldb, ldc;
+  float alpha, beta;
+  uint offset_a, offset_b, offset_c;
+};
+
+// What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
+float component(float x, uint i) { return x; }
+float component(vec2 x, uint i) { return x[i]; }
+float component(vec4 x, uint i) { return x[i]; }
+
+// The first count components, zero in the others. A select, not a product: NaN and Inf must go.
+float keep(float x, uint count) { return count > 0 ? x : 0.0; }
+vec2 keep(vec2 x, uint count) { return mix(vec2(0), x, lessThan(uvec2(0, 1), uvec2(count))); }
+vec4 keep(vec4 x, uint count) { return mix(vec4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count))); }
+
+// Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
+// one instead: they only reach elements of C that are never stored, so they need an address
+// inside the buffer but no zero. Steps beyond k need both.
+uint clamp_index(uint index, uint last) { return min(index, last); }
+uint steps_left(uint k0) { return k0 < k ? k - k0 : 0u; }
+bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
+
+// Workgroups and invocations run along m first. x counts along n, y along m.
+uvec2 tile_position() { return gl_WorkGroupID.yx; }
+uvec2 lane_position() {
+  return uvec2(gl_LocalInvocationIndex / LANES_M, gl_LocalInvocationIndex % LANES_M);
+}
+
+// A as a uniform texel buffer, one vector a texel: R32 or RGBA32.
+layout(binding = 0) uniform samplerBuffer a;
+VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(texelFetch(a, int(vector_index))); }
+
+// B as a uniform texel buffer, one vector a texel: R32 or RGBA32.
+layout(binding = 1) uniform samplerBuffer b;
+VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(texelFetch(b, int(vector_index))); }
+
+// A packed by pack.comp: panels of TILE_M rows, each [k / UNROLL_K][TILE_M][UNROLL_K], zero
+// padded. The lanes share the vectors of a group: lane l holds the vectors l, l + SUBGROUP_SIZE,
+// ... Addresses in vectors.
+uint a_panel;
+vec4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
+
+void begin_a(uint row) {
+  const uint padded_k = (k + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
+  a_panel = (offset_a + row / TILE_M * (TILE_M * padded_k)) / 4 + gl_SubgroupInvocationID;
+}
+
+void load_a(uint k0) {
+  [[unroll]] for (uint v = 0; v < REG_M * UNROLL_K / 4 / SUBGROUP_SIZE; ++v)
+    a_own[v] = fetch_a(a_panel + k0 * TILE_M / 4 + v * SUBGROUP_SIZE);
+}
+
+// A tail is a whole group here: the padding is zero already.
+void load_a_tail(uint k0) { load_a(k0); }
+
+// B packed by pack.comp: panels of TILE_N columns, each [k][TILE_N], zero padded. Addresses in
+// vectors.
+uint b_panel;
+VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
+
+void begin_b(uint column) {
+  const uint padded_k = (k + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
+  b_panel = (offset_b + column / TILE_N * (TILE_N * padded_k) + column % TILE_N) / VECTOR_WIDTH_B;
+}
+
+void load_b(uint k0) {
+  [[unroll]] for (uint u = 0; u < UNROLL_K; ++u)
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
+      b_fragment[u][j] =
+          fetch_b(b_panel + k0 * (TILE_N / VECTOR_WIDTH_B) +
+                  (u * (TILE_N / VECTOR_WIDTH_B) + column_at(j) / VECTOR_WIDTH_B));
+}
+
+// TAIL_K steps; the padding is zero already.
+void load_b_tail(uint k0) {
+  [[unroll]] for (uint u = 0; u < TAIL_K; ++u)
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
+      b_fragment[u][j] =
+          fetch_b(b_panel + k0 * (TILE_N / VECTOR_WIDTH_B) +
+                  (u * (TILE_N / VECTOR_WIDTH_B) + column_at(j) / VECTOR_WIDTH_B));
+}
+
+VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
+
+// Every vector of the group of A is sent to all lanes by the one that holds it.
+void multiply_vector(vec4 a, uint vector_index) {
+  const uint i = 4 * vector_index / UNROLL_K, first = 4 * vector_index % UNROLL_K;
+  [[unroll]] for (uint u = 0; u < 4; ++u)
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
+      sums[i][j] += a[u] * b_at(first + u, j);
+}
+
+// Below SPIR-V 1.5 the lane of a broadcast has to be a constant of the text, which a loop's
+// counter is not.
+#define FROM_LANE(lane) multiply_vector(subgroupBroadcast(own, lane), first + lane);
+#define FROM_4_LANES(lane) \
+  FROM_LANE(lane) FROM_LANE(lane + 1) FROM_LANE(lane + 2) FROM_LANE(lane + 3)
+#define FROM_16_LANES(lane) \
+  FROM_4_LANES(lane) FROM_4_LANES(lane + 4) FROM_4_LANES(lane + 8) FROM_4_LANES(lane + 12)
+
+void multiply(uint steps) {
+  [[unroll]] for (uint v = 0; v < REG_M * UNROLL_K / 4 / SUBGROUP_SIZE; ++v) {
+    const vec4 own = a_own[v];
+    const uint first = v * SUBGROUP_SIZE;
+
+    FROM_4_LANES(0) FROM_4_LANES(4)
+  }
+}
+
+// Whole trips only: k is a multiple of UNROLL_K, or both operands are packed and zero padded to
+// one.
+void multiply_all() {
+  for (uint k0 = 0; k0 < k; k0 += UNROLL_K) {
+    load_a(k0);
+    load_b(k0);
+    multiply(UNROLL_K);
+  }
+}
+
+// C, once as elements and once as vectors: the vector view is used where ldc and the offset allow
+// it.
+layout(binding = 2, std430) buffer OperandC { float c[]; };
+layout(binding = 2, std430) buffer OperandCVectors { VECTOR_C c_vectors[]; };
+
+void store_elements(uint target, uint columns, VECTOR_C value) {
+  [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
+    if (w < columns) {
+      const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
+      c[target + w] = component(value, w) + old;
+    }
+}
+
+// A loop at run time over rows, which moves the next row of sums to the front. Unrolled, the
+// store of 32 x 16 sums takes lavapipe 22.3 15 s to compile instead of 0.2 s; indexing sums by a
+// variable would take them out of registers.
+void store_sums(uvec2 tile, uint row, uint column) {
+  const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
+  [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_at(i) < m; ++i) {
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) {
+      const uint to_column = column + column_at(j);
+      const uint target = offset_c + (row + row_at(i)) * ldc + to_column;
+      VECTOR_C value = alpha * sums[0][j];
+      if (vectors) {
+        if (beta != 0.0) value += beta * c_vectors[target / VECTOR_WIDTH_C];
+        c_vectors[target / VECTOR_WIDTH_C] = value;
+      } else if (to_column < n) {
+        store_elements(target, n - to_column, value);
+      }
+    }
+    [[unroll]] for (uint next = 1; next < REG_M; ++next)
+      [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
+        sums[next - 1][j] = sums[next][j];
+  }
+}
+
+void main() {
+  const uvec2 tile = tile_position();
+  const uint row = tile.y * TILE_M;
+  const uint column = tile.x * TILE_N + gl_LocalInvocationIndex * VECTOR_WIDTH_C;
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] = VECTOR_C(0);
+  begin_a(row);
+  begin_b(column);
+  multiply_all();
+  store_sums(tile, row, column);
+}

@@ -1,0 +1,47 @@
+#version 450
+// Rooftile naive 8x16 1x1: f32; A as it is, B as it is.
+// A workgroup of 128 owns 8 x 16 of C, an invocation 1 x 1.
+// family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+#define TILE_M 8
+#define TILE_N 16
+// The textbook kernel: one invocation owns one element of C. Runs everywhere; the baseline.
+
+layout(local_size_x = TILE_M * TILE_N) in;
+
+const uint LANES_M = TILE_M;
+const uint LANES_N = TILE_N;
+
+// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
+// Byte for byte GemmPushConstants of generator/emit.h; ld and offsets in elements.
+layout(push_constant) uniform Problem {
+  uint m, n, k, lda, ldb, ldc;
+  float alpha, beta;
+  uint offset_a, offset_b, offset_c;
+};
+
+// Workgroups and invocations run along n first. x counts along n, y along m.
+uvec2 tile_position() { return gl_WorkGroupID.xy; }
+uvec2 lane_position() {
+  return uvec2(gl_LocalInvocationIndex % LANES_N, gl_LocalInvocationIndex / LANES_N);
+}
+
+uint index_a(uint i, uint p) { return offset_a + i * lda + p; }  // A stored m x k
+
+uint index_b(uint p, uint j) { return offset_b + p * ldb + j; }  // B stored k x n
+
+layout(binding = 0, std430) readonly buffer OperandA { float a[]; };
+layout(binding = 1, std430) readonly buffer OperandB { float b[]; };
+layout(binding = 2, std430) buffer OperandC { float c[]; };
+
+void main() {
+  const uvec2 position = tile_position() * uvec2(TILE_N, TILE_M) + lane_position();
+  const uint row = position.y, column = position.x;
+  if (row >= m || column >= n) return;
+  float sum = 0.0;
+  for (uint p = 0; p < k; ++p) sum += a[index_a(row, p)] * b[index_b(p, column)];
+  const uint target = offset_c + row * ldc + column;
+  if (beta == 0.0)  // C is not read: it may hold NaN
+    c[target] = alpha * sum;
+  else
+    c[target] = alpha * sum + beta * c[target];
+}

@@ -1,0 +1,232 @@
+#version 450
+// Rooftile tiled 64x32x16 4x4 u8 v4/4 2 stages: f32; A transposed, B transposed.
+// A workgroup of 128 owns 64 x 32 of C, an invocation 4 x 4.
+// family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=2 shared_pad=4 unroll_k=8 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+#define TILE_M 64
+#define TILE_N 32
+#define TILE_K 16
+#define STAGES 2
+#define SHARED_PAD 4
+#define REG_M 4
+#define REG_N 4
+#define UNROLL_K 8
+#define VECTOR_WIDTH_A 4
+#define VECTOR_A vec4
+#define VECTOR_WIDTH_B 4
+#define VECTOR_B vec4
+#define VECTOR_WIDTH_C 4
+#define VECTOR_C vec4
+// A workgroup moves tiles of A and B through shared memory; an invocation multiplies them into
+// REG_M x REG_N sums. Its rows come in fours LANES_M * 4 apart and its columns in fours LANES_N *
+// 4 apart: neighbours read neighbouring vectors of shared memory (no bank conflicts) and write
+// neighbouring vectors of C.
+#extension GL_EXT_control_flow_attributes : enable
+
+layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N)) in;
+
+const uint LANES_M = TILE_M / REG_M;
+const uint LANES_N = TILE_N / REG_N;
+const uint LOCAL_SIZE = LANES_M * LANES_N;
+
+vec4 sums[REG_M][REG_N / 4];
+
+// Where the i-th row and the j-th vector of the invocation lie, from its first.
+uint row_at(uint i) { return i / 4 * (LANES_M * 4) + i % 4; }
+uint column_at(uint j) { return j * (LANES_N * 4); }
+
+// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
+// Byte for byte GemmPushConstants of generator/emit.h; ld and offsets in elements.
+layout(push_constant) uniform Problem {
+  uint m, n, k, lda, ldb, ldc;
+  float alpha, beta;
+  uint offset_a, offset_b, offset_c;
+};
+
+// What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
+float component(float x, uint i) { return x; }
+float component(vec2 x, uint i) { return x[i]; }
+float component(vec4 x, uint i) { return x[i]; }
+
+// The first count components, zero in the others. A select, not a product: NaN and Inf must go.
+float keep(float x, uint count) { return count > 0 ? x : 0.0; }
+vec2 keep(vec2 x, uint count) { return mix(vec2(0), x, lessThan(uvec2(0, 1), uvec2(count))); }
+vec4 keep(vec4 x, uint count) { return mix(vec4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count))); }
+
+// Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
+// one instead: they only reach elements of C that are never stored, so they need an address
+// inside the buffer but no zero. Steps beyond k need both.
+uint clamp_index(uint index, uint last) { return min(index, last); }
+uint steps_left(uint k0) { return k0 < k ? k - k0 : 0u; }
+bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
+
+// Workgroups and invocations run along n first. x counts along n, y along m.
+uvec2 tile_position() { return gl_WorkGroupID.xy; }
+uvec2 lane_position() {
+  return uvec2(gl_LocalInvocationIndex % LANES_N, gl_LocalInvocationIndex / LANES_N);
+}
+
+// Blocks of 8 x 4 invocations: 32 neighbours read 4 vectors of A and 8 of B a step from shared
+// memory, in rows of 32 they would read 1 and 32. x counts along n, y along m.
+uvec2 lane_in_tile() {
+  const uint in_block = gl_LocalInvocationIndex % 32, block = gl_LocalInvocationIndex / 32;
+  return uvec2(block % (LANES_N / 8) * 8 + in_block % 8, block / (LANES_N / 8) * 4 + in_block / 8);
+}
+
+// A as a storage buffer of vectors.
+layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
+VECTOR_A fetch_a(uint vector_index) { return a[vector_index]; }
+
+// B as a storage buffer of vectors.
+layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
+VECTOR_B fetch_b(uint vector_index) { return b[vector_index]; }
+
+// Both operands lie in shared memory as [step][row or column], whatever way they are stored, so
+// that the inner loop reads vectors of four. SHARED_PAD elements end a row, against bank
+// conflicts of transposed writes.
+shared vec4 a_tile[STAGES][TILE_K][(TILE_M + SHARED_PAD) / 4];
+shared vec4 b_tile[STAGES][TILE_K][(TILE_N + SHARED_PAD) / 4];
+
+void put_a(uint stage, uint step, uint row, float x) { a_tile[stage][step][row / 4][row % 4] = x; }
+void put_a(uint stage, uint step, uint row, vec2 x) {
+  put_a(stage, step, row, x.x);
+  put_a(stage, step, row + 1, x.y);
+}
+void put_a(uint stage, uint step, uint row, vec4 x) { a_tile[stage][step][row / 4] = x; }
+
+void put_b(uint stage, uint step, uint column, float x) {
+  b_tile[stage][step][column / 4][column % 4] = x;
+}
+void put_b(uint stage, uint step, uint column, vec2 x) {
+  put_b(stage, step, column, x.x);
+  put_b(stage, step, column + 1, x.y);
+}
+void put_b(uint stage, uint step, uint column, vec4 x) { b_tile[stage][step][column / 4] = x; }
+
+// A stored k x m: vectors run along m, as in shared memory. Addresses in vectors.
+const uint A_VECTORS = TILE_M / VECTOR_WIDTH_A;  // in a step of the tile
+VECTOR_A a_next[TILE_K * A_VECTORS / LOCAL_SIZE];
+
+void fetch_tile_a(uint row0, uint k0) {
+  [[unroll]] for (uint l = 0; l < TILE_K * A_VECTORS / LOCAL_SIZE; ++l) {
+    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
+    const uint row = clamp_index(row0 / VECTOR_WIDTH_A + v % A_VECTORS, (m - 1) / VECTOR_WIDTH_A);
+    const uint step = k0 + v / A_VECTORS;
+    a_next[l] = keep(fetch_a(offset_a / VECTOR_WIDTH_A + row +
+                             clamp_index(step, k - 1) * (lda / VECTOR_WIDTH_A)),
+                     steps_left(step) > 0 ? VECTOR_WIDTH_A : 0u);
+  }
+}
+
+void put_tile_a(uint stage) {
+  [[unroll]] for (uint l = 0; l < TILE_K * A_VECTORS / LOCAL_SIZE; ++l) {
+    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
+    put_a(stage, v / A_VECTORS, v % A_VECTORS * VECTOR_WIDTH_A, a_next[l]);
+  }
+}
+
+// B stored n x k: vectors run along k and are turned on their way into shared memory. Addresses
+// in vectors.
+const uint B_VECTORS = TILE_K / VECTOR_WIDTH_B;  // in a column of the tile
+VECTOR_B b_next[TILE_N * B_VECTORS / LOCAL_SIZE];
+
+void fetch_tile_b(uint column0, uint k0) {
+  [[unroll]] for (uint l = 0; l < TILE_N * B_VECTORS / LOCAL_SIZE; ++l) {
+    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
+    const uint column = clamp_index(column0 + v / B_VECTORS, n - 1);
+    const uint step = k0 / VECTOR_WIDTH_B + v % B_VECTORS;
+    b_next[l] = keep(fetch_b((offset_b + column * ldb) / VECTOR_WIDTH_B +
+                             clamp_index(step, (k - 1) / VECTOR_WIDTH_B)),
+                     steps_left(step * VECTOR_WIDTH_B));
+  }
+}
+
+void put_tile_b(uint stage) {
+  [[unroll]] for (uint l = 0; l < TILE_N * B_VECTORS / LOCAL_SIZE; ++l) {
+    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
+    [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_B; ++w)
+      put_b(stage, v % B_VECTORS * VECTOR_WIDTH_B + w, v / B_VECTORS, component(b_next[l], w));
+  }
+}
+
+uvec2 lane;
+
+void multiply_tile(uint stage) {
+  for (uint step = 0; step < TILE_K; step += UNROLL_K)
+    [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
+      vec4 a[REG_M / 4], b[REG_N / 4];
+      [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
+        a[i] = a_tile[stage][step + u][lane.y + i * LANES_M];
+      [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
+        b[j] = b_tile[stage][step + u][lane.x + j * LANES_N];
+      [[unroll]] for (uint i = 0; i < REG_M; ++i)
+        [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] += a[i / 4][i % 4] * b[j];
+    }
+}
+
+// Two tiles in shared memory: the next one travels through registers while this one is
+// multiplied; one barrier a tile.
+void multiply_all(uint row, uint column) {
+  if (k == 0) return;
+  fetch_tile_a(row, 0);
+  fetch_tile_b(column, 0);
+  put_tile_a(0);
+  put_tile_b(0);
+  barrier();
+  uint stage = 0;
+  for (uint k0 = TILE_K; k0 < k; k0 += TILE_K) {
+    fetch_tile_a(row, k0);
+    fetch_tile_b(column, k0);
+    multiply_tile(stage);
+    stage = 1 - stage;
+    put_tile_a(stage);
+    put_tile_b(stage);
+    barrier();
+  }
+  multiply_tile(stage);
+}
+
+// C, once as elements and once as vectors: the vector view is used where ldc and the offset allow
+// it.
+layout(binding = 2, std430) buffer OperandC { float c[]; };
+layout(binding = 2, std430) buffer OperandCVectors { VECTOR_C c_vectors[]; };
+
+void store_elements(uint target, uint columns, VECTOR_C value) {
+  [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
+    if (w < columns) {
+      const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
+      c[target + w] = component(value, w) + old;
+    }
+}
+
+// A loop at run time over rows, which moves the next row of sums to the front. Unrolled, the
+// store of 32 x 16 sums takes lavapipe 22.3 15 s to compile instead of 0.2 s; indexing sums by a
+// variable would take them out of registers.
+void store_sums(uvec2 tile, uint row, uint column) {
+  const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
+  [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_at(i) < m; ++i) {
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) {
+      const uint to_column = column + column_at(j);
+      const uint target = offset_c + (row + row_at(i)) * ldc + to_column;
+      VECTOR_C value = alpha * sums[0][j];
+      if (vectors) {
+        if (beta != 0.0) value += beta * c_vectors[target / VECTOR_WIDTH_C];
+        c_vectors[target / VECTOR_WIDTH_C] = value;
+      } else if (to_column < n) {
+        store_elements(target, n - to_column, value);
+      }
+    }
+    [[unroll]] for (uint next = 1; next < REG_M; ++next)
+      [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
+        sums[next - 1][j] = sums[next][j];
+  }
+}
+
+void main() {
+  const uvec2 tile = tile_position();
+  const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
+  lane = lane_in_tile();
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] = vec4(0);
+  multiply_all(row, column);
+  store_sums(tile, row + lane.y * 4, column + lane.x * 4);
+}

@@ -1,0 +1,191 @@
+// Plans against a simulation on the host: every dispatch's workgroups, tile by tile, and the
+// panels' arithmetic.
+#include "generator/plan.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "test_limits.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+/// Times that each element of C's buffer is stored to, by address.
+std::map<std::int64_t, int> stores(const Variant& v, const GemmPlan& plan) {
+  std::map<std::int64_t, int> counts;
+  for (const GemmStep& step : plan.gemms) {
+    const auto& c = step.push_constants;
+    const bool row_major = v.raster == Raster::kRow;
+    const std::int64_t tiles_n = step.groups[row_major ? 0 : 1],
+                       tiles_m = step.groups[row_major ? 1 : 0];
+    // The kernels mask what lies beyond m and n; what no tile covers would stay unwritten.
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(tiles_m * v.tile_m, c.m); ++i)
+      for (std::int64_t j = 0; j < std::min<std::int64_t>(tiles_n * v.tile_n, c.n); ++j)
+        ++counts[c.offset_c + i * c.ldc + j];
+  }
+  return counts;
+}
+
+Problem any_problem() {
+  const auto size = [](int most) { return *rc::gen::inRange<std::int64_t>(1, most); };
+  Problem p = packed_problem(size(150), size(150), size(40),
+                             *rc::gen::element(Transpose::kNo, Transpose::kYes),
+                             *rc::gen::element(Transpose::kNo, Transpose::kYes));
+  p.lda = (p.lda + 3) / 4 * 4 + 4 * *rc::gen::inRange(0, 3);
+  p.ldb = (p.ldb + 3) / 4 * 4 + 4 * *rc::gen::inRange(0, 3);
+  p.ldc += *rc::gen::inRange(0, 5);
+  return p;
+}
+
+Placement any_placement(const Problem& p) {
+  Placement at = own_buffers(p);
+  at.offset_a = 4 * *rc::gen::inRange(0, 9);
+  at.offset_b = 4 * *rc::gen::inRange(0, 9);
+  at.offset_c = *rc::gen::inRange(0, 9);
+  return at;
+}
+
+Variant any_variant() {
+  return *rc::gen::element(naive_point(), register_point(), tiled_point(), broadcast_point(),
+                           with(broadcast_point(), "packed_b", "no"),
+                           with(register_point(), "packed_b", "yes"));
+}
+
+RC_GTEST_PROP(Plan, StoresEveryElementOfCOnceAndNothingElse, ()) {
+  const Problem p = any_problem();
+  const Placement at = any_placement(p);
+  const Variant v = any_variant();
+  DeviceLimits limits = lavapipe_limits();
+  limits.max_workgroup_count = {*rc::gen::inRange(1u, 6u), *rc::gen::inRange(1u, 6u), 1};
+  const double max_flops = *rc::gen::element(kUnbounded, 0.0, 1e3, 1e5);
+  RC_PRE(reason(v, limits, p, at) == "");
+
+  const std::map<std::int64_t, int> counts = stores(v, plan_gemm(v, limits, p, at, max_flops));
+  RC_ASSERT(static_cast<std::int64_t>(counts.size()) == p.m * p.n);
+  for (std::int64_t i = 0; i < p.m; ++i)
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      const auto found = counts.find(at.offset_c + i * p.ldc + j);
+      RC_ASSERT(found != counts.end() && found->second == 1);
+    }
+}
+
+RC_GTEST_PROP(Plan, KeepsEveryStepBelowTheLimits, ()) {
+  const Problem p = any_problem();
+  const Placement at = any_placement(p);
+  const Variant v = any_variant();
+  DeviceLimits limits = lavapipe_limits();
+  limits.max_workgroup_count = {*rc::gen::inRange(1u, 6u), *rc::gen::inRange(1u, 6u), 1};
+  const double max_flops = *rc::gen::element(kUnbounded, 1e3, 1e5);
+  RC_PRE(reason(v, limits, p, at) == "");
+
+  const GemmPlan plan = plan_gemm(v, limits, p, at, max_flops);
+  for (const PackStep& step : plan.packs)
+    for (int i : {0, 1, 2})
+      RC_ASSERT(step.groups[i] >= 1 && step.groups[i] <= limits.max_workgroup_count[i]);
+  for (const GemmStep& step : plan.gemms) {
+    const auto& c = step.push_constants;
+    for (int i : {0, 1, 2})
+      RC_ASSERT(step.groups[i] >= 1 && step.groups[i] <= limits.max_workgroup_count[i]);
+    const bool one_tile =
+        c.m <= static_cast<std::uint32_t>(v.tile_m) && c.n <= static_cast<std::uint32_t>(v.tile_n);
+    RC_ASSERT(one_tile || 2.0 * c.m * c.n * c.k <= max_flops);
+  }
+}
+
+/// Where a kernel finds op(A)(row, step) or op(B)(step, column), as the templates' address
+/// functions say.
+std::int64_t packed_address(std::int64_t offset, std::int64_t index, std::int64_t step,
+                            std::int64_t panel, std::int64_t group, std::int64_t padded_k) {
+  return offset + index / panel * (panel * padded_k) + step / group * (panel * group) +
+         index % panel * group + step % group;
+}
+
+RC_GTEST_PROP(Plan, EveryStepReadsTheRowsAndColumnsThatItWrites, ()) {
+  const Problem p = any_problem();
+  const Placement at = any_placement(p);
+  const Variant v = any_variant();
+  RC_PRE(reason(v, lavapipe_limits(), p, at) == "");
+  const GemmPlan plan = plan_gemm(v, lavapipe_limits(), p, at, 1e4);
+  const std::int64_t padded_k = (p.k + v.unroll_k - 1) / v.unroll_k * v.unroll_k;
+  for (const GemmStep& step : plan.gemms) {
+    const auto& c = step.push_constants;
+    const std::int64_t row0 = (c.offset_c - at.offset_c) / p.ldc,
+                       column0 = (c.offset_c - at.offset_c) % p.ldc;
+    RC_ASSERT(row0 % v.tile_m == 0 && column0 % v.tile_n == 0);
+    const std::int64_t i = c.m - 1, j = c.n - 1, u = p.k - 1;  // the last of the panel
+    if (v.packed_a == Packed::kYes)
+      RC_ASSERT(packed_address(c.offset_a, i, u, v.tile_m, v.unroll_k, padded_k) ==
+                packed_address(0, row0 + i, u, v.tile_m, v.unroll_k, padded_k));
+    else
+      RC_ASSERT(c.offset_a == at.offset_a + (p.trans_a == Transpose::kYes ? row0 : row0 * p.lda));
+    if (v.packed_b == Packed::kYes)
+      RC_ASSERT(packed_address(c.offset_b, j, u, v.tile_n, 1, padded_k) ==
+                packed_address(0, column0 + j, u, v.tile_n, 1, padded_k));
+    else
+      RC_ASSERT(c.offset_b ==
+                at.offset_b + (p.trans_b == Transpose::kYes ? column0 * p.ldb : column0));
+  }
+}
+
+TEST(Plan, SizesTheWorkspaceInWholePanels) {
+  const Problem p = packed_problem(17, 65, 9);
+  const GemmPlan plan = plan_gemm(broadcast_point(), lavapipe_limits(), p, own_buffers(p));
+  EXPECT_EQ(plan.packed_a_elements, 32 * 16);   // panels of 16 rows, groups of 8 steps
+  EXPECT_EQ(plan.packed_b_elements, 128 * 16);  // panels of 64 columns
+  ASSERT_EQ(plan.packs.size(), 2u);
+  EXPECT_EQ(plan.packs[0].operand, Operand::kA);
+  EXPECT_EQ(plan.packs[0].push_constants.rows, 17u);
+  EXPECT_EQ(plan.packs[0].push_constants.depth, 9u);
+  EXPECT_EQ(plan.packs[1].push_constants.rows, 65u);
+  EXPECT_EQ(plan.packs[1].push_constants.ld, 65u);
+  ASSERT_EQ(plan.gemms.size(), 1u);
+  EXPECT_THAT(plan.gemms[0].groups, testing::ElementsAre(2, 2, 1));
+}
+
+TEST(Plan, RunsOnlyWhatReadsNothingWhenAlphaOrKIsZero) {
+  Problem p = packed_problem(17, 65, 9);
+  p.alpha = 0.0f;
+  p.beta = 0.5f;
+  for (const Problem& q : {p, packed_problem(17, 65, 0)}) {
+    const GemmPlan plan = plan_gemm(broadcast_point(), lavapipe_limits(), q, own_buffers(q));
+    EXPECT_TRUE(plan.packs.empty());
+    EXPECT_EQ(plan.packed_a_elements, 0);
+    ASSERT_EQ(plan.gemms.size(), 1u);
+    EXPECT_EQ(plan.gemms[0].push_constants.k, 0u);
+    EXPECT_EQ(plan.gemms[0].push_constants.alpha, 0.0f);
+    EXPECT_EQ(plan.gemms[0].push_constants.beta, q.beta);
+  }
+}
+
+TEST(Plan, AnInfiniteAlphaMeetsNoSumWhenKIsZero) {
+  Problem p = packed_problem(2, 3, 0);
+  p.alpha = INFINITY;  // times an empty sum would be NaN
+  EXPECT_EQ(
+      plan_gemm(naive_point(), lavapipe_limits(), p, own_buffers(p)).gemms[0].push_constants.alpha,
+      0.0f);
+}
+
+TEST(Plan, DoesNothingForAnEmptyC) {
+  for (const Problem& p : {packed_problem(0, 3, 4), packed_problem(3, 0, 4)}) {
+    const GemmPlan plan = plan_gemm(broadcast_point(), lavapipe_limits(), p, own_buffers(p));
+    EXPECT_TRUE(plan.packs.empty() && plan.gemms.empty());
+  }
+}
+
+TEST(Plan, CutsRowsBeforeColumns) {
+  const Problem p = packed_problem(64, 64, 10);
+  // 8 rows of 64 columns are 10240 flops.
+  const GemmPlan rows = plan_gemm(register_point(), lavapipe_limits(), p, own_buffers(p), 10240);
+  ASSERT_EQ(rows.gemms.size(), 8u);
+  for (const GemmStep& step : rows.gemms) EXPECT_EQ(step.push_constants.n, 64u);
+  const GemmPlan tiles = plan_gemm(register_point(), lavapipe_limits(), p, own_buffers(p), 10239);
+  EXPECT_EQ(tiles.gemms.size(), 16u);
+}
+
+}  // namespace
+}  // namespace rooftile

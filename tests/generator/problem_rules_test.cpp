@@ -1,0 +1,181 @@
+// Every rule about a variant and the real problem: the last problem that is legal and the first
+// that is not.
+#include <gmock/gmock.h>
+
+#include "test_limits.h"
+
+namespace rooftile {
+namespace {
+
+using testing::HasSubstr;
+
+std::string reason_in_own_buffers(const Variant& v, const DeviceLimits& limits, const Problem& p) {
+  return reason(v, limits, p, own_buffers(p));
+}
+
+Problem square_free() { return packed_problem(36, 44, 52); }
+
+TEST(ProblemRules, AcceptTheExamplePointsInOwnBuffers) {
+  for (const Variant& v : {naive_point(), register_point(), tiled_point(), broadcast_point()})
+    EXPECT_EQ(reason_in_own_buffers(v, lavapipe_limits(), square_free()), "") << to_string(v);
+}
+
+TEST(ProblemRules, RepeatTheDevicesReason) {
+  EXPECT_EQ(
+      reason_in_own_buffers(with(register_point(), "reg_m", "3"), lavapipe_limits(), square_free()),
+      "reg_m must divide tile_m");
+}
+
+TEST(ProblemRules, RejectBatches) {
+  EXPECT_THAT(reason_in_own_buffers(naive_point(), lavapipe_limits(),
+                                    packed_problem(4, 5, 6, Transpose::kNo, Transpose::kNo, 2)),
+              HasSubstr("batch must be 1"));
+}
+
+TEST(ProblemRules, RejectExactKernelsAtEveryRaggedEdge) {
+  const Variant exact = with(register_point(), "edge", "exact");  // 8 x 32, unroll 4
+  EXPECT_EQ(reason_in_own_buffers(exact, lavapipe_limits(), packed_problem(24, 64, 20)), "");
+  for (const Problem& p :
+       {packed_problem(25, 64, 20), packed_problem(24, 60, 20), packed_problem(24, 64, 21)})
+    EXPECT_THAT(reason_in_own_buffers(exact, lavapipe_limits(), p), HasSubstr("edge exact"))
+        << to_string(p);
+  const Variant tiled = with(tiled_point(), "edge", "exact");  // tile_k 16
+  EXPECT_EQ(reason_in_own_buffers(tiled, lavapipe_limits(), packed_problem(64, 32, 48)), "");
+  EXPECT_THAT(reason_in_own_buffers(tiled, lavapipe_limits(), packed_problem(64, 32, 40)),
+              HasSubstr("edge exact"));
+}
+
+TEST(ProblemRules, AskVectorLoadsForAlignedRowsAndOffsets) {
+  Problem p = square_free();
+  p.lda += 2;
+  EXPECT_THAT(reason_in_own_buffers(register_point(), lavapipe_limits(), p),
+              HasSubstr("lda and ldb"));
+  EXPECT_EQ(
+      reason_in_own_buffers(with(register_point(), "vector_width_a", "2"), lavapipe_limits(), p),
+      "");
+  p = square_free();
+  p.ldb += 1;
+  EXPECT_THAT(reason_in_own_buffers(register_point(), lavapipe_limits(), p),
+              HasSubstr("lda and ldb"));
+  EXPECT_EQ(reason_in_own_buffers(broadcast_point(), lavapipe_limits(), p), "") << "packing copes";
+
+  p = square_free();
+  Placement at = own_buffers(p);
+  at.offset_b = 6;
+  EXPECT_THAT(reason(register_point(), lavapipe_limits(), p, at), HasSubstr("offsets of A and B"));
+  EXPECT_EQ(reason(with(register_point(), "vector_width_b", "2"), lavapipe_limits(), p, at), "");
+  at.offset_b = 0;
+  at.offset_c = 3;
+  EXPECT_EQ(reason(register_point(), lavapipe_limits(), p, at), "") << "C takes any alignment";
+}
+
+TEST(ProblemRules, AskForTheLastVectorToBeReadable) {
+  // The last stored row of A ends 3 elements into its last vector.
+  Problem p = packed_problem(5, 8, 7);
+  p.lda = 8;
+  Placement at = own_buffers(p);
+  EXPECT_EQ(at.readable_a, 4 * 8 + 8);
+  EXPECT_EQ(reason(register_point(), lavapipe_limits(), p, at), "");
+  --at.readable_a;
+  EXPECT_THAT(reason(register_point(), lavapipe_limits(), p, at), HasSubstr("last vector"));
+  EXPECT_EQ(reason(naive_point(), lavapipe_limits(), p, at), "");
+}
+
+TEST(ProblemRules, AskForWholeTexelsWherePackingReadsMisalignedRows) {
+  Problem p = packed_problem(5, 8, 7);
+  Placement at = own_buffers(p);
+  at.offset_a = 3;  // 35 elements from 3 on: texels up to 40
+  at.readable_a = 37;
+  EXPECT_EQ(reason(broadcast_point(), lavapipe_limits(), p, at), "");
+  EXPECT_EQ(bound_elements(broadcast_point(), p, at).a, 40);
+  at.readable_a = 36;
+  EXPECT_THAT(reason(broadcast_point(), lavapipe_limits(), p, at), HasSubstr("last vector"));
+  const Variant buffers = with(broadcast_point(), "load_path_a", "buffer");
+  EXPECT_EQ(reason(buffers, lavapipe_limits(), p, at), "");
+  EXPECT_EQ(bound_elements(buffers, p, at).a, 38);
+}
+
+TEST(ProblemRules, KnowTheTexelLimit) {
+  DeviceLimits limits = lavapipe_limits();
+  limits.max_texel_buffer_elements = 36 * 52 / 4;  // A's texels
+  Problem p = packed_problem(36, 20, 52);
+  const Variant texel = with(register_point(), "load_path_a", "texel");
+  EXPECT_EQ(reason_in_own_buffers(texel, limits, p), "");
+  --limits.max_texel_buffer_elements;
+  EXPECT_THAT(reason_in_own_buffers(texel, limits, p), HasSubstr("A or B holds more texels"));
+  EXPECT_EQ(reason_in_own_buffers(register_point(), limits, p), "");
+
+  // Panels are larger than the operand: 36 rows pad to 48 and 52 steps to 56.
+  limits.max_texel_buffer_elements = 48 * 56 / 4;
+  EXPECT_EQ(reason_in_own_buffers(broadcast_point(), limits, packed_problem(36, 44, 52)),
+            "packed panels hold more texels than the device's texel buffers");  // B: 64 x 56
+  limits.max_texel_buffer_elements = 64 * 56 / 4;
+  EXPECT_EQ(reason_in_own_buffers(broadcast_point(), limits, packed_problem(36, 44, 52)), "");
+}
+
+TEST(ProblemRules, KnowTheStorageBufferRange) {
+  DeviceLimits limits = lavapipe_limits();
+  const Problem p = packed_problem(36, 20, 52);
+  limits.max_storage_buffer_range_bytes = 36 * 52 * 4;
+  EXPECT_EQ(reason_in_own_buffers(naive_point(), limits, p), "");
+  --limits.max_storage_buffer_range_bytes;
+  EXPECT_THAT(reason_in_own_buffers(naive_point(), limits, p), HasSubstr("storage buffer range"));
+  // C alone, and panels that are written as storage buffers though texels read them.
+  limits.max_storage_buffer_range_bytes = 36 * 44 * 4 - 1;
+  EXPECT_THAT(reason_in_own_buffers(naive_point(), limits, packed_problem(36, 44, 4)),
+              HasSubstr("storage buffer range"));
+  limits.max_storage_buffer_range_bytes = 64 * 56 * 4 - 1;
+  EXPECT_THAT(reason_in_own_buffers(broadcast_point(), limits, packed_problem(36, 44, 52)),
+              HasSubstr("storage buffer range"));
+}
+
+TEST(ProblemRules, KeepAddressesIn32Bits) {
+  DeviceLimits limits = discrete_limits();
+  limits.max_storage_buffer_range_bytes = std::uint64_t{1} << 40;
+  limits.max_memory_allocation_bytes = std::uint64_t{1} << 40;
+  Problem p = packed_problem(65536, 3, 65535);
+  EXPECT_EQ(reason_in_own_buffers(naive_point(), limits, p), "");
+  p = packed_problem(65536, 3, 65537);
+  EXPECT_THAT(reason_in_own_buffers(naive_point(), limits, p), HasSubstr("32-bit"));
+  p = packed_problem(3, 5, 7);
+  Placement at = own_buffers(p);
+  at.offset_c = (std::int64_t{1} << 32) - 16;
+  EXPECT_EQ(reason(naive_point(), limits, p, at), "");
+  at.offset_c += 1;
+  EXPECT_THAT(reason(naive_point(), limits, p, at), HasSubstr("32-bit"));
+  // 65535 rows pad to 65536.
+  const Variant buffers =
+      with(with(broadcast_point(), "load_path_a", "buffer"), "load_path_b", "buffer");
+  DeviceLimits wide = limits;
+  wide.subgroup_size = 8;
+  EXPECT_EQ(reason_in_own_buffers(buffers, wide, packed_problem(65529, 3, 65528)), "");
+  EXPECT_THAT(reason_in_own_buffers(buffers, wide, packed_problem(65529, 3, 65536 - 7)),
+              HasSubstr("packed panels"));
+  EXPECT_THAT(
+      reason_in_own_buffers(naive_point(), limits, packed_problem(1, 1, std::int64_t{1} << 31)),
+      HasSubstr("below 2^31"));
+}
+
+TEST(ProblemRules, KnowTheLargestAllocation) {
+  DeviceLimits limits = lavapipe_limits();
+  limits.max_memory_allocation_bytes = 64 * 56 * 4;
+  EXPECT_EQ(reason_in_own_buffers(broadcast_point(), limits, packed_problem(36, 44, 52)), "");
+  --limits.max_memory_allocation_bytes;
+  EXPECT_THAT(reason_in_own_buffers(broadcast_point(), limits, packed_problem(36, 44, 52)),
+              HasSubstr("largest allocation"));
+}
+
+TEST(ProblemRules, KnowTheLimitOnLoopTrips) {
+  const DeviceLimits limits = lavapipe_limits();
+  EXPECT_EQ(reason_in_own_buffers(naive_point(), limits, packed_problem(2, 3, 65500)), "");
+  EXPECT_THAT(reason_in_own_buffers(naive_point(), limits, packed_problem(2, 3, 65536)),
+              HasSubstr("loop trips"));
+  EXPECT_EQ(reason_in_own_buffers(broadcast_point(), limits, packed_problem(2, 3, 8 * 65500)), "");
+  EXPECT_THAT(reason_in_own_buffers(broadcast_point(), limits, packed_problem(2, 3, 8 * 65536)),
+              HasSubstr("loop trips"));
+  EXPECT_EQ(reason_in_own_buffers(naive_point(), discrete_limits(), packed_problem(2, 3, 65536)),
+            "");
+}
+
+}  // namespace
+}  // namespace rooftile

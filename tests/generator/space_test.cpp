@@ -1,0 +1,128 @@
+#include "generator/space.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+
+#include "generator/layout.h"
+#include "test_limits.h"
+
+namespace rooftile {
+namespace {
+
+std::vector<std::string> as_text(const std::vector<Variant>& variants) {
+  std::vector<std::string> texts;
+  for (const Variant& v : variants) texts.push_back(to_string(v));
+  return texts;
+}
+
+TEST(Space, HoldsLegalVariantsOnceEach) {
+  for (const DeviceLimits& limits :
+       {minimum_limits(), lavapipe_limits(), discrete_limits(), variable_limits()}) {
+    const std::vector<std::string> texts = as_text(legal_variants(limits));
+    EXPECT_EQ(std::set(texts.begin(), texts.end()).size(), texts.size());
+    for (const std::string& text : texts)
+      EXPECT_EQ(reason(parse_variant(text), limits), "") << text;
+  }
+}
+
+TEST(Space, IsTheSameEveryTime) {
+  EXPECT_EQ(as_text(legal_variants(variable_limits())), as_text(legal_variants(variable_limits())));
+}
+
+TEST(Space, IsLargeEnoughToTuneAndSmallEnoughToWalk) {
+  for (const DeviceLimits& limits : {lavapipe_limits(), discrete_limits(), variable_limits()}) {
+    EXPECT_GT(legal_variants(limits).size(), 300u);
+    EXPECT_LT(legal_variants(limits).size(), 4000u);
+  }
+}
+
+TEST(Space, HasEveryFamilyOnLavapipe) {
+  std::set<Family> families;
+  for (const Variant& v : legal_variants(lavapipe_limits())) families.insert(v.family);
+  EXPECT_EQ(families.size(), 4u);
+}
+
+TEST(Space, TablesNameKnownParametersAndValues) {
+  for (const FamilySpace& space : space_tables()) {
+    EXPECT_LE(space.least_invocations, space.most_invocations);
+    for (const ParameterValues& parameter : space.parameters) {
+      EXPECT_FALSE(parameter.values.empty());
+      for (const std::string& value : parameter.values) {
+        Variant v;
+        EXPECT_NO_THROW(set_parameter(v, parameter.parameter, value));
+      }
+    }
+  }
+}
+
+TEST(Space, EveryTableHasAPointOnSomeDevice) {
+  for (const FamilySpace& space : space_tables()) {
+    bool found = false;
+    for (const DeviceLimits& limits : {lavapipe_limits(), discrete_limits()})
+      for (const Variant& v : legal_variants(limits)) {
+        bool in_table = v.family == space.family;
+        const auto values = parameters(v);
+        for (const ParameterValues& parameter : space.parameters)
+          for (const auto& [name, value] : values)
+            if (name == parameter.parameter)
+              in_table &= std::count(parameter.values.begin(), parameter.values.end(), value) > 0;
+        found |= in_table;
+      }
+    EXPECT_TRUE(found) << space.purpose;
+  }
+}
+
+TEST(Space, HoldsTheBrowserTunersKernelOnce) {
+  const std::vector<Variant> variants = legal_variants(discrete_limits());
+  EXPECT_EQ(std::count_if(variants.begin(), variants.end(), is_browser_tuners_kernel), 1);
+}
+
+TEST(Space, HoldsTheDefaults) {
+  const std::vector<Variant> lavapipe = legal_variants(lavapipe_limits());
+  EXPECT_THAT(lavapipe, testing::Contains(
+                            default_variant(profile_of(DeviceKind::kSoftware, lavapipe_limits()))));
+  EXPECT_THAT(lavapipe, testing::Contains(fallback_variant()));
+  EXPECT_THAT(
+      legal_variants(discrete_limits()),
+      testing::Contains(default_variant(profile_of(DeviceKind::kDiscrete, discrete_limits()))));
+}
+
+TEST(Defaults, FollowTheKindOfDevice) {
+  EXPECT_EQ(default_variant(profile_of(DeviceKind::kSoftware, lavapipe_limits())).family,
+            Family::kBroadcast);
+  EXPECT_EQ(default_variant(profile_of(DeviceKind::kDiscrete, discrete_limits())).family,
+            Family::kTiled);
+  EXPECT_EQ(default_variant(profile_of(DeviceKind::kIntegrated, variable_limits())).family,
+            Family::kTiled);
+  EXPECT_EQ(default_variant(profile_of(DeviceKind::kDiscrete, minimum_limits())),
+            fallback_variant());
+  EXPECT_EQ(default_variant(profile_of(DeviceKind::kSoftware, minimum_limits())),
+            fallback_variant());
+}
+
+RC_GTEST_PROP(Defaults, TheFallbackIsLegalForEveryDeviceAndProblemItCanAddress, ()) {
+  const auto size = [] { return *rc::gen::inRange<std::int64_t>(0, 5000); };
+  Problem p =
+      packed_problem(size(), size(), size(), *rc::gen::element(Transpose::kNo, Transpose::kYes),
+                     *rc::gen::element(Transpose::kNo, Transpose::kYes));
+  p.lda += *rc::gen::inRange(0, 9);
+  p.ldb += *rc::gen::inRange(0, 9);
+  p.ldc += *rc::gen::inRange(0, 9);
+  p.alpha = static_cast<float>(*rc::gen::inRange(-2, 3));
+  Placement at = own_buffers(p);
+  at.offset_a = *rc::gen::inRange(0, 99);
+  at.offset_b = *rc::gen::inRange(0, 99);
+  at.offset_c = *rc::gen::inRange(0, 99);
+  RC_ASSERT(reason(fallback_variant(), minimum_limits(), p, at) == "");
+}
+
+RC_GTEST_PROP(Space, VariantsSurviveTheirText, ()) {
+  static const std::vector<Variant> variants = legal_variants(variable_limits());
+  const Variant& v = variants[*rc::gen::inRange<std::size_t>(0, variants.size())];
+  RC_ASSERT(parse_variant(to_string(v)) == v);
+}
+
+}  // namespace
+}  // namespace rooftile

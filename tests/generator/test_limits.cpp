@@ -1,0 +1,90 @@
+#include "test_limits.h"
+
+namespace rooftile {
+
+DeviceLimits minimum_limits() { return {}; }
+
+DeviceLimits lavapipe_limits() {
+  return {.max_workgroup_invocations = 1024,
+          .max_workgroup_size = {1024, 1024, 1024},
+          .shared_memory_bytes = 32768,
+          .max_texel_buffer_elements = 1u << 27,
+          .max_memory_allocation_bytes = 1u << 31,
+          .subgroup_size = 8,
+          .min_subgroup_size = 8,
+          .max_subgroup_size = 8,
+          .subgroup_broadcast = true,
+          .texel_buffer_r32 = true,
+          .texel_buffer_rgba32 = true,
+          .max_loop_trips = 65535};
+}
+
+DeviceLimits discrete_limits() {
+  DeviceLimits limits = lavapipe_limits();
+  limits.max_loop_trips = 0;
+  limits.max_workgroup_count[0] = 0x7fffffff;
+  limits.shared_memory_bytes = 49152;
+  limits.max_storage_buffer_range_bytes = 0xffffffff;
+  limits.subgroup_size = limits.min_subgroup_size = limits.max_subgroup_size = 32;
+  return limits;
+}
+
+DeviceLimits variable_limits() {
+  DeviceLimits limits = discrete_limits();
+  limits.shared_memory_bytes = 65536;
+  limits.subgroup_size = limits.max_subgroup_size = 64;
+  limits.subgroup_size_control = true;
+  return limits;
+}
+
+DeviceProfile profile_of(DeviceKind kind, const DeviceLimits& limits) {
+  DeviceProfile profile;
+  profile.kind = kind;
+  profile.limits = limits;
+  return profile;
+}
+
+std::vector<Signature> all_signatures() {
+  std::vector<Signature> signatures;
+  for (Transpose a : {Transpose::kNo, Transpose::kYes})
+    for (Transpose b : {Transpose::kNo, Transpose::kYes})
+      signatures.push_back({DataType::kF32, a, b});
+  return signatures;
+}
+
+Variant naive_point() { return parse_variant("family=naive tile_m=8 tile_n=16"); }
+
+Variant register_point() {
+  return parse_variant(
+      "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 "
+      "unroll_k=4 raster=column");
+}
+
+Variant tiled_point() {
+  return parse_variant(
+      "family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 vector_width_a=4 "
+      "vector_width_b=4 stage=shared stages=2 shared_pad=4 unroll_k=8");
+}
+
+Variant broadcast_point() {
+  return parse_variant(
+      "family=broadcast tile_m=16 tile_n=64 reg_m=16 reg_n=8 vector_width_a=4 vector_width_b=4 "
+      "load_path_a=texel load_path_b=texel stage=subgroup unroll_k=8 packed_a=yes packed_b=yes "
+      "raster=column subgroup_size=8");
+}
+
+Variant with(Variant v, const std::string& parameter, const std::string& value) {
+  set_parameter(v, parameter, value);
+  return v;
+}
+
+std::string reason(const Variant& v, const DeviceLimits& limits) {
+  return illegal_reason(v, limits).value_or("");
+}
+
+std::string reason(const Variant& v, const DeviceLimits& limits, const Problem& p,
+                   const Placement& placement) {
+  return illegal_reason(v, limits, p, placement).value_or("");
+}
+
+}  // namespace rooftile

@@ -1,0 +1,37 @@
+// Devices that the tests of the generator reason about, and short forms.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/device_profile.h"
+#include "core/problem.h"
+#include "core/variant.h"
+#include "generator/rules.h"
+#include "generator/signature.h"
+
+namespace rooftile {
+
+DeviceLimits minimum_limits();   // what Vulkan 1.1 promises, no optional feature
+DeviceLimits lavapipe_limits();  // Mesa 22.3, 8 lanes
+DeviceLimits discrete_limits();  // 32 lanes fixed, 48 KiB of shared memory
+DeviceLimits variable_limits();  // 32 or 64 lanes on demand, 64 KiB
+
+DeviceProfile profile_of(DeviceKind kind, const DeviceLimits& limits);
+
+std::vector<Signature> all_signatures();
+
+/// One variant of each family that every rule accepts on lavapipe, written as text.
+Variant naive_point();
+Variant register_point();
+Variant tiled_point();
+Variant broadcast_point();
+
+/// v with one parameter changed.
+Variant with(Variant v, const std::string& parameter, const std::string& value);
+
+std::string reason(const Variant& v, const DeviceLimits& limits);  // empty when legal
+std::string reason(const Variant& v, const DeviceLimits& limits, const Problem& p,
+                   const Placement& placement);
+
+}  // namespace rooftile
