@@ -1,9 +1,7 @@
-#include <algorithm>
-#include <type_traits>
 #include <variant>
 
 #include "runtime/device/device_impl.h"
-#include "runtime/device/ranges.h"
+#include "runtime/device/step_checker.h"
 
 namespace rooftile {
 namespace {
@@ -32,22 +30,18 @@ CommandList& CommandList::operator=(CommandList&& other) noexcept {
 class Device::Recorder {
  public:
   Recorder(std::shared_ptr<Impl> device, Timing timing)
-      : device_(*device), timing_(timing), list_(std::make_unique<CommandList::Impl>()) {
+      : device_(*device),
+        timing_(timing),
+        list_(std::make_unique<CommandList::Impl>()),
+        checker_(*device) {
     list_->device = std::move(device);
   }
 
   std::unique_ptr<CommandList::Impl> record(std::span<const Step> steps) {
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      try {
-        std::visit([this](const auto& step) { check(step); }, steps[i]);
-      } catch (const Error& error) {
-        throw Error(error.code(), fmt::format("step {}: {}", i, error.what()));
-      }
-    }
-    make_objects(steps);
+    make_objects(checker_.check_all(steps));
     list_->commands.begin(vk::CommandBufferBeginInfo(), device_.dispatcher());
-    if (timing_ == Timing::kPerStep && queries_ != 0) {
-      list_->commands.resetQueryPool(*list_->timestamps, 0, queries_, device_.dispatcher());
+    if (list_->queries != 0) {
+      list_->commands.resetQueryPool(*list_->timestamps, 0, list_->queries, device_.dispatcher());
     }
     for (const Step& step : steps) record_timed(step);
     write(BarrierStep{});  // for the host, and for whatever list comes next on the queue
@@ -56,96 +50,23 @@ class Device::Recorder {
   }
 
  private:
-  ByteRange checked_range(const BufferRange& range) {
-    if (range.buffer == nullptr || range.buffer->impl_ == nullptr) {
-      fail(ErrorCode::kInvalidArgument, "a range names no buffer");
-    }
-    if (range.buffer->impl_->device.get() != &device_) {
-      fail(ErrorCode::kInvalidArgument, "a range names a buffer of another device");
-    }
-    return resolve_range({.offset_bytes = range.offset_bytes, .size_bytes = range.size_bytes},
-                         range.buffer->size_bytes());
-  }
-
-  void check(const BarrierStep&) {}
-
-  void check(const CopyStep& copy) {
-    const ByteRange source = checked_range(copy.source), target = checked_range(copy.target);
-    if (source.size_bytes != target.size_bytes) {
-      fail(ErrorCode::kInvalidArgument, "a copy of {} bytes to {} bytes", source.size_bytes,
-           target.size_bytes);
-    }
-    const bool overlap = source.offset_bytes < target.offset_bytes + target.size_bytes &&
-                         target.offset_bytes < source.offset_bytes + source.size_bytes;
-    if (copy.source.buffer == copy.target.buffer && overlap) {
-      fail(ErrorCode::kInvalidArgument, "a copy within one buffer overlaps itself");
-    }
-    note_host_memory(copy.source);
-    note_host_memory(copy.target);
-  }
-
-  void check(const DispatchStep& dispatch) {
-    if (dispatch.pipeline == nullptr || dispatch.pipeline->impl_ == nullptr) {
-      fail(ErrorCode::kInvalidArgument, "a dispatch names no pipeline");
-    }
-    const Pipeline::Impl& pipeline = *dispatch.pipeline->impl_;
-    if (pipeline.device.get() != &device_) {
-      fail(ErrorCode::kInvalidArgument, "a dispatch names a pipeline of another device");
-    }
-    const ShaderInterface& interface = pipeline.interface;
-    if (dispatch.bindings.size() != interface.bindings.size()) {
-      fail(ErrorCode::kInvalidArgument, "{} bindings given, the shader has {}",
-           dispatch.bindings.size(), interface.bindings.size());
-    }
-    if (dispatch.push_constants.size() != interface.push_constants_bytes) {
-      fail(ErrorCode::kInvalidArgument, "{} bytes of push constants given, the shader takes {}",
-           dispatch.push_constants.size(), interface.push_constants_bytes);
-    }
-    for (std::size_t i = 0; i < dispatch.groups.size(); ++i) {
-      if (dispatch.groups[i] > device_.limits().max_workgroup_count[i]) {
-        fail(ErrorCode::kUnsupported, "{} workgroups in dimension {} are above this device's {}",
-             dispatch.groups[i], i, device_.limits().max_workgroup_count[i]);
-      }
-    }
-    for (std::size_t i = 0; i < dispatch.bindings.size(); ++i) {
-      check_binding(interface.bindings[i], checked_range(dispatch.bindings[i]), device_.limits());
-      ++(interface.bindings[i] == BindingKind::kStorageBuffer ? storage_bindings_
-                                                              : texel_bindings_);
-      note_host_memory(dispatch.bindings[i]);
-    }
-    descriptor_sets_ += interface.bindings.empty() ? 0 : 1;
-  }
-
-  void note_host_memory(const BufferRange& range) {
-    const Buffer::Impl& buffer = *range.buffer->impl_;
-    if (buffer.coherent) return;
-    const auto known = [&](const vk::MappedMemoryRange& other) {
-      return other.memory == *buffer.memory;
-    };
-    if (std::none_of(list_->incoherent.begin(), list_->incoherent.end(), known)) {
-      list_->incoherent.emplace_back(*buffer.memory, 0, VK_WHOLE_SIZE);
-    }
-  }
-
-  void make_objects(std::span<const Step> steps) {
-    if (descriptor_sets_ != 0) {
+  void make_objects(ListNeeds needs) {
+    if (needs.descriptor_sets != 0) {
       std::vector<vk::DescriptorPoolSize> sizes;
-      if (storage_bindings_ != 0)
-        sizes.emplace_back(vk::DescriptorType::eStorageBuffer, storage_bindings_);
-      if (texel_bindings_ != 0)
-        sizes.emplace_back(vk::DescriptorType::eUniformTexelBuffer, texel_bindings_);
-      list_->descriptors = {device_.handle,
-                            vk::DescriptorPoolCreateInfo({}, descriptor_sets_, sizes)};
+      const auto add = [&](vk::DescriptorType type, std::uint32_t count) {
+        if (count != 0) sizes.emplace_back(type, count);
+      };
+      add(vk::DescriptorType::eStorageBuffer, needs.storage_bindings);
+      add(vk::DescriptorType::eUniformTexelBuffer, needs.texel_bindings);
+      const vk::DescriptorPoolCreateInfo info({}, needs.descriptor_sets, sizes);
+      list_->descriptors = {device_.handle, info};
     }
-    if (timing_ == Timing::kPerStep) {
-      queries_ = kQueriesPerStep * static_cast<std::uint32_t>(std::count_if(
-                                       steps.begin(), steps.end(),
-                                       [](const Step& step) { return !is_barrier(step); }));
-      if (queries_ != 0) {
-        list_->timestamps = {device_.handle,
-                             vk::QueryPoolCreateInfo({}, vk::QueryType::eTimestamp, queries_)};
-      }
+    if (timing_ == Timing::kPerStep && needs.timed_steps != 0) {
+      list_->queries = kQueriesPerStep * needs.timed_steps;
+      const vk::QueryPoolCreateInfo info({}, vk::QueryType::eTimestamp, list_->queries);
+      list_->timestamps = {device_.handle, info};
     }
+    list_->incoherent = std::move(needs.incoherent);
     list_->finished = {device_.handle, vk::FenceCreateInfo()};
     list_->pool = {device_.handle, vk::CommandPoolCreateInfo({}, device_.details.queue_family)};
     const vk::CommandBufferAllocateInfo info(*list_->pool, vk::CommandBufferLevel::ePrimary, 1);
@@ -182,7 +103,8 @@ class Device::Recorder {
   }
 
   void write(const CopyStep& copy) {
-    const ByteRange source = checked_range(copy.source), target = checked_range(copy.target);
+    const ByteRange source = checker_.checked_range(copy.source),
+                    target = checker_.checked_range(copy.target);
     list_->commands.copyBuffer(
         *copy.source.buffer->impl_->handle, *copy.target.buffer->impl_->handle,
         vk::BufferCopy(source.offset_bytes, target.offset_bytes, source.size_bytes),
@@ -218,7 +140,7 @@ class Device::Recorder {
     views.reserve(dispatch.bindings.size());
     for (std::uint32_t i = 0; i < dispatch.bindings.size(); ++i) {
       const BindingKind kind = pipeline.interface.bindings[i];
-      const ByteRange range = checked_range(dispatch.bindings[i]);
+      const ByteRange range = checker_.checked_range(dispatch.bindings[i]);
       const vk::Buffer buffer = *dispatch.bindings[i].buffer->impl_->handle;
       vk::WriteDescriptorSet write(set, i);
       if (kind == BindingKind::kStorageBuffer) {
@@ -240,8 +162,8 @@ class Device::Recorder {
   Impl& device_;
   Timing timing_;
   std::unique_ptr<CommandList::Impl> list_;
-  std::uint32_t descriptor_sets_ = 0, storage_bindings_ = 0, texel_bindings_ = 0;
-  std::uint32_t queries_ = 0, next_query_ = 0;
+  StepChecker checker_;
+  std::uint32_t next_query_ = 0;
 };
 
 CommandList Device::record(std::span<const Step> steps, Timing timing) {

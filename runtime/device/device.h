@@ -17,8 +17,8 @@
 namespace rooftile {
 
 struct Enumeration {
-  std::vector<DeviceProfile>
-      devices;       // one per deviceUUID, discrete first, then integrated, virtual, software
+  // One a deviceUUID: discrete first, then integrated, virtual, other, software.
+  std::vector<DeviceProfile> devices;
   std::string note;  // why there is none, or what was left out; empty when all is well
 };
 /// Never throws for a missing or broken driver: that is an empty list and a note.
@@ -82,8 +82,8 @@ struct DispatchStep {
 struct CopyStep {
   BufferRange source, target;  // equal sizes
 };
-struct BarrierStep {
-};  // everything before is finished and visible to everything after (host reads included)
+/// Everything before is finished and visible to everything after.
+struct BarrierStep {};
 using Step = std::variant<DispatchStep, CopyStep, BarrierStep>;
 
 enum class Timing : std::uint8_t { kNone, kPerStep };
@@ -160,12 +160,14 @@ class Device {
   /// and, on lavapipe, for the compiler. kTimeout leaves the work running: the device must then be
   /// given up (lost() becomes true).
   RunResult run(CommandList& list, double timeout_ns);
+  /// After kTimeout, or when the driver has reported the loss.
   bool lost() const;
 
   struct Impl;
 
  private:
   class Recorder;
+  class StepChecker;
   explicit Device(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
 };

@@ -97,8 +97,9 @@ struct CommandList::Impl {
   vk::CommandBuffer commands;  // freed with its pool
   vk::raii::Fence finished = nullptr;
   std::vector<vk::MappedMemoryRange> incoherent;  // flushed before and invalidated after each run
-  vk::raii::QueryPool timestamps = nullptr;       // two a timed step; null without timing
-  std::vector<int> first_query;                   // one a step when timed, kNoQuery for barriers
+  std::uint32_t queries = 0;
+  vk::raii::QueryPool timestamps = nullptr;  // two a timed step; null without timing
+  std::vector<int> first_query;              // one a step when timed, kNoQuery for barriers
   static constexpr int kNoQuery = -1;
 };
 

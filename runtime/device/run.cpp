@@ -17,9 +17,8 @@ std::uint64_t wait_ns(double timeout_ns) {
 
 std::vector<double> step_times(const CommandList::Impl& list, const DeviceLimits& limits) {
   std::vector<double> times(list.first_query.size(), 0.0);
-  if (!*list.timestamps) return times;
-  std::uint32_t queries = 0;
-  for (const int first : list.first_query) queries += first == CommandList::Impl::kNoQuery ? 0 : 2;
+  if (list.queries == 0) return times;
+  const std::uint32_t queries = list.queries;
   const auto [result, ticks] = list.timestamps.getResults<std::uint64_t>(
       0, queries, queries * sizeof(std::uint64_t), sizeof(std::uint64_t),
       vk::QueryResultFlagBits::e64);
