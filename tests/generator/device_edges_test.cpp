@@ -1,0 +1,106 @@
+// Chosen small kernels at every tile edge, all transposes, padded rows, offsets, NaN in the
+// padding.
+#include <gtest/gtest.h>
+
+#include "device_product.h"
+#include "test_limits.h"
+
+namespace rooftile {
+namespace {
+
+struct Point {
+  std::string name, text;
+};
+
+// Every load path, vector width, layout and loop of the templates at least once, in tiles small
+// enough to be quick.
+const std::vector<Point> kPoints = {
+    {"naive", "family=naive tile_m=4 tile_n=8"},
+    {"naive_column", "family=naive tile_m=8 tile_n=8 raster=column"},
+    {"register_browser",
+     "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+     "vector_width_b=4 raster=column"},
+    {"register_scalar_texels",
+     "family=register tile_m=6 tile_n=12 reg_m=3 reg_n=3 unroll_k=5 load_path_a=texel "
+     "load_path_b=texel"},
+    {"register_mixed_widths",
+     "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=2 "
+     "vector_width_b=4 load_path_b=texel"},
+    {"register_packed_a",
+     "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
+     "vector_width_b=2 packed_a=yes"},
+    {"register_packed_b",
+     "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
+     "vector_width_b=4 packed_b=yes "
+     "load_path_b=texel"},
+    {"tiled",
+     "family=tiled tile_m=16 tile_n=32 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared "
+     "vector_width_a=4 vector_width_b=4 "
+     "shared_pad=4"},
+    {"tiled_double",
+     "family=tiled tile_m=32 tile_n=16 tile_k=8 reg_m=8 reg_n=4 unroll_k=8 stage=shared stages=2 "
+     "vector_width_a=2 "
+     "vector_width_b=1 load_path_b=texel raster=column"},
+    {"tiled_blocked",
+     "family=tiled tile_m=16 tile_n=32 tile_k=16 reg_m=4 reg_n=4 unroll_k=16 stage=shared stages=2 "
+     "vector_width_a=1 "
+     "vector_width_b=4 load_path_a=texel"},
+};
+
+/// Two tiles each way and their neighbours, so that a wrong tile shows; paddings and scalars take
+/// turns.
+void compute_edges(const Variant& v) {
+  const int depth = v.family == Family::kTiled ? v.tile_k : v.unroll_k;
+  for (const Signature& s : all_signatures()) {
+    const ProductKernel kernel(v, s);
+    int turn = 0;
+    for (int dm : {-1, 0, 1})
+      for (int dn : {-1, 0, 1})
+        for (int k : {1, depth, 2 * depth - 1, 3 * depth + 1}) {
+          Product product = padded_product(v, s, 2 * v.tile_m + dm, 2 * v.tile_n + dn, k, turn % 5);
+          product.p.alpha = turn % 3 == 0 ? 1.0f : -1.25f;
+          product.p.beta = turn % 2 == 0 ? 0.0f : 0.5f;
+          if (turn % 4 == 3) product.max_flops = 2.0 * v.tile_m * v.tile_n * k;
+          EXPECT_EQ(difference(kernel, product), "");
+          ++turn;
+        }
+  }
+}
+
+class Edges : public testing::TestWithParam<Point> {};
+
+TEST_P(Edges, ComputeEverySizeNextToATile) { compute_edges(parse_variant(GetParam().text)); }
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Edges, testing::ValuesIn(kPoints),
+                         [](const auto& point) { return point.param.name; });
+
+/// Broadcast kernels fit the device's own subgroups.
+Variant broadcast(const std::string& rest) {
+  const auto lanes = static_cast<int>(test_device().profile().limits.subgroup_size);
+  Variant v = parse_variant("family=broadcast vector_width_a=4 vector_width_b=4 " + rest);
+  v.subgroup_size = lanes;
+  v.tile_m = v.reg_m;
+  v.tile_n = lanes * v.reg_n;
+  return v;
+}
+
+class BroadcastEdges : public testing::TestWithParam<Point> {};
+
+TEST_P(BroadcastEdges, ComputeEverySizeNextToATile) { compute_edges(broadcast(GetParam().text)); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, BroadcastEdges,
+    testing::Values(Point{"packed",
+                          "reg_m=8 reg_n=4 unroll_k=8 packed_a=yes packed_b=yes load_path_a=texel "
+                          "load_path_b=texel raster=column"},
+                    Point{"packed_buffers", "reg_m=4 reg_n=4 unroll_k=4 packed_a=yes packed_b=yes"},
+                    Point{"as_stored", "reg_m=4 reg_n=8 unroll_k=4 load_path_a=texel"},
+                    Point{"subgroup",
+                          "reg_m=16 reg_n=4 unroll_k=8 stage=subgroup packed_a=yes packed_b=yes "
+                          "load_path_a=texel load_path_b=texel raster=column"},
+                    Point{"subgroup_half_packed",
+                          "reg_m=8 reg_n=4 unroll_k=16 stage=subgroup packed_a=yes"}),
+    [](const auto& point) { return point.param.name; });
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,46 @@
+// A sample of the whole kernel space on the device.
+#include <gtest/gtest.h>
+
+#include "device_product.h"
+#include "generator/space.h"
+#include "test_limits.h"
+
+namespace rooftile {
+namespace {
+
+class SampledSpace : public testing::TestWithParam<Family> {};
+
+// Points a family: lavapipe compiles each for up to a second.
+constexpr std::size_t kPoints = 11;
+
+TEST_P(SampledSpace, ComputesRaggedProducts) {
+  std::vector<Variant> family;
+  for (const Variant& v : legal_variants(test_device().profile().limits))
+    if (v.family == GetParam()) family.push_back(v);
+  ASSERT_FALSE(family.empty());
+  const std::size_t step = std::max<std::size_t>(1, family.size() / kPoints) | 1;
+  std::size_t turn = 0;
+  for (std::size_t i = 0; i < family.size(); i += step, ++turn) {
+    const Variant& v = family[i];
+    const Signature s = all_signatures()[turn % all_signatures().size()];
+    if (v.edge == Edge::kExact) {
+      Product whole = padded_product(v, s, 2 * v.tile_m, v.tile_n, 2 * v.tile_k * v.unroll_k, 4);
+      whole.p.beta = 0.5f;
+      EXPECT_EQ(difference(ProductKernel(v, s), whole), "") << to_string(v);
+      continue;
+    }
+    Product ragged =
+        padded_product(v, s, v.tile_m + 3, v.tile_n + 5, 2 * v.tile_k * v.unroll_k + 1, 3);
+    ragged.p.alpha = -0.75f;
+    ragged.p.beta = turn % 2 == 0 ? 0.0f : 0.5f;
+    EXPECT_EQ(difference(ProductKernel(v, s), ragged), "") << to_string(v);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, SampledSpace,
+                         testing::Values(Family::kNaive, Family::kRegister, Family::kTiled,
+                                         Family::kBroadcast),
+                         [](const auto& family) { return std::string(name(family.param)); });
+
+}  // namespace
+}  // namespace rooftile

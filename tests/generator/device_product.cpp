@@ -1,0 +1,226 @@
+#include "device_product.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <span>
+
+#include "core/error.h"
+#include "generator/compile.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kPatience_ns = 120e9;  // lavapipe compiles at the first run; machines are shared
+constexpr float kCanary = 12345.0f;
+constexpr std::int64_t kCanaries = 64;  // behind C
+
+std::shared_ptr<Device>& slot() {
+  static std::shared_ptr<Device> device;
+  return device;
+}
+
+class Validation : public testing::Environment {
+ public:
+  void SetUp() override { ::setenv("ROOFTILE_VALIDATION", "1", 1); }
+  void TearDown() override {
+    slot().reset();
+    for (const std::string& message : validation_messages()) ADD_FAILURE() << message;
+  }
+};
+const auto* const kValidation = testing::AddGlobalTestEnvironment(new Validation);
+
+template <typename T>
+std::vector<std::byte> bytes_of(const T& value) {
+  std::vector<std::byte> bytes(sizeof(T));
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  return bytes;
+}
+
+/// A buffer of elements that the host sees, at least one vector long.
+Buffer make_buffer(std::int64_t elements, float fill) {
+  constexpr std::int64_t kVector = 4;
+  Buffer buffer = test_device().create_buffer(
+      static_cast<std::uint64_t>(std::max(elements, kVector)) * sizeof(float),
+      BufferUse::kDownload);
+  auto* first = static_cast<float*>(buffer.mapped());
+  std::fill_n(first, std::max(elements, kVector), fill);
+  return buffer;
+}
+
+std::span<float> view(Buffer& buffer) {
+  return {static_cast<float*>(buffer.mapped()), buffer.size_bytes() / sizeof(float)};
+}
+
+BufferRange range(const Buffer& buffer, std::int64_t elements) {
+  return {&buffer, 0, static_cast<std::uint64_t>(elements) * sizeof(float)};
+}
+
+template <typename Value>
+void fill(std::span<float> elements, std::int64_t offset, Extent extent, std::int64_t ld,
+          Value value) {
+  for (std::int64_t r = 0; r < extent.rows; ++r)
+    for (std::int64_t c = 0; c < extent.columns; ++c)
+      elements[static_cast<std::size_t>(offset + r * ld + c)] = value();
+}
+
+struct Operands {
+  Buffer a, b, c;
+  std::vector<float> c_before;
+};
+
+Operands make_operands(const Product& product) {
+  const Problem& p = product.p;
+  const Placement& at = product.at;
+  const float padding = product.padding == Padding::kNan ? std::nanf("") : 0.0f;
+  // BLAS reads neither A nor B when alpha is 0.
+  const float spoiled = p.alpha == 0.0f ? std::nanf("") : 0.0f;
+  std::mt19937 generator(20260815);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  const auto value = [&] { return uniform(generator) + spoiled; };
+
+  Operands x{.a = make_buffer(at.offset_a + at.readable_a, padding),
+             .b = make_buffer(at.offset_b + at.readable_b, padding),
+             .c = make_buffer(at.offset_c + span_elements({p.m, p.n}, p.ldc) + kCanaries, kCanary),
+             .c_before = {}};
+  fill(view(x.a), at.offset_a, stored_a(p), p.lda, value);
+  fill(view(x.b), at.offset_b, stored_b(p), p.ldb, value);
+  fill(view(x.c), at.offset_c, {p.m, p.n}, p.ldc,
+       [&] { return p.beta == 0.0f ? std::nanf("") : uniform(generator); });
+  x.c_before.assign(view(x.c).begin(), view(x.c).end());
+  return x;
+}
+
+void run(const ProductKernel& kernel, const Product& product, Operands& x) {
+  const GemmPlan plan = plan_gemm(kernel.variant(), test_device().profile().limits, product.p,
+                                  product.at, product.max_flops);
+  const BoundElements bound = bound_elements(kernel.variant(), product.p, product.at);
+  const Buffer panels_a = make_buffer(plan.packed_a_elements, std::nanf(""));
+  const Buffer panels_b = make_buffer(plan.packed_b_elements, std::nanf(""));
+  const BufferRange stored_a_range = range(x.a, bound.a), stored_b_range = range(x.b, bound.b);
+  const BufferRange packed_a_range = range(panels_a, plan.packed_a_elements);
+  const BufferRange packed_b_range = range(panels_b, plan.packed_b_elements);
+
+  std::vector<Step> steps;
+  for (const PackStep& step : plan.packs) {
+    const bool is_a = step.operand == Operand::kA;
+    steps.push_back(DispatchStep{.pipeline = &kernel.pack(step.operand),
+                                 .bindings = {is_a ? stored_a_range : stored_b_range,
+                                              is_a ? packed_a_range : packed_b_range},
+                                 .push_constants = bytes_of(step.push_constants),
+                                 .groups = step.groups});
+  }
+  steps.push_back(BarrierStep{});
+  for (const GemmStep& step : plan.gemms)
+    steps.push_back(
+        DispatchStep{.pipeline = &kernel.gemm(),
+                     .bindings = {plan.packed_a_elements > 0 ? packed_a_range : stored_a_range,
+                                  plan.packed_b_elements > 0 ? packed_b_range : stored_b_range,
+                                  range(x.c, bound.c)},
+                     .push_constants = bytes_of(step.push_constants),
+                     .groups = step.groups});
+  CommandList list = test_device().record(steps);
+  test_device().run(list, kPatience_ns);
+}
+
+/// gamma_k = k u / (1 - k u): the relative error bound of k roundings (Higham, Accuracy and
+/// Stability, 3.1).
+double gamma(std::int64_t roundings) {
+  const double ku = static_cast<double>(roundings) * std::ldexp(1.0, -24);
+  return ku / (1.0 - ku);
+}
+
+}  // namespace
+
+Device& test_device() {
+  if (slot() == nullptr) {
+    const Enumeration enumeration = enumerate_devices();
+    if (enumeration.devices.empty())
+      throw std::runtime_error("no Vulkan device: " + enumeration.note);
+    slot() = Device::open(enumeration.devices.front());
+  }
+  return *slot();
+}
+
+ProductKernel::ProductKernel(const Variant& v, const Signature& s) : variant_(v), signature_(s) {
+  const auto pipeline = [](const Shader& shader) {
+    return test_device().create_pipeline(compile(shader), shader.interface);
+  };
+  gemm_ = pipeline(emit_gemm(v, s));
+  if (v.packed_a == Packed::kYes) pack_a_ = pipeline(emit_pack(v, s, Operand::kA));
+  if (v.packed_b == Packed::kYes) pack_b_ = pipeline(emit_pack(v, s, Operand::kB));
+}
+
+Product padded_product(const Variant& v, const Signature& s, std::int64_t m, std::int64_t n,
+                       std::int64_t k, std::int64_t pad) {
+  Product product{.p = packed_problem(m, n, k, s.trans_a, s.trans_b), .at = {}};
+  const auto aligned = [](std::int64_t x, Packed packed, int width) {
+    return packed == Packed::kYes
+               ? x
+               : (x + width - 1) / width * width;  // pack kernels take any alignment
+  };
+  Problem& p = product.p;
+  p.lda = aligned(p.lda + pad, v.packed_a, v.vector_width_a);
+  p.ldb = aligned(p.ldb + pad, v.packed_b, v.vector_width_b);
+  p.ldc += pad;
+  product.at = own_buffers(p);
+  product.at.offset_a = aligned(pad, v.packed_a, v.vector_width_a);
+  product.at.offset_b = aligned(pad, v.packed_b, v.vector_width_b);
+  product.at.offset_c = pad;
+  product.at.readable_a += 3;  // misaligned rows are read by whole texels
+  product.at.readable_b += 3;
+  return product;
+}
+
+std::string difference(const ProductKernel& kernel, const Product& product) {
+  const Problem& p = product.p;
+  const Placement& at = product.at;
+  const auto illegal = illegal_reason(kernel.variant(), test_device().profile().limits, p, at);
+  if (illegal) return "illegal: " + *illegal;
+
+  Operands x = make_operands(product);
+  run(kernel, product, x);
+
+  const std::span<const float> a = view(x.a), b = view(x.b), c = view(x.c);
+  const auto at_a = [&](std::int64_t i, std::int64_t u) -> double {
+    return a[static_cast<std::size_t>(
+        at.offset_a + (p.trans_a == Transpose::kYes ? u * p.lda + i : i * p.lda + u))];
+  };
+  const auto at_b = [&](std::int64_t u, std::int64_t j) -> double {
+    return b[static_cast<std::size_t>(
+        at.offset_b + (p.trans_b == Transpose::kYes ? j * p.ldb + u : u * p.ldb + j))];
+  };
+  std::vector<bool> in_c(c.size());
+  for (std::int64_t i = 0; i < p.m; ++i)
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      double sum = 0, magnitude = 0;
+      for (std::int64_t u = 0; u < (p.alpha == 0.0f ? 0 : p.k); ++u) {
+        const double term = p.alpha * at_a(i, u) * at_b(u, j);
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      const auto address = static_cast<std::size_t>(at.offset_c + i * p.ldc + j);
+      if (p.beta != 0.0f) {
+        sum += static_cast<double>(p.beta) * x.c_before[address];
+        magnitude += std::abs(static_cast<double>(p.beta) * x.c_before[address]);
+      }
+      in_c[address] = true;
+      constexpr std::int64_t kScalings = 3;  // alpha, beta, and their sum
+      const double bound = gamma(p.k + kScalings) * magnitude;
+      if (!(std::abs(c[address] - sum) <= bound))
+        return fmt::format("{} {}: C[{}][{}] is {} instead of {} +- {}",
+                           short_name(kernel.variant()), to_string(p), i, j, c[address], sum,
+                           bound);
+    }
+  for (std::size_t address = 0; address < c.size(); ++address)
+    if (!in_c[address] && c[address] != kCanary)
+      return fmt::format("{} {}: element {} beside C became {}", short_name(kernel.variant()),
+                         to_string(p), address, c[address]);
+  return "";
+}
+
+}  // namespace rooftile

@@ -1,0 +1,54 @@
+// Runs generated kernels on the first Vulkan device and compares C with a float64 product.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/device_profile.h"
+#include "generator/plan.h"
+#include "generator/signature.h"
+#include "runtime/device/device.h"
+
+namespace rooftile {
+
+/// One open device a process, watched by the validation layer; its messages fail the test run.
+Device& test_device();
+
+/// A compiled variant with its pack kernels.
+class ProductKernel {
+ public:
+  ProductKernel(const Variant& v, const Signature& s);
+
+  const Variant& variant() const { return variant_; }
+  const Signature& signature() const { return signature_; }
+  const Pipeline& gemm() const { return gemm_; }
+  const Pipeline& pack(Operand operand) const { return operand == Operand::kA ? pack_a_ : pack_b_; }
+
+ private:
+  Variant variant_;
+  Signature signature_;
+  Pipeline gemm_, pack_a_, pack_b_;
+};
+
+/// What stands in elements of the buffers that belong to no matrix, and in C when beta is 0.
+enum class Padding { kZero, kNan };
+
+struct Product {
+  Problem p;
+  Placement at;
+  Padding padding = Padding::kNan;
+  double max_flops = std::numeric_limits<double>::infinity();  // of a step
+};
+
+/// A product in buffers with these paddings: stored rows get pad more elements than they need,
+/// rounded up to what the variant's vectors ask for, and matrices begin a few elements into their
+/// buffers.
+Product padded_product(const Variant& v, const Signature& s, std::int64_t m, std::int64_t n,
+                       std::int64_t k, std::int64_t pad);
+
+/// Empty when every element of C is within gamma_k of the float64 product and nothing around C
+/// changed; else the first difference in words. Packed panels start as NaN.
+std::string difference(const ProductKernel& kernel, const Product& product);
+
+}  // namespace rooftile
