@@ -60,6 +60,7 @@ void compute_edges(const Variant& v) {
           Product product = padded_product(v, s, 2 * v.tile_m + dm, 2 * v.tile_n + dn, k, turn % 5);
           product.p.alpha = turn % 3 == 0 ? 1.0f : -1.25f;
           product.p.beta = turn % 2 == 0 ? 0.0f : 0.5f;
+          if (turn % 7 == 6) product.last_step = LastStep::kInfinite;
           if (turn % 4 == 3) product.max_flops = 2.0 * v.tile_m * v.tile_n * k;
           EXPECT_EQ(difference(kernel, product), "");
           ++turn;

@@ -34,10 +34,15 @@ class ProductKernel {
 /// What stands in elements of the buffers that belong to no matrix, and in C when beta is 0.
 enum class Padding { kZero, kNan };
 
+/// Infinity in the first row of op(A) and the first column of op(B), at the last step of k: a
+/// kernel that multiplies it by a zero of its own, instead of replacing both, turns it into NaN.
+enum class LastStep { kFinite, kInfinite };
+
 struct Product {
   Problem p;
   Placement at;
   Padding padding = Padding::kNan;
+  LastStep last_step = LastStep::kFinite;
   double max_flops = std::numeric_limits<double>::infinity();  // of a step
 };
 
