@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/shader_interface.h"
 #include "core/variant.h"
@@ -12,8 +13,7 @@ namespace rooftile {
 
 struct Shader {
   std::string glsl;  // complete: defines first, includes expanded
-  std::string
-      hash;  // hash_hex of glsl, compile options and the generator's format version: the identity
+  std::string hash;  // identity: hash_hex of glsl, compile options and kGeneratorVersion
   ShaderInterface interface;
   Optimization optimization = Optimization::kZero;
 };

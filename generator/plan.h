@@ -23,7 +23,8 @@ struct GemmStep {
 };
 
 /// Pack steps run before gemm steps; gemm steps write disjoint parts of C, so only packing needs a
-/// barrier.
+/// barrier. When alpha or k is 0 nothing is packed and nothing is read from bindings 0 and 1: any
+/// buffer may stand there. No steps at all when C is empty.
 struct GemmPlan {
   std::int64_t packed_a_elements = 0, packed_b_elements = 0;  // 0: operand is read as stored
   std::vector<PackStep> packs;

@@ -6,8 +6,8 @@
 #define LOCAL_SIZE 64
 // Re-lays out an operand into panels that a kernel reads front to back:
 //   [rows / PANEL_ROWS][depth / GROUP_K][PANEL_ROWS][GROUP_K]
-// where rows are those of op(A) (m) or the columns of op(B) (n), and depth is k. Zero padded to whole
-// panels and to a multiple of PAD_K, so that readers need no masks. An invocation moves 4 x 4
+// where rows are those of op(A) (m) or the columns of op(B) (n), and depth is k. Zero padded to
+// whole panels and to a multiple of PAD_K, so that readers need no masks. An invocation moves 4 x 4
 // elements at a time.
 #extension GL_EXT_control_flow_attributes : enable
 
