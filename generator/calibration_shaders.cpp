@@ -40,4 +40,19 @@ Shader emit_shared(int local_size) {
                       {.bindings = {BindingKind::kStorageBuffer}, .push_constants_bytes = sizeof(SharedPushConstants)});
 }
 
+Shader emit_loads(LoadPath load_path, int width, int local_size) {
+  const bool texel = load_path == LoadPath::kTexel;
+  const BindingKind texel_kind = width == 4 ? BindingKind::kTexelRgba32 : BindingKind::kTexelR32;
+  return with_defines("loads.comp",
+                      fmt::format("#define LOCAL_SIZE {}\n#define TEXEL {}\n#define WIDTH {}\n#define UNROLL {}\n",
+                                  local_size, texel ? 1 : 0, width, kLoadsUnroll),
+                      {.bindings = {texel ? texel_kind : BindingKind::kStorageBuffer, BindingKind::kStorageBuffer},
+                       .push_constants_bytes = sizeof(LoadsPushConstants)});
+}
+
+Shader emit_barriers(int local_size) {
+  return with_defines("barriers.comp", fmt::format("#define LOCAL_SIZE {}\n", local_size),
+                      {.bindings = {BindingKind::kStorageBuffer}, .push_constants_bytes = sizeof(BarriersPushConstants)});
+}
+
 }  // namespace rooftile

@@ -29,4 +29,18 @@ inline constexpr int kSharedUnroll = 8;
 /// 16 * kSharedUnroll bytes an invocation and trip. Binding 0: one float an invocation.
 Shader emit_shared(int local_size);
 
+struct LoadsPushConstants {
+  std::uint32_t trips;
+  std::uint32_t window;  // elements of the width; a power of two, at least local_size * kLoadsUnroll
+};
+inline constexpr int kLoadsUnroll = 8;
+/// kLoadsUnroll loads of 1 or 4 floats an invocation and trip. Bindings: 0 source, 1 one float an invocation.
+Shader emit_loads(LoadPath load_path, int width, int local_size);
+
+struct BarriersPushConstants {
+  std::uint32_t trips;
+};
+/// One workgroup barrier a trip. Binding 0: one float an invocation.
+Shader emit_barriers(int local_size);
+
 }  // namespace rooftile

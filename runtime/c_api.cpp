@@ -1,0 +1,188 @@
+// The one place where exceptions become status codes.
+#include <rooftile/rooftile.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "core/error.h"
+#include "runtime/context.h"
+
+struct rooftile_context {
+  rooftile::Context context;
+};
+
+namespace rooftile {
+namespace {
+
+std::string& last_error() {
+  static thread_local std::string message;
+  return message;
+}
+
+rooftile_status status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument: return ROOFTILE_INVALID_ARGUMENT;
+    case ErrorCode::kUnsupported: return ROOFTILE_UNSUPPORTED;
+    case ErrorCode::kOutOfMemory: return ROOFTILE_OUT_OF_MEMORY;
+    case ErrorCode::kDevice:
+    case ErrorCode::kCompile: return ROOFTILE_DEVICE_ERROR;
+    case ErrorCode::kTimeout: return ROOFTILE_TIMEOUT;
+    case ErrorCode::kIo: return ROOFTILE_IO_ERROR;
+    case ErrorCode::kDatabase: return ROOFTILE_DATABASE_ERROR;
+    case ErrorCode::kInternal: break;
+  }
+  return ROOFTILE_INTERNAL_ERROR;
+}
+
+template <typename Body>
+rooftile_status guarded(const Body& body) noexcept {
+  try {
+    body();
+    return ROOFTILE_OK;
+  } catch (const Error& error) {
+    last_error() = error.what();
+    return status_of(error.code());
+  } catch (const std::bad_alloc&) {
+    last_error() = "out of host memory";
+    return ROOFTILE_OUT_OF_MEMORY;
+  } catch (const std::exception& error) {
+    last_error() = error.what();
+    return ROOFTILE_INTERNAL_ERROR;
+  }
+}
+
+TierChoice tier_choice(rooftile_tier tier) {
+  if (tier < ROOFTILE_TIER_AUTO || tier > ROOFTILE_TIER_HOST64)
+    fail(ErrorCode::kInvalidArgument, "tier is {}; see rooftile_tier", static_cast<int>(tier));
+  return static_cast<TierChoice>(tier);
+}
+
+Transpose transpose(const char* argument, rooftile_transpose value) {
+  if (value != ROOFTILE_NO_TRANSPOSE && value != ROOFTILE_TRANSPOSE)
+    fail(ErrorCode::kInvalidArgument, "{} is {}; see rooftile_transpose", argument, static_cast<int>(value));
+  return value == ROOFTILE_TRANSPOSE ? Transpose::kYes : Transpose::kNo;
+}
+
+template <typename T>
+void check_struct(const char* argument, const T* value) {
+  if (value == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", argument);
+  if (value->struct_size != sizeof *value)
+    fail(ErrorCode::kInvalidArgument, "{}->struct_size is {}, but this library's is {}: set it to sizeof, and compile against "
+         "the header of the library that is loaded", argument, value->struct_size, sizeof *value);
+}
+
+SgemmCall checked_call(const rooftile_sgemm_args* args) {
+  check_struct("args", args);
+  SgemmCall call{.problem = {.m = args->m,
+                             .n = args->n,
+                             .k = args->k,
+                             .trans_a = transpose("trans_a", args->trans_a),
+                             .trans_b = transpose("trans_b", args->trans_b),
+                             .lda = args->lda,
+                             .ldb = args->ldb,
+                             .ldc = args->ldc,
+                             .alpha = args->alpha,
+                             .beta = args->beta},
+                 .a = args->a,
+                 .b = args->b,
+                 .c = args->c,
+                 .tier = tier_choice(args->tier)};
+  if (args->layout != ROOFTILE_ROW_MAJOR && args->layout != ROOFTILE_COLUMN_MAJOR)
+    fail(ErrorCode::kInvalidArgument, "layout is {}; see rooftile_layout", static_cast<int>(args->layout));
+  const Layout layout = args->layout == ROOFTILE_COLUMN_MAJOR ? Layout::kColumnMajor : Layout::kRowMajor;
+  validate(call.problem, layout);
+  if (layout == Layout::kColumnMajor) {
+    call.problem = swapped_operands(call.problem);
+    std::swap(call.a, call.b);
+  }
+  return call;
+}
+
+template <std::size_t size>
+void copy_text(char (&target)[size], std::string_view text) {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(target, text.data(), length);
+  target[length] = '\0';
+}
+
+rooftile_tier c_tier(Tier tier) {
+  switch (tier) {
+    case Tier::kDevice: return ROOFTILE_TIER_DEVICE;
+    case Tier::kHost: return ROOFTILE_TIER_HOST;
+    case Tier::kHost1: return ROOFTILE_TIER_HOST1;
+    case Tier::kHost64: return ROOFTILE_TIER_HOST64;
+  }
+  return ROOFTILE_TIER_HOST;
+}
+
+}  // namespace
+}  // namespace rooftile
+
+extern "C" {
+
+rooftile_status rooftile_open(const rooftile_options* options, rooftile_context** context) {
+  using namespace rooftile;
+  return guarded([&] {
+    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null: there is nowhere to put the result");
+    *context = nullptr;
+    ContextOptions chosen;
+    if (options != nullptr) {
+      check_struct("options", options);
+      if (options->database_path != nullptr) chosen.database = options->database_path;
+      if (options->device != nullptr) chosen.device = options->device;
+      const TierChoice tier = tier_choice(options->tier);
+      if (tier != TierChoice::kAuto) chosen.tier = tier;
+    }
+    *context = new rooftile_context{Context(chosen)};
+  });
+}
+
+void rooftile_close(rooftile_context* context) { delete context; }
+
+rooftile_status rooftile_sgemm(rooftile_context* context, const rooftile_sgemm_args* args) {
+  using namespace rooftile;
+  return guarded([&] {
+    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
+    context->context.sgemm(checked_call(args));
+  });
+}
+
+rooftile_status rooftile_explain(rooftile_context* context, const rooftile_sgemm_args* args,
+                                 rooftile_decision* decision) {
+  using namespace rooftile;
+  return guarded([&] {
+    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
+    check_struct("decision", decision);
+    const Explanation explanation = context->context.explain(checked_call(args));
+    const Decision& d = explanation.decision;
+    rooftile_decision result = {};
+    result.struct_size = sizeof result;
+    result.tier = c_tier(d.tier);
+    result.device_ns = d.device_ns;
+    result.host_ns = d.host_ns;
+    result.host1_ns = d.host1_ns;
+    result.upload_ns = d.upload_ns;
+    result.kernel_ns = d.kernel_ns;
+    result.download_ns = d.download_ns;
+    result.submit_ns = d.submit_ns;
+    result.score = d.score;
+    for (std::size_t i = 0; i < d.factors.size(); ++i) {
+      copy_text(result.factors[i].name, d.factors[i].name);
+      result.factors[i].value = d.factors[i].value;
+      result.factors[i].ns = d.factors[i].ns;
+    }
+    copy_text(result.kernel, explanation.kernel);
+    copy_text(result.device, explanation.device_name);
+    copy_text(result.veto, d.veto);
+    *decision = result;
+  });
+}
+
+const char* rooftile_last_error(void) { return rooftile::last_error().c_str(); }
+
+const char* rooftile_version(void) { return ROOFTILE_VERSION; }
+
+}  // extern "C"

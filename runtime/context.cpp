@@ -1,0 +1,221 @@
+#include "runtime/context.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "db/store.h"
+#include "generator/version.h"
+#include "runtime/decision_cache.h"
+#include "runtime/device_tier.h"
+#include "runtime/host_blas.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::array<std::string_view, 5> kTierChoices = {"auto", "device", "host", "host1", "host64"};
+
+std::string environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+bool contains(std::string text, std::string part) {
+  const auto lower = [](std::string& s) {
+    std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return std::tolower(c); });
+  };
+  lower(text);
+  lower(part);
+  return text.find(part) != std::string::npos;
+}
+
+/// Byte range of a matrix; empty for one that is not touched.
+struct Range {
+  const char* begin;
+  const char* end;
+};
+Range range_of(const float* x, Extent extent, std::int64_t ld) {
+  const char* begin = reinterpret_cast<const char*>(x);
+  return {begin, begin + span_elements(extent, ld) * static_cast<std::int64_t>(sizeof(float))};
+}
+bool overlap(Range x, Range y) { return x.begin < y.end && y.begin < x.end; }
+
+void validate_call(const SgemmCall& call) {
+  const Problem& p = call.problem;
+  if (p.m == 0 || p.n == 0) return;
+  if (call.c == nullptr) fail(ErrorCode::kInvalidArgument, "c is null");
+  if (p.k == 0 || p.alpha == 0.0f) return;
+  if (call.a == nullptr) fail(ErrorCode::kInvalidArgument, "a is null");
+  if (call.b == nullptr) fail(ErrorCode::kInvalidArgument, "b is null");
+  const Range c = range_of(call.c, {p.m, p.n}, p.ldc);
+  if (overlap(c, range_of(call.a, stored_a(p), p.lda))) fail(ErrorCode::kInvalidArgument, "c overlaps a");
+  if (overlap(c, range_of(call.b, stored_b(p), p.ldb))) fail(ErrorCode::kInvalidArgument, "c overlaps b");
+}
+
+Tier tier_of(TierChoice choice) {
+  switch (choice) {
+    case TierChoice::kDevice: return Tier::kDevice;
+    case TierChoice::kHost1: return Tier::kHost1;
+    case TierChoice::kHost64: return Tier::kHost64;
+    default: return Tier::kHost;
+  }
+}
+
+std::uint64_t next_owner() {
+  static std::atomic<std::uint64_t> owner = 1;
+  return owner++;
+}
+
+}  // namespace
+
+DecisionCache& DecisionCache::of_this_thread() {
+  static thread_local DecisionCache cache;
+  return cache;
+}
+
+TierChoice parse_tier_choice(std::string_view text) {
+  for (std::size_t i = 0; i < kTierChoices.size(); ++i)
+    if (kTierChoices[i] == text) return static_cast<TierChoice>(i);
+  fail(ErrorCode::kInvalidArgument, "unknown tier '{}'; known: auto, device, host, host1, host64", text);
+}
+
+struct Context::Impl {
+  const HostBlas& blas = HostBlas::get();
+  TierChoice tier = TierChoice::kAuto;
+  std::string note;
+  std::unique_ptr<DeviceTier> device;  // null: nothing tuned
+  DispatchModel model;
+  std::array<bool, 4> tuned_class = {};  // trans_a, trans_b
+  // Changes when the device is lost: decisions made before are void.
+  std::atomic<std::uint64_t> owner = next_owner();
+
+  void load(const std::filesystem::path& database, const std::string& wanted_device,
+            const std::filesystem::path& cache_folder);
+  Decision decide(const SgemmCall& call) const;
+  void host(const SgemmCall& call, Tier host_tier) const;
+};
+
+void Context::Impl::load(const std::filesystem::path& database, const std::string& wanted_device,
+                         const std::filesystem::path& cache_folder) {
+  if (!std::filesystem::exists(database)) {
+    note = fmt::format("no tuning database at {}; run `rooftile tune`", database.string());
+    return;
+  }
+  const Store store(database, OpenMode::kReadOnly);
+  const DeviceRecord* best = nullptr;
+  std::vector<TunedKernel> best_kernels;
+  const std::vector<DeviceRecord> devices = store.devices();
+  // Newest first: a device whose driver was updated is there twice. Hardware before software.
+  for (auto it = devices.rbegin(); it != devices.rend(); ++it) {
+    const DeviceProfile& profile = it->profile;
+    if (!wanted_device.empty() && !contains(profile.name, wanted_device) && !contains(profile.device_uuid, wanted_device))
+      continue;
+    std::vector<TunedKernel> kernels = store.tuned_kernels(it->id, kGeneratorVersion);
+    if (kernels.empty()) continue;
+    if (best == nullptr || profile.kind < best->profile.kind) {
+      best = &*it;
+      best_kernels = std::move(kernels);
+    }
+  }
+  if (best == nullptr) {
+    note = wanted_device.empty() ? fmt::format("no tuned device in {}; run `rooftile tune`", database.string())
+                                 : fmt::format("no tuned device in {} matches '{}'", database.string(), wanted_device);
+    return;
+  }
+  std::vector<TunedTime> times;
+  for (const TunedKernel& kernel : best_kernels) {
+    const bool seen = std::any_of(times.begin(), times.end(), [&](const TunedTime& t) { return t.problem == kernel.problem; });
+    if (seen) continue;  // by rank: the first of a problem is its best
+    times.push_back({.problem = kernel.problem,
+                     .ns = kernel.kernel_ns + kernel.pack_ns,
+                     .tile_m = kernel.candidate.variant.tile_m,
+                     .tile_n = kernel.candidate.variant.tile_n});
+    tuned_class[(kernel.problem.trans_a == Transpose::kYes ? 2u : 0u) + (kernel.problem.trans_b == Transpose::kYes ? 1u : 0u)] = true;
+  }
+  model = DispatchModel(calibration_from_figures(store.latest_calibration(best->id)), best->profile.kind, times);
+  device = std::make_unique<DeviceTier>(best->profile, std::move(best_kernels), cache_folder);
+}
+
+Decision Context::Impl::decide(const SgemmCall& call) const {
+  Call question{.problem = call.problem};
+  // The decision does not depend on the scalars' values, only on whether C is read.
+  question.problem.batch = 1;
+  if (device == nullptr) {
+    question.device_veto = note;
+  } else if (!tuned_class[(call.problem.trans_a == Transpose::kYes ? 2u : 0u) + (call.problem.trans_b == Transpose::kYes ? 1u : 0u)]) {
+    question.device_veto = fmt::format("no kernel of transposes {}{} is tuned on {}", letter(call.problem.trans_a),
+                                       letter(call.problem.trans_b), device->profile().name);
+  } else {
+    question.device_veto = device->veto(call.problem);
+  }
+  return rooftile::decide(question, model);
+}
+
+void Context::Impl::host(const SgemmCall& call, Tier host_tier) const {
+  if (host_tier == Tier::kHost64) return blas.sgemm64(call.problem, call.a, call.b, call.c);
+  blas.sgemm(call.problem, call.a, call.b, call.c,
+             host_tier == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll);
+}
+
+Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
+  const std::string tier = environment("ROOFTILE_TIER");
+  impl_->tier = options.tier ? *options.tier : tier.empty() ? TierChoice::kAuto : parse_tier_choice(tier);
+  impl_->load(options.database.empty() ? default_database_path() : options.database,
+              options.device.empty() ? environment("ROOFTILE_DEVICE") : options.device,
+              options.cache_folder.empty() ? default_cache_folder() : options.cache_folder);
+}
+
+Context::~Context() = default;
+
+void Context::sgemm(const SgemmCall& call) {
+  validate_call(call);
+  const Problem& p = call.problem;
+  if (p.m == 0 || p.n == 0) return;
+  const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
+  if (choice == TierChoice::kDevice) {
+    if (impl_->device == nullptr) fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", impl_->note);
+    if (const std::string veto = impl_->device->veto(p); !veto.empty()) fail(ErrorCode::kUnsupported, "{}", veto);
+    return impl_->device->sgemm(call);
+  }
+  if (choice != TierChoice::kAuto) return impl_->host(call, tier_of(choice));
+
+  const std::uint64_t owner = impl_->owner.load(std::memory_order_relaxed);
+  DecisionCache& cache = DecisionCache::of_this_thread();
+  Tier tier;
+  if (const Tier* cached = cache.find(p, owner)) {
+    tier = *cached;
+  } else {
+    tier = impl_->decide(call).tier;
+    cache.store(p, owner, tier);
+  }
+  if (tier != Tier::kDevice) return impl_->host(call, tier);
+  try {
+    impl_->device->sgemm(call);
+  } catch (const Error&) {
+    // C is untouched: the host answers. A device that is gone is out of every later decision.
+    if (impl_->device->state().lost) impl_->owner.store(next_owner());
+    impl_->host(call, Tier::kHost);
+  }
+}
+
+Explanation Context::explain(const SgemmCall& call) const {
+  Explanation explanation{.decision = impl_->decide(call), .note = impl_->note};
+  const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
+  if (choice != TierChoice::kAuto) explanation.decision.tier = tier_of(choice);
+  if (impl_->device != nullptr) {
+    explanation.device_name = impl_->device->profile().name;
+    if (const auto kernels = impl_->device->ranked(call.problem); !kernels.empty())
+      explanation.kernel = short_name(kernels.front()->candidate.variant);
+  }
+  return explanation;
+}
+
+DeviceState Context::device_state() const {
+  return impl_->device != nullptr ? impl_->device->state() : DeviceState{};
+}
+
+}  // namespace rooftile

@@ -1,0 +1,41 @@
+// Where a thread's recent calls went, so that the same call again costs a lookup. No locks: one cache a thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/problem.h"
+#include "runtime/model/dispatch.h"
+
+namespace rooftile {
+
+/// Direct-mapped. owner tells contexts (and their states) apart: entries of another owner never match.
+class DecisionCache {
+ public:
+  static DecisionCache& of_this_thread();
+
+  /// nullptr when this problem is not there.
+  const Tier* find(const Problem& p, std::uint64_t owner) const {
+    const Entry& entry = entries_[slot(p)];
+    return entry.owner == owner && entry.problem == p ? &entry.tier : nullptr;
+  }
+  void store(const Problem& p, std::uint64_t owner, Tier tier) { entries_[slot(p)] = {p, owner, tier}; }
+
+ private:
+  struct Entry {
+    Problem problem;
+    std::uint64_t owner = 0;  // 0: empty
+    Tier tier = Tier::kHost;
+  };
+  static constexpr std::size_t kEntries = 128;
+
+  static std::size_t slot(const Problem& p) {
+    std::uint64_t h = static_cast<std::uint64_t>(p.m);
+    for (const std::int64_t x : {p.n, p.k, p.lda, p.ldb, p.ldc})
+      h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15u;
+    return static_cast<std::size_t>((h ^ (h >> 32)) % kEntries);
+  }
+  std::array<Entry, kEntries> entries_ = {};
+};
+
+}  // namespace rooftile

@@ -1,0 +1,148 @@
+#include "tuner/candidate_runner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "core/statistics.h"
+#include "generator/emit.h"
+#include "generator/version.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kCompileAllowanceS = 20;    // shader and driver compilation of one candidate; seconds at worst in practice
+constexpr double kCertificationAllowanceS = 60;
+constexpr double kLongestLimitS = 10;        // a product slower than this is not measured at all
+constexpr double kGraceS = 5;                // past the budget, so that a candidate in flight may finish
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string signature_text(const Signature& s) {
+  return fmt::format("{}.{}{}", name(s.type), letter(s.trans_a), letter(s.trans_b));
+}
+
+SampleStatus status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kCompile: return SampleStatus::kCompileFailed;
+    case ErrorCode::kInternal: return SampleStatus::kWrongResult;
+    case ErrorCode::kTimeout: return SampleStatus::kTimedOut;
+    default: return SampleStatus::kLaunchFailed;
+  }
+}
+
+}  // namespace
+
+Budget::Budget(double seconds) : seconds_(seconds), start_s_(now_s()) {}
+double Budget::elapsed_s() const { return now_s() - start_s_; }
+
+CandidateRunner::CandidateRunner(Store& store, WorkerProcess& worker, const Budget& budget,
+                                 const std::atomic<bool>& stop, RunnerOptions options)
+    : store_(store), worker_(worker), budget_(budget), stop_(stop), options_(std::move(options)) {
+  for (const BlackListRecord& entry : store_.black_listed(options_.device)) rejected_.insert(entry.candidate);
+}
+
+RowId CandidateRunner::id(const Variant& variant, const Signature& signature) {
+  const auto [entry, fresh] = ids_.try_emplace(signature_text(signature) + " " + to_string(variant), 0);
+  if (fresh) {
+    entry->second = store_.candidate_id(
+        {.hash = emit_gemm(variant, signature).hash, .signature = signature_text(signature), .variant = variant});
+  }
+  return entry->second;
+}
+
+void CandidateRunner::reject(RowId candidate, const Variant& variant, const std::string& reason) {
+  store_.black_list(options_.device, candidate, reason);
+  rejected_.insert(candidate);
+  ++failures_;
+  if (options_.message) options_.message(fmt::format("black-listed {}: {}", short_name(variant), reason));
+}
+
+CandidateRunner::Outcome CandidateRunner::ask(RowId candidate, const Json& request, double watchdog_s) {
+  const double deadline_s = std::min(watchdog_s, std::max(0.0, budget_.left_s()) + kGraceS);
+  const RowId journal = store_.journal_begin(options_.device, candidate, ::getpid());
+  const WorkerAnswer answer = worker_.ask(request, deadline_s, stop_);
+  store_.journal_end(journal);
+  Outcome outcome{.message = answer.message};
+  switch (answer.fate) {
+    case WorkerFate::kAnswered: outcome.reply = answer.reply; break;
+    case WorkerFate::kRefused:
+      // What this device or this machine's memory cannot do is no fault of the kernel.
+      if (answer.error != ErrorCode::kUnsupported && answer.error != ErrorCode::kOutOfMemory)
+        outcome.failure = status_of(answer.error);
+      break;
+    case WorkerFate::kTimedOut:
+      // The budget's end is no watchdog.
+      if (deadline_s >= watchdog_s) outcome.failure = SampleStatus::kTimedOut;
+      break;
+    case WorkerFate::kCrashed: outcome.failure = SampleStatus::kCrashed; break;
+    case WorkerFate::kInterrupted: break;
+  }
+  return outcome;
+}
+
+std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Problem& problem, int samples,
+                                               double limit_ns) {
+  if (over()) return std::nullopt;
+  const RowId candidate = id(variant, signature_of(problem));
+  if (rejected(candidate)) return std::nullopt;
+  const double limit_s = std::min(limit_ns * 1e-9, kLongestLimitS);
+  // One untimed turn and one for probe and operands.
+  const double watchdog_s = kCompileAllowanceS + 2 * limit_s * (samples + 2);
+  const Json request = {{"operation", "time"},
+                        {"request", to_json(TimeRequest{.variant = variant,
+                                                        .problem = problem,
+                                                        .samples = samples,
+                                                        .limit_ns = limit_s * 1e9 * options_.compute_units,
+                                                        .rotate_bytes = options_.rotate_bytes})}};
+  const Outcome outcome = ask(candidate, request, watchdog_s);
+  SampleRecord sample = {.run = options_.run, .candidate = candidate, .problem = store_.problem_id(problem)};
+  if (outcome.failure) {
+    sample.status = *outcome.failure;
+    sample.detail = outcome.message;
+    store_.add_sample(sample);
+    reject(candidate, variant, fmt::format("{}: {}", name(*outcome.failure), outcome.message));
+    return std::nullopt;
+  }
+  if (!outcome.reply) return std::nullopt;
+  TimeReply reply = time_reply_from_json(*outcome.reply);
+  if (reply.kernel_ns.empty()) return std::nullopt;
+  sample.kernel = summarize(reply.kernel_ns);
+  sample.pack_ns = reply.pack_ns;
+  sample.compile_ns = reply.compile_ns;
+  store_.add_sample(sample);
+  ++measured_;
+  return reply;
+}
+
+bool CandidateRunner::certified(const Variant& variant, const Signature& signature) {
+  const RowId candidate = id(variant, signature);
+  if (rejected(candidate)) return false;
+  if (const auto verdict = store_.certificate(options_.device, candidate, kGeneratorVersion)) return *verdict;
+  if (over()) return false;
+  const Json request = {{"operation", "certify"}, {"variant", to_string(variant)}, {"signature", to_json(signature)}};
+  const Outcome outcome = ask(candidate, request, kCertificationAllowanceS);
+  if (outcome.failure) {
+    reject(candidate, variant, fmt::format("certification: {}", outcome.message));
+    return false;
+  }
+  if (!outcome.reply) return false;
+  const Certificate certificate = certificate_from_json(*outcome.reply);
+  store_.put_certificate(options_.device, candidate, kGeneratorVersion, certificate.passed,
+                         certificate.passed ? fmt::format("{} cases, worst error {:.3f} of its bound",
+                                                          certificate.cases, certificate.worst_ratio)
+                                            : certificate.detail);
+  if (!certificate.passed) {
+    ++failures_;
+    rejected_.insert(candidate);
+    if (options_.message)
+      options_.message(fmt::format("refused {}: {}", short_name(variant), certificate.detail));
+  }
+  return certificate.passed;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,74 @@
+// Candidates through the worker: journal before, black list and sample after. Used by one tuning run of one device.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/device_profile.h"
+#include "db/store.h"
+#include "tuner/measure.h"
+#include "tuner/worker_process.h"
+
+namespace rooftile {
+
+/// Wall-clock budget of a run.
+class Budget {
+ public:
+  explicit Budget(double seconds);
+  double elapsed_s() const;
+  double left_s() const { return seconds_ - elapsed_s(); }
+  double seconds() const { return seconds_; }
+
+ private:
+  double seconds_, start_s_;
+};
+
+struct RunnerOptions {
+  RowId device = 0, run = 0;
+  double compute_units = 1;   // workgroups at once: turns the probe's serial estimate into a time
+  double rotate_bytes = 0;
+  std::function<void(const std::string&)> message;
+};
+
+/// A candidate that fails is data: it is black-listed for this device and driver, and answers nothing from then on.
+class CandidateRunner {
+ public:
+  CandidateRunner(Store& store, WorkerProcess& worker, const Budget& budget, const std::atomic<bool>& stop,
+                  RunnerOptions options);
+
+  RowId id(const Variant& variant, const Signature& signature);
+  bool rejected(RowId candidate) const { return rejected_.contains(candidate); }
+
+  /// Nothing: rejected, failed, interrupted, out of budget, or estimated beyond limit_ns (device time of one product).
+  std::optional<TimeReply> time(const Variant& variant, const Problem& problem, int samples, double limit_ns);
+  /// From the database when this generator's verdict is there, else tried now.
+  bool certified(const Variant& variant, const Signature& signature);
+
+  std::size_t measured() const { return measured_; }
+  std::size_t failures() const { return failures_; }
+
+ private:
+  struct Outcome {
+    std::optional<Json> reply;
+    std::optional<SampleStatus> failure;  // of the candidate; nothing when it is not to blame
+    std::string message;
+  };
+  Outcome ask(RowId candidate, const Json& request, double watchdog_s);
+  void reject(RowId candidate, const Variant& variant, const std::string& reason);
+  bool over() const { return stop_.load() || budget_.left_s() <= 0; }
+
+  Store& store_;
+  WorkerProcess& worker_;
+  const Budget& budget_;
+  const std::atomic<bool>& stop_;
+  RunnerOptions options_;
+  std::set<RowId> rejected_;
+  std::map<std::string, RowId> ids_;
+  std::size_t measured_ = 0, failures_ = 0;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,206 @@
+#include "tuner/measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/statistics.h"
+#include "runtime/staging.h"
+#include "tuner/random.h"
+#include "tuner/reference.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kTimeoutNs = 60e9;      // the parent's watchdog is the tighter one; this only ends a lost worker
+constexpr std::size_t kMostSets = 8;     // operand sets in rotation
+constexpr double kMostSetBytes = 1e9;    // of memory in rotation
+constexpr int kSpotChecks = 16;
+constexpr std::int64_t kProbeDepth = 64;  // k of the probe: long enough to leave the launch behind, short enough for a crawl
+
+double now_ns() {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Workspace of one plan.
+class Panels {
+ public:
+  Panels(Device& device, const GemmPlan& plan) {
+    const auto allocate = [&](std::int64_t elements, std::optional<Buffer>& buffer) {
+      if (elements > 0)
+        buffer = device.create_buffer(static_cast<std::uint64_t>(elements) * sizeof(float), BufferUse::kDevice);
+    };
+    allocate(plan.packed_a_elements, a_);
+    allocate(plan.packed_b_elements, b_);
+  }
+  Workspace workspace() const { return {a_ ? &*a_ : nullptr, b_ ? &*b_ : nullptr}; }
+
+ private:
+  std::optional<Buffer> a_, b_;
+};
+
+}  // namespace
+
+struct Measurer::OperandSet {
+  Buffer a, b, c;                  // what kernels see
+  Buffer host_a, host_b, host_c;   // mapped; empty on unified memory, where a, b and c are mapped themselves
+  bool unified;
+
+  float* view(const Buffer& kernel_side, const Buffer& host_side) const {
+    return static_cast<float*>(unified ? kernel_side.mapped() : host_side.mapped());
+  }
+  float* data_a() const { return view(a, host_a); }
+  float* data_b() const { return view(b, host_b); }
+  float* data_c() const { return view(c, host_c); }
+};
+
+Measurer::Measurer(std::shared_ptr<Device> device) : device_(std::move(device)), cache_({}) {}
+Measurer::~Measurer() = default;
+
+Measurer::Built& Measurer::build(const Variant& variant, const Signature& signature) {
+  Built& built = built_[fmt::format("{} {}{}", to_string(variant), letter(signature.trans_a), letter(signature.trans_b))];
+  if (built.kernel == nullptr) {
+    const double start = now_ns();
+    built.kernel = std::make_unique<Kernel>(device_, variant, signature, cache_);
+    built.compile_ns = now_ns() - start;
+  }
+  return built;
+}
+
+// Drivers may compile at the first dispatch, and a bad point may be a thousand times too slow: both show on one tile.
+void Measurer::probe(Built& built, const Signature& signature) {
+  if (built.probed) return;
+  const Variant& v = built.kernel->variant();
+  const std::int64_t step_k = std::max({v.tile_k, v.unroll_k, 1});
+  const std::int64_t k = (kProbeDepth + step_k - 1) / step_k * step_k;
+  const Problem p = staged_problem(packed_problem(v.tile_m, v.tile_n, k, signature.trans_a, signature.trans_b));
+  const Buffer a = device_->create_buffer(staged_bytes(stored_a(p)), BufferUse::kDevice);
+  const Buffer b = device_->create_buffer(staged_bytes(stored_b(p)), BufferUse::kDevice);
+  const Buffer c = device_->create_buffer(staged_bytes({p.m, p.n}), BufferUse::kDevice);
+  const Operands operands = {&a, &b, &c, own_buffers(p)};
+  const GemmPlan plan = built.kernel->plan(p, operands.placement);
+  const Panels panels(*device_, plan);
+  std::vector<Step> steps = built.kernel->pack_steps(plan, operands, panels.workspace());
+  const std::size_t packs = steps.size();
+  for (Step& step : built.kernel->gemm_steps(plan, operands, panels.workspace())) steps.push_back(std::move(step));
+  CommandList list = device_->record(steps, Timing::kPerStep);
+  const double start = now_ns();
+  device_->run(list, kTimeoutNs);
+  built.compile_ns += now_ns() - start;
+  double best = std::numeric_limits<double>::infinity();
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    const RunResult result = device_->run(list, kTimeoutNs);
+    best = std::min(best, std::accumulate(result.step_ns.begin() + static_cast<std::ptrdiff_t>(packs),
+                                          result.step_ns.end(), 0.0));
+  }
+  built.probed = true;
+  built.probe_ns = best;
+  built.probe_k = k;
+}
+
+// Every workgroup in sequence would be an upper bound; nothing is known here of how many run at once, so the parent's
+// limit allows for it.
+double Measurer::estimate_ns(const Built& built, const Problem& p) const {
+  const Variant& v = built.kernel->variant();
+  const double tiles = std::ceil(static_cast<double>(p.m) / v.tile_m) * std::ceil(static_cast<double>(p.n) / v.tile_n);
+  return built.probe_ns * tiles * static_cast<double>(p.k) / static_cast<double>(built.probe_k);
+}
+
+void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
+  if (prepared_ == p && !sets_.empty()) return;
+  sets_.clear();
+  prepared_ = p;
+  const std::uint64_t bytes_a = staged_bytes(stored_a(p)), bytes_b = staged_bytes(stored_b(p));
+  const std::uint64_t bytes_c = staged_bytes({p.m, p.n});
+  const double set_bytes = static_cast<double>(bytes_a + bytes_b + bytes_c);
+  const double wanted = std::min(std::ceil(rotate_bytes / set_bytes), std::floor(kMostSetBytes / set_bytes));
+  const auto sets = static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets)));
+  const bool unified = device_->profile().unified_memory;
+  Random random(0x0b5e55ed);
+  for (std::size_t i = 0; i < sets; ++i) {
+    auto set = std::make_unique<OperandSet>();
+    set->unified = unified;
+    set->a = device_->create_buffer(bytes_a, BufferUse::kDevice);
+    set->b = device_->create_buffer(bytes_b, BufferUse::kDevice);
+    set->c = device_->create_buffer(bytes_c, BufferUse::kDevice);
+    if (!unified) {
+      set->host_a = device_->create_buffer(bytes_a, BufferUse::kUpload);
+      set->host_b = device_->create_buffer(bytes_b, BufferUse::kUpload);
+      set->host_c = device_->create_buffer(bytes_c, BufferUse::kDownload);
+    }
+    // The rows' padding is filled as well: no kernel may let it into C.
+    std::generate_n(set->data_a(), bytes_a / sizeof(float), [&] { return random.symmetric(); });
+    std::generate_n(set->data_b(), bytes_b / sizeof(float), [&] { return random.symmetric(); });
+    if (!unified) {
+      const std::vector<Step> steps = {CopyStep{{&set->host_a, 0, bytes_a}, {&set->a, 0, bytes_a}},
+                                       CopyStep{{&set->host_b, 0, bytes_b}, {&set->b, 0, bytes_b}}};
+      CommandList list = device_->record(steps);
+      device_->run(list, kTimeoutNs);
+    }
+    sets_.push_back(std::move(set));
+  }
+}
+
+std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const {
+  if (!set.unified) {
+    const std::uint64_t bytes = staged_bytes({p.m, p.n});
+    const std::vector<Step> steps = {CopyStep{{&set.c, 0, bytes}, {&set.host_c, 0, bytes}}};
+    CommandList list = device_->record(steps);
+    device_->run(list, kTimeoutNs);
+  }
+  Random random(0xc0ffee);
+  for (int i = 0; i < kSpotChecks; ++i) {
+    // The far corner first: where edge handling goes wrong.
+    const std::int64_t row = i == 0 ? p.m - 1 : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.m)));
+    const std::int64_t column =
+        i == 0 ? p.n - 1 : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.n)));
+    const ReferenceElement expected = reference_element(p, set.data_a(), set.data_b(), 0.0f, row, column);
+    const float got = set.data_c()[row * p.ldc + column];
+    if (!(error_ratio(p.k, expected, got) <= 1.0))
+      return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), row, column, got, expected.value);
+  }
+  return {};
+}
+
+TimeReply Measurer::time(const TimeRequest& request) {
+  const Problem p = staged_problem(request.problem);
+  const Signature signature = signature_of(p);
+  Built& built = build(request.variant, signature);
+  const bool fresh = !built.probed;
+  const Placement placement = own_buffers(p);
+  const GemmPlan plan = built.kernel->plan(p, placement);
+  probe(built, signature);
+  TimeReply reply{.hash = built.kernel->hash(),
+                  .compile_ns = fresh ? built.compile_ns : 0.0,
+                  .probe_ns = estimate_ns(built, p)};
+  if (reply.probe_ns > request.limit_ns) return reply;
+
+  prepare_operands(p, request.rotate_bytes);
+  const Panels panels(*device_, plan);
+  std::vector<double> pack_ns;
+  // One untimed turn: page faults of fresh panels and clocks that sleep.
+  for (int sample = -1; sample < request.samples; ++sample) {
+    const OperandSet& set = *sets_[static_cast<std::size_t>(sample + 1) % sets_.size()];
+    const Operands operands = {&set.a, &set.b, &set.c, placement};
+    std::vector<Step> steps = built.kernel->pack_steps(plan, operands, panels.workspace());
+    const auto packs = static_cast<std::ptrdiff_t>(steps.size());
+    for (Step& step : built.kernel->gemm_steps(plan, operands, panels.workspace())) steps.push_back(std::move(step));
+    CommandList list = device_->record(steps, Timing::kPerStep);
+    const RunResult result = device_->run(list, kTimeoutNs);
+    if (sample < 0) continue;
+    pack_ns.push_back(std::accumulate(result.step_ns.begin(), result.step_ns.begin() + packs, 0.0));
+    reply.kernel_ns.push_back(std::accumulate(result.step_ns.begin() + packs, result.step_ns.end(), 0.0));
+  }
+  reply.pack_ns = pack_ns.empty() ? 0.0 : median(pack_ns);
+  const OperandSet& last = *sets_[static_cast<std::size_t>(request.samples) % sets_.size()];
+  if (const std::string wrong = spot_check(p, last); !wrong.empty()) fail(ErrorCode::kInternal, "{}", wrong);
+  return reply;
+}
+
+Certificate Measurer::certify(const Variant& variant, const Signature& signature) {
+  return rooftile::certify(*device_, *build(variant, signature).kernel, signature);
+}
+
+}  // namespace rooftile

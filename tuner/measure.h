@@ -1,0 +1,64 @@
+// Times a kernel on a problem with the device's own clock. Runs in the worker process.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/kernel.h"
+#include "tuner/certify.h"
+
+namespace rooftile {
+
+struct TimeRequest {
+  Variant variant;
+  Problem problem;          // batch 1
+  int samples = 3;
+  double limit_ns = std::numeric_limits<double>::infinity();  // estimated beyond this: probed only, no samples
+  double rotate_bytes = 0;  // operand sets are rotated until this much memory has been walked through
+};
+
+struct TimeReply {
+  std::string hash;
+  std::vector<double> kernel_ns = {};  // one per sample: all gemm steps; empty when the probe was beyond the limit
+  double pack_ns = 0;             // median
+  double compile_ns = 0;          // shader to first finished dispatch, 0 when it was compiled before
+  double probe_ns = 0;            // one tile's time for every tile of the problem in sequence
+};
+
+/// Keeps kernels and operands between requests. Not thread-safe. Errors: those of Kernel and Device; kInternal when the
+/// result of the measured run is wrong (spot check against float64).
+class Measurer {
+ public:
+  explicit Measurer(std::shared_ptr<Device> device);
+  ~Measurer();
+
+  TimeReply time(const TimeRequest& request);
+  Certificate certify(const Variant& variant, const Signature& signature);
+
+ private:
+  struct OperandSet;
+  struct Built {
+    std::unique_ptr<Kernel> kernel;
+    double compile_ns = 0;
+    bool probed = false;
+    double probe_ns = 0;      // one workgroup's tile at probe_k
+    std::int64_t probe_k = 0;
+  };
+  Built& build(const Variant& variant, const Signature& signature);
+  void probe(Built& built, const Signature& signature);
+  double estimate_ns(const Built& built, const Problem& p) const;
+  void prepare_operands(const Problem& p, double rotate_bytes);
+  std::string spot_check(const Problem& p, const OperandSet& set) const;
+
+  std::shared_ptr<Device> device_;
+  ShaderCache cache_;
+  std::unordered_map<std::string, Built> built_;  // by variant and signature text
+  Problem prepared_;
+  std::vector<std::unique_ptr<OperandSet>> sets_;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,315 @@
+#include "tuner/problem_tuner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "core/error.h"
+#include "core/statistics.h"
+#include "generator/rules.h"
+#include "generator/space.h"
+#include "generator/version.h"
+#include "runtime/host_blas.h"
+#include "runtime/model/roofline.h"
+#include "runtime/staging.h"
+#include "tuner/elimination.h"
+#include "tuner/random.h"
+#include "tuner/strategy.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kBatch = 6;             // candidates a round of the search
+constexpr int kBatchesWithoutGain = 8;        // then the search of this problem ends
+constexpr double kGain = 0.99;                // of the best time: less is noise
+constexpr double kCloseToBound = 1.02;        // of the roofline's bound: nothing left to find
+constexpr double kCutRatio = 8;               // times the best: such a candidate is probed, not measured
+constexpr double kFirstLimitNs = 2e9;         // before there is a best
+constexpr std::size_t kFinalists = 4;
+constexpr std::size_t kRanked = 3;            // certified kernels in a list, default and fallback besides
+constexpr double kSearchShare = 0.75;         // of a problem's slice; the rest is for finals and certificates
+constexpr double kHostShare = 0.1;            // of the slice, at most, for the BLAS yardstick
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double measure_host_ns(const Problem& p, double share_s) {
+  Random random(1);
+  std::vector<float> a(static_cast<std::size_t>(span_elements(stored_a(p), p.lda)));
+  std::vector<float> b(static_cast<std::size_t>(span_elements(stored_b(p), p.ldb)));
+  std::vector<float> c(static_cast<std::size_t>(span_elements({p.m, p.n}, p.ldc)));
+  std::generate(a.begin(), a.end(), [&] { return random.symmetric(); });
+  std::generate(b.begin(), b.end(), [&] { return random.symmetric(); });
+  const HostBlas& blas = HostBlas::get();
+  blas.sgemm(p, a.data(), b.data(), c.data(), HostThreads::kAll);
+  std::vector<double> sample;
+  const double end = now_s() + share_s;
+  do {
+    const double start = now_s();
+    blas.sgemm(p, a.data(), b.data(), c.data(), HostThreads::kAll);
+    sample.push_back((now_s() - start) * 1e9);
+  } while (sample.size() < 15 && now_s() < end);
+  return median(sample);
+}
+
+/// Candidates of one problem and what is known of them.
+class Search {
+ public:
+  Search(const ProblemTunerContext& context, RowId device_row, const Problem& problem)
+      : context_(context), device_row_(device_row), problem_(problem), signature_(signature_of(problem)),
+        bound_ns_(problem_bound_ns(problem, context.rates)) {
+    collect_candidates();
+    recall();
+  }
+
+  void run(double end_s);
+  void finals();
+  /// Certified kernels, best first, default and fallback last; stored.
+  void rank_and_store(TuneResult& result);
+  double time_of(const Variant& variant) const;
+
+ private:
+  struct Candidate {
+    Variant variant;
+    std::vector<double> samples_ns;  // kernel
+    double pack_ns = 0;
+    bool tried = false;
+    double total_ns() const {
+      return samples_ns.empty() ? std::numeric_limits<double>::infinity() : median(samples_ns) + pack_ns;
+    }
+  };
+
+  void collect_candidates();
+  void recall();
+  std::vector<std::size_t> seeds() const;
+  std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
+  std::vector<std::size_t> ranked() const;
+  double best_ns() const {
+    const auto order = ranked();
+    return order.empty() ? std::numeric_limits<double>::infinity() : candidates_[order.front()].total_ns();
+  }
+  void report() const;
+  std::optional<std::size_t> find(const Variant& variant) const;
+
+  const ProblemTunerContext& context_;
+  RowId device_row_;
+  Problem problem_;
+  Signature signature_;
+  double bound_ns_;
+  std::vector<Candidate> candidates_;
+};
+
+void Search::collect_candidates() {
+  const Problem staged = staged_problem(problem_);
+  const Placement placement = own_buffers(staged);
+  const auto legal = [&](const Variant& v) {
+    return !illegal_reason(v, context_.device.limits, staged, placement).has_value();
+  };
+  for (const Variant& variant : context_.space)
+    if (legal(variant)) candidates_.push_back({.variant = variant});
+  for (const Variant& variant : {default_variant(context_.device), fallback_variant()})
+    if (legal(variant) && !find(variant)) candidates_.push_back({.variant = variant});
+}
+
+// What an earlier run has measured here need not be measured again before the finals.
+void Search::recall() {
+  std::map<RowId, std::vector<double>> kernel_ns;
+  std::map<RowId, double> pack_ns;
+  for (const SampleRecord& sample : context_.store.samples(device_row_, context_.store.problem_id(problem_))) {
+    if (sample.status != SampleStatus::kMeasured) continue;
+    kernel_ns[sample.candidate].push_back(sample.kernel.median_ns);
+    pack_ns[sample.candidate] = sample.pack_ns;
+  }
+  if (kernel_ns.empty()) return;
+  for (Candidate& candidate : candidates_) {
+    const RowId id = context_.runner.id(candidate.variant, signature_);
+    if (const auto known = kernel_ns.find(id); known != kernel_ns.end()) {
+      candidate.samples_ns = known->second;
+      candidate.pack_ns = pack_ns[id];
+      candidate.tried = true;
+    }
+  }
+}
+
+std::optional<std::size_t> Search::find(const Variant& variant) const {
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (candidates_[i].variant == variant) return i;
+  return std::nullopt;
+}
+
+// The default, and what has won on other problems of this device: winners travel well.
+std::vector<std::size_t> Search::seeds() const {
+  std::vector<std::size_t> order;
+  const auto add = [&](const Variant& variant) {
+    const auto index = find(variant);
+    if (index && std::find(order.begin(), order.end(), *index) == order.end()) order.push_back(*index);
+  };
+  add(default_variant(context_.device));
+  for (const RankedKernel& winner : context_.store.winners(device_row_))
+    if (winner.kernel.rank == 0) add(winner.kernel.candidate.variant);
+  add(fallback_variant());
+  return order;
+}
+
+std::optional<std::vector<double>> Search::measure(std::size_t index, int samples) {
+  Candidate& candidate = candidates_[index];
+  candidate.tried = true;
+  const double best = best_ns();
+  const double limit_ns = std::isfinite(best) ? std::max(kCutRatio * best, 1e6) : kFirstLimitNs;
+  const auto reply = context_.runner.time(candidate.variant, problem_, samples, limit_ns);
+  if (!reply) return std::nullopt;
+  candidate.samples_ns.insert(candidate.samples_ns.end(), reply->kernel_ns.begin(), reply->kernel_ns.end());
+  candidate.pack_ns = reply->pack_ns;
+  report();
+  // Packing is paid by the call as well: elimination compares what a call pays.
+  std::vector<double> totals = reply->kernel_ns;
+  for (double& ns : totals) ns += reply->pack_ns;
+  return totals;
+}
+
+std::vector<std::size_t> Search::ranked() const {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (!candidates_[i].samples_ns.empty()) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
+    return candidates_[x].total_ns() < candidates_[y].total_ns();
+  });
+  return order;
+}
+
+void Search::report() const {
+  TuneProgress progress{.phase = TunePhase::kSearching, .problem = to_string(problem_)};
+  if (const auto order = ranked(); !order.empty()) {
+    const Candidate& best = candidates_[order.front()];
+    progress.best_gflops = flops(problem_) / best.total_ns();
+    progress.roofline_share = bound_ns_ / best.total_ns();
+    progress.best_variant = short_name(best.variant);
+  }
+  context_.progress(progress);
+}
+
+void Search::run(double end_s) {
+  std::vector<double> analytical(candidates_.size());
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    analytical[i] = analytical_ns(problem_, candidates_[i].variant, context_.rates);
+  const auto strategy = make_strategy(context_.options.strategy, analytical, context_.options.seed);
+  const auto over = [&] { return context_.over() || now_s() >= end_s; };
+  const bool patient = context_.options.strategy == "exhaustive";
+  std::vector<std::size_t> pending = seeds();
+  std::vector<Observation> history;
+  int without_gain = 0;
+  while (!over() && (patient || without_gain < kBatchesWithoutGain)) {
+    const double before = best_ns();
+    if (before <= kCloseToBound * bound_ns_) return;
+    while (pending.size() < kBatch) {
+      const std::vector<std::size_t> next = strategy->propose(history, kBatch);
+      if (next.empty()) break;
+      pending.insert(pending.end(), next.begin(), next.end());
+    }
+    std::vector<std::size_t> batch;
+    while (!pending.empty() && batch.size() < kBatch) {
+      const std::size_t index = pending.front();
+      pending.erase(pending.begin());
+      const RowId id = context_.runner.id(candidates_[index].variant, signature_);
+      if (!candidates_[index].tried && !context_.runner.rejected(id) &&
+          std::find(batch.begin(), batch.end(), index) == batch.end())
+        batch.push_back(index);
+    }
+    if (batch.empty()) {
+      if (pending.empty()) pending = strategy->propose(history, 1);
+      if (pending.empty()) return;
+      continue;
+    }
+    const std::vector<Arm> arms = eliminate(
+        batch.size(), [&](std::size_t arm, int samples) { return measure(batch[arm], samples); }, over,
+        {.samples_per_round = 2, .rounds = 2, .keep = 2});
+    for (std::size_t i = 0; i < batch.size(); ++i)
+      history.push_back({batch[i], arms[i].samples_ns.empty() ? std::numeric_limits<double>::infinity()
+                                                              : median(arms[i].samples_ns)});
+    without_gain = best_ns() < kGain * before ? 0 : without_gain + 1;
+  }
+}
+
+// The best few against each other, interleaved: the search's own samples were taken minutes apart.
+void Search::finals() {
+  std::vector<std::size_t> order = ranked();
+  order.resize(std::min(order.size(), kFinalists));
+  if (order.size() < 2) return;
+  for (std::size_t index : order) candidates_[index].samples_ns.clear();
+  eliminate(order.size(), [&](std::size_t arm, int samples) { return measure(order[arm], samples); }, context_.over,
+            {.samples_per_round = 3, .rounds = 3, .keep = 1});
+}
+
+double Search::time_of(const Variant& variant) const {
+  const auto index = find(variant);
+  return index && !candidates_[*index].samples_ns.empty() ? candidates_[*index].total_ns() : 0.0;
+}
+
+void Search::rank_and_store(TuneResult& result) {
+  std::vector<std::size_t> list;
+  for (std::size_t index : ranked()) {
+    if (list.size() >= kRanked) break;
+    if (context_.runner.certified(candidates_[index].variant, signature_)) list.push_back(index);
+  }
+  for (const Variant& variant : {default_variant(context_.device), fallback_variant()}) {
+    const auto index = find(variant);
+    if (!index || candidates_[*index].samples_ns.empty()) continue;
+    if (std::find(list.begin(), list.end(), *index) != list.end()) continue;
+    if (context_.runner.certified(variant, signature_)) list.push_back(*index);
+  }
+  if (list.empty()) return;
+  const std::string bucket = to_string(bucket_of(problem_));
+  const RowId problem_row = context_.store.problem_id(problem_);
+  std::vector<WinnerRecord> records;
+  const auto add = [&](RowId candidate, RowId problem, double kernel_ns, double pack_ns) {
+    records.push_back({.candidate = candidate,
+                       .problem = problem,
+                       .rank = static_cast<int>(records.size()),
+                       .kernel_ns = kernel_ns,
+                       .pack_ns = pack_ns});
+  };
+  for (std::size_t index : list)
+    add(context_.runner.id(candidates_[index].variant, signature_), problem_row, median(candidates_[index].samples_ns),
+        candidates_[index].pack_ns);
+  // Other problems of the bucket keep their lists, behind this one.
+  for (const RankedKernel& other : context_.store.winners(device_row_)) {
+    if (other.kernel.bucket != bucket) continue;
+    const RowId other_row = context_.store.problem_id(other.kernel.problem);
+    if (other_row != problem_row)
+      add(other.kernel.candidate.id, other_row, other.kernel.kernel_ns, other.kernel.pack_ns);
+  }
+  context_.store.put_winners(device_row_, bucket, records);
+  result.winner = short_name(candidates_[list.front()].variant);
+  result.kernel_ns = median(candidates_[list.front()].samples_ns);
+  result.pack_ns = candidates_[list.front()].pack_ns;
+}
+
+}  // namespace
+
+TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row, const Problem& wanted, double slice_s) {
+  // Kernels multiply one pair of matrices: a batch is tuned as one of its products.
+  Problem problem = wanted;
+  problem.batch = 1;
+  const double start_s = now_s();
+  const std::size_t measured = context.runner.measured(), failures = context.runner.failures();
+  TuneResult result{.problem = problem, .bound_ns = problem_bound_ns(problem, context.rates)};
+  result.host_ns = measure_host_ns(problem, kHostShare * slice_s);
+  Search search(context, device_row, problem);
+  search.run(start_s + kSearchShare * slice_s);
+  search.finals();
+  TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(problem)};
+  context.progress(progress);
+  search.rank_and_store(result);
+  result.default_ns = search.time_of(default_variant(context.device));
+  result.naive_ns = search.time_of(fallback_variant());
+  result.measured = context.runner.measured() - measured;
+  result.rejected = context.runner.failures() - failures;
+  return result;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,123 @@
+#include "tuner/tune.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "generator/space.h"
+#include "generator/version.h"
+#include "runtime/model/calibration.h"
+#include "tuner/calibrate.h"
+#include "tuner/candidate_runner.h"
+#include "tuner/problem_tuner.h"
+#include "tuner/worker_process.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kCalibrationDeadlineS = 120;
+constexpr double kDefaultCacheBytes = 64e6;  // when no cache plateau was found
+constexpr double kPastCache = 2;             // operands are rotated over this many times the cache
+
+void settle_journal(Store& store, RowId device, const TuneCallbacks& callbacks) {
+  for (const JournalRecord& entry : store.dead_journal(device)) {
+    store.black_list(device, entry.candidate, "the tuner or the machine went down while it ran");
+    store.journal_end(entry.id);
+    if (callbacks.message)
+      callbacks.message(fmt::format("black-listed candidate {}: the tuner or the machine went down while it ran ({})",
+                                    entry.candidate, entry.started_at));
+  }
+}
+
+Calibration calibrate(Store& store, RowId device, WorkerProcess& worker, const TuneOptions& options,
+                      const std::atomic<bool>& stop) {
+  const auto complete = [](const Calibration& c) {
+    return is_calibrated(c.device) && is_calibrated(c.host) && is_calibrated(c.host1);
+  };
+  if (!options.recalibrate) {
+    const Calibration known = calibration_from_figures(store.latest_calibration(device));
+    if (complete(known)) return known;
+  }
+  const WorkerAnswer answer = worker.ask({{"operation", "calibrate"}}, kCalibrationDeadlineS, stop);
+  if (answer.fate == WorkerFate::kInterrupted) return {};
+  if (answer.fate != WorkerFate::kAnswered)
+    fail(ErrorCode::kDevice, "calibration failed: {}; nothing was stored", answer.message);
+  std::vector<Figure> figures = figures_from_json(answer.reply.at("figures"));
+  const std::vector<Figure> host = calibrate_host(stop);
+  if (stop.load()) return {};
+  figures.insert(figures.end(), host.begin(), host.end());
+  store.add_calibration(device, figures);
+  return calibration_from_figures(figures);
+}
+
+double cache_bytes(const DeviceRates& rates) {
+  for (const MemoryLevel& level : rates.levels)
+    if (level.name == "cache") return level.footprint_bytes;
+  return kDefaultCacheBytes;
+}
+
+}  // namespace
+
+TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options, const TuneCallbacks& callbacks,
+                const std::atomic<bool>& stop) {
+  if (options.problems.empty()) fail(ErrorCode::kInvalidArgument, "no problem to tune");
+  if (!(options.budget_s > 0)) fail(ErrorCode::kInvalidArgument, "the budget is {} s; it must be positive", options.budget_s);
+  const Budget budget(options.budget_s);
+  const RowId device_row = store.device_id(device);
+  settle_journal(store, device_row, callbacks);
+  const nlohmann::json settings = {{"budget_s", options.budget_s}, {"strategy", options.strategy},
+                                   {"seed", options.seed}, {"problems", options.problems.size()}};
+  const RowId run = store.begin_run(device_row, kGeneratorVersion, settings.dump());
+
+  TuneReport report;
+  TuneProgress base{.phase = TunePhase::kCalibrating,
+                    .budget_s = budget.seconds(),
+                    .problems_total = options.problems.size()};
+  if (callbacks.progress) callbacks.progress(base);
+  WorkerProcess worker(options.worker.empty() ? "/proc/self/exe" : options.worker,
+                       {{"operation", "open"}, {"device_uuid", device.device_uuid}});
+  const Calibration calibration = calibrate(store, device_row, worker, options, stop);
+
+  CandidateRunner runner(store, worker, budget, stop,
+                         {.device = device_row,
+                          .run = run,
+                          .compute_units = std::max(1.0, calibration.device.compute_units),
+                          .rotate_bytes = kPastCache * cache_bytes(calibration.device),
+                          .message = callbacks.message});
+  const std::vector<Variant> space = legal_variants(device.limits);
+  const auto over = [&] { return stop.load() || budget.left_s() <= 0; };
+  const ProblemTunerContext context = {
+      .store = store,
+      .runner = runner,
+      .device = device,
+      .rates = calibration.device,
+      .space = space,
+      .options = options,
+      .over = over,
+      .elapsed_s = [&] { return budget.elapsed_s(); },
+      .progress = [&](TuneProgress& progress) {
+        progress.elapsed_s = budget.elapsed_s();
+        progress.budget_s = budget.seconds();
+        progress.problems_done = report.results.size();
+        progress.problems_total = options.problems.size();
+        progress.candidates_measured = runner.measured();
+        progress.candidates_rejected = runner.failures();
+        if (callbacks.progress) callbacks.progress(progress);
+      }};
+  for (std::size_t i = 0; i < options.problems.size() && !over(); ++i) {
+    const double slice_s = budget.left_s() / static_cast<double>(options.problems.size() - i);
+    report.results.push_back(tune_problem(context, device_row, options.problems[i].problem, slice_s));
+    if (callbacks.problem_finished) callbacks.problem_finished(report.results.back());
+  }
+  report.interrupted = stop.load();
+  report.out_of_budget = !report.interrupted && report.results.size() < options.problems.size();
+  report.elapsed_s = budget.elapsed_s();
+  store.end_run(run, report.interrupted ? "interrupted" : report.out_of_budget ? "budget" : "finished");
+  base.phase = TunePhase::kFinished;
+  base.elapsed_s = report.elapsed_s;
+  base.problems_done = report.results.size();
+  if (callbacks.progress) callbacks.progress(base);
+  return report;
+}
+
+}  // namespace rooftile

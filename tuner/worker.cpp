@@ -1,0 +1,86 @@
+#include "tuner/worker.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+#include "tuner/calibrate.h"
+#include "tuner/measure.h"
+#include "tuner/worker_protocol.h"
+
+namespace rooftile {
+namespace {
+
+class Server {
+ public:
+  Json answer(const Json& request) {
+    const std::string operation = request.at("operation");
+    if (operation == "open") return open(request);
+    if (device_ == nullptr) fail(ErrorCode::kInternal, "worker: '{}' before 'open'", operation);
+    if (operation == "calibrate") return {{"figures", to_json(calibrate_device(device_))}};
+    if (operation == "time") return to_json(measurer_->time(time_request_from_json(request.at("request"))));
+    if (operation == "certify")
+      return to_json(measurer_->certify(parse_variant(request.at("variant").get<std::string>()),
+                                        signature_from_json(request.at("signature"))));
+    fail(ErrorCode::kInternal, "worker: unknown operation '{}'", operation);
+  }
+
+ private:
+  Json open(const Json& request) {
+    const std::string uuid = request.at("device_uuid");
+    const Enumeration found = enumerate_devices();
+    for (const DeviceProfile& profile : found.devices) {
+      if (profile.device_uuid != uuid) continue;
+      device_ = Device::open(profile);  // no pipeline cache: every candidate's compile time is its own
+      measurer_.emplace(device_);
+      return {{"name", profile.name}};
+    }
+    fail(ErrorCode::kDevice, "device {} is gone{}{}", uuid, found.note.empty() ? "" : ": ", found.note);
+  }
+
+  std::shared_ptr<Device> device_;
+  std::optional<Measurer> measurer_;
+};
+
+Json error_reply(ErrorCode code, const char* what) {
+  return {{"error", static_cast<int>(code)}, {"message", what}};
+}
+
+}  // namespace
+
+int run_worker() {
+  // The tuner decides what Ctrl-C means; a worker without its tuner has no use.
+  ::signal(SIGINT, SIG_IGN);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int replies = ::dup(STDOUT_FILENO);
+  if (replies < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 1;
+  FILE* const out = ::fdopen(replies, "w");
+  if (out == nullptr) return 1;
+
+  Server server;
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    Json reply;
+    try {
+      reply = server.answer(Json::parse(line));
+    } catch (const Error& error) {
+      reply = error_reply(error.code(), error.what());
+    } catch (const std::bad_alloc&) {
+      reply = error_reply(ErrorCode::kOutOfMemory, "out of host memory");
+    } catch (const std::exception& error) {
+      reply = error_reply(ErrorCode::kInternal, error.what());
+    }
+    // A driver's message may hold bytes that are no UTF-8.
+    const std::string text = reply.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (std::fprintf(out, "%s\n", text.c_str()) < 0 || std::fflush(out) != 0) return 1;
+  }
+  return 0;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,99 @@
+#include "tuner/worker_protocol.h"
+
+#include <cmath>
+
+namespace rooftile {
+namespace {
+
+Transpose transpose(const Json& json) { return json.get<bool>() ? Transpose::kYes : Transpose::kNo; }
+
+// JSON has no infinity.
+Json finite_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+double or_infinity(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
+}
+
+}  // namespace
+
+Json to_json(const Problem& p) {
+  return {{"type", name(p.type)}, {"m", p.m}, {"n", p.n}, {"k", p.k}, {"batch", p.batch},
+          {"trans_a", p.trans_a == Transpose::kYes}, {"trans_b", p.trans_b == Transpose::kYes},
+          {"lda", p.lda}, {"ldb", p.ldb}, {"ldc", p.ldc}, {"alpha", p.alpha}, {"beta", p.beta}};
+}
+
+Problem problem_from_json(const Json& json) {
+  return {.type = parse_data_type(json.at("type").get<std::string>()),
+          .m = json.at("m"),
+          .n = json.at("n"),
+          .k = json.at("k"),
+          .batch = json.at("batch"),
+          .trans_a = transpose(json.at("trans_a")),
+          .trans_b = transpose(json.at("trans_b")),
+          .lda = json.at("lda"),
+          .ldb = json.at("ldb"),
+          .ldc = json.at("ldc"),
+          .alpha = json.at("alpha"),
+          .beta = json.at("beta")};
+}
+
+Json to_json(const Signature& s) {
+  return {{"type", name(s.type)}, {"trans_a", s.trans_a == Transpose::kYes}, {"trans_b", s.trans_b == Transpose::kYes}};
+}
+
+Signature signature_from_json(const Json& json) {
+  return {parse_data_type(json.at("type").get<std::string>()), transpose(json.at("trans_a")),
+          transpose(json.at("trans_b"))};
+}
+
+Json to_json(const TimeRequest& r) {
+  return {{"variant", to_string(r.variant)}, {"problem", to_json(r.problem)}, {"samples", r.samples},
+          {"limit_ns", finite_or_null(r.limit_ns)}, {"rotate_bytes", r.rotate_bytes}};
+}
+
+TimeRequest time_request_from_json(const Json& json) {
+  return {.variant = parse_variant(json.at("variant").get<std::string>()),
+          .problem = problem_from_json(json.at("problem")),
+          .samples = json.at("samples"),
+          .limit_ns = or_infinity(json.at("limit_ns")),
+          .rotate_bytes = json.at("rotate_bytes")};
+}
+
+Json to_json(const TimeReply& r) {
+  return {{"hash", r.hash}, {"kernel_ns", r.kernel_ns}, {"pack_ns", r.pack_ns}, {"compile_ns", r.compile_ns},
+          {"probe_ns", r.probe_ns}};
+}
+
+TimeReply time_reply_from_json(const Json& json) {
+  return {.hash = json.at("hash"),
+          .kernel_ns = json.at("kernel_ns"),
+          .pack_ns = json.at("pack_ns"),
+          .compile_ns = json.at("compile_ns"),
+          .probe_ns = json.at("probe_ns")};
+}
+
+Json to_json(const Certificate& c) {
+  return {{"passed", c.passed}, {"detail", c.detail}, {"cases", c.cases}, {"worst_ratio", finite_or_null(c.worst_ratio)}};
+}
+
+Certificate certificate_from_json(const Json& json) {
+  return {.passed = json.at("passed"),
+          .detail = json.at("detail"),
+          .cases = json.at("cases"),
+          .worst_ratio = or_infinity(json.at("worst_ratio"))};
+}
+
+Json to_json(const std::vector<Figure>& figures) {
+  Json list = Json::array();
+  for (const Figure& f : figures)
+    list.push_back({{"name", f.name}, {"unit", f.unit}, {"value", f.value}, {"mad", f.mad}, {"count", f.count}});
+  return list;
+}
+
+std::vector<Figure> figures_from_json(const Json& json) {
+  std::vector<Figure> figures;
+  for (const Json& f : json)
+    figures.push_back({f.at("name"), f.at("unit"), f.at("value"), f.at("mad"), f.at("count")});
+  return figures;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,30 @@
+// One JSON object a line each way between tuner and worker. Both ends are this build: there is no version to negotiate.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "core/device_profile.h"
+#include "core/figure.h"
+#include "core/problem.h"
+#include "core/variant.h"
+#include "generator/signature.h"
+#include "tuner/measure.h"
+
+namespace rooftile {
+
+using Json = nlohmann::json;
+
+Json to_json(const Problem& p);
+Problem problem_from_json(const Json& json);
+Json to_json(const Signature& s);
+Signature signature_from_json(const Json& json);
+Json to_json(const TimeRequest& request);
+TimeRequest time_request_from_json(const Json& json);
+Json to_json(const TimeReply& reply);
+TimeReply time_reply_from_json(const Json& json);
+Json to_json(const Certificate& certificate);
+Certificate certificate_from_json(const Json& json);
+Json to_json(const std::vector<Figure>& figures);
+std::vector<Figure> figures_from_json(const Json& json);
+
+}  // namespace rooftile
