@@ -1,0 +1,44 @@
+// What the commands share: global options, exit codes, size options. One command is one .cpp with one function below.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "core/problem.h"
+
+namespace rooftile {
+
+inline constexpr int kDone = 0, kFailure = 1, kUsage = 2, kInterrupted = 130;
+
+struct Globals {
+  std::string db;      // --db; empty: default_database_path()
+  std::string device;  // --device; empty: any
+  std::filesystem::path database() const;
+};
+
+/// The chosen command's work; returns the exit code.
+using Action = std::function<int()>;
+
+struct ProblemOptions {
+  std::int64_t m = 0, n = 0, k = 0;
+  bool trans_a = false, trans_b = false;
+  void add_to(CLI::App& command, bool required);
+  Problem problem() const;  // throws kInvalidArgument
+};
+
+void add_devices(CLI::App& app, const Globals& globals, Action& action);
+void add_tune(CLI::App& app, const Globals& globals, Action& action);
+void add_report(CLI::App& app, const Globals& globals, Action& action);
+void add_explain(CLI::App& app, const Globals& globals, Action& action);
+void add_gemm(CLI::App& app, const Globals& globals, Action& action);
+void add_emit(CLI::App& app, const Globals& globals, Action& action);
+void add_db(CLI::App& app, const Globals& globals, Action& action);
+void add_query(CLI::App& app, const Globals& globals, Action& action);
+void add_worker(CLI::App& app, Action& action);
+
+/// "812 ns", "43.1 us", "6.2 ms", "1.40 s".
+std::string time_text(double ns);
+
+}  // namespace rooftile

@@ -1,0 +1,82 @@
+#include "cli/command.h"
+#include "core/error.h"
+#include "db/store.h"
+
+namespace rooftile {
+namespace {
+
+int check(const Globals& globals) {
+  const Store store(globals.database(), OpenMode::kReadOnly);
+  const std::vector<std::string> wrong = store.check();
+  for (const std::string& line : wrong) fmt::print(stderr, "rooftile: {}: {}\n", store.path().string(), line);
+  if (!wrong.empty()) return kFailure;
+  fmt::print("{}: sound, schema {}\n", store.path().string(), store.schema_version());
+  return kDone;
+}
+
+int stats(const Globals& globals) {
+  const Store store(globals.database(), OpenMode::kReadOnly);
+  const StoreStats stats = store.stats();
+  for (const TableRows& table : stats.tables) fmt::print("{:<24} {:>10} rows\n", table.table, table.rows);
+  fmt::print("{:<24} {:>10} bytes, {} of them free, {} in the log\n", "file", stats.file_bytes, stats.free_bytes,
+             stats.wal_bytes);
+  return kDone;
+}
+
+}  // namespace
+
+void add_db(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command = app.add_subcommand("db", "Look after the tuning database");
+  command->footer("Example: rooftile db check");
+  command->require_subcommand(1);
+  command->add_subcommand("path", "Print where it is")->callback([&] {
+    action = [&] {
+      fmt::print("{}\n", globals.database().string());
+      return kDone;
+    };
+  });
+  command->add_subcommand("check", "Read all of it; exit 1 when anything is wrong")->callback([&] {
+    action = [&] { return check(globals); };
+  });
+  command->add_subcommand("stats", "Rows and bytes")->callback([&] { action = [&] { return stats(globals); }; });
+}
+
+void add_query(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command = app.add_subcommand("query", "Run one read-only SQL statement on the tuning database");
+  command->footer("Example: rooftile query \"SELECT * FROM best_kernels\"");
+  static std::string sql;
+  static bool csv = false;
+  command->add_option("sql", sql, "The statement; docs/database.md describes the views")->required();
+  command->add_flag("--csv", csv, "Comma-separated");
+  command->callback([&] {
+    action = [&] {
+      const Store store(globals.database(), OpenMode::kReadOnly);
+      const Store::Table table = store.query(sql);
+      std::vector<std::size_t> widths;
+      for (const std::string& column : table.columns) widths.push_back(column.size());
+      for (const auto& row : table.rows)
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+      const auto quoted = [](const std::string& text) {
+        if (text.find_first_of(",\"\n") == std::string::npos) return text;
+        std::string result = "\"";
+        for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+        return result + "\"";
+      };
+      const auto print = [&](const std::vector<std::string>& row) {
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          if (csv) {
+            fmt::print("{}{}", i > 0 ? "," : "", quoted(row[i]));
+          } else {
+            fmt::print("{}{:<{}}", i > 0 ? "  " : "", row[i], widths[i]);
+          }
+        }
+        fmt::print("\n");
+      };
+      print(table.columns);
+      for (const auto& row : table.rows) print(row);
+      return kDone;
+    };
+  });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,89 @@
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/command.h"
+#include "core/error.h"
+#include "db/store.h"
+#include "generator/version.h"
+#include "runtime/device/device.h"
+#include "runtime/host_blas.h"
+
+namespace rooftile {
+namespace {
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(std::min(line.size(), line.find(':') + 2));
+  return "unknown CPU";
+}
+
+std::size_t tuned_kernels(const std::filesystem::path& database, const DeviceProfile& device) {
+  if (!std::filesystem::exists(database)) return 0;
+  const Store store(database, OpenMode::kReadOnly);
+  const auto row = store.find_device(device);
+  return row ? store.tuned_kernels(*row, kGeneratorVersion).size() : 0;
+}
+
+std::string blas_text() {
+  try {
+    return fmt::format("{}, {} threads", HostBlas::get().library(), HostBlas::get().threads());
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+nlohmann::json json_of(const DeviceProfile& d, std::size_t tuned) {
+  const DeviceLimits& l = d.limits;
+  return {{"name", d.name}, {"uuid", d.device_uuid}, {"kind", name(d.kind)}, {"vendor_id", d.vendor_id},
+          {"device_id", d.device_id}, {"driver", d.driver_name}, {"driver_info", d.driver_info},
+          {"driver_version", d.driver_version}, {"memory_bytes", d.device_memory_bytes},
+          {"unified_memory", d.unified_memory}, {"tuned_kernels", tuned},
+          {"limits",
+           {{"subgroup_size", l.subgroup_size}, {"min_subgroup_size", l.min_subgroup_size},
+            {"max_subgroup_size", l.max_subgroup_size}, {"subgroup_size_control", l.subgroup_size_control},
+            {"shared_memory_bytes", l.shared_memory_bytes}, {"max_workgroup_invocations", l.max_workgroup_invocations},
+            {"max_storage_buffer_range_bytes", l.max_storage_buffer_range_bytes},
+            {"max_texel_buffer_elements", l.max_texel_buffer_elements},
+            {"max_memory_allocation_bytes", l.max_memory_allocation_bytes},
+            {"timestamp_period_ns", l.timestamp_period_ns}, {"timestamp_valid_bits", l.timestamp_valid_bits}}}};
+}
+
+int devices(const Globals& globals, bool json) {
+  const Enumeration found = enumerate_devices();
+  nlohmann::json list = nlohmann::json::array();
+  for (const DeviceProfile& d : found.devices) {
+    const std::size_t tuned = tuned_kernels(globals.database(), d);
+    if (json) {
+      list.push_back(json_of(d, tuned));
+      continue;
+    }
+    fmt::print("{}\n  {}, {} {}, {:.1f} GiB{}, subgroup {}, uuid {}\n  {}\n", d.name, name(d.kind), d.driver_name,
+               d.driver_info, static_cast<double>(d.device_memory_bytes) / (1 << 30),
+               d.unified_memory ? " unified" : "", d.limits.subgroup_size, d.device_uuid,
+               tuned > 0 ? fmt::format("tuned: {} ranked kernels", tuned) : "not tuned: run `rooftile tune`");
+  }
+  if (json) {
+    const nlohmann::json all = {{"devices", list}, {"note", found.note},
+                                {"host", {{"cpu", cpu_name()}, {"cores", std::thread::hardware_concurrency()}, {"blas", blas_text()}}}};
+    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return kDone;
+  }
+  if (found.devices.empty()) fmt::print("no Vulkan device\n");
+  fmt::print("host: {}, {} cores, BLAS {}\n", cpu_name(), std::thread::hardware_concurrency(), blas_text());
+  if (!found.note.empty()) fmt::print(stderr, "rooftile: {}\n", found.note);
+  return kDone;
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command = app.add_subcommand("devices", "List the Vulkan devices and the host");
+  command->footer("Example: rooftile devices --json");
+  static bool json = false;
+  command->add_flag("--json", json, "As JSON");
+  command->callback([&] { action = [&] { return devices(globals, json); }; });
+}
+
+}  // namespace rooftile

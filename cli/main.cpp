@@ -1,0 +1,86 @@
+#include <cstdio>
+#include <new>
+
+#include "cli/command.h"
+#include "core/error.h"
+#include "db/store.h"
+
+namespace rooftile {
+
+std::filesystem::path Globals::database() const { return db.empty() ? default_database_path() : std::filesystem::path(db); }
+
+void ProblemOptions::add_to(CLI::App& command, bool required) {
+  for (const auto& [option, value, what] : {std::tuple("--m", &m, "rows of op(A) and C"),
+                                            std::tuple("--n", &n, "columns of op(B) and C"),
+                                            std::tuple("--k", &k, "columns of op(A), rows of op(B)")})
+    command.add_option(option, *value, what)->required(required)->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command.add_flag("--trans-a", trans_a, "A is stored transposed (k x m)");
+  command.add_flag("--trans-b", trans_b, "B is stored transposed (n x k)");
+}
+
+Problem ProblemOptions::problem() const {
+  const Problem p = packed_problem(m, n, k, trans_a ? Transpose::kYes : Transpose::kNo,
+                                   trans_b ? Transpose::kYes : Transpose::kNo);
+  validate(p);
+  return p;
+}
+
+std::string time_text(double ns) {
+  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.1f} us", ns * 1e-3);
+  if (ns < 1e9) return fmt::format("{:.2f} ms", ns * 1e-6);
+  return fmt::format("{:.2f} s", ns * 1e-9);
+}
+
+namespace {
+
+int run(int argc, char** argv) {
+  CLI::App app("Rooftile: autotuned matrix products on any Vulkan device.\n"
+               "Run `rooftile tune` once per machine, then link librooftile or query the database.");
+  app.name("rooftile");
+  app.set_version_flag("--version", ROOFTILE_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.failure_message(CLI::FailureMessage::simple);
+  Globals globals;
+  app.add_option("--db", globals.db, "Tuning database (default: $ROOFTILE_DB, else rooftile/rooftile.db in the user's data folder)");
+  app.add_option("--device", globals.device, "Only devices whose name or UUID contains this text");
+  Action action;
+  add_devices(app, globals, action);
+  add_tune(app, globals, action);
+  add_report(app, globals, action);
+  add_explain(app, globals, action);
+  add_gemm(app, globals, action);
+  add_emit(app, globals, action);
+  add_db(app, globals, action);
+  add_query(app, globals, action);
+  add_worker(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kUsage;
+  }
+  return action();
+}
+
+int report(const char* what, int code) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "rooftile: %s\n", what);
+  return code;
+}
+
+}  // namespace
+}  // namespace rooftile
+
+int main(int argc, char** argv) {
+  try {
+    return rooftile::run(argc, argv);
+  } catch (const rooftile::Error& error) {
+    return rooftile::report(error.what(), error.code() == rooftile::ErrorCode::kInvalidArgument ? rooftile::kUsage
+                                                                                              : rooftile::kFailure);
+  } catch (const std::bad_alloc&) {
+    return rooftile::report("out of memory", rooftile::kFailure);
+  } catch (const std::exception& error) {
+    return rooftile::report(error.what(), rooftile::kFailure);
+  }
+}

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/file_descriptor.h"
+
+namespace rooftile {
+
+/// A file that appears whole or not at all: written under a temporary name in the same folder and
+/// renamed by commit(). A link's target is replaced, not the link; permissions of a file that is
+/// there are kept. What is no regular file (/dev/null, a pipe) is written directly.
+/// Errors: kIo, naming the file and what the system said; the old file is then still there.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::filesystem::path& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view bytes);
+  template <typename T>
+  void write(std::span<const T> values) {
+    write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  }
+  void commit();
+
+ private:
+  [[noreturn]] void failed(int error) const;
+
+  std::string name_;               // as given, for messages
+  std::filesystem::path target_;   // links resolved
+  std::filesystem::path written_;  // temporary name; empty when target_ is written directly
+  FileDescriptor file_;
+};
+
+}  // namespace rooftile

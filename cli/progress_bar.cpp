@@ -1,0 +1,57 @@
+#include "cli/progress_bar.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kBarColumns = 20;
+
+std::size_t terminal_columns() {
+  winsize size = {};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+const char* phase_text(TunePhase phase) {
+  switch (phase) {
+    case TunePhase::kCalibrating: return "calibrating";
+    case TunePhase::kSearching: return "searching";
+    case TunePhase::kCertifying: return "certifying";
+    case TunePhase::kFinished: return "finished";
+  }
+  return "";
+}
+
+}  // namespace
+
+ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+void ProgressBar::show(const TuneProgress& p) {
+  if (!terminal_) return;
+  const double share = std::clamp(p.elapsed_s / std::max(p.budget_s, 1e-9), 0.0, 1.0);
+  const auto filled = static_cast<std::size_t>(share * kBarColumns);
+  std::string line = fmt::format("[{:#<{}}{:.<{}}] {} {}/{} {}", "", filled, "", kBarColumns - filled,
+                                 phase_text(p.phase), std::min(p.problems_done + 1, p.problems_total), p.problems_total,
+                                 p.problem);
+  if (p.best_gflops > 0)
+    line += fmt::format(" best {:.1f} GFLOP/s ({:.0f} % of roofline)", p.best_gflops, 100 * p.roofline_share);
+  line += fmt::format(", {:.0f} s left", std::max(0.0, p.budget_s - p.elapsed_s));
+  line.resize(std::min(line.size(), terminal_columns() - 1));
+  fmt::print(stderr, "\r\x1b[K{}", line);
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void ProgressBar::clear() {
+  if (!shown_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+}  // namespace rooftile

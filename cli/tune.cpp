@@ -1,0 +1,153 @@
+#include "tuner/tune.h"
+
+#include <signal.h>
+
+#include <charconv>
+
+#include "cli/command.h"
+#include "cli/progress_bar.h"
+#include "core/error.h"
+#include "runtime/device/device.h"
+#include "tuner/strategy.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kQuickS = 60, kDefaultS = 300, kThoroughS = 1800;
+
+std::atomic<bool> stop_requested = false;
+
+// The second signal is the default's: it kills.
+extern "C" void request_stop(int signal_number) {
+  stop_requested.store(true);
+  ::signal(signal_number, SIG_DFL);
+}
+
+struct TuneArguments {
+  std::string budget, set = "default", shapes, strategy = "random";
+  ProblemOptions sizes;
+  std::uint64_t seed = 1;
+  bool quick = false, thorough = false, recalibrate = false;
+};
+
+double parse_budget_s(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, text.data() + text.size());
+  const double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (error != std::errc() || scale == 0 || !(value > 0) || value * scale > 1e7)
+    fail(ErrorCode::kInvalidArgument, "--budget is '{}'; it takes a positive time such as 60s, 3m or 1h", text);
+  return value * scale;
+}
+
+std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
+  if (arguments.sizes.m > 0 || arguments.sizes.n > 0 || arguments.sizes.k > 0) {
+    if (arguments.sizes.m < 1 || arguments.sizes.n < 1 || arguments.sizes.k < 1)
+      fail(ErrorCode::kInvalidArgument, "--m, --n and --k go together");
+    return {{arguments.sizes.problem(), ""}};
+  }
+  return arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes);
+}
+
+std::string ratio_text(double other_ns, double ns) {
+  return other_ns > 0 && ns > 0 ? fmt::format("{:.2f}x", other_ns / ns) : "-";
+}
+
+void print_header() {
+  fmt::print("{:<20} {:<44} {:>8} {:>7} {:>9} {:>9} {:>9} {:>9}\n", "problem", "winner", "GFLOP/s", "% roof", "vs default",
+             "vs naive", "vs host", "packing");
+}
+
+void print_result(const TuneResult& r) {
+  const double total_ns = r.kernel_ns + r.pack_ns;
+  if (r.winner.empty()) {
+    fmt::print("{:<20} no certified kernel yet ({} measured, {} rejected)\n", to_string(r.problem), r.measured, r.rejected);
+    return;
+  }
+  fmt::print("{:<20} {:<44} {:>8.1f} {:>6.0f}% {:>9} {:>9} {:>9} {:>9}\n", to_string(r.problem), r.winner,
+             flops(r.problem) / r.kernel_ns, 100 * r.bound_ns / r.kernel_ns, ratio_text(r.default_ns, total_ns),
+             ratio_text(r.naive_ns, total_ns), ratio_text(r.host_ns, total_ns),
+             r.pack_ns > 0 ? time_text(r.pack_ns) : "-");
+}
+
+bool selected(const DeviceProfile& device, const std::string& wanted) {
+  return wanted.empty() || device.name.find(wanted) != std::string::npos ||
+         device.device_uuid.find(wanted) != std::string::npos;
+}
+
+int tune_all(const Globals& globals, const TuneArguments& arguments) {
+  TuneOptions options;
+  options.problems = problems_of(arguments);
+  options.strategy = arguments.strategy;
+  options.seed = arguments.seed;
+  options.recalibrate = arguments.recalibrate;
+  options.budget_s = !arguments.budget.empty() ? parse_budget_s(arguments.budget)
+                     : arguments.quick         ? kQuickS
+                     : arguments.thorough      ? kThoroughS
+                                               : kDefaultS;
+  const Enumeration found = enumerate_devices();
+  if (!found.note.empty()) fmt::print(stderr, "rooftile: {}\n", found.note);
+  std::vector<DeviceProfile> devices;
+  for (const DeviceProfile& device : found.devices)
+    if (selected(device, globals.device)) devices.push_back(device);
+  if (devices.empty())
+    fail(ErrorCode::kDevice, "no Vulkan device{}; `rooftile devices` lists them",
+         globals.device.empty() ? " on this machine: install a driver (mesa-vulkan-drivers has a software one)"
+                                : fmt::format(" matches '{}'", globals.device));
+  Store store(globals.database());
+  if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
+  ::signal(SIGINT, request_stop);
+  ::signal(SIGTERM, request_stop);
+  bool interrupted = false;
+  for (const DeviceProfile& device : devices) {
+    fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info, options.problems.size(),
+               options.budget_s);
+    print_header();
+    ProgressBar bar;
+    const TuneCallbacks callbacks = {.progress = [&](const TuneProgress& progress) { bar.show(progress); },
+                                     .problem_finished =
+                                         [&](const TuneResult& result) {
+                                           bar.clear();
+                                           print_result(result);
+                                           std::fflush(stdout);
+                                         },
+                                     .message =
+                                         [&](const std::string& message) {
+                                           bar.clear();
+                                           fmt::print(stderr, "rooftile: {}\n", message);
+                                         }};
+    const TuneReport report = tune(store, device, options, callbacks, stop_requested);
+    bar.clear();
+    fmt::print("{} of {} problems in {:.0f} s{}\n", report.results.size(), options.problems.size(), report.elapsed_s,
+               report.interrupted     ? "; interrupted: the next run goes on from here"
+               : report.out_of_budget ? "; out of budget: the next run goes on from here"
+                                      : "");
+    interrupted = report.interrupted;
+    if (interrupted) break;
+  }
+  fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
+             store.path().string());
+  return interrupted ? kInterrupted : kDone;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command = app.add_subcommand("tune", "Calibrate and tune this machine's Vulkan devices");
+  command->footer("Examples:\n  rooftile tune\n  rooftile tune --budget 3m --set squares\n"
+                  "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b");
+  static TuneArguments arguments;
+  command->add_option("--budget", arguments.budget, "Wall time a device, compilation included: 60s, 3m, 1h (default 5m)");
+  command->add_flag("--quick", arguments.quick, "Budget of one minute");
+  command->add_flag("--thorough", arguments.thorough, "Budget of half an hour");
+  command->add_option("--set", arguments.set, "Built-in problems: default, squares, transformer, deepbench, applications");
+  command->add_option("--shapes", arguments.shapes, "CSV with the columns m,n,k,trans_a,trans_b,batch,note");
+  command->add_option("--strategy", arguments.strategy, "random (default) or exhaustive")
+      ->check(CLI::IsMember(strategy_names()));
+  command->add_option("--seed", arguments.seed, "Of the random strategy");
+  command->add_flag("--recalibrate", arguments.recalibrate, "Measure the calibration figures again");
+  arguments.sizes.add_to(*command, false);
+  command->callback([&] { action = [&] { return tune_all(globals, arguments); }; });
+}
+
+}  // namespace rooftile
