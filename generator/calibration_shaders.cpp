@@ -31,7 +31,7 @@ Shader emit_stream(LoadPath load_path, int local_size) {
 }
 
 Shader emit_fma(int local_size, int chains) {
-  return with_defines("fma.comp", fmt::format("#define LOCAL_SIZE {}\n#define CHAINS {}\n", local_size, chains),
+  return with_defines("fma.comp", fmt::format("#define LOCAL_SIZE {}\n#define CHAINS {}\n#define STEPS {}\n", local_size, chains, kFmaSteps),
                       {.bindings = {BindingKind::kStorageBuffer}, .push_constants_bytes = sizeof(FmaPushConstants)});
 }
 

@@ -19,7 +19,8 @@ struct FmaPushConstants {
   std::uint32_t trips;
   float multiplier, addend;
 };
-/// 8 * chains flops an invocation and trip. Binding 0: one float an invocation.
+inline constexpr int kFmaSteps = 16;
+/// 8 * chains * kFmaSteps flops an invocation and trip. Binding 0: one float an invocation.
 Shader emit_fma(int local_size, int chains);
 
 struct SharedPushConstants {

@@ -149,14 +149,14 @@ void Calibrator::multiply_adds() {
   std::vector<double> best = {0.0};
   std::vector<double> units = {1.0};
   for (int local_size : local_sizes()) {
-    for (int chains : {4, 8, 12}) {
+    for (int chains : {2, 3, 8}) {
       Probe probe(device_, emit_fma(local_size, chains));
       const std::uint32_t groups = many_groups(local_size) / 8;
       const auto timed = [&](std::uint32_t trips) {
         return probe.times({{&target}}, FmaPushConstants{trips, 0.5f, 1.0f}, groups, 1).front();
       };
       const std::uint32_t trips = long_enough(timed);
-      const double flops_a_group = 8.0 * chains * local_size * trips;
+      const double flops_a_group = 8.0 * chains * kFmaSteps * local_size * trips;
       const std::vector<double> all = probe.times({{&target}}, FmaPushConstants{trips, 0.5f, 1.0f}, groups);
       const std::vector<double> rate = rates(flops_a_group * groups, all);
       if (median(rate) <= median(best)) continue;

@@ -68,9 +68,12 @@ class HostCalibrator {
 
   std::vector<Figure> run() {
     tier("threads", [&](const Problem& p) { blas_.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kAll); },
-         blas_.threads());
-    tier("single", [&](const Problem& p) { blas_.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kOne); }, 1);
-    tier("float64", [&](const Problem& p) { blas_.sgemm64(p, a_.data(), b_.data(), c_.data()); }, blas_.threads());
+         blas_.threads(), 1);
+    tier("single", [&](const Problem& p) { blas_.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kOne); }, 1, 1);
+    // Never chosen for speed: a coarser grid is enough to say what it costs.
+    constexpr std::size_t kEveryEighth = 8;
+    tier("float64", [&](const Problem& p) { blas_.sgemm64(p, a_.data(), b_.data(), c_.data()); }, blas_.threads(),
+         kEveryEighth);
     return std::move(figures_);
   }
 
@@ -78,7 +81,8 @@ class HostCalibrator {
   void add(const std::string& figure, const std::string& unit, const std::vector<double>& sample) {
     figures_.push_back({figure, unit, median(sample), median_absolute_deviation(sample), sample.size()});
   }
-  void tier(const std::string& tier_name, const std::function<void(const Problem&)>& gemm, int threads);
+  void tier(const std::string& tier_name, const std::function<void(const Problem&)>& gemm, int threads,
+            std::size_t stride);
 
   const HostBlas& blas_;
   const std::atomic<bool>& stop_;
@@ -86,7 +90,8 @@ class HostCalibrator {
   std::vector<float> a_, b_, c_;
 };
 
-void HostCalibrator::tier(const std::string& tier_name, const std::function<void(const Problem&)>& gemm, int threads) {
+void HostCalibrator::tier(const std::string& tier_name, const std::function<void(const Problem&)>& gemm, int threads,
+                          std::size_t stride) {
   if (stop_.load()) return;
   add("host.bandwidth." + tier_name, "gbps", triad_gbps(threads));
   Random random(0x4057);
@@ -99,7 +104,9 @@ void HostCalibrator::tier(const std::string& tier_name, const std::function<void
   constexpr std::int64_t kTiny = 1;
   filled(a_, 1), filled(b_, 1), filled(c_, 1);
   add("host.call." + tier_name, "ns", times([&] { gemm(packed_problem(kTiny, kTiny, kTiny)); }));
-  for (const Problem& p : host_calibration_problems()) {
+  const std::vector<Problem> grid = host_calibration_problems();
+  for (std::size_t i = 0; i < grid.size(); i += stride) {
+    const Problem& p = grid[i];
     if (stop_.load()) return;
     filled(a_, p.m * p.k);
     filled(b_, p.k * p.n);

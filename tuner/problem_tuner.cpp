@@ -31,7 +31,7 @@ constexpr double kCutRatio = 8;               // times the best: such a candidat
 constexpr double kFirstLimitNs = 2e9;         // before there is a best
 constexpr std::size_t kFinalists = 4;
 constexpr std::size_t kRanked = 3;            // certified kernels in a list, default and fallback besides
-constexpr double kSearchShare = 0.75;         // of a problem's slice; the rest is for finals and certificates
+constexpr double kSearchShare = 0.6, kFinalsShare = 0.8;  // of a problem's slice: when each ends; certificates follow
 constexpr double kHostShare = 0.1;            // of the slice, at most, for the BLAS yardstick
 
 double now_s() {
@@ -68,7 +68,7 @@ class Search {
   }
 
   void run(double end_s);
-  void finals();
+  void finals(double end_s);
   /// Certified kernels, best first, default and fallback last; stored.
   void rank_and_store(TuneResult& result);
   double time_of(const Variant& variant) const;
@@ -236,13 +236,24 @@ void Search::run(double end_s) {
 }
 
 // The best few against each other, interleaved: the search's own samples were taken minutes apart.
-void Search::finals() {
+void Search::finals(double end_s) {
   std::vector<std::size_t> order = ranked();
   order.resize(std::min(order.size(), kFinalists));
   if (order.size() < 2) return;
-  for (std::size_t index : order) candidates_[index].samples_ns.clear();
-  eliminate(order.size(), [&](std::size_t arm, int samples) { return measure(order[arm], samples); }, context_.over,
+  std::vector<std::vector<double>> fresh(order.size());
+  const auto again = [&](std::size_t arm, int samples) {
+    Candidate& candidate = candidates_[order[arm]];
+    const std::size_t before = candidate.samples_ns.size();
+    const auto totals = measure(order[arm], samples);
+    fresh[arm].insert(fresh[arm].end(), candidate.samples_ns.begin() + static_cast<std::ptrdiff_t>(before),
+                      candidate.samples_ns.end());
+    return totals;
+  };
+  eliminate(order.size(), again, [&] { return context_.over() || now_s() >= end_s; },
             {.samples_per_round = 3, .rounds = 3, .keep = 1});
+  // Only when all were timed side by side do the new samples replace the old ones.
+  if (std::any_of(fresh.begin(), fresh.end(), [](const auto& samples) { return samples.empty(); })) return;
+  for (std::size_t arm = 0; arm < order.size(); ++arm) candidates_[order[arm]].samples_ns = fresh[arm];
 }
 
 double Search::time_of(const Variant& variant) const {
@@ -301,7 +312,7 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row, co
   result.host_ns = measure_host_ns(problem, kHostShare * slice_s);
   Search search(context, device_row, problem);
   search.run(start_s + kSearchShare * slice_s);
-  search.finals();
+  search.finals(start_s + kFinalsShare * slice_s);
   TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(problem)};
   context.progress(progress);
   search.rank_and_store(result);

@@ -1,0 +1,64 @@
+// docs/database.md is right: its queries run and find something, and it names every table and view.
+#include <gmock/gmock.h>
+
+#include "file_bytes.h"
+#include "filled_store.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+std::string document() {
+  return bytes_of_file(std::filesystem::path(ROOFTILE_SOURCE_DIR) / "docs" / "database.md");
+}
+
+std::vector<std::string> sql_blocks(const std::string& text) {
+  const std::string begin = "```sql\n", end = "```";
+  std::vector<std::string> blocks;
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+    at += begin.size();
+    blocks.push_back(text.substr(at, text.find(end, at) - at));
+  }
+  return blocks;
+}
+
+TEST_F(StoreTest, QueriesOfTheDocumentRunAndFindSomething) {
+  Store store(file());
+  fill_store(store);
+  const std::vector<std::string> blocks = sql_blocks(document());
+  EXPECT_THAT(blocks, SizeIs(5));
+  for (const std::string& sql : blocks) EXPECT_THAT(store.query(sql).rows, Not(IsEmpty())) << sql;
+}
+
+TEST_F(StoreTest, DocumentNamesEveryTableAndView) {
+  Store store(file());
+  const std::string text = document();
+  for (const auto& row : store
+                             .query("SELECT name FROM sqlite_schema WHERE type IN ('table', "
+                                    "'view') AND name NOT LIKE 'sqlite%'")
+                             .rows)
+    EXPECT_THAT(text, HasSubstr("| `" + row[0] + "`")) << row[0];
+}
+
+TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
+  Store store(file());
+  fill_store(store);
+  const std::vector<std::string> blocks = sql_blocks(document());
+  ASSERT_THAT(blocks, SizeIs(5));
+  using Rows = std::vector<std::vector<std::string>>;
+  const Rows best = store.query(blocks[0]).rows;
+  ASSERT_THAT(best, SizeIs(1)) << "the other bucket's best is not certified";
+  EXPECT_EQ(best[0][1], "37");
+  EXPECT_EQ(store.query(blocks[2]).rows, (Rows{{"1", "37", "129", "65", "2"},
+                                               {"1", "500", "3", "7", "2"},
+                                               {"2", "37", "129", "65", "2"}}));
+  EXPECT_EQ(store.query(blocks[3]).rows, (Rows{{"16", "4", "300.0"}, {"64", "2", "800.0"}}));
+  EXPECT_EQ(store.query(blocks[4]).rows[0][6], "12");
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,157 @@
+// A disk that is full or fails: a clear error, and the file is as it was. SQLite lets a program
+// replace its system calls, so the disk of these tests fails for root as well.
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+
+#include "store_fixture.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr int kNever = std::numeric_limits<int>::max();
+int writes_left = kNever;  // before writing fails
+int write_error = ENOSPC;
+
+ssize_t failing_pwrite(int descriptor, const void* bytes, std::size_t count, off_t offset) {
+  if (writes_left <= 0) {
+    errno = write_error;
+    return -1;
+  }
+  --writes_left;
+  return ::pwrite(descriptor, bytes, count, offset);
+}
+
+class FaultTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    sqlite3_vfs* vfs = sqlite3_vfs_find(nullptr);
+    for (const char* call : {"pwrite", "pwrite64"})
+      ASSERT_EQ(
+          vfs->xSetSystemCall(vfs, call, reinterpret_cast<sqlite3_syscall_ptr>(failing_pwrite)),
+          SQLITE_OK);
+  }
+  void TearDown() override {
+    writes_left = kNever;
+    sqlite3_vfs* vfs = sqlite3_vfs_find(nullptr);
+    for (const char* call : {"pwrite", "pwrite64"}) vfs->xSetSystemCall(vfs, call, nullptr);
+  }
+  /// While it lives, all but so many writes fail.
+  struct Failing {
+    Failing(int good_writes, int error) {
+      writes_left = good_writes;
+      write_error = error;
+    }
+    ~Failing() { writes_left = kNever; }
+  };
+};
+
+TEST_F(FaultTest, FullDiskIsNamedAndNothingIsLost) {
+  Store store(file());
+  const RowId device = store.device_id(example_device());
+  {
+    const Failing full(0, ENOSPC);
+    const Error error = error_of([&] { store.begin_run(device, "1.0", "{}"); });
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(file().string()), HasSubstr("disk is full"),
+                                    HasSubstr("free some space")));
+  }
+  EXPECT_EQ(store.find_device(example_device()), device);
+  store.begin_run(device, "1.0", "{}");
+  EXPECT_THAT(store.check(), IsEmpty());
+}
+
+TEST_F(FaultTest, FailingDiskIsNamed) {
+  Store store(file());
+  const Failing broken(0, EIO);
+  const Error error = error_of([&] { store.device_id(example_device()); });
+  EXPECT_EQ(error.code(), ErrorCode::kIo);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr(file().string()), HasSubstr("check the disk")));
+}
+
+TEST_F(FaultTest, WhereverWritingFailsTheListIsTheOldOrTheNewOne) {
+  RowId device = 0, problem = 0;
+  std::vector<WinnerRecord> before, after;
+  {
+    Store store(file());
+    device = store.device_id(example_device());
+    problem = store.problem_id(packed_problem(37, 129, 65));
+    for (int rank = 0; rank < 3; ++rank) {
+      const RowId candidate = store.candidate_id(example_candidate("h" + std::to_string(rank)));
+      before.push_back({.candidate = candidate, .problem = problem, .rank = rank, .kernel_ns = 1});
+      after.push_back({.candidate = candidate, .problem = problem, .rank = rank, .kernel_ns = 2});
+    }
+  }
+  bool succeeded = false;
+  int failures = 0;
+  for (int good_writes = 0; !succeeded; ++good_writes) {
+    {
+      Store store(file());
+      store.put_winners(device, "b", before);
+      const Failing full(good_writes, ENOSPC);
+      try {
+        store.put_winners(device, "b", after);
+        succeeded = true;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kIo) << error.what();
+        ++failures;
+      }
+    }
+    Store store(file());
+    EXPECT_EQ(store.note(), "") << good_writes;
+    EXPECT_THAT(store.check(), IsEmpty());
+    const std::vector<RankedKernel> found = store.winners(device);
+    ASSERT_EQ(found.size(), before.size()) << good_writes;
+    for (const RankedKernel& entry : found)
+      EXPECT_EQ(entry.kernel.kernel_ns, succeeded ? 2 : 1) << good_writes;
+  }
+  EXPECT_GT(failures, 0);
+}
+
+TEST_F(FaultTest, WhereverMakingTheFileFailsTheNextAttemptSucceeds) {
+  bool succeeded = false;
+  int failures = 0;
+  // Sparsely: a new file takes some hundred writes.
+  for (int good_writes = 0; !succeeded; good_writes += 1 + good_writes / 8) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      std::filesystem::remove(entry);
+    {
+      const Failing full(good_writes, ENOSPC);
+      try {
+        Store store(file());
+        succeeded = true;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kIo) << error.what();
+        EXPECT_THAT(error.what(), HasSubstr(file().string()));
+        ++failures;
+      }
+    }
+    Store store(file());
+    EXPECT_EQ(store.note(), "") << good_writes;
+    EXPECT_THAT(store.check(), IsEmpty()) << good_writes;
+  }
+  EXPECT_GT(failures, 3);
+}
+
+TEST_F(FaultTest, TransactionUndoneByAFullDiskDoesNotPretendToCommit) {
+  Store store(file());
+  {
+    Store::Transaction transaction(store);
+    store.device_id(example_device());
+    const Failing full(0, ENOSPC);
+    EXPECT_EQ(error_of([&] { transaction.commit(); }).code(), ErrorCode::kIo);
+  }
+  EXPECT_THAT(store.devices(), IsEmpty());
+  store.device_id(example_device());
+}
+
+}  // namespace
+}  // namespace rooftile

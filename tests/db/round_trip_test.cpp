@@ -1,0 +1,217 @@
+// Properties: whatever legal value goes in comes out, whatever it is called.
+#include <gmock/gmock.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "store_fixture.h"
+
+namespace rooftile {
+namespace {
+
+/// Text that would hurt if it were ever pasted into SQL, HTML, JSON or a shell, and text of all
+/// lengths of UTF-8.
+rc::Gen<std::string> odd_text() {
+  const rc::Gen<std::string> piece = rc::gen::element<std::string>(
+      "'", "\"", "`", "'); DROP TABLE devices; --", "<script>alert(1)</script>", "&amp;", "%s%n",
+      "\\", "\n", "\r", "\t", "\x01", "\x7f", "\u00fc", "\u4e2d\u6587", "\U0001F680", "\u202e",
+      "e\u0301", "\ufeff", " ", "a", "{}", "$(x)", "?1", ":a");
+  return rc::gen::map(rc::gen::container<std::vector<std::string>>(piece),
+                      [](const std::vector<std::string>& pieces) {
+                        std::string text;
+                        for (const std::string& part : pieces) text += part;
+                        return text;
+                      });
+}
+
+rc::Gen<Variant> any_variant() {
+  return rc::gen::exec([] {
+    Variant v;
+    const auto pick = [](auto... values) { return *rc::gen::element(values...); };
+    v.family = pick(Family::kNaive, Family::kRegister, Family::kTiled, Family::kBroadcast);
+    for (int Variant::*size :
+         {&Variant::tile_m, &Variant::tile_n, &Variant::tile_k, &Variant::reg_m, &Variant::reg_n,
+          &Variant::vector_width_a, &Variant::vector_width_b, &Variant::stages,
+          &Variant::shared_pad, &Variant::unroll_k, &Variant::subgroup_size})
+      v.*size = *rc::gen::inRange(0, 65537);
+    v.load_path_a = pick(LoadPath::kBuffer, LoadPath::kTexel);
+    v.load_path_b = pick(LoadPath::kBuffer, LoadPath::kTexel);
+    v.stage = pick(Stage::kNone, Stage::kShared, Stage::kSubgroup);
+    v.raster = pick(Raster::kRow, Raster::kColumn);
+    v.packed_a = pick(Packed::kNo, Packed::kYes);
+    v.packed_b = pick(Packed::kNo, Packed::kYes);
+    v.edge = pick(Edge::kExact, Edge::kMasked);
+    v.optimization = pick(Optimization::kZero, Optimization::kPerformance);
+    return v;
+  });
+}
+
+rc::Gen<Problem> any_problem() {
+  return rc::gen::exec([] {
+    const auto size = [] { return *rc::gen::inRange<std::int64_t>(0, 1 << 20); };
+    const auto transpose = [] { return *rc::gen::element(Transpose::kNo, Transpose::kYes); };
+    Problem p = packed_problem(size(), size(), size(), transpose(), transpose(),
+                               *rc::gen::inRange<std::int64_t>(0, 100));
+    p.lda += *rc::gen::inRange<std::int64_t>(0, 1000);
+    p.ldb += *rc::gen::inRange<std::int64_t>(0, 1000);
+    p.ldc += *rc::gen::inRange<std::int64_t>(0, 1000);
+    const auto factor = [] {
+      return *rc::gen::oneOf(
+          rc::gen::arbitrary<float>(),
+          rc::gen::element(0.0f, 1.0f, -1.0f, 0.1f, std::numeric_limits<float>::denorm_min(),
+                           std::numeric_limits<float>::infinity()));
+    };
+    p.alpha = factor();
+    p.beta = factor();
+    return p;
+  });
+}
+
+/// Finite and not negative, as times are.
+rc::Gen<double> any_time() {
+  return rc::gen::map(rc::gen::arbitrary<double>(), [](double x) { return std::abs(x); });
+}
+
+class RoundTrip : public ::testing::Test {
+ protected:
+  // One file for all cases of a property: half the point is that rows do not get in each other's
+  // way.
+  TemporaryFolder folder_;
+  Store store_{folder_ / "rooftile.db"};
+};
+
+RC_GTEST_FIXTURE_PROP(RoundTrip, Candidate, ()) {
+  CandidateRecord record = {
+      .id = 0, .hash = "h" + *odd_text(), .signature = *odd_text(), .variant = *any_variant()};
+  const RowId id = store_.candidate_id(record);
+  const std::optional<CandidateRecord> found = store_.candidate(id);
+  RC_ASSERT(found.has_value());
+  RC_ASSERT(found->hash == record.hash);
+  RC_ASSERT(found->signature == record.signature);
+  RC_ASSERT(found->variant == record.variant);
+  RC_ASSERT(store_.candidate_id(record) == id);
+}
+
+RC_GTEST_FIXTURE_PROP(RoundTrip, Problem, ()) {
+  const rooftile::Problem problem = *any_problem();
+  const RowId id = store_.problem_id(problem);
+  RC_ASSERT(store_.problem(id) == problem);
+  RC_ASSERT(store_.problem_id(problem) == id);
+}
+
+RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
+  DeviceProfile profile = example_device(*odd_text());
+  profile.device_uuid = *odd_text();
+  profile.driver_name = *odd_text();
+  profile.driver_info = *odd_text();
+  profile.vendor_id = *rc::gen::arbitrary<std::uint32_t>();
+  profile.device_id = *rc::gen::arbitrary<std::uint32_t>();
+  profile.driver_version = *rc::gen::arbitrary<std::uint32_t>();
+  profile.kind = *rc::gen::element(DeviceKind::kDiscrete, DeviceKind::kIntegrated,
+                                   DeviceKind::kSoftware, DeviceKind::kVirtual, DeviceKind::kOther);
+  profile.device_memory_bytes = *rc::gen::inRange<std::uint64_t>(0, 1ull << 62);
+  profile.unified_memory = *rc::gen::arbitrary<bool>();
+  profile.limits.max_workgroup_size = {*rc::gen::arbitrary<std::uint32_t>(), 1, 0xffffffff};
+  profile.limits.max_storage_buffer_range_bytes = *rc::gen::arbitrary<std::uint64_t>();
+  profile.limits.subgroup_broadcast = *rc::gen::arbitrary<bool>();
+  profile.limits.timestamp_period_ns = *any_time();
+  const RowId id = store_.device_id(profile);
+  RC_ASSERT(store_.find_device(profile) == id);
+  for (const DeviceRecord& record : store_.devices()) {
+    if (record.id != id) continue;
+    RC_ASSERT(record.profile.name == profile.name);
+    RC_ASSERT(record.profile.device_uuid == profile.device_uuid);
+    RC_ASSERT(record.profile.vendor_id == profile.vendor_id);
+    RC_ASSERT(record.profile.device_id == profile.device_id);
+    RC_ASSERT(record.profile.driver_id == profile.driver_id);
+    RC_ASSERT(record.profile.driver_name == profile.driver_name);
+    RC_ASSERT(record.profile.driver_info == profile.driver_info);
+    RC_ASSERT(record.profile.driver_version == profile.driver_version);
+    RC_ASSERT(record.profile.pipeline_cache_uuid == profile.pipeline_cache_uuid);
+    RC_ASSERT(record.profile.api_version == profile.api_version);
+    RC_ASSERT(record.profile.kind == profile.kind);
+    RC_ASSERT(record.profile.device_memory_bytes == profile.device_memory_bytes);
+    RC_ASSERT(record.profile.unified_memory == profile.unified_memory);
+    RC_ASSERT(record.profile.limits.max_workgroup_size == profile.limits.max_workgroup_size);
+    RC_ASSERT(record.profile.limits.shared_memory_bytes == profile.limits.shared_memory_bytes);
+    RC_ASSERT(record.profile.limits.max_storage_buffer_range_bytes ==
+              profile.limits.max_storage_buffer_range_bytes);
+    RC_ASSERT(record.profile.limits.subgroup_broadcast == profile.limits.subgroup_broadcast);
+    RC_ASSERT(record.profile.limits.timestamp_period_ns == profile.limits.timestamp_period_ns);
+    return;
+  }
+  RC_FAIL("the device is not listed");
+}
+
+RC_GTEST_FIXTURE_PROP(RoundTrip, Calibration, ()) {
+  const RowId device = store_.device_id(example_device());
+  std::vector<Figure> figures;
+  for (const std::string& name : *rc::gen::unique<std::vector<std::string>>(odd_text()))
+    figures.push_back({.name = name,
+                       .unit = *odd_text(),
+                       .value = *rc::gen::arbitrary<double>(),
+                       .mad = *any_time(),
+                       .count = *rc::gen::inRange<std::size_t>(0, 1000000)});
+  store_.add_calibration(device, figures);
+  RC_ASSERT(store_.latest_calibration(device) == figures);
+}
+
+RC_GTEST_FIXTURE_PROP(RoundTrip, Sample, ()) {
+  const RowId run = store_.begin_run(store_.device_id(example_device()), *odd_text(), "{}");
+  const RowId candidate = store_.candidate_id(example_candidate("abc"));
+  const RowId problem = store_.problem_id(*any_problem());
+  SampleRecord sample = measured(run, candidate, problem, *any_time());
+  sample.status = *rc::gen::element(SampleStatus::kMeasured, SampleStatus::kCompileFailed,
+                                    SampleStatus::kLaunchFailed, SampleStatus::kWrongResult,
+                                    SampleStatus::kTimedOut, SampleStatus::kCrashed);
+  sample.kernel.count = *rc::gen::inRange<std::size_t>(1, 1000);
+  sample.pack_ns = *any_time();
+  sample.compile_ns = *any_time();
+  sample.detail = *odd_text();
+  store_.add_sample(sample);
+  const SampleRecord found = store_.samples(store_.device_id(example_device()), problem).back();
+  RC_ASSERT(found.run == run);
+  RC_ASSERT(found.status == sample.status);
+  RC_ASSERT(found.kernel.median_ns == sample.kernel.median_ns);
+  RC_ASSERT(found.kernel.mad_ns == sample.kernel.mad_ns);
+  RC_ASSERT(found.kernel.low_ns == sample.kernel.low_ns);
+  RC_ASSERT(found.kernel.high_ns == sample.kernel.high_ns);
+  RC_ASSERT(found.kernel.count == sample.kernel.count);
+  RC_ASSERT(found.pack_ns == sample.pack_ns);
+  RC_ASSERT(found.compile_ns == sample.compile_ns);
+  RC_ASSERT(found.detail == sample.detail);
+}
+
+RC_GTEST_FIXTURE_PROP(RoundTrip, TextsOfVerdictsAndWinners, ()) {
+  const RowId device = store_.device_id(example_device());
+  const RowId candidate = store_.candidate_id(example_candidate("abc"));
+  const rooftile::Problem problem = *any_problem();
+  const std::string bucket = *odd_text(), version = *odd_text(), reason = *odd_text(),
+                    detail = *odd_text();
+  const std::vector<WinnerRecord> ranked = {{.candidate = candidate,
+                                             .problem = store_.problem_id(problem),
+                                             .kernel_ns = *any_time(),
+                                             .pack_ns = *any_time()}};
+  store_.put_winners(device, bucket, ranked);
+  store_.put_certificate(device, candidate, version, true, detail);
+  RC_ASSERT(store_.certificate(device, candidate, version) == true);
+  bool found = false;
+  for (const TunedKernel& kernel : store_.tuned_kernels(device, version))
+    found |= kernel.bucket == bucket && kernel.problem == problem &&
+             kernel.kernel_ns == ranked[0].kernel_ns && kernel.pack_ns == ranked[0].pack_ns;
+  RC_ASSERT(found);
+  RC_ASSERT(store_.winners(device).at(0).generator_version == version);
+  RC_ASSERT(store_.winners(device).at(0).verdict_detail == detail);
+  store_.put_winners(device, bucket, {});
+
+  // On a device of its own: a black-listed candidate would not be handed out above.
+  DeviceProfile other = example_device();
+  other.driver_version = 77;
+  const RowId elsewhere = store_.device_id(other);
+  store_.black_list(elsewhere, candidate, reason);
+  RC_ASSERT(store_.black_listed(elsewhere).at(0).reason == reason);
+}
+
+}  // namespace
+}  // namespace rooftile
