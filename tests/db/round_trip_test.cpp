@@ -73,12 +73,17 @@ rc::Gen<double> any_time() {
   return rc::gen::map(rc::gen::arbitrary<double>(), [](double x) { return std::abs(x); });
 }
 
+/// One file for all cases (a fixture lives for one of them): rows must not get in each other's way
+/// either.
+Store& shared_store() {
+  static const TemporaryFolder folder;
+  static Store store(folder / "rooftile.db");
+  return store;
+}
+
 class RoundTrip : public ::testing::Test {
  protected:
-  // One file for all cases of a property: half the point is that rows do not get in each other's
-  // way.
-  TemporaryFolder folder_;
-  Store store_{folder_ / "rooftile.db"};
+  Store& store_ = shared_store();
 };
 
 RC_GTEST_FIXTURE_PROP(RoundTrip, Candidate, ()) {

@@ -100,6 +100,14 @@ Error error_of(Body&& body) {
 class StoreTest : public ::testing::Test {
  protected:
   std::filesystem::path file() const { return folder_ / "rooftile.db"; }
+  /// A sound file with one device and enough candidates to fill a few pages.
+  void fill(const std::filesystem::path& path) {
+    Store store(path);
+    store.device_id(example_device());
+    Store::Transaction transaction(store);
+    for (int i = 0; i < 60; ++i) store.candidate_id(example_candidate("hash" + std::to_string(i)));
+    transaction.commit();
+  }
   TemporaryFolder folder_;
 };
 

@@ -1,0 +1,155 @@
+// A damaged file is set aside with its very bytes, a new one serves in its place, and the program
+// can say so.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "file_bytes.h"
+#include "store_fixture.h"
+
+namespace rooftile {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class DamagedFileTest : public StoreTest {
+ protected:
+  /// The file is set aside with its very bytes, and a new one serves in its place.
+  void expect_set_aside(const std::string& bytes, OpenCheck check = OpenCheck::kQuick) {
+    EXPECT_EQ(
+        error_of([&] { Store(file(), {.mode = OpenMode::kReadOnly, .check = check}); }).code(),
+        ErrorCode::kDatabase);
+    EXPECT_EQ(bytes_of_file(file()), bytes) << "a reader changed it";
+    {
+      Store store(file(), {.check = check});
+      EXPECT_THAT(store.note(), AllOf(HasSubstr(file().string()), HasSubstr(".damaged-")));
+      EXPECT_THAT(store.devices(), IsEmpty());
+      store.device_id(example_device());
+    }
+    Store again(file());
+    EXPECT_EQ(again.note(), "");
+    EXPECT_THAT(again.devices(), SizeIs(1));
+    EXPECT_THAT(again.check(), IsEmpty());
+
+    std::vector<std::string> kept;
+    for (const auto& [name, content] : contents(folder_.path()))
+      if (name.starts_with("rooftile.db.damaged-") && content == hash_hex(bytes))
+        kept.push_back(name);
+    EXPECT_THAT(kept, SizeIs(1));
+  }
+};
+
+TEST_F(DamagedFileTest, TextFileIsSetAside) {
+  for (const std::string text : {"x", "# notes\nbuy a GPU\n"}) {
+    write_file(file(), text);
+    expect_set_aside(text);
+  }
+}
+
+TEST_F(DamagedFileTest, RandomBytesAreSetAside) {
+  std::mt19937 random(7);
+  std::string bytes(10000, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  write_file(file(), bytes);
+  expect_set_aside(bytes);
+}
+
+TEST_F(DamagedFileTest, ZeroPagesAreSetAside) {
+  const std::string zeros(3 * 4096, '\0');
+  write_file(file(), zeros);
+  expect_set_aside(zeros);
+}
+
+TEST_F(DamagedFileTest, FileCutShortIsSetAside) {
+  fill(file());
+  const std::string sound = bytes_of_file(file());
+  for (const std::size_t bytes :
+       {sound.size() - 1, sound.size() - 4096, sound.size() / 2, std::size_t{99}}) {
+    for (const auto& [name, content] : contents(folder_.path())) fs::remove(folder_ / name);
+    write_file(file(), sound.substr(0, bytes));
+    expect_set_aside(sound.substr(0, bytes));
+  }
+}
+
+TEST_F(DamagedFileTest, OverwrittenPageOfASmallFileIsSetAside) {
+  fill(file());
+  std::string bytes = bytes_of_file(file());
+  ASSERT_LE(bytes.size(), 256u << 10);
+  std::fill(bytes.begin() + 8 * 4096, bytes.begin() + 9 * 4096, '\x5a');
+  write_file(file(), bytes);
+  expect_set_aside(bytes);
+}
+
+TEST_F(DamagedFileTest, DamageInABigFileIsFoundByTheFullCheck) {
+  {
+    Store store(file());
+    Store::Transaction transaction(store);
+    for (int i = 0; i < 1000; ++i)
+      store.candidate_id(example_candidate("hash" + std::to_string(i)));
+    transaction.commit();
+  }
+  std::string bytes = bytes_of_file(file());
+  ASSERT_GT(bytes.size(), 256u << 10);
+  std::fill(bytes.end() - 2 * 4096, bytes.end() - 4096, '\x5a');
+  write_file(file(), bytes);
+  EXPECT_THAT(Store(file()).check(), Not(IsEmpty()));
+  expect_set_aside(bytes, OpenCheck::kFull);
+}
+
+TEST_F(DamagedFileTest, DamageMetLaterSaysWhatToDo) {
+  {
+    Store store(file());
+    Store::Transaction transaction(store);
+    for (int i = 0; i < 1000; ++i)
+      store.candidate_id(example_candidate("hash" + std::to_string(i)));
+    transaction.commit();
+  }
+  const std::string root = [&] {
+    SQLite::Database database(file().string());
+    return database.execAndGet("SELECT rootpage FROM sqlite_schema WHERE name = 'candidates'")
+        .getString();
+  }();
+  std::string bytes = bytes_of_file(file());
+  const std::size_t page = (std::stoul(root) - 1) * 4096;
+  bytes.replace(page, 4096, std::string(4096, '\x5a'));
+  write_file(file(), bytes);
+  Store store(file());
+  const Error error = error_of([&] { store.candidate(1); });
+  EXPECT_EQ(error.code(), ErrorCode::kDatabase);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr(file().string()), HasSubstr("rooftile db check")));
+}
+
+TEST_F(DamagedFileTest, CompanionsOfADamagedFileGoWithIt) {
+  write_file(file(), "main, and no database");
+  write_file(folder_ / "rooftile.db-wal", "log");
+  Store store(file());
+  EXPECT_THAT(store.check(), IsEmpty());
+  std::vector<std::string> kept;
+  for (const auto& [name, hash] : contents(folder_.path()))
+    if (name.find(".damaged-") != std::string::npos) kept.push_back(bytes_of_file(folder_ / name));
+  EXPECT_THAT(kept, ElementsAre("main, and no database", "log"));
+}
+
+TEST_F(DamagedFileTest, NothingThatWasSetAsideIsOverwritten) {
+  constexpr int kTimes = 5;  // most of them within one second: equal time stamps
+  for (int i = 0; i < kTimes; ++i) {
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file().string() + suffix);
+    write_file(file(), "damage " + std::to_string(i));
+    Store store(file());
+  }
+  std::vector<std::string> kept;
+  for (const auto& [name, hash] : contents(folder_.path()))
+    if (name.find(".damaged-") != std::string::npos) kept.push_back(bytes_of_file(folder_ / name));
+  EXPECT_THAT(kept, ::testing::UnorderedElementsAre("damage 0", "damage 1", "damage 2", "damage 3",
+                                                    "damage 4"));
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,225 @@
+// Bad input through the C ABI: a status, a message that names the argument, and C as it was.
+#include <rooftile/rooftile.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+#include "tests/runtime/product.h"
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CApi : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string database = (folder_ / "none.db").string();
+    rooftile_options options = {.struct_size = sizeof options, .database_path = database.c_str()};
+    ASSERT_EQ(rooftile_open(&options, &context_), ROOFTILE_OK) << rooftile_last_error();
+  }
+  void TearDown() override { rooftile_close(context_); }
+
+  static rooftile_sgemm_args args_of(Product& product) {
+    const Problem& p = product.problem;
+    return {.struct_size = sizeof(rooftile_sgemm_args),
+            .layout = ROOFTILE_ROW_MAJOR,
+            .trans_a = p.trans_a == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
+            .trans_b = p.trans_b == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
+            .m = p.m,
+            .n = p.n,
+            .k = p.k,
+            .alpha = p.alpha,
+            .a = product.a.data(),
+            .lda = p.lda,
+            .b = product.b.data(),
+            .ldb = p.ldb,
+            .beta = p.beta,
+            .c = product.c.data(),
+            .ldc = p.ldc};
+  }
+  void expect_refused(const Product& product, const rooftile_sgemm_args& args, const std::string& message,
+                      rooftile_status status = ROOFTILE_INVALID_ARGUMENT) {
+    EXPECT_EQ(rooftile_sgemm(context_, &args), status);
+    EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
+    EXPECT_TRUE(product.c_is_untouched());
+  }
+
+  ScratchFolder folder_;
+  rooftile_context* context_ = nullptr;
+  Product product_{padded_problem(5, 7, 3, Transpose::kNo, Transpose::kNo)};
+};
+
+TEST_F(CApi, RefusesWrongSizes) {
+  rooftile_sgemm_args args = args_of(product_);
+  args.m = -1;
+  expect_refused(product_, args, "m is -1");
+  args = args_of(product_);
+  args.k = -5;
+  expect_refused(product_, args, "k is -5");
+  args = args_of(product_);
+  args.m = std::numeric_limits<std::int64_t>::max();
+  expect_refused(product_, args, "address space");
+}
+
+TEST_F(CApi, RefusesLdBelowTheStoredRow) {
+  rooftile_sgemm_args args = args_of(product_);
+  args.lda = 2;
+  expect_refused(product_, args, "lda is 2");
+  args = args_of(product_);
+  args.ldc = 6;
+  expect_refused(product_, args, "ldc is 6");
+  args = args_of(product_);
+  args.layout = ROOFTILE_COLUMN_MAJOR;  // columns of A are m = 5 long
+  args.lda = 4, args.ldb = 3, args.ldc = 5;
+  expect_refused(product_, args, "lda is 4, but the stored columns of a are 5");
+}
+
+TEST_F(CApi, RefusesNullOverlapAndUnknownEnumerators) {
+  rooftile_sgemm_args args = args_of(product_);
+  args.a = nullptr;
+  expect_refused(product_, args, "a is null");
+  args = args_of(product_);
+  args.c = nullptr;
+  expect_refused(product_, args, "c is null");
+  args = args_of(product_);
+  args.b = args.c + 3;
+  expect_refused(product_, args, "c overlaps b");
+  args = args_of(product_);
+  args.trans_a = static_cast<rooftile_transpose>(7);
+  expect_refused(product_, args, "trans_a is 7");
+  args = args_of(product_);
+  args.layout = static_cast<rooftile_layout>(9);
+  expect_refused(product_, args, "layout is 9");
+  args = args_of(product_);
+  args.tier = static_cast<rooftile_tier>(42);
+  expect_refused(product_, args, "tier is 42");
+  args = args_of(product_);
+  args.struct_size = 8;
+  expect_refused(product_, args, "struct_size is 8");
+  EXPECT_EQ(rooftile_sgemm(context_, nullptr), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_EQ(rooftile_sgemm(nullptr, &args), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_EQ(rooftile_open(nullptr, nullptr), ROOFTILE_INVALID_ARGUMENT);
+  rooftile_close(nullptr);
+}
+
+TEST_F(CApi, EmptyAndScaledOnlyProductsFollowBlas) {
+  for (Problem p : {padded_problem(4, 6, 0, Transpose::kNo, Transpose::kNo, 1.0f, 0.5f),
+                    padded_problem(4, 6, 3, Transpose::kNo, Transpose::kYes, 0.0f, -1.0f)}) {
+    Product product(p);
+    rooftile_sgemm_args args = args_of(product);
+    args.a = args.b = nullptr;  // not read
+    ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+    Problem scaled = p;
+    scaled.alpha = 0;
+    product.problem = scaled;
+    product.expect_right();
+  }
+  Product none(padded_problem(0, 6, 3, Transpose::kNo, Transpose::kNo));
+  rooftile_sgemm_args args = args_of(none);
+  args.c = nullptr;
+  EXPECT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+}
+
+TEST_F(CApi, ZeroBetaErasesNanAndNanInAPropagates) {
+  Product product(padded_problem(3, 5, 4, Transpose::kNo, Transpose::kNo));
+  for (std::int64_t r = 0; r < 3; ++r)
+    for (std::int64_t j = 0; j < 5; ++j) product.c[static_cast<std::size_t>(r * product.problem.ldc + j)] = NAN;
+  product.a[static_cast<std::size_t>(product.problem.lda)] = INFINITY;  // row 1
+  const rooftile_sgemm_args args = args_of(product);
+  ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK);
+  product.expect_right();
+  EXPECT_TRUE(std::isfinite(product.c[0]));
+  EXPECT_FALSE(std::isfinite(product.c[static_cast<std::size_t>(product.problem.ldc)]));
+}
+
+TEST_F(CApi, EveryTransposeLayoutAndHostTierIsRight) {
+  for (rooftile_tier tier : {ROOFTILE_TIER_AUTO, ROOFTILE_TIER_HOST, ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64}) {
+    for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
+      for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
+        Product product(padded_problem(17, 9, 23, trans_a, trans_b, -1.5f, 0.5f));
+        rooftile_sgemm_args args = args_of(product);
+        args.tier = tier;
+        ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+        product.expect_right();
+        // The same memory is the transposed product in column-major order.
+        Product swapped(product.problem);
+        args = args_of(swapped);
+        std::swap(args.trans_a, args.trans_b);
+        std::swap(args.m, args.n);
+        std::swap(args.a, args.b);
+        std::swap(args.lda, args.ldb);
+        args.layout = ROOFTILE_COLUMN_MAJOR;
+        args.tier = tier;
+        ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+        swapped.expect_right();
+      }
+    }
+  }
+}
+
+TEST_F(CApi, ForcedDeviceWithoutOneFailsAndLeavesC) {
+  rooftile_sgemm_args args = args_of(product_);
+  args.tier = ROOFTILE_TIER_DEVICE;
+  expect_refused(product_, args, "rooftile tune", ROOFTILE_UNSUPPORTED);
+}
+
+TEST_F(CApi, ExplainNamesTheVetoWithoutReadingPointers) {
+  rooftile_sgemm_args args = args_of(product_);
+  args.a = args.b = nullptr;
+  args.c = nullptr;
+  rooftile_decision decision = {.struct_size = sizeof decision};
+  ASSERT_EQ(rooftile_explain(context_, &args, &decision), ROOFTILE_OK) << rooftile_last_error();
+  EXPECT_EQ(decision.score, 0.0);
+  EXPECT_THAT(decision.veto, HasSubstr("no tuning database"));
+  EXPECT_NE(decision.tier, ROOFTILE_TIER_DEVICE);
+}
+
+TEST_F(CApi, ManyThreadsOnOneContext) {
+  std::vector<std::thread> team;
+  for (int t = 0; t < 4; ++t) {
+    team.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        Product product(padded_problem(10 + t, 12, 31, Transpose::kNo, Transpose::kYes, 1.0f, 0.5f));
+        rooftile_sgemm_args args = args_of(product);
+        args.tier = t % 2 == 0 ? ROOFTILE_TIER_HOST1 : ROOFTILE_TIER_AUTO;
+        ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK);
+        product.expect_right();
+      }
+    });
+  }
+  for (std::thread& thread : team) thread.join();
+}
+
+TEST(OpenTest, SaysWhatIsWrongWithTheDatabaseOrTheEnvironment) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "notes.txt") << "this is no database, but it is long enough to look at\n";
+  const std::string text_file = (folder / "notes.txt").string();
+  rooftile_context* context = nullptr;
+  rooftile_options options = {.struct_size = sizeof options, .database_path = text_file.c_str()};
+  EXPECT_EQ(rooftile_open(&options, &context), ROOFTILE_DATABASE_ERROR);
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("notes.txt"));
+  EXPECT_EQ(context, nullptr);
+  EXPECT_TRUE(std::filesystem::exists(folder / "notes.txt"));
+
+  const std::string missing = (folder / "none.db").string();
+  options.database_path = missing.c_str();
+  const ScopedEnvironment tier("ROOFTILE_TIER", "warp");
+  EXPECT_EQ(rooftile_open(&options, &context), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("unknown tier 'warp'"));
+  EXPECT_EQ(context, nullptr);
+}
+
+TEST(VersionTest, HeaderAndLibraryAgree) {
+  EXPECT_EQ(std::string(rooftile_version()), std::to_string(ROOFTILE_VERSION_MAJOR) + "." +
+                                                 std::to_string(ROOFTILE_VERSION_MINOR) + "." +
+                                                 std::to_string(ROOFTILE_VERSION_PATCH));
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,51 @@
+#include "runtime/shader_cache.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "generator/compile.h"
+#include "generator/space.h"
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+class ShaderCacheTest : public ::testing::Test {
+ protected:
+  std::filesystem::path file() const { return folder_ / "spirv/" / (shader_.hash + ".spv"); }
+  ScratchFolder folder_;
+  Shader shader_ = emit_gemm(fallback_variant(), {});
+  ShaderCache cache_{folder_.path()};
+};
+
+TEST_F(ShaderCacheTest, KeepsWhatItCompiledPrivately) {
+  const std::vector<std::uint32_t> words = cache_.spirv(shader_);
+  EXPECT_EQ(words, compile(shader_));
+  struct stat status = {};
+  ASSERT_EQ(::stat(file().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  // What is in the file is what comes back: a shader of another text under this hash shows it.
+  Shader other = shader_;
+  other.glsl = "this does not compile";
+  EXPECT_EQ(cache_.spirv(other), words);
+}
+
+TEST_F(ShaderCacheTest, CompilesAgainWhatLooksWrong) {
+  const std::vector<std::uint32_t> words = cache_.spirv(shader_);
+  for (const char* damage : {"", "short", "00000000000000000000000000000000\x03\x02\x23\x07 some more words.."}) {
+    std::ofstream(file(), std::ios::binary | std::ios::trunc) << damage;
+    EXPECT_EQ(cache_.spirv(shader_), words);
+  }
+  std::filesystem::resize_file(file(), std::filesystem::file_size(file()) - 4);
+  EXPECT_EQ(cache_.spirv(shader_), words);
+}
+
+TEST(ShaderCacheFolder, AnUnwritableOneIsNoError) {
+  const ShaderCache cache("/proc/nowhere");
+  EXPECT_FALSE(cache.spirv(emit_gemm(fallback_variant(), {})).empty());
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,156 @@
+// The device tier over a database that was written by hand: right results, and the next kernel when one fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "db/store.h"
+#include "generator/compile.h"
+#include "generator/emit.h"
+#include "generator/space.h"
+#include "generator/version.h"
+#include "runtime/context.h"
+#include "runtime/device/device.h"
+#include "runtime/model/calibration.h"
+#include "tests/runtime/product.h"
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TunedContext : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    device_ = found.devices.front();
+  }
+
+  /// Ranked kernels of every transpose pair, all certified, on one measured problem each.
+  void write_database(const std::vector<Variant>& ranked) {
+    Store store(folder_ / "tuned.db");
+    const RowId row = store.device_id(device_);
+    const Calibration calibration = {.device = {.submit_ns = 4e4, .upload_gbps = 10, .download_gbps = 10, .fma_gflops = 80,
+                                                .levels = {{"memory", 12}}, .compute_units = 2},
+                                     .host = {.call_ns = 100, .gbps = 20, .gemm = {{64, 64, 64, 20}}},
+                                     .host1 = {.call_ns = 100, .gbps = 10, .gemm = {{64, 64, 64, 20}}}};
+    store.add_calibration(row, to_figures(calibration));
+    for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
+      for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
+        const Problem problem = packed_problem(64, 64, 64, trans_a, trans_b);
+        std::vector<WinnerRecord> winners;
+        for (const Variant& variant : ranked) {
+          const RowId candidate = store.candidate_id(
+              {.hash = emit_gemm(variant, signature_of(problem)).hash,
+               .signature = fmt::format("f32.{}{}", letter(trans_a), letter(trans_b)),
+               .variant = variant});
+          store.put_certificate(row, candidate, kGeneratorVersion, true, "planted");
+          winners.push_back({.candidate = candidate,
+                             .problem = store.problem_id(problem),
+                             .rank = static_cast<int>(winners.size()),
+                             .kernel_ns = 1e5});
+        }
+        store.put_winners(row, to_string(bucket_of(problem)), winners);
+      }
+    }
+  }
+  static SgemmCall call_of(Product& product, TierChoice tier) {
+    return {.problem = product.problem, .a = product.a.data(), .b = product.b.data(), .c = product.c.data(), .tier = tier};
+  }
+
+  ScratchFolder folder_;
+  DeviceProfile device_;
+};
+
+TEST_F(TunedContext, DeviceTierIsRightForEveryTransposeAtOddSizes) {
+  write_database({default_variant(device_), fallback_variant()});
+  Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+  for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
+    for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
+      for (float beta : {0.0f, 0.5f}) {
+        Product product(padded_problem(65, 33, 127, trans_a, trans_b, -1.0f, beta));
+        context.sgemm(call_of(product, TierChoice::kDevice));
+        product.expect_right();
+        // The same database and input give the same bits.
+        Product again(product.problem);
+        context.sgemm(call_of(again, TierChoice::kDevice));
+        for (std::size_t i = 0; i < again.c.size(); ++i)
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(again.c[i]), std::bit_cast<std::uint32_t>(product.c[i]));
+      }
+    }
+  }
+  EXPECT_TRUE(context.device_state().opened);
+  EXPECT_FALSE(context.device_state().lost);
+}
+
+TEST_F(TunedContext, AlphaZeroDoesNotReadAAndB) {
+  write_database({default_variant(device_), fallback_variant()});
+  Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+  Product product(padded_problem(9, 10, 11, Transpose::kNo, Transpose::kNo, 0.0f, 0.5f));
+  SgemmCall call = call_of(product, TierChoice::kDevice);
+  call.a = call.b = nullptr;
+  context.sgemm(call);
+  product.expect_right();
+}
+
+TEST_F(TunedContext, AutoAndExplainAgreeAndHostCallsOpenNoDevice) {
+  write_database({default_variant(device_), fallback_variant()});
+  Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+  Product product(padded_problem(8, 9, 10, Transpose::kNo, Transpose::kNo));
+  const Explanation explanation = context.explain(call_of(product, TierChoice::kAuto));
+  EXPECT_NE(explanation.decision.tier, Tier::kDevice);
+  double score = 1;
+  for (const Factor& factor : explanation.decision.factors) score *= factor.value;
+  EXPECT_NEAR(score, explanation.decision.score, 1e-9 * score);
+  context.sgemm(call_of(product, TierChoice::kAuto));
+  product.expect_right();
+  EXPECT_FALSE(context.device_state().opened);
+}
+
+TEST_F(TunedContext, AKernelThatFailsIsPassedOverForTheNext) {
+  write_database({default_variant(device_), fallback_variant()});
+  // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
+  const std::filesystem::path folder = folder_ / "cache";
+  const Shader first = emit_gemm(default_variant(device_), {});
+  std::vector<std::uint32_t> words = compile(first);
+  words.resize(words.size() / 2);
+  std::filesystem::create_directories(folder / "spirv");
+  std::ofstream(folder / "spirv" / (first.hash + ".spv"), std::ios::binary)
+      << hash_hex(words)
+      << std::string_view(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(std::uint32_t));
+  Context context({.database = folder_ / "tuned.db", .cache_folder = folder});
+  Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
+  context.sgemm(call_of(product, TierChoice::kDevice));
+  product.expect_right();
+  EXPECT_FALSE(context.device_state().last_failure.empty());
+}
+
+TEST_F(TunedContext, WithoutADriverAutoAnswersAndForcedDeviceSaysWhy) {
+  write_database({default_variant(device_), fallback_variant()});
+  DeviceProfile other = device_;
+  other.driver_version += 1;  // the database's device is not the one that is here
+  device_ = other;
+  {
+    Store store(folder_ / "tuned.db");
+    std::ignore = store.device_id(other);
+  }
+  write_database({default_variant(device_), fallback_variant()});
+  Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+  Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
+  try {
+    context.sgemm(call_of(product, TierChoice::kDevice));
+    FAIL() << "ran on a device that is not there";
+  } catch (const Error& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("not here or its driver has changed"));
+  }
+  EXPECT_TRUE(product.c_is_untouched());
+  context.sgemm(call_of(product, TierChoice::kAuto));
+  product.expect_right();
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,84 @@
+// Right kernels pass; the same kernels with one planted mistake are refused.
+#include "tuner/certify.h"
+
+#include <gtest/gtest.h>
+
+#include "generator/space.h"
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+class CertifyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    device_ = Device::open(found.devices.front());
+  }
+  Certificate certificate(const Variant& variant, const Signature& signature, const ShaderCache& cache) {
+    return certify(*device_, Kernel(device_, variant, signature, cache), signature);
+  }
+  /// Puts code compiled from changed text under the unchanged kernel's hash, where Kernel will find it.
+  Certificate mutant(const Variant& variant, const Signature& signature, const std::string& from, const std::string& to) {
+    Shader shader = emit_gemm(variant, signature);
+    const std::size_t at = shader.glsl.find(from);
+    EXPECT_NE(at, std::string::npos) << "'" << from << "' is not in the shader: the mutation needs an update";
+    if (at == std::string::npos) return {};
+    shader.glsl.replace(at, from.size(), to);
+    const ScratchFolder folder;
+    const ShaderCache cache(folder.path());
+    cache.spirv(shader);
+    return certificate(variant, signature, cache);
+  }
+  std::shared_ptr<Device> device_;
+};
+
+TEST_F(CertifyTest, DefaultAndFallbackPassForEveryTranspose) {
+  for (const Variant& variant : {default_variant(device_->profile()), fallback_variant()}) {
+    for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
+      for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
+        const Certificate result = certificate(variant, {.trans_a = trans_a, .trans_b = trans_b}, ShaderCache({}));
+        EXPECT_TRUE(result.passed) << short_name(variant) << ": " << result.detail;
+        EXPECT_GE(result.cases, 20u);
+        EXPECT_LE(result.worst_ratio, 1.0);
+      }
+    }
+  }
+}
+
+TEST_F(CertifyTest, MutantsOfTheFallbackAreRefused) {
+  const Signature plain = {};
+  const struct {
+    const char* what;
+    const char* from;
+    const char* to;
+  } kMutants[] = {
+      {"row check off by one", "row >= m", "row > m"},
+      {"column check off by one", "column >= n", "column > n"},
+      {"swapped stride of A", "offset_a + i * lda + p", "offset_a + i + p * lda"},
+      {"swapped stride of B", "offset_b + p * ldb + j", "offset_b + p + j * ldb"},
+      {"wrong stride of A", "i * lda", "i * k"},
+      {"wrong stride of C", "row * ldc", "row * n"},
+      {"last step missing", "p < k", "p + 1 < k"},
+      {"first step missing", "uint p = 0; p < k", "uint p = 1; p < k"},
+      {"alpha forgotten", "c[target] = alpha * sum;", "c[target] = sum;"},
+      {"beta read at 0", "if (beta == 0.0)", "if (beta == 2.0)"},
+      {"beta forgotten", "alpha * sum + beta * c[target]", "alpha * sum + c[target]"},
+      {"offset of C forgotten", "offset_c + row", "row"},
+  };
+  for (const auto& [what, from, to] : kMutants)
+    EXPECT_FALSE(mutant(fallback_variant(), plain, from, to).passed) << what;
+}
+
+TEST_F(CertifyTest, ASampleOfTheSpacePasses) {
+  const std::vector<Variant> space = legal_variants(device_->profile().limits);
+  constexpr std::size_t kEvery = 131;
+  for (std::size_t i = 0; i < space.size(); i += kEvery) {
+    const Certificate result = certificate(space[i], {}, ShaderCache({}));
+    EXPECT_TRUE(result.passed) << to_string(space[i]) << ": " << result.detail;
+  }
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,71 @@
+// A shell script plays the worker: it answers, hangs, dies or talks nonsense.
+#include "tuner/worker_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+class WorkerProcessTest : public ::testing::Test {
+ protected:
+  std::filesystem::path script(const std::string& body) {
+    const std::filesystem::path file = folder_ / "worker";
+    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n" << body << "\n";
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    return file;
+  }
+  ScratchFolder folder_;
+  std::atomic<bool> stop_ = false;
+  static constexpr double kLongS = 30;
+};
+
+TEST_F(WorkerProcessTest, AnswersAndRefusals) {
+  WorkerProcess worker(script("read a; echo '{\"x\":1}'; read b; echo '{\"error\":1,\"message\":\"no\"}'; read c"), {{"operation", "open"}});
+  const WorkerAnswer first = worker.ask({{"operation", "a"}}, kLongS, stop_);
+  ASSERT_EQ(first.fate, WorkerFate::kAnswered) << first.message;
+  EXPECT_EQ(first.reply.at("x"), 1);
+  const WorkerAnswer second = worker.ask({{"operation", "b"}}, kLongS, stop_);
+  EXPECT_EQ(second.fate, WorkerFate::kRefused);
+  EXPECT_EQ(second.message, "no");
+}
+
+TEST_F(WorkerProcessTest, AHangIsKilledAndANewWorkerStarted) {
+  WorkerProcess worker(script("read a; exec sleep 1000"), {{"operation", "open"}});
+  EXPECT_EQ(worker.ask({{"operation", "a"}}, 0.2, stop_).fate, WorkerFate::kTimedOut);
+  EXPECT_EQ(worker.pid(), 0);
+  EXPECT_EQ(worker.ask({{"operation", "a"}}, 0.2, stop_).fate, WorkerFate::kTimedOut);
+}
+
+TEST_F(WorkerProcessTest, ACrashSaysHow) {
+  WorkerProcess worker(script("read a; kill -SEGV $$"), {{"operation", "open"}});
+  const WorkerAnswer answer = worker.ask({{"operation", "a"}}, kLongS, stop_);
+  EXPECT_EQ(answer.fate, WorkerFate::kCrashed);
+  EXPECT_THAT(answer.message, HasSubstr("signal 11"));
+}
+
+TEST_F(WorkerProcessTest, NonsenseEndsTheWorker) {
+  WorkerProcess worker(script("read a; echo 'no json here'; read b"), {{"operation", "open"}});
+  EXPECT_EQ(worker.ask({{"operation", "a"}}, kLongS, stop_).fate, WorkerFate::kCrashed);
+  EXPECT_EQ(worker.pid(), 0);
+}
+
+TEST_F(WorkerProcessTest, StopInterrupts) {
+  WorkerProcess worker(script("read a; exec sleep 1000"), {{"operation", "open"}});
+  stop_ = true;
+  EXPECT_EQ(worker.ask({{"operation", "a"}}, kLongS, stop_).fate, WorkerFate::kInterrupted);
+}
+
+TEST_F(WorkerProcessTest, AProgramThatIsNotThereIsAnError) {
+  WorkerProcess worker(folder_ / "nothing", {{"operation", "open"}});
+  EXPECT_THROW(worker.ask({{"operation", "a"}}, kLongS, stop_), Error);
+}
+
+}  // namespace
+}  // namespace rooftile
