@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <system_error>
 
 #include "core/error.h"
+#include "db/file_place.h"
 #include "db/schema.h"
 #include "db/set_aside.h"
 
@@ -22,42 +20,6 @@ namespace fs = std::filesystem;
 struct Damaged {
   std::string why;
 };
-
-void create_private_folders(const fs::path& folder) {
-  fs::path made;
-  for (const fs::path& part : folder) {
-    made /= part;
-    if (fs::is_directory(made)) continue;
-    constexpr mode_t kOwnerOnly = 0700;  // as the XDG base directory specification asks
-    if (::mkdir(made.c_str(), kOwnerOnly) != 0 && errno != EEXIST)
-      fail(ErrorCode::kIo,
-           "cannot make the folder {}: {}; make it yourself or name another file with ROOFTILE_DB "
-           "or --db",
-           made.string(), std::strerror(errno));
-  }
-}
-
-void check_place(const fs::path& path, OpenMode mode) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::none)
-    fail(ErrorCode::kIo,
-         "cannot look at {}: {}; check the path, or name another file with ROOFTILE_DB or --db",
-         path.string(), error.message());
-  if (fs::is_directory(status))
-    fail(ErrorCode::kIo, "{} is a folder; name a file in it with ROOFTILE_DB or --db",
-         path.string());
-  if (fs::exists(status) && !fs::is_regular_file(status))
-    fail(ErrorCode::kIo, "{} is not a regular file; name another with ROOFTILE_DB or --db",
-         path.string());
-  if (fs::exists(status)) return;
-  if (mode == OpenMode::kReadOnly)
-    fail(ErrorCode::kDatabase,
-         "there is no tuning database at {}; `rooftile tune` makes one, or name another file with "
-         "ROOFTILE_DB or --db",
-         path.string());
-  create_private_folders(path.parent_path());
-}
 
 bool log_is_empty(const fs::path& path) {
   std::error_code missing;
@@ -219,7 +181,7 @@ bool is_damaged(const fs::path& path, const StoreOptions& options) {
 }  // namespace
 
 OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
-  check_place(path, options.mode);
+  prepare_place(path, options.mode);
   std::string note;
   try {
     // Twice is the rule; more only if new files go bad at once, and then it is not ours to mend.

@@ -19,7 +19,10 @@ std::filesystem::path resolved(const std::filesystem::path& path) {
     fail(ErrorCode::kInvalidArgument,
          "the tuning database's path is empty; name a file with ROOFTILE_DB or --db");
   std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(path);
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error)
+    fail(ErrorCode::kIo, "{} leads nowhere: {}; name another file with ROOFTILE_DB or --db",
+         path.string(), error.message());
   std::filesystem::path result = std::filesystem::weakly_canonical(absolute, error);
   return error ? absolute.lexically_normal() : result;
 }

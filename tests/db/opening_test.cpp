@@ -53,9 +53,10 @@ TEST_F(OpeningTest, ReaderMakesNothing) {
 TEST_F(OpeningTest, PlacesThatCannotHoldAFileAreNamed) {
   write_file(folder_ / "plain", "x");
   EXPECT_EQ(error_of([] { Store(""); }).code(), ErrorCode::kInvalidArgument);
-  for (const fs::path& path : {folder_.path(), folder_ / "plain" / "rooftile.db",
-                               fs::path("/proc/rooftile-none/rooftile.db"), fs::path("/dev/full"),
-                               fs::path("/dev/null")}) {
+  for (const fs::path& path :
+       {folder_.path(), folder_ / "plain" / "rooftile.db",
+        fs::path("/proc/rooftile-none/rooftile.db"), folder_ / std::string(5000, 'x'),
+        fs::path("/dev/full"), fs::path("/dev/null")}) {
     for (const OpenMode mode : {OpenMode::kReadWrite, OpenMode::kReadOnly}) {
       const Error error = error_of([&] { Store(path, mode); });
       EXPECT_TRUE(error.code() == ErrorCode::kIo ||

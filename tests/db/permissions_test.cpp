@@ -79,5 +79,22 @@ TEST_F(PermissionsTest, FileThatMayNotBeReadIsNamed) {
             0);
 }
 
+TEST_F(PermissionsTest, FolderThatMayNotBeEnteredIsNamed) {
+  fs::create_directory(folder_ / "closed");
+  EXPECT_EQ(ChildProcess([&] {
+              give_up_root(folder_.path());
+              fs::permissions(folder_ / "closed", fs::perms::none);
+              for (const OpenMode mode : {OpenMode::kReadWrite, OpenMode::kReadOnly}) {
+                for (const char* name : {"closed/rooftile.db", "closed/sub/rooftile.db"}) {
+                  const Error error = error_of([&] { Store(folder_ / name, mode); });
+                  EXPECT_EQ(error.code(), ErrorCode::kIo);
+                  EXPECT_THAT(error.what(), AllOf(HasSubstr("closed"), HasSubstr("ROOFTILE_DB")));
+                }
+              }
+              fs::permissions(folder_ / "closed", fs::perms::owner_all);
+            }).wait(),
+            0);
+}
+
 }  // namespace
 }  // namespace rooftile

@@ -1,0 +1,14 @@
+// Whether a database can be where a path says. Inside db/ only.
+#pragma once
+
+#include <filesystem>
+
+#include "db/store.h"
+
+namespace rooftile {
+
+/// Makes missing folders (kReadWrite, mode 0700). kIo for a folder, a device or a place that cannot
+/// be reached; kDatabase when there is nothing to read.
+void prepare_place(const std::filesystem::path& path, OpenMode mode);
+
+}  // namespace rooftile
