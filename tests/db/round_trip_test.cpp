@@ -87,9 +87,9 @@ class RoundTrip : public ::testing::Test {
 };
 
 RC_GTEST_FIXTURE_PROP(RoundTrip, Candidate, ()) {
-  static int number = 0;  // equal hashes are one candidate
+  static int number = 0;  // equal hashes are one candidate; ":" keeps 1 + "1" from being 11
   CandidateRecord record = {.id = 0,
-                            .hash = std::to_string(++number) + *odd_text(),
+                            .hash = std::to_string(++number) + ":" + *odd_text(),
                             .signature = *odd_text(),
                             .variant = *any_variant()};
   const RowId id = store_.candidate_id(record);
