@@ -48,6 +48,15 @@ TEST_F(ProcessesTest, MakingTheSameFileAtOnceWorksForAll) {
   }
 }
 
+// The switch to the write-ahead log is refused without waiting only in a narrow moment: it takes
+// many files to meet it.
+TEST_F(ProcessesTest, MakingManyFilesAtOnceTurnsNobodyAway) {
+  constexpr int kFiles = 80;
+  run_at_once(kProcesses, [&](int) {
+    for (int i = 0; i < kFiles; ++i) Store(folder_ / fmt::format("{}.db", i)).schema_version();
+  });
+}
+
 TEST_F(ProcessesTest, MigratingAnOldFileAtOnceWorksForAll) {
   for (int round = 0; round < 8; ++round) {
     remove_database();

@@ -219,17 +219,20 @@ TEST_F(WinnersTest, UntunedProblemsAreBoundedAndTheLeastSeenGoes) {
   {
     Store::Transaction transaction(store_);
     for (int m = 1; m <= kMaxRows; ++m)
-      store_.log_untuned(device_, packed_problem(m, 3, 5), m == 7 ? 1 : 2);
+      store_.log_untuned(device_, packed_problem(m, 3, 5), m == 7 ? 2 : 3);
     transaction.commit();
   }
-  store_.log_untuned(device_, packed_problem(kMaxRows + 1, 3, 5));
-  const std::vector<UntunedProblem> untuned = store_.untuned_problems(device_);
-  EXPECT_THAT(untuned, SizeIs(kMaxRows));
   const auto has = [&](std::int64_t m) {
+    const std::vector<UntunedProblem> untuned = store_.untuned_problems(device_);
+    EXPECT_THAT(untuned, SizeIs(kMaxRows));
     return std::ranges::any_of(untuned, [m](const UntunedProblem& u) { return u.problem.m == m; });
   };
-  EXPECT_TRUE(has(kMaxRows + 1)) << "a full table must learn of new problems";
+  store_.log_untuned(device_, packed_problem(kMaxRows + 1, 3, 5));
   EXPECT_FALSE(has(7));
+  EXPECT_TRUE(has(kMaxRows + 1)) << "a full table must learn of new problems";
+  store_.log_untuned(device_, packed_problem(kMaxRows + 2, 3, 5));
+  EXPECT_FALSE(has(kMaxRows + 1));
+  EXPECT_TRUE(has(kMaxRows + 2));
 }
 
 }  // namespace
