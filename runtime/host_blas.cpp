@@ -77,6 +77,7 @@ struct HostBlas::Symbols {
   int (*get_threads)() = nullptr;
   void (*set_threads)(int) = nullptr;
   int (*set_threads_local)(int) = nullptr;  // OpenBLAS >= 0.3.27: no effect on other threads
+  char* (*core_name)() = nullptr;
   int all_threads = 1;
   mutable std::mutex one_thread;
 };
@@ -115,6 +116,7 @@ HostBlas::HostBlas() {
     }
     load(handle, "openblas_get_num_threads", symbols->get_threads);
     load(handle, "openblas_set_num_threads", symbols->set_threads);
+    load(handle, "openblas_get_corename", symbols->core_name);
     load(handle, "openblas_set_num_threads_local", symbols->set_threads_local);
     if (symbols->get_threads != nullptr) symbols->all_threads = std::max(1, symbols->get_threads());
     symbols->library = library;
@@ -172,5 +174,8 @@ void HostBlas::sgemm64(const Problem& p, const float* a, const float* b, float* 
 
 int HostBlas::threads() const { return symbols_->all_threads; }
 const std::string& HostBlas::library() const { return symbols_->library; }
+std::string HostBlas::core_name() const {
+  return symbols_->core_name != nullptr ? symbols_->core_name() : "unknown";
+}
 
 }  // namespace rooftile

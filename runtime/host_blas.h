@@ -28,6 +28,7 @@ class HostBlas {
 
   int threads() const;                 // all of them
   const std::string& library() const;  // path or soname that was loaded
+  std::string core_name() const;       // processor whose kernels OpenBLAS took; "unknown" for another BLAS
 
   HostBlas(const HostBlas&) = delete;
   HostBlas& operator=(const HostBlas&) = delete;

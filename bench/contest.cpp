@@ -1,0 +1,286 @@
+#include "bench/contest.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "db/store.h"
+#include "generator/space.h"
+#include "generator/version.h"
+#include "runtime/context.h"
+#include "runtime/device_tier.h"
+#include "runtime/host_blas.h"
+#include "tuner/measure.h"
+#include "tuner/random.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kFewestRounds = 5, kMostRounds = 101;
+// A contestant's first call after another's pays for the other's habits (threads that sleep, caches
+// full of its operands): below this time a call of its own goes before the timed one.
+constexpr double kWarmUpBelowNs = 50e6;
+constexpr double kPastCache = 2;  // operands are rotated over this many times the last-level cache
+constexpr double kDefaultCacheBytes = 64e6;  // where the system does not say
+constexpr double kMostOperandBytes = 2e9;
+constexpr std::size_t kMostSets = 16;
+
+double now_ns() {
+  return std::chrono::duration<double, std::nano>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+double last_level_cache_bytes() {
+  const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? static_cast<double>(bytes) : kDefaultCacheBytes;
+}
+
+Problem one_product(Problem p) {
+  p.batch = 1;
+  return p;
+}
+
+/// BatchOperands of a whole batch, product after product.
+struct BatchOperands {
+  std::vector<float> a, b, c;
+};
+
+struct Contestant {
+  std::string name, detail;
+  std::function<double(const BatchOperands&)> run;  // ns of the whole batch; throws Error
+  std::vector<double> sample_ns = {};
+  double last_ns = 0;
+  std::string skipped = {};
+};
+
+}  // namespace
+
+const Summary* ContestResult::time_of(std::string_view contestant) const {
+  for (const ContestantResult& result : contestants)
+    if (result.name == contestant && result.time) return &*result.time;
+  return nullptr;
+}
+
+struct Contest::Impl {
+  explicit Impl(const ContestSetting& chosen)
+      : setting(chosen), context({.database = chosen.database}) {}
+
+  void fill_operands(const Problem& p);
+  Contestant whole_call(const std::string& name, const Problem& p,
+                        std::function<void(const SgemmCall&)> call) const;
+  Contestant kernel(const std::string& name, const Problem& p, const Variant& variant);
+  Contestant device_call(const std::string& name, const Problem& p, const Variant& variant,
+                         std::shared_ptr<double> kernel_ns) const;
+  void add_device(const std::string& name, const Problem& p, const Variant& variant,
+                  std::vector<Contestant>& all);
+  std::vector<Contestant> contestants(const Problem& p);
+  void turn(Contestant& contestant, std::size_t set, bool counts) const;
+  void take_turns(std::vector<Contestant>& all) const;
+
+  ContestSetting setting;
+  Context context;
+  DeviceProfile profile;
+  std::unique_ptr<DeviceTier> tuned;
+  std::unique_ptr<Measurer> measurer;
+  std::vector<BatchOperands> sets;
+  std::optional<double> pack_ns;
+};
+
+void Contest::Impl::fill_operands(const Problem& p) {
+  const auto batch = static_cast<std::size_t>(p.batch);
+  const auto elements = [&](Extent extent, std::int64_t ld) {
+    return static_cast<std::size_t>(span_elements(extent, ld)) * batch;
+  };
+  const std::size_t size_a = elements(stored_a(p), p.lda), size_b = elements(stored_b(p), p.ldb);
+  const std::size_t size_c = elements({p.m, p.n}, p.ldc);
+  const double set_bytes = static_cast<double>((size_a + size_b + size_c) * sizeof(float));
+  const double wanted = std::min(std::ceil(kPastCache * last_level_cache_bytes() / set_bytes),
+                                 std::floor(kMostOperandBytes / set_bytes));
+  sets.clear();
+  sets.resize(static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets))));
+  Random random(7);
+  const auto fill = [&](std::vector<float>& x, std::size_t size) {
+    x.resize(size);
+    std::generate(x.begin(), x.end(), [&] { return random.symmetric(); });
+  };
+  for (BatchOperands& set : sets) {
+    fill(set.a, size_a);
+    fill(set.b, size_b);
+    set.c.assign(size_c, 0.0f);
+  }
+}
+
+Contestant Contest::Impl::whole_call(const std::string& name, const Problem& p,
+                                     std::function<void(const SgemmCall&)> call) const {
+  return {.name = name,
+          .detail = {},
+          .run = [=, one = one_product(p), batch = p.batch](const BatchOperands& operands) {
+            const auto step = [&](const std::vector<float>& x) {
+              return x.size() / static_cast<std::size_t>(batch);
+            };
+            const std::size_t step_a = step(operands.a), step_b = step(operands.b),
+                              step_c = step(operands.c);
+            const double start = now_ns();
+            for (std::size_t i = 0; i < static_cast<std::size_t>(batch); ++i)
+              call({.problem = one,
+                    .a = operands.a.data() + i * step_a,
+                    .b = operands.b.data() + i * step_b,
+                    .c = const_cast<float*>(operands.c.data()) + i * step_c});
+            return now_ns() - start;
+          }};
+}
+
+Contestant Contest::Impl::kernel(const std::string& name, const Problem& p,
+                                 const Variant& variant) {
+  const bool is_tuned = name == "tuned_kernel";
+  return {.name = name,
+          .detail = short_name(variant),
+          .run = [=, this, one = one_product(p),
+                  batch = static_cast<double>(p.batch)](const BatchOperands&) {
+            const TimeReply reply =
+                measurer->time({.variant = variant,
+                                .problem = one,
+                                .samples = 1,
+                                .limit_ns = setting.limit_s * 1e9 / batch,
+                                .rotate_bytes = kPastCache * last_level_cache_bytes()});
+            if (reply.kernel_ns.empty())
+              fail(ErrorCode::kTimeout, "estimated at {:.1f} s, beyond the limit of {:.1f} s",
+                   reply.estimate_ns * batch * 1e-9, setting.limit_s);
+            if (is_tuned && reply.pack_ns > 0) pack_ns = reply.pack_ns * batch;
+            return reply.kernel_ns.front() * batch;
+          }};
+}
+
+// The device tier with a single kernel in its list.
+Contestant Contest::Impl::device_call(const std::string& name, const Problem& p,
+                                      const Variant& variant,
+                                      std::shared_ptr<double> kernel_ns) const {
+  auto tier = std::make_shared<std::unique_ptr<DeviceTier>>();
+  Contestant contestant = whole_call(name, p, [=, this](const SgemmCall& call) {
+    if (*tier == nullptr) {
+      if (*kernel_ns == 0) fail(ErrorCode::kTimeout, "its kernel did not run");
+      const TunedKernel only = {.candidate = {.hash = short_name(variant), .variant = variant},
+                                .problem = call.problem,
+                                .kernel_ns = *kernel_ns};
+      *tier = std::make_unique<DeviceTier>(profile, std::vector{only}, default_cache_folder());
+    }
+    (*tier)->sgemm(call);
+  });
+  contestant.detail = short_name(variant);
+  return contestant;
+}
+
+void Contest::Impl::add_device(const std::string& name, const Problem& p, const Variant& variant,
+                               std::vector<Contestant>& all) {
+  const auto kernel_ns = std::make_shared<double>(0);
+  Contestant timed = kernel(name + "_kernel", p, variant);
+  timed.run = [kernel_ns, inner = timed.run,
+               batch = static_cast<double>(p.batch)](const BatchOperands& operands) {
+    const double ns = inner(operands);
+    *kernel_ns = ns / batch;
+    return ns;
+  };
+  all.push_back(std::move(timed));
+  all.push_back(device_call(name, p, variant, kernel_ns));
+}
+
+std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
+  std::vector<Contestant> all;
+  const HostBlas& blas = HostBlas::get();
+  const auto host = [&](const std::string& name, HostThreads threads) {
+    all.push_back(whole_call(name, p, [&blas, threads](const SgemmCall& call) {
+      blas.sgemm(call.problem, call.a, call.b, call.c, threads);
+    }));
+  };
+  host("openblas", HostThreads::kAll);
+  host("openblas1", HostThreads::kOne);
+  all.push_back(whole_call("auto", p, [this](const SgemmCall& call) { context.sgemm(call); }));
+  all.back().detail = name(context.explain({.problem = one_product(p)}).decision.tier);
+
+  const auto ranked = tuned->ranked(one_product(p));
+  if (!ranked.empty()) {
+    all.push_back(kernel("tuned_kernel", p, ranked.front()->candidate.variant));
+    all.push_back(whole_call("tuned", p, [this](const SgemmCall& call) {
+      SgemmCall forced = call;
+      forced.tier = TierChoice::kDevice;
+      context.sgemm(forced);
+    }));
+    all.back().detail = short_name(ranked.front()->candidate.variant);
+  }
+  add_device("default", p, default_variant(profile), all);
+  add_device("naive", p, fallback_variant(), all);
+  return all;
+}
+
+void Contest::Impl::turn(Contestant& contestant, std::size_t set, bool counts) const {
+  if (!contestant.skipped.empty()) return;
+  try {
+    if (contestant.last_ns < kWarmUpBelowNs)
+      contestant.run(sets[(set + sets.size() - 1) % sets.size()]);
+    contestant.last_ns = contestant.run(sets[set]);
+    if (contestant.last_ns > setting.limit_s * 1e9)
+      contestant.skipped = fmt::format("takes {:.1f} s, beyond the limit of {:.1f} s",
+                                       contestant.last_ns * 1e-9, setting.limit_s);
+    else if (counts)
+      contestant.sample_ns.push_back(contestant.last_ns);
+  } catch (const Error& error) {
+    contestant.skipped = error.what();
+  }
+}
+
+void Contest::Impl::take_turns(std::vector<Contestant>& all) const {
+  for (Contestant& contestant : all) turn(contestant, 0, false);
+  const double end = now_ns() + setting.seconds * 1e9;
+  for (std::size_t round = 0; round < kMostRounds && (round < kFewestRounds || now_ns() < end);
+       ++round)
+    // Another one begins each time: nobody is always first, or always behind the same one.
+    for (std::size_t i = 0; i < all.size(); ++i)
+      turn(all[(round + i) % all.size()], (round + 1) % sets.size(), true);
+}
+
+Contest::Contest(const ContestSetting& setting) : impl_(std::make_unique<Impl>(setting)) {
+  const Enumeration found = enumerate_devices();
+  if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
+  const Store store(setting.database, OpenMode::kReadOnly);
+  for (const DeviceProfile& profile : found.devices) {
+    const auto row = store.find_device(profile);
+    if (!row) continue;
+    impl_->profile = profile;
+    impl_->tuned = std::make_unique<DeviceTier>(
+        profile, store.tuned_kernels(*row, kGeneratorVersion), default_cache_folder());
+    impl_->measurer = std::make_unique<Measurer>(Device::open(profile));
+    return;
+  }
+  fail(ErrorCode::kDatabase, "no device of this machine is tuned in {}; run `rooftile tune`",
+       setting.database.string());
+}
+
+Contest::~Contest() = default;
+
+const DeviceProfile& Contest::device() const { return impl_->profile; }
+
+ContestResult Contest::run(const Problem& problem) {
+  impl_->pack_ns.reset();
+  impl_->fill_operands(problem);
+  std::vector<Contestant> all = impl_->contestants(problem);
+  impl_->take_turns(all);
+  ContestResult result{.contestants = {}, .pack_ns = impl_->pack_ns};
+  for (const Contestant& contestant : all) {
+    ContestantResult one{.name = contestant.name,
+                         .time = {},
+                         .skipped = contestant.skipped,
+                         .detail = contestant.detail};
+    if (one.skipped.empty()) one.time = summarize(contestant.sample_ns);
+    result.contestants.push_back(std::move(one));
+  }
+  return result;
+}
+
+}  // namespace rooftile
