@@ -97,7 +97,8 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
                         {"request", to_json(TimeRequest{.variant = variant,
                                                         .problem = problem,
                                                         .samples = samples,
-                                                        .limit_ns = limit_s * 1e9 * options_.compute_units,
+                                                        .limit_ns = limit_s * 1e9,
+                                                        .compute_units = options_.compute_units,
                                                         .rotate_bytes = options_.rotate_bytes})}};
   const Outcome outcome = ask(candidate, request, watchdog_s);
   SampleRecord sample = {.run = options_.run, .candidate = candidate, .problem = store_.problem_id(problem)};

@@ -29,7 +29,7 @@ class Budget {
 
 struct RunnerOptions {
   RowId device = 0, run = 0;
-  double compute_units = 1;   // workgroups at once: turns the probe's serial estimate into a time
+  double compute_units = 1;   // of the device
   double rotate_bytes = 0;
   std::function<void(const std::string&)> message;
 };

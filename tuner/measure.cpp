@@ -1,6 +1,7 @@
 #include "tuner/measure.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -18,7 +19,9 @@ constexpr double kTimeoutNs = 60e9;      // the parent's watchdog is the tighter
 constexpr std::size_t kMostSets = 8;     // operand sets in rotation
 constexpr double kMostSetBytes = 1e9;    // of memory in rotation
 constexpr int kSpotChecks = 16;
-constexpr std::int64_t kProbeDepth = 64;  // k of the probe: long enough to leave the launch behind, short enough for a crawl
+constexpr double kProbeTiles = 16;       // more than most launch costs, less than a watchdog's patience with a bad point
+// One submit is kept well under the shortest OS watchdog (2 s).
+constexpr double kStepNs = 0.25e9;
 
 double now_ns() {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -69,43 +72,31 @@ Measurer::Built& Measurer::build(const Variant& variant, const Signature& signat
   return built;
 }
 
-// Drivers may compile at the first dispatch, and a bad point may be a thousand times too slow: both show on one tile.
-void Measurer::probe(Built& built, const Signature& signature) {
-  if (built.probed) return;
+// Drivers may compile at the first dispatch, and again for other operands; a bad point may be a thousand times too slow.
+// Both show on the problem's first few tiles.
+void Measurer::probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace,
+                     double compute_units) {
   const Variant& v = built.kernel->variant();
-  const std::int64_t step_k = std::max({v.tile_k, v.unroll_k, 1});
-  const std::int64_t k = (kProbeDepth + step_k - 1) / step_k * step_k;
-  const Problem p = staged_problem(packed_problem(v.tile_m, v.tile_n, k, signature.trans_a, signature.trans_b));
-  const Buffer a = device_->create_buffer(staged_bytes(stored_a(p)), BufferUse::kDevice);
-  const Buffer b = device_->create_buffer(staged_bytes(stored_b(p)), BufferUse::kDevice);
-  const Buffer c = device_->create_buffer(staged_bytes({p.m, p.n}), BufferUse::kDevice);
-  const Operands operands = {&a, &b, &c, own_buffers(p)};
-  const GemmPlan plan = built.kernel->plan(p, operands.placement);
-  const Panels panels(*device_, plan);
-  std::vector<Step> steps = built.kernel->pack_steps(plan, operands, panels.workspace());
-  const std::size_t packs = steps.size();
-  for (Step& step : built.kernel->gemm_steps(plan, operands, panels.workspace())) steps.push_back(std::move(step));
+  const double tile_flops = 2.0 * v.tile_m * v.tile_n * static_cast<double>(p.k);
+  const GemmPlan plan = built.kernel->plan(p, operands.placement, kProbeTiles * tile_flops);
+  std::vector<Step> steps = built.kernel->pack_steps(plan, operands, workspace);
+  const auto packs = static_cast<std::ptrdiff_t>(steps.size());
+  steps.push_back(built.kernel->gemm_steps(plan, operands, workspace).front());
   CommandList list = device_->record(steps, Timing::kPerStep);
   const double start = now_ns();
   device_->run(list, kTimeoutNs);
-  built.compile_ns += now_ns() - start;
+  const double first_ns = now_ns() - start;
   double best = std::numeric_limits<double>::infinity();
   for (int repeat = 0; repeat < 2; ++repeat) {
     const RunResult result = device_->run(list, kTimeoutNs);
-    best = std::min(best, std::accumulate(result.step_ns.begin() + static_cast<std::ptrdiff_t>(packs),
-                                          result.step_ns.end(), 0.0));
+    best = std::min(best, std::accumulate(result.step_ns.begin() + packs, result.step_ns.end(), 0.0));
   }
-  built.probed = true;
-  built.probe_ns = best;
-  built.probe_k = k;
-}
-
-// Every workgroup in sequence would be an upper bound; nothing is known here of how many run at once, so the parent's
-// limit allows for it.
-double Measurer::estimate_ns(const Built& built, const Problem& p) const {
-  const Variant& v = built.kernel->variant();
+  if (!built.probed) built.compile_ns += std::max(0.0, first_ns - best);
+  built.probed = p;
+  const std::array<std::uint32_t, 3>& groups = plan.gemms.front().groups;
   const double tiles = std::ceil(static_cast<double>(p.m) / v.tile_m) * std::ceil(static_cast<double>(p.n) / v.tile_n);
-  return built.probe_ns * tiles * static_cast<double>(p.k) / static_cast<double>(built.probe_k);
+  const double probed_tiles = static_cast<double>(groups[0]) * groups[1];
+  built.estimate_ns = best * tiles / std::clamp(compute_units, probed_tiles, std::max(tiles, probed_tiles));
 }
 
 void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
@@ -166,32 +157,41 @@ std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const 
 
 TimeReply Measurer::time(const TimeRequest& request) {
   const Problem p = staged_problem(request.problem);
-  const Signature signature = signature_of(p);
-  Built& built = build(request.variant, signature);
+  Built& built = build(request.variant, signature_of(p));
   const bool fresh = !built.probed;
   const Placement placement = own_buffers(p);
-  const GemmPlan plan = built.kernel->plan(p, placement);
-  probe(built, signature);
-  TimeReply reply{.hash = built.kernel->hash(),
-                  .compile_ns = fresh ? built.compile_ns : 0.0,
-                  .probe_ns = estimate_ns(built, p)};
-  if (reply.probe_ns > request.limit_ns) return reply;
-
+  const Panels panels(*device_, built.kernel->plan(p, placement));
   prepare_operands(p, request.rotate_bytes);
-  const Panels panels(*device_, plan);
+  const auto operands_of = [&](std::size_t turn) {
+    const OperandSet& set = *sets_[turn % sets_.size()];
+    return Operands{&set.a, &set.b, &set.c, placement};
+  };
+  if (built.probed != p) probe(built, p, operands_of(0), panels.workspace(), request.compute_units);
+  TimeReply reply{
+      .hash = built.kernel->hash(), .compile_ns = fresh ? built.compile_ns : 0.0, .estimate_ns = built.estimate_ns};
+  if (reply.estimate_ns > request.limit_ns) return reply;
+
+  const GemmPlan plan = built.kernel->plan(p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
   std::vector<double> pack_ns;
   // One untimed turn: page faults of fresh panels and clocks that sleep.
   for (int sample = -1; sample < request.samples; ++sample) {
-    const OperandSet& set = *sets_[static_cast<std::size_t>(sample + 1) % sets_.size()];
-    const Operands operands = {&set.a, &set.b, &set.c, placement};
+    const Operands operands = operands_of(static_cast<std::size_t>(sample + 1));
     std::vector<Step> steps = built.kernel->pack_steps(plan, operands, panels.workspace());
     const auto packs = static_cast<std::ptrdiff_t>(steps.size());
-    for (Step& step : built.kernel->gemm_steps(plan, operands, panels.workspace())) steps.push_back(std::move(step));
-    CommandList list = device_->record(steps, Timing::kPerStep);
-    const RunResult result = device_->run(list, kTimeoutNs);
+    double pack = 0, kernel = 0;
+    // The first gemm step shares its submit with packing; each further panel has its own, as in the runtime.
+    for (Step& step : built.kernel->gemm_steps(plan, operands, panels.workspace())) {
+      const auto before = static_cast<std::ptrdiff_t>(steps.size());
+      steps.push_back(std::move(step));
+      CommandList list = device_->record(steps, Timing::kPerStep);
+      const RunResult result = device_->run(list, kTimeoutNs);
+      pack += std::accumulate(result.step_ns.begin(), result.step_ns.begin() + before, 0.0);
+      kernel += std::accumulate(result.step_ns.begin() + before, result.step_ns.end(), 0.0);
+      steps.clear();
+    }
     if (sample < 0) continue;
-    pack_ns.push_back(std::accumulate(result.step_ns.begin(), result.step_ns.begin() + packs, 0.0));
-    reply.kernel_ns.push_back(std::accumulate(result.step_ns.begin() + packs, result.step_ns.end(), 0.0));
+    if (packs > 0) pack_ns.push_back(pack);
+    reply.kernel_ns.push_back(kernel);
   }
   reply.pack_ns = pack_ns.empty() ? 0.0 : median(pack_ns);
   const OperandSet& last = *sets_[static_cast<std::size_t>(request.samples) % sets_.size()];

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +19,7 @@ struct TimeRequest {
   Problem problem;          // batch 1
   int samples = 3;
   double limit_ns = std::numeric_limits<double>::infinity();  // estimated beyond this: probed only, no samples
+  double compute_units = 1;  // of the device: how many tiles it works on at once, for the estimate
   double rotate_bytes = 0;  // operand sets are rotated until this much memory has been walked through
 };
 
@@ -26,7 +28,7 @@ struct TimeReply {
   std::vector<double> kernel_ns = {};  // one per sample: all gemm steps; empty when the probe was beyond the limit
   double pack_ns = 0;             // median
   double compile_ns = 0;          // shader to first finished dispatch, 0 when it was compiled before
-  double probe_ns = 0;            // one tile's time for every tile of the problem in sequence
+  double estimate_ns = 0;         // of the whole product, from its first few tiles
 };
 
 /// Keeps kernels and operands between requests. Not thread-safe. Errors: those of Kernel and Device; kInternal when the
@@ -44,13 +46,11 @@ class Measurer {
   struct Built {
     std::unique_ptr<Kernel> kernel;
     double compile_ns = 0;
-    bool probed = false;
-    double probe_ns = 0;      // one workgroup's tile at probe_k
-    std::int64_t probe_k = 0;
+    std::optional<Problem> probed = {};  // last one
+    double estimate_ns = 0;              // of that problem
   };
   Built& build(const Variant& variant, const Signature& signature);
-  void probe(Built& built, const Signature& signature);
-  double estimate_ns(const Built& built, const Problem& p) const;
+  void probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace, double compute_units);
   void prepare_operands(const Problem& p, double rotate_bytes);
   std::string spot_check(const Problem& p, const OperandSet& set) const;
 

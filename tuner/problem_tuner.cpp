@@ -28,7 +28,7 @@ constexpr int kBatchesWithoutGain = 8;        // then the search of this problem
 constexpr double kGain = 0.99;                // of the best time: less is noise
 constexpr double kCloseToBound = 1.02;        // of the roofline's bound: nothing left to find
 constexpr double kCutRatio = 8;               // times the best: such a candidate is probed, not measured
-constexpr double kFirstLimitNs = 2e9;         // before there is a best
+constexpr double kFirstLimitNs = 10e9;        // before there is a best
 constexpr std::size_t kFinalists = 4;
 constexpr std::size_t kRanked = 3;            // certified kernels in a list, default and fallback besides
 constexpr double kSearchShare = 0.6, kFinalsShare = 0.8;  // of a problem's slice: when each ends; certificates follow

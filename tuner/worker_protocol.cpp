@@ -47,7 +47,7 @@ Signature signature_from_json(const Json& json) {
 
 Json to_json(const TimeRequest& r) {
   return {{"variant", to_string(r.variant)}, {"problem", to_json(r.problem)}, {"samples", r.samples},
-          {"limit_ns", finite_or_null(r.limit_ns)}, {"rotate_bytes", r.rotate_bytes}};
+          {"limit_ns", finite_or_null(r.limit_ns)}, {"compute_units", r.compute_units}, {"rotate_bytes", r.rotate_bytes}};
 }
 
 TimeRequest time_request_from_json(const Json& json) {
@@ -55,12 +55,13 @@ TimeRequest time_request_from_json(const Json& json) {
           .problem = problem_from_json(json.at("problem")),
           .samples = json.at("samples"),
           .limit_ns = or_infinity(json.at("limit_ns")),
+          .compute_units = json.at("compute_units"),
           .rotate_bytes = json.at("rotate_bytes")};
 }
 
 Json to_json(const TimeReply& r) {
   return {{"hash", r.hash}, {"kernel_ns", r.kernel_ns}, {"pack_ns", r.pack_ns}, {"compile_ns", r.compile_ns},
-          {"probe_ns", r.probe_ns}};
+          {"estimate_ns", r.estimate_ns}};
 }
 
 TimeReply time_reply_from_json(const Json& json) {
@@ -68,7 +69,7 @@ TimeReply time_reply_from_json(const Json& json) {
           .kernel_ns = json.at("kernel_ns"),
           .pack_ns = json.at("pack_ns"),
           .compile_ns = json.at("compile_ns"),
-          .probe_ns = json.at("probe_ns")};
+          .estimate_ns = json.at("estimate_ns")};
 }
 
 Json to_json(const Certificate& c) {
