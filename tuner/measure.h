@@ -27,7 +27,7 @@ struct TimeReply {
   std::string hash;
   std::vector<double> kernel_ns = {};  // one per sample: all gemm steps; empty when the probe was beyond the limit
   double pack_ns = 0;             // median
-  double compile_ns = 0;          // shader to first finished dispatch, 0 when it was compiled before
+  double compile_ns = 0;          // shader to first finished dispatch, when it was built in this process
   double estimate_ns = 0;         // of the whole product, from its first few tiles
 };
 

@@ -32,6 +32,8 @@ constexpr double kFirstLimitNs = 10e9;        // before there is a best
 constexpr std::size_t kFinalists = 4;
 constexpr std::size_t kRanked = 3;            // certified kernels in a list, default and fallback besides
 constexpr double kSearchShare = 0.6, kFinalsShare = 0.8;  // of a problem's slice: when each ends; certificates follow
+// Times this close are equal for a caller; of equals the kernel that compiles faster goes first: programs wait for it.
+constexpr double kEqual = 1.02;
 constexpr double kHostShare = 0.1;            // of the slice, at most, for the BLAS yardstick
 
 double now_s() {
@@ -77,7 +79,7 @@ class Search {
   struct Candidate {
     Variant variant;
     std::vector<double> samples_ns;  // kernel
-    double pack_ns = 0;
+    double pack_ns = 0, compile_ns = 0;
     bool tried = false;
     double total_ns() const {
       return samples_ns.empty() ? std::numeric_limits<double>::infinity() : median(samples_ns) + pack_ns;
@@ -88,7 +90,8 @@ class Search {
   void recall();
   std::vector<std::size_t> seeds() const;
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
-  std::vector<std::size_t> ranked() const;
+  std::vector<std::size_t> ranked() const;      // measured ones by time
+  std::vector<std::size_t> preferred() const;   // the same, equals by compile time
   double best_ns() const {
     const auto order = ranked();
     return order.empty() ? std::numeric_limits<double>::infinity() : candidates_[order.front()].total_ns();
@@ -119,11 +122,12 @@ void Search::collect_candidates() {
 // What an earlier run has measured here need not be measured again before the finals.
 void Search::recall() {
   std::map<RowId, std::vector<double>> kernel_ns;
-  std::map<RowId, double> pack_ns;
+  std::map<RowId, double> pack_ns, compile_ns;
   for (const SampleRecord& sample : context_.store.samples(device_row_, context_.store.problem_id(problem_))) {
     if (sample.status != SampleStatus::kMeasured) continue;
     kernel_ns[sample.candidate].push_back(sample.kernel.median_ns);
     pack_ns[sample.candidate] = sample.pack_ns;
+    compile_ns[sample.candidate] = sample.compile_ns;
   }
   if (kernel_ns.empty()) return;
   for (Candidate& candidate : candidates_) {
@@ -131,6 +135,7 @@ void Search::recall() {
     if (const auto known = kernel_ns.find(id); known != kernel_ns.end()) {
       candidate.samples_ns = known->second;
       candidate.pack_ns = pack_ns[id];
+      candidate.compile_ns = compile_ns[id];
       candidate.tried = true;
     }
   }
@@ -165,6 +170,7 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   if (!reply) return std::nullopt;
   candidate.samples_ns.insert(candidate.samples_ns.end(), reply->kernel_ns.begin(), reply->kernel_ns.end());
   candidate.pack_ns = reply->pack_ns;
+  candidate.compile_ns = reply->compile_ns;
   report();
   // Packing is paid by the call as well: elimination compares what a call pays.
   std::vector<double> totals = reply->kernel_ns;
@@ -178,6 +184,18 @@ std::vector<std::size_t> Search::ranked() const {
     if (!candidates_[i].samples_ns.empty()) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
     return candidates_[x].total_ns() < candidates_[y].total_ns();
+  });
+  return order;
+}
+
+std::vector<std::size_t> Search::preferred() const {
+  std::vector<std::size_t> order = ranked();
+  if (order.empty()) return order;
+  const double equal_ns = kEqual * candidates_[order.front()].total_ns();
+  const auto end = std::find_if(order.begin(), order.end(),
+                                [&](std::size_t i) { return candidates_[i].total_ns() > equal_ns; });
+  std::stable_sort(order.begin(), end, [&](std::size_t x, std::size_t y) {
+    return candidates_[x].compile_ns < candidates_[y].compile_ns;
   });
   return order;
 }
@@ -263,7 +281,7 @@ double Search::time_of(const Variant& variant) const {
 
 void Search::rank_and_store(TuneResult& result) {
   std::vector<std::size_t> list;
-  for (std::size_t index : ranked()) {
+  for (std::size_t index : preferred()) {
     if (list.size() >= kRanked) break;
     if (context_.runner.certified(candidates_[index].variant, signature_)) list.push_back(index);
   }
