@@ -38,6 +38,9 @@ void add_db(CLI::App& app, const Globals& globals, Action& action);
 void add_query(CLI::App& app, const Globals& globals, Action& action);
 void add_worker(CLI::App& app, Action& action);
 
+/// Says on stderr when OpenBLAS runs kernels that are too old for this processor.
+void print_host_advice();
+
 /// "812 ns", "43.1 us", "6.2 ms", "1.40 s".
 std::string time_text(double ns);
 

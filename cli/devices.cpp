@@ -28,7 +28,8 @@ std::size_t tuned_kernels(const std::filesystem::path& database, const DevicePro
 
 std::string blas_text() {
   try {
-    return fmt::format("{}, {} threads", HostBlas::get().library(), HostBlas::get().threads());
+    const HostBlas& blas = HostBlas::get();
+    return fmt::format("{}, kernels for {}, {} threads", blas.library(), blas.core_name(), blas.threads());
   } catch (const Error& error) {
     return error.what();
   }
@@ -73,6 +74,7 @@ int devices(const Globals& globals, bool json) {
   if (found.devices.empty()) fmt::print("no Vulkan device\n");
   fmt::print("host: {}, {} cores, BLAS {}\n", cpu_name(), std::thread::hardware_concurrency(), blas_text());
   if (!found.note.empty()) fmt::print(stderr, "rooftile: {}\n", found.note);
+  print_host_advice();
   return kDone;
 }
 

@@ -4,6 +4,8 @@
 #include "cli/command.h"
 #include "core/error.h"
 #include "db/store.h"
+#include "runtime/host_advice.h"
+#include "runtime/host_blas.h"
 
 namespace rooftile {
 
@@ -23,6 +25,13 @@ Problem ProblemOptions::problem() const {
                                    trans_b ? Transpose::kYes : Transpose::kNo);
   validate(p);
   return p;
+}
+
+void print_host_advice() try {
+  const std::string advice = host_advice(HostBlas::get().core_name(), vector_unit());
+  if (!advice.empty()) fmt::print(stderr, "rooftile: {}\n", advice);
+} catch (const Error&) {
+  // Without a BLAS there is nothing to advise on; whoever needs one says so.
 }
 
 std::string time_text(double ns) {

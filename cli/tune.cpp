@@ -96,6 +96,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
                                 : fmt::format(" matches '{}'", globals.device));
   Store store(globals.database());
   if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
+  print_host_advice();
   ::signal(SIGINT, request_stop);
   ::signal(SIGTERM, request_stop);
   bool interrupted = false;
@@ -103,6 +104,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
     fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info, options.problems.size(),
                options.budget_s);
     print_header();
+    std::fflush(stdout);
     ProgressBar bar;
     const TuneCallbacks callbacks = {.progress = [&](const TuneProgress& progress) { bar.show(progress); },
                                      .problem_finished =
