@@ -1,4 +1,4 @@
-# One folder is one target; its allowed links stand in docs/architecture.md and tests/package checks them.
+# One folder is one target; its allowed links stand in docs/architecture.md and tests/architecture checks them.
 
 add_library(rooftile_options INTERFACE)
 target_compile_options(rooftile_options INTERFACE -Wall -Wextra -Wshadow

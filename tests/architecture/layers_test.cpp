@@ -1,0 +1,106 @@
+// What is built and included against what docs/architecture.md allows: never upwards, never
+// sideways.
+#include "tests/architecture/layers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+
+namespace rooftile {
+namespace {
+
+using ::testing::Contains;
+
+const std::filesystem::path kSource = ROOFTILE_SOURCE_DIR;
+const std::filesystem::path kLinkGraph =
+    std::filesystem::path(ROOFTILE_BINARY_DIR) / "link_graph.txt";
+
+class LayersTest : public ::testing::Test {
+ protected:
+  void expect_allowed(const std::vector<Edge>& edges) const {
+    for (const Edge& edge : edges)
+      EXPECT_TRUE(layers_.allowed(edge.from, edge.to))
+          << edge.where << "\n  " << edge.from << " may not use "
+          << (edge.to.empty() ? "a file that is in no layer" : edge.to)
+          << " (docs/architecture.md)";
+  }
+  static bool has(const std::vector<Edge>& edges, const std::string& from, const std::string& to) {
+    return std::any_of(edges.begin(), edges.end(),
+                       [&](const Edge& edge) { return edge.from == from && edge.to == to; });
+  }
+  const Layers layers_ = Layers::from_table(kSource / "docs" / "architecture.md");
+};
+
+TEST_F(LayersTest, TheTableIsReadAsItIsMeant) {
+  EXPECT_TRUE(layers_.allowed("runtime", "core"));  // through any of its layers
+  EXPECT_TRUE(layers_.allowed("report", "runtime/model"));
+  EXPECT_FALSE(layers_.allowed("report", "runtime/device"));
+  EXPECT_FALSE(layers_.allowed("runtime/model", "runtime/device"));
+  EXPECT_FALSE(layers_.allowed("runtime/device", "runtime"));
+  EXPECT_FALSE(layers_.allowed("db", "generator"));
+  EXPECT_FALSE(layers_.allowed("tuner", "report"));
+  EXPECT_FALSE(layers_.allowed("core", ""));
+  EXPECT_TRUE(layers_.allowed("cli", "tuner"));
+  EXPECT_FALSE(layers_.allowed("cli", "tests"));
+  EXPECT_EQ(layers_.layer_of("runtime/model/roofline.h"), "runtime/model");
+  EXPECT_EQ(layers_.layer_of("runtime/kernel.h"), "runtime");
+  EXPECT_EQ(layers_.layer_of("runtimes/kernel.h"), "");
+}
+
+TEST_F(LayersTest, EveryFolderWithATargetIsARow) {
+  for (const auto& entry : std::filesystem::directory_iterator(kSource)) {
+    if (std::filesystem::exists(entry.path() / "CMakeLists.txt")) {
+      EXPECT_THAT(layers_.folders(), Contains(entry.path().filename().string()));
+    }
+  }
+}
+
+TEST_F(LayersTest, TargetsLinkNothingUpwardsOrSideways) {
+  const std::vector<Edge> edges = link_edges(kLinkGraph, layers_);
+  expect_allowed(edges);
+  // An empty or misread graph would allow everything.
+  EXPECT_TRUE(has(edges, "runtime", "runtime/device"));
+  EXPECT_TRUE(has(edges, "report", "db"));
+  EXPECT_TRUE(has(edges, "cli", "tuner"));
+}
+
+TEST_F(LayersTest, FilesIncludeNothingUpwardsOrSideways) {
+  const std::vector<Edge> edges = include_edges(kSource, layers_);
+  expect_allowed(edges);
+  EXPECT_TRUE(has(edges, "runtime", "include/rooftile"));
+  EXPECT_TRUE(has(edges, "tuner", "runtime/device"));
+  EXPECT_TRUE(has(edges, "runtime/model", "core"));
+}
+
+// "The only user of": tests may look behind the curtain, nobody else.
+TEST_F(LayersTest, ForeignLibrariesAreSeenByOneFolderOnly) {
+  const struct {
+    const char* owner;
+    std::regex include;
+  } kLibraries[] = {{"generator", std::regex("#include <(shaderc|glslang|spirv-tools)/.*")},
+                    {"db", std::regex("#include <(SQLiteCpp/|sqlite3).*")},
+                    {"runtime/device", std::regex("#include <(vulkan/|volk).*")}};
+  for (const auto& [owner, include] : kLibraries) {
+    std::vector<std::string> users;
+    for (const std::string& layer : layers_.folders()) {
+      if (layer == "tests" || !std::filesystem::exists(kSource / layer)) continue;
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(kSource / layer)) {
+        const std::string path = std::filesystem::relative(entry.path(), kSource).string();
+        if (!entry.is_regular_file() || layers_.layer_of(path) != layer) continue;
+        std::ifstream file(entry.path());
+        for (std::string line; std::getline(file, line);)
+          if (std::regex_match(line, include)) {
+            users.push_back(layer);
+            EXPECT_EQ(layer, owner) << path << ": " << line;
+          }
+      }
+    }
+    EXPECT_THAT(users, Contains(owner)) << "the pattern finds nobody any more";
+  }
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Runs the examples where nothing is tuned and looks at what they print.   examples_test.sh SGEMM_C SGEMM_CPP
+set -euo pipefail
+c_program=$1 cpp_program=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export HOME=$scratch ROOFTILE_DB=$scratch/none.db
+
+# run EXIT_CODE PROGRAM ARG...: keeps both outputs in $output.
+run() {
+  local expected=$1 code=0
+  shift
+  output=$("$@" 2>&1) || code=$?
+  [ "$code" = "$expected" ] || { echo "$*: exit code $code instead of $expected: $output" >&2; exit 1; }
+}
+
+# shows REGEX: a whole line of the output.
+shows() {
+  grep -Eqx -- "$1" <<<"$output" || { echo "no line '$1' in:" "$output" >&2; exit 1; }
+}
+
+run 0 "$c_program"
+shows 'tier: host1?'
+shows 'not on a device: .+'
+shows 'C\[95\]\[79\] = (-?[0-9.]+), in float64 \1'
+shows right
+run 0 "$c_program" 17 33 65
+shows 'C\[16\]\[32\] = .*'
+shows right
+run 2 "$c_program" 17 0 65
+shows 'usage: .*'
+ROOFTILE_TIER=nowhere run 1 "$c_program"
+shows 'rooftile_open: .*nowhere.*'
+
+run 0 "$cpp_program"
+shows 'predicted: device inf ns, host .*'
+shows ' +score +0\.0000'
+shows 'auto +C\[0\]\[0\] = (-?[0-9.]+), largest difference from auto 0'
+shows 'host +C\[0\]\[0\] = .*'
+shows 'host64 +C\[0\]\[0\] = .*'
+shows 'device +.*tune.*'
+ROOFTILE_TIER=nowhere run 1 "$cpp_program"
+shows 'rooftile: .*nowhere.* \(status 1\)'

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Runs every `rooftile ...` command line that README.md quotes.
+
+Commands that read run on a database of this machine and must succeed. `rooftile tune` runs on a database that cannot be
+opened: all of its arguments are read, and nothing is tuned.     readme_commands_test.py SOURCE_DIR BINARY_DIR
+"""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+source, binary = map(pathlib.Path, sys.argv[1:])
+
+
+def command_lines(markdown):
+    """Lines of fenced blocks and inline code; inline options alone are those of `rooftile tune`."""
+    fenced = re.findall(r"^```\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL)
+    lines = [line for block in fenced for line in block.splitlines()]
+    inline = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", markdown, flags=re.MULTILINE | re.DOTALL))
+    lines += ["rooftile tune " + code if code.startswith("--") else code for code in inline]
+    return list(dict.fromkeys(line for line in lines if re.match(r"rooftile +[a-z]", line)))
+
+
+def make_database(environment):
+    """A tuning run that is interrupted as soon as the database is there."""
+    tune = subprocess.Popen(["rooftile", "tune", "--m", "8", "--n", "9", "--k", "10"], env=environment,
+                            stdout=subprocess.DEVNULL)
+    for _ in range(600):
+        ready = subprocess.run(["rooftile", "query", "SELECT * FROM devices"], env=environment, capture_output=True)
+        if ready.returncode == 0 and ready.stdout.count(b"\n") > 1:
+            break
+        time.sleep(0.05)
+    tune.send_signal(signal.SIGINT)
+    assert tune.wait() == 130, f"rooftile tune ended with {tune.returncode} after Ctrl-C"
+
+
+def main():
+    lines = command_lines((source / "README.md").read_text())
+    for command in ("tune", "report", "explain", "query"):
+        assert any(re.match(rf"rooftile {command}\b", line) for line in lines), f"README.md quotes no rooftile {command}"
+    wrong = []
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)
+        pathlib.Path("FILE.csv").write_text("m,n,k,trans_a,trans_b,batch,note\n8,9,10,0,0,1,small\n")
+        environment = dict(os.environ, HOME=scratch, PATH=f"{binary}:{os.environ['PATH']}",
+                           ROOFTILE_DB=f"{scratch}/rooftile.db")
+        make_database(environment)
+        for line in lines:
+            print(line)
+            tunes = line.startswith("rooftile tune")
+            run = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60,
+                                 env=dict(environment, ROOFTILE_DB="/dev/null/none.db") if tunes else environment)
+            good = run.returncode == 1 and "/dev/null" in run.stderr if tunes else run.returncode == 0
+            if not good:
+                wrong.append(f"{line}\n  exit code {run.returncode}: {run.stderr.strip()}")
+    sys.exit("\n".join(wrong) or 0)
+
+
+main()
