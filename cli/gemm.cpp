@@ -1,6 +1,8 @@
 #include <chrono>
 #include <cmath>
+#include <optional>
 
+#include "cli/available_memory.h"
 #include "cli/command.h"
 #include "cli/npy.h"
 #include "cli/output_file.h"
@@ -22,34 +24,83 @@ double now_ns() {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// A matrix of a file; Fortran order is the transposed matrix in C order.
-template <typename Real>
-struct Matrix {
-  std::int64_t rows = 0, columns = 0;
-  Transpose stored = Transpose::kNo;  // values hold it transposed
-  std::vector<Real> values;
+/// A file that holds a matrix; Fortran order is the transposed matrix in C order.
+class MatrixFile {
+ public:
+  MatrixFile(const std::string& path, const char* operand) : path_(path), reader_(path) {
+    const NpyHeader& header = reader_.header();
+    if (header.shape.size() != 2)
+      fail(ErrorCode::kUnsupported,
+           "{}: {} has the shape {}; a matrix has two dimensions (reshape a vector to (1, n) or (n, 1))", path, operand,
+           shape_text(header.shape));
+  }
+
+  NpyType type() const { return reader_.header().type; }
+  const std::string& path() const { return path_; }
+  Transpose stored() const {
+    return reader_.header().order == ArrayOrder::kFortran ? Transpose::kYes : Transpose::kNo;
+  }
+  Extent extent() const { return {reader_.header().shape[0], reader_.header().shape[1]}; }
+  /// Of op(X) for a matrix that is to be used transposed.
+  Extent extent(bool transposed) const {
+    const Extent e = extent();
+    return transposed ? Extent{e.columns, e.rows} : e;
+  }
+  template <typename Real>
+  std::vector<Real> values() {
+    std::vector<Real> result(static_cast<std::size_t>(element_count(reader_.header())));
+    reader_.read(std::span<Real>(result));
+    return result;
+  }
+
+ private:
+  std::string path_;
+  NpyReader reader_;
 };
 
-template <typename Real>
-Matrix<Real> read_matrix(const std::string& path, const char* what) {
-  NpyReader reader(path);
-  const NpyHeader& header = reader.header();
-  if (header.shape.size() != 2)
-    fail(ErrorCode::kUnsupported, "{}: {} has the shape {}; a matrix has two dimensions (reshape a vector to (1, n) or (n, 1))",
-         path, what, shape_text(header.shape));
-  Matrix<Real> matrix{.rows = header.shape[0], .columns = header.shape[1]};
-  if (header.order == ArrayOrder::kFortran) matrix.stored = Transpose::kYes;
-  try {
-    matrix.values.resize(static_cast<std::size_t>(element_count(header)));
-  } catch (const std::exception&) {
-    fail(ErrorCode::kOutOfMemory, "{}: {} elements do not fit into memory", path, element_count(header));
-  }
-  reader.read(std::span<Real>(matrix.values));
-  return matrix;
-}
+struct Inputs {
+  MatrixFile a, b;
+  std::optional<MatrixFile> c;
+  Problem problem;
+};
 
 Transpose combined(bool asked, Transpose stored) {
   return asked == (stored == Transpose::kYes) ? Transpose::kNo : Transpose::kYes;
+}
+
+// Linux promises memory that it does not have and kills who uses it: better to look before.
+void check_memory(const Inputs& inputs, std::int64_t element_bytes) {
+  const Problem& p = inputs.problem;
+  const auto elements = [](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  const double needed =
+      static_cast<double>(element_bytes) * (elements(p.m, p.k) + elements(p.k, p.n) + elements(p.m, p.n));
+  const double available = available_memory_bytes();
+  if (needed > available)
+    fail(ErrorCode::kOutOfMemory, "{} takes {:.3g} GB and {:.3g} GB of memory are available; multiply it in panels",
+         to_string(p), needed * 1e-9, available * 1e-9);
+}
+
+Inputs open_inputs(const GemmArguments& arguments) {
+  if (arguments.c.empty() && arguments.beta != 0)
+    fail(ErrorCode::kInvalidArgument, "--beta {} needs --c FILE", arguments.beta);
+  Inputs inputs = {.a = {arguments.a, "A"}, .b = {arguments.b, "B"}, .c = {}, .problem = {}};
+  const Extent a = inputs.a.extent(arguments.trans_a), b = inputs.b.extent(arguments.trans_b);
+  if (a.columns != b.rows)
+    fail(ErrorCode::kUnsupported, "op(A) is {} x {} ({}), op(B) is {} x {} ({}): the inner sizes differ", a.rows,
+         a.columns, arguments.a, b.rows, b.columns, arguments.b);
+  inputs.problem = packed_problem(a.rows, b.columns, a.columns, combined(arguments.trans_a, inputs.a.stored()),
+                                  combined(arguments.trans_b, inputs.b.stored()));
+  inputs.problem.alpha = arguments.alpha;
+  inputs.problem.beta = arguments.beta;
+  if (arguments.c.empty()) return inputs;
+  inputs.c.emplace(arguments.c, "C");
+  const Extent c = inputs.c->extent();
+  if (c.rows != a.rows || c.columns != b.columns)
+    fail(ErrorCode::kUnsupported, "C is {} x {} ({}), the product is {} x {}", c.rows, c.columns, arguments.c, a.rows,
+         b.columns);
+  return inputs;
 }
 
 template <typename Real>
@@ -59,45 +110,27 @@ struct Product {
 };
 
 template <typename Real>
-Product<Real> load(const GemmArguments& arguments) {
-  Matrix<Real> a = read_matrix<Real>(arguments.a, "A"), b = read_matrix<Real>(arguments.b, "B");
-  const std::int64_t m = arguments.trans_a ? a.columns : a.rows, k = arguments.trans_a ? a.rows : a.columns;
-  const std::int64_t k_of_b = arguments.trans_b ? b.columns : b.rows, n = arguments.trans_b ? b.rows : b.columns;
-  if (k != k_of_b)
-    fail(ErrorCode::kUnsupported, "op(A) is {} x {} ({}), op(B) is {} x {} ({}): the inner sizes differ", m, k,
-         arguments.a, k_of_b, n, arguments.b);
-  Product<Real> product{.problem = packed_problem(m, n, k, combined(arguments.trans_a, a.stored),
-                                                  combined(arguments.trans_b, b.stored))};
-  product.problem.alpha = arguments.alpha;
-  product.problem.beta = arguments.beta;
-  product.a = std::move(a.values);
-  product.b = std::move(b.values);
-  if (arguments.c.empty()) {
-    if (arguments.beta != 0) fail(ErrorCode::kInvalidArgument, "--beta {} needs --c FILE", arguments.beta);
-    try {
-      product.c.resize(static_cast<std::size_t>(m * n));
-    } catch (const std::exception&) {
-      fail(ErrorCode::kOutOfMemory, "a result of {} x {} does not fit into memory", m, n);
-    }
-    return product;
-  }
-  Matrix<Real> c = read_matrix<Real>(arguments.c, "C");
-  if (c.rows != m || c.columns != n)
-    fail(ErrorCode::kUnsupported, "C is {} x {} ({}), the product is {} x {}", c.rows, c.columns, arguments.c, m, n);
-  if (c.stored == Transpose::kNo) {
-    product.c = std::move(c.values);
-  } else {
-    product.c.resize(c.values.size());
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) product.c[static_cast<std::size_t>(i * n + j)] = c.values[static_cast<std::size_t>(j * m + i)];
-  }
-  return product;
+std::vector<Real> initial_c(Inputs& inputs) {
+  const Problem& p = inputs.problem;
+  const auto rows = static_cast<std::size_t>(p.m), columns = static_cast<std::size_t>(p.n);
+  if (!inputs.c) return std::vector<Real>(rows * columns);
+  std::vector<Real> c = inputs.c->values<Real>();
+  if (inputs.c->stored() == Transpose::kNo) return c;
+  std::vector<Real> in_order(c.size());
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j) in_order[i * columns + j] = c[j * rows + i];
+  return in_order;
 }
 
 template <typename Real>
-void write_result(const GemmArguments& arguments, const Product<Real>& product, NpyType type) {
+Product<Real> load(Inputs& inputs) {
+  check_memory(inputs, sizeof(Real));
+  return {inputs.problem, inputs.a.values<Real>(), inputs.b.values<Real>(), initial_c<Real>(inputs)};
+}
+
+template <typename Real>
+void write_result(OutputFile& file, const Product<Real>& product, NpyType type) {
   const std::int64_t shape[] = {product.problem.m, product.problem.n};
-  OutputFile file(arguments.output);
   file.write(npy_header_bytes(type, shape));
   file.write(std::span<const Real>(product.c));
   file.commit();
@@ -129,24 +162,28 @@ int verify(const Product<float>& product, const std::vector<float>& before) {
   return kDone;
 }
 
-int multiply64(const GemmArguments& arguments) {
-  Product<double> product = load<double>(arguments);
+int multiply64(Inputs& inputs, OutputFile& output) {
+  Product<double> product = load<double>(inputs);
   const double start = now_ns();
   HostBlas::get().dgemm(product.problem, product.a.data(), product.b.data(), product.c.data());
   const double ns = now_ns() - start;
-  write_result(arguments, product, NpyType::kF64);
+  write_result(output, product, NpyType::kF64);
   print_speed(product.problem, "host64", ns);
   return kDone;
 }
 
 int multiply(const Globals& globals, const GemmArguments& arguments) {
   const TierChoice tier = parse_tier_choice(arguments.tier);
-  const bool floats = NpyReader(arguments.a).header().type == NpyType::kF32 && NpyReader(arguments.b).header().type == NpyType::kF32;
+  Inputs inputs = open_inputs(arguments);
+  OutputFile output(arguments.output);  // before the work: a typing mistake in its name costs nothing
+  const bool floats = inputs.a.type() == NpyType::kF32 && inputs.b.type() == NpyType::kF32;
   if (tier == TierChoice::kHost64 && !floats) {
-    if (arguments.verify) fail(ErrorCode::kInvalidArgument, "--verify checks float32 results; host64 on float64 files is the reference itself");
-    return multiply64(arguments);
+    if (arguments.verify)
+      fail(ErrorCode::kInvalidArgument,
+           "--verify checks float32 results; host64 on float64 files is the reference itself");
+    return multiply64(inputs, output);
   }
-  Product<float> product = load<float>(arguments);
+  Product<float> product = load<float>(inputs);
   std::vector<float> before;
   if (arguments.verify && arguments.beta != 0) before = product.c;
   Context context({.database = globals.database(), .device = globals.device});
@@ -161,7 +198,7 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
   const double ns = now_ns() - start;
   if (arguments.verify)
     if (const int code = verify(product, before); code != kDone) return code;
-  write_result(arguments, product, NpyType::kF32);
+  write_result(output, product, NpyType::kF32);
   print_speed(product.problem, std::string(name(used)).c_str(), ns);
   const DeviceState state = context.device_state();
   if (!state.last_failure.empty()) fmt::print(stderr, "rooftile: {}\n", state.last_failure);
