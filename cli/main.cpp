@@ -66,6 +66,12 @@ int run(int argc, char** argv) {
   add_worker(app, action);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    // CLI11 misses a command before it looks at the words that are none.
+    const std::vector<std::string> unknown = app.remaining();
+    if (unknown.empty()) return app.exit(error), kUsage;
+    fmt::print(stderr, "rooftile: no command '{}'; `rooftile --help` lists them\n", unknown.front());
+    return kUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
   }

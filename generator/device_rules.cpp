@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -12,6 +15,7 @@ namespace {
 struct DeviceRule {
   std::string_view reason;
   bool (*holds)(const Variant&, const DeviceLimits&);
+  std::string (*figures)(const Variant&, const DeviceLimits&) = nullptr;  // wanted and allowed
 };
 
 using Limits = DeviceLimits;
@@ -143,6 +147,9 @@ constexpr std::array kDeviceRules = {
                  return size == 0 || size == d.subgroup_size ||
                         (d.subgroup_size_control && size >= d.min_subgroup_size &&
                          size <= d.max_subgroup_size && (size & (size - 1)) == 0);
+               },
+               [](const Variant& v, const Limits& d) {
+                 return fmt::format("{}, the device's is {}", v.subgroup_size, d.subgroup_size);
                }},
     DeviceRule{"stage subgroup reads packed A",
                [](const Variant& v, const Limits&) {
@@ -163,10 +170,17 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits& d) {
                  const auto size = static_cast<std::uint32_t>(local_size(v));
                  return size <= d.max_workgroup_invocations && size <= d.max_workgroup_size[0];
+               },
+               [](const Variant& v, const Limits& d) {
+                 return fmt::format("{} of {}", local_size(v),
+                                    std::min(d.max_workgroup_invocations, d.max_workgroup_size[0]));
                }},
     DeviceRule{"tiles exceed the device's shared memory",
                [](const Variant& v, const Limits& d) {
                  return shared_bytes(v) <= static_cast<std::int64_t>(d.shared_memory_bytes);
+               },
+               [](const Variant& v, const Limits& d) {
+                 return fmt::format("{} of {} bytes", shared_bytes(v), d.shared_memory_bytes);
                }},
     DeviceRule{"an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
                "reg_n) must not exceed 1024 for broadcast, 320 for register and tiled (there with "
@@ -174,10 +188,15 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits&) {
                  return live_values(v) <=
                         (is(v, Family::kBroadcast) ? kMostLiveBroadcast : kMostLiveRegister);
-               }},
+               },
+               [](const Variant& v, const Limits&) { return fmt::format("{}", live_values(v)); }},
     DeviceRule{"push constants exceed the device's limit",
                [](const Variant&, const Limits& d) {
                  return sizeof(GemmPushConstants) <= d.max_push_constants_bytes;
+               },
+               [](const Variant&, const Limits& d) {
+                 return fmt::format("{} of {} bytes", sizeof(GemmPushConstants),
+                                    d.max_push_constants_bytes);
                }},
 };
 
@@ -190,8 +209,11 @@ std::int64_t shared_bytes(const Variant& v) {
 }
 
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits) {
-  for (const DeviceRule& rule : kDeviceRules)
-    if (!rule.holds(v, limits)) return std::string(rule.reason);
+  for (const DeviceRule& rule : kDeviceRules) {
+    if (rule.holds(v, limits)) continue;
+    if (rule.figures == nullptr) return std::string(rule.reason);
+    return fmt::format("{} ({})", rule.reason, rule.figures(v, limits));
+  }
   return std::nullopt;
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -69,6 +71,7 @@ struct Case {
 struct ProblemRule {
   std::string_view reason;
   bool (*holds)(const Case&);
+  std::string (*figures)(const Case&) = nullptr;  // wanted and allowed
 };
 
 constexpr std::int64_t kMostElements =
@@ -123,6 +126,9 @@ constexpr std::array kProblemRules = {
                 [](const Case& c) {
                   return c.limits.max_loop_trips == 0 ||
                          loop_trips(c.v, c.p) <= c.limits.max_loop_trips;
+                },
+                [](const Case& c) {
+                  return fmt::format("{} of {}", loop_trips(c.v, c.p), c.limits.max_loop_trips);
                 }},
     ProblemRule{"an operand reaches beyond 32-bit element addresses",
                 [](const Case& c) {
@@ -173,6 +179,14 @@ constexpr std::array kProblemRules = {
                          panels_fit(c, Operand::kA, LoadPath::kBuffer) &&
                          panels_fit(c, Operand::kB, LoadPath::kBuffer) &&
                          fits(c, LoadPath::kBuffer, 1, c.c_end());
+                },
+                [](const Case& c) {
+                  const std::int64_t most = std::max({stored_operand(c.v, c.p, c.at, Operand::kA).needed(),
+                                                      stored_operand(c.v, c.p, c.at, Operand::kB).needed(),
+                                                      packed_elements(c.v, c.p, Operand::kA),
+                                                      packed_elements(c.v, c.p, Operand::kB), c.c_end()});
+                  return fmt::format("{} of {} bytes", most * kElementBytes,
+                                     c.limits.max_storage_buffer_range_bytes);
                 }},
 };
 
@@ -193,8 +207,11 @@ std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& 
                                           const Problem& p, const Placement& placement) {
   if (std::optional<std::string> reason = illegal_reason(v, limits)) return reason;
   const Case c{v, limits, p, placement};
-  for (const ProblemRule& rule : kProblemRules)
-    if (!rule.holds(c)) return std::string(rule.reason);
+  for (const ProblemRule& rule : kProblemRules) {
+    if (rule.holds(c)) continue;
+    if (rule.figures == nullptr) return std::string(rule.reason);
+    return fmt::format("{} ({})", rule.reason, rule.figures(c));
+  }
   return std::nullopt;
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -91,7 +93,7 @@ std::vector<TuneProblem> problem_set(std::string_view name) {
 
 std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file) {
   std::ifstream text(file);
-  if (!text) fail(ErrorCode::kIo, "cannot read {}", file.string());
+  if (!text) fail(ErrorCode::kIo, "cannot read {}: {}", file.string(), std::strerror(errno));
   return parse(text, file.string());
 }
 

@@ -1,0 +1,45 @@
+"""What the files share: the program in a home folder of its own, and how its mistakes are to look."""
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+PROGRAM = os.environ["ROOFTILE_PROGRAM"]
+SOURCE = pathlib.Path(__file__).parents[2]
+
+
+class Rooftile:
+    """Runs the program with $HOME, $ROOFTILE_DB and the caches in one folder."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.database = self.folder / "rooftile.db"
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_"))}
+        self.environment = dict(inherited, HOME=str(folder), ROOFTILE_DB=str(self.database))
+
+    def start(self, *arguments, prefix=(), **options):
+        return subprocess.Popen([*prefix, PROGRAM, *map(str, arguments)], cwd=self.folder, text=True,
+                                env=self.environment, **options)
+
+    def run(self, *arguments, code=0, prefix=(), timeout=60, **environment):
+        """The finished run; its exit code must be the one that is expected."""
+        run = subprocess.run([*prefix, PROGRAM, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
+                             timeout=timeout, env=dict(self.environment, **environment))
+        said = f"{run.args}: exit code {run.returncode}\n{run.stdout}{run.stderr}"
+        assert run.returncode == code, said
+        return run
+
+    def refuses(self, *arguments, says, code=1, **options):
+        """Fails as asked: nothing on stdout, and a message that says what, where or what to do."""
+        run = self.run(*arguments, code=code, **options)
+        assert run.stdout == "", run.stdout
+        assert run.stderr.startswith("rooftile: ") or code == 2, run.stderr
+        assert re.search(says, run.stderr), f"{run.stderr!r} does not say {says!r}"
+        return run
+
+
+@pytest.fixture
+def rooftile(tmp_path):
+    return Rooftile(tmp_path)

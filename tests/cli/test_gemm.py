@@ -1,0 +1,91 @@
+"""rooftile gemm against NumPy in float64."""
+import numpy as np
+import pytest
+
+M, N, K = 37, 29, 53  # no multiple of anybody's tile
+
+
+def error_bound(k, magnitude):
+    """Of k float32 products summed in any order, then scaled and added to: Higham's gamma of k + 3 roundings."""
+    unit = 2.0**-24
+    return (k + 3) * unit / (1 - (k + 3) * unit) * magnitude
+
+
+def matrices(rooftile, trans_a=False, trans_b=False, order="C", dtype=np.float32):
+    rng = np.random.default_rng(7)
+    a, b, c = (rng.standard_normal(shape).astype(np.float32) for shape in [(M, K), (K, N), (M, N)])
+    np.save(rooftile.folder / "a.npy", np.array(a.T if trans_a else a, order=order, dtype=dtype))
+    np.save(rooftile.folder / "b.npy", np.array(b.T if trans_b else b, order=order, dtype=dtype))
+    np.save(rooftile.folder / "c0.npy", np.array(c, order=order, dtype=dtype))
+    return a.astype(np.float64), b.astype(np.float64), c.astype(np.float64)
+
+
+def expect_product(rooftile, expected, magnitude):
+    c = np.load(rooftile.folder / "c.npy")
+    assert c.dtype == np.float32
+    assert (np.abs(c - expected) <= error_bound(K, magnitude)).all()
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("trans_b", [False, True])
+@pytest.mark.parametrize("trans_a", [False, True])
+def test_transposes_and_orders(rooftile, trans_a, trans_b, order):
+    a, b, _ = matrices(rooftile, trans_a, trans_b, order)
+    options = ["--trans-a"] * trans_a + ["--trans-b"] * trans_b
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify", *options)
+    expect_product(rooftile, a @ b, np.abs(a) @ np.abs(b))
+
+
+@pytest.mark.parametrize("tier", ["auto", "host", "host1", "host64"])
+@pytest.mark.parametrize("order", "CF")
+def test_tiers_with_alpha_and_beta(rooftile, tier, order):
+    a, b, c = matrices(rooftile, order=order)
+    run = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--alpha", "0.75", "--beta", "-2",
+                       "--tier", tier, "--verify")
+    if tier != "auto":
+        assert f" {tier} in " in run.stdout
+    expect_product(rooftile, 0.75 * (a @ b) - 2 * c, 0.75 * (np.abs(a) @ np.abs(b)) + 2 * np.abs(c))
+
+
+def test_host64_keeps_float64_files(rooftile):
+    a, b, c = matrices(rooftile, dtype=np.float64)
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--beta", "1", "--tier", "host64")
+    result = np.load(rooftile.folder / "c.npy")
+    assert result.dtype == np.float64
+    np.testing.assert_allclose(result, a @ b + c, rtol=0, atol=1e-12)
+    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "host64", "--verify", says="--verify", code=2)
+
+
+def test_nan_and_infinity_go_through(rooftile):
+    a, b = np.ones((4, 6), np.float32), np.ones((6, 5), np.float32)
+    a[1, 2], a[2, 3], b[0, 4] = np.nan, np.inf, -np.inf
+    np.save(rooftile.folder / "a.npy", a)
+    np.save(rooftile.folder / "b.npy", b)
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy")
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(np.load(rooftile.folder / "c.npy"), a @ b)
+
+
+def test_beta_zero_does_not_read_c(rooftile):
+    a, b, _ = matrices(rooftile)
+    np.save(rooftile.folder / "c0.npy", np.full((M, N), np.nan, np.float32))
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--beta", "0")
+    expect_product(rooftile, a @ b, np.abs(a) @ np.abs(b))
+
+
+def test_c_of_another_shape(rooftile):
+    matrices(rooftile)
+    np.save(rooftile.folder / "c0.npy", np.ones((N, M), np.float32))
+    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--beta", "1", says="C is 29 x 37.*37 x 29")
+
+
+def test_forced_device_without_tuning_says_what_to_do(rooftile):
+    matrices(rooftile)
+    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", says="rooftile tune")
+    assert not (rooftile.folder / "c.npy").exists()
+
+
+def test_environment_chooses_the_tier(rooftile):
+    matrices(rooftile)
+    assert " host1 in " in rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", ROOFTILE_TIER="host1").stdout
+    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", says="moon", code=2, ROOFTILE_TIER="moon")

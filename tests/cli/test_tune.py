@@ -1,0 +1,186 @@
+"""A machine is tuned for real, its results are used, and tuning is disturbed in every way that a user or a system can."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from conftest import SOURCE, Rooftile
+
+SIZES = ["--m", 96, "--n", 80, "--k", 112]
+OTHER_SIZES = ["--m", 130, "--n", 67, "--k", 259, "--trans-b"]
+
+
+@pytest.fixture(scope="module")
+def tuned_once(tmp_path_factory):
+    """One calibration and one tuned problem for the whole file; calibration alone takes some fifteen seconds."""
+    rooftile = Rooftile(tmp_path_factory.mktemp("tuned"))
+    rooftile.tune_run = rooftile.run("tune", *SIZES, "--budget", "40s", timeout=120)
+    return rooftile
+
+
+@pytest.fixture
+def tuned(tuned_once, tmp_path):
+    """A copy of the calibrated database in a folder of its own."""
+    for file in tuned_once.folder.glob("rooftile.db*"):
+        shutil.copy(file, tmp_path)
+    return Rooftile(tmp_path)
+
+
+def count(rooftile, sql):
+    return int(rooftile.run("query", sql).stdout.split()[-1])
+
+
+def workers_of(rooftile):
+    """Process ids of `rooftile worker` with this test's environment."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if b"worker" in (process / "cmdline").read_bytes().split(b"\0") and (
+                    f"HOME={rooftile.folder}".encode() in (process / "environ").read_bytes().split(b"\0")):
+                found.append(int(process.name))
+        except OSError:
+            pass  # it ended meanwhile
+    return found
+
+
+def wait_until(condition, what, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.02)
+    pytest.fail(f"{what} did not happen within {seconds} s")
+
+
+def start_search(rooftile, budget="60s"):
+    """A tuning run of the other problem that has stored its first samples."""
+    before = count(rooftile, "SELECT count(*) FROM samples")
+    tune = rooftile.start("tune", *OTHER_SIZES, "--budget", budget, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until(lambda: count(rooftile, "SELECT count(*) FROM samples") > before, "a sample")
+    return tune
+
+
+def test_tune_prints_what_it_won(tuned_once):
+    text = tuned_once.tune_run.stdout
+    assert re.search(r"^96x80x112 nn +(naive|register|tiled|broadcast) \S.*x", text, re.MULTILINE)
+    assert "1 of 1 problems" in text and str(tuned_once.database) in text
+
+
+def test_database_is_sound_and_report_has_its_columns(tuned):
+    assert "sound" in tuned.run("db", "check").stdout
+    text = tuned.run("report").stdout
+    for word in ("96x80x112 nn", "calibrated", "compute", "bandwidth", "latency", "GFLOP/s"):
+        assert word in text
+
+
+def test_report_json_has_the_documented_fields(tuned):
+    document = (SOURCE / "docs" / "report.md").read_text()
+    report = json.loads(tuned.run("report", "--json").stdout)
+    assert report["database"] == str(tuned.database)
+    [device] = report["devices"]
+    rows = re.findall(r"^\| ([^|]+) \|", document, re.MULTILINE)
+    documented = {field for row in rows for field in re.findall(r"`(\w+)`", row)}
+    assert documented == set(device)
+    [problem] = device["problems"]
+    for field in ("kernel", "parameters", "kernel_ns", "pack_ns", "gflops", "bound_ns", "roofline_share", "limiter",
+                  "limiter_ns", "predicted_host_ns"):
+        assert f"`{field}`" in document and field in problem
+    assert (problem["m"], problem["n"], problem["k"]) == (96, 80, 112)
+    assert problem["gflops"] == pytest.approx(2 * 96 * 80 * 112 / problem["kernel_ns"])
+    assert problem["bound_ns"] <= problem["kernel_ns"]
+    assert {"device.fma.f32", "device.submit", "host.bandwidth.threads"} <= {f["name"] for f in device["calibration"]}
+
+
+def test_device_tier_computes_right_and_the_same_each_time(tuned):
+    rng = np.random.default_rng(3)
+    np.save(tuned.folder / "a.npy", rng.standard_normal((96, 112)).astype(np.float32))
+    np.save(tuned.folder / "b.npy", rng.standard_normal((112, 80)).astype(np.float32))
+    results = []
+    for _ in range(2):
+        run = tuned.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", "--verify")
+        assert " device in " in run.stdout and "verified" in run.stdout
+        results.append((tuned.folder / "c.npy").read_bytes())
+    assert results[0] == results[1]
+
+
+def test_explain_multiplies_seven_factors(tuned):
+    explained = json.loads(tuned.run("explain", *SIZES, "--json").stdout)
+    assert len(explained["factors"]) == 7
+    assert np.prod([f["value"] for f in explained["factors"]]) == pytest.approx(explained["score"], rel=1e-6)
+    host = min(explained["host_ns"], explained["host1_ns"])
+    assert explained["score"] == pytest.approx(host / explained["device_ns"], rel=1e-6)
+    assert (explained["tier"] == "device") == (explained["score"] > 1)
+    assert "product = score" in tuned.run("explain", *SIZES).stdout
+
+
+def test_a_finished_problem_is_not_tuned_again(tuned):
+    start = time.monotonic()
+    run = tuned.run("tune", *SIZES, "--budget", "20s")
+    assert time.monotonic() - start < 20
+    assert "96x80x112 nn" in run.stdout
+
+
+def test_small_budget_is_kept(tuned):
+    start = time.monotonic()
+    run = tuned.run("tune", *OTHER_SIZES, "--budget", "3s")
+    assert time.monotonic() - start < 3 + 5  # one compilation or certificate may be under way
+    assert "1 problems" in run.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_tuning_ends_soon_and_goes_on(tuned, number):
+    tune = start_search(tuned)
+    tune.send_signal(number)
+    out, _ = tune.communicate(timeout=15)
+    assert tune.returncode == 130
+    assert "interrupted: the next run goes on from here" in out
+    assert workers_of(tuned) == []
+    measured = count(tuned, "SELECT count(*) FROM samples")
+    tuned.run("tune", *OTHER_SIZES, "--budget", "8s")
+    assert count(tuned, "SELECT count(*) FROM samples") > measured  # it went on
+    assert "sound" in tuned.run("db", "check").stdout
+
+
+def test_killed_tuner_leaves_no_worker_and_goes_on(tuned):
+    tune = start_search(tuned)
+    wait_until(lambda: workers_of(tuned), "a worker")
+    tune.kill()
+    tune.communicate()
+    wait_until(lambda: not workers_of(tuned), "the workers' end", seconds=10)
+    assert "sound" in tuned.run("db", "check").stdout
+    run = tuned.run("tune", *OTHER_SIZES, "--budget", "10s")
+    assert "130x67x259 nt" in run.stdout
+    assert "sound" in tuned.run("db", "check").stdout
+
+
+def test_killed_worker_does_not_stop_the_tuner(tuned):
+    tune = start_search(tuned, budget="12s")
+    [worker, *_] = wait_until(lambda: workers_of(tuned), "a worker")
+    os.kill(worker, signal.SIGKILL)
+    out, err = tune.communicate(timeout=60)
+    assert tune.returncode == 0, err
+    assert re.search(r"^130x67x259 nt +(naive|register|tiled|broadcast)", out, re.MULTILINE), out + err
+
+
+def test_two_tuners_at_once(tuned):
+    runs = [tuned.start("tune", *sizes, "--budget", "8s", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            for sizes in (OTHER_SIZES, ["--m", 33, "--n", 35, "--k", 37])]
+    for run in runs:
+        out, err = run.communicate(timeout=60)
+        assert run.returncode == 0, out + err
+    assert "sound" in tuned.run("db", "check").stdout
+
+
+def test_problems_from_a_file(tuned):
+    csv = tuned.folder / "shapes.csv"
+    csv.write_text("m,n,k,trans_a,trans_b,batch,note\n33,35,37,0,1,1,small\n")
+    assert "33x35x37 nt" in tuned.run("tune", "--shapes", csv, "--budget", "6s").stdout
+    csv.write_text("m,n,k,trans_a,trans_b,batch,note\n33,35,minus,0,1,1,small\n")
+    tuned.refuses("tune", "--shapes", csv, says=r"shapes\.csv.*2.*minus", code=2)
