@@ -16,7 +16,7 @@ template <typename Enum>
 struct Names;  // value -> text, indexed by the enumerator
 template <>
 struct Names<Family> {
-  static constexpr std::array<std::string_view, 4> kText = {"naive", "register", "tiled", "broadcast"};
+  static constexpr std::array<std::string_view, 5> kText = {"naive", "register", "tiled", "broadcast", "vector"};
 };
 template <>
 struct Names<LoadPath> {
@@ -147,7 +147,7 @@ Variant parse_variant(std::string_view text) {
 
 std::string short_name(const Variant& v) {
   std::string text = fmt::format("{} {}x{}", name(v.family), v.tile_m, v.tile_n);
-  if (v.family == Family::kTiled) text += fmt::format("x{}", v.tile_k);
+  if (v.family == Family::kTiled || v.family == Family::kVector) text += fmt::format("x{}", v.tile_k);
   text += fmt::format(" {}x{}", v.reg_m, v.reg_n);
   if (v.unroll_k > 1) text += fmt::format(" u{}", v.unroll_k);
   if (v.vector_width_a > 1 || v.vector_width_b > 1) text += fmt::format(" v{}/{}", v.vector_width_a, v.vector_width_b);

@@ -9,9 +9,9 @@
 
 namespace rooftile {
 
-enum class Family : std::uint8_t { kNaive, kRegister, kTiled, kBroadcast };
+enum class Family : std::uint8_t { kNaive, kRegister, kTiled, kBroadcast, kVector };
 enum class LoadPath : std::uint8_t { kBuffer, kTexel };         // storage buffer, uniform texel buffer
-enum class Stage : std::uint8_t { kNone, kShared, kSubgroup };  // how A reaches the lanes that share it
+enum class Stage : std::uint8_t { kNone, kShared, kSubgroup };  // how lanes share A, or their sums (vector)
 enum class Raster : std::uint8_t { kRow, kColumn };             // workgroups with n fastest, with m fastest
 enum class Edge : std::uint8_t { kExact, kMasked };             // exact: sizes are multiples of the tile, no checks
 enum class Packed : std::uint8_t { kNo, kYes };                 // operand re-laid out into panels by a pack kernel first
@@ -20,8 +20,9 @@ enum class Optimization : std::uint8_t { kZero, kPerformance };  // spirv-opt pa
 struct Variant {
   Family family = Family::kNaive;
   int tile_m = 16, tile_n = 16;  // workgroup's block of C
-  int tile_k = 1;                // depth of the shared-memory tile (tiled only, else 1)
-  int reg_m = 1, reg_n = 1;      // one invocation's block of C; local size is (tile_m / reg_m) * (tile_n / reg_n)
+  // Depth of the shared-memory tile (tiled), of one turn of all lanes along k (vector), else 1.
+  int tile_k = 1;
+  int reg_m = 1, reg_n = 1;  // one invocation's block of C
   int vector_width_a = 1, vector_width_b = 1;  // elements per load: 1, 2 or 4
   LoadPath load_path_a = LoadPath::kBuffer, load_path_b = LoadPath::kBuffer;
   Stage stage = Stage::kNone;
@@ -52,6 +53,8 @@ Variant parse_variant(std::string_view text);
 std::string short_name(const Variant& v);
 
 std::string_view name(Family family);
-inline int local_size(const Variant& v) { return (v.tile_m / v.reg_m) * (v.tile_n / v.reg_n); }
+/// Invocations that share the steps of k of one block of C.
+inline int lanes_k(const Variant& v) { return v.family == Family::kVector ? v.tile_k / v.unroll_k : 1; }
+inline int local_size(const Variant& v) { return (v.tile_m / v.reg_m) * (v.tile_n / v.reg_n) * lanes_k(v); }
 
 }  // namespace rooftile

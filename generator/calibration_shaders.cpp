@@ -30,6 +30,14 @@ Shader emit_stream(LoadPath load_path, int local_size) {
                        .push_constants_bytes = sizeof(StreamPushConstants)});
 }
 
+Shader emit_read(LoadPath load_path, int local_size) {
+  const bool texel = load_path == LoadPath::kTexel;
+  return with_defines("read.comp", fmt::format("#define LOCAL_SIZE {}\n#define TEXEL {}\n", local_size, texel ? 1 : 0),
+                      {.bindings = {texel ? BindingKind::kTexelRgba32 : BindingKind::kStorageBuffer,
+                                    BindingKind::kStorageBuffer},
+                       .push_constants_bytes = sizeof(ReadPushConstants)});
+}
+
 Shader emit_fma(int local_size, int chains) {
   return with_defines("fma.comp", fmt::format("#define LOCAL_SIZE {}\n#define CHAINS {}\n#define STEPS {}\n", local_size, chains, kFmaSteps),
                       {.bindings = {BindingKind::kStorageBuffer}, .push_constants_bytes = sizeof(FmaPushConstants)});

@@ -15,6 +15,12 @@ struct StreamPushConstants {
 /// c = a + scale * b over vec4. Bindings: 0 a, 1 b (storage or RGBA32 texel buffers), 2 c. Any number of workgroups.
 Shader emit_stream(LoadPath load_path, int local_size);
 
+struct ReadPushConstants {
+  std::uint32_t elements;  // vec4
+};
+/// Sums a buffer of vec4. Bindings: 0 source (storage or RGBA32 texel buffer), 1 one vec4 an invocation.
+Shader emit_read(LoadPath load_path, int local_size);
+
 struct FmaPushConstants {
   std::uint32_t trips;
   float multiplier, addend;

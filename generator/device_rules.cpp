@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <string_view>
 
@@ -26,6 +27,10 @@ bool is_width(int w) { return w == 1 || w == 2 || w == 4; }
 bool any_texel(const Variant& v, int width) {
   return (v.load_path_a == LoadPath::kTexel && v.vector_width_a == width) ||
          (v.load_path_b == LoadPath::kTexel && v.vector_width_b == width);
+}
+/// Whether some transpose makes the kernel read element by element (load_width_a, load_width_b).
+bool may_load_elements(const Variant& v) {
+  return v.reg_m % v.vector_width_a != 0 || v.reg_n % v.vector_width_b != 0;
 }
 bool any_packed(const Variant& v) {
   return v.packed_a == Packed::kYes || v.packed_b == Packed::kYes;
@@ -61,16 +66,31 @@ constexpr std::array kDeviceRules = {
     DeviceRule{"reg_n must divide tile_n",
                [](const Variant& v, const Limits&) { return divides(v.reg_n, v.tile_n); }},
     DeviceRule{"stage must be none for naive and register, shared for tiled, none or subgroup for "
-               "broadcast",
+               "broadcast, shared for vector with several lanes along k",
                [](const Variant& v, const Limits&) {
                  if (is(v, Family::kTiled)) return v.stage == Stage::kShared;
+                 if (is(v, Family::kVector))
+                   return v.stage == (v.tile_k == v.unroll_k ? Stage::kNone : Stage::kShared);
                  return v.stage == Stage::kNone ||
                         (is(v, Family::kBroadcast) && v.stage == Stage::kSubgroup);
                }},
-    DeviceRule{"only tiled has tile_k, stages and shared_pad; the others need 1, 1 and 0",
+    DeviceRule{"only tiled has stages and shared_pad, only tiled and vector have tile_k; the others "
+               "need 1, 0 and 1",
                [](const Variant& v, const Limits&) {
-                 return is(v, Family::kTiled) ||
-                        (v.tile_k == 1 && v.stages == 1 && v.shared_pad == 0);
+                 if (is(v, Family::kTiled)) return true;
+                 return v.stages == 1 && v.shared_pad == 0 &&
+                        (v.tile_k == 1 || is(v, Family::kVector));
+               }},
+    DeviceRule{"vector owns whole rows or whole columns of its tile: reg_m must be tile_m or reg_n "
+               "tile_n",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kVector) || v.tile_m == v.reg_m || v.tile_n == v.reg_n;
+               }},
+    DeviceRule{"vector needs a power of two of lanes along k: tile_k / unroll_k",
+               [](const Variant& v, const Limits&) {
+                 if (!is(v, Family::kVector)) return true;
+                 return divides(v.unroll_k, v.tile_k) &&
+                        std::has_single_bit(static_cast<unsigned>(lanes_k(v)));
                }},
     DeviceRule{"naive computes one element an invocation (reg_m, reg_n and unroll_k 1) with scalar "
                "loads from buffers",
@@ -80,20 +100,25 @@ constexpr std::array kDeviceRules = {
                          v.vector_width_b == 1 && v.load_path_a == LoadPath::kBuffer &&
                          v.load_path_b == LoadPath::kBuffer);
                }},
-    DeviceRule{"naive checks the edges: edge must be masked",
+    DeviceRule{"naive and vector check the edges: edge must be masked",
                [](const Variant& v, const Limits&) {
-                 return !is(v, Family::kNaive) || v.edge == Edge::kMasked;
+                 return !(is(v, Family::kNaive) || is(v, Family::kVector)) ||
+                        v.edge == Edge::kMasked;
                }},
     DeviceRule{"only register and broadcast read packed operands",
                [](const Variant& v, const Limits&) {
                  return !any_packed(v) || is(v, Family::kRegister) || is(v, Family::kBroadcast);
                }},
-    DeviceRule{"vector_width_a must divide reg_m and unroll_k (tile_k for tiled)",
+    DeviceRule{"vector_width_a must divide reg_m and unroll_k (tile_k for tiled); for vector unroll_k "
+               "alone",
                [](const Variant& v, const Limits&) {
+                 if (is(v, Family::kVector)) return divides(v.vector_width_a, v.unroll_k);
                  return divides(v.vector_width_a, v.reg_m) && divides(v.vector_width_a, k_step(v));
                }},
-    DeviceRule{"vector_width_b must divide reg_n and unroll_k (tile_k for tiled)",
+    DeviceRule{"vector_width_b must divide reg_n and unroll_k (tile_k for tiled); for vector unroll_k "
+               "alone",
                [](const Variant& v, const Limits&) {
+                 if (is(v, Family::kVector)) return divides(v.vector_width_b, v.unroll_k);
                  return divides(v.vector_width_b, v.reg_n) && divides(v.vector_width_b, k_step(v));
                }},
     DeviceRule{"a packed operand is read in vectors of 4",
@@ -105,7 +130,10 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits&) { return !any_texel(v, 2); }},
     DeviceRule{
         "the device has no R32 texel buffers",
-        [](const Variant& v, const Limits& d) { return d.texel_buffer_r32 || !any_texel(v, 1); }},
+        [](const Variant& v, const Limits& d) {
+          return d.texel_buffer_r32 ||
+                 !(any_texel(v, 1) || (any_texel(v, 4) && may_load_elements(v)));
+        }},
     DeviceRule{"the device has no RGBA32 texel buffers",
                [](const Variant& v, const Limits& d) {
                  return d.texel_buffer_rgba32 || !any_texel(v, 4);
@@ -183,8 +211,7 @@ constexpr std::array kDeviceRules = {
                  return fmt::format("{} of {} bytes", shared_bytes(v), d.shared_memory_bytes);
                }},
     DeviceRule{"an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
-               "reg_n) must not exceed 1024 for broadcast, 320 for register and tiled (there with "
-               "unroll_k 1)",
+               "reg_n) must not exceed 1024 for broadcast, 320 for the others (tiled with unroll_k 1)",
                [](const Variant& v, const Limits&) {
                  return live_values(v) <=
                         (is(v, Family::kBroadcast) ? kMostLiveBroadcast : kMostLiveRegister);
@@ -203,6 +230,8 @@ constexpr std::array kDeviceRules = {
 }  // namespace
 
 std::int64_t shared_bytes(const Variant& v) {
+  if (v.family == Family::kVector)
+    return lanes_k(v) == 1 ? 0 : std::int64_t{local_size(v)} * v.reg_n * kElementBytes;
   if (v.family != Family::kTiled) return 0;
   const std::int64_t row = std::int64_t{v.tile_m} + v.tile_n + 2 * std::int64_t{v.shared_pad};
   return row * v.tile_k * v.stages * kElementBytes;

@@ -28,6 +28,10 @@ Defines gemm_defines(const Variant& v, const Signature& s) {
   add(defines, "TILE_M", v.tile_m);
   add(defines, "TILE_N", v.tile_n);
   if (v.family == Family::kNaive) return defines;
+  if (v.family == Family::kVector) {
+    add(defines, "TILE_K", v.tile_k);
+    add(defines, "K_FASTEST", k_fastest(v, s) ? 1 : 0);
+  }
   if (v.family == Family::kTiled) {
     add(defines, "TILE_K", v.tile_k);
     add(defines, "STAGES", v.stages);
@@ -38,8 +42,8 @@ Defines gemm_defines(const Variant& v, const Signature& s) {
   add(defines, "UNROLL_K", v.unroll_k);
   if (v.family != Family::kTiled) add(defines, "TAIL_K", tail_k(v, s));
   if (v.family == Family::kBroadcast) add(defines, "SUBGROUP_SIZE", v.subgroup_size);
-  add_vector(defines, "A", v.vector_width_a);
-  add_vector(defines, "B", v.vector_width_b);
+  add_vector(defines, "A", load_width_a(v, s));
+  add_vector(defines, "B", load_width_b(v, s));
   add_vector(defines, "C", vector_width_c(v, s));
   return defines;
 }
@@ -80,6 +84,8 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
   choose(includes, {"from_lanes_8.glsl"}, fmt::format("from_lanes_{}.glsl", v.subgroup_size));
   choose(includes, {"k_loop_masked.glsl", "k_loop_whole.glsl"},
          whole ? "k_loop_whole.glsl" : "k_loop_masked.glsl");
+  choose(includes, {"add_lanes_shared.glsl"},
+         v.stage == Stage::kShared ? "add_lanes_shared.glsl" : "add_lanes_none.glsl");
   choose(includes, {"tile_a_n.glsl"}, fmt::format("tile_a_{}.glsl", a));
   choose(includes, {"tile_b_n.glsl"}, fmt::format("tile_b_{}.glsl", b));
   choose(includes, {"lanes_blocked.glsl"},
@@ -99,6 +105,8 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
                   stored("A", s.trans_a, v.packed_a), stored("B", s.trans_b, v.packed_b)),
       fmt::format("A workgroup of {} owns {} x {} of C, an invocation {} x {}.", local_size(v),
                   v.tile_m, v.tile_n, v.reg_m, v.reg_n)};
+  if (lanes_k(v) > 1)
+    lines.push_back(fmt::format("{} invocations share the steps of k.", lanes_k(v)));
   if (is_browser_tuners_kernel(v) && s == Signature{})
     lines.emplace_back(
         "This is the browser tuner's kernel: 4 rows of float4, workgroup 2 x 8, k in steps of 4.");
@@ -127,8 +135,8 @@ std::string gemm_template(Family family) { return fmt::format("{}.comp", name(fa
 Shader emit_gemm(const Variant& v, const Signature& s) {
   return finish(
       expand(gemm_template(v.family), gemm_comment(v, s), gemm_defines(v, s), gemm_includes(v, s)),
-      {.bindings = {binding(v.load_path_a, v.vector_width_a),
-                    binding(v.load_path_b, v.vector_width_b), BindingKind::kStorageBuffer},
+      {.bindings = {binding(v.load_path_a, load_width_a(v, s)),
+                    binding(v.load_path_b, load_width_b(v, s)), BindingKind::kStorageBuffer},
        .push_constants_bytes = sizeof(GemmPushConstants),
        .subgroup_size = static_cast<std::uint32_t>(v.subgroup_size)},
       v.optimization);

@@ -25,13 +25,26 @@ constexpr std::int64_t divide_up(std::int64_t x, std::int64_t step) {
 }
 
 /// Depth of one trip of the k loop: what k must be a multiple of when there are no checks.
-inline int k_step(const Variant& v) { return v.family == Family::kTiled ? v.tile_k : v.unroll_k; }
+inline int k_step(const Variant& v) {
+  return v.family == Family::kTiled || v.family == Family::kVector ? v.tile_k : v.unroll_k;
+}
+
+/// Elements a load of the operand as stored really takes: vectors that do not run along k need
+/// enough rows (columns) in an invocation, else it is read element by element.
+inline int load_width_a(const Variant& v, const Signature& s) {
+  const bool along_k = v.packed_a == Packed::kYes || s.trans_a == Transpose::kNo;
+  return along_k || v.reg_m % v.vector_width_a == 0 ? v.vector_width_a : 1;
+}
+inline int load_width_b(const Variant& v, const Signature& s) {
+  const bool along_k = v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes;
+  return along_k || v.reg_n % v.vector_width_b == 0 ? v.vector_width_b : 1;
+}
 
 /// Components of the vectors that sums and C come in. Shared tiles are always read as vectors of
 /// four; elsewhere a vector of C is a vector of B, unless B's vectors run along k.
 inline int vector_width_c(const Variant& v, const Signature& s) {
   if (v.family == Family::kTiled) return 4;
-  return v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes ? 1 : v.vector_width_b;
+  return v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes ? 1 : load_width_b(v, s);
 }
 
 /// Steps of a masked trip at the end of k: the longest vector that runs along k.
@@ -39,7 +52,14 @@ inline int tail_k(const Variant& v, const Signature& s) {
   if (v.stage == Stage::kSubgroup) return v.unroll_k;  // lanes share a whole group of packed A
   const bool a_along_k = v.packed_a == Packed::kYes || s.trans_a == Transpose::kNo;
   const bool b_along_k = v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes;
-  return std::max(a_along_k ? v.vector_width_a : 1, b_along_k ? v.vector_width_b : 1);
+  return std::max(a_along_k ? load_width_a(v, s) : 1, b_along_k ? load_width_b(v, s) : 1);
+}
+
+/// Whether neighbouring invocations of a vector kernel lie along k: the operand of the many rows or
+/// columns is contiguous along it.
+inline bool k_fastest(const Variant& v, const Signature& s) {
+  const bool few_rows = v.tile_m == v.reg_m;
+  return few_rows ? s.trans_b == Transpose::kYes : s.trans_a == Transpose::kNo;
 }
 
 /// Whether a tiled workgroup splits into the 8 x 4 blocks of templates/lanes_blocked.glsl.

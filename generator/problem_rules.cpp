@@ -36,14 +36,14 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
             p.lda,
             at.offset_a,
             at.readable_a,
-            v.vector_width_a,
+            load_width_a(v, signature_of(p)),
             v.load_path_a,
             v.packed_a == Packed::kYes};
   return {span_elements(stored_b(p), p.ldb),
           p.ldb,
           at.offset_b,
           at.readable_b,
-          v.vector_width_b,
+          load_width_b(v, signature_of(p)),
           v.load_path_b,
           v.packed_b == Packed::kYes};
 }

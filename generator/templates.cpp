@@ -61,8 +61,8 @@ class Expansion {
 }  // namespace
 
 std::string_view template_text(std::string_view file) {
-  for (const Template& entry : templates())
-    if (entry.file == file) return entry.text;
+  for (const EmbeddedText& entry : embedded_templates())
+    if (entry.name == file) return entry.text;
   fail(ErrorCode::kInternal, "there is no kernel template '{}' in this build", file);
 }
 

@@ -1,5 +1,4 @@
-// The kernel templates as embedded at build time (embed_templates.cmake): no file is read at run
-// time.
+// The kernel templates, embedded at build time: no file is read at run time.
 #pragma once
 
 #include <map>
@@ -7,13 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/embedded_text.h"
+
 namespace rooftile {
 
-struct Template {
-  std::string_view file;  // "tiled.comp", "store_c.glsl"
-  std::string_view text;
-};
-const std::vector<Template>& templates();
+/// templates/: "tiled.comp", "store_c.glsl", ...
+std::span<const EmbeddedText> embedded_templates();
 
 using Defines = std::vector<std::pair<std::string, std::string>>;  // in the order they are written
 using Includes = std::map<std::string, std::string>;  // file a template names -> file of the same

@@ -108,7 +108,9 @@ class Calibrator {
   void loads();
   void load_rate(const std::string& figure, LoadPath load_path, int width);
   void stream();
-  std::vector<double> stream_rate(Probe& probe, std::uint64_t footprint, int local_size);
+  std::uint32_t stream_groups(std::uint32_t elements) const;
+  std::vector<double> triad_gbps(LoadPath load_path, std::uint64_t footprint);
+  std::vector<double> read_gbps(LoadPath load_path, std::uint64_t footprint);
   void transfers();
 
   Device& device_;
@@ -231,39 +233,55 @@ void Calibrator::loads() {
   if (limits_.texel_buffer_rgba32) load_rate("device.load.texel.vector", LoadPath::kTexel, 4);
 }
 
-std::vector<double> Calibrator::stream_rate(Probe& probe, std::uint64_t footprint, int local_size) {
+std::uint32_t Calibrator::stream_groups(std::uint32_t elements) const {
+  const auto local_size = static_cast<std::uint32_t>(best_local_size_);
+  return std::min({many_groups(best_local_size_), std::max(1u, elements / local_size), limits_.max_workgroup_count[0]});
+}
+
+std::vector<double> Calibrator::triad_gbps(LoadPath load_path, std::uint64_t footprint) {
   const std::uint64_t bytes = footprint / 3 / 16 * 16;
   const Buffer a = device_.create_buffer(bytes, BufferUse::kDevice), b = device_.create_buffer(bytes, BufferUse::kDevice);
   const Buffer c = device_.create_buffer(bytes, BufferUse::kDevice);
   const auto elements = static_cast<std::uint32_t>(bytes / 16);
-  const std::uint32_t groups = std::min<std::uint32_t>(
-      {many_groups(local_size), std::max<std::uint32_t>(1, elements / static_cast<std::uint32_t>(local_size)),
-       limits_.max_workgroup_count[0]});
-  return rates(static_cast<double>(bytes) * 3, probe.times({{&a}, {&b}, {&c}}, StreamPushConstants{elements, 3.0f}, groups));
+  Probe probe(device_, emit_stream(load_path, best_local_size_));
+  return rates(static_cast<double>(bytes) * 3,
+               probe.times({{&a}, {&b}, {&c}}, StreamPushConstants{elements, 3.0f}, stream_groups(elements)));
 }
 
+std::vector<double> Calibrator::read_gbps(LoadPath load_path, std::uint64_t footprint) {
+  const std::uint64_t bytes = footprint / 16 * 16;
+  // Few enough invocations that each reads for long: the sums' own traffic stays below a part in sixteen.
+  const auto elements = static_cast<std::uint32_t>(bytes / 16);
+  const std::uint32_t groups = std::max(1u, stream_groups(elements) / 16);
+  const Buffer source = device_.create_buffer(bytes, BufferUse::kDevice);
+  const Buffer target = device_.create_buffer(std::uint64_t{16} * groups * static_cast<std::uint64_t>(best_local_size_), BufferUse::kDevice);
+  Probe probe(device_, emit_read(load_path, best_local_size_));
+  return rates(static_cast<double>(bytes), probe.times({{&source}, {&target}}, ReadPushConstants{elements}, groups));
+}
+
+// A level's bandwidth is the best that any of the kernels reaches there: a bound has to be one.
 void Calibrator::stream() {
   struct Point {
     std::uint64_t footprint;
-    std::vector<double> gbps;
+    std::vector<double> gbps, triad, read;  // best of all; of each kernel
   };
-  const std::uint64_t largest =
-      std::min({kLargestFootprint, device_.profile().device_memory_bytes / 4, 3 * limits_.max_storage_buffer_range_bytes,
-                3 * limits_.max_memory_allocation_bytes});
+  const auto better = [](const std::vector<double>& x, const std::vector<double>& y) {
+    return y.empty() || median(x) > median(y);
+  };
+  const std::uint64_t largest = std::min({kLargestFootprint, device_.profile().device_memory_bytes / 4,
+                                          limits_.max_storage_buffer_range_bytes, limits_.max_memory_allocation_bytes});
   std::vector<Point> points;
-  for (LoadPath load_path : {LoadPath::kBuffer, LoadPath::kTexel}) {
-    if (load_path == LoadPath::kTexel && !limits_.texel_buffer_rgba32) continue;
-    Probe probe(device_, emit_stream(load_path, best_local_size_));
-    std::size_t at = 0;
-    for (std::uint64_t footprint = kSmallestFootprint; footprint <= largest; footprint *= 4, ++at) {
-      if (load_path == LoadPath::kTexel && footprint / 3 / 16 > limits_.max_texel_buffer_elements) break;
-      std::vector<double> gbps = stream_rate(probe, footprint, best_local_size_);
-      if (at == points.size()) {
-        points.push_back({footprint, std::move(gbps)});
-      } else if (median(gbps) > median(points[at].gbps)) {
-        points[at].gbps = std::move(gbps);
-      }
+  for (std::uint64_t footprint = kSmallestFootprint; footprint <= largest; footprint *= 4) {
+    Point point{.footprint = footprint, .gbps = {}, .triad = {}, .read = {}};
+    for (LoadPath load_path : {LoadPath::kBuffer, LoadPath::kTexel}) {
+      if (load_path == LoadPath::kTexel &&
+          (!limits_.texel_buffer_rgba32 || footprint / 16 > limits_.max_texel_buffer_elements))
+        continue;
+      if (auto gbps = triad_gbps(load_path, footprint); better(gbps, point.triad)) point.triad = std::move(gbps);
+      if (auto gbps = read_gbps(load_path, footprint); better(gbps, point.read)) point.read = std::move(gbps);
     }
+    point.gbps = better(point.triad, point.read) ? point.triad : point.read;
+    points.push_back(std::move(point));
   }
   if (points.empty()) fail(ErrorCode::kUnsupported, "{} has too little memory to calibrate", device_.profile().name);
   const auto fastest = std::max_element(points.begin(), points.end(), [](const Point& x, const Point& y) { return median(x.gbps) < median(y.gbps); });
@@ -276,6 +294,8 @@ void Calibrator::stream() {
     add("device.level.cache.footprint", "bytes", {static_cast<double>(last->footprint)});
   }
   add("device.level.memory.bandwidth", "gbps", memory.gbps);
+  add("device.stream.triad", "gbps", memory.triad);
+  add("device.stream.read", "gbps", memory.read);
 }
 
 // As the runtime moves operands: memcpy into mapped memory, and a copy on the device where that is not the kernels' own.

@@ -54,14 +54,20 @@ double load_ns(const DeviceRates& rates, LoadPath path, int width, double elemen
 }
 
 double operand_loads_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
-  const bool a_once = v.stage != Stage::kNone, b_once = v.stage == Stage::kShared;
+  const bool b_once = v.family == Family::kTiled, a_once = b_once || v.stage == Stage::kSubgroup;
   return load_ns(rates, v.load_path_a, v.vector_width_a, a_once ? i.a_shared : i.a_elements) +
          load_ns(rates, v.load_path_b, v.vector_width_b, b_once ? i.b_shared : i.b_elements);
 }
 
 /// Reads from shared memory and the waits around them.
 double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
-  if (v.stage != Stage::kShared) return 0;
+  if (v.family == Family::kVector) {  // a tree over the lanes for each row of sums
+    if (lanes_k(v) == 1) return 0;
+    const double bytes = 2 * i.invocations * v.reg_m * v.reg_n * static_cast<double>(bytes_of(p.type));
+    return over(bytes, rates.shared_gbps) +
+           i.invocations * v.reg_m * (std::log2(lanes_k(v)) + 1) * rates.barrier_ns;
+  }
+  if (v.family != Family::kTiled) return 0;
   const double bytes = (i.a_elements + i.b_elements) * static_cast<double>(bytes_of(p.type));
   const double tiles = std::ceil(static_cast<double>(p.k) / v.tile_k);
   const double barriers = tiles * kBarriersPerTile / v.stages;

@@ -130,7 +130,7 @@ Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates) 
       over(footprint, gbps_for_footprint(rates, footprint)));
   if (rates.levels.size() > 1)
     add(r.bounds, "memory:cache", over(r.traffic.cache_bytes, cache_gbps(rates)));
-  if (v.stage == Stage::kShared)
+  if (v.family == Family::kTiled)
     add(r.bounds, "memory:shared", over(r.traffic.register_bytes, rates.shared_gbps));
   add(r.bounds, "latency", rates.dispatch_ns);
   std::ranges::stable_sort(r.bounds, std::greater{}, &Bound::ns);

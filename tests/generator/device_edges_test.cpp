@@ -2,6 +2,8 @@
 // padding.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "device_product.h"
 #include "test_limits.h"
 
@@ -45,12 +47,23 @@ const std::vector<Point> kPoints = {
      "family=tiled tile_m=16 tile_n=32 tile_k=16 reg_m=4 reg_n=4 unroll_k=16 stage=shared stages=2 "
      "vector_width_a=1 "
      "vector_width_b=4 load_path_a=texel"},
+    {"vector_rows",
+     "family=vector tile_m=3 tile_n=8 tile_k=32 reg_m=3 reg_n=2 unroll_k=8 stage=shared "
+     "vector_width_a=4 vector_width_b=4"},
+    {"vector_columns",
+     "family=vector tile_m=8 tile_n=4 tile_k=16 reg_m=2 reg_n=4 unroll_k=4 stage=shared "
+     "vector_width_a=4 vector_width_b=4 load_path_a=texel"},
+    {"vector_one_lane",
+     "family=vector tile_m=1 tile_n=32 tile_k=8 reg_m=1 reg_n=4 unroll_k=8 vector_width_a=4 "
+     "vector_width_b=4 load_path_a=texel load_path_b=texel"},
+    {"vector_elements",
+     "family=vector tile_m=2 tile_n=1 tile_k=12 reg_m=1 reg_n=1 unroll_k=3 stage=shared"},
 };
 
 /// Two tiles each way and their neighbours, so that a wrong tile shows; paddings and scalars take
 /// turns.
 void compute_edges(const Variant& v) {
-  const int depth = v.family == Family::kTiled ? v.tile_k : v.unroll_k;
+  const int depth = std::max(v.tile_k, v.unroll_k);
   for (const Signature& s : all_signatures()) {
     const ProductKernel kernel(v, s);
     int turn = 0;

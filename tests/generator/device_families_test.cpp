@@ -39,7 +39,7 @@ TEST_P(SampledSpace, ComputesRaggedProducts) {
 
 INSTANTIATE_TEST_SUITE_P(Families, SampledSpace,
                          testing::Values(Family::kNaive, Family::kRegister, Family::kTiled,
-                                         Family::kBroadcast),
+                                         Family::kBroadcast, Family::kVector),
                          [](const auto& family) { return std::string(name(family.param)); });
 
 }  // namespace

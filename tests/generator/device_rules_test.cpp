@@ -23,7 +23,7 @@ Variant changed(const Variant& from, const std::string& changes) {
 }
 
 TEST(DeviceRules, AcceptTheExamplePoints) {
-  for (const Variant& v : {naive_point(), register_point(), tiled_point(), broadcast_point()})
+  for (const Variant& v : {naive_point(), register_point(), tiled_point(), broadcast_point(), vector_point()})
     EXPECT_EQ(reason(v, lavapipe_limits()), "") << to_string(v);
 }
 
@@ -39,13 +39,22 @@ TEST(DeviceRules, RejectEachBrokenPointWithItsReason) {
       {register_point(), "stage=shared", "stage must be"},
       {tiled_point(), "stage=none", "stage must be"},
       {naive_point(), "stage=subgroup", "stage must be"},
-      {register_point(), "tile_k=8", "only tiled has tile_k"},
-      {register_point(), "stages=2", "only tiled has tile_k"},
-      {broadcast_point(), "shared_pad=4", "only tiled has tile_k"},
+      {register_point(), "tile_k=8", "only tiled and vector have tile_k"},
+      {register_point(), "stages=2", "only tiled has stages"},
+      {broadcast_point(), "shared_pad=4", "only tiled has stages"},
       {naive_point(), "reg_m=2", "naive computes one element"},
       {naive_point(), "unroll_k=4", "naive computes one element"},
       {naive_point(), "load_path_a=texel", "naive computes one element"},
-      {naive_point(), "edge=exact", "naive checks the edges"},
+      {naive_point(), "edge=exact", "naive and vector check the edges"},
+      {vector_point(), "edge=exact", "naive and vector check the edges"},
+      {vector_point(), "stages=2", "only tiled has stages"},
+      {vector_point(), "stage=none", "stage must be"},
+      {vector_point(), "tile_k=4", "stage must be"},
+      {vector_point(), "tile_m=8", "whole rows or whole columns"},
+      {vector_point(), "tile_k=24", "power of two of lanes"},
+      {vector_point(), "tile_k=30", "power of two of lanes"},
+      {vector_point(), "unroll_k=2", "vector_width_a must divide"},
+      {vector_point(), "packed_b=yes", "only register and broadcast read packed"},
       {naive_point(), "packed_a=yes", "only register and broadcast read packed"},
       {tiled_point(), "packed_b=yes", "only register and broadcast read packed"},
       {register_point(), "unroll_k=2", "vector_width_a must divide"},

@@ -14,7 +14,8 @@ namespace {
 std::vector<Variant> special_variants() {
   Variant tiled = tiled_point();
   tiled.tile_m = 32;
-  return {fallback_variant(), register_point(), tiled, default_variant(test_device().profile())};
+  return {fallback_variant(), register_point(), tiled, vector_point(),
+          default_variant(test_device().profile())};
 }
 
 TEST(Special, AlphaZeroReadsNeitherANorB) {

@@ -69,7 +69,7 @@ TEST(Templates, AreEmbeddedByteForByte) {
     EXPECT_EQ(template_text(entry.path().filename().string()), read(entry.path())) << entry.path();
     ++count;
   }
-  EXPECT_EQ(templates().size(), count);
+  EXPECT_EQ(embedded_templates().size(), count);
 }
 
 TEST(Templates, UnknownNamesAreErrors) { EXPECT_THROW(template_text("absent.comp"), Error); }

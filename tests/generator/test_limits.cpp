@@ -66,6 +66,12 @@ Variant tiled_point() {
       "vector_width_b=4 stage=shared stages=2 shared_pad=4 unroll_k=8");
 }
 
+Variant vector_point() {
+  return parse_variant(
+      "family=vector tile_m=4 tile_n=16 tile_k=32 reg_m=4 reg_n=2 vector_width_a=4 vector_width_b=4 "
+      "stage=shared unroll_k=4");
+}
+
 Variant broadcast_point() {
   return parse_variant(
       "family=broadcast tile_m=16 tile_n=64 reg_m=16 reg_n=8 vector_width_a=4 vector_width_b=4 "

@@ -26,6 +26,7 @@ Variant naive_point();
 Variant register_point();
 Variant tiled_point();
 Variant broadcast_point();
+Variant vector_point();
 
 /// v with one parameter changed.
 Variant with(Variant v, const std::string& parameter, const std::string& value);

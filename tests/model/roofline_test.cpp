@@ -82,6 +82,7 @@ TEST(Roofline, NamesTheLimiterOfEachRegime) {
 
 TEST(Roofline, SharedMemoryBoundsOnlyThoseWhoUseIt) {
   Variant v = tiled(64, 64, 1, 1);
+  v.family = Family::kRegister;
   v.stage = Stage::kNone;
   for (const Bound& b : roofline(packed_problem(512, 511, 300), v, gpu()).bounds)
     EXPECT_NE(b.limiter, "memory:shared");

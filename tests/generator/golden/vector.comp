@@ -1,0 +1,231 @@
+#version 450
+// Rooftile vector 4x16x32 4x2 u4 v4/4: f32; A as it is, B as it is.
+// A workgroup of 64 owns 4 x 16 of C, an invocation 4 x 2.
+// 8 invocations share the steps of k.
+// family=vector tile_m=4 tile_n=16 tile_k=32 reg_m=4 reg_n=2 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=1 shared_pad=0 unroll_k=4 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+#define TILE_M 4
+#define TILE_N 16
+#define TILE_K 32
+#define K_FASTEST 0
+#define REG_M 4
+#define REG_N 2
+#define UNROLL_K 4
+#define TAIL_K 4
+#define VECTOR_WIDTH_A 4
+#define VECTOR_A vec4
+#define VECTOR_WIDTH_B 1
+#define VECTOR_B float
+#define VECTOR_WIDTH_C 1
+#define VECTOR_C float
+// For few rows or few columns of C, where memory is the limit. An invocation owns REG_M x REG_N of
+// C for its share of k: LANES_K invocations take turns along k and add their sums at the end, always
+// in the same order.
+#extension GL_EXT_control_flow_attributes : enable
+
+layout(local_size_x = (TILE_K / UNROLL_K) * (TILE_M / REG_M) * (TILE_N / REG_N)) in;
+
+const uint LANES_M = TILE_M / REG_M;
+const uint LANES_N = TILE_N / REG_N;
+const uint LANES_K = TILE_K / UNROLL_K;
+const uint LOCAL_SIZE = LANES_M * LANES_N * LANES_K;
+
+VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
+uint lane_k;
+
+// Where the i-th row and the j-th vector of the invocation lie, from its first.
+uint row_at(uint i) { return i; }
+uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
+
+// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
+// Byte for byte GemmPushConstants of generator/emit.h; ld and offsets in elements.
+layout(push_constant) uniform Problem {
+  uint m, n, k, lda, ldb, ldc;
+  float alpha, beta;
+  uint offset_a, offset_b, offset_c;
+};
+
+// What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
+float component(float x, uint i) { return x; }
+float component(vec2 x, uint i) { return x[i]; }
+float component(vec4 x, uint i) { return x[i]; }
+
+// The first count components, zero in the others. A select, not a product: NaN and Inf must go.
+float keep(float x, uint count) { return count > 0 ? x : 0.0; }
+vec2 keep(vec2 x, uint count) { return mix(vec2(0), x, lessThan(uvec2(0, 1), uvec2(count))); }
+vec4 keep(vec4 x, uint count) { return mix(vec4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count))); }
+
+// Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
+// one instead: they only reach elements of C that are never stored, so they need an address
+// inside the buffer but no zero. Steps beyond k need both.
+uint clamp_index(uint index, uint last) { return min(index, last); }
+uint steps_left(uint k0) { return k0 < k ? k - k0 : 0u; }
+bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
+
+// Workgroups and invocations run along n first. x counts along n, y along m.
+uvec2 tile_position() { return gl_WorkGroupID.xy; }
+uvec2 lane_position() {
+  return uvec2(gl_LocalInvocationIndex % LANES_N, gl_LocalInvocationIndex / LANES_N);
+}
+
+// A as a storage buffer of vectors.
+layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
+VECTOR_A fetch_a(uint vector_index) { return a[vector_index]; }
+
+// B as a storage buffer of vectors.
+layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
+VECTOR_B fetch_b(uint vector_index) { return b[vector_index]; }
+
+// A stored m x k: a vector holds steps of k of one row. Addresses in vectors.
+uint a_row[REG_M];
+VECTOR_A a_fragment[REG_M][UNROLL_K / VECTOR_WIDTH_A];
+
+void begin_a(uint row) {
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    a_row[i] = (offset_a + clamp_index(row + i, m - 1) * lda) / VECTOR_WIDTH_A;
+}
+
+void load_a(uint k0) {
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    [[unroll]] for (uint v = 0; v < UNROLL_K / VECTOR_WIDTH_A; ++v)
+      a_fragment[i][v] = fetch_a(a_row[i] + k0 / VECTOR_WIDTH_A + v);
+}
+
+// TAIL_K steps, zero from k on.
+void load_a_tail(uint k0) {
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    [[unroll]] for (uint v = 0; v < TAIL_K / VECTOR_WIDTH_A; ++v) {
+      const uint step = k0 / VECTOR_WIDTH_A + v;
+      a_fragment[i][v] = keep(fetch_a(a_row[i] + min(step, (k - 1) / VECTOR_WIDTH_A)),
+                              steps_left(step * VECTOR_WIDTH_A));
+    }
+}
+
+float a_at(uint i, uint u) {
+  return component(a_fragment[i][u / VECTOR_WIDTH_A], u % VECTOR_WIDTH_A);
+}
+
+// B stored k x n: a vector holds neighbouring columns at one step of k, as C does. Addresses in
+// vectors.
+uint b_column[REG_N / VECTOR_WIDTH_B];
+VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
+
+void begin_b(uint column) {
+  [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
+    b_column[j] = offset_b / VECTOR_WIDTH_B +
+                  clamp_index((column + column_at(j)) / VECTOR_WIDTH_B, (n - 1) / VECTOR_WIDTH_B);
+}
+
+void load_b(uint k0) {
+  [[unroll]] for (uint u = 0; u < UNROLL_K; ++u)
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
+      b_fragment[u][j] = fetch_b(b_column[j] + (k0 + u) * (ldb / VECTOR_WIDTH_B));
+}
+
+// TAIL_K steps, zero from k on.
+void load_b_tail(uint k0) {
+  [[unroll]] for (uint u = 0; u < TAIL_K; ++u)
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
+      b_fragment[u][j] =
+          keep(fetch_b(b_column[j] + min(k0 + u, k - 1) * (ldb / VECTOR_WIDTH_B)),
+               steps_left(k0 + u) > 0 ? VECTOR_WIDTH_B : 0u);
+}
+
+VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
+
+// Every invocation has its own fragments of A and B.
+void multiply(uint steps) {
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    [[unroll]] for (uint u = 0; u < steps; ++u) {
+      const float x = a_at(i, u);
+      [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] += x * b_at(u, j);
+    }
+}
+
+// LANES_K invocations take turns of UNROLL_K steps. One of them meets the end of k inside its turn
+// and finishes in short masked trips, TAIL_K the longest vector along k.
+void multiply_all() {
+  uint k0 = lane_k * UNROLL_K;
+  for (; k0 + UNROLL_K <= k; k0 += TILE_K) {
+    load_a(k0);
+    load_b(k0);
+    multiply(UNROLL_K);
+  }
+  for (; k0 < k; k0 += TAIL_K) {
+    load_a_tail(k0);
+    load_b_tail(k0);
+    multiply(TAIL_K);
+  }
+}
+
+// Halves the lanes of k until the sums of all of them are lane 0's: a fixed tree, so that results
+// repeat bit by bit. One row of sums at a time, to need little shared memory.
+shared VECTOR_C partial_sums[REG_N / VECTOR_WIDTH_C][LOCAL_SIZE];
+
+void add_lanes() {
+  const uint step = K_FASTEST == 1 ? 1 : LANES_M * LANES_N;  // from a lane of k to the next
+  const uint self = gl_LocalInvocationIndex;
+  [[unroll]] for (uint i = 0; i < REG_M; ++i) {
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) partial_sums[j][self] = sums[i][j];
+    for (uint half_lanes = LANES_K / 2; half_lanes > 0; half_lanes /= 2) {
+      barrier();
+      if (lane_k < half_lanes)
+        [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
+          partial_sums[j][self] += partial_sums[j][self + half_lanes * step];
+    }
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] = partial_sums[j][self];
+    barrier();
+  }
+}
+
+// C, once as elements and once as vectors: the vector view is used where ldc and the offset allow
+// it.
+layout(binding = 2, std430) buffer OperandC { float c[]; };
+layout(binding = 2, std430) buffer OperandCVectors { VECTOR_C c_vectors[]; };
+
+void store_elements(uint target, uint columns, VECTOR_C value) {
+  [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
+    if (w < columns) {
+      const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
+      c[target + w] = component(value, w) + old;
+    }
+}
+
+// A loop at run time over rows, which moves the next row of sums to the front. Unrolled, the
+// store of 32 x 16 sums takes lavapipe 22.3 15 s to compile instead of 0.2 s; indexing sums by a
+// variable would take them out of registers.
+void store_sums(uvec2 tile, uint row, uint column) {
+  const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
+  [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_at(i) < m; ++i) {
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) {
+      const uint to_column = column + column_at(j);
+      const uint target = offset_c + (row + row_at(i)) * ldc + to_column;
+      VECTOR_C value = alpha * sums[0][j];
+      if (vectors) {
+        if (beta != 0.0) value += beta * c_vectors[target / VECTOR_WIDTH_C];
+        c_vectors[target / VECTOR_WIDTH_C] = value;
+      } else if (to_column < n) {
+        store_elements(target, n - to_column, value);
+      }
+    }
+    [[unroll]] for (uint next = 1; next < REG_M; ++next)
+      [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
+        sums[next - 1][j] = sums[next][j];
+  }
+}
+
+void main() {
+  const uvec2 tile = tile_position();
+  // Neighbours lie along the dimension in which the large operand is contiguous: k if K_FASTEST.
+  const uint lanes = LANES_M * LANES_N;
+  lane_k = K_FASTEST == 1 ? gl_LocalInvocationIndex % LANES_K : gl_LocalInvocationIndex / lanes;
+  const uint other = K_FASTEST == 1 ? gl_LocalInvocationIndex / LANES_K : gl_LocalInvocationIndex % lanes;
+  const uint row = tile.y * TILE_M + other / LANES_N * REG_M;
+  const uint column = tile.x * TILE_N + other % LANES_N * VECTOR_WIDTH_C;
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] = VECTOR_C(0);
+  begin_a(row);
+  begin_b(column);
+  multiply_all();
+  add_lanes();
+  if (lane_k == 0) store_sums(tile, row, column);
+}
