@@ -69,7 +69,7 @@ def start_search(rooftile, budget="60s"):
 
 def test_tune_prints_what_it_won(tuned_once):
     text = tuned_once.tune_run.stdout
-    assert re.search(r"^96x80x112 nn +(naive|register|tiled|broadcast) \S.*x", text, re.MULTILINE)
+    assert re.search(r"^96x80x112 nn +[a-z]+ \d+x\d+ .*x", text, re.MULTILINE)
     assert "1 of 1 problems" in text and str(tuned_once.database) in text
 
 
@@ -166,7 +166,7 @@ def test_killed_worker_does_not_stop_the_tuner(tuned):
     os.kill(worker, signal.SIGKILL)
     out, err = tune.communicate(timeout=60)
     assert tune.returncode == 0, err
-    assert re.search(r"^130x67x259 nt +(naive|register|tiled|broadcast)", out, re.MULTILINE), out + err
+    assert re.search(r"^130x67x259 nt +[a-z]+ \d+x\d+", out, re.MULTILINE), out + err
 
 
 def test_two_tuners_at_once(tuned):

@@ -18,9 +18,9 @@ source, binary = map(pathlib.Path, sys.argv[1:])
 
 def command_lines(markdown):
     """Lines of fenced blocks and inline code; inline options alone are those of `rooftile tune`."""
-    fenced = re.findall(r"^```\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL)
-    lines = [line for block in fenced for line in block.splitlines()]
-    inline = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", markdown, flags=re.MULTILINE | re.DOTALL))
+    blocks = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    lines = [line for language, block in blocks.findall(markdown) if not language for line in block.splitlines()]
+    inline = re.findall(r"`([^`\n]+)`", blocks.sub("", markdown))
     lines += ["rooftile tune " + code if code.startswith("--") else code for code in inline]
     return list(dict.fromkeys(line for line in lines if re.match(r"rooftile +[a-z]", line)))
 
