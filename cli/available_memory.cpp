@@ -42,7 +42,8 @@ double control_group_bytes() {
     // A group is bound by every one above it.
     for (std::string group = line.substr(3);; group.resize(group.find_last_of('/'))) {
       const std::string folder = "/sys/fs/cgroup" + group;
-      least = std::min(least, figure_in(folder + "/memory.max") - anonymous_bytes(folder + "/memory.stat"));
+      least = std::min(
+          least, figure_in(folder + "/memory.max") - anonymous_bytes(folder + "/memory.stat"));
       if (group.find('/') == std::string::npos) break;
     }
   }
@@ -51,8 +52,6 @@ double control_group_bytes() {
 
 }  // namespace
 
-double available_memory_bytes() {
-  return std::min(meminfo_bytes(), control_group_bytes());
-}
+double available_memory_bytes() { return std::min(meminfo_bytes(), control_group_bytes()); }
 
 }  // namespace rooftile

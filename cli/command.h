@@ -1,4 +1,5 @@
-// What the commands share: global options, exit codes, size options. One command is one .cpp with one function below.
+// What the commands share: global options, exit codes, size options. One command is one .cpp with
+// one function below.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -8,7 +8,8 @@ namespace {
 int check(const Globals& globals) {
   const Store store(globals.database(), OpenMode::kReadOnly);
   const std::vector<std::string> wrong = store.check();
-  for (const std::string& line : wrong) fmt::print(stderr, "rooftile: {}: {}\n", store.path().string(), line);
+  for (const std::string& line : wrong)
+    fmt::print(stderr, "rooftile: {}: {}\n", store.path().string(), line);
   if (!wrong.empty()) return kFailure;
   fmt::print("{}: sound, schema {}\n", store.path().string(), store.schema_version());
   return kDone;
@@ -17,9 +18,10 @@ int check(const Globals& globals) {
 int stats(const Globals& globals) {
   const Store store(globals.database(), OpenMode::kReadOnly);
   const StoreStats stats = store.stats();
-  for (const TableRows& table : stats.tables) fmt::print("{:<24} {:>10} rows\n", table.table, table.rows);
-  fmt::print("{:<24} {:>10} bytes, {} of them free, {} in the log\n", "file", stats.file_bytes, stats.free_bytes,
-             stats.wal_bytes);
+  for (const TableRows& table : stats.tables)
+    fmt::print("{:<24} {:>10} rows\n", table.table, table.rows);
+  fmt::print("{:<24} {:>10} bytes, {} of them free, {} in the log\n", "file", stats.file_bytes,
+             stats.free_bytes, stats.wal_bytes);
   return kDone;
 }
 
@@ -38,15 +40,19 @@ void add_db(CLI::App& app, const Globals& globals, Action& action) {
   command->add_subcommand("check", "Read all of it; exit 1 when anything is wrong")->callback([&] {
     action = [&] { return check(globals); };
   });
-  command->add_subcommand("stats", "Rows and bytes")->callback([&] { action = [&] { return stats(globals); }; });
+  command->add_subcommand("stats", "Rows and bytes")->callback([&] {
+    action = [&] { return stats(globals); };
+  });
 }
 
 void add_query(CLI::App& app, const Globals& globals, Action& action) {
-  CLI::App* command = app.add_subcommand("query", "Run one read-only SQL statement on the tuning database");
+  CLI::App* command =
+      app.add_subcommand("query", "Run one read-only SQL statement on the tuning database");
   command->footer("Example: rooftile query \"SELECT * FROM best_kernels\"");
   static std::string sql;
   static bool csv = false;
-  command->add_option("sql", sql, "The statement; docs/database.md describes the views")->required();
+  command->add_option("sql", sql, "The statement; docs/database.md describes the views")
+      ->required();
   command->add_flag("--csv", csv, "Comma-separated");
   command->callback([&] {
     action = [&] {

@@ -15,7 +15,8 @@ namespace {
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name")) return line.substr(std::min(line.size(), line.find(':') + 2));
+    if (line.starts_with("model name"))
+      return line.substr(std::min(line.size(), line.find(':') + 2));
   return "unknown CPU";
 }
 
@@ -29,7 +30,8 @@ std::size_t tuned_kernels(const std::filesystem::path& database, const DevicePro
 std::string blas_text() {
   try {
     const HostBlas& blas = HostBlas::get();
-    return fmt::format("{}, kernels for {}, {} threads", blas.library(), blas.core_name(), blas.threads());
+    return fmt::format("{}, kernels for {}, {} threads", blas.library(), blas.core_name(),
+                       blas.threads());
   } catch (const Error& error) {
     return error.what();
   }
@@ -37,18 +39,29 @@ std::string blas_text() {
 
 nlohmann::json json_of(const DeviceProfile& d, std::size_t tuned) {
   const DeviceLimits& l = d.limits;
-  return {{"name", d.name}, {"uuid", d.device_uuid}, {"kind", name(d.kind)}, {"vendor_id", d.vendor_id},
-          {"device_id", d.device_id}, {"driver", d.driver_name}, {"driver_info", d.driver_info},
-          {"driver_version", d.driver_version}, {"memory_bytes", d.device_memory_bytes},
-          {"unified_memory", d.unified_memory}, {"tuned_kernels", tuned},
+  return {{"name", d.name},
+          {"uuid", d.device_uuid},
+          {"kind", name(d.kind)},
+          {"vendor_id", d.vendor_id},
+          {"device_id", d.device_id},
+          {"driver", d.driver_name},
+          {"driver_info", d.driver_info},
+          {"driver_version", d.driver_version},
+          {"memory_bytes", d.device_memory_bytes},
+          {"unified_memory", d.unified_memory},
+          {"tuned_kernels", tuned},
           {"limits",
-           {{"subgroup_size", l.subgroup_size}, {"min_subgroup_size", l.min_subgroup_size},
-            {"max_subgroup_size", l.max_subgroup_size}, {"subgroup_size_control", l.subgroup_size_control},
-            {"shared_memory_bytes", l.shared_memory_bytes}, {"max_workgroup_invocations", l.max_workgroup_invocations},
+           {{"subgroup_size", l.subgroup_size},
+            {"min_subgroup_size", l.min_subgroup_size},
+            {"max_subgroup_size", l.max_subgroup_size},
+            {"subgroup_size_control", l.subgroup_size_control},
+            {"shared_memory_bytes", l.shared_memory_bytes},
+            {"max_workgroup_invocations", l.max_workgroup_invocations},
             {"max_storage_buffer_range_bytes", l.max_storage_buffer_range_bytes},
             {"max_texel_buffer_elements", l.max_texel_buffer_elements},
             {"max_memory_allocation_bytes", l.max_memory_allocation_bytes},
-            {"timestamp_period_ns", l.timestamp_period_ns}, {"timestamp_valid_bits", l.timestamp_valid_bits}}}};
+            {"timestamp_period_ns", l.timestamp_period_ns},
+            {"timestamp_valid_bits", l.timestamp_valid_bits}}}};
 }
 
 int devices(const Globals& globals, bool json) {
@@ -60,19 +73,25 @@ int devices(const Globals& globals, bool json) {
       list.push_back(json_of(d, tuned));
       continue;
     }
-    fmt::print("{}\n  {}, {} {}, {:.1f} GiB{}, subgroup {}, uuid {}\n  {}\n", d.name, name(d.kind), d.driver_name,
-               d.driver_info, static_cast<double>(d.device_memory_bytes) / (1 << 30),
+    fmt::print("{}\n  {}, {} {}, {:.1f} GiB{}, subgroup {}, uuid {}\n  {}\n", d.name, name(d.kind),
+               d.driver_name, d.driver_info, static_cast<double>(d.device_memory_bytes) / (1 << 30),
                d.unified_memory ? " unified" : "", d.limits.subgroup_size, d.device_uuid,
-               tuned > 0 ? fmt::format("tuned: {} ranked kernels", tuned) : "not tuned: run `rooftile tune`");
+               tuned > 0 ? fmt::format("tuned: {} ranked kernels", tuned)
+                         : "not tuned: run `rooftile tune`");
   }
   if (json) {
-    const nlohmann::json all = {{"devices", list}, {"note", found.note},
-                                {"host", {{"cpu", cpu_name()}, {"cores", std::thread::hardware_concurrency()}, {"blas", blas_text()}}}};
+    const nlohmann::json all = {{"devices", list},
+                                {"note", found.note},
+                                {"host",
+                                 {{"cpu", cpu_name()},
+                                  {"cores", std::thread::hardware_concurrency()},
+                                  {"blas", blas_text()}}}};
     fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return kDone;
   }
   if (found.devices.empty()) fmt::print("no Vulkan device\n");
-  fmt::print("host: {}, {} cores, BLAS {}\n", cpu_name(), std::thread::hardware_concurrency(), blas_text());
+  fmt::print("host: {}, {} cores, BLAS {}\n", cpu_name(), std::thread::hardware_concurrency(),
+             blas_text());
   if (!found.note.empty()) fmt::print(stderr, "rooftile: {}\n", found.note);
   print_host_advice();
   return kDone;

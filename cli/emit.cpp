@@ -1,3 +1,5 @@
+#include "generator/emit.h"
+
 #include <unistd.h>
 
 #include <map>
@@ -6,7 +8,6 @@
 #include "cli/output_file.h"
 #include "core/error.h"
 #include "generator/compile.h"
-#include "generator/emit.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "runtime/device/device.h"
@@ -24,7 +25,8 @@ DeviceLimits limits_of(const EmitArguments& arguments) {
   if (arguments.limits == "minimum") return {};
   const Enumeration found = enumerate_devices();
   if (found.devices.empty())
-    fail(ErrorCode::kDevice, "no Vulkan device to check the kernel against; use --limits minimum ({})", found.note);
+    fail(ErrorCode::kDevice,
+         "no Vulkan device to check the kernel against; use --limits minimum ({})", found.note);
   return found.devices.front().limits;
 }
 
@@ -43,8 +45,10 @@ int emit(const EmitArguments& arguments) {
   }
   const Signature signature = {.trans_a = arguments.trans_a ? Transpose::kYes : Transpose::kNo,
                                .trans_b = arguments.trans_b ? Transpose::kYes : Transpose::kNo};
-  const Shader shader = arguments.pack.empty() ? emit_gemm(variant, signature)
-                                               : emit_pack(variant, signature, arguments.pack == "a" ? Operand::kA : Operand::kB);
+  const Shader shader =
+      arguments.pack.empty()
+          ? emit_gemm(variant, signature)
+          : emit_pack(variant, signature, arguments.pack == "a" ? Operand::kA : Operand::kB);
   if (arguments.spirv.empty()) {
     fmt::print("{}", shader.glsl);
     return kDone;
@@ -61,18 +65,26 @@ int emit(const EmitArguments& arguments) {
 }  // namespace
 
 void add_emit(CLI::App& app, const Globals&, Action& action) {
-  CLI::App* command = app.add_subcommand("emit", "Print the GLSL or SPIR-V of a kernel, or why it is illegal");
-  command->footer("Examples:\n  rooftile emit --family tiled --tile_m 64 --tile_n 64 --tile_k 16 --reg_m 4 --reg_n 4 --stage shared\n"
-                  "  rooftile emit --list-space | head");
+  CLI::App* command =
+      app.add_subcommand("emit", "Print the GLSL or SPIR-V of a kernel, or why it is illegal");
+  command->footer(
+      "Examples:\n  rooftile emit --family tiled --tile_m 64 --tile_n 64 --tile_k 16 --reg_m 4 "
+      "--reg_n 4 --stage shared\n"
+      "  rooftile emit --list-space | head");
   static EmitArguments arguments;
-  command->add_option("--variant", arguments.variant, "All parameters in one: \"family=tiled tile_m=64 ...\"");
+  command->add_option("--variant", arguments.variant,
+                      "All parameters in one: \"family=tiled tile_m=64 ...\"");
   for (const std::string& parameter : parameter_names())
     command->add_option("--" + parameter, arguments.values[parameter])->group("Kernel parameters");
   command->add_flag("--trans-a", arguments.trans_a, "A is stored transposed");
   command->add_flag("--trans-b", arguments.trans_b, "B is stored transposed");
-  command->add_option("--pack", arguments.pack, "The pack kernel of operand a or b instead")->check(CLI::IsMember({"a", "b"}));
-  command->add_option("--spirv", arguments.spirv, "Write SPIR-V to this file (- for standard output)");
-  command->add_option("--limits", arguments.limits, "Legality for the first device, or Vulkan's guaranteed minimum")
+  command->add_option("--pack", arguments.pack, "The pack kernel of operand a or b instead")
+      ->check(CLI::IsMember({"a", "b"}));
+  command->add_option("--spirv", arguments.spirv,
+                      "Write SPIR-V to this file (- for standard output)");
+  command
+      ->add_option("--limits", arguments.limits,
+                   "Legality for the first device, or Vulkan's guaranteed minimum")
       ->check(CLI::IsMember({"device", "minimum"}));
   command->add_flag("--list-space", arguments.list_space, "Print every legal variant, one a line");
   command->callback([&] { action = [&] { return emit(arguments); }; });

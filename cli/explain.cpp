@@ -7,22 +7,36 @@
 namespace rooftile {
 namespace {
 
-nlohmann::json number(double x) { return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr); }
+nlohmann::json number(double x) {
+  return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
+}
 
 void print_json(const Problem& p, const Explanation& e) {
   const Decision& d = e.decision;
   nlohmann::json factors = nlohmann::json::array();
-  for (const Factor& f : d.factors) factors.push_back({{"name", f.name}, {"value", number(f.value)}, {"ns", number(f.ns)}});
-  const nlohmann::json all = {{"problem", to_string(p)}, {"tier", name(d.tier)}, {"score", d.score},
-                              {"device_ns", number(d.device_ns)}, {"host_ns", number(d.host_ns)},
-                              {"host1_ns", number(d.host1_ns)}, {"submit_ns", number(d.submit_ns)},
-                              {"upload_ns", number(d.upload_ns)}, {"kernel_ns", number(d.kernel_ns)},
-                              {"download_ns", number(d.download_ns)}, {"factors", factors}, {"device", e.device_name},
-                              {"kernel", e.kernel}, {"veto", d.veto}, {"note", e.note}};
+  for (const Factor& f : d.factors)
+    factors.push_back({{"name", f.name}, {"value", number(f.value)}, {"ns", number(f.ns)}});
+  const nlohmann::json all = {{"problem", to_string(p)},
+                              {"tier", name(d.tier)},
+                              {"score", d.score},
+                              {"device_ns", number(d.device_ns)},
+                              {"host_ns", number(d.host_ns)},
+                              {"host1_ns", number(d.host1_ns)},
+                              {"submit_ns", number(d.submit_ns)},
+                              {"upload_ns", number(d.upload_ns)},
+                              {"kernel_ns", number(d.kernel_ns)},
+                              {"download_ns", number(d.download_ns)},
+                              {"factors", factors},
+                              {"device", e.device_name},
+                              {"kernel", e.kernel},
+                              {"veto", d.veto},
+                              {"note", e.note}};
   fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-std::string prediction_text(double ns) { return std::isfinite(ns) ? time_text(ns) : "not predicted"; }
+std::string prediction_text(double ns) {
+  return std::isfinite(ns) ? time_text(ns) : "not predicted";
+}
 
 void print_text(const Problem& p, const Explanation& e) {
   const Decision& d = e.decision;
@@ -31,12 +45,14 @@ void print_text(const Problem& p, const Explanation& e) {
   for (const Factor& f : d.factors)
     fmt::print("{:<22} {:>10.4f}  {:>12}\n", f.name, f.value,
                std::isfinite(f.ns) ? fmt::format("{:+.1f} us", f.ns * 1e-3) : "-");
-  fmt::print("{:<22} {:>10.4f}  (host over device; above 1 the device wins)\n\n", "product = score", d.score);
+  fmt::print("{:<22} {:>10.4f}  (host over device; above 1 the device wins)\n\n", "product = score",
+             d.score);
   fmt::print("device  {:>14}", prediction_text(d.device_ns));
   if (std::isfinite(d.device_ns))
-    fmt::print("  = submit {} + upload {} + kernel {} + download {}", time_text(d.submit_ns), time_text(d.upload_ns),
-               time_text(d.kernel_ns), time_text(d.download_ns));
-  fmt::print("\nhost    {:>14}\nhost1   {:>14}\n", prediction_text(d.host_ns), prediction_text(d.host1_ns));
+    fmt::print("  = submit {} + upload {} + kernel {} + download {}", time_text(d.submit_ns),
+               time_text(d.upload_ns), time_text(d.kernel_ns), time_text(d.download_ns));
+  fmt::print("\nhost    {:>14}\nhost1   {:>14}\n", prediction_text(d.host_ns),
+             prediction_text(d.host1_ns));
   if (!e.device_name.empty()) fmt::print("\ndevice: {}\n", e.device_name);
   if (!e.kernel.empty()) fmt::print("kernel: {}\n", e.kernel);
   if (!d.veto.empty()) fmt::print("\nthe device is out of the race: {}\n", d.veto);
@@ -57,7 +73,8 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
     action = [&] {
       const Context context({.database = globals.database(), .device = globals.device});
       const Problem p = sizes.problem();
-      const Explanation explanation = context.explain({.problem = p, .tier = parse_tier_choice(tier)});
+      const Explanation explanation =
+          context.explain({.problem = p, .tier = parse_tier_choice(tier)});
       if (json) {
         print_json(p, explanation);
       } else {

@@ -21,7 +21,9 @@ struct GemmArguments {
 };
 
 double now_ns() {
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::nano>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 /// A file that holds a matrix; Fortran order is the transposed matrix in C order.
@@ -31,8 +33,9 @@ class MatrixFile {
     const NpyHeader& header = reader_.header();
     if (header.shape.size() != 2)
       fail(ErrorCode::kUnsupported,
-           "{}: {} has the shape {}; a matrix has two dimensions (reshape a vector to (1, n) or (n, 1))", path, operand,
-           shape_text(header.shape));
+           "{}: {} has the shape {}; a matrix has two dimensions (reshape a vector to (1, n) or "
+           "(n, 1))",
+           path, operand, shape_text(header.shape));
   }
 
   NpyType type() const { return reader_.header().type; }
@@ -74,11 +77,12 @@ void check_memory(const Inputs& inputs, std::int64_t element_bytes) {
   const auto elements = [](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
-  const double needed =
-      static_cast<double>(element_bytes) * (elements(p.m, p.k) + elements(p.k, p.n) + elements(p.m, p.n));
+  const double needed = static_cast<double>(element_bytes) *
+                        (elements(p.m, p.k) + elements(p.k, p.n) + elements(p.m, p.n));
   const double available = available_memory_bytes();
   if (needed > available)
-    fail(ErrorCode::kOutOfMemory, "{} takes {:.3g} GB and {:.3g} GB of memory are available; multiply it in panels",
+    fail(ErrorCode::kOutOfMemory,
+         "{} takes {:.3g} GB and {:.3g} GB of memory are available; multiply it in panels",
          to_string(p), needed * 1e-9, available * 1e-9);
 }
 
@@ -88,18 +92,20 @@ Inputs open_inputs(const GemmArguments& arguments) {
   Inputs inputs = {.a = {arguments.a, "A"}, .b = {arguments.b, "B"}, .c = {}, .problem = {}};
   const Extent a = inputs.a.extent(arguments.trans_a), b = inputs.b.extent(arguments.trans_b);
   if (a.columns != b.rows)
-    fail(ErrorCode::kUnsupported, "op(A) is {} x {} ({}), op(B) is {} x {} ({}): the inner sizes differ", a.rows,
-         a.columns, arguments.a, b.rows, b.columns, arguments.b);
-  inputs.problem = packed_problem(a.rows, b.columns, a.columns, combined(arguments.trans_a, inputs.a.stored()),
-                                  combined(arguments.trans_b, inputs.b.stored()));
+    fail(ErrorCode::kUnsupported,
+         "op(A) is {} x {} ({}), op(B) is {} x {} ({}): the inner sizes differ", a.rows, a.columns,
+         arguments.a, b.rows, b.columns, arguments.b);
+  inputs.problem =
+      packed_problem(a.rows, b.columns, a.columns, combined(arguments.trans_a, inputs.a.stored()),
+                     combined(arguments.trans_b, inputs.b.stored()));
   inputs.problem.alpha = arguments.alpha;
   inputs.problem.beta = arguments.beta;
   if (arguments.c.empty()) return inputs;
   inputs.c.emplace(arguments.c, "C");
   const Extent c = inputs.c->extent();
   if (c.rows != a.rows || c.columns != b.columns)
-    fail(ErrorCode::kUnsupported, "C is {} x {} ({}), the product is {} x {}", c.rows, c.columns, arguments.c, a.rows,
-         b.columns);
+    fail(ErrorCode::kUnsupported, "C is {} x {} ({}), the product is {} x {}", c.rows, c.columns,
+         arguments.c, a.rows, b.columns);
   return inputs;
 }
 
@@ -125,7 +131,8 @@ std::vector<Real> initial_c(Inputs& inputs) {
 template <typename Real>
 Product<Real> load(Inputs& inputs) {
   check_memory(inputs, sizeof(Real));
-  return {inputs.problem, inputs.a.values<Real>(), inputs.b.values<Real>(), initial_c<Real>(inputs)};
+  return {inputs.problem, inputs.a.values<Real>(), inputs.b.values<Real>(),
+          initial_c<Real>(inputs)};
 }
 
 template <typename Real>
@@ -148,12 +155,14 @@ int verify(const Product<float>& product, const std::vector<float>& before) {
     for (std::int64_t j = 0; j < p.n; ++j) {
       const auto at = static_cast<std::size_t>(i * p.ldc + j);
       const float c0 = before.empty() ? 0.0f : before[at];
-      const ReferenceElement expected = reference_element(p, product.a.data(), product.b.data(), c0, i, j);
+      const ReferenceElement expected =
+          reference_element(p, product.a.data(), product.b.data(), c0, i, j);
       const double ratio = error_ratio(p.k, expected, product.c[at]);
       worst = std::max(worst, ratio);
       if (!(ratio <= 1.0)) {
-        fmt::print(stderr, "rooftile: C[{}][{}] is {}, expected {} within {:.3g}; nothing was written\n", i, j,
-                   product.c[at], expected.value, error_bound(p.k, expected.magnitude));
+        fmt::print(stderr,
+                   "rooftile: C[{}][{}] is {}, expected {} within {:.3g}; nothing was written\n", i,
+                   j, product.c[at], expected.value, error_bound(p.k, expected.magnitude));
         return kFailure;
       }
     }
@@ -175,7 +184,8 @@ int multiply64(Inputs& inputs, OutputFile& output) {
 int multiply(const Globals& globals, const GemmArguments& arguments) {
   const TierChoice tier = parse_tier_choice(arguments.tier);
   Inputs inputs = open_inputs(arguments);
-  OutputFile output(arguments.output);  // before the work: a typing mistake in its name costs nothing
+  OutputFile output(
+      arguments.output);  // before the work: a typing mistake in its name costs nothing
   const bool floats = inputs.a.type() == NpyType::kF32 && inputs.b.type() == NpyType::kF32;
   if (tier == TierChoice::kHost64 && !floats) {
     if (arguments.verify)
@@ -209,20 +219,24 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
 
 void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("gemm", "Multiply two NumPy files");
-  command->footer("float32 or float64 files in C or Fortran order; the result is float32 in C order (float64 rounds, and is\n"
-                  "refused where it overflows). --tier host64 on float64 files computes and writes float64.\n"
-                  "Example: rooftile gemm A.npy B.npy -o C.npy --verify");
+  command->footer(
+      "float32 or float64 files in C or Fortran order; the result is float32 in C order (float64 "
+      "rounds, and is\n"
+      "refused where it overflows). --tier host64 on float64 files computes and writes float64.\n"
+      "Example: rooftile gemm A.npy B.npy -o C.npy --verify");
   static GemmArguments arguments;
   command->add_option("a", arguments.a, "A, m x k")->required();
   command->add_option("b", arguments.b, "B, k x n")->required();
-  command->add_option("-o,--output", arguments.output, "The result; appears whole or not at all")->required();
+  command->add_option("-o,--output", arguments.output, "The result; appears whole or not at all")
+      ->required();
   command->add_option("--c", arguments.c, "C before the product, for --beta");
   command->add_option("--alpha", arguments.alpha, "Scales the product (1)");
   command->add_option("--beta", arguments.beta, "Scales C (0)");
   command->add_flag("--trans-a", arguments.trans_a, "Use A transposed");
   command->add_flag("--trans-b", arguments.trans_b, "Use B transposed");
   command->add_option("--tier", arguments.tier, "auto, device, host, host1, host64");
-  command->add_flag("--verify", arguments.verify, "Check every element against float64; exit 1 and write nothing when wrong");
+  command->add_flag("--verify", arguments.verify,
+                    "Check every element against float64; exit 1 and write nothing when wrong");
   command->callback([&] { action = [&] { return multiply(globals, arguments); }; });
 }
 

@@ -9,13 +9,18 @@
 
 namespace rooftile {
 
-std::filesystem::path Globals::database() const { return db.empty() ? default_database_path() : std::filesystem::path(db); }
+std::filesystem::path Globals::database() const {
+  return db.empty() ? default_database_path() : std::filesystem::path(db);
+}
 
 void ProblemOptions::add_to(CLI::App& command, bool required) {
-  for (const auto& [option, value, what] : {std::tuple("--m", &m, "rows of op(A) and C"),
-                                            std::tuple("--n", &n, "columns of op(B) and C"),
-                                            std::tuple("--k", &k, "columns of op(A), rows of op(B)")})
-    command.add_option(option, *value, what)->required(required)->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  for (const auto& [option, value, what] :
+       {std::tuple("--m", &m, "rows of op(A) and C"),
+        std::tuple("--n", &n, "columns of op(B) and C"),
+        std::tuple("--k", &k, "columns of op(A), rows of op(B)")})
+    command.add_option(option, *value, what)
+        ->required(required)
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command.add_flag("--trans-a", trans_a, "A is stored transposed (k x m)");
   command.add_flag("--trans-b", trans_b, "B is stored transposed (n x k)");
 }
@@ -44,15 +49,18 @@ std::string time_text(double ns) {
 namespace {
 
 int run(int argc, char** argv) {
-  CLI::App app("Rooftile: autotuned matrix products on any Vulkan device.\n"
-               "Run `rooftile tune` once per machine, then link librooftile or query the database.");
+  CLI::App app(
+      "Rooftile: autotuned matrix products on any Vulkan device.\n"
+      "Run `rooftile tune` once per machine, then link librooftile or query the database.");
   app.name("rooftile");
   app.set_version_flag("--version", ROOFTILE_VERSION);
   app.require_subcommand(1);
   app.fallthrough();
   app.failure_message(CLI::FailureMessage::simple);
   Globals globals;
-  app.add_option("--db", globals.db, "Tuning database (default: $ROOFTILE_DB, else rooftile/rooftile.db in the user's data folder)");
+  app.add_option("--db", globals.db,
+                 "Tuning database (default: $ROOFTILE_DB, else rooftile/rooftile.db in the user's "
+                 "data folder)");
   app.add_option("--device", globals.device, "Only devices whose name or UUID contains this text");
   Action action;
   add_devices(app, globals, action);
@@ -70,7 +78,8 @@ int run(int argc, char** argv) {
     // CLI11 misses a command before it looks at the words that are none.
     const std::vector<std::string> unknown = app.remaining();
     if (unknown.empty()) return app.exit(error), kUsage;
-    fmt::print(stderr, "rooftile: no command '{}'; `rooftile --help` lists them\n", unknown.front());
+    fmt::print(stderr, "rooftile: no command '{}'; `rooftile --help` lists them\n",
+               unknown.front());
     return kUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
@@ -91,8 +100,9 @@ int main(int argc, char** argv) {
   try {
     return rooftile::run(argc, argv);
   } catch (const rooftile::Error& error) {
-    return rooftile::report(error.what(), error.code() == rooftile::ErrorCode::kInvalidArgument ? rooftile::kUsage
-                                                                                              : rooftile::kFailure);
+    return rooftile::report(error.what(), error.code() == rooftile::ErrorCode::kInvalidArgument
+                                              ? rooftile::kUsage
+                                              : rooftile::kFailure);
   } catch (const std::bad_alloc&) {
     return rooftile::report("out of memory", rooftile::kFailure);
   } catch (const std::exception& error) {

@@ -14,7 +14,8 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kChunkElements = 1 << 16;  // converted at a time: stays in the second-level cache
+constexpr std::size_t kChunkElements =
+    1 << 16;  // converted at a time: stays in the second-level cache
 
 /// Reads exactly size bytes; false when the file ends before.
 bool read_exactly(int fd, void* to, std::size_t size, std::string_view name) {

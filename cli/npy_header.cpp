@@ -10,9 +10,9 @@ namespace rooftile {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kVersionBytes = 2;    // major, minor
-constexpr std::size_t kLengthBytes1 = 2;    // of the header's length in version 1.0
-constexpr std::size_t kLengthBytes2 = 4;    // and since 2.0, little-endian both
+constexpr std::size_t kVersionBytes = 2;     // major, minor
+constexpr std::size_t kLengthBytes1 = 2;     // of the header's length in version 1.0
+constexpr std::size_t kLengthBytes2 = 4;     // and since 2.0, little-endian both
 constexpr std::size_t kAlignmentBytes = 64;  // of the first element in files that NumPy writes
 
 std::int64_t bytes_of(NpyType type) { return type == NpyType::kF32 ? 4 : 8; }
@@ -221,8 +221,8 @@ NpyHeader parse_npy_header(std::string_view bytes, std::string_view file) {
     fail(ErrorCode::kIo, "{} is not a .npy file{}; write one with numpy.save", file,
          bytes.empty() ? " (it is empty)" : "");
   const auto cut_short = [&] {
-    fail(ErrorCode::kIo, "{}: the .npy header is cut short: the file is incomplete; copy or write it again",
-         file);
+    fail(ErrorCode::kIo,
+         "{}: the .npy header is cut short: the file is incomplete; copy or write it again", file);
   };
   std::size_t at = kMagic.size();
   if (bytes.size() < at + kVersionBytes) cut_short();
@@ -258,8 +258,8 @@ std::string npy_header_bytes(NpyType type, std::span<const std::int64_t> shape) 
   text.append((kAlignmentBytes - unpadded % kAlignmentBytes) % kAlignmentBytes, ' ');
   text += '\n';
   std::string bytes(kMagic);
-  bytes += {'\x01', '\x00', static_cast<char>(text.size() & 0xff),
-            static_cast<char>(text.size() >> 8)};
+  bytes +=
+      {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
   return bytes + text;
 }
 

@@ -37,7 +37,8 @@ OutputFile::OutputFile(const std::filesystem::path& path) : name_(path.string())
   }
   if (exists && ::access(target_.c_str(), W_OK) != 0) failed(errno);
 
-  std::string pattern = (target_.parent_path() / ("." + target_.filename().string() + ".XXXXXX")).string();
+  std::string pattern =
+      (target_.parent_path() / ("." + target_.filename().string() + ".XXXXXX")).string();
   file_ = FileDescriptor(::mkostemp(pattern.data(), O_CLOEXEC));
   if (!file_) failed(errno);
   written_ = pattern;

@@ -19,10 +19,14 @@ std::size_t terminal_columns() {
 
 const char* phase_text(TunePhase phase) {
   switch (phase) {
-    case TunePhase::kCalibrating: return "calibrating";
-    case TunePhase::kSearching: return "searching";
-    case TunePhase::kCertifying: return "certifying";
-    case TunePhase::kFinished: return "finished";
+    case TunePhase::kCalibrating:
+      return "calibrating";
+    case TunePhase::kSearching:
+      return "searching";
+    case TunePhase::kCertifying:
+      return "certifying";
+    case TunePhase::kFinished:
+      return "finished";
   }
   return "";
 }
@@ -35,11 +39,12 @@ void ProgressBar::show(const TuneProgress& p) {
   if (!terminal_) return;
   const double share = std::clamp(p.elapsed_s / std::max(p.budget_s, 1e-9), 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(share * kBarColumns);
-  std::string line = fmt::format("[{:#<{}}{:.<{}}] {} {}/{} {}", "", filled, "", kBarColumns - filled,
-                                 phase_text(p.phase), std::min(p.problems_done + 1, p.problems_total), p.problems_total,
-                                 p.problem);
+  std::string line = fmt::format(
+      "[{:#<{}}{:.<{}}] {} {}/{} {}", "", filled, "", kBarColumns - filled, phase_text(p.phase),
+      std::min(p.problems_done + 1, p.problems_total), p.problems_total, p.problem);
   if (p.best_gflops > 0)
-    line += fmt::format(" best {:.1f} GFLOP/s ({:.0f} % of roofline)", p.best_gflops, 100 * p.roofline_share);
+    line += fmt::format(" best {:.1f} GFLOP/s ({:.0f} % of roofline)", p.best_gflops,
+                        100 * p.roofline_share);
   line += fmt::format(", {:.0f} s left", std::max(0.0, p.budget_s - p.elapsed_s));
   line.resize(std::min(line.size(), terminal_columns() - 1));
   fmt::print(stderr, "\r\x1b[K{}", line);

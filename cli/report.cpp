@@ -15,7 +15,8 @@ void add_report(CLI::App& app, const Globals& globals, Action& action) {
     action = [&] {
       const std::filesystem::path database = globals.database();
       if (!std::filesystem::exists(database))
-        fail(ErrorCode::kDatabase, "no tuning database at {}; run `rooftile tune`", database.string());
+        fail(ErrorCode::kDatabase, "no tuning database at {}; run `rooftile tune`",
+             database.string());
       Report report = make_report(Store(database, OpenMode::kReadOnly), kGeneratorVersion);
       if (!globals.device.empty())
         std::erase_if(report.devices, [&](const DeviceReport& d) {

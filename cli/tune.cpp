@@ -36,7 +36,8 @@ double parse_budget_s(const std::string& text) {
   const std::string unit(end, text.data() + text.size());
   const double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
   if (error != std::errc() || scale == 0 || !(value > 0) || value * scale > 1e7)
-    fail(ErrorCode::kInvalidArgument, "--budget is '{}'; it takes a positive time such as 60s, 3m or 1h", text);
+    fail(ErrorCode::kInvalidArgument,
+         "--budget is '{}'; it takes a positive time such as 60s, 3m or 1h", text);
   return value * scale;
 }
 
@@ -54,20 +55,21 @@ std::string ratio_text(double other_ns, double ns) {
 }
 
 void print_header() {
-  fmt::print("{:<20} {:<44} {:>8} {:>7} {:>9} {:>9} {:>9} {:>9}\n", "problem", "winner", "GFLOP/s", "% roof", "vs default",
-             "vs naive", "vs host", "packing");
+  fmt::print("{:<20} {:<44} {:>8} {:>7} {:>9} {:>9} {:>9} {:>9}\n", "problem", "winner", "GFLOP/s",
+             "% roof", "vs default", "vs naive", "vs host", "packing");
 }
 
 void print_result(const TuneResult& r) {
   const double total_ns = r.kernel_ns + r.pack_ns;
   if (r.winner.empty()) {
-    fmt::print("{:<20} no certified kernel yet ({} measured, {} rejected)\n", to_string(r.problem), r.measured, r.rejected);
+    fmt::print("{:<20} no certified kernel yet ({} measured, {} rejected)\n", to_string(r.problem),
+               r.measured, r.rejected);
     return;
   }
-  fmt::print("{:<20} {:<44} {:>8.1f} {:>6.0f}% {:>9} {:>9} {:>9} {:>9}\n", to_string(r.problem), r.winner,
-             flops(r.problem) / r.kernel_ns, 100 * r.bound_ns / r.kernel_ns, ratio_text(r.default_ns, total_ns),
-             ratio_text(r.naive_ns, total_ns), ratio_text(r.host_ns, total_ns),
-             r.pack_ns > 0 ? time_text(r.pack_ns) : "-");
+  fmt::print("{:<20} {:<44} {:>8.1f} {:>6.0f}% {:>9} {:>9} {:>9} {:>9}\n", to_string(r.problem),
+             r.winner, flops(r.problem) / r.kernel_ns, 100 * r.bound_ns / r.kernel_ns,
+             ratio_text(r.default_ns, total_ns), ratio_text(r.naive_ns, total_ns),
+             ratio_text(r.host_ns, total_ns), r.pack_ns > 0 ? time_text(r.pack_ns) : "-");
 }
 
 bool selected(const DeviceProfile& device, const std::string& wanted) {
@@ -92,8 +94,9 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
     if (selected(device, globals.device)) devices.push_back(device);
   if (devices.empty())
     fail(ErrorCode::kDevice, "no Vulkan device{}; `rooftile devices` lists them",
-         globals.device.empty() ? " on this machine: install a driver (mesa-vulkan-drivers has a software one)"
-                                : fmt::format(" matches '{}'", globals.device));
+         globals.device.empty()
+             ? " on this machine: install a driver (mesa-vulkan-drivers has a software one)"
+             : fmt::format(" matches '{}'", globals.device));
   Store store(globals.database());
   if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
   print_host_advice();
@@ -101,26 +104,28 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   ::signal(SIGTERM, request_stop);
   bool interrupted = false;
   for (const DeviceProfile& device : devices) {
-    fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info, options.problems.size(),
-               options.budget_s);
+    fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
+               options.problems.size(), options.budget_s);
     print_header();
     std::fflush(stdout);
     ProgressBar bar;
-    const TuneCallbacks callbacks = {.progress = [&](const TuneProgress& progress) { bar.show(progress); },
-                                     .problem_finished =
-                                         [&](const TuneResult& result) {
-                                           bar.clear();
-                                           print_result(result);
-                                           std::fflush(stdout);
-                                         },
-                                     .message =
-                                         [&](const std::string& message) {
-                                           bar.clear();
-                                           fmt::print(stderr, "rooftile: {}\n", message);
-                                         }};
+    const TuneCallbacks callbacks = {
+        .progress = [&](const TuneProgress& progress) { bar.show(progress); },
+        .problem_finished =
+            [&](const TuneResult& result) {
+              bar.clear();
+              print_result(result);
+              std::fflush(stdout);
+            },
+        .message =
+            [&](const std::string& message) {
+              bar.clear();
+              fmt::print(stderr, "rooftile: {}\n", message);
+            }};
     const TuneReport report = tune(store, device, options, callbacks, stop_requested);
     bar.clear();
-    fmt::print("{} of {} problems in {:.0f} s{}\n", report.results.size(), options.problems.size(), report.elapsed_s,
+    fmt::print("{} of {} problems in {:.0f} s{}\n", report.results.size(), options.problems.size(),
+               report.elapsed_s,
                report.interrupted     ? "; interrupted: the next run goes on from here"
                : report.out_of_budget ? "; out of budget: the next run goes on from here"
                                       : "");
@@ -135,19 +140,25 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
 }  // namespace
 
 void add_tune(CLI::App& app, const Globals& globals, Action& action) {
-  CLI::App* command = app.add_subcommand("tune", "Calibrate and tune this machine's Vulkan devices");
-  command->footer("Examples:\n  rooftile tune\n  rooftile tune --budget 3m --set squares\n"
-                  "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b");
+  CLI::App* command =
+      app.add_subcommand("tune", "Calibrate and tune this machine's Vulkan devices");
+  command->footer(
+      "Examples:\n  rooftile tune\n  rooftile tune --budget 3m --set squares\n"
+      "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b");
   static TuneArguments arguments;
-  command->add_option("--budget", arguments.budget, "Wall time a device, compilation included: 60s, 3m, 1h (default 5m)");
+  command->add_option("--budget", arguments.budget,
+                      "Wall time a device, compilation included: 60s, 3m, 1h (default 5m)");
   command->add_flag("--quick", arguments.quick, "Budget of one minute");
   command->add_flag("--thorough", arguments.thorough, "Budget of half an hour");
-  command->add_option("--set", arguments.set, "Built-in problems: default, squares, transformer, deepbench, applications");
-  command->add_option("--shapes", arguments.shapes, "CSV with the columns m,n,k,trans_a,trans_b,batch,note");
+  command->add_option("--set", arguments.set,
+                      "Built-in problems: default, squares, transformer, deepbench, applications");
+  command->add_option("--shapes", arguments.shapes,
+                      "CSV with the columns m,n,k,trans_a,trans_b,batch,note");
   command->add_option("--strategy", arguments.strategy, "random (default) or exhaustive")
       ->check(CLI::IsMember(strategy_names()));
   command->add_option("--seed", arguments.seed, "Of the random strategy");
-  command->add_flag("--recalibrate", arguments.recalibrate, "Measure the calibration figures again");
+  command->add_flag("--recalibrate", arguments.recalibrate,
+                    "Measure the calibration figures again");
   arguments.sizes.add_to(*command, false);
   command->callback([&] { action = [&] { return tune_all(globals, arguments); }; });
 }

@@ -1,4 +1,5 @@
-// What is known of a device without opening it: identity, limits and features that decide which kernels are legal.
+// What is known of a device without opening it: identity, limits and features that decide which
+// kernels are legal.
 #pragma once
 
 #include <array>
@@ -11,11 +12,16 @@ enum class DeviceKind : std::uint8_t { kDiscrete, kIntegrated, kSoftware, kVirtu
 
 constexpr const char* name(DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::kDiscrete: return "discrete";
-    case DeviceKind::kIntegrated: return "integrated";
-    case DeviceKind::kSoftware: return "software";
-    case DeviceKind::kVirtual: return "virtual";
-    case DeviceKind::kOther: return "other";
+    case DeviceKind::kDiscrete:
+      return "discrete";
+    case DeviceKind::kIntegrated:
+      return "integrated";
+    case DeviceKind::kSoftware:
+      return "software";
+    case DeviceKind::kVirtual:
+      return "virtual";
+    case DeviceKind::kOther:
+      return "other";
   }
   return "other";
 }
@@ -37,10 +43,11 @@ struct DeviceLimits {
   bool subgroup_size_control = false;  // a size in [min, max] can be required
   bool subgroup_broadcast = false;     // ballot operations in compute shaders
   bool texel_buffer_r32 = false, texel_buffer_rgba32 = false;  // uniform texel buffer formats
-  // Trips of all loops of one invocation together; the driver leaves them silently after that many. 0: no limit.
+  // Trips of all loops of one invocation together; the driver leaves them silently after that many.
+  // 0: no limit.
   std::uint32_t max_loop_trips = 0;
-  double timestamp_period_ns = 1.0;                            // may be fractional
-  std::uint32_t timestamp_valid_bits = 0;                      // 0: the queue has no timestamps
+  double timestamp_period_ns = 1.0;        // may be fractional
+  std::uint32_t timestamp_valid_bits = 0;  // 0: the queue has no timestamps
 };
 
 /// Same uuid, driver and pipeline_cache_uuid: tuned data of one is the other's.
@@ -48,14 +55,14 @@ struct DeviceProfile {
   std::string name;         // as the driver gives it: untrusted text
   std::string device_uuid;  // 32 hex digits
   std::uint32_t vendor_id = 0, device_id = 0, driver_id = 0;
-  std::string driver_name;             // "llvmpipe"
-  std::string driver_info;             // "Mesa 22.3.6 (LLVM 15.0.6)"
-  std::uint32_t driver_version = 0;    // as Vulkan packs it
-  std::string pipeline_cache_uuid;     // 32 hex digits
+  std::string driver_name;           // "llvmpipe"
+  std::string driver_info;           // "Mesa 22.3.6 (LLVM 15.0.6)"
+  std::uint32_t driver_version = 0;  // as Vulkan packs it
+  std::string pipeline_cache_uuid;   // 32 hex digits
   std::uint32_t api_version = 0;
   DeviceKind kind = DeviceKind::kOther;
   std::uint64_t device_memory_bytes = 0;  // largest device-local heap
-  bool unified_memory = false;            // a device-local and host-visible type covers that heap: no staging
+  bool unified_memory = false;  // a device-local and host-visible type covers that heap: no staging
   DeviceLimits limits;
 };
 

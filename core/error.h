@@ -1,4 +1,5 @@
-// The one exception of the project and its codes. Turned into status codes only at the C ABI (runtime/c_api.cpp).
+// The one exception of the project and its codes. Turned into status codes only at the C ABI
+// (runtime/c_api.cpp).
 #pragma once
 
 #include <fmt/format.h>

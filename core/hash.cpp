@@ -12,7 +12,8 @@ std::string hash_hex(std::string_view bytes) {
 }
 
 std::string hash_hex(std::span<const std::uint32_t> words) {
-  return hash_hex(std::string_view(reinterpret_cast<const char*>(words.data()), words.size_bytes()));
+  return hash_hex(
+      std::string_view(reinterpret_cast<const char*>(words.data()), words.size_bytes()));
 }
 
 }  // namespace rooftile

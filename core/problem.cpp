@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
 
 void validate_size(const char* what, std::int64_t value) {
-  if (value < 0) fail(ErrorCode::kInvalidArgument, "{} is {}; sizes must not be negative", what, value);
+  if (value < 0)
+    fail(ErrorCode::kInvalidArgument, "{} is {}; sizes must not be negative", what, value);
 }
 
 // __int128: rows * ld may exceed 63 bits before it is known to be wrong.
@@ -26,15 +27,17 @@ void validate_operand(const char* what, Extent extent, std::int64_t ld, Storage 
   const std::int64_t length = row_major ? extent.columns : extent.rows;
   const char* const line = row_major ? "rows" : "columns";
   if (ld < (length > 0 ? length : 1))
-    fail(ErrorCode::kInvalidArgument, "ld{} is {}, but the stored {} of {} are {} elements long", what, ld, line, what,
-         length);
+    fail(ErrorCode::kInvalidArgument, "ld{} is {}, but the stored {} of {} are {} elements long",
+         what, ld, line, what, length);
   const auto bytes = static_cast<__int128>(lines) * ld * storage.element_bytes;
   if (bytes > kMaxBytes)
-    fail(ErrorCode::kInvalidArgument, "{} with {} {} and ld{} {} does not fit an address space", what, lines, line,
-         what, ld);
+    fail(ErrorCode::kInvalidArgument, "{} with {} {} and ld{} {} does not fit an address space",
+         what, lines, line, what, ld);
 }
 
-int band(std::int64_t size) { return size <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(size)) - 1; }
+int band(std::int64_t size) {
+  return size <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(size)) - 1;
+}
 
 }  // namespace
 
@@ -49,8 +52,8 @@ DataType parse_data_type(std::string_view text) {
 
 std::int64_t bytes_of(DataType) { return 4; }
 
-Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a, Transpose trans_b,
-                       std::int64_t batch) {
+Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a,
+                       Transpose trans_b, std::int64_t batch) {
   const auto at_least_one = [](std::int64_t x) { return x > 0 ? x : 1; };
   return {.m = m,
           .n = n,
@@ -63,8 +66,12 @@ Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose
           .ldc = at_least_one(n)};
 }
 
-Extent stored_a(const Problem& p) { return p.trans_a == Transpose::kYes ? Extent{p.k, p.m} : Extent{p.m, p.k}; }
-Extent stored_b(const Problem& p) { return p.trans_b == Transpose::kYes ? Extent{p.n, p.k} : Extent{p.k, p.n}; }
+Extent stored_a(const Problem& p) {
+  return p.trans_a == Transpose::kYes ? Extent{p.k, p.m} : Extent{p.m, p.k};
+}
+Extent stored_b(const Problem& p) {
+  return p.trans_b == Transpose::kYes ? Extent{p.n, p.k} : Extent{p.k, p.n};
+}
 
 std::int64_t span_elements(Extent extent, std::int64_t ld) {
   return extent.rows == 0 || extent.columns == 0 ? 0 : (extent.rows - 1) * ld + extent.columns;
@@ -76,9 +83,11 @@ double flops(const Problem& p) {
 }
 
 double minimum_bytes(const Problem& p) {
-  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
+               k = static_cast<double>(p.k);
   const double c_passes = p.beta == 0.0f ? 1.0 : 2.0;
-  return (m * k + k * n + c_passes * m * n) * static_cast<double>(p.batch) * static_cast<double>(bytes_of(p.type));
+  return (m * k + k * n + c_passes * m * n) * static_cast<double>(p.batch) *
+         static_cast<double>(bytes_of(p.type));
 }
 
 void validate(const Problem& p, Layout layout) {
@@ -104,7 +113,8 @@ Problem swapped_operands(const Problem& p) {
 }
 
 std::string to_string(const Problem& p) {
-  std::string text = fmt::format("{}x{}x{} {}{}", p.m, p.n, p.k, letter(p.trans_a), letter(p.trans_b));
+  std::string text =
+      fmt::format("{}x{}x{} {}{}", p.m, p.n, p.k, letter(p.trans_a), letter(p.trans_b));
   if (p.batch != 1) text += fmt::format(" batch {}", p.batch);
   return text;
 }
@@ -114,8 +124,8 @@ Bucket bucket_of(const Problem& p) {
 }
 
 std::string to_string(const Bucket& b) {
-  return fmt::format("{}.{}{}.m{}.n{}.k{}.b{}", name(b.type), letter(b.trans_a), letter(b.trans_b), b.m_band, b.n_band,
-                     b.k_band, b.batch_band);
+  return fmt::format("{}.{}{}.m{}.n{}.k{}.b{}", name(b.type), letter(b.trans_a), letter(b.trans_b),
+                     b.m_band, b.n_band, b.k_band, b.batch_band);
 }
 
 }  // namespace rooftile

@@ -1,4 +1,5 @@
-// What a matrix product IS: C := alpha * op(A) * op(B) + beta * C, row-major, op(A) m x k, op(B) k x n, C m x n.
+// What a matrix product IS: C := alpha * op(A) * op(B) + beta * C, row-major, op(A) m x k, op(B) k
+// x n, C m x n.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,13 @@ namespace rooftile {
 enum class DataType : std::uint8_t { kF32 };
 enum class Transpose : std::uint8_t { kNo, kYes };
 
-std::string_view name(DataType type);                 // "f32"
-char letter(Transpose transpose);                     // 'n' or 't'
-DataType parse_data_type(std::string_view text);      // throws kInvalidArgument
-std::int64_t bytes_of(DataType type);                 // bytes of one element
+std::string_view name(DataType type);             // "f32"
+char letter(Transpose transpose);                 // 'n' or 't'
+DataType parse_data_type(std::string_view text);  // throws kInvalidArgument
+std::int64_t bytes_of(DataType type);             // bytes of one element
 
-/// Sizes in elements. A is stored m x k (k x m when trans_a), B k x n (n x k when trans_b), each with its ld.
+/// Sizes in elements. A is stored m x k (k x m when trans_a), B k x n (n x k when trans_b), each
+/// with its ld.
 struct Problem {
   DataType type = DataType::kF32;
   std::int64_t m = 0, n = 0, k = 0;
@@ -28,8 +30,9 @@ struct Problem {
 };
 
 /// A problem with the tightest ld: what tuner, benches and CLI use unless told otherwise.
-Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a = Transpose::kNo,
-                       Transpose trans_b = Transpose::kNo, std::int64_t batch = 1);
+Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k,
+                       Transpose trans_a = Transpose::kNo, Transpose trans_b = Transpose::kNo,
+                       std::int64_t batch = 1);
 
 struct Extent {
   std::int64_t rows, columns;  // as stored
@@ -37,28 +40,31 @@ struct Extent {
 Extent stored_a(const Problem& p);
 Extent stored_b(const Problem& p);
 
-/// Elements from the first to one past the last one that a rows x columns matrix with this ld touches (0 if empty).
+/// Elements from the first to one past the last one that a rows x columns matrix with this ld
+/// touches (0 if empty).
 std::int64_t span_elements(Extent extent, std::int64_t ld);
 
-double flops(const Problem& p);          // 2 m n k batch
-double minimum_bytes(const Problem& p);  // A and B read once, C written once, and read once when beta != 0
+double flops(const Problem& p);  // 2 m n k batch
+double minimum_bytes(
+    const Problem& p);  // A and B read once, C written once, and read once when beta != 0
 
-/// How a caller stores matrices. Problems are row-major everywhere else: a column-major product is the row-major one with A and
-/// B swapped (swapped_operands).
+/// How a caller stores matrices. Problems are row-major everywhere else: a column-major product is
+/// the row-major one with A and B swapped (swapped_operands).
 enum class Layout : std::uint8_t { kRowMajor, kColumnMajor };
 
-/// Throws kInvalidArgument, naming the argument, for negative sizes, an ld below the stored row's (column's) length, or spans
-/// whose byte count does not fit 63 bits. m, n or k == 0 are legal.
+/// Throws kInvalidArgument, naming the argument, for negative sizes, an ld below the stored row's
+/// (column's) length, or spans whose byte count does not fit 63 bits. m, n or k == 0 are legal.
 void validate(const Problem& p, Layout layout = Layout::kRowMajor);
 
-/// C^T = op(B)^T op(A)^T: the row-major problem that a column-major one is, with B's pointer passed as A and A's as B.
+/// C^T = op(B)^T op(A)^T: the row-major problem that a column-major one is, with B's pointer passed
+/// as A and A's as B.
 Problem swapped_operands(const Problem& p);
 
 /// "1024x512x256 nt" (and " batch 8"): for people.
 std::string to_string(const Problem& p);
 
-/// Problems that share a ranked list of kernels: type, transposes and log2 bands of the sizes. A bucket never decides
-/// whether a kernel is legal: that is asked of the real problem.
+/// Problems that share a ranked list of kernels: type, transposes and log2 bands of the sizes. A
+/// bucket never decides whether a kernel is legal: that is asked of the real problem.
 struct Bucket {
   DataType type;
   Transpose trans_a, trans_b;

@@ -1,5 +1,5 @@
-// What a compute shader expects from whoever launches it: shared by the generator, which writes shaders, and the device
-// layer, which runs them; those two do not know each other.
+// What a compute shader expects from whoever launches it: shared by the generator, which writes
+// shaders, and the device layer, which runs them; those two do not know each other.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ enum class BindingKind : std::uint8_t {
 struct ShaderInterface {
   std::vector<BindingKind> bindings;       // descriptor set 0, binding i
   std::uint32_t push_constants_bytes = 0;  // multiple of 4
-  std::uint32_t subgroup_size = 0;         // 0: any; else required from the driver, or equal to its only size
+  std::uint32_t subgroup_size =
+      0;  // 0: any; else required from the driver, or equal to its only size
 };
 
 }  // namespace rooftile

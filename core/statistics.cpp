@@ -55,14 +55,16 @@ Interval median_interval(std::span<const double> sample) {
     const double real_n = static_cast<double>(n);
     rank = static_cast<std::size_t>(0.5 * real_n - 0.98 * std::sqrt(real_n));
   }
-  return rank == 0 ? Interval{values.front(), values.back()} : Interval{values[rank - 1], values[n - rank]};
+  return rank == 0 ? Interval{values.front(), values.back()}
+                   : Interval{values[rank - 1], values[n - rank]};
 }
 
 double geometric_mean(std::span<const double> sample) {
   if (sample.empty()) fail(ErrorCode::kInvalidArgument, "geometric mean of an empty sample");
   double sum = 0;
   for (double x : sample) {
-    if (!(x > 0)) fail(ErrorCode::kInvalidArgument, "geometric mean of {}, which is not positive", x);
+    if (!(x > 0))
+      fail(ErrorCode::kInvalidArgument, "geometric mean of {}, which is not positive", x);
     sum += std::log(x);
   }
   return std::exp(sum / static_cast<double>(sample.size()));
@@ -70,7 +72,8 @@ double geometric_mean(std::span<const double> sample) {
 
 Summary summarize(std::span<const double> sample_ns) {
   const Interval interval = median_interval(sample_ns);
-  return {median(sample_ns), median_absolute_deviation(sample_ns), interval.low, interval.high, sample_ns.size()};
+  return {median(sample_ns), median_absolute_deviation(sample_ns), interval.low, interval.high,
+          sample_ns.size()};
 }
 
 }  // namespace rooftile

@@ -14,10 +14,12 @@ struct Interval {
 double median(std::span<const double> sample);
 /// Median absolute deviation from the median, unscaled.
 double median_absolute_deviation(std::span<const double> sample);
-/// Distribution-free 95 % interval of the median from order statistics (binomial; Conover, Practical Nonparametric
-/// Statistics, 3.2). Fewer than six samples cannot reach 95 %: then it is the sample's range.
+/// Distribution-free 95 % interval of the median from order statistics (binomial; Conover,
+/// Practical Nonparametric Statistics, 3.2). Fewer than six samples cannot reach 95 %: then it is
+/// the sample's range.
 Interval median_interval(std::span<const double> sample);
-/// Geometric mean of positive values; throws kInvalidArgument on an empty sample or a value that is not positive.
+/// Geometric mean of positive values; throws kInvalidArgument on an empty sample or a value that is
+/// not positive.
 double geometric_mean(std::span<const double> sample);
 
 /// What is kept of a set of timings.

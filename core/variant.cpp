@@ -16,7 +16,8 @@ template <typename Enum>
 struct Names;  // value -> text, indexed by the enumerator
 template <>
 struct Names<Family> {
-  static constexpr std::array<std::string_view, 5> kText = {"naive", "register", "tiled", "broadcast", "vector"};
+  static constexpr std::array<std::string_view, 5> kText = {"naive", "register", "tiled",
+                                                            "broadcast", "vector"};
 };
 template <>
 struct Names<LoadPath> {
@@ -50,20 +51,25 @@ struct Field {
 };
 
 Field number(std::string_view name, int Variant::*member) {
-  return {name, [member](const Variant& v) { return std::to_string(v.*member); },
-          [member, name](Variant& v, std::string_view text) {
-            int value = 0;
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-            if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > 65536)
-              fail(ErrorCode::kInvalidArgument, "{} is '{}'; it takes a whole number from 0 to 65536", name, text);
-            v.*member = value;
-          }};
+  return {
+      name, [member](const Variant& v) { return std::to_string(v.*member); },
+      [member, name](Variant& v, std::string_view text) {
+        int value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > 65536)
+          fail(ErrorCode::kInvalidArgument, "{} is '{}'; it takes a whole number from 0 to 65536",
+               name, text);
+        v.*member = value;
+      }};
 }
 
 template <typename Enum>
 Field choice(std::string_view name, Enum Variant::*member) {
   constexpr auto& texts = Names<Enum>::kText;
-  return {name, [member](const Variant& v) { return std::string(texts[static_cast<std::size_t>(v.*member)]); },
+  return {name,
+          [member](const Variant& v) {
+            return std::string(texts[static_cast<std::size_t>(v.*member)]);
+          },
           [member, name](Variant& v, std::string_view text) {
             for (std::size_t i = 0; i < texts.size(); ++i) {
               if (texts[i] == text) {
@@ -71,7 +77,8 @@ Field choice(std::string_view name, Enum Variant::*member) {
                 return;
               }
             }
-            fail(ErrorCode::kInvalidArgument, "{} is '{}'; it takes one of: {}", name, text, fmt::join(texts, ", "));
+            fail(ErrorCode::kInvalidArgument, "{} is '{}'; it takes one of: {}", name, text,
+                 fmt::join(texts, ", "));
           }};
 }
 
@@ -103,7 +110,9 @@ const std::vector<Field>& fields() {
 
 }  // namespace
 
-std::string_view name(Family family) { return Names<Family>::kText[static_cast<std::size_t>(family)]; }
+std::string_view name(Family family) {
+  return Names<Family>::kText[static_cast<std::size_t>(family)];
+}
 
 std::vector<std::pair<std::string, std::string>> parameters(const Variant& v) {
   std::vector<std::pair<std::string, std::string>> result;
@@ -126,7 +135,8 @@ std::vector<std::string> parameter_names() {
 
 std::string to_string(const Variant& v) {
   std::string text;
-  for (const auto& [parameter, value] : parameters(v)) text += fmt::format("{}{}={}", text.empty() ? "" : " ", parameter, value);
+  for (const auto& [parameter, value] : parameters(v))
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", parameter, value);
   return text;
 }
 
@@ -147,15 +157,18 @@ Variant parse_variant(std::string_view text) {
 
 std::string short_name(const Variant& v) {
   std::string text = fmt::format("{} {}x{}", name(v.family), v.tile_m, v.tile_n);
-  if (v.family == Family::kTiled || v.family == Family::kVector) text += fmt::format("x{}", v.tile_k);
+  if (v.family == Family::kTiled || v.family == Family::kVector)
+    text += fmt::format("x{}", v.tile_k);
   text += fmt::format(" {}x{}", v.reg_m, v.reg_n);
   if (v.unroll_k > 1) text += fmt::format(" u{}", v.unroll_k);
-  if (v.vector_width_a > 1 || v.vector_width_b > 1) text += fmt::format(" v{}/{}", v.vector_width_a, v.vector_width_b);
+  if (v.vector_width_a > 1 || v.vector_width_b > 1)
+    text += fmt::format(" v{}/{}", v.vector_width_a, v.vector_width_b);
   if (v.load_path_a == LoadPath::kTexel || v.load_path_b == LoadPath::kTexel)
     text += fmt::format(" {}/{}", v.load_path_a == LoadPath::kTexel ? "texel" : "buffer",
                         v.load_path_b == LoadPath::kTexel ? "texel" : "buffer");
   if (v.packed_a == Packed::kYes || v.packed_b == Packed::kYes)
-    text += fmt::format(" packed {}{}", v.packed_a == Packed::kYes ? "a" : "", v.packed_b == Packed::kYes ? "b" : "");
+    text += fmt::format(" packed {}{}", v.packed_a == Packed::kYes ? "a" : "",
+                        v.packed_b == Packed::kYes ? "b" : "");
   if (v.stages > 1) text += fmt::format(" {} stages", v.stages);
   if (v.edge == Edge::kExact) text += " exact";
   return text;

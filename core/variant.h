@@ -1,4 +1,5 @@
-// One point of the kernel space. Every parameter has one name in C++, GLSL (upper case), database, CLI and reports.
+// One point of the kernel space. Every parameter has one name in C++, GLSL (upper case), database,
+// CLI and reports.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +11,39 @@
 namespace rooftile {
 
 enum class Family : std::uint8_t { kNaive, kRegister, kTiled, kBroadcast, kVector };
-enum class LoadPath : std::uint8_t { kBuffer, kTexel };         // storage buffer, uniform texel buffer
-enum class Stage : std::uint8_t { kNone, kShared, kSubgroup };  // how lanes share A, or their sums (vector)
-enum class Raster : std::uint8_t { kRow, kColumn };             // workgroups with n fastest, with m fastest
-enum class Edge : std::uint8_t { kExact, kMasked };             // exact: sizes are multiples of the tile, no checks
-enum class Packed : std::uint8_t { kNo, kYes };                 // operand re-laid out into panels by a pack kernel first
-enum class Optimization : std::uint8_t { kZero, kPerformance };  // spirv-opt passes; the driver optimises either way
+enum class LoadPath : std::uint8_t { kBuffer, kTexel };  // storage buffer, uniform texel buffer
+enum class Stage : std::uint8_t {
+  kNone,
+  kShared,
+  kSubgroup
+};                                                   // how lanes share A, or their sums (vector)
+enum class Raster : std::uint8_t { kRow, kColumn };  // workgroups with n fastest, with m fastest
+enum class Edge : std::uint8_t {
+  kExact,
+  kMasked
+};  // exact: sizes are multiples of the tile, no checks
+enum class Packed : std::uint8_t {
+  kNo,
+  kYes
+};  // operand re-laid out into panels by a pack kernel first
+enum class Optimization : std::uint8_t {
+  kZero,
+  kPerformance
+};  // spirv-opt passes; the driver optimises either way
 
 struct Variant {
   Family family = Family::kNaive;
   int tile_m = 16, tile_n = 16;  // workgroup's block of C
   // Depth of the shared-memory tile (tiled), of one turn of all lanes along k (vector), else 1.
   int tile_k = 1;
-  int reg_m = 1, reg_n = 1;  // one invocation's block of C
+  int reg_m = 1, reg_n = 1;                    // one invocation's block of C
   int vector_width_a = 1, vector_width_b = 1;  // elements per load: 1, 2 or 4
   LoadPath load_path_a = LoadPath::kBuffer, load_path_b = LoadPath::kBuffer;
   Stage stage = Stage::kNone;
-  int stages = 1;      // shared-memory tiles in flight: 1, or 2 with register prefetch (tiled only)
-  int shared_pad = 0;  // elements added to a row of the shared tile against bank conflicts (tiled only)
-  int unroll_k = 1;    // k steps per loop trip
+  int stages = 1;  // shared-memory tiles in flight: 1, or 2 with register prefetch (tiled only)
+  int shared_pad =
+      0;  // elements added to a row of the shared tile against bank conflicts (tiled only)
+  int unroll_k = 1;  // k steps per loop trip
   Raster raster = Raster::kRow;
   Packed packed_a = Packed::kNo, packed_b = Packed::kNo;
   Edge edge = Edge::kMasked;
@@ -38,9 +53,11 @@ struct Variant {
   bool operator==(const Variant&) const = default;
 };
 
-/// Parameters in declaration order with their values as text: "family" -> "tiled", "tile_m" -> "64".
+/// Parameters in declaration order with their values as text: "family" -> "tiled", "tile_m" ->
+/// "64".
 std::vector<std::pair<std::string, std::string>> parameters(const Variant& v);
-/// Sets one parameter; throws kInvalidArgument, listing what is known, for an unknown name or value.
+/// Sets one parameter; throws kInvalidArgument, listing what is known, for an unknown name or
+/// value.
 void set_parameter(Variant& v, std::string_view parameter, std::string_view value);
 /// Names of all parameters in declaration order.
 std::vector<std::string> parameter_names();
@@ -54,7 +71,11 @@ std::string short_name(const Variant& v);
 
 std::string_view name(Family family);
 /// Invocations that share the steps of k of one block of C.
-inline int lanes_k(const Variant& v) { return v.family == Family::kVector ? v.tile_k / v.unroll_k : 1; }
-inline int local_size(const Variant& v) { return (v.tile_m / v.reg_m) * (v.tile_n / v.reg_n) * lanes_k(v); }
+inline int lanes_k(const Variant& v) {
+  return v.family == Family::kVector ? v.tile_k / v.unroll_k : 1;
+}
+inline int local_size(const Variant& v) {
+  return (v.tile_m / v.reg_m) * (v.tile_n / v.reg_n) * lanes_k(v);
+}
 
 }  // namespace rooftile

@@ -1,4 +1,5 @@
-// Shaders that measure a device instead of multiplying: bandwidth, multiply-add rate, shared memory.
+// Shaders that measure a device instead of multiplying: bandwidth, multiply-add rate, shared
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,15 @@ struct StreamPushConstants {
   std::uint32_t elements;  // vec4
   float scale;
 };
-/// c = a + scale * b over vec4. Bindings: 0 a, 1 b (storage or RGBA32 texel buffers), 2 c. Any number of workgroups.
+/// c = a + scale * b over vec4. Bindings: 0 a, 1 b (storage or RGBA32 texel buffers), 2 c. Any
+/// number of workgroups.
 Shader emit_stream(LoadPath load_path, int local_size);
 
 struct ReadPushConstants {
   std::uint32_t elements;  // vec4
 };
-/// Sums a buffer of vec4. Bindings: 0 source (storage or RGBA32 texel buffer), 1 one vec4 an invocation.
+/// Sums a buffer of vec4. Bindings: 0 source (storage or RGBA32 texel buffer), 1 one vec4 an
+/// invocation.
 Shader emit_read(LoadPath load_path, int local_size);
 
 struct FmaPushConstants {
@@ -38,10 +41,12 @@ Shader emit_shared(int local_size);
 
 struct LoadsPushConstants {
   std::uint32_t trips;
-  std::uint32_t window;  // elements of the width; a power of two, at least local_size * kLoadsUnroll
+  std::uint32_t
+      window;  // elements of the width; a power of two, at least local_size * kLoadsUnroll
 };
 inline constexpr int kLoadsUnroll = 8;
-/// kLoadsUnroll loads of 1 or 4 floats an invocation and trip. Bindings: 0 source, 1 one float an invocation.
+/// kLoadsUnroll loads of 1 or 4 floats an invocation and trip. Bindings: 0 source, 1 one float an
+/// invocation.
 Shader emit_loads(LoadPath load_path, int width, int local_size);
 
 struct BarriersPushConstants {

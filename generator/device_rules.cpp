@@ -74,13 +74,13 @@ constexpr std::array kDeviceRules = {
                  return v.stage == Stage::kNone ||
                         (is(v, Family::kBroadcast) && v.stage == Stage::kSubgroup);
                }},
-    DeviceRule{"only tiled has stages and shared_pad, only tiled and vector have tile_k; the others "
-               "need 1, 0 and 1",
-               [](const Variant& v, const Limits&) {
-                 if (is(v, Family::kTiled)) return true;
-                 return v.stages == 1 && v.shared_pad == 0 &&
-                        (v.tile_k == 1 || is(v, Family::kVector));
-               }},
+    DeviceRule{
+        "only tiled has stages and shared_pad, only tiled and vector have tile_k; the others "
+        "need 1, 0 and 1",
+        [](const Variant& v, const Limits&) {
+          if (is(v, Family::kTiled)) return true;
+          return v.stages == 1 && v.shared_pad == 0 && (v.tile_k == 1 || is(v, Family::kVector));
+        }},
     DeviceRule{"vector owns whole rows or whole columns of its tile: reg_m must be tile_m or reg_n "
                "tile_n",
                [](const Variant& v, const Limits&) {
@@ -109,18 +109,20 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits&) {
                  return !any_packed(v) || is(v, Family::kRegister) || is(v, Family::kBroadcast);
                }},
-    DeviceRule{"vector_width_a must divide reg_m and unroll_k (tile_k for tiled); for vector unroll_k "
-               "alone",
-               [](const Variant& v, const Limits&) {
-                 if (is(v, Family::kVector)) return divides(v.vector_width_a, v.unroll_k);
-                 return divides(v.vector_width_a, v.reg_m) && divides(v.vector_width_a, k_step(v));
-               }},
-    DeviceRule{"vector_width_b must divide reg_n and unroll_k (tile_k for tiled); for vector unroll_k "
-               "alone",
-               [](const Variant& v, const Limits&) {
-                 if (is(v, Family::kVector)) return divides(v.vector_width_b, v.unroll_k);
-                 return divides(v.vector_width_b, v.reg_n) && divides(v.vector_width_b, k_step(v));
-               }},
+    DeviceRule{
+        "vector_width_a must divide reg_m and unroll_k (tile_k for tiled); for vector unroll_k "
+        "alone",
+        [](const Variant& v, const Limits&) {
+          if (is(v, Family::kVector)) return divides(v.vector_width_a, v.unroll_k);
+          return divides(v.vector_width_a, v.reg_m) && divides(v.vector_width_a, k_step(v));
+        }},
+    DeviceRule{
+        "vector_width_b must divide reg_n and unroll_k (tile_k for tiled); for vector unroll_k "
+        "alone",
+        [](const Variant& v, const Limits&) {
+          if (is(v, Family::kVector)) return divides(v.vector_width_b, v.unroll_k);
+          return divides(v.vector_width_b, v.reg_n) && divides(v.vector_width_b, k_step(v));
+        }},
     DeviceRule{"a packed operand is read in vectors of 4",
                [](const Variant& v, const Limits&) {
                  return (v.packed_a == Packed::kNo || v.vector_width_a == 4) &&
@@ -128,12 +130,11 @@ constexpr std::array kDeviceRules = {
                }},
     DeviceRule{"texels hold 1 or 4 elements: load_path texel needs vector width 1 or 4",
                [](const Variant& v, const Limits&) { return !any_texel(v, 2); }},
-    DeviceRule{
-        "the device has no R32 texel buffers",
-        [](const Variant& v, const Limits& d) {
-          return d.texel_buffer_r32 ||
-                 !(any_texel(v, 1) || (any_texel(v, 4) && may_load_elements(v)));
-        }},
+    DeviceRule{"the device has no R32 texel buffers",
+               [](const Variant& v, const Limits& d) {
+                 return d.texel_buffer_r32 ||
+                        !(any_texel(v, 1) || (any_texel(v, 4) && may_load_elements(v)));
+               }},
     DeviceRule{"the device has no RGBA32 texel buffers",
                [](const Variant& v, const Limits& d) {
                  return d.texel_buffer_rgba32 || !any_texel(v, 4);
@@ -210,13 +211,14 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits& d) {
                  return fmt::format("{} of {} bytes", shared_bytes(v), d.shared_memory_bytes);
                }},
-    DeviceRule{"an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
-               "reg_n) must not exceed 1024 for broadcast, 320 for the others (tiled with unroll_k 1)",
-               [](const Variant& v, const Limits&) {
-                 return live_values(v) <=
-                        (is(v, Family::kBroadcast) ? kMostLiveBroadcast : kMostLiveRegister);
-               },
-               [](const Variant& v, const Limits&) { return fmt::format("{}", live_values(v)); }},
+    DeviceRule{
+        "an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
+        "reg_n) must not exceed 1024 for broadcast, 320 for the others (tiled with unroll_k 1)",
+        [](const Variant& v, const Limits&) {
+          return live_values(v) <=
+                 (is(v, Family::kBroadcast) ? kMostLiveBroadcast : kMostLiveRegister);
+        },
+        [](const Variant& v, const Limits&) { return fmt::format("{}", live_values(v)); }},
     DeviceRule{"push constants exceed the device's limit",
                [](const Variant&, const Limits& d) {
                  return sizeof(GemmPushConstants) <= d.max_push_constants_bytes;

@@ -181,10 +181,11 @@ constexpr std::array kProblemRules = {
                          fits(c, LoadPath::kBuffer, 1, c.c_end());
                 },
                 [](const Case& c) {
-                  const std::int64_t most = std::max({stored_operand(c.v, c.p, c.at, Operand::kA).needed(),
-                                                      stored_operand(c.v, c.p, c.at, Operand::kB).needed(),
-                                                      packed_elements(c.v, c.p, Operand::kA),
-                                                      packed_elements(c.v, c.p, Operand::kB), c.c_end()});
+                  const std::int64_t most =
+                      std::max({stored_operand(c.v, c.p, c.at, Operand::kA).needed(),
+                                stored_operand(c.v, c.p, c.at, Operand::kB).needed(),
+                                packed_elements(c.v, c.p, Operand::kA),
+                                packed_elements(c.v, c.p, Operand::kB), c.c_end()});
                   return fmt::format("{} of {} bytes", most * kElementBytes,
                                      c.limits.max_storage_buffer_range_bytes);
                 }},

@@ -14,26 +14,47 @@ Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 Json json_of(const ProblemReport& p) {
   Json parameters_json = Json::object();
   for (const auto& [parameter, value] : parameters(p.variant)) parameters_json[parameter] = value;
-  return {{"m", p.problem.m}, {"n", p.problem.n}, {"k", p.problem.k},
-          {"trans_a", p.problem.trans_a == Transpose::kYes}, {"trans_b", p.problem.trans_b == Transpose::kYes},
-          {"type", name(p.problem.type)}, {"kernel", p.kernel}, {"parameters", parameters_json},
-          {"kernel_ns", number(p.kernel_ns)}, {"pack_ns", number(p.pack_ns)},
-          {"gflops", number(flops(p.problem) / p.kernel_ns)}, {"bound_ns", number(p.bound_ns)},
-          {"roofline_share", number(p.bound_ns / p.kernel_ns)}, {"limiter", p.limiter},
-          {"limiter_ns", number(p.limiter_ns)}, {"predicted_host_ns", number(p.host_ns)}};
+  return {{"m", p.problem.m},
+          {"n", p.problem.n},
+          {"k", p.problem.k},
+          {"trans_a", p.problem.trans_a == Transpose::kYes},
+          {"trans_b", p.problem.trans_b == Transpose::kYes},
+          {"type", name(p.problem.type)},
+          {"kernel", p.kernel},
+          {"parameters", parameters_json},
+          {"kernel_ns", number(p.kernel_ns)},
+          {"pack_ns", number(p.pack_ns)},
+          {"gflops", number(flops(p.problem) / p.kernel_ns)},
+          {"bound_ns", number(p.bound_ns)},
+          {"roofline_share", number(p.bound_ns / p.kernel_ns)},
+          {"limiter", p.limiter},
+          {"limiter_ns", number(p.limiter_ns)},
+          {"predicted_host_ns", number(p.host_ns)}};
 }
 
 Json json_of(const DeviceReport& d) {
   Json figures = Json::array(), problems = Json::array(), rejected = Json::array();
   for (const Figure& f : d.figures)
-    figures.push_back({{"name", f.name}, {"unit", f.unit}, {"value", number(f.value)}, {"mad", number(f.mad)}, {"count", f.count}});
+    figures.push_back({{"name", f.name},
+                       {"unit", f.unit},
+                       {"value", number(f.value)},
+                       {"mad", number(f.mad)},
+                       {"count", f.count}});
   for (const ProblemReport& p : d.problems) problems.push_back(json_of(p));
-  for (const RejectedReport& r : d.rejected) rejected.push_back({{"kernel", r.kernel}, {"reason", r.reason}});
-  return {{"name", d.profile.name}, {"uuid", d.profile.device_uuid}, {"kind", name(d.profile.kind)},
-          {"driver", d.profile.driver_info}, {"calibrated_at", d.calibrated_at}, {"calibration", figures},
+  for (const RejectedReport& r : d.rejected)
+    rejected.push_back({{"kernel", r.kernel}, {"reason", r.reason}});
+  return {{"name", d.profile.name},
+          {"uuid", d.profile.device_uuid},
+          {"kind", name(d.profile.kind)},
+          {"driver", d.profile.driver_info},
+          {"calibrated_at", d.calibrated_at},
+          {"calibration", figures},
           {"calibration_ratios",
-           {{"compute", number(d.ratios.compute)}, {"bandwidth", number(d.ratios.bandwidth)}, {"latency", number(d.ratios.latency)}}},
-          {"problems", problems}, {"black_list", rejected}};
+           {{"compute", number(d.ratios.compute)},
+            {"bandwidth", number(d.ratios.bandwidth)},
+            {"latency", number(d.ratios.latency)}}},
+          {"problems", problems},
+          {"black_list", rejected}};
 }
 
 }  // namespace

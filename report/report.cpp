@@ -23,7 +23,8 @@ ProblemReport problem_report(const TunedKernel& tuned, const Calibration& calibr
           .host_ns = predict_host_ns(tuned.problem, calibration.host)};
 }
 
-DeviceReport device_report(const Store& store, const DeviceRecord& record, std::string_view generator_version) {
+DeviceReport device_report(const Store& store, const DeviceRecord& record,
+                           std::string_view generator_version) {
   DeviceReport report{.profile = record.profile,
                       .calibrated_at = store.latest_calibration_time(record.id),
                       .figures = store.latest_calibration(record.id)};
@@ -31,16 +32,19 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record, std::
   report.ratios = calibration_ratios(calibration);
   for (const TunedKernel& tuned : store.tuned_kernels(record.id, generator_version)) {
     // By bucket and rank: the first of a problem is its best.
-    const bool seen = std::any_of(report.problems.begin(), report.problems.end(),
-                                  [&](const ProblemReport& p) { return p.problem == tuned.problem; });
+    const bool seen =
+        std::any_of(report.problems.begin(), report.problems.end(),
+                    [&](const ProblemReport& p) { return p.problem == tuned.problem; });
     if (!seen) report.problems.push_back(problem_report(tuned, calibration));
   }
-  std::stable_sort(report.problems.begin(), report.problems.end(), [](const ProblemReport& x, const ProblemReport& y) {
-    return flops(x.problem) < flops(y.problem);
-  });
+  std::stable_sort(report.problems.begin(), report.problems.end(),
+                   [](const ProblemReport& x, const ProblemReport& y) {
+                     return flops(x.problem) < flops(y.problem);
+                   });
   for (const BlackListRecord& entry : store.black_listed(record.id)) {
     const auto candidate = store.candidate(entry.candidate);
-    report.rejected.push_back({candidate ? short_name(candidate->variant) : "unknown kernel", entry.reason});
+    report.rejected.push_back(
+        {candidate ? short_name(candidate->variant) : "unknown kernel", entry.reason});
   }
   return report;
 }

@@ -1,4 +1,5 @@
-// What the database knows, for people and for programs. Reads the database and the model, never a device.
+// What the database knows, for people and for programs. Reads the database and the model, never a
+// device.
 #pragma once
 
 #include <optional>
@@ -13,13 +14,13 @@ namespace rooftile {
 
 struct ProblemReport {
   Problem problem;
-  std::string kernel;           // short name
+  std::string kernel;  // short name
   Variant variant;
   double kernel_ns = 0, pack_ns = 0;
-  double bound_ns = 0;          // of the problem, whatever the kernel
-  std::string limiter;          // of this kernel, by the model
+  double bound_ns = 0;  // of the problem, whatever the kernel
+  std::string limiter;  // of this kernel, by the model
   double limiter_ns = 0;
-  double host_ns = 0;           // predicted, all threads
+  double host_ns = 0;  // predicted, all threads
 };
 
 struct RejectedReport {
@@ -28,7 +29,7 @@ struct RejectedReport {
 
 struct DeviceReport {
   DeviceProfile profile;
-  std::string calibrated_at;    // ISO 8601 UTC, "" when never
+  std::string calibrated_at;  // ISO 8601 UTC, "" when never
   std::vector<Figure> figures;
   CalibrationRatios ratios = {};
   std::vector<ProblemReport> problems;   // best certified kernel of each

@@ -23,11 +23,14 @@ void write_calibration(fmt::memory_buffer& out, const DeviceReport& device) {
       ++grid;
       continue;
     }
-    fmt::format_to(to, "    {:<34} {:>14.6g} {:<9} +- {:<10.3g} n={}\n", f.name, f.value, f.unit, f.mad, f.count);
+    fmt::format_to(to, "    {:<34} {:>14.6g} {:<9} +- {:<10.3g} n={}\n", f.name, f.value, f.unit,
+                   f.mad, f.count);
   }
   fmt::format_to(to, "    {:<34} {:>14} points\n", "host.gemm.*", grid);
-  fmt::format_to(to, "  calibration ratios, device : host   compute {:.3f}, bandwidth {:.3f}, latency {:.4f}\n",
-                 device.ratios.compute, device.ratios.bandwidth, device.ratios.latency);
+  fmt::format_to(
+      to,
+      "  calibration ratios, device : host   compute {:.3f}, bandwidth {:.3f}, latency {:.4f}\n",
+      device.ratios.compute, device.ratios.bandwidth, device.ratios.latency);
 }
 
 void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
@@ -36,11 +39,12 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
     fmt::format_to(to, "  no certified kernel yet: run `rooftile tune`\n");
     return;
   }
-  fmt::format_to(to, "  {:<20} {:<44} {:>9} {:>9} {:>7} {:>9} {:<16}\n", "problem", "best kernel", "us", "GFLOP/s",
-                 "% roof", "pack us", "limiter (model)");
+  fmt::format_to(to, "  {:<20} {:<44} {:>9} {:>9} {:>7} {:>9} {:<16}\n", "problem", "best kernel",
+                 "us", "GFLOP/s", "% roof", "pack us", "limiter (model)");
   for (const ProblemReport& p : device.problems)
-    fmt::format_to(to, "  {:<20} {:<44} {:>9.1f} {:>9.1f} {:>6.0f}% {:>9.1f} {:<16}\n", to_string(p.problem), p.kernel,
-                   p.kernel_ns * 1e-3, flops(p.problem) / p.kernel_ns, 100 * p.bound_ns / p.kernel_ns, p.pack_ns * 1e-3,
+    fmt::format_to(to, "  {:<20} {:<44} {:>9.1f} {:>9.1f} {:>6.0f}% {:>9.1f} {:<16}\n",
+                   to_string(p.problem), p.kernel, p.kernel_ns * 1e-3,
+                   flops(p.problem) / p.kernel_ns, 100 * p.bound_ns / p.kernel_ns, p.pack_ns * 1e-3,
                    p.limiter);
 }
 
@@ -52,10 +56,12 @@ std::string report_text(const Report& report) {
   fmt::format_to(to, "{}\n", report.database);
   if (report.devices.empty()) fmt::format_to(to, "no device in it yet: run `rooftile tune`\n");
   for (const DeviceReport& device : report.devices) {
-    fmt::format_to(to, "\n{} ({}, {})\n", device.profile.name, name(device.profile.kind), device.profile.driver_info);
+    fmt::format_to(to, "\n{} ({}, {})\n", device.profile.name, name(device.profile.kind),
+                   device.profile.driver_info);
     write_calibration(out, device);
     write_problems(out, device);
-    for (const RejectedReport& r : device.rejected) fmt::format_to(to, "  black-listed: {}: {}\n", r.kernel, r.reason);
+    for (const RejectedReport& r : device.rejected)
+      fmt::format_to(to, "  black-listed: {}: {}\n", r.kernel, r.reason);
   }
   return fmt::to_string(out);
 }

@@ -24,15 +24,23 @@ std::string& last_error() {
 
 rooftile_status status_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return ROOFTILE_INVALID_ARGUMENT;
-    case ErrorCode::kUnsupported: return ROOFTILE_UNSUPPORTED;
-    case ErrorCode::kOutOfMemory: return ROOFTILE_OUT_OF_MEMORY;
+    case ErrorCode::kInvalidArgument:
+      return ROOFTILE_INVALID_ARGUMENT;
+    case ErrorCode::kUnsupported:
+      return ROOFTILE_UNSUPPORTED;
+    case ErrorCode::kOutOfMemory:
+      return ROOFTILE_OUT_OF_MEMORY;
     case ErrorCode::kDevice:
-    case ErrorCode::kCompile: return ROOFTILE_DEVICE_ERROR;
-    case ErrorCode::kTimeout: return ROOFTILE_TIMEOUT;
-    case ErrorCode::kIo: return ROOFTILE_IO_ERROR;
-    case ErrorCode::kDatabase: return ROOFTILE_DATABASE_ERROR;
-    case ErrorCode::kInternal: break;
+    case ErrorCode::kCompile:
+      return ROOFTILE_DEVICE_ERROR;
+    case ErrorCode::kTimeout:
+      return ROOFTILE_TIMEOUT;
+    case ErrorCode::kIo:
+      return ROOFTILE_IO_ERROR;
+    case ErrorCode::kDatabase:
+      return ROOFTILE_DATABASE_ERROR;
+    case ErrorCode::kInternal:
+      break;
   }
   return ROOFTILE_INTERNAL_ERROR;
 }
@@ -62,7 +70,8 @@ TierChoice tier_choice(rooftile_tier tier) {
 
 Transpose transpose(const char* argument, rooftile_transpose value) {
   if (value != ROOFTILE_NO_TRANSPOSE && value != ROOFTILE_TRANSPOSE)
-    fail(ErrorCode::kInvalidArgument, "{} is {}; see rooftile_transpose", argument, static_cast<int>(value));
+    fail(ErrorCode::kInvalidArgument, "{} is {}; see rooftile_transpose", argument,
+         static_cast<int>(value));
   return value == ROOFTILE_TRANSPOSE ? Transpose::kYes : Transpose::kNo;
 }
 
@@ -70,8 +79,10 @@ template <typename T>
 void check_struct(const char* argument, const T* value) {
   if (value == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", argument);
   if (value->struct_size != sizeof *value)
-    fail(ErrorCode::kInvalidArgument, "{}->struct_size is {}, but this library's is {}: set it to sizeof, and compile against "
-         "the header of the library that is loaded", argument, value->struct_size, sizeof *value);
+    fail(ErrorCode::kInvalidArgument,
+         "{}->struct_size is {}, but this library's is {}: set it to sizeof, and compile against "
+         "the header of the library that is loaded",
+         argument, value->struct_size, sizeof *value);
 }
 
 SgemmCall checked_call(const rooftile_sgemm_args* args) {
@@ -91,8 +102,10 @@ SgemmCall checked_call(const rooftile_sgemm_args* args) {
                  .c = args->c,
                  .tier = tier_choice(args->tier)};
   if (args->layout != ROOFTILE_ROW_MAJOR && args->layout != ROOFTILE_COLUMN_MAJOR)
-    fail(ErrorCode::kInvalidArgument, "layout is {}; see rooftile_layout", static_cast<int>(args->layout));
-  const Layout layout = args->layout == ROOFTILE_COLUMN_MAJOR ? Layout::kColumnMajor : Layout::kRowMajor;
+    fail(ErrorCode::kInvalidArgument, "layout is {}; see rooftile_layout",
+         static_cast<int>(args->layout));
+  const Layout layout =
+      args->layout == ROOFTILE_COLUMN_MAJOR ? Layout::kColumnMajor : Layout::kRowMajor;
   validate(call.problem, layout);
   if (layout == Layout::kColumnMajor) {
     call.problem = swapped_operands(call.problem);
@@ -110,10 +123,14 @@ void copy_text(char (&target)[size], std::string_view text) {
 
 rooftile_tier c_tier(Tier tier) {
   switch (tier) {
-    case Tier::kDevice: return ROOFTILE_TIER_DEVICE;
-    case Tier::kHost: return ROOFTILE_TIER_HOST;
-    case Tier::kHost1: return ROOFTILE_TIER_HOST1;
-    case Tier::kHost64: return ROOFTILE_TIER_HOST64;
+    case Tier::kDevice:
+      return ROOFTILE_TIER_DEVICE;
+    case Tier::kHost:
+      return ROOFTILE_TIER_HOST;
+    case Tier::kHost1:
+      return ROOFTILE_TIER_HOST1;
+    case Tier::kHost64:
+      return ROOFTILE_TIER_HOST64;
   }
   return ROOFTILE_TIER_HOST;
 }
@@ -126,7 +143,8 @@ extern "C" {
 rooftile_status rooftile_open(const rooftile_options* options, rooftile_context** context) {
   using namespace rooftile;
   return guarded([&] {
-    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null: there is nowhere to put the result");
+    if (context == nullptr)
+      fail(ErrorCode::kInvalidArgument, "context is null: there is nowhere to put the result");
     *context = nullptr;
     ContextOptions chosen;
     if (options != nullptr) {

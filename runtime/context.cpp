@@ -17,7 +17,8 @@
 namespace rooftile {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTierChoices = {"auto", "device", "host", "host1", "host64"};
+constexpr std::array<std::string_view, 5> kTierChoices = {"auto", "device", "host", "host1",
+                                                          "host64"};
 
 std::string environment(const char* variable) {
   const char* value = std::getenv(variable);
@@ -52,16 +53,22 @@ void validate_call(const SgemmCall& call) {
   if (call.a == nullptr) fail(ErrorCode::kInvalidArgument, "a is null");
   if (call.b == nullptr) fail(ErrorCode::kInvalidArgument, "b is null");
   const Range c = range_of(call.c, {p.m, p.n}, p.ldc);
-  if (overlap(c, range_of(call.a, stored_a(p), p.lda))) fail(ErrorCode::kInvalidArgument, "c overlaps a");
-  if (overlap(c, range_of(call.b, stored_b(p), p.ldb))) fail(ErrorCode::kInvalidArgument, "c overlaps b");
+  if (overlap(c, range_of(call.a, stored_a(p), p.lda)))
+    fail(ErrorCode::kInvalidArgument, "c overlaps a");
+  if (overlap(c, range_of(call.b, stored_b(p), p.ldb)))
+    fail(ErrorCode::kInvalidArgument, "c overlaps b");
 }
 
 Tier tier_of(TierChoice choice) {
   switch (choice) {
-    case TierChoice::kDevice: return Tier::kDevice;
-    case TierChoice::kHost1: return Tier::kHost1;
-    case TierChoice::kHost64: return Tier::kHost64;
-    default: return Tier::kHost;
+    case TierChoice::kDevice:
+      return Tier::kDevice;
+    case TierChoice::kHost1:
+      return Tier::kHost1;
+    case TierChoice::kHost64:
+      return Tier::kHost64;
+    default:
+      return Tier::kHost;
   }
 }
 
@@ -80,7 +87,8 @@ DecisionCache& DecisionCache::of_this_thread() {
 TierChoice parse_tier_choice(std::string_view text) {
   for (std::size_t i = 0; i < kTierChoices.size(); ++i)
     if (kTierChoices[i] == text) return static_cast<TierChoice>(i);
-  fail(ErrorCode::kInvalidArgument, "unknown tier '{}'; known: auto, device, host, host1, host64", text);
+  fail(ErrorCode::kInvalidArgument, "unknown tier '{}'; known: auto, device, host, host1, host64",
+       text);
 }
 
 struct Context::Impl {
@@ -112,7 +120,8 @@ void Context::Impl::load(const std::filesystem::path& database, const std::strin
   // Newest first: a device whose driver was updated is there twice. Hardware before software.
   for (auto it = devices.rbegin(); it != devices.rend(); ++it) {
     const DeviceProfile& profile = it->profile;
-    if (!wanted_device.empty() && !contains(profile.name, wanted_device) && !contains(profile.device_uuid, wanted_device))
+    if (!wanted_device.empty() && !contains(profile.name, wanted_device) &&
+        !contains(profile.device_uuid, wanted_device))
       continue;
     std::vector<TunedKernel> kernels = store.tuned_kernels(it->id, kGeneratorVersion);
     if (kernels.empty()) continue;
@@ -122,21 +131,26 @@ void Context::Impl::load(const std::filesystem::path& database, const std::strin
     }
   }
   if (best == nullptr) {
-    note = wanted_device.empty() ? fmt::format("no tuned device in {}; run `rooftile tune`", database.string())
-                                 : fmt::format("no tuned device in {} matches '{}'", database.string(), wanted_device);
+    note =
+        wanted_device.empty()
+            ? fmt::format("no tuned device in {}; run `rooftile tune`", database.string())
+            : fmt::format("no tuned device in {} matches '{}'", database.string(), wanted_device);
     return;
   }
   std::vector<TunedTime> times;
   for (const TunedKernel& kernel : best_kernels) {
-    const bool seen = std::any_of(times.begin(), times.end(), [&](const TunedTime& t) { return t.problem == kernel.problem; });
+    const bool seen = std::any_of(times.begin(), times.end(),
+                                  [&](const TunedTime& t) { return t.problem == kernel.problem; });
     if (seen) continue;  // by rank: the first of a problem is its best
     times.push_back({.problem = kernel.problem,
                      .ns = kernel.kernel_ns + kernel.pack_ns,
                      .tile_m = kernel.candidate.variant.tile_m,
                      .tile_n = kernel.candidate.variant.tile_n});
-    tuned_class[(kernel.problem.trans_a == Transpose::kYes ? 2u : 0u) + (kernel.problem.trans_b == Transpose::kYes ? 1u : 0u)] = true;
+    tuned_class[(kernel.problem.trans_a == Transpose::kYes ? 2u : 0u) +
+                (kernel.problem.trans_b == Transpose::kYes ? 1u : 0u)] = true;
   }
-  model = DispatchModel(calibration_from_figures(store.latest_calibration(best->id)), best->profile.kind, times);
+  model = DispatchModel(calibration_from_figures(store.latest_calibration(best->id)),
+                        best->profile.kind, times);
   device = std::make_unique<DeviceTier>(best->profile, std::move(best_kernels), cache_folder);
 }
 
@@ -146,9 +160,11 @@ Decision Context::Impl::decide(const SgemmCall& call) const {
   question.problem.batch = 1;
   if (device == nullptr) {
     question.device_veto = note;
-  } else if (!tuned_class[(call.problem.trans_a == Transpose::kYes ? 2u : 0u) + (call.problem.trans_b == Transpose::kYes ? 1u : 0u)]) {
-    question.device_veto = fmt::format("no kernel of transposes {}{} is tuned on {}", letter(call.problem.trans_a),
-                                       letter(call.problem.trans_b), device->profile().name);
+  } else if (!tuned_class[(call.problem.trans_a == Transpose::kYes ? 2u : 0u) +
+                          (call.problem.trans_b == Transpose::kYes ? 1u : 0u)]) {
+    question.device_veto =
+        fmt::format("no kernel of transposes {}{} is tuned on {}", letter(call.problem.trans_a),
+                    letter(call.problem.trans_b), device->profile().name);
   } else {
     question.device_veto = device->veto(call.problem);
   }
@@ -163,7 +179,9 @@ void Context::Impl::host(const SgemmCall& call, Tier host_tier) const {
 
 Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
   const std::string tier = environment("ROOFTILE_TIER");
-  impl_->tier = options.tier ? *options.tier : tier.empty() ? TierChoice::kAuto : parse_tier_choice(tier);
+  impl_->tier = options.tier   ? *options.tier
+                : tier.empty() ? TierChoice::kAuto
+                               : parse_tier_choice(tier);
   impl_->load(options.database.empty() ? default_database_path() : options.database,
               options.device.empty() ? environment("ROOFTILE_DEVICE") : options.device,
               options.cache_folder.empty() ? default_cache_folder() : options.cache_folder);
@@ -177,8 +195,10 @@ void Context::sgemm(const SgemmCall& call) {
   if (p.m == 0 || p.n == 0) return;
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   if (choice == TierChoice::kDevice) {
-    if (impl_->device == nullptr) fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", impl_->note);
-    if (const std::string veto = impl_->device->veto(p); !veto.empty()) fail(ErrorCode::kUnsupported, "{}", veto);
+    if (impl_->device == nullptr)
+      fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", impl_->note);
+    if (const std::string veto = impl_->device->veto(p); !veto.empty())
+      fail(ErrorCode::kUnsupported, "{}", veto);
     return impl_->device->sgemm(call);
   }
   if (choice != TierChoice::kAuto) return impl_->host(call, tier_of(choice));

@@ -17,8 +17,9 @@ TierChoice parse_tier_choice(std::string_view text);
 
 struct ContextOptions {
   std::filesystem::path database;  // empty: default_database_path()
-  std::string device;              // substring of name or uuid; empty: $ROOFTILE_DEVICE, else the best tuned one
-  std::optional<TierChoice> tier;  // nothing: $ROOFTILE_TIER, else auto
+  std::string
+      device;  // substring of name or uuid; empty: $ROOFTILE_DEVICE, else the best tuned one
+  std::optional<TierChoice> tier;      // nothing: $ROOFTILE_TIER, else auto
   std::filesystem::path cache_folder;  // empty: default_cache_folder()
 };
 
@@ -32,7 +33,7 @@ struct SgemmCall {
 };
 
 struct Explanation {
-  Decision decision;        // of the model; tier is the one that sgemm takes (forced tiers included)
+  Decision decision;  // of the model; tier is the one that sgemm takes (forced tiers included)
   std::string device_name;  // tuned device, "" when none
   std::string kernel;       // text of the variant that would run, "" when none
   std::string note;         // what a reader should know: nothing tuned, driver changed, ...
@@ -48,13 +49,15 @@ struct DeviceState {
 /// Thread-safe.
 class Context {
  public:
-  /// Throws kDatabase (newer or unreadable file), kInvalidArgument (options, environment), kUnsupported (no BLAS).
+  /// Throws kDatabase (newer or unreadable file), kInvalidArgument (options, environment),
+  /// kUnsupported (no BLAS).
   explicit Context(const ContextOptions& options);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  /// Errors leave C untouched: kInvalidArgument; kUnsupported, kDevice, kTimeout, kOutOfMemory only for a forced tier.
+  /// Errors leave C untouched: kInvalidArgument; kUnsupported, kDevice, kTimeout, kOutOfMemory only
+  /// for a forced tier.
   void sgemm(const SgemmCall& call);
   Explanation explain(const SgemmCall& call) const;
   DeviceState device_state() const;

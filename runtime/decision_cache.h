@@ -1,4 +1,5 @@
-// Where a thread's recent calls went, so that the same call again costs a lookup. No locks: one cache a thread.
+// Where a thread's recent calls went, so that the same call again costs a lookup. No locks: one
+// cache a thread.
 #pragma once
 
 #include <array>
@@ -9,7 +10,8 @@
 
 namespace rooftile {
 
-/// Direct-mapped. owner tells contexts (and their states) apart: entries of another owner never match.
+/// Direct-mapped. owner tells contexts (and their states) apart: entries of another owner never
+/// match.
 class DecisionCache {
  public:
   static DecisionCache& of_this_thread();
@@ -19,7 +21,9 @@ class DecisionCache {
     const Entry& entry = entries_[slot(p)];
     return entry.owner == owner && entry.problem == p ? &entry.tier : nullptr;
   }
-  void store(const Problem& p, std::uint64_t owner, Tier tier) { entries_[slot(p)] = {p, owner, tier}; }
+  void store(const Problem& p, std::uint64_t owner, Tier tier) {
+    entries_[slot(p)] = {p, owner, tier};
+  }
 
  private:
   struct Entry {

@@ -9,7 +9,8 @@
 namespace rooftile {
 namespace {
 
-// One submit is kept well under the shortest OS watchdog (2 s): longer products run as panels of about this length.
+// One submit is kept well under the shortest OS watchdog (2 s): longer products run as panels of
+// about this length.
 constexpr double kStepNs = 0.25e9;
 // A step that takes this many times its predicted time, and at least this long, is a hang.
 constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
@@ -18,17 +19,20 @@ bool same_class(const Problem& x, const Problem& y) {
   return x.type == y.type && x.trans_a == y.trans_a && x.trans_b == y.trans_b;
 }
 
-double log_size(std::int64_t size) { return std::log2(static_cast<double>(std::max<std::int64_t>(size, 1))); }
+double log_size(std::int64_t size) {
+  return std::log2(static_cast<double>(std::max<std::int64_t>(size, 1)));
+}
 
 double distance(const Problem& x, const Problem& y) {
-  const double dm = log_size(x.m) - log_size(y.m), dn = log_size(x.n) - log_size(y.n), dk = log_size(x.k) - log_size(y.k);
+  const double dm = log_size(x.m) - log_size(y.m), dn = log_size(x.n) - log_size(y.n),
+               dk = log_size(x.k) - log_size(y.k);
   return dm * dm + dn * dn + dk * dk;
 }
 
 bool same_device(const DeviceProfile& x, const DeviceProfile& y) {
-  return x.device_uuid == y.device_uuid && x.vendor_id == y.vendor_id && x.device_id == y.device_id &&
-         x.driver_id == y.driver_id && x.driver_version == y.driver_version &&
-         x.pipeline_cache_uuid == y.pipeline_cache_uuid;
+  return x.device_uuid == y.device_uuid && x.vendor_id == y.vendor_id &&
+         x.device_id == y.device_id && x.driver_id == y.driver_id &&
+         x.driver_version == y.driver_version && x.pipeline_cache_uuid == y.pipeline_cache_uuid;
 }
 
 // alpha == 0 must not read A and B: the staged product has no depth then.
@@ -43,9 +47,12 @@ class StagedInput {
  public:
   StagedInput(BufferPool& pool, const DeviceProfile& profile, Extent extent)
       : bytes_(staged_bytes(extent)), device_(pool, bytes_, BufferUse::kDevice) {
-    if (!profile.unified_memory) upload_ = std::make_unique<PooledBuffer>(pool, bytes_, BufferUse::kUpload);
+    if (!profile.unified_memory)
+      upload_ = std::make_unique<PooledBuffer>(pool, bytes_, BufferUse::kUpload);
   }
-  float* host() const { return static_cast<float*>(upload_ ? (*upload_)->mapped() : device_->mapped()); }
+  float* host() const {
+    return static_cast<float*>(upload_ ? (*upload_)->mapped() : device_->mapped());
+  }
   const Buffer* device() const { return &*device_; }
   void append_copy(std::vector<Step>& steps) const {
     if (upload_) steps.emplace_back(CopyStep{{&**upload_, 0, bytes_}, {device(), 0, bytes_}});
@@ -59,8 +66,11 @@ class StagedInput {
 
 }  // namespace
 
-DeviceTier::DeviceTier(DeviceProfile profile, std::vector<TunedKernel> kernels, std::filesystem::path cache_folder)
-    : profile_(std::move(profile)), kernels_(std::move(kernels)), shader_cache_(std::move(cache_folder)) {}
+DeviceTier::DeviceTier(DeviceProfile profile, std::vector<TunedKernel> kernels,
+                       std::filesystem::path cache_folder)
+    : profile_(std::move(profile)),
+      kernels_(std::move(kernels)),
+      shader_cache_(std::move(cache_folder)) {}
 
 std::vector<const TunedKernel*> DeviceTier::ranked(const Problem& p) const {
   const Problem staged = effective(p);
@@ -69,13 +79,15 @@ std::vector<const TunedKernel*> DeviceTier::ranked(const Problem& p) const {
   for (const TunedKernel& kernel : kernels_)
     if (same_class(kernel.problem, staged)) list.push_back(&kernel);
   std::stable_sort(list.begin(), list.end(), [&](const TunedKernel* x, const TunedKernel* y) {
-    return std::pair(distance(x->problem, staged), x->rank) < std::pair(distance(y->problem, staged), y->rank);
+    return std::pair(distance(x->problem, staged), x->rank) <
+           std::pair(distance(y->problem, staged), y->rank);
   });
   std::vector<const TunedKernel*> legal;
   std::unordered_set<std::string_view> seen;
   for (const TunedKernel* kernel : list) {
     if (!seen.insert(kernel->candidate.hash).second) continue;
-    if (!illegal_reason(kernel->candidate.variant, profile_.limits, staged, placement)) legal.push_back(kernel);
+    if (!illegal_reason(kernel->candidate.variant, profile_.limits, staged, placement))
+      legal.push_back(kernel);
   }
   return legal;
 }
@@ -87,18 +99,20 @@ std::string DeviceTier::veto(const Problem& p) const {
   }
   const Problem staged = effective(p);
   const DeviceLimits& limits = profile_.limits;
-  const std::uint64_t largest = std::min(limits.max_storage_buffer_range_bytes, limits.max_memory_allocation_bytes);
+  const std::uint64_t largest =
+      std::min(limits.max_storage_buffer_range_bytes, limits.max_memory_allocation_bytes);
   std::uint64_t total = 0;
   for (const Extent extent : {stored_a(staged), stored_b(staged), Extent{staged.m, staged.n}}) {
     const std::uint64_t bytes = staged_bytes(extent);
     if (bytes > largest)
-      return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}", bytes, largest);
+      return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}", bytes,
+                         largest);
     total += bytes;
   }
   // Packed panels may take as much again as A and B.
   if (2 * total > profile_.device_memory_bytes)
-    return fmt::format("operands and panels of {} bytes do not fit the device's memory of {}", 2 * total,
-                       profile_.device_memory_bytes);
+    return fmt::format("operands and panels of {} bytes do not fit the device's memory of {}",
+                       2 * total, profile_.device_memory_bytes);
   return {};
 }
 
@@ -108,8 +122,10 @@ void DeviceTier::open() {
   const auto match = std::find_if(found.devices.begin(), found.devices.end(),
                                   [&](const DeviceProfile& d) { return same_device(d, profile_); });
   if (match == found.devices.end())
-    fail(ErrorCode::kDevice, "the tuned device '{}' ({}) is not here or its driver has changed{}{}; run `rooftile tune`",
-         profile_.name, profile_.driver_info, found.note.empty() ? "" : ": ", found.note);
+    fail(
+        ErrorCode::kDevice,
+        "the tuned device '{}' ({}) is not here or its driver has changed{}{}; run `rooftile tune`",
+        profile_.name, profile_.driver_info, found.note.empty() ? "" : ": ", found.note);
   device_ = Device::open(*match, {.cache_folder = shader_cache_.folder()});
   pool_ = std::make_unique<BufferPool>(device_);
 }
@@ -127,20 +143,24 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
   const Problem staged = effective(call.problem);
   const double rate = flops(tuned.problem) / std::max(tuned.kernel_ns, 1.0);
   const double predicted_ns = flops(staged) / rate;
-  const double timeout_ns = std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(predicted_ns, kStepNs));
+  const double timeout_ns =
+      std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(predicted_ns, kStepNs));
 
   const Kernel& kernel = this->kernel(tuned, signature_of(staged));
   const GemmPlan plan = kernel.plan(staged, own_buffers(staged), kStepNs * rate);
 
-  const Extent extent_a = stored_a(staged), extent_b = stored_b(staged), extent_c = {staged.m, staged.n};
-  const StagedInput a(*pool_, profile_, extent_a), b(*pool_, profile_, extent_b), c(*pool_, profile_, extent_c);
+  const Extent extent_a = stored_a(staged), extent_b = stored_b(staged),
+               extent_c = {staged.m, staged.n};
+  const StagedInput a(*pool_, profile_, extent_a), b(*pool_, profile_, extent_b),
+      c(*pool_, profile_, extent_c);
   std::unique_ptr<PooledBuffer> download, packed_a, packed_b;
   if (!profile_.unified_memory)
     download = std::make_unique<PooledBuffer>(*pool_, staged_bytes(extent_c), BufferUse::kDownload);
   const auto panel = [&](std::int64_t elements) {
     return elements == 0 ? nullptr
-                         : std::make_unique<PooledBuffer>(*pool_, static_cast<std::uint64_t>(elements) * sizeof(float),
-                                                          BufferUse::kDevice);
+                         : std::make_unique<PooledBuffer>(
+                               *pool_, static_cast<std::uint64_t>(elements) * sizeof(float),
+                               BufferUse::kDevice);
   };
   packed_a = panel(plan.packed_a_elements);
   packed_b = panel(plan.packed_b_elements);
@@ -165,7 +185,8 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
     steps.clear();
   }
   if (download) {
-    steps.emplace_back(CopyStep{{c.device(), 0, staged_bytes(extent_c)}, {&**download, 0, staged_bytes(extent_c)}});
+    steps.emplace_back(CopyStep{{c.device(), 0, staged_bytes(extent_c)},
+                                {&**download, 0, staged_bytes(extent_c)}});
     CommandList list = device_->record(steps);
     device_->run(list, timeout_ns);
   }
@@ -178,7 +199,8 @@ void DeviceTier::sgemm(const SgemmCall& call) {
   const std::lock_guard lock(mutex_);
   if (gone_) fail(ErrorCode::kDevice, "{}", last_failure_);
   if (kernels.empty())
-    fail(ErrorCode::kUnsupported, "no certified kernel of {} is legal for {}; run `rooftile tune` with this problem",
+    fail(ErrorCode::kUnsupported,
+         "no certified kernel of {} is legal for {}; run `rooftile tune` with this problem",
          profile_.name, to_string(call.problem));
   const auto give_up = [&](const std::string& why) {
     gone_ = true;
@@ -211,8 +233,8 @@ void DeviceTier::sgemm(const SgemmCall& call) {
     }
   }
   if (last) throw *last;
-  fail(ErrorCode::kDevice, "every kernel of {} for {} has failed: {}", profile_.name, to_string(call.problem),
-       last_failure_);
+  fail(ErrorCode::kDevice, "every kernel of {} for {} has failed: {}", profile_.name,
+       to_string(call.problem), last_failure_);
 }
 
 DeviceState DeviceTier::state() const {

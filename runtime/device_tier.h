@@ -21,19 +21,21 @@ namespace rooftile {
 class DeviceTier {
  public:
   /// profile: as it was when the device was tuned. Nothing is opened here.
-  DeviceTier(DeviceProfile profile, std::vector<TunedKernel> kernels, std::filesystem::path cache_folder);
+  DeviceTier(DeviceProfile profile, std::vector<TunedKernel> kernels,
+             std::filesystem::path cache_folder);
 
   const DeviceProfile& profile() const { return profile_; }
 
-  /// Kernels that are legal for the problem as it would be staged, best first: those of the nearest tuned problems (log
-  /// distance of the sizes, same type and transposes), by rank, each once. Pure: depends on the database only.
+  /// Kernels that are legal for the problem as it would be staged, best first: those of the nearest
+  /// tuned problems (log distance of the sizes, same type and transposes), by rank, each once.
+  /// Pure: depends on the database only.
   std::vector<const TunedKernel*> ranked(const Problem& p) const;
 
   /// Why this product cannot run here at all (memory, lost device, no legal kernel), or "".
   std::string veto(const Problem& p) const;
 
-  /// Runs the product with the first kernel that works; C is written only on success. Throws the last failure when none
-  /// does: kDevice, kTimeout, kOutOfMemory, kUnsupported, kCompile.
+  /// Runs the product with the first kernel that works; C is written only on success. Throws the
+  /// last failure when none does: kDevice, kTimeout, kOutOfMemory, kUnsupported, kCompile.
   void sgemm(const SgemmCall& call);
 
   DeviceState state() const;
@@ -51,8 +53,8 @@ class DeviceTier {
   std::shared_ptr<Device> device_;
   std::unique_ptr<BufferPool> pool_;
   std::unordered_map<std::string, std::unique_ptr<Kernel>> built_;  // by shader hash
-  std::unordered_set<std::string> failed_;                          // hashes that did not compile or run in this process
-  bool gone_ = false;                                               // absent, changed or lost: never tried again
+  std::unordered_set<std::string> failed_;  // hashes that did not compile or run in this process
+  bool gone_ = false;                       // absent, changed or lost: never tried again
   std::string last_failure_;
 };
 

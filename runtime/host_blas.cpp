@@ -19,8 +19,8 @@ namespace {
 constexpr int kRowMajor = 101, kNoTrans = 111, kTrans = 112;
 
 template <typename Real>
-using Gemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, Real alpha, const Real* a, int lda,
-                      const Real* b, int ldb, Real beta, Real* c, int ldc);
+using Gemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, Real alpha,
+                      const Real* a, int lda, const Real* b, int ldb, Real beta, Real* c, int ldc);
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 // Panels of long dimensions: a multiple of every blocking factor in OpenBLAS, and far below 2^31.
@@ -31,7 +31,8 @@ int blas_transpose(Transpose t) { return t == Transpose::kYes ? kTrans : kNoTran
 int blas_ld(const char* operand, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
   if (ld <= kMaxInt) return static_cast<int>(ld);
   if (rows <= 1) return static_cast<int>(std::min(std::max<std::int64_t>(columns, 1), kMaxInt));
-  fail(ErrorCode::kUnsupported, "ld{} is {}; the host's BLAS takes at most {}", operand, ld, kMaxInt);
+  fail(ErrorCode::kUnsupported, "ld{} is {}; the host's BLAS takes at most {}", operand, ld,
+       kMaxInt);
 }
 
 // op(X) at (row, column): stored swapped when transposed.
@@ -53,8 +54,9 @@ void gemm_in_panels(Gemm<Real> gemm, const Problem& p, const Real* a, const Real
       do {  // once even for k == 0: C is still scaled by beta
         const int k = static_cast<int>(std::min(kPanel, p.k - l));
         const Real beta = l == 0 ? static_cast<Real>(p.beta) : Real{1};
-        gemm(kRowMajor, trans_a, trans_b, m, n, k, static_cast<Real>(p.alpha), a + at(p.trans_a, i, l, p.lda), lda,
-             b + at(p.trans_b, l, j, p.ldb), ldb, beta, c + i * p.ldc + j, ldc);
+        gemm(kRowMajor, trans_a, trans_b, m, n, k, static_cast<Real>(p.alpha),
+             a + at(p.trans_a, i, l, p.lda), lda, b + at(p.trans_b, l, j, p.ldb), ldb, beta,
+             c + i * p.ldc + j, ldc);
         l += kPanel;
       } while (l < p.k);
     }
@@ -124,7 +126,9 @@ HostBlas::HostBlas() {
     return;
   }
   fail(ErrorCode::kUnsupported,
-       "no BLAS library on this machine; install libopenblas0-pthread or name one in ROOFTILE_BLAS. Tried:{}", tried);
+       "no BLAS library on this machine; install libopenblas0-pthread or name one in "
+       "ROOFTILE_BLAS. Tried:{}",
+       tried);
 }
 
 const HostBlas& HostBlas::get() {
@@ -133,8 +137,10 @@ const HostBlas& HostBlas::get() {
   return *blas;
 }
 
-void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c, HostThreads threads) const {
-  if (threads == HostThreads::kAll || symbols_->set_threads == nullptr || symbols_->all_threads == 1)
+void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c,
+                     HostThreads threads) const {
+  if (threads == HostThreads::kAll || symbols_->set_threads == nullptr ||
+      symbols_->all_threads == 1)
     return gemm_in_panels(symbols_->sgemm, p, a, b, c);
   if (symbols_->set_threads_local != nullptr) {
     const int before = symbols_->set_threads_local(1);
@@ -157,17 +163,21 @@ void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double*
 void HostBlas::sgemm64(const Problem& p, const float* a, const float* b, float* c) const try {
   Problem wide = p;
   const bool reads_ab = p.alpha != 0 && p.k > 0;
-  const std::vector<double> wide_a = reads_ab ? widened(stored_a(p), p.lda, a) : std::vector<double>();
-  const std::vector<double> wide_b = reads_ab ? widened(stored_b(p), p.ldb, b) : std::vector<double>();
-  std::vector<double> wide_c =
-      p.beta != 0 ? widened({p.m, p.n}, p.ldc, c) : std::vector<double>(static_cast<std::size_t>(p.m * p.n));
+  const std::vector<double> wide_a =
+      reads_ab ? widened(stored_a(p), p.lda, a) : std::vector<double>();
+  const std::vector<double> wide_b =
+      reads_ab ? widened(stored_b(p), p.ldb, b) : std::vector<double>();
+  std::vector<double> wide_c = p.beta != 0
+                                   ? widened({p.m, p.n}, p.ldc, c)
+                                   : std::vector<double>(static_cast<std::size_t>(p.m * p.n));
   wide.lda = std::max<std::int64_t>(stored_a(p).columns, 1);
   wide.ldb = std::max<std::int64_t>(stored_b(p).columns, 1);
   wide.ldc = std::max<std::int64_t>(p.n, 1);
   if (!reads_ab) wide.k = 0;
   dgemm(wide, wide_a.data(), wide_b.data(), wide_c.data());
   for (std::int64_t r = 0; r < p.m; ++r)
-    for (std::int64_t j = 0; j < p.n; ++j) c[r * p.ldc + j] = static_cast<float>(wide_c[r * p.n + j]);
+    for (std::int64_t j = 0; j < p.n; ++j)
+      c[r * p.ldc + j] = static_cast<float>(wide_c[r * p.n + j]);
 } catch (const std::bad_alloc&) {
   fail(ErrorCode::kOutOfMemory, "the float64 copies of {} do not fit into memory", to_string(p));
 }

@@ -1,4 +1,5 @@
-// The host tiers: whatever BLAS this machine has, loaded at run time so that its symbols never meet the caller's.
+// The host tiers: whatever BLAS this machine has, loaded at run time so that its symbols never meet
+// the caller's.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +13,26 @@ namespace rooftile {
 enum class HostThreads : std::uint8_t { kAll, kOne };
 
 /// $ROOFTILE_BLAS, else libopenblas.so.0, else libblas.so.3. Thread-safe.
-/// One thread: the library's own setting is lowered for the call and restored; calls that other threads make into the same
-/// BLAS meanwhile may run on one thread too (slower, never wrong).
+/// One thread: the library's own setting is lowered for the call and restored; calls that other
+/// threads make into the same BLAS meanwhile may run on one thread too (slower, never wrong).
 class HostBlas {
  public:
-  /// The process-wide instance. Throws kUnsupported, naming what was tried, when no BLAS can be loaded.
+  /// The process-wide instance. Throws kUnsupported, naming what was tried, when no BLAS can be
+  /// loaded.
   static const HostBlas& get();
 
-  /// Row-major, as validate(p) allows, batch 1. Sizes past 2^31 - 1 run as panels (BLAS counts in 32 bits); an ld past it is
-  /// kUnsupported unless the operand has one row.
+  /// Row-major, as validate(p) allows, batch 1. Sizes past 2^31 - 1 run as panels (BLAS counts in
+  /// 32 bits); an ld past it is kUnsupported unless the operand has one row.
   void sgemm(const Problem& p, const float* a, const float* b, float* c, HostThreads threads) const;
-  /// The same in float64: inputs widened, the result rounded once. kOutOfMemory when the copies do not fit.
+  /// The same in float64: inputs widened, the result rounded once. kOutOfMemory when the copies do
+  /// not fit.
   void sgemm64(const Problem& p, const float* a, const float* b, float* c) const;
   void dgemm(const Problem& p, const double* a, const double* b, double* c) const;
 
   int threads() const;                 // all of them
   const std::string& library() const;  // path or soname that was loaded
-  std::string core_name() const;       // processor whose kernels OpenBLAS took; "unknown" for another BLAS
+  std::string core_name()
+      const;  // processor whose kernels OpenBLAS took; "unknown" for another BLAS
 
   HostBlas(const HostBlas&) = delete;
   HostBlas& operator=(const HostBlas&) = delete;

@@ -25,19 +25,22 @@ Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Sig
                const ShaderCache& cache)
     : device_(std::move(device)), variant_(variant) {
   if (const auto reason = illegal_reason(variant, device_->profile().limits))
-    fail(ErrorCode::kUnsupported, "kernel '{}' cannot run on {}: {}", short_name(variant), device_->profile().name,
-         *reason);
+    fail(ErrorCode::kUnsupported, "kernel '{}' cannot run on {}: {}", short_name(variant),
+         device_->profile().name, *reason);
   const Shader gemm = emit_gemm(variant, signature);
   hash_ = gemm.hash;
   gemm_ = build(*device_, gemm, cache);
-  if (variant.packed_a == Packed::kYes) pack_a_ = build(*device_, emit_pack(variant, signature, Operand::kA), cache);
-  if (variant.packed_b == Packed::kYes) pack_b_ = build(*device_, emit_pack(variant, signature, Operand::kB), cache);
+  if (variant.packed_a == Packed::kYes)
+    pack_a_ = build(*device_, emit_pack(variant, signature, Operand::kA), cache);
+  if (variant.packed_b == Packed::kYes)
+    pack_b_ = build(*device_, emit_pack(variant, signature, Operand::kB), cache);
 }
 
 GemmPlan Kernel::plan(const Problem& p, const Placement& placement, double max_flops) const {
   const DeviceLimits& limits = device_->profile().limits;
   if (const auto reason = illegal_reason(variant_, limits, p, placement))
-    fail(ErrorCode::kUnsupported, "kernel '{}' cannot run {}: {}", short_name(variant_), to_string(p), *reason);
+    fail(ErrorCode::kUnsupported, "kernel '{}' cannot run {}: {}", short_name(variant_),
+         to_string(p), *reason);
   return plan_gemm(variant_, limits, p, placement, max_flops);
 }
 
@@ -60,12 +63,13 @@ std::vector<Step> Kernel::gemm_steps(const GemmPlan& plan, const Operands& opera
                                      const Workspace& workspace) const {
   std::vector<Step> steps;
   for (const GemmStep& gemm : plan.gemms) {
-    steps.emplace_back(DispatchStep{.pipeline = &gemm_,
-                                    .bindings = {{workspace.packed_a != nullptr ? workspace.packed_a : operands.a},
-                                                 {workspace.packed_b != nullptr ? workspace.packed_b : operands.b},
-                                                 {operands.c}},
-                                    .push_constants = bytes_of_block(gemm.push_constants),
-                                    .groups = gemm.groups});
+    steps.emplace_back(
+        DispatchStep{.pipeline = &gemm_,
+                     .bindings = {{workspace.packed_a != nullptr ? workspace.packed_a : operands.a},
+                                  {workspace.packed_b != nullptr ? workspace.packed_b : operands.b},
+                                  {operands.c}},
+                     .push_constants = bytes_of_block(gemm.push_constants),
+                     .groups = gemm.groups});
   }
   return steps;
 }

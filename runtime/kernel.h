@@ -1,4 +1,5 @@
-// A variant made runnable: its pipelines on one device. The tuner measures this class and the runtime ships it.
+// A variant made runnable: its pipelines on one device. The tuner measures this class and the
+// runtime ships it.
 #pragma once
 
 #include <limits>
@@ -22,7 +23,8 @@ struct Operands {
   Placement placement;
 };
 
-/// Buffers for the panels of packed operands, at least as large as a plan says; null for operands that are not packed.
+/// Buffers for the panels of packed operands, at least as large as a plan says; null for operands
+/// that are not packed.
 struct Workspace {
   const Buffer* packed_a = nullptr;
   const Buffer* packed_b = nullptr;
@@ -31,20 +33,24 @@ struct Workspace {
 /// Immutable once built; thread-safe. Must not outlive its device (which it keeps alive).
 class Kernel {
  public:
-  /// Compiles everything that the variant needs. Throws kUnsupported with the rule's reason when it is illegal on the
-  /// device, kCompile, kDevice.
-  Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature, const ShaderCache& cache);
+  /// Compiles everything that the variant needs. Throws kUnsupported with the rule's reason when it
+  /// is illegal on the device, kCompile, kDevice.
+  Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
+         const ShaderCache& cache);
 
   const Variant& variant() const { return variant_; }
   const std::string& hash() const { return hash_; }  // of the gemm shader: the candidate's identity
 
-  /// Throws kUnsupported with the rule's reason when the variant is illegal for this problem and placement.
+  /// Throws kUnsupported with the rule's reason when the variant is illegal for this problem and
+  /// placement.
   GemmPlan plan(const Problem& p, const Placement& placement,
                 double max_flops = std::numeric_limits<double>::infinity()) const;
 
   /// Pack steps, and a barrier after them; none when nothing is packed.
-  std::vector<Step> pack_steps(const GemmPlan& plan, const Operands& operands, const Workspace& workspace) const;
-  std::vector<Step> gemm_steps(const GemmPlan& plan, const Operands& operands, const Workspace& workspace) const;
+  std::vector<Step> pack_steps(const GemmPlan& plan, const Operands& operands,
+                               const Workspace& workspace) const;
+  std::vector<Step> gemm_steps(const GemmPlan& plan, const Operands& operands,
+                               const Workspace& workspace) const;
 
  private:
   std::shared_ptr<Device> device_;

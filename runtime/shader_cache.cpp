@@ -27,11 +27,13 @@ std::optional<std::vector<std::uint32_t>> read(const std::filesystem::path& path
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (bytes.size() <= kChecksumBytes || (bytes.size() - kChecksumBytes) % sizeof(std::uint32_t) != 0)
+  if (bytes.size() <= kChecksumBytes ||
+      (bytes.size() - kChecksumBytes) % sizeof(std::uint32_t) != 0)
     return std::nullopt;
   std::vector<std::uint32_t> words((bytes.size() - kChecksumBytes) / sizeof(std::uint32_t));
   std::memcpy(words.data(), bytes.data() + kChecksumBytes, words.size() * sizeof(std::uint32_t));
-  if (words.front() != kSpirvMagic || hash_hex(words) != bytes.substr(0, kChecksumBytes)) return std::nullopt;
+  if (words.front() != kSpirvMagic || hash_hex(words) != bytes.substr(0, kChecksumBytes))
+    return std::nullopt;
   return words;
 }
 
@@ -45,8 +47,9 @@ void write(const std::filesystem::path& path, const std::vector<std::uint32_t>& 
   if (fd < 0) return;
   const std::string checksum = hash_hex(words);
   const auto bytes = static_cast<ssize_t>(words.size() * sizeof(std::uint32_t));
-  const bool whole = ::write(fd, checksum.data(), checksum.size()) == static_cast<ssize_t>(checksum.size()) &&
-                     ::write(fd, words.data(), static_cast<std::size_t>(bytes)) == bytes;
+  const bool whole =
+      ::write(fd, checksum.data(), checksum.size()) == static_cast<ssize_t>(checksum.size()) &&
+      ::write(fd, words.data(), static_cast<std::size_t>(bytes)) == bytes;
   ::close(fd);
   if (!whole || std::rename(temporary.c_str(), path.c_str()) != 0) ::unlink(temporary.c_str());
 }
@@ -54,7 +57,8 @@ void write(const std::filesystem::path& path, const std::vector<std::uint32_t>& 
 }  // namespace
 
 std::filesystem::path default_cache_folder() {
-  if (const char* folder = std::getenv("ROOFTILE_CACHE"); folder != nullptr && *folder != '\0') return folder;
+  if (const char* folder = std::getenv("ROOFTILE_CACHE"); folder != nullptr && *folder != '\0')
+    return folder;
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
     return std::filesystem::path(cache) / "rooftile";
   if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')

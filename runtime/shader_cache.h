@@ -1,4 +1,5 @@
-// SPIR-V on disk, so that a warm start compiles nothing. One file a shader, named by the shader's hash.
+// SPIR-V on disk, so that a warm start compiles nothing. One file a shader, named by the shader's
+// hash.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,9 @@ namespace rooftile {
 /// $ROOFTILE_CACHE, else $XDG_CACHE_HOME/rooftile, else ~/.cache/rooftile.
 std::filesystem::path default_cache_folder();
 
-/// Thread-safe and safe among processes: files appear whole (temporary name, rename), are private (0600) and carry a
-/// checksum; whatever looks wrong is compiled again. A folder that cannot be written is no error: nothing is cached then.
+/// Thread-safe and safe among processes: files appear whole (temporary name, rename), are private
+/// (0600) and carry a checksum; whatever looks wrong is compiled again. A folder that cannot be
+/// written is no error: nothing is cached then.
 class ShaderCache {
  public:
   /// An empty folder path keeps nothing.

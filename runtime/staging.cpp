@@ -11,7 +11,9 @@ constexpr std::int64_t kVectorElements = 4;  // vec4 of float: the widest load
 constexpr std::uint64_t kSmallestClassBytes = 4096;
 
 // Powers of two waste up to half of the memory but bound the number of classes.
-std::uint64_t size_class(std::uint64_t bytes) { return std::bit_ceil(std::max(bytes, kSmallestClassBytes)); }
+std::uint64_t size_class(std::uint64_t bytes) {
+  return std::bit_ceil(std::max(bytes, kSmallestClassBytes));
+}
 
 }  // namespace
 
@@ -28,10 +30,13 @@ Buffer BufferPool::acquire(std::uint64_t bytes, BufferUse use) {
   return device_->create_buffer(wanted, use);
 }
 
-void BufferPool::release(Buffer buffer, BufferUse use) { free_.push_back({std::move(buffer), use}); }
+void BufferPool::release(Buffer buffer, BufferUse use) {
+  free_.push_back({std::move(buffer), use});
+}
 
 std::int64_t staged_ld(std::int64_t columns) {
-  return std::max<std::int64_t>((columns + kVectorElements - 1) / kVectorElements * kVectorElements, kVectorElements);
+  return std::max<std::int64_t>((columns + kVectorElements - 1) / kVectorElements * kVectorElements,
+                                kVectorElements);
 }
 
 Problem staged_problem(const Problem& p) {
@@ -43,13 +48,17 @@ Problem staged_problem(const Problem& p) {
 }
 
 std::uint64_t staged_bytes(Extent extent) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(extent.rows, 1) * staged_ld(extent.columns)) * sizeof(float);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(extent.rows, 1) *
+                                    staged_ld(extent.columns)) *
+         sizeof(float);
 }
 
-void copy_matrix(Extent extent, const float* source, std::int64_t source_ld, float* target, std::int64_t target_ld) {
+void copy_matrix(Extent extent, const float* source, std::int64_t source_ld, float* target,
+                 std::int64_t target_ld) {
   if (extent.rows == 0 || extent.columns == 0) return;
   if (source_ld == target_ld) {
-    std::memcpy(target, source, static_cast<std::size_t>(span_elements(extent, source_ld)) * sizeof(float));
+    std::memcpy(target, source,
+                static_cast<std::size_t>(span_elements(extent, source_ld)) * sizeof(float));
     return;
   }
   for (std::int64_t r = 0; r < extent.rows; ++r)

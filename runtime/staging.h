@@ -1,4 +1,5 @@
-// Host matrices in and out of device buffers, and a pool so that a call allocates nothing once warm.
+// Host matrices in and out of device buffers, and a pool so that a call allocates nothing once
+// warm.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace rooftile {
 
-/// Reuses buffers of the same use and size class (powers of two). Not thread-safe: one lock covers a device tier's call.
+/// Reuses buffers of the same use and size class (powers of two). Not thread-safe: one lock covers
+/// a device tier's call.
 class BufferPool {
  public:
   explicit BufferPool(std::shared_ptr<Device> device) : device_(std::move(device)) {}
@@ -49,7 +51,8 @@ class PooledBuffer {
   Buffer buffer_;
 };
 
-/// ld of a staged copy: rows padded to whole 16-byte vectors, so that vector kernels are legal for every width.
+/// ld of a staged copy: rows padded to whole 16-byte vectors, so that vector kernels are legal for
+/// every width.
 std::int64_t staged_ld(std::int64_t columns);
 /// The same product over staged copies of its operands.
 Problem staged_problem(const Problem& p);
@@ -57,6 +60,7 @@ Problem staged_problem(const Problem& p);
 std::uint64_t staged_bytes(Extent extent);
 
 /// Row by row between different ld; single copy when both are equal.
-void copy_matrix(Extent extent, const float* source, std::int64_t source_ld, float* target, std::int64_t target_ld);
+void copy_matrix(Extent extent, const float* source, std::int64_t source_ld, float* target,
+                 std::int64_t target_ld);
 
 }  // namespace rooftile

@@ -1,4 +1,5 @@
-// Measures what every prediction rests on (runtime/model/calibration.h). The device half runs in the worker process.
+// Measures what every prediction rests on (runtime/model/calibration.h). The device half runs in
+// the worker process.
 #pragma once
 
 #include <atomic>
@@ -10,11 +11,13 @@
 
 namespace rooftile {
 
-/// Submit latency, dispatch cost, STREAM plateaus, multiply-add rate, shared memory, host link, concurrent workgroups.
+/// Submit latency, dispatch cost, STREAM plateaus, multiply-add rate, shared memory, host link,
+/// concurrent workgroups.
 std::vector<Figure> calibrate_device(const std::shared_ptr<Device>& device);
 
-/// BLAS rate over host_calibration_problems() with all threads, one thread and in float64, call cost, triad bandwidth.
-/// stop is polled between problems; what is missing then is missing from the result.
+/// BLAS rate over host_calibration_problems() with all threads, one thread and in float64, call
+/// cost, triad bandwidth. stop is polled between problems; what is missing then is missing from the
+/// result.
 std::vector<Figure> calibrate_host(const std::atomic<bool>& stop);
 
 }  // namespace rooftile

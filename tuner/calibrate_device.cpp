@@ -15,15 +15,19 @@ namespace rooftile {
 namespace {
 
 constexpr double kTimeoutNs = 30e9;
-constexpr double kTargetNs = 2e6;   // a timed dispatch: long against launch and clock steps, short against the budget
+constexpr double kTargetNs =
+    2e6;  // a timed dispatch: long against launch and clock steps, short against the budget
 constexpr int kSamples = 7;
 constexpr std::uint32_t kMostTrips = 1u << 24;
 constexpr std::uint64_t kSmallestFootprint = 1u << 18;  // bytes of the three STREAM arrays together
 constexpr std::uint64_t kLargestFootprint = 1u << 29;
-constexpr double kPlateau = 0.9;  // a footprint belongs to the cache's plateau when it keeps this share of the best rate
+constexpr double kPlateau =
+    0.9;  // a footprint belongs to the cache's plateau when it keeps this share of the best rate
 
 double now_ns() {
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::nano>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 template <typename T>
@@ -36,12 +40,13 @@ std::vector<std::byte> bytes_of_block(const T& block) {
 /// One shader with its buffers, timed by the device's clock.
 class Probe {
  public:
-  Probe(Device& device, const Shader& shader) : device_(device), pipeline_(device.create_pipeline(compile(shader), shader.interface)) {}
+  Probe(Device& device, const Shader& shader)
+      : device_(device), pipeline_(device.create_pipeline(compile(shader), shader.interface)) {}
 
   /// Device time of one dispatch of a whole command list run; kSamples of them after a warm-up.
   template <typename Push>
-  std::vector<double> times(const std::vector<BufferRange>& bindings, const Push& push, std::uint32_t groups,
-                            int samples = kSamples) {
+  std::vector<double> times(const std::vector<BufferRange>& bindings, const Push& push,
+                            std::uint32_t groups, int samples = kSamples) {
     const std::vector<Step> steps = {DispatchStep{.pipeline = &pipeline_,
                                                   .bindings = bindings,
                                                   .push_constants = bytes_of_block(push),
@@ -49,7 +54,8 @@ class Probe {
     CommandList list = device_.record(steps, Timing::kPerStep);
     device_.run(list, kTimeoutNs);
     std::vector<double> sample;
-    for (int i = 0; i < samples; ++i) sample.push_back(std::max(1.0, device_.run(list, kTimeoutNs).step_ns.front()));
+    for (int i = 0; i < samples; ++i)
+      sample.push_back(std::max(1.0, device_.run(list, kTimeoutNs).step_ns.front()));
     return sample;
   }
   const Pipeline& pipeline() const { return pipeline_; }
@@ -90,16 +96,20 @@ class Calibrator {
 
  private:
   void add(const std::string& figure, const std::string& unit, const std::vector<double>& sample) {
-    figures_.push_back({figure, unit, median(sample), median_absolute_deviation(sample), sample.size()});
+    figures_.push_back(
+        {figure, unit, median(sample), median_absolute_deviation(sample), sample.size()});
   }
   std::vector<int> local_sizes() const {
     std::vector<int> sizes;
     for (int size : {static_cast<int>(limits_.subgroup_size), 64, 256})
-      if (size <= static_cast<int>(limits_.max_workgroup_invocations) && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+      if (size <= static_cast<int>(limits_.max_workgroup_invocations) &&
+          std::find(sizes.begin(), sizes.end(), size) == sizes.end())
         sizes.push_back(size);
     return sizes;
   }
-  std::uint32_t many_groups(int local_size) const { return static_cast<std::uint32_t>(262144 / local_size); }
+  std::uint32_t many_groups(int local_size) const {
+    return static_cast<std::uint32_t>(262144 / local_size);
+  }
 
   void latencies();
   void multiply_adds();
@@ -142,7 +152,8 @@ void Calibrator::latencies() {
   const std::vector<double> one = wall(1), chain = wall(kChain);
   add("device.submit", "ns", one);
   std::vector<double> each;
-  for (double ns : chain) each.push_back(std::max(0.0, (ns - median(one)) / static_cast<double>(kChain - 1)));
+  for (double ns : chain)
+    each.push_back(std::max(0.0, (ns - median(one)) / static_cast<double>(kChain - 1)));
   add("device.dispatch", "ns", each);
 }
 
@@ -159,7 +170,8 @@ void Calibrator::multiply_adds() {
       };
       const std::uint32_t trips = long_enough(timed);
       const double flops_a_group = 8.0 * chains * kFmaSteps * local_size * trips;
-      const std::vector<double> all = probe.times({{&target}}, FmaPushConstants{trips, 0.5f, 1.0f}, groups);
+      const std::vector<double> all =
+          probe.times({{&target}}, FmaPushConstants{trips, 0.5f, 1.0f}, groups);
       const std::vector<double> rate = rates(flops_a_group * groups, all);
       if (median(rate) <= median(best)) continue;
       best = rate;
@@ -179,7 +191,9 @@ void Calibrator::workgroups_and_barriers() {
   const int local_size = static_cast<int>(limits_.subgroup_size) * 2;
   if (local_size > static_cast<int>(limits_.max_workgroup_invocations)) return;
   const std::uint32_t groups = 4096;
-  const Buffer target = device_.create_buffer(static_cast<std::uint64_t>(groups) * static_cast<std::uint64_t>(local_size) * sizeof(float), BufferUse::kDevice);
+  const Buffer target = device_.create_buffer(
+      static_cast<std::uint64_t>(groups) * static_cast<std::uint64_t>(local_size) * sizeof(float),
+      BufferUse::kDevice);
   Probe probe(device_, emit_barriers(local_size));
   const std::vector<double> none = probe.times({{&target}}, BarriersPushConstants{0}, groups);
   std::vector<double> each_group;
@@ -205,25 +219,30 @@ void Calibrator::shared_memory() {
   };
   const std::uint32_t trips = long_enough(timed);
   const double bytes = 16.0 * kSharedUnroll * local_size * trips * groups;
-  add("device.shared", "gbps", rates(bytes, probe.times({{&target}}, SharedPushConstants{trips}, groups)));
+  add("device.shared", "gbps",
+      rates(bytes, probe.times({{&target}}, SharedPushConstants{trips}, groups)));
 }
 
 void Calibrator::load_rate(const std::string& figure, LoadPath load_path, int width) {
   const int local_size = best_local_size_;
   const std::uint32_t groups = many_groups(local_size) / 8;
   // A quarter of the smallest first-level caches: 4 kB, or what one trip touches.
-  const std::uint32_t window = std::max<std::uint32_t>(1024 / static_cast<std::uint32_t>(width),
-                                                       static_cast<std::uint32_t>(local_size * kLoadsUnroll));
-  const std::uint64_t bytes = static_cast<std::uint64_t>(window) * static_cast<std::uint64_t>(width) * sizeof(float);
+  const std::uint32_t window =
+      std::max<std::uint32_t>(1024 / static_cast<std::uint32_t>(width),
+                              static_cast<std::uint32_t>(local_size * kLoadsUnroll));
+  const std::uint64_t bytes =
+      static_cast<std::uint64_t>(window) * static_cast<std::uint64_t>(width) * sizeof(float);
   const Buffer source = device_.create_buffer(bytes, BufferUse::kDevice);
   const Buffer target = device_.create_buffer(262144 * sizeof(float), BufferUse::kDevice);
   Probe probe(device_, emit_loads(load_path, width, local_size));
   const auto timed = [&](std::uint32_t trips) {
-    return probe.times({{&source}, {&target}}, LoadsPushConstants{trips, window}, groups, 1).front();
+    return probe.times({{&source}, {&target}}, LoadsPushConstants{trips, window}, groups, 1)
+        .front();
   };
   const std::uint32_t trips = long_enough(timed);
   const double count = static_cast<double>(kLoadsUnroll) * local_size * trips * groups;
-  add(figure, "loads/ns", rates(count, probe.times({{&source}, {&target}}, LoadsPushConstants{trips, window}, groups)));
+  add(figure, "loads/ns",
+      rates(count, probe.times({{&source}, {&target}}, LoadsPushConstants{trips, window}, groups)));
 }
 
 void Calibrator::loads() {
@@ -235,28 +254,35 @@ void Calibrator::loads() {
 
 std::uint32_t Calibrator::stream_groups(std::uint32_t elements) const {
   const auto local_size = static_cast<std::uint32_t>(best_local_size_);
-  return std::min({many_groups(best_local_size_), std::max(1u, elements / local_size), limits_.max_workgroup_count[0]});
+  return std::min({many_groups(best_local_size_), std::max(1u, elements / local_size),
+                   limits_.max_workgroup_count[0]});
 }
 
 std::vector<double> Calibrator::triad_gbps(LoadPath load_path, std::uint64_t footprint) {
   const std::uint64_t bytes = footprint / 3 / 16 * 16;
-  const Buffer a = device_.create_buffer(bytes, BufferUse::kDevice), b = device_.create_buffer(bytes, BufferUse::kDevice);
+  const Buffer a = device_.create_buffer(bytes, BufferUse::kDevice),
+               b = device_.create_buffer(bytes, BufferUse::kDevice);
   const Buffer c = device_.create_buffer(bytes, BufferUse::kDevice);
   const auto elements = static_cast<std::uint32_t>(bytes / 16);
   Probe probe(device_, emit_stream(load_path, best_local_size_));
   return rates(static_cast<double>(bytes) * 3,
-               probe.times({{&a}, {&b}, {&c}}, StreamPushConstants{elements, 3.0f}, stream_groups(elements)));
+               probe.times({{&a}, {&b}, {&c}}, StreamPushConstants{elements, 3.0f},
+                           stream_groups(elements)));
 }
 
 std::vector<double> Calibrator::read_gbps(LoadPath load_path, std::uint64_t footprint) {
   const std::uint64_t bytes = footprint / 16 * 16;
-  // Few enough invocations that each reads for long: the sums' own traffic stays below a part in sixteen.
+  // Few enough invocations that each reads for long: the sums' own traffic stays below a part in
+  // sixteen.
   const auto elements = static_cast<std::uint32_t>(bytes / 16);
   const std::uint32_t groups = std::max(1u, stream_groups(elements) / 16);
   const Buffer source = device_.create_buffer(bytes, BufferUse::kDevice);
-  const Buffer target = device_.create_buffer(std::uint64_t{16} * groups * static_cast<std::uint64_t>(best_local_size_), BufferUse::kDevice);
+  const Buffer target = device_.create_buffer(
+      std::uint64_t{16} * groups * static_cast<std::uint64_t>(best_local_size_),
+      BufferUse::kDevice);
   Probe probe(device_, emit_read(load_path, best_local_size_));
-  return rates(static_cast<double>(bytes), probe.times({{&source}, {&target}}, ReadPushConstants{elements}, groups));
+  return rates(static_cast<double>(bytes),
+               probe.times({{&source}, {&target}}, ReadPushConstants{elements}, groups));
 }
 
 // A level's bandwidth is the best that any of the kernels reaches there: a bound has to be one.
@@ -268,8 +294,9 @@ void Calibrator::stream() {
   const auto better = [](const std::vector<double>& x, const std::vector<double>& y) {
     return y.empty() || median(x) > median(y);
   };
-  const std::uint64_t largest = std::min({kLargestFootprint, device_.profile().device_memory_bytes / 4,
-                                          limits_.max_storage_buffer_range_bytes, limits_.max_memory_allocation_bytes});
+  const std::uint64_t largest =
+      std::min({kLargestFootprint, device_.profile().device_memory_bytes / 4,
+                limits_.max_storage_buffer_range_bytes, limits_.max_memory_allocation_bytes});
   std::vector<Point> points;
   for (std::uint64_t footprint = kSmallestFootprint; footprint <= largest; footprint *= 4) {
     Point point{.footprint = footprint, .gbps = {}, .triad = {}, .read = {}};
@@ -277,14 +304,19 @@ void Calibrator::stream() {
       if (load_path == LoadPath::kTexel &&
           (!limits_.texel_buffer_rgba32 || footprint / 16 > limits_.max_texel_buffer_elements))
         continue;
-      if (auto gbps = triad_gbps(load_path, footprint); better(gbps, point.triad)) point.triad = std::move(gbps);
-      if (auto gbps = read_gbps(load_path, footprint); better(gbps, point.read)) point.read = std::move(gbps);
+      if (auto gbps = triad_gbps(load_path, footprint); better(gbps, point.triad))
+        point.triad = std::move(gbps);
+      if (auto gbps = read_gbps(load_path, footprint); better(gbps, point.read))
+        point.read = std::move(gbps);
     }
     point.gbps = better(point.triad, point.read) ? point.triad : point.read;
     points.push_back(std::move(point));
   }
-  if (points.empty()) fail(ErrorCode::kUnsupported, "{} has too little memory to calibrate", device_.profile().name);
-  const auto fastest = std::max_element(points.begin(), points.end(), [](const Point& x, const Point& y) { return median(x.gbps) < median(y.gbps); });
+  if (points.empty())
+    fail(ErrorCode::kUnsupported, "{} has too little memory to calibrate", device_.profile().name);
+  const auto fastest = std::max_element(
+      points.begin(), points.end(),
+      [](const Point& x, const Point& y) { return median(x.gbps) < median(y.gbps); });
   const Point& memory = points.back();
   if (median(fastest->gbps) * kPlateau > median(memory.gbps)) {
     auto last = fastest;
@@ -298,7 +330,8 @@ void Calibrator::stream() {
   add("device.stream.read", "gbps", memory.read);
 }
 
-// As the runtime moves operands: memcpy into mapped memory, and a copy on the device where that is not the kernels' own.
+// As the runtime moves operands: memcpy into mapped memory, and a copy on the device where that is
+// not the kernels' own.
 void Calibrator::transfers() {
   constexpr std::uint64_t kBytes = 1u << 24;
   const bool unified = device_.profile().unified_memory;
@@ -313,7 +346,8 @@ void Calibrator::transfers() {
       if (up) std::memcpy(view, host.data(), kBytes);
       if (!unified) {
         const BufferRange near = {&mapped, 0, kBytes}, far = {&device_side, 0, kBytes};
-        CommandList list = device_.record(std::vector<Step>{up ? CopyStep{near, far} : CopyStep{far, near}});
+        CommandList list =
+            device_.record(std::vector<Step>{up ? CopyStep{near, far} : CopyStep{far, near}});
         device_.run(list, kTimeoutNs);
       }
       if (!up) std::memcpy(host.data(), view, kBytes);
@@ -327,6 +361,8 @@ void Calibrator::transfers() {
 
 }  // namespace
 
-std::vector<Figure> calibrate_device(const std::shared_ptr<Device>& device) { return Calibrator(*device).run(); }
+std::vector<Figure> calibrate_device(const std::shared_ptr<Device>& device) {
+  return Calibrator(*device).run();
+}
 
 }  // namespace rooftile

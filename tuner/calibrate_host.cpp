@@ -1,10 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "core/statistics.h"
 #include "runtime/host_blas.h"
@@ -16,15 +16,20 @@ namespace rooftile {
 namespace {
 
 constexpr int kSamples = 5;
-constexpr double kEnoughNs = 20e6;       // per point: small products are repeated, large ones run kFewest times
+constexpr double kEnoughNs =
+    20e6;  // per point: small products are repeated, large ones run kFewest times
 constexpr int kFewest = 2;
-constexpr std::size_t kTriadFloats = std::size_t{1} << 25;  // 128 MiB an array: past most last-level caches together
+constexpr std::size_t kTriadFloats =
+    std::size_t{1} << 25;  // 128 MiB an array: past most last-level caches together
 
 double now_ns() {
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::nano>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
-/// Times of single calls; very short ones are timed in groups, so that the clock's own cost vanishes.
+/// Times of single calls; very short ones are timed in groups, so that the clock's own cost
+/// vanishes.
 std::vector<double> times(const std::function<void()>& call) {
   call();
   const double start = now_ns();
@@ -33,7 +38,8 @@ std::vector<double> times(const std::function<void()>& call) {
   const int group = static_cast<int>(std::clamp(20e3 / once, 1.0, 1000.0));
   std::vector<double> sample;
   const double end = now_ns() + kEnoughNs;
-  while (static_cast<int>(sample.size()) < kFewest || (static_cast<int>(sample.size()) < kSamples && now_ns() < end)) {
+  while (static_cast<int>(sample.size()) < kFewest ||
+         (static_cast<int>(sample.size()) < kSamples && now_ns() < end)) {
     const double begin = now_ns();
     for (int i = 0; i < group; ++i) call();
     sample.push_back((now_ns() - begin) / group);
@@ -54,10 +60,13 @@ std::vector<double> triad_gbps(int threads) {
     const std::size_t share = kTriadFloats / static_cast<std::size_t>(threads);
     for (int t = 0; t < threads; ++t) {
       const std::size_t from = share * static_cast<std::size_t>(t);
-      team.emplace_back([&, from] { triad(a.data() + from, b.data() + from, c.data() + from, share); });
+      team.emplace_back(
+          [&, from] { triad(a.data() + from, b.data() + from, c.data() + from, share); });
     }
     team.clear();  // joins
-    if (sample >= 0) gbps.push_back(3.0 * sizeof(float) * static_cast<double>(share) * threads / (now_ns() - start));
+    if (sample >= 0)
+      gbps.push_back(3.0 * sizeof(float) * static_cast<double>(share) * threads /
+                     (now_ns() - start));
   }
   return gbps;
 }
@@ -67,22 +76,33 @@ class HostCalibrator {
   explicit HostCalibrator(const std::atomic<bool>& stop) : blas_(HostBlas::get()), stop_(stop) {}
 
   std::vector<Figure> run() {
-    tier("threads", [&](const Problem& p) { blas_.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kAll); },
-         blas_.threads(), 1);
-    tier("single", [&](const Problem& p) { blas_.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kOne); }, 1, 1);
+    tier(
+        "threads",
+        [&](const Problem& p) {
+          blas_.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kAll);
+        },
+        blas_.threads(), 1);
+    tier(
+        "single",
+        [&](const Problem& p) {
+          blas_.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kOne);
+        },
+        1, 1);
     // Never chosen for speed: a coarser grid is enough to say what it costs.
     constexpr std::size_t kEveryEighth = 8;
-    tier("float64", [&](const Problem& p) { blas_.sgemm64(p, a_.data(), b_.data(), c_.data()); }, blas_.threads(),
-         kEveryEighth);
+    tier(
+        "float64", [&](const Problem& p) { blas_.sgemm64(p, a_.data(), b_.data(), c_.data()); },
+        blas_.threads(), kEveryEighth);
     return std::move(figures_);
   }
 
  private:
   void add(const std::string& figure, const std::string& unit, const std::vector<double>& sample) {
-    figures_.push_back({figure, unit, median(sample), median_absolute_deviation(sample), sample.size()});
+    figures_.push_back(
+        {figure, unit, median(sample), median_absolute_deviation(sample), sample.size()});
   }
-  void tier(const std::string& tier_name, const std::function<void(const Problem&)>& gemm, int threads,
-            std::size_t stride);
+  void tier(const std::string& tier_name, const std::function<void(const Problem&)>& gemm,
+            int threads, std::size_t stride);
 
   const HostBlas& blas_;
   const std::atomic<bool>& stop_;
@@ -90,7 +110,8 @@ class HostCalibrator {
   std::vector<float> a_, b_, c_;
 };
 
-void HostCalibrator::tier(const std::string& tier_name, const std::function<void(const Problem&)>& gemm, int threads,
+void HostCalibrator::tier(const std::string& tier_name,
+                          const std::function<void(const Problem&)>& gemm, int threads,
                           std::size_t stride) {
   if (stop_.load()) return;
   add("host.bandwidth." + tier_name, "gbps", triad_gbps(threads));
@@ -99,7 +120,8 @@ void HostCalibrator::tier(const std::string& tier_name, const std::function<void
     const std::size_t before = x.size();
     if (static_cast<std::size_t>(count) <= before) return;
     x.resize(static_cast<std::size_t>(count));
-    std::generate(x.begin() + static_cast<std::ptrdiff_t>(before), x.end(), [&] { return random.symmetric(); });
+    std::generate(x.begin() + static_cast<std::ptrdiff_t>(before), x.end(),
+                  [&] { return random.symmetric(); });
   };
   constexpr std::int64_t kTiny = 1;
   filled(a_, 1), filled(b_, 1), filled(c_, 1);
@@ -119,6 +141,8 @@ void HostCalibrator::tier(const std::string& tier_name, const std::function<void
 
 }  // namespace
 
-std::vector<Figure> calibrate_host(const std::atomic<bool>& stop) { return HostCalibrator(stop).run(); }
+std::vector<Figure> calibrate_host(const std::atomic<bool>& stop) {
+  return HostCalibrator(stop).run();
+}
 
 }  // namespace rooftile

@@ -13,10 +13,11 @@
 namespace rooftile {
 namespace {
 
-constexpr double kCompileAllowanceS = 20;    // shader and driver compilation of one candidate; seconds at worst in practice
+constexpr double kCompileAllowanceS =
+    20;  // shader and driver compilation of one candidate; seconds at worst in practice
 constexpr double kCertificationAllowanceS = 60;
-constexpr double kLongestLimitS = 10;        // a product slower than this is not measured at all
-constexpr double kGraceS = 5;                // past the budget, so that a candidate in flight may finish
+constexpr double kLongestLimitS = 10;  // a product slower than this is not measured at all
+constexpr double kGraceS = 5;          // past the budget, so that a candidate in flight may finish
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -28,10 +29,14 @@ std::string signature_text(const Signature& s) {
 
 SampleStatus status_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kCompile: return SampleStatus::kCompileFailed;
-    case ErrorCode::kInternal: return SampleStatus::kWrongResult;
-    case ErrorCode::kTimeout: return SampleStatus::kTimedOut;
-    default: return SampleStatus::kLaunchFailed;
+    case ErrorCode::kCompile:
+      return SampleStatus::kCompileFailed;
+    case ErrorCode::kInternal:
+      return SampleStatus::kWrongResult;
+    case ErrorCode::kTimeout:
+      return SampleStatus::kTimedOut;
+    default:
+      return SampleStatus::kLaunchFailed;
   }
 }
 
@@ -43,14 +48,17 @@ double Budget::elapsed_s() const { return now_s() - start_s_; }
 CandidateRunner::CandidateRunner(Store& store, WorkerProcess& worker, const Budget& budget,
                                  const std::atomic<bool>& stop, RunnerOptions options)
     : store_(store), worker_(worker), budget_(budget), stop_(stop), options_(std::move(options)) {
-  for (const BlackListRecord& entry : store_.black_listed(options_.device)) rejected_.insert(entry.candidate);
+  for (const BlackListRecord& entry : store_.black_listed(options_.device))
+    rejected_.insert(entry.candidate);
 }
 
 RowId CandidateRunner::id(const Variant& variant, const Signature& signature) {
-  const auto [entry, fresh] = ids_.try_emplace(signature_text(signature) + " " + to_string(variant), 0);
+  const auto [entry, fresh] =
+      ids_.try_emplace(signature_text(signature) + " " + to_string(variant), 0);
   if (fresh) {
-    entry->second = store_.candidate_id(
-        {.hash = emit_gemm(variant, signature).hash, .signature = signature_text(signature), .variant = variant});
+    entry->second = store_.candidate_id({.hash = emit_gemm(variant, signature).hash,
+                                         .signature = signature_text(signature),
+                                         .variant = variant});
   }
   return entry->second;
 }
@@ -59,17 +67,21 @@ void CandidateRunner::reject(RowId candidate, const Variant& variant, const std:
   store_.black_list(options_.device, candidate, reason);
   rejected_.insert(candidate);
   ++failures_;
-  if (options_.message) options_.message(fmt::format("black-listed {}: {}", short_name(variant), reason));
+  if (options_.message)
+    options_.message(fmt::format("black-listed {}: {}", short_name(variant), reason));
 }
 
-CandidateRunner::Outcome CandidateRunner::ask(RowId candidate, const Json& request, double watchdog_s) {
+CandidateRunner::Outcome CandidateRunner::ask(RowId candidate, const Json& request,
+                                              double watchdog_s) {
   const double deadline_s = std::min(watchdog_s, std::max(0.0, budget_.left_s()) + kGraceS);
   const RowId journal = store_.journal_begin(options_.device, candidate, ::getpid());
   const WorkerAnswer answer = worker_.ask(request, deadline_s, stop_);
   store_.journal_end(journal);
   Outcome outcome{.message = answer.message};
   switch (answer.fate) {
-    case WorkerFate::kAnswered: outcome.reply = answer.reply; break;
+    case WorkerFate::kAnswered:
+      outcome.reply = answer.reply;
+      break;
     case WorkerFate::kRefused:
       // What this device or this machine's memory cannot do is no fault of the kernel.
       if (answer.error != ErrorCode::kUnsupported && answer.error != ErrorCode::kOutOfMemory)
@@ -79,14 +91,17 @@ CandidateRunner::Outcome CandidateRunner::ask(RowId candidate, const Json& reque
       // The budget's end is no watchdog.
       if (deadline_s >= watchdog_s) outcome.failure = SampleStatus::kTimedOut;
       break;
-    case WorkerFate::kCrashed: outcome.failure = SampleStatus::kCrashed; break;
-    case WorkerFate::kInterrupted: break;
+    case WorkerFate::kCrashed:
+      outcome.failure = SampleStatus::kCrashed;
+      break;
+    case WorkerFate::kInterrupted:
+      break;
   }
   return outcome;
 }
 
-std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Problem& problem, int samples,
-                                               double limit_ns) {
+std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Problem& problem,
+                                               int samples, double limit_ns) {
   if (over()) return std::nullopt;
   const RowId candidate = id(variant, signature_of(problem));
   if (rejected(candidate)) return std::nullopt;
@@ -101,7 +116,8 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
                                                         .compute_units = options_.compute_units,
                                                         .rotate_bytes = options_.rotate_bytes})}};
   const Outcome outcome = ask(candidate, request, watchdog_s);
-  SampleRecord sample = {.run = options_.run, .candidate = candidate, .problem = store_.problem_id(problem)};
+  SampleRecord sample = {
+      .run = options_.run, .candidate = candidate, .problem = store_.problem_id(problem)};
   if (outcome.failure) {
     sample.status = *outcome.failure;
     sample.detail = outcome.message;
@@ -123,9 +139,11 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
 bool CandidateRunner::certified(const Variant& variant, const Signature& signature) {
   const RowId candidate = id(variant, signature);
   if (rejected(candidate)) return false;
-  if (const auto verdict = store_.certificate(options_.device, candidate, kGeneratorVersion)) return *verdict;
+  if (const auto verdict = store_.certificate(options_.device, candidate, kGeneratorVersion))
+    return *verdict;
   if (over()) return false;
-  const Json request = {{"operation", "certify"}, {"variant", to_string(variant)}, {"signature", to_json(signature)}};
+  const Json request = {
+      {"operation", "certify"}, {"variant", to_string(variant)}, {"signature", to_json(signature)}};
   const Outcome outcome = ask(candidate, request, kCertificationAllowanceS);
   if (outcome.failure) {
     reject(candidate, variant, fmt::format("certification: {}", outcome.message));
@@ -134,9 +152,10 @@ bool CandidateRunner::certified(const Variant& variant, const Signature& signatu
   if (!outcome.reply) return false;
   const Certificate certificate = certificate_from_json(*outcome.reply);
   store_.put_certificate(options_.device, candidate, kGeneratorVersion, certificate.passed,
-                         certificate.passed ? fmt::format("{} cases, worst error {:.3f} of its bound",
-                                                          certificate.cases, certificate.worst_ratio)
-                                            : certificate.detail);
+                         certificate.passed
+                             ? fmt::format("{} cases, worst error {:.3f} of its bound",
+                                           certificate.cases, certificate.worst_ratio)
+                             : certificate.detail);
   if (!certificate.passed) {
     ++failures_;
     rejected_.insert(candidate);

@@ -1,4 +1,5 @@
-// Candidates through the worker: journal before, black list and sample after. Used by one tuning run of one device.
+// Candidates through the worker: journal before, black list and sample after. Used by one tuning
+// run of one device.
 #pragma once
 
 #include <atomic>
@@ -29,22 +30,25 @@ class Budget {
 
 struct RunnerOptions {
   RowId device = 0, run = 0;
-  double compute_units = 1;   // of the device
+  double compute_units = 1;  // of the device
   double rotate_bytes = 0;
   std::function<void(const std::string&)> message;
 };
 
-/// A candidate that fails is data: it is black-listed for this device and driver, and answers nothing from then on.
+/// A candidate that fails is data: it is black-listed for this device and driver, and answers
+/// nothing from then on.
 class CandidateRunner {
  public:
-  CandidateRunner(Store& store, WorkerProcess& worker, const Budget& budget, const std::atomic<bool>& stop,
-                  RunnerOptions options);
+  CandidateRunner(Store& store, WorkerProcess& worker, const Budget& budget,
+                  const std::atomic<bool>& stop, RunnerOptions options);
 
   RowId id(const Variant& variant, const Signature& signature);
   bool rejected(RowId candidate) const { return rejected_.contains(candidate); }
 
-  /// Nothing: rejected, failed, interrupted, out of budget, or estimated beyond limit_ns (device time of one product).
-  std::optional<TimeReply> time(const Variant& variant, const Problem& problem, int samples, double limit_ns);
+  /// Nothing: rejected, failed, interrupted, out of budget, or estimated beyond limit_ns (device
+  /// time of one product).
+  std::optional<TimeReply> time(const Variant& variant, const Problem& problem, int samples,
+                                double limit_ns);
   /// From the database when this generator's verdict is there, else tried now.
   bool certified(const Variant& variant, const Signature& signature);
 

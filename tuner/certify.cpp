@@ -14,14 +14,16 @@
 namespace rooftile {
 namespace {
 
-constexpr double kTimeoutNs = 20e9;        // certification problems are tiny; the first run may compile
-constexpr std::int64_t kGuardElements = 64;  // on both sides of every operand; keeps offsets 16-byte aligned
+constexpr double kTimeoutNs = 20e9;  // certification problems are tiny; the first run may compile
+constexpr std::int64_t kGuardElements =
+    64;  // on both sides of every operand; keeps offsets 16-byte aligned
 constexpr std::uint32_t kCanary = 0x7fc0dead;  // a NaN with a payload that no arithmetic produces
 
 std::int64_t round_up(std::int64_t x, std::int64_t step) { return (x + step - 1) / step * step; }
 
 std::vector<std::int64_t> sizes_around(std::int64_t tile, std::int64_t step) {
-  const std::array<std::int64_t, 9> wanted = {1, 2, 3, 5, 17, tile - 1, tile, tile + 1, 2 * tile + 37};
+  const std::array<std::int64_t, 9> wanted = {
+      1, 2, 3, 5, 17, tile - 1, tile, tile + 1, 2 * tile + 37};
   std::vector<std::int64_t> sizes;
   for (std::int64_t size : wanted)
     if (size > 0) sizes.push_back(round_up(size, step));
@@ -33,7 +35,8 @@ std::int64_t padded_ld(std::int64_t columns, int vector_width) {
   return vector_width == 1 ? columns + 3 : round_up(columns + 1, vector_width);
 }
 
-// Device-visible copy of a host vector: on memory that is not unified it goes through a mapped buffer.
+// Device-visible copy of a host vector: on memory that is not unified it goes through a mapped
+// buffer.
 class Exchange {
  public:
   Exchange(Device& device, std::uint64_t bytes)
@@ -73,9 +76,11 @@ void fill(float* matrix, Extent extent, std::int64_t ld, Plant plant, Random& ra
 
 std::string describe(const CertificationCase& test) {
   const Problem& p = test.problem;
-  const char* plant = test.plant == Plant::kDenormals ? ", denormals" : test.plant == Plant::kInfinities ? ", infinities" : "";
-  return fmt::format("{} lda {} ldb {} ldc {} alpha {} beta {}{}{}", to_string(p), p.lda, p.ldb, p.ldc, p.alpha, p.beta,
-                     plant, test.nan_in_c ? ", NaN in C" : "");
+  const char* plant = test.plant == Plant::kDenormals    ? ", denormals"
+                      : test.plant == Plant::kInfinities ? ", infinities"
+                                                         : "";
+  return fmt::format("{} lda {} ldb {} ldc {} alpha {} beta {}{}{}", to_string(p), p.lda, p.ldb,
+                     p.ldc, p.alpha, p.beta, plant, test.nan_in_c ? ", NaN in C" : "");
 }
 
 class Checker {
@@ -86,8 +91,8 @@ class Checker {
   std::string run(const CertificationCase& test, double& worst_ratio);
 
  private:
-  std::string compare(const CertificationCase& test, const std::vector<float>& before, const float* after,
-                      double& worst_ratio) const;
+  std::string compare(const CertificationCase& test, const std::vector<float>& before,
+                      const float* after, double& worst_ratio) const;
   Device& device_;
   const Kernel& kernel_;
   std::vector<float> a_, b_;  // what the operand buffers hold, guards included
@@ -111,7 +116,8 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
   std::vector<float> c(static_cast<std::size_t>(size_c), std::bit_cast<float>(kCanary));
   for (std::int64_t r = 0; r < p.m; ++r)
     for (std::int64_t j = 0; j < p.n; ++j)
-      c[static_cast<std::size_t>(kGuardElements + r * p.ldc + j)] = test.nan_in_c ? nan : random.symmetric();
+      c[static_cast<std::size_t>(kGuardElements + r * p.ldc + j)] =
+          test.nan_in_c ? nan : random.symmetric();
 
   Exchange a(device_, static_cast<std::uint64_t>(size_a) * sizeof(float));
   Exchange b(device_, static_cast<std::uint64_t>(size_b) * sizeof(float));
@@ -138,7 +144,8 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
     // NaN in the workspace: a pack kernel that leaves padding unwritten is caught.
     std::unique_ptr<Exchange> exchange;
     if (elements == 0) return exchange;
-    exchange = std::make_unique<Exchange>(device_, static_cast<std::uint64_t>(elements) * sizeof(float));
+    exchange =
+        std::make_unique<Exchange>(device_, static_cast<std::uint64_t>(elements) * sizeof(float));
     std::fill_n(exchange->host(), elements, nan);
     exchange->to_device();
     return exchange;
@@ -155,34 +162,38 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
   return compare(test, c, result.host(), worst_ratio);
 }
 
-std::string Checker::compare(const CertificationCase& test, const std::vector<float>& before, const float* after,
-                             double& worst_ratio) const {
+std::string Checker::compare(const CertificationCase& test, const std::vector<float>& before,
+                             const float* after, double& worst_ratio) const {
   const Problem& p = test.problem;
   const float* a = a_.data() + kGuardElements;
   const float* b = b_.data() + kGuardElements;
   const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(before.size()); ++i) {
     const std::int64_t inside = i - kGuardElements;
-    const std::int64_t row = inside >= 0 ? inside / p.ldc : -1, column = inside >= 0 ? inside % p.ldc : -1;
+    const std::int64_t row = inside >= 0 ? inside / p.ldc : -1,
+                       column = inside >= 0 ? inside % p.ldc : -1;
     const bool in_matrix = row >= 0 && row < p.m && column < p.n;
     if (!in_matrix) {
       if (bits(after[i]) != bits(before[static_cast<std::size_t>(i)]))
-        return fmt::format("{}: wrote outside of C, {} elements from its start", describe(test), inside);
+        return fmt::format("{}: wrote outside of C, {} elements from its start", describe(test),
+                           inside);
       continue;
     }
-    const ReferenceElement expected = reference_element(p, a, b, before[static_cast<std::size_t>(i)], row, column);
+    const ReferenceElement expected =
+        reference_element(p, a, b, before[static_cast<std::size_t>(i)], row, column);
     const double ratio = error_ratio(p.k, expected, after[i]);
     worst_ratio = std::max(worst_ratio, ratio);
     if (!(ratio <= 1.0))
-      return fmt::format("{}: C[{}][{}] is {}, expected {} within {:.3g}", describe(test), row, column, after[i],
-                         expected.value, error_bound(p.k, expected.magnitude));
+      return fmt::format("{}: C[{}][{}] is {}, expected {} within {:.3g}", describe(test), row,
+                         column, after[i], expected.value, error_bound(p.k, expected.magnitude));
   }
   return {};
 }
 
 }  // namespace
 
-std::vector<CertificationCase> certification_cases(const Variant& v, const Signature& s, const DeviceLimits& limits) {
+std::vector<CertificationCase> certification_cases(const Variant& v, const Signature& s,
+                                                   const DeviceLimits& limits) {
   const bool exact = v.edge == Edge::kExact;
   const std::int64_t step_k = exact ? std::max(v.tile_k, v.unroll_k) : 1;
   const std::vector<std::int64_t> ms = sizes_around(v.tile_m, exact ? v.tile_m : 1);
@@ -191,11 +202,13 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   constexpr std::array<float, 4> kScalars = {1.0f, 0.0f, -1.0f, 0.5f};
 
   std::vector<CertificationCase> cases;
-  // Three shifted rotations pair every size of one dimension with three of each other one, and every alpha with every beta.
+  // Three shifted rotations pair every size of one dimension with three of each other one, and
+  // every alpha with every beta.
   for (std::size_t rotation = 0; rotation < 3; ++rotation) {
     for (std::size_t i = 0; i < ms.size(); ++i) {
       const std::size_t turn = rotation * ms.size() + i;
-      const std::int64_t m = ms[i], n = ns[(i * 2 + rotation * 4) % ns.size()], k = ks[(i * 4 + rotation * 7) % ks.size()];
+      const std::int64_t m = ms[i], n = ns[(i * 2 + rotation * 4) % ns.size()],
+                         k = ks[(i * 4 + rotation * 7) % ks.size()];
       Problem p = packed_problem(m, n, k, s.trans_a, s.trans_b);
       p.lda = padded_ld(stored_a(p).columns, v.vector_width_a);
       p.ldb = padded_ld(stored_b(p).columns, v.vector_width_b);
@@ -210,7 +223,9 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
     }
   }
   // ldc as vector stores like it, so that their path is run too.
-  Problem aligned = packed_problem(2 * v.tile_m, 2 * v.tile_n, round_up(3 * std::max(v.tile_k, v.unroll_k), 4), s.trans_a, s.trans_b);
+  Problem aligned =
+      packed_problem(2 * v.tile_m, 2 * v.tile_n, round_up(3 * std::max(v.tile_k, v.unroll_k), 4),
+                     s.trans_a, s.trans_b);
   aligned.lda = round_up(aligned.lda, 4);
   aligned.ldb = round_up(aligned.ldb, 4);
   aligned.ldc = round_up(aligned.ldc, 4);

@@ -1,4 +1,5 @@
-// No kernel is dispatched before it has passed these: adversarial problems against float64 under the standard error bound.
+// No kernel is dispatched before it has passed these: adversarial problems against float64 under
+// the standard error bound.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,11 @@ struct CertificationCase {
   bool nan_in_c = false;  // beta == 0 over NaN
 };
 
-/// Fixed for a variant and signature: sizes in {1, 2, 3, 5, 17, tile-1, tile, tile+1, prime} of every dimension, ld beyond
-/// the row, alpha and beta in {0, 1, -1, 0.5}. A variant that demands exact tiles or aligned ld gets what it can take.
-std::vector<CertificationCase> certification_cases(const Variant& variant, const Signature& signature,
+/// Fixed for a variant and signature: sizes in {1, 2, 3, 5, 17, tile-1, tile, tile+1, prime} of
+/// every dimension, ld beyond the row, alpha and beta in {0, 1, -1, 0.5}. A variant that demands
+/// exact tiles or aligned ld gets what it can take.
+std::vector<CertificationCase> certification_cases(const Variant& variant,
+                                                   const Signature& signature,
                                                    const DeviceLimits& limits);
 
 struct Certificate {
@@ -32,8 +35,8 @@ struct Certificate {
   double worst_ratio = 0;  // largest error over its bound
 };
 
-/// Runs every case, with guard zones of NaN around A and B and of canaries around C. Device errors are thrown, a wrong
-/// result is a certificate that did not pass.
+/// Runs every case, with guard zones of NaN around A and B and of canaries around C. Device errors
+/// are thrown, a wrong result is a certificate that did not pass.
 Certificate certify(Device& device, const Kernel& kernel, const Signature& signature);
 
 }  // namespace rooftile

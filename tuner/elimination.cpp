@@ -9,7 +9,8 @@ namespace rooftile {
 namespace {
 
 std::size_t count_alive(const std::vector<Arm>& arms) {
-  return static_cast<std::size_t>(std::count_if(arms.begin(), arms.end(), [](const Arm& arm) { return arm.alive; }));
+  return static_cast<std::size_t>(
+      std::count_if(arms.begin(), arms.end(), [](const Arm& arm) { return arm.alive; }));
 }
 
 void drop_beaten(std::vector<Arm>& arms, std::size_t keep) {
@@ -32,13 +33,15 @@ std::vector<std::size_t> ranking(const std::vector<Arm>& arms) {
     medians[i] = median(arms[i].samples_ns);
     order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return medians[x] < medians[y]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t x, std::size_t y) { return medians[x] < medians[y]; });
   return order;
 }
 
-std::vector<Arm> eliminate(std::size_t count,
-                           const std::function<std::optional<std::vector<double>>(std::size_t, int)>& measure,
-                           const std::function<bool()>& stop, const EliminationOptions& options) {
+std::vector<Arm> eliminate(
+    std::size_t count,
+    const std::function<std::optional<std::vector<double>>(std::size_t, int)>& measure,
+    const std::function<bool()>& stop, const EliminationOptions& options) {
   std::vector<Arm> arms(count);
   for (int round = 0; round < options.rounds; ++round) {
     for (std::size_t i = 0; i < count; ++i) {

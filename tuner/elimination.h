@@ -1,4 +1,5 @@
-// Successive elimination: few samples for all, more for those that may still be the best. Pure but for the callback.
+// Successive elimination: few samples for all, more for those that may still be the best. Pure but
+// for the callback.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +17,18 @@ struct EliminationOptions {
 
 struct Arm {
   std::vector<double> samples_ns;
-  bool alive = true;   // not eliminated
-  bool failed = false; // the callback gave nothing
+  bool alive = true;    // not eliminated
+  bool failed = false;  // the callback gave nothing
 };
 
-/// measure(arm, count): that many more samples of the arm, or nothing when it cannot be measured (it is out then). Arms are
-/// visited in turn, so that drift hits all alike. An arm is dropped when its median's interval lies above the interval of the
-/// keep-th best median. stop() true ends it early with what there is.
-std::vector<Arm> eliminate(std::size_t arms,
-                           const std::function<std::optional<std::vector<double>>(std::size_t arm, int count)>& measure,
-                           const std::function<bool()>& stop, const EliminationOptions& options);
+/// measure(arm, count): that many more samples of the arm, or nothing when it cannot be measured
+/// (it is out then). Arms are visited in turn, so that drift hits all alike. An arm is dropped when
+/// its median's interval lies above the interval of the keep-th best median. stop() true ends it
+/// early with what there is.
+std::vector<Arm> eliminate(
+    std::size_t arms,
+    const std::function<std::optional<std::vector<double>>(std::size_t arm, int count)>& measure,
+    const std::function<bool()>& stop, const EliminationOptions& options);
 
 /// Arms with samples, best median first.
 std::vector<std::size_t> ranking(const std::vector<Arm>& arms);

@@ -15,16 +15,20 @@
 namespace rooftile {
 namespace {
 
-constexpr double kTimeoutNs = 60e9;      // the parent's watchdog is the tighter one; this only ends a lost worker
-constexpr std::size_t kMostSets = 8;     // operand sets in rotation
-constexpr double kMostSetBytes = 1e9;    // of memory in rotation
+constexpr double kTimeoutNs =
+    60e9;  // the parent's watchdog is the tighter one; this only ends a lost worker
+constexpr std::size_t kMostSets = 8;   // operand sets in rotation
+constexpr double kMostSetBytes = 1e9;  // of memory in rotation
 constexpr int kSpotChecks = 16;
-constexpr double kProbeTiles = 16;       // more than most launch costs, less than a watchdog's patience with a bad point
+constexpr double kProbeTiles =
+    16;  // more than most launch costs, less than a watchdog's patience with a bad point
 // One submit is kept well under the shortest OS watchdog (2 s).
 constexpr double kStepNs = 0.25e9;
 
 double now_ns() {
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::nano>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 // Workspace of one plan.
@@ -33,7 +37,8 @@ class Panels {
   Panels(Device& device, const GemmPlan& plan) {
     const auto allocate = [&](std::int64_t elements, std::optional<Buffer>& buffer) {
       if (elements > 0)
-        buffer = device.create_buffer(static_cast<std::uint64_t>(elements) * sizeof(float), BufferUse::kDevice);
+        buffer = device.create_buffer(static_cast<std::uint64_t>(elements) * sizeof(float),
+                                      BufferUse::kDevice);
     };
     allocate(plan.packed_a_elements, a_);
     allocate(plan.packed_b_elements, b_);
@@ -47,8 +52,9 @@ class Panels {
 }  // namespace
 
 struct Measurer::OperandSet {
-  Buffer a, b, c;                  // what kernels see
-  Buffer host_a, host_b, host_c;   // mapped; empty on unified memory, where a, b and c are mapped themselves
+  Buffer a, b, c;  // what kernels see
+  Buffer host_a, host_b,
+      host_c;  // mapped; empty on unified memory, where a, b and c are mapped themselves
   bool unified;
 
   float* view(const Buffer& kernel_side, const Buffer& host_side) const {
@@ -63,7 +69,8 @@ Measurer::Measurer(std::shared_ptr<Device> device) : device_(std::move(device)),
 Measurer::~Measurer() = default;
 
 Measurer::Built& Measurer::build(const Variant& variant, const Signature& signature) {
-  Built& built = built_[fmt::format("{} {}{}", to_string(variant), letter(signature.trans_a), letter(signature.trans_b))];
+  Built& built = built_[fmt::format("{} {}{}", to_string(variant), letter(signature.trans_a),
+                                    letter(signature.trans_b))];
   if (built.kernel == nullptr) {
     const double start = now_ns();
     built.kernel = std::make_unique<Kernel>(device_, variant, signature, cache_);
@@ -72,10 +79,10 @@ Measurer::Built& Measurer::build(const Variant& variant, const Signature& signat
   return built;
 }
 
-// Drivers may compile at the first dispatch, and again for other operands; a bad point may be a thousand times too slow.
-// Both show on the problem's first few tiles.
-void Measurer::probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace,
-                     double compute_units) {
+// Drivers may compile at the first dispatch, and again for other operands; a bad point may be a
+// thousand times too slow. Both show on the problem's first few tiles.
+void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
+                     const Workspace& workspace, double compute_units) {
   const Variant& v = built.kernel->variant();
   const double tile_flops = 2.0 * v.tile_m * v.tile_n * static_cast<double>(p.k);
   const GemmPlan plan = built.kernel->plan(p, operands.placement, kProbeTiles * tile_flops);
@@ -89,14 +96,17 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands, c
   double best = std::numeric_limits<double>::infinity();
   for (int repeat = 0; repeat < 2; ++repeat) {
     const RunResult result = device_->run(list, kTimeoutNs);
-    best = std::min(best, std::accumulate(result.step_ns.begin() + packs, result.step_ns.end(), 0.0));
+    best =
+        std::min(best, std::accumulate(result.step_ns.begin() + packs, result.step_ns.end(), 0.0));
   }
   if (!built.probed) built.compile_ns += std::max(0.0, first_ns - best);
   built.probed = p;
   const std::array<std::uint32_t, 3>& groups = plan.gemms.front().groups;
-  const double tiles = std::ceil(static_cast<double>(p.m) / v.tile_m) * std::ceil(static_cast<double>(p.n) / v.tile_n);
+  const double tiles = std::ceil(static_cast<double>(p.m) / v.tile_m) *
+                       std::ceil(static_cast<double>(p.n) / v.tile_n);
   const double probed_tiles = static_cast<double>(groups[0]) * groups[1];
-  built.estimate_ns = best * tiles / std::clamp(compute_units, probed_tiles, std::max(tiles, probed_tiles));
+  built.estimate_ns =
+      best * tiles / std::clamp(compute_units, probed_tiles, std::max(tiles, probed_tiles));
 }
 
 void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
@@ -106,8 +116,10 @@ void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
   const std::uint64_t bytes_a = staged_bytes(stored_a(p)), bytes_b = staged_bytes(stored_b(p));
   const std::uint64_t bytes_c = staged_bytes({p.m, p.n});
   const double set_bytes = static_cast<double>(bytes_a + bytes_b + bytes_c);
-  const double wanted = std::min(std::ceil(rotate_bytes / set_bytes), std::floor(kMostSetBytes / set_bytes));
-  const auto sets = static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets)));
+  const double wanted =
+      std::min(std::ceil(rotate_bytes / set_bytes), std::floor(kMostSetBytes / set_bytes));
+  const auto sets =
+      static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets)));
   const bool unified = device_->profile().unified_memory;
   Random random(0x0b5e55ed);
   for (std::size_t i = 0; i < sets; ++i) {
@@ -144,13 +156,16 @@ std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const 
   Random random(0xc0ffee);
   for (int i = 0; i < kSpotChecks; ++i) {
     // The far corner first: where edge handling goes wrong.
-    const std::int64_t row = i == 0 ? p.m - 1 : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.m)));
+    const std::int64_t row =
+        i == 0 ? p.m - 1 : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.m)));
     const std::int64_t column =
         i == 0 ? p.n - 1 : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.n)));
-    const ReferenceElement expected = reference_element(p, set.data_a(), set.data_b(), 0.0f, row, column);
+    const ReferenceElement expected =
+        reference_element(p, set.data_a(), set.data_b(), 0.0f, row, column);
     const float got = set.data_c()[row * p.ldc + column];
     if (!(error_ratio(p.k, expected, got) <= 1.0))
-      return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), row, column, got, expected.value);
+      return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), row, column, got,
+                         expected.value);
   }
   return {};
 }
@@ -166,11 +181,13 @@ TimeReply Measurer::time(const TimeRequest& request) {
     return Operands{&set.a, &set.b, &set.c, placement};
   };
   if (built.probed != p) probe(built, p, operands_of(0), panels.workspace(), request.compute_units);
-  TimeReply reply{
-      .hash = built.kernel->hash(), .compile_ns = built.compile_ns, .estimate_ns = built.estimate_ns};
+  TimeReply reply{.hash = built.kernel->hash(),
+                  .compile_ns = built.compile_ns,
+                  .estimate_ns = built.estimate_ns};
   if (reply.estimate_ns > request.limit_ns) return reply;
 
-  const GemmPlan plan = built.kernel->plan(p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
+  const GemmPlan plan =
+      built.kernel->plan(p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
   std::vector<double> pack_ns;
   // One untimed turn: page faults of fresh panels and clocks that sleep.
   for (int sample = -1; sample < request.samples; ++sample) {
@@ -178,7 +195,8 @@ TimeReply Measurer::time(const TimeRequest& request) {
     std::vector<Step> steps = built.kernel->pack_steps(plan, operands, panels.workspace());
     const auto packs = static_cast<std::ptrdiff_t>(steps.size());
     double pack = 0, kernel = 0;
-    // The first gemm step shares its submit with packing; each further panel has its own, as in the runtime.
+    // The first gemm step shares its submit with packing; each further panel has its own, as in the
+    // runtime.
     for (Step& step : built.kernel->gemm_steps(plan, operands, panels.workspace())) {
       const auto before = static_cast<std::ptrdiff_t>(steps.size());
       steps.push_back(std::move(step));
@@ -194,7 +212,8 @@ TimeReply Measurer::time(const TimeRequest& request) {
   }
   reply.pack_ns = pack_ns.empty() ? 0.0 : median(pack_ns);
   const OperandSet& last = *sets_[static_cast<std::size_t>(request.samples) % sets_.size()];
-  if (const std::string wrong = spot_check(p, last); !wrong.empty()) fail(ErrorCode::kInternal, "{}", wrong);
+  if (const std::string wrong = spot_check(p, last); !wrong.empty())
+    fail(ErrorCode::kInternal, "{}", wrong);
   return reply;
 }
 

@@ -16,23 +16,26 @@ namespace rooftile {
 
 struct TimeRequest {
   Variant variant;
-  Problem problem;          // batch 1
+  Problem problem;  // batch 1
   int samples = 3;
-  double limit_ns = std::numeric_limits<double>::infinity();  // estimated beyond this: probed only, no samples
+  double limit_ns =
+      std::numeric_limits<double>::infinity();  // estimated beyond this: probed only, no samples
   double compute_units = 1;  // of the device: how many tiles it works on at once, for the estimate
-  double rotate_bytes = 0;  // operand sets are rotated until this much memory has been walked through
+  double rotate_bytes =
+      0;  // operand sets are rotated until this much memory has been walked through
 };
 
 struct TimeReply {
   std::string hash;
-  std::vector<double> kernel_ns = {};  // one per sample: all gemm steps; empty when the probe was beyond the limit
-  double pack_ns = 0;             // median
-  double compile_ns = 0;          // shader to first finished dispatch, when it was built in this process
-  double estimate_ns = 0;         // of the whole product, from its first few tiles
+  std::vector<double> kernel_ns =
+      {};              // one per sample: all gemm steps; empty when the probe was beyond the limit
+  double pack_ns = 0;  // median
+  double compile_ns = 0;   // shader to first finished dispatch, when it was built in this process
+  double estimate_ns = 0;  // of the whole product, from its first few tiles
 };
 
-/// Keeps kernels and operands between requests. Not thread-safe. Errors: those of Kernel and Device; kInternal when the
-/// result of the measured run is wrong (spot check against float64).
+/// Keeps kernels and operands between requests. Not thread-safe. Errors: those of Kernel and
+/// Device; kInternal when the result of the measured run is wrong (spot check against float64).
 class Measurer {
  public:
   explicit Measurer(std::shared_ptr<Device> device);
@@ -50,7 +53,8 @@ class Measurer {
     double estimate_ns = 0;              // of that problem
   };
   Built& build(const Variant& variant, const Signature& signature);
-  void probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace, double compute_units);
+  void probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace,
+             double compute_units);
   void prepare_operands(const Problem& p, double rotate_bytes);
   std::string spot_check(const Problem& p, const OperandSet& set) const;
 

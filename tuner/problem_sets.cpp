@@ -21,11 +21,13 @@ namespace {
 constexpr std::string_view kHeader = "m,n,k,trans_a,trans_b,batch,note";
 constexpr std::size_t kNumbers = 6;  // columns before the note
 
-std::int64_t parse_number(std::string_view text, const std::string& where, std::string_view column) {
+std::int64_t parse_number(std::string_view text, const std::string& where,
+                          std::string_view column) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    fail(ErrorCode::kInvalidArgument, "{}: {} is '{}'; it takes a whole number that is not negative", where, column, text);
+    fail(ErrorCode::kInvalidArgument,
+         "{}: {} is '{}'; it takes a whole number that is not negative", where, column, text);
   return value;
 }
 
@@ -36,17 +38,20 @@ Transpose parse_transpose(std::int64_t value, const std::string& where) {
 
 TuneProblem parse_line(std::string_view line, const std::string& where) {
   std::array<std::int64_t, kNumbers> numbers = {};
-  constexpr std::array<std::string_view, kNumbers> kColumns = {"m", "n", "k", "trans_a", "trans_b", "batch"};
+  constexpr std::array<std::string_view, kNumbers> kColumns = {"m",       "n",       "k",
+                                                               "trans_a", "trans_b", "batch"};
   std::size_t at = 0;
   for (std::size_t i = 0; i < kNumbers; ++i) {
     const std::size_t comma = std::min(line.find(',', at), line.size());
-    if (at > line.size()) fail(ErrorCode::kInvalidArgument, "{}: too few columns; the header is {}", where, kHeader);
+    if (at > line.size())
+      fail(ErrorCode::kInvalidArgument, "{}: too few columns; the header is {}", where, kHeader);
     numbers[i] = parse_number(line.substr(at, comma - at), where, kColumns[i]);
     at = comma + 1;
   }
   TuneProblem problem;
-  problem.problem = packed_problem(numbers[0], numbers[1], numbers[2], parse_transpose(numbers[3], where),
-                                   parse_transpose(numbers[4], where), numbers[5]);
+  problem.problem =
+      packed_problem(numbers[0], numbers[1], numbers[2], parse_transpose(numbers[3], where),
+                     parse_transpose(numbers[4], where), numbers[5]);
   if (at <= line.size()) problem.note = line.substr(at);
   const Problem& p = problem.problem;
   if (std::min({p.m, p.n, p.k, p.batch}) < 1)
@@ -64,7 +69,8 @@ std::vector<TuneProblem> parse(std::istream& text, std::string_view file) {
     if (line.empty() || line.front() == '#') continue;
     const std::string where = fmt::format("{}:{}", file, number);
     if (!header) {
-      if (line != kHeader) fail(ErrorCode::kInvalidArgument, "{}: the first line must be '{}'", where, kHeader);
+      if (line != kHeader)
+        fail(ErrorCode::kInvalidArgument, "{}: the first line must be '{}'", where, kHeader);
       header = true;
       continue;
     }
@@ -78,7 +84,8 @@ std::vector<TuneProblem> parse(std::istream& text, std::string_view file) {
 
 std::vector<std::string> problem_set_names() {
   std::vector<std::string> names;
-  for (const EmbeddedText& file : embedded_shapes()) names.emplace_back(file.name.substr(0, file.name.rfind('.')));
+  for (const EmbeddedText& file : embedded_shapes())
+    names.emplace_back(file.name.substr(0, file.name.rfind('.')));
   return names;
 }
 
@@ -88,7 +95,8 @@ std::vector<TuneProblem> problem_set(std::string_view name) {
     std::istringstream text{std::string(file.text)};
     return parse(text, file.name);
   }
-  fail(ErrorCode::kInvalidArgument, "unknown problem set '{}'; known: {}", name, fmt::join(problem_set_names(), ", "));
+  fail(ErrorCode::kInvalidArgument, "unknown problem set '{}'; known: {}", name,
+       fmt::join(problem_set_names(), ", "));
 }
 
 std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file) {

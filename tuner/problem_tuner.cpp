@@ -23,18 +23,20 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kBatch = 6;             // candidates a round of the search
-constexpr int kBatchesWithoutGain = 8;        // then the search of this problem ends
-constexpr double kGain = 0.99;                // of the best time: less is noise
-constexpr double kCloseToBound = 1.02;        // of the roofline's bound: nothing left to find
-constexpr double kCutRatio = 8;               // times the best: such a candidate is probed, not measured
-constexpr double kFirstLimitNs = 10e9;        // before there is a best
+constexpr std::size_t kBatch = 6;       // candidates a round of the search
+constexpr int kBatchesWithoutGain = 8;  // then the search of this problem ends
+constexpr double kGain = 0.99;          // of the best time: less is noise
+constexpr double kCloseToBound = 1.02;  // of the roofline's bound: nothing left to find
+constexpr double kCutRatio = 8;         // times the best: such a candidate is probed, not measured
+constexpr double kFirstLimitNs = 10e9;  // before there is a best
 constexpr std::size_t kFinalists = 4;
-constexpr std::size_t kRanked = 3;            // certified kernels in a list, default and fallback besides
-constexpr double kSearchShare = 0.6, kFinalsShare = 0.8;  // of a problem's slice: when each ends; certificates follow
-// Times this close are equal for a caller; of equals the kernel that compiles faster goes first: programs wait for it.
+constexpr std::size_t kRanked = 3;  // certified kernels in a list, default and fallback besides
+constexpr double kSearchShare = 0.6,
+                 kFinalsShare = 0.8;  // of a problem's slice: when each ends; certificates follow
+// Times this close are equal for a caller; of equals the kernel that compiles faster goes first:
+// programs wait for it.
 constexpr double kEqual = 1.02;
-constexpr double kHostShare = 0.1;            // of the slice, at most, for the BLAS yardstick
+constexpr double kHostShare = 0.1;  // of the slice, at most, for the BLAS yardstick
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -63,7 +65,10 @@ double measure_host_ns(const Problem& p, double share_s) {
 class Search {
  public:
   Search(const ProblemTunerContext& context, RowId device_row, const Problem& problem)
-      : context_(context), device_row_(device_row), problem_(problem), signature_(signature_of(problem)),
+      : context_(context),
+        device_row_(device_row),
+        problem_(problem),
+        signature_(signature_of(problem)),
         bound_ns_(problem_bound_ns(problem, context.rates)) {
     collect_candidates();
     recall();
@@ -82,7 +87,8 @@ class Search {
     double pack_ns = 0, compile_ns = 0;
     bool tried = false;
     double total_ns() const {
-      return samples_ns.empty() ? std::numeric_limits<double>::infinity() : median(samples_ns) + pack_ns;
+      return samples_ns.empty() ? std::numeric_limits<double>::infinity()
+                                : median(samples_ns) + pack_ns;
     }
   };
 
@@ -90,11 +96,12 @@ class Search {
   void recall();
   std::vector<std::size_t> seeds() const;
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
-  std::vector<std::size_t> ranked() const;      // measured ones by time
-  std::vector<std::size_t> preferred() const;   // the same, equals by compile time
+  std::vector<std::size_t> ranked() const;     // measured ones by time
+  std::vector<std::size_t> preferred() const;  // the same, equals by compile time
   double best_ns() const {
     const auto order = ranked();
-    return order.empty() ? std::numeric_limits<double>::infinity() : candidates_[order.front()].total_ns();
+    return order.empty() ? std::numeric_limits<double>::infinity()
+                         : candidates_[order.front()].total_ns();
   }
   void report() const;
   std::optional<std::size_t> find(const Variant& variant) const;
@@ -123,7 +130,8 @@ void Search::collect_candidates() {
 void Search::recall() {
   std::map<RowId, std::vector<double>> kernel_ns;
   std::map<RowId, double> pack_ns, compile_ns;
-  for (const SampleRecord& sample : context_.store.samples(device_row_, context_.store.problem_id(problem_))) {
+  for (const SampleRecord& sample :
+       context_.store.samples(device_row_, context_.store.problem_id(problem_))) {
     if (sample.status != SampleStatus::kMeasured) continue;
     kernel_ns[sample.candidate].push_back(sample.kernel.median_ns);
     pack_ns[sample.candidate] = sample.pack_ns;
@@ -152,7 +160,8 @@ std::vector<std::size_t> Search::seeds() const {
   std::vector<std::size_t> order;
   const auto add = [&](const Variant& variant) {
     const auto index = find(variant);
-    if (index && std::find(order.begin(), order.end(), *index) == order.end()) order.push_back(*index);
+    if (index && std::find(order.begin(), order.end(), *index) == order.end())
+      order.push_back(*index);
   };
   add(default_variant(context_.device));
   for (const RankedKernel& winner : context_.store.winners(device_row_))
@@ -168,7 +177,8 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   const double limit_ns = std::isfinite(best) ? std::max(kCutRatio * best, 1e6) : kFirstLimitNs;
   const auto reply = context_.runner.time(candidate.variant, problem_, samples, limit_ns);
   if (!reply) return std::nullopt;
-  candidate.samples_ns.insert(candidate.samples_ns.end(), reply->kernel_ns.begin(), reply->kernel_ns.end());
+  candidate.samples_ns.insert(candidate.samples_ns.end(), reply->kernel_ns.begin(),
+                              reply->kernel_ns.end());
   candidate.pack_ns = reply->pack_ns;
   candidate.compile_ns = reply->compile_ns;
   report();
@@ -192,8 +202,9 @@ std::vector<std::size_t> Search::preferred() const {
   std::vector<std::size_t> order = ranked();
   if (order.empty()) return order;
   const double equal_ns = kEqual * candidates_[order.front()].total_ns();
-  const auto end = std::find_if(order.begin(), order.end(),
-                                [&](std::size_t i) { return candidates_[i].total_ns() > equal_ns; });
+  const auto end = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
+    return candidates_[i].total_ns() > equal_ns;
+  });
   std::stable_sort(order.begin(), end, [&](std::size_t x, std::size_t y) {
     return candidates_[x].compile_ns < candidates_[y].compile_ns;
   });
@@ -244,11 +255,12 @@ void Search::run(double end_s) {
       continue;
     }
     const std::vector<Arm> arms = eliminate(
-        batch.size(), [&](std::size_t arm, int samples) { return measure(batch[arm], samples); }, over,
-        {.samples_per_round = 2, .rounds = 2, .keep = 2});
+        batch.size(), [&](std::size_t arm, int samples) { return measure(batch[arm], samples); },
+        over, {.samples_per_round = 2, .rounds = 2, .keep = 2});
     for (std::size_t i = 0; i < batch.size(); ++i)
-      history.push_back({batch[i], arms[i].samples_ns.empty() ? std::numeric_limits<double>::infinity()
-                                                              : median(arms[i].samples_ns)});
+      history.push_back({batch[i], arms[i].samples_ns.empty()
+                                       ? std::numeric_limits<double>::infinity()
+                                       : median(arms[i].samples_ns)});
     without_gain = best_ns() < kGain * before ? 0 : without_gain + 1;
   }
 }
@@ -263,15 +275,18 @@ void Search::finals(double end_s) {
     Candidate& candidate = candidates_[order[arm]];
     const std::size_t before = candidate.samples_ns.size();
     const auto totals = measure(order[arm], samples);
-    fresh[arm].insert(fresh[arm].end(), candidate.samples_ns.begin() + static_cast<std::ptrdiff_t>(before),
+    fresh[arm].insert(fresh[arm].end(),
+                      candidate.samples_ns.begin() + static_cast<std::ptrdiff_t>(before),
                       candidate.samples_ns.end());
     return totals;
   };
   eliminate(order.size(), again, [&] { return context_.over() || now_s() >= end_s; },
             {.samples_per_round = 3, .rounds = 3, .keep = 1});
   // Only when all were timed side by side do the new samples replace the old ones.
-  if (std::any_of(fresh.begin(), fresh.end(), [](const auto& samples) { return samples.empty(); })) return;
-  for (std::size_t arm = 0; arm < order.size(); ++arm) candidates_[order[arm]].samples_ns = fresh[arm];
+  if (std::any_of(fresh.begin(), fresh.end(), [](const auto& samples) { return samples.empty(); }))
+    return;
+  for (std::size_t arm = 0; arm < order.size(); ++arm)
+    candidates_[order[arm]].samples_ns = fresh[arm];
 }
 
 double Search::time_of(const Variant& variant) const {
@@ -303,8 +318,8 @@ void Search::rank_and_store(TuneResult& result) {
                        .pack_ns = pack_ns});
   };
   for (std::size_t index : list)
-    add(context_.runner.id(candidates_[index].variant, signature_), problem_row, median(candidates_[index].samples_ns),
-        candidates_[index].pack_ns);
+    add(context_.runner.id(candidates_[index].variant, signature_), problem_row,
+        median(candidates_[index].samples_ns), candidates_[index].pack_ns);
   // Other problems of the bucket keep their lists, behind this one.
   for (const RankedKernel& other : context_.store.winners(device_row_)) {
     if (other.kernel.bucket != bucket) continue;
@@ -320,7 +335,8 @@ void Search::rank_and_store(TuneResult& result) {
 
 }  // namespace
 
-TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row, const Problem& wanted, double slice_s) {
+TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row, const Problem& wanted,
+                        double slice_s) {
   // Kernels multiply one pair of matrices: a batch is tuned as one of its products.
   Problem problem = wanted;
   problem.batch = 1;

@@ -18,12 +18,13 @@ struct ProblemTunerContext {
   const DeviceRates& rates;
   const std::vector<Variant>& space;  // legal_variants of the device
   const TuneOptions& options;
-  std::function<bool()> over;          // stopped, or the whole budget is spent
+  std::function<bool()> over;  // stopped, or the whole budget is spent
   std::function<double()> elapsed_s;
   std::function<void(TuneProgress&)> progress;  // fills in the run's part and passes it on
 };
 
 /// Spends up to slice_s on one problem and stores its ranked list. host_ns is measured first.
-TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row, const Problem& problem, double slice_s);
+TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
+                        const Problem& problem, double slice_s);
 
 }  // namespace rooftile

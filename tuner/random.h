@@ -15,10 +15,13 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  /// Uniform in [0, bound); bound > 0. The bias of the remainder is below 2^-40 for bounds below 2^24.
+  /// Uniform in [0, bound); bound > 0. The bias of the remainder is below 2^-40 for bounds below
+  /// 2^24.
   std::uint64_t below(std::uint64_t bound) { return next() % bound; }
   /// Uniform in [-1, 1) with 24 bits, exact in float32.
-  float symmetric() { return static_cast<float>(static_cast<double>(next() >> 40) * 0x1p-23 - 1.0); }
+  float symmetric() {
+    return static_cast<float>(static_cast<double>(next() >> 40) * 0x1p-23 - 1.0);
+  }
 
  private:
   std::uint64_t state_;

@@ -5,8 +5,8 @@
 
 namespace rooftile {
 
-ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0, std::int64_t row,
-                                   std::int64_t column) {
+ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0,
+                                   std::int64_t row, std::int64_t column) {
   const std::int64_t step_a = p.trans_a == Transpose::kYes ? p.lda : 1;
   const std::int64_t step_b = p.trans_b == Transpose::kYes ? 1 : p.ldb;
   const float* x = p.trans_a == Transpose::kYes ? a + row : a + row * p.lda;
@@ -14,7 +14,8 @@ ReferenceElement reference_element(const Problem& p, const float* a, const float
   double sum = 0, magnitude = 0;
   if (p.alpha != 0.0f) {
     for (std::int64_t l = 0; l < p.k; ++l) {
-      const double product = static_cast<double>(x[l * step_a]) * static_cast<double>(y[l * step_b]);
+      const double product =
+          static_cast<double>(x[l * step_a]) * static_cast<double>(y[l * step_b]);
       sum += product;
       magnitude += std::abs(product);
     }
@@ -33,15 +34,18 @@ double error_bound(std::int64_t k, double magnitude) {
   constexpr double kUnitRoundoff = 0x1p-24;
   const double n = static_cast<double>(k + 3);  // the sum, alpha, beta and the final addition
   const double nu = n * kUnitRoundoff;
-  // Past k = 2^23 the worst-case bound says nothing; twice the linear term is what it approaches from below there.
+  // Past k = 2^23 the worst-case bound says nothing; twice the linear term is what it approaches
+  // from below there.
   const double gamma = nu < 0.5 ? nu / (1 - nu) : 2 * nu;
   return gamma * magnitude + n * static_cast<double>(std::numeric_limits<float>::min());
 }
 
 double error_ratio(std::int64_t k, ReferenceElement expected, float computed) {
   const double got = static_cast<double>(computed);
-  if (std::isnan(expected.value)) return std::isnan(got) ? 0.0 : std::numeric_limits<double>::infinity();
-  if (std::isinf(expected.value)) return got == expected.value ? 0.0 : std::numeric_limits<double>::infinity();
+  if (std::isnan(expected.value))
+    return std::isnan(got) ? 0.0 : std::numeric_limits<double>::infinity();
+  if (std::isinf(expected.value))
+    return got == expected.value ? 0.0 : std::numeric_limits<double>::infinity();
   if (!std::isfinite(got)) return std::numeric_limits<double>::infinity();
   return std::abs(got - expected.value) / error_bound(k, expected.magnitude);
 }

@@ -15,8 +15,9 @@ namespace {
 std::vector<std::size_t> by_analytical_time(std::span<const double> analytical_ns) {
   std::vector<std::size_t> order(analytical_ns.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t x, std::size_t y) { return analytical_ns[x] < analytical_ns[y]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
+    return analytical_ns[x] < analytical_ns[y];
+  });
   return order;
 }
 
@@ -46,7 +47,8 @@ std::unique_ptr<Strategy> random(std::span<const double> analytical_ns, std::uin
   const std::vector<std::size_t> ranked = by_analytical_time(analytical_ns);
   std::vector<std::size_t> shuffled = ranked;
   Random generator(seed);
-  for (std::size_t i = shuffled.size(); i > 1; --i) std::swap(shuffled[i - 1], shuffled[generator.below(i)]);
+  for (std::size_t i = shuffled.size(); i > 1; --i)
+    std::swap(shuffled[i - 1], shuffled[generator.below(i)]);
   std::vector<std::size_t> order;
   std::vector<bool> taken(ranked.size(), false);
   const auto take = [&](std::size_t candidate) {
@@ -74,11 +76,12 @@ std::vector<std::string> strategy_names() {
   return names;
 }
 
-std::unique_ptr<Strategy> make_strategy(std::string_view name, std::span<const double> analytical_ns,
-                                        std::uint64_t seed) {
+std::unique_ptr<Strategy> make_strategy(std::string_view name,
+                                        std::span<const double> analytical_ns, std::uint64_t seed) {
   for (const Entry& entry : kStrategies)
     if (entry.name == name) return entry.make(analytical_ns, seed);
-  fail(ErrorCode::kInvalidArgument, "unknown strategy '{}'; known: {}", name, fmt::join(strategy_names(), ", "));
+  fail(ErrorCode::kInvalidArgument, "unknown strategy '{}'; known: {}", name,
+       fmt::join(strategy_names(), ", "));
 }
 
 }  // namespace rooftile

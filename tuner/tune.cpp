@@ -24,8 +24,9 @@ void settle_journal(Store& store, RowId device, const TuneCallbacks& callbacks) 
     store.black_list(device, entry.candidate, "the tuner or the machine went down while it ran");
     store.journal_end(entry.id);
     if (callbacks.message)
-      callbacks.message(fmt::format("black-listed candidate {}: the tuner or the machine went down while it ran ({})",
-                                    entry.candidate, entry.started_at));
+      callbacks.message(fmt::format(
+          "black-listed candidate {}: the tuner or the machine went down while it ran ({})",
+          entry.candidate, entry.started_at));
   }
 }
 
@@ -58,15 +59,18 @@ double cache_bytes(const DeviceRates& rates) {
 
 }  // namespace
 
-TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options, const TuneCallbacks& callbacks,
-                const std::atomic<bool>& stop) {
+TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options,
+                const TuneCallbacks& callbacks, const std::atomic<bool>& stop) {
   if (options.problems.empty()) fail(ErrorCode::kInvalidArgument, "no problem to tune");
-  if (!(options.budget_s > 0)) fail(ErrorCode::kInvalidArgument, "the budget is {} s; it must be positive", options.budget_s);
+  if (!(options.budget_s > 0))
+    fail(ErrorCode::kInvalidArgument, "the budget is {} s; it must be positive", options.budget_s);
   const Budget budget(options.budget_s);
   const RowId device_row = store.device_id(device);
   settle_journal(store, device_row, callbacks);
-  const nlohmann::json settings = {{"budget_s", options.budget_s}, {"strategy", options.strategy},
-                                   {"seed", options.seed}, {"problems", options.problems.size()}};
+  const nlohmann::json settings = {{"budget_s", options.budget_s},
+                                   {"strategy", options.strategy},
+                                   {"seed", options.seed},
+                                   {"problems", options.problems.size()}};
   const RowId run = store.begin_run(device_row, kGeneratorVersion, settings.dump());
 
   TuneReport report;
@@ -86,33 +90,36 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                           .message = callbacks.message});
   const std::vector<Variant> space = legal_variants(device.limits);
   const auto over = [&] { return stop.load() || budget.left_s() <= 0; };
-  const ProblemTunerContext context = {
-      .store = store,
-      .runner = runner,
-      .device = device,
-      .rates = calibration.device,
-      .space = space,
-      .options = options,
-      .over = over,
-      .elapsed_s = [&] { return budget.elapsed_s(); },
-      .progress = [&](TuneProgress& progress) {
-        progress.elapsed_s = budget.elapsed_s();
-        progress.budget_s = budget.seconds();
-        progress.problems_done = report.results.size();
-        progress.problems_total = options.problems.size();
-        progress.candidates_measured = runner.measured();
-        progress.candidates_rejected = runner.failures();
-        if (callbacks.progress) callbacks.progress(progress);
-      }};
+  const ProblemTunerContext context = {.store = store,
+                                       .runner = runner,
+                                       .device = device,
+                                       .rates = calibration.device,
+                                       .space = space,
+                                       .options = options,
+                                       .over = over,
+                                       .elapsed_s = [&] { return budget.elapsed_s(); },
+                                       .progress =
+                                           [&](TuneProgress& progress) {
+                                             progress.elapsed_s = budget.elapsed_s();
+                                             progress.budget_s = budget.seconds();
+                                             progress.problems_done = report.results.size();
+                                             progress.problems_total = options.problems.size();
+                                             progress.candidates_measured = runner.measured();
+                                             progress.candidates_rejected = runner.failures();
+                                             if (callbacks.progress) callbacks.progress(progress);
+                                           }};
   for (std::size_t i = 0; i < options.problems.size() && !over(); ++i) {
     const double slice_s = budget.left_s() / static_cast<double>(options.problems.size() - i);
-    report.results.push_back(tune_problem(context, device_row, options.problems[i].problem, slice_s));
+    report.results.push_back(
+        tune_problem(context, device_row, options.problems[i].problem, slice_s));
     if (callbacks.problem_finished) callbacks.problem_finished(report.results.back());
   }
   report.interrupted = stop.load();
   report.out_of_budget = !report.interrupted && report.results.size() < options.problems.size();
   report.elapsed_s = budget.elapsed_s();
-  store.end_run(run, report.interrupted ? "interrupted" : report.out_of_budget ? "budget" : "finished");
+  store.end_run(run, report.interrupted     ? "interrupted"
+                     : report.out_of_budget ? "budget"
+                                            : "finished");
   base.phase = TunePhase::kFinished;
   base.elapsed_s = report.elapsed_s;
   base.problems_done = report.results.size();

@@ -1,4 +1,5 @@
-// The whole of `rooftile tune`: calibrate, search, certify, store; within a budget that counts everything.
+// The whole of `rooftile tune`: calibrate, search, certify, store; within a budget that counts
+// everything.
 #pragma once
 
 #include <atomic>
@@ -19,19 +20,22 @@ struct TuneProblem {
   std::string note;
 };
 
-/// Built-in problem sets: "default", "squares", "transformer", "deepbench", "applications". Throws kInvalidArgument.
+/// Built-in problem sets: "default", "squares", "transformer", "deepbench", "applications". Throws
+/// kInvalidArgument.
 std::vector<TuneProblem> problem_set(std::string_view name);
 std::vector<std::string> problem_set_names();
-/// m,n,k,trans_a,trans_b,batch,note with a header line; '#' lines are comments. Errors name file and line.
+/// m,n,k,trans_a,trans_b,batch,note with a header line; '#' lines are comments. Errors name file
+/// and line.
 std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file);
 
 struct TuneOptions {
   std::vector<TuneProblem> problems;
-  double budget_s = 300;        // wall time for one device, everything counted
+  double budget_s = 300;            // wall time for one device, everything counted
   std::string strategy = "random";  // "random", "exhaustive"
   std::uint64_t seed = 1;
-  bool recalibrate = false;     // even if this device and driver have figures
-  std::filesystem::path worker;  // program run as `worker worker`: the CLI itself; empty: /proc/self/exe
+  bool recalibrate = false;  // even if this device and driver have figures
+  std::filesystem::path
+      worker;  // program run as `worker worker`: the CLI itself; empty: /proc/self/exe
 };
 
 enum class TunePhase : std::uint8_t { kCalibrating, kSearching, kCertifying, kFinished };
@@ -41,7 +45,7 @@ struct TuneProgress {
   TunePhase phase = TunePhase::kCalibrating;
   double elapsed_s = 0, budget_s = 0;
   std::size_t problems_done = 0, problems_total = 0;
-  std::string problem;        // being tuned
+  std::string problem;  // being tuned
   std::size_t candidates_measured = 0, candidates_rejected = 0;
   double best_gflops = 0;     // of the problem being tuned
   double roofline_share = 0;  // best time's share of the problem's bound, 0...1
@@ -51,12 +55,12 @@ struct TuneProgress {
 /// One finished problem.
 struct TuneResult {
   Problem problem;
-  std::string winner;           // short name, "" when nothing legal was certified
+  std::string winner;  // short name, "" when nothing legal was certified
   double kernel_ns = 0, pack_ns = 0;
-  double default_ns = 0;        // untuned default variant, kernel and packing; 0 when it could not run
-  double naive_ns = 0;          // 0 when predicted too slow to be worth running
-  double host_ns = 0;           // OpenBLAS, all threads, measured in the same run
-  double bound_ns = 0;          // the problem's roofline
+  double default_ns = 0;  // untuned default variant, kernel and packing; 0 when it could not run
+  double naive_ns = 0;    // 0 when predicted too slow to be worth running
+  double host_ns = 0;     // OpenBLAS, all threads, measured in the same run
+  double bound_ns = 0;    // the problem's roofline
   std::size_t measured = 0, rejected = 0;
 };
 
@@ -69,11 +73,13 @@ struct TuneReport {
 struct TuneCallbacks {
   std::function<void(const TuneProgress&)> progress;
   std::function<void(const TuneResult&)> problem_finished;
-  std::function<void(const std::string&)> message;  // black-listed candidates, resumed journals, ...
+  std::function<void(const std::string&)>
+      message;  // black-listed candidates, resumed journals, ...
 };
 
-/// Tunes one device. stop is polled: when it turns true, what is measured is kept and certified winners are stored.
-TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options, const TuneCallbacks& callbacks,
-                const std::atomic<bool>& stop);
+/// Tunes one device. stop is polled: when it turns true, what is measured is kept and certified
+/// winners are stored.
+TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options,
+                const TuneCallbacks& callbacks, const std::atomic<bool>& stop);
 
 }  // namespace rooftile

@@ -24,7 +24,8 @@ class Server {
     if (operation == "open") return open(request);
     if (device_ == nullptr) fail(ErrorCode::kInternal, "worker: '{}' before 'open'", operation);
     if (operation == "calibrate") return {{"figures", to_json(calibrate_device(device_))}};
-    if (operation == "time") return to_json(measurer_->time(time_request_from_json(request.at("request"))));
+    if (operation == "time")
+      return to_json(measurer_->time(time_request_from_json(request.at("request"))));
     if (operation == "certify")
       return to_json(measurer_->certify(parse_variant(request.at("variant").get<std::string>()),
                                         signature_from_json(request.at("signature"))));
@@ -37,11 +38,13 @@ class Server {
     const Enumeration found = enumerate_devices();
     for (const DeviceProfile& profile : found.devices) {
       if (profile.device_uuid != uuid) continue;
-      device_ = Device::open(profile);  // no pipeline cache: every candidate's compile time is its own
+      device_ =
+          Device::open(profile);  // no pipeline cache: every candidate's compile time is its own
       measurer_.emplace(device_);
       return {{"name", profile.name}};
     }
-    fail(ErrorCode::kDevice, "device {} is gone{}{}", uuid, found.note.empty() ? "" : ": ", found.note);
+    fail(ErrorCode::kDevice, "device {} is gone{}{}", uuid, found.note.empty() ? "" : ": ",
+         found.note);
   }
 
   std::shared_ptr<Device> device_;

@@ -86,7 +86,8 @@ std::string WorkerProcess::reap() {
   close_if_open(to_worker_);
   close_if_open(from_worker_);
   if (WIFSIGNALED(status))
-    return fmt::format("the worker was killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    return fmt::format("the worker was killed by signal {} ({})", WTERMSIG(status),
+                       ::strsignal(WTERMSIG(status)));
   return fmt::format("the worker ended with exit code {}", WEXITSTATUS(status));
 }
 
@@ -96,7 +97,8 @@ void WorkerProcess::kill_and_reap() {
   reap();
 }
 
-WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s, const std::atomic<bool>& stop) {
+WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
+                                     const std::atomic<bool>& stop) {
   WorkerAnswer answer;
   if (!write_all(to_worker_, request.dump() + "\n")) {
     answer.message = reap();
@@ -123,7 +125,8 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s, con
     if (stop.load() || left_s <= 0) {
       kill_and_reap();
       answer.fate = stop.load() ? WorkerFate::kInterrupted : WorkerFate::kTimedOut;
-      answer.message = stop.load() ? "interrupted" : fmt::format("no answer within {:.1f} s", deadline_s);
+      answer.message =
+          stop.load() ? "interrupted" : fmt::format("no answer within {:.1f} s", deadline_s);
       return answer;
     }
     pollfd waiting = {.fd = from_worker_, .events = POLLIN, .revents = 0};
@@ -140,7 +143,8 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s, con
   }
 }
 
-WorkerAnswer WorkerProcess::ask(const Json& request, double deadline_s, const std::atomic<bool>& stop) {
+WorkerAnswer WorkerProcess::ask(const Json& request, double deadline_s,
+                                const std::atomic<bool>& stop) {
   if (pid_ == 0) {
     start();
     WorkerAnswer opened = exchange(opening_, kOpeningDeadlineS, stop);

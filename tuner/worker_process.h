@@ -1,10 +1,11 @@
 // The tuner's end of a worker: start, ask with a deadline, kill.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <filesystem>
 #include <string>
-#include <sys/types.h>
 
 #include "core/error.h"
 #include "tuner/worker_protocol.h"
@@ -26,10 +27,12 @@ struct WorkerAnswer {
   std::string message;
 };
 
-/// One worker at a time; it is started by the first request and again after a death. Not thread-safe.
+/// One worker at a time; it is started by the first request and again after a death. Not
+/// thread-safe.
 class WorkerProcess {
  public:
-  /// program is run as `program worker`; opening is sent first to every new worker (its answer is awaited).
+  /// program is run as `program worker`; opening is sent first to every new worker (its answer is
+  /// awaited).
   WorkerProcess(std::filesystem::path program, Json opening);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;

@@ -5,7 +5,9 @@
 namespace rooftile {
 namespace {
 
-Transpose transpose(const Json& json) { return json.get<bool>() ? Transpose::kYes : Transpose::kNo; }
+Transpose transpose(const Json& json) {
+  return json.get<bool>() ? Transpose::kYes : Transpose::kNo;
+}
 
 // JSON has no infinity.
 Json finite_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
@@ -16,9 +18,18 @@ double or_infinity(const Json& json) {
 }  // namespace
 
 Json to_json(const Problem& p) {
-  return {{"type", name(p.type)}, {"m", p.m}, {"n", p.n}, {"k", p.k}, {"batch", p.batch},
-          {"trans_a", p.trans_a == Transpose::kYes}, {"trans_b", p.trans_b == Transpose::kYes},
-          {"lda", p.lda}, {"ldb", p.ldb}, {"ldc", p.ldc}, {"alpha", p.alpha}, {"beta", p.beta}};
+  return {{"type", name(p.type)},
+          {"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"batch", p.batch},
+          {"trans_a", p.trans_a == Transpose::kYes},
+          {"trans_b", p.trans_b == Transpose::kYes},
+          {"lda", p.lda},
+          {"ldb", p.ldb},
+          {"ldc", p.ldc},
+          {"alpha", p.alpha},
+          {"beta", p.beta}};
 }
 
 Problem problem_from_json(const Json& json) {
@@ -37,7 +48,9 @@ Problem problem_from_json(const Json& json) {
 }
 
 Json to_json(const Signature& s) {
-  return {{"type", name(s.type)}, {"trans_a", s.trans_a == Transpose::kYes}, {"trans_b", s.trans_b == Transpose::kYes}};
+  return {{"type", name(s.type)},
+          {"trans_a", s.trans_a == Transpose::kYes},
+          {"trans_b", s.trans_b == Transpose::kYes}};
 }
 
 Signature signature_from_json(const Json& json) {
@@ -46,8 +59,12 @@ Signature signature_from_json(const Json& json) {
 }
 
 Json to_json(const TimeRequest& r) {
-  return {{"variant", to_string(r.variant)}, {"problem", to_json(r.problem)}, {"samples", r.samples},
-          {"limit_ns", finite_or_null(r.limit_ns)}, {"compute_units", r.compute_units}, {"rotate_bytes", r.rotate_bytes}};
+  return {{"variant", to_string(r.variant)},
+          {"problem", to_json(r.problem)},
+          {"samples", r.samples},
+          {"limit_ns", finite_or_null(r.limit_ns)},
+          {"compute_units", r.compute_units},
+          {"rotate_bytes", r.rotate_bytes}};
 }
 
 TimeRequest time_request_from_json(const Json& json) {
@@ -60,7 +77,10 @@ TimeRequest time_request_from_json(const Json& json) {
 }
 
 Json to_json(const TimeReply& r) {
-  return {{"hash", r.hash}, {"kernel_ns", r.kernel_ns}, {"pack_ns", r.pack_ns}, {"compile_ns", r.compile_ns},
+  return {{"hash", r.hash},
+          {"kernel_ns", r.kernel_ns},
+          {"pack_ns", r.pack_ns},
+          {"compile_ns", r.compile_ns},
           {"estimate_ns", r.estimate_ns}};
 }
 
@@ -73,7 +93,10 @@ TimeReply time_reply_from_json(const Json& json) {
 }
 
 Json to_json(const Certificate& c) {
-  return {{"passed", c.passed}, {"detail", c.detail}, {"cases", c.cases}, {"worst_ratio", finite_or_null(c.worst_ratio)}};
+  return {{"passed", c.passed},
+          {"detail", c.detail},
+          {"cases", c.cases},
+          {"worst_ratio", finite_or_null(c.worst_ratio)}};
 }
 
 Certificate certificate_from_json(const Json& json) {
@@ -86,7 +109,11 @@ Certificate certificate_from_json(const Json& json) {
 Json to_json(const std::vector<Figure>& figures) {
   Json list = Json::array();
   for (const Figure& f : figures)
-    list.push_back({{"name", f.name}, {"unit", f.unit}, {"value", f.value}, {"mad", f.mad}, {"count", f.count}});
+    list.push_back({{"name", f.name},
+                    {"unit", f.unit},
+                    {"value", f.value},
+                    {"mad", f.mad},
+                    {"count", f.count}});
   return list;
 }
 

@@ -1,4 +1,5 @@
-// One JSON object a line each way between tuner and worker. Both ends are this build: there is no version to negotiate.
+// One JSON object a line each way between tuner and worker. Both ends are this build: there is no
+// version to negotiate.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,10 @@
-/* Rooftile: tuned matrix products on any Vulkan device, and never slower than the BLAS underneath. C ABI.
+/* Rooftile: tuned matrix products on any Vulkan device, and never slower than the BLAS underneath.
+ * C ABI.
  *
- * One context serves any number of threads. A context reads the tuning database once, when it is opened; run
- * `rooftile tune` first to let it use a device. Without a database, a device or a driver every call runs on the host's BLAS.
- * For one database the same call always takes the same path: results are reproducible bit by bit. */
+ * One context serves any number of threads. A context reads the tuning database once, when it is
+ * opened; run `rooftile tune` first to let it use a device. Without a database, a device or a
+ * driver every call runs on the host's BLAS. For one database the same call always takes the same
+ * path: results are reproducible bit by bit. */
 #ifndef ROOFTILE_ROOFTILE_H_
 #define ROOFTILE_ROOFTILE_H_
 
@@ -30,7 +32,8 @@ typedef enum rooftile_status {
   ROOFTILE_INVALID_ARGUMENT = 1, /* a value is wrong; nothing was touched */
   ROOFTILE_UNSUPPORTED = 2,      /* legal, but not on this device, driver or build */
   ROOFTILE_OUT_OF_MEMORY = 3,
-  ROOFTILE_DEVICE_ERROR = 4, /* the driver failed or the device is lost (only when the device tier was forced) */
+  ROOFTILE_DEVICE_ERROR =
+      4, /* the driver failed or the device is lost (only when the device tier was forced) */
   ROOFTILE_TIMEOUT = 5,
   ROOFTILE_IO_ERROR = 6,
   ROOFTILE_DATABASE_ERROR = 7, /* the tuning database is unusable: newer, locked, unreadable */
@@ -38,29 +41,38 @@ typedef enum rooftile_status {
 } rooftile_status;
 
 typedef enum rooftile_layout { ROOFTILE_ROW_MAJOR = 0, ROOFTILE_COLUMN_MAJOR = 1 } rooftile_layout;
-typedef enum rooftile_transpose { ROOFTILE_NO_TRANSPOSE = 0, ROOFTILE_TRANSPOSE = 1 } rooftile_transpose;
+typedef enum rooftile_transpose {
+  ROOFTILE_NO_TRANSPOSE = 0,
+  ROOFTILE_TRANSPOSE = 1
+} rooftile_transpose;
 
-/* Where a product is computed. Auto: the tier with the lowest predicted time. A forced tier is used or the call fails. */
+/* Where a product is computed. Auto: the tier with the lowest predicted time. A forced tier is used
+ * or the call fails. */
 typedef enum rooftile_tier {
   ROOFTILE_TIER_AUTO = 0,
   ROOFTILE_TIER_DEVICE = 1, /* the device's best legal kernel */
   ROOFTILE_TIER_HOST = 2,   /* BLAS with all of its threads */
   ROOFTILE_TIER_HOST1 = 3,  /* BLAS with one thread */
-  ROOFTILE_TIER_HOST64 = 4  /* BLAS in float64 over float32 inputs, result rounded once; never chosen by auto */
+  ROOFTILE_TIER_HOST64 =
+      4 /* BLAS in float64 over float32 inputs, result rounded once; never chosen by auto */
 } rooftile_tier;
 
 /* Set struct_size to sizeof; zero or NULL fields take their defaults. */
 typedef struct rooftile_options {
   size_t struct_size;
-  const char* database_path; /* default: $ROOFTILE_DB, else rooftile/rooftile.db in the user's data folder */
-  const char* device;        /* substring of a device's name or UUID; default: $ROOFTILE_DEVICE, else the best tuned one */
-  rooftile_tier tier;        /* for every call whose own tier is AUTO; default: $ROOFTILE_TIER, else auto */
+  const char* database_path; /* default: $ROOFTILE_DB, else rooftile/rooftile.db in the user's data
+                                folder */
+  const char* device; /* substring of a device's name or UUID; default: $ROOFTILE_DEVICE, else the
+                         best tuned one */
+  rooftile_tier
+      tier; /* for every call whose own tier is AUTO; default: $ROOFTILE_TIER, else auto */
 } rooftile_options;
 
-/* C := alpha * op(A) * op(B) + beta * C in float32, host memory. op(A) is m x k, op(B) k x n, C m x n.
- * ld in elements: at least the length of a stored row (row-major) or column (column-major), and at least 1.
- * beta == 0 writes C without reading it, so NaN in C vanishes; alpha == 0 or k == 0 do not read A and B; m == 0 or n == 0
- * do nothing. NaN and infinity in A and B propagate as in BLAS. C overlaps neither A nor B (checked by address range). */
+/* C := alpha * op(A) * op(B) + beta * C in float32, host memory. op(A) is m x k, op(B) k x n, C m x
+ * n. ld in elements: at least the length of a stored row (row-major) or column (column-major), and
+ * at least 1. beta == 0 writes C without reading it, so NaN in C vanishes; alpha == 0 or k == 0 do
+ * not read A and B; m == 0 or n == 0 do nothing. NaN and infinity in A and B propagate as in BLAS.
+ * C overlaps neither A nor B (checked by address range). */
 typedef struct rooftile_sgemm_args {
   size_t struct_size; /* sizeof(rooftile_sgemm_args) */
   rooftile_layout layout;
@@ -85,7 +97,8 @@ typedef struct rooftile_factor {
 } rooftile_factor;
 
 /* Predictions in ns; device_ns is infinity when the device is out of the race (then veto says why).
- * score is the product of the factors: predicted host time over predicted device time, 0 when vetoed. */
+ * score is the product of the factors: predicted host time over predicted device time, 0 when
+ * vetoed. */
 typedef struct rooftile_decision {
   size_t struct_size; /* set by the caller to sizeof(rooftile_decision) */
   rooftile_tier tier; /* the tier that rooftile_sgemm takes for these arguments */
@@ -99,26 +112,32 @@ typedef struct rooftile_decision {
 } rooftile_decision;
 
 /* Opens a context; *context is NULL on failure. options may be NULL.
- * Errors: INVALID_ARGUMENT (options), DATABASE_ERROR, UNSUPPORTED (no BLAS library on this machine), OUT_OF_MEMORY.
- * A missing database or a missing driver is no error. No Vulkan device is opened before a call needs one. */
-ROOFTILE_API rooftile_status rooftile_open(const rooftile_options* options, rooftile_context** context);
+ * Errors: INVALID_ARGUMENT (options), DATABASE_ERROR, UNSUPPORTED (no BLAS library on this
+ * machine), OUT_OF_MEMORY. A missing database or a missing driver is no error. No Vulkan device is
+ * opened before a call needs one. */
+ROOFTILE_API rooftile_status rooftile_open(const rooftile_options* options,
+                                           rooftile_context** context);
 
 /* Frees the context; no call on it may be running. NULL is fine. */
 ROOFTILE_API void rooftile_close(rooftile_context* context);
 
-/* Thread-safe on one context. Errors leave C untouched. A lost device, a failing driver or a kernel that cannot run is no
- * error under AUTO: the next kernel, and in the end the host, answers. */
-ROOFTILE_API rooftile_status rooftile_sgemm(rooftile_context* context, const rooftile_sgemm_args* args);
+/* Thread-safe on one context. Errors leave C untouched. A lost device, a failing driver or a kernel
+ * that cannot run is no error under AUTO: the next kernel, and in the end the host, answers. */
+ROOFTILE_API rooftile_status rooftile_sgemm(rooftile_context* context,
+                                            const rooftile_sgemm_args* args);
 
-/* What rooftile_sgemm would do with these arguments, and why. Pointers in args are not read. Thread-safe. */
-ROOFTILE_API rooftile_status rooftile_explain(rooftile_context* context, const rooftile_sgemm_args* args,
+/* What rooftile_sgemm would do with these arguments, and why. Pointers in args are not read.
+ * Thread-safe. */
+ROOFTILE_API rooftile_status rooftile_explain(rooftile_context* context,
+                                              const rooftile_sgemm_args* args,
                                               rooftile_decision* decision);
 
-/* Message of this thread's last call that did not return ROOFTILE_OK; "" when there was none. Valid until the thread's next
- * failing call. */
+/* Message of this thread's last call that did not return ROOFTILE_OK; "" when there was none. Valid
+ * until the thread's next failing call. */
 ROOFTILE_API const char* rooftile_last_error(void);
 
-/* "0.1.0": of the library that is loaded, where the macros above are of the header that was compiled. */
+/* "0.1.0": of the library that is loaded, where the macros above are of the header that was
+ * compiled. */
 ROOFTILE_API const char* rooftile_version(void);
 
 #ifdef __cplusplus

@@ -12,7 +12,8 @@ namespace rooftile {
 /// what() is the library's message; status() the C code.
 class StatusError : public std::runtime_error {
  public:
-  explicit StatusError(rooftile_status status) : std::runtime_error(rooftile_last_error()), status_(status) {}
+  explicit StatusError(rooftile_status status)
+      : std::runtime_error(rooftile_last_error()), status_(status) {}
   rooftile_status status() const noexcept { return status_; }
 
  private:

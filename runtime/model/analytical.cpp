@@ -63,7 +63,8 @@ double operand_loads_ns(const Variant& v, const DeviceRates& rates, const Issued
 double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
   if (v.family == Family::kVector) {  // a tree over the lanes for each row of sums
     if (lanes_k(v) == 1) return 0;
-    const double bytes = 2 * i.invocations * v.reg_m * v.reg_n * static_cast<double>(bytes_of(p.type));
+    const double bytes =
+        2 * i.invocations * v.reg_m * v.reg_n * static_cast<double>(bytes_of(p.type));
     return over(bytes, rates.shared_gbps) +
            i.invocations * v.reg_m * (std::log2(lanes_k(v)) + 1) * rates.barrier_ns;
   }

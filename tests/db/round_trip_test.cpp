@@ -29,7 +29,8 @@ rc::Gen<Variant> any_variant() {
   return rc::gen::exec([] {
     Variant v;
     const auto pick = [](auto... values) { return *rc::gen::element(values...); };
-    v.family = pick(Family::kNaive, Family::kRegister, Family::kTiled, Family::kBroadcast, Family::kVector);
+    v.family = pick(Family::kNaive, Family::kRegister, Family::kTiled, Family::kBroadcast,
+                    Family::kVector);
     for (int Variant::*size :
          {&Variant::tile_m, &Variant::tile_n, &Variant::tile_k, &Variant::reg_m, &Variant::reg_n,
           &Variant::vector_width_a, &Variant::vector_width_b, &Variant::stages,

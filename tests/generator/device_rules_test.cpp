@@ -23,7 +23,8 @@ Variant changed(const Variant& from, const std::string& changes) {
 }
 
 TEST(DeviceRules, AcceptTheExamplePoints) {
-  for (const Variant& v : {naive_point(), register_point(), tiled_point(), broadcast_point(), vector_point()})
+  for (const Variant& v :
+       {naive_point(), register_point(), tiled_point(), broadcast_point(), vector_point()})
     EXPECT_EQ(reason(v, lavapipe_limits()), "") << to_string(v);
 }
 

@@ -68,7 +68,8 @@ Variant tiled_point() {
 
 Variant vector_point() {
   return parse_variant(
-      "family=vector tile_m=4 tile_n=16 tile_k=32 reg_m=4 reg_n=2 vector_width_a=4 vector_width_b=4 "
+      "family=vector tile_m=4 tile_n=16 tile_k=32 reg_m=4 reg_n=2 vector_width_a=4 "
+      "vector_width_b=4 "
       "stage=shared unroll_k=4");
 }
 

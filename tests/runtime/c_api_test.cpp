@@ -1,8 +1,7 @@
 // Bad input through the C ABI: a status, a message that names the argument, and C as it was.
-#include <rooftile/rooftile.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rooftile/rooftile.h>
 
 #include <cmath>
 #include <fstream>
@@ -43,7 +42,8 @@ class CApi : public ::testing::Test {
             .c = product.c.data(),
             .ldc = p.ldc};
   }
-  void expect_refused(const Product& product, const rooftile_sgemm_args& args, const std::string& message,
+  void expect_refused(const Product& product, const rooftile_sgemm_args& args,
+                      const std::string& message,
                       rooftile_status status = ROOFTILE_INVALID_ARGUMENT) {
     EXPECT_EQ(rooftile_sgemm(context_, &args), status);
     EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
@@ -129,7 +129,8 @@ TEST_F(CApi, EmptyAndScaledOnlyProductsFollowBlas) {
 TEST_F(CApi, ZeroBetaErasesNanAndNanInAPropagates) {
   Product product(padded_problem(3, 5, 4, Transpose::kNo, Transpose::kNo));
   for (std::int64_t r = 0; r < 3; ++r)
-    for (std::int64_t j = 0; j < 5; ++j) product.c[static_cast<std::size_t>(r * product.problem.ldc + j)] = NAN;
+    for (std::int64_t j = 0; j < 5; ++j)
+      product.c[static_cast<std::size_t>(r * product.problem.ldc + j)] = NAN;
   product.a[static_cast<std::size_t>(product.problem.lda)] = INFINITY;  // row 1
   const rooftile_sgemm_args args = args_of(product);
   ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK);
@@ -139,7 +140,8 @@ TEST_F(CApi, ZeroBetaErasesNanAndNanInAPropagates) {
 }
 
 TEST_F(CApi, EveryTransposeLayoutAndHostTierIsRight) {
-  for (rooftile_tier tier : {ROOFTILE_TIER_AUTO, ROOFTILE_TIER_HOST, ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64}) {
+  for (rooftile_tier tier :
+       {ROOFTILE_TIER_AUTO, ROOFTILE_TIER_HOST, ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64}) {
     for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
       for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
         Product product(padded_problem(17, 9, 23, trans_a, trans_b, -1.5f, 0.5f));
@@ -185,7 +187,8 @@ TEST_F(CApi, ManyThreadsOnOneContext) {
   for (int t = 0; t < 4; ++t) {
     team.emplace_back([&, t] {
       for (int i = 0; i < 20; ++i) {
-        Product product(padded_problem(10 + t, 12, 31, Transpose::kNo, Transpose::kYes, 1.0f, 0.5f));
+        Product product(
+            padded_problem(10 + t, 12, 31, Transpose::kNo, Transpose::kYes, 1.0f, 0.5f));
         rooftile_sgemm_args args = args_of(product);
         args.tier = t % 2 == 0 ? ROOFTILE_TIER_HOST1 : ROOFTILE_TIER_AUTO;
         ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK);

@@ -27,7 +27,8 @@ TEST(HostBlasTest, BothThreadCountsAndFloat64AreRight) {
 TEST(HostBlasTest, OneThreadRestoresTheSetting) {
   const int before = HostBlas::get().threads();
   Product product(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
-  HostBlas::get().sgemm(product.problem, product.a.data(), product.b.data(), product.c.data(), HostThreads::kOne);
+  HostBlas::get().sgemm(product.problem, product.a.data(), product.b.data(), product.c.data(),
+                        HostThreads::kOne);
   EXPECT_EQ(HostBlas::get().threads(), before);
 }
 
@@ -38,7 +39,9 @@ TEST(HostBlasTest, LdPast32BitsIsRefusedUnlessThereIsOneRow) {
   HostBlas::get().sgemm(p, product.a.data(), product.b.data(), product.c.data(), HostThreads::kAll);
   product.expect_right();
   p.m = 2;
-  EXPECT_THROW(HostBlas::get().sgemm(p, product.a.data(), product.b.data(), product.c.data(), HostThreads::kAll), Error);
+  EXPECT_THROW(HostBlas::get().sgemm(p, product.a.data(), product.b.data(), product.c.data(),
+                                     HostThreads::kAll),
+               Error);
 }
 
 }  // namespace

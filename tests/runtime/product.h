@@ -1,4 +1,5 @@
-// Operands with padded rows, canaries around C and the check against float64 that the runtime's tests share.
+// Operands with padded rows, canaries around C and the check against float64 that the runtime's
+// tests share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ namespace rooftile {
 
 inline constexpr std::uint32_t kCanary = 0x7fc0beef;
 
-/// Row-major operands of a problem; everything that is no element is NaN, and C's surroundings are canaries.
+/// Row-major operands of a problem; everything that is no element is NaN, and C's surroundings are
+/// canaries.
 struct Product {
   Problem problem;
   std::vector<float> a, b, c, c_before;
@@ -31,7 +33,8 @@ struct Product {
 
   bool c_is_untouched() const {
     for (std::size_t i = 0; i < c.size(); ++i)
-      if (std::bit_cast<std::uint32_t>(c[i]) != std::bit_cast<std::uint32_t>(c_before[i])) return false;
+      if (std::bit_cast<std::uint32_t>(c[i]) != std::bit_cast<std::uint32_t>(c_before[i]))
+        return false;
     return true;
   }
 
@@ -42,26 +45,31 @@ struct Product {
       const std::int64_t row = at / p.ldc, column = at % p.ldc;
       const auto index = static_cast<std::size_t>(at);
       if (row >= p.m || column >= p.n) {
-        ASSERT_EQ(std::bit_cast<std::uint32_t>(c[index]), std::bit_cast<std::uint32_t>(c_before[index]))
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(c[index]),
+                  std::bit_cast<std::uint32_t>(c_before[index]))
             << "outside of C at " << row << ", " << column;
         continue;
       }
-      const ReferenceElement expected = reference_element(p, a.data(), b.data(), c_before[index], row, column);
+      const ReferenceElement expected =
+          reference_element(p, a.data(), b.data(), c_before[index], row, column);
       ASSERT_LE(error_ratio(p.k, expected, c[index]), 1.0)
-          << to_string(p) << " at " << row << ", " << column << ": " << c[index] << " for " << expected.value;
+          << to_string(p) << " at " << row << ", " << column << ": " << c[index] << " for "
+          << expected.value;
     }
   }
 
  private:
-  static void fill(std::vector<float>& x, Extent extent, std::int64_t ld, Random& random, float outside) {
+  static void fill(std::vector<float>& x, Extent extent, std::int64_t ld, Random& random,
+                   float outside) {
     x.assign(static_cast<std::size_t>(extent.rows * ld + 8), outside);
     for (std::int64_t r = 0; r < extent.rows; ++r)
-      for (std::int64_t j = 0; j < extent.columns; ++j) x[static_cast<std::size_t>(r * ld + j)] = random.symmetric();
+      for (std::int64_t j = 0; j < extent.columns; ++j)
+        x[static_cast<std::size_t>(r * ld + j)] = random.symmetric();
   }
 };
 
-inline Problem padded_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a, Transpose trans_b,
-                              float alpha = 1.0f, float beta = 0.0f) {
+inline Problem padded_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a,
+                              Transpose trans_b, float alpha = 1.0f, float beta = 0.0f) {
   Problem p = packed_problem(m, n, k, trans_a, trans_b);
   p.lda += 3;
   p.ldb += 5;

@@ -34,7 +34,8 @@ TEST_F(ShaderCacheTest, KeepsWhatItCompiledPrivately) {
 
 TEST_F(ShaderCacheTest, CompilesAgainWhatLooksWrong) {
   const std::vector<std::uint32_t> words = cache_.spirv(shader_);
-  for (const char* damage : {"", "short", "00000000000000000000000000000000\x03\x02\x23\x07 some more words.."}) {
+  for (const char* damage :
+       {"", "short", "00000000000000000000000000000000\x03\x02\x23\x07 some more words.."}) {
     std::ofstream(file(), std::ios::binary | std::ios::trunc) << damage;
     EXPECT_EQ(cache_.spirv(shader_), words);
   }

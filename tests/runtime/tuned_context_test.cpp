@@ -1,4 +1,5 @@
-// The device tier over a database that was written by hand: right results, and the next kernel when one fails.
+// The device tier over a database that was written by hand: right results, and the next kernel when
+// one fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,10 +35,15 @@ class TunedContext : public ::testing::Test {
   void write_database(const std::vector<Variant>& ranked) {
     Store store(folder_ / "tuned.db");
     const RowId row = store.device_id(device_);
-    const Calibration calibration = {.device = {.submit_ns = 4e4, .upload_gbps = 10, .download_gbps = 10, .fma_gflops = 80,
-                                                .levels = {{"memory", 12}}, .compute_units = 2},
-                                     .host = {.call_ns = 100, .gbps = 20, .gemm = {{64, 64, 64, 20}}},
-                                     .host1 = {.call_ns = 100, .gbps = 10, .gemm = {{64, 64, 64, 20}}}};
+    const Calibration calibration = {
+        .device = {.submit_ns = 4e4,
+                   .upload_gbps = 10,
+                   .download_gbps = 10,
+                   .fma_gflops = 80,
+                   .levels = {{"memory", 12}},
+                   .compute_units = 2},
+        .host = {.call_ns = 100, .gbps = 20, .gemm = {{64, 64, 64, 20}}},
+        .host1 = {.call_ns = 100, .gbps = 10, .gemm = {{64, 64, 64, 20}}}};
     store.add_calibration(row, to_figures(calibration));
     for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
       for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
@@ -59,7 +65,11 @@ class TunedContext : public ::testing::Test {
     }
   }
   static SgemmCall call_of(Product& product, TierChoice tier) {
-    return {.problem = product.problem, .a = product.a.data(), .b = product.b.data(), .c = product.c.data(), .tier = tier};
+    return {.problem = product.problem,
+            .a = product.a.data(),
+            .b = product.b.data(),
+            .c = product.c.data(),
+            .tier = tier};
   }
 
   ScratchFolder folder_;
@@ -79,7 +89,8 @@ TEST_F(TunedContext, DeviceTierIsRightForEveryTransposeAtOddSizes) {
         Product again(product.problem);
         context.sgemm(call_of(again, TierChoice::kDevice));
         for (std::size_t i = 0; i < again.c.size(); ++i)
-          ASSERT_EQ(std::bit_cast<std::uint32_t>(again.c[i]), std::bit_cast<std::uint32_t>(product.c[i]));
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(again.c[i]),
+                    std::bit_cast<std::uint32_t>(product.c[i]));
       }
     }
   }
@@ -121,7 +132,8 @@ TEST_F(TunedContext, AKernelThatFailsIsPassedOverForTheNext) {
   std::filesystem::create_directories(folder / "spirv");
   std::ofstream(folder / "spirv" / (first.hash + ".spv"), std::ios::binary)
       << hash_hex(words)
-      << std::string_view(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(std::uint32_t));
+      << std::string_view(reinterpret_cast<const char*>(words.data()),
+                          words.size() * sizeof(std::uint32_t));
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder});
   Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
   context.sgemm(call_of(product, TierChoice::kDevice));

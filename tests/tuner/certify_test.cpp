@@ -16,14 +16,18 @@ class CertifyTest : public ::testing::Test {
     ASSERT_FALSE(found.devices.empty()) << found.note;
     device_ = Device::open(found.devices.front());
   }
-  Certificate certificate(const Variant& variant, const Signature& signature, const ShaderCache& cache) {
+  Certificate certificate(const Variant& variant, const Signature& signature,
+                          const ShaderCache& cache) {
     return certify(*device_, Kernel(device_, variant, signature, cache), signature);
   }
-  /// Puts code compiled from changed text under the unchanged kernel's hash, where Kernel will find it.
-  Certificate mutant(const Variant& variant, const Signature& signature, const std::string& from, const std::string& to) {
+  /// Puts code compiled from changed text under the unchanged kernel's hash, where Kernel will find
+  /// it.
+  Certificate mutant(const Variant& variant, const Signature& signature, const std::string& from,
+                     const std::string& to) {
     Shader shader = emit_gemm(variant, signature);
     const std::size_t at = shader.glsl.find(from);
-    EXPECT_NE(at, std::string::npos) << "'" << from << "' is not in the shader: the mutation needs an update";
+    EXPECT_NE(at, std::string::npos)
+        << "'" << from << "' is not in the shader: the mutation needs an update";
     if (at == std::string::npos) return {};
     shader.glsl.replace(at, from.size(), to);
     const ScratchFolder folder;
@@ -38,7 +42,8 @@ TEST_F(CertifyTest, DefaultAndFallbackPassForEveryTranspose) {
   for (const Variant& variant : {default_variant(device_->profile()), fallback_variant()}) {
     for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
       for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
-        const Certificate result = certificate(variant, {.trans_a = trans_a, .trans_b = trans_b}, ShaderCache({}));
+        const Certificate result =
+            certificate(variant, {.trans_a = trans_a, .trans_b = trans_b}, ShaderCache({}));
         EXPECT_TRUE(result.passed) << short_name(variant) << ": " << result.detail;
         EXPECT_GE(result.cases, 20u);
         EXPECT_LE(result.worst_ratio, 1.0);

@@ -9,7 +9,8 @@ namespace {
 
 const auto kNeverStop = [] { return false; };
 
-/// Time with one-sided noise, as a busy machine gives: never faster than the truth, now and then much slower.
+/// Time with one-sided noise, as a busy machine gives: never faster than the truth, now and then
+/// much slower.
 double noisy(double truth_ns, Random& random) {
   const double noise = 0.02 * static_cast<double>(random.symmetric() + 1.0f);
   return truth_ns * (1.0 + noise) * (random.below(20) == 0 ? 1.5 : 1.0);
@@ -22,31 +23,32 @@ TEST(EliminationTest, FindsTheBestUnderNoiseAndDropsTheSlowEarly) {
     Random random(static_cast<std::uint64_t>(seed));
     const std::vector<double> truth = {130, 100, 115, 400, 900};
     std::vector<int> visits(truth.size());
-    const auto arms = eliminate(
-        truth.size(),
-        [&](std::size_t arm, int count) {
-          std::vector<double> samples;
-          for (int i = 0; i < count; ++i) samples.push_back(noisy(truth[arm], random));
-          ++visits[arm];
-          return std::optional(samples);
-        },
-        kNeverStop, {.samples_per_round = 3, .rounds = 4, .keep = 1});
+    const auto arms = eliminate(truth.size(),
+                                [&](std::size_t arm, int count) {
+                                  std::vector<double> samples;
+                                  for (int i = 0; i < count; ++i)
+                                    samples.push_back(noisy(truth[arm], random));
+                                  ++visits[arm];
+                                  return std::optional(samples);
+                                },
+                                kNeverStop, {.samples_per_round = 3, .rounds = 4, .keep = 1});
     right += ranking(arms).front() == 1 ? 1 : 0;
     EXPECT_EQ(visits[4], 1) << "nine times too slow, and measured again";
     EXPECT_FALSE(arms[4].alive);
   }
-  // 15 % apart with 4 % noise and 5 % outliers: a median of three rounds is wrong in well under one in fifty.
+  // 15 % apart with 4 % noise and 5 % outliers: a median of three rounds is wrong in well under one
+  // in fifty.
   EXPECT_GE(right, kSeeds * 49 / 50);
 }
 
 TEST(EliminationTest, ArmsThatFailAreOutAndTheOthersGoOn) {
-  const auto arms = eliminate(
-      3,
-      [](std::size_t arm, int count) -> std::optional<std::vector<double>> {
-        if (arm == 0) return std::nullopt;
-        return std::vector<double>(static_cast<std::size_t>(count), 10.0 * static_cast<double>(arm));
-      },
-      kNeverStop, {.samples_per_round = 2, .rounds = 2, .keep = 1});
+  const auto arms = eliminate(3,
+                              [](std::size_t arm, int count) -> std::optional<std::vector<double>> {
+                                if (arm == 0) return std::nullopt;
+                                return std::vector<double>(static_cast<std::size_t>(count),
+                                                           10.0 * static_cast<double>(arm));
+                              },
+                              kNeverStop, {.samples_per_round = 2, .rounds = 2, .keep = 1});
   EXPECT_TRUE(arms[0].failed);
   EXPECT_EQ(ranking(arms), (std::vector<std::size_t>{1, 2}));
 }

@@ -13,8 +13,10 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(ProblemSetsTest, EveryBuiltInSetParses) {
-  EXPECT_THAT(problem_set_names(), ::testing::IsSupersetOf({"default", "squares", "transformer", "deepbench", "applications"}));
-  for (const std::string& name : problem_set_names()) EXPECT_FALSE(problem_set(name).empty()) << name;
+  EXPECT_THAT(problem_set_names(), ::testing::IsSupersetOf({"default", "squares", "transformer",
+                                                            "deepbench", "applications"}));
+  for (const std::string& name : problem_set_names())
+    EXPECT_FALSE(problem_set(name).empty()) << name;
   EXPECT_THROW(problem_set("circles"), Error);
 }
 
@@ -32,7 +34,8 @@ TEST(ProblemSetsTest, WrongLinesAreNamed) {
   };
   const std::string header = "m,n,k,trans_a,trans_b,batch,note\n";
   EXPECT_THAT(message("m,n,k\n1,2,3\n"), HasSubstr("shapes.csv:1"));
-  EXPECT_THAT(message(header + "1,2,3,0,0,1,fine\n# fine\n1,2,x,0,0,1,\n"), HasSubstr("shapes.csv:4: k is 'x'"));
+  EXPECT_THAT(message(header + "1,2,3,0,0,1,fine\n# fine\n1,2,x,0,0,1,\n"),
+              HasSubstr("shapes.csv:4: k is 'x'"));
   EXPECT_THAT(message(header + "1,2,3,0,2,1,\n"), HasSubstr("trans_a and trans_b"));
   EXPECT_THAT(message(header + "1,2\n"), HasSubstr("too few columns"));
   EXPECT_THAT(message(header + "0,2,3,0,0,1,\n"), HasSubstr("at least 1"));

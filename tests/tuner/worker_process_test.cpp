@@ -27,7 +27,9 @@ class WorkerProcessTest : public ::testing::Test {
 };
 
 TEST_F(WorkerProcessTest, AnswersAndRefusals) {
-  WorkerProcess worker(script("read a; echo '{\"x\":1}'; read b; echo '{\"error\":1,\"message\":\"no\"}'; read c"), {{"operation", "open"}});
+  WorkerProcess worker(
+      script("read a; echo '{\"x\":1}'; read b; echo '{\"error\":1,\"message\":\"no\"}'; read c"),
+      {{"operation", "open"}});
   const WorkerAnswer first = worker.ask({{"operation", "a"}}, kLongS, stop_);
   ASSERT_EQ(first.fate, WorkerFate::kAnswered) << first.message;
   EXPECT_EQ(first.reply.at("x"), 1);
