@@ -42,12 +42,7 @@ double last_level_cache_bytes() {
   return bytes > 0 ? static_cast<double>(bytes) : kDefaultCacheBytes;
 }
 
-Problem one_product(Problem p) {
-  p.batch = 1;
-  return p;
-}
-
-/// BatchOperands of a whole batch, product after product.
+/// Of a whole batch.
 struct BatchOperands {
   std::vector<float> a, b, c;
 };
@@ -94,12 +89,9 @@ struct Contest::Impl {
 };
 
 void Contest::Impl::fill_operands(const Problem& p) {
-  const auto batch = static_cast<std::size_t>(p.batch);
-  const auto elements = [&](Extent extent, std::int64_t ld) {
-    return static_cast<std::size_t>(span_elements(extent, ld)) * batch;
-  };
-  const std::size_t size_a = elements(stored_a(p), p.lda), size_b = elements(stored_b(p), p.ldb);
-  const std::size_t size_c = elements({p.m, p.n}, p.ldc);
+  const auto size_a = static_cast<std::size_t>(span_a(p)),
+             size_b = static_cast<std::size_t>(span_b(p));
+  const auto size_c = static_cast<std::size_t>(span_c(p));
   const double set_bytes = static_cast<double>((size_a + size_b + size_c) * sizeof(float));
   const double wanted = std::min(std::ceil(kPastCache * last_level_cache_bytes() / set_bytes),
                                  std::floor(kMostOperandBytes / set_bytes));
@@ -119,20 +111,12 @@ void Contest::Impl::fill_operands(const Problem& p) {
 
 Contestant Contest::Impl::whole_call(const std::string& name, const Problem& p,
                                      std::function<void(const SgemmCall&)> call) const {
-  return {.name = name,
-          .detail = {},
-          .run = [=, one = one_product(p), batch = p.batch](const BatchOperands& operands) {
-            const auto step = [&](const std::vector<float>& x) {
-              return x.size() / static_cast<std::size_t>(batch);
-            };
-            const std::size_t step_a = step(operands.a), step_b = step(operands.b),
-                              step_c = step(operands.c);
+  return {.name = name, .detail = {}, .run = [=](const BatchOperands& operands) {
             const double start = now_ns();
-            for (std::size_t i = 0; i < static_cast<std::size_t>(batch); ++i)
-              call({.problem = one,
-                    .a = operands.a.data() + i * step_a,
-                    .b = operands.b.data() + i * step_b,
-                    .c = const_cast<float*>(operands.c.data()) + i * step_c});
+            call({.problem = p,
+                  .a = operands.a.data(),
+                  .b = operands.b.data(),
+                  .c = const_cast<float*>(operands.c.data())});
             return now_ns() - start;
           }};
 }
@@ -140,21 +124,18 @@ Contestant Contest::Impl::whole_call(const std::string& name, const Problem& p,
 Contestant Contest::Impl::kernel(const std::string& name, const Problem& p,
                                  const Variant& variant) {
   const bool is_tuned = name == "tuned_kernel";
-  return {.name = name,
-          .detail = short_name(variant),
-          .run = [=, this, one = one_product(p),
-                  batch = static_cast<double>(p.batch)](const BatchOperands&) {
+  return {.name = name, .detail = short_name(variant), .run = [=, this](const BatchOperands&) {
             const TimeReply reply =
                 measurer->time({.variant = variant,
-                                .problem = one,
+                                .problem = p,
                                 .samples = 1,
-                                .limit_ns = setting.limit_s * 1e9 / batch,
+                                .limit_ns = setting.limit_s * 1e9,
                                 .rotate_bytes = kPastCache * last_level_cache_bytes()});
             if (reply.kernel_ns.empty())
               fail(ErrorCode::kTimeout, "estimated at {:.1f} s, beyond the limit of {:.1f} s",
-                   reply.estimate_ns * batch * 1e-9, setting.limit_s);
-            if (is_tuned && reply.pack_ns > 0) pack_ns = reply.pack_ns * batch;
-            return reply.kernel_ns.front() * batch;
+                   reply.estimate_ns * 1e-9, setting.limit_s);
+            if (is_tuned && reply.pack_ns > 0) pack_ns = reply.pack_ns;
+            return reply.kernel_ns.front();
           }};
 }
 
@@ -181,11 +162,8 @@ void Contest::Impl::add_device(const std::string& name, const Problem& p, const 
                                std::vector<Contestant>& all) {
   const auto kernel_ns = std::make_shared<double>(0);
   Contestant timed = kernel(name + "_kernel", p, variant);
-  timed.run = [kernel_ns, inner = timed.run,
-               batch = static_cast<double>(p.batch)](const BatchOperands& operands) {
-    const double ns = inner(operands);
-    *kernel_ns = ns / batch;
-    return ns;
+  timed.run = [kernel_ns, inner = timed.run](const BatchOperands& operands) {
+    return *kernel_ns = inner(operands);
   };
   all.push_back(std::move(timed));
   all.push_back(device_call(name, p, variant, kernel_ns));
@@ -196,15 +174,17 @@ std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
   const HostBlas& blas = HostBlas::get();
   const auto host = [&](const std::string& name, HostThreads threads) {
     all.push_back(whole_call(name, p, [&blas, threads](const SgemmCall& call) {
-      blas.sgemm(call.problem, call.a, call.b, call.c, threads);
+      const Problem one = one_product(call.problem);
+      for (std::int64_t i = 0; i < call.problem.batch; ++i)
+        blas.sgemm(one, call.a_of(i), call.b_of(i), call.c_of(i), threads);
     }));
   };
   host("openblas", HostThreads::kAll);
   host("openblas1", HostThreads::kOne);
   all.push_back(whole_call("auto", p, [this](const SgemmCall& call) { context.sgemm(call); }));
-  all.back().detail = name(context.explain({.problem = one_product(p)}).decision.tier);
+  all.back().detail = name(context.explain({.problem = p}).decision.tier);
 
-  const auto ranked = tuned->ranked(one_product(p));
+  const auto ranked = tuned->ranked(p);
   if (!ranked.empty()) {
     all.push_back(kernel("tuned_kernel", p, ranked.front()->candidate.variant));
     all.push_back(whole_call("tuned", p, [this](const SgemmCall& call) {

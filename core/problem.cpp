@@ -35,6 +35,21 @@ void validate_operand(const char* what, Extent extent, std::int64_t ld, Storage 
          what, lines, line, what, ld);
 }
 
+void validate_stride(const char* what, const Problem& p, std::int64_t stride, std::int64_t span) {
+  if (stride < 0)
+    fail(ErrorCode::kInvalidArgument, "stride_{} is {}; it must not be negative", what, stride);
+  const auto bytes = (static_cast<__int128>(p.batch - 1) * stride + span) *
+                     static_cast<__int128>(bytes_of(p.type));
+  if (bytes > kMaxBytes)
+    fail(ErrorCode::kInvalidArgument, "{} matrices stride_{} {} apart do not fit an address space",
+         p.batch, what, stride);
+}
+
+std::int64_t span_of_batch(const Problem& p, Extent extent, std::int64_t ld, std::int64_t stride) {
+  const std::int64_t one = span_elements(extent, ld);
+  return one == 0 || p.batch == 0 ? 0 : (p.batch - 1) * stride + one;
+}
+
 int band(std::int64_t size) {
   return size <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(size)) - 1;
 }
@@ -55,6 +70,13 @@ std::int64_t bytes_of(DataType) { return 4; }
 Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a,
                        Transpose trans_b, std::int64_t batch) {
   const auto at_least_one = [](std::int64_t x) { return x > 0 ? x : 1; };
+  // Sizes are not validated here: what no stride can hold is refused by validate().
+  const auto elements = [](std::int64_t rows, std::int64_t columns) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(rows, columns, &product)
+               ? std::numeric_limits<std::int64_t>::max()
+               : product;
+  };
   return {.m = m,
           .n = n,
           .k = k,
@@ -63,7 +85,17 @@ Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose
           .trans_b = trans_b,
           .lda = at_least_one(trans_a == Transpose::kYes ? m : k),
           .ldb = at_least_one(trans_b == Transpose::kYes ? k : n),
-          .ldc = at_least_one(n)};
+          .ldc = at_least_one(n),
+          .stride_a = batch == 1 ? 0 : elements(m, k),
+          .stride_b = batch == 1 ? 0 : elements(k, n),
+          .stride_c = batch == 1 ? 0 : elements(m, n)};
+}
+
+Problem one_product(const Problem& p) {
+  Problem one = p;
+  one.batch = 1;
+  one.stride_a = one.stride_b = one.stride_c = 0;
+  return one;
 }
 
 Extent stored_a(const Problem& p) {
@@ -77,6 +109,10 @@ std::int64_t span_elements(Extent extent, std::int64_t ld) {
   return extent.rows == 0 || extent.columns == 0 ? 0 : (extent.rows - 1) * ld + extent.columns;
 }
 
+std::int64_t span_a(const Problem& p) { return span_of_batch(p, stored_a(p), p.lda, p.stride_a); }
+std::int64_t span_b(const Problem& p) { return span_of_batch(p, stored_b(p), p.ldb, p.stride_b); }
+std::int64_t span_c(const Problem& p) { return span_of_batch(p, {p.m, p.n}, p.ldc, p.stride_c); }
+
 double flops(const Problem& p) {
   return 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
          static_cast<double>(p.batch);
@@ -86,7 +122,9 @@ double minimum_bytes(const Problem& p) {
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
                k = static_cast<double>(p.k);
   const double c_passes = p.beta == 0.0f ? 1.0 : 2.0;
-  return (m * k + k * n + c_passes * m * n) * static_cast<double>(p.batch) *
+  const double batch = static_cast<double>(p.batch);
+  const auto matrices = [&](std::int64_t stride) { return p.batch > 1 && stride == 0 ? 1 : batch; };
+  return (m * k * matrices(p.stride_a) + k * n * matrices(p.stride_b) + c_passes * m * n * batch) *
          static_cast<double>(bytes_of(p.type));
 }
 
@@ -99,6 +137,20 @@ void validate(const Problem& p, Layout layout) {
   validate_operand("a", stored_a(p), p.lda, storage);
   validate_operand("b", stored_b(p), p.ldb, storage);
   validate_operand("c", {p.m, p.n}, p.ldc, storage);
+  if (p.batch <= 1) return;
+  const bool row_major = layout == Layout::kRowMajor;
+  const auto span = [&](Extent extent, std::int64_t ld) {
+    return row_major ? span_elements(extent, ld) : span_elements({extent.columns, extent.rows}, ld);
+  };
+  validate_stride("a", p, p.stride_a, span(stored_a(p), p.lda));
+  validate_stride("b", p, p.stride_b, span(stored_b(p), p.ldb));
+  validate_stride("c", p, p.stride_c, span({p.m, p.n}, p.ldc));
+  // Products write side by side: none may write what another one owns. Interleaved rows are legal
+  // for BLAS, but nobody batches so, and a stride that is too short is a mistake far more often.
+  if (p.stride_c < span({p.m, p.n}, p.ldc))
+    fail(ErrorCode::kInvalidArgument,
+         "stride_c is {}, but a C of the batch takes {} elements: they would overlap", p.stride_c,
+         span({p.m, p.n}, p.ldc));
 }
 
 Problem swapped_operands(const Problem& p) {
@@ -109,6 +161,8 @@ Problem swapped_operands(const Problem& p) {
   swapped.trans_b = p.trans_a;
   swapped.lda = p.ldb;
   swapped.ldb = p.lda;
+  swapped.stride_a = p.stride_b;
+  swapped.stride_b = p.stride_a;
   return swapped;
 }
 

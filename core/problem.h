@@ -24,15 +24,21 @@ struct Problem {
   std::int64_t batch = 1;
   Transpose trans_a = Transpose::kNo, trans_b = Transpose::kNo;
   std::int64_t lda = 0, ldb = 0, ldc = 0;
+  // From a matrix of the batch to the next. 0 for A or B: all products share one matrix.
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   float alpha = 1.0f, beta = 0.0f;
 
   bool operator==(const Problem&) const = default;
 };
 
-/// A problem with the tightest ld: what tuner, benches and CLI use unless told otherwise.
+/// A problem with the tightest ld and strides: what tuner, benches and CLI use unless told
+/// otherwise.
 Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k,
                        Transpose trans_a = Transpose::kNo, Transpose trans_b = Transpose::kNo,
                        std::int64_t batch = 1);
+
+/// One product of the batch.
+Problem one_product(const Problem& p);
 
 struct Extent {
   std::int64_t rows, columns;  // as stored
@@ -43,10 +49,13 @@ Extent stored_b(const Problem& p);
 /// Elements from the first to one past the last one that a rows x columns matrix with this ld
 /// touches (0 if empty).
 std::int64_t span_elements(Extent extent, std::int64_t ld);
+/// The same for all matrices of a batch.
+std::int64_t span_a(const Problem& p);
+std::int64_t span_b(const Problem& p);
+std::int64_t span_c(const Problem& p);
 
-double flops(const Problem& p);  // 2 m n k batch
-double minimum_bytes(
-    const Problem& p);  // A and B read once, C written once, and read once when beta != 0
+double flops(const Problem& p);          // 2 m n k batch
+double minimum_bytes(const Problem& p);  // A and B read once, C written once, read when beta != 0
 
 /// How a caller stores matrices. Problems are row-major everywhere else: a column-major product is
 /// the row-major one with A and B swapped (swapped_operands).

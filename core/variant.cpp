@@ -16,8 +16,8 @@ template <typename Enum>
 struct Names;  // value -> text, indexed by the enumerator
 template <>
 struct Names<Family> {
-  static constexpr std::array<std::string_view, 5> kText = {"naive", "register", "tiled",
-                                                            "broadcast", "vector"};
+  static constexpr std::array<std::string_view, 6> kText = {
+      "naive", "register", "tiled", "broadcast", "vector", "batched_small"};
 };
 template <>
 struct Names<LoadPath> {
@@ -29,7 +29,8 @@ struct Names<Stage> {
 };
 template <>
 struct Names<Raster> {
-  static constexpr std::array<std::string_view, 2> kText = {"row", "column"};
+  static constexpr std::array<std::string_view, 5> kText = {"row", "column", "grouped4", "grouped8",
+                                                            "grouped16"};
 };
 template <>
 struct Names<Packed> {
@@ -98,6 +99,8 @@ const std::vector<Field>& fields() {
       number("stages", &Variant::stages),
       number("shared_pad", &Variant::shared_pad),
       number("unroll_k", &Variant::unroll_k),
+      number("split_k", &Variant::split_k),
+      number("tile_batch", &Variant::tile_batch),
       choice("raster", &Variant::raster),
       choice("packed_a", &Variant::packed_a),
       choice("packed_b", &Variant::packed_b),
@@ -169,6 +172,8 @@ std::string short_name(const Variant& v) {
   if (v.packed_a == Packed::kYes || v.packed_b == Packed::kYes)
     text += fmt::format(" packed {}{}", v.packed_a == Packed::kYes ? "a" : "",
                         v.packed_b == Packed::kYes ? "b" : "");
+  if (v.tile_batch > 1) text += fmt::format(" {} products", v.tile_batch);
+  if (v.split_k > 1) text += fmt::format(" split {}", v.split_k);
   if (v.stages > 1) text += fmt::format(" {} stages", v.stages);
   if (v.edge == Edge::kExact) text += " exact";
   return text;

@@ -10,26 +10,19 @@
 
 namespace rooftile {
 
-enum class Family : std::uint8_t { kNaive, kRegister, kTiled, kBroadcast, kVector };
-enum class LoadPath : std::uint8_t { kBuffer, kTexel };  // storage buffer, uniform texel buffer
-enum class Stage : std::uint8_t {
-  kNone,
-  kShared,
-  kSubgroup
-};                                                   // how lanes share A, or their sums (vector)
-enum class Raster : std::uint8_t { kRow, kColumn };  // workgroups with n fastest, with m fastest
-enum class Edge : std::uint8_t {
-  kExact,
-  kMasked
-};  // exact: sizes are multiples of the tile, no checks
-enum class Packed : std::uint8_t {
-  kNo,
-  kYes
-};  // operand re-laid out into panels by a pack kernel first
-enum class Optimization : std::uint8_t {
-  kZero,
-  kPerformance
-};  // spirv-opt passes; the driver optimises either way
+enum class Family : std::uint8_t { kNaive, kRegister, kTiled, kBroadcast, kVector, kBatchedSmall };
+/// Storage buffer, uniform texel buffer.
+enum class LoadPath : std::uint8_t { kBuffer, kTexel };
+/// How lanes share A, or their sums (vector).
+enum class Stage : std::uint8_t { kNone, kShared, kSubgroup };
+/// Workgroups with n fastest, with m fastest, or through groups of so many rows of tiles.
+enum class Raster : std::uint8_t { kRow, kColumn, kGrouped4, kGrouped8, kGrouped16 };
+/// Exact: sizes are multiples of the tile, no checks.
+enum class Edge : std::uint8_t { kExact, kMasked };
+/// Operand re-laid out into panels by a pack kernel first.
+enum class Packed : std::uint8_t { kNo, kYes };
+/// spirv-opt passes; the driver optimises either way.
+enum class Optimization : std::uint8_t { kZero, kPerformance };
 
 struct Variant {
   Family family = Family::kNaive;
@@ -40,10 +33,11 @@ struct Variant {
   int vector_width_a = 1, vector_width_b = 1;  // elements per load: 1, 2 or 4
   LoadPath load_path_a = LoadPath::kBuffer, load_path_b = LoadPath::kBuffer;
   Stage stage = Stage::kNone;
-  int stages = 1;  // shared-memory tiles in flight: 1, or 2 with register prefetch (tiled only)
-  int shared_pad =
-      0;  // elements added to a row of the shared tile against bank conflicts (tiled only)
-  int unroll_k = 1;  // k steps per loop trip
+  int stages = 1;      // shared-memory tiles in flight: 1, or 2 with register prefetch (tiled only)
+  int shared_pad = 0;  // elements that pad a row of a shared tile against bank conflicts (tiled)
+  int unroll_k = 1;    // k steps per loop trip
+  int split_k = 1;     // parts of k that run side by side; a second pass adds them in fixed order
+  int tile_batch = 1;  // products a workgroup (batched_small only)
   Raster raster = Raster::kRow;
   Packed packed_a = Packed::kNo, packed_b = Packed::kNo;
   Edge edge = Edge::kMasked;
@@ -75,7 +69,7 @@ inline int lanes_k(const Variant& v) {
   return v.family == Family::kVector ? v.tile_k / v.unroll_k : 1;
 }
 inline int local_size(const Variant& v) {
-  return (v.tile_m / v.reg_m) * (v.tile_n / v.reg_n) * lanes_k(v);
+  return (v.tile_m / v.reg_m) * (v.tile_n / v.reg_n) * lanes_k(v) * v.tile_batch;
 }
 
 }  // namespace rooftile

@@ -16,7 +16,7 @@ Transpose parse_transpose(const std::string& text) {
 
 void bind_problem(Sql& sql, const Problem& p) {
   sql.bind_all(name(p.type), text(p.trans_a), text(p.trans_b), p.m, p.n, p.k, p.batch, p.lda, p.ldb,
-               p.ldc, p.alpha, p.beta);
+               p.ldc, p.stride_a, p.stride_b, p.stride_c, p.alpha, p.beta);
 }
 
 Problem read_problem(Sql& sql) {
@@ -31,6 +31,9 @@ Problem read_problem(Sql& sql) {
   p.lda = sql.integer();
   p.ldb = sql.integer();
   p.ldc = sql.integer();
+  p.stride_a = sql.integer();
+  p.stride_b = sql.integer();
+  p.stride_c = sql.integer();
   p.alpha = static_cast<float>(sql.real());
   p.beta = static_cast<float>(sql.real());
   return p;
@@ -41,18 +44,20 @@ RowId store_problem(Connection& connection, const Problem& problem) {
     Sql sql(connection,
             "SELECT id FROM problems WHERE type = ? AND trans_a = ? AND trans_b = ? AND m = ? AND "
             "n = ? AND k = ?"
-            " AND batch = ? AND lda = ? AND ldb = ? AND ldc = ? AND alpha = ? AND beta = ?");
+            " AND batch = ? AND lda = ? AND ldb = ? AND ldc = ? AND stride_a = ? AND stride_b = ? "
+            "AND stride_c = ? AND alpha = ? AND beta = ?");
     bind_problem(sql, problem);
     if (sql.step()) return sql.integer();
     return std::nullopt;
   };
   if (const std::optional<RowId> id = find()) return *id;
-  Sql insert(connection,
-             "INSERT INTO problems (type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, alpha, "
-             "beta, bucket)"
-             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-             " ON CONFLICT (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, alpha, beta) DO "
-             "NOTHING");
+  Sql insert(
+      connection,
+      "INSERT INTO problems (type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, "
+      "stride_b, stride_c, alpha, beta, bucket)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      " ON CONFLICT (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, stride_a, stride_b, "
+      "stride_c, alpha, beta) DO NOTHING");
   bind_problem(insert, problem);
   insert.bind(to_string(bucket_of(problem))).run();
   return find().value();

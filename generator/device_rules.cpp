@@ -51,6 +51,8 @@ int live_values(const Variant& v) {
 constexpr int kMostLiveBroadcast = 1024;
 constexpr int kMostLiveRegister = 320;
 
+constexpr int kMostParts = 256;
+
 constexpr std::array kDeviceRules = {
     DeviceRule{"tile_m, tile_n, tile_k, reg_m, reg_n and unroll_k must lie between 1 and 1024",
                [](const Variant& v, const Limits&) {
@@ -99,6 +101,16 @@ constexpr std::array kDeviceRules = {
                         (v.reg_m == 1 && v.reg_n == 1 && v.unroll_k == 1 && v.vector_width_a == 1 &&
                          v.vector_width_b == 1 && v.load_path_a == LoadPath::kBuffer &&
                          v.load_path_b == LoadPath::kBuffer);
+               }},
+    DeviceRule{"split_k must lie between 1 and 256, and be 1 for naive and batched_small",
+               [](const Variant& v, const Limits&) {
+                 const bool whole = is(v, Family::kNaive) || is(v, Family::kBatchedSmall);
+                 return v.split_k >= 1 && v.split_k <= (whole ? 1 : kMostParts);
+               }},
+    DeviceRule{"only batched_small has tile_batch, from 2 to 64; the others need 1",
+               [](const Variant& v, const Limits&) {
+                 return is(v, Family::kBatchedSmall) ? v.tile_batch >= 2 && v.tile_batch <= 64
+                                                     : v.tile_batch == 1;
                }},
     DeviceRule{"naive and vector check the edges: edge must be masked",
                [](const Variant& v, const Limits&) {
@@ -198,7 +210,10 @@ constexpr std::array kDeviceRules = {
     DeviceRule{"the workgroup has more invocations than the device allows",
                [](const Variant& v, const Limits& d) {
                  const auto size = static_cast<std::uint32_t>(local_size(v));
-                 return size <= d.max_workgroup_invocations && size <= d.max_workgroup_size[0];
+                 const auto products = static_cast<std::uint32_t>(v.tile_batch);
+                 return size <= d.max_workgroup_invocations &&
+                        size / products <= d.max_workgroup_size[0] &&
+                        products <= d.max_workgroup_size[1];
                },
                [](const Variant& v, const Limits& d) {
                  return fmt::format("{} of {}", local_size(v),

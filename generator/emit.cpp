@@ -27,7 +27,9 @@ Defines gemm_defines(const Variant& v, const Signature& s) {
   Defines defines;
   add(defines, "TILE_M", v.tile_m);
   add(defines, "TILE_N", v.tile_n);
+  if (raster_group(v) > 0) add(defines, "RASTER_GROUP", raster_group(v));
   if (v.family == Family::kNaive) return defines;
+  if (v.family == Family::kBatchedSmall) add(defines, "TILE_BATCH", v.tile_batch);
   if (v.family == Family::kVector) {
     add(defines, "TILE_K", v.tile_k);
     add(defines, "K_FASTEST", k_fastest(v, s) ? 1 : 0);
@@ -66,7 +68,9 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
       v.edge == Edge::kExact || (v.packed_a == Packed::kYes && v.packed_b == Packed::kYes);
   Includes includes;
   choose(includes, {"raster_row.glsl", "raster_column.glsl"},
-         v.raster == Raster::kRow ? "raster_row.glsl" : "raster_column.glsl");
+         v.raster == Raster::kRow      ? "raster_row.glsl"
+         : v.raster == Raster::kColumn ? "raster_column.glsl"
+                                       : "raster_grouped.glsl");
   choose(includes, {"edge_masked.glsl"},
          v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
   choose(includes, {"index_a_n.glsl"}, fmt::format("index_a_{}.glsl", a));
@@ -128,7 +132,10 @@ Shader finish(std::string glsl, ShaderInterface interface, Optimization optimiza
           .optimization = optimization};
 }
 
-std::string gemm_template(Family family) { return fmt::format("{}.comp", name(family)); }
+std::string gemm_template(Family family) {
+  // Many small products are register kernels side by side.
+  return fmt::format("{}.comp", name(family == Family::kBatchedSmall ? Family::kRegister : family));
+}
 
 }  // namespace
 
@@ -168,6 +175,16 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
                               BindingKind::kStorageBuffer},
                  .push_constants_bytes = sizeof(PackPushConstants)},
                 Optimization::kZero);
+}
+
+Shader emit_reduce() {
+  Defines defines;
+  add(defines, "LOCAL_SIZE", kReduceLocalSize);
+  return finish(
+      expand("reduce.comp", {"Rooftile: adds the parts of a split product."}, defines, {}),
+      {.bindings = {BindingKind::kStorageBuffer, BindingKind::kStorageBuffer},
+       .push_constants_bytes = sizeof(ReducePushConstants)},
+      Optimization::kZero);
 }
 
 }  // namespace rooftile

@@ -26,16 +26,31 @@ enum class Operand : std::uint8_t { kA, kB };
 /// Bindings: 0 the stored operand, 1 its panels. Push constants: PackPushConstants.
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand);
 
+/// Adds the parts of a product that was split along k. Bindings: 0 the parts, 1 C. Push constants:
+/// ReducePushConstants.
+Shader emit_reduce();
+
 /// Push-constant blocks, byte for byte as in templates/problem.glsl and templates/pack.comp.
 /// Offsets in elements.
 struct GemmPushConstants {
-  std::uint32_t m, n, k, lda, ldb, ldc;
+  std::uint32_t m, n, depth, lda, ldb, ldc;
   float alpha, beta;
-  std::uint32_t offset_a, offset_b, offset_c;
+  std::uint32_t base_a, base_b, base_c;
+  std::uint32_t stride_a, stride_b, stride_c;
+  std::uint32_t step_a, step_b;
+  std::uint32_t batch, split_depth;
 };
 struct PackPushConstants {
-  std::uint32_t rows, depth;  // op(A): m, k; op(B): n, k
-  std::uint32_t ld, offset;   // of the stored operand
+  std::uint32_t rows, depth;       // op(A): m, k; op(B): n, k
+  std::uint32_t ld, base, stride;  // of the stored operand
+  std::uint32_t panel_stride;      // multiple of 4
+};
+struct ReducePushConstants {
+  std::uint32_t m, n, ldc, ld_part;  // ld_part: multiple of 4
+  float alpha, beta;
+  std::uint32_t offset_c, stride_c;
+  std::uint32_t first_part;  // offset of the first part, multiple of 4
+  std::uint32_t batch, parts;
 };
 
 /// Text of a kernel template by file name ("tiled.comp"), embedded at build time from templates/.

@@ -12,6 +12,7 @@
 namespace rooftile {
 
 inline constexpr int kPackLocalSize = 64;
+inline constexpr int kReduceLocalSize = 64;
 inline constexpr int kLargestTile = 1024;  // of any tile or register size
 inline constexpr int kElementBytes = 4;
 inline constexpr int kTexelElements = 4;  // RGBA32, and the vectors that pack kernels write
@@ -27,6 +28,29 @@ constexpr std::int64_t divide_up(std::int64_t x, std::int64_t step) {
 /// Depth of one trip of the k loop: what k must be a multiple of when there are no checks.
 inline int k_step(const Variant& v) {
   return v.family == Family::kTiled || v.family == Family::kVector ? v.tile_k : v.unroll_k;
+}
+
+/// Rows of tiles that a grouped raster runs through together; 0 for the others.
+inline int raster_group(const Variant& v) {
+  switch (v.raster) {
+    case Raster::kGrouped4:
+      return 4;
+    case Raster::kGrouped8:
+      return 8;
+    case Raster::kGrouped16:
+      return 16;
+    default:
+      return 0;
+  }
+}
+
+/// Steps of k that one part of a split product has, a multiple of a trip; all of k when not split.
+inline std::int64_t split_depth(const Variant& v, std::int64_t k) {
+  return v.split_k == 1 ? k : round_up(divide_up(k, v.split_k), k_step(v));
+}
+/// Parts that this really makes.
+inline std::int64_t parts_of(const Variant& v, std::int64_t k) {
+  return k == 0 ? 1 : divide_up(k, split_depth(v, k));
 }
 
 /// Elements a load of the operand as stored really takes: vectors that do not run along k need

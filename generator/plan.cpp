@@ -35,8 +35,18 @@ std::int64_t longest_panel(double flops_per_row, double max_flops, std::int64_t 
 
 std::uint32_t word(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
-PackStep pack_step(const Variant& v, const DeviceLimits& limits, const Problem& p,
-                   const Placement& placement, Operand operand) {
+std::int64_t panel_elements(const Variant& v, const Problem& p, Operand operand) {
+  const bool is_a = operand == Operand::kA;
+  return round_up(is_a ? p.m : p.n, is_a ? v.tile_m : v.tile_n) * round_up(p.k, v.unroll_k);
+}
+
+/// Batch of a problem whose products all read one matrix: it is packed once.
+std::int64_t packed_matrices(const Problem& p, Operand operand) {
+  return p.batch > 1 && (operand == Operand::kA ? p.stride_a : p.stride_b) == 0 ? 1 : p.batch;
+}
+
+void add_pack_steps(GemmPlan& plan, const Variant& v, const DeviceLimits& limits, const Problem& p,
+                    const Placement& placement, Operand operand) {
   const PackLayout layout = pack_layout(v, signature_of(p), operand);
   const bool is_a = operand == Operand::kA;
   const std::int64_t rows = is_a ? p.m : p.n;
@@ -46,26 +56,67 @@ PackStep pack_step(const Variant& v, const DeviceLimits& limits, const Problem& 
   constexpr std::int64_t kBlock = 4;
   const std::int64_t length = (layout.contiguous_along_depth ? padded_depth : padded_rows) / kBlock;
   const std::int64_t count = (layout.contiguous_along_depth ? padded_rows : padded_depth) / kBlock;
-  return {.operand = operand,
-          .groups = {word(std::min<std::int64_t>(divide_up(length, kPackLocalSize),
-                                                 limits.max_workgroup_count[0])),
-                     word(std::min<std::int64_t>(count, limits.max_workgroup_count[1])), 1},
-          .push_constants = {.rows = word(rows),
-                             .depth = word(p.k),
-                             .ld = word(is_a ? p.lda : p.ldb),
-                             .offset = word(is_a ? placement.offset_a : placement.offset_b)}};
+  const std::int64_t matrices = packed_matrices(p, operand), panel = panel_elements(v, p, operand);
+  (is_a ? plan.packed_a_elements : plan.packed_b_elements) = matrices * panel;
+  plan.packs.push_back(
+      {.operand = operand,
+       .groups = {word(std::min<std::int64_t>(divide_up(length, kPackLocalSize),
+                                              limits.max_workgroup_count[0])),
+                  word(std::min<std::int64_t>(count, limits.max_workgroup_count[1])),
+                  word(matrices)},
+       .push_constants = {.rows = word(rows),
+                          .depth = word(p.k),
+                          .ld = word(is_a ? p.lda : p.ldb),
+                          .base = word(is_a ? placement.offset_a : placement.offset_b),
+                          .stride = word(is_a ? p.stride_a : p.stride_b),
+                          .panel_stride = word(panel)}});
 }
 
-/// Where op(A) begins at this row, or op(B) at this column: a panel's start is a tile's start.
-std::int64_t offset_a(const Variant& v, const Problem& p, const Placement& placement,
-                      std::int64_t row) {
-  if (v.packed_a == Packed::kYes) return row * round_up(p.k, v.unroll_k);
-  return placement.offset_a + row * (p.trans_a == Transpose::kYes ? 1 : p.lda);
+/// How a kernel walks an operand: from a product to the next, from a row of op(A) (column of op(B))
+/// to the next, along k. A panel's start is a tile's start.
+struct Walk {
+  std::int64_t base, stride, line, step;
+};
+Walk walk_a(const Variant& v, const Problem& p, const Placement& placement) {
+  if (v.packed_a == Packed::kYes)
+    return {0, packed_matrices(p, Operand::kA) == 1 ? 0 : panel_elements(v, p, Operand::kA),
+            round_up(p.k, v.unroll_k), v.tile_m};
+  const bool t = p.trans_a == Transpose::kYes;
+  return {placement.offset_a, p.stride_a, t ? 1 : p.lda, t ? p.lda : 1};
 }
-std::int64_t offset_b(const Variant& v, const Problem& p, const Placement& placement,
-                      std::int64_t column) {
-  if (v.packed_b == Packed::kYes) return column * round_up(p.k, v.unroll_k);
-  return placement.offset_b + column * (p.trans_b == Transpose::kYes ? p.ldb : 1);
+Walk walk_b(const Variant& v, const Problem& p, const Placement& placement) {
+  if (v.packed_b == Packed::kYes)
+    return {0, packed_matrices(p, Operand::kB) == 1 ? 0 : panel_elements(v, p, Operand::kB),
+            round_up(p.k, v.unroll_k), v.tile_n};
+  const bool t = p.trans_b == Transpose::kYes;
+  return {placement.offset_b, p.stride_b, t ? p.ldb : 1, t ? 1 : p.ldb};
+}
+
+/// Where and how gemm steps write: C itself, or the parts of a split product.
+struct Target {
+  std::int64_t base, stride, ld;
+  float alpha, beta;
+};
+
+void add_reduce_step(GemmPlan& plan, const DeviceLimits& limits, const Problem& p,
+                     const Placement& placement, Panel products, std::int64_t parts,
+                     std::int64_t ld_part) {
+  plan.reduces.push_back(
+      {.groups = {word(std::min<std::int64_t>(divide_up(ld_part / 4, kReduceLocalSize),
+                                              limits.max_workgroup_count[0])),
+                  word(std::min<std::int64_t>(p.m, limits.max_workgroup_count[1])),
+                  word(products.size)},
+       .push_constants = {.m = word(p.m),
+                          .n = word(p.n),
+                          .ldc = word(p.ldc),
+                          .ld_part = word(ld_part),
+                          .alpha = p.alpha,
+                          .beta = p.beta,
+                          .offset_c = word(placement.offset_c + products.begin * p.stride_c),
+                          .stride_c = word(p.stride_c),
+                          .first_part = word(products.begin * parts * p.m * ld_part),
+                          .batch = word(products.size),
+                          .parts = word(parts)}});
 }
 
 }  // namespace
@@ -73,47 +124,68 @@ std::int64_t offset_b(const Variant& v, const Problem& p, const Placement& place
 GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& p,
                    const Placement& placement, double max_flops) {
   GemmPlan plan;
-  if (p.m == 0 || p.n == 0) return plan;
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return plan;
   // As in BLAS, alpha == 0 reads neither A nor B: NaN and Inf in them must not reach C.
   Problem q = p;
   if (q.alpha == 0.0f) q.k = 0;
   if (q.k == 0) q.alpha = 0.0f;
+  if (q.k > 0 && v.packed_a == Packed::kYes)
+    add_pack_steps(plan, v, limits, q, placement, Operand::kA);
+  if (q.k > 0 && v.packed_b == Packed::kYes)
+    add_pack_steps(plan, v, limits, q, placement, Operand::kB);
 
-  if (q.k > 0 && v.packed_a == Packed::kYes) {
-    plan.packed_a_elements = round_up(q.m, v.tile_m) * round_up(q.k, v.unroll_k);
-    plan.packs.push_back(pack_step(v, limits, q, placement, Operand::kA));
-  }
-  if (q.k > 0 && v.packed_b == Packed::kYes) {
-    plan.packed_b_elements = round_up(q.n, v.tile_n) * round_up(q.k, v.unroll_k);
-    plan.packs.push_back(pack_step(v, limits, q, placement, Operand::kB));
-  }
+  const Walk a = walk_a(v, q, placement), b = walk_b(v, q, placement);
+  const std::int64_t parts = parts_of(v, q.k), ld_part = round_up(q.n, kTexelElements);
+  if (parts > 1) plan.part_elements = parts * q.batch * q.m * ld_part;
 
-  const int x = v.raster == Raster::kRow ? 0 : 1, y = 1 - x;  // grid dimensions along n and m
+  const int x = v.raster == Raster::kColumn ? 1 : 0, y = 1 - x;  // grid dimensions along n and m
   const double flops_per_element = 2.0 * static_cast<double>(q.k);
-  const std::int64_t rows = longest_panel(flops_per_element * static_cast<double>(q.n), max_flops,
-                                          q.m, v.tile_m, limits.max_workgroup_count[y]);
-  for (const Panel& m_panel : panels(q.m, v.tile_m, rows)) {
-    const std::int64_t columns =
-        longest_panel(flops_per_element * static_cast<double>(m_panel.size), max_flops, q.n,
-                      v.tile_n, limits.max_workgroup_count[x]);
-    for (const Panel& n_panel : panels(q.n, v.tile_n, columns)) {
-      GemmStep step{.groups = {1, 1, 1},
-                    .push_constants = {.m = word(m_panel.size),
-                                       .n = word(n_panel.size),
-                                       .k = word(q.k),
-                                       .lda = word(q.lda),
-                                       .ldb = word(q.ldb),
-                                       .ldc = word(q.ldc),
-                                       .alpha = q.alpha,
-                                       .beta = q.beta,
-                                       .offset_a = word(offset_a(v, q, placement, m_panel.begin)),
-                                       .offset_b = word(offset_b(v, q, placement, n_panel.begin)),
-                                       .offset_c = word(placement.offset_c + m_panel.begin * q.ldc +
-                                                        n_panel.begin)}};
-      step.groups[x] = word(divide_up(n_panel.size, v.tile_n));
-      step.groups[y] = word(divide_up(m_panel.size, v.tile_m));
-      plan.gemms.push_back(step);
+  const double flops_per_product =
+      flops_per_element * static_cast<double>(q.m) * static_cast<double>(q.n);
+  const std::int64_t most_products = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(limits.max_workgroup_count[2]) * v.tile_batch / parts);
+  const std::int64_t run =
+      longest_panel(flops_per_product, max_flops, q.batch, 1, word(most_products));
+  for (const Panel& products : panels(q.batch, 1, run)) {
+    const double product_flops = flops_per_element * static_cast<double>(products.size);
+    const Target target =
+        parts > 1 ? Target{products.begin * parts * q.m * ld_part, q.m * ld_part, ld_part, 1, 0}
+                  : Target{placement.offset_c + products.begin * q.stride_c, q.stride_c, q.ldc,
+                           q.alpha, q.beta};
+    const std::int64_t rows = longest_panel(product_flops * static_cast<double>(q.n), max_flops,
+                                            q.m, v.tile_m, limits.max_workgroup_count[y]);
+    for (const Panel& m_panel : panels(q.m, v.tile_m, rows)) {
+      const std::int64_t columns =
+          longest_panel(product_flops * static_cast<double>(m_panel.size), max_flops, q.n, v.tile_n,
+                        limits.max_workgroup_count[x]);
+      for (const Panel& n_panel : panels(q.n, v.tile_n, columns)) {
+        GemmStep step{
+            .groups = {1, 1, word(divide_up(products.size, v.tile_batch) * parts)},
+            .push_constants = {
+                .m = word(m_panel.size),
+                .n = word(n_panel.size),
+                .depth = word(q.k),
+                .lda = word(q.lda),
+                .ldb = word(q.ldb),
+                .ldc = word(target.ld),
+                .alpha = target.alpha,
+                .beta = target.beta,
+                .base_a = word(a.base + products.begin * a.stride + m_panel.begin * a.line),
+                .base_b = word(b.base + products.begin * b.stride + n_panel.begin * b.line),
+                .base_c = word(target.base + m_panel.begin * target.ld + n_panel.begin),
+                .stride_a = word(a.stride),
+                .stride_b = word(b.stride),
+                .stride_c = word(target.stride),
+                .step_a = word(a.step),
+                .step_b = word(b.step),
+                .batch = word(products.size),
+                .split_depth = word(split_depth(v, q.k))}};
+        step.groups[x] = word(divide_up(n_panel.size, v.tile_n));
+        step.groups[y] = word(divide_up(m_panel.size, v.tile_m));
+        plan.gemms.push_back(step);
+      }
     }
+    if (parts > 1) add_reduce_step(plan, limits, q, placement, products, parts, ld_part);
   }
   return plan;
 }

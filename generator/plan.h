@@ -22,18 +22,26 @@ struct GemmStep {
   GemmPushConstants push_constants;
 };
 
-/// Pack steps run before gemm steps; gemm steps write disjoint parts of C, so only packing needs a
-/// barrier. When alpha or k is 0 nothing is packed and nothing is read from bindings 0 and 1: any
-/// buffer may stand there. No steps at all when C is empty.
-struct GemmPlan {
-  std::int64_t packed_a_elements = 0, packed_b_elements = 0;  // 0: operand is read as stored
-  std::vector<PackStep> packs;
-  std::vector<GemmStep> gemms;
+struct ReduceStep {
+  std::array<std::uint32_t, 3> groups;
+  ReducePushConstants push_constants;
 };
 
-/// max_flops bounds one gemm step (long problems run as panels of rows, then columns, so that no
-/// dispatch comes near the OS watchdog); a step is never less than one tile. The variant must be
-/// legal for the problem and placement, batch 1.
+/// Pack steps run before gemm steps, reduce steps after them, with a barrier before each kind;
+/// steps of one kind write disjoint parts. A product that is split along k writes its parts into a
+/// workspace, from which reduce steps make C. When alpha or k is 0 nothing is packed and nothing is
+/// read from bindings 0 and 1: any buffer may stand there. No steps at all when C is empty.
+struct GemmPlan {
+  std::int64_t packed_a_elements = 0, packed_b_elements = 0;  // 0: operand is read as stored
+  std::int64_t part_elements = 0;                             // 0: not split
+  std::vector<PackStep> packs;
+  std::vector<GemmStep> gemms;
+  std::vector<ReduceStep> reduces;
+};
+
+/// max_flops bounds one gemm step (long problems run as runs of products, then panels of rows, then
+/// of columns, so that no dispatch comes near the OS watchdog); a step is never less than one tile.
+/// The variant must be legal for the problem and placement.
 GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& p,
                    const Placement& placement,
                    double max_flops = std::numeric_limits<double>::infinity());

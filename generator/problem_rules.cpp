@@ -14,7 +14,7 @@ namespace {
 
 /// One operand of a real problem, as the kernel or its pack kernel reads it.
 struct StoredOperand {
-  std::int64_t span, ld, offset, readable;
+  std::int64_t span, ld, stride, offset, readable;
   int width;
   LoadPath path;
   bool packed;
@@ -31,21 +31,15 @@ struct StoredOperand {
 
 StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement& at,
                              Operand operand) {
-  if (operand == Operand::kA)
-    return {span_elements(stored_a(p), p.lda),
-            p.lda,
-            at.offset_a,
-            at.readable_a,
-            load_width_a(v, signature_of(p)),
-            v.load_path_a,
-            v.packed_a == Packed::kYes};
-  return {span_elements(stored_b(p), p.ldb),
-          p.ldb,
-          at.offset_b,
-          at.readable_b,
-          load_width_b(v, signature_of(p)),
-          v.load_path_b,
-          v.packed_b == Packed::kYes};
+  const bool is_a = operand == Operand::kA;
+  return {.span = is_a ? span_a(p) : span_b(p),
+          .ld = is_a ? p.lda : p.ldb,
+          .stride = p.batch > 1 ? (is_a ? p.stride_a : p.stride_b) : 0,
+          .offset = is_a ? at.offset_a : at.offset_b,
+          .readable = is_a ? at.readable_a : at.readable_b,
+          .width = is_a ? load_width_a(v, signature_of(p)) : load_width_b(v, signature_of(p)),
+          .path = is_a ? v.load_path_a : v.load_path_b,
+          .packed = (is_a ? v.packed_a : v.packed_b) == Packed::kYes};
 }
 
 bool both(const Variant& v, const Problem& p, const Placement& at,
@@ -57,7 +51,8 @@ bool both(const Variant& v, const Problem& p, const Placement& at,
 std::int64_t packed_elements(const Variant& v, const Problem& p, Operand operand) {
   const bool is_a = operand == Operand::kA;
   if ((is_a ? v.packed_a : v.packed_b) == Packed::kNo) return 0;
-  return round_up(is_a ? p.m : p.n, is_a ? v.tile_m : v.tile_n) * round_up(p.k, v.unroll_k);
+  return round_up(is_a ? p.m : p.n, is_a ? v.tile_m : v.tile_n) * round_up(p.k, v.unroll_k) *
+         p.batch;
 }
 
 struct Case {
@@ -66,7 +61,10 @@ struct Case {
   const Problem& p;
   const Placement& at;
 
-  std::int64_t c_end() const { return at.offset_c + span_elements({p.m, p.n}, p.ldc); }
+  std::int64_t c_end() const { return at.offset_c + span_c(p); }
+  std::int64_t part_elements() const {
+    return v.split_k == 1 ? 0 : parts_of(v, p.k) * p.batch * p.m * round_up(p.n, kTexelElements);
+  }
 };
 struct ProblemRule {
   std::string_view reason;
@@ -102,15 +100,13 @@ bool panels_fit(const Case& c, Operand operand, LoadPath path) {
 /// Upper bound of the trips of all loops of an invocation, the checks that end a loop included.
 std::int64_t loop_trips(const Variant& v, const Problem& p) {
   constexpr std::int64_t kEnds = 2;  // of a loop: its last check, and one that a driver may add
-  const std::int64_t tiles = divide_up(p.k, k_step(v));
+  const std::int64_t tiles = divide_up(split_depth(v, p.k), k_step(v));
   const std::int64_t inner = v.family == Family::kTiled ? v.tile_k / v.unroll_k + kEnds : 0;
   const std::int64_t tail = v.family == Family::kTiled ? 0 : v.unroll_k;
   return tiles * (1 + inner) + tail + v.reg_m + 3 * kEnds;
 }
 
 constexpr std::array kProblemRules = {
-    ProblemRule{"kernels run one product at a time: batch must be 1",
-                [](const Case& c) { return c.p.batch == 1; }},
     ProblemRule{"m, n, k and ld must stay below 2^31 - 1024",
                 [](const Case& c) {
                   return std::max({c.p.m, c.p.n, c.p.k, c.p.lda, c.p.ldb, c.p.ldc}) <= kLargestSize;
@@ -130,11 +126,27 @@ constexpr std::array kProblemRules = {
                 [](const Case& c) {
                   return fmt::format("{} of {}", loop_trips(c.v, c.p), c.limits.max_loop_trips);
                 }},
+    ProblemRule{"split_k needs a trip of the k loop for each part",
+                [](const Case& c) {
+                  return c.v.split_k == 1 || c.p.k >= std::int64_t{c.v.split_k} * k_step(c.v);
+                },
+                [](const Case& c) {
+                  return fmt::format("k {} for {} parts of {}", c.p.k, c.v.split_k, k_step(c.v));
+                }},
+    ProblemRule{"batched_small runs batches",
+                [](const Case& c) { return c.v.tile_batch == 1 || c.p.batch > 1; }},
+    ProblemRule{"packed operands, or the parts of a split product, need more workgroups than the "
+                "device starts in z",
+                [](const Case& c) {
+                  const bool packed = c.v.packed_a == Packed::kYes || c.v.packed_b == Packed::kYes;
+                  return parts_of(c.v, c.p.k) <= c.limits.max_workgroup_count[2] &&
+                         (!packed || c.p.batch <= c.limits.max_workgroup_count[2]);
+                }},
     ProblemRule{"an operand reaches beyond 32-bit element addresses",
                 [](const Case& c) {
                   return stored_operand(c.v, c.p, c.at, Operand::kA).needed() <= kMostElements &&
                          stored_operand(c.v, c.p, c.at, Operand::kB).needed() <= kMostElements &&
-                         c.c_end() <= kMostElements;
+                         c.c_end() <= kMostElements && c.part_elements() <= kMostElements;
                 }},
     ProblemRule{"packed panels reach beyond 32-bit element addresses or the largest allocation",
                 [](const Case& c) {
@@ -150,10 +162,10 @@ constexpr std::array kProblemRules = {
                     return x.packed || x.ld % x.width == 0;
                   });
                 }},
-    ProblemRule{"vector loads need the offsets of A and B in multiples of the vector width",
+    ProblemRule{"vector loads need offsets and strides of A and B in multiples of the vector width",
                 [](const Case& c) {
                   return both(c.v, c.p, c.at, [](const StoredOperand& x) {
-                    return x.packed || x.offset % x.width == 0;
+                    return x.packed || (x.offset % x.width == 0 && x.stride % x.width == 0);
                   });
                 }},
     ProblemRule{"the last vector of A or B lies beyond what may be read",
@@ -178,14 +190,15 @@ constexpr std::array kProblemRules = {
                          stored_fits(c, Operand::kB, LoadPath::kBuffer) &&
                          panels_fit(c, Operand::kA, LoadPath::kBuffer) &&
                          panels_fit(c, Operand::kB, LoadPath::kBuffer) &&
-                         fits(c, LoadPath::kBuffer, 1, c.c_end());
+                         fits(c, LoadPath::kBuffer, 1, c.c_end()) &&
+                         fits(c, LoadPath::kBuffer, 1, c.part_elements());
                 },
                 [](const Case& c) {
-                  const std::int64_t most =
-                      std::max({stored_operand(c.v, c.p, c.at, Operand::kA).needed(),
-                                stored_operand(c.v, c.p, c.at, Operand::kB).needed(),
-                                packed_elements(c.v, c.p, Operand::kA),
-                                packed_elements(c.v, c.p, Operand::kB), c.c_end()});
+                  const std::int64_t most = std::max(
+                      {stored_operand(c.v, c.p, c.at, Operand::kA).needed(),
+                       stored_operand(c.v, c.p, c.at, Operand::kB).needed(),
+                       packed_elements(c.v, c.p, Operand::kA),
+                       packed_elements(c.v, c.p, Operand::kB), c.c_end(), c.part_elements()});
                   return fmt::format("{} of {} bytes", most * kElementBytes,
                                      c.limits.max_storage_buffer_range_bytes);
                 }},
@@ -194,14 +207,14 @@ constexpr std::array kProblemRules = {
 }  // namespace
 
 Placement own_buffers(const Problem& p) {
-  return {.readable_a = round_up(span_elements(stored_a(p), p.lda), kTexelElements),
-          .readable_b = round_up(span_elements(stored_b(p), p.ldb), kTexelElements)};
+  return {.readable_a = round_up(span_a(p), kTexelElements),
+          .readable_b = round_up(span_b(p), kTexelElements)};
 }
 
 BoundElements bound_elements(const Variant& v, const Problem& p, const Placement& placement) {
   return {.a = stored_operand(v, p, placement, Operand::kA).needed(),
           .b = stored_operand(v, p, placement, Operand::kB).needed(),
-          .c = placement.offset_c + span_elements({p.m, p.n}, p.ldc)};
+          .c = placement.offset_c + span_c(p)};
 }
 
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,

@@ -85,33 +85,66 @@ void check_struct(const char* argument, const T* value) {
          argument, value->struct_size, sizeof *value);
 }
 
-SgemmCall checked_call(const rooftile_sgemm_args* args) {
+SgemmCall unchecked_call(const rooftile_sgemm_args* args) {
   check_struct("args", args);
-  SgemmCall call{.problem = {.m = args->m,
-                             .n = args->n,
-                             .k = args->k,
-                             .trans_a = transpose("trans_a", args->trans_a),
-                             .trans_b = transpose("trans_b", args->trans_b),
-                             .lda = args->lda,
-                             .ldb = args->ldb,
-                             .ldc = args->ldc,
-                             .alpha = args->alpha,
-                             .beta = args->beta},
-                 .a = args->a,
-                 .b = args->b,
-                 .c = args->c,
-                 .tier = tier_choice(args->tier)};
-  if (args->layout != ROOFTILE_ROW_MAJOR && args->layout != ROOFTILE_COLUMN_MAJOR)
+  return {.problem = {.m = args->m,
+                      .n = args->n,
+                      .k = args->k,
+                      .trans_a = transpose("trans_a", args->trans_a),
+                      .trans_b = transpose("trans_b", args->trans_b),
+                      .lda = args->lda,
+                      .ldb = args->ldb,
+                      .ldc = args->ldc,
+                      .alpha = args->alpha,
+                      .beta = args->beta},
+          .a = args->a,
+          .b = args->b,
+          .c = args->c,
+          .tier = tier_choice(args->tier)};
+}
+
+Layout layout_of(rooftile_layout layout) {
+  if (layout != ROOFTILE_ROW_MAJOR && layout != ROOFTILE_COLUMN_MAJOR)
     fail(ErrorCode::kInvalidArgument, "layout is {}; see rooftile_layout",
-         static_cast<int>(args->layout));
-  const Layout layout =
-      args->layout == ROOFTILE_COLUMN_MAJOR ? Layout::kColumnMajor : Layout::kRowMajor;
+         static_cast<int>(layout));
+  return layout == ROOFTILE_COLUMN_MAJOR ? Layout::kColumnMajor : Layout::kRowMajor;
+}
+
+/// Validated, and as the row-major product that it is.
+SgemmCall checked(SgemmCall call, Layout layout) {
   validate(call.problem, layout);
   if (layout == Layout::kColumnMajor) {
     call.problem = swapped_operands(call.problem);
     std::swap(call.a, call.b);
+    std::swap(call.a_array, call.b_array);
   }
   return call;
+}
+
+SgemmCall checked_call(const rooftile_sgemm_args* args) {
+  SgemmCall call = unchecked_call(args);
+  return checked(call, layout_of(args->layout));
+}
+
+SgemmCall checked_call(const rooftile_sgemm_batched_args* args) {
+  check_struct("args", args);
+  SgemmCall call = unchecked_call(&args->product);
+  const Layout layout = layout_of(args->product.layout);
+  Problem& p = call.problem;
+  validate(p, layout);  // of one product: the strides below rely on it
+  p.batch = args->batch;
+  call.a_array = args->a_array;
+  call.b_array = args->b_array;
+  call.c_array = args->c_array;
+  // Matrices behind an array of pointers lie anywhere: a stride that fits any of them will do.
+  const auto stride = [&](const void* array, std::int64_t given, Extent extent, std::int64_t ld) {
+    const std::int64_t lines = layout == Layout::kRowMajor ? extent.rows : extent.columns;
+    return array != nullptr ? std::max<std::int64_t>(lines * ld, 1) : given;
+  };
+  p.stride_a = stride(args->a_array, args->stride_a, stored_a(p), p.lda);
+  p.stride_b = stride(args->b_array, args->stride_b, stored_b(p), p.ldb);
+  p.stride_c = stride(args->c_array, args->stride_c, {p.m, p.n}, p.ldc);
+  return checked(call, layout);
 }
 
 template <std::size_t size>
@@ -161,6 +194,15 @@ rooftile_status rooftile_open(const rooftile_options* options, rooftile_context*
 void rooftile_close(rooftile_context* context) { delete context; }
 
 rooftile_status rooftile_sgemm(rooftile_context* context, const rooftile_sgemm_args* args) {
+  using namespace rooftile;
+  return guarded([&] {
+    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
+    context->context.sgemm(checked_call(args));
+  });
+}
+
+rooftile_status rooftile_sgemm_batched(rooftile_context* context,
+                                       const rooftile_sgemm_batched_args* args) {
   using namespace rooftile;
   return guarded([&] {
     if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");

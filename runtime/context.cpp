@@ -6,6 +6,8 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <vector>
 
 #include "core/error.h"
 #include "db/store.h"
@@ -45,17 +47,53 @@ Range range_of(const float* x, Extent extent, std::int64_t ld) {
 }
 bool overlap(Range x, Range y) { return x.begin < y.end && y.begin < x.end; }
 
+/// Every C against every A and B, and against the other Cs: sorted ranges, so that batches of
+/// thousands cost little.
+void check_overlaps(const SgemmCall& call) {
+  const Problem& p = call.problem;
+  const Extent extent_c = {p.m, p.n};
+  std::vector<Range> written;
+  for (std::int64_t i = 0; i < p.batch; ++i)
+    written.push_back(range_of(call.c_of(i), extent_c, p.ldc));
+  std::sort(written.begin(), written.end(),
+            [](const Range& x, const Range& y) { return x.begin < y.begin; });
+  for (std::size_t i = 1; i < written.size(); ++i)
+    if (overlap(written[i - 1], written[i]))
+      fail(ErrorCode::kInvalidArgument, "two matrices C of the batch overlap");
+  const auto check = [&](const char* what, Range read) {
+    const auto after = std::partition_point(written.begin(), written.end(),
+                                            [&](const Range& c) { return c.begin < read.end; });
+    if (after != written.begin() && overlap(*std::prev(after), read))
+      fail(ErrorCode::kInvalidArgument, "c overlaps {}", what);
+  };
+  for (std::int64_t i = 0; i < p.batch; ++i) {
+    check("a", range_of(call.a_of(i), stored_a(p), p.lda));
+    check("b", range_of(call.b_of(i), stored_b(p), p.ldb));
+  }
+}
+
+/// Array of a batch's pointers, or the first matrix when there is no array.
+template <typename Pointer>
+void check_pointers(const char* what, Pointer first, const Pointer* array, std::int64_t batch) {
+  if (array == nullptr && first == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
+  for (std::int64_t i = 0; array != nullptr && i < batch; ++i)
+    if (array[i] == nullptr) fail(ErrorCode::kInvalidArgument, "{}[{}] is null", what, i);
+}
+
+bool empty(const Problem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
+
 void validate_call(const SgemmCall& call) {
   const Problem& p = call.problem;
-  if (p.m == 0 || p.n == 0) return;
-  if (call.c == nullptr) fail(ErrorCode::kInvalidArgument, "c is null");
+  if (empty(p)) return;
+  check_pointers("c", call.c, call.c_array, p.batch);
   if (p.k == 0 || p.alpha == 0.0f) return;
-  if (call.a == nullptr) fail(ErrorCode::kInvalidArgument, "a is null");
-  if (call.b == nullptr) fail(ErrorCode::kInvalidArgument, "b is null");
-  const Range c = range_of(call.c, {p.m, p.n}, p.ldc);
-  if (overlap(c, range_of(call.a, stored_a(p), p.lda)))
+  check_pointers("a", call.a, call.a_array, p.batch);
+  check_pointers("b", call.b, call.b_array, p.batch);
+  if (p.batch > 1) return check_overlaps(call);
+  const Range c = range_of(call.c_of(0), {p.m, p.n}, p.ldc);
+  if (overlap(c, range_of(call.a_of(0), stored_a(p), p.lda)))
     fail(ErrorCode::kInvalidArgument, "c overlaps a");
-  if (overlap(c, range_of(call.b, stored_b(p), p.ldb)))
+  if (overlap(c, range_of(call.b_of(0), stored_b(p), p.ldb)))
     fail(ErrorCode::kInvalidArgument, "c overlaps b");
 }
 
@@ -156,8 +194,6 @@ void Context::Impl::load(const std::filesystem::path& database, const std::strin
 
 Decision Context::Impl::decide(const SgemmCall& call) const {
   Call question{.problem = call.problem};
-  // The decision does not depend on the scalars' values, only on whether C is read.
-  question.problem.batch = 1;
   if (device == nullptr) {
     question.device_veto = note;
   } else if (!tuned_class[(call.problem.trans_a == Transpose::kYes ? 2u : 0u) +
@@ -172,9 +208,14 @@ Decision Context::Impl::decide(const SgemmCall& call) const {
 }
 
 void Context::Impl::host(const SgemmCall& call, Tier host_tier) const {
-  if (host_tier == Tier::kHost64) return blas.sgemm64(call.problem, call.a, call.b, call.c);
-  blas.sgemm(call.problem, call.a, call.b, call.c,
-             host_tier == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll);
+  const Problem one = one_product(call.problem);
+  for (std::int64_t i = 0; i < call.problem.batch; ++i) {
+    if (host_tier == Tier::kHost64)
+      blas.sgemm64(one, call.a_of(i), call.b_of(i), call.c_of(i));
+    else
+      blas.sgemm(one, call.a_of(i), call.b_of(i), call.c_of(i),
+                 host_tier == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll);
+  }
 }
 
 Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
@@ -192,7 +233,7 @@ Context::~Context() = default;
 void Context::sgemm(const SgemmCall& call) {
   validate_call(call);
   const Problem& p = call.problem;
-  if (p.m == 0 || p.n == 0) return;
+  if (empty(p)) return;
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   if (choice == TierChoice::kDevice) {
     if (impl_->device == nullptr)

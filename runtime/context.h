@@ -23,12 +23,25 @@ struct ContextOptions {
   std::filesystem::path cache_folder;  // empty: default_cache_folder()
 };
 
-/// One product on host memory, row-major, batch 1. beta and alpha are in the problem.
+/// Products on host memory, row-major. Sizes, strides, alpha and beta are in the problem. Matrices
+/// of a batch lie a stride apart, or where an array of batch pointers says (then the stride is
+/// ignored).
 struct SgemmCall {
   Problem problem;
   const float* a = nullptr;
   const float* b = nullptr;
   float* c = nullptr;
+  const float* const* a_array = nullptr;
+  const float* const* b_array = nullptr;
+  float* const* c_array = nullptr;
+
+  const float* a_of(std::int64_t i) const {
+    return a_array ? a_array[i] : a + i * problem.stride_a;
+  }
+  const float* b_of(std::int64_t i) const {
+    return b_array ? b_array[i] : b + i * problem.stride_b;
+  }
+  float* c_of(std::int64_t i) const { return c_array ? c_array[i] : c + i * problem.stride_c; }
   TierChoice tier = TierChoice::kAuto;
 };
 

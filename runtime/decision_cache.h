@@ -35,7 +35,7 @@ class DecisionCache {
 
   static std::size_t slot(const Problem& p) {
     std::uint64_t h = static_cast<std::uint64_t>(p.m);
-    for (const std::int64_t x : {p.n, p.k, p.lda, p.ldb, p.ldc})
+    for (const std::int64_t x : {p.n, p.k, p.lda, p.ldb, p.ldc, p.batch})
       h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15u;
     return static_cast<std::size_t>((h ^ (h >> 32)) % kEntries);
   }

@@ -25,8 +25,8 @@ double log_size(std::int64_t size) {
 
 double distance(const Problem& x, const Problem& y) {
   const double dm = log_size(x.m) - log_size(y.m), dn = log_size(x.n) - log_size(y.n),
-               dk = log_size(x.k) - log_size(y.k);
-  return dm * dm + dn * dn + dk * dk;
+               dk = log_size(x.k) - log_size(y.k), db = log_size(x.batch) - log_size(y.batch);
+  return dm * dm + dn * dn + dk * dk + db * db;
 }
 
 bool same_device(const DeviceProfile& x, const DeviceProfile& y) {
@@ -42,11 +42,12 @@ Problem effective(const Problem& p) {
   return staged;
 }
 
-// A host matrix on its way to a kernel: in one buffer on unified memory, else through a mapped one.
+// Host matrices on their way to a kernel: in one buffer on unified memory, else through a mapped
+// one.
 class StagedInput {
  public:
-  StagedInput(BufferPool& pool, const DeviceProfile& profile, Extent extent)
-      : bytes_(staged_bytes(extent)), device_(pool, bytes_, BufferUse::kDevice) {
+  StagedInput(BufferPool& pool, const DeviceProfile& profile, std::uint64_t bytes)
+      : bytes_(bytes), device_(pool, bytes_, BufferUse::kDevice) {
     if (!profile.unified_memory)
       upload_ = std::make_unique<PooledBuffer>(pool, bytes_, BufferUse::kUpload);
   }
@@ -102,8 +103,8 @@ std::string DeviceTier::veto(const Problem& p) const {
   const std::uint64_t largest =
       std::min(limits.max_storage_buffer_range_bytes, limits.max_memory_allocation_bytes);
   std::uint64_t total = 0;
-  for (const Extent extent : {stored_a(staged), stored_b(staged), Extent{staged.m, staged.n}}) {
-    const std::uint64_t bytes = staged_bytes(extent);
+  const StagedBytes operands = staged_bytes(staged);
+  for (const std::uint64_t bytes : {operands.a, operands.b, operands.c}) {
     if (bytes > largest)
       return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}", bytes,
                          largest);
@@ -151,47 +152,67 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
 
   const Extent extent_a = stored_a(staged), extent_b = stored_b(staged),
                extent_c = {staged.m, staged.n};
-  const StagedInput a(*pool_, profile_, extent_a), b(*pool_, profile_, extent_b),
-      c(*pool_, profile_, extent_c);
-  std::unique_ptr<PooledBuffer> download, packed_a, packed_b;
+  const StagedBytes bytes = staged_bytes(staged);
+  const StagedInput a(*pool_, profile_, bytes.a), b(*pool_, profile_, bytes.b),
+      c(*pool_, profile_, bytes.c);
+  std::unique_ptr<PooledBuffer> download;
   if (!profile_.unified_memory)
-    download = std::make_unique<PooledBuffer>(*pool_, staged_bytes(extent_c), BufferUse::kDownload);
-  const auto panel = [&](std::int64_t elements) {
+    download = std::make_unique<PooledBuffer>(*pool_, bytes.c, BufferUse::kDownload);
+  const auto workspace_of = [&](std::int64_t elements) {
     return elements == 0 ? nullptr
                          : std::make_unique<PooledBuffer>(
                                *pool_, static_cast<std::uint64_t>(elements) * sizeof(float),
                                BufferUse::kDevice);
   };
-  packed_a = panel(plan.packed_a_elements);
-  packed_b = panel(plan.packed_b_elements);
+  const auto packed_a = workspace_of(plan.packed_a_elements),
+             packed_b = workspace_of(plan.packed_b_elements),
+             parts = workspace_of(plan.part_elements);
 
-  copy_matrix(extent_a, call.a, call.problem.lda, a.host(), staged.lda);
-  copy_matrix(extent_b, call.b, call.problem.ldb, b.host(), staged.ldb);
-  if (staged.beta != 0.0f) copy_matrix(extent_c, call.c, call.problem.ldc, c.host(), staged.ldc);
+  for (std::int64_t i = 0; i < staged.batch; ++i) {
+    if (i == 0 || staged.stride_a != 0)
+      copy_matrix(extent_a, call.a_of(i), call.problem.lda, a.host() + i * staged.stride_a,
+                  staged.lda);
+    if (i == 0 || staged.stride_b != 0)
+      copy_matrix(extent_b, call.b_of(i), call.problem.ldb, b.host() + i * staged.stride_b,
+                  staged.ldb);
+    if (staged.beta != 0.0f)
+      copy_matrix(extent_c, call.c_of(i), call.problem.ldc, c.host() + i * staged.stride_c,
+                  staged.ldc);
+  }
 
   const Operands operands = {a.device(), b.device(), c.device(), own_buffers(staged)};
-  const Workspace workspace = {packed_a ? &**packed_a : nullptr, packed_b ? &**packed_b : nullptr};
+  const auto buffer = [](const std::unique_ptr<PooledBuffer>& pooled) {
+    return pooled ? &**pooled : nullptr;
+  };
+  const Workspace workspace = {buffer(packed_a), buffer(packed_b), buffer(parts)};
   std::vector<Step> steps;
+  const auto run_steps = [&] {
+    CommandList list = device_->record(steps);
+    device_->run(list, timeout_ns);
+    steps.clear();
+  };
   a.append_copy(steps);
   b.append_copy(steps);
   if (staged.beta != 0.0f) c.append_copy(steps);
   if (!steps.empty()) steps.emplace_back(BarrierStep{});
   for (Step& step : kernel.pack_steps(plan, operands, workspace)) steps.push_back(std::move(step));
   // The first gemm step shares its submit with copies and packing; each further panel has its own.
-  for (Step& step : kernel.gemm_steps(plan, operands, workspace)) {
+  std::vector<Step> gemms = kernel.gemm_steps(plan, operands, workspace);
+  for (std::size_t i = 0; i < gemms.size(); ++i) {
+    steps.push_back(std::move(gemms[i]));
+    if (i + 1 < gemms.size()) run_steps();
+  }
+  for (Step& step : kernel.reduce_steps(plan, operands, workspace))
     steps.push_back(std::move(step));
-    CommandList list = device_->record(steps);
-    device_->run(list, timeout_ns);
-    steps.clear();
-  }
   if (download) {
-    steps.emplace_back(CopyStep{{c.device(), 0, staged_bytes(extent_c)},
-                                {&**download, 0, staged_bytes(extent_c)}});
-    CommandList list = device_->record(steps);
-    device_->run(list, timeout_ns);
+    steps.emplace_back(BarrierStep{});
+    steps.emplace_back(CopyStep{{c.device(), 0, bytes.c}, {&**download, 0, bytes.c}});
   }
-  const void* result = download ? (**download).mapped() : c.host();
-  copy_matrix(extent_c, static_cast<const float*>(result), staged.ldc, call.c, call.problem.ldc);
+  run_steps();
+  const auto* result =
+      static_cast<const float*>(download ? (**download).mapped() : static_cast<void*>(c.host()));
+  for (std::int64_t i = 0; i < staged.batch; ++i)
+    copy_matrix(extent_c, result + i * staged.stride_c, staged.ldc, call.c_of(i), call.problem.ldc);
 }
 
 void DeviceTier::sgemm(const SgemmCall& call) {

@@ -34,6 +34,7 @@ Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Sig
     pack_a_ = build(*device_, emit_pack(variant, signature, Operand::kA), cache);
   if (variant.packed_b == Packed::kYes)
     pack_b_ = build(*device_, emit_pack(variant, signature, Operand::kB), cache);
+  if (variant.split_k > 1) reduce_ = build(*device_, emit_reduce(), cache);
 }
 
 GemmPlan Kernel::plan(const Problem& p, const Placement& placement, double max_flops) const {
@@ -67,10 +68,23 @@ std::vector<Step> Kernel::gemm_steps(const GemmPlan& plan, const Operands& opera
         DispatchStep{.pipeline = &gemm_,
                      .bindings = {{workspace.packed_a != nullptr ? workspace.packed_a : operands.a},
                                   {workspace.packed_b != nullptr ? workspace.packed_b : operands.b},
-                                  {operands.c}},
+                                  {workspace.parts != nullptr ? workspace.parts : operands.c}},
                      .push_constants = bytes_of_block(gemm.push_constants),
                      .groups = gemm.groups});
   }
+  return steps;
+}
+
+std::vector<Step> Kernel::reduce_steps(const GemmPlan& plan, const Operands& operands,
+                                       const Workspace& workspace) const {
+  std::vector<Step> steps;
+  if (plan.reduces.empty()) return steps;
+  steps.emplace_back(BarrierStep{});
+  for (const ReduceStep& reduce : plan.reduces)
+    steps.emplace_back(DispatchStep{.pipeline = &*reduce_,
+                                    .bindings = {{workspace.parts}, {operands.c}},
+                                    .push_constants = bytes_of_block(reduce.push_constants),
+                                    .groups = reduce.groups});
   return steps;
 }
 

@@ -23,11 +23,12 @@ struct Operands {
   Placement placement;
 };
 
-/// Buffers for the panels of packed operands, at least as large as a plan says; null for operands
-/// that are not packed.
+/// Buffers for the panels of packed operands and the parts of a split product, at least as large as
+/// a plan says; null where there is none.
 struct Workspace {
   const Buffer* packed_a = nullptr;
   const Buffer* packed_b = nullptr;
+  const Buffer* parts = nullptr;
 };
 
 /// Immutable once built; thread-safe. Must not outlive its device (which it keeps alive).
@@ -51,13 +52,16 @@ class Kernel {
                                const Workspace& workspace) const;
   std::vector<Step> gemm_steps(const GemmPlan& plan, const Operands& operands,
                                const Workspace& workspace) const;
+  /// A barrier and reduce steps; none when the product is not split.
+  std::vector<Step> reduce_steps(const GemmPlan& plan, const Operands& operands,
+                                 const Workspace& workspace) const;
 
  private:
   std::shared_ptr<Device> device_;
   Variant variant_;
   std::string hash_;
   Pipeline gemm_;
-  std::optional<Pipeline> pack_a_, pack_b_;
+  std::optional<Pipeline> pack_a_, pack_b_, reduce_;
 };
 
 }  // namespace rooftile

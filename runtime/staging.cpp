@@ -44,13 +44,24 @@ Problem staged_problem(const Problem& p) {
   staged.lda = staged_ld(stored_a(p).columns);
   staged.ldb = staged_ld(stored_b(p).columns);
   staged.ldc = staged_ld(p.n);
+  if (p.batch > 1) {
+    // A matrix that all products share is staged once.
+    if (p.stride_a != 0) staged.stride_a = stored_a(p).rows * staged.lda;
+    if (p.stride_b != 0) staged.stride_b = stored_b(p).rows * staged.ldb;
+    staged.stride_c = p.m * staged.ldc;
+  }
   return staged;
 }
 
-std::uint64_t staged_bytes(Extent extent) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(extent.rows, 1) *
-                                    staged_ld(extent.columns)) *
-         sizeof(float);
+StagedBytes staged_bytes(const Problem& p) {
+  const auto bytes = [&](Extent extent, std::int64_t stride) {
+    const std::int64_t matrices = stride == 0 ? 1 : std::max<std::int64_t>(p.batch, 1);
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(extent.rows, 1) * matrices *
+                                      staged_ld(extent.columns)) *
+           sizeof(float);
+  };
+  return {bytes(stored_a(p), p.stride_a), bytes(stored_b(p), p.stride_b),
+          bytes({p.m, p.n}, p.stride_c)};
 }
 
 void copy_matrix(Extent extent, const float* source, std::int64_t source_ld, float* target,

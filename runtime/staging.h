@@ -56,8 +56,12 @@ class PooledBuffer {
 std::int64_t staged_ld(std::int64_t columns);
 /// The same product over staged copies of its operands.
 Problem staged_problem(const Problem& p);
-/// Bytes of a staged matrix, its last row's padding included; at least 16.
-std::uint64_t staged_bytes(Extent extent);
+/// Bytes of the staged matrices of a batch, the last rows' padding included; at least 16 each. p:
+/// of staged_problem().
+struct StagedBytes {
+  std::uint64_t a, b, c;
+};
+StagedBytes staged_bytes(const Problem& p);
 
 /// Row by row between different ld; single copy when both are equal.
 void copy_matrix(Extent extent, const float* source, std::int64_t source_ld, float* target,

@@ -64,6 +64,7 @@ uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 #include "store_c.glsl"
 
 void main() {
+  begin_product(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M;
   const uint column = tile.x * TILE_N + gl_LocalInvocationIndex * VECTOR_WIDTH_C;

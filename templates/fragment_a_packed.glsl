@@ -4,7 +4,7 @@ uint a_panel;
 VECTOR_A a_fragment[REG_M][UNROLL_K / VECTOR_WIDTH_A];
 
 void begin_a(uint row) {
-  const uint padded_k = (k + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
+  const uint padded_k = (depth + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
   a_panel = (offset_a + row / TILE_M * (TILE_M * padded_k) + row % TILE_M * UNROLL_K) /
             VECTOR_WIDTH_A;
 }

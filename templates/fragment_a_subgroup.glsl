@@ -5,7 +5,7 @@ uint a_panel;
 vec4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
 
 void begin_a(uint row) {
-  const uint padded_k = (k + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
+  const uint padded_k = (depth + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
   a_panel = (offset_a + row / TILE_M * (TILE_M * padded_k)) / 4 + gl_SubgroupInvocationID;
 }
 

@@ -4,7 +4,7 @@ uint b_panel;
 VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
 
 void begin_b(uint column) {
-  const uint padded_k = (k + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
+  const uint padded_k = (depth + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
   b_panel = (offset_b + column / TILE_N * (TILE_N * padded_k) + column % TILE_N) / VECTOR_WIDTH_B;
 }
 

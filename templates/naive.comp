@@ -24,6 +24,7 @@ layout(binding = 1, std430) readonly buffer OperandB { float b[]; };
 layout(binding = 2, std430) buffer OperandC { float c[]; };
 
 void main() {
+  begin_product(gl_WorkGroupID.z);
   const uvec2 position = tile_position() * uvec2(TILE_N, TILE_M) + lane_position();
   const uint row = position.y, column = position.x;
   if (row >= m || column >= n) return;

@@ -23,9 +23,12 @@
 layout(local_size_x = LOCAL_SIZE) in;
 layout(push_constant) uniform Packing {
   uint rows, depth;
-  uint ld, offset;  // elements
+  uint ld, base, stride;  // elements; of the first product, from a product to the next
+  uint panel_stride;      // elements of panels a product
 };
+uint offset;  // of this product
 layout(binding = 1, std430) writeonly buffer Panels { vec4 panels[]; };
+uint first_panel;  // of this product, in vectors
 
 #include "vectors.glsl"
 #include "pack_read_buffer.glsl"
@@ -33,6 +36,9 @@ layout(binding = 1, std430) writeonly buffer Panels { vec4 panels[]; };
 #include "pack_groups.glsl"
 
 void main() {
+  const uint product = gl_WorkGroupID.z;
+  offset = base + product * stride;
+  first_panel = product * panel_stride / 4;
   const uint padded_rows = (rows + PANEL_ROWS - 1) / PANEL_ROWS * PANEL_ROWS;
   const uint padded_depth = (depth + PAD_K - 1) / PAD_K * PAD_K;
   const uint length = contiguous(padded_rows, padded_depth) / 4;

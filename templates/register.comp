@@ -17,6 +17,9 @@
 #ifndef REG_N
 #define REG_N 4
 #endif
+#ifndef TILE_BATCH
+#define TILE_BATCH 1
+#endif
 #ifndef UNROLL_K
 #define UNROLL_K 4
 #endif
@@ -36,7 +39,7 @@
 #define VECTOR_C vec4
 #endif
 
-layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N)) in;
+layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N), local_size_y = TILE_BATCH) in;
 
 const uint LANES_M = TILE_M / REG_M;
 const uint LANES_N = TILE_N / REG_N;
@@ -60,6 +63,10 @@ uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 #include "store_c.glsl"
 
 void main() {
+  // Family batched_small: TILE_BATCH products a workgroup.
+  const uint z = gl_WorkGroupID.z * TILE_BATCH + gl_LocalInvocationID.y;
+  if (TILE_BATCH > 1 && z >= batch) return;
+  begin_product(z);
   const uvec2 tile = tile_position();
   const uvec2 lane = lane_position();
   const uint row = tile.y * TILE_M + lane.y * REG_M;

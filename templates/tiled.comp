@@ -85,6 +85,7 @@ void multiply_tile(uint stage) {
 #include "store_c.glsl"
 
 void main() {
+  begin_product(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
   lane = lane_in_tile();

@@ -70,6 +70,7 @@ uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 #include "store_c.glsl"
 
 void main() {
+  begin_product(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   // Neighbours lie along the dimension in which the large operand is contiguous: k if K_FASTEST.
   const uint lanes = LANES_M * LANES_N;

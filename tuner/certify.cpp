@@ -61,6 +61,9 @@ class Exchange {
   Buffer kernel_side_, host_side_;
 };
 
+/// Past a matrix by a little, as vector loads allow.
+std::int64_t batch_stride(std::int64_t span) { return round_up(span + 5, 4); }
+
 void fill(float* matrix, Extent extent, std::int64_t ld, Plant plant, Random& random) {
   for (std::int64_t r = 0; r < extent.rows; ++r) {
     for (std::int64_t c = 0; c < extent.columns; ++c) {
@@ -83,6 +86,27 @@ std::string describe(const CertificationCase& test) {
                      p.ldc, p.alpha, p.beta, plant, test.nan_in_c ? ", NaN in C" : "");
 }
 
+/// Elements of the operand buffers with their guard zones.
+struct GuardedSizes {
+  std::int64_t a, b, c;
+};
+GuardedSizes guarded_sizes(const Problem& p) {
+  // The last row's padding belongs to the buffer, as it does where operands are staged.
+  const auto size = [&](Extent extent, std::int64_t ld, std::int64_t stride) {
+    return round_up((p.batch - 1) * stride + extent.rows * ld, 4) + 2 * kGuardElements;
+  };
+  return {size(stored_a(p), p.lda, p.stride_a), size(stored_b(p), p.ldb, p.stride_b),
+          size({p.m, p.n}, p.ldc, p.stride_c)};
+}
+
+Placement guarded_placement(const GuardedSizes& sizes) {
+  return {.offset_a = kGuardElements,
+          .offset_b = kGuardElements,
+          .offset_c = kGuardElements,
+          .readable_a = sizes.a - kGuardElements,
+          .readable_b = sizes.b - kGuardElements};
+}
+
 class Checker {
  public:
   Checker(Device& device, const Kernel& kernel) : device_(device), kernel_(kernel) {}
@@ -102,22 +126,22 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
   const Problem& p = test.problem;
   Random random(0x5eed + static_cast<std::uint64_t>(p.m * 31 + p.n * 17 + p.k));
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const auto guarded = [](Extent extent, std::int64_t ld) {
-    return round_up(extent.rows * ld, 4) + 2 * kGuardElements;
-  };
-  const std::int64_t size_a = guarded(stored_a(p), p.lda), size_b = guarded(stored_b(p), p.ldb);
-  const std::int64_t size_c = guarded({p.m, p.n}, p.ldc);
+  const GuardedSizes sizes = guarded_sizes(p);
+  const std::int64_t size_a = sizes.a, size_b = sizes.b, size_c = sizes.c;
 
   // NaN everywhere that is not the matrix: between rows as well, so that reading past a row shows.
   a_.assign(static_cast<std::size_t>(size_a), nan);
   b_.assign(static_cast<std::size_t>(size_b), nan);
-  fill(a_.data() + kGuardElements, stored_a(p), p.lda, test.plant, random);
-  fill(b_.data() + kGuardElements, stored_b(p), p.ldb, test.plant, random);
+  for (std::int64_t i = 0; i < p.batch; ++i) {
+    fill(a_.data() + kGuardElements + i * p.stride_a, stored_a(p), p.lda, test.plant, random);
+    fill(b_.data() + kGuardElements + i * p.stride_b, stored_b(p), p.ldb, test.plant, random);
+  }
   std::vector<float> c(static_cast<std::size_t>(size_c), std::bit_cast<float>(kCanary));
-  for (std::int64_t r = 0; r < p.m; ++r)
-    for (std::int64_t j = 0; j < p.n; ++j)
-      c[static_cast<std::size_t>(kGuardElements + r * p.ldc + j)] =
-          test.nan_in_c ? nan : random.symmetric();
+  for (std::int64_t i = 0; i < p.batch; ++i)
+    for (std::int64_t r = 0; r < p.m; ++r)
+      for (std::int64_t j = 0; j < p.n; ++j)
+        c[static_cast<std::size_t>(kGuardElements + i * p.stride_c + r * p.ldc + j)] =
+            test.nan_in_c ? nan : random.symmetric();
 
   Exchange a(device_, static_cast<std::uint64_t>(size_a) * sizeof(float));
   Exchange b(device_, static_cast<std::uint64_t>(size_b) * sizeof(float));
@@ -129,11 +153,7 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
   b.to_device();
   result.to_device();
 
-  const Placement placement = {.offset_a = kGuardElements,
-                               .offset_b = kGuardElements,
-                               .offset_c = kGuardElements,
-                               .readable_a = size_a - kGuardElements,
-                               .readable_b = size_b - kGuardElements};
+  const Placement placement = guarded_placement(sizes);
   const Problem effective = [&] {
     Problem q = p;
     if (q.alpha == 0.0f) q.k = 0;  // as the runtime calls it: A and B are not read then
@@ -150,12 +170,16 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
     exchange->to_device();
     return exchange;
   };
-  const auto packed_a = panel(plan.packed_a_elements), packed_b = panel(plan.packed_b_elements);
+  const auto packed_a = panel(plan.packed_a_elements), packed_b = panel(plan.packed_b_elements),
+             parts = panel(plan.part_elements);
   const Operands operands = {&a.kernel_side(), &b.kernel_side(), &result.kernel_side(), placement};
   const Workspace workspace = {packed_a ? &packed_a->kernel_side() : nullptr,
-                               packed_b ? &packed_b->kernel_side() : nullptr};
+                               packed_b ? &packed_b->kernel_side() : nullptr,
+                               parts ? &parts->kernel_side() : nullptr};
   std::vector<Step> steps = kernel_.pack_steps(plan, operands, workspace);
   for (Step& step : kernel_.gemm_steps(plan, operands, workspace)) steps.push_back(std::move(step));
+  for (Step& step : kernel_.reduce_steps(plan, operands, workspace))
+    steps.push_back(std::move(step));
   CommandList list = device_.record(steps);
   device_.run(list, kTimeoutNs);
   result.to_host();
@@ -165,13 +189,15 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
 std::string Checker::compare(const CertificationCase& test, const std::vector<float>& before,
                              const float* after, double& worst_ratio) const {
   const Problem& p = test.problem;
-  const float* a = a_.data() + kGuardElements;
-  const float* b = b_.data() + kGuardElements;
+  const Problem one = one_product(p);
   const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(before.size()); ++i) {
     const std::int64_t inside = i - kGuardElements;
-    const std::int64_t row = inside >= 0 ? inside / p.ldc : -1,
-                       column = inside >= 0 ? inside % p.ldc : -1;
+    const std::int64_t product =
+        p.batch == 1 || inside < 0 ? 0 : std::min(inside / p.stride_c, p.batch - 1);
+    const std::int64_t in_product = inside - product * p.stride_c;
+    const std::int64_t row = inside >= 0 ? in_product / p.ldc : -1,
+                       column = inside >= 0 ? in_product % p.ldc : -1;
     const bool in_matrix = row >= 0 && row < p.m && column < p.n;
     if (!in_matrix) {
       if (bits(after[i]) != bits(before[static_cast<std::size_t>(i)]))
@@ -180,14 +206,24 @@ std::string Checker::compare(const CertificationCase& test, const std::vector<fl
       continue;
     }
     const ReferenceElement expected =
-        reference_element(p, a, b, before[static_cast<std::size_t>(i)], row, column);
+        reference_element(one, a_.data() + kGuardElements + product * p.stride_a,
+                          b_.data() + kGuardElements + product * p.stride_b,
+                          before[static_cast<std::size_t>(i)], row, column);
     const double ratio = error_ratio(p.k, expected, after[i]);
     worst_ratio = std::max(worst_ratio, ratio);
     if (!(ratio <= 1.0))
-      return fmt::format("{}: C[{}][{}] is {}, expected {} within {:.3g}", describe(test), row,
-                         column, after[i], expected.value, error_bound(p.k, expected.magnitude));
+      return fmt::format("{}: product {}: C[{}][{}] is {}, expected {} within {:.3g}",
+                         describe(test), product, row, column, after[i], expected.value,
+                         error_bound(p.k, expected.magnitude));
   }
   return {};
+}
+
+void make_batch(Problem& p, std::int64_t batch) {
+  p.batch = batch;
+  p.stride_a = batch_stride(stored_a(p).rows * p.lda);
+  p.stride_b = batch % 2 == 0 ? 0 : batch_stride(stored_b(p).rows * p.ldb);  // all share one B
+  p.stride_c = batch_stride(p.m * p.ldc);
 }
 
 }  // namespace
@@ -198,7 +234,8 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   const std::int64_t step_k = exact ? std::max(v.tile_k, v.unroll_k) : 1;
   const std::vector<std::int64_t> ms = sizes_around(v.tile_m, exact ? v.tile_m : 1);
   const std::vector<std::int64_t> ns = sizes_around(v.tile_n, exact ? v.tile_n : 1);
-  const std::vector<std::int64_t> ks = sizes_around(std::max({v.tile_k, v.unroll_k, 8}), step_k);
+  const std::vector<std::int64_t> ks =
+      sizes_around(std::max({v.tile_k, v.unroll_k, 8}) * v.split_k, step_k);
   constexpr std::array<float, 4> kScalars = {1.0f, 0.0f, -1.0f, 0.5f};
 
   std::vector<CertificationCase> cases;
@@ -213,6 +250,9 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
       p.lda = padded_ld(stored_a(p).columns, v.vector_width_a);
       p.ldb = padded_ld(stored_b(p).columns, v.vector_width_b);
       p.ldc = p.n + 1 + static_cast<std::int64_t>(turn % 3);
+      // Every third case is a batch; kernels for batches get nothing else.
+      if (turn % 3 == 2 || v.tile_batch > 1)
+        make_batch(p, v.tile_batch + 1 + (turn % 2 == 0 ? 1 : 0));
       p.alpha = kScalars[turn % 4 == 1 && rotation != 0 ? 0 : turn % 4];
       p.beta = kScalars[(turn / 4 + rotation) % 4];
       cases.push_back({.problem = p,
@@ -223,12 +263,13 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
     }
   }
   // ldc as vector stores like it, so that their path is run too.
-  Problem aligned =
-      packed_problem(2 * v.tile_m, 2 * v.tile_n, round_up(3 * std::max(v.tile_k, v.unroll_k), 4),
-                     s.trans_a, s.trans_b);
+  Problem aligned = packed_problem(2 * v.tile_m, 2 * v.tile_n,
+                                   round_up(3 * std::max(v.tile_k, v.unroll_k) * v.split_k, 4),
+                                   s.trans_a, s.trans_b);
   aligned.lda = round_up(aligned.lda, 4);
   aligned.ldb = round_up(aligned.ldb, 4);
   aligned.ldc = round_up(aligned.ldc, 4);
+  if (v.tile_batch > 1) make_batch(aligned, 2 * v.tile_batch + 1);
   cases.push_back({.problem = aligned, .nan_in_c = true});
   aligned.beta = 0.5f;
   aligned.alpha = -1.0f;
@@ -236,9 +277,7 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   // What the rules forbid cannot be dispatched, and need not be right.
   std::erase_if(cases, [&](const CertificationCase& test) {
     const Problem& p = test.problem;
-    const Placement placement = {kGuardElements, kGuardElements, kGuardElements,
-                                 round_up(stored_a(p).rows * p.lda, 4) + kGuardElements,
-                                 round_up(stored_b(p).rows * p.ldb, 4) + kGuardElements};
+    const Placement placement = guarded_placement(guarded_sizes(p));
     return illegal_reason(v, limits, p, placement).has_value();
   });
   return cases;

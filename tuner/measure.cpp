@@ -42,11 +42,14 @@ class Panels {
     };
     allocate(plan.packed_a_elements, a_);
     allocate(plan.packed_b_elements, b_);
+    allocate(plan.part_elements, parts_);
   }
-  Workspace workspace() const { return {a_ ? &*a_ : nullptr, b_ ? &*b_ : nullptr}; }
+  Workspace workspace() const {
+    return {a_ ? &*a_ : nullptr, b_ ? &*b_ : nullptr, parts_ ? &*parts_ : nullptr};
+  }
 
  private:
-  std::optional<Buffer> a_, b_;
+  std::optional<Buffer> a_, b_, parts_;
 };
 
 }  // namespace
@@ -101,10 +104,13 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
   }
   if (!built.probed) built.compile_ns += std::max(0.0, first_ns - best);
   built.probed = p;
-  const std::array<std::uint32_t, 3>& groups = plan.gemms.front().groups;
-  const double tiles = std::ceil(static_cast<double>(p.m) / v.tile_m) *
-                       std::ceil(static_cast<double>(p.n) / v.tile_n);
-  const double probed_tiles = static_cast<double>(groups[0]) * groups[1];
+  const auto workgroups = [](const GemmStep& step) {
+    return static_cast<double>(step.groups[0]) * step.groups[1] * step.groups[2];
+  };
+  double tiles = 0;
+  for (const GemmStep& step : built.kernel->plan(p, operands.placement).gemms)
+    tiles += workgroups(step);
+  const double probed_tiles = workgroups(plan.gemms.front());
   built.estimate_ns =
       best * tiles / std::clamp(compute_units, probed_tiles, std::max(tiles, probed_tiles));
 }
@@ -113,8 +119,8 @@ void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
   if (prepared_ == p && !sets_.empty()) return;
   sets_.clear();
   prepared_ = p;
-  const std::uint64_t bytes_a = staged_bytes(stored_a(p)), bytes_b = staged_bytes(stored_b(p));
-  const std::uint64_t bytes_c = staged_bytes({p.m, p.n});
+  const StagedBytes bytes = staged_bytes(p);
+  const std::uint64_t bytes_a = bytes.a, bytes_b = bytes.b, bytes_c = bytes.c;
   const double set_bytes = static_cast<double>(bytes_a + bytes_b + bytes_c);
   const double wanted =
       std::min(std::ceil(rotate_bytes / set_bytes), std::floor(kMostSetBytes / set_bytes));
@@ -148,7 +154,7 @@ void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
 
 std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const {
   if (!set.unified) {
-    const std::uint64_t bytes = staged_bytes({p.m, p.n});
+    const std::uint64_t bytes = staged_bytes(p).c;
     const std::vector<Step> steps = {CopyStep{{&set.c, 0, bytes}, {&set.host_c, 0, bytes}}};
     CommandList list = device_->record(steps);
     device_->run(list, kTimeoutNs);
@@ -160,9 +166,13 @@ std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const 
         i == 0 ? p.m - 1 : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.m)));
     const std::int64_t column =
         i == 0 ? p.n - 1 : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.n)));
+    const std::int64_t product =
+        i == 0 ? p.batch - 1
+               : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.batch)));
     const ReferenceElement expected =
-        reference_element(p, set.data_a(), set.data_b(), 0.0f, row, column);
-    const float got = set.data_c()[row * p.ldc + column];
+        reference_element(p, set.data_a() + product * p.stride_a,
+                          set.data_b() + product * p.stride_b, 0.0f, row, column);
+    const float got = set.data_c()[product * p.stride_c + row * p.ldc + column];
     if (!(error_ratio(p.k, expected, got) <= 1.0))
       return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), row, column, got,
                          expected.value);
@@ -205,6 +215,13 @@ TimeReply Measurer::time(const TimeRequest& request) {
       pack += std::accumulate(result.step_ns.begin(), result.step_ns.begin() + before, 0.0);
       kernel += std::accumulate(result.step_ns.begin() + before, result.step_ns.end(), 0.0);
       steps.clear();
+    }
+    if (const std::vector<Step> reduce =
+            built.kernel->reduce_steps(plan, operands, panels.workspace());
+        !reduce.empty()) {
+      CommandList list = device_->record(reduce, Timing::kPerStep);
+      const RunResult result = device_->run(list, kTimeoutNs);
+      kernel += std::accumulate(result.step_ns.begin(), result.step_ns.end(), 0.0);
     }
     if (sample < 0) continue;
     if (packs > 0) pack_ns.push_back(pack);

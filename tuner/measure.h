@@ -16,7 +16,7 @@ namespace rooftile {
 
 struct TimeRequest {
   Variant variant;
-  Problem problem;  // batch 1
+  Problem problem;
   int samples = 3;
   double limit_ns =
       std::numeric_limits<double>::infinity();  // estimated beyond this: probed only, no samples

@@ -44,18 +44,22 @@ double now_s() {
 
 double measure_host_ns(const Problem& p, double share_s) {
   Random random(1);
-  std::vector<float> a(static_cast<std::size_t>(span_elements(stored_a(p), p.lda)));
-  std::vector<float> b(static_cast<std::size_t>(span_elements(stored_b(p), p.ldb)));
-  std::vector<float> c(static_cast<std::size_t>(span_elements({p.m, p.n}, p.ldc)));
+  std::vector<float> a(static_cast<std::size_t>(span_a(p)));
+  std::vector<float> b(static_cast<std::size_t>(span_b(p)));
+  std::vector<float> c(static_cast<std::size_t>(span_c(p)));
   std::generate(a.begin(), a.end(), [&] { return random.symmetric(); });
   std::generate(b.begin(), b.end(), [&] { return random.symmetric(); });
-  const HostBlas& blas = HostBlas::get();
-  blas.sgemm(p, a.data(), b.data(), c.data(), HostThreads::kAll);
+  const auto multiply = [&, one = one_product(p)] {
+    for (std::int64_t i = 0; i < p.batch; ++i)
+      HostBlas::get().sgemm(one, a.data() + i * p.stride_a, b.data() + i * p.stride_b,
+                            c.data() + i * p.stride_c, HostThreads::kAll);
+  };
+  multiply();
   std::vector<double> sample;
   const double end = now_s() + share_s;
   do {
     const double start = now_s();
-    blas.sgemm(p, a.data(), b.data(), c.data(), HostThreads::kAll);
+    multiply();
     sample.push_back((now_s() - start) * 1e9);
   } while (sample.size() < 15 && now_s() < end);
   return median(sample);
@@ -335,11 +339,8 @@ void Search::rank_and_store(TuneResult& result) {
 
 }  // namespace
 
-TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row, const Problem& wanted,
-                        double slice_s) {
-  // Kernels multiply one pair of matrices: a batch is tuned as one of its products.
-  Problem problem = wanted;
-  problem.batch = 1;
+TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
+                        const Problem& problem, double slice_s) {
   const double start_s = now_s();
   const std::size_t measured = context.runner.measured(), failures = context.runner.failures();
   TuneResult result{.problem = problem, .bound_ns = problem_bound_ns(problem, context.rates)};

@@ -28,6 +28,9 @@ Json to_json(const Problem& p) {
           {"lda", p.lda},
           {"ldb", p.ldb},
           {"ldc", p.ldc},
+          {"stride_a", p.stride_a},
+          {"stride_b", p.stride_b},
+          {"stride_c", p.stride_c},
           {"alpha", p.alpha},
           {"beta", p.beta}};
 }
@@ -43,6 +46,9 @@ Problem problem_from_json(const Json& json) {
           .lda = json.at("lda"),
           .ldb = json.at("ldb"),
           .ldc = json.at("ldc"),
+          .stride_a = json.at("stride_a"),
+          .stride_b = json.at("stride_b"),
+          .stride_c = json.at("stride_c"),
           .alpha = json.at("alpha"),
           .beta = json.at("beta")};
 }

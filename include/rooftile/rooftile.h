@@ -89,6 +89,19 @@ typedef struct rooftile_sgemm_args {
   rooftile_tier tier;
 } rooftile_sgemm_args;
 
+/* batch products of one shape. Matrix i of an operand lies i strides (elements) behind the pointer
+ * in product, or at entry i of its array, if that is not NULL; then pointer and stride are ignored.
+ * Stride 0 for A or B: all products share that matrix. Matrices C must not overlap each other. */
+typedef struct rooftile_sgemm_batched_args {
+  size_t struct_size;          /* sizeof(rooftile_sgemm_batched_args) */
+  rooftile_sgemm_args product; /* of every product; its struct_size as well */
+  int64_t batch;               /* 0: nothing is done */
+  int64_t stride_a, stride_b, stride_c;
+  const float* const* a_array;
+  const float* const* b_array;
+  float* const* c_array;
+} rooftile_sgemm_batched_args;
+
 /* One of the seven factors of the dispatch score: above 1 it favours the device. */
 typedef struct rooftile_factor {
   char name[32];
@@ -125,6 +138,10 @@ ROOFTILE_API void rooftile_close(rooftile_context* context);
  * that cannot run is no error under AUTO: the next kernel, and in the end the host, answers. */
 ROOFTILE_API rooftile_status rooftile_sgemm(rooftile_context* context,
                                             const rooftile_sgemm_args* args);
+
+/* As rooftile_sgemm, for a batch: one decision, and on a device one submission. */
+ROOFTILE_API rooftile_status rooftile_sgemm_batched(rooftile_context* context,
+                                                    const rooftile_sgemm_batched_args* args);
 
 /* What rooftile_sgemm would do with these arguments, and why. Pointers in args are not read.
  * Thread-safe. */

@@ -15,10 +15,13 @@ struct OperandBytes {
 };
 
 OperandBytes operand_bytes(const Problem& p) {
-  const double each = static_cast<double>(bytes_of(p.type)) * static_cast<double>(p.batch);
+  const double each = static_cast<double>(bytes_of(p.type));
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
                k = static_cast<double>(p.k);
-  return {m * k * each, k * n * each, m * n * each};
+  const double batch = static_cast<double>(p.batch);
+  const auto matrices = [&](std::int64_t stride) { return p.batch > 1 && stride == 0 ? 1 : batch; };
+  return {m * k * each * matrices(p.stride_a), k * n * each * matrices(p.stride_b),
+          m * n * each * batch};
 }
 
 double copy_ns(double bytes, double gbps) { return gbps > 0 ? bytes / gbps : 0; }

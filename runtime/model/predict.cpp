@@ -9,11 +9,6 @@
 namespace rooftile {
 namespace {
 
-Problem of_batch_one(Problem p) {
-  p.batch = 1;
-  return p;
-}
-
 std::size_t class_index(const Problem& p) {
   return (p.trans_a == Transpose::kYes ? 2u : 0u) + (p.trans_b == Transpose::kYes ? 1u : 0u);
 }
@@ -42,7 +37,7 @@ HostModel::HostModel(const HostRates& rates)
 
 double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   if (!calibrated()) return std::numeric_limits<double>::infinity();
-  const Problem one = of_batch_one(p);
+  const Problem one = one_product(p);
   double ns = flops(one) / std::exp2(rate_.at(sizes));
   // Among measured sizes the measured rate knows about caches; past the largest the triad bandwidth
   // speaks.

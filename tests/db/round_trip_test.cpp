@@ -30,7 +30,7 @@ rc::Gen<Variant> any_variant() {
     Variant v;
     const auto pick = [](auto... values) { return *rc::gen::element(values...); };
     v.family = pick(Family::kNaive, Family::kRegister, Family::kTiled, Family::kBroadcast,
-                    Family::kVector);
+                    Family::kVector, Family::kBatchedSmall);
     for (int Variant::*size :
          {&Variant::tile_m, &Variant::tile_n, &Variant::tile_k, &Variant::reg_m, &Variant::reg_n,
           &Variant::vector_width_a, &Variant::vector_width_b, &Variant::stages,
@@ -57,6 +57,8 @@ rc::Gen<Problem> any_problem() {
     p.lda += *rc::gen::inRange<std::int64_t>(0, 1000);
     p.ldb += *rc::gen::inRange<std::int64_t>(0, 1000);
     p.ldc += *rc::gen::inRange<std::int64_t>(0, 1000);
+    if (p.batch > 1) p.stride_a = *rc::gen::inRange<std::int64_t>(0, 1000);
+    p.stride_c = p.m * p.ldc + *rc::gen::inRange<std::int64_t>(0, 1000);
     const auto factor = [] {
       return *rc::gen::oneOf(
           rc::gen::arbitrary<float>(),

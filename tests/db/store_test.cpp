@@ -131,7 +131,12 @@ TEST_F(StoreTest, ProblemIsOneRowPerValueOfEveryField) {
   const std::vector<void (*)(Problem&)> changes = {[](Problem& p) { p.m = 36; },
                                                    [](Problem& p) { p.n = 128; },
                                                    [](Problem& p) { p.k = 64; },
-                                                   [](Problem& p) { p.batch = 2; },
+                                                   [](Problem& p) {
+                                                     p.batch = 2;
+                                                     p.stride_c = 37 * 129;
+                                                   },
+                                                   [](Problem& p) { p.stride_a = 5000; },
+                                                   [](Problem& p) { p.stride_b = 50000; },
                                                    [](Problem& p) { p.lda = 200; },
                                                    [](Problem& p) { p.ldb = 200; },
                                                    [](Problem& p) { p.ldc = 200; },

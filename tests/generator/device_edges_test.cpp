@@ -58,19 +58,44 @@ const std::vector<Point> kPoints = {
      "vector_width_b=4 load_path_a=texel load_path_b=texel"},
     {"vector_elements",
      "family=vector tile_m=2 tile_n=1 tile_k=12 reg_m=1 reg_n=1 unroll_k=3 stage=shared"},
+    {"register_split",
+     "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+     "vector_width_b=2 split_k=3"},
+    {"register_split_packed",
+     "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
+     "vector_width_b=4 packed_a=yes packed_b=yes split_k=2 raster=column"},
+    {"tiled_split",
+     "family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared stages=2 "
+     "vector_width_a=2 vector_width_b=2 split_k=3"},
+    {"vector_split",
+     "family=vector tile_m=2 tile_n=8 tile_k=16 reg_m=2 reg_n=4 unroll_k=4 stage=shared "
+     "vector_width_a=4 vector_width_b=4 split_k=2"},
+    {"vector_split_unevenly",  // 16 parts asked for; fewer are made
+     "family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=8 stage=shared "
+     "vector_width_a=4 vector_width_b=4 split_k=16"},
+    {"batched_small",
+     "family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 tile_batch=3 "
+     "vector_width_a=4 vector_width_b=4 load_path_b=texel"},
+    {"tiled_grouped",
+     "family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared "
+     "vector_width_a=1 vector_width_b=1 raster=grouped4"},
 };
 
 /// Two tiles each way and their neighbours, so that a wrong tile shows; paddings and scalars take
 /// turns.
 void compute_edges(const Variant& v) {
   const int depth = std::max(v.tile_k, v.unroll_k);
+  const int rows = v.raster >= Raster::kGrouped4 ? 6 : 2;  // tiles: one group and a part of one
   for (const Signature& s : all_signatures()) {
     const ProductKernel kernel(v, s);
     int turn = 0;
     for (int dm : {-1, 0, 1})
       for (int dn : {-1, 0, 1})
-        for (int k : {1, depth, 2 * depth - 1, 3 * depth + 1}) {
-          Product product = padded_product(v, s, 2 * v.tile_m + dm, 2 * v.tile_n + dn, k, turn % 5);
+        for (int k : v.split_k > 1 ? std::vector{depth, depth + 1, 3 * depth + 1}
+                                   : std::vector{1, depth, 2 * depth - 1, 3 * depth + 1}) {
+          Product product = padded_product(v, s, rows * v.tile_m + dm, 2 * v.tile_n + dn,
+                                           k * v.split_k, turn % 5);
+          if (v.tile_batch > 1) product = batched(product, v.tile_batch + 1, SharedB::kNo);
           product.p.alpha = turn % 3 == 0 ? 1.0f : -1.25f;
           product.p.beta = turn % 2 == 0 ? 0.0f : 0.5f;
           if (turn % 7 == 6) product.last_step = LastStep::kInfinite;
@@ -81,9 +106,26 @@ void compute_edges(const Variant& v) {
   }
 }
 
+/// Batches with their own and with a shared B, in runs of products and at ragged sizes.
+void compute_batches(const Variant& v) {
+  const int k = 3 * std::max(v.tile_k, v.unroll_k) * v.split_k + 1;
+  for (const Signature& s : all_signatures()) {
+    const ProductKernel kernel(v, s);
+    for (SharedB shared : {SharedB::kNo, SharedB::kYes}) {
+      Product product = batched(padded_product(v, s, v.tile_m + 3, v.tile_n - 1, k, 4), 5, shared);
+      product.p.beta = shared == SharedB::kYes ? 0.5f : 0.0f;
+      EXPECT_EQ(difference(kernel, product), "");
+      product.max_flops = 4.0 * product.p.m * product.p.n * k;  // two products a step
+      EXPECT_EQ(difference(kernel, product), "");
+    }
+  }
+}
+
 class Edges : public testing::TestWithParam<Point> {};
 
 TEST_P(Edges, ComputeEverySizeNextToATile) { compute_edges(parse_variant(GetParam().text)); }
+
+TEST_P(Edges, ComputeBatches) { compute_batches(parse_variant(GetParam().text)); }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Edges, testing::ValuesIn(kPoints),
                          [](const auto& point) { return point.param.name; });

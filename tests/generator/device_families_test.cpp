@@ -29,8 +29,9 @@ TEST_P(SampledSpace, ComputesRaggedProducts) {
       EXPECT_EQ(difference(ProductKernel(v, s), whole), "") << to_string(v);
       continue;
     }
-    Product ragged =
-        padded_product(v, s, v.tile_m + 3, v.tile_n + 5, 2 * v.tile_k * v.unroll_k + 1, 3);
+    Product ragged = padded_product(v, s, v.tile_m + 3, v.tile_n + 5,
+                                    (2 * v.tile_k * v.unroll_k + 1) * v.split_k, 3);
+    if (v.tile_batch > 1) ragged = batched(ragged, 2 * v.tile_batch + 1, SharedB::kNo);
     ragged.p.alpha = -0.75f;
     ragged.p.beta = turn % 2 == 0 ? 0.0f : 0.5f;
     EXPECT_EQ(difference(ProductKernel(v, s), ragged), "") << to_string(v);
@@ -39,7 +40,8 @@ TEST_P(SampledSpace, ComputesRaggedProducts) {
 
 INSTANTIATE_TEST_SUITE_P(Families, SampledSpace,
                          testing::Values(Family::kNaive, Family::kRegister, Family::kTiled,
-                                         Family::kBroadcast, Family::kVector),
+                                         Family::kBroadcast, Family::kVector,
+                                         Family::kBatchedSmall),
                          [](const auto& family) { return std::string(name(family.param)); });
 
 }  // namespace

@@ -62,19 +62,22 @@ BufferRange range(const Buffer& buffer, std::int64_t elements) {
 
 template <typename Value>
 void fill(std::span<float> elements, std::int64_t offset, Extent extent, std::int64_t ld,
-          Value value) {
-  for (std::int64_t r = 0; r < extent.rows; ++r)
-    for (std::int64_t c = 0; c < extent.columns; ++c)
-      elements[static_cast<std::size_t>(offset + r * ld + c)] = value();
+          std::int64_t batch, std::int64_t stride, Value value) {
+  for (std::int64_t product = 0; product < batch; ++product)
+    for (std::int64_t r = 0; r < extent.rows; ++r)
+      for (std::int64_t c = 0; c < extent.columns; ++c)
+        elements[static_cast<std::size_t>(offset + product * stride + r * ld + c)] = value();
 }
 
-std::size_t address_a(const Product& x, std::int64_t i, std::int64_t u) {
+std::size_t address_a(const Product& x, std::int64_t i, std::int64_t u, std::int64_t product = 0) {
   return static_cast<std::size_t>(
-      x.at.offset_a + (x.p.trans_a == Transpose::kYes ? u * x.p.lda + i : i * x.p.lda + u));
+      x.at.offset_a + product * x.p.stride_a +
+      (x.p.trans_a == Transpose::kYes ? u * x.p.lda + i : i * x.p.lda + u));
 }
-std::size_t address_b(const Product& x, std::int64_t u, std::int64_t j) {
+std::size_t address_b(const Product& x, std::int64_t u, std::int64_t j, std::int64_t product = 0) {
   return static_cast<std::size_t>(
-      x.at.offset_b + (x.p.trans_b == Transpose::kYes ? j * x.p.ldb + u : u * x.p.ldb + j));
+      x.at.offset_b + product * x.p.stride_b +
+      (x.p.trans_b == Transpose::kYes ? j * x.p.ldb + u : u * x.p.ldb + j));
 }
 
 struct Operands {
@@ -94,15 +97,15 @@ Operands make_operands(const Product& product) {
 
   Operands x{.a = make_buffer(at.offset_a + at.readable_a, padding),
              .b = make_buffer(at.offset_b + at.readable_b, padding),
-             .c = make_buffer(at.offset_c + span_elements({p.m, p.n}, p.ldc) + kCanaries, kCanary),
+             .c = make_buffer(at.offset_c + span_c(p) + kCanaries, kCanary),
              .c_before = {}};
-  fill(view(x.a), at.offset_a, stored_a(p), p.lda, value);
-  fill(view(x.b), at.offset_b, stored_b(p), p.ldb, value);
+  fill(view(x.a), at.offset_a, stored_a(p), p.lda, p.batch, p.stride_a, value);
+  fill(view(x.b), at.offset_b, stored_b(p), p.ldb, p.batch, p.stride_b, value);
   if (product.last_step == LastStep::kInfinite) {
     view(x.a)[address_a(product, 0, p.k - 1)] = INFINITY;
     view(x.b)[address_b(product, p.k - 1, 0)] = INFINITY;
   }
-  fill(view(x.c), at.offset_c, {p.m, p.n}, p.ldc,
+  fill(view(x.c), at.offset_c, {p.m, p.n}, p.ldc, p.batch, p.stride_c,
        [&] { return p.beta == 0.0f ? std::nanf("") : uniform(generator); });
   x.c_before.assign(view(x.c).begin(), view(x.c).end());
   return x;
@@ -114,6 +117,7 @@ void run(const ProductKernel& kernel, const Product& product, Operands& x) {
   const BoundElements bound = bound_elements(kernel.variant(), product.p, product.at);
   const Buffer panels_a = make_buffer(plan.packed_a_elements, std::nanf(""));
   const Buffer panels_b = make_buffer(plan.packed_b_elements, std::nanf(""));
+  const Buffer parts = make_buffer(plan.part_elements, std::nanf(""));
   const BufferRange stored_a_range = range(x.a, bound.a), stored_b_range = range(x.b, bound.b);
   const BufferRange packed_a_range = range(panels_a, plan.packed_a_elements);
   const BufferRange packed_b_range = range(panels_b, plan.packed_b_elements);
@@ -133,7 +137,15 @@ void run(const ProductKernel& kernel, const Product& product, Operands& x) {
         DispatchStep{.pipeline = &kernel.gemm(),
                      .bindings = {plan.packed_a_elements > 0 ? packed_a_range : stored_a_range,
                                   plan.packed_b_elements > 0 ? packed_b_range : stored_b_range,
-                                  range(x.c, bound.c)},
+                                  plan.part_elements > 0 ? range(parts, plan.part_elements)
+                                                         : range(x.c, bound.c)},
+                     .push_constants = bytes_of(step.push_constants),
+                     .groups = step.groups});
+  steps.push_back(BarrierStep{});
+  for (const ReduceStep& step : plan.reduces)
+    steps.push_back(
+        DispatchStep{.pipeline = &kernel.reduce(),
+                     .bindings = {range(parts, plan.part_elements), range(x.c, bound.c)},
                      .push_constants = bytes_of(step.push_constants),
                      .groups = step.groups});
   CommandList list = test_device().record(steps);
@@ -166,6 +178,7 @@ ProductKernel::ProductKernel(const Variant& v, const Signature& s) : variant_(v)
   gemm_ = pipeline(emit_gemm(v, s));
   if (v.packed_a == Packed::kYes) pack_a_ = pipeline(emit_pack(v, s, Operand::kA));
   if (v.packed_b == Packed::kYes) pack_b_ = pipeline(emit_pack(v, s, Operand::kB));
+  if (v.split_k > 1) reduce_ = pipeline(emit_reduce());
 }
 
 Product padded_product(const Variant& v, const Signature& s, std::int64_t m, std::int64_t n,
@@ -189,6 +202,22 @@ Product padded_product(const Variant& v, const Signature& s, std::int64_t m, std
   return product;
 }
 
+Product batched(Product product, std::int64_t batch, SharedB shared) {
+  Problem& p = product.p;
+  constexpr std::int64_t kVector = 4;
+  const auto stride = [](Extent extent, std::int64_t ld) {
+    return (extent.rows * ld + 2 * kVector) / kVector * kVector;
+  };
+  p.batch = batch;
+  p.stride_a = stride(stored_a(p), p.lda);
+  p.stride_b = shared == SharedB::kYes ? 0 : stride(stored_b(p), p.ldb);
+  p.stride_c = p.m * p.ldc + 3;
+  const Placement own = own_buffers(p);
+  product.at.readable_a = own.readable_a + 3;  // misaligned rows are read by whole texels
+  product.at.readable_b = own.readable_b + 3;
+  return product;
+}
+
 std::string difference(const ProductKernel& kernel, const Product& product) {
   const Problem& p = product.p;
   const Placement& at = product.at;
@@ -200,29 +229,32 @@ std::string difference(const ProductKernel& kernel, const Product& product) {
 
   const std::span<const float> a = view(x.a), b = view(x.b), c = view(x.c);
   std::vector<bool> in_c(c.size());
-  for (std::int64_t i = 0; i < p.m; ++i)
-    for (std::int64_t j = 0; j < p.n; ++j) {
-      double sum = 0, magnitude = 0;
-      for (std::int64_t u = 0; u < (p.alpha == 0.0f ? 0 : p.k); ++u) {
-        const double term = static_cast<double>(p.alpha) * a[address_a(product, i, u)] *
-                            b[address_b(product, u, j)];
-        sum += term;
-        magnitude += std::abs(term);
+  for (std::int64_t product_of_batch = 0; product_of_batch < p.batch; ++product_of_batch)
+    for (std::int64_t i = 0; i < p.m; ++i)
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        double sum = 0, magnitude = 0;
+        for (std::int64_t u = 0; u < (p.alpha == 0.0f ? 0 : p.k); ++u) {
+          const double term = static_cast<double>(p.alpha) *
+                              a[address_a(product, i, u, product_of_batch)] *
+                              b[address_b(product, u, j, product_of_batch)];
+          sum += term;
+          magnitude += std::abs(term);
+        }
+        const auto address =
+            static_cast<std::size_t>(at.offset_c + product_of_batch * p.stride_c + i * p.ldc + j);
+        if (p.beta != 0.0f) {
+          sum += static_cast<double>(p.beta) * x.c_before[address];
+          magnitude += std::abs(static_cast<double>(p.beta) * x.c_before[address]);
+        }
+        in_c[address] = true;
+        constexpr std::int64_t kScalings = 3;  // alpha, beta, and their sum
+        const double bound = gamma(p.k + kScalings) * magnitude;
+        if (c[address] == sum) continue;  // infinities, too
+        if (!(std::abs(c[address] - sum) <= bound))
+          return fmt::format("{} {}: product {}: C[{}][{}] is {} instead of {} +- {}",
+                             short_name(kernel.variant()), to_string(p), product_of_batch, i, j,
+                             c[address], sum, bound);
       }
-      const auto address = static_cast<std::size_t>(at.offset_c + i * p.ldc + j);
-      if (p.beta != 0.0f) {
-        sum += static_cast<double>(p.beta) * x.c_before[address];
-        magnitude += std::abs(static_cast<double>(p.beta) * x.c_before[address]);
-      }
-      in_c[address] = true;
-      constexpr std::int64_t kScalings = 3;  // alpha, beta, and their sum
-      const double bound = gamma(p.k + kScalings) * magnitude;
-      if (c[address] == sum) continue;  // infinities, too
-      if (!(std::abs(c[address] - sum) <= bound))
-        return fmt::format("{} {}: C[{}][{}] is {} instead of {} +- {}",
-                           short_name(kernel.variant()), to_string(p), i, j, c[address], sum,
-                           bound);
-    }
   for (std::size_t address = 0; address < c.size(); ++address)
     if (!in_c[address] && c[address] != kCanary)
       return fmt::format("{} {}: element {} beside C became {}", short_name(kernel.variant()),

@@ -23,12 +23,13 @@ class ProductKernel {
   const Variant& variant() const { return variant_; }
   const Signature& signature() const { return signature_; }
   const Pipeline& gemm() const { return gemm_; }
+  const Pipeline& reduce() const { return reduce_; }
   const Pipeline& pack(Operand operand) const { return operand == Operand::kA ? pack_a_ : pack_b_; }
 
  private:
   Variant variant_;
   Signature signature_;
-  Pipeline gemm_, pack_a_, pack_b_;
+  Pipeline gemm_, pack_a_, pack_b_, reduce_;
 };
 
 /// What stands in elements of the buffers that belong to no matrix, and in C when beta is 0.
@@ -51,6 +52,10 @@ struct Product {
 /// buffers.
 Product padded_product(const Variant& v, const Signature& s, std::int64_t m, std::int64_t n,
                        std::int64_t k, std::int64_t pad);
+
+/// The same product for a batch, strides padded by a little; with a shared B all products read one.
+enum class SharedB { kNo, kYes };
+Product batched(Product product, std::int64_t batch, SharedB shared);
 
 /// Empty when every element of C is within gamma_k of the float64 product and nothing around C
 /// changed; else the first difference in words. Packed panels start as NaN.

@@ -15,13 +15,6 @@ struct Broken {
   std::string reason;   // part of it
 };
 
-Variant changed(const Variant& from, const std::string& changes) {
-  Variant v = from;
-  for (const auto& [parameter, value] : parameters(parse_variant(changes)))
-    if (changes.find(parameter + "=") != std::string::npos) set_parameter(v, parameter, value);
-  return v;
-}
-
 TEST(DeviceRules, AcceptTheExamplePoints) {
   for (const Variant& v :
        {naive_point(), register_point(), tiled_point(), broadcast_point(), vector_point()})
@@ -48,6 +41,12 @@ TEST(DeviceRules, RejectEachBrokenPointWithItsReason) {
       {naive_point(), "load_path_a=texel", "naive computes one element"},
       {naive_point(), "edge=exact", "naive and vector check the edges"},
       {vector_point(), "edge=exact", "naive and vector check the edges"},
+      {naive_point(), "split_k=2", "split_k must lie"},
+      {register_point(), "split_k=0", "split_k must lie"},
+      {register_point(), "split_k=257", "split_k must lie"},
+      {register_point(), "tile_batch=2", "only batched_small has tile_batch"},
+      {register_point(), "family=batched_small", "only batched_small has tile_batch"},
+      {register_point(), "family=batched_small tile_batch=2 split_k=2", "split_k must lie"},
       {vector_point(), "stages=2", "only tiled has stages"},
       {vector_point(), "stage=none", "stage must be"},
       {vector_point(), "tile_k=4", "stage must be"},

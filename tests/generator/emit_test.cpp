@@ -63,7 +63,7 @@ TEST(Emit, DescribesTheBindings) {
   EXPECT_THAT(buffers.interface.bindings,
               ElementsAre(BindingKind::kStorageBuffer, BindingKind::kStorageBuffer,
                           BindingKind::kStorageBuffer));
-  EXPECT_EQ(buffers.interface.push_constants_bytes, 44u);
+  EXPECT_EQ(buffers.interface.push_constants_bytes, 72u);
   EXPECT_EQ(buffers.interface.subgroup_size, 0u);
 
   Variant v = with(broadcast_point(), "load_path_b", "buffer");
@@ -75,7 +75,7 @@ TEST(Emit, DescribesTheBindings) {
               ElementsAre(BindingKind::kTexelRgba32, BindingKind::kStorageBuffer));
   EXPECT_THAT(emit_pack(v, kPlain, Operand::kB).interface.bindings,
               ElementsAre(BindingKind::kStorageBuffer, BindingKind::kStorageBuffer));
-  EXPECT_EQ(emit_pack(v, kPlain, Operand::kB).interface.push_constants_bytes, 16u);
+  EXPECT_EQ(emit_pack(v, kPlain, Operand::kB).interface.push_constants_bytes, 24u);
 
   v = with(with(register_point(), "load_path_a", "texel"), "vector_width_a", "1");
   EXPECT_EQ(emit_gemm(v, kPlain).interface.bindings[0], BindingKind::kTexelR32);

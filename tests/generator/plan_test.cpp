@@ -15,18 +15,22 @@ namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-/// Times that each element of C's buffer is stored to, by address.
+/// Times that each element of C's buffer (of the parts', for a split product) is stored to, by
+/// address.
 std::map<std::int64_t, int> stores(const Variant& v, const GemmPlan& plan) {
   std::map<std::int64_t, int> counts;
   for (const GemmStep& step : plan.gemms) {
     const auto& c = step.push_constants;
-    const bool row_major = v.raster == Raster::kRow;
+    const bool row_major = v.raster != Raster::kColumn;
     const std::int64_t tiles_n = step.groups[row_major ? 0 : 1],
                        tiles_m = step.groups[row_major ? 1 : 0];
-    // The kernels mask what lies beyond m and n; what no tile covers would stay unwritten.
-    for (std::int64_t i = 0; i < std::min<std::int64_t>(tiles_m * v.tile_m, c.m); ++i)
-      for (std::int64_t j = 0; j < std::min<std::int64_t>(tiles_n * v.tile_n, c.n); ++j)
-        ++counts[c.offset_c + i * c.ldc + j];
+    const std::int64_t parts = c.depth == 0 ? 1 : (c.depth + c.split_depth - 1) / c.split_depth;
+    RC_ASSERT(std::int64_t{step.groups[2]} * v.tile_batch >= c.batch * parts);
+    // The kernels mask what lies beyond m, n and batch; what no tile covers would stay unwritten.
+    for (std::int64_t z = 0; z < c.batch * parts; ++z)
+      for (std::int64_t i = 0; i < std::min<std::int64_t>(tiles_m * v.tile_m, c.m); ++i)
+        for (std::int64_t j = 0; j < std::min<std::int64_t>(tiles_n * v.tile_n, c.n); ++j)
+          ++counts[c.base_c + z * c.stride_c + i * c.ldc + j];
   }
   return counts;
 }
@@ -39,6 +43,11 @@ Problem any_problem() {
   p.lda = (p.lda + 3) / 4 * 4 + 4 * *rc::gen::inRange(0, 3);
   p.ldb = (p.ldb + 3) / 4 * 4 + 4 * *rc::gen::inRange(0, 3);
   p.ldc += *rc::gen::inRange(0, 5);
+  if (*rc::gen::arbitrary<bool>()) return p;
+  p.batch = *rc::gen::inRange(2, 6);
+  p.stride_a = *rc::gen::arbitrary<bool>() ? 0 : (stored_a(p).rows * p.lda + 7) / 4 * 4;
+  p.stride_b = *rc::gen::arbitrary<bool>() ? 0 : (stored_b(p).rows * p.ldb + 7) / 4 * 4;
+  p.stride_c = p.m * p.ldc + *rc::gen::inRange(0, 3);
   return p;
 }
 
@@ -53,7 +62,10 @@ Placement any_placement(const Problem& p) {
 Variant any_variant() {
   return *rc::gen::element(naive_point(), register_point(), tiled_point(), broadcast_point(),
                            with(broadcast_point(), "packed_b", "no"),
-                           with(register_point(), "packed_b", "yes"));
+                           with(register_point(), "packed_b", "yes"), vector_point(),
+                           with(register_point(), "split_k", "3"),
+                           with(broadcast_point(), "split_k", "2"),
+                           changed(register_point(), "family=batched_small tile_batch=3"));
 }
 
 RC_GTEST_PROP(Plan, StoresEveryElementOfCOnceAndNothingElse, ()) {
@@ -61,17 +73,27 @@ RC_GTEST_PROP(Plan, StoresEveryElementOfCOnceAndNothingElse, ()) {
   const Placement at = any_placement(p);
   const Variant v = any_variant();
   DeviceLimits limits = lavapipe_limits();
-  limits.max_workgroup_count = {*rc::gen::inRange(1u, 6u), *rc::gen::inRange(1u, 6u), 1};
+  limits.max_workgroup_count = {*rc::gen::inRange(1u, 6u), *rc::gen::inRange(1u, 6u),
+                                *rc::gen::inRange(3u, 6u)};
   const double max_flops = *rc::gen::element(kUnbounded, 0.0, 1e3, 1e5);
   RC_PRE(reason(v, limits, p, at) == "");
 
-  const std::map<std::int64_t, int> counts = stores(v, plan_gemm(v, limits, p, at, max_flops));
-  RC_ASSERT(static_cast<std::int64_t>(counts.size()) == p.m * p.n);
-  for (std::int64_t i = 0; i < p.m; ++i)
-    for (std::int64_t j = 0; j < p.n; ++j) {
-      const auto found = counts.find(at.offset_c + i * p.ldc + j);
-      RC_ASSERT(found != counts.end() && found->second == 1);
-    }
+  const GemmPlan plan = plan_gemm(v, limits, p, at, max_flops);
+  const std::map<std::int64_t, int> counts = stores(v, plan);
+  if (plan.part_elements > 0) {
+    const std::int64_t ld = (p.n + 3) / 4 * 4, parts = plan.part_elements / (p.batch * p.m * ld);
+    RC_ASSERT(static_cast<std::int64_t>(counts.size()) == parts * p.batch * p.m * p.n);
+    for (const auto& [address, count] : counts)
+      RC_ASSERT(count == 1 && address < plan.part_elements && address % ld < p.n);
+    return;
+  }
+  RC_ASSERT(static_cast<std::int64_t>(counts.size()) == p.batch * p.m * p.n);
+  for (std::int64_t product = 0; product < p.batch; ++product)
+    for (std::int64_t i = 0; i < p.m; ++i)
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        const auto found = counts.find(at.offset_c + product * p.stride_c + i * p.ldc + j);
+        RC_ASSERT(found != counts.end() && found->second == 1);
+      }
 }
 
 RC_GTEST_PROP(Plan, KeepsEveryStepBelowTheLimits, ()) {
@@ -79,7 +101,8 @@ RC_GTEST_PROP(Plan, KeepsEveryStepBelowTheLimits, ()) {
   const Placement at = any_placement(p);
   const Variant v = any_variant();
   DeviceLimits limits = lavapipe_limits();
-  limits.max_workgroup_count = {*rc::gen::inRange(1u, 6u), *rc::gen::inRange(1u, 6u), 1};
+  limits.max_workgroup_count = {*rc::gen::inRange(1u, 6u), *rc::gen::inRange(1u, 6u),
+                                *rc::gen::inRange(3u, 6u)};
   const double max_flops = *rc::gen::element(kUnbounded, 1e3, 1e5);
   RC_PRE(reason(v, limits, p, at) == "");
 
@@ -93,7 +116,7 @@ RC_GTEST_PROP(Plan, KeepsEveryStepBelowTheLimits, ()) {
       RC_ASSERT(step.groups[i] >= 1 && step.groups[i] <= limits.max_workgroup_count[i]);
     const bool one_tile =
         c.m <= static_cast<std::uint32_t>(v.tile_m) && c.n <= static_cast<std::uint32_t>(v.tile_n);
-    RC_ASSERT(one_tile || 2.0 * c.m * c.n * c.k <= max_flops);
+    RC_ASSERT((one_tile && c.batch == 1) || 2.0 * c.m * c.n * c.depth * c.batch <= max_flops);
   }
 }
 
@@ -114,21 +137,33 @@ RC_GTEST_PROP(Plan, EveryStepReadsTheRowsAndColumnsThatItWrites, ()) {
   const std::int64_t padded_k = (p.k + v.unroll_k - 1) / v.unroll_k * v.unroll_k;
   for (const GemmStep& step : plan.gemms) {
     const auto& c = step.push_constants;
-    const std::int64_t row0 = (c.offset_c - at.offset_c) / p.ldc,
-                       column0 = (c.offset_c - at.offset_c) % p.ldc;
+    const bool split = plan.part_elements > 0;
+    const std::int64_t ldc = split ? (p.n + 3) / 4 * 4 : p.ldc;
+    const std::int64_t origin = c.base_c - (split ? 0 : at.offset_c);
+    const std::int64_t parts = split ? (p.k + c.split_depth - 1) / c.split_depth : 1;
+    const std::int64_t product_stride = split ? parts * p.m * ldc : p.stride_c;
+    const std::int64_t product = p.batch > 1 ? origin / product_stride : 0;
+    const std::int64_t in_product = origin - product * product_stride;
+    const std::int64_t row0 = in_product / ldc, column0 = in_product % ldc;
+    const auto panels = [&](std::int64_t rows, int tile, std::int64_t stride) {
+      return stride == 0 ? 0 : product * ((rows + tile - 1) / tile * tile * padded_k);
+    };
+    const std::int64_t panels_a = panels(p.m, v.tile_m, p.stride_a);
+    const std::int64_t panels_b = panels(p.n, v.tile_n, p.stride_b);
     RC_ASSERT(row0 % v.tile_m == 0 && column0 % v.tile_n == 0);
     const std::int64_t i = c.m - 1, j = c.n - 1, u = p.k - 1;  // the last of the panel
     if (v.packed_a == Packed::kYes)
-      RC_ASSERT(packed_address(c.offset_a, i, u, v.tile_m, v.unroll_k, padded_k) ==
-                packed_address(0, row0 + i, u, v.tile_m, v.unroll_k, padded_k));
+      RC_ASSERT(packed_address(c.base_a, i, u, v.tile_m, v.unroll_k, padded_k) ==
+                packed_address(panels_a, row0 + i, u, v.tile_m, v.unroll_k, padded_k));
     else
-      RC_ASSERT(c.offset_a == at.offset_a + (p.trans_a == Transpose::kYes ? row0 : row0 * p.lda));
+      RC_ASSERT(c.base_a == at.offset_a + product * p.stride_a +
+                                (p.trans_a == Transpose::kYes ? row0 : row0 * p.lda));
     if (v.packed_b == Packed::kYes)
-      RC_ASSERT(packed_address(c.offset_b, j, u, v.tile_n, 1, padded_k) ==
-                packed_address(0, column0 + j, u, v.tile_n, 1, padded_k));
+      RC_ASSERT(packed_address(c.base_b, j, u, v.tile_n, 1, padded_k) ==
+                packed_address(panels_b, column0 + j, u, v.tile_n, 1, padded_k));
     else
-      RC_ASSERT(c.offset_b ==
-                at.offset_b + (p.trans_b == Transpose::kYes ? column0 * p.ldb : column0));
+      RC_ASSERT(c.base_b == at.offset_b + product * p.stride_b +
+                                (p.trans_b == Transpose::kYes ? column0 * p.ldb : column0));
   }
 }
 
@@ -156,7 +191,7 @@ TEST(Plan, RunsOnlyWhatReadsNothingWhenAlphaOrKIsZero) {
     EXPECT_TRUE(plan.packs.empty());
     EXPECT_EQ(plan.packed_a_elements, 0);
     ASSERT_EQ(plan.gemms.size(), 1u);
-    EXPECT_EQ(plan.gemms[0].push_constants.k, 0u);
+    EXPECT_EQ(plan.gemms[0].push_constants.depth, 0u);
     EXPECT_EQ(plan.gemms[0].push_constants.alpha, 0.0f);
     EXPECT_EQ(plan.gemms[0].push_constants.beta, q.beta);
   }

@@ -26,10 +26,29 @@ TEST(ProblemRules, RepeatTheDevicesReason) {
       "reg_m must divide tile_m");
 }
 
-TEST(ProblemRules, RejectBatches) {
-  EXPECT_THAT(reason_in_own_buffers(naive_point(), lavapipe_limits(),
-                                    packed_problem(4, 5, 6, Transpose::kNo, Transpose::kNo, 2)),
-              HasSubstr("batch must be 1"));
+TEST(ProblemRules, LookAtTheStridesOfABatch) {
+  Problem p = packed_problem(8, 8, 8, Transpose::kNo, Transpose::kNo, 3);
+  EXPECT_EQ(reason_in_own_buffers(register_point(), lavapipe_limits(), p), "");
+  p.stride_b += 2;
+  EXPECT_THAT(reason_in_own_buffers(register_point(), lavapipe_limits(), p),
+              HasSubstr("offsets and strides"));
+  EXPECT_EQ(reason_in_own_buffers(naive_point(), lavapipe_limits(), p), "");
+  p.stride_b = std::int64_t{1} << 31;
+  EXPECT_THAT(reason_in_own_buffers(naive_point(), lavapipe_limits(), p),
+              HasSubstr("32-bit element addresses"));
+}
+
+TEST(ProblemRules, SplitOnlyWhatIsLongEnough) {
+  const Variant split = with(register_point(), "split_k", "3");  // unroll 4
+  EXPECT_EQ(reason_in_own_buffers(split, lavapipe_limits(), packed_problem(8, 8, 12)), "");
+  EXPECT_THAT(reason_in_own_buffers(split, lavapipe_limits(), packed_problem(8, 8, 11)),
+              HasSubstr("k 11 for 3 parts of 4"));
+}
+
+TEST(ProblemRules, BatchedSmallIsForBatches) {
+  const Variant v = changed(register_point(), "family=batched_small tile_batch=2");
+  EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), packed_problem(8, 8, 8)),
+              HasSubstr("runs batches"));
 }
 
 TEST(ProblemRules, RejectExactKernelsAtEveryRaggedEdge) {
@@ -62,7 +81,7 @@ TEST(ProblemRules, AskVectorLoadsForAlignedRowsAndOffsets) {
   p = square_free();
   Placement at = own_buffers(p);
   at.offset_b = 6;
-  EXPECT_THAT(reason(register_point(), lavapipe_limits(), p, at), HasSubstr("offsets of A and B"));
+  EXPECT_THAT(reason(register_point(), lavapipe_limits(), p, at), HasSubstr("offsets and strides of A and B"));
   EXPECT_EQ(reason(with(register_point(), "vector_width_b", "2"), lavapipe_limits(), p, at), "");
   at.offset_b = 0;
   at.offset_c = 3;

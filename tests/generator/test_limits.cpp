@@ -85,6 +85,13 @@ Variant with(Variant v, const std::string& parameter, const std::string& value) 
   return v;
 }
 
+Variant changed(const Variant& from, const std::string& changes) {
+  Variant v = from;
+  for (const auto& [parameter, value] : parameters(parse_variant(changes)))
+    if (changes.find(parameter + "=") != std::string::npos) set_parameter(v, parameter, value);
+  return v;
+}
+
 std::string reason(const Variant& v, const DeviceLimits& limits) {
   return illegal_reason(v, limits).value_or("");
 }

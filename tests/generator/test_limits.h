@@ -29,6 +29,8 @@ Variant broadcast_point();
 Variant vector_point();
 
 /// v with one parameter changed.
+/// Several parameters at once: "tile_m=8 reg_m=4".
+Variant changed(const Variant& from, const std::string& changes);
 Variant with(Variant v, const std::string& parameter, const std::string& value);
 
 std::string reason(const Variant& v, const DeviceLimits& limits);  // empty when legal

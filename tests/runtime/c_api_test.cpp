@@ -42,6 +42,15 @@ class CApi : public ::testing::Test {
             .c = product.c.data(),
             .ldc = p.ldc};
   }
+  static rooftile_sgemm_batched_args batched_args_of(Product& product) {
+    const Problem& p = product.problem;
+    return {.struct_size = sizeof(rooftile_sgemm_batched_args),
+            .product = args_of(product),
+            .batch = p.batch,
+            .stride_a = p.stride_a,
+            .stride_b = p.stride_b,
+            .stride_c = p.stride_c};
+  }
   void expect_refused(const Product& product, const rooftile_sgemm_args& args,
                       const std::string& message,
                       rooftile_status status = ROOFTILE_INVALID_ARGUMENT) {
@@ -163,6 +172,69 @@ TEST_F(CApi, EveryTransposeLayoutAndHostTierIsRight) {
       }
     }
   }
+}
+
+TEST_F(CApi, BatchesOfEveryTierAndLayoutAreRight) {
+  for (rooftile_tier tier :
+       {ROOFTILE_TIER_AUTO, ROOFTILE_TIER_HOST, ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64})
+    for (bool shared_b : {false, true}) {
+      Product product(padded_batch(
+          padded_problem(5, 6, 7, Transpose::kNo, Transpose::kYes, 1.0f, 0.5f), 4, shared_b));
+      rooftile_sgemm_batched_args args = batched_args_of(product);
+      args.product.tier = tier;
+      EXPECT_EQ(rooftile_sgemm_batched(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+      product.expect_right();
+    }
+  // Column-major: C^T = op(B)^T op(A)^T, so the same memory with A and B, m and n swapped.
+  Product product(padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo), 3, false));
+  rooftile_sgemm_batched_args args = batched_args_of(product);
+  args.product.layout = ROOFTILE_COLUMN_MAJOR;
+  std::swap(args.product.m, args.product.n);
+  std::swap(args.product.a, args.product.b);
+  std::swap(args.product.lda, args.product.ldb);
+  std::swap(args.stride_a, args.stride_b);
+  EXPECT_EQ(rooftile_sgemm_batched(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+  product.expect_right();
+}
+
+TEST_F(CApi, RefusesWrongBatches) {
+  Product product(padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo), 3, false));
+  const rooftile_sgemm_batched_args right = batched_args_of(product);
+  const auto refused = [&](const rooftile_sgemm_batched_args& args, const std::string& message) {
+    EXPECT_EQ(rooftile_sgemm_batched(context_, &args), ROOFTILE_INVALID_ARGUMENT);
+    EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
+    EXPECT_TRUE(product.c_is_untouched());
+  };
+  rooftile_sgemm_batched_args args = right;
+  args.batch = -1;
+  refused(args, "batch is -1");
+  args = right;
+  args.stride_c = 5 * product.problem.ldc - 2;
+  refused(args, "they would overlap");
+  args = right;
+  args.stride_b = -8;
+  refused(args, "stride_b is -8");
+  args = right;
+  args.stride_a = std::int64_t{1} << 61;
+  refused(args, "stride_a");
+  args = right;
+  args.product.b = product.c.data() + args.stride_c;
+  refused(args, "c overlaps b");
+  args = right;
+  args.struct_size -= 8;
+  refused(args, "struct_size");
+  const float* hole[3] = {product.a.data(), nullptr, product.a.data()};
+  args = right;
+  args.a_array = hole;
+  refused(args, "a[1] is null");
+  float* twice[3] = {product.c.data(), product.c.data() + 200, product.c.data() + 3};
+  args = right;
+  args.c_array = twice;
+  refused(args, "two matrices C");
+  args = right;
+  args.batch = 0;
+  EXPECT_EQ(rooftile_sgemm_batched(context_, &args), ROOFTILE_OK);
+  EXPECT_TRUE(product.c_is_untouched());
 }
 
 TEST_F(CApi, ForcedDeviceWithoutOneFailsAndLeavesC) {

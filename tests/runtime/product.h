@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -25,9 +26,10 @@ struct Product {
 
   explicit Product(const Problem& p) : problem(p) {
     Random random(static_cast<std::uint64_t>(p.m * 131 + p.n * 17 + p.k));
-    fill(a, stored_a(p), p.lda, random, std::numeric_limits<float>::quiet_NaN());
-    fill(b, stored_b(p), p.ldb, random, std::numeric_limits<float>::quiet_NaN());
-    fill(c, {p.m, p.n}, p.ldc, random, std::bit_cast<float>(kCanary));
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    fill(a, stored_a(p), p.lda, p.stride_a, random, nan);
+    fill(b, stored_b(p), p.ldb, p.stride_b, random, nan);
+    fill(c, {p.m, p.n}, p.ldc, p.stride_c, random, std::bit_cast<float>(kCanary));
     c_before = c;
   }
 
@@ -42,7 +44,9 @@ struct Product {
   void expect_right() const {
     const Problem& p = problem;
     for (std::int64_t at = 0; at < static_cast<std::int64_t>(c.size()); ++at) {
-      const std::int64_t row = at / p.ldc, column = at % p.ldc;
+      const std::int64_t i = p.batch == 1 ? 0 : std::min(at / p.stride_c, p.batch - 1);
+      const std::int64_t row = (at - i * p.stride_c) / p.ldc,
+                         column = (at - i * p.stride_c) % p.ldc;
       const auto index = static_cast<std::size_t>(at);
       if (row >= p.m || column >= p.n) {
         ASSERT_EQ(std::bit_cast<std::uint32_t>(c[index]),
@@ -51,20 +55,23 @@ struct Product {
         continue;
       }
       const ReferenceElement expected =
-          reference_element(p, a.data(), b.data(), c_before[index], row, column);
+          reference_element(one_product(p), a.data() + i * p.stride_a, b.data() + i * p.stride_b,
+                            c_before[index], row, column);
       ASSERT_LE(error_ratio(p.k, expected, c[index]), 1.0)
-          << to_string(p) << " at " << row << ", " << column << ": " << c[index] << " for "
-          << expected.value;
+          << to_string(p) << " product " << i << " at " << row << ", " << column << ": " << c[index]
+          << " for " << expected.value;
     }
   }
 
  private:
-  static void fill(std::vector<float>& x, Extent extent, std::int64_t ld, Random& random,
-                   float outside) {
-    x.assign(static_cast<std::size_t>(extent.rows * ld + 8), outside);
-    for (std::int64_t r = 0; r < extent.rows; ++r)
-      for (std::int64_t j = 0; j < extent.columns; ++j)
-        x[static_cast<std::size_t>(r * ld + j)] = random.symmetric();
+  void fill(std::vector<float>& x, Extent extent, std::int64_t ld, std::int64_t stride,
+            Random& random, float outside) const {
+    x.assign(static_cast<std::size_t>((problem.batch - 1) * stride + extent.rows * ld + 8),
+             outside);
+    for (std::int64_t i = 0; i < problem.batch; ++i)
+      for (std::int64_t r = 0; r < extent.rows; ++r)
+        for (std::int64_t j = 0; j < extent.columns; ++j)
+          x[static_cast<std::size_t>(i * stride + r * ld + j)] = random.symmetric();
   }
 };
 
@@ -76,6 +83,15 @@ inline Problem padded_problem(std::int64_t m, std::int64_t n, std::int64_t k, Tr
   p.ldc += 1;
   p.alpha = alpha;
   p.beta = beta;
+  return p;
+}
+
+/// Batch of such products, matrices a little apart; with a shared B all products read the same.
+inline Problem padded_batch(Problem p, std::int64_t batch, bool shared_b) {
+  p.batch = batch;
+  p.stride_a = stored_a(p).rows * p.lda + 7;
+  p.stride_b = shared_b ? 0 : stored_b(p).rows * p.ldb + 2;
+  p.stride_c = p.m * p.ldc + 1;
   return p;
 }
 

@@ -98,6 +98,48 @@ TEST_F(TunedContext, DeviceTierIsRightForEveryTransposeAtOddSizes) {
   EXPECT_FALSE(context.device_state().lost);
 }
 
+TEST_F(TunedContext, DeviceTierRunsBatches) {
+  const Variant split = parse_variant(
+      "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+      "vector_width_b=4 split_k=3");
+  for (const Variant& variant : {default_variant(device_), fallback_variant(), split}) {
+    write_database({variant});
+    Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+    for (bool shared_b : {false, true}) {
+      Product product(padded_batch(
+          padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f), 5, shared_b));
+      context.sgemm(call_of(product, TierChoice::kDevice));
+      product.expect_right();
+    }
+  }
+}
+
+TEST_F(TunedContext, MatricesOfABatchMayLieAnywhere) {
+  write_database({default_variant(device_)});
+  Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+  std::vector<Product> products;
+  std::vector<const float*> a, b;
+  std::vector<float*> c;
+  for (int i = 0; i < 3; ++i)
+    products.emplace_back(padded_problem(9, 21, 13, Transpose::kYes, Transpose::kNo));
+  for (Product& product : products) {
+    a.insert(a.begin(), product.a.data());  // in another order than C
+    b.push_back(product.b.data());
+    c.push_back(product.c.data());
+  }
+  Problem p = padded_batch(products.front().problem, 3, false);
+  context.sgemm({.problem = p,
+                 .a_array = a.data(),
+                 .b_array = b.data(),
+                 .c_array = c.data(),
+                 .tier = TierChoice::kDevice});
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    Product expected = products[i];
+    expected.a = products[products.size() - 1 - i].a;
+    expected.expect_right();
+  }
+}
+
 TEST_F(TunedContext, AlphaZeroDoesNotReadAAndB) {
   write_database({default_variant(device_), fallback_variant()});
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});

@@ -1,7 +1,7 @@
 #version 450
 // Rooftile broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab: f32; A as it is and packed, B as it is and packed.
 // A workgroup of 8 owns 16 x 64 of C, an invocation 16 x 8.
-// family=broadcast tile_m=16 tile_n=64 tile_k=1 reg_m=16 reg_n=8 vector_width_a=4 vector_width_b=4 load_path_a=texel load_path_b=texel stage=subgroup stages=1 shared_pad=0 unroll_k=8 raster=column packed_a=yes packed_b=yes edge=masked subgroup_size=8 optimization=zero
+// family=broadcast tile_m=16 tile_n=64 tile_k=1 reg_m=16 reg_n=8 vector_width_a=4 vector_width_b=4 load_path_a=texel load_path_b=texel stage=subgroup stages=1 shared_pad=0 unroll_k=8 split_k=1 tile_batch=1 raster=column packed_a=yes packed_b=yes edge=masked subgroup_size=8 optimization=zero
 #define TILE_M 16
 #define TILE_N 64
 #define REG_M 16
@@ -33,12 +33,27 @@ uint row_at(uint i) { return i; }
 uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
 // C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; ld and offsets in elements.
+// Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
 layout(push_constant) uniform Problem {
-  uint m, n, k, lda, ldb, ldc;
+  uint m, n, depth, lda, ldb, ldc;  // depth: all of k
   float alpha, beta;
-  uint offset_a, offset_b, offset_c;
+  uint base_a, base_b, base_c;        // of the first product
+  uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // products; steps of k that one part of a split product has
 };
+
+// This workgroup's part: steps of k, and where its operands begin.
+uint k, offset_a, offset_b, offset_c;
+
+// The grid's z counts products, and all of them again for every further part of k.
+void begin_product(uint z) {
+  const uint product = z % batch, first = z / batch * split_depth;
+  k = min(depth - first, split_depth);
+  offset_a = base_a + product * stride_a + first * step_a;
+  offset_b = base_b + product * stride_b + first * step_b;
+  offset_c = base_c + z * stride_c;
+}
 
 // What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
 float component(float x, uint i) { return x; }
@@ -60,7 +75,7 @@ bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 // Workgroups and invocations run along m first. x counts along n, y along m.
 uvec2 tile_position() { return gl_WorkGroupID.yx; }
 uvec2 lane_position() {
-  return uvec2(gl_LocalInvocationIndex / LANES_M, gl_LocalInvocationIndex % LANES_M);
+  return uvec2(gl_LocalInvocationID.x / LANES_M, gl_LocalInvocationID.x % LANES_M);
 }
 
 // A as a uniform texel buffer, one vector a texel: R32 or RGBA32.
@@ -78,7 +93,7 @@ uint a_panel;
 vec4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
 
 void begin_a(uint row) {
-  const uint padded_k = (k + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
+  const uint padded_k = (depth + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
   a_panel = (offset_a + row / TILE_M * (TILE_M * padded_k)) / 4 + gl_SubgroupInvocationID;
 }
 
@@ -96,7 +111,7 @@ uint b_panel;
 VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
 
 void begin_b(uint column) {
-  const uint padded_k = (k + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
+  const uint padded_k = (depth + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
   b_panel = (offset_b + column / TILE_N * (TILE_N * padded_k) + column % TILE_N) / VECTOR_WIDTH_B;
 }
 
@@ -191,6 +206,7 @@ void store_sums(uvec2 tile, uint row, uint column) {
 }
 
 void main() {
+  begin_product(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M;
   const uint column = tile.x * TILE_N + gl_LocalInvocationIndex * VECTOR_WIDTH_C;

@@ -1,7 +1,7 @@
 #version 450
 // Rooftile naive 8x16 1x1: f32; A as it is, B as it is.
 // A workgroup of 128 owns 8 x 16 of C, an invocation 1 x 1.
-// family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 split_k=1 tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 16
 // The textbook kernel: one invocation owns one element of C. Runs everywhere; the baseline.
@@ -12,17 +12,32 @@ const uint LANES_M = TILE_M;
 const uint LANES_N = TILE_N;
 
 // C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; ld and offsets in elements.
+// Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
 layout(push_constant) uniform Problem {
-  uint m, n, k, lda, ldb, ldc;
+  uint m, n, depth, lda, ldb, ldc;  // depth: all of k
   float alpha, beta;
-  uint offset_a, offset_b, offset_c;
+  uint base_a, base_b, base_c;        // of the first product
+  uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // products; steps of k that one part of a split product has
 };
+
+// This workgroup's part: steps of k, and where its operands begin.
+uint k, offset_a, offset_b, offset_c;
+
+// The grid's z counts products, and all of them again for every further part of k.
+void begin_product(uint z) {
+  const uint product = z % batch, first = z / batch * split_depth;
+  k = min(depth - first, split_depth);
+  offset_a = base_a + product * stride_a + first * step_a;
+  offset_b = base_b + product * stride_b + first * step_b;
+  offset_c = base_c + z * stride_c;
+}
 
 // Workgroups and invocations run along n first. x counts along n, y along m.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
 uvec2 lane_position() {
-  return uvec2(gl_LocalInvocationIndex % LANES_N, gl_LocalInvocationIndex / LANES_N);
+  return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
 }
 
 uint index_a(uint i, uint p) { return offset_a + i * lda + p; }  // A stored m x k
@@ -34,6 +49,7 @@ layout(binding = 1, std430) readonly buffer OperandB { float b[]; };
 layout(binding = 2, std430) buffer OperandC { float c[]; };
 
 void main() {
+  begin_product(gl_WorkGroupID.z);
   const uvec2 position = tile_position() * uvec2(TILE_N, TILE_M) + lane_position();
   const uint row = position.y, column = position.x;
   if (row >= m || column >= n) return;

@@ -14,9 +14,12 @@
 layout(local_size_x = LOCAL_SIZE) in;
 layout(push_constant) uniform Packing {
   uint rows, depth;
-  uint ld, offset;  // elements
+  uint ld, base, stride;  // elements; of the first product, from a product to the next
+  uint panel_stride;      // elements of panels a product
 };
+uint offset;  // of this product
 layout(binding = 1, std430) writeonly buffer Panels { vec4 panels[]; };
+uint first_panel;  // of this product, in vectors
 
 // What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
 float component(float x, uint i) { return x; }
@@ -63,11 +66,14 @@ mat4 read_block(uint row, uint step) {
 void write_block(uint row, uint step, uint padded_depth, mat4 block) {
   const uint panel = row / PANEL_ROWS * (PANEL_ROWS * padded_depth);
   const uint group = step / GROUP_K * (PANEL_ROWS * GROUP_K);
-  const uint target = (panel + group + row % PANEL_ROWS * GROUP_K + step % GROUP_K) / 4;
+  const uint target = first_panel + (panel + group + row % PANEL_ROWS * GROUP_K + step % GROUP_K) / 4;
   [[unroll]] for (uint r = 0; r < 4; ++r) panels[target + r * (GROUP_K / 4)] = block[r];
 }
 
 void main() {
+  const uint product = gl_WorkGroupID.z;
+  offset = base + product * stride;
+  first_panel = product * panel_stride / 4;
   const uint padded_rows = (rows + PANEL_ROWS - 1) / PANEL_ROWS * PANEL_ROWS;
   const uint padded_depth = (depth + PAD_K - 1) / PAD_K * PAD_K;
   const uint length = contiguous(padded_rows, padded_depth) / 4;

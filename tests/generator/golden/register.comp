@@ -2,7 +2,7 @@
 // Rooftile register 8x32 4x4 u4 v4/4: f32; A as it is, B as it is.
 // A workgroup of 16 owns 8 x 32 of C, an invocation 4 x 4.
 // This is the browser tuner's kernel: 4 rows of float4, workgroup 2 x 8, k in steps of 4.
-// family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 split_k=1 tile_batch=1 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 32
 #define REG_M 4
@@ -20,7 +20,11 @@
 // and write neighbouring vectors.
 #extension GL_EXT_control_flow_attributes : enable
 
-layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N)) in;
+#ifndef TILE_BATCH
+#define TILE_BATCH 1
+#endif
+
+layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N), local_size_y = TILE_BATCH) in;
 
 const uint LANES_M = TILE_M / REG_M;
 const uint LANES_N = TILE_N / REG_N;
@@ -32,12 +36,27 @@ uint row_at(uint i) { return i; }
 uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
 // C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; ld and offsets in elements.
+// Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
 layout(push_constant) uniform Problem {
-  uint m, n, k, lda, ldb, ldc;
+  uint m, n, depth, lda, ldb, ldc;  // depth: all of k
   float alpha, beta;
-  uint offset_a, offset_b, offset_c;
+  uint base_a, base_b, base_c;        // of the first product
+  uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // products; steps of k that one part of a split product has
 };
+
+// This workgroup's part: steps of k, and where its operands begin.
+uint k, offset_a, offset_b, offset_c;
+
+// The grid's z counts products, and all of them again for every further part of k.
+void begin_product(uint z) {
+  const uint product = z % batch, first = z / batch * split_depth;
+  k = min(depth - first, split_depth);
+  offset_a = base_a + product * stride_a + first * step_a;
+  offset_b = base_b + product * stride_b + first * step_b;
+  offset_c = base_c + z * stride_c;
+}
 
 // What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
 float component(float x, uint i) { return x; }
@@ -59,7 +78,7 @@ bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 // Workgroups and invocations run along m first. x counts along n, y along m.
 uvec2 tile_position() { return gl_WorkGroupID.yx; }
 uvec2 lane_position() {
-  return uvec2(gl_LocalInvocationIndex / LANES_M, gl_LocalInvocationIndex % LANES_M);
+  return uvec2(gl_LocalInvocationID.x / LANES_M, gl_LocalInvocationID.x % LANES_M);
 }
 
 // A as a storage buffer of vectors.
@@ -189,6 +208,10 @@ void store_sums(uvec2 tile, uint row, uint column) {
 }
 
 void main() {
+  // Family batched_small: TILE_BATCH products a workgroup.
+  const uint z = gl_WorkGroupID.z * TILE_BATCH + gl_LocalInvocationID.y;
+  if (TILE_BATCH > 1 && z >= batch) return;
+  begin_product(z);
   const uvec2 tile = tile_position();
   const uvec2 lane = lane_position();
   const uint row = tile.y * TILE_M + lane.y * REG_M;

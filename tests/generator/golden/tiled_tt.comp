@@ -1,7 +1,7 @@
 #version 450
 // Rooftile tiled 64x32x16 4x4 u8 v4/4 2 stages: f32; A transposed, B transposed.
 // A workgroup of 128 owns 64 x 32 of C, an invocation 4 x 4.
-// family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=2 shared_pad=4 unroll_k=8 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=2 shared_pad=4 unroll_k=8 split_k=1 tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 64
 #define TILE_N 32
 #define TILE_K 16
@@ -35,12 +35,27 @@ uint row_at(uint i) { return i / 4 * (LANES_M * 4) + i % 4; }
 uint column_at(uint j) { return j * (LANES_N * 4); }
 
 // C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; ld and offsets in elements.
+// Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
 layout(push_constant) uniform Problem {
-  uint m, n, k, lda, ldb, ldc;
+  uint m, n, depth, lda, ldb, ldc;  // depth: all of k
   float alpha, beta;
-  uint offset_a, offset_b, offset_c;
+  uint base_a, base_b, base_c;        // of the first product
+  uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // products; steps of k that one part of a split product has
 };
+
+// This workgroup's part: steps of k, and where its operands begin.
+uint k, offset_a, offset_b, offset_c;
+
+// The grid's z counts products, and all of them again for every further part of k.
+void begin_product(uint z) {
+  const uint product = z % batch, first = z / batch * split_depth;
+  k = min(depth - first, split_depth);
+  offset_a = base_a + product * stride_a + first * step_a;
+  offset_b = base_b + product * stride_b + first * step_b;
+  offset_c = base_c + z * stride_c;
+}
 
 // What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
 float component(float x, uint i) { return x; }
@@ -62,7 +77,7 @@ bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 // Workgroups and invocations run along n first. x counts along n, y along m.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
 uvec2 lane_position() {
-  return uvec2(gl_LocalInvocationIndex % LANES_N, gl_LocalInvocationIndex / LANES_N);
+  return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
 }
 
 // Blocks of 8 x 4 invocations: 32 neighbours read 4 vectors of A and 8 of B a step from shared
@@ -222,6 +237,7 @@ void store_sums(uvec2 tile, uint row, uint column) {
 }
 
 void main() {
+  begin_product(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
   lane = lane_in_tile();

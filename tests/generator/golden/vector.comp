@@ -2,7 +2,7 @@
 // Rooftile vector 4x16x32 4x2 u4 v4/4: f32; A as it is, B as it is.
 // A workgroup of 64 owns 4 x 16 of C, an invocation 4 x 2.
 // 8 invocations share the steps of k.
-// family=vector tile_m=4 tile_n=16 tile_k=32 reg_m=4 reg_n=2 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=1 shared_pad=0 unroll_k=4 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=vector tile_m=4 tile_n=16 tile_k=32 reg_m=4 reg_n=2 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=1 shared_pad=0 unroll_k=4 split_k=1 tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 4
 #define TILE_N 16
 #define TILE_K 32
@@ -37,12 +37,27 @@ uint row_at(uint i) { return i; }
 uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
 // C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; ld and offsets in elements.
+// Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
 layout(push_constant) uniform Problem {
-  uint m, n, k, lda, ldb, ldc;
+  uint m, n, depth, lda, ldb, ldc;  // depth: all of k
   float alpha, beta;
-  uint offset_a, offset_b, offset_c;
+  uint base_a, base_b, base_c;        // of the first product
+  uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // products; steps of k that one part of a split product has
 };
+
+// This workgroup's part: steps of k, and where its operands begin.
+uint k, offset_a, offset_b, offset_c;
+
+// The grid's z counts products, and all of them again for every further part of k.
+void begin_product(uint z) {
+  const uint product = z % batch, first = z / batch * split_depth;
+  k = min(depth - first, split_depth);
+  offset_a = base_a + product * stride_a + first * step_a;
+  offset_b = base_b + product * stride_b + first * step_b;
+  offset_c = base_c + z * stride_c;
+}
 
 // What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
 float component(float x, uint i) { return x; }
@@ -64,7 +79,7 @@ bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 // Workgroups and invocations run along n first. x counts along n, y along m.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
 uvec2 lane_position() {
-  return uvec2(gl_LocalInvocationIndex % LANES_N, gl_LocalInvocationIndex / LANES_N);
+  return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
 }
 
 // A as a storage buffer of vectors.
@@ -214,6 +229,7 @@ void store_sums(uvec2 tile, uint row, uint column) {
 }
 
 void main() {
+  begin_product(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   // Neighbours lie along the dimension in which the large operand is contiguous: k if K_FASTEST.
   const uint lanes = LANES_M * LANES_N;

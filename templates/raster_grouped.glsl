@@ -1,0 +1,13 @@
+// Workgroups run through RASTER_GROUP rows of tiles before they go on along n: the tiles of A and B
+// that neighbours in time share stay in cache. x counts along n, y along m.
+uvec2 tile_position() {
+  const uvec2 tiles = gl_NumWorkGroups.xy;
+  const uint index = gl_WorkGroupID.y * tiles.x + gl_WorkGroupID.x;
+  const uint first_row = index / (RASTER_GROUP * tiles.x) * RASTER_GROUP;
+  const uint rows = min(tiles.y - first_row, RASTER_GROUP);
+  const uint within = index % (RASTER_GROUP * tiles.x);
+  return uvec2(within / rows, first_row + within % rows);
+}
+uvec2 lane_position() {
+  return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
+}

@@ -1,0 +1,43 @@
+#version 450
+// Adds the parts of a product that was split along k, always in the same order, and stores
+//   C := alpha * sum + beta * C
+// An invocation owns four neighbouring columns of a row.
+#extension GL_GOOGLE_include_directive : enable
+#extension GL_EXT_control_flow_attributes : enable
+
+#ifndef LOCAL_SIZE
+#define LOCAL_SIZE 64
+#endif
+
+layout(local_size_x = LOCAL_SIZE) in;
+
+// Byte for byte ReducePushConstants of generator/emit.h. Parts are m x ld_part each, ld_part a
+// multiple of four.
+layout(push_constant) uniform Reduction {
+  uint m, n, ldc, ld_part;
+  float alpha, beta;
+  uint offset_c, stride_c;
+  uint first_part;  // elements
+  uint batch, parts;
+};
+
+layout(binding = 0, std430) readonly buffer Parts { vec4 part[]; };
+layout(binding = 1, std430) buffer OperandC { float c[]; };
+
+void main() {
+  const uint vectors = ld_part / 4;
+  const uint product = gl_WorkGroupID.z;
+  // Strides of the whole grid: any grid is right, so the planner may cut it to the device's limits.
+  for (uint row = gl_WorkGroupID.y; row < m; row += gl_NumWorkGroups.y)
+    for (uint x = gl_GlobalInvocationID.x; x < vectors; x += gl_NumWorkGroups.x * LOCAL_SIZE) {
+      vec4 sum = vec4(0);
+      for (uint p = 0; p < parts; ++p)
+        sum += part[first_part / 4 + ((p * batch + product) * m + row) * vectors + x];
+      const uint target = offset_c + product * stride_c + row * ldc + x * 4;
+      [[unroll]] for (uint w = 0; w < 4; ++w)
+        if (x * 4 + w < n) {
+          const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
+          c[target + w] = alpha * sum[w] + old;
+        }
+    }
+}
