@@ -23,11 +23,16 @@ void ProblemOptions::add_to(CLI::App& command, bool required) {
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command.add_flag("--trans-a", trans_a, "A is stored transposed (k x m)");
   command.add_flag("--trans-b", trans_b, "B is stored transposed (n x k)");
+  command.add_option("--batch", batch, "Products of these sizes (1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
+  command.add_option("--epilogue", epilogue,
+                     "What is fused behind the product, such as bias_column+gelu_erf+residual");
 }
 
 Problem ProblemOptions::problem() const {
-  const Problem p = packed_problem(m, n, k, trans_a ? Transpose::kYes : Transpose::kNo,
-                                   trans_b ? Transpose::kYes : Transpose::kNo);
+  Problem p = packed_problem(m, n, k, trans_a ? Transpose::kYes : Transpose::kNo,
+                             trans_b ? Transpose::kYes : Transpose::kNo, batch);
+  p.epilogue = parse_epilogue(epilogue);
   validate(p);
   return p;
 }

@@ -163,6 +163,7 @@ Problem swapped_operands(const Problem& p) {
   swapped.ldb = p.lda;
   swapped.stride_a = p.stride_b;
   swapped.stride_b = p.stride_a;
+  swapped.epilogue = transposed(p.epilogue);
   return swapped;
 }
 
@@ -170,16 +171,19 @@ std::string to_string(const Problem& p) {
   std::string text =
       fmt::format("{}x{}x{} {}{}", p.m, p.n, p.k, letter(p.trans_a), letter(p.trans_b));
   if (p.batch != 1) text += fmt::format(" batch {}", p.batch);
+  if (any(p.epilogue)) text += " " + to_string(p.epilogue);
   return text;
 }
 
 Bucket bucket_of(const Problem& p) {
-  return {p.type, p.trans_a, p.trans_b, band(p.m), band(p.n), band(p.k), band(p.batch)};
+  return {p.type,    p.trans_a, p.trans_b, compiled_part(p.epilogue),
+          band(p.m), band(p.n), band(p.k), band(p.batch)};
 }
 
 std::string to_string(const Bucket& b) {
-  return fmt::format("{}.{}{}.m{}.n{}.k{}.b{}", name(b.type), letter(b.trans_a), letter(b.trans_b),
-                     b.m_band, b.n_band, b.k_band, b.batch_band);
+  const std::string epilogue = any(b.epilogue) ? "." + to_string(b.epilogue) : "";
+  return fmt::format("{}.{}{}{}.m{}.n{}.k{}.b{}", name(b.type), letter(b.trans_a),
+                     letter(b.trans_b), epilogue, b.m_band, b.n_band, b.k_band, b.batch_band);
 }
 
 }  // namespace rooftile

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/epilogue.h"
+
 namespace rooftile {
 
 enum class DataType : std::uint8_t { kF32 };
@@ -27,6 +29,7 @@ struct Problem {
   // From a matrix of the batch to the next. 0 for A or B: all products share one matrix.
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   float alpha = 1.0f, beta = 0.0f;
+  Epilogue epilogue = {};
 
   bool operator==(const Problem&) const = default;
 };
@@ -77,6 +80,7 @@ std::string to_string(const Problem& p);
 struct Bucket {
   DataType type;
   Transpose trans_a, trans_b;
+  Epilogue epilogue;                       // compiled_part
   int m_band, n_band, k_band, batch_band;  // floor(log2(size)); size 0 has band 0
 
   bool operator==(const Bucket&) const = default;

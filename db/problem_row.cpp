@@ -16,7 +16,7 @@ Transpose parse_transpose(const std::string& text) {
 
 void bind_problem(Sql& sql, const Problem& p) {
   sql.bind_all(name(p.type), text(p.trans_a), text(p.trans_b), p.m, p.n, p.k, p.batch, p.lda, p.ldb,
-               p.ldc, p.stride_a, p.stride_b, p.stride_c, p.alpha, p.beta);
+               p.ldc, p.stride_a, p.stride_b, p.stride_c, to_string(p.epilogue), p.alpha, p.beta);
 }
 
 Problem read_problem(Sql& sql) {
@@ -34,6 +34,7 @@ Problem read_problem(Sql& sql) {
   p.stride_a = sql.integer();
   p.stride_b = sql.integer();
   p.stride_c = sql.integer();
+  p.epilogue = parse_epilogue(sql.text());
   p.alpha = static_cast<float>(sql.real());
   p.beta = static_cast<float>(sql.real());
   return p;
@@ -45,7 +46,7 @@ RowId store_problem(Connection& connection, const Problem& problem) {
             "SELECT id FROM problems WHERE type = ? AND trans_a = ? AND trans_b = ? AND m = ? AND "
             "n = ? AND k = ?"
             " AND batch = ? AND lda = ? AND ldb = ? AND ldc = ? AND stride_a = ? AND stride_b = ? "
-            "AND stride_c = ? AND alpha = ? AND beta = ?");
+            "AND stride_c = ? AND epilogue = ? AND alpha = ? AND beta = ?");
     bind_problem(sql, problem);
     if (sql.step()) return sql.integer();
     return std::nullopt;
@@ -54,10 +55,10 @@ RowId store_problem(Connection& connection, const Problem& problem) {
   Sql insert(
       connection,
       "INSERT INTO problems (type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, "
-      "stride_b, stride_c, alpha, beta, bucket)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      "stride_b, stride_c, epilogue, alpha, beta, bucket)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
       " ON CONFLICT (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, stride_a, stride_b, "
-      "stride_c, alpha, beta) DO NOTHING");
+      "stride_c, epilogue, alpha, beta) DO NOTHING");
   bind_problem(insert, problem);
   insert.bind(to_string(bucket_of(problem))).run();
   return find().value();

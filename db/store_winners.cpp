@@ -64,7 +64,7 @@ std::vector<TunedKernel> Store::tuned_kernels(RowId device,
     Sql sql(*impl_->connection,
             "SELECT w.bucket, w.rank, w.kernel_ns, w.pack_ns, p.type, p.trans_a, p.trans_b, p.m, "
             "p.n, p.k, p.batch, p.lda,"
-            " p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, p.alpha, p.beta, c.id, c.hash, "
+            " p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, p.epilogue, p.alpha, p.beta, c.id, c.hash, "
             "c.signature, c.variant"
             " FROM winners AS w JOIN problems AS p ON p.id = w.problem_id JOIN candidates AS c ON "
             "c.id = w.candidate_id"
@@ -94,7 +94,7 @@ std::vector<RankedKernel> Store::winners(RowId device) const {
         " b.candidate_id IS NOT NULL, coalesce(b.reason, ''),"
         " w.bucket, w.rank, w.kernel_ns, w.pack_ns, p.type, p.trans_a, p.trans_b, p.m, p.n, p.k, "
         "p.batch, p.lda,"
-        " p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, p.alpha, p.beta, c.id, c.hash, "
+        " p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, p.epilogue, p.alpha, p.beta, c.id, c.hash, "
         "c.signature, c.variant"
         " FROM winners AS w JOIN problems AS p ON p.id = w.problem_id JOIN candidates AS c ON c.id "
         "= w.candidate_id"

@@ -236,10 +236,12 @@ constexpr std::array kDeviceRules = {
         [](const Variant& v, const Limits&) { return fmt::format("{}", live_values(v)); }},
     DeviceRule{"push constants exceed the device's limit",
                [](const Variant&, const Limits& d) {
-                 return sizeof(GemmPushConstants) <= d.max_push_constants_bytes;
+                 return sizeof(GemmPushConstants) + sizeof(EpiloguePushConstants) <=
+                        d.max_push_constants_bytes;
                },
                [](const Variant&, const Limits& d) {
-                 return fmt::format("{} of {} bytes", sizeof(GemmPushConstants),
+                 return fmt::format("{} of {} bytes",
+                                    sizeof(GemmPushConstants) + sizeof(EpiloguePushConstants),
                                     d.max_push_constants_bytes);
                }},
 };

@@ -114,6 +114,7 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
   if (is_browser_tuners_kernel(v) && s == Signature{})
     lines.emplace_back(
         "This is the browser tuner's kernel: 4 rows of float4, workgroup 2 x 8, k in steps of 4.");
+  if (any(s.epilogue)) lines.push_back(fmt::format("Then: {}.", to_string(s.epilogue)));
   lines.push_back(to_string(v));
   return lines;
 }
@@ -132,6 +133,23 @@ Shader finish(std::string glsl, ShaderInterface interface, Optimization optimiza
           .optimization = optimization};
 }
 
+/// Adds what the epilogue needs behind the bindings and push constants that are there.
+void fuse(const Epilogue& e, Defines& defines, Includes& includes, ShaderInterface& interface) {
+  if (!any(e)) return;
+  add(defines, "EPILOGUE_BINDING", static_cast<int>(interface.bindings.size()));
+  add(defines, "ROW_SCALE", e.row_scale ? 1 : 0);
+  add(defines, "COLUMN_SCALE", e.column_scale ? 1 : 0);
+  add(defines, "BIAS_ROW", e.bias == Bias::kRow ? 1 : 0);
+  add(defines, "BIAS_COLUMN", e.bias == Bias::kColumn ? 1 : 0);
+  add(defines, "ACTIVATION", static_cast<int>(e.activation));
+  add(defines, "RESIDUAL", e.residual ? 1 : 0);
+  add(defines, "CLAMP", e.clamp ? 1 : 0);
+  includes["epilogue_none.glsl"] = "epilogue.glsl";
+  includes["epilogue_push_none.glsl"] = "epilogue_push.glsl";
+  interface.bindings.insert(interface.bindings.end(), 2, BindingKind::kStorageBuffer);
+  interface.push_constants_bytes += sizeof(EpiloguePushConstants);
+}
+
 std::string gemm_template(Family family) {
   // Many small products are register kernels side by side.
   return fmt::format("{}.comp", name(family == Family::kBatchedSmall ? Family::kRegister : family));
@@ -139,14 +157,21 @@ std::string gemm_template(Family family) {
 
 }  // namespace
 
-Shader emit_gemm(const Variant& v, const Signature& s) {
-  return finish(
-      expand(gemm_template(v.family), gemm_comment(v, s), gemm_defines(v, s), gemm_includes(v, s)),
-      {.bindings = {binding(v.load_path_a, load_width_a(v, s)),
-                    binding(v.load_path_b, load_width_b(v, s)), BindingKind::kStorageBuffer},
-       .push_constants_bytes = sizeof(GemmPushConstants),
-       .subgroup_size = static_cast<std::uint32_t>(v.subgroup_size)},
-      v.optimization);
+Shader emit_gemm(const Variant& v, const Signature& signature) {
+  // The parts of a split product are plain sums: what is fused happens when they are added.
+  Signature s = signature;
+  if (v.split_k > 1) s.epilogue = {};
+  Defines defines = gemm_defines(v, s);
+  Includes includes = gemm_includes(v, s);
+  ShaderInterface interface {
+    .bindings = {binding(v.load_path_a, load_width_a(v, s)),
+                 binding(v.load_path_b, load_width_b(v, s)), BindingKind::kStorageBuffer},
+    .push_constants_bytes = sizeof(GemmPushConstants),
+    .subgroup_size = static_cast<std::uint32_t>(v.subgroup_size)
+  };
+  fuse(s.epilogue, defines, includes, interface);
+  return finish(expand(gemm_template(v.family), gemm_comment(v, signature), defines, includes),
+                std::move(interface), v.optimization);
 }
 
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
@@ -177,14 +202,23 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
                 Optimization::kZero);
 }
 
-Shader emit_reduce() {
+Shader emit_reduce(const Signature& s) {
   Defines defines;
+  Includes includes;
   add(defines, "LOCAL_SIZE", kReduceLocalSize);
+  ShaderInterface interface {
+    .bindings = {BindingKind::kStorageBuffer, BindingKind::kStorageBuffer},
+    .push_constants_bytes = sizeof(ReducePushConstants)
+  };
+  fuse(s.epilogue, defines, includes, interface);
   return finish(
-      expand("reduce.comp", {"Rooftile: adds the parts of a split product."}, defines, {}),
-      {.bindings = {BindingKind::kStorageBuffer, BindingKind::kStorageBuffer},
-       .push_constants_bytes = sizeof(ReducePushConstants)},
-      Optimization::kZero);
+      expand("reduce.comp", {"Rooftile: adds the parts of a split product."}, defines, includes),
+      std::move(interface), Optimization::kZero);
+}
+
+std::string to_string(const Signature& s) {
+  return fmt::format("{}.{}{}{}{}", name(s.type), letter(s.trans_a), letter(s.trans_b),
+                     any(s.epilogue) ? "." : "", to_string(s.epilogue));
 }
 
 }  // namespace rooftile

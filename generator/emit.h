@@ -18,7 +18,9 @@ struct Shader {
   Optimization optimization = Optimization::kZero;
 };
 
-/// Bindings: 0 A (or packed A), 1 B (or packed B), 2 C. Push constants: GemmPushConstants.
+/// Bindings: 0 A (or packed A), 1 B (or packed B), 2 C (or the parts of a split product), and with
+/// an epilogue, unless the product is split, 3 its vectors and 4 the residual. Push constants:
+/// GemmPushConstants, EpiloguePushConstants.
 /// The variant must pass illegal_reason(v, limits) of the device that will run it.
 Shader emit_gemm(const Variant& v, const Signature& s);
 
@@ -26,9 +28,10 @@ enum class Operand : std::uint8_t { kA, kB };
 /// Bindings: 0 the stored operand, 1 its panels. Push constants: PackPushConstants.
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand);
 
-/// Adds the parts of a product that was split along k. Bindings: 0 the parts, 1 C. Push constants:
-/// ReducePushConstants.
-Shader emit_reduce();
+/// Adds the parts of a product that was split along k. Bindings: 0 the parts, 1 C, and with an
+/// epilogue 2 its vectors and 3 the residual. Push constants: ReducePushConstants,
+/// EpiloguePushConstants.
+Shader emit_reduce(const Signature& s);
 
 /// Push-constant blocks, byte for byte as in templates/problem.glsl and templates/pack.comp.
 /// Offsets in elements.
@@ -39,6 +42,13 @@ struct GemmPushConstants {
   std::uint32_t stride_a, stride_b, stride_c;
   std::uint32_t step_a, step_b;
   std::uint32_t batch, split_depth;
+};
+/// Behind GemmPushConstants, or behind ReducePushConstants for a split product, when the signature
+/// has an epilogue.
+struct EpiloguePushConstants {
+  std::uint32_t offset_row_scale, offset_column_scale, offset_bias;
+  std::uint32_t base_residual, ld_residual, stride_residual;
+  float clamp_low, clamp_high;
 };
 struct PackPushConstants {
   std::uint32_t rows, depth;       // op(A): m, k; op(B): n, k

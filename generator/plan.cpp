@@ -92,6 +92,20 @@ Walk walk_b(const Variant& v, const Problem& p, const Placement& placement) {
   return {placement.offset_b, p.stride_b, t ? p.ldb : 1, t ? 1 : p.ldb};
 }
 
+/// The epilogue's operands as a panel of C sees them.
+EpiloguePushConstants epilogue_of(const Problem& p, const Placement& at, std::int64_t product,
+                                  std::int64_t row, std::int64_t column) {
+  return {.offset_row_scale = word(at.offset_row_scale + row),
+          .offset_column_scale = word(at.offset_column_scale + column),
+          .offset_bias = word(at.offset_bias + (p.epilogue.bias == Bias::kRow ? row : column)),
+          .base_residual = word(at.offset_residual + product * at.stride_residual +
+                                row * at.ld_residual + column),
+          .ld_residual = word(at.ld_residual),
+          .stride_residual = word(at.stride_residual),
+          .clamp_low = p.epilogue.low,
+          .clamp_high = p.epilogue.high};
+}
+
 /// Where and how gemm steps write: C itself, or the parts of a split product.
 struct Target {
   std::int64_t base, stride, ld;
@@ -116,7 +130,8 @@ void add_reduce_step(GemmPlan& plan, const DeviceLimits& limits, const Problem& 
                           .stride_c = word(p.stride_c),
                           .first_part = word(products.begin * parts * p.m * ld_part),
                           .batch = word(products.size),
-                          .parts = word(parts)}});
+                          .parts = word(parts)},
+       .epilogue = epilogue_of(p, placement, products.begin, 0, 0)});
 }
 
 }  // namespace
@@ -136,7 +151,9 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
 
   const Walk a = walk_a(v, q, placement), b = walk_b(v, q, placement);
   const std::int64_t parts = parts_of(v, q.k), ld_part = round_up(q.n, kTexelElements);
-  if (parts > 1) plan.part_elements = parts * q.batch * q.m * ld_part;
+  // The kernel of a split product has no epilogue of its own: one part is a part, too.
+  const bool reduced = parts > 1 || (v.split_k > 1 && any(q.epilogue));
+  if (reduced) plan.part_elements = parts * q.batch * q.m * ld_part;
 
   const int x = v.raster == Raster::kColumn ? 1 : 0, y = 1 - x;  // grid dimensions along n and m
   const double flops_per_element = 2.0 * static_cast<double>(q.k);
@@ -149,9 +166,9 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
   for (const Panel& products : panels(q.batch, 1, run)) {
     const double product_flops = flops_per_element * static_cast<double>(products.size);
     const Target target =
-        parts > 1 ? Target{products.begin * parts * q.m * ld_part, q.m * ld_part, ld_part, 1, 0}
-                  : Target{placement.offset_c + products.begin * q.stride_c, q.stride_c, q.ldc,
-                           q.alpha, q.beta};
+        reduced ? Target{products.begin * parts * q.m * ld_part, q.m * ld_part, ld_part, 1, 0}
+                : Target{placement.offset_c + products.begin * q.stride_c, q.stride_c, q.ldc,
+                         q.alpha, q.beta};
     const std::int64_t rows = longest_panel(product_flops * static_cast<double>(q.n), max_flops,
                                             q.m, v.tile_m, limits.max_workgroup_count[y]);
     for (const Panel& m_panel : panels(q.m, v.tile_m, rows)) {
@@ -161,31 +178,32 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
       for (const Panel& n_panel : panels(q.n, v.tile_n, columns)) {
         GemmStep step{
             .groups = {1, 1, word(divide_up(products.size, v.tile_batch) * parts)},
-            .push_constants = {
-                .m = word(m_panel.size),
-                .n = word(n_panel.size),
-                .depth = word(q.k),
-                .lda = word(q.lda),
-                .ldb = word(q.ldb),
-                .ldc = word(target.ld),
-                .alpha = target.alpha,
-                .beta = target.beta,
-                .base_a = word(a.base + products.begin * a.stride + m_panel.begin * a.line),
-                .base_b = word(b.base + products.begin * b.stride + n_panel.begin * b.line),
-                .base_c = word(target.base + m_panel.begin * target.ld + n_panel.begin),
-                .stride_a = word(a.stride),
-                .stride_b = word(b.stride),
-                .stride_c = word(target.stride),
-                .step_a = word(a.step),
-                .step_b = word(b.step),
-                .batch = word(products.size),
-                .split_depth = word(split_depth(v, q.k))}};
+            .push_constants =
+                {.m = word(m_panel.size),
+                 .n = word(n_panel.size),
+                 .depth = word(q.k),
+                 .lda = word(q.lda),
+                 .ldb = word(q.ldb),
+                 .ldc = word(target.ld),
+                 .alpha = target.alpha,
+                 .beta = target.beta,
+                 .base_a = word(a.base + products.begin * a.stride + m_panel.begin * a.line),
+                 .base_b = word(b.base + products.begin * b.stride + n_panel.begin * b.line),
+                 .base_c = word(target.base + m_panel.begin * target.ld + n_panel.begin),
+                 .stride_a = word(a.stride),
+                 .stride_b = word(b.stride),
+                 .stride_c = word(target.stride),
+                 .step_a = word(a.step),
+                 .step_b = word(b.step),
+                 .batch = word(products.size),
+                 .split_depth = word(split_depth(v, q.k))},
+            .epilogue = epilogue_of(q, placement, products.begin, m_panel.begin, n_panel.begin)};
         step.groups[x] = word(divide_up(n_panel.size, v.tile_n));
         step.groups[y] = word(divide_up(m_panel.size, v.tile_m));
         plan.gemms.push_back(step);
       }
     }
-    if (parts > 1) add_reduce_step(plan, limits, q, placement, products, parts, ld_part);
+    if (reduced) add_reduce_step(plan, limits, q, placement, products, parts, ld_part);
   }
   return plan;
 }

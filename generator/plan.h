@@ -20,11 +20,13 @@ struct PackStep {
 struct GemmStep {
   std::array<std::uint32_t, 3> groups;
   GemmPushConstants push_constants;
+  EpiloguePushConstants epilogue;  // used when the signature has one and the product is not split
 };
 
 struct ReduceStep {
   std::array<std::uint32_t, 3> groups;
   ReducePushConstants push_constants;
+  EpiloguePushConstants epilogue;  // used when the signature has one
 };
 
 /// Pack steps run before gemm steps, reduce steps after them, with a barrier before each kind;

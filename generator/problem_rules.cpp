@@ -62,6 +62,11 @@ struct Case {
   const Placement& at;
 
   std::int64_t c_end() const { return at.offset_c + span_c(p); }
+  std::int64_t residual_end() const {
+    return p.epilogue.residual ? at.offset_residual + (p.batch - 1) * at.stride_residual +
+                                     span_elements({p.m, p.n}, at.ld_residual)
+                               : 0;
+  }
   std::int64_t part_elements() const {
     return v.split_k == 1 ? 0 : parts_of(v, p.k) * p.batch * p.m * round_up(p.n, kTexelElements);
   }
@@ -146,7 +151,8 @@ constexpr std::array kProblemRules = {
                 [](const Case& c) {
                   return stored_operand(c.v, c.p, c.at, Operand::kA).needed() <= kMostElements &&
                          stored_operand(c.v, c.p, c.at, Operand::kB).needed() <= kMostElements &&
-                         c.c_end() <= kMostElements && c.part_elements() <= kMostElements;
+                         c.c_end() <= kMostElements && c.part_elements() <= kMostElements &&
+                         c.residual_end() <= kMostElements;
                 }},
     ProblemRule{"packed panels reach beyond 32-bit element addresses or the largest allocation",
                 [](const Case& c) {
@@ -191,7 +197,8 @@ constexpr std::array kProblemRules = {
                          panels_fit(c, Operand::kA, LoadPath::kBuffer) &&
                          panels_fit(c, Operand::kB, LoadPath::kBuffer) &&
                          fits(c, LoadPath::kBuffer, 1, c.c_end()) &&
-                         fits(c, LoadPath::kBuffer, 1, c.part_elements());
+                         fits(c, LoadPath::kBuffer, 1, c.part_elements()) &&
+                         fits(c, LoadPath::kBuffer, 1, c.residual_end());
                 },
                 [](const Case& c) {
                   const std::int64_t most = std::max(
@@ -207,8 +214,23 @@ constexpr std::array kProblemRules = {
 }  // namespace
 
 Placement own_buffers(const Problem& p) {
+  const std::int64_t column_scale = p.epilogue.row_scale ? p.m : 0;
+  const std::int64_t ld_residual = round_up(p.n, kTexelElements);
   return {.readable_a = round_up(span_a(p), kTexelElements),
-          .readable_b = round_up(span_b(p), kTexelElements)};
+          .readable_b = round_up(span_b(p), kTexelElements),
+          .offset_row_scale = 0,
+          .offset_column_scale = column_scale,
+          .offset_bias = column_scale + (p.epilogue.column_scale ? p.n : 0),
+          .offset_residual = 0,
+          .ld_residual = ld_residual,
+          .stride_residual = p.m * ld_residual};
+}
+
+EpilogueElements epilogue_elements(const Problem& p) {
+  const Epilogue& e = p.epilogue;
+  const std::int64_t bias = e.bias == Bias::kNone ? 0 : e.bias == Bias::kRow ? p.m : p.n;
+  return {.vectors = (e.row_scale ? p.m : 0) + (e.column_scale ? p.n : 0) + bias,
+          .residual = e.residual ? p.batch * p.m * round_up(p.n, kTexelElements) : 0};
 }
 
 BoundElements bound_elements(const Variant& v, const Problem& p, const Placement& placement) {

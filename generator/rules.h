@@ -17,8 +17,12 @@ namespace rooftile {
 struct Placement {
   std::int64_t offset_a = 0, offset_b = 0, offset_c = 0;
   std::int64_t readable_a = 0, readable_b = 0;
+  // Of the epilogue's vectors in their common buffer, and of the residual in its own.
+  std::int64_t offset_row_scale = 0, offset_column_scale = 0, offset_bias = 0;
+  std::int64_t offset_residual = 0, ld_residual = 0, stride_residual = 0;
 };
-/// Operands in buffers of our own: offset 0, and the last row padded to whole 16-byte vectors.
+/// Operands in buffers of our own: offset 0, and the last row padded to whole 16-byte vectors. The
+/// epilogue's vectors lie one behind the other.
 Placement own_buffers(const Problem& p);
 
 /// Elements from the start of each binding that the kernels touch (a packed operand: its pack
@@ -27,6 +31,12 @@ Placement own_buffers(const Problem& p);
 struct BoundElements {
   std::int64_t a, b, c;
 };
+/// Elements of the epilogue's buffers as own_buffers() lays them out; 0: not used.
+struct EpilogueElements {
+  std::int64_t vectors, residual;
+};
+EpilogueElements epilogue_elements(const Problem& p);
+
 BoundElements bound_elements(const Variant& v, const Problem& p, const Placement& placement);
 
 /// First reason why the variant can never run on a device with these limits, or nothing.

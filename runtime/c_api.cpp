@@ -117,6 +117,7 @@ SgemmCall checked(SgemmCall call, Layout layout) {
     call.problem = swapped_operands(call.problem);
     std::swap(call.a, call.b);
     std::swap(call.a_array, call.b_array);
+    std::swap(call.epilogue.row_scale, call.epilogue.column_scale);
   }
   return call;
 }
@@ -126,7 +127,36 @@ SgemmCall checked_call(const rooftile_sgemm_args* args) {
   return checked(call, layout_of(args->layout));
 }
 
-SgemmCall checked_call(const rooftile_sgemm_batched_args* args) {
+template <typename Enum>
+Enum enumerator(const char* argument, int value, Enum last) {
+  if (value < 0 || value > static_cast<int>(last))
+    fail(ErrorCode::kInvalidArgument, "{} is {}; see rooftile_{}", argument, value, argument);
+  return static_cast<Enum>(value);
+}
+
+void add_epilogue(SgemmCall& call, const rooftile_epilogue& given) {
+  check_struct("epilogue", &given);
+  Epilogue& e = call.problem.epilogue;
+  e.row_scale = given.row_scale != nullptr;
+  e.column_scale = given.column_scale != nullptr;
+  e.bias = enumerator("bias", given.bias_kind, Bias::kColumn);
+  e.activation = enumerator("activation", given.activation, Activation::kSilu);
+  e.residual = given.residual != nullptr;
+  e.clamp = given.clamp != 0;
+  if (e.clamp) {
+    e.low = given.low;
+    e.high = given.high;
+  }
+  call.epilogue = {.row_scale = given.row_scale,
+                   .column_scale = given.column_scale,
+                   .bias = given.bias,
+                   .residual = given.residual,
+                   .ld_residual = given.ld_residual,
+                   .stride_residual = given.stride_residual};
+}
+
+SgemmCall checked_call(const rooftile_sgemm_batched_args* args,
+                       const rooftile_epilogue* epilogue = nullptr) {
   check_struct("args", args);
   SgemmCall call = unchecked_call(&args->product);
   const Layout layout = layout_of(args->product.layout);
@@ -136,6 +166,7 @@ SgemmCall checked_call(const rooftile_sgemm_batched_args* args) {
   call.a_array = args->a_array;
   call.b_array = args->b_array;
   call.c_array = args->c_array;
+  if (epilogue != nullptr) add_epilogue(call, *epilogue);
   // Matrices behind an array of pointers lie anywhere: a stride that fits any of them will do.
   const auto stride = [&](const void* array, std::int64_t given, Extent extent, std::int64_t ld) {
     const std::int64_t lines = layout == Layout::kRowMajor ? extent.rows : extent.columns;
@@ -207,6 +238,16 @@ rooftile_status rooftile_sgemm_batched(rooftile_context* context,
   return guarded([&] {
     if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
     context->context.sgemm(checked_call(args));
+  });
+}
+
+rooftile_status rooftile_sgemm_fused(rooftile_context* context,
+                                     const rooftile_sgemm_batched_args* args,
+                                     const rooftile_epilogue* epilogue) {
+  using namespace rooftile;
+  return guarded([&] {
+    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
+    context->context.sgemm(checked_call(args, epilogue));
   });
 }
 

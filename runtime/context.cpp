@@ -7,10 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <unordered_set>
 #include <vector>
 
 #include "core/error.h"
 #include "db/store.h"
+#include "generator/signature.h"
 #include "generator/version.h"
 #include "runtime/decision_cache.h"
 #include "runtime/device_tier.h"
@@ -80,12 +82,55 @@ void check_pointers(const char* what, Pointer first, const Pointer* array, std::
     if (array[i] == nullptr) fail(ErrorCode::kInvalidArgument, "{}[{}] is null", what, i);
 }
 
+bool residual_is_c(const SgemmCall& call) {
+  for (std::int64_t i = 0; i < call.problem.batch; ++i)
+    if (call.epilogue.residual + i * call.epilogue.stride_residual == call.c_of(i)) return true;
+  return false;
+}
+
+void check_epilogue(const SgemmCall& call) {
+  const Problem& p = call.problem;
+  const Epilogue& e = p.epilogue;
+  const EpilogueOperands& x = call.epilogue;
+  const auto check_vector = [&](const char* what, bool used, const float* vector,
+                                std::int64_t size) {
+    if (!used) return;
+    if (vector == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
+    for (std::int64_t i = 0; i < p.batch; ++i)
+      if (overlap(range_of(call.c_of(i), {p.m, p.n}, p.ldc), range_of(vector, {1, size}, size)))
+        fail(ErrorCode::kInvalidArgument, "c overlaps {}", what);
+  };
+  check_vector("row_scale", e.row_scale, x.row_scale, p.m);
+  check_vector("column_scale", e.column_scale, x.column_scale, p.n);
+  check_vector("bias", e.bias != Bias::kNone, x.bias, e.bias == Bias::kRow ? p.m : p.n);
+  if (e.clamp && !(e.low <= e.high))
+    fail(ErrorCode::kInvalidArgument, "the clamp's limits are {} and {}", e.low, e.high);
+  if (!e.residual) return;
+  if (x.residual == nullptr) fail(ErrorCode::kInvalidArgument, "residual is null");
+  if (x.ld_residual < p.n)
+    fail(ErrorCode::kInvalidArgument, "ld_residual is {}, but its rows are {} elements long",
+         x.ld_residual, p.n);
+  if (p.batch > 1 && x.stride_residual < 0)
+    fail(ErrorCode::kInvalidArgument, "stride_residual is {}", x.stride_residual);
+  for (std::int64_t i = 0; i < p.batch; ++i) {
+    const Range read = range_of(x.residual + i * x.stride_residual, {p.m, p.n}, x.ld_residual);
+    for (std::int64_t j = 0; j < p.batch; ++j) {
+      const Range written = range_of(call.c_of(j), {p.m, p.n}, p.ldc);
+      // In place is fine: each element is read by whoever writes it.
+      const bool in_place = i == j && read.begin == written.begin && x.ld_residual == p.ldc;
+      if (!in_place && overlap(written, read))
+        fail(ErrorCode::kInvalidArgument, "c overlaps the residual other than in place");
+    }
+  }
+}
+
 bool empty(const Problem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
 
 void validate_call(const SgemmCall& call) {
   const Problem& p = call.problem;
   if (empty(p)) return;
   check_pointers("c", call.c, call.c_array, p.batch);
+  if (any(p.epilogue)) check_epilogue(call);
   if (p.k == 0 || p.alpha == 0.0f) return;
   check_pointers("a", call.a, call.a_array, p.batch);
   check_pointers("b", call.b, call.b_array, p.batch);
@@ -135,7 +180,7 @@ struct Context::Impl {
   std::string note;
   std::unique_ptr<DeviceTier> device;  // null: nothing tuned
   DispatchModel model;
-  std::array<bool, 4> tuned_class = {};  // trans_a, trans_b
+  std::unordered_set<std::string> tuned_classes;  // what a kernel is compiled for
   // Changes when the device is lost: decisions made before are void.
   std::atomic<std::uint64_t> owner = next_owner();
 
@@ -184,8 +229,7 @@ void Context::Impl::load(const std::filesystem::path& database, const std::strin
                      .ns = kernel.kernel_ns + kernel.pack_ns,
                      .tile_m = kernel.candidate.variant.tile_m,
                      .tile_n = kernel.candidate.variant.tile_n});
-    tuned_class[(kernel.problem.trans_a == Transpose::kYes ? 2u : 0u) +
-                (kernel.problem.trans_b == Transpose::kYes ? 1u : 0u)] = true;
+    tuned_classes.insert(to_string(signature_of(kernel.problem)));
   }
   model = DispatchModel(calibration_from_figures(store.latest_calibration(best->id)),
                         best->profile.kind, times);
@@ -193,14 +237,14 @@ void Context::Impl::load(const std::filesystem::path& database, const std::strin
 }
 
 Decision Context::Impl::decide(const SgemmCall& call) const {
-  Call question{.problem = call.problem};
+  Call question{.problem = call.problem,
+                .extra_passes_over_c = any(call.problem.epilogue) ? 1.0 : 0.0};
   if (device == nullptr) {
     question.device_veto = note;
-  } else if (!tuned_class[(call.problem.trans_a == Transpose::kYes ? 2u : 0u) +
-                          (call.problem.trans_b == Transpose::kYes ? 1u : 0u)]) {
+  } else if (!tuned_classes.contains(to_string(signature_of(call.problem)))) {
     question.device_veto =
-        fmt::format("no kernel of transposes {}{} is tuned on {}", letter(call.problem.trans_a),
-                    letter(call.problem.trans_b), device->profile().name);
+        fmt::format("no kernel for {} is tuned on {}", to_string(signature_of(call.problem)),
+                    device->profile().name);
   } else {
     question.device_veto = device->veto(call.problem);
   }
@@ -208,13 +252,22 @@ Decision Context::Impl::decide(const SgemmCall& call) const {
 }
 
 void Context::Impl::host(const SgemmCall& call, Tier host_tier) const {
-  const Problem one = one_product(call.problem);
-  for (std::int64_t i = 0; i < call.problem.batch; ++i) {
+  const Problem& p = call.problem;
+  Problem one = one_product(p);
+  // Scales come before beta * C, so BLAS must not add C; and a residual that is C must outlive it.
+  const bool apart =
+      any(p.epilogue) && (p.beta != 0.0f || (p.epilogue.residual && residual_is_c(call)));
+  std::vector<float> sums(apart ? static_cast<std::size_t>(p.m * p.n) : 0);
+  if (any(p.epilogue)) one.beta = 0.0f;
+  if (apart) one.ldc = p.n;
+  for (std::int64_t i = 0; i < p.batch; ++i) {
+    float* const product = apart ? sums.data() : call.c_of(i);
     if (host_tier == Tier::kHost64)
-      blas.sgemm64(one, call.a_of(i), call.b_of(i), call.c_of(i));
+      blas.sgemm64(one, call.a_of(i), call.b_of(i), product);
     else
-      blas.sgemm(one, call.a_of(i), call.b_of(i), call.c_of(i),
+      blas.sgemm(one, call.a_of(i), call.b_of(i), product,
                  host_tier == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll);
+    if (any(p.epilogue)) apply_epilogue(p, call.epilogue, i, product, one.ldc, call.c_of(i));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/problem.h"
+#include "runtime/host_epilogue.h"
 #include "runtime/model/dispatch.h"
 
 namespace rooftile {
@@ -34,6 +35,7 @@ struct SgemmCall {
   const float* const* a_array = nullptr;
   const float* const* b_array = nullptr;
   float* const* c_array = nullptr;
+  EpilogueOperands epilogue = {};  // what problem.epilogue uses
 
   const float* a_of(std::int64_t i) const {
     return a_array ? a_array[i] : a + i * problem.stride_a;

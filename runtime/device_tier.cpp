@@ -15,9 +15,7 @@ constexpr double kStepNs = 0.25e9;
 // A step that takes this many times its predicted time, and at least this long, is a hang.
 constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
 
-bool same_class(const Problem& x, const Problem& y) {
-  return x.type == y.type && x.trans_a == y.trans_a && x.trans_b == y.trans_b;
-}
+bool same_class(const Problem& x, const Problem& y) { return signature_of(x) == signature_of(y); }
 
 double log_size(std::int64_t size) {
   return std::log2(static_cast<double>(std::max<std::int64_t>(size, 1)));
@@ -63,6 +61,45 @@ class StagedInput {
   std::uint64_t bytes_;
   PooledBuffer device_;
   std::unique_ptr<PooledBuffer> upload_;
+};
+
+/// The epilogue's vectors and residual, laid out as own_buffers() says.
+class StagedEpilogue {
+ public:
+  StagedEpilogue(BufferPool& pool, const DeviceProfile& profile, const SgemmCall& call,
+                 const Placement& at) {
+    const Problem& p = call.problem;
+    const EpilogueElements elements = epilogue_elements(p);
+    const auto stage = [&](std::int64_t count, std::unique_ptr<StagedInput>& buffer) {
+      if (count > 0)
+        buffer = std::make_unique<StagedInput>(
+            pool, profile,
+            std::max<std::uint64_t>(16, static_cast<std::uint64_t>(count) * sizeof(float)));
+    };
+    stage(elements.vectors, vectors_);
+    stage(elements.residual, residual_);
+    const Epilogue& e = p.epilogue;
+    if (e.row_scale)
+      std::copy_n(call.epilogue.row_scale, p.m, vectors_->host() + at.offset_row_scale);
+    if (e.column_scale)
+      std::copy_n(call.epilogue.column_scale, p.n, vectors_->host() + at.offset_column_scale);
+    if (e.bias != Bias::kNone)
+      std::copy_n(call.epilogue.bias, e.bias == Bias::kRow ? p.m : p.n,
+                  vectors_->host() + at.offset_bias);
+    for (std::int64_t i = 0; e.residual && i < p.batch; ++i)
+      copy_matrix({p.m, p.n}, call.epilogue.residual + i * call.epilogue.stride_residual,
+                  call.epilogue.ld_residual, residual_->host() + i * at.stride_residual,
+                  at.ld_residual);
+  }
+  const Buffer* vectors() const { return vectors_ ? vectors_->device() : nullptr; }
+  const Buffer* residual() const { return residual_ ? residual_->device() : nullptr; }
+  void append_copies(std::vector<Step>& steps) const {
+    if (vectors_) vectors_->append_copy(steps);
+    if (residual_) residual_->append_copy(steps);
+  }
+
+ private:
+  std::unique_ptr<StagedInput> vectors_, residual_;
 };
 
 }  // namespace
@@ -155,6 +192,8 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
   const StagedBytes bytes = staged_bytes(staged);
   const StagedInput a(*pool_, profile_, bytes.a), b(*pool_, profile_, bytes.b),
       c(*pool_, profile_, bytes.c);
+  const Placement placement = own_buffers(staged);
+  const StagedEpilogue epilogue(*pool_, profile_, call, placement);
   std::unique_ptr<PooledBuffer> download;
   if (!profile_.unified_memory)
     download = std::make_unique<PooledBuffer>(*pool_, bytes.c, BufferUse::kDownload);
@@ -180,7 +219,8 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
                   staged.ldc);
   }
 
-  const Operands operands = {a.device(), b.device(), c.device(), own_buffers(staged)};
+  const Operands operands = {a.device(), b.device(),         c.device(),
+                             placement,  epilogue.vectors(), epilogue.residual()};
   const auto buffer = [](const std::unique_ptr<PooledBuffer>& pooled) {
     return pooled ? &**pooled : nullptr;
   };
@@ -194,6 +234,7 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
   a.append_copy(steps);
   b.append_copy(steps);
   if (staged.beta != 0.0f) c.append_copy(steps);
+  epilogue.append_copies(steps);
   if (!steps.empty()) steps.emplace_back(BarrierStep{});
   for (Step& step : kernel.pack_steps(plan, operands, workspace)) steps.push_back(std::move(step));
   // The first gemm step shares its submit with copies and packing; each further panel has its own.

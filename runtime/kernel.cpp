@@ -15,6 +15,15 @@ std::vector<std::byte> bytes_of_block(const T& block) {
   return bytes;
 }
 
+/// Adds the epilogue's operands to a step that stores C.
+void fuse(DispatchStep& step, const Operands& operands, const EpiloguePushConstants& constants) {
+  // A part that is not there is declared and never read: any buffer may stand for it.
+  step.bindings.push_back({operands.vectors != nullptr ? operands.vectors : operands.c});
+  step.bindings.push_back({operands.residual != nullptr ? operands.residual : operands.c});
+  const std::vector<std::byte> bytes = bytes_of_block(constants);
+  step.push_constants.insert(step.push_constants.end(), bytes.begin(), bytes.end());
+}
+
 Pipeline build(Device& device, const Shader& shader, const ShaderCache& cache) {
   return device.create_pipeline(cache.spirv(shader), shader.interface);
 }
@@ -23,7 +32,7 @@ Pipeline build(Device& device, const Shader& shader, const ShaderCache& cache) {
 
 Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
                const ShaderCache& cache)
-    : device_(std::move(device)), variant_(variant) {
+    : device_(std::move(device)), variant_(variant), epilogue_(signature.epilogue) {
   if (const auto reason = illegal_reason(variant, device_->profile().limits))
     fail(ErrorCode::kUnsupported, "kernel '{}' cannot run on {}: {}", short_name(variant),
          device_->profile().name, *reason);
@@ -34,7 +43,7 @@ Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Sig
     pack_a_ = build(*device_, emit_pack(variant, signature, Operand::kA), cache);
   if (variant.packed_b == Packed::kYes)
     pack_b_ = build(*device_, emit_pack(variant, signature, Operand::kB), cache);
-  if (variant.split_k > 1) reduce_ = build(*device_, emit_reduce(), cache);
+  if (variant.split_k > 1) reduce_ = build(*device_, emit_reduce(signature), cache);
 }
 
 GemmPlan Kernel::plan(const Problem& p, const Placement& placement, double max_flops) const {
@@ -62,15 +71,18 @@ std::vector<Step> Kernel::pack_steps(const GemmPlan& plan, const Operands& opera
 
 std::vector<Step> Kernel::gemm_steps(const GemmPlan& plan, const Operands& operands,
                                      const Workspace& workspace) const {
+  const bool split = workspace.parts != nullptr;
   std::vector<Step> steps;
   for (const GemmStep& gemm : plan.gemms) {
-    steps.emplace_back(
-        DispatchStep{.pipeline = &gemm_,
-                     .bindings = {{workspace.packed_a != nullptr ? workspace.packed_a : operands.a},
-                                  {workspace.packed_b != nullptr ? workspace.packed_b : operands.b},
-                                  {workspace.parts != nullptr ? workspace.parts : operands.c}},
-                     .push_constants = bytes_of_block(gemm.push_constants),
-                     .groups = gemm.groups});
+    DispatchStep step{
+        .pipeline = &gemm_,
+        .bindings = {{workspace.packed_a != nullptr ? workspace.packed_a : operands.a},
+                     {workspace.packed_b != nullptr ? workspace.packed_b : operands.b},
+                     {split ? workspace.parts : operands.c}},
+        .push_constants = bytes_of_block(gemm.push_constants),
+        .groups = gemm.groups};
+    if (any(epilogue_) && variant_.split_k == 1) fuse(step, operands, gemm.epilogue);
+    steps.emplace_back(std::move(step));
   }
   return steps;
 }
@@ -80,11 +92,14 @@ std::vector<Step> Kernel::reduce_steps(const GemmPlan& plan, const Operands& ope
   std::vector<Step> steps;
   if (plan.reduces.empty()) return steps;
   steps.emplace_back(BarrierStep{});
-  for (const ReduceStep& reduce : plan.reduces)
-    steps.emplace_back(DispatchStep{.pipeline = &*reduce_,
-                                    .bindings = {{workspace.parts}, {operands.c}},
-                                    .push_constants = bytes_of_block(reduce.push_constants),
-                                    .groups = reduce.groups});
+  for (const ReduceStep& reduce : plan.reduces) {
+    DispatchStep step{.pipeline = &*reduce_,
+                      .bindings = {{workspace.parts}, {operands.c}},
+                      .push_constants = bytes_of_block(reduce.push_constants),
+                      .groups = reduce.groups};
+    if (any(epilogue_)) fuse(step, operands, reduce.epilogue);
+    steps.emplace_back(std::move(step));
+  }
   return steps;
 }
 

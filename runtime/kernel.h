@@ -21,6 +21,8 @@ struct Operands {
   const Buffer* b = nullptr;
   const Buffer* c = nullptr;
   Placement placement;
+  const Buffer* vectors = nullptr;  // of the epilogue: scales and bias
+  const Buffer* residual = nullptr;
 };
 
 /// Buffers for the panels of packed operands and the parts of a split product, at least as large as
@@ -59,6 +61,7 @@ class Kernel {
  private:
   std::shared_ptr<Device> device_;
   Variant variant_;
+  Epilogue epilogue_;
   std::string hash_;
   Pipeline gemm_;
   std::optional<Pipeline> pack_a_, pack_b_, reduce_;

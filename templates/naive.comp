@@ -31,8 +31,6 @@ void main() {
   float sum = 0.0;
   for (uint p = 0; p < k; ++p) sum += a[index_a(row, p)] * b[index_b(p, column)];
   const uint target = offset_c + row * ldc + column;
-  if (beta == 0.0)  // C is not read: it may hold NaN
-    c[target] = alpha * sum;
-  else
-    c[target] = alpha * sum + beta * c[target];
+  const float old = beta != 0.0 ? beta * c[target] : 0.0;  // beta 0: C may hold NaN
+  c[target] = finish(sum, old, row, column);
 }

@@ -7,7 +7,9 @@ layout(push_constant) uniform Problem {
   uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
   uint step_a, step_b;                // from a step of k to the next
   uint batch, split_depth;            // products; steps of k that one part of a split product has
+#include "epilogue_push_none.glsl"
 };
+#include "epilogue_none.glsl"
 
 // This workgroup's part: steps of k, and where its operands begin.
 uint k, offset_a, offset_b, offset_c;
@@ -19,4 +21,5 @@ void begin_product(uint z) {
   offset_a = base_a + product * stride_a + first * step_a;
   offset_b = base_b + product * stride_b + first * step_b;
   offset_c = base_c + z * stride_c;
+  begin_epilogue(product);
 }

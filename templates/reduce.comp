@@ -1,6 +1,6 @@
 #version 450
 // Adds the parts of a product that was split along k, always in the same order, and stores
-//   C := alpha * sum + beta * C
+// what one kernel would have stored.
 // An invocation owns four neighbouring columns of a row.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
@@ -19,7 +19,9 @@ layout(push_constant) uniform Reduction {
   uint offset_c, stride_c;
   uint first_part;  // elements
   uint batch, parts;
+#include "epilogue_push_none.glsl"
 };
+#include "epilogue_none.glsl"
 
 layout(binding = 0, std430) readonly buffer Parts { vec4 part[]; };
 layout(binding = 1, std430) buffer OperandC { float c[]; };
@@ -27,6 +29,7 @@ layout(binding = 1, std430) buffer OperandC { float c[]; };
 void main() {
   const uint vectors = ld_part / 4;
   const uint product = gl_WorkGroupID.z;
+  begin_epilogue(product);
   // Strides of the whole grid: any grid is right, so the planner may cut it to the device's limits.
   for (uint row = gl_WorkGroupID.y; row < m; row += gl_NumWorkGroups.y)
     for (uint x = gl_GlobalInvocationID.x; x < vectors; x += gl_NumWorkGroups.x * LOCAL_SIZE) {
@@ -37,7 +40,7 @@ void main() {
       [[unroll]] for (uint w = 0; w < 4; ++w)
         if (x * 4 + w < n) {
           const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
-          c[target + w] = alpha * sum[w] + old;
+          c[target + w] = finish(sum[w], old, row, x * 4 + w);
         }
     }
 }

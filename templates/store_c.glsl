@@ -3,11 +3,11 @@
 layout(binding = 2, std430) buffer OperandC { float c[]; };
 layout(binding = 2, std430) buffer OperandCVectors { VECTOR_C c_vectors[]; };
 
-void store_elements(uint target, uint columns, VECTOR_C value) {
+void store_elements(uint target, uint columns, VECTOR_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
     if (w < columns) {
       const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
-      c[target + w] = component(value, w) + old;
+      c[target + w] = finish(component(sum, w), old, row, column + w);
     }
 }
 
@@ -20,12 +20,12 @@ void store_sums(uvec2 tile, uint row, uint column) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) {
       const uint to_column = column + column_at(j);
       const uint target = offset_c + (row + row_at(i)) * ldc + to_column;
-      VECTOR_C value = alpha * sums[0][j];
       if (vectors) {
-        if (beta != 0.0) value += beta * c_vectors[target / VECTOR_WIDTH_C];
-        c_vectors[target / VECTOR_WIDTH_C] = value;
+        VECTOR_C old = VECTOR_C(0);
+        if (beta != 0.0) old = beta * c_vectors[target / VECTOR_WIDTH_C];
+        c_vectors[target / VECTOR_WIDTH_C] = finish(sums[0][j], old, row + row_at(i), to_column);
       } else if (to_column < n) {
-        store_elements(target, n - to_column, value);
+        store_elements(target, n - to_column, sums[0][j], row + row_at(i), to_column);
       }
     }
     [[unroll]] for (uint next = 1; next < REG_M; ++next)

@@ -23,10 +23,6 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::string signature_text(const Signature& s) {
-  return fmt::format("{}.{}{}", name(s.type), letter(s.trans_a), letter(s.trans_b));
-}
-
 SampleStatus status_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kCompile:
@@ -53,11 +49,10 @@ CandidateRunner::CandidateRunner(Store& store, WorkerProcess& worker, const Budg
 }
 
 RowId CandidateRunner::id(const Variant& variant, const Signature& signature) {
-  const auto [entry, fresh] =
-      ids_.try_emplace(signature_text(signature) + " " + to_string(variant), 0);
+  const auto [entry, fresh] = ids_.try_emplace(to_string(signature) + " " + to_string(variant), 0);
   if (fresh) {
     entry->second = store_.candidate_id({.hash = emit_gemm(variant, signature).hash,
-                                         .signature = signature_text(signature),
+                                         .signature = to_string(signature),
                                          .variant = variant});
   }
   return entry->second;

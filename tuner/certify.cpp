@@ -99,12 +99,12 @@ GuardedSizes guarded_sizes(const Problem& p) {
           size({p.m, p.n}, p.ldc, p.stride_c)};
 }
 
-Placement guarded_placement(const GuardedSizes& sizes) {
-  return {.offset_a = kGuardElements,
-          .offset_b = kGuardElements,
-          .offset_c = kGuardElements,
-          .readable_a = sizes.a - kGuardElements,
-          .readable_b = sizes.b - kGuardElements};
+Placement guarded_placement(const Problem& p, const GuardedSizes& sizes) {
+  Placement at = own_buffers(p);  // the epilogue's operands have no guards: they are only read
+  at.offset_a = at.offset_b = at.offset_c = kGuardElements;
+  at.readable_a = sizes.a - kGuardElements;
+  at.readable_b = sizes.b - kGuardElements;
+  return at;
 }
 
 class Checker {
@@ -115,12 +115,33 @@ class Checker {
   std::string run(const CertificationCase& test, double& worst_ratio);
 
  private:
+  EpilogueValues values(const Problem& p, std::int64_t product, std::int64_t row,
+                        std::int64_t column) const;
   std::string compare(const CertificationCase& test, const std::vector<float>& before,
                       const float* after, double& worst_ratio) const;
   Device& device_;
   const Kernel& kernel_;
-  std::vector<float> a_, b_;  // what the operand buffers hold, guards included
+  std::vector<float> a_, b_;               // what the operand buffers hold, guards included
+  std::vector<float> vectors_, residual_;  // of the epilogue; an element at least
+  Placement placement_;
 };
+
+EpilogueValues Checker::values(const Problem& p, std::int64_t product, std::int64_t row,
+                               std::int64_t column) const {
+  const auto vector = [&](std::int64_t at) {
+    return static_cast<double>(vectors_[static_cast<std::size_t>(at)]);
+  };
+  const Epilogue& e = p.epilogue;
+  EpilogueValues x;
+  if (e.row_scale) x.row_scale = vector(placement_.offset_row_scale + row);
+  if (e.column_scale) x.column_scale = vector(placement_.offset_column_scale + column);
+  if (e.bias != Bias::kNone)
+    x.bias = vector(placement_.offset_bias + (e.bias == Bias::kRow ? row : column));
+  if (e.residual)
+    x.residual = residual_[static_cast<std::size_t>(product * placement_.stride_residual +
+                                                    row * placement_.ld_residual + column)];
+  return x;
+}
 
 std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
   const Problem& p = test.problem;
@@ -153,13 +174,19 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
   b.to_device();
   result.to_device();
 
-  const Placement placement = guarded_placement(sizes);
-  const Problem effective = [&] {
-    Problem q = p;
-    if (q.alpha == 0.0f) q.k = 0;  // as the runtime calls it: A and B are not read then
-    return q;
-  }();
-  const GemmPlan plan = kernel_.plan(effective, placement);
+  const Placement& placement = placement_ = guarded_placement(p, sizes);
+  const EpilogueElements fused = epilogue_elements(p);
+  const auto exchange_of = [&](std::vector<float>& values, std::int64_t elements) {
+    values.assign(static_cast<std::size_t>(std::max<std::int64_t>(elements, 4)), 0.0f);
+    std::generate(values.begin(), values.end(), [&] { return random.symmetric(); });
+    auto exchange = std::make_unique<Exchange>(device_, values.size() * sizeof(float));
+    std::memcpy(exchange->host(), values.data(), values.size() * sizeof(float));
+    exchange->to_device();
+    return exchange;
+  };
+  const auto vectors = exchange_of(vectors_, fused.vectors);
+  const auto residual = exchange_of(residual_, fused.residual);
+  const GemmPlan plan = kernel_.plan(p, placement);
   const auto panel = [&](std::int64_t elements) {
     // NaN in the workspace: a pack kernel that leaves padding unwritten is caught.
     std::unique_ptr<Exchange> exchange;
@@ -172,7 +199,8 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
   };
   const auto packed_a = panel(plan.packed_a_elements), packed_b = panel(plan.packed_b_elements),
              parts = panel(plan.part_elements);
-  const Operands operands = {&a.kernel_side(), &b.kernel_side(), &result.kernel_side(), placement};
+  const Operands operands = {&a.kernel_side(), &b.kernel_side(),        &result.kernel_side(),
+                             placement,        &vectors->kernel_side(), &residual->kernel_side()};
   const Workspace workspace = {packed_a ? &packed_a->kernel_side() : nullptr,
                                packed_b ? &packed_b->kernel_side() : nullptr,
                                parts ? &parts->kernel_side() : nullptr};
@@ -205,16 +233,16 @@ std::string Checker::compare(const CertificationCase& test, const std::vector<fl
                            inside);
       continue;
     }
-    const ReferenceElement expected =
-        reference_element(one, a_.data() + kGuardElements + product * p.stride_a,
-                          b_.data() + kGuardElements + product * p.stride_b,
-                          before[static_cast<std::size_t>(i)], row, column);
-    const double ratio = error_ratio(p.k, expected, after[i]);
+    const ReferenceElement expected = reference_element(
+        one, a_.data() + kGuardElements + product * p.stride_a,
+        b_.data() + kGuardElements + product * p.stride_b, before[static_cast<std::size_t>(i)],
+        values(p, product, row, column), row, column);
+    const double ratio = error_ratio(roundings(p), expected, after[i]);
     worst_ratio = std::max(worst_ratio, ratio);
     if (!(ratio <= 1.0))
       return fmt::format("{}: product {}: C[{}][{}] is {}, expected {} within {:.3g}",
                          describe(test), product, row, column, after[i], expected.value,
-                         error_bound(p.k, expected.magnitude));
+                         error_bound(roundings(p), expected.magnitude));
   }
   return {};
 }
@@ -255,6 +283,9 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
         make_batch(p, v.tile_batch + 1 + (turn % 2 == 0 ? 1 : 0));
       p.alpha = kScalars[turn % 4 == 1 && rotation != 0 ? 0 : turn % 4];
       p.beta = kScalars[(turn / 4 + rotation) % 4];
+      p.epilogue = s.epilogue;
+      p.epilogue.low = -0.75f;
+      p.epilogue.high = 1.5f;
       cases.push_back({.problem = p,
                        .plant = turn % 9 == 4   ? Plant::kDenormals
                                 : turn % 9 == 7 ? Plant::kInfinities
@@ -266,6 +297,9 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   Problem aligned = packed_problem(2 * v.tile_m, 2 * v.tile_n,
                                    round_up(3 * std::max(v.tile_k, v.unroll_k) * v.split_k, 4),
                                    s.trans_a, s.trans_b);
+  aligned.epilogue = s.epilogue;
+  aligned.epilogue.low = -0.75f;
+  aligned.epilogue.high = 1.5f;
   aligned.lda = round_up(aligned.lda, 4);
   aligned.ldb = round_up(aligned.ldb, 4);
   aligned.ldc = round_up(aligned.ldc, 4);
@@ -277,7 +311,7 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   // What the rules forbid cannot be dispatched, and need not be right.
   std::erase_if(cases, [&](const CertificationCase& test) {
     const Problem& p = test.problem;
-    const Placement placement = guarded_placement(guarded_sizes(p));
+    const Placement placement = guarded_placement(p, guarded_sizes(p));
     return illegal_reason(v, limits, p, placement).has_value();
   });
   return cases;

@@ -55,7 +55,8 @@ class Panels {
 }  // namespace
 
 struct Measurer::OperandSet {
-  Buffer a, b, c;  // what kernels see
+  Buffer a, b, c;            // what kernels see
+  Buffer vectors, residual;  // of the epilogue, if it has any; ones throughout
   Buffer host_a, host_b,
       host_c;  // mapped; empty on unified memory, where a, b and c are mapped themselves
   bool unified;
@@ -72,8 +73,7 @@ Measurer::Measurer(std::shared_ptr<Device> device) : device_(std::move(device)),
 Measurer::~Measurer() = default;
 
 Measurer::Built& Measurer::build(const Variant& variant, const Signature& signature) {
-  Built& built = built_[fmt::format("{} {}{}", to_string(variant), letter(signature.trans_a),
-                                    letter(signature.trans_b))];
+  Built& built = built_[to_string(variant) + " " + to_string(signature)];
   if (built.kernel == nullptr) {
     const double start = now_ns();
     built.kernel = std::make_unique<Kernel>(device_, variant, signature, cache_);
@@ -148,8 +148,28 @@ void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
       CommandList list = device_->record(steps);
       device_->run(list, kTimeoutNs);
     }
+    const EpilogueElements fused = epilogue_elements(p);
+    set->vectors = filled_buffer(fused.vectors, 1.0f);
+    set->residual = filled_buffer(fused.residual, 1.0f);
     sets_.push_back(std::move(set));
   }
+}
+
+Buffer Measurer::filled_buffer(std::int64_t elements, float value) const {
+  if (elements == 0) return {};
+  const std::uint64_t bytes =
+      std::max<std::uint64_t>(16, static_cast<std::uint64_t>(elements) * sizeof(float));
+  Buffer buffer = device_->create_buffer(bytes, BufferUse::kDevice);
+  Buffer host =
+      buffer.mapped() != nullptr ? Buffer() : device_->create_buffer(bytes, BufferUse::kUpload);
+  std::fill_n(static_cast<float*>(buffer.mapped() != nullptr ? buffer.mapped() : host.mapped()),
+              bytes / sizeof(float), value);
+  if (buffer.mapped() == nullptr) {
+    const std::vector<Step> steps = {CopyStep{{&host, 0, bytes}, {&buffer, 0, bytes}}};
+    CommandList list = device_->record(steps);
+    device_->run(list, kTimeoutNs);
+  }
+  return buffer;
 }
 
 std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const {
@@ -169,11 +189,11 @@ std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const 
     const std::int64_t product =
         i == 0 ? p.batch - 1
                : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.batch)));
-    const ReferenceElement expected =
-        reference_element(p, set.data_a() + product * p.stride_a,
-                          set.data_b() + product * p.stride_b, 0.0f, row, column);
+    const ReferenceElement expected = reference_element(
+        p, set.data_a() + product * p.stride_a, set.data_b() + product * p.stride_b, 0.0f,
+        {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1}, row, column);
     const float got = set.data_c()[product * p.stride_c + row * p.ldc + column];
-    if (!(error_ratio(p.k, expected, got) <= 1.0))
+    if (!(error_ratio(roundings(p), expected, got) <= 1.0))
       return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), row, column, got,
                          expected.value);
   }
@@ -188,7 +208,12 @@ TimeReply Measurer::time(const TimeRequest& request) {
   prepare_operands(p, request.rotate_bytes);
   const auto operands_of = [&](std::size_t turn) {
     const OperandSet& set = *sets_[turn % sets_.size()];
-    return Operands{&set.a, &set.b, &set.c, placement};
+    return Operands{&set.a,
+                    &set.b,
+                    &set.c,
+                    placement,
+                    set.vectors.size_bytes() > 0 ? &set.vectors : nullptr,
+                    set.residual.size_bytes() > 0 ? &set.residual : nullptr};
   };
   if (built.probed != p) probe(built, p, operands_of(0), panels.workspace(), request.compute_units);
   TimeReply reply{.hash = built.kernel->hash(),

@@ -14,6 +14,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/host_blas.h"
+#include "runtime/host_epilogue.h"
 #include "runtime/model/roofline.h"
 #include "runtime/staging.h"
 #include "tuner/elimination.h"
@@ -49,10 +50,17 @@ double measure_host_ns(const Problem& p, double share_s) {
   std::vector<float> c(static_cast<std::size_t>(span_c(p)));
   std::generate(a.begin(), a.end(), [&] { return random.symmetric(); });
   std::generate(b.begin(), b.end(), [&] { return random.symmetric(); });
+  // A library without fusion makes a pass over C afterwards.
+  const std::vector<float> ones(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
+  const EpilogueOperands fused = {ones.data(), ones.data(), ones.data(),
+                                  ones.data(), p.ldc,       p.stride_c};
   const auto multiply = [&, one = one_product(p)] {
-    for (std::int64_t i = 0; i < p.batch; ++i)
-      HostBlas::get().sgemm(one, a.data() + i * p.stride_a, b.data() + i * p.stride_b,
-                            c.data() + i * p.stride_c, HostThreads::kAll);
+    for (std::int64_t i = 0; i < p.batch; ++i) {
+      float* const product = c.data() + i * p.stride_c;
+      HostBlas::get().sgemm(one, a.data() + i * p.stride_a, b.data() + i * p.stride_b, product,
+                            HostThreads::kAll);
+      if (any(p.epilogue)) apply_epilogue(p, fused, i, product, p.ldc, product);
+    }
   };
   multiply();
   std::vector<double> sample;

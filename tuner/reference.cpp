@@ -5,29 +5,53 @@
 
 namespace rooftile {
 
-ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0,
-                                   std::int64_t row, std::int64_t column) {
+namespace {
+
+struct Sum {
+  double value = 0, magnitude = 0;
+};
+
+Sum product_sum(const Problem& p, const float* a, const float* b, std::int64_t row,
+                std::int64_t column) {
+  Sum sum;
+  if (p.alpha == 0.0f) return sum;
   const std::int64_t step_a = p.trans_a == Transpose::kYes ? p.lda : 1;
   const std::int64_t step_b = p.trans_b == Transpose::kYes ? 1 : p.ldb;
   const float* x = p.trans_a == Transpose::kYes ? a + row : a + row * p.lda;
   const float* y = p.trans_b == Transpose::kYes ? b + column * p.ldb : b + column;
-  double sum = 0, magnitude = 0;
-  if (p.alpha != 0.0f) {
-    for (std::int64_t l = 0; l < p.k; ++l) {
-      const double product =
-          static_cast<double>(x[l * step_a]) * static_cast<double>(y[l * step_b]);
-      sum += product;
-      magnitude += std::abs(product);
-    }
-    sum *= static_cast<double>(p.alpha);
-    magnitude *= std::abs(static_cast<double>(p.alpha));
+  for (std::int64_t l = 0; l < p.k; ++l) {
+    const double product = static_cast<double>(x[l * step_a]) * static_cast<double>(y[l * step_b]);
+    sum.value += product;
+    sum.magnitude += std::abs(product);
   }
-  if (p.beta != 0.0f) {
-    const double scaled = static_cast<double>(p.beta) * static_cast<double>(c0);
-    sum += scaled;
-    magnitude += std::abs(scaled);
-  }
-  return {sum, magnitude};
+  sum.value *= static_cast<double>(p.alpha);
+  sum.magnitude *= std::abs(static_cast<double>(p.alpha));
+  return sum;
+}
+
+}  // namespace
+
+ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0,
+                                   std::int64_t row, std::int64_t column) {
+  return reference_element(p, a, b, c0, {}, row, column);
+}
+
+ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0,
+                                   const EpilogueValues& values, std::int64_t row,
+                                   std::int64_t column) {
+  const Sum sum = product_sum(p, a, b, row, column);
+  const double old = p.beta != 0.0f ? static_cast<double>(p.beta) * static_cast<double>(c0) : 0.0;
+  const Epilogue& e = p.epilogue;
+  const double scale =
+      (e.row_scale ? values.row_scale : 1) * (e.column_scale ? values.column_scale : 1);
+  const double bias = e.bias != Bias::kNone ? values.bias : 0;
+  const double before = std::abs(scale) * sum.magnitude + std::abs(old) + std::abs(bias);
+  return {apply(e, values, sum.value, old),
+          largest_slope(e.activation) * before + (e.residual ? std::abs(values.residual) : 0)};
+}
+
+std::int64_t roundings(const Problem& p) {
+  return p.k + (any(p.epilogue) ? kEpilogueRoundings : 0);
 }
 
 double error_bound(std::int64_t k, double magnitude) {

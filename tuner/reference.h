@@ -18,6 +18,16 @@ struct ReferenceElement {
 ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0,
                                    std::int64_t row, std::int64_t column);
 
+/// The same behind the problem's epilogue. The magnitude grows with it so that the bound below
+/// holds for k + kEpilogueRoundings.
+ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0,
+                                   const EpilogueValues& values, std::int64_t row,
+                                   std::int64_t column);
+/// Scales, bias, residual, and an activation within 16 units in the last place of its argument.
+inline constexpr std::int64_t kEpilogueRoundings = 24;
+/// What to pass as k to the bound for an element of this problem.
+std::int64_t roundings(const Problem& p);
+
 /// |computed - exact| <= gamma_(k+3) * magnitude + (k+3) * smallest normal, gamma_n = n u / (1 - n
 /// u), u = 2^-24: any order of summation in float32 with denormals flushed or not (Higham, Accuracy
 /// and Stability, 3.1 and 4.2).

@@ -31,6 +31,7 @@ Json to_json(const Problem& p) {
           {"stride_a", p.stride_a},
           {"stride_b", p.stride_b},
           {"stride_c", p.stride_c},
+          {"epilogue", to_string(p.epilogue)},
           {"alpha", p.alpha},
           {"beta", p.beta}};
 }
@@ -50,18 +51,20 @@ Problem problem_from_json(const Json& json) {
           .stride_b = json.at("stride_b"),
           .stride_c = json.at("stride_c"),
           .alpha = json.at("alpha"),
-          .beta = json.at("beta")};
+          .beta = json.at("beta"),
+          .epilogue = parse_epilogue(json.at("epilogue").get<std::string>())};
 }
 
 Json to_json(const Signature& s) {
   return {{"type", name(s.type)},
           {"trans_a", s.trans_a == Transpose::kYes},
-          {"trans_b", s.trans_b == Transpose::kYes}};
+          {"trans_b", s.trans_b == Transpose::kYes},
+          {"epilogue", to_string(s.epilogue)}};
 }
 
 Signature signature_from_json(const Json& json) {
   return {parse_data_type(json.at("type").get<std::string>()), transpose(json.at("trans_a")),
-          transpose(json.at("trans_b"))};
+          transpose(json.at("trans_b")), parse_epilogue(json.at("epilogue").get<std::string>())};
 }
 
 Json to_json(const TimeRequest& r) {

@@ -72,11 +72,12 @@ CREATE TABLE problems (
   stride_a    INTEGER NOT NULL CHECK (stride_a >= 0),  -- from a matrix of the batch to the next; 0: all share one
   stride_b    INTEGER NOT NULL CHECK (stride_b >= 0),
   stride_c    INTEGER NOT NULL CHECK (stride_c >= 0),
+  epilogue    TEXT    NOT NULL,  -- what is fused: "bias_column+relu", "" for nothing
   alpha       REAL    NOT NULL,
   beta        REAL    NOT NULL,
   bucket      TEXT    NOT NULL,
   created_at  TEXT    NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-  UNIQUE (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, stride_a, stride_b, stride_c, alpha, beta)
+  UNIQUE (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, stride_a, stride_b, stride_c, epilogue, alpha, beta)
 ) STRICT;
 
 -- One run of the tuner on one device. outcome is NULL while it runs, and stays so when it died.
@@ -187,13 +188,14 @@ CREATE TABLE untuned_problems (
   stride_a    INTEGER NOT NULL CHECK (stride_a >= 0),  -- from a matrix of the batch to the next; 0: all share one
   stride_b    INTEGER NOT NULL CHECK (stride_b >= 0),
   stride_c    INTEGER NOT NULL CHECK (stride_c >= 0),
+  epilogue    TEXT    NOT NULL,  -- what is fused: "bias_column+relu", "" for nothing
   alpha       REAL    NOT NULL,
   beta        REAL    NOT NULL,
   bucket      TEXT    NOT NULL,
   calls       INTEGER NOT NULL CHECK (calls > 0),
   created_at  TEXT    NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
   seen_at     TEXT    NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-  UNIQUE (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, stride_a, stride_b, stride_c, alpha, beta, device_id)
+  UNIQUE (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, stride_a, stride_b, stride_c, epilogue, alpha, beta, device_id)
 ) STRICT;
 CREATE INDEX untuned_problems_of_bucket ON untuned_problems (device_id, bucket);
 CREATE INDEX untuned_problems_by_calls ON untuned_problems (calls, seen_at);

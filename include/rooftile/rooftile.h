@@ -102,6 +102,39 @@ typedef struct rooftile_sgemm_batched_args {
   float* const* c_array;
 } rooftile_sgemm_batched_args;
 
+typedef enum rooftile_bias {
+  ROOFTILE_BIAS_NONE = 0,
+  ROOFTILE_BIAS_ROW = 1,   /* m values: one a row of C */
+  ROOFTILE_BIAS_COLUMN = 2 /* n values: one a column of C */
+} rooftile_bias;
+
+typedef enum rooftile_activation {
+  ROOFTILE_ACTIVATION_NONE = 0,
+  ROOFTILE_RELU = 1,
+  ROOFTILE_GELU_ERF = 2,  /* x/2 (1 + erf(x / sqrt 2)) */
+  ROOFTILE_GELU_TANH = 3, /* its approximation by tanh */
+  ROOFTILE_SILU = 4       /* x / (1 + exp(-x)) */
+} rooftile_activation;
+
+/* What is fused behind the products:
+ *   y = alpha * (product)[i][j] * row_scale[i] * column_scale[j] + beta * C[i][j] + bias
+ *   C[i][j] := clamp(activation(y) + residual[i][j])
+ * Zero or NULL leaves a part out. All products of a batch share the vectors; rows and columns are
+ * those of C as the caller sees it, in either layout. C may be the residual itself (same pointer
+ * and ld), and overlaps nothing else. */
+typedef struct rooftile_epilogue {
+  size_t struct_size;        /* sizeof(rooftile_epilogue) */
+  const float* row_scale;    /* m values */
+  const float* column_scale; /* n values */
+  rooftile_bias bias_kind;
+  const float* bias;
+  rooftile_activation activation;
+  const float* residual; /* stored as C is, with its own ld and stride between products */
+  int64_t ld_residual, stride_residual;
+  int clamp; /* 0: none; else results are held between low and high */
+  float low, high;
+} rooftile_epilogue;
+
 /* One of the seven factors of the dispatch score: above 1 it favours the device. */
 typedef struct rooftile_factor {
   char name[32];
@@ -142,6 +175,12 @@ ROOFTILE_API rooftile_status rooftile_sgemm(rooftile_context* context,
 /* As rooftile_sgemm, for a batch: one decision, and on a device one submission. */
 ROOFTILE_API rooftile_status rooftile_sgemm_batched(rooftile_context* context,
                                                     const rooftile_sgemm_batched_args* args);
+
+/* As rooftile_sgemm_batched with an epilogue (NULL: none). A device fuses it into the kernel when
+ * such a kernel is tuned (`rooftile tune --epilogue ...`); the host makes a pass over C. */
+ROOFTILE_API rooftile_status rooftile_sgemm_fused(rooftile_context* context,
+                                                  const rooftile_sgemm_batched_args* args,
+                                                  const rooftile_epilogue* epilogue);
 
 /* What rooftile_sgemm would do with these arguments, and why. Pointers in args are not read.
  * Thread-safe. */

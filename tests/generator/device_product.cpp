@@ -178,7 +178,7 @@ ProductKernel::ProductKernel(const Variant& v, const Signature& s) : variant_(v)
   gemm_ = pipeline(emit_gemm(v, s));
   if (v.packed_a == Packed::kYes) pack_a_ = pipeline(emit_pack(v, s, Operand::kA));
   if (v.packed_b == Packed::kYes) pack_b_ = pipeline(emit_pack(v, s, Operand::kB));
-  if (v.split_k > 1) reduce_ = pipeline(emit_reduce());
+  if (v.split_k > 1) reduce_ = pipeline(emit_reduce(s));
 }
 
 Product padded_product(const Variant& v, const Signature& s, std::int64_t m, std::int64_t n,

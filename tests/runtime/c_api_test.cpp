@@ -51,6 +51,21 @@ class CApi : public ::testing::Test {
             .stride_b = p.stride_b,
             .stride_c = p.stride_c};
   }
+  static rooftile_epilogue epilogue_of(Product& product) {
+    const Epilogue& e = product.problem.epilogue;
+    return {.struct_size = sizeof(rooftile_epilogue),
+            .row_scale = e.row_scale ? product.row_scale.data() : nullptr,
+            .column_scale = e.column_scale ? product.column_scale.data() : nullptr,
+            .bias_kind = static_cast<rooftile_bias>(e.bias),
+            .bias = product.bias.data(),
+            .activation = static_cast<rooftile_activation>(e.activation),
+            .residual = e.residual ? product.residual.data() : nullptr,
+            .ld_residual = product.ld_residual(),
+            .stride_residual = product.stride_residual(),
+            .clamp = e.clamp ? 1 : 0,
+            .low = e.low,
+            .high = e.high};
+  }
   void expect_refused(const Product& product, const rooftile_sgemm_args& args,
                       const std::string& message,
                       rooftile_status status = ROOFTILE_INVALID_ARGUMENT) {
@@ -195,6 +210,100 @@ TEST_F(CApi, BatchesOfEveryTierAndLayoutAreRight) {
   std::swap(args.stride_a, args.stride_b);
   EXPECT_EQ(rooftile_sgemm_batched(context_, &args), ROOFTILE_OK) << rooftile_last_error();
   product.expect_right();
+}
+
+TEST_F(CApi, EpiloguesOnTheHostAreRight) {
+  for (const char* text : {"row_scale+bias_row+relu", "column_scale+bias_column+gelu_erf+residual",
+                           "silu+clamp", "row_scale+column_scale+gelu_tanh"}) {
+    for (float beta : {0.0f, 0.5f}) {
+      Problem p = padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kYes, 1.5f, beta),
+                               3, false);
+      p.epilogue = parse_epilogue(text);
+      p.epilogue.low = -0.25f;
+      p.epilogue.high = 0.5f;
+      Product product(p);
+      const rooftile_sgemm_batched_args args = batched_args_of(product);
+      const rooftile_epilogue epilogue = epilogue_of(product);
+      EXPECT_EQ(rooftile_sgemm_fused(context_, &args, &epilogue), ROOFTILE_OK)
+          << rooftile_last_error();
+      product.expect_right();
+    }
+  }
+}
+
+TEST_F(CApi, AnEpilogueInColumnMajorOrderKeepsItsRowsAndColumns) {
+  // The same memory seen transposed: m and n, A and B, rows and columns change places.
+  Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
+  p.epilogue = parse_epilogue("row_scale+bias_column+relu");
+  Product product(p);
+  rooftile_sgemm_batched_args args = batched_args_of(product);
+  args.product.layout = ROOFTILE_COLUMN_MAJOR;
+  std::swap(args.product.m, args.product.n);
+  std::swap(args.product.a, args.product.b);
+  std::swap(args.product.lda, args.product.ldb);
+  rooftile_epilogue epilogue = epilogue_of(product);
+  std::swap(epilogue.row_scale, epilogue.column_scale);
+  epilogue.bias_kind = ROOFTILE_BIAS_ROW;
+  EXPECT_EQ(rooftile_sgemm_fused(context_, &args, &epilogue), ROOFTILE_OK) << rooftile_last_error();
+  product.expect_right();
+}
+
+TEST_F(CApi, TheResidualMayBeCItself) {
+  Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
+  p.epilogue = parse_epilogue("relu+residual");
+  Product product(p);
+  rooftile_sgemm_batched_args args = batched_args_of(product);
+  rooftile_epilogue epilogue = epilogue_of(product);
+  epilogue.residual = product.c.data();
+  epilogue.ld_residual = p.ldc;
+  for (std::int64_t row = 0; row < p.m; ++row)
+    for (std::int64_t column = 0; column < p.n; ++column)
+      product.residual[static_cast<std::size_t>(row * product.ld_residual() + column)] =
+          product.c[static_cast<std::size_t>(row * p.ldc + column)];
+  EXPECT_EQ(rooftile_sgemm_fused(context_, &args, &epilogue), ROOFTILE_OK) << rooftile_last_error();
+  product.expect_right();
+}
+
+TEST_F(CApi, RefusesWrongEpilogues) {
+  Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
+  p.epilogue = parse_epilogue("row_scale+bias_column+relu+residual+clamp");
+  p.epilogue.low = 0;
+  p.epilogue.high = 1;
+  Product product(p);
+  const rooftile_sgemm_batched_args args = batched_args_of(product);
+  const rooftile_epilogue right = epilogue_of(product);
+  const auto refused = [&](const rooftile_epilogue& epilogue, const std::string& message) {
+    EXPECT_EQ(rooftile_sgemm_fused(context_, &args, &epilogue), ROOFTILE_INVALID_ARGUMENT);
+    EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
+    EXPECT_TRUE(product.c_is_untouched());
+  };
+  rooftile_epilogue epilogue = right;
+  epilogue.bias = nullptr;
+  refused(epilogue, "bias is null");
+  epilogue = right;
+  epilogue.bias_kind = static_cast<rooftile_bias>(7);
+  refused(epilogue, "bias is 7");
+  epilogue = right;
+  epilogue.activation = static_cast<rooftile_activation>(-1);
+  refused(epilogue, "activation is -1");
+  epilogue = right;
+  epilogue.low = 2;
+  refused(epilogue, "limits are 2 and 1");
+  epilogue = right;
+  epilogue.high = NAN;
+  refused(epilogue, "limits are");
+  epilogue = right;
+  epilogue.ld_residual = 5;
+  refused(epilogue, "ld_residual is 5");
+  epilogue = right;
+  epilogue.row_scale = product.c.data();
+  refused(epilogue, "c overlaps row_scale");
+  epilogue = right;
+  epilogue.residual = product.c.data() + 1;
+  refused(epilogue, "c overlaps the residual");
+  epilogue = right;
+  epilogue.struct_size = 3;
+  refused(epilogue, "struct_size");
 }
 
 TEST_F(CApi, RefusesWrongBatches) {

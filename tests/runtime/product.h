@@ -23,6 +23,7 @@ inline constexpr std::uint32_t kCanary = 0x7fc0beef;
 struct Product {
   Problem problem;
   std::vector<float> a, b, c, c_before;
+  std::vector<float> row_scale, column_scale, bias, residual;
 
   explicit Product(const Problem& p) : problem(p) {
     Random random(static_cast<std::uint64_t>(p.m * 131 + p.n * 17 + p.k));
@@ -31,7 +32,14 @@ struct Product {
     fill(b, stored_b(p), p.ldb, p.stride_b, random, nan);
     fill(c, {p.m, p.n}, p.ldc, p.stride_c, random, std::bit_cast<float>(kCanary));
     c_before = c;
+    for (std::vector<float>* x : {&row_scale, &column_scale, &bias}) {
+      x->resize(static_cast<std::size_t>(std::max(p.m, p.n)));
+      std::generate(x->begin(), x->end(), [&] { return random.symmetric(); });
+    }
+    fill(residual, {p.m, p.n}, ld_residual(), stride_residual(), random, nan);
   }
+  std::int64_t ld_residual() const { return problem.n + 2; }
+  std::int64_t stride_residual() const { return problem.m * ld_residual() + 1; }
 
   bool c_is_untouched() const {
     for (std::size_t i = 0; i < c.size(); ++i)
@@ -56,14 +64,24 @@ struct Product {
       }
       const ReferenceElement expected =
           reference_element(one_product(p), a.data() + i * p.stride_a, b.data() + i * p.stride_b,
-                            c_before[index], row, column);
-      ASSERT_LE(error_ratio(p.k, expected, c[index]), 1.0)
+                            c_before[index], values(i, row, column), row, column);
+      ASSERT_LE(error_ratio(roundings(p), expected, c[index]), 1.0)
           << to_string(p) << " product " << i << " at " << row << ", " << column << ": " << c[index]
           << " for " << expected.value;
     }
   }
 
  private:
+  EpilogueValues values(std::int64_t i, std::int64_t row, std::int64_t column) const {
+    const auto at = [](const std::vector<float>& x, std::int64_t index) {
+      return static_cast<double>(x[static_cast<std::size_t>(index)]);
+    };
+    return {.row_scale = at(row_scale, row),
+            .column_scale = at(column_scale, column),
+            .bias = at(bias, problem.epilogue.bias == Bias::kRow ? row : column),
+            .residual = at(residual, i * stride_residual() + row * ld_residual() + column)};
+  }
+
   void fill(std::vector<float>& x, Extent extent, std::int64_t ld, std::int64_t stride,
             Random& random, float outside) const {
     x.assign(static_cast<std::size_t>((problem.batch - 1) * stride + extent.rows * ld + 8),

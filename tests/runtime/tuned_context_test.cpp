@@ -32,7 +32,7 @@ class TunedContext : public ::testing::Test {
   }
 
   /// Ranked kernels of every transpose pair, all certified, on one measured problem each.
-  void write_database(const std::vector<Variant>& ranked) {
+  void write_database(const std::vector<Variant>& ranked, const Epilogue& epilogue = {}) {
     Store store(folder_ / "tuned.db");
     const RowId row = store.device_id(device_);
     const Calibration calibration = {
@@ -47,13 +47,14 @@ class TunedContext : public ::testing::Test {
     store.add_calibration(row, to_figures(calibration));
     for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
       for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
-        const Problem problem = packed_problem(64, 64, 64, trans_a, trans_b);
+        Problem problem = packed_problem(64, 64, 64, trans_a, trans_b);
+        problem.epilogue = epilogue;
         std::vector<WinnerRecord> winners;
         for (const Variant& variant : ranked) {
-          const RowId candidate = store.candidate_id(
-              {.hash = emit_gemm(variant, signature_of(problem)).hash,
-               .signature = fmt::format("f32.{}{}", letter(trans_a), letter(trans_b)),
-               .variant = variant});
+          const RowId candidate =
+              store.candidate_id({.hash = emit_gemm(variant, signature_of(problem)).hash,
+                                  .signature = to_string(signature_of(problem)),
+                                  .variant = variant});
           store.put_certificate(row, candidate, kGeneratorVersion, true, "planted");
           winners.push_back({.candidate = candidate,
                              .problem = store.problem_id(problem),
@@ -69,6 +70,12 @@ class TunedContext : public ::testing::Test {
             .a = product.a.data(),
             .b = product.b.data(),
             .c = product.c.data(),
+            .epilogue = {.row_scale = product.row_scale.data(),
+                         .column_scale = product.column_scale.data(),
+                         .bias = product.bias.data(),
+                         .residual = product.residual.data(),
+                         .ld_residual = product.ld_residual(),
+                         .stride_residual = product.stride_residual()},
             .tier = tier};
   }
 
@@ -112,6 +119,28 @@ TEST_F(TunedContext, DeviceTierRunsBatches) {
       product.expect_right();
     }
   }
+}
+
+TEST_F(TunedContext, DeviceTierFusesTheEpilogueThatIsTuned) {
+  const Epilogue epilogue =
+      parse_epilogue("row_scale+column_scale+bias_column+gelu_tanh+residual+clamp");
+  write_database({default_variant(device_)}, epilogue);
+  Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+  Problem p = padded_batch(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f),
+                           3, false);
+  p.epilogue = epilogue;
+  p.epilogue.low = -0.5f;
+  p.epilogue.high = 2.0f;
+  Product product(p);
+  context.sgemm(call_of(product, TierChoice::kDevice));
+  product.expect_right();
+
+  p.epilogue = parse_epilogue("relu");
+  Product other(p);
+  EXPECT_THAT(context.explain(call_of(other, TierChoice::kAuto)).decision.veto,
+              HasSubstr("f32.nt.relu"));
+  context.sgemm(call_of(other, TierChoice::kAuto));  // the host makes a pass of its own
+  other.expect_right();
 }
 
 TEST_F(TunedContext, MatricesOfABatchMayLieAnywhere) {

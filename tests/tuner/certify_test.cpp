@@ -67,13 +67,68 @@ TEST_F(CertifyTest, MutantsOfTheFallbackAreRefused) {
       {"wrong stride of C", "row * ldc", "row * n"},
       {"last step missing", "p < k", "p + 1 < k"},
       {"first step missing", "uint p = 0; p < k", "uint p = 1; p < k"},
-      {"alpha forgotten", "c[target] = alpha * sum;", "c[target] = sum;"},
-      {"beta read at 0", "if (beta == 0.0)", "if (beta == 2.0)"},
-      {"beta forgotten", "alpha * sum + beta * c[target]", "alpha * sum + c[target]"},
+      {"alpha forgotten", "alpha * sum + old", "sum + old"},
+      {"beta read at 0", "beta != 0.0 ?", "beta != 2.0 ?"},
+      {"beta forgotten", "? beta * c[target]", "? c[target]"},
+      {"stride of the batch forgotten", "z * stride_c", "0 * stride_c"},
+      {"shared B not shared", "product * stride_b", "product * stride_a"},
       {"offset of C forgotten", "offset_c + row", "row"},
   };
   for (const auto& [what, from, to] : kMutants)
     EXPECT_FALSE(mutant(fallback_variant(), plain, from, to).passed) << what;
+}
+
+// One kernel a family, and a split one, whose epilogue is the reduction's.
+std::vector<Variant> fusing_variants(const DeviceProfile& device) {
+  return {fallback_variant(),
+          default_variant(device),
+          parse_variant("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 split_k=2"),
+          parse_variant("family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 "
+                        "stage=shared vector_width_a=4 vector_width_b=4"),
+          parse_variant("family=vector tile_m=2 tile_n=8 tile_k=16 reg_m=2 reg_n=4 unroll_k=4 "
+                        "stage=shared vector_width_a=4 vector_width_b=4"),
+          parse_variant("family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 "
+                        "tile_batch=2")};
+}
+
+TEST_F(CertifyTest, EveryEpilogueIsFusedInEveryFamily) {
+  const std::vector<const char*> epilogues = {
+      "row_scale",
+      "column_scale",
+      "bias_row+relu",
+      "bias_column+gelu_erf",
+      "gelu_tanh+clamp",
+      "silu+residual",
+      "row_scale+column_scale+bias_column+silu+residual+clamp"};
+  for (const Variant& variant : fusing_variants(device_->profile())) {
+    for (const char* text : epilogues) {
+      const Certificate result = certificate(
+          variant, {.trans_b = Transpose::kYes, .epilogue = parse_epilogue(text)}, ShaderCache({}));
+      EXPECT_TRUE(result.passed) << short_name(variant) << " " << text << ": " << result.detail;
+    }
+  }
+}
+
+TEST_F(CertifyTest, MutantsOfTheEpilogueAreRefused) {
+  const Signature all = {
+      .epilogue = parse_epilogue("row_scale+column_scale+bias_column+gelu_erf+residual+clamp")};
+  const struct {
+    const char* what;
+    const char* from;
+    const char* to;
+  } kMutants[] = {
+      {"row scale by column", "offset_row_scale + row", "offset_row_scale + column"},
+      {"column scale by row", "offset_column_scale + column", "offset_column_scale + row"},
+      {"bias of the wrong side", "offset_bias + column", "offset_bias + row"},
+      {"another gelu", "0.70710678118654752", "0.7"},
+      {"a coefficient of erf", "1.28379166e-1", "1.28579166e-1"},
+      {"residual of the first product", "product * stride_residual", "0 * stride_residual"},
+      {"residual's rows", "row * ld_residual", "row * n"},
+      {"clamp below only", "y > clamp_high ? clamp_high : y", "y"},
+      {"C after the bias", "y += old;", "y += old * 0.5;"},
+  };
+  for (const auto& [what, from, to] : kMutants)
+    EXPECT_FALSE(mutant(fallback_variant(), all, from, to).passed) << what;
 }
 
 TEST_F(CertifyTest, ASampleOfTheSpacePasses) {

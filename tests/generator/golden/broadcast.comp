@@ -41,7 +41,16 @@ layout(push_constant) uniform Problem {
   uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
   uint step_a, step_b;                // from a step of k to the next
   uint batch, split_depth;            // products; steps of k that one part of a split product has
+
+  // nothing is fused
 };
+
+// C := alpha * sum + beta * C; old is beta * C already.
+#define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
+FINISH(float)
+FINISH(vec2)
+FINISH(vec4)
+void begin_epilogue(uint product) {}
 
 // This workgroup's part: steps of k, and where its operands begin.
 uint k, offset_a, offset_b, offset_c;
@@ -53,6 +62,7 @@ void begin_product(uint z) {
   offset_a = base_a + product * stride_a + first * step_a;
   offset_b = base_b + product * stride_b + first * step_b;
   offset_c = base_c + z * stride_c;
+  begin_epilogue(product);
 }
 
 // What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
@@ -174,11 +184,11 @@ void multiply_all() {
 layout(binding = 2, std430) buffer OperandC { float c[]; };
 layout(binding = 2, std430) buffer OperandCVectors { VECTOR_C c_vectors[]; };
 
-void store_elements(uint target, uint columns, VECTOR_C value) {
+void store_elements(uint target, uint columns, VECTOR_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
     if (w < columns) {
       const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
-      c[target + w] = component(value, w) + old;
+      c[target + w] = finish(component(sum, w), old, row, column + w);
     }
 }
 
@@ -191,12 +201,12 @@ void store_sums(uvec2 tile, uint row, uint column) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) {
       const uint to_column = column + column_at(j);
       const uint target = offset_c + (row + row_at(i)) * ldc + to_column;
-      VECTOR_C value = alpha * sums[0][j];
       if (vectors) {
-        if (beta != 0.0) value += beta * c_vectors[target / VECTOR_WIDTH_C];
-        c_vectors[target / VECTOR_WIDTH_C] = value;
+        VECTOR_C old = VECTOR_C(0);
+        if (beta != 0.0) old = beta * c_vectors[target / VECTOR_WIDTH_C];
+        c_vectors[target / VECTOR_WIDTH_C] = finish(sums[0][j], old, row + row_at(i), to_column);
       } else if (to_column < n) {
-        store_elements(target, n - to_column, value);
+        store_elements(target, n - to_column, sums[0][j], row + row_at(i), to_column);
       }
     }
     [[unroll]] for (uint next = 1; next < REG_M; ++next)

@@ -20,7 +20,16 @@ layout(push_constant) uniform Problem {
   uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
   uint step_a, step_b;                // from a step of k to the next
   uint batch, split_depth;            // products; steps of k that one part of a split product has
+
+  // nothing is fused
 };
+
+// C := alpha * sum + beta * C; old is beta * C already.
+#define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
+FINISH(float)
+FINISH(vec2)
+FINISH(vec4)
+void begin_epilogue(uint product) {}
 
 // This workgroup's part: steps of k, and where its operands begin.
 uint k, offset_a, offset_b, offset_c;
@@ -32,6 +41,7 @@ void begin_product(uint z) {
   offset_a = base_a + product * stride_a + first * step_a;
   offset_b = base_b + product * stride_b + first * step_b;
   offset_c = base_c + z * stride_c;
+  begin_epilogue(product);
 }
 
 // Workgroups and invocations run along n first. x counts along n, y along m.
@@ -56,8 +66,6 @@ void main() {
   float sum = 0.0;
   for (uint p = 0; p < k; ++p) sum += a[index_a(row, p)] * b[index_b(p, column)];
   const uint target = offset_c + row * ldc + column;
-  if (beta == 0.0)  // C is not read: it may hold NaN
-    c[target] = alpha * sum;
-  else
-    c[target] = alpha * sum + beta * c[target];
+  const float old = beta != 0.0 ? beta * c[target] : 0.0;  // beta 0: C may hold NaN
+  c[target] = finish(sum, old, row, column);
 }
