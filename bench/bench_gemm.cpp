@@ -113,7 +113,8 @@ int main(int argc, char** argv) {
       "Example: bench_gemm --set squares --csv squares.csv");
   ContestSetting setting;
   std::string set = "default", shapes, csv;
-  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  std::string type = "f32";
   bool trans_a = false, trans_b = false;
   app.add_option("--db", setting.database, "Tuning database (default: the user's)");
   app.add_option("--set", set, "Built-in problems (default: \"default\")")
@@ -125,6 +126,10 @@ int main(int argc, char** argv) {
   m_option->needs(n_option, k_option);
   n_option->needs(m_option);
   k_option->needs(m_option);
+  app.add_option("--batch", batch, "Products of the one problem (1)")
+      ->needs(m_option)
+      ->check(CLI::PositiveNumber);
+  app.add_option("--type", type, "Of A and B, for every problem: f32, f16 or bf16 (f32)");
   app.add_flag("--trans-a", trans_a)->needs(m_option);
   app.add_flag("--trans-b", trans_b)->needs(m_option);
   app.add_option("--seconds", setting.seconds, "Time for one problem's samples (2)")
@@ -141,12 +146,13 @@ int main(int argc, char** argv) {
   const auto transpose = [](bool yes) { return yes ? Transpose::kYes : Transpose::kNo; };
   try {
     if (setting.database.empty()) setting.database = default_database_path();
-    const std::vector<TuneProblem> problems =
+    std::vector<TuneProblem> problems =
         m > 0            ? std::vector<TuneProblem>{{packed_problem(m, n, k, transpose(trans_a),
-                                                                    transpose(trans_b)),
+                                                                    transpose(trans_b), batch),
                                                      ""}}
         : shapes.empty() ? problem_set(set)
                          : read_problem_csv(shapes);
+    for (TuneProblem& wanted : problems) wanted.problem.type = parse_data_type(type);
     return rooftile::run(setting, problems, csv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_gemm: {}\n", error.what());

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/half.h"
 #include "db/store.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/context.h"
 #include "runtime/device_tier.h"
-#include "runtime/host_blas.h"
+#include "runtime/host_tier.h"
 #include "tuner/measure.h"
 #include "tuner/random.h"
 
@@ -44,7 +45,8 @@ double last_level_cache_bytes() {
 
 /// Of a whole batch.
 struct BatchOperands {
-  std::vector<float> a, b, c;
+  std::vector<char> a, b;  // elements of the problem's type
+  std::vector<float> c;
 };
 
 struct Contestant {
@@ -98,9 +100,11 @@ void Contest::Impl::fill_operands(const Problem& p) {
   sets.clear();
   sets.resize(static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets))));
   Random random(7);
-  const auto fill = [&](std::vector<float>& x, std::size_t size) {
-    x.resize(size);
-    std::generate(x.begin(), x.end(), [&] { return random.symmetric(); });
+  const auto fill = [&](std::vector<char>& x, std::size_t size) {
+    std::vector<float> values(size);
+    std::generate(values.begin(), values.end(), [&] { return random.symmetric(); });
+    x.resize(size * static_cast<std::size_t>(bytes_of(p.type)));
+    narrow(p.type, values.data(), x.data(), static_cast<std::int64_t>(size));
   };
   for (BatchOperands& set : sets) {
     fill(set.a, size_a);
@@ -174,9 +178,7 @@ std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
   const HostBlas& blas = HostBlas::get();
   const auto host = [&](const std::string& name, HostThreads threads) {
     all.push_back(whole_call(name, p, [&blas, threads](const SgemmCall& call) {
-      const Problem one = one_product(call.problem);
-      for (std::int64_t i = 0; i < call.problem.batch; ++i)
-        blas.sgemm(one, call.a_of(i), call.b_of(i), call.c_of(i), threads);
+      run_on_host(blas, call, threads == HostThreads::kAll ? Tier::kHost : Tier::kHost1);
     }));
   };
   host("openblas", HostThreads::kAll);

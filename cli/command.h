@@ -26,7 +26,7 @@ struct ProblemOptions {
   std::int64_t m = 0, n = 0, k = 0;
   bool trans_a = false, trans_b = false;
   std::int64_t batch = 1;
-  std::string epilogue;
+  std::string epilogue, type = "f32";
   void add_to(CLI::App& command, bool required);
   Problem problem() const;  // throws kInvalidArgument
 };

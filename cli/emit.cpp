@@ -16,7 +16,7 @@ namespace rooftile {
 namespace {
 
 struct EmitArguments {
-  std::string variant, limits = "device", spirv, pack;
+  std::string variant, limits = "device", spirv, pack, type = "f32", epilogue;
   std::map<std::string, std::string> values;  // of the parameters given one by one
   bool trans_a = false, trans_b = false, list_space = false;
 };
@@ -43,8 +43,10 @@ int emit(const EmitArguments& arguments) {
     fmt::print(stderr, "rooftile: this kernel is illegal here: {}\n", *reason);
     return kFailure;
   }
-  const Signature signature = {.trans_a = arguments.trans_a ? Transpose::kYes : Transpose::kNo,
-                               .trans_b = arguments.trans_b ? Transpose::kYes : Transpose::kNo};
+  const Signature signature = {.type = parse_data_type(arguments.type),
+                               .trans_a = arguments.trans_a ? Transpose::kYes : Transpose::kNo,
+                               .trans_b = arguments.trans_b ? Transpose::kYes : Transpose::kNo,
+                               .epilogue = parse_epilogue(arguments.epilogue)};
   const Shader shader =
       arguments.pack.empty()
           ? emit_gemm(variant, signature)
@@ -78,6 +80,8 @@ void add_emit(CLI::App& app, const Globals&, Action& action) {
     command->add_option("--" + parameter, arguments.values[parameter])->group("Kernel parameters");
   command->add_flag("--trans-a", arguments.trans_a, "A is stored transposed");
   command->add_flag("--trans-b", arguments.trans_b, "B is stored transposed");
+  command->add_option("--type", arguments.type, "Of A and B: f32, f16 or bf16 (f32)");
+  command->add_option("--epilogue", arguments.epilogue, "What is fused behind the product");
   command->add_option("--pack", arguments.pack, "The pack kernel of operand a or b instead")
       ->check(CLI::IsMember({"a", "b"}));
   command->add_option("--spirv", arguments.spirv,

@@ -25,6 +25,7 @@ void ProblemOptions::add_to(CLI::App& command, bool required) {
   command.add_flag("--trans-b", trans_b, "B is stored transposed (n x k)");
   command.add_option("--batch", batch, "Products of these sizes (1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
+  command.add_option("--type", type, "Of A and B: f32, f16 or bf16 (f32)");
   command.add_option("--epilogue", epilogue,
                      "What is fused behind the product, such as bias_column+gelu_erf+residual");
 }
@@ -32,6 +33,7 @@ void ProblemOptions::add_to(CLI::App& command, bool required) {
 Problem ProblemOptions::problem() const {
   Problem p = packed_problem(m, n, k, trans_a ? Transpose::kYes : Transpose::kNo,
                              trans_b ? Transpose::kYes : Transpose::kNo, batch);
+  p.type = parse_data_type(type);
   p.epilogue = parse_epilogue(epilogue);
   validate(p);
   return p;

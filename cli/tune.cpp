@@ -47,7 +47,13 @@ std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
       fail(ErrorCode::kInvalidArgument, "--m, --n and --k go together");
     return {{arguments.sizes.problem(), ""}};
   }
-  return arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes);
+  std::vector<TuneProblem> problems =
+      arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes);
+  for (TuneProblem& wanted : problems) {
+    wanted.problem.type = parse_data_type(arguments.sizes.type);
+    wanted.problem.epilogue = parse_epilogue(arguments.sizes.epilogue);
+  }
+  return problems;
 }
 
 std::string ratio_text(double other_ns, double ns) {

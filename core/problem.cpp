@@ -1,5 +1,6 @@
 #include "core/problem.h"
 
+#include <array>
 #include <bit>
 #include <limits>
 
@@ -8,6 +9,7 @@
 namespace rooftile {
 namespace {
 
+constexpr std::array<std::string_view, 3> kTypes = {"f32", "f16", "bf16"};
 constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
 
 void validate_size(const char* what, std::int64_t value) {
@@ -56,16 +58,17 @@ int band(std::int64_t size) {
 
 }  // namespace
 
-std::string_view name(DataType) { return "f32"; }
+std::string_view name(DataType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
 char letter(Transpose transpose) { return transpose == Transpose::kYes ? 't' : 'n'; }
 
 DataType parse_data_type(std::string_view text) {
-  if (text == "f32") return DataType::kF32;
-  fail(ErrorCode::kInvalidArgument, "unknown type '{}'; known: f32", text);
+  for (std::size_t i = 0; i < kTypes.size(); ++i)
+    if (kTypes[i] == text) return static_cast<DataType>(i);
+  fail(ErrorCode::kInvalidArgument, "unknown type '{}'; known: f32, f16, bf16", text);
 }
 
-std::int64_t bytes_of(DataType) { return 4; }
+std::int64_t bytes_of(DataType type) { return type == DataType::kF32 ? 4 : 2; }
 
 Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a,
                        Transpose trans_b, std::int64_t batch) {
@@ -124,8 +127,9 @@ double minimum_bytes(const Problem& p) {
   const double c_passes = p.beta == 0.0f ? 1.0 : 2.0;
   const double batch = static_cast<double>(p.batch);
   const auto matrices = [&](std::int64_t stride) { return p.batch > 1 && stride == 0 ? 1 : batch; };
-  return (m * k * matrices(p.stride_a) + k * n * matrices(p.stride_b) + c_passes * m * n * batch) *
-         static_cast<double>(bytes_of(p.type));
+  const double ab_bytes = static_cast<double>(bytes_of(p.type));
+  return (m * k * matrices(p.stride_a) + k * n * matrices(p.stride_b)) * ab_bytes +
+         c_passes * m * n * batch * static_cast<double>(bytes_of(DataType::kF32));
 }
 
 void validate(const Problem& p, Layout layout) {
@@ -136,7 +140,7 @@ void validate(const Problem& p, Layout layout) {
   const Storage storage = {layout, bytes_of(p.type)};
   validate_operand("a", stored_a(p), p.lda, storage);
   validate_operand("b", stored_b(p), p.ldb, storage);
-  validate_operand("c", {p.m, p.n}, p.ldc, storage);
+  validate_operand("c", {p.m, p.n}, p.ldc, {layout, bytes_of(DataType::kF32)});
   if (p.batch <= 1) return;
   const bool row_major = layout == Layout::kRowMajor;
   const auto span = [&](Extent extent, std::int64_t ld) {
@@ -170,6 +174,7 @@ Problem swapped_operands(const Problem& p) {
 std::string to_string(const Problem& p) {
   std::string text =
       fmt::format("{}x{}x{} {}{}", p.m, p.n, p.k, letter(p.trans_a), letter(p.trans_b));
+  if (p.type != DataType::kF32) text += fmt::format(" {}", name(p.type));
   if (p.batch != 1) text += fmt::format(" batch {}", p.batch);
   if (any(p.epilogue)) text += " " + to_string(p.epilogue);
   return text;

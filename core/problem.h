@@ -10,10 +10,11 @@
 
 namespace rooftile {
 
-enum class DataType : std::uint8_t { kF32 };
+/// Of the elements of A and B; C and all sums are float32.
+enum class DataType : std::uint8_t { kF32, kF16, kBf16 };
 enum class Transpose : std::uint8_t { kNo, kYes };
 
-std::string_view name(DataType type);             // "f32"
+std::string_view name(DataType type);             // "f32", "f16", "bf16"
 char letter(Transpose transpose);                 // 'n' or 't'
 DataType parse_data_type(std::string_view text);  // throws kInvalidArgument
 std::int64_t bytes_of(DataType type);             // bytes of one element

@@ -9,9 +9,19 @@ namespace rooftile {
 
 enum class BindingKind : std::uint8_t {
   kStorageBuffer,
-  kTexelR32,     // uniform texel buffer, VK_FORMAT_R32_SFLOAT
-  kTexelRgba32,  // uniform texel buffer, VK_FORMAT_R32G32B32A32_SFLOAT
+  // Uniform texel buffers: VK_FORMAT_R32_SFLOAT, R32G32B32A32_SFLOAT and so on. Vulkan demands all
+  // of these formats of every device (Required Format Support).
+  kTexelR32,
+  kTexelRgba32,
+  kTexelR16,
+  kTexelRgba16,
+  kTexelR16Uint,
+  kTexelRgba16Uint,
 };
+inline bool has_four_channels(BindingKind kind) {
+  return kind == BindingKind::kTexelRgba32 || kind == BindingKind::kTexelRgba16 ||
+         kind == BindingKind::kTexelRgba16Uint;
+}
 
 struct ShaderInterface {
   std::vector<BindingKind> bindings;       // descriptor set 0, binding i

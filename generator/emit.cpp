@@ -28,7 +28,11 @@ Defines gemm_defines(const Variant& v, const Signature& s) {
   add(defines, "TILE_M", v.tile_m);
   add(defines, "TILE_N", v.tile_n);
   if (raster_group(v) > 0) add(defines, "RASTER_GROUP", raster_group(v));
-  if (v.family == Family::kNaive) return defines;
+  if (v.family == Family::kNaive) {
+    add_vector(defines, "A", 1);
+    add_vector(defines, "B", 1);
+    return defines;
+  }
   if (v.family == Family::kBatchedSmall) add(defines, "TILE_BATCH", v.tile_batch);
   if (v.family == Family::kVector) {
     add(defines, "TILE_K", v.tile_k);
@@ -59,8 +63,17 @@ void choose(Includes& includes, std::initializer_list<std::string_view> alternat
   for (std::string_view file : alternatives) includes[std::string(file)] = chosen;
 }
 
+/// The end of a load file's name. Texels of half precision come as floats already.
+std::string_view load_file(LoadPath path, DataType type) {
+  if (path == LoadPath::kBuffer) return type == DataType::kF32 ? "buffer" : "buffer_16";
+  return type == DataType::kBf16 ? "texel_bf16" : "texel";
+}
+
+void choose_half(Includes& includes, DataType type) {
+  if (type != DataType::kF32) includes["half_none.glsl"] = fmt::format("half_{}.glsl", name(type));
+}
+
 Includes gemm_includes(const Variant& v, const Signature& s) {
-  const auto path = [](LoadPath p) { return p == LoadPath::kTexel ? "texel" : "buffer"; };
   const std::string a = layout_suffix(v.packed_a, s.trans_a),
                     b = layout_suffix(v.packed_b, s.trans_b);
   const bool subgroup = v.stage == Stage::kSubgroup;
@@ -76,9 +89,10 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
   choose(includes, {"index_a_n.glsl"}, fmt::format("index_a_{}.glsl", a));
   choose(includes, {"index_b_n.glsl"}, fmt::format("index_b_{}.glsl", b));
   choose(includes, {"a_buffer.glsl", "a_texel.glsl"},
-         fmt::format("a_{}.glsl", path(v.load_path_a)));
+         fmt::format("a_{}.glsl", load_file(v.load_path_a, type_read_a(v, s))));
   choose(includes, {"b_buffer.glsl", "b_texel.glsl"},
-         fmt::format("b_{}.glsl", path(v.load_path_b)));
+         fmt::format("b_{}.glsl", load_file(v.load_path_b, type_read_b(v, s))));
+  choose_half(includes, s.type);
   choose(includes, {"fragment_a_n.glsl", "fragment_a_packed.glsl"},
          subgroup ? "fragment_a_subgroup.glsl" : fmt::format("fragment_a_{}.glsl", a));
   choose(includes, {"fragment_b_n.glsl", "fragment_b_packed.glsl"},
@@ -119,9 +133,16 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
   return lines;
 }
 
-BindingKind binding(LoadPath path, int width) {
+BindingKind binding(LoadPath path, int width, DataType type) {
   if (path == LoadPath::kBuffer) return BindingKind::kStorageBuffer;
-  return width == 1 ? BindingKind::kTexelR32 : BindingKind::kTexelRgba32;
+  switch (type) {
+    case DataType::kF16:
+      return width == 1 ? BindingKind::kTexelR16 : BindingKind::kTexelRgba16;
+    case DataType::kBf16:
+      return width == 1 ? BindingKind::kTexelR16Uint : BindingKind::kTexelRgba16Uint;
+    default:
+      return width == 1 ? BindingKind::kTexelR32 : BindingKind::kTexelRgba32;
+  }
 }
 
 Shader finish(std::string glsl, ShaderInterface interface, Optimization optimization) {
@@ -164,8 +185,9 @@ Shader emit_gemm(const Variant& v, const Signature& signature) {
   Defines defines = gemm_defines(v, s);
   Includes includes = gemm_includes(v, s);
   ShaderInterface interface {
-    .bindings = {binding(v.load_path_a, load_width_a(v, s)),
-                 binding(v.load_path_b, load_width_b(v, s)), BindingKind::kStorageBuffer},
+    .bindings = {binding(v.load_path_a, load_width_a(v, s), type_read_a(v, s)),
+                 binding(v.load_path_b, load_width_b(v, s), type_read_b(v, s)),
+                 BindingKind::kStorageBuffer},
     .push_constants_bytes = sizeof(GemmPushConstants),
     .subgroup_size = static_cast<std::uint32_t>(v.subgroup_size)
   };
@@ -188,6 +210,11 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
   Includes includes;
   choose(includes, {"pack_read_buffer.glsl"},
          texel ? "pack_read_texel.glsl" : "pack_read_buffer.glsl");
+  includes["pack_texel.glsl"] =
+      s.type == DataType::kBf16 ? "pack_texel_bf16.glsl" : "pack_texel.glsl";
+  includes["pack_element.glsl"] =
+      s.type == DataType::kF32 ? "pack_element.glsl" : "pack_element_16.glsl";
+  choose_half(includes, s.type);
   choose(includes, {"pack_along_depth.glsl"},
          layout.contiguous_along_depth ? "pack_along_depth.glsl" : "pack_along_rows.glsl");
   choose(includes, {"pack_groups.glsl"},
@@ -195,11 +222,11 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
   const std::vector<std::string> comment = {fmt::format(
       "Rooftile pack {}: panels of {} x {} for '{}'.", operand == Operand::kA ? "A" : "B",
       layout.panel_rows, layout.pad_k, short_name(v))};
-  return finish(expand("pack.comp", comment, defines, includes),
-                {.bindings = {texel ? BindingKind::kTexelRgba32 : BindingKind::kStorageBuffer,
-                              BindingKind::kStorageBuffer},
-                 .push_constants_bytes = sizeof(PackPushConstants)},
-                Optimization::kZero);
+  return finish(
+      expand("pack.comp", comment, defines, includes),
+      {.bindings = {binding(layout.path, kTexelElements, s.type), BindingKind::kStorageBuffer},
+       .push_constants_bytes = sizeof(PackPushConstants)},
+      Optimization::kZero);
 }
 
 Shader emit_reduce(const Signature& s) {

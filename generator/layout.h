@@ -25,6 +25,14 @@ constexpr std::int64_t divide_up(std::int64_t x, std::int64_t step) {
   return (x + step - 1) / step;
 }
 
+/// Panels are float32 whatever the stored operand is.
+inline DataType type_read_a(const Variant& v, const Signature& s) {
+  return v.packed_a == Packed::kYes ? DataType::kF32 : s.type;
+}
+inline DataType type_read_b(const Variant& v, const Signature& s) {
+  return v.packed_b == Packed::kYes ? DataType::kF32 : s.type;
+}
+
 /// Depth of one trip of the k loop: what k must be a multiple of when there are no checks.
 inline int k_step(const Variant& v) {
   return v.family == Family::kTiled || v.family == Family::kVector ? v.tile_k : v.unroll_k;

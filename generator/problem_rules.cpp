@@ -81,17 +81,19 @@ constexpr std::int64_t kMostElements =
     std::numeric_limits<std::uint32_t>::max();  // addresses in shaders are 32-bit
 constexpr std::int64_t kLargestSize = std::numeric_limits<std::int32_t>::max() - kLargestTile;
 
-bool fits(const Case& c, LoadPath path, int width, std::int64_t elements) {
+bool fits(const Case& c, LoadPath path, int width, std::int64_t elements,
+          std::int64_t element_bytes = kElementBytes) {
   if (path == LoadPath::kTexel)
     return static_cast<std::uint64_t>(divide_up(elements, width)) <=
            c.limits.max_texel_buffer_elements;
-  return static_cast<std::uint64_t>(elements) * kElementBytes <=
+  return static_cast<std::uint64_t>(elements * element_bytes) <=
          c.limits.max_storage_buffer_range_bytes;
 }
 
 bool stored_fits(const Case& c, Operand operand, LoadPath path) {
   const StoredOperand x = stored_operand(c.v, c.p, c.at, operand);
-  return x.path != path || fits(c, path, x.packed ? kTexelElements : x.width, x.needed());
+  return x.path != path ||
+         fits(c, path, x.packed ? kTexelElements : x.width, x.needed(), bytes_of(c.p.type));
 }
 
 bool panels_fit(const Case& c, Operand operand, LoadPath path) {

@@ -155,26 +155,76 @@ void add_epilogue(SgemmCall& call, const rooftile_epilogue& given) {
                    .stride_residual = given.stride_residual};
 }
 
-SgemmCall checked_call(const rooftile_sgemm_batched_args* args,
-                       const rooftile_epilogue* epilogue = nullptr) {
-  check_struct("args", args);
-  SgemmCall call = unchecked_call(&args->product);
-  const Layout layout = layout_of(args->product.layout);
+struct Batch {
+  std::int64_t size, stride_a, stride_b, stride_c;
+  const void* const* a_array;
+  const void* const* b_array;
+  float* const* c_array;
+};
+
+void add_batch(SgemmCall& call, const Batch& batch, Layout layout) {
   Problem& p = call.problem;
   validate(p, layout);  // of one product: the strides below rely on it
-  p.batch = args->batch;
-  call.a_array = args->a_array;
-  call.b_array = args->b_array;
-  call.c_array = args->c_array;
-  if (epilogue != nullptr) add_epilogue(call, *epilogue);
+  p.batch = batch.size;
+  call.a_array = batch.a_array;
+  call.b_array = batch.b_array;
+  call.c_array = batch.c_array;
   // Matrices behind an array of pointers lie anywhere: a stride that fits any of them will do.
   const auto stride = [&](const void* array, std::int64_t given, Extent extent, std::int64_t ld) {
     const std::int64_t lines = layout == Layout::kRowMajor ? extent.rows : extent.columns;
     return array != nullptr ? std::max<std::int64_t>(lines * ld, 1) : given;
   };
-  p.stride_a = stride(args->a_array, args->stride_a, stored_a(p), p.lda);
-  p.stride_b = stride(args->b_array, args->stride_b, stored_b(p), p.ldb);
-  p.stride_c = stride(args->c_array, args->stride_c, {p.m, p.n}, p.ldc);
+  p.stride_a = stride(batch.a_array, batch.stride_a, stored_a(p), p.lda);
+  p.stride_b = stride(batch.b_array, batch.stride_b, stored_b(p), p.ldb);
+  p.stride_c = stride(batch.c_array, batch.stride_c, {p.m, p.n}, p.ldc);
+}
+
+SgemmCall checked_call(const rooftile_sgemm_batched_args* args,
+                       const rooftile_epilogue* epilogue = nullptr) {
+  check_struct("args", args);
+  SgemmCall call = unchecked_call(&args->product);
+  const Layout layout = layout_of(args->product.layout);
+  if (epilogue != nullptr) add_epilogue(call, *epilogue);
+  add_batch(call,
+            {.size = args->batch,
+             .stride_a = args->stride_a,
+             .stride_b = args->stride_b,
+             .stride_c = args->stride_c,
+             .a_array = reinterpret_cast<const void* const*>(args->a_array),
+             .b_array = reinterpret_cast<const void* const*>(args->b_array),
+             .c_array = args->c_array},
+            layout);
+  return checked(call, layout);
+}
+
+SgemmCall checked_call(const rooftile_gemm_args* args) {
+  check_struct("args", args);
+  SgemmCall call{.problem = {.type = enumerator("type", args->type, DataType::kBf16),
+                             .m = args->m,
+                             .n = args->n,
+                             .k = args->k,
+                             .trans_a = transpose("trans_a", args->trans_a),
+                             .trans_b = transpose("trans_b", args->trans_b),
+                             .lda = args->lda,
+                             .ldb = args->ldb,
+                             .ldc = args->ldc,
+                             .alpha = args->alpha,
+                             .beta = args->beta},
+                 .a = args->a,
+                 .b = args->b,
+                 .c = args->c,
+                 .tier = tier_choice(args->tier)};
+  const Layout layout = layout_of(args->layout);
+  if (args->epilogue != nullptr) add_epilogue(call, *args->epilogue);
+  add_batch(call,
+            {.size = args->batch == 0 ? 1 : args->batch,
+             .stride_a = args->stride_a,
+             .stride_b = args->stride_b,
+             .stride_c = args->stride_c,
+             .a_array = args->a_array,
+             .b_array = args->b_array,
+             .c_array = args->c_array},
+            layout);
   return checked(call, layout);
 }
 
@@ -248,6 +298,14 @@ rooftile_status rooftile_sgemm_fused(rooftile_context* context,
   return guarded([&] {
     if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
     context->context.sgemm(checked_call(args, epilogue));
+  });
+}
+
+rooftile_status rooftile_gemm(rooftile_context* context, const rooftile_gemm_args* args) {
+  using namespace rooftile;
+  return guarded([&] {
+    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
+    context->context.sgemm(checked_call(args));
   });
 }
 

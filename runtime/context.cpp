@@ -17,6 +17,7 @@
 #include "runtime/decision_cache.h"
 #include "runtime/device_tier.h"
 #include "runtime/host_blas.h"
+#include "runtime/host_tier.h"
 
 namespace rooftile {
 namespace {
@@ -43,9 +44,9 @@ struct Range {
   const char* begin;
   const char* end;
 };
-Range range_of(const float* x, Extent extent, std::int64_t ld) {
-  const char* begin = reinterpret_cast<const char*>(x);
-  return {begin, begin + span_elements(extent, ld) * static_cast<std::int64_t>(sizeof(float))};
+Range range_of(const void* x, Extent extent, std::int64_t ld, DataType type = DataType::kF32) {
+  const char* begin = static_cast<const char*>(x);
+  return {begin, begin + span_elements(extent, ld) * bytes_of(type)};
 }
 bool overlap(Range x, Range y) { return x.begin < y.end && y.begin < x.end; }
 
@@ -69,23 +70,17 @@ void check_overlaps(const SgemmCall& call) {
       fail(ErrorCode::kInvalidArgument, "c overlaps {}", what);
   };
   for (std::int64_t i = 0; i < p.batch; ++i) {
-    check("a", range_of(call.a_of(i), stored_a(p), p.lda));
-    check("b", range_of(call.b_of(i), stored_b(p), p.ldb));
+    check("a", range_of(call.a_of(i), stored_a(p), p.lda, p.type));
+    check("b", range_of(call.b_of(i), stored_b(p), p.ldb, p.type));
   }
 }
 
 /// Array of a batch's pointers, or the first matrix when there is no array.
-template <typename Pointer>
-void check_pointers(const char* what, Pointer first, const Pointer* array, std::int64_t batch) {
+void check_pointers(const char* what, const void* first, const void* const* array,
+                    std::int64_t batch) {
   if (array == nullptr && first == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
   for (std::int64_t i = 0; array != nullptr && i < batch; ++i)
     if (array[i] == nullptr) fail(ErrorCode::kInvalidArgument, "{}[{}] is null", what, i);
-}
-
-bool residual_is_c(const SgemmCall& call) {
-  for (std::int64_t i = 0; i < call.problem.batch; ++i)
-    if (call.epilogue.residual + i * call.epilogue.stride_residual == call.c_of(i)) return true;
-  return false;
 }
 
 void check_epilogue(const SgemmCall& call) {
@@ -129,16 +124,16 @@ bool empty(const Problem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
 void validate_call(const SgemmCall& call) {
   const Problem& p = call.problem;
   if (empty(p)) return;
-  check_pointers("c", call.c, call.c_array, p.batch);
+  check_pointers("c", call.c, reinterpret_cast<const void* const*>(call.c_array), p.batch);
   if (any(p.epilogue)) check_epilogue(call);
   if (p.k == 0 || p.alpha == 0.0f) return;
   check_pointers("a", call.a, call.a_array, p.batch);
   check_pointers("b", call.b, call.b_array, p.batch);
   if (p.batch > 1) return check_overlaps(call);
   const Range c = range_of(call.c_of(0), {p.m, p.n}, p.ldc);
-  if (overlap(c, range_of(call.a_of(0), stored_a(p), p.lda)))
+  if (overlap(c, range_of(call.a_of(0), stored_a(p), p.lda, p.type)))
     fail(ErrorCode::kInvalidArgument, "c overlaps a");
-  if (overlap(c, range_of(call.b_of(0), stored_b(p), p.ldb)))
+  if (overlap(c, range_of(call.b_of(0), stored_b(p), p.ldb, p.type)))
     fail(ErrorCode::kInvalidArgument, "c overlaps b");
 }
 
@@ -252,23 +247,7 @@ Decision Context::Impl::decide(const SgemmCall& call) const {
 }
 
 void Context::Impl::host(const SgemmCall& call, Tier host_tier) const {
-  const Problem& p = call.problem;
-  Problem one = one_product(p);
-  // Scales come before beta * C, so BLAS must not add C; and a residual that is C must outlive it.
-  const bool apart =
-      any(p.epilogue) && (p.beta != 0.0f || (p.epilogue.residual && residual_is_c(call)));
-  std::vector<float> sums(apart ? static_cast<std::size_t>(p.m * p.n) : 0);
-  if (any(p.epilogue)) one.beta = 0.0f;
-  if (apart) one.ldc = p.n;
-  for (std::int64_t i = 0; i < p.batch; ++i) {
-    float* const product = apart ? sums.data() : call.c_of(i);
-    if (host_tier == Tier::kHost64)
-      blas.sgemm64(one, call.a_of(i), call.b_of(i), product);
-    else
-      blas.sgemm(one, call.a_of(i), call.b_of(i), product,
-                 host_tier == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll);
-    if (any(p.epilogue)) apply_epilogue(p, call.epilogue, i, product, one.ldc, call.c_of(i));
-  }
+  run_on_host(blas, call, host_tier);
 }
 
 Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {

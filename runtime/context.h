@@ -29,19 +29,23 @@ struct ContextOptions {
 /// ignored).
 struct SgemmCall {
   Problem problem;
-  const float* a = nullptr;
-  const float* b = nullptr;
+  const void* a = nullptr;  // elements of problem.type
+  const void* b = nullptr;
   float* c = nullptr;
-  const float* const* a_array = nullptr;
-  const float* const* b_array = nullptr;
+  const void* const* a_array = nullptr;
+  const void* const* b_array = nullptr;
   float* const* c_array = nullptr;
   EpilogueOperands epilogue = {};  // what problem.epilogue uses
 
-  const float* a_of(std::int64_t i) const {
-    return a_array ? a_array[i] : a + i * problem.stride_a;
+  const void* a_of(std::int64_t i) const {
+    return a_array ? a_array[i] : behind(a, i * problem.stride_a);
   }
-  const float* b_of(std::int64_t i) const {
-    return b_array ? b_array[i] : b + i * problem.stride_b;
+  const void* b_of(std::int64_t i) const {
+    return b_array ? b_array[i] : behind(b, i * problem.stride_b);
+  }
+  /// So many elements behind a pointer to A's or B's.
+  const void* behind(const void* x, std::int64_t elements) const {
+    return static_cast<const char*>(x) + elements * bytes_of(problem.type);
   }
   float* c_of(std::int64_t i) const { return c_array ? c_array[i] : c + i * problem.stride_c; }
   TierChoice tier = TierChoice::kAuto;

@@ -49,9 +49,8 @@ class StagedInput {
     if (!profile.unified_memory)
       upload_ = std::make_unique<PooledBuffer>(pool, bytes_, BufferUse::kUpload);
   }
-  float* host() const {
-    return static_cast<float*>(upload_ ? (*upload_)->mapped() : device_->mapped());
-  }
+  void* host() const { return upload_ ? (*upload_)->mapped() : device_->mapped(); }
+  float* floats() const { return static_cast<float*>(host()); }
   const Buffer* device() const { return &*device_; }
   void append_copy(std::vector<Step>& steps) const {
     if (upload_) steps.emplace_back(CopyStep{{&**upload_, 0, bytes_}, {device(), 0, bytes_}});
@@ -80,16 +79,16 @@ class StagedEpilogue {
     stage(elements.residual, residual_);
     const Epilogue& e = p.epilogue;
     if (e.row_scale)
-      std::copy_n(call.epilogue.row_scale, p.m, vectors_->host() + at.offset_row_scale);
+      std::copy_n(call.epilogue.row_scale, p.m, vectors_->floats() + at.offset_row_scale);
     if (e.column_scale)
-      std::copy_n(call.epilogue.column_scale, p.n, vectors_->host() + at.offset_column_scale);
+      std::copy_n(call.epilogue.column_scale, p.n, vectors_->floats() + at.offset_column_scale);
     if (e.bias != Bias::kNone)
       std::copy_n(call.epilogue.bias, e.bias == Bias::kRow ? p.m : p.n,
-                  vectors_->host() + at.offset_bias);
+                  vectors_->floats() + at.offset_bias);
     for (std::int64_t i = 0; e.residual && i < p.batch; ++i)
-      copy_matrix({p.m, p.n}, call.epilogue.residual + i * call.epilogue.stride_residual,
-                  call.epilogue.ld_residual, residual_->host() + i * at.stride_residual,
-                  at.ld_residual);
+      copy_matrix(
+          {p.m, p.n}, DataType::kF32, call.epilogue.residual + i * call.epilogue.stride_residual,
+          call.epilogue.ld_residual, residual_->floats() + i * at.stride_residual, at.ld_residual);
   }
   const Buffer* vectors() const { return vectors_ ? vectors_->device() : nullptr; }
   const Buffer* residual() const { return residual_ ? residual_->device() : nullptr; }
@@ -208,15 +207,17 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
              parts = workspace_of(plan.part_elements);
 
   for (std::int64_t i = 0; i < staged.batch; ++i) {
+    const auto put = [&](const StagedInput& target, Extent extent, DataType type, const void* from,
+                         std::int64_t ld, std::int64_t stride, std::int64_t staged_ld) {
+      copy_matrix(extent, type, from, ld,
+                  static_cast<char*>(target.host()) + i * stride * bytes_of(type), staged_ld);
+    };
     if (i == 0 || staged.stride_a != 0)
-      copy_matrix(extent_a, call.a_of(i), call.problem.lda, a.host() + i * staged.stride_a,
-                  staged.lda);
+      put(a, extent_a, staged.type, call.a_of(i), call.problem.lda, staged.stride_a, staged.lda);
     if (i == 0 || staged.stride_b != 0)
-      copy_matrix(extent_b, call.b_of(i), call.problem.ldb, b.host() + i * staged.stride_b,
-                  staged.ldb);
+      put(b, extent_b, staged.type, call.b_of(i), call.problem.ldb, staged.stride_b, staged.ldb);
     if (staged.beta != 0.0f)
-      copy_matrix(extent_c, call.c_of(i), call.problem.ldc, c.host() + i * staged.stride_c,
-                  staged.ldc);
+      put(c, extent_c, DataType::kF32, call.c_of(i), call.problem.ldc, staged.stride_c, staged.ldc);
   }
 
   const Operands operands = {a.device(), b.device(),         c.device(),
@@ -250,10 +251,10 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
     steps.emplace_back(CopyStep{{c.device(), 0, bytes.c}, {&**download, 0, bytes.c}});
   }
   run_steps();
-  const auto* result =
-      static_cast<const float*>(download ? (**download).mapped() : static_cast<void*>(c.host()));
+  const auto* result = static_cast<const float*>(download ? (**download).mapped() : c.host());
   for (std::int64_t i = 0; i < staged.batch; ++i)
-    copy_matrix(extent_c, result + i * staged.stride_c, staged.ldc, call.c_of(i), call.problem.ldc);
+    copy_matrix(extent_c, DataType::kF32, result + i * staged.stride_c, staged.ldc, call.c_of(i),
+                call.problem.ldc);
 }
 
 void DeviceTier::sgemm(const SgemmCall& call) {

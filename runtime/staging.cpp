@@ -54,27 +54,33 @@ Problem staged_problem(const Problem& p) {
 }
 
 StagedBytes staged_bytes(const Problem& p) {
-  const auto bytes = [&](Extent extent, std::int64_t stride) {
+  const auto bytes = [&](Extent extent, std::int64_t stride, DataType type) {
     const std::int64_t matrices = stride == 0 ? 1 : std::max<std::int64_t>(p.batch, 1);
     return static_cast<std::uint64_t>(std::max<std::int64_t>(extent.rows, 1) * matrices *
-                                      staged_ld(extent.columns)) *
-           sizeof(float);
+                                      staged_ld(extent.columns) * bytes_of(type));
   };
-  return {bytes(stored_a(p), p.stride_a), bytes(stored_b(p), p.stride_b),
-          bytes({p.m, p.n}, p.stride_c)};
+  // Whole vec4s, one at least: what a kernel of packed operands may bind when nothing is packed.
+  const auto at_least = [](std::uint64_t x) {
+    return std::max<std::uint64_t>((x + 15) / 16 * 16, 16);
+  };
+  return {at_least(bytes(stored_a(p), p.stride_a, p.type)),
+          at_least(bytes(stored_b(p), p.stride_b, p.type)),
+          at_least(bytes({p.m, p.n}, p.stride_c, DataType::kF32))};
 }
 
-void copy_matrix(Extent extent, const float* source, std::int64_t source_ld, float* target,
-                 std::int64_t target_ld) {
+void copy_matrix(Extent extent, DataType type, const void* source, std::int64_t source_ld,
+                 void* target, std::int64_t target_ld) {
   if (extent.rows == 0 || extent.columns == 0) return;
+  const std::int64_t bytes = bytes_of(type);
   if (source_ld == target_ld) {
-    std::memcpy(target, source,
-                static_cast<std::size_t>(span_elements(extent, source_ld)) * sizeof(float));
+    std::memcpy(target, source, static_cast<std::size_t>(span_elements(extent, source_ld) * bytes));
     return;
   }
+  const auto* from = static_cast<const char*>(source);
+  auto* to = static_cast<char*>(target);
   for (std::int64_t r = 0; r < extent.rows; ++r)
-    std::memcpy(target + r * target_ld, source + r * source_ld,
-                static_cast<std::size_t>(extent.columns) * sizeof(float));
+    std::memcpy(to + r * target_ld * bytes, from + r * source_ld * bytes,
+                static_cast<std::size_t>(extent.columns * bytes));
 }
 
 }  // namespace rooftile

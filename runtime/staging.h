@@ -64,7 +64,7 @@ struct StagedBytes {
 StagedBytes staged_bytes(const Problem& p);
 
 /// Row by row between different ld; single copy when both are equal.
-void copy_matrix(Extent extent, const float* source, std::int64_t source_ld, float* target,
-                 std::int64_t target_ld);
+void copy_matrix(Extent extent, DataType type, const void* source, std::int64_t source_ld,
+                 void* target, std::int64_t target_ld);
 
 }  // namespace rooftile

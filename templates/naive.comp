@@ -9,6 +9,15 @@
 #define TILE_N 8
 #endif
 
+#ifndef VECTOR_WIDTH_A
+#define VECTOR_WIDTH_A 1
+#define VECTOR_A float
+#endif
+#ifndef VECTOR_WIDTH_B
+#define VECTOR_WIDTH_B 1
+#define VECTOR_B float
+#endif
+
 layout(local_size_x = TILE_M * TILE_N) in;
 
 const uint LANES_M = TILE_M;
@@ -19,8 +28,9 @@ const uint LANES_N = TILE_N;
 #include "index_a_n.glsl"
 #include "index_b_n.glsl"
 
-layout(binding = 0, std430) readonly buffer OperandA { float a[]; };
-layout(binding = 1, std430) readonly buffer OperandB { float b[]; };
+#include "a_buffer.glsl"
+#include "b_buffer.glsl"
+
 layout(binding = 2, std430) buffer OperandC { float c[]; };
 
 void main() {
@@ -29,7 +39,7 @@ void main() {
   const uint row = position.y, column = position.x;
   if (row >= m || column >= n) return;
   float sum = 0.0;
-  for (uint p = 0; p < k; ++p) sum += a[index_a(row, p)] * b[index_b(p, column)];
+  for (uint p = 0; p < k; ++p) sum += fetch_a(index_a(row, p)) * fetch_b(index_b(p, column));
   const uint target = offset_c + row * ldc + column;
   const float old = beta != 0.0 ? beta * c[target] : 0.0;  // beta 0: C may hold NaN
   c[target] = finish(sum, old, row, column);

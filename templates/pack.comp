@@ -31,6 +31,7 @@ layout(binding = 1, std430) writeonly buffer Panels { vec4 panels[]; };
 uint first_panel;  // of this product, in vectors
 
 #include "vectors.glsl"
+#include "half_none.glsl"
 #include "pack_read_buffer.glsl"
 #include "pack_along_depth.glsl"
 #include "pack_groups.glsl"

@@ -10,6 +10,7 @@ layout(push_constant) uniform Problem {
 #include "epilogue_push_none.glsl"
 };
 #include "epilogue_none.glsl"
+#include "half_none.glsl"
 
 // This workgroup's part: steps of k, and where its operands begin.
 uint k, offset_a, offset_b, offset_c;

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/half.h"
 #include "tuner/random.h"
 #include "tuner/reference.h"
 
@@ -64,12 +65,18 @@ class Exchange {
 /// Past a matrix by a little, as vector loads allow.
 std::int64_t batch_stride(std::int64_t span) { return round_up(span + 5, 4); }
 
-void fill(float* matrix, Extent extent, std::int64_t ld, Plant plant, Random& random) {
+// Half precision has denormals where float32 has none.
+float smallest_normal(DataType type) {
+  return type == DataType::kF16 ? 0x1p-14f : std::numeric_limits<float>::min();
+}
+
+void fill(float* matrix, Extent extent, std::int64_t ld, DataType type, Plant plant,
+          Random& random) {
   for (std::int64_t r = 0; r < extent.rows; ++r) {
     for (std::int64_t c = 0; c < extent.columns; ++c) {
       float value = random.symmetric();
       const std::uint64_t draw = random.below(16);
-      if (plant == Plant::kDenormals && draw < 4) value *= std::numeric_limits<float>::min();
+      if (plant == Plant::kDenormals && draw < 4) value *= smallest_normal(type);
       if (plant == Plant::kInfinities && draw == 0)
         value = std::copysign(std::numeric_limits<float>::infinity(), value);
       matrix[r * ld + c] = value;
@@ -93,7 +100,7 @@ struct GuardedSizes {
 GuardedSizes guarded_sizes(const Problem& p) {
   // The last row's padding belongs to the buffer, as it does where operands are staged.
   const auto size = [&](Extent extent, std::int64_t ld, std::int64_t stride) {
-    return round_up((p.batch - 1) * stride + extent.rows * ld, 4) + 2 * kGuardElements;
+    return round_up((p.batch - 1) * stride + extent.rows * ld, 8) + 2 * kGuardElements;
   };
   return {size(stored_a(p), p.lda, p.stride_a), size(stored_b(p), p.ldb, p.stride_b),
           size({p.m, p.n}, p.ldc, p.stride_c)};
@@ -121,7 +128,7 @@ class Checker {
                       const float* after, double& worst_ratio) const;
   Device& device_;
   const Kernel& kernel_;
-  std::vector<float> a_, b_;               // what the operand buffers hold, guards included
+  std::vector<char> a_, b_;  // what the operand buffers hold, guards included
   std::vector<float> vectors_, residual_;  // of the epilogue; an element at least
   Placement placement_;
 };
@@ -151,12 +158,21 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
   const std::int64_t size_a = sizes.a, size_b = sizes.b, size_c = sizes.c;
 
   // NaN everywhere that is not the matrix: between rows as well, so that reading past a row shows.
-  a_.assign(static_cast<std::size_t>(size_a), nan);
-  b_.assign(static_cast<std::size_t>(size_b), nan);
+  std::vector<float> wide_a(static_cast<std::size_t>(size_a), nan);
+  std::vector<float> wide_b(static_cast<std::size_t>(size_b), nan);
   for (std::int64_t i = 0; i < p.batch; ++i) {
-    fill(a_.data() + kGuardElements + i * p.stride_a, stored_a(p), p.lda, test.plant, random);
-    fill(b_.data() + kGuardElements + i * p.stride_b, stored_b(p), p.ldb, test.plant, random);
+    fill(wide_a.data() + kGuardElements + i * p.stride_a, stored_a(p), p.lda, p.type, test.plant,
+         random);
+    fill(wide_b.data() + kGuardElements + i * p.stride_b, stored_b(p), p.ldb, p.type, test.plant,
+         random);
   }
+  const auto stored = [&](const std::vector<float>& wide) {
+    std::vector<char> elements(wide.size() * static_cast<std::size_t>(bytes_of(p.type)));
+    narrow(p.type, wide.data(), elements.data(), static_cast<std::int64_t>(wide.size()));
+    return elements;
+  };
+  a_ = stored(wide_a);
+  b_ = stored(wide_b);
   std::vector<float> c(static_cast<std::size_t>(size_c), std::bit_cast<float>(kCanary));
   for (std::int64_t i = 0; i < p.batch; ++i)
     for (std::int64_t r = 0; r < p.m; ++r)
@@ -164,11 +180,10 @@ std::string Checker::run(const CertificationCase& test, double& worst_ratio) {
         c[static_cast<std::size_t>(kGuardElements + i * p.stride_c + r * p.ldc + j)] =
             test.nan_in_c ? nan : random.symmetric();
 
-  Exchange a(device_, static_cast<std::uint64_t>(size_a) * sizeof(float));
-  Exchange b(device_, static_cast<std::uint64_t>(size_b) * sizeof(float));
-  Exchange result(device_, static_cast<std::uint64_t>(size_c) * sizeof(float));
-  std::memcpy(a.host(), a_.data(), a_.size() * sizeof(float));
-  std::memcpy(b.host(), b_.data(), b_.size() * sizeof(float));
+  Exchange a(device_, a_.size()), b(device_, b_.size());
+  Exchange result(device_, c.size() * sizeof(float));
+  std::memcpy(a.host(), a_.data(), a_.size());
+  std::memcpy(b.host(), b_.data(), b_.size());
   std::memcpy(result.host(), c.data(), c.size() * sizeof(float));
   a.to_device();
   b.to_device();
@@ -233,10 +248,12 @@ std::string Checker::compare(const CertificationCase& test, const std::vector<fl
                            inside);
       continue;
     }
+    const auto of_product = [&](const std::vector<char>& operand, std::int64_t elements) {
+      return operand.data() + (kGuardElements + elements) * bytes_of(p.type);
+    };
     const ReferenceElement expected = reference_element(
-        one, a_.data() + kGuardElements + product * p.stride_a,
-        b_.data() + kGuardElements + product * p.stride_b, before[static_cast<std::size_t>(i)],
-        values(p, product, row, column), row, column);
+        one, of_product(a_, product * p.stride_a), of_product(b_, product * p.stride_b),
+        before[static_cast<std::size_t>(i)], values(p, product, row, column), row, column);
     const double ratio = error_ratio(roundings(p), expected, after[i]);
     worst_ratio = std::max(worst_ratio, ratio);
     if (!(ratio <= 1.0))
@@ -275,6 +292,7 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
       const std::int64_t m = ms[i], n = ns[(i * 2 + rotation * 4) % ns.size()],
                          k = ks[(i * 4 + rotation * 7) % ks.size()];
       Problem p = packed_problem(m, n, k, s.trans_a, s.trans_b);
+      p.type = s.type;
       p.lda = padded_ld(stored_a(p).columns, v.vector_width_a);
       p.ldb = padded_ld(stored_b(p).columns, v.vector_width_b);
       p.ldc = p.n + 1 + static_cast<std::int64_t>(turn % 3);
@@ -297,6 +315,7 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   Problem aligned = packed_problem(2 * v.tile_m, 2 * v.tile_n,
                                    round_up(3 * std::max(v.tile_k, v.unroll_k) * v.split_k, 4),
                                    s.trans_a, s.trans_b);
+  aligned.type = s.type;
   aligned.epilogue = s.epilogue;
   aligned.epilogue.low = -0.75f;
   aligned.epilogue.high = 1.5f;

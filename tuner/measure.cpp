@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/half.h"
 #include "core/statistics.h"
 #include "runtime/staging.h"
 #include "tuner/random.h"
@@ -29,6 +30,14 @@ double now_ns() {
   return std::chrono::duration<double, std::nano>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+/// Random elements of the type over all of the bytes.
+void fill(DataType type, void* target, std::uint64_t bytes, Random& random) {
+  const auto elements = static_cast<std::int64_t>(bytes) / bytes_of(type);
+  std::vector<float> values(static_cast<std::size_t>(elements));
+  std::generate(values.begin(), values.end(), [&] { return random.symmetric(); });
+  narrow(type, values.data(), target, elements);
 }
 
 // Workspace of one plan.
@@ -61,12 +70,12 @@ struct Measurer::OperandSet {
       host_c;  // mapped; empty on unified memory, where a, b and c are mapped themselves
   bool unified;
 
-  float* view(const Buffer& kernel_side, const Buffer& host_side) const {
-    return static_cast<float*>(unified ? kernel_side.mapped() : host_side.mapped());
+  void* view(const Buffer& kernel_side, const Buffer& host_side) const {
+    return unified ? kernel_side.mapped() : host_side.mapped();
   }
-  float* data_a() const { return view(a, host_a); }
-  float* data_b() const { return view(b, host_b); }
-  float* data_c() const { return view(c, host_c); }
+  void* data_a() const { return view(a, host_a); }
+  void* data_b() const { return view(b, host_b); }
+  float* data_c() const { return static_cast<float*>(view(c, host_c)); }
 };
 
 Measurer::Measurer(std::shared_ptr<Device> device) : device_(std::move(device)), cache_({}) {}
@@ -140,8 +149,8 @@ void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
       set->host_c = device_->create_buffer(bytes_c, BufferUse::kDownload);
     }
     // The rows' padding is filled as well: no kernel may let it into C.
-    std::generate_n(set->data_a(), bytes_a / sizeof(float), [&] { return random.symmetric(); });
-    std::generate_n(set->data_b(), bytes_b / sizeof(float), [&] { return random.symmetric(); });
+    fill(p.type, set->data_a(), bytes_a, random);
+    fill(p.type, set->data_b(), bytes_b, random);
     if (!unified) {
       const std::vector<Step> steps = {CopyStep{{&set->host_a, 0, bytes_a}, {&set->a, 0, bytes_a}},
                                        CopyStep{{&set->host_b, 0, bytes_b}, {&set->b, 0, bytes_b}}};
@@ -189,8 +198,11 @@ std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const 
     const std::int64_t product =
         i == 0 ? p.batch - 1
                : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.batch)));
+    const auto of_product = [&](const void* operand, std::int64_t stride) {
+      return static_cast<const char*>(operand) + product * stride * bytes_of(p.type);
+    };
     const ReferenceElement expected = reference_element(
-        p, set.data_a() + product * p.stride_a, set.data_b() + product * p.stride_b, 0.0f,
+        p, of_product(set.data_a(), p.stride_a), of_product(set.data_b(), p.stride_b), 0.0f,
         {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1}, row, column);
     const float got = set.data_c()[product * p.stride_c + row * p.ldc + column];
     if (!(error_ratio(roundings(p), expected, got) <= 1.0))

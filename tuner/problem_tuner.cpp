@@ -9,12 +9,12 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/half.h"
 #include "core/statistics.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
-#include "runtime/host_blas.h"
-#include "runtime/host_epilogue.h"
+#include "runtime/host_tier.h"
 #include "runtime/model/roofline.h"
 #include "runtime/staging.h"
 #include "tuner/elimination.h"
@@ -45,23 +45,23 @@ double now_s() {
 
 double measure_host_ns(const Problem& p, double share_s) {
   Random random(1);
-  std::vector<float> a(static_cast<std::size_t>(span_a(p)));
-  std::vector<float> b(static_cast<std::size_t>(span_b(p)));
-  std::vector<float> c(static_cast<std::size_t>(span_c(p)));
-  std::generate(a.begin(), a.end(), [&] { return random.symmetric(); });
-  std::generate(b.begin(), b.end(), [&] { return random.symmetric(); });
-  // A library without fusion makes a pass over C afterwards.
-  const std::vector<float> ones(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
-  const EpilogueOperands fused = {ones.data(), ones.data(), ones.data(),
-                                  ones.data(), p.ldc,       p.stride_c};
-  const auto multiply = [&, one = one_product(p)] {
-    for (std::int64_t i = 0; i < p.batch; ++i) {
-      float* const product = c.data() + i * p.stride_c;
-      HostBlas::get().sgemm(one, a.data() + i * p.stride_a, b.data() + i * p.stride_b, product,
-                            HostThreads::kAll);
-      if (any(p.epilogue)) apply_epilogue(p, fused, i, product, p.ldc, product);
-    }
+  const auto operand = [&](std::int64_t elements) {
+    std::vector<float> values(static_cast<std::size_t>(elements));
+    std::generate(values.begin(), values.end(), [&] { return random.symmetric(); });
+    std::vector<char> stored(static_cast<std::size_t>(elements * bytes_of(p.type)));
+    narrow(p.type, values.data(), stored.data(), elements);
+    return stored;
   };
+  const std::vector<char> a = operand(span_a(p)), b = operand(span_b(p));
+  std::vector<float> c(static_cast<std::size_t>(span_c(p)));
+  const std::vector<float> ones(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
+  const SgemmCall call = {
+      .problem = p,
+      .a = a.data(),
+      .b = b.data(),
+      .c = c.data(),
+      .epilogue = {ones.data(), ones.data(), ones.data(), ones.data(), p.ldc, p.stride_c}};
+  const auto multiply = [&] { run_on_host(HostBlas::get(), call, Tier::kHost); };
   multiply();
   std::vector<double> sample;
   const double end = now_s() + share_s;

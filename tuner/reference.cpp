@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/half.h"
+
 namespace rooftile {
 
 namespace {
@@ -11,16 +13,17 @@ struct Sum {
   double value = 0, magnitude = 0;
 };
 
-Sum product_sum(const Problem& p, const float* a, const float* b, std::int64_t row,
+Sum product_sum(const Problem& p, const void* a, const void* b, std::int64_t row,
                 std::int64_t column) {
   Sum sum;
   if (p.alpha == 0.0f) return sum;
   const std::int64_t step_a = p.trans_a == Transpose::kYes ? p.lda : 1;
   const std::int64_t step_b = p.trans_b == Transpose::kYes ? 1 : p.ldb;
-  const float* x = p.trans_a == Transpose::kYes ? a + row : a + row * p.lda;
-  const float* y = p.trans_b == Transpose::kYes ? b + column * p.ldb : b + column;
+  const std::int64_t x = p.trans_a == Transpose::kYes ? row : row * p.lda;
+  const std::int64_t y = p.trans_b == Transpose::kYes ? column * p.ldb : column;
   for (std::int64_t l = 0; l < p.k; ++l) {
-    const double product = static_cast<double>(x[l * step_a]) * static_cast<double>(y[l * step_b]);
+    const double product = static_cast<double>(element(p.type, a, x + l * step_a)) *
+                           static_cast<double>(element(p.type, b, y + l * step_b));
     sum.value += product;
     sum.magnitude += std::abs(product);
   }
@@ -31,12 +34,12 @@ Sum product_sum(const Problem& p, const float* a, const float* b, std::int64_t r
 
 }  // namespace
 
-ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0,
+ReferenceElement reference_element(const Problem& p, const void* a, const void* b, float c0,
                                    std::int64_t row, std::int64_t column) {
   return reference_element(p, a, b, c0, {}, row, column);
 }
 
-ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0,
+ReferenceElement reference_element(const Problem& p, const void* a, const void* b, float c0,
                                    const EpilogueValues& values, std::int64_t row,
                                    std::int64_t column) {
   const Sum sum = product_sum(p, a, b, row, column);

@@ -15,12 +15,12 @@ struct ReferenceElement {
 };
 /// c0 is C before the product (not read when beta == 0). Pointers are to the matrices' first
 /// elements.
-ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0,
+ReferenceElement reference_element(const Problem& p, const void* a, const void* b, float c0,
                                    std::int64_t row, std::int64_t column);
 
 /// The same behind the problem's epilogue. The magnitude grows with it so that the bound below
 /// holds for k + kEpilogueRoundings.
-ReferenceElement reference_element(const Problem& p, const float* a, const float* b, float c0,
+ReferenceElement reference_element(const Problem& p, const void* a, const void* b, float c0,
                                    const EpilogueValues& values, std::int64_t row,
                                    std::int64_t column);
 /// Scales, bias, residual, and an activation within 16 units in the last place of its argument.

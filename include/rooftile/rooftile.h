@@ -135,6 +135,34 @@ typedef struct rooftile_epilogue {
   float low, high;
 } rooftile_epilogue;
 
+/* Elements of A and B. C, scales, bias and residual are float32, and so are all sums. */
+typedef enum rooftile_type {
+  ROOFTILE_F32 = 0,
+  ROOFTILE_F16 = 1, /* IEEE half precision */
+  ROOFTILE_BF16 = 2 /* the upper half of a float32 */
+} rooftile_type;
+
+/* The general product. Fields as in rooftile_sgemm_args and rooftile_sgemm_batched_args; batch 0
+ * means 1 here, so that a zeroed struct is a single product. */
+typedef struct rooftile_gemm_args {
+  size_t struct_size; /* sizeof(rooftile_gemm_args) */
+  rooftile_type type;
+  rooftile_layout layout;
+  rooftile_transpose trans_a, trans_b;
+  int64_t m, n, k, batch;
+  float alpha, beta;
+  const void* a;
+  const void* b;
+  float* c;
+  int64_t lda, ldb, ldc;
+  int64_t stride_a, stride_b, stride_c;
+  const void* const* a_array;
+  const void* const* b_array;
+  float* const* c_array;
+  const rooftile_epilogue* epilogue; /* NULL: none */
+  rooftile_tier tier;
+} rooftile_gemm_args;
+
 /* One of the seven factors of the dispatch score: above 1 it favours the device. */
 typedef struct rooftile_factor {
   char name[32];
@@ -181,6 +209,10 @@ ROOFTILE_API rooftile_status rooftile_sgemm_batched(rooftile_context* context,
 ROOFTILE_API rooftile_status rooftile_sgemm_fused(rooftile_context* context,
                                                   const rooftile_sgemm_batched_args* args,
                                                   const rooftile_epilogue* epilogue);
+
+/* As rooftile_sgemm_fused, for A and B of any type. The host widens 16-bit operands to float32. */
+ROOFTILE_API rooftile_status rooftile_gemm(rooftile_context* context,
+                                           const rooftile_gemm_args* args);
 
 /* What rooftile_sgemm would do with these arguments, and why. Pointers in args are not read.
  * Thread-safe. */

@@ -9,8 +9,20 @@ namespace {
 constexpr std::uint32_t kQueriesPerStep = 2;  // before and after
 
 vk::Format texel_format(BindingKind kind) {
-  return kind == BindingKind::kTexelRgba32 ? vk::Format::eR32G32B32A32Sfloat
-                                           : vk::Format::eR32Sfloat;
+  switch (kind) {
+    case BindingKind::kTexelRgba32:
+      return vk::Format::eR32G32B32A32Sfloat;
+    case BindingKind::kTexelR16:
+      return vk::Format::eR16Sfloat;
+    case BindingKind::kTexelRgba16:
+      return vk::Format::eR16G16B16A16Sfloat;
+    case BindingKind::kTexelR16Uint:
+      return vk::Format::eR16Uint;
+    case BindingKind::kTexelRgba16Uint:
+      return vk::Format::eR16G16B16A16Uint;
+    default:
+      return vk::Format::eR32Sfloat;
+  }
 }
 
 bool is_barrier(const Step& step) { return std::holds_alternative<BarrierStep>(step); }

@@ -5,7 +5,10 @@
 namespace rooftile {
 namespace {
 
-std::uint64_t texel_bytes(BindingKind kind) { return kind == BindingKind::kTexelRgba32 ? 16 : 4; }
+std::uint64_t texel_bytes(BindingKind kind) {
+  const bool wide = kind == BindingKind::kTexelR32 || kind == BindingKind::kTexelRgba32;
+  return (wide ? 4 : 2) * (has_four_channels(kind) ? 4 : 1);
+}
 
 void check_offset(std::uint64_t offset_bytes, std::uint64_t alignment_bytes) {
   if (offset_bytes % alignment_bytes != 0) {
@@ -35,9 +38,9 @@ void check_binding(BindingKind kind, ByteRange range, const DeviceLimits& limits
     }
     return;
   }
-  const bool four = kind == BindingKind::kTexelRgba32;
+  const bool four = has_four_channels(kind);
   if (!(four ? limits.texel_buffer_rgba32 : limits.texel_buffer_r32)) {
-    fail(ErrorCode::kUnsupported, "this device has no uniform texel buffers of {} floats",
+    fail(ErrorCode::kUnsupported, "this device has no uniform texel buffers of {} channels",
          four ? 4 : 1);
   }
   check_offset(range.offset_bytes, limits.texel_buffer_alignment_bytes);

@@ -64,12 +64,14 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
   if (v.family == Family::kVector) {  // a tree over the lanes for each row of sums
     if (lanes_k(v) == 1) return 0;
     const double bytes =
-        2 * i.invocations * v.reg_m * v.reg_n * static_cast<double>(bytes_of(p.type));
+        2 * i.invocations * v.reg_m * v.reg_n * static_cast<double>(bytes_of(DataType::kF32));
     return over(bytes, rates.shared_gbps) +
            i.invocations * v.reg_m * (std::log2(lanes_k(v)) + 1) * rates.barrier_ns;
   }
   if (v.family != Family::kTiled) return 0;
-  const double bytes = (i.a_elements + i.b_elements) * static_cast<double>(bytes_of(p.type));
+  // Tiles hold float32 whatever the operands are.
+  const double bytes =
+      (i.a_elements + i.b_elements) * static_cast<double>(bytes_of(DataType::kF32));
   const double tiles = std::ceil(static_cast<double>(p.k) / v.tile_k);
   const double barriers = tiles * kBarriersPerTile / v.stages;
   return over(bytes, rates.shared_gbps) + i.invocations * barriers * rates.barrier_ns;
@@ -79,7 +81,8 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
 double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const auto one = [&](Packed packed, double elements) {
     if (packed == Packed::kNo) return 0.0;
-    const double bytes = 2 * elements * static_cast<double>(p.batch * bytes_of(p.type));
+    const double bytes =
+        elements * static_cast<double>(p.batch * (bytes_of(p.type) + bytes_of(DataType::kF32)));
     return rates.dispatch_ns + over(bytes, gbps_for_footprint(rates, bytes));
   };
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),

@@ -21,7 +21,7 @@ OperandBytes operand_bytes(const Problem& p) {
   const double batch = static_cast<double>(p.batch);
   const auto matrices = [&](std::int64_t stride) { return p.batch > 1 && stride == 0 ? 1 : batch; };
   return {m * k * each * matrices(p.stride_a), k * n * each * matrices(p.stride_b),
-          m * n * each * batch};
+          m * n * batch * static_cast<double>(bytes_of(DataType::kF32))};
 }
 
 double copy_ns(double bytes, double gbps) { return gbps > 0 ? bytes / gbps : 0; }

@@ -10,7 +10,8 @@ namespace rooftile {
 namespace {
 
 std::size_t class_index(const Problem& p) {
-  return (p.trans_a == Transpose::kYes ? 2u : 0u) + (p.trans_b == Transpose::kYes ? 1u : 0u);
+  return 4 * static_cast<std::size_t>(p.type) + (p.trans_a == Transpose::kYes ? 2u : 0u) +
+         (p.trans_b == Transpose::kYes ? 1u : 0u);
 }
 
 // Wave and edge losses of a kernel with this block of C; 1 for tile 1.
@@ -43,6 +44,12 @@ double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   // speaks.
   const double bytes = minimum_bytes(one);
   if (gbps_ > 0 && bytes > largest_bytes_) ns = std::max(ns, bytes / gbps_);
+  if (p.type != DataType::kF32 && gbps_ > 0) {
+    // A BLAS of float32 needs widened copies: read, written, and read again by the product.
+    Problem wide = one;
+    wide.type = DataType::kF32;
+    ns += (bytes + minimum_bytes(wide)) / gbps_;
+  }
   return std::max(call_ns_, ns) * static_cast<double>(p.batch);
 }
 
@@ -53,7 +60,7 @@ double HostModel::roofline_ns(const Problem& p) const {
 }
 
 TunedModel::TunedModel(const DeviceRates& rates, std::span<const TunedTime> tuned) : rates_(rates) {
-  std::array<std::vector<SurfacePoint>, 4> points;
+  std::array<std::vector<SurfacePoint>, kClasses> points;
   for (const TunedTime& t : tuned) {
     const Problem& p = t.problem;
     const double bound = bound_ns(p);

@@ -71,7 +71,8 @@ class TunedModel {
   const Class& class_of(const Problem& p) const;
 
   DeviceRates rates_;
-  std::array<Class, 4> classes_;  // trans_a, trans_b
+  static constexpr std::size_t kClasses = 12;  // type, trans_a, trans_b
+  std::array<Class, kClasses> classes_;
 };
 
 double predict_host_ns(const Problem& p, const HostRates& rates);

@@ -20,7 +20,8 @@ double blocks(double size, int block) { return std::ceil(size / block); }
 
 /// Bytes of C in one pass of a kernel: written, and read before when beta asks for it.
 double c_bytes(const Problem& p, const Sizes& s) {
-  return (p.beta == 0.0f ? 1 : 2) * s.m * s.n * s.batch * s.bytes;
+  return (p.beta == 0.0f ? 1 : 2) * s.m * s.n * s.batch *
+         static_cast<double>(bytes_of(DataType::kF32));
 }
 
 /// A is read once for each column of blocks, B once for each row of blocks.

@@ -21,7 +21,7 @@ OTHER_SIZES = ["--m", 130, "--n", 67, "--k", 259, "--trans-b"]
 def tuned_once(tmp_path_factory):
     """One calibration and one tuned problem for the whole file; calibration alone takes some fifteen seconds."""
     rooftile = Rooftile(tmp_path_factory.mktemp("tuned"))
-    rooftile.tune_run = rooftile.run("tune", *SIZES, "--budget", "40s", timeout=120)
+    rooftile.tune_run = rooftile.run("tune", *SIZES, "--budget", "60s", timeout=150)
     return rooftile
 
 

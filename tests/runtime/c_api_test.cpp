@@ -51,6 +51,28 @@ class CApi : public ::testing::Test {
             .stride_b = p.stride_b,
             .stride_c = p.stride_c};
   }
+  static rooftile_gemm_args gemm_args_of(Product& product) {
+    const Problem& p = product.problem;
+    return {.struct_size = sizeof(rooftile_gemm_args),
+            .type = static_cast<rooftile_type>(p.type),
+            .trans_a = p.trans_a == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
+            .trans_b = p.trans_b == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
+            .m = p.m,
+            .n = p.n,
+            .k = p.k,
+            .batch = p.batch,
+            .alpha = p.alpha,
+            .beta = p.beta,
+            .a = product.stored_a_elements.data(),
+            .b = product.stored_b_elements.data(),
+            .c = product.c.data(),
+            .lda = p.lda,
+            .ldb = p.ldb,
+            .ldc = p.ldc,
+            .stride_a = p.stride_a,
+            .stride_b = p.stride_b,
+            .stride_c = p.stride_c};
+  }
   static rooftile_epilogue epilogue_of(Product& product) {
     const Epilogue& e = product.problem.epilogue;
     return {.struct_size = sizeof(rooftile_epilogue),
@@ -262,6 +284,40 @@ TEST_F(CApi, TheResidualMayBeCItself) {
           product.c[static_cast<std::size_t>(row * p.ldc + column)];
   EXPECT_EQ(rooftile_sgemm_fused(context_, &args, &epilogue), ROOFTILE_OK) << rooftile_last_error();
   product.expect_right();
+}
+
+TEST_F(CApi, SixteenBitOperandsOnTheHostAreRight) {
+  for (DataType type : {DataType::kF16, DataType::kBf16})
+    for (rooftile_tier tier : {ROOFTILE_TIER_AUTO, ROOFTILE_TIER_HOST64}) {
+      Problem p = padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kYes, 1.5f, 0.5f),
+                               3, true);
+      p.type = type;
+      p.epilogue = parse_epilogue("bias_row+relu");
+      Product product(p);
+      const rooftile_epilogue epilogue = epilogue_of(product);
+      rooftile_gemm_args args = gemm_args_of(product);
+      args.epilogue = &epilogue;
+      args.tier = tier;
+      EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+      product.expect_right();
+    }
+}
+
+TEST_F(CApi, AGeneralProductOfZeroedArgumentsIsASingleOne) {
+  Product product(padded_problem(5, 6, 7, Transpose::kYes, Transpose::kNo));
+  rooftile_gemm_args args = gemm_args_of(product);
+  args.batch = 0;
+  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+  product.expect_right();
+  Product other(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
+  args = gemm_args_of(other);
+  args.type = static_cast<rooftile_type>(3);
+  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("type is 3"));
+  args = gemm_args_of(other);
+  args.struct_size = 0;
+  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_TRUE(other.c_is_untouched());
 }
 
 TEST_F(CApi, RefusesWrongEpilogues) {

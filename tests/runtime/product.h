@@ -10,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/half.h"
 #include "core/problem.h"
 #include "tuner/random.h"
 #include "tuner/reference.h"
@@ -23,6 +24,7 @@ inline constexpr std::uint32_t kCanary = 0x7fc0beef;
 struct Product {
   Problem problem;
   std::vector<float> a, b, c, c_before;
+  std::vector<char> stored_a_elements, stored_b_elements;  // a and b in the problem's type
   std::vector<float> row_scale, column_scale, bias, residual;
 
   explicit Product(const Problem& p) : problem(p) {
@@ -30,6 +32,8 @@ struct Product {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     fill(a, stored_a(p), p.lda, p.stride_a, random, nan);
     fill(b, stored_b(p), p.ldb, p.stride_b, random, nan);
+    stored_a_elements = stored(a);
+    stored_b_elements = stored(b);
     fill(c, {p.m, p.n}, p.ldc, p.stride_c, random, std::bit_cast<float>(kCanary));
     c_before = c;
     for (std::vector<float>* x : {&row_scale, &column_scale, &bias}) {
@@ -51,6 +55,8 @@ struct Product {
   /// Every element within its bound, everything else as it was.
   void expect_right() const {
     const Problem& p = problem;
+    Problem wide = one_product(p);  // a and b are float32 here
+    wide.type = DataType::kF32;
     for (std::int64_t at = 0; at < static_cast<std::int64_t>(c.size()); ++at) {
       const std::int64_t i = p.batch == 1 ? 0 : std::min(at / p.stride_c, p.batch - 1);
       const std::int64_t row = (at - i * p.stride_c) / p.ldc,
@@ -63,7 +69,7 @@ struct Product {
         continue;
       }
       const ReferenceElement expected =
-          reference_element(one_product(p), a.data() + i * p.stride_a, b.data() + i * p.stride_b,
+          reference_element(wide, a.data() + i * p.stride_a, b.data() + i * p.stride_b,
                             c_before[index], values(i, row, column), row, column);
       ASSERT_LE(error_ratio(roundings(p), expected, c[index]), 1.0)
           << to_string(p) << " product " << i << " at " << row << ", " << column << ": " << c[index]
@@ -72,6 +78,14 @@ struct Product {
   }
 
  private:
+  /// In the problem's type; x becomes what is left of it.
+  std::vector<char> stored(std::vector<float>& x) const {
+    const auto count = static_cast<std::int64_t>(x.size());
+    std::vector<char> elements(static_cast<std::size_t>(count * bytes_of(problem.type)));
+    narrow(problem.type, x.data(), elements.data(), count);
+    widen(problem.type, elements.data(), x.data(), count);
+    return elements;
+  }
   EpilogueValues values(std::int64_t i, std::int64_t row, std::int64_t column) const {
     const auto at = [](const std::vector<float>& x, std::int64_t index) {
       return static_cast<double>(x[static_cast<std::size_t>(index)]);

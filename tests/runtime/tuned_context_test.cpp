@@ -32,7 +32,8 @@ class TunedContext : public ::testing::Test {
   }
 
   /// Ranked kernels of every transpose pair, all certified, on one measured problem each.
-  void write_database(const std::vector<Variant>& ranked, const Epilogue& epilogue = {}) {
+  void write_database(const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
+                      DataType type = DataType::kF32) {
     Store store(folder_ / "tuned.db");
     const RowId row = store.device_id(device_);
     const Calibration calibration = {
@@ -49,6 +50,7 @@ class TunedContext : public ::testing::Test {
       for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
         Problem problem = packed_problem(64, 64, 64, trans_a, trans_b);
         problem.epilogue = epilogue;
+        problem.type = type;
         std::vector<WinnerRecord> winners;
         for (const Variant& variant : ranked) {
           const RowId candidate =
@@ -67,8 +69,8 @@ class TunedContext : public ::testing::Test {
   }
   static SgemmCall call_of(Product& product, TierChoice tier) {
     return {.problem = product.problem,
-            .a = product.a.data(),
-            .b = product.b.data(),
+            .a = product.stored_a_elements.data(),
+            .b = product.stored_b_elements.data(),
             .c = product.c.data(),
             .epilogue = {.row_scale = product.row_scale.data(),
                          .column_scale = product.column_scale.data(),
@@ -143,11 +145,24 @@ TEST_F(TunedContext, DeviceTierFusesTheEpilogueThatIsTuned) {
   other.expect_right();
 }
 
+TEST_F(TunedContext, DeviceTierTakesSixteenBitOperands) {
+  for (DataType type : {DataType::kF16, DataType::kBf16}) {
+    write_database({default_variant(device_), fallback_variant()}, {}, type);
+    Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+    Problem p = padded_batch(
+        padded_problem(33, 17, 65, Transpose::kYes, Transpose::kNo, 2.0f, 0.5f), 2, false);
+    p.type = type;
+    Product product(p);
+    context.sgemm(call_of(product, TierChoice::kDevice));
+    product.expect_right();
+  }
+}
+
 TEST_F(TunedContext, MatricesOfABatchMayLieAnywhere) {
   write_database({default_variant(device_)});
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   std::vector<Product> products;
-  std::vector<const float*> a, b;
+  std::vector<const void*> a, b;
   std::vector<float*> c;
   for (int i = 0; i < 3; ++i)
     products.emplace_back(padded_problem(9, 21, 13, Transpose::kYes, Transpose::kNo));

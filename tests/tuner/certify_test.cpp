@@ -109,6 +109,37 @@ TEST_F(CertifyTest, EveryEpilogueIsFusedInEveryFamily) {
   }
 }
 
+// Every way in which 16-bit operands are loaded: words and texels of every width, panels.
+TEST_F(CertifyTest, SixteenBitOperandsAreRightInEveryFamily) {
+  std::vector<Variant> variants = fusing_variants(device_->profile());
+  variants.push_back(parse_variant(
+      "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=2 "
+      "vector_width_b=4 load_path_b=texel"));
+  variants.push_back(parse_variant(
+      "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 load_path_a=texel"));
+  variants.push_back(parse_variant(
+      "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
+      "vector_width_b=4 packed_a=yes packed_b=yes"));
+  for (const Variant& variant : variants)
+    for (DataType type : {DataType::kF16, DataType::kBf16})
+      for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
+        for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
+          const Signature signature = {.type = type, .trans_a = trans_a, .trans_b = trans_b};
+          const Certificate result = certificate(variant, signature, ShaderCache({}));
+          EXPECT_TRUE(result.passed)
+              << short_name(variant) << " " << to_string(signature) << ": " << result.detail;
+        }
+}
+
+TEST_F(CertifyTest, MutantsOfSixteenBitLoadsAreRefused) {
+  const Variant v = fallback_variant();
+  EXPECT_FALSE(mutant(v, {.type = DataType::kBf16}, "word << 16", "word << 15").passed);
+  EXPECT_FALSE(
+      mutant(v, {.type = DataType::kF16}, "vector_index / 2", "vector_index / 2 + 1").passed);
+  EXPECT_FALSE(mutant(v, {.type = DataType::kF16}, "[vector_index % 2]", "[0]").passed);
+  EXPECT_FALSE(mutant(v, {.type = DataType::kBf16}, "0xffff0000u", "0xfff00000u").passed);
+}
+
 TEST_F(CertifyTest, MutantsOfTheEpilogueAreRefused) {
   const Signature all = {
       .epilogue = parse_epilogue("row_scale+column_scale+bias_column+gelu_erf+residual+clamp")};

@@ -52,6 +52,8 @@ FINISH(vec2)
 FINISH(vec4)
 void begin_epilogue(uint product) {}
 
+// All operands are float32: nothing to widen.
+
 // This workgroup's part: steps of k, and where its operands begin.
 uint k, offset_a, offset_b, offset_c;
 
@@ -88,11 +90,11 @@ uvec2 lane_position() {
   return uvec2(gl_LocalInvocationID.x / LANES_M, gl_LocalInvocationID.x % LANES_M);
 }
 
-// A as a uniform texel buffer, one vector a texel: R32 or RGBA32.
+// A as a uniform texel buffer, one vector a texel: one or four channels, of 32 bits or of 16.
 layout(binding = 0) uniform samplerBuffer a;
 VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(texelFetch(a, int(vector_index))); }
 
-// B as a uniform texel buffer, one vector a texel: R32 or RGBA32.
+// B as a uniform texel buffer, one vector a texel: one or four channels, of 32 bits or of 16.
 layout(binding = 1) uniform samplerBuffer b;
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(texelFetch(b, int(vector_index))); }
 

@@ -4,6 +4,10 @@
 // family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 split_k=1 tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 16
+#define VECTOR_WIDTH_A 1
+#define VECTOR_A float
+#define VECTOR_WIDTH_B 1
+#define VECTOR_B float
 // The textbook kernel: one invocation owns one element of C. Runs everywhere; the baseline.
 
 layout(local_size_x = TILE_M * TILE_N) in;
@@ -31,6 +35,8 @@ FINISH(vec2)
 FINISH(vec4)
 void begin_epilogue(uint product) {}
 
+// All operands are float32: nothing to widen.
+
 // This workgroup's part: steps of k, and where its operands begin.
 uint k, offset_a, offset_b, offset_c;
 
@@ -54,8 +60,14 @@ uint index_a(uint i, uint p) { return offset_a + i * lda + p; }  // A stored m x
 
 uint index_b(uint p, uint j) { return offset_b + p * ldb + j; }  // B stored k x n
 
-layout(binding = 0, std430) readonly buffer OperandA { float a[]; };
-layout(binding = 1, std430) readonly buffer OperandB { float b[]; };
+// A as a storage buffer of vectors.
+layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
+VECTOR_A fetch_a(uint vector_index) { return a[vector_index]; }
+
+// B as a storage buffer of vectors.
+layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
+VECTOR_B fetch_b(uint vector_index) { return b[vector_index]; }
+
 layout(binding = 2, std430) buffer OperandC { float c[]; };
 
 void main() {
@@ -64,7 +76,7 @@ void main() {
   const uint row = position.y, column = position.x;
   if (row >= m || column >= n) return;
   float sum = 0.0;
-  for (uint p = 0; p < k; ++p) sum += a[index_a(row, p)] * b[index_b(p, column)];
+  for (uint p = 0; p < k; ++p) sum += fetch_a(index_a(row, p)) * fetch_b(index_b(p, column));
   const uint target = offset_c + row * ldc + column;
   const float old = beta != 0.0 ? beta * c[target] : 0.0;  // beta 0: C may hold NaN
   c[target] = finish(sum, old, row, column);

@@ -31,16 +31,21 @@ float keep(float x, uint count) { return count > 0 ? x : 0.0; }
 vec2 keep(vec2 x, uint count) { return mix(vec2(0), x, lessThan(uvec2(0, 1), uvec2(count))); }
 vec4 keep(vec4 x, uint count) { return mix(vec4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count))); }
 
-// The stored operand as RGBA32 texels. Rows may begin anywhere: a misaligned run is cut out of
+// All operands are float32: nothing to widen.
+
+// The stored operand as texels of four elements. Rows may begin anywhere: a misaligned run is cut out of
 // two texels. Four elements from address on, zero from count on; texels without any of them are
 // not fetched.
+
 layout(binding = 0) uniform samplerBuffer stored;
+vec4 stored_texel(uint i) { return texelFetch(stored, int(i)); }
+
 vec4 read_four(uint address, uint count) {
   const uint shift = address % 4;
   const uint first = address / 4, last = (address + max(count, 1u) - 1) / 4;
-  const vec4 low = texelFetch(stored, int(first));
+  const vec4 low = stored_texel(first);
   if ((ld | offset) % 4 == 0) return keep(low, count);
-  const vec4 high = texelFetch(stored, int(last == first ? first : first + 1));
+  const vec4 high = stored_texel(last == first ? first : first + 1);
   const vec4 x = shift == 0 ? low
                  : shift == 1 ? vec4(low.yzw, high.x)
                  : shift == 2 ? vec4(low.zw, high.xy)

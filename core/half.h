@@ -1,0 +1,22 @@
+// 16-bit floats: IEEE half precision and bfloat16. Conversions round to nearest even, keep
+// infinities and NaN, and keep denormals.
+#pragma once
+
+#include <cstdint>
+
+#include "core/problem.h"
+
+namespace rooftile {
+
+float from_f16(std::uint16_t bits);
+std::uint16_t to_f16(float x);  // beyond 65504: infinity
+float from_bf16(std::uint16_t bits);
+std::uint16_t to_bf16(float x);
+
+/// Elements of a type (as it lies in memory) to and from float32. count of each.
+void widen(DataType type, const void* elements, float* values, std::int64_t count);
+void narrow(DataType type, const float* values, void* elements, std::int64_t count);
+/// The index-th element.
+float element(DataType type, const void* elements, std::int64_t index);
+
+}  // namespace rooftile

@@ -1,0 +1,12 @@
+// A as a storage buffer of 16-bit elements, read by whole words: no device needs 16-bit storage
+// for it.
+layout(binding = 0, std430) readonly buffer OperandA { uint a_words[]; };
+VECTOR_A fetch_a(uint vector_index) {
+#if VECTOR_WIDTH_A == 4
+  return vec4(widen(a_words[2 * vector_index]), widen(a_words[2 * vector_index + 1]));
+#elif VECTOR_WIDTH_A == 2
+  return widen(a_words[vector_index]);
+#else
+  return widen(a_words[vector_index / 2])[vector_index % 2];
+#endif
+}

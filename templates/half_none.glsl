@@ -1,0 +1,1 @@
+// All operands are float32: nothing to widen.

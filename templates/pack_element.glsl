@@ -1,0 +1,2 @@
+layout(binding = 0, std430) readonly buffer Stored { float stored[]; };
+float stored_element(uint address) { return stored[address]; }

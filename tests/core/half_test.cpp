@@ -1,0 +1,75 @@
+#include "core/half.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace rooftile {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+TEST(Half, HasTheValuesOfTheStandard) {
+  EXPECT_EQ(from_f16(0x3c00), 1.0f);
+  EXPECT_EQ(from_f16(0xc000), -2.0f);
+  EXPECT_EQ(from_f16(0x7bff), 65504.0f);
+  EXPECT_EQ(from_f16(0x0001), 0x1p-24f);  // smallest denormal
+  EXPECT_EQ(from_f16(0x7c00), kInfinity);
+  EXPECT_EQ(to_f16(65520.0f), 0x7c00);  // halfway to the next, which is infinity
+  EXPECT_EQ(to_f16(65519.0f), 0x7bff);
+  EXPECT_EQ(to_f16(0x1p-26f), 0);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(from_f16(0x8000)), 0x80000000u);
+}
+
+TEST(Half, RoundsToNearestEven) {
+  EXPECT_EQ(to_f16(1.0f + 0x1p-11f), 0x3c00);      // halfway, to even
+  EXPECT_EQ(to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);  // halfway, to even
+  EXPECT_EQ(to_f16(1.0f + 0x1.1p-11f), 0x3c01);
+  EXPECT_EQ(to_bf16(1.0f + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(to_bf16(1.0f + 3 * 0x1p-8f), 0x3f82);
+  EXPECT_EQ(to_bf16(1.0f + 0x1.1p-8f), 0x3f81);
+}
+
+TEST(Half, KeepsNanAndInfinity) {
+  const auto quiet_in_low_bits = std::bit_cast<float>(0x7f800001u);
+  EXPECT_TRUE(std::isnan(from_bf16(to_bf16(quiet_in_low_bits))));
+  EXPECT_TRUE(std::isnan(from_f16(to_f16(std::nanf("")))));
+  EXPECT_EQ(from_bf16(to_bf16(-kInfinity)), -kInfinity);
+  EXPECT_EQ(from_bf16(to_bf16(std::numeric_limits<float>::max())), kInfinity);
+}
+
+TEST(Half, EveryPatternSurvivesTheWayThere) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const float f = from_f16(half), b = from_bf16(half);
+    ASSERT_TRUE(std::isnan(f) || to_f16(f) == half) << bits;
+    ASSERT_TRUE(std::isnan(b) || to_bf16(b) == half) << bits;
+  }
+}
+
+RC_GTEST_PROP(HalfProperty, ErrorsStayWithinHalfAUnit, ()) {
+  const auto mantissa = static_cast<float>(*rc::gen::inRange(1 << 23, 1 << 24));
+  const float x = std::ldexp(mantissa, *rc::gen::inRange(-37, -8));  // normal in both types
+  RC_ASSERT(std::abs(from_f16(to_f16(x)) - x) <= x * 0x1p-11f);
+  RC_ASSERT(std::abs(from_bf16(to_bf16(x)) - x) <= x * 0x1p-8f);
+}
+
+TEST(Half, ArraysAndElementsAgree) {
+  const std::vector<float> values = {0.0f, -1.5f, 3.140625f, 1e-6f, -7e4f};
+  for (DataType type : {DataType::kF32, DataType::kF16, DataType::kBf16}) {
+    std::vector<char> stored(values.size() * static_cast<std::size_t>(bytes_of(type)));
+    const auto count = static_cast<std::int64_t>(values.size());
+    narrow(type, values.data(), stored.data(), count);
+    std::vector<float> back(values.size());
+    widen(type, stored.data(), back.data(), count);
+    for (std::int64_t i = 0; i < count; ++i)
+      EXPECT_EQ(element(type, stored.data(), i), back[static_cast<std::size_t>(i)]);
+  }
+}
+
+}  // namespace
+}  // namespace rooftile
