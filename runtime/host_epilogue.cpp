@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
-#include <vector>
+
+#include "runtime/parallel.h"
 
 namespace rooftile {
 namespace {
@@ -69,14 +69,9 @@ class Pass {
 void apply_epilogue(const Problem& p, const EpilogueOperands& operands, std::int64_t i,
                     const float* sums, std::int64_t ld_sums, float* c) {
   const Pass pass(p, operands, i, sums, ld_sums, c);
-  const std::int64_t wanted = std::min<std::int64_t>(
-      {std::max(1u, std::thread::hardware_concurrency()), p.m * p.n / kElementsPerThread, p.m});
-  if (wanted <= 1) return pass.rows(0, p.m);
-  std::vector<std::thread> threads;
-  for (std::int64_t t = 0; t < wanted; ++t)
-    threads.emplace_back(
-        [&pass, begin = t * p.m / wanted, end = (t + 1) * p.m / wanted] { pass.rows(begin, end); });
-  for (std::thread& thread : threads) thread.join();
+  const std::int64_t rows_per_thread = kElementsPerThread / std::max<std::int64_t>(p.n, 1) + 1;
+  parallel_ranges(p.m, rows_per_thread,
+                  [&pass](std::int64_t begin, std::int64_t end) { pass.rows(begin, end); });
 }
 
 }  // namespace rooftile

@@ -1,11 +1,13 @@
 #include "runtime/host_tier.h"
 
+#include <memory>
 #include <new>
 #include <vector>
 
 #include "core/error.h"
 #include "core/half.h"
 #include "runtime/host_epilogue.h"
+#include "runtime/parallel.h"
 
 namespace rooftile {
 namespace {
@@ -19,21 +21,29 @@ bool residual_is_c(const SgemmCall& call) {
 /// One operand of a batch as float32: as it lies there, or as a widened copy of its span.
 class WideOperand {
  public:
-  WideOperand(DataType type, Extent extent, std::int64_t ld) : type_(type) {
-    if (type != DataType::kF32) copy_.resize(static_cast<std::size_t>(span_elements(extent, ld)));
+  WideOperand(DataType type, Extent extent, std::int64_t ld)
+      : type_(type), elements_(type == DataType::kF32 ? 0 : span_elements(extent, ld)) {
+    // Not std::vector: zeroing it would cost as much as widening.
+    if (elements_ > 0)
+      copy_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(elements_));
   }
   const float* of(const void* matrix) {
     if (type_ == DataType::kF32) return static_cast<const float*>(matrix);
     if (matrix != widened_)
-      widen(type_, matrix, copy_.data(), static_cast<std::int64_t>(copy_.size()));
+      parallel_ranges(elements_, kElementsPerThread, [&](std::int64_t begin, std::int64_t end) {
+        widen(type_, static_cast<const char*>(matrix) + begin * bytes_of(type_),
+              copy_.get() + begin, end - begin);
+      });
     widened_ = matrix;
-    return copy_.data();
+    return copy_.get();
   }
 
  private:
+  static constexpr std::int64_t kElementsPerThread = 1 << 18;  // less is not worth starting one
   DataType type_;
+  std::int64_t elements_;
   const void* widened_ = nullptr;
-  std::vector<float> copy_;
+  std::unique_ptr<float[]> copy_;
 };
 
 }  // namespace

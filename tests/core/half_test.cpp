@@ -59,7 +59,9 @@ RC_GTEST_PROP(HalfProperty, ErrorsStayWithinHalfAUnit, ()) {
 }
 
 TEST(Half, ArraysAndElementsAgree) {
-  const std::vector<float> values = {0.0f, -1.5f, 3.140625f, 1e-6f, -7e4f};
+  // More than one vector, and a rest.
+  std::vector<float> values = {0.0f, -1.5f, 3.140625f, 1e-6f, -7e4f, 65519.0f, -0.0f};
+  for (int i = 0; i < 20; ++i) values.push_back(1.0f + static_cast<float>(i) * 0x1p-11f);
   for (DataType type : {DataType::kF32, DataType::kF16, DataType::kBf16}) {
     std::vector<char> stored(values.size() * static_cast<std::size_t>(bytes_of(type)));
     const auto count = static_cast<std::int64_t>(values.size());
@@ -68,6 +70,10 @@ TEST(Half, ArraysAndElementsAgree) {
     widen(type, stored.data(), back.data(), count);
     for (std::int64_t i = 0; i < count; ++i)
       EXPECT_EQ(element(type, stored.data(), i), back[static_cast<std::size_t>(i)]);
+    if (type == DataType::kF16) {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        EXPECT_EQ(back[i], from_f16(to_f16(values[i]))) << values[i];
+    }
   }
 }
 

@@ -1,0 +1,21 @@
+#include "runtime/parallel.h"
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+namespace rooftile {
+
+void parallel_ranges(std::int64_t count, std::int64_t grain,
+                     const std::function<void(std::int64_t, std::int64_t)>& body) {
+  const std::int64_t ranges = std::min<std::int64_t>(
+      std::max(1u, std::thread::hardware_concurrency()), count / std::max<std::int64_t>(grain, 1));
+  if (ranges <= 1) return body(0, count);
+  std::vector<std::jthread> threads;
+  for (std::int64_t r = 1; r < ranges; ++r)
+    threads.emplace_back(
+        [&body, begin = r * count / ranges, end = (r + 1) * count / ranges] { body(begin, end); });
+  body(0, count / ranges);
+}
+
+}  // namespace rooftile
