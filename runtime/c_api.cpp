@@ -155,46 +155,23 @@ void add_epilogue(SgemmCall& call, const rooftile_epilogue& given) {
                    .stride_residual = given.stride_residual};
 }
 
-struct Batch {
-  std::int64_t size, stride_a, stride_b, stride_c;
-  const void* const* a_array;
-  const void* const* b_array;
-  float* const* c_array;
-};
-
-void add_batch(SgemmCall& call, const Batch& batch, Layout layout) {
+void add_batch(SgemmCall& call, const rooftile_gemm_args& args, Layout layout) {
   Problem& p = call.problem;
   validate(p, layout);  // of one product: the strides below rely on it
-  p.batch = batch.size;
-  call.a_array = batch.a_array;
-  call.b_array = batch.b_array;
-  call.c_array = batch.c_array;
+  if (args.batch < 1)
+    fail(ErrorCode::kInvalidArgument, "batch is {}; it is 1 for a single product", args.batch);
+  p.batch = args.batch;
+  call.a_array = args.a_array;
+  call.b_array = args.b_array;
+  call.c_array = args.c_array;
   // Matrices behind an array of pointers lie anywhere: a stride that fits any of them will do.
   const auto stride = [&](const void* array, std::int64_t given, Extent extent, std::int64_t ld) {
     const std::int64_t lines = layout == Layout::kRowMajor ? extent.rows : extent.columns;
     return array != nullptr ? std::max<std::int64_t>(lines * ld, 1) : given;
   };
-  p.stride_a = stride(batch.a_array, batch.stride_a, stored_a(p), p.lda);
-  p.stride_b = stride(batch.b_array, batch.stride_b, stored_b(p), p.ldb);
-  p.stride_c = stride(batch.c_array, batch.stride_c, {p.m, p.n}, p.ldc);
-}
-
-SgemmCall checked_call(const rooftile_sgemm_batched_args* args,
-                       const rooftile_epilogue* epilogue = nullptr) {
-  check_struct("args", args);
-  SgemmCall call = unchecked_call(&args->product);
-  const Layout layout = layout_of(args->product.layout);
-  if (epilogue != nullptr) add_epilogue(call, *epilogue);
-  add_batch(call,
-            {.size = args->batch,
-             .stride_a = args->stride_a,
-             .stride_b = args->stride_b,
-             .stride_c = args->stride_c,
-             .a_array = reinterpret_cast<const void* const*>(args->a_array),
-             .b_array = reinterpret_cast<const void* const*>(args->b_array),
-             .c_array = args->c_array},
-            layout);
-  return checked(call, layout);
+  p.stride_a = stride(args.a_array, args.stride_a, stored_a(p), p.lda);
+  p.stride_b = stride(args.b_array, args.stride_b, stored_b(p), p.ldb);
+  p.stride_c = stride(args.c_array, args.stride_c, {p.m, p.n}, p.ldc);
 }
 
 SgemmCall checked_call(const rooftile_gemm_args* args) {
@@ -216,15 +193,7 @@ SgemmCall checked_call(const rooftile_gemm_args* args) {
                  .tier = tier_choice(args->tier)};
   const Layout layout = layout_of(args->layout);
   if (args->epilogue != nullptr) add_epilogue(call, *args->epilogue);
-  add_batch(call,
-            {.size = args->batch == 0 ? 1 : args->batch,
-             .stride_a = args->stride_a,
-             .stride_b = args->stride_b,
-             .stride_c = args->stride_c,
-             .a_array = args->a_array,
-             .b_array = args->b_array,
-             .c_array = args->c_array},
-            layout);
+  add_batch(call, *args, layout);
   return checked(call, layout);
 }
 
@@ -247,6 +216,37 @@ rooftile_tier c_tier(Tier tier) {
       return ROOFTILE_TIER_HOST64;
   }
   return ROOFTILE_TIER_HOST;
+}
+
+rooftile_decision c_decision(const Explanation& explanation) {
+  const Decision& d = explanation.decision;
+  rooftile_decision result = {};
+  result.struct_size = sizeof result;
+  result.tier = c_tier(d.tier);
+  result.device_ns = d.device_ns;
+  result.host_ns = d.host_ns;
+  result.host1_ns = d.host1_ns;
+  result.upload_ns = d.upload_ns;
+  result.kernel_ns = d.kernel_ns;
+  result.download_ns = d.download_ns;
+  result.submit_ns = d.submit_ns;
+  result.score = d.score;
+  for (std::size_t i = 0; i < d.factors.size(); ++i) {
+    copy_text(result.factors[i].name, d.factors[i].name);
+    result.factors[i].value = d.factors[i].value;
+    result.factors[i].ns = d.factors[i].ns;
+  }
+  copy_text(result.kernel, explanation.kernel);
+  copy_text(result.device, explanation.device_name);
+  copy_text(result.veto, d.veto);
+  return result;
+}
+
+template <typename Args>
+void explain(rooftile_context* context, const Args* args, rooftile_decision* decision) {
+  if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
+  check_struct("decision", decision);
+  *decision = c_decision(context->context.explain(checked_call(args)));
 }
 
 }  // namespace
@@ -282,25 +282,6 @@ rooftile_status rooftile_sgemm(rooftile_context* context, const rooftile_sgemm_a
   });
 }
 
-rooftile_status rooftile_sgemm_batched(rooftile_context* context,
-                                       const rooftile_sgemm_batched_args* args) {
-  using namespace rooftile;
-  return guarded([&] {
-    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
-    context->context.sgemm(checked_call(args));
-  });
-}
-
-rooftile_status rooftile_sgemm_fused(rooftile_context* context,
-                                     const rooftile_sgemm_batched_args* args,
-                                     const rooftile_epilogue* epilogue) {
-  using namespace rooftile;
-  return guarded([&] {
-    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
-    context->context.sgemm(checked_call(args, epilogue));
-  });
-}
-
 rooftile_status rooftile_gemm(rooftile_context* context, const rooftile_gemm_args* args) {
   using namespace rooftile;
   return guarded([&] {
@@ -312,32 +293,13 @@ rooftile_status rooftile_gemm(rooftile_context* context, const rooftile_gemm_arg
 rooftile_status rooftile_explain(rooftile_context* context, const rooftile_sgemm_args* args,
                                  rooftile_decision* decision) {
   using namespace rooftile;
-  return guarded([&] {
-    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
-    check_struct("decision", decision);
-    const Explanation explanation = context->context.explain(checked_call(args));
-    const Decision& d = explanation.decision;
-    rooftile_decision result = {};
-    result.struct_size = sizeof result;
-    result.tier = c_tier(d.tier);
-    result.device_ns = d.device_ns;
-    result.host_ns = d.host_ns;
-    result.host1_ns = d.host1_ns;
-    result.upload_ns = d.upload_ns;
-    result.kernel_ns = d.kernel_ns;
-    result.download_ns = d.download_ns;
-    result.submit_ns = d.submit_ns;
-    result.score = d.score;
-    for (std::size_t i = 0; i < d.factors.size(); ++i) {
-      copy_text(result.factors[i].name, d.factors[i].name);
-      result.factors[i].value = d.factors[i].value;
-      result.factors[i].ns = d.factors[i].ns;
-    }
-    copy_text(result.kernel, explanation.kernel);
-    copy_text(result.device, explanation.device_name);
-    copy_text(result.veto, d.veto);
-    *decision = result;
-  });
+  return guarded([&] { explain(context, args, decision); });
+}
+
+rooftile_status rooftile_explain_gemm(rooftile_context* context, const rooftile_gemm_args* args,
+                                      rooftile_decision* decision) {
+  using namespace rooftile;
+  return guarded([&] { explain(context, args, decision); });
 }
 
 const char* rooftile_last_error(void) { return rooftile::last_error().c_str(); }

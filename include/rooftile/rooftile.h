@@ -89,19 +89,6 @@ typedef struct rooftile_sgemm_args {
   rooftile_tier tier;
 } rooftile_sgemm_args;
 
-/* batch products of one shape. Matrix i of an operand lies i strides (elements) behind the pointer
- * in product, or at entry i of its array, if that is not NULL; then pointer and stride are ignored.
- * Stride 0 for A or B: all products share that matrix. Matrices C must not overlap each other. */
-typedef struct rooftile_sgemm_batched_args {
-  size_t struct_size;          /* sizeof(rooftile_sgemm_batched_args) */
-  rooftile_sgemm_args product; /* of every product; its struct_size as well */
-  int64_t batch;               /* 0: nothing is done */
-  int64_t stride_a, stride_b, stride_c;
-  const float* const* a_array;
-  const float* const* b_array;
-  float* const* c_array;
-} rooftile_sgemm_batched_args;
-
 typedef enum rooftile_bias {
   ROOFTILE_BIAS_NONE = 0,
   ROOFTILE_BIAS_ROW = 1,   /* m values: one a row of C */
@@ -142,14 +129,18 @@ typedef enum rooftile_type {
   ROOFTILE_BF16 = 2 /* the upper half of a float32 */
 } rooftile_type;
 
-/* The general product. Fields as in rooftile_sgemm_args and rooftile_sgemm_batched_args; batch 0
- * means 1 here, so that a zeroed struct is a single product. */
+/* batch products of one shape: C := alpha * op(A) * op(B) + beta * C with A and B of any type, and
+ * an epilogue. Fields that rooftile_sgemm_args has as well mean the same here. Matrix i of an
+ * operand lies i strides (elements) behind its pointer, or at entry i of its array, if that is not
+ * NULL; then pointer and stride are ignored. Stride 0 for A or B: all products share that matrix.
+ * Matrices C must not overlap each other. */
 typedef struct rooftile_gemm_args {
   size_t struct_size; /* sizeof(rooftile_gemm_args) */
   rooftile_type type;
   rooftile_layout layout;
   rooftile_transpose trans_a, trans_b;
-  int64_t m, n, k, batch;
+  int64_t m, n, k;
+  int64_t batch; /* at least 1 */
   float alpha, beta;
   const void* a;
   const void* b;
@@ -200,17 +191,9 @@ ROOFTILE_API void rooftile_close(rooftile_context* context);
 ROOFTILE_API rooftile_status rooftile_sgemm(rooftile_context* context,
                                             const rooftile_sgemm_args* args);
 
-/* As rooftile_sgemm, for a batch: one decision, and on a device one submission. */
-ROOFTILE_API rooftile_status rooftile_sgemm_batched(rooftile_context* context,
-                                                    const rooftile_sgemm_batched_args* args);
-
-/* As rooftile_sgemm_batched with an epilogue (NULL: none). A device fuses it into the kernel when
- * such a kernel is tuned (`rooftile tune --epilogue ...`); the host makes a pass over C. */
-ROOFTILE_API rooftile_status rooftile_sgemm_fused(rooftile_context* context,
-                                                  const rooftile_sgemm_batched_args* args,
-                                                  const rooftile_epilogue* epilogue);
-
-/* As rooftile_sgemm_fused, for A and B of any type. The host widens 16-bit operands to float32. */
+/* As rooftile_sgemm, for everything that rooftile_gemm_args says: one decision for the whole batch,
+ * and on a device one submission. A device fuses the epilogue when a kernel with it is tuned
+ * (`rooftile tune --epilogue ...`); the host makes a pass over C, and widens 16-bit operands. */
 ROOFTILE_API rooftile_status rooftile_gemm(rooftile_context* context,
                                            const rooftile_gemm_args* args);
 
@@ -219,6 +202,11 @@ ROOFTILE_API rooftile_status rooftile_gemm(rooftile_context* context,
 ROOFTILE_API rooftile_status rooftile_explain(rooftile_context* context,
                                               const rooftile_sgemm_args* args,
                                               rooftile_decision* decision);
+
+/* The same for rooftile_gemm. */
+ROOFTILE_API rooftile_status rooftile_explain_gemm(rooftile_context* context,
+                                                   const rooftile_gemm_args* args,
+                                                   rooftile_decision* decision);
 
 /* Message of this thread's last call that did not return ROOFTILE_OK; "" when there was none. Valid
  * until the thread's next failing call. */

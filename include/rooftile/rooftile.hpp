@@ -46,12 +46,29 @@ class Session {
     return decision;
   }
 
+  /// rooftile_gemm; struct_size is filled in, and batch 0 becomes 1. Throws StatusError; C is
+  /// untouched then.
+  void gemm(rooftile_gemm_args args) { check(rooftile_gemm(context_.get(), &completed(args))); }
+
+  /// rooftile_explain_gemm, as gemm() would call. Throws StatusError.
+  rooftile_decision explain_gemm(rooftile_gemm_args args) const {
+    rooftile_decision decision = {};
+    decision.struct_size = sizeof decision;
+    check(rooftile_explain_gemm(context_.get(), &completed(args), &decision));
+    return decision;
+  }
+
   rooftile_context* get() const noexcept { return context_.get(); }
 
  private:
   struct Close {
     void operator()(rooftile_context* context) const noexcept { rooftile_close(context); }
   };
+  static const rooftile_gemm_args& completed(rooftile_gemm_args& args) {
+    args.struct_size = sizeof args;
+    if (args.batch == 0) args.batch = 1;
+    return args;
+  }
   static void check(rooftile_status status) {
     if (status != ROOFTILE_OK) throw StatusError(status);
   }

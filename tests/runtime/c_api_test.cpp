@@ -1,7 +1,7 @@
 // Bad input through the C ABI: a status, a message that names the argument, and C as it was.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rooftile/rooftile.h>
+#include <rooftile/rooftile.hpp>
 
 #include <cmath>
 #include <fstream>
@@ -41,15 +41,6 @@ class CApi : public ::testing::Test {
             .beta = p.beta,
             .c = product.c.data(),
             .ldc = p.ldc};
-  }
-  static rooftile_sgemm_batched_args batched_args_of(Product& product) {
-    const Problem& p = product.problem;
-    return {.struct_size = sizeof(rooftile_sgemm_batched_args),
-            .product = args_of(product),
-            .batch = p.batch,
-            .stride_a = p.stride_a,
-            .stride_b = p.stride_b,
-            .stride_c = p.stride_c};
   }
   static rooftile_gemm_args gemm_args_of(Product& product) {
     const Problem& p = product.problem;
@@ -217,20 +208,20 @@ TEST_F(CApi, BatchesOfEveryTierAndLayoutAreRight) {
     for (bool shared_b : {false, true}) {
       Product product(padded_batch(
           padded_problem(5, 6, 7, Transpose::kNo, Transpose::kYes, 1.0f, 0.5f), 4, shared_b));
-      rooftile_sgemm_batched_args args = batched_args_of(product);
-      args.product.tier = tier;
-      EXPECT_EQ(rooftile_sgemm_batched(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+      rooftile_gemm_args args = gemm_args_of(product);
+      args.tier = tier;
+      EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
       product.expect_right();
     }
   // Column-major: C^T = op(B)^T op(A)^T, so the same memory with A and B, m and n swapped.
   Product product(padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo), 3, false));
-  rooftile_sgemm_batched_args args = batched_args_of(product);
-  args.product.layout = ROOFTILE_COLUMN_MAJOR;
-  std::swap(args.product.m, args.product.n);
-  std::swap(args.product.a, args.product.b);
-  std::swap(args.product.lda, args.product.ldb);
+  rooftile_gemm_args args = gemm_args_of(product);
+  args.layout = ROOFTILE_COLUMN_MAJOR;
+  std::swap(args.m, args.n);
+  std::swap(args.a, args.b);
+  std::swap(args.lda, args.ldb);
   std::swap(args.stride_a, args.stride_b);
-  EXPECT_EQ(rooftile_sgemm_batched(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
   product.expect_right();
 }
 
@@ -244,10 +235,10 @@ TEST_F(CApi, EpiloguesOnTheHostAreRight) {
       p.epilogue.low = -0.25f;
       p.epilogue.high = 0.5f;
       Product product(p);
-      const rooftile_sgemm_batched_args args = batched_args_of(product);
+      rooftile_gemm_args args = gemm_args_of(product);
       const rooftile_epilogue epilogue = epilogue_of(product);
-      EXPECT_EQ(rooftile_sgemm_fused(context_, &args, &epilogue), ROOFTILE_OK)
-          << rooftile_last_error();
+      args.epilogue = &epilogue;
+      EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
       product.expect_right();
     }
   }
@@ -258,15 +249,16 @@ TEST_F(CApi, AnEpilogueInColumnMajorOrderKeepsItsRowsAndColumns) {
   Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
   p.epilogue = parse_epilogue("row_scale+bias_column+relu");
   Product product(p);
-  rooftile_sgemm_batched_args args = batched_args_of(product);
-  args.product.layout = ROOFTILE_COLUMN_MAJOR;
-  std::swap(args.product.m, args.product.n);
-  std::swap(args.product.a, args.product.b);
-  std::swap(args.product.lda, args.product.ldb);
+  rooftile_gemm_args args = gemm_args_of(product);
+  args.layout = ROOFTILE_COLUMN_MAJOR;
+  std::swap(args.m, args.n);
+  std::swap(args.a, args.b);
+  std::swap(args.lda, args.ldb);
   rooftile_epilogue epilogue = epilogue_of(product);
   std::swap(epilogue.row_scale, epilogue.column_scale);
   epilogue.bias_kind = ROOFTILE_BIAS_ROW;
-  EXPECT_EQ(rooftile_sgemm_fused(context_, &args, &epilogue), ROOFTILE_OK) << rooftile_last_error();
+  args.epilogue = &epilogue;
+  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
   product.expect_right();
 }
 
@@ -274,7 +266,7 @@ TEST_F(CApi, TheResidualMayBeCItself) {
   Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
   p.epilogue = parse_epilogue("relu+residual");
   Product product(p);
-  rooftile_sgemm_batched_args args = batched_args_of(product);
+  rooftile_gemm_args args = gemm_args_of(product);
   rooftile_epilogue epilogue = epilogue_of(product);
   epilogue.residual = product.c.data();
   epilogue.ld_residual = p.ldc;
@@ -282,7 +274,8 @@ TEST_F(CApi, TheResidualMayBeCItself) {
     for (std::int64_t column = 0; column < p.n; ++column)
       product.residual[static_cast<std::size_t>(row * product.ld_residual() + column)] =
           product.c[static_cast<std::size_t>(row * p.ldc + column)];
-  EXPECT_EQ(rooftile_sgemm_fused(context_, &args, &epilogue), ROOFTILE_OK) << rooftile_last_error();
+  args.epilogue = &epilogue;
+  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
   product.expect_right();
 }
 
@@ -303,14 +296,9 @@ TEST_F(CApi, SixteenBitOperandsOnTheHostAreRight) {
     }
 }
 
-TEST_F(CApi, AGeneralProductOfZeroedArgumentsIsASingleOne) {
-  Product product(padded_problem(5, 6, 7, Transpose::kYes, Transpose::kNo));
-  rooftile_gemm_args args = gemm_args_of(product);
-  args.batch = 0;
-  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
-  product.expect_right();
+TEST_F(CApi, RefusesUnknownTypes) {
   Product other(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
-  args = gemm_args_of(other);
+  rooftile_gemm_args args = gemm_args_of(other);
   args.type = static_cast<rooftile_type>(3);
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
   EXPECT_THAT(rooftile_last_error(), HasSubstr("type is 3"));
@@ -326,10 +314,11 @@ TEST_F(CApi, RefusesWrongEpilogues) {
   p.epilogue.low = 0;
   p.epilogue.high = 1;
   Product product(p);
-  const rooftile_sgemm_batched_args args = batched_args_of(product);
+  rooftile_gemm_args args = gemm_args_of(product);
   const rooftile_epilogue right = epilogue_of(product);
   const auto refused = [&](const rooftile_epilogue& epilogue, const std::string& message) {
-    EXPECT_EQ(rooftile_sgemm_fused(context_, &args, &epilogue), ROOFTILE_INVALID_ARGUMENT);
+    args.epilogue = &epilogue;
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
     EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
     EXPECT_TRUE(product.c_is_untouched());
   };
@@ -364,13 +353,13 @@ TEST_F(CApi, RefusesWrongEpilogues) {
 
 TEST_F(CApi, RefusesWrongBatches) {
   Product product(padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo), 3, false));
-  const rooftile_sgemm_batched_args right = batched_args_of(product);
-  const auto refused = [&](const rooftile_sgemm_batched_args& args, const std::string& message) {
-    EXPECT_EQ(rooftile_sgemm_batched(context_, &args), ROOFTILE_INVALID_ARGUMENT);
+  const rooftile_gemm_args right = gemm_args_of(product);
+  const auto refused = [&](const rooftile_gemm_args& args, const std::string& message) {
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
     EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
     EXPECT_TRUE(product.c_is_untouched());
   };
-  rooftile_sgemm_batched_args args = right;
+  rooftile_gemm_args args = right;
   args.batch = -1;
   refused(args, "batch is -1");
   args = right;
@@ -383,12 +372,12 @@ TEST_F(CApi, RefusesWrongBatches) {
   args.stride_a = std::int64_t{1} << 61;
   refused(args, "stride_a");
   args = right;
-  args.product.b = product.c.data() + args.stride_c;
+  args.b = product.c.data() + args.stride_c;
   refused(args, "c overlaps b");
   args = right;
   args.struct_size -= 8;
   refused(args, "struct_size");
-  const float* hole[3] = {product.a.data(), nullptr, product.a.data()};
+  const void* hole[3] = {product.a.data(), nullptr, product.a.data()};
   args = right;
   args.a_array = hole;
   refused(args, "a[1] is null");
@@ -398,8 +387,7 @@ TEST_F(CApi, RefusesWrongBatches) {
   refused(args, "two matrices C");
   args = right;
   args.batch = 0;
-  EXPECT_EQ(rooftile_sgemm_batched(context_, &args), ROOFTILE_OK);
-  EXPECT_TRUE(product.c_is_untouched());
+  refused(args, "batch is 0; it is 1 for a single product");
 }
 
 TEST_F(CApi, ForcedDeviceWithoutOneFailsAndLeavesC) {
@@ -419,6 +407,17 @@ TEST_F(CApi, ExplainNamesTheVetoWithoutReadingPointers) {
   EXPECT_NE(decision.tier, ROOFTILE_TIER_DEVICE);
 }
 
+TEST_F(CApi, ExplainsGeneralProductsAsItRunsThem) {
+  Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
+  p.type = DataType::kBf16;
+  Product product(p);
+  const rooftile_gemm_args args = gemm_args_of(product);
+  rooftile_decision decision = {.struct_size = sizeof decision};
+  EXPECT_EQ(rooftile_explain_gemm(context_, &args, &decision), ROOFTILE_OK);
+  EXPECT_NE(decision.tier, ROOFTILE_TIER_DEVICE);
+  EXPECT_THAT(decision.veto, HasSubstr("no tuning database"));
+}
+
 TEST_F(CApi, ManyThreadsOnOneContext) {
   std::vector<std::thread> team;
   for (int t = 0; t < 4; ++t) {
@@ -434,6 +433,20 @@ TEST_F(CApi, ManyThreadsOnOneContext) {
     });
   }
   for (std::thread& thread : team) thread.join();
+}
+
+TEST_F(CApi, TheCppWrapperFillsInWhatIsObvious) {
+  const std::string database = (folder_ / "none.db").string();
+  Session session({.database_path = database.c_str()});
+  Product product(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
+  rooftile_gemm_args args = gemm_args_of(product);
+  args.struct_size = 0;
+  args.batch = 0;
+  EXPECT_NE(session.explain_gemm(args).tier, ROOFTILE_TIER_DEVICE);
+  session.gemm(args);
+  product.expect_right();
+  args.m = -1;
+  EXPECT_THROW(session.gemm(args), StatusError);
 }
 
 TEST(OpenTest, SaysWhatIsWrongWithTheDatabaseOrTheEnvironment) {
