@@ -6,7 +6,7 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
+#include <functional>
 #include <unordered_set>
 #include <vector>
 
@@ -50,30 +50,71 @@ Range range_of(const void* x, Extent extent, std::int64_t ld, DataType type = Da
 }
 bool overlap(Range x, Range y) { return x.begin < y.end && y.begin < x.end; }
 
-/// Every C against every A and B, and against the other Cs: sorted ranges, so that batches of
-/// thousands cost little.
-void check_overlaps(const SgemmCall& call) {
-  const Problem& p = call.problem;
-  const Extent extent_c = {p.m, p.n};
-  std::vector<Range> written;
-  for (std::int64_t i = 0; i < p.batch; ++i)
-    written.push_back(range_of(call.c_of(i), extent_c, p.ldc));
-  std::sort(written.begin(), written.end(),
-            [](const Range& x, const Range& y) { return x.begin < y.begin; });
-  for (std::size_t i = 1; i < written.size(); ++i)
-    if (overlap(written[i - 1], written[i]))
-      fail(ErrorCode::kInvalidArgument, "two matrices C of the batch overlap");
-  const auto check = [&](const char* what, Range read) {
-    const auto after = std::partition_point(written.begin(), written.end(),
-                                            [&](const Range& c) { return c.begin < read.end; });
-    if (after != written.begin() && overlap(*std::prev(after), read))
-      fail(ErrorCode::kInvalidArgument, "c overlaps {}", what);
-  };
-  for (std::int64_t i = 0; i < p.batch; ++i) {
-    check("a", range_of(call.a_of(i), stored_a(p), p.lda, p.type));
-    check("b", range_of(call.b_of(i), stored_b(p), p.ldb, p.type));
+/// From the first to the last byte of a batch's matrices.
+template <typename Matrix>
+Range whole_range(const Problem& p, Matrix matrix) {
+  Range whole = matrix(0);
+  for (std::int64_t i = 1; i < p.batch; ++i) {
+    const Range range = matrix(i);
+    whole = {std::min(whole.begin, range.begin), std::max(whole.end, range.end)};
   }
+  return whole;
 }
+
+/// All matrices C of a call. Batches have thousands of them: whole ranges settle nearly every call,
+/// and sorted ones the rest.
+class Written {
+ public:
+  explicit Written(const SgemmCall& call) : call_(call), whole_(whole_range(call.problem, c())) {}
+
+  /// Throws when two of them overlap. Those a stride apart cannot: validate() has seen to it.
+  void check_each_other() {
+    if (call_.c_array == nullptr) return;
+    sort();
+    for (std::size_t i = 1; i < sorted_.size(); ++i)
+      if (overlap(sorted_[i - 1].range, sorted_[i].range))
+        fail(ErrorCode::kInvalidArgument, "two matrices C of the batch overlap");
+  }
+
+  /// Throws, naming it, when a matrix that is read overlaps one of them; may_be(i) says whether the
+  /// i-th may lie exactly where the i-th C does.
+  template <typename Matrix, typename MayBe>
+  void check_read(const char* what, Matrix matrix, MayBe may_be) {
+    if (!overlap(whole_, whole_range(call_.problem, matrix))) return;
+    sort();
+    for (std::int64_t i = 0; i < call_.problem.batch; ++i) {
+      const Range read = matrix(i);
+      auto c = std::partition_point(sorted_.begin(), sorted_.end(),
+                                    [&](const Sorted& x) { return x.range.begin < read.end; });
+      while (c != sorted_.begin() && overlap((--c)->range, read))
+        if (!(c->index == i && may_be(i))) fail(ErrorCode::kInvalidArgument, "c overlaps {}", what);
+    }
+  }
+  template <typename Matrix>
+  void check_read(const char* what, Matrix matrix) {
+    check_read(what, matrix, [](std::int64_t) { return false; });
+  }
+
+ private:
+  struct Sorted {
+    Range range;
+    std::int64_t index;
+  };
+  std::function<Range(std::int64_t)> c() const {
+    return [this](std::int64_t i) {
+      return range_of(call_.c_of(i), {call_.problem.m, call_.problem.n}, call_.problem.ldc);
+    };
+  }
+  void sort() {
+    if (!sorted_.empty()) return;
+    for (std::int64_t i = 0; i < call_.problem.batch; ++i) sorted_.push_back({c()(i), i});
+    std::sort(sorted_.begin(), sorted_.end(),
+              [](const Sorted& x, const Sorted& y) { return x.range.begin < y.range.begin; });
+  }
+  const SgemmCall& call_;
+  Range whole_;
+  std::vector<Sorted> sorted_;
+};
 
 /// Array of a batch's pointers, or the first matrix when there is no array.
 void check_pointers(const char* what, const void* first, const void* const* array,
@@ -83,7 +124,7 @@ void check_pointers(const char* what, const void* first, const void* const* arra
     if (array[i] == nullptr) fail(ErrorCode::kInvalidArgument, "{}[{}] is null", what, i);
 }
 
-void check_epilogue(const SgemmCall& call) {
+void check_epilogue(const SgemmCall& call, Written& written) {
   const Problem& p = call.problem;
   const Epilogue& e = p.epilogue;
   const EpilogueOperands& x = call.epilogue;
@@ -91,9 +132,7 @@ void check_epilogue(const SgemmCall& call) {
                                 std::int64_t size) {
     if (!used) return;
     if (vector == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
-    for (std::int64_t i = 0; i < p.batch; ++i)
-      if (overlap(range_of(call.c_of(i), {p.m, p.n}, p.ldc), range_of(vector, {1, size}, size)))
-        fail(ErrorCode::kInvalidArgument, "c overlaps {}", what);
+    written.check_read(what, [&](std::int64_t) { return range_of(vector, {1, size}, size); });
   };
   check_vector("row_scale", e.row_scale, x.row_scale, p.m);
   check_vector("column_scale", e.column_scale, x.column_scale, p.n);
@@ -107,16 +146,14 @@ void check_epilogue(const SgemmCall& call) {
          x.ld_residual, p.n);
   if (p.batch > 1 && x.stride_residual < 0)
     fail(ErrorCode::kInvalidArgument, "stride_residual is {}", x.stride_residual);
-  for (std::int64_t i = 0; i < p.batch; ++i) {
-    const Range read = range_of(x.residual + i * x.stride_residual, {p.m, p.n}, x.ld_residual);
-    for (std::int64_t j = 0; j < p.batch; ++j) {
-      const Range written = range_of(call.c_of(j), {p.m, p.n}, p.ldc);
-      // In place is fine: each element is read by whoever writes it.
-      const bool in_place = i == j && read.begin == written.begin && x.ld_residual == p.ldc;
-      if (!in_place && overlap(written, read))
-        fail(ErrorCode::kInvalidArgument, "c overlaps the residual other than in place");
-    }
-  }
+  const auto residual = [&](std::int64_t i) { return x.residual + i * x.stride_residual; };
+  // In place is fine: each element is read by whoever writes it.
+  written.check_read(
+      "the residual other than in place",
+      [&](std::int64_t i) {
+        return range_of(residual(i), {p.m, p.n}, x.ld_residual);
+      },
+      [&](std::int64_t i) { return residual(i) == call.c_of(i) && x.ld_residual == p.ldc; });
 }
 
 bool empty(const Problem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
@@ -125,16 +162,16 @@ void validate_call(const SgemmCall& call) {
   const Problem& p = call.problem;
   if (empty(p)) return;
   check_pointers("c", call.c, reinterpret_cast<const void* const*>(call.c_array), p.batch);
-  if (any(p.epilogue)) check_epilogue(call);
+  Written written(call);
+  written.check_each_other();
+  if (any(p.epilogue)) check_epilogue(call, written);
   if (p.k == 0 || p.alpha == 0.0f) return;
   check_pointers("a", call.a, call.a_array, p.batch);
   check_pointers("b", call.b, call.b_array, p.batch);
-  if (p.batch > 1) return check_overlaps(call);
-  const Range c = range_of(call.c_of(0), {p.m, p.n}, p.ldc);
-  if (overlap(c, range_of(call.a_of(0), stored_a(p), p.lda, p.type)))
-    fail(ErrorCode::kInvalidArgument, "c overlaps a");
-  if (overlap(c, range_of(call.b_of(0), stored_b(p), p.ldb, p.type)))
-    fail(ErrorCode::kInvalidArgument, "c overlaps b");
+  written.check_read(
+      "a", [&](std::int64_t i) { return range_of(call.a_of(i), stored_a(p), p.lda, p.type); });
+  written.check_read(
+      "b", [&](std::int64_t i) { return range_of(call.b_of(i), stored_b(p), p.ldb, p.type); });
 }
 
 Tier tier_of(TierChoice choice) {

@@ -45,6 +45,8 @@ struct SgemmCall {
   }
   /// So many elements behind a pointer to A's or B's.
   const void* behind(const void* x, std::int64_t elements) const {
+    // A product of alpha or k 0 reads neither, and may have none.
+    if (x == nullptr) return nullptr;
     return static_cast<const char*>(x) + elements * bytes_of(problem.type);
   }
   float* c_of(std::int64_t i) const { return c_array ? c_array[i] : c + i * problem.stride_c; }

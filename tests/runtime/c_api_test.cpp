@@ -1,10 +1,10 @@
 // Bad input through the C ABI: a status, a message that names the argument, and C as it was.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rooftile/rooftile.hpp>
 
 #include <cmath>
 #include <fstream>
+#include <rooftile/rooftile.hpp>
 #include <thread>
 
 #include "tests/runtime/product.h"
@@ -349,6 +349,15 @@ TEST_F(CApi, RefusesWrongEpilogues) {
   epilogue = right;
   epilogue.struct_size = 3;
   refused(epilogue, "struct_size");
+}
+
+TEST_F(CApi, ABatchWithoutDepthNeedsNoOperands) {
+  Product product(
+      padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo, 0.0f, 0.5f), 3, false));
+  rooftile_gemm_args args = gemm_args_of(product);
+  args.a = args.b = nullptr;
+  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+  product.expect_right();
 }
 
 TEST_F(CApi, RefusesWrongBatches) {
