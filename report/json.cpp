@@ -17,6 +17,8 @@ Json json_of(const ProblemReport& p) {
   return {{"m", p.problem.m},
           {"n", p.problem.n},
           {"k", p.problem.k},
+          {"batch", p.problem.batch},
+          {"epilogue", to_string(p.problem.epilogue)},
           {"trans_a", p.problem.trans_a == Transpose::kYes},
           {"trans_b", p.problem.trans_b == Transpose::kYes},
           {"type", name(p.problem.type)},
