@@ -62,17 +62,29 @@ rooftile_status guarded(const Body& body) noexcept {
   }
 }
 
-TierChoice tier_choice(rooftile_tier tier) {
-  if (tier < ROOFTILE_TIER_AUTO || tier > ROOFTILE_TIER_HOST64)
-    fail(ErrorCode::kInvalidArgument, "tier is {}; see rooftile_tier", static_cast<int>(tier));
-  return static_cast<TierChoice>(tier);
+/// What a C caller has put into an enumeration: any int, which C++ must not load as the
+/// enumeration.
+template <typename Enum>
+int value_of(const Enum& enumeration) {
+  static_assert(sizeof(Enum) == sizeof(int));
+  int value = 0;
+  std::memcpy(&value, &enumeration, sizeof value);
+  return value;
 }
 
-Transpose transpose(const char* argument, rooftile_transpose value) {
-  if (value != ROOFTILE_NO_TRANSPOSE && value != ROOFTILE_TRANSPOSE)
-    fail(ErrorCode::kInvalidArgument, "{} is {}; see rooftile_transpose", argument,
-         static_cast<int>(value));
-  return value == ROOFTILE_TRANSPOSE ? Transpose::kYes : Transpose::kNo;
+template <typename Enum>
+Enum enumerator(const char* argument, const char* type, int value, Enum last) {
+  if (value < 0 || value > static_cast<int>(last))
+    fail(ErrorCode::kInvalidArgument, "{} is {}; see {}", argument, value, type);
+  return static_cast<Enum>(value);
+}
+
+TierChoice tier_choice(const rooftile_tier& tier) {
+  return enumerator("tier", "rooftile_tier", value_of(tier), TierChoice::kHost64);
+}
+
+Transpose transpose(const char* argument, const rooftile_transpose& value) {
+  return enumerator(argument, "rooftile_transpose", value_of(value), Transpose::kYes);
 }
 
 template <typename T>
@@ -103,11 +115,8 @@ SgemmCall unchecked_call(const rooftile_sgemm_args* args) {
           .tier = tier_choice(args->tier)};
 }
 
-Layout layout_of(rooftile_layout layout) {
-  if (layout != ROOFTILE_ROW_MAJOR && layout != ROOFTILE_COLUMN_MAJOR)
-    fail(ErrorCode::kInvalidArgument, "layout is {}; see rooftile_layout",
-         static_cast<int>(layout));
-  return layout == ROOFTILE_COLUMN_MAJOR ? Layout::kColumnMajor : Layout::kRowMajor;
+Layout layout_of(const rooftile_layout& layout) {
+  return enumerator("layout", "rooftile_layout", value_of(layout), Layout::kColumnMajor);
 }
 
 /// Validated, and as the row-major product that it is.
@@ -127,20 +136,14 @@ SgemmCall checked_call(const rooftile_sgemm_args* args) {
   return checked(call, layout_of(args->layout));
 }
 
-template <typename Enum>
-Enum enumerator(const char* argument, int value, Enum last) {
-  if (value < 0 || value > static_cast<int>(last))
-    fail(ErrorCode::kInvalidArgument, "{} is {}; see rooftile_{}", argument, value, argument);
-  return static_cast<Enum>(value);
-}
-
 void add_epilogue(SgemmCall& call, const rooftile_epilogue& given) {
   check_struct("epilogue", &given);
   Epilogue& e = call.problem.epilogue;
   e.row_scale = given.row_scale != nullptr;
   e.column_scale = given.column_scale != nullptr;
-  e.bias = enumerator("bias", given.bias_kind, Bias::kColumn);
-  e.activation = enumerator("activation", given.activation, Activation::kSilu);
+  e.bias = enumerator("bias_kind", "rooftile_bias", value_of(given.bias_kind), Bias::kColumn);
+  e.activation = enumerator("activation", "rooftile_activation", value_of(given.activation),
+                            Activation::kSilu);
   e.residual = given.residual != nullptr;
   e.clamp = given.clamp != 0;
   if (e.clamp) {
@@ -176,7 +179,8 @@ void add_batch(SgemmCall& call, const rooftile_gemm_args& args, Layout layout) {
 
 SgemmCall checked_call(const rooftile_gemm_args* args) {
   check_struct("args", args);
-  SgemmCall call{.problem = {.type = enumerator("type", args->type, DataType::kBf16),
+  SgemmCall call{.problem = {.type = enumerator("type", "rooftile_type", value_of(args->type),
+                                                DataType::kBf16),
                              .m = args->m,
                              .n = args->n,
                              .k = args->k,

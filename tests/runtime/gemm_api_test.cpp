@@ -134,7 +134,7 @@ TEST_F(CApi, RefusesWrongEpilogues) {
   refused(epilogue, "bias is null");
   epilogue = right;
   epilogue.bias_kind = static_cast<rooftile_bias>(7);
-  refused(epilogue, "bias is 7");
+  refused(epilogue, "bias_kind is 7");
   epilogue = right;
   epilogue.activation = static_cast<rooftile_activation>(-1);
   refused(epilogue, "activation is -1");
