@@ -97,7 +97,9 @@ void check_struct(const char* argument, const T* value) {
          argument, value->struct_size, sizeof *value);
 }
 
-SgemmCall unchecked_call(const rooftile_sgemm_args* args) {
+/// The fields that all argument structures have.
+template <typename Args>
+SgemmCall unchecked_call(const Args* args) {
   check_struct("args", args);
   return {.problem = {.m = args->m,
                       .n = args->n,
@@ -132,7 +134,7 @@ SgemmCall checked(SgemmCall call, Layout layout) {
 }
 
 SgemmCall checked_call(const rooftile_sgemm_args* args) {
-  SgemmCall call = unchecked_call(args);
+  SgemmCall call = unchecked_call(args);  // which looks whether there are any args
   return checked(call, layout_of(args->layout));
 }
 
@@ -178,23 +180,8 @@ void add_batch(SgemmCall& call, const rooftile_gemm_args& args, Layout layout) {
 }
 
 SgemmCall checked_call(const rooftile_gemm_args* args) {
-  check_struct("args", args);
-  SgemmCall call{.problem = {.type = enumerator("type", "rooftile_type", value_of(args->type),
-                                                DataType::kBf16),
-                             .m = args->m,
-                             .n = args->n,
-                             .k = args->k,
-                             .trans_a = transpose("trans_a", args->trans_a),
-                             .trans_b = transpose("trans_b", args->trans_b),
-                             .lda = args->lda,
-                             .ldb = args->ldb,
-                             .ldc = args->ldc,
-                             .alpha = args->alpha,
-                             .beta = args->beta},
-                 .a = args->a,
-                 .b = args->b,
-                 .c = args->c,
-                 .tier = tier_choice(args->tier)};
+  SgemmCall call = unchecked_call(args);
+  call.problem.type = enumerator("type", "rooftile_type", value_of(args->type), DataType::kBf16);
   const Layout layout = layout_of(args->layout);
   if (args->epilogue != nullptr) add_epilogue(call, *args->epilogue);
   add_batch(call, *args, layout);

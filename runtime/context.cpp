@@ -6,17 +6,15 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <unordered_set>
 #include <vector>
 
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/signature.h"
 #include "generator/version.h"
+#include "runtime/call_checks.h"
 #include "runtime/decision_cache.h"
 #include "runtime/device_tier.h"
-#include "runtime/host_blas.h"
 #include "runtime/host_tier.h"
 
 namespace rooftile {
@@ -37,141 +35,6 @@ bool contains(std::string text, std::string part) {
   lower(text);
   lower(part);
   return text.find(part) != std::string::npos;
-}
-
-/// Byte range of a matrix; empty for one that is not touched.
-struct Range {
-  const char* begin;
-  const char* end;
-};
-Range range_of(const void* x, Extent extent, std::int64_t ld, DataType type = DataType::kF32) {
-  const char* begin = static_cast<const char*>(x);
-  return {begin, begin + span_elements(extent, ld) * bytes_of(type)};
-}
-bool overlap(Range x, Range y) { return x.begin < y.end && y.begin < x.end; }
-
-/// From the first to the last byte of a batch's matrices.
-template <typename Matrix>
-Range whole_range(const Problem& p, Matrix matrix) {
-  Range whole = matrix(0);
-  for (std::int64_t i = 1; i < p.batch; ++i) {
-    const Range range = matrix(i);
-    whole = {std::min(whole.begin, range.begin), std::max(whole.end, range.end)};
-  }
-  return whole;
-}
-
-/// All matrices C of a call. Batches have thousands of them: whole ranges settle nearly every call,
-/// and sorted ones the rest.
-class Written {
- public:
-  explicit Written(const SgemmCall& call) : call_(call), whole_(whole_range(call.problem, c())) {}
-
-  /// Throws when two of them overlap. Those a stride apart cannot: validate() has seen to it.
-  void check_each_other() {
-    if (call_.c_array == nullptr) return;
-    sort();
-    for (std::size_t i = 1; i < sorted_.size(); ++i)
-      if (overlap(sorted_[i - 1].range, sorted_[i].range))
-        fail(ErrorCode::kInvalidArgument, "two matrices C of the batch overlap");
-  }
-
-  /// Throws, naming it, when a matrix that is read overlaps one of them; may_be(i) says whether the
-  /// i-th may lie exactly where the i-th C does.
-  template <typename Matrix, typename MayBe>
-  void check_read(const char* what, Matrix matrix, MayBe may_be) {
-    if (!overlap(whole_, whole_range(call_.problem, matrix))) return;
-    sort();
-    for (std::int64_t i = 0; i < call_.problem.batch; ++i) {
-      const Range read = matrix(i);
-      auto c = std::partition_point(sorted_.begin(), sorted_.end(),
-                                    [&](const Sorted& x) { return x.range.begin < read.end; });
-      while (c != sorted_.begin() && overlap((--c)->range, read))
-        if (!(c->index == i && may_be(i))) fail(ErrorCode::kInvalidArgument, "c overlaps {}", what);
-    }
-  }
-  template <typename Matrix>
-  void check_read(const char* what, Matrix matrix) {
-    check_read(what, matrix, [](std::int64_t) { return false; });
-  }
-
- private:
-  struct Sorted {
-    Range range;
-    std::int64_t index;
-  };
-  std::function<Range(std::int64_t)> c() const {
-    return [this](std::int64_t i) {
-      return range_of(call_.c_of(i), {call_.problem.m, call_.problem.n}, call_.problem.ldc);
-    };
-  }
-  void sort() {
-    if (!sorted_.empty()) return;
-    for (std::int64_t i = 0; i < call_.problem.batch; ++i) sorted_.push_back({c()(i), i});
-    std::sort(sorted_.begin(), sorted_.end(),
-              [](const Sorted& x, const Sorted& y) { return x.range.begin < y.range.begin; });
-  }
-  const SgemmCall& call_;
-  Range whole_;
-  std::vector<Sorted> sorted_;
-};
-
-/// Array of a batch's pointers, or the first matrix when there is no array.
-void check_pointers(const char* what, const void* first, const void* const* array,
-                    std::int64_t batch) {
-  if (array == nullptr && first == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
-  for (std::int64_t i = 0; array != nullptr && i < batch; ++i)
-    if (array[i] == nullptr) fail(ErrorCode::kInvalidArgument, "{}[{}] is null", what, i);
-}
-
-void check_epilogue(const SgemmCall& call, Written& written) {
-  const Problem& p = call.problem;
-  const Epilogue& e = p.epilogue;
-  const EpilogueOperands& x = call.epilogue;
-  const auto check_vector = [&](const char* what, bool used, const float* vector,
-                                std::int64_t size) {
-    if (!used) return;
-    if (vector == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
-    written.check_read(what, [&](std::int64_t) { return range_of(vector, {1, size}, size); });
-  };
-  check_vector("row_scale", e.row_scale, x.row_scale, p.m);
-  check_vector("column_scale", e.column_scale, x.column_scale, p.n);
-  check_vector("bias", e.bias != Bias::kNone, x.bias, e.bias == Bias::kRow ? p.m : p.n);
-  if (e.clamp && !(e.low <= e.high))
-    fail(ErrorCode::kInvalidArgument, "the clamp's limits are {} and {}", e.low, e.high);
-  if (!e.residual) return;
-  if (x.residual == nullptr) fail(ErrorCode::kInvalidArgument, "residual is null");
-  if (x.ld_residual < p.n)
-    fail(ErrorCode::kInvalidArgument, "ld_residual is {}, but its rows are {} elements long",
-         x.ld_residual, p.n);
-  if (p.batch > 1 && x.stride_residual < 0)
-    fail(ErrorCode::kInvalidArgument, "stride_residual is {}", x.stride_residual);
-  const auto residual = [&](std::int64_t i) { return x.residual + i * x.stride_residual; };
-  // In place is fine: each element is read by whoever writes it.
-  written.check_read(
-      "the residual other than in place",
-      [&](std::int64_t i) {
-        return range_of(residual(i), {p.m, p.n}, x.ld_residual);
-      },
-      [&](std::int64_t i) { return residual(i) == call.c_of(i) && x.ld_residual == p.ldc; });
-}
-
-bool empty(const Problem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
-
-void validate_call(const SgemmCall& call) {
-  const Problem& p = call.problem;
-  if (empty(p)) return;
-  check_pointers("c", call.c, reinterpret_cast<const void* const*>(call.c_array), p.batch);
-  Written written(call);
-  written.check_each_other();
-  if (any(p.epilogue)) check_epilogue(call, written);
-  if (p.k == 0 || p.alpha == 0.0f) return;
-  check_pointers("a", call.a, call.a_array, p.batch);
-  check_pointers("b", call.b, call.b_array, p.batch);
-  written.check_read(
-      "a", [&](std::int64_t i) { return range_of(call.a_of(i), stored_a(p), p.lda, p.type); });
-  written.check_read(
-      "b", [&](std::int64_t i) { return range_of(call.b_of(i), stored_b(p), p.ldb, p.type); });
 }
 
 Tier tier_of(TierChoice choice) {
@@ -212,14 +75,13 @@ struct Context::Impl {
   std::string note;
   std::unique_ptr<DeviceTier> device;  // null: nothing tuned
   DispatchModel model;
-  std::unordered_set<std::string> tuned_classes;  // what a kernel is compiled for
+  std::vector<Signature> tuned_classes;  // once for each tuned kernel
   // Changes when the device is lost: decisions made before are void.
   std::atomic<std::uint64_t> owner = next_owner();
 
   void load(const std::filesystem::path& database, const std::string& wanted_device,
             const std::filesystem::path& cache_folder);
   Decision decide(const SgemmCall& call) const;
-  void host(const SgemmCall& call, Tier host_tier) const;
 };
 
 void Context::Impl::load(const std::filesystem::path& database, const std::string& wanted_device,
@@ -261,7 +123,7 @@ void Context::Impl::load(const std::filesystem::path& database, const std::strin
                      .ns = kernel.kernel_ns + kernel.pack_ns,
                      .tile_m = kernel.candidate.variant.tile_m,
                      .tile_n = kernel.candidate.variant.tile_n});
-    tuned_classes.insert(to_string(signature_of(kernel.problem)));
+    tuned_classes.push_back(signature_of(kernel.problem));
   }
   model = DispatchModel(calibration_from_figures(store.latest_calibration(best->id)),
                         best->profile.kind, times);
@@ -273,7 +135,7 @@ Decision Context::Impl::decide(const SgemmCall& call) const {
                 .extra_passes_over_c = any(call.problem.epilogue) ? 1.0 : 0.0};
   if (device == nullptr) {
     question.device_veto = note;
-  } else if (!tuned_classes.contains(to_string(signature_of(call.problem)))) {
+  } else if (std::ranges::find(tuned_classes, signature_of(call.problem)) == tuned_classes.end()) {
     question.device_veto =
         fmt::format("no kernel for {} is tuned on {}", to_string(signature_of(call.problem)),
                     device->profile().name);
@@ -281,10 +143,6 @@ Decision Context::Impl::decide(const SgemmCall& call) const {
     question.device_veto = device->veto(call.problem);
   }
   return rooftile::decide(question, model);
-}
-
-void Context::Impl::host(const SgemmCall& call, Tier host_tier) const {
-  run_on_host(blas, call, host_tier);
 }
 
 Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
@@ -302,7 +160,7 @@ Context::~Context() = default;
 void Context::sgemm(const SgemmCall& call) {
   validate_call(call);
   const Problem& p = call.problem;
-  if (empty(p)) return;
+  if (is_empty(p)) return;
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   if (choice == TierChoice::kDevice) {
     if (impl_->device == nullptr)
@@ -311,7 +169,7 @@ void Context::sgemm(const SgemmCall& call) {
       fail(ErrorCode::kUnsupported, "{}", veto);
     return impl_->device->sgemm(call);
   }
-  if (choice != TierChoice::kAuto) return impl_->host(call, tier_of(choice));
+  if (choice != TierChoice::kAuto) return run_on_host(impl_->blas, call, tier_of(choice));
 
   const std::uint64_t owner = impl_->owner.load(std::memory_order_relaxed);
   DecisionCache& cache = DecisionCache::of_this_thread();
@@ -322,13 +180,13 @@ void Context::sgemm(const SgemmCall& call) {
     tier = impl_->decide(call).tier;
     cache.store(p, owner, tier);
   }
-  if (tier != Tier::kDevice) return impl_->host(call, tier);
+  if (tier != Tier::kDevice) return run_on_host(impl_->blas, call, tier);
   try {
     impl_->device->sgemm(call);
   } catch (const Error&) {
     // C is untouched: the host answers. A device that is gone is out of every later decision.
     if (impl_->device->state().lost) impl_->owner.store(next_owner());
-    impl_->host(call, Tier::kHost);
+    run_on_host(impl_->blas, call, Tier::kHost);
   }
 }
 

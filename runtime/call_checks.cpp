@@ -1,0 +1,147 @@
+#include "runtime/call_checks.h"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+/// Byte range of a matrix; empty for one that is not touched.
+struct Range {
+  const char* begin;
+  const char* end;
+};
+Range range_of(const void* x, Extent extent, std::int64_t ld, DataType type = DataType::kF32) {
+  const char* begin = static_cast<const char*>(x);
+  return {begin, begin + span_elements(extent, ld) * bytes_of(type)};
+}
+bool overlap(Range x, Range y) { return x.begin < y.end && y.begin < x.end; }
+
+/// From the first to the last byte of a batch's matrices.
+template <typename Matrix>
+Range whole_range(const Problem& p, Matrix matrix) {
+  Range whole = matrix(0);
+  for (std::int64_t i = 1; i < p.batch; ++i) {
+    const Range range = matrix(i);
+    whole = {std::min(whole.begin, range.begin), std::max(whole.end, range.end)};
+  }
+  return whole;
+}
+
+/// All matrices C of a call. Batches have thousands of them: whole ranges settle nearly every call,
+/// and sorted ones the rest.
+class Written {
+ public:
+  explicit Written(const SgemmCall& call) : call_(call), whole_(whole_range(call.problem, c())) {}
+
+  /// Throws when two of them overlap. Those a stride apart cannot: validate() has seen to it.
+  void check_each_other() {
+    if (call_.c_array == nullptr) return;
+    sort();
+    for (std::size_t i = 1; i < sorted_.size(); ++i)
+      if (overlap(sorted_[i - 1].range, sorted_[i].range))
+        fail(ErrorCode::kInvalidArgument, "two matrices C of the batch overlap");
+  }
+
+  /// Throws, naming it, when a matrix that is read overlaps one of them; may_be(i) says whether the
+  /// i-th may lie exactly where the i-th C does.
+  template <typename Matrix, typename MayBe>
+  void check_read(const char* what, Matrix matrix, MayBe may_be) {
+    if (!overlap(whole_, whole_range(call_.problem, matrix))) return;
+    sort();
+    for (std::int64_t i = 0; i < call_.problem.batch; ++i) {
+      const Range read = matrix(i);
+      auto c = std::partition_point(sorted_.begin(), sorted_.end(),
+                                    [&](const Sorted& x) { return x.range.begin < read.end; });
+      while (c != sorted_.begin() && overlap((--c)->range, read))
+        if (!(c->index == i && may_be(i))) fail(ErrorCode::kInvalidArgument, "c overlaps {}", what);
+    }
+  }
+  template <typename Matrix>
+  void check_read(const char* what, Matrix matrix) {
+    check_read(what, matrix, [](std::int64_t) { return false; });
+  }
+
+ private:
+  struct Sorted {
+    Range range;
+    std::int64_t index;
+  };
+  std::function<Range(std::int64_t)> c() const {
+    return [this](std::int64_t i) {
+      return range_of(call_.c_of(i), {call_.problem.m, call_.problem.n}, call_.problem.ldc);
+    };
+  }
+  void sort() {
+    if (!sorted_.empty()) return;
+    for (std::int64_t i = 0; i < call_.problem.batch; ++i) sorted_.push_back({c()(i), i});
+    std::sort(sorted_.begin(), sorted_.end(),
+              [](const Sorted& x, const Sorted& y) { return x.range.begin < y.range.begin; });
+  }
+  const SgemmCall& call_;
+  Range whole_;
+  std::vector<Sorted> sorted_;
+};
+
+/// Array of a batch's pointers, or the first matrix when there is no array.
+void check_pointers(const char* what, const void* first, const void* const* array,
+                    std::int64_t batch) {
+  if (array == nullptr && first == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
+  for (std::int64_t i = 0; array != nullptr && i < batch; ++i)
+    if (array[i] == nullptr) fail(ErrorCode::kInvalidArgument, "{}[{}] is null", what, i);
+}
+
+void check_epilogue(const SgemmCall& call, Written& written) {
+  const Problem& p = call.problem;
+  const Epilogue& e = p.epilogue;
+  const EpilogueOperands& x = call.epilogue;
+  const auto check_vector = [&](const char* what, bool used, const float* vector,
+                                std::int64_t size) {
+    if (!used) return;
+    if (vector == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
+    written.check_read(what, [&](std::int64_t) { return range_of(vector, {1, size}, size); });
+  };
+  check_vector("row_scale", e.row_scale, x.row_scale, p.m);
+  check_vector("column_scale", e.column_scale, x.column_scale, p.n);
+  check_vector("bias", e.bias != Bias::kNone, x.bias, e.bias == Bias::kRow ? p.m : p.n);
+  if (e.clamp && !(e.low <= e.high))
+    fail(ErrorCode::kInvalidArgument, "the clamp's limits are {} and {}", e.low, e.high);
+  if (!e.residual) return;
+  if (x.residual == nullptr) fail(ErrorCode::kInvalidArgument, "residual is null");
+  if (x.ld_residual < p.n)
+    fail(ErrorCode::kInvalidArgument, "ld_residual is {}, but its rows are {} elements long",
+         x.ld_residual, p.n);
+  if (p.batch > 1 && x.stride_residual < 0)
+    fail(ErrorCode::kInvalidArgument, "stride_residual is {}", x.stride_residual);
+  const auto residual = [&](std::int64_t i) { return x.residual + i * x.stride_residual; };
+  // In place is fine: each element is read by whoever writes it.
+  written.check_read(
+      "the residual other than in place",
+      [&](std::int64_t i) {
+        return range_of(residual(i), {p.m, p.n}, x.ld_residual);
+      },
+      [&](std::int64_t i) { return residual(i) == call.c_of(i) && x.ld_residual == p.ldc; });
+}
+
+}  // namespace
+
+void validate_call(const SgemmCall& call) {
+  const Problem& p = call.problem;
+  if (is_empty(p)) return;
+  check_pointers("c", call.c, reinterpret_cast<const void* const*>(call.c_array), p.batch);
+  Written written(call);
+  written.check_each_other();
+  if (any(p.epilogue)) check_epilogue(call, written);
+  if (p.k == 0 || p.alpha == 0.0f) return;
+  check_pointers("a", call.a, call.a_array, p.batch);
+  check_pointers("b", call.b, call.b_array, p.batch);
+  written.check_read(
+      "a", [&](std::int64_t i) { return range_of(call.a_of(i), stored_a(p), p.lda, p.type); });
+  written.check_read(
+      "b", [&](std::int64_t i) { return range_of(call.b_of(i), stored_b(p), p.ldb, p.type); });
+}
+
+}  // namespace rooftile

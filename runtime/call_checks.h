@@ -1,0 +1,16 @@
+// What validate() of a problem cannot see: pointers, and which of a call's matrices overlap.
+#pragma once
+
+#include "runtime/context.h"
+
+namespace rooftile {
+
+/// Nothing is read or written.
+inline bool is_empty(const Problem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
+
+/// Throws kInvalidArgument, naming the argument, for null pointers that count, for matrices C that
+/// overlap each other or what is read, and for epilogue operands that do not fit. The problem
+/// itself has passed validate().
+void validate_call(const SgemmCall& call);
+
+}  // namespace rooftile
