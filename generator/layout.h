@@ -114,6 +114,12 @@ inline PackLayout pack_layout(const Variant& v, const Signature& s, Operand oper
           s.trans_b == Transpose::kYes};
 }
 
+/// Elements of the panels of one product's operand.
+inline std::int64_t panel_elements(const Variant& v, const Problem& p, Operand operand) {
+  const bool is_a = operand == Operand::kA;
+  return round_up(is_a ? p.m : p.n, is_a ? v.tile_m : v.tile_n) * round_up(p.k, v.unroll_k);
+}
+
 /// The kernel that "jott.live/html/webgpu_demo.html" found for an M1: a float4 of B times 4 rows, k
 /// in steps of 4.
 inline bool is_browser_tuners_kernel(const Variant& v) {

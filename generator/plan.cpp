@@ -35,11 +35,6 @@ std::int64_t longest_panel(double flops_per_row, double max_flops, std::int64_t 
 
 std::uint32_t word(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
-std::int64_t panel_elements(const Variant& v, const Problem& p, Operand operand) {
-  const bool is_a = operand == Operand::kA;
-  return round_up(is_a ? p.m : p.n, is_a ? v.tile_m : v.tile_n) * round_up(p.k, v.unroll_k);
-}
-
 /// Batch of a problem whose products all read one matrix: it is packed once.
 std::int64_t packed_matrices(const Problem& p, Operand operand) {
   return p.batch > 1 && (operand == Operand::kA ? p.stride_a : p.stride_b) == 0 ? 1 : p.batch;

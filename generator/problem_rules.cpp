@@ -49,10 +49,8 @@ bool both(const Variant& v, const Problem& p, const Placement& at,
 }
 
 std::int64_t packed_elements(const Variant& v, const Problem& p, Operand operand) {
-  const bool is_a = operand == Operand::kA;
-  if ((is_a ? v.packed_a : v.packed_b) == Packed::kNo) return 0;
-  return round_up(is_a ? p.m : p.n, is_a ? v.tile_m : v.tile_n) * round_up(p.k, v.unroll_k) *
-         p.batch;
+  const Packed packed = operand == Operand::kA ? v.packed_a : v.packed_b;
+  return packed == Packed::kNo ? 0 : panel_elements(v, p, operand) * p.batch;
 }
 
 struct Case {
