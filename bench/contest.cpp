@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/half.h"
 #include "db/store.h"
 #include "generator/space.h"
 #include "generator/version.h"
@@ -18,7 +17,7 @@
 #include "runtime/device_tier.h"
 #include "runtime/host_tier.h"
 #include "tuner/measure.h"
-#include "tuner/random.h"
+#include "tuner/random_operand.h"
 
 namespace rooftile {
 namespace {
@@ -100,15 +99,9 @@ void Contest::Impl::fill_operands(const Problem& p) {
   sets.clear();
   sets.resize(static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets))));
   Random random(7);
-  const auto fill = [&](std::vector<char>& x, std::size_t size) {
-    std::vector<float> values(size);
-    std::generate(values.begin(), values.end(), [&] { return random.symmetric(); });
-    x.resize(size * static_cast<std::size_t>(bytes_of(p.type)));
-    narrow(p.type, values.data(), x.data(), static_cast<std::int64_t>(size));
-  };
   for (BatchOperands& set : sets) {
-    fill(set.a, size_a);
-    fill(set.b, size_b);
+    set.a = random_operand(p.type, span_a(p), random);
+    set.b = random_operand(p.type, span_b(p), random);
     set.c.assign(size_c, 0.0f);
   }
 }

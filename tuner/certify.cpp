@@ -128,7 +128,7 @@ class Checker {
                       const float* after, double& worst_ratio) const;
   Device& device_;
   const Kernel& kernel_;
-  std::vector<char> a_, b_;  // what the operand buffers hold, guards included
+  std::vector<char> a_, b_;                // what the operand buffers hold, guards included
   std::vector<float> vectors_, residual_;  // of the epilogue; an element at least
   Placement placement_;
 };

@@ -4,13 +4,13 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "core/error.h"
-#include "core/half.h"
 #include "core/statistics.h"
 #include "runtime/staging.h"
-#include "tuner/random.h"
+#include "tuner/random_operand.h"
 #include "tuner/reference.h"
 
 namespace rooftile {
@@ -30,14 +30,6 @@ double now_ns() {
   return std::chrono::duration<double, std::nano>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-/// Random elements of the type over all of the bytes.
-void fill(DataType type, void* target, std::uint64_t bytes, Random& random) {
-  const auto elements = static_cast<std::int64_t>(bytes) / bytes_of(type);
-  std::vector<float> values(static_cast<std::size_t>(elements));
-  std::generate(values.begin(), values.end(), [&] { return random.symmetric(); });
-  narrow(type, values.data(), target, elements);
 }
 
 // Workspace of one plan.
@@ -149,8 +141,12 @@ void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
       set->host_c = device_->create_buffer(bytes_c, BufferUse::kDownload);
     }
     // The rows' padding is filled as well: no kernel may let it into C.
-    fill(p.type, set->data_a(), bytes_a, random);
-    fill(p.type, set->data_b(), bytes_b, random);
+    const auto fill = [&](void* target, std::uint64_t size) {
+      const auto elements = static_cast<std::int64_t>(size) / bytes_of(p.type);
+      std::memcpy(target, random_operand(p.type, elements, random).data(), size);
+    };
+    fill(set->data_a(), bytes_a);
+    fill(set->data_b(), bytes_b);
     if (!unified) {
       const std::vector<Step> steps = {CopyStep{{&set->host_a, 0, bytes_a}, {&set->a, 0, bytes_a}},
                                        CopyStep{{&set->host_b, 0, bytes_b}, {&set->b, 0, bytes_b}}};

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/half.h"
 #include "core/statistics.h"
 #include "generator/rules.h"
 #include "generator/space.h"
@@ -18,7 +17,7 @@
 #include "runtime/model/roofline.h"
 #include "runtime/staging.h"
 #include "tuner/elimination.h"
-#include "tuner/random.h"
+#include "tuner/random_operand.h"
 #include "tuner/strategy.h"
 
 namespace rooftile {
@@ -45,14 +44,8 @@ double now_s() {
 
 double measure_host_ns(const Problem& p, double share_s) {
   Random random(1);
-  const auto operand = [&](std::int64_t elements) {
-    std::vector<float> values(static_cast<std::size_t>(elements));
-    std::generate(values.begin(), values.end(), [&] { return random.symmetric(); });
-    std::vector<char> stored(static_cast<std::size_t>(elements * bytes_of(p.type)));
-    narrow(p.type, values.data(), stored.data(), elements);
-    return stored;
-  };
-  const std::vector<char> a = operand(span_a(p)), b = operand(span_b(p));
+  const std::vector<char> a = random_operand(p.type, span_a(p), random);
+  const std::vector<char> b = random_operand(p.type, span_b(p), random);
   std::vector<float> c(static_cast<std::size_t>(span_c(p)));
   const std::vector<float> ones(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
   const SgemmCall call = {
