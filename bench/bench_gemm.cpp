@@ -66,10 +66,10 @@ void write_csv(std::ostream& file, const Problem& p, const ContestResult& result
   for (const ContestantResult& one : result.contestants) {
     if (!one.time) continue;
     const double ns = one.time->median_ns;
-    file << fmt::format("{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{:.3f},{}\n", to_string(p), p.m,
-                        p.n, p.k, p.trans_a == Transpose::kYes ? 1 : 0,
-                        p.trans_b == Transpose::kYes ? 1 : 0, p.batch, name(p.type), one.name, ns,
-                        one.time->mad_ns, flops(p) / ns,
+    file << fmt::format("{},{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{:.3f},{}\n", to_string(p),
+                        p.m, p.n, p.k, p.trans_a == Transpose::kYes ? 1 : 0,
+                        p.trans_b == Transpose::kYes ? 1 : 0, p.batch, to_string(p.types),
+                        to_string(p.epilogue), one.name, ns, one.time->mad_ns, flops(p) / ns,
                         blas != nullptr ? fmt::format("{:.4f}", blas->median_ns / ns) : "");
   }
   file.flush();
@@ -82,7 +82,8 @@ int run(const ContestSetting& setting, const std::vector<TuneProblem>& problems,
   if (!csv.empty()) {
     file.open(csv);
     if (!file) fail(ErrorCode::kIo, "cannot write {}", csv);
-    file << "problem,m,n,k,trans_a,trans_b,batch,type,contestant,median_ns,mad_ns,gflops,ratio_to_"
+    file << "problem,m,n,k,trans_a,trans_b,batch,type,epilogue,contestant,median_ns,mad_ns,gflops,"
+            "ratio_to_"
             "openblas\n";
   }
   const HostBlas& blas = HostBlas::get();
@@ -114,7 +115,7 @@ int main(int argc, char** argv) {
   ContestSetting setting;
   std::string set = "default", shapes, csv;
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
-  std::string type = "f32";
+  std::string type = "f32", epilogue;
   bool trans_a = false, trans_b = false;
   app.add_option("--db", setting.database, "Tuning database (default: the user's)");
   app.add_option("--set", set, "Built-in problems (default: \"default\")")
@@ -129,7 +130,10 @@ int main(int argc, char** argv) {
   app.add_option("--batch", batch, "Products of the one problem (1)")
       ->needs(m_option)
       ->check(CLI::PositiveNumber);
-  app.add_option("--type", type, "Of A and B, for every problem: f32, f16 or bf16 (f32)");
+  app.add_option(
+      "--type", type,
+      "Of the operands, for every problem (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...");
+  app.add_option("--epilogue", epilogue, "Fused behind every product: bias_column+relu, ...");
   app.add_flag("--trans-a", trans_a)->needs(m_option);
   app.add_flag("--trans-b", trans_b)->needs(m_option);
   app.add_option("--seconds", setting.seconds, "Time for one problem's samples (2)")
@@ -152,7 +156,10 @@ int main(int argc, char** argv) {
                                                      ""}}
         : shapes.empty() ? problem_set(set)
                          : read_problem_csv(shapes);
-    for (TuneProblem& wanted : problems) wanted.problem.type = parse_data_type(type);
+    for (TuneProblem& wanted : problems) {
+      wanted.problem = retyped(wanted.problem, parse_types(type));
+      wanted.problem.epilogue = parse_epilogue(epilogue);
+    }
     return rooftile::run(setting, problems, csv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_gemm: {}\n", error.what());

@@ -45,7 +45,9 @@ double last_level_cache_bytes() {
 /// Of a whole batch.
 struct BatchOperands {
   std::vector<char> a, b;  // elements of the problem's type
-  std::vector<float> c;
+  std::vector<char> c;
+  RandomQuantization quantization;
+  std::vector<float> ones;  // whatever the epilogue reads
 };
 
 struct Contestant {
@@ -90,19 +92,19 @@ struct Contest::Impl {
 };
 
 void Contest::Impl::fill_operands(const Problem& p) {
-  const auto size_a = static_cast<std::size_t>(span_a(p)),
-             size_b = static_cast<std::size_t>(span_b(p));
-  const auto size_c = static_cast<std::size_t>(span_c(p));
-  const double set_bytes = static_cast<double>((size_a + size_b + size_c) * sizeof(float));
+  const double set_bytes = minimum_bytes(p);
   const double wanted = std::min(std::ceil(kPastCache * last_level_cache_bytes() / set_bytes),
                                  std::floor(kMostOperandBytes / set_bytes));
   sets.clear();
   sets.resize(static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets))));
   Random random(7);
   for (BatchOperands& set : sets) {
-    set.a = random_operand(p.type, span_a(p), random);
-    set.b = random_operand(p.type, span_b(p), random);
-    set.c.assign(size_c, 0.0f);
+    set.a = random_operand(p.types.a, span_a(p), random);
+    set.b = random_b(p.types, span_b(p), random);
+    set.quantization = random_quantization(p, random);
+    set.c.assign(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)), 0);
+    if (any(p.epilogue))
+      set.ones.assign(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
   }
 }
 
@@ -113,7 +115,11 @@ Contestant Contest::Impl::whole_call(const std::string& name, const Problem& p,
             call({.problem = p,
                   .a = operands.a.data(),
                   .b = operands.b.data(),
-                  .c = const_cast<float*>(operands.c.data())});
+                  .c = const_cast<char*>(operands.c.data()),
+                  .epilogue = {operands.ones.data(), operands.ones.data(), operands.ones.data(),
+                               operands.ones.data(), p.ldc, p.stride_c},
+                  .scales = operands.quantization.scales.data(),
+                  .zero_points = operands.quantization.zero_points.data()});
             return now_ns() - start;
           }};
 }

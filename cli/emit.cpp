@@ -43,7 +43,7 @@ int emit(const EmitArguments& arguments) {
     fmt::print(stderr, "rooftile: this kernel is illegal here: {}\n", *reason);
     return kFailure;
   }
-  const Signature signature = {.type = parse_data_type(arguments.type),
+  const Signature signature = {.types = parse_types(arguments.type),
                                .trans_a = arguments.trans_a ? Transpose::kYes : Transpose::kNo,
                                .trans_b = arguments.trans_b ? Transpose::kYes : Transpose::kNo,
                                .epilogue = parse_epilogue(arguments.epilogue)};
@@ -80,7 +80,9 @@ void add_emit(CLI::App& app, const Globals&, Action& action) {
     command->add_option("--" + parameter, arguments.values[parameter])->group("Kernel parameters");
   command->add_flag("--trans-a", arguments.trans_a, "A is stored transposed");
   command->add_flag("--trans-b", arguments.trans_b, "B is stored transposed");
-  command->add_option("--type", arguments.type, "Of A and B: f32, f16 or bf16 (f32)");
+  command->add_option(
+      "--type", arguments.type,
+      "Of the operands (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...; docs/types.md");
   command->add_option("--epilogue", arguments.epilogue, "What is fused behind the product");
   command->add_option("--pack", arguments.pack, "The pack kernel of operand a or b instead")
       ->check(CLI::IsMember({"a", "b"}));

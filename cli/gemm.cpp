@@ -157,12 +157,12 @@ int verify(const Product<float>& product, const std::vector<float>& before) {
       const float c0 = before.empty() ? 0.0f : before[at];
       const ReferenceElement expected =
           reference_element(p, product.a.data(), product.b.data(), c0, i, j);
-      const double ratio = error_ratio(p.k, expected, product.c[at]);
+      const double ratio = error_ratio(p, expected, product.c[at]);
       worst = std::max(worst, ratio);
       if (!(ratio <= 1.0)) {
         fmt::print(stderr,
                    "rooftile: C[{}][{}] is {}, expected {} within {:.3g}; nothing was written\n", i,
-                   j, product.c[at], expected.value, error_bound(p.k, expected.magnitude));
+                   j, product.c[at], expected.value, error_bound(p, expected));
         return kFailure;
       }
     }

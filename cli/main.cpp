@@ -25,7 +25,9 @@ void ProblemOptions::add_to(CLI::App& command, bool required) {
   command.add_flag("--trans-b", trans_b, "B is stored transposed (n x k)");
   command.add_option("--batch", batch, "Products of these sizes (1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
-  command.add_option("--type", type, "Of A and B: f32, f16 or bf16 (f32)");
+  command.add_option(
+      "--type", type,
+      "Of the operands (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...; docs/types.md");
   command.add_option("--epilogue", epilogue,
                      "What is fused behind the product, such as bias_column+gelu_erf+residual");
 }
@@ -33,7 +35,7 @@ void ProblemOptions::add_to(CLI::App& command, bool required) {
 Problem ProblemOptions::problem() const {
   Problem p = packed_problem(m, n, k, trans_a ? Transpose::kYes : Transpose::kNo,
                              trans_b ? Transpose::kYes : Transpose::kNo, batch);
-  p.type = parse_data_type(type);
+  p = retyped(p, parse_types(type));
   p.epilogue = parse_epilogue(epilogue);
   validate(p);
   return p;

@@ -50,7 +50,7 @@ std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
   std::vector<TuneProblem> problems =
       arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes);
   for (TuneProblem& wanted : problems) {
-    wanted.problem.type = parse_data_type(arguments.sizes.type);
+    wanted.problem = retyped(wanted.problem, parse_types(arguments.sizes.type));
     wanted.problem.epilogue = parse_epilogue(arguments.sizes.epilogue);
   }
   return problems;

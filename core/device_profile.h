@@ -42,6 +42,9 @@ struct DeviceLimits {
   std::uint32_t min_subgroup_size = 1, max_subgroup_size = 1;
   bool subgroup_size_control = false;  // a size in [min, max] can be required
   bool subgroup_broadcast = false;     // ballot operations in compute shaders
+  bool float16_arithmetic = false;
+  // Packed dot products of 8-bit integers, and whether they are faster than what they replace.
+  bool integer_dot_product = false, integer_dot_product_accelerated = false;
   bool texel_buffer_r32 = false, texel_buffer_rgba32 = false;  // uniform texel buffer formats
   // Trips of all loops of one invocation together; the driver leaves them silently after that many.
   // 0: no limit.

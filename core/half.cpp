@@ -4,8 +4,11 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace rooftile {
 namespace {
@@ -45,6 +48,20 @@ bool has_f16c() {
 }
 #endif
 
+template <typename Integer>
+void widen_integers(const Integer* integers, float* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(integers[i]);
+}
+template <typename Integer>
+void narrow_integers(const float* values, Integer* integers, std::int64_t count) {
+  constexpr double kLow = std::numeric_limits<Integer>::min(),
+                   kHigh = std::numeric_limits<Integer>::max();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double x = std::nearbyint(static_cast<double>(values[i]));
+    integers[i] = std::isnan(x) ? Integer{0} : static_cast<Integer>(std::clamp(x, kLow, kHigh));
+  }
+}
+
 const std::uint16_t* words(const void* elements) {
   return static_cast<const std::uint16_t*>(elements);
 }
@@ -79,6 +96,10 @@ void widen(DataType type, const void* elements, float* values, std::int64_t coun
     case DataType::kBf16:
       for (std::int64_t i = 0; i < count; ++i) values[i] = from_bf16(words(elements)[i]);
       return;
+    case DataType::kI8:
+      return widen_integers(static_cast<const std::int8_t*>(elements), values, count);
+    case DataType::kI32:
+      return widen_integers(static_cast<const std::int32_t*>(elements), values, count);
   }
 }
 
@@ -96,18 +117,27 @@ void narrow(DataType type, const float* values, void* elements, std::int64_t cou
     case DataType::kBf16:
       for (std::int64_t i = 0; i < count; ++i) target[i] = to_bf16(values[i]);
       return;
+    case DataType::kI8:
+      return narrow_integers(values, static_cast<std::int8_t*>(elements), count);
+    case DataType::kI32:
+      return narrow_integers(values, static_cast<std::int32_t*>(elements), count);
   }
 }
 
-float element(DataType type, const void* elements, std::int64_t index) {
+double element(DataType type, const void* elements, std::int64_t index) {
   switch (type) {
     case DataType::kF16:
-      return from_f16(words(elements)[index]);
+      return static_cast<double>(from_f16(words(elements)[index]));
     case DataType::kBf16:
-      return from_bf16(words(elements)[index]);
-    default:
-      return static_cast<const float*>(elements)[index];
+      return static_cast<double>(from_bf16(words(elements)[index]));
+    case DataType::kI8:
+      return static_cast<double>(static_cast<const std::int8_t*>(elements)[index]);
+    case DataType::kI32:
+      return static_cast<double>(static_cast<const std::int32_t*>(elements)[index]);
+    case DataType::kF32:
+      break;
   }
+  return static_cast<double>(static_cast<const float*>(elements)[index]);
 }
 
 }  // namespace rooftile

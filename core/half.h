@@ -1,10 +1,10 @@
-// 16-bit floats: IEEE half precision and bfloat16. Conversions round to nearest even, keep
-// infinities and NaN, and keep denormals.
+// Elements other than float32. 16-bit floats are IEEE half precision and bfloat16: conversions
+// round to nearest even, keep infinities and NaN, and keep denormals.
 #pragma once
 
 #include <cstdint>
 
-#include "core/problem.h"
+#include "core/types.h"
 
 namespace rooftile {
 
@@ -13,10 +13,11 @@ std::uint16_t to_f16(float x);  // beyond 65504: infinity
 float from_bf16(std::uint16_t bits);
 std::uint16_t to_bf16(float x);
 
-/// Elements of a type (as it lies in memory) to and from float32. count of each.
+/// Elements of a type (as it lies in memory) to and from float32. count of each. Integers are
+/// rounded to nearest even and held inside their range; NaN becomes 0.
 void widen(DataType type, const void* elements, float* values, std::int64_t count);
 void narrow(DataType type, const float* values, void* elements, std::int64_t count);
-/// The index-th element.
-float element(DataType type, const void* elements, std::int64_t index);
+/// The index-th element, exactly.
+double element(DataType type, const void* elements, std::int64_t index);
 
 }  // namespace rooftile

@@ -1,6 +1,6 @@
 #include "core/problem.h"
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -9,7 +9,6 @@
 namespace rooftile {
 namespace {
 
-constexpr std::array<std::string_view, 3> kTypes = {"f32", "f16", "bf16"};
 constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
 
 void validate_size(const char* what, std::int64_t value) {
@@ -40,11 +39,38 @@ void validate_operand(const char* what, Extent extent, std::int64_t ld, Storage 
 void validate_stride(const char* what, const Problem& p, std::int64_t stride, std::int64_t span) {
   if (stride < 0)
     fail(ErrorCode::kInvalidArgument, "stride_{} is {}; it must not be negative", what, stride);
-  const auto bytes = (static_cast<__int128>(p.batch - 1) * stride + span) *
-                     static_cast<__int128>(bytes_of(p.type));
+  constexpr __int128 kMostElementBytes = 4;
+  const auto bytes = (static_cast<__int128>(p.batch - 1) * stride + span) * kMostElementBytes;
   if (bytes > kMaxBytes)
     fail(ErrorCode::kInvalidArgument, "{} matrices stride_{} {} apart do not fit an address space",
          p.batch, what, stride);
+}
+
+void validate_integers(const Problem& p) {
+  // Products of two -128 are 2^14: so many of them fill an int32.
+  constexpr std::int64_t kLongestK = (std::int64_t{1} << 31) / (1 << 14) - 1;
+  if (p.k > kLongestK)
+    fail(ErrorCode::kInvalidArgument, "k is {}; sums of i8 products may overflow beyond {}", p.k,
+         kLongestK);
+  if (p.types.c != DataType::kI32) return;
+  if (p.alpha != 0.0f && p.alpha != 1.0f)
+    fail(ErrorCode::kInvalidArgument, "alpha is {}; it is 0 or 1 when C is i32", p.alpha);
+  if (p.beta != 0.0f && p.beta != 1.0f)
+    fail(ErrorCode::kInvalidArgument, "beta is {}; it is 0 or 1 when C is i32", p.beta);
+  if (any(p.epilogue))
+    fail(ErrorCode::kInvalidArgument, "an i32 C has no epilogue; C in f32, f16 or bf16 has");
+}
+
+void validate_quantized(const Problem& p, Layout layout) {
+  if (layout != Layout::kRowMajor || p.trans_b != Transpose::kYes)
+    fail(ErrorCode::kInvalidArgument,
+         "a quantised B is stored n x k: row-major and transposed, nothing else");
+  if (p.ldb != std::max<std::int64_t>(ld_quantized(p), 1))
+    fail(ErrorCode::kInvalidArgument, "ldb is {}; {} blocks of {} make rows of {}", p.ldb,
+         ld_quantized(p) / p.types.b.block, p.types.b.block, ld_quantized(p));
+  if (p.batch > 1 && p.stride_b != 0)
+    fail(ErrorCode::kInvalidArgument,
+         "stride_b is {}; all products of a batch share a quantised B: 0", p.stride_b);
 }
 
 std::int64_t span_of_batch(const Problem& p, Extent extent, std::int64_t ld, std::int64_t stride) {
@@ -58,20 +84,10 @@ int band(std::int64_t size) {
 
 }  // namespace
 
-std::string_view name(DataType type) { return kTypes[static_cast<std::size_t>(type)]; }
-
 char letter(Transpose transpose) { return transpose == Transpose::kYes ? 't' : 'n'; }
 
-DataType parse_data_type(std::string_view text) {
-  for (std::size_t i = 0; i < kTypes.size(); ++i)
-    if (kTypes[i] == text) return static_cast<DataType>(i);
-  fail(ErrorCode::kInvalidArgument, "unknown type '{}'; known: f32, f16, bf16", text);
-}
-
-std::int64_t bytes_of(DataType type) { return type == DataType::kF32 ? 4 : 2; }
-
 Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a,
-                       Transpose trans_b, std::int64_t batch) {
+                       Transpose trans_b, std::int64_t batch, const Types& types) {
   const auto at_least_one = [](std::int64_t x) { return x > 0 ? x : 1; };
   // Sizes are not validated here: what no stride can hold is refused by validate().
   const auto elements = [](std::int64_t rows, std::int64_t columns) {
@@ -80,18 +96,33 @@ Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose
                ? std::numeric_limits<std::int64_t>::max()
                : product;
   };
-  return {.m = m,
-          .n = n,
-          .k = k,
-          .batch = batch,
-          .trans_a = trans_a,
-          .trans_b = trans_b,
-          .lda = at_least_one(trans_a == Transpose::kYes ? m : k),
-          .ldb = at_least_one(trans_b == Transpose::kYes ? k : n),
-          .ldc = at_least_one(n),
-          .stride_a = batch == 1 ? 0 : elements(m, k),
-          .stride_b = batch == 1 ? 0 : elements(k, n),
-          .stride_c = batch == 1 ? 0 : elements(m, n)};
+  Problem p = {.types = types,
+               .m = m,
+               .n = n,
+               .k = k,
+               .batch = batch,
+               .trans_a = trans_a,
+               .trans_b = trans_b,
+               .lda = at_least_one(trans_a == Transpose::kYes ? m : k),
+               .ldb = at_least_one(trans_b == Transpose::kYes ? k : n),
+               .ldc = at_least_one(n),
+               .stride_a = batch == 1 ? 0 : elements(m, k),
+               .stride_b = batch == 1 ? 0 : elements(k, n),
+               .stride_c = batch == 1 ? 0 : elements(m, n)};
+  if (quantized(types)) {
+    p.ldb = at_least_one(ld_quantized(p));
+    p.stride_b = 0;
+  }
+  return p;
+}
+
+Problem retyped(const Problem& p, const Types& types) {
+  Problem other = packed_problem(p.m, p.n, p.k, p.trans_a,
+                                 quantized(types) ? Transpose::kYes : p.trans_b, p.batch, types);
+  other.alpha = p.alpha;
+  other.beta = p.beta;
+  other.epilogue = p.epilogue;
+  return other;
 }
 
 Problem one_product(const Problem& p) {
@@ -105,6 +136,7 @@ Extent stored_a(const Problem& p) {
   return p.trans_a == Transpose::kYes ? Extent{p.k, p.m} : Extent{p.m, p.k};
 }
 Extent stored_b(const Problem& p) {
+  if (quantized(p.types)) return {p.n, ld_quantized(p)};
   return p.trans_b == Transpose::kYes ? Extent{p.n, p.k} : Extent{p.k, p.n};
 }
 
@@ -115,6 +147,27 @@ std::int64_t span_elements(Extent extent, std::int64_t ld) {
 std::int64_t span_a(const Problem& p) { return span_of_batch(p, stored_a(p), p.lda, p.stride_a); }
 std::int64_t span_b(const Problem& p) { return span_of_batch(p, stored_b(p), p.ldb, p.stride_b); }
 std::int64_t span_c(const Problem& p) { return span_of_batch(p, {p.m, p.n}, p.ldc, p.stride_c); }
+
+std::int64_t ld_quantized(const Problem& p) {
+  return p.types.b.block == 0 ? p.k
+                              : (p.k + p.types.b.block - 1) / p.types.b.block * p.types.b.block;
+}
+std::int64_t quantized_blocks(const Problem& p) {
+  return quantized(p.types) ? p.n * (ld_quantized(p) / p.types.b.block) : 0;
+}
+std::int64_t quantization_bytes(const Problem& p) {
+  const std::int64_t blocks = quantized_blocks(p);
+  if (blocks == 0) return 0;
+  const std::int64_t scales = blocks * bytes_of(p.types.a);
+  switch (p.types.b.zero_point) {
+    case ZeroPoint::kPacked:
+      return scales + p.n * ((blocks / p.n * p.types.b.bits + 7) / 8);
+    case ZeroPoint::kFloat:
+      return 2 * scales;
+    default:
+      return scales;
+  }
+}
 
 double flops(const Problem& p) {
   return 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
@@ -127,9 +180,11 @@ double minimum_bytes(const Problem& p) {
   const double c_passes = p.beta == 0.0f ? 1.0 : 2.0;
   const double batch = static_cast<double>(p.batch);
   const auto matrices = [&](std::int64_t stride) { return p.batch > 1 && stride == 0 ? 1 : batch; };
-  const double ab_bytes = static_cast<double>(bytes_of(p.type));
-  return (m * k * matrices(p.stride_a) + k * n * matrices(p.stride_b)) * ab_bytes +
-         c_passes * m * n * batch * static_cast<double>(bytes_of(DataType::kF32));
+  const double bytes_b = k * n * static_cast<double>(bits_of_b(p.types)) / 8 +
+                         static_cast<double>(quantization_bytes(p));
+  return m * k * matrices(p.stride_a) * static_cast<double>(bytes_of(p.types.a)) +
+         bytes_b * matrices(p.stride_b) +
+         c_passes * m * n * batch * static_cast<double>(bytes_of(p.types.c));
 }
 
 void validate(const Problem& p, Layout layout) {
@@ -137,10 +192,12 @@ void validate(const Problem& p, Layout layout) {
   validate_size("n", p.n);
   validate_size("k", p.k);
   validate_size("batch", p.batch);
-  const Storage storage = {layout, bytes_of(p.type)};
-  validate_operand("a", stored_a(p), p.lda, storage);
-  validate_operand("b", stored_b(p), p.ldb, storage);
-  validate_operand("c", {p.m, p.n}, p.ldc, {layout, bytes_of(DataType::kF32)});
+  validate(p.types);
+  validate_operand("a", stored_a(p), p.lda, {layout, bytes_of(p.types.a)});
+  validate_operand("b", stored_b(p), p.ldb, {layout, bytes_of(p.types.a)});
+  validate_operand("c", {p.m, p.n}, p.ldc, {layout, bytes_of(p.types.c)});
+  if (p.types.a == DataType::kI8) validate_integers(p);
+  if (quantized(p.types)) validate_quantized(p, layout);
   if (p.batch <= 1) return;
   const bool row_major = layout == Layout::kRowMajor;
   const auto span = [&](Extent extent, std::int64_t ld) {
@@ -174,20 +231,20 @@ Problem swapped_operands(const Problem& p) {
 std::string to_string(const Problem& p) {
   std::string text =
       fmt::format("{}x{}x{} {}{}", p.m, p.n, p.k, letter(p.trans_a), letter(p.trans_b));
-  if (p.type != DataType::kF32) text += fmt::format(" {}", name(p.type));
+  if (p.types != Types{}) text += " " + to_string(p.types);
   if (p.batch != 1) text += fmt::format(" batch {}", p.batch);
   if (any(p.epilogue)) text += " " + to_string(p.epilogue);
   return text;
 }
 
 Bucket bucket_of(const Problem& p) {
-  return {p.type,    p.trans_a, p.trans_b, compiled_part(p.epilogue),
+  return {p.types,   p.trans_a, p.trans_b, compiled_part(p.epilogue),
           band(p.m), band(p.n), band(p.k), band(p.batch)};
 }
 
 std::string to_string(const Bucket& b) {
   const std::string epilogue = any(b.epilogue) ? "." + to_string(b.epilogue) : "";
-  return fmt::format("{}.{}{}{}.m{}.n{}.k{}.b{}", name(b.type), letter(b.trans_a),
+  return fmt::format("{}.{}{}{}.m{}.n{}.k{}.b{}", to_string(b.types), letter(b.trans_a),
                      letter(b.trans_b), epilogue, b.m_band, b.n_band, b.k_band, b.batch_band);
 }
 

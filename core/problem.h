@@ -7,22 +7,18 @@
 #include <string_view>
 
 #include "core/epilogue.h"
+#include "core/types.h"
 
 namespace rooftile {
 
-/// Of the elements of A and B; C and all sums are float32.
-enum class DataType : std::uint8_t { kF32, kF16, kBf16 };
 enum class Transpose : std::uint8_t { kNo, kYes };
 
-std::string_view name(DataType type);             // "f32", "f16", "bf16"
-char letter(Transpose transpose);                 // 'n' or 't'
-DataType parse_data_type(std::string_view text);  // throws kInvalidArgument
-std::int64_t bytes_of(DataType type);             // bytes of one element
+char letter(Transpose transpose);  // 'n' or 't'
 
 /// Sizes in elements. A is stored m x k (k x m when trans_a), B k x n (n x k when trans_b), each
-/// with its ld.
+/// with its ld. A quantised B is stored n x k, with whole blocks in a row: ldb is ld_quantized(p).
 struct Problem {
-  DataType type = DataType::kF32;
+  Types types = {};
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t batch = 1;
   Transpose trans_a = Transpose::kNo, trans_b = Transpose::kNo;
@@ -36,10 +32,14 @@ struct Problem {
 };
 
 /// A problem with the tightest ld and strides: what tuner, benches and CLI use unless told
-/// otherwise.
+/// otherwise. A batch shares a quantised B.
 Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k,
                        Transpose trans_a = Transpose::kNo, Transpose trans_b = Transpose::kNo,
-                       std::int64_t batch = 1);
+                       std::int64_t batch = 1, const Types& types = {});
+
+/// A packed problem of the same sizes, scalars and epilogue in other types; with B transposed if it
+/// is quantised.
+Problem retyped(const Problem& p, const Types& types);
 
 /// One product of the batch.
 Problem one_product(const Problem& p);
@@ -58,6 +58,13 @@ std::int64_t span_a(const Problem& p);
 std::int64_t span_b(const Problem& p);
 std::int64_t span_c(const Problem& p);
 
+/// Elements of a row of a quantised B: k rounded up to whole blocks.
+std::int64_t ld_quantized(const Problem& p);
+/// Scales, and zero points, of a quantised B.
+std::int64_t quantized_blocks(const Problem& p);
+/// Bytes of a quantised B's scales and zero points together.
+std::int64_t quantization_bytes(const Problem& p);
+
 double flops(const Problem& p);          // 2 m n k batch
 double minimum_bytes(const Problem& p);  // A and B read once, C written once, read when beta != 0
 
@@ -66,7 +73,8 @@ double minimum_bytes(const Problem& p);  // A and B read once, C written once, r
 enum class Layout : std::uint8_t { kRowMajor, kColumnMajor };
 
 /// Throws kInvalidArgument, naming the argument, for negative sizes, an ld below the stored row's
-/// (column's) length, or spans whose byte count does not fit 63 bits. m, n or k == 0 are legal.
+/// (column's) length, spans whose byte count does not fit 63 bits, and types that do not go
+/// together or with the rest. m, n or k == 0 are legal.
 void validate(const Problem& p, Layout layout = Layout::kRowMajor);
 
 /// C^T = op(B)^T op(A)^T: the row-major problem that a column-major one is, with B's pointer passed
@@ -79,7 +87,7 @@ std::string to_string(const Problem& p);
 /// Problems that share a ranked list of kernels: type, transposes and log2 bands of the sizes. A
 /// bucket never decides whether a kernel is legal: that is asked of the real problem.
 struct Bucket {
-  DataType type;
+  Types types;
   Transpose trans_a, trans_b;
   Epilogue epilogue;                       // compiled_part
   int m_band, n_band, k_band, batch_band;  // floor(log2(size)); size 0 has band 0

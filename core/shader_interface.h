@@ -17,10 +17,26 @@ enum class BindingKind : std::uint8_t {
   kTexelRgba16,
   kTexelR16Uint,
   kTexelRgba16Uint,
+  kTexelR8Sint,
+  kTexelRgba8Sint,
+  kTexelR32Sint,
+  kTexelRgba32Sint,
+  kTexelR8Uint,
+  kTexelR32Uint,
+  kTexelRgba32Uint,
 };
 inline bool has_four_channels(BindingKind kind) {
-  return kind == BindingKind::kTexelRgba32 || kind == BindingKind::kTexelRgba16 ||
-         kind == BindingKind::kTexelRgba16Uint;
+  switch (kind) {
+    case BindingKind::kTexelRgba32:
+    case BindingKind::kTexelRgba16:
+    case BindingKind::kTexelRgba16Uint:
+    case BindingKind::kTexelRgba8Sint:
+    case BindingKind::kTexelRgba32Sint:
+    case BindingKind::kTexelRgba32Uint:
+      return true;
+    default:
+      return false;
+  }
 }
 
 struct ShaderInterface {

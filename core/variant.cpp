@@ -99,6 +99,7 @@ const std::vector<Field>& fields() {
       number("stages", &Variant::stages),
       number("shared_pad", &Variant::shared_pad),
       number("unroll_k", &Variant::unroll_k),
+      number("dot", &Variant::dot),
       number("split_k", &Variant::split_k),
       number("tile_batch", &Variant::tile_batch),
       choice("raster", &Variant::raster),
@@ -173,6 +174,7 @@ std::string short_name(const Variant& v) {
     text += fmt::format(" packed {}{}", v.packed_a == Packed::kYes ? "a" : "",
                         v.packed_b == Packed::kYes ? "b" : "");
   if (v.tile_batch > 1) text += fmt::format(" {} products", v.tile_batch);
+  if (v.dot > 1) text += fmt::format(" dot{}", v.dot);
   if (v.split_k > 1) text += fmt::format(" split {}", v.split_k);
   if (v.stages > 1) text += fmt::format(" {} stages", v.stages);
   if (v.edge == Edge::kExact) text += " exact";

@@ -36,6 +36,9 @@ struct Variant {
   int stages = 1;      // shared-memory tiles in flight: 1, or 2 with register prefetch (tiled only)
   int shared_pad = 0;  // elements that pad a row of a shared tile against bank conflicts (tiled)
   int unroll_k = 1;    // k steps per loop trip
+  // Elements of k that one instruction multiplies: 4 for 8-bit integers by packed dot products.
+  // Then tile_k, unroll_k and vector widths count words of four.
+  int dot = 1;
   int split_k = 1;     // parts of k that run side by side; a second pass adds them in fixed order
   int tile_batch = 1;  // products a workgroup (batched_small only)
   Raster raster = Raster::kRow;

@@ -15,13 +15,14 @@ Transpose parse_transpose(const std::string& text) {
 }  // namespace
 
 void bind_problem(Sql& sql, const Problem& p) {
-  sql.bind_all(name(p.type), text(p.trans_a), text(p.trans_b), p.m, p.n, p.k, p.batch, p.lda, p.ldb,
-               p.ldc, p.stride_a, p.stride_b, p.stride_c, to_string(p.epilogue), p.alpha, p.beta);
+  sql.bind_all(to_string(p.types), text(p.trans_a), text(p.trans_b), p.m, p.n, p.k, p.batch, p.lda,
+               p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, to_string(p.epilogue), p.alpha,
+               p.beta);
 }
 
 Problem read_problem(Sql& sql) {
   Problem p;
-  p.type = parse_data_type(sql.text());
+  p.types = parse_types(sql.text());
   p.trans_a = parse_transpose(sql.text());
   p.trans_b = parse_transpose(sql.text());
   p.m = sql.integer();

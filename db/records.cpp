@@ -33,6 +33,9 @@ void for_each_limit(Limits& limits, Visit&& visit) {
   visit("max_subgroup_size", limits.max_subgroup_size);
   visit("subgroup_size_control", limits.subgroup_size_control);
   visit("subgroup_broadcast", limits.subgroup_broadcast);
+  visit("float16_arithmetic", limits.float16_arithmetic);
+  visit("integer_dot_product", limits.integer_dot_product);
+  visit("integer_dot_product_accelerated", limits.integer_dot_product_accelerated);
   visit("texel_buffer_r32", limits.texel_buffer_r32);
   visit("texel_buffer_rgba32", limits.texel_buffer_rgba32);
   visit("timestamp_period_ns", limits.timestamp_period_ns);

@@ -112,6 +112,13 @@ constexpr std::array kDeviceRules = {
                  return is(v, Family::kBatchedSmall) ? v.tile_batch >= 2 && v.tile_batch <= 64
                                                      : v.tile_batch == 1;
                }},
+    DeviceRule{"dot must be 1, or 4 for register, tiled, broadcast, vector and batched_small",
+               [](const Variant& v, const Limits&) {
+                 return v.dot == 1 || (v.dot == 4 && !is(v, Family::kNaive));
+               }},
+    DeviceRule{
+        "the device has no packed dot products of 8-bit integers",
+        [](const Variant& v, const Limits& d) { return v.dot == 1 || d.integer_dot_product; }},
     DeviceRule{"naive and vector check the edges: edge must be masked",
                [](const Variant& v, const Limits&) {
                  return !(is(v, Family::kNaive) || is(v, Family::kVector)) ||

@@ -11,15 +11,48 @@
 namespace rooftile {
 namespace {
 
-std::string vector_type(int width) { return width == 1 ? "float" : fmt::format("vec{}", width); }
+/// GLSL's name of a vector of so many float32, float16 or int32.
+std::string vector_type(DataType type, int width) {
+  const bool ints = type == DataType::kI32, half = type == DataType::kF16;
+  if (width == 1) return ints ? "int" : half ? "float16_t" : "float";
+  return fmt::format("{}vec{}", ints ? "i" : half ? "f16" : "", width);
+}
 
 void add(Defines& defines, std::string_view name, int value) {
   defines.emplace_back(name, std::to_string(value));
 }
 
-void add_vector(Defines& defines, std::string_view operand, int width) {
+void add_vector(Defines& defines, std::string_view operand, DataType type, int width) {
   add(defines, fmt::format("VECTOR_WIDTH_{}", operand), width);
-  defines.emplace_back(fmt::format("VECTOR_{}", operand), vector_type(width));
+  defines.emplace_back(fmt::format("VECTOR_{}", operand), vector_type(type, width));
+}
+
+/// Vectors of A, B and C; of what lies in memory where that is another type.
+void add_vectors(Defines& defines, const Variant& v, const Signature& s) {
+  const DataType sums = sum_type(s.types);
+  add_vector(defines, "A", sums, load_width_a(v, s));
+  if (type_read(v, s, v.packed_a) == DataType::kF32 && sums != DataType::kF32)
+    defines.emplace_back("STORED_A", vector_type(DataType::kF32, load_width_a(v, s)));
+  add_vector(defines, "B", sums, load_width_b(v, s));
+  if (type_read(v, s, v.packed_b) == DataType::kF32 && sums != DataType::kF32)
+    defines.emplace_back("STORED_B", vector_type(DataType::kF32, load_width_b(v, s)));
+  add_vector(defines, "C", sums, vector_width_c(v, s));
+  const DataType result = s.types.c == DataType::kI32 ? DataType::kI32 : DataType::kF32;
+  defines.emplace_back("RESULT_C", vector_type(result, vector_width_c(v, s)));
+}
+
+/// What templates/quantized.glsl reads; bindings are those of the scales and of B.
+void add_quantization(Defines& defines, const Types& t, int width, int b_binding,
+                      std::size_t scale_binding) {
+  add(defines, "BITS", t.b.bits);
+  add(defines, "BLOCK", t.b.block);
+  add(defines, "ZERO_POINT", static_cast<int>(t.b.zero_point));
+  add(defines, "SCALE_BYTES", static_cast<int>(bytes_of(t.a)));
+  defines.emplace_back("SCALE_WORD", t.a == DataType::kF32 ? "float" : "uint");
+  defines.emplace_back("WORDS", width == 4 ? "uvec4" : "uint");
+  add(defines, "WORDS_WIDTH", width);
+  add(defines, "B_BINDING", b_binding);
+  add(defines, "SCALE_BINDING", static_cast<int>(scale_binding));
 }
 
 /// Only what the family's template reads, so that equal kernels have equal text.
@@ -29,8 +62,7 @@ Defines gemm_defines(const Variant& v, const Signature& s) {
   add(defines, "TILE_N", v.tile_n);
   if (raster_group(v) > 0) add(defines, "RASTER_GROUP", raster_group(v));
   if (v.family == Family::kNaive) {
-    add_vector(defines, "A", 1);
-    add_vector(defines, "B", 1);
+    add_vectors(defines, v, s);
     return defines;
   }
   if (v.family == Family::kBatchedSmall) add(defines, "TILE_BATCH", v.tile_batch);
@@ -48,9 +80,7 @@ Defines gemm_defines(const Variant& v, const Signature& s) {
   add(defines, "UNROLL_K", v.unroll_k);
   if (v.family != Family::kTiled) add(defines, "TAIL_K", tail_k(v, s));
   if (v.family == Family::kBroadcast) add(defines, "SUBGROUP_SIZE", v.subgroup_size);
-  add_vector(defines, "A", load_width_a(v, s));
-  add_vector(defines, "B", load_width_b(v, s));
-  add_vector(defines, "C", vector_width_c(v, s));
+  add_vectors(defines, v, s);
   return defines;
 }
 
@@ -65,17 +95,52 @@ void choose(Includes& includes, std::initializer_list<std::string_view> alternat
 
 /// The end of a load file's name. Texels of half precision come as floats already.
 std::string_view load_file(LoadPath path, DataType type) {
-  if (path == LoadPath::kBuffer) return type == DataType::kF32 ? "buffer" : "buffer_16";
-  return type == DataType::kBf16 ? "texel_bf16" : "texel";
+  const bool texel = path == LoadPath::kTexel;
+  switch (type) {
+    case DataType::kF16:
+      return texel ? "texel" : "buffer_16";
+    case DataType::kBf16:
+      return texel ? "texel_bf16" : "buffer_16";
+    case DataType::kI8:
+      return texel ? "texel_int" : "buffer_8";
+    case DataType::kI32:
+      return texel ? "texel_int" : "buffer";
+    case DataType::kF32:
+      break;
+  }
+  return texel ? "texel" : "buffer";
 }
 
 void choose_half(Includes& includes, DataType type) {
-  if (type != DataType::kF32) includes["half_none.glsl"] = fmt::format("half_{}.glsl", name(type));
+  if (type == DataType::kF16 || type == DataType::kBf16)
+    includes["half_none.glsl"] = fmt::format("half_{}.glsl", name(type));
+}
+
+void choose_elements(Includes& includes, DataType sums) {
+  includes["elements_f32.glsl"] = fmt::format("elements_{}.glsl", name(sums));
+}
+
+/// How C is stored.
+void choose_c(Includes& includes, DataType c) {
+  if (c == DataType::kI32) {
+    includes["c_f32.glsl"] = "c_i32.glsl";
+    includes["epilogue_none.glsl"] = "epilogue_int.glsl";
+  }
+  if (c == DataType::kF16 || c == DataType::kBf16) {
+    includes["c_f32.glsl"] = "c_16.glsl";
+    includes["narrow_f16.glsl"] = fmt::format("narrow_{}.glsl", name(c));
+  }
+}
+
+void choose_quantized(Includes& includes, LoadPath path) {
+  includes["quantized_texel.glsl"] =
+      path == LoadPath::kTexel ? "quantized_texel.glsl" : "quantized_buffer.glsl";
 }
 
 Includes gemm_includes(const Variant& v, const Signature& s) {
+  const bool quantized = reads_quantized(v, s);
   const std::string a = layout_suffix(v.packed_a, s.trans_a),
-                    b = layout_suffix(v.packed_b, s.trans_b);
+                    b = quantized ? "quantized" : layout_suffix(v.packed_b, s.trans_b);
   const bool subgroup = v.stage == Stage::kSubgroup;
   const bool whole =
       v.edge == Edge::kExact || (v.packed_a == Packed::kYes && v.packed_b == Packed::kYes);
@@ -86,19 +151,27 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
                                        : "raster_grouped.glsl");
   choose(includes, {"edge_masked.glsl"},
          v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
-  choose(includes, {"index_a_n.glsl"}, fmt::format("index_a_{}.glsl", a));
-  choose(includes, {"index_b_n.glsl"}, fmt::format("index_b_{}.glsl", b));
+  choose(includes, {"element_a_n.glsl"}, fmt::format("element_a_{}.glsl", a));
+  choose(includes, {"element_b_n.glsl"}, fmt::format("element_b_{}.glsl", b));
   choose(includes, {"a_buffer.glsl", "a_texel.glsl"},
-         fmt::format("a_{}.glsl", load_file(v.load_path_a, type_read_a(v, s))));
+         fmt::format("a_{}.glsl", load_file(v.load_path_a, type_read(v, s, v.packed_a))));
   choose(includes, {"b_buffer.glsl", "b_texel.glsl"},
-         fmt::format("b_{}.glsl", load_file(v.load_path_b, type_read_b(v, s))));
-  choose_half(includes, s.type);
+         quantized
+             ? "nothing.glsl"  // the fragment's file reads it
+             : fmt::format("b_{}.glsl", load_file(v.load_path_b, type_read(v, s, v.packed_b))));
+  if (quantized) choose_quantized(includes, v.load_path_b);
+  choose_half(includes, s.types.a);
+  choose_elements(includes, sum_type(s.types));
+  choose_c(includes, s.types.c);
+  if (v.dot > 1) includes["product.glsl"] = "product_dot.glsl";
   choose(includes, {"fragment_a_n.glsl", "fragment_a_packed.glsl"},
          subgroup ? "fragment_a_subgroup.glsl" : fmt::format("fragment_a_{}.glsl", a));
   choose(includes, {"fragment_b_n.glsl", "fragment_b_packed.glsl"},
          fmt::format("fragment_b_{}.glsl", b));
   choose(includes, {"multiply_lane.glsl"},
-         subgroup ? "multiply_subgroup.glsl" : "multiply_lane.glsl");
+         subgroup    ? "multiply_subgroup.glsl"
+         : quantized ? "multiply_quantized.glsl"
+                     : "multiply_lane.glsl");
   choose(includes, {"from_lanes_8.glsl"}, fmt::format("from_lanes_{}.glsl", v.subgroup_size));
   choose(includes, {"k_loop_masked.glsl", "k_loop_whole.glsl"},
          whole ? "k_loop_whole.glsl" : "k_loop_masked.glsl");
@@ -119,7 +192,7 @@ std::string stored(std::string_view operand, Transpose transpose, Packed packed)
 
 std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
   std::vector<std::string> lines = {
-      fmt::format("Rooftile {}: {}; {}, {}.", short_name(v), name(s.type),
+      fmt::format("Rooftile {}: {}; {}, {}.", short_name(v), to_string(s.types),
                   stored("A", s.trans_a, v.packed_a), stored("B", s.trans_b, v.packed_b)),
       fmt::format("A workgroup of {} owns {} x {} of C, an invocation {} x {}.", local_size(v),
                   v.tile_m, v.tile_n, v.reg_m, v.reg_n)};
@@ -135,14 +208,34 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
 
 BindingKind binding(LoadPath path, int width, DataType type) {
   if (path == LoadPath::kBuffer) return BindingKind::kStorageBuffer;
+  const bool one = width == 1;
   switch (type) {
     case DataType::kF16:
-      return width == 1 ? BindingKind::kTexelR16 : BindingKind::kTexelRgba16;
+      return one ? BindingKind::kTexelR16 : BindingKind::kTexelRgba16;
     case DataType::kBf16:
-      return width == 1 ? BindingKind::kTexelR16Uint : BindingKind::kTexelRgba16Uint;
-    default:
-      return width == 1 ? BindingKind::kTexelR32 : BindingKind::kTexelRgba32;
+      return one ? BindingKind::kTexelR16Uint : BindingKind::kTexelRgba16Uint;
+    case DataType::kI8:
+      return one ? BindingKind::kTexelR8Sint : BindingKind::kTexelRgba8Sint;
+    case DataType::kI32:
+      return one ? BindingKind::kTexelR32Sint : BindingKind::kTexelRgba32Sint;
+    case DataType::kF32:
+      break;
   }
+  return one ? BindingKind::kTexelR32 : BindingKind::kTexelRgba32;
+}
+
+BindingKind words_binding(LoadPath path, int width) {
+  if (path == LoadPath::kBuffer) return BindingKind::kStorageBuffer;
+  return width == 1 ? BindingKind::kTexelR32Uint : BindingKind::kTexelRgba32Uint;
+}
+
+/// Scales and zero points of a quantised B.
+void append_quantization(std::vector<BindingKind>& bindings, LoadPath path, const Types& t) {
+  bindings.push_back(binding(path, 1, t.a));
+  if (t.b.zero_point == ZeroPoint::kPacked)
+    bindings.push_back(path == LoadPath::kBuffer ? BindingKind::kStorageBuffer
+                                                 : BindingKind::kTexelR8Uint);
+  if (t.b.zero_point == ZeroPoint::kFloat) bindings.push_back(binding(path, 1, t.a));
 }
 
 Shader finish(std::string glsl, ShaderInterface interface, Optimization optimization) {
@@ -181,16 +274,24 @@ std::string gemm_template(Family family) {
 Shader emit_gemm(const Variant& v, const Signature& signature) {
   // The parts of a split product are plain sums: what is fused happens when they are added.
   Signature s = signature;
-  if (v.split_k > 1) s.epilogue = {};
+  if (v.split_k > 1) {
+    s.epilogue = {};
+    s.types.c = part_type(s.types);
+  }
   Defines defines = gemm_defines(v, s);
   Includes includes = gemm_includes(v, s);
   ShaderInterface interface {
-    .bindings = {binding(v.load_path_a, load_width_a(v, s), type_read_a(v, s)),
-                 binding(v.load_path_b, load_width_b(v, s), type_read_b(v, s)),
+    .bindings = {binding(v.load_path_a, load_width_a(v, s), type_read(v, s, v.packed_a)),
+                 binding(v.load_path_b, load_width_b(v, s), type_read(v, s, v.packed_b)),
                  BindingKind::kStorageBuffer},
     .push_constants_bytes = sizeof(GemmPushConstants),
     .subgroup_size = static_cast<std::uint32_t>(v.subgroup_size)
   };
+  if (reads_quantized(v, s)) {
+    add_quantization(defines, s.types, words_width(v), 1, interface.bindings.size());
+    interface.bindings[1] = words_binding(v.load_path_b, words_width(v));
+    append_quantization(interface.bindings, v.load_path_b, s.types);
+  }
   fuse(s.epilogue, defines, includes, interface);
   return finish(expand(gemm_template(v.family), gemm_comment(v, signature), defines, includes),
                 std::move(interface), v.optimization);
@@ -206,33 +307,54 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
   add(defines, "GROUP_K", layout.group_k);
   add(defines, "PAD_K", layout.pad_k);
   add(defines, "LOCAL_SIZE", kPackLocalSize);
+  const std::vector<std::string> comment = {fmt::format(
+      "Rooftile pack {}: panels of {} x {} for '{}'.", operand == Operand::kA ? "A" : "B",
+      layout.panel_rows, layout.pad_k, short_name(v))};
+  ShaderInterface interface {
+    .bindings = {BindingKind::kStorageBuffer, BindingKind::kStorageBuffer},
+    .push_constants_bytes = sizeof(PackPushConstants)
+  };
+  if (v.dot > 1) {
+    add(defines, "ALONG_DEPTH", layout.contiguous_along_depth ? 1 : 0);
+    return finish(expand("pack_words.comp", comment, defines, {}), std::move(interface),
+                  Optimization::kZero);
+  }
   const bool texel = layout.path == LoadPath::kTexel;
   Includes includes;
   choose(includes, {"pack_read_buffer.glsl"},
          texel ? "pack_read_texel.glsl" : "pack_read_buffer.glsl");
-  includes["pack_texel.glsl"] =
-      s.type == DataType::kBf16 ? "pack_texel_bf16.glsl" : "pack_texel.glsl";
-  includes["pack_element.glsl"] =
-      s.type == DataType::kF32 ? "pack_element.glsl" : "pack_element_16.glsl";
-  choose_half(includes, s.type);
+  const DataType type = s.types.a;
+  includes["pack_texel.glsl"] = type == DataType::kBf16 ? "pack_texel_bf16.glsl"
+                                : type == DataType::kI8 ? "pack_texel_int.glsl"
+                                                        : "pack_texel.glsl";
+  includes["pack_element.glsl"] = type == DataType::kF32  ? "pack_element.glsl"
+                                  : type == DataType::kI8 ? "pack_element_8.glsl"
+                                                          : "pack_element_16.glsl";
+  choose_half(includes, type);
   choose(includes, {"pack_along_depth.glsl"},
          layout.contiguous_along_depth ? "pack_along_depth.glsl" : "pack_along_rows.glsl");
   choose(includes, {"pack_groups.glsl"},
          operand == Operand::kA ? "pack_groups.glsl" : "pack_steps.glsl");
-  const std::vector<std::string> comment = {fmt::format(
-      "Rooftile pack {}: panels of {} x {} for '{}'.", operand == Operand::kA ? "A" : "B",
-      layout.panel_rows, layout.pad_k, short_name(v))};
-  return finish(
-      expand("pack.comp", comment, defines, includes),
-      {.bindings = {binding(layout.path, kTexelElements, s.type), BindingKind::kStorageBuffer},
-       .push_constants_bytes = sizeof(PackPushConstants)},
-      Optimization::kZero);
+  interface.bindings[0] = binding(layout.path, kTexelElements, type);
+  if (operand == Operand::kB && quantized(s.types)) {
+    choose(includes, {"pack_read_buffer.glsl"}, "pack_quantized.glsl");
+    choose_quantized(includes, layout.path);
+    add_quantization(defines, s.types, 1, 0, interface.bindings.size());
+    interface.bindings[0] = words_binding(layout.path, 1);
+    append_quantization(interface.bindings, layout.path, s.types);
+  }
+  return finish(expand("pack.comp", comment, defines, includes), std::move(interface),
+                Optimization::kZero);
 }
 
 Shader emit_reduce(const Signature& s) {
   Defines defines;
   Includes includes;
   add(defines, "LOCAL_SIZE", kReduceLocalSize);
+  defines.emplace_back("PART_4", vector_type(part_type(s.types), 4));
+  defines.emplace_back(
+      "RESULT_C", vector_type(s.types.c == DataType::kI32 ? DataType::kI32 : DataType::kF32, 4));
+  choose_c(includes, s.types.c);
   ShaderInterface interface {
     .bindings = {BindingKind::kStorageBuffer, BindingKind::kStorageBuffer},
     .push_constants_bytes = sizeof(ReducePushConstants)
@@ -244,7 +366,7 @@ Shader emit_reduce(const Signature& s) {
 }
 
 std::string to_string(const Signature& s) {
-  return fmt::format("{}.{}{}{}{}", name(s.type), letter(s.trans_a), letter(s.trans_b),
+  return fmt::format("{}.{}{}{}{}", to_string(s.types), letter(s.trans_a), letter(s.trans_b),
                      any(s.epilogue) ? "." : "", to_string(s.epilogue));
 }
 

@@ -18,14 +18,16 @@ struct Shader {
   Optimization optimization = Optimization::kZero;
 };
 
-/// Bindings: 0 A (or packed A), 1 B (or packed B), 2 C (or the parts of a split product), and with
-/// an epilogue, unless the product is split, 3 its vectors and 4 the residual. Push constants:
+/// Bindings: 0 A (or packed A), 1 B (or packed B), 2 C (or the parts of a split product); then of a
+/// quantised B that is not packed its scales and, if there are any, its zero points; then, with an
+/// epilogue and unless the product is split, its vectors and the residual. Push constants:
 /// GemmPushConstants, EpiloguePushConstants.
 /// The variant must pass illegal_reason(v, limits) of the device that will run it.
 Shader emit_gemm(const Variant& v, const Signature& s);
 
 enum class Operand : std::uint8_t { kA, kB };
-/// Bindings: 0 the stored operand, 1 its panels. Push constants: PackPushConstants.
+/// Bindings: 0 the stored operand, 1 its panels, then as above scales and zero points. Push
+/// constants: PackPushConstants.
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand);
 
 /// Adds the parts of a product that was split along k. Bindings: 0 the parts, 1 C, and with an

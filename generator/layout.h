@@ -25,12 +25,19 @@ constexpr std::int64_t divide_up(std::int64_t x, std::int64_t step) {
   return (x + step - 1) / step;
 }
 
-/// Panels are float32 whatever the stored operand is.
-inline DataType type_read_a(const Variant& v, const Signature& s) {
-  return v.packed_a == Packed::kYes ? DataType::kF32 : s.type;
+/// Panels are float32 whatever the stored operand is, or words of four 8-bit integers for packed
+/// dot products, which read their operands so in any case.
+inline DataType type_read(const Variant& v, const Signature& s, Packed packed) {
+  if (v.dot > 1) return DataType::kI32;
+  return packed == Packed::kYes ? DataType::kF32 : s.types.a;
 }
-inline DataType type_read_b(const Variant& v, const Signature& s) {
-  return v.packed_b == Packed::kYes ? DataType::kF32 : s.type;
+
+/// Steps of k as a kernel counts them: elements, or words of them.
+inline std::int64_t kernel_depth(const Variant& v, std::int64_t k) { return divide_up(k, v.dot); }
+
+/// Of the parts of a split product.
+inline DataType part_type(const Types& t) {
+  return sum_type(t) == DataType::kI32 ? DataType::kI32 : DataType::kF32;
 }
 
 /// Depth of one trip of the k loop: what k must be a multiple of when there are no checks.
@@ -52,13 +59,26 @@ inline int raster_group(const Variant& v) {
   }
 }
 
-/// Steps of k that one part of a split product has, a multiple of a trip; all of k when not split.
+/// Steps of k (kernel_depth) that one part of a split product has, a multiple of a trip; all of k
+/// when not split.
 inline std::int64_t split_depth(const Variant& v, std::int64_t k) {
-  return v.split_k == 1 ? k : round_up(divide_up(k, v.split_k), k_step(v));
+  const std::int64_t depth = kernel_depth(v, k);
+  return v.split_k == 1 ? depth : round_up(divide_up(depth, v.split_k), k_step(v));
 }
 /// Parts that this really makes.
 inline std::int64_t parts_of(const Variant& v, std::int64_t k) {
-  return k == 0 ? 1 : divide_up(k, split_depth(v, k));
+  return k == 0 ? 1 : divide_up(kernel_depth(v, k), split_depth(v, k));
+}
+
+/// Whether the kernel itself reads a quantised B, rather than panels made from it.
+inline bool reads_quantized(const Variant& v, const Signature& s) {
+  return quantized(s.types) && v.packed_b == Packed::kNo;
+}
+/// Values in a word of a quantised B, and words a load takes.
+inline int values_per_word(const Types& t) { return 32 / t.b.bits; }
+inline int words_width(const Variant& v) {
+  const bool vectors = v.family != Family::kTiled && v.packed_b == Packed::kNo;
+  return vectors && v.vector_width_b == 4 ? 4 : 1;
 }
 
 /// Elements a load of the operand as stored really takes: vectors that do not run along k need
@@ -68,6 +88,7 @@ inline int load_width_a(const Variant& v, const Signature& s) {
   return along_k || v.reg_m % v.vector_width_a == 0 ? v.vector_width_a : 1;
 }
 inline int load_width_b(const Variant& v, const Signature& s) {
+  if (reads_quantized(v, s)) return 1;  // it is read by words: words_width
   const bool along_k = v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes;
   return along_k || v.reg_n % v.vector_width_b == 0 ? v.vector_width_b : 1;
 }
@@ -82,6 +103,7 @@ inline int vector_width_c(const Variant& v, const Signature& s) {
 /// Steps of a masked trip at the end of k: the longest vector that runs along k.
 inline int tail_k(const Variant& v, const Signature& s) {
   if (v.stage == Stage::kSubgroup) return v.unroll_k;  // lanes share a whole group of packed A
+  if (reads_quantized(v, s)) return values_per_word(s.types);
   const bool a_along_k = v.packed_a == Packed::kYes || s.trans_a == Transpose::kNo;
   const bool b_along_k = v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes;
   return std::max(a_along_k ? load_width_a(v, s) : 1, b_along_k ? load_width_b(v, s) : 1);
@@ -114,10 +136,11 @@ inline PackLayout pack_layout(const Variant& v, const Signature& s, Operand oper
           s.trans_b == Transpose::kYes};
 }
 
-/// Elements of the panels of one product's operand.
+/// Elements (words for packed dot products) of the panels of one product's operand.
 inline std::int64_t panel_elements(const Variant& v, const Problem& p, Operand operand) {
   const bool is_a = operand == Operand::kA;
-  return round_up(is_a ? p.m : p.n, is_a ? v.tile_m : v.tile_n) * round_up(p.k, v.unroll_k);
+  return round_up(is_a ? p.m : p.n, is_a ? v.tile_m : v.tile_n) *
+         round_up(kernel_depth(v, p.k), v.unroll_k);
 }
 
 /// The kernel that "jott.live/html/webgpu_demo.html" found for an M1: a float4 of B times 4 rows, k

@@ -15,7 +15,9 @@ namespace {
 /// One operand of a real problem, as the kernel or its pack kernel reads it.
 struct StoredOperand {
   std::int64_t span, ld, stride, offset, readable;
-  int width;
+  int width;           // elements that vectors must be aligned to
+  std::int64_t texel;  // elements a texel
+  std::int64_t element_bits;
   LoadPath path;
   bool packed;
 
@@ -23,8 +25,7 @@ struct StoredOperand {
   /// kernel cuts misaligned rows out of whole texels of four.
   std::int64_t needed() const {
     if (span == 0) return 0;
-    if (packed)
-      return path == LoadPath::kTexel ? round_up(offset + span, kTexelElements) : offset + span;
+    if (packed) return path == LoadPath::kTexel ? round_up(offset + span, texel) : offset + span;
     return offset + round_up(span, width);
   }
 };
@@ -32,14 +33,23 @@ struct StoredOperand {
 StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement& at,
                              Operand operand) {
   const bool is_a = operand == Operand::kA;
-  return {.span = is_a ? span_a(p) : span_b(p),
-          .ld = is_a ? p.lda : p.ldb,
-          .stride = p.batch > 1 ? (is_a ? p.stride_a : p.stride_b) : 0,
-          .offset = is_a ? at.offset_a : at.offset_b,
-          .readable = is_a ? at.readable_a : at.readable_b,
-          .width = is_a ? load_width_a(v, signature_of(p)) : load_width_b(v, signature_of(p)),
-          .path = is_a ? v.load_path_a : v.load_path_b,
-          .packed = (is_a ? v.packed_a : v.packed_b) == Packed::kYes};
+  const Signature s = signature_of(p);
+  const bool packed = (is_a ? v.packed_a : v.packed_b) == Packed::kYes;
+  StoredOperand x = {.span = is_a ? span_a(p) : span_b(p),
+                     .ld = is_a ? p.lda : p.ldb,
+                     .stride = p.batch > 1 ? (is_a ? p.stride_a : p.stride_b) : 0,
+                     .offset = is_a ? at.offset_a : at.offset_b,
+                     .readable = is_a ? at.readable_a : at.readable_b,
+                     .width = v.dot * (is_a ? load_width_a(v, s) : load_width_b(v, s)),
+                     .texel = 0,
+                     .element_bits = is_a ? 8 * bytes_of(p.types.a) : bits_of_b(p.types),
+                     .path = is_a ? v.load_path_a : v.load_path_b,
+                     .packed = packed};
+  if (!is_a && quantized(p.types)) x.width = values_per_word(p.types) * words_width(v);
+  if (packed && v.dot > 1) x.path = LoadPath::kBuffer;  // templates/pack_words.comp
+  const bool words = !is_a && quantized(p.types);
+  x.texel = packed && !words ? kTexelElements : x.width;
+  return x;
 }
 
 bool both(const Variant& v, const Problem& p, const Placement& at,
@@ -68,6 +78,8 @@ struct Case {
   std::int64_t part_elements() const {
     return v.split_k == 1 ? 0 : parts_of(v, p.k) * p.batch * p.m * round_up(p.n, kTexelElements);
   }
+  bool reads_quantized() const { return rooftile::reads_quantized(v, signature_of(p)); }
+  std::int64_t c_bytes() const { return c_end() * bytes_of(p.types.c); }
 };
 struct ProblemRule {
   std::string_view reason;
@@ -79,19 +91,24 @@ constexpr std::int64_t kMostElements =
     std::numeric_limits<std::uint32_t>::max();  // addresses in shaders are 32-bit
 constexpr std::int64_t kLargestSize = std::numeric_limits<std::int32_t>::max() - kLargestTile;
 
-bool fits(const Case& c, LoadPath path, int width, std::int64_t elements,
-          std::int64_t element_bytes = kElementBytes) {
+bool fits(const Case& c, LoadPath path, std::int64_t texel_elements, std::int64_t elements,
+          std::int64_t element_bits = 8 * kElementBytes) {
   if (path == LoadPath::kTexel)
-    return static_cast<std::uint64_t>(divide_up(elements, width)) <=
+    return static_cast<std::uint64_t>(divide_up(elements, texel_elements)) <=
            c.limits.max_texel_buffer_elements;
-  return static_cast<std::uint64_t>(elements * element_bytes) <=
+  return static_cast<std::uint64_t>(divide_up(elements * element_bits, 8)) <=
          c.limits.max_storage_buffer_range_bytes;
 }
 
 bool stored_fits(const Case& c, Operand operand, LoadPath path) {
   const StoredOperand x = stored_operand(c.v, c.p, c.at, operand);
-  return x.path != path ||
-         fits(c, path, x.packed ? kTexelElements : x.width, x.needed(), bytes_of(c.p.type));
+  return x.path != path || fits(c, path, x.texel, x.needed(), x.element_bits);
+}
+
+/// Scales and zero points of a quantised B: one texel a block each, or less.
+bool scales_fit(const Case& c, LoadPath path) {
+  return c.v.load_path_b != path ||
+         fits(c, path, 1, quantized_blocks(c.p), 8 * bytes_of(c.p.types.a));
 }
 
 bool panels_fit(const Case& c, Operand operand, LoadPath path) {
@@ -111,7 +128,38 @@ std::int64_t loop_trips(const Variant& v, const Problem& p) {
   return tiles * (1 + inner) + tail + v.reg_m + 3 * kEnds;
 }
 
+bool is_power_of_two(int x) { return (x & (x - 1)) == 0; }
+
 constexpr std::array kProblemRules = {
+    ProblemRule{"packed dot products multiply 8-bit integers",
+                [](const Case& c) { return c.v.dot == 1 || c.p.types.a == DataType::kI8; }},
+    ProblemRule{"packed dot products read four neighbours along k: A or B that is not packed must "
+                "be contiguous along k, and k a multiple of 4",
+                [](const Case& c) {
+                  const bool a = c.v.packed_a == Packed::kYes || c.p.trans_a == Transpose::kNo;
+                  const bool b = c.v.packed_b == Packed::kYes || c.p.trans_b == Transpose::kYes;
+                  const bool packed = c.v.packed_a == Packed::kYes && c.v.packed_b == Packed::kYes;
+                  return c.v.dot == 1 || (a && b && (packed || c.p.k % c.v.dot == 0));
+                }},
+    ProblemRule{"the device has no 16-bit arithmetic for sums in f16",
+                [](const Case& c) { return !c.p.types.f16_sums || c.limits.float16_arithmetic; }},
+    ProblemRule{"stage subgroup spreads 32-bit values: sums cannot be f16",
+                [](const Case& c) { return !c.p.types.f16_sums || c.v.stage != Stage::kSubgroup; }},
+    ProblemRule{"a quantised B that is not packed needs unroll_k (tile_k for tiled) in whole words "
+                "of values and dividing its blocks, or divided by them",
+                [](const Case& c) {
+                  if (!c.reads_quantized() || c.v.family == Family::kNaive) return true;
+                  const int values = values_per_word(c.p.types) * words_width(c.v);
+                  return is_power_of_two(k_step(c.v)) && is_power_of_two(c.v.unroll_k) &&
+                         (c.v.family == Family::kTiled ? c.v.tile_k : c.v.unroll_k) % values == 0;
+                }},
+    ProblemRule{"the invocations of a tiled workgroup must share the words of a quantised tile "
+                "evenly",
+                [](const Case& c) {
+                  return !c.reads_quantized() || c.v.family != Family::kTiled ||
+                         c.v.tile_n * c.v.tile_k / values_per_word(c.p.types) % local_size(c.v) ==
+                             0;
+                }},
     ProblemRule{"m, n, k and ld must stay below 2^31 - 1024",
                 [](const Case& c) {
                   return std::max({c.p.m, c.p.n, c.p.k, c.p.lda, c.p.ldb, c.p.ldc}) <= kLargestSize;
@@ -121,7 +169,7 @@ constexpr std::array kProblemRules = {
                 [](const Case& c) {
                   return c.v.edge == Edge::kMasked ||
                          (c.p.m % c.v.tile_m == 0 && c.p.n % c.v.tile_n == 0 &&
-                          c.p.k % k_step(c.v) == 0);
+                          c.p.k % (k_step(c.v) * c.v.dot) == 0);
                 }},
     ProblemRule{"k takes more loop trips than the driver runs",
                 [](const Case& c) {
@@ -131,13 +179,14 @@ constexpr std::array kProblemRules = {
                 [](const Case& c) {
                   return fmt::format("{} of {}", loop_trips(c.v, c.p), c.limits.max_loop_trips);
                 }},
-    ProblemRule{"split_k needs a trip of the k loop for each part",
-                [](const Case& c) {
-                  return c.v.split_k == 1 || c.p.k >= std::int64_t{c.v.split_k} * k_step(c.v);
-                },
-                [](const Case& c) {
-                  return fmt::format("k {} for {} parts of {}", c.p.k, c.v.split_k, k_step(c.v));
-                }},
+    ProblemRule{
+        "split_k needs a trip of the k loop for each part",
+        [](const Case& c) {
+          return c.v.split_k == 1 || c.p.k >= std::int64_t{c.v.split_k} * k_step(c.v) * c.v.dot;
+        },
+        [](const Case& c) {
+          return fmt::format("k {} for {} parts of {}", c.p.k, c.v.split_k, k_step(c.v) * c.v.dot);
+        }},
     ProblemRule{"batched_small runs batches",
                 [](const Case& c) { return c.v.tile_batch == 1 || c.p.batch > 1; }},
     ProblemRule{"packed operands, or the parts of a split product, need more workgroups than the "
@@ -183,7 +232,8 @@ constexpr std::array kProblemRules = {
     ProblemRule{"A or B holds more texels than the device's texel buffers",
                 [](const Case& c) {
                   return stored_fits(c, Operand::kA, LoadPath::kTexel) &&
-                         stored_fits(c, Operand::kB, LoadPath::kTexel);
+                         stored_fits(c, Operand::kB, LoadPath::kTexel) &&
+                         scales_fit(c, LoadPath::kTexel);
                 }},
     ProblemRule{"packed panels hold more texels than the device's texel buffers",
                 [](const Case& c) {
@@ -194,19 +244,23 @@ constexpr std::array kProblemRules = {
                 [](const Case& c) {
                   return stored_fits(c, Operand::kA, LoadPath::kBuffer) &&
                          stored_fits(c, Operand::kB, LoadPath::kBuffer) &&
+                         scales_fit(c, LoadPath::kBuffer) &&
                          panels_fit(c, Operand::kA, LoadPath::kBuffer) &&
                          panels_fit(c, Operand::kB, LoadPath::kBuffer) &&
-                         fits(c, LoadPath::kBuffer, 1, c.c_end()) &&
+                         fits(c, LoadPath::kBuffer, 1, c.c_end(), 8 * bytes_of(c.p.types.c)) &&
                          fits(c, LoadPath::kBuffer, 1, c.part_elements()) &&
                          fits(c, LoadPath::kBuffer, 1, c.residual_end());
                 },
                 [](const Case& c) {
-                  const std::int64_t most = std::max(
-                      {stored_operand(c.v, c.p, c.at, Operand::kA).needed(),
-                       stored_operand(c.v, c.p, c.at, Operand::kB).needed(),
-                       packed_elements(c.v, c.p, Operand::kA),
-                       packed_elements(c.v, c.p, Operand::kB), c.c_end(), c.part_elements()});
-                  return fmt::format("{} of {} bytes", most * kElementBytes,
+                  const StoredOperand a = stored_operand(c.v, c.p, c.at, Operand::kA),
+                                      b = stored_operand(c.v, c.p, c.at, Operand::kB);
+                  const std::int64_t panels =
+                      std::max({packed_elements(c.v, c.p, Operand::kA),
+                                packed_elements(c.v, c.p, Operand::kB), c.part_elements()});
+                  const std::int64_t most =
+                      std::max({a.needed() * a.element_bits / 8, b.needed() * b.element_bits / 8,
+                                c.c_bytes(), panels * kElementBytes});
+                  return fmt::format("{} of {} bytes", most,
                                      c.limits.max_storage_buffer_range_bytes);
                 }},
 };
@@ -216,8 +270,12 @@ constexpr std::array kProblemRules = {
 Placement own_buffers(const Problem& p) {
   const std::int64_t column_scale = p.epilogue.row_scale ? p.m : 0;
   const std::int64_t ld_residual = round_up(p.n, kTexelElements);
-  return {.readable_a = round_up(span_a(p), kTexelElements),
-          .readable_b = round_up(span_b(p), kTexelElements),
+  // What the widest load takes: words of a quantised B in vectors, words of four integers too.
+  const std::int64_t widest = kTexelElements * (p.types.a == DataType::kI8 ? 4 : 1);
+  const std::int64_t widest_b =
+      quantized(p.types) ? kTexelElements * values_per_word(p.types) : widest;
+  return {.readable_a = round_up(span_a(p), widest),
+          .readable_b = round_up(span_b(p), widest_b),
           .offset_row_scale = 0,
           .offset_column_scale = column_scale,
           .offset_bias = column_scale + (p.epilogue.column_scale ? p.n : 0),

@@ -7,16 +7,16 @@ namespace rooftile {
 /// What is compiled into a kernel besides its Variant. Sizes, ld, offsets, alpha, beta and the
 /// clamp's limits are push constants.
 struct Signature {
-  DataType type = DataType::kF32;
+  Types types = {};
   Transpose trans_a = Transpose::kNo, trans_b = Transpose::kNo;
   Epilogue epilogue = {};  // compiled_part
 
   bool operator==(const Signature&) const = default;
 };
 inline Signature signature_of(const Problem& p) {
-  return {p.type, p.trans_a, p.trans_b, compiled_part(p.epilogue)};
+  return {p.types, p.trans_a, p.trans_b, compiled_part(p.epilogue)};
 }
-/// "f32.nt", "f32.nt.bias_column+relu": also in the database.
+/// "f32.nt", "f16_f16.nt.bias_column+relu": also in the database.
 std::string to_string(const Signature& s);
 
 }  // namespace rooftile

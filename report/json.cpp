@@ -21,7 +21,7 @@ Json json_of(const ProblemReport& p) {
           {"epilogue", to_string(p.problem.epilogue)},
           {"trans_a", p.problem.trans_a == Transpose::kYes},
           {"trans_b", p.problem.trans_b == Transpose::kYes},
-          {"type", name(p.problem.type)},
+          {"type", to_string(p.problem.types)},
           {"kernel", p.kernel},
           {"parameters", parameters_json},
           {"kernel_ns", number(p.kernel_ns)},

@@ -160,6 +160,36 @@ void add_epilogue(SgemmCall& call, const rooftile_epilogue& given) {
                    .stride_residual = given.stride_residual};
 }
 
+DataType data_type(const char* argument, const rooftile_type& value) {
+  return enumerator(argument, "rooftile_type", value_of(value), DataType::kI32);
+}
+
+void check_length(const char* what, std::size_t given, std::int64_t needed) {
+  if (given != static_cast<std::size_t>(needed))
+    fail(ErrorCode::kInvalidArgument, "quantization->{}_bytes is {}, but n and k need {}", what,
+         given, needed);
+}
+
+void add_quantization(SgemmCall& call, const rooftile_quantization& given, Layout layout) {
+  check_struct("quantization", &given);
+  Problem& p = call.problem;
+  p.types.b = {.bits = given.bits,
+               .block = given.block,
+               .zero_point = enumerator("zero_point", "rooftile_zero_point",
+                                        value_of(given.zero_point), ZeroPoint::kFloat)};
+  if (given.bits == 0) fail(ErrorCode::kInvalidArgument, "quantization->bits is 0; known: 4 and 8");
+  validate(p.types);
+  if (p.ldb == 0) p.ldb = std::max<std::int64_t>(ld_quantized(p), 1);
+  validate(p, layout);
+  const QuantizedBytes bytes = quantized_bytes(p);
+  check_length("values", given.values_bytes, bytes.values);
+  check_length("scales", given.scales_bytes, bytes.scales);
+  if (p.types.b.zero_point != ZeroPoint::kMiddle)
+    check_length("zero_points", given.zero_points_bytes, bytes.zero_points);
+  call.scales = given.scales;
+  call.zero_points = given.zero_points;
+}
+
 void add_batch(SgemmCall& call, const rooftile_gemm_args& args, Layout layout) {
   Problem& p = call.problem;
   validate(p, layout);  // of one product: the strides below rely on it
@@ -181,8 +211,12 @@ void add_batch(SgemmCall& call, const rooftile_gemm_args& args, Layout layout) {
 
 SgemmCall checked_call(const rooftile_gemm_args* args) {
   SgemmCall call = unchecked_call(args);
-  call.problem.type = enumerator("type", "rooftile_type", value_of(args->type), DataType::kBf16);
+  Types& types = call.problem.types;
+  types.a = data_type("type", args->type);
+  types.c = data_type("type_c", args->type_c);
+  types.f16_sums = args->f16_sums != 0;
   const Layout layout = layout_of(args->layout);
+  if (args->quantization != nullptr) add_quantization(call, *args->quantization, layout);
   if (args->epilogue != nullptr) add_epilogue(call, *args->epilogue);
   add_batch(call, *args, layout);
   return checked(call, layout);

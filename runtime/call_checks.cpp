@@ -72,7 +72,8 @@ class Written {
   };
   std::function<Range(std::int64_t)> c() const {
     return [this](std::int64_t i) {
-      return range_of(call_.c_of(i), {call_.problem.m, call_.problem.n}, call_.problem.ldc);
+      const Problem& p = call_.problem;
+      return range_of(call_.c_of(i), {p.m, p.n}, p.ldc, p.types.c);
     };
   }
   void sort() {
@@ -123,7 +124,23 @@ void check_epilogue(const SgemmCall& call, Written& written) {
       [&](std::int64_t i) {
         return range_of(residual(i), {p.m, p.n}, x.ld_residual);
       },
-      [&](std::int64_t i) { return residual(i) == call.c_of(i) && x.ld_residual == p.ldc; });
+      [&](std::int64_t i) {
+        return p.types.c == DataType::kF32 && residual(i) == call.c_of(i) && x.ld_residual == p.ldc;
+      });
+}
+
+void check_quantized(const SgemmCall& call, Written& written) {
+  const Problem& p = call.problem;
+  const QuantizedBytes bytes = quantized_bytes(p);
+  const auto check = [&](const char* what, const void* begin, std::int64_t size) {
+    if (size == 0) return;
+    if (begin == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
+    const Range range = {static_cast<const char*>(begin), static_cast<const char*>(begin) + size};
+    written.check_read(what, [&](std::int64_t) { return range; });
+  };
+  check("b", call.b, bytes.values);
+  check("the scales of b", call.scales, bytes.scales);
+  check("the zero points of b", call.zero_points, bytes.zero_points);
 }
 
 }  // namespace
@@ -131,7 +148,7 @@ void check_epilogue(const SgemmCall& call, Written& written) {
 void validate_call(const SgemmCall& call) {
   const Problem& p = call.problem;
   if (is_empty(p)) return;
-  check_pointers("c", call.c, reinterpret_cast<const void* const*>(call.c_array), p.batch);
+  check_pointers("c", call.c, call.c_array, p.batch);
   Written written(call);
   written.check_each_other();
   if (any(p.epilogue)) check_epilogue(call, written);
@@ -139,9 +156,10 @@ void validate_call(const SgemmCall& call) {
   check_pointers("a", call.a, call.a_array, p.batch);
   check_pointers("b", call.b, call.b_array, p.batch);
   written.check_read(
-      "a", [&](std::int64_t i) { return range_of(call.a_of(i), stored_a(p), p.lda, p.type); });
+      "a", [&](std::int64_t i) { return range_of(call.a_of(i), stored_a(p), p.lda, p.types.a); });
+  if (quantized(p.types)) return check_quantized(call, written);
   written.check_read(
-      "b", [&](std::int64_t i) { return range_of(call.b_of(i), stored_b(p), p.ldb, p.type); });
+      "b", [&](std::int64_t i) { return range_of(call.b_of(i), stored_b(p), p.ldb, p.types.a); });
 }
 
 }  // namespace rooftile

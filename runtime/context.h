@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/problem.h"
+#include "core/quantized.h"
 #include "runtime/host_epilogue.h"
 #include "runtime/model/dispatch.h"
 
@@ -29,28 +30,34 @@ struct ContextOptions {
 /// ignored).
 struct SgemmCall {
   Problem problem;
-  const void* a = nullptr;  // elements of problem.type
+  const void* a = nullptr;  // elements of problem.types; a quantised B's values
   const void* b = nullptr;
-  float* c = nullptr;
+  void* c = nullptr;
   const void* const* a_array = nullptr;
   const void* const* b_array = nullptr;
-  float* const* c_array = nullptr;
+  void* const* c_array = nullptr;
   EpilogueOperands epilogue = {};  // what problem.epilogue uses
+  const void* scales = nullptr;    // of a quantised B
+  const void* zero_points = nullptr;
 
   const void* a_of(std::int64_t i) const {
-    return a_array ? a_array[i] : behind(a, i * problem.stride_a);
+    return a_array ? a_array[i] : behind(a, i * problem.stride_a * bytes_of(problem.types.a));
   }
   const void* b_of(std::int64_t i) const {
-    return b_array ? b_array[i] : behind(b, i * problem.stride_b);
+    return b_array ? b_array[i] : behind(b, bytes_of_b(problem.types, i * problem.stride_b));
   }
-  /// So many elements behind a pointer to A's or B's.
-  const void* behind(const void* x, std::int64_t elements) const {
-    // A product of alpha or k 0 reads neither, and may have none.
-    if (x == nullptr) return nullptr;
-    return static_cast<const char*>(x) + elements * bytes_of(problem.type);
+  void* c_of(std::int64_t i) const {
+    return c_array ? c_array[i]
+                   : static_cast<char*>(c) + i * problem.stride_c * bytes_of(problem.types.c);
   }
-  float* c_of(std::int64_t i) const { return c_array ? c_array[i] : c + i * problem.stride_c; }
+  QuantizedOperand quantized_b() const { return {b, scales, zero_points}; }
   TierChoice tier = TierChoice::kAuto;
+
+ private:
+  static const void* behind(const void* x, std::int64_t bytes) {
+    // A product of alpha or k 0 reads neither A nor B, and may have none.
+    return x == nullptr ? nullptr : static_cast<const char*>(x) + bytes;
+  }
 };
 
 struct Explanation {

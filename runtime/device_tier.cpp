@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "core/error.h"
@@ -101,6 +102,38 @@ class StagedEpilogue {
   std::unique_ptr<StagedInput> vectors_, residual_;
 };
 
+/// Values of a quantised B into its buffer, scales and zero points into their own.
+class StagedQuantization {
+ public:
+  /// staged: without depth when B must not be read.
+  StagedQuantization(BufferPool& pool, const DeviceProfile& profile, const SgemmCall& call,
+                     const Problem& staged, const StagedInput& b) {
+    if (!quantized(staged.types)) return;
+    const bool reads = staged.k > 0;
+    const QuantizedBytes bytes = quantized_bytes(call.problem);
+    const StagedBytes sizes = staged_bytes(call.problem);
+    if (reads) std::memcpy(b.host(), call.b, static_cast<std::size_t>(bytes.values));
+    const auto stage = [&](std::uint64_t size, const void* from, std::int64_t used) {
+      auto buffer = std::make_unique<StagedInput>(pool, profile, size);
+      if (reads) std::memcpy(buffer->host(), from, static_cast<std::size_t>(used));
+      return buffer;
+    };
+    scales_ = stage(std::max<std::uint64_t>(sizes.scales, 16), call.scales, bytes.scales);
+    if (staged.types.b.zero_point != ZeroPoint::kMiddle)
+      zero_points_ = stage(std::max<std::uint64_t>(sizes.zero_points, 16), call.zero_points,
+                           bytes.zero_points);
+  }
+  const Buffer* scales() const { return scales_ ? scales_->device() : nullptr; }
+  const Buffer* zero_points() const { return zero_points_ ? zero_points_->device() : nullptr; }
+  void append_copies(std::vector<Step>& steps) const {
+    if (scales_) scales_->append_copy(steps);
+    if (zero_points_) zero_points_->append_copy(steps);
+  }
+
+ private:
+  std::unique_ptr<StagedInput> scales_, zero_points_;
+};
+
 }  // namespace
 
 DeviceTier::DeviceTier(DeviceProfile profile, std::vector<TunedKernel> kernels,
@@ -140,7 +173,8 @@ std::string DeviceTier::veto(const Problem& p) const {
       std::min(limits.max_storage_buffer_range_bytes, limits.max_memory_allocation_bytes);
   std::uint64_t total = 0;
   const StagedBytes operands = staged_bytes(staged);
-  for (const std::uint64_t bytes : {operands.a, operands.b, operands.c}) {
+  for (const std::uint64_t bytes :
+       {operands.a, operands.b, operands.c, operands.scales, operands.zero_points}) {
     if (bytes > largest)
       return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}", bytes,
                          largest);
@@ -212,16 +246,24 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
       copy_matrix(extent, type, from, ld,
                   static_cast<char*>(target.host()) + i * stride * bytes_of(type), staged_ld);
     };
+    const Types& types = staged.types;
     if (i == 0 || staged.stride_a != 0)
-      put(a, extent_a, staged.type, call.a_of(i), call.problem.lda, staged.stride_a, staged.lda);
-    if (i == 0 || staged.stride_b != 0)
-      put(b, extent_b, staged.type, call.b_of(i), call.problem.ldb, staged.stride_b, staged.ldb);
+      put(a, extent_a, types.a, call.a_of(i), call.problem.lda, staged.stride_a, staged.lda);
+    if (!quantized(types) && (i == 0 || staged.stride_b != 0))
+      put(b, extent_b, types.a, call.b_of(i), call.problem.ldb, staged.stride_b, staged.ldb);
     if (staged.beta != 0.0f)
-      put(c, extent_c, DataType::kF32, call.c_of(i), call.problem.ldc, staged.stride_c, staged.ldc);
+      put(c, extent_c, types.c, call.c_of(i), call.problem.ldc, staged.stride_c, staged.ldc);
   }
+  const StagedQuantization quantization(*pool_, profile_, call, staged, b);
 
-  const Operands operands = {a.device(), b.device(),         c.device(),
-                             placement,  epilogue.vectors(), epilogue.residual()};
+  const Operands operands = {a.device(),
+                             b.device(),
+                             c.device(),
+                             placement,
+                             epilogue.vectors(),
+                             epilogue.residual(),
+                             quantization.scales(),
+                             quantization.zero_points()};
   const auto buffer = [](const std::unique_ptr<PooledBuffer>& pooled) {
     return pooled ? &**pooled : nullptr;
   };
@@ -236,6 +278,7 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
   b.append_copy(steps);
   if (staged.beta != 0.0f) c.append_copy(steps);
   epilogue.append_copies(steps);
+  quantization.append_copies(steps);
   if (!steps.empty()) steps.emplace_back(BarrierStep{});
   for (Step& step : kernel.pack_steps(plan, operands, workspace)) steps.push_back(std::move(step));
   // The first gemm step shares its submit with copies and packing; each further panel has its own.
@@ -251,10 +294,11 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
     steps.emplace_back(CopyStep{{c.device(), 0, bytes.c}, {&**download, 0, bytes.c}});
   }
   run_steps();
-  const auto* result = static_cast<const float*>(download ? (**download).mapped() : c.host());
+  const auto* result = static_cast<const char*>(download ? (**download).mapped() : c.host());
+  const DataType type_c = staged.types.c;
   for (std::int64_t i = 0; i < staged.batch; ++i)
-    copy_matrix(extent_c, DataType::kF32, result + i * staged.stride_c, staged.ldc, call.c_of(i),
-                call.problem.ldc);
+    copy_matrix(extent_c, type_c, result + i * staged.stride_c * bytes_of(type_c), staged.ldc,
+                call.c_of(i), call.problem.ldc);
 }
 
 void DeviceTier::sgemm(const SgemmCall& call) {

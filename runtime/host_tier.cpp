@@ -1,13 +1,14 @@
 #include "runtime/host_tier.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <vector>
 
 #include "core/error.h"
-#include "core/half.h"
 #include "runtime/host_epilogue.h"
-#include "runtime/parallel.h"
+#include "runtime/host_integers.h"
+#include "runtime/host_operands.h"
 
 namespace rooftile {
 namespace {
@@ -22,36 +23,53 @@ bool residual_is_c(const SgemmCall& call) {
 class WideOperand {
  public:
   WideOperand(DataType type, Extent extent, std::int64_t ld)
-      : type_(type), elements_(type == DataType::kF32 ? 0 : span_elements(extent, ld)) {
-    // Not std::vector: zeroing it would cost as much as widening.
-    if (elements_ > 0)
-      copy_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(elements_));
+      : type_(type), extent_(extent), ld_(ld) {
+    const std::int64_t elements = type == DataType::kF32 ? 0 : span_elements(extent, ld);
+    if (elements > 0) copy_ = uninitialized_floats(elements);
   }
   const float* of(const void* matrix) {
     if (type_ == DataType::kF32) return static_cast<const float*>(matrix);
-    if (matrix != widened_)
-      parallel_ranges(elements_, kElementsPerThread, [&](std::int64_t begin, std::int64_t end) {
-        widen(type_, static_cast<const char*>(matrix) + begin * bytes_of(type_),
-              copy_.get() + begin, end - begin);
-      });
+    if (matrix != widened_ && copy_ != nullptr)
+      widen_matrix(type_, extent_, ld_, matrix, copy_.get());
     widened_ = matrix;
     return copy_.get();
   }
 
  private:
-  static constexpr std::int64_t kElementsPerThread = 1 << 18;  // less is not worth starting one
   DataType type_;
-  std::int64_t elements_;
+  Extent extent_;
+  std::int64_t ld_;
   const void* widened_ = nullptr;
   std::unique_ptr<float[]> copy_;
 };
 
-}  // namespace
+/// C of a batch as float32: itself, or a copy that goes back narrowed.
+class WideResult {
+ public:
+  explicit WideResult(const Problem& p) : p_(p) {
+    if (p.types.c != DataType::kF32) copy_ = uninitialized_floats(p.m * p.n);
+  }
+  std::int64_t ld() const { return copy_ ? p_.n : p_.ldc; }
+  float* begin(void* c) {
+    if (!copy_) return static_cast<float*>(c);
+    if (p_.beta != 0.0f) widen_rows(p_.types.c, {p_.m, p_.n}, c, p_.ldc, copy_.get(), p_.n);
+    return copy_.get();
+  }
+  void end(void* c) const {
+    if (copy_) narrow_matrix(p_.types.c, {p_.m, p_.n}, copy_.get(), p_.n, c, p_.ldc);
+  }
 
-void run_on_host(const HostBlas& blas, const SgemmCall& call, Tier tier) try {
+ private:
+  const Problem& p_;
+  std::unique_ptr<float[]> copy_;
+};
+
+void run_floats(const HostBlas& blas, const SgemmCall& call, Tier tier) {
   const Problem& p = call.problem;
+  WideResult result(p);
   Problem one = one_product(p);
-  one.type = DataType::kF32;
+  one.types = {};
+  one.ldc = result.ld();
   // Scales come before beta * C, so BLAS must not add C; and a residual that is C must outlive it.
   const bool apart =
       any(p.epilogue) && (p.beta != 0.0f || (p.epilogue.residual && residual_is_c(call)));
@@ -60,19 +78,74 @@ void run_on_host(const HostBlas& blas, const SgemmCall& call, Tier tier) try {
   if (apart) one.ldc = p.n;
   // Nobody may look at A and B when they do not count.
   const bool reads = p.k > 0 && p.alpha != 0.0f;
-  WideOperand a(p.type, reads ? stored_a(p) : Extent{0, 0}, p.lda);
-  WideOperand b(p.type, reads ? stored_b(p) : Extent{0, 0}, p.ldb);
+  const Extent nothing = {0, 0};
+  WideOperand a(p.types.a, reads ? stored_a(p) : nothing, p.lda);
+  WideOperand b(p.types.a, reads && !quantized(p.types) ? stored_b(p) : nothing, p.ldb);
+  std::unique_ptr<float[]> dequantized_b;
+  if (quantized(p.types)) {
+    one.ldb = std::max<std::int64_t>(p.k, 1);
+    if (reads) {
+      dequantized_b = uninitialized_floats(p.n * p.k);
+      dequantize_matrix(p, call.quantized_b(), dequantized_b.get());
+    }
+  }
+  Problem described = p;  // as the epilogue's pass sees it
+  described.ldc = result.ld();
   for (std::int64_t i = 0; i < p.batch; ++i) {
-    float* const product = apart ? sums.data() : call.c_of(i);
+    float* const c = result.begin(call.c_of(i));
+    float* const product = apart ? sums.data() : c;
     const float* const wide_a = a.of(call.a_of(i));
-    const float* const wide_b = b.of(call.b_of(i));
+    const float* const wide_b = quantized(p.types) ? dequantized_b.get() : b.of(call.b_of(i));
     if (tier == Tier::kHost64)
       blas.sgemm64(one, wide_a, wide_b, product);
     else
       blas.sgemm(one, wide_a, wide_b, product,
                  tier == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll);
-    if (any(p.epilogue)) apply_epilogue(p, call.epilogue, i, product, one.ldc, call.c_of(i));
+    if (any(p.epilogue)) apply_epilogue(described, call.epilogue, i, product, one.ldc, c);
+    result.end(call.c_of(i));
   }
+}
+
+void run_integers(const HostBlas& blas, const SgemmCall& call, Tier tier) {
+  const Problem& p = call.problem;
+  const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll;
+  Problem one = one_product(p);
+  if (p.alpha == 0.0f) one.k = 0;
+  for (std::int64_t i = 0; i < p.batch; ++i) {
+    const std::vector<std::int32_t> sums =
+        integer_product(blas, one, static_cast<const std::int8_t*>(call.a_of(i)),
+                        static_cast<const std::int8_t*>(call.b_of(i)), threads);
+    if (p.types.c == DataType::kI32) {
+      auto* const c = static_cast<std::int32_t*>(call.c_of(i));
+      for (std::int64_t row = 0; row < p.m; ++row)
+        for (std::int64_t j = 0; j < p.n; ++j) {
+          // Unsigned: wraps as the devices' sums do.
+          auto& target = c[row * p.ldc + j];
+          const auto old = static_cast<std::uint32_t>(p.beta != 0.0f ? target : 0);
+          target = static_cast<std::int32_t>(
+              old + static_cast<std::uint32_t>(sums[static_cast<std::size_t>(row * p.n + j)]));
+        }
+      continue;
+    }
+    std::vector<float> scaled(sums.size());
+    std::transform(sums.begin(), sums.end(), scaled.begin(),
+                   [&](std::int32_t x) { return p.alpha * static_cast<float>(x); });
+    WideResult result(p);
+    Problem described = p;
+    described.ldc = result.ld();
+    float* const c = result.begin(call.c_of(i));
+    apply_epilogue(described, call.epilogue, i, scaled.data(), p.n, c);
+    result.end(call.c_of(i));
+  }
+}
+
+}  // namespace
+
+void run_on_host(const HostBlas& blas, const SgemmCall& call, Tier tier) try {
+  if (call.problem.types.a == DataType::kI8)
+    run_integers(blas, call, tier);
+  else
+    run_floats(blas, call, tier);
 } catch (const std::bad_alloc&) {
   fail(ErrorCode::kOutOfMemory, "the copies that {} needs do not fit into memory",
        to_string(call.problem));

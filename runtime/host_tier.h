@@ -6,7 +6,8 @@
 
 namespace rooftile {
 
-/// Runs the products of a validated call. 16-bit operands are widened first, an epilogue is a pass
+/// Runs the products of a validated call. Operands that are not float32 are widened first, 8-bit
+/// integers multiplied exactly (host_integers.h), an epilogue is a pass
 /// over C. kOutOfMemory when the copies for that do not fit.
 void run_on_host(const HostBlas& blas, const SgemmCall& call, Tier tier);
 

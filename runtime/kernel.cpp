@@ -24,6 +24,12 @@ void fuse(DispatchStep& step, const Operands& operands, const EpiloguePushConsta
   step.push_constants.insert(step.push_constants.end(), bytes.begin(), bytes.end());
 }
 
+/// Adds a quantised B's operands to a step that reads it.
+void add_quantization(DispatchStep& step, const Types& types, const Operands& operands) {
+  step.bindings.push_back({operands.scales});
+  if (types.b.zero_point != ZeroPoint::kMiddle) step.bindings.push_back({operands.zero_points});
+}
+
 Pipeline build(Device& device, const Shader& shader, const ShaderCache& cache) {
   return device.create_pipeline(cache.spirv(shader), shader.interface);
 }
@@ -32,7 +38,7 @@ Pipeline build(Device& device, const Shader& shader, const ShaderCache& cache) {
 
 Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
                const ShaderCache& cache)
-    : device_(std::move(device)), variant_(variant), epilogue_(signature.epilogue) {
+    : device_(std::move(device)), variant_(variant), signature_(signature) {
   if (const auto reason = illegal_reason(variant, device_->profile().limits))
     fail(ErrorCode::kUnsupported, "kernel '{}' cannot run on {}: {}", short_name(variant),
          device_->profile().name, *reason);
@@ -59,11 +65,13 @@ std::vector<Step> Kernel::pack_steps(const GemmPlan& plan, const Operands& opera
   std::vector<Step> steps;
   for (const PackStep& pack : plan.packs) {
     const bool is_a = pack.operand == Operand::kA;
-    steps.emplace_back(DispatchStep{.pipeline = is_a ? &*pack_a_ : &*pack_b_,
-                                    .bindings = {{is_a ? operands.a : operands.b},
-                                                 {is_a ? workspace.packed_a : workspace.packed_b}},
-                                    .push_constants = bytes_of_block(pack.push_constants),
-                                    .groups = pack.groups});
+    DispatchStep step{.pipeline = is_a ? &*pack_a_ : &*pack_b_,
+                      .bindings = {{is_a ? operands.a : operands.b},
+                                   {is_a ? workspace.packed_a : workspace.packed_b}},
+                      .push_constants = bytes_of_block(pack.push_constants),
+                      .groups = pack.groups};
+    if (!is_a && quantized(signature_.types)) add_quantization(step, signature_.types, operands);
+    steps.emplace_back(std::move(step));
   }
   if (!steps.empty()) steps.emplace_back(BarrierStep{});
   return steps;
@@ -81,7 +89,9 @@ std::vector<Step> Kernel::gemm_steps(const GemmPlan& plan, const Operands& opera
                      {split ? workspace.parts : operands.c}},
         .push_constants = bytes_of_block(gemm.push_constants),
         .groups = gemm.groups};
-    if (any(epilogue_) && variant_.split_k == 1) fuse(step, operands, gemm.epilogue);
+    if (quantized(signature_.types) && variant_.packed_b == Packed::kNo)
+      add_quantization(step, signature_.types, operands);
+    if (any(signature_.epilogue) && variant_.split_k == 1) fuse(step, operands, gemm.epilogue);
     steps.emplace_back(std::move(step));
   }
   return steps;
@@ -97,7 +107,7 @@ std::vector<Step> Kernel::reduce_steps(const GemmPlan& plan, const Operands& ope
                       .bindings = {{workspace.parts}, {operands.c}},
                       .push_constants = bytes_of_block(reduce.push_constants),
                       .groups = reduce.groups};
-    if (any(epilogue_)) fuse(step, operands, reduce.epilogue);
+    if (any(signature_.epilogue)) fuse(step, operands, reduce.epilogue);
     steps.emplace_back(std::move(step));
   }
   return steps;

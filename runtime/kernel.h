@@ -23,6 +23,8 @@ struct Operands {
   Placement placement;
   const Buffer* vectors = nullptr;  // of the epilogue: scales and bias
   const Buffer* residual = nullptr;
+  const Buffer* scales = nullptr;  // of a quantised B
+  const Buffer* zero_points = nullptr;
 };
 
 /// Buffers for the panels of packed operands and the parts of a split product, at least as large as
@@ -61,7 +63,7 @@ class Kernel {
  private:
   std::shared_ptr<Device> device_;
   Variant variant_;
-  Epilogue epilogue_;
+  Signature signature_;
   std::string hash_;
   Pipeline gemm_;
   std::optional<Pipeline> pack_a_, pack_b_, reduce_;

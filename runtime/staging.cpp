@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "core/quantized.h"
+
 namespace rooftile {
 namespace {
 
@@ -34,15 +36,15 @@ void BufferPool::release(Buffer buffer, BufferUse use) {
   free_.push_back({std::move(buffer), use});
 }
 
-std::int64_t staged_ld(std::int64_t columns) {
-  return std::max<std::int64_t>((columns + kVectorElements - 1) / kVectorElements * kVectorElements,
-                                kVectorElements);
+std::int64_t staged_ld(std::int64_t columns, DataType type) {
+  const std::int64_t step = kVectorElements * (type == DataType::kI8 ? 4 : 1);
+  return std::max<std::int64_t>((columns + step - 1) / step * step, step);
 }
 
 Problem staged_problem(const Problem& p) {
   Problem staged = p;
-  staged.lda = staged_ld(stored_a(p).columns);
-  staged.ldb = staged_ld(stored_b(p).columns);
+  staged.lda = staged_ld(stored_a(p).columns, p.types.a);
+  if (!quantized(p.types)) staged.ldb = staged_ld(stored_b(p).columns, p.types.a);
   staged.ldc = staged_ld(p.n);
   if (p.batch > 1) {
     // A matrix that all products share is staged once.
@@ -54,18 +56,26 @@ Problem staged_problem(const Problem& p) {
 }
 
 StagedBytes staged_bytes(const Problem& p) {
-  const auto bytes = [&](Extent extent, std::int64_t stride, DataType type) {
+  const auto elements = [&](Extent extent, std::int64_t stride, std::int64_t ld) {
     const std::int64_t matrices = stride == 0 ? 1 : std::max<std::int64_t>(p.batch, 1);
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(extent.rows, 1) * matrices *
-                                      staged_ld(extent.columns) * bytes_of(type));
+    return std::max<std::int64_t>(extent.rows, 1) * matrices * ld;
   };
   // Whole vec4s, one at least: what a kernel of packed operands may bind when nothing is packed.
-  const auto at_least = [](std::uint64_t x) {
-    return std::max<std::uint64_t>((x + 15) / 16 * 16, 16);
+  const auto at_least = [](std::int64_t x) {
+    return std::max<std::uint64_t>((static_cast<std::uint64_t>(x) + 15) / 16 * 16, 16);
   };
-  return {at_least(bytes(stored_a(p), p.stride_a, p.type)),
-          at_least(bytes(stored_b(p), p.stride_b, p.type)),
-          at_least(bytes({p.m, p.n}, p.stride_c, DataType::kF32))};
+  const std::int64_t ld_a = staged_ld(stored_a(p).columns, p.types.a),
+                     ld_b = quantized(p.types) ? p.ldb : staged_ld(stored_b(p).columns, p.types.a);
+  StagedBytes bytes = {
+      at_least(elements(stored_a(p), p.stride_a, ld_a) * bytes_of(p.types.a)),
+      at_least(bytes_of_b(p.types, elements(stored_b(p), p.stride_b, ld_b))),
+      at_least(elements({p.m, p.n}, p.stride_c, staged_ld(p.n)) * bytes_of(p.types.c)), 0, 0};
+  if (quantized(p.types)) {
+    const QuantizedBytes parts = quantized_bytes(p);
+    bytes.scales = at_least(parts.scales);
+    if (parts.zero_points > 0) bytes.zero_points = at_least(parts.zero_points);
+  }
+  return bytes;
 }
 
 void copy_matrix(Extent extent, DataType type, const void* source, std::int64_t source_ld,

@@ -51,15 +51,16 @@ class PooledBuffer {
   Buffer buffer_;
 };
 
-/// ld of a staged copy: rows padded to whole 16-byte vectors, so that vector kernels are legal for
-/// every width.
-std::int64_t staged_ld(std::int64_t columns);
+/// ld of a staged copy: rows padded to whole vectors of four elements (16 of 8 bits, which kernels
+/// read by words), so that vector kernels are legal for every width.
+std::int64_t staged_ld(std::int64_t columns, DataType type = DataType::kF32);
 /// The same product over staged copies of its operands.
 Problem staged_problem(const Problem& p);
 /// Bytes of the staged matrices of a batch, the last rows' padding included; at least 16 each. p:
 /// of staged_problem().
 struct StagedBytes {
   std::uint64_t a, b, c;
+  std::uint64_t scales, zero_points;  // of a quantised B; 0: there are none
 };
 StagedBytes staged_bytes(const Problem& p);
 

@@ -3,10 +3,10 @@
 layout(binding = 0, std430) readonly buffer OperandA { uint a_words[]; };
 VECTOR_A fetch_a(uint vector_index) {
 #if VECTOR_WIDTH_A == 4
-  return vec4(widen(a_words[2 * vector_index]), widen(a_words[2 * vector_index + 1]));
+  return VECTOR_A(widen(a_words[2 * vector_index]), widen(a_words[2 * vector_index + 1]));
 #elif VECTOR_WIDTH_A == 2
-  return widen(a_words[vector_index]);
+  return VECTOR_A(widen(a_words[vector_index]));
 #else
-  return widen(a_words[vector_index / 2])[vector_index % 2];
+  return VECTOR_A(widen(a_words[vector_index / 2])[vector_index % 2]);
 #endif
 }

@@ -3,6 +3,7 @@
 // == TILE_M rows; a lane's columns come as vectors SUBGROUP_SIZE apart.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
+#include "elements_f32.glsl"
 #extension GL_KHR_shader_subgroup_basic : enable
 #extension GL_KHR_shader_subgroup_ballot : enable
 
@@ -38,6 +39,7 @@
 #ifndef VECTOR_WIDTH_C
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
+#define RESULT_C vec4
 #endif
 
 layout(local_size_x = SUBGROUP_SIZE) in;

@@ -25,6 +25,6 @@ void load_a_tail(uint k0) {
                                  (i * (UNROLL_K / VECTOR_WIDTH_A) + v));
 }
 
-float a_at(uint i, uint u) {
+ELEMENT a_at(uint i, uint u) {
   return component(a_fragment[i][u / VECTOR_WIDTH_A], u % VECTOR_WIDTH_A);
 }

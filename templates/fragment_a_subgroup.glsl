@@ -2,7 +2,7 @@
 // padded. The lanes share the vectors of a group: lane l holds the vectors l, l + SUBGROUP_SIZE,
 // ... Addresses in vectors.
 uint a_panel;
-vec4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
+ELEMENT_4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
 
 void begin_a(uint row) {
   const uint padded_k = (depth + UNROLL_K - 1) / UNROLL_K * UNROLL_K;

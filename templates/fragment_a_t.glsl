@@ -23,6 +23,6 @@ void load_a_tail(uint k0) {
                steps_left(k0 + u) > 0 ? VECTOR_WIDTH_A : 0u);
 }
 
-float a_at(uint i, uint u) {
+ELEMENT a_at(uint i, uint u) {
   return component(a_fragment[u][i / VECTOR_WIDTH_A], i % VECTOR_WIDTH_A);
 }

@@ -1,8 +1,11 @@
 // Every invocation has its own fragments of A and B.
+#include "product.glsl"
+
 void multiply(uint steps) {
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint u = 0; u < steps; ++u) {
-      const float x = a_at(i, u);
-      [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] += x * b_at(u, j);
+      const ELEMENT x = a_at(i, u);
+      [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
+        sums[i][j] += product(x, b_at(u, j));
     }
 }

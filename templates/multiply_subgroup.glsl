@@ -1,9 +1,11 @@
 // Every vector of the group of A is sent to all lanes by the one that holds it.
-void multiply_vector(vec4 a, uint vector_index) {
+#include "product.glsl"
+
+void multiply_vector(ELEMENT_4 a, uint vector_index) {
   const uint i = 4 * vector_index / UNROLL_K, first = 4 * vector_index % UNROLL_K;
   [[unroll]] for (uint u = 0; u < 4; ++u)
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
-      sums[i][j] += a[u] * b_at(first + u, j);
+      sums[i][j] += product(a[u], b_at(first + u, j));
 }
 
 // Below SPIR-V 1.5 the lane of a broadcast has to be a constant of the text, which a loop's
@@ -16,7 +18,7 @@ void multiply_vector(vec4 a, uint vector_index) {
 
 void multiply(uint steps) {
   [[unroll]] for (uint v = 0; v < REG_M * UNROLL_K / 4 / SUBGROUP_SIZE; ++v) {
-    const vec4 own = a_own[v];
+    const ELEMENT_4 own = a_own[v];
     const uint first = v * SUBGROUP_SIZE;
 #include "from_lanes_8.glsl"
   }

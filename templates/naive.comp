@@ -1,6 +1,7 @@
 #version 450
 // The textbook kernel: one invocation owns one element of C. Runs everywhere; the baseline.
 #extension GL_GOOGLE_include_directive : enable
+#include "elements_f32.glsl"
 
 #ifndef TILE_M
 #define TILE_M 8
@@ -17,6 +18,10 @@
 #define VECTOR_WIDTH_B 1
 #define VECTOR_B float
 #endif
+#ifndef VECTOR_WIDTH_C
+#define VECTOR_WIDTH_C 1
+#define RESULT_C float
+#endif
 
 layout(local_size_x = TILE_M * TILE_N) in;
 
@@ -25,22 +30,24 @@ const uint LANES_N = TILE_N;
 
 #include "problem.glsl"
 #include "raster_row.glsl"
-#include "index_a_n.glsl"
-#include "index_b_n.glsl"
-
 #include "a_buffer.glsl"
 #include "b_buffer.glsl"
+#include "element_a_n.glsl"
+#include "element_b_n.glsl"
 
-layout(binding = 2, std430) buffer OperandC { float c[]; };
+#include "product.glsl"
+#include "c_f32.glsl"
 
 void main() {
   begin_product(gl_WorkGroupID.z);
   const uvec2 position = tile_position() * uvec2(TILE_N, TILE_M) + lane_position();
   const uint row = position.y, column = position.x;
   if (row >= m || column >= n) return;
-  float sum = 0.0;
-  for (uint p = 0; p < k; ++p) sum += fetch_a(index_a(row, p)) * fetch_b(index_b(p, column));
+  ELEMENT sum = ELEMENT(0);
+  begin_b(column);
+  for (uint p = 0; p < k; ++p) sum += product(element_a(row, p), element_b(p, column));
   const uint target = offset_c + row * ldc + column;
-  const float old = beta != 0.0 ? beta * c[target] : 0.0;  // beta 0: C may hold NaN
-  c[target] = finish(sum, old, row, column);
+  RESULT old = RESULT(0);
+  if (beta != 0.0) old = RESULT(beta) * load_c(target);  // beta 0: C may hold NaN
+  store_c(target, finish(RESULT(sum), old, row, column));
 }

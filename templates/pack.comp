@@ -6,6 +6,7 @@
 // elements at a time.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
+#include "elements_f32.glsl"
 
 #ifndef PANEL_ROWS
 #define PANEL_ROWS 32

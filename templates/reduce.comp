@@ -9,6 +9,12 @@
 #define LOCAL_SIZE 64
 #endif
 
+#ifndef PART_4
+#define PART_4 vec4
+#endif
+#define C_BINDING 1
+#define VECTOR_WIDTH_C 4
+
 layout(local_size_x = LOCAL_SIZE) in;
 
 // Byte for byte ReducePushConstants of generator/emit.h. Parts are m x ld_part each, ld_part a
@@ -23,8 +29,8 @@ layout(push_constant) uniform Reduction {
 };
 #include "epilogue_none.glsl"
 
-layout(binding = 0, std430) readonly buffer Parts { vec4 part[]; };
-layout(binding = 1, std430) buffer OperandC { float c[]; };
+layout(binding = 0, std430) readonly buffer Parts { PART_4 part[]; };
+#include "c_f32.glsl"
 
 void main() {
   const uint vectors = ld_part / 4;
@@ -33,14 +39,21 @@ void main() {
   // Strides of the whole grid: any grid is right, so the planner may cut it to the device's limits.
   for (uint row = gl_WorkGroupID.y; row < m; row += gl_NumWorkGroups.y)
     for (uint x = gl_GlobalInvocationID.x; x < vectors; x += gl_NumWorkGroups.x * LOCAL_SIZE) {
-      vec4 sum = vec4(0);
+      PART_4 sum = PART_4(0);
       for (uint p = 0; p < parts; ++p)
         sum += part[first_part / 4 + ((p * batch + product) * m + row) * vectors + x];
       const uint target = offset_c + product * stride_c + row * ldc + x * 4;
-      [[unroll]] for (uint w = 0; w < 4; ++w)
-        if (x * 4 + w < n) {
-          const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
-          c[target + w] = finish(sum[w], old, row, x * 4 + w);
-        }
+      if (target % 4 == 0 && x * 4 + 4 <= n) {
+        RESULT_C old = RESULT_C(0);
+        if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);  // beta 0: C may hold NaN
+        store_c_vector(target, finish(RESULT_C(sum), old, row, x * 4));
+      } else {
+        [[unroll]] for (uint w = 0; w < 4; ++w)
+          if (x * 4 + w < n) {
+            RESULT old = RESULT(0);
+            if (beta != 0.0) old = RESULT(beta) * load_c(target + w);
+            store_c(target + w, finish(RESULT(sum[w]), old, row, x * 4 + w));
+          }
+      }
     }
 }

@@ -4,6 +4,7 @@
 // and write neighbouring vectors.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
+#include "elements_f32.glsl"
 
 #ifndef TILE_M
 #define TILE_M 8
@@ -37,6 +38,7 @@
 #ifndef VECTOR_WIDTH_C
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
+#define RESULT_C vec4
 #endif
 
 layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N), local_size_y = TILE_BATCH) in;

@@ -1,21 +1,21 @@
 // Both operands lie in shared memory as [step][row or column], whatever way they are stored, so
 // that the inner loop reads vectors of four. SHARED_PAD elements end a row, against bank
 // conflicts of transposed writes.
-shared vec4 a_tile[STAGES][TILE_K][(TILE_M + SHARED_PAD) / 4];
-shared vec4 b_tile[STAGES][TILE_K][(TILE_N + SHARED_PAD) / 4];
+shared ELEMENT_4 a_tile[STAGES][TILE_K][(TILE_M + SHARED_PAD) / 4];
+shared ELEMENT_4 b_tile[STAGES][TILE_K][(TILE_N + SHARED_PAD) / 4];
 
-void put_a(uint stage, uint step, uint row, float x) { a_tile[stage][step][row / 4][row % 4] = x; }
-void put_a(uint stage, uint step, uint row, vec2 x) {
+void put_a(uint stage, uint step, uint row, ELEMENT x) { a_tile[stage][step][row / 4][row % 4] = x; }
+void put_a(uint stage, uint step, uint row, ELEMENT_2 x) {
   put_a(stage, step, row, x.x);
   put_a(stage, step, row + 1, x.y);
 }
-void put_a(uint stage, uint step, uint row, vec4 x) { a_tile[stage][step][row / 4] = x; }
+void put_a(uint stage, uint step, uint row, ELEMENT_4 x) { a_tile[stage][step][row / 4] = x; }
 
-void put_b(uint stage, uint step, uint column, float x) {
+void put_b(uint stage, uint step, uint column, ELEMENT x) {
   b_tile[stage][step][column / 4][column % 4] = x;
 }
-void put_b(uint stage, uint step, uint column, vec2 x) {
+void put_b(uint stage, uint step, uint column, ELEMENT_2 x) {
   put_b(stage, step, column, x.x);
   put_b(stage, step, column + 1, x.y);
 }
-void put_b(uint stage, uint step, uint column, vec4 x) { b_tile[stage][step][column / 4] = x; }
+void put_b(uint stage, uint step, uint column, ELEMENT_4 x) { b_tile[stage][step][column / 4] = x; }

@@ -1,13 +1,16 @@
-// C, once as elements and once as vectors: the vector view is used where ldc and the offset allow
-// it.
-layout(binding = 2, std430) buffer OperandC { float c[]; };
-layout(binding = 2, std430) buffer OperandCVectors { VECTOR_C c_vectors[]; };
+// From sums to C: vectors where ldc and the offset allow it.
+#include "c_f32.glsl"
 
-void store_elements(uint target, uint columns, VECTOR_C sum, uint row, uint column) {
+void store_elements(uint target, uint columns, RESULT_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
     if (w < columns) {
-      const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
-      c[target + w] = finish(component(sum, w), old, row, column + w);
+      RESULT old = RESULT(0);
+      if (beta != 0.0) old = RESULT(beta) * load_c(target + w);  // beta 0: C may hold NaN
+#if VECTOR_WIDTH_C == 1
+      store_c(target, finish(sum, old, row, column));
+#else
+      store_c(target + w, finish(sum[w], old, row, column + w));
+#endif
     }
 }
 
@@ -20,12 +23,13 @@ void store_sums(uvec2 tile, uint row, uint column) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) {
       const uint to_column = column + column_at(j);
       const uint target = offset_c + (row + row_at(i)) * ldc + to_column;
+      const RESULT_C sum = RESULT_C(sums[0][j]);
       if (vectors) {
-        VECTOR_C old = VECTOR_C(0);
-        if (beta != 0.0) old = beta * c_vectors[target / VECTOR_WIDTH_C];
-        c_vectors[target / VECTOR_WIDTH_C] = finish(sums[0][j], old, row + row_at(i), to_column);
+        RESULT_C old = RESULT_C(0);
+        if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);
+        store_c_vector(target, finish(sum, old, row + row_at(i), to_column));
       } else if (to_column < n) {
-        store_elements(target, n - to_column, sums[0][j], row + row_at(i), to_column);
+        store_elements(target, n - to_column, sum, row + row_at(i), to_column);
       }
     }
     [[unroll]] for (uint next = 1; next < REG_M; ++next)

@@ -5,6 +5,7 @@
 // neighbouring vectors of C.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
+#include "elements_f32.glsl"
 
 #ifndef TILE_M
 #define TILE_M 64
@@ -41,6 +42,7 @@
 #ifndef VECTOR_WIDTH_C
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
+#define RESULT_C vec4
 #endif
 
 layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N)) in;
@@ -49,7 +51,7 @@ const uint LANES_M = TILE_M / REG_M;
 const uint LANES_N = TILE_N / REG_N;
 const uint LOCAL_SIZE = LANES_M * LANES_N;
 
-vec4 sums[REG_M][REG_N / 4];
+ELEMENT_4 sums[REG_M][REG_N / 4];
 
 // Where the i-th row and the j-th vector of the invocation lie, from its first.
 uint row_at(uint i) { return i / 4 * (LANES_M * 4) + i % 4; }
@@ -66,18 +68,21 @@ uint column_at(uint j) { return j * (LANES_N * 4); }
 #include "tile_a_n.glsl"
 #include "tile_b_n.glsl"
 
+#include "product.glsl"
+
 uvec2 lane;
 
 void multiply_tile(uint stage) {
   for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
-      vec4 a[REG_M / 4], b[REG_N / 4];
+      ELEMENT_4 a[REG_M / 4], b[REG_N / 4];
       [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
         a[i] = a_tile[stage][step + u][lane.y + i * LANES_M];
       [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
         b[j] = b_tile[stage][step + u][lane.x + j * LANES_N];
       [[unroll]] for (uint i = 0; i < REG_M; ++i)
-        [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] += a[i / 4][i % 4] * b[j];
+        [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
+          sums[i][j] += product(a[i / 4][i % 4], b[j]);
     }
 }
 
@@ -90,7 +95,7 @@ void main() {
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
   lane = lane_in_tile();
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
-    [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] = vec4(0);
+    [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] = ELEMENT_4(0);
   multiply_all(row, column);
   store_sums(tile, row + lane.y * 4, column + lane.x * 4);
 }

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/half.h"
 #include "core/statistics.h"
 #include "runtime/staging.h"
 #include "tuner/random_operand.h"
@@ -30,6 +31,13 @@ double now_ns() {
   return std::chrono::duration<double, std::nano>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+std::vector<char> ones(std::int64_t count) {
+  std::vector<char> content(static_cast<std::size_t>(count) * sizeof(float));
+  const std::vector<float> values(static_cast<std::size_t>(count), 1.0f);
+  std::memcpy(content.data(), values.data(), content.size());
+  return content;
 }
 
 // Workspace of one plan.
@@ -56,8 +64,10 @@ class Panels {
 }  // namespace
 
 struct Measurer::OperandSet {
-  Buffer a, b, c;            // what kernels see
-  Buffer vectors, residual;  // of the epilogue, if it has any; ones throughout
+  Buffer a, b, c;              // what kernels see
+  Buffer vectors, residual;    // of the epilogue, if it has any; ones throughout
+  Buffer scales, zero_points;  // of a quantised B
+  RandomQuantization quantization;
   Buffer host_a, host_b,
       host_c;  // mapped; empty on unified memory, where a, b and c are mapped themselves
   bool unified;
@@ -67,7 +77,7 @@ struct Measurer::OperandSet {
   }
   void* data_a() const { return view(a, host_a); }
   void* data_b() const { return view(b, host_b); }
-  float* data_c() const { return static_cast<float*>(view(c, host_c)); }
+  const void* data_c() const { return view(c, host_c); }
 };
 
 Measurer::Measurer(std::shared_ptr<Device> device) : device_(std::move(device)), cache_({}) {}
@@ -141,12 +151,15 @@ void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
       set->host_c = device_->create_buffer(bytes_c, BufferUse::kDownload);
     }
     // The rows' padding is filled as well: no kernel may let it into C.
-    const auto fill = [&](void* target, std::uint64_t size) {
-      const auto elements = static_cast<std::int64_t>(size) / bytes_of(p.type);
-      std::memcpy(target, random_operand(p.type, elements, random).data(), size);
+    const auto fill = [](void* target, const std::vector<char>& content) {
+      std::memcpy(target, content.data(), content.size());
     };
-    fill(set->data_a(), bytes_a);
-    fill(set->data_b(), bytes_b);
+    const auto elements = [](std::uint64_t size, std::int64_t bits) {
+      return 8 * static_cast<std::int64_t>(size) / bits;
+    };
+    fill(set->data_a(),
+         random_operand(p.types.a, elements(bytes_a, 8 * bytes_of(p.types.a)), random));
+    fill(set->data_b(), random_b(p.types, elements(bytes_b, bits_of_b(p.types)), random));
     if (!unified) {
       const std::vector<Step> steps = {CopyStep{{&set->host_a, 0, bytes_a}, {&set->a, 0, bytes_a}},
                                        CopyStep{{&set->host_b, 0, bytes_b}, {&set->b, 0, bytes_b}}};
@@ -154,21 +167,23 @@ void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
       device_->run(list, kTimeoutNs);
     }
     const EpilogueElements fused = epilogue_elements(p);
-    set->vectors = filled_buffer(fused.vectors, 1.0f);
-    set->residual = filled_buffer(fused.residual, 1.0f);
+    set->vectors = buffer_of(ones(fused.vectors));
+    set->residual = buffer_of(ones(fused.residual));
+    set->quantization = random_quantization(p, random);
+    set->scales = buffer_of(set->quantization.scales);
+    set->zero_points = buffer_of(set->quantization.zero_points);
     sets_.push_back(std::move(set));
   }
 }
 
-Buffer Measurer::filled_buffer(std::int64_t elements, float value) const {
-  if (elements == 0) return {};
-  const std::uint64_t bytes =
-      std::max<std::uint64_t>(16, static_cast<std::uint64_t>(elements) * sizeof(float));
+Buffer Measurer::buffer_of(const std::vector<char>& content) const {
+  if (content.empty()) return {};
+  const std::uint64_t bytes = (content.size() + 15) / 16 * 16;
   Buffer buffer = device_->create_buffer(bytes, BufferUse::kDevice);
   Buffer host =
       buffer.mapped() != nullptr ? Buffer() : device_->create_buffer(bytes, BufferUse::kUpload);
-  std::fill_n(static_cast<float*>(buffer.mapped() != nullptr ? buffer.mapped() : host.mapped()),
-              bytes / sizeof(float), value);
+  std::memcpy(buffer.mapped() != nullptr ? buffer.mapped() : host.mapped(), content.data(),
+              content.size());
   if (buffer.mapped() == nullptr) {
     const std::vector<Step> steps = {CopyStep{{&host, 0, bytes}, {&buffer, 0, bytes}}};
     CommandList list = device_->record(steps);
@@ -194,14 +209,18 @@ std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const 
     const std::int64_t product =
         i == 0 ? p.batch - 1
                : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.batch)));
-    const auto of_product = [&](const void* operand, std::int64_t stride) {
-      return static_cast<const char*>(operand) + product * stride * bytes_of(p.type);
+    const auto behind = [](const void* operand, std::int64_t bytes) {
+      return static_cast<const char*>(operand) + bytes;
     };
     const ReferenceElement expected = reference_element(
-        p, of_product(set.data_a(), p.stride_a), of_product(set.data_b(), p.stride_b), 0.0f,
-        {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1}, row, column);
-    const float got = set.data_c()[product * p.stride_c + row * p.ldc + column];
-    if (!(error_ratio(roundings(p), expected, got) <= 1.0))
+        p,
+        {behind(set.data_a(), product * p.stride_a * bytes_of(p.types.a)),
+         behind(set.data_b(), bytes_of_b(p.types, product * p.stride_b)),
+         set.quantization.scales.data(), set.quantization.zero_points.data()},
+        0.0, {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1}, row, column);
+    const double got =
+        element(p.types.c, set.data_c(), product * p.stride_c + row * p.ldc + column);
+    if (!(error_ratio(p, expected, got) <= 1.0))
       return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), row, column, got,
                          expected.value);
   }
@@ -216,12 +235,15 @@ TimeReply Measurer::time(const TimeRequest& request) {
   prepare_operands(p, request.rotate_bytes);
   const auto operands_of = [&](std::size_t turn) {
     const OperandSet& set = *sets_[turn % sets_.size()];
+    const auto or_null = [](const Buffer& x) { return x.size_bytes() > 0 ? &x : nullptr; };
     return Operands{&set.a,
                     &set.b,
                     &set.c,
                     placement,
-                    set.vectors.size_bytes() > 0 ? &set.vectors : nullptr,
-                    set.residual.size_bytes() > 0 ? &set.residual : nullptr};
+                    or_null(set.vectors),
+                    or_null(set.residual),
+                    or_null(set.scales),
+                    or_null(set.zero_points)};
   };
   if (built.probed != p) probe(built, p, operands_of(0), panels.workspace(), request.compute_units);
   TimeReply reply{.hash = built.kernel->hash(),

@@ -52,7 +52,7 @@ class Measurer {
     std::optional<Problem> probed = {};  // last one
     double estimate_ns = 0;              // of that problem
   };
-  Buffer filled_buffer(std::int64_t elements, float value) const;  // none for 0 elements
+  Buffer buffer_of(const std::vector<char>& content) const;  // none for nothing
   Built& build(const Variant& variant, const Signature& signature);
   void probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace,
              double compute_units);

@@ -44,16 +44,19 @@ double now_s() {
 
 double measure_host_ns(const Problem& p, double share_s) {
   Random random(1);
-  const std::vector<char> a = random_operand(p.type, span_a(p), random);
-  const std::vector<char> b = random_operand(p.type, span_b(p), random);
-  std::vector<float> c(static_cast<std::size_t>(span_c(p)));
+  const std::vector<char> a = random_operand(p.types.a, span_a(p), random);
+  const std::vector<char> b = random_b(p.types, span_b(p), random);
+  const RandomQuantization quantization = random_quantization(p, random);
+  std::vector<char> c(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)));
   const std::vector<float> ones(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
   const SgemmCall call = {
       .problem = p,
       .a = a.data(),
       .b = b.data(),
       .c = c.data(),
-      .epilogue = {ones.data(), ones.data(), ones.data(), ones.data(), p.ldc, p.stride_c}};
+      .epilogue = {ones.data(), ones.data(), ones.data(), ones.data(), p.ldc, p.stride_c},
+      .scales = quantization.scales.data(),
+      .zero_points = quantization.zero_points.data()};
   const auto multiply = [&] { run_on_host(HostBlas::get(), call, Tier::kHost); };
   multiply();
   std::vector<double> sample;

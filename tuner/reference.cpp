@@ -1,49 +1,86 @@
 #include "tuner/reference.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/half.h"
+#include "core/quantized.h"
 
 namespace rooftile {
 
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 struct Sum {
   double value = 0, magnitude = 0;
 };
 
-Sum product_sum(const Problem& p, const void* a, const void* b, std::int64_t row,
-                std::int64_t column) {
-  Sum sum;
-  if (p.alpha == 0.0f) return sum;
-  const std::int64_t step_a = p.trans_a == Transpose::kYes ? p.lda : 1;
-  const std::int64_t step_b = p.trans_b == Transpose::kYes ? 1 : p.ldb;
-  const std::int64_t x = p.trans_a == Transpose::kYes ? row : row * p.lda;
-  const std::int64_t y = p.trans_b == Transpose::kYes ? column * p.ldb : column;
-  for (std::int64_t l = 0; l < p.k; ++l) {
-    const double product = static_cast<double>(element(p.type, a, x + l * step_a)) *
-                           static_cast<double>(element(p.type, b, y + l * step_b));
-    sum.value += product;
-    sum.magnitude += std::abs(product);
+/// op(B)'s elements of one column, and the magnitudes of what they are made from.
+class Column {
+ public:
+  Column(const Problem& p, const ReferenceOperands& operands, std::int64_t column)
+      : p_(p), operands_(operands), column_(column) {
+    const bool transposed = p.trans_b == Transpose::kYes;
+    first_ = transposed ? column * p.ldb : column;
+    step_ = transposed ? 1 : p.ldb;
   }
+  Sum at(std::int64_t l) const {
+    if (!quantized(p_.types)) {
+      const double value = element(p_.types.a, operands_.b, first_ + l * step_);
+      return {value, std::abs(value)};
+    }
+    // A float zero point's subtraction is rounded, and may cancel: (q + |zero|) * |scale|.
+    const QuantizedOperand b = {operands_.b, operands_.scales, operands_.zero_points};
+    return {dequantized(p_, b, column_, l), dequantized_magnitude(p_, b, column_, l)};
+  }
+
+ private:
+  const Problem& p_;
+  const ReferenceOperands& operands_;
+  std::int64_t column_, first_, step_;
+};
+
+Sum scaled(const Problem& p, Sum sum) {
   sum.value *= static_cast<double>(p.alpha);
   sum.magnitude *= std::abs(static_cast<double>(p.alpha));
   return sum;
 }
 
-}  // namespace
-
-ReferenceElement reference_element(const Problem& p, const void* a, const void* b, float c0,
-                                   std::int64_t row, std::int64_t column) {
-  return reference_element(p, a, b, c0, {}, row, column);
+Sum product_sum(const Problem& p, const ReferenceOperands& operands, std::int64_t row,
+                std::int64_t column) {
+  Sum sum;
+  if (p.alpha == 0.0f) return sum;
+  const std::int64_t step_a = p.trans_a == Transpose::kYes ? p.lda : 1;
+  const std::int64_t x = p.trans_a == Transpose::kYes ? row : row * p.lda;
+  const Column b(p, operands, column);
+  for (std::int64_t l = 0; l < p.k; ++l) {
+    const double a = element(p.types.a, operands.a, x + l * step_a);
+    const Sum y = b.at(l);
+    sum.value += a * y.value;
+    sum.magnitude += std::abs(a) * y.magnitude;
+  }
+  return scaled(p, sum);
 }
 
-ReferenceElement reference_element(const Problem& p, const void* a, const void* b, float c0,
-                                   const EpilogueValues& values, std::int64_t row,
-                                   std::int64_t column) {
-  const Sum sum = product_sum(p, a, b, row, column);
-  const double old = p.beta != 0.0f ? static_cast<double>(p.beta) * static_cast<double>(c0) : 0.0;
+Sum product_sum(const Problem& p, const WideOperands& operands, std::int64_t row,
+                std::int64_t column) {
+  Sum sum;
+  if (p.alpha == 0.0f) return sum;
+  const double* const a = operands.a.data() + row * p.k;
+  const double* const b = operands.b.data() + column * p.k;
+  const double* const size_b = operands.size_b.data() + column * p.k;
+  for (std::int64_t l = 0; l < p.k; ++l) {
+    sum.value += a[l] * b[l];
+    sum.magnitude += std::abs(a[l]) * size_b[l];
+  }
+  return scaled(p, sum);
+}
+
+ReferenceElement with_epilogue(const Problem& p, const Sum& sum, double c0,
+                               const EpilogueValues& values) {
+  const double old = p.beta != 0.0f ? static_cast<double>(p.beta) * c0 : 0.0;
   const Epilogue& e = p.epilogue;
   const double scale =
       (e.row_scale ? values.row_scale : 1) * (e.column_scale ? values.column_scale : 1);
@@ -53,28 +90,88 @@ ReferenceElement reference_element(const Problem& p, const void* a, const void* 
           largest_slope(e.activation) * before + (e.residual ? std::abs(values.residual) : 0)};
 }
 
-std::int64_t roundings(const Problem& p) {
-  return p.k + (any(p.epilogue) ? kEpilogueRoundings : 0);
+/// gamma_n, or twice the linear term, which it approaches from below, where it says nothing.
+double gamma(double n, double unit_roundoff) {
+  const double nu = n * unit_roundoff;
+  return nu < 0.5 ? nu / (1 - nu) : 2 * nu;
 }
 
-double error_bound(std::int64_t k, double magnitude) {
-  constexpr double kUnitRoundoff = 0x1p-24;
-  const double n = static_cast<double>(k + 3);  // the sum, alpha, beta and the final addition
-  const double nu = n * kUnitRoundoff;
-  // Past k = 2^23 the worst-case bound says nothing; twice the linear term is what it approaches
-  // from below there.
-  const double gamma = nu < 0.5 ? nu / (1 - nu) : 2 * nu;
-  return gamma * magnitude + n * static_cast<double>(std::numeric_limits<float>::min());
+struct Rounding {
+  double relative, smallest_normal, largest;
+};
+Rounding rounding_to(DataType type) {
+  switch (type) {
+    case DataType::kF16:
+      return {0x1p-10, 0x1p-14, 65504};
+    case DataType::kBf16:
+      return {0x1p-7, 0x1p-126, 0x1.fep127};
+    default:
+      return {0, 0, kInfinity};
+  }
 }
 
-double error_ratio(std::int64_t k, ReferenceElement expected, float computed) {
-  const double got = static_cast<double>(computed);
-  if (std::isnan(expected.value))
-    return std::isnan(got) ? 0.0 : std::numeric_limits<double>::infinity();
-  if (std::isinf(expected.value))
-    return got == expected.value ? 0.0 : std::numeric_limits<double>::infinity();
-  if (!std::isfinite(got)) return std::numeric_limits<double>::infinity();
-  return std::abs(got - expected.value) / error_bound(k, expected.magnitude);
+}  // namespace
+
+WideOperands widen(const Problem& p, const ReferenceOperands& operands) {
+  WideOperands wide;
+  wide.a.reserve(static_cast<std::size_t>(p.m * p.k));
+  wide.b.reserve(static_cast<std::size_t>(p.n * p.k));
+  wide.size_b.reserve(static_cast<std::size_t>(p.n * p.k));
+  for (std::int64_t row = 0; row < p.m; ++row)
+    for (std::int64_t l = 0; l < p.k; ++l)
+      wide.a.push_back(element(p.types.a, operands.a,
+                               p.trans_a == Transpose::kYes ? l * p.lda + row : row * p.lda + l));
+  for (std::int64_t column = 0; column < p.n; ++column) {
+    const Column b(p, operands, column);
+    for (std::int64_t l = 0; l < p.k; ++l) {
+      const Sum y = b.at(l);
+      wide.b.push_back(y.value);
+      wide.size_b.push_back(y.magnitude);
+    }
+  }
+  return wide;
+}
+
+ReferenceElement reference_element(const Problem& p, const WideOperands& operands, double c0,
+                                   const EpilogueValues& values, std::int64_t row,
+                                   std::int64_t column) {
+  return with_epilogue(p, product_sum(p, operands, row, column), c0, values);
+}
+
+ReferenceElement reference_element(const Problem& p, const ReferenceOperands& operands, double c0,
+                                   const EpilogueValues& values, std::int64_t row,
+                                   std::int64_t column) {
+  return with_epilogue(p, product_sum(p, operands, row, column), c0, values);
+}
+
+double error_bound(const Problem& p, const ReferenceElement& expected) {
+  if (p.types.c == DataType::kI32) return 0;
+  constexpr double kEpilogueRoundings = 24, kOuterRoundings = 3;  // alpha, beta, the last addition
+  constexpr double kQuantizedRoundings = 4;  // zero point, scale, a block's sum
+  const DataType sums = sum_type(p.types);
+  const double steps = static_cast<double>(p.k) + (quantized(p.types) ? kQuantizedRoundings : 0);
+  const double outer = kOuterRoundings + (any(p.epilogue) ? kEpilogueRoundings : 0);
+  const double n = outer + (sums == DataType::kF32 ? steps : 1);
+  double bound = gamma(n, 0x1p-24) * expected.magnitude +
+                 n * static_cast<double>(std::numeric_limits<float>::min());
+  if (sums == DataType::kF16)
+    bound += gamma(steps + 1, 0x1p-11) * expected.magnitude + (steps + 1) * 0x1p-14;
+  const Rounding c = rounding_to(p.types.c);
+  return bound + c.relative * (std::abs(expected.value) + bound) + c.smallest_normal;
+}
+
+double error_ratio(const Problem& p, const ReferenceElement& expected, double computed) {
+  const double wanted = expected.value;
+  if (std::isnan(wanted)) return std::isnan(computed) ? 0.0 : kInfinity;
+  if (std::isinf(wanted)) return computed == wanted ? 0.0 : kInfinity;
+  const double bound = error_bound(p, expected);
+  const double error = std::abs(computed - wanted);
+  if (std::isinf(computed) && std::signbit(computed) == std::signbit(wanted)) {
+    const Rounding c = rounding_to(p.types.c);
+    return (std::abs(wanted) + bound) * (1 + c.relative) >= c.largest ? 0.0 : kInfinity;
+  }
+  if (!std::isfinite(computed)) return kInfinity;
+  return error == 0 ? 0.0 : error / bound;
 }
 
 }  // namespace rooftile

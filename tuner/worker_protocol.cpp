@@ -18,7 +18,7 @@ double or_infinity(const Json& json) {
 }  // namespace
 
 Json to_json(const Problem& p) {
-  return {{"type", name(p.type)},
+  return {{"type", to_string(p.types)},
           {"m", p.m},
           {"n", p.n},
           {"k", p.k},
@@ -37,7 +37,7 @@ Json to_json(const Problem& p) {
 }
 
 Problem problem_from_json(const Json& json) {
-  return {.type = parse_data_type(json.at("type").get<std::string>()),
+  return {.types = parse_types(json.at("type").get<std::string>()),
           .m = json.at("m"),
           .n = json.at("n"),
           .k = json.at("k"),
@@ -56,14 +56,14 @@ Problem problem_from_json(const Json& json) {
 }
 
 Json to_json(const Signature& s) {
-  return {{"type", name(s.type)},
+  return {{"type", to_string(s.types)},
           {"trans_a", s.trans_a == Transpose::kYes},
           {"trans_b", s.trans_b == Transpose::kYes},
           {"epilogue", to_string(s.epilogue)}};
 }
 
 Signature signature_from_json(const Json& json) {
-  return {parse_data_type(json.at("type").get<std::string>()), transpose(json.at("trans_a")),
+  return {parse_types(json.at("type").get<std::string>()), transpose(json.at("trans_a")),
           transpose(json.at("trans_b")), parse_epilogue(json.at("epilogue").get<std::string>())};
 }
 

@@ -107,8 +107,8 @@ typedef enum rooftile_activation {
  *   y = alpha * (product)[i][j] * row_scale[i] * column_scale[j] + beta * C[i][j] + bias
  *   C[i][j] := clamp(activation(y) + residual[i][j])
  * Zero or NULL leaves a part out. All products of a batch share the vectors; rows and columns are
- * those of C as the caller sees it, in either layout. C may be the residual itself (same pointer
- * and ld), and overlaps nothing else. */
+ * those of C as the caller sees it, in either layout. A float32 C may be the residual itself
+ * (same pointer and ld), and overlaps nothing else. */
 typedef struct rooftile_epilogue {
   size_t struct_size;        /* sizeof(rooftile_epilogue) */
   const float* row_scale;    /* m values */
@@ -122,21 +122,53 @@ typedef struct rooftile_epilogue {
   float low, high;
 } rooftile_epilogue;
 
-/* Elements of A and B. C, scales, bias and residual are float32, and so are all sums. */
+/* Elements. The epilogue's scales, bias and residual are float32 always. */
 typedef enum rooftile_type {
   ROOFTILE_F32 = 0,
-  ROOFTILE_F16 = 1, /* IEEE half precision */
-  ROOFTILE_BF16 = 2 /* the upper half of a float32 */
+  ROOFTILE_F16 = 1,  /* IEEE half precision */
+  ROOFTILE_BF16 = 2, /* the upper half of a float32 */
+  ROOFTILE_I8 = 3,   /* A and B only: products and sums are exact int32 */
+  ROOFTILE_I32 = 4   /* C of I8 operands: then alpha and beta are 0 or 1, and there is no epilogue */
 } rooftile_type;
 
-/* batch products of one shape: C := alpha * op(A) * op(B) + beta * C with A and B of any type, and
+/* Where the zero of quantised values lies. */
+typedef enum rooftile_zero_point {
+  ROOFTILE_ZERO_POINT_MIDDLE = 0, /* 8 for 4 bits, 128 for 8 */
+  ROOFTILE_ZERO_POINT_PACKED = 1, /* an integer of so many bits a block */
+  ROOFTILE_ZERO_POINT_FLOAT = 2   /* a float of A's type a block */
+} rooftile_zero_point;
+
+/* B as ONNX Runtime's operator MatMulNBits stores it: n rows of ceil(k / block) blocks of `block`
+ * unsigned values along k, 4 (low nibble first) or 8 bits each, the last block of a row filled up
+ * with anything. A value q stands for (q - zero point) * scale of its block. Scales, and zero points
+ * that are floats, are n x ceil(k / block) of A's type; packed zero points have rows of
+ * ceil(ceil(k / block) * bits / 8) bytes, low nibble first. */
+typedef struct rooftile_quantization {
+  size_t struct_size; /* sizeof(rooftile_quantization) */
+  int bits;           /* 4 or 8 */
+  int block;          /* 16, 32, 64, 128 or 256 */
+  rooftile_zero_point zero_point;
+  size_t values_bytes; /* length of B, of the scales and of the zero points: checked against n, k */
+  const void* scales;
+  size_t scales_bytes;
+  const void* zero_points; /* not read for ZERO_POINT_MIDDLE */
+  size_t zero_points_bytes;
+} rooftile_quantization;
+
+/* batch products of one shape: C := alpha * op(A) * op(B) + beta * C with operands of any type, and
  * an epilogue. Fields that rooftile_sgemm_args has as well mean the same here. Matrix i of an
  * operand lies i strides (elements) behind its pointer, or at entry i of its array, if that is not
  * NULL; then pointer and stride are ignored. Stride 0 for A or B: all products share that matrix.
- * Matrices C must not overlap each other. */
+ * Matrices C must not overlap each other.
+ * Sums are float32 (int32 for I8). Results are rounded to C's type to nearest, or to one of its two
+ * neighbours on devices that round otherwise.
+ * quantization: B is quantised; then A is F32 or F16, layout ROW_MAJOR, trans_b TRANSPOSE, ldb 0 or
+ * ceil(k / block) * block, and all products of a batch share B (stride_b 0). */
 typedef struct rooftile_gemm_args {
   size_t struct_size; /* sizeof(rooftile_gemm_args) */
-  rooftile_type type;
+  rooftile_type type; /* of A and B */
+  rooftile_type type_c;
+  int f16_sums; /* not 0: sums of F16 products may be kept in half precision, where that is faster */
   rooftile_layout layout;
   rooftile_transpose trans_a, trans_b;
   int64_t m, n, k;
@@ -144,13 +176,14 @@ typedef struct rooftile_gemm_args {
   float alpha, beta;
   const void* a;
   const void* b;
-  float* c;
+  void* c;
   int64_t lda, ldb, ldc;
   int64_t stride_a, stride_b, stride_c;
   const void* const* a_array;
   const void* const* b_array;
-  float* const* c_array;
-  const rooftile_epilogue* epilogue; /* NULL: none */
+  void* const* c_array;
+  const rooftile_quantization* quantization; /* NULL: B has A's type */
+  const rooftile_epilogue* epilogue;         /* NULL: none */
   rooftile_tier tier;
 } rooftile_gemm_args;
 
@@ -193,7 +226,7 @@ ROOFTILE_API rooftile_status rooftile_sgemm(rooftile_context* context,
 
 /* As rooftile_sgemm, for everything that rooftile_gemm_args says: one decision for the whole batch,
  * and on a device one submission. A device fuses the epilogue when a kernel with it is tuned
- * (`rooftile tune --epilogue ...`); the host makes a pass over C, and widens 16-bit operands. */
+ * (`rooftile tune --epilogue ...`); the host makes a pass over C, and copies what is not float32. */
 ROOFTILE_API rooftile_status rooftile_gemm(rooftile_context* context,
                                            const rooftile_gemm_args* args);
 

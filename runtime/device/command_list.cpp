@@ -20,6 +20,20 @@ vk::Format texel_format(BindingKind kind) {
       return vk::Format::eR16Uint;
     case BindingKind::kTexelRgba16Uint:
       return vk::Format::eR16G16B16A16Uint;
+    case BindingKind::kTexelR8Sint:
+      return vk::Format::eR8Sint;
+    case BindingKind::kTexelRgba8Sint:
+      return vk::Format::eR8G8B8A8Sint;
+    case BindingKind::kTexelR32Sint:
+      return vk::Format::eR32Sint;
+    case BindingKind::kTexelRgba32Sint:
+      return vk::Format::eR32G32B32A32Sint;
+    case BindingKind::kTexelR8Uint:
+      return vk::Format::eR8Uint;
+    case BindingKind::kTexelR32Uint:
+      return vk::Format::eR32Uint;
+    case BindingKind::kTexelRgba32Uint:
+      return vk::Format::eR32G32B32A32Uint;
     default:
       return vk::Format::eR32Sfloat;
   }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/hash.h"
 #include "runtime/device/device_impl.h"
@@ -55,6 +56,20 @@ vk::raii::Device create_logical_device(const Found& found) {
     subgroup_size.subgroupSizeControl = VK_TRUE;
     subgroup_size.computeFullSubgroups = found.details.full_subgroups;
     features.pNext = &subgroup_size;
+  }
+  vk::PhysicalDeviceShaderFloat16Int8Features small_types;
+  if (profile.limits.float16_arithmetic) {
+    if (profile.api_version < VK_API_VERSION_1_2)
+      extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+    small_types.shaderFloat16 = VK_TRUE;
+    small_types.pNext = std::exchange(features.pNext, &small_types);
+  }
+  vk::PhysicalDeviceShaderIntegerDotProductFeatures dot;
+  if (profile.limits.integer_dot_product) {
+    if (profile.api_version < VK_API_VERSION_1_3)
+      extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+    dot.shaderIntegerDotProduct = VK_TRUE;
+    dot.pNext = std::exchange(features.pNext, &dot);
   }
 
   vk::DeviceCreateInfo info;

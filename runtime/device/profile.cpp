@@ -44,6 +44,9 @@ struct Properties {
   vk::PhysicalDeviceSubgroupSizeControlProperties size_control;  // 1.3 or an extension
   vk::PhysicalDeviceMaintenance4Properties buffer;               // 1.3 or an extension
   vk::PhysicalDeviceSubgroupSizeControlFeatures size_features;
+  vk::PhysicalDeviceShaderFloat16Int8Features small_types;  // 1.2 or an extension
+  vk::PhysicalDeviceShaderIntegerDotProductFeatures dot;    // 1.3 or an extension
+  vk::PhysicalDeviceShaderIntegerDotProductProperties dot_speed;
 
   explicit Properties(const vk::raii::PhysicalDevice& physical) {
     const auto extensions = physical.enumerateDeviceExtensionProperties();
@@ -62,12 +65,20 @@ struct Properties {
     if (knows(VK_API_VERSION_1_3, VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) append(buffer);
     const bool size_known = knows(VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     if (size_known) append(size_control);
+    const bool dot_known =
+        knows(VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+    if (dot_known) append(dot_speed);
     (*physical).getProperties2(&base, *physical.getDispatcher());
-    if (size_known) {
-      vk::PhysicalDeviceFeatures2 features;
-      features.pNext = &size_features;
-      (*physical).getFeatures2(&features, *physical.getDispatcher());
-    }
+    vk::PhysicalDeviceFeatures2 features;
+    const auto append_features = [&](auto& structure) {
+      structure.pNext = features.pNext;
+      features.pNext = &structure;
+    };
+    if (size_known) append_features(size_features);
+    if (knows(VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME))
+      append_features(small_types);
+    if (dot_known) append_features(dot);
+    (*physical).getFeatures2(&features, *physical.getDispatcher());
   }
 };
 
@@ -135,6 +146,11 @@ DeviceLimits limits_of(const Properties& properties) {
                                                                  properties.buffer.maxBufferSize);
   }
   limits.timestamp_period_ns = vulkan.timestampPeriod;
+
+  limits.float16_arithmetic = properties.small_types.shaderFloat16;
+  limits.integer_dot_product = properties.dot.shaderIntegerDotProduct;
+  limits.integer_dot_product_accelerated =
+      properties.dot_speed.integerDotProduct4x8BitPackedSignedAccelerated;
 
   const auto compute = vk::ShaderStageFlagBits::eCompute;
   limits.subgroup_size = limits.min_subgroup_size = limits.max_subgroup_size =

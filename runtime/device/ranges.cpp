@@ -6,8 +6,20 @@ namespace rooftile {
 namespace {
 
 std::uint64_t texel_bytes(BindingKind kind) {
-  const bool wide = kind == BindingKind::kTexelR32 || kind == BindingKind::kTexelRgba32;
-  return (wide ? 4 : 2) * (has_four_channels(kind) ? 4 : 1);
+  const std::uint64_t channels = has_four_channels(kind) ? 4 : 1;
+  switch (kind) {
+    case BindingKind::kTexelR8Sint:
+    case BindingKind::kTexelRgba8Sint:
+    case BindingKind::kTexelR8Uint:
+      return channels;
+    case BindingKind::kTexelR16:
+    case BindingKind::kTexelRgba16:
+    case BindingKind::kTexelR16Uint:
+    case BindingKind::kTexelRgba16Uint:
+      return 2 * channels;
+    default:
+      return 4 * channels;
+  }
 }
 
 void check_offset(std::uint64_t offset_bytes, std::uint64_t alignment_bytes) {

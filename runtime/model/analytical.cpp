@@ -82,7 +82,7 @@ double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const auto one = [&](Packed packed, double elements) {
     if (packed == Packed::kNo) return 0.0;
     const double bytes =
-        elements * static_cast<double>(p.batch * (bytes_of(p.type) + bytes_of(DataType::kF32)));
+        elements * static_cast<double>(p.batch * (bytes_of(p.types.a) + bytes_of(DataType::kF32)));
     return rates.dispatch_ns + over(bytes, gbps_for_footprint(rates, bytes));
   };
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),

@@ -15,13 +15,15 @@ struct OperandBytes {
 };
 
 OperandBytes operand_bytes(const Problem& p) {
-  const double each = static_cast<double>(bytes_of(p.type));
+  const double each_a = static_cast<double>(bytes_of(p.types.a)),
+               each_b = static_cast<double>(bits_of_b(p.types)) / 8;
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
                k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch);
   const auto matrices = [&](std::int64_t stride) { return p.batch > 1 && stride == 0 ? 1 : batch; };
-  return {m * k * each * matrices(p.stride_a), k * n * each * matrices(p.stride_b),
-          m * n * batch * static_cast<double>(bytes_of(DataType::kF32))};
+  return {m * k * each_a * matrices(p.stride_a),
+          (k * n * each_b + static_cast<double>(quantization_bytes(p))) * matrices(p.stride_b),
+          m * n * batch * static_cast<double>(bytes_of(p.types.c))};
 }
 
 double copy_ns(double bytes, double gbps) { return gbps > 0 ? bytes / gbps : 0; }

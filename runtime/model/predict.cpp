@@ -9,11 +9,6 @@
 namespace rooftile {
 namespace {
 
-std::size_t class_index(const Problem& p) {
-  return 4 * static_cast<std::size_t>(p.type) + (p.trans_a == Transpose::kYes ? 2u : 0u) +
-         (p.trans_b == Transpose::kYes ? 1u : 0u);
-}
-
 // Wave and edge losses of a kernel with this block of C; 1 for tile 1.
 double block_efficiency(const Problem& p, int tile_m, int tile_n, double compute_units) {
   if (tile_m == 1 && tile_n == 1) return 1;
@@ -44,10 +39,10 @@ double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   // speaks.
   const double bytes = minimum_bytes(one);
   if (gbps_ > 0 && bytes > largest_bytes_) ns = std::max(ns, bytes / gbps_);
-  if (p.type != DataType::kF32 && gbps_ > 0) {
+  if (p.types != Types{} && gbps_ > 0) {
     // A BLAS of float32 needs widened copies: read, written, and read again by the product.
     Problem wide = one;
-    wide.type = DataType::kF32;
+    wide.types = {};
     ns += (bytes + minimum_bytes(wide)) / gbps_;
   }
   return std::max(call_ns_, ns) * static_cast<double>(p.batch);
@@ -60,15 +55,22 @@ double HostModel::roofline_ns(const Problem& p) const {
 }
 
 TunedModel::TunedModel(const DeviceRates& rates, std::span<const TunedTime> tuned) : rates_(rates) {
-  std::array<std::vector<SurfacePoint>, kClasses> points;
+  std::vector<std::vector<SurfacePoint>> points;
   for (const TunedTime& t : tuned) {
     const Problem& p = t.problem;
     const double bound = bound_ns(p);
     if (!(flops(p) > 0) || !(bound > 0) || !(t.ns > 0)) continue;
     const double without_blocks =
         t.ns * block_efficiency(p, t.tile_m, t.tile_n, rates_.compute_units);
-    points[class_index(p)].push_back({log_sizes(p), std::log2(without_blocks / bound)});
-    classes_[class_index(p)].points.push_back({{p.m, p.n, p.k, p.batch}, t.ns, t.tile_m, t.tile_n});
+    auto of_class = std::ranges::find_if(classes_, [&](const Class& c) { return c.holds(p); });
+    if (of_class == classes_.end()) {
+      classes_.push_back({.types = p.types, .trans_a = p.trans_a, .trans_b = p.trans_b});
+      points.emplace_back();
+      of_class = classes_.end() - 1;
+    }
+    points[static_cast<std::size_t>(of_class - classes_.begin())].push_back(
+        {log_sizes(p), std::log2(without_blocks / bound)});
+    of_class->points.push_back({{p.m, p.n, p.k, p.batch}, t.ns, t.tile_m, t.tile_n});
   }
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     classes_[i].loss = Surface(points[i]);
@@ -77,16 +79,18 @@ TunedModel::TunedModel(const DeviceRates& rates, std::span<const TunedTime> tune
   }
 }
 
-const TunedModel::Class& TunedModel::class_of(const Problem& p) const {
-  return classes_[class_index(p)];
+const TunedModel::Class* TunedModel::class_of(const Problem& p) const {
+  const auto found = std::ranges::find_if(classes_, [&](const Class& c) { return c.holds(p); });
+  return found == classes_.end() ? nullptr : &*found;
 }
 
 double TunedModel::bound_ns(const Problem& p) const { return problem_bound_ns(p, rates_); }
 
 double TunedModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   const double bound = bound_ns(p);
-  const Class& c = class_of(p);
-  if (c.loss.empty()) return std::max(bound, rates_.dispatch_ns);
+  const Class* const of_class = class_of(p);
+  if (of_class == nullptr) return std::max(bound, rates_.dispatch_ns);
+  const Class& c = *of_class;
   const std::array<std::int64_t, 4> exact = {p.m, p.n, p.k, p.batch};
   const auto found = std::ranges::lower_bound(c.sorted, exact, {}, &Tuned::sizes);
   if (found != c.sorted.end() && found->sizes == exact) return found->ns;

@@ -13,7 +13,7 @@
 
 namespace rooftile {
 
-/// A tuned kernel's measured time, for interpolation within a class (type and transposes).
+/// A tuned kernel's measured time, for interpolation within a class (types and transposes).
 struct TunedTime {
   Problem problem;
   double ns;                   // kernel plus packing, as a call pays it
@@ -49,7 +49,7 @@ class TunedModel {
   TunedModel() = default;
   TunedModel(const DeviceRates& rates, std::span<const TunedTime> tuned);
 
-  bool has_class(const Problem& p) const { return !class_of(p).loss.empty(); }
+  bool has_class(const Problem& p) const { return class_of(p) != nullptr; }
   /// A problem of exactly the sizes of a tuned one: what was measured. Else interpolated within its
   /// class; from the roofline alone when the class has none. Bytes that move to and from the host
   /// are not in it.
@@ -64,15 +64,20 @@ class TunedModel {
     int tile_m, tile_n;
   };
   struct Class {
+    Types types;
+    Transpose trans_a, trans_b;
     Surface loss;               // log2 of measured over bound, waves and edges taken out
     std::vector<Tuned> points;  // in the order of the surface's points
     std::vector<Tuned> sorted;  // by sizes
+
+    bool holds(const Problem& p) const {
+      return types == p.types && trans_a == p.trans_a && trans_b == p.trans_b;
+    }
   };
-  const Class& class_of(const Problem& p) const;
+  const Class* class_of(const Problem& p) const;  // null: nothing of it was tuned
 
   DeviceRates rates_;
-  static constexpr std::size_t kClasses = 12;  // type, trans_a, trans_b
-  std::array<Class, kClasses> classes_;
+  std::vector<Class> classes_;
 };
 
 double predict_host_ns(const Problem& p, const HostRates& rates);

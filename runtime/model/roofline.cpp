@@ -8,25 +8,30 @@ namespace rooftile {
 namespace {
 
 struct Sizes {
-  double m, n, k, batch, bytes;
+  double m, n, k, batch, bytes_a, bytes_b;
 };
 
 Sizes sizes_of(const Problem& p) {
-  return {static_cast<double>(p.m), static_cast<double>(p.n), static_cast<double>(p.k),
-          static_cast<double>(p.batch), static_cast<double>(bytes_of(p.type))};
+  return {static_cast<double>(p.m),
+          static_cast<double>(p.n),
+          static_cast<double>(p.k),
+          static_cast<double>(p.batch),
+          static_cast<double>(bytes_of(p.types.a)),
+          static_cast<double>(bits_of_b(p.types)) / 8};
 }
 
 double blocks(double size, int block) { return std::ceil(size / block); }
 
 /// Bytes of C in one pass of a kernel: written, and read before when beta asks for it.
 double c_bytes(const Problem& p, const Sizes& s) {
-  return (p.beta == 0.0f ? 1 : 2) * s.m * s.n * s.batch *
-         static_cast<double>(bytes_of(DataType::kF32));
+  return (p.beta == 0.0f ? 1 : 2) * s.m * s.n * s.batch * static_cast<double>(bytes_of(p.types.c));
 }
 
 /// A is read once for each column of blocks, B once for each row of blocks.
 double blocked_bytes(const Problem& p, const Sizes& s, int block_m, int block_n) {
-  return (s.m * s.k * blocks(s.n, block_n) + s.k * s.n * blocks(s.m, block_m)) * s.batch * s.bytes +
+  return (s.m * s.k * blocks(s.n, block_n) * s.bytes_a +
+          s.k * s.n * blocks(s.m, block_m) * s.bytes_b) *
+             s.batch +
          c_bytes(p, s);
 }
 

@@ -126,6 +126,9 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
   profile.limits.max_workgroup_size = {*rc::gen::arbitrary<std::uint32_t>(), 1, 0xffffffff};
   profile.limits.max_storage_buffer_range_bytes = *rc::gen::arbitrary<std::uint64_t>();
   profile.limits.subgroup_broadcast = *rc::gen::arbitrary<bool>();
+  profile.limits.float16_arithmetic = *rc::gen::arbitrary<bool>();
+  profile.limits.integer_dot_product = *rc::gen::arbitrary<bool>();
+  profile.limits.integer_dot_product_accelerated = *rc::gen::arbitrary<bool>();
   profile.limits.timestamp_period_ns = *any_time();
   const RowId id = store_.device_id(profile);
   RC_ASSERT(store_.find_device(profile) == id);
@@ -149,6 +152,10 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
     RC_ASSERT(record.profile.limits.max_storage_buffer_range_bytes ==
               profile.limits.max_storage_buffer_range_bytes);
     RC_ASSERT(record.profile.limits.subgroup_broadcast == profile.limits.subgroup_broadcast);
+    RC_ASSERT(record.profile.limits.float16_arithmetic == profile.limits.float16_arithmetic);
+    RC_ASSERT(record.profile.limits.integer_dot_product == profile.limits.integer_dot_product);
+    RC_ASSERT(record.profile.limits.integer_dot_product_accelerated ==
+              profile.limits.integer_dot_product_accelerated);
     RC_ASSERT(record.profile.limits.timestamp_period_ns == profile.limits.timestamp_period_ns);
     return;
   }

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 const Signature kPlain{};
-const Signature kBothTransposed{DataType::kF32, Transpose::kYes, Transpose::kYes};
+const Signature kBothTransposed{{}, Transpose::kYes, Transpose::kYes};
 
 /// Compares with tests/generator/golden/<name>.comp. ROOFTILE_UPDATE_GOLDEN=1 in the environment
 /// writes the file instead: look at the difference before committing it.

@@ -81,7 +81,8 @@ TEST(ProblemRules, AskVectorLoadsForAlignedRowsAndOffsets) {
   p = square_free();
   Placement at = own_buffers(p);
   at.offset_b = 6;
-  EXPECT_THAT(reason(register_point(), lavapipe_limits(), p, at), HasSubstr("offsets and strides of A and B"));
+  EXPECT_THAT(reason(register_point(), lavapipe_limits(), p, at),
+              HasSubstr("offsets and strides of A and B"));
   EXPECT_EQ(reason(with(register_point(), "vector_width_b", "2"), lavapipe_limits(), p, at), "");
   at.offset_b = 0;
   at.offset_c = 3;

@@ -84,9 +84,9 @@ TEST(Expand, PutsDefinesFirstAndLeavesTheirDefaultsOut) {
 }
 
 TEST(Expand, TakesTheChosenFile) {
-  const std::string text = expand("naive.comp", {}, {}, {{"index_a_n.glsl", "index_a_t.glsl"}});
-  EXPECT_NE(text.find(template_text("index_a_t.glsl")), std::string::npos);
-  EXPECT_EQ(text.find(template_text("index_a_n.glsl")), std::string::npos);
+  const std::string text = expand("naive.comp", {}, {}, {{"element_a_n.glsl", "element_a_t.glsl"}});
+  EXPECT_NE(text.find(template_text("element_a_t.glsl")), std::string::npos);
+  EXPECT_EQ(text.find(template_text("element_a_n.glsl")), std::string::npos);
 }
 
 }  // namespace

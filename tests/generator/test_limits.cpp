@@ -14,6 +14,8 @@ DeviceLimits lavapipe_limits() {
           .min_subgroup_size = 8,
           .max_subgroup_size = 8,
           .subgroup_broadcast = true,
+          .float16_arithmetic = true,
+          .integer_dot_product = true,
           .texel_buffer_r32 = true,
           .texel_buffer_rgba32 = true,
           .max_loop_trips = 65535};
@@ -47,8 +49,7 @@ DeviceProfile profile_of(DeviceKind kind, const DeviceLimits& limits) {
 std::vector<Signature> all_signatures() {
   std::vector<Signature> signatures;
   for (Transpose a : {Transpose::kNo, Transpose::kYes})
-    for (Transpose b : {Transpose::kNo, Transpose::kYes})
-      signatures.push_back({DataType::kF32, a, b});
+    for (Transpose b : {Transpose::kNo, Transpose::kYes}) signatures.push_back({{}, a, b});
   return signatures;
 }
 

@@ -42,7 +42,9 @@ class CApi : public ::testing::Test {
   static rooftile_gemm_args gemm_args_of(Product& product) {
     const Problem& p = product.problem;
     return {.struct_size = sizeof(rooftile_gemm_args),
-            .type = static_cast<rooftile_type>(p.type),
+            .type = static_cast<rooftile_type>(p.types.a),
+            .type_c = static_cast<rooftile_type>(p.types.c),
+            .f16_sums = p.types.f16_sums ? 1 : 0,
             .trans_a = p.trans_a == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
             .trans_b = p.trans_b == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
             .m = p.m,
@@ -53,13 +55,26 @@ class CApi : public ::testing::Test {
             .beta = p.beta,
             .a = product.stored_a_elements.data(),
             .b = product.stored_b_elements.data(),
-            .c = product.c.data(),
+            .c = product.c_data(),
             .lda = p.lda,
             .ldb = p.ldb,
             .ldc = p.ldc,
             .stride_a = p.stride_a,
             .stride_b = p.stride_b,
             .stride_c = p.stride_c};
+  }
+  static rooftile_quantization quantization_of(const Product& product) {
+    const Quantization& q = product.problem.types.b;
+    const QuantizedBytes bytes = quantized_bytes(product.problem);
+    return {.struct_size = sizeof(rooftile_quantization),
+            .bits = q.bits,
+            .block = q.block,
+            .zero_point = static_cast<rooftile_zero_point>(q.zero_point),
+            .values_bytes = static_cast<std::size_t>(bytes.values),
+            .scales = product.quantization.scales.data(),
+            .scales_bytes = static_cast<std::size_t>(bytes.scales),
+            .zero_points = product.quantization.zero_points.data(),
+            .zero_points_bytes = static_cast<std::size_t>(bytes.zero_points)};
   }
   static rooftile_epilogue epilogue_of(Product& product) {
     const Epilogue& e = product.problem.epilogue;

@@ -86,17 +86,21 @@ TEST_F(CApi, TheResidualMayBeCItself) {
   product.expect_right();
 }
 
-TEST_F(CApi, SixteenBitOperandsOnTheHostAreRight) {
-  for (DataType type : {DataType::kF16, DataType::kBf16})
+TEST_F(CApi, EveryTypeOnTheHostIsRight) {
+  for (const std::string& types : other_types())
     for (rooftile_tier tier : {ROOFTILE_TIER_AUTO, ROOFTILE_TIER_HOST64}) {
-      Problem p = padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kYes, 1.5f, 0.5f),
-                               3, true);
-      p.type = type;
-      p.epilogue = parse_epilogue("bias_row+relu");
+      const bool integers = types == "i8_i32";
+      Problem p = padded_batch(
+          padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, integers ? 1.0f : 1.5f,
+                         integers ? 1.0f : 0.5f, parse_types(types)),
+          3, true);
+      if (!integers) p.epilogue = parse_epilogue("bias_row+relu");
       Product product(p);
       const rooftile_epilogue epilogue = epilogue_of(product);
+      const rooftile_quantization quantization = quantization_of(product);
       rooftile_gemm_args args = gemm_args_of(product);
-      args.epilogue = &epilogue;
+      if (!integers) args.epilogue = &epilogue;
+      if (quantized(p.types)) args.quantization = &quantization;
       args.tier = tier;
       EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
       product.expect_right();
@@ -106,9 +110,9 @@ TEST_F(CApi, SixteenBitOperandsOnTheHostAreRight) {
 TEST_F(CApi, RefusesUnknownTypes) {
   Product other(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
   rooftile_gemm_args args = gemm_args_of(other);
-  args.type = static_cast<rooftile_type>(3);
+  args.type = static_cast<rooftile_type>(5);
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
-  EXPECT_THAT(rooftile_last_error(), HasSubstr("type is 3"));
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("type is 5"));
   args = gemm_args_of(other);
   args.struct_size = 0;
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
@@ -197,7 +201,7 @@ TEST_F(CApi, RefusesWrongBatches) {
   args = right;
   args.a_array = hole;
   refused(args, "a[1] is null");
-  float* twice[3] = {product.c.data(), product.c.data() + 200, product.c.data() + 3};
+  void* twice[3] = {product.c.data(), product.c.data() + 200, product.c.data() + 3};
   args = right;
   args.c_array = twice;
   refused(args, "two matrices C");
@@ -208,7 +212,7 @@ TEST_F(CApi, RefusesWrongBatches) {
 
 TEST_F(CApi, ExplainsGeneralProductsAsItRunsThem) {
   Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
-  p.type = DataType::kBf16;
+  p.types = {DataType::kBf16};
   Product product(p);
   const rooftile_gemm_args args = gemm_args_of(product);
   rooftile_decision decision = {.struct_size = sizeof decision};

@@ -8,23 +8,26 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "core/half.h"
 #include "core/problem.h"
-#include "tuner/random.h"
+#include "tuner/random_operand.h"
 #include "tuner/reference.h"
 
 namespace rooftile {
 
 inline constexpr std::uint32_t kCanary = 0x7fc0beef;
 
-/// Row-major operands of a problem; everything that is no element is NaN, and C's surroundings are
-/// canaries.
+/// Row-major operands of a problem; everything that is no element is NaN (0 for integers), and C's
+/// surroundings are canaries. a, b and c are float32, for float32 problems; the rest is in the
+/// problem's types.
 struct Product {
   Problem problem;
   std::vector<float> a, b, c, c_before;
-  std::vector<char> stored_a_elements, stored_b_elements;  // a and b in the problem's type
+  std::vector<char> stored_a_elements, stored_b_elements, stored_c_elements, stored_c_before;
+  RandomQuantization quantization;
   std::vector<float> row_scale, column_scale, bias, residual;
 
   explicit Product(const Problem& p) : problem(p) {
@@ -32,9 +35,18 @@ struct Product {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     fill(a, stored_a(p), p.lda, p.stride_a, random, nan);
     fill(b, stored_b(p), p.ldb, p.stride_b, random, nan);
-    stored_a_elements = stored(a);
-    stored_b_elements = stored(b);
+    if (p.types.a == DataType::kI8)
+      for (std::vector<float>* x : {&a, &b})
+        for (float& value : *x) value *= 127;
+    stored_a_elements = stored(p.types.a, a);
+    stored_b_elements =
+        quantized(p.types) ? random_b(p.types, p.n * p.ldb, random) : stored(p.types.a, b);
+    quantization = random_quantization(p, random);
     fill(c, {p.m, p.n}, p.ldc, p.stride_c, random, std::bit_cast<float>(kCanary));
+    c_before = c;
+    if (p.types.c == DataType::kI32)
+      for (float& value : c_before) value *= 1000;
+    stored_c_before = stored_c_elements = stored(p.types.c, c_before);
     c_before = c;
     for (std::vector<float>* x : {&row_scale, &column_scale, &bias}) {
       x->resize(static_cast<std::size_t>(std::max(p.m, p.n)));
@@ -45,7 +57,14 @@ struct Product {
   std::int64_t ld_residual() const { return problem.n + 2; }
   std::int64_t stride_residual() const { return problem.m * ld_residual() + 1; }
 
+  /// C as a call gets it.
+  void* c_data() {
+    return problem.types.c == DataType::kF32 ? static_cast<void*>(c.data())
+                                             : stored_c_elements.data();
+  }
+
   bool c_is_untouched() const {
+    if (stored_c_elements != stored_c_before) return false;
     for (std::size_t i = 0; i < c.size(); ++i)
       if (std::bit_cast<std::uint32_t>(c[i]) != std::bit_cast<std::uint32_t>(c_before[i]))
         return false;
@@ -55,35 +74,48 @@ struct Product {
   /// Every element within its bound, everything else as it was.
   void expect_right() const {
     const Problem& p = problem;
-    Problem wide = one_product(p);  // a and b are float32 here
-    wide.type = DataType::kF32;
+    const Problem one = one_product(p);
+    const std::int64_t bytes_c = bytes_of(p.types.c);
+    const char* const after = p.types.c == DataType::kF32 ? reinterpret_cast<const char*>(c.data())
+                                                          : stored_c_elements.data();
+    const char* const before = p.types.c == DataType::kF32
+                                   ? reinterpret_cast<const char*>(c_before.data())
+                                   : stored_c_before.data();
     for (std::int64_t at = 0; at < static_cast<std::int64_t>(c.size()); ++at) {
       const std::int64_t i = p.batch == 1 ? 0 : std::min(at / p.stride_c, p.batch - 1);
       const std::int64_t row = (at - i * p.stride_c) / p.ldc,
                          column = (at - i * p.stride_c) % p.ldc;
-      const auto index = static_cast<std::size_t>(at);
       if (row >= p.m || column >= p.n) {
-        ASSERT_EQ(std::bit_cast<std::uint32_t>(c[index]),
-                  std::bit_cast<std::uint32_t>(c_before[index]))
+        ASSERT_TRUE(
+            std::equal(after + at * bytes_c, after + (at + 1) * bytes_c, before + at * bytes_c))
             << "outside of C at " << row << ", " << column;
         continue;
       }
-      const ReferenceElement expected =
-          reference_element(wide, a.data() + i * p.stride_a, b.data() + i * p.stride_b,
-                            c_before[index], values(i, row, column), row, column);
-      ASSERT_LE(error_ratio(roundings(p), expected, c[index]), 1.0)
-          << to_string(p) << " product " << i << " at " << row << ", " << column << ": " << c[index]
+      const ReferenceOperands operands = {
+          data({p.types.a}, a, stored_a_elements) + i * p.stride_a * bytes_of(p.types.a),
+          data(p.types, b, stored_b_elements) + bytes_of_b(p.types, i * p.stride_b),
+          quantization.scales.data(), quantization.zero_points.data()};
+      const ReferenceElement expected = reference_element(
+          one, operands, element(p.types.c, before, at), values(i, row, column), row, column);
+      const double got = element(p.types.c, after, at);
+      ASSERT_LE(error_ratio(p, expected, got), 1.0)
+          << to_string(p) << " product " << i << " at " << row << ", " << column << ": " << got
           << " for " << expected.value;
     }
   }
 
  private:
+  static const char* data(const Types& types, const std::vector<float>& floats,
+                          const std::vector<char>& stored_elements) {
+    const bool plain = types.a == DataType::kF32 && !quantized(types);
+    return plain ? reinterpret_cast<const char*>(floats.data()) : stored_elements.data();
+  }
   /// In the problem's type; x becomes what is left of it.
-  std::vector<char> stored(std::vector<float>& x) const {
+  static std::vector<char> stored(DataType type, std::vector<float>& x) {
     const auto count = static_cast<std::int64_t>(x.size());
-    std::vector<char> elements(static_cast<std::size_t>(count * bytes_of(problem.type)));
-    narrow(problem.type, x.data(), elements.data(), count);
-    widen(problem.type, elements.data(), x.data(), count);
+    std::vector<char> elements(static_cast<std::size_t>(count * bytes_of(type)));
+    narrow(type, x.data(), elements.data(), count);
+    widen(type, elements.data(), x.data(), count);
     return elements;
   }
   EpilogueValues values(std::int64_t i, std::int64_t row, std::int64_t column) const {
@@ -107,11 +139,34 @@ struct Product {
   }
 };
 
+/// What there is besides float32, of every kind that runs on any device.
+inline const std::vector<std::string>& other_types() {
+  static const std::vector<std::string> types = {"f16",
+                                                 "bf16",
+                                                 "f32_f16",
+                                                 "f16_f16",
+                                                 "bf16_bf16",
+                                                 "f16_bf16",
+                                                 "i8_i32",
+                                                 "i8",
+                                                 "i8_f16",
+                                                 "f32xq4b32",
+                                                 "f16xq4b16_f16",
+                                                 "f32xq4b32z",
+                                                 "f16xq4b64zf_f16",
+                                                 "f32xq8b16z",
+                                                 "f16xq8b128_f16",
+                                                 "f32xq8b32zf"};
+  return types;
+}
+
 inline Problem padded_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a,
-                              Transpose trans_b, float alpha = 1.0f, float beta = 0.0f) {
-  Problem p = packed_problem(m, n, k, trans_a, trans_b);
+                              Transpose trans_b, float alpha = 1.0f, float beta = 0.0f,
+                              const Types& types = {}) {
+  if (quantized(types)) trans_b = Transpose::kYes;
+  Problem p = packed_problem(m, n, k, trans_a, trans_b, 1, types);
   p.lda += 3;
-  p.ldb += 5;
+  if (!quantized(types)) p.ldb += 5;
   p.ldc += 1;
   p.alpha = alpha;
   p.beta = beta;
@@ -122,7 +177,7 @@ inline Problem padded_problem(std::int64_t m, std::int64_t n, std::int64_t k, Tr
 inline Problem padded_batch(Problem p, std::int64_t batch, bool shared_b) {
   p.batch = batch;
   p.stride_a = stored_a(p).rows * p.lda + 7;
-  p.stride_b = shared_b ? 0 : stored_b(p).rows * p.ldb + 2;
+  p.stride_b = shared_b || quantized(p.types) ? 0 : stored_b(p).rows * p.ldb + 2;
   p.stride_c = p.m * p.ldc + 1;
   return p;
 }

@@ -33,7 +33,7 @@ class TunedContext : public ::testing::Test {
 
   /// Ranked kernels of every transpose pair, all certified, on one measured problem each.
   void write_database(const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
-                      DataType type = DataType::kF32) {
+                      const Types& types = {}) {
     Store store(folder_ / "tuned.db");
     const RowId row = store.device_id(device_);
     const Calibration calibration = {
@@ -50,7 +50,8 @@ class TunedContext : public ::testing::Test {
       for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
         Problem problem = packed_problem(64, 64, 64, trans_a, trans_b);
         problem.epilogue = epilogue;
-        problem.type = type;
+        if (quantized(types)) problem = retyped(problem, types);
+        problem.types = types;
         std::vector<WinnerRecord> winners;
         for (const Variant& variant : ranked) {
           const RowId candidate =
@@ -71,13 +72,15 @@ class TunedContext : public ::testing::Test {
     return {.problem = product.problem,
             .a = product.stored_a_elements.data(),
             .b = product.stored_b_elements.data(),
-            .c = product.c.data(),
+            .c = product.c_data(),
             .epilogue = {.row_scale = product.row_scale.data(),
                          .column_scale = product.column_scale.data(),
                          .bias = product.bias.data(),
                          .residual = product.residual.data(),
                          .ld_residual = product.ld_residual(),
                          .stride_residual = product.stride_residual()},
+            .scales = product.quantization.scales.data(),
+            .zero_points = product.quantization.zero_points.data(),
             .tier = tier};
   }
 
@@ -145,13 +148,16 @@ TEST_F(TunedContext, DeviceTierFusesTheEpilogueThatIsTuned) {
   other.expect_right();
 }
 
-TEST_F(TunedContext, DeviceTierTakesSixteenBitOperands) {
-  for (DataType type : {DataType::kF16, DataType::kBf16}) {
-    write_database({default_variant(device_), fallback_variant()}, {}, type);
+TEST_F(TunedContext, DeviceTierTakesEveryType) {
+  for (const std::string& text : other_types()) {
+    const Types types = parse_types(text);
+    write_database({default_variant(device_), fallback_variant()}, {}, types);
     Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
-    Problem p = padded_batch(
-        padded_problem(33, 17, 65, Transpose::kYes, Transpose::kNo, 2.0f, 0.5f), 2, false);
-    p.type = type;
+    const bool integers = types.c == DataType::kI32;
+    const Problem p =
+        padded_batch(padded_problem(33, 17, 65, Transpose::kYes, Transpose::kNo,
+                                    integers ? 1.0f : 2.0f, integers ? 1.0f : 0.5f, types),
+                     2, false);
     Product product(p);
     context.sgemm(call_of(product, TierChoice::kDevice));
     product.expect_right();
@@ -163,7 +169,7 @@ TEST_F(TunedContext, MatricesOfABatchMayLieAnywhere) {
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   std::vector<Product> products;
   std::vector<const void*> a, b;
-  std::vector<float*> c;
+  std::vector<void*> c;
   for (int i = 0; i < 3; ++i)
     products.emplace_back(padded_problem(9, 21, 13, Transpose::kYes, Transpose::kNo));
   for (Product& product : products) {

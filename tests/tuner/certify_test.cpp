@@ -35,6 +35,8 @@ class CertifyTest : public ::testing::Test {
     cache.spirv(shader);
     return certificate(variant, signature, cache);
   }
+  void expect_right(const std::vector<Variant>& variants, const std::vector<std::string>& types,
+                    const std::vector<Transpose>& transposes);
   std::shared_ptr<Device> device_;
 };
 
@@ -68,8 +70,8 @@ TEST_F(CertifyTest, MutantsOfTheFallbackAreRefused) {
       {"last step missing", "p < k", "p + 1 < k"},
       {"first step missing", "uint p = 0; p < k", "uint p = 1; p < k"},
       {"alpha forgotten", "alpha * sum + old", "sum + old"},
-      {"beta read at 0", "beta != 0.0 ?", "beta != 2.0 ?"},
-      {"beta forgotten", "? beta * c[target]", "? c[target]"},
+      {"beta read at 0", "beta != 0.0", "beta != 2.0"},
+      {"beta forgotten", "RESULT(beta) * load_c", "load_c"},
       {"stride of the batch forgotten", "z * stride_c", "0 * stride_c"},
       {"shared B not shared", "product * stride_b", "product * stride_a"},
       {"offset of C forgotten", "offset_c + row", "row"},
@@ -124,20 +126,147 @@ TEST_F(CertifyTest, SixteenBitOperandsAreRightInEveryFamily) {
     for (DataType type : {DataType::kF16, DataType::kBf16})
       for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
         for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
-          const Signature signature = {.type = type, .trans_a = trans_a, .trans_b = trans_b};
+          const Signature signature = {.types = {type}, .trans_a = trans_a, .trans_b = trans_b};
           const Certificate result = certificate(variant, signature, ShaderCache({}));
           EXPECT_TRUE(result.passed)
               << short_name(variant) << " " << to_string(signature) << ": " << result.detail;
         }
 }
 
+/// Tries each variant with each of the types, where a problem of them is legal at all.
+void CertifyTest::expect_right(const std::vector<Variant>& variants,
+                               const std::vector<std::string>& types,
+                               const std::vector<Transpose>& transposes) {
+  for (const Variant& variant : variants)
+    for (const std::string& text : types)
+      for (Transpose trans_a : transposes)
+        for (Transpose trans_b : transposes) {
+          const Signature signature = {parse_types(text), trans_a, trans_b};
+          if (quantized(signature.types) && trans_b == Transpose::kNo) continue;
+          const auto cases = certification_cases(variant, signature, device_->profile().limits);
+          if (cases.empty()) continue;  // the rules forbid it: Rules tests say why
+          const Certificate result = certificate(variant, signature, ShaderCache({}));
+          EXPECT_TRUE(result.passed)
+              << to_string(variant) << " " << to_string(signature) << ": " << result.detail;
+        }
+}
+
+constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
+
+TEST_F(CertifyTest, EveryTypeOfCIsRightInEveryFamily) {
+  expect_right(fusing_variants(device_->profile()), {"f32_f16", "f32_bf16", "f16_f16", "bf16_bf16"},
+               {kNo, kYes});
+}
+
+TEST_F(CertifyTest, IntegersAreExactInEveryFamily) {
+  std::vector<Variant> variants = fusing_variants(device_->profile());
+  for (const char* text :
+       {"family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+        "vector_width_b=4 load_path_a=texel load_path_b=texel",
+        "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
+        "vector_width_b=4 packed_a=yes packed_b=yes",
+        "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=2 "
+        "vector_width_b=4 load_path_b=texel"})
+    variants.push_back(parse_variant(text));
+  expect_right(variants, {"i8_i32", "i8"}, {kNo, kYes});
+}
+
+TEST_F(CertifyTest, PackedDotProductsAreExact) {
+  if (!device_->profile().limits.integer_dot_product) GTEST_SKIP() << "no packed dot products";
+  std::vector<Variant> variants;
+  for (const char* text :
+       {"family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+        "vector_width_b=4 packed_a=yes packed_b=yes dot=4",
+        "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+        "vector_width_b=4 load_path_a=texel packed_b=yes dot=4",
+        "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 dot=4",
+        "family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared "
+        "vector_width_a=4 vector_width_b=4 dot=4",
+        "family=vector tile_m=2 tile_n=8 tile_k=16 reg_m=2 reg_n=4 unroll_k=4 stage=shared "
+        "vector_width_a=4 vector_width_b=4 load_path_b=texel dot=4",
+        "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 split_k=2 packed_a=yes "
+        "packed_b=yes vector_width_a=4 vector_width_b=4 dot=4"})
+    variants.push_back(parse_variant(text));
+  expect_right(variants, {"i8_i32", "i8_f16"}, {kNo, kYes});
+}
+
+TEST_F(CertifyTest, SumsInHalfPrecisionAreRight) {
+  if (!device_->profile().limits.float16_arithmetic) GTEST_SKIP() << "no 16-bit arithmetic";
+  std::vector<Variant> variants = fusing_variants(device_->profile());
+  variants.push_back(
+      parse_variant("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 "
+                    "vector_width_a=4 vector_width_b=4 packed_a=yes packed_b=yes "
+                    "load_path_a=texel"));
+  expect_right(variants, {"f16_sum_f16", "f16_f16_sum_f16"}, {kNo, kYes});
+  expect_right(variants, {"f16xq4b32_f16_sum_f16"}, {kYes});
+}
+
+TEST_F(CertifyTest, QuantizedBIsRightInEveryFamily) {
+  std::vector<Variant> variants = fusing_variants(device_->profile());
+  for (const char* text :
+       {"family=vector tile_m=1 tile_n=8 tile_k=8 reg_m=1 reg_n=1 unroll_k=8 vector_width_a=4 "
+        "load_path_a=texel load_path_b=texel",
+        "family=vector tile_m=2 tile_n=8 tile_k=64 reg_m=2 reg_n=2 unroll_k=32 vector_width_a=4 "
+        "vector_width_b=4 load_path_b=texel stage=shared",
+        "family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=32 vector_width_a=4 "
+        "vector_width_b=4",
+        "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4",
+        "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
+        "split_k=2 load_path_b=texel",
+        "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
+        "vector_width_b=4 packed_b=yes load_path_b=texel",
+        "family=tiled tile_m=32 tile_n=32 tile_k=16 reg_m=4 reg_n=4 unroll_k=4 stage=shared "
+        "vector_width_a=4 vector_width_b=4 stages=2 load_path_b=texel",
+        "family=tiled tile_m=32 tile_n=32 tile_k=16 reg_m=4 reg_n=4 unroll_k=4 stage=shared "
+        "vector_width_a=4"})
+    variants.push_back(parse_variant(text));
+  expect_right(
+      variants,
+      {"f32xq4b32", "f16xq4b16z_f16", "f32xq4b64zf", "f32xq8b32z_f16", "f16xq8b16", "f16xq8b256zf"},
+      {kYes});
+}
+
+TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
+  const Variant naive = fallback_variant();
+  const Variant packed = parse_variant(
+      "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+      "vector_width_b=4 packed_a=yes packed_b=yes");
+  const struct {
+    const char* what;
+    Variant variant;
+    const char* types;
+    const char* from;
+    const char* to;
+  } kMutants[] = {
+      {"sign lost", naive, "i8_i32", "return bitfieldExtract(word, first, 8)",
+       "return bitfieldExtract(word, first, 8) & 127"},
+      {"wrong byte", naive, "i8_i32", "% 4 * 8", "% 2 * 8"},
+      {"old C not added", naive, "i8_i32", "return sum + old", "return sum"},
+      {"the other half of a word", naive, "f32_f16", "0xffff0000u >> shift", "0xffffu << shift"},
+      {"half not shifted", naive, "f32_bf16", "<< shift)", "<< 0)"},
+      {"bfloat16 truncated", naive, "f32_bf16", "bits + 0x7fffu", "bits + 0x17fffu"},
+      {"vectors of C swapped", packed, "f32_f16", "narrow_c(x.xy)", "narrow_c(x.zw)"},
+      {"nibbles swapped", naive, "f32xq4b32", "int(i * BITS)", "int((i ^ 1u) * BITS)"},
+      {"zero in the wrong place", naive, "f32xq4b32", "0x88888888u", "0x08888888u"},
+      {"scale of the next block", naive, "f32xq4b32", "b_row * blocks + block)",
+       "b_row * blocks + min(block + 1, blocks - 1))"},
+      {"zero points of another row", naive, "f32xq4b32z", "fetch_zero_byte(row *",
+       "fetch_zero_byte((row ^ 1u) *"},
+      {"zero point's other nibble", naive, "f32xq4b32z", "int(bit % 8)", "int(bit % 8) ^ 4"},
+  };
+  for (const auto& [what, variant, types, from, to] : kMutants) {
+    const Transpose trans_b = quantized(parse_types(types)) ? kYes : kNo;
+    EXPECT_FALSE(mutant(variant, {parse_types(types), kNo, trans_b}, from, to).passed) << what;
+  }
+}
+
 TEST_F(CertifyTest, MutantsOfSixteenBitLoadsAreRefused) {
   const Variant v = fallback_variant();
-  EXPECT_FALSE(mutant(v, {.type = DataType::kBf16}, "word << 16", "word << 15").passed);
+  EXPECT_FALSE(mutant(v, {.types = {DataType::kBf16}}, "word << 16", "word << 15").passed);
   EXPECT_FALSE(
-      mutant(v, {.type = DataType::kF16}, "vector_index / 2", "vector_index / 2 + 1").passed);
-  EXPECT_FALSE(mutant(v, {.type = DataType::kF16}, "[vector_index % 2]", "[0]").passed);
-  EXPECT_FALSE(mutant(v, {.type = DataType::kBf16}, "0xffff0000u", "0xfff00000u").passed);
+      mutant(v, {.types = {DataType::kF16}}, "vector_index / 2", "vector_index / 2 + 1").passed);
+  EXPECT_FALSE(mutant(v, {.types = {DataType::kF16}}, "[vector_index % 2]", "[0]").passed);
+  EXPECT_FALSE(mutant(v, {.types = {DataType::kBf16}}, "0xffff0000u", "0xfff00000u").passed);
 }
 
 TEST_F(CertifyTest, MutantsOfTheEpilogueAreRefused) {

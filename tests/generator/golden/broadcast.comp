@@ -1,7 +1,7 @@
 #version 450
 // Rooftile broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab: f32; A as it is and packed, B as it is and packed.
 // A workgroup of 8 owns 16 x 64 of C, an invocation 16 x 8.
-// family=broadcast tile_m=16 tile_n=64 tile_k=1 reg_m=16 reg_n=8 vector_width_a=4 vector_width_b=4 load_path_a=texel load_path_b=texel stage=subgroup stages=1 shared_pad=0 unroll_k=8 split_k=1 tile_batch=1 raster=column packed_a=yes packed_b=yes edge=masked subgroup_size=8 optimization=zero
+// family=broadcast tile_m=16 tile_n=64 tile_k=1 reg_m=16 reg_n=8 vector_width_a=4 vector_width_b=4 load_path_a=texel load_path_b=texel stage=subgroup stages=1 shared_pad=0 unroll_k=8 dot=1 split_k=1 tile_batch=1 raster=column packed_a=yes packed_b=yes edge=masked subgroup_size=8 optimization=zero
 #define TILE_M 16
 #define TILE_N 64
 #define REG_M 16
@@ -15,9 +15,15 @@
 #define VECTOR_B vec4
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
+#define RESULT_C vec4
 // One subgroup a workgroup: its lanes lie along n, and every value of A serves all of them. REG_M
 // == TILE_M rows; a lane's columns come as vectors SUBGROUP_SIZE apart.
 #extension GL_EXT_control_flow_attributes : enable
+
+// Elements of fragments and sums.
+#define ELEMENT float
+#define ELEMENT_2 vec2
+#define ELEMENT_4 vec4
 #extension GL_KHR_shader_subgroup_basic : enable
 #extension GL_KHR_shader_subgroup_ballot : enable
 
@@ -67,15 +73,19 @@ void begin_product(uint z) {
   begin_epilogue(product);
 }
 
-// What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
-float component(float x, uint i) { return x; }
-float component(vec2 x, uint i) { return x[i]; }
-float component(vec4 x, uint i) { return x[i]; }
+// What elements and vectors of two and four share, so that a kernel is written once for every width.
+ELEMENT component(ELEMENT x, uint i) { return x; }
+ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
+ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
 
 // The first count components, zero in the others. A select, not a product: NaN and Inf must go.
-float keep(float x, uint count) { return count > 0 ? x : 0.0; }
-vec2 keep(vec2 x, uint count) { return mix(vec2(0), x, lessThan(uvec2(0, 1), uvec2(count))); }
-vec4 keep(vec4 x, uint count) { return mix(vec4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count))); }
+ELEMENT keep(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
+ELEMENT_2 keep(ELEMENT_2 x, uint count) {
+  return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
+}
+ELEMENT_4 keep(ELEMENT_4 x, uint count) {
+  return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
+}
 
 // Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
 // one instead: they only reach elements of C that are never stored, so they need an address
@@ -102,7 +112,7 @@ VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(texelFetch(b, int(vector_i
 // padded. The lanes share the vectors of a group: lane l holds the vectors l, l + SUBGROUP_SIZE,
 // ... Addresses in vectors.
 uint a_panel;
-vec4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
+ELEMENT_4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
 
 void begin_a(uint row) {
   const uint padded_k = (depth + UNROLL_K - 1) / UNROLL_K * UNROLL_K;
@@ -147,11 +157,16 @@ void load_b_tail(uint k0) {
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
 
 // Every vector of the group of A is sent to all lanes by the one that holds it.
-void multiply_vector(vec4 a, uint vector_index) {
+
+ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
+ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
+ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
+
+void multiply_vector(ELEMENT_4 a, uint vector_index) {
   const uint i = 4 * vector_index / UNROLL_K, first = 4 * vector_index % UNROLL_K;
   [[unroll]] for (uint u = 0; u < 4; ++u)
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
-      sums[i][j] += a[u] * b_at(first + u, j);
+      sums[i][j] += product(a[u], b_at(first + u, j));
 }
 
 // Below SPIR-V 1.5 the lane of a broadcast has to be a constant of the text, which a loop's
@@ -164,7 +179,7 @@ void multiply_vector(vec4 a, uint vector_index) {
 
 void multiply(uint steps) {
   [[unroll]] for (uint v = 0; v < REG_M * UNROLL_K / 4 / SUBGROUP_SIZE; ++v) {
-    const vec4 own = a_own[v];
+    const ELEMENT_4 own = a_own[v];
     const uint first = v * SUBGROUP_SIZE;
 
     FROM_4_LANES(0) FROM_4_LANES(4)
@@ -181,16 +196,30 @@ void multiply_all() {
   }
 }
 
-// C, once as elements and once as vectors: the vector view is used where ldc and the offset allow
-// it.
-layout(binding = 2, std430) buffer OperandC { float c[]; };
-layout(binding = 2, std430) buffer OperandCVectors { VECTOR_C c_vectors[]; };
+// From sums to C: vectors where ldc and the offset allow it.
 
-void store_elements(uint target, uint columns, VECTOR_C sum, uint row, uint column) {
+// C in float32, once as elements and once as vectors. Indices count elements.
+#ifndef C_BINDING
+#define C_BINDING 2
+#endif
+#define RESULT float
+layout(binding = C_BINDING, std430) buffer OperandC { float c[]; };
+layout(binding = C_BINDING, std430) buffer OperandCVectors { RESULT_C c_vectors[]; };
+float load_c(uint i) { return c[i]; }
+void store_c(uint i, float x) { c[i] = x; }
+RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
+void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
+
+void store_elements(uint target, uint columns, RESULT_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
     if (w < columns) {
-      const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
-      c[target + w] = finish(component(sum, w), old, row, column + w);
+      RESULT old = RESULT(0);
+      if (beta != 0.0) old = RESULT(beta) * load_c(target + w);  // beta 0: C may hold NaN
+#if VECTOR_WIDTH_C == 1
+      store_c(target, finish(sum, old, row, column));
+#else
+      store_c(target + w, finish(sum[w], old, row, column + w));
+#endif
     }
 }
 
@@ -203,12 +232,13 @@ void store_sums(uvec2 tile, uint row, uint column) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) {
       const uint to_column = column + column_at(j);
       const uint target = offset_c + (row + row_at(i)) * ldc + to_column;
+      const RESULT_C sum = RESULT_C(sums[0][j]);
       if (vectors) {
-        VECTOR_C old = VECTOR_C(0);
-        if (beta != 0.0) old = beta * c_vectors[target / VECTOR_WIDTH_C];
-        c_vectors[target / VECTOR_WIDTH_C] = finish(sums[0][j], old, row + row_at(i), to_column);
+        RESULT_C old = RESULT_C(0);
+        if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);
+        store_c_vector(target, finish(sum, old, row + row_at(i), to_column));
       } else if (to_column < n) {
-        store_elements(target, n - to_column, sums[0][j], row + row_at(i), to_column);
+        store_elements(target, n - to_column, sum, row + row_at(i), to_column);
       }
     }
     [[unroll]] for (uint next = 1; next < REG_M; ++next)

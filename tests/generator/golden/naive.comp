@@ -1,14 +1,22 @@
 #version 450
 // Rooftile naive 8x16 1x1: f32; A as it is, B as it is.
 // A workgroup of 128 owns 8 x 16 of C, an invocation 1 x 1.
-// family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 split_k=1 tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 dot=1 split_k=1 tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 16
 #define VECTOR_WIDTH_A 1
 #define VECTOR_A float
 #define VECTOR_WIDTH_B 1
 #define VECTOR_B float
+#define VECTOR_WIDTH_C 1
+#define VECTOR_C float
+#define RESULT_C float
 // The textbook kernel: one invocation owns one element of C. Runs everywhere; the baseline.
+
+// Elements of fragments and sums.
+#define ELEMENT float
+#define ELEMENT_2 vec2
+#define ELEMENT_4 vec4
 
 layout(local_size_x = TILE_M * TILE_N) in;
 
@@ -56,28 +64,51 @@ uvec2 lane_position() {
   return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
 }
 
-uint index_a(uint i, uint p) { return offset_a + i * lda + p; }  // A stored m x k
-
-uint index_b(uint p, uint j) { return offset_b + p * ldb + j; }  // B stored k x n
-
 // A as a storage buffer of vectors.
-layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
-VECTOR_A fetch_a(uint vector_index) { return a[vector_index]; }
+#ifndef STORED_A
+#define STORED_A VECTOR_A
+#endif
+layout(binding = 0, std430) readonly buffer OperandA { STORED_A a[]; };
+VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(a[vector_index]); }
 
 // B as a storage buffer of vectors.
-layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
-VECTOR_B fetch_b(uint vector_index) { return b[vector_index]; }
+#ifndef STORED_B
+#define STORED_B VECTOR_B
+#endif
+layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
+VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
-layout(binding = 2, std430) buffer OperandC { float c[]; };
+ELEMENT element_a(uint i, uint p) { return fetch_a(offset_a + i * lda + p); }  // A stored m x k
+
+void begin_b(uint j) {}
+ELEMENT element_b(uint p, uint j) { return fetch_b(offset_b + p * ldb + j); }  // B stored k x n
+
+ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
+ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
+ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
+
+// C in float32, once as elements and once as vectors. Indices count elements.
+#ifndef C_BINDING
+#define C_BINDING 2
+#endif
+#define RESULT float
+layout(binding = C_BINDING, std430) buffer OperandC { float c[]; };
+layout(binding = C_BINDING, std430) buffer OperandCVectors { RESULT_C c_vectors[]; };
+float load_c(uint i) { return c[i]; }
+void store_c(uint i, float x) { c[i] = x; }
+RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
+void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
 void main() {
   begin_product(gl_WorkGroupID.z);
   const uvec2 position = tile_position() * uvec2(TILE_N, TILE_M) + lane_position();
   const uint row = position.y, column = position.x;
   if (row >= m || column >= n) return;
-  float sum = 0.0;
-  for (uint p = 0; p < k; ++p) sum += fetch_a(index_a(row, p)) * fetch_b(index_b(p, column));
+  ELEMENT sum = ELEMENT(0);
+  begin_b(column);
+  for (uint p = 0; p < k; ++p) sum += product(element_a(row, p), element_b(p, column));
   const uint target = offset_c + row * ldc + column;
-  const float old = beta != 0.0 ? beta * c[target] : 0.0;  // beta 0: C may hold NaN
-  c[target] = finish(sum, old, row, column);
+  RESULT old = RESULT(0);
+  if (beta != 0.0) old = RESULT(beta) * load_c(target);  // beta 0: C may hold NaN
+  store_c(target, finish(RESULT(sum), old, row, column));
 }

@@ -11,6 +11,11 @@
 // elements at a time.
 #extension GL_EXT_control_flow_attributes : enable
 
+// Elements of fragments and sums.
+#define ELEMENT float
+#define ELEMENT_2 vec2
+#define ELEMENT_4 vec4
+
 layout(local_size_x = LOCAL_SIZE) in;
 layout(push_constant) uniform Packing {
   uint rows, depth;
@@ -21,15 +26,19 @@ uint offset;  // of this product
 layout(binding = 1, std430) writeonly buffer Panels { vec4 panels[]; };
 uint first_panel;  // of this product, in vectors
 
-// What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
-float component(float x, uint i) { return x; }
-float component(vec2 x, uint i) { return x[i]; }
-float component(vec4 x, uint i) { return x[i]; }
+// What elements and vectors of two and four share, so that a kernel is written once for every width.
+ELEMENT component(ELEMENT x, uint i) { return x; }
+ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
+ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
 
 // The first count components, zero in the others. A select, not a product: NaN and Inf must go.
-float keep(float x, uint count) { return count > 0 ? x : 0.0; }
-vec2 keep(vec2 x, uint count) { return mix(vec2(0), x, lessThan(uvec2(0, 1), uvec2(count))); }
-vec4 keep(vec4 x, uint count) { return mix(vec4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count))); }
+ELEMENT keep(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
+ELEMENT_2 keep(ELEMENT_2 x, uint count) {
+  return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
+}
+ELEMENT_4 keep(ELEMENT_4 x, uint count) {
+  return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
+}
 
 // All operands are float32: nothing to widen.
 

@@ -2,7 +2,7 @@
 // Rooftile register 8x32 4x4 u4 v4/4: f32; A as it is, B as it is.
 // A workgroup of 16 owns 8 x 32 of C, an invocation 4 x 4.
 // This is the browser tuner's kernel: 4 rows of float4, workgroup 2 x 8, k in steps of 4.
-// family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 split_k=1 tile_batch=1 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 tile_batch=1 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 32
 #define REG_M 4
@@ -15,10 +15,16 @@
 #define VECTOR_B vec4
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
+#define RESULT_C vec4
 // One invocation owns REG_M x REG_N of C in registers and reads A and B itself: no shared memory,
 // no barrier. Its columns come as vectors LANES_N apart, so that neighbouring invocations read
 // and write neighbouring vectors.
 #extension GL_EXT_control_flow_attributes : enable
+
+// Elements of fragments and sums.
+#define ELEMENT float
+#define ELEMENT_2 vec2
+#define ELEMENT_4 vec4
 
 #ifndef TILE_BATCH
 #define TILE_BATCH 1
@@ -70,15 +76,19 @@ void begin_product(uint z) {
   begin_epilogue(product);
 }
 
-// What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
-float component(float x, uint i) { return x; }
-float component(vec2 x, uint i) { return x[i]; }
-float component(vec4 x, uint i) { return x[i]; }
+// What elements and vectors of two and four share, so that a kernel is written once for every width.
+ELEMENT component(ELEMENT x, uint i) { return x; }
+ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
+ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
 
 // The first count components, zero in the others. A select, not a product: NaN and Inf must go.
-float keep(float x, uint count) { return count > 0 ? x : 0.0; }
-vec2 keep(vec2 x, uint count) { return mix(vec2(0), x, lessThan(uvec2(0, 1), uvec2(count))); }
-vec4 keep(vec4 x, uint count) { return mix(vec4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count))); }
+ELEMENT keep(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
+ELEMENT_2 keep(ELEMENT_2 x, uint count) {
+  return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
+}
+ELEMENT_4 keep(ELEMENT_4 x, uint count) {
+  return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
+}
 
 // Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
 // one instead: they only reach elements of C that are never stored, so they need an address
@@ -94,12 +104,18 @@ uvec2 lane_position() {
 }
 
 // A as a storage buffer of vectors.
-layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
-VECTOR_A fetch_a(uint vector_index) { return a[vector_index]; }
+#ifndef STORED_A
+#define STORED_A VECTOR_A
+#endif
+layout(binding = 0, std430) readonly buffer OperandA { STORED_A a[]; };
+VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(a[vector_index]); }
 
 // B as a storage buffer of vectors.
-layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
-VECTOR_B fetch_b(uint vector_index) { return b[vector_index]; }
+#ifndef STORED_B
+#define STORED_B VECTOR_B
+#endif
+layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
+VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
 // A stored m x k: a vector holds steps of k of one row. Addresses in vectors.
 uint a_row[REG_M];
@@ -126,7 +142,7 @@ void load_a_tail(uint k0) {
     }
 }
 
-float a_at(uint i, uint u) {
+ELEMENT a_at(uint i, uint u) {
   return component(a_fragment[i][u / VECTOR_WIDTH_A], u % VECTOR_WIDTH_A);
 }
 
@@ -159,11 +175,17 @@ void load_b_tail(uint k0) {
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
 
 // Every invocation has its own fragments of A and B.
+
+ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
+ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
+ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
+
 void multiply(uint steps) {
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint u = 0; u < steps; ++u) {
-      const float x = a_at(i, u);
-      [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] += x * b_at(u, j);
+      const ELEMENT x = a_at(i, u);
+      [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
+        sums[i][j] += product(x, b_at(u, j));
     }
 }
 
@@ -183,16 +205,30 @@ void multiply_all() {
   }
 }
 
-// C, once as elements and once as vectors: the vector view is used where ldc and the offset allow
-// it.
-layout(binding = 2, std430) buffer OperandC { float c[]; };
-layout(binding = 2, std430) buffer OperandCVectors { VECTOR_C c_vectors[]; };
+// From sums to C: vectors where ldc and the offset allow it.
 
-void store_elements(uint target, uint columns, VECTOR_C sum, uint row, uint column) {
+// C in float32, once as elements and once as vectors. Indices count elements.
+#ifndef C_BINDING
+#define C_BINDING 2
+#endif
+#define RESULT float
+layout(binding = C_BINDING, std430) buffer OperandC { float c[]; };
+layout(binding = C_BINDING, std430) buffer OperandCVectors { RESULT_C c_vectors[]; };
+float load_c(uint i) { return c[i]; }
+void store_c(uint i, float x) { c[i] = x; }
+RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
+void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
+
+void store_elements(uint target, uint columns, RESULT_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
     if (w < columns) {
-      const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
-      c[target + w] = finish(component(sum, w), old, row, column + w);
+      RESULT old = RESULT(0);
+      if (beta != 0.0) old = RESULT(beta) * load_c(target + w);  // beta 0: C may hold NaN
+#if VECTOR_WIDTH_C == 1
+      store_c(target, finish(sum, old, row, column));
+#else
+      store_c(target + w, finish(sum[w], old, row, column + w));
+#endif
     }
 }
 
@@ -205,12 +241,13 @@ void store_sums(uvec2 tile, uint row, uint column) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) {
       const uint to_column = column + column_at(j);
       const uint target = offset_c + (row + row_at(i)) * ldc + to_column;
+      const RESULT_C sum = RESULT_C(sums[0][j]);
       if (vectors) {
-        VECTOR_C old = VECTOR_C(0);
-        if (beta != 0.0) old = beta * c_vectors[target / VECTOR_WIDTH_C];
-        c_vectors[target / VECTOR_WIDTH_C] = finish(sums[0][j], old, row + row_at(i), to_column);
+        RESULT_C old = RESULT_C(0);
+        if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);
+        store_c_vector(target, finish(sum, old, row + row_at(i), to_column));
       } else if (to_column < n) {
-        store_elements(target, n - to_column, sums[0][j], row + row_at(i), to_column);
+        store_elements(target, n - to_column, sum, row + row_at(i), to_column);
       }
     }
     [[unroll]] for (uint next = 1; next < REG_M; ++next)

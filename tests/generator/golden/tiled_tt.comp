@@ -1,7 +1,7 @@
 #version 450
 // Rooftile tiled 64x32x16 4x4 u8 v4/4 2 stages: f32; A transposed, B transposed.
 // A workgroup of 128 owns 64 x 32 of C, an invocation 4 x 4.
-// family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=2 shared_pad=4 unroll_k=8 split_k=1 tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=2 shared_pad=4 unroll_k=8 dot=1 split_k=1 tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 64
 #define TILE_N 32
 #define TILE_K 16
@@ -16,11 +16,17 @@
 #define VECTOR_B vec4
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
+#define RESULT_C vec4
 // A workgroup moves tiles of A and B through shared memory; an invocation multiplies them into
 // REG_M x REG_N sums. Its rows come in fours LANES_M * 4 apart and its columns in fours LANES_N *
 // 4 apart: neighbours read neighbouring vectors of shared memory (no bank conflicts) and write
 // neighbouring vectors of C.
 #extension GL_EXT_control_flow_attributes : enable
+
+// Elements of fragments and sums.
+#define ELEMENT float
+#define ELEMENT_2 vec2
+#define ELEMENT_4 vec4
 
 layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N)) in;
 
@@ -28,7 +34,7 @@ const uint LANES_M = TILE_M / REG_M;
 const uint LANES_N = TILE_N / REG_N;
 const uint LOCAL_SIZE = LANES_M * LANES_N;
 
-vec4 sums[REG_M][REG_N / 4];
+ELEMENT_4 sums[REG_M][REG_N / 4];
 
 // Where the i-th row and the j-th vector of the invocation lie, from its first.
 uint row_at(uint i) { return i / 4 * (LANES_M * 4) + i % 4; }
@@ -69,15 +75,19 @@ void begin_product(uint z) {
   begin_epilogue(product);
 }
 
-// What float, vec2 and vec4 share, so that a kernel is written once for every vector width.
-float component(float x, uint i) { return x; }
-float component(vec2 x, uint i) { return x[i]; }
-float component(vec4 x, uint i) { return x[i]; }
+// What elements and vectors of two and four share, so that a kernel is written once for every width.
+ELEMENT component(ELEMENT x, uint i) { return x; }
+ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
+ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
 
 // The first count components, zero in the others. A select, not a product: NaN and Inf must go.
-float keep(float x, uint count) { return count > 0 ? x : 0.0; }
-vec2 keep(vec2 x, uint count) { return mix(vec2(0), x, lessThan(uvec2(0, 1), uvec2(count))); }
-vec4 keep(vec4 x, uint count) { return mix(vec4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count))); }
+ELEMENT keep(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
+ELEMENT_2 keep(ELEMENT_2 x, uint count) {
+  return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
+}
+ELEMENT_4 keep(ELEMENT_4 x, uint count) {
+  return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
+}
 
 // Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
 // one instead: they only reach elements of C that are never stored, so they need an address
@@ -100,34 +110,40 @@ uvec2 lane_in_tile() {
 }
 
 // A as a storage buffer of vectors.
-layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
-VECTOR_A fetch_a(uint vector_index) { return a[vector_index]; }
+#ifndef STORED_A
+#define STORED_A VECTOR_A
+#endif
+layout(binding = 0, std430) readonly buffer OperandA { STORED_A a[]; };
+VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(a[vector_index]); }
 
 // B as a storage buffer of vectors.
-layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
-VECTOR_B fetch_b(uint vector_index) { return b[vector_index]; }
+#ifndef STORED_B
+#define STORED_B VECTOR_B
+#endif
+layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
+VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
 // Both operands lie in shared memory as [step][row or column], whatever way they are stored, so
 // that the inner loop reads vectors of four. SHARED_PAD elements end a row, against bank
 // conflicts of transposed writes.
-shared vec4 a_tile[STAGES][TILE_K][(TILE_M + SHARED_PAD) / 4];
-shared vec4 b_tile[STAGES][TILE_K][(TILE_N + SHARED_PAD) / 4];
+shared ELEMENT_4 a_tile[STAGES][TILE_K][(TILE_M + SHARED_PAD) / 4];
+shared ELEMENT_4 b_tile[STAGES][TILE_K][(TILE_N + SHARED_PAD) / 4];
 
-void put_a(uint stage, uint step, uint row, float x) { a_tile[stage][step][row / 4][row % 4] = x; }
-void put_a(uint stage, uint step, uint row, vec2 x) {
+void put_a(uint stage, uint step, uint row, ELEMENT x) { a_tile[stage][step][row / 4][row % 4] = x; }
+void put_a(uint stage, uint step, uint row, ELEMENT_2 x) {
   put_a(stage, step, row, x.x);
   put_a(stage, step, row + 1, x.y);
 }
-void put_a(uint stage, uint step, uint row, vec4 x) { a_tile[stage][step][row / 4] = x; }
+void put_a(uint stage, uint step, uint row, ELEMENT_4 x) { a_tile[stage][step][row / 4] = x; }
 
-void put_b(uint stage, uint step, uint column, float x) {
+void put_b(uint stage, uint step, uint column, ELEMENT x) {
   b_tile[stage][step][column / 4][column % 4] = x;
 }
-void put_b(uint stage, uint step, uint column, vec2 x) {
+void put_b(uint stage, uint step, uint column, ELEMENT_2 x) {
   put_b(stage, step, column, x.x);
   put_b(stage, step, column + 1, x.y);
 }
-void put_b(uint stage, uint step, uint column, vec4 x) { b_tile[stage][step][column / 4] = x; }
+void put_b(uint stage, uint step, uint column, ELEMENT_4 x) { b_tile[stage][step][column / 4] = x; }
 
 // A stored k x m: vectors run along m, as in shared memory. Addresses in vectors.
 const uint A_VECTORS = TILE_M / VECTOR_WIDTH_A;  // in a step of the tile
@@ -175,18 +191,23 @@ void put_tile_b(uint stage) {
   }
 }
 
+ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
+ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
+ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
+
 uvec2 lane;
 
 void multiply_tile(uint stage) {
   for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
-      vec4 a[REG_M / 4], b[REG_N / 4];
+      ELEMENT_4 a[REG_M / 4], b[REG_N / 4];
       [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
         a[i] = a_tile[stage][step + u][lane.y + i * LANES_M];
       [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
         b[j] = b_tile[stage][step + u][lane.x + j * LANES_N];
       [[unroll]] for (uint i = 0; i < REG_M; ++i)
-        [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] += a[i / 4][i % 4] * b[j];
+        [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
+          sums[i][j] += product(a[i / 4][i % 4], b[j]);
     }
 }
 
@@ -212,16 +233,30 @@ void multiply_all(uint row, uint column) {
   multiply_tile(stage);
 }
 
-// C, once as elements and once as vectors: the vector view is used where ldc and the offset allow
-// it.
-layout(binding = 2, std430) buffer OperandC { float c[]; };
-layout(binding = 2, std430) buffer OperandCVectors { VECTOR_C c_vectors[]; };
+// From sums to C: vectors where ldc and the offset allow it.
 
-void store_elements(uint target, uint columns, VECTOR_C sum, uint row, uint column) {
+// C in float32, once as elements and once as vectors. Indices count elements.
+#ifndef C_BINDING
+#define C_BINDING 2
+#endif
+#define RESULT float
+layout(binding = C_BINDING, std430) buffer OperandC { float c[]; };
+layout(binding = C_BINDING, std430) buffer OperandCVectors { RESULT_C c_vectors[]; };
+float load_c(uint i) { return c[i]; }
+void store_c(uint i, float x) { c[i] = x; }
+RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
+void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
+
+void store_elements(uint target, uint columns, RESULT_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
     if (w < columns) {
-      const float old = beta != 0.0 ? beta * c[target + w] : 0.0;  // beta 0: C may hold NaN
-      c[target + w] = finish(component(sum, w), old, row, column + w);
+      RESULT old = RESULT(0);
+      if (beta != 0.0) old = RESULT(beta) * load_c(target + w);  // beta 0: C may hold NaN
+#if VECTOR_WIDTH_C == 1
+      store_c(target, finish(sum, old, row, column));
+#else
+      store_c(target + w, finish(sum[w], old, row, column + w));
+#endif
     }
 }
 
@@ -234,12 +269,13 @@ void store_sums(uvec2 tile, uint row, uint column) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) {
       const uint to_column = column + column_at(j);
       const uint target = offset_c + (row + row_at(i)) * ldc + to_column;
+      const RESULT_C sum = RESULT_C(sums[0][j]);
       if (vectors) {
-        VECTOR_C old = VECTOR_C(0);
-        if (beta != 0.0) old = beta * c_vectors[target / VECTOR_WIDTH_C];
-        c_vectors[target / VECTOR_WIDTH_C] = finish(sums[0][j], old, row + row_at(i), to_column);
+        RESULT_C old = RESULT_C(0);
+        if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);
+        store_c_vector(target, finish(sum, old, row + row_at(i), to_column));
       } else if (to_column < n) {
-        store_elements(target, n - to_column, sums[0][j], row + row_at(i), to_column);
+        store_elements(target, n - to_column, sum, row + row_at(i), to_column);
       }
     }
     [[unroll]] for (uint next = 1; next < REG_M; ++next)
@@ -254,7 +290,7 @@ void main() {
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
   lane = lane_in_tile();
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
-    [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] = vec4(0);
+    [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] = ELEMENT_4(0);
   multiply_all(row, column);
   store_sums(tile, row + lane.y * 4, column + lane.x * 4);
 }

@@ -1,0 +1,184 @@
+#include "core/quantized.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/half.h"
+
+namespace rooftile {
+namespace {
+
+const std::uint8_t* bytes(const void* x) { return static_cast<const std::uint8_t*>(x); }
+
+std::int64_t zero_point_bytes_per_row(const Quantization& q, std::int64_t blocks) {
+  return (blocks * q.bits + 7) / 8;
+}
+
+/// Value i of a run that starts on a byte.
+int packed_value(const std::uint8_t* run, int bits, std::int64_t i) {
+  return bits == 8 ? run[i] : run[i / 2] >> (i % 2 * 4) & 0xf;
+}
+void put_packed_value(std::uint8_t* run, int bits, std::int64_t i, int value) {
+  if (bits == 8)
+    run[i] = static_cast<std::uint8_t>(value);
+  else
+    run[i / 2] = static_cast<std::uint8_t>(run[i / 2] | value << (i % 2 * 4));
+}
+
+double zero_point(const Problem& p, const QuantizedOperand& b, std::int64_t row, std::int64_t block,
+                  std::int64_t blocks) {
+  const Quantization& q = p.types.b;
+  switch (q.zero_point) {
+    case ZeroPoint::kPacked:
+      return packed_value(bytes(b.zero_points) + row * zero_point_bytes_per_row(q, blocks), q.bits,
+                          block);
+    case ZeroPoint::kFloat:
+      return element(p.types.a, b.zero_points, row * blocks + block);
+    case ZeroPoint::kMiddle:
+      break;
+  }
+  return 1 << (q.bits - 1);
+}
+
+struct Parts {
+  double value, zero, scale;
+};
+Parts parts_of(const Problem& p, const QuantizedOperand& b, std::int64_t row, std::int64_t step) {
+  const Quantization& q = p.types.b;
+  const std::int64_t ld = ld_quantized(p), blocks = ld / q.block, block = step / q.block;
+  const int value = packed_value(bytes(b.values) + bytes_of_b(p.types, row * ld), q.bits, step);
+  return {static_cast<double>(value), zero_point(p, b, row, block, blocks),
+          element(p.types.a, b.scales, row * blocks + block)};
+}
+
+/// How one block's values become integers: round(x / scale) + zero, held in [0, steps].
+struct Steps {
+  float scale = 0, zero = 0;
+};
+
+float as_stored(DataType type, float x) {
+  if (type == DataType::kF32) return x;
+  const float stored = from_f16(to_f16(x));
+  if (!std::isfinite(stored))
+    fail(ErrorCode::kInvalidArgument,
+         "a block needs the scale or zero point {}, which f16 cannot hold; use f32", x);
+  return stored;
+}
+
+Steps steps_of(const Types& t, float low, float high) {
+  const float middle = static_cast<float>(1 << (t.b.bits - 1)), last = 2 * middle - 1;
+  if (t.b.zero_point == ZeroPoint::kMiddle) {
+    // The value of the largest magnitude becomes 0: that side has one step more.
+    const float extreme = std::abs(low) > std::abs(high) ? low : high;
+    return {as_stored(t.a, extreme / -middle), middle};
+  }
+  if (t.b.zero_point == ZeroPoint::kPacked) {
+    low = std::min(low, 0.0f);
+    high = std::max(high, 0.0f);
+  }
+  float scale = as_stored(t.a, (high - low) / last);
+  if (scale == 0) scale = 1;
+  const float zero = -low / scale;
+  return {scale, t.b.zero_point == ZeroPoint::kFloat
+                     ? as_stored(t.a, zero)
+                     : std::clamp(std::nearbyint(zero), 0.0f, last)};
+}
+
+}  // namespace
+
+QuantizedBytes quantized_bytes(const Problem& p) {
+  const std::int64_t blocks = quantized_blocks(p);
+  const std::int64_t scales = blocks * bytes_of(p.types.a);
+  return {.values = bytes_of_b(p.types, p.n * ld_quantized(p)),
+          .scales = scales,
+          .zero_points = quantization_bytes(p) - scales};
+}
+
+double dequantized(const Problem& p, const QuantizedOperand& b, std::int64_t row,
+                   std::int64_t step) {
+  const Parts x = parts_of(p, b, row, step);
+  return (x.value - x.zero) * x.scale;
+}
+
+double dequantized_magnitude(const Problem& p, const QuantizedOperand& b, std::int64_t row,
+                             std::int64_t step) {
+  const Parts x = parts_of(p, b, row, step);
+  return (x.value + std::abs(x.zero)) * std::abs(x.scale);
+}
+
+void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin, std::int64_t end,
+                float* values, std::int64_t ld) {
+  const Quantization& q = p.types.b;
+  const std::int64_t stored_ld = ld_quantized(p), blocks = stored_ld / q.block;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const std::uint8_t* const run = bytes(b.values) + bytes_of_b(p.types, row * stored_ld);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const auto zero = static_cast<float>(zero_point(p, b, row, block, blocks));
+      const auto scale = static_cast<float>(element(p.types.a, b.scales, row * blocks + block));
+      const std::int64_t first = block * q.block, last = std::min(p.k, first + q.block);
+      float* const target = values + (row - begin) * ld;
+      if (q.bits == 8) {
+        for (std::int64_t i = first; i < last; ++i)
+          target[i] = (static_cast<float>(run[i]) - zero) * scale;
+      } else {
+        for (std::int64_t i = first; i < last; ++i)
+          target[i] = (static_cast<float>(run[i / 2] >> (i % 2 * 4) & 0xf) - zero) * scale;
+      }
+    }
+  }
+}
+
+QuantizedMatrix quantize(const Types& types, std::int64_t rows, std::int64_t k, const float* values,
+                         std::int64_t row_stride, std::int64_t step_stride) {
+  validate(types);
+  if (!quantized(types))
+    fail(ErrorCode::kInvalidArgument, "{} has no quantised B", to_string(types));
+  const Problem p = packed_problem(1, rows, k, Transpose::kNo, Transpose::kYes, 1, types);
+  const Quantization& q = types.b;
+  const QuantizedBytes sizes = quantized_bytes(p);
+  const std::int64_t ld = ld_quantized(p), blocks = ld / q.block;
+  QuantizedMatrix result;
+  result.values.resize(static_cast<std::size_t>(sizes.values));
+  result.scales.resize(static_cast<std::size_t>(sizes.scales));
+  result.zero_points.resize(static_cast<std::size_t>(sizes.zero_points));
+  const std::int64_t zero_bytes =
+      q.zero_point == ZeroPoint::kPacked ? zero_point_bytes_per_row(q, blocks) : 0;
+  const float last_step = static_cast<float>((1 << q.bits) - 1);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::uint8_t* const run = result.values.data() + bytes_of_b(types, row * ld);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const std::int64_t first = block * q.block, last = std::min(k, first + q.block);
+      const auto value = [&](std::int64_t step) {
+        return values[row * row_stride + step * step_stride];
+      };
+      float low = value(first), high = low;
+      for (std::int64_t step = first; step < last; ++step) {
+        if (!std::isfinite(value(step)))
+          fail(ErrorCode::kInvalidArgument, "row {}, step {} is {}: only finite values have steps",
+               row, step, value(step));
+        low = std::min(low, value(step));
+        high = std::max(high, value(step));
+      }
+      const Steps steps = steps_of(types, low, high);
+      const auto put = [&](std::vector<char>& target, float x) {
+        narrow(types.a, &x, target.data() + (row * blocks + block) * bytes_of(types.a), 1);
+      };
+      put(result.scales, steps.scale);
+      if (q.zero_point == ZeroPoint::kFloat) put(result.zero_points, steps.zero);
+      if (q.zero_point == ZeroPoint::kPacked)
+        put_packed_value(
+            reinterpret_cast<std::uint8_t*>(result.zero_points.data()) + row * zero_bytes, q.bits,
+            block, static_cast<int>(steps.zero));
+      for (std::int64_t step = first; step < first + q.block; ++step) {
+        const float x = step < last && steps.scale != 0 ? value(step) / steps.scale : 0;
+        put_packed_value(
+            run, q.bits, step,
+            static_cast<int>(std::clamp(std::nearbyint(x + steps.zero), 0.0f, last_step)));
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace rooftile

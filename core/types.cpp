@@ -1,0 +1,106 @@
+#include "core/types.h"
+
+#include <array>
+#include <bit>
+#include <charconv>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::array<std::string_view, 5> kNames = {"f32", "f16", "bf16", "i8", "i32"};
+constexpr std::string_view kSum = "sum_f16";
+
+[[noreturn]] void fail_to_parse(std::string_view text) {
+  fail(ErrorCode::kInvalidArgument,
+       "unknown types '{}'; written as f32, f16, bf16 or i8 for A and B, then _f16, _bf16 or _i32 "
+       "for a C that is not f32, then _sum_f16 for sums in f16; xq4b32 or xq8b32 behind A's for a "
+       "quantised B with blocks of 16 to 256, z or zf for packed or float zero points: "
+       "f16xq4b32z_f16",
+       text);
+}
+
+/// Takes a prefix off the text, if it is there.
+bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+bool take_type(std::string_view& text, DataType& type) {
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (take(text, kNames[i])) {
+      type = static_cast<DataType>(i);
+      return true;
+    }
+  return false;
+}
+
+bool take_number(std::string_view& text, int& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+bool take_quantization(std::string_view& text, Quantization& b) {
+  if (!take_number(text, b.bits) || !take(text, "b") || !take_number(text, b.block)) return false;
+  if (take(text, "z")) b.zero_point = take(text, "f") ? ZeroPoint::kFloat : ZeroPoint::kPacked;
+  return b.bits > 0;
+}
+
+}  // namespace
+
+std::string_view name(DataType type) { return kNames[static_cast<std::size_t>(type)]; }
+
+DataType parse_data_type(std::string_view text) {
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i] == text) return static_cast<DataType>(i);
+  fail(ErrorCode::kInvalidArgument, "unknown type '{}'; known: f32, f16, bf16, i8, i32", text);
+}
+
+void validate(const Types& t) {
+  const auto refuse = [](std::string_view why) { fail(ErrorCode::kInvalidArgument, "{}", why); };
+  if (t.a == DataType::kI32) refuse("A and B cannot be i32: integers are multiplied as i8");
+  if (t.c == DataType::kI8) refuse("C cannot be i8");
+  if (t.c == DataType::kI32 && t.a != DataType::kI8) refuse("C is i32 only for i8 A and B");
+  if (t.f16_sums && t.a != DataType::kF16) refuse("sums in f16 need A in f16");
+  if (!quantized(t)) return;
+  if (t.b.bits != 4 && t.b.bits != 8)
+    fail(ErrorCode::kInvalidArgument, "B is quantised to {} bits; known: 4 and 8", t.b.bits);
+  if (t.b.block < 16 || t.b.block > 256 || !std::has_single_bit(static_cast<unsigned>(t.b.block)))
+    fail(ErrorCode::kInvalidArgument, "B has blocks of {}; known: 16, 32, 64, 128 and 256",
+         t.b.block);
+  if (t.a != DataType::kF32 && t.a != DataType::kF16) refuse("a quantised B needs A in f32 or f16");
+}
+
+std::string to_string(const Types& t) {
+  std::string text(name(t.a));
+  if (quantized(t)) {
+    text += fmt::format("xq{}b{}", t.b.bits, t.b.block);
+    if (t.b.zero_point == ZeroPoint::kPacked) text += "z";
+    if (t.b.zero_point == ZeroPoint::kFloat) text += "zf";
+  }
+  if (t.c != DataType::kF32) text += fmt::format("_{}", name(t.c));
+  if (t.f16_sums) text += fmt::format("_{}", kSum);
+  return text;
+}
+
+Types parse_types(std::string_view text) {
+  Types t;
+  std::string_view rest = text;
+  if (!take_type(rest, t.a)) fail_to_parse(text);
+  if (take(rest, "xq") && !take_quantization(rest, t.b)) fail_to_parse(text);
+  while (!rest.empty()) {
+    if (!take(rest, "_")) fail_to_parse(text);
+    if (take(rest, kSum))
+      t.f16_sums = true;
+    else if (!take_type(rest, t.c))
+      fail_to_parse(text);
+  }
+  validate(t);
+  return t;
+}
+
+}  // namespace rooftile

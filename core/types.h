@@ -1,0 +1,74 @@
+// Element types of a product: of A and B, of its sums and of C.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rooftile {
+
+enum class DataType : std::uint8_t { kF32, kF16, kBf16, kI8, kI32 };
+std::string_view name(DataType type);             // "f32", "f16", "bf16", "i8", "i32"
+DataType parse_data_type(std::string_view text);  // throws kInvalidArgument
+constexpr std::int64_t bytes_of(DataType type) {  // of one element
+  switch (type) {
+    case DataType::kI8:
+      return 1;
+    case DataType::kF16:
+    case DataType::kBf16:
+      return 2;
+    default:
+      return 4;
+  }
+}
+
+/// Where a quantised value's zero lies: at 2^(bits - 1), in the middle; at an integer of so many
+/// bits a block, packed like the values; or at a float a block.
+enum class ZeroPoint : std::uint8_t { kMiddle, kPacked, kFloat };
+
+/// B as ONNX Runtime's operator MatMulNBits stores it, n x k (transposed): unsigned values of 4 or
+/// 8 bits, low nibble first; blocks of `block` values along k, the last one of a row filled up. A
+/// value stands for (value - zero point) * scale; scales (n x blocks) and float zero points (n x
+/// blocks) have A's type; packed zero points are n x ceil(blocks * bits / 8) bytes.
+struct Quantization {
+  int bits = 0;   // 0: B is not quantised
+  int block = 0;  // 16, 32, 64, 128 or 256
+  ZeroPoint zero_point = ZeroPoint::kMiddle;
+
+  bool operator==(const Quantization&) const = default;
+};
+
+/// Sums are float32, or int32 for 8-bit integers, or float16 where the caller allows it.
+struct Types {
+  DataType a = DataType::kF32;  // of A, and of B unless that is quantised
+  Quantization b = {};
+  DataType c = DataType::kF32;
+  bool f16_sums = false;
+
+  bool operator==(const Types&) const = default;
+};
+
+inline bool quantized(const Types& t) { return t.b.bits > 0; }
+/// Of the sums of a product.
+inline DataType sum_type(const Types& t) {
+  return t.a == DataType::kI8 ? DataType::kI32 : t.f16_sums ? DataType::kF16 : DataType::kF32;
+}
+inline std::int64_t bits_of_b(const Types& t) {
+  return quantized(t) ? t.b.bits : 8 * bytes_of(t.a);
+}
+/// Bytes of so many elements of B. Quantised ones come in whole blocks.
+inline std::int64_t bytes_of_b(const Types& t, std::int64_t elements) {
+  return elements * bits_of_b(t) / 8;
+}
+
+/// Throws kInvalidArgument for types that do not go together.
+void validate(const Types& t);
+
+/// A's type, what B is if not the same, C's type if not f32, and "sum" with the sums' type if that
+/// was chosen: "f32", "f16_f16", "i8_i32", "f16_f16_sum_f16", "f32xq4b32" (4 bits, blocks of 32),
+/// "f16xq8b64z_f16" (z: packed zero points, zf: float ones). Also in the database.
+std::string to_string(const Types& t);
+/// Throws kInvalidArgument, saying how types are written.
+Types parse_types(std::string_view text);
+
+}  // namespace rooftile

@@ -1,0 +1,57 @@
+#include "runtime/host_operands.h"
+
+#include <algorithm>
+
+#include "core/half.h"
+#include "runtime/parallel.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::int64_t kElementsPerThread = 1 << 18;  // less is not worth starting one
+
+std::int64_t rows_per_thread(std::int64_t columns) {
+  return kElementsPerThread / std::max<std::int64_t>(columns, 1) + 1;
+}
+
+}  // namespace
+
+std::unique_ptr<float[]> uninitialized_floats(std::int64_t elements) {
+  return std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(elements));
+}
+
+void widen_matrix(DataType type, Extent extent, std::int64_t ld, const void* from, float* to) {
+  parallel_ranges(span_elements(extent, ld), kElementsPerThread,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    widen(type, static_cast<const char*>(from) + begin * bytes_of(type), to + begin,
+                          end - begin);
+                  });
+}
+
+void narrow_matrix(DataType type, Extent extent, const float* from, std::int64_t ld_from, void* to,
+                   std::int64_t ld_to) {
+  parallel_ranges(extent.rows, rows_per_thread(extent.columns),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t row = begin; row < end; ++row)
+                      narrow(type, from + row * ld_from,
+                             static_cast<char*>(to) + row * ld_to * bytes_of(type), extent.columns);
+                  });
+}
+
+void widen_rows(DataType type, Extent extent, const void* from, std::int64_t ld_from, float* to,
+                std::int64_t ld_to) {
+  parallel_ranges(extent.rows, rows_per_thread(extent.columns),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t row = begin; row < end; ++row)
+                      widen(type, static_cast<const char*>(from) + row * ld_from * bytes_of(type),
+                            to + row * ld_to, extent.columns);
+                  });
+}
+
+void dequantize_matrix(const Problem& p, const QuantizedOperand& b, float* to) {
+  parallel_ranges(p.n, rows_per_thread(p.k), [&](std::int64_t begin, std::int64_t end) {
+    dequantize(p, b, begin, end, to + begin * p.k, p.k);
+  });
+}
+
+}  // namespace rooftile

@@ -1,1 +1,0 @@
-uint index_a(uint i, uint p) { return offset_a + p * lda + i; }  // A stored k x m
