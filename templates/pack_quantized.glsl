@@ -8,6 +8,6 @@ vec4 read_four(uint address, uint count) {
   const uint block = step / BLOCK, blocks = ld / BLOCK;
   const float scale = fetch_scale(row * blocks + block), zero = zero_of(row, block, blocks);
   vec4 x;
-  [[unroll]] for (uint i = 0; i < 4; ++i) x[i] = (value_of(word, step % PER_WORD + i) - zero) * scale;
+  [[unroll]] for (uint i = 0; i < 4; ++i) x[i] = value_of(word, step % PER_WORD + i, zero) * scale;
   return keep(x, count);
 }

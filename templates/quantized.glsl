@@ -31,17 +31,21 @@ const uint PER_WORD = 32 / BITS;
 uint word_of(uint x, uint i) { return x; }
 uint word_of(uvec4 x, uint i) { return x[i]; }
 
-// The i-th value of a word, less the zero point if that lies in the middle: then it is a signed
-// number whose highest bit is turned over.
-float value_of(uint word, uint i) {
-#if ZERO_POINT == 0
-  return float(bitfieldExtract(int(word ^ (BITS == 4 ? 0x88888888u : 0x80808080u)), int(i * BITS), BITS));
+// The i-th value of a word, less its zero point. No conversion: put behind the exponent of 2^(23 - at),
+// the bits of q at bit `at` of the mantissa are the number 2^(23 - at) + q, of which the difference is
+// exact. Values that do not lie in the mantissa are shifted there, several with one shift.
+float value_of(uint word, uint i, float zero) {
+  const uint place = i * BITS, shift = place + BITS <= 20 ? 0 : (BITS == 4 ? 12 : 16);
+  const uint at = place - shift;
+  const uint bits = (word >> shift) & ((1u << BITS) - 1u) << at | (150 - at) << 23;
+  const float base = uintBitsToFloat((150 - at) << 23);
+#if ZERO_POINT == 2
+  return uintBitsToFloat(bits) - base - zero;
 #else
-  return float(bitfieldExtract(word, int(i * BITS), BITS));
+  return uintBitsToFloat(bits) - (base + zero);
 #endif
 }
 
-// What is left to subtract, of a block of a row.
 float zero_of(uint row, uint block, uint blocks) {
 #if ZERO_POINT == 1
   const uint bit = block * BITS;
@@ -50,6 +54,6 @@ float zero_of(uint row, uint block, uint blocks) {
 #elif ZERO_POINT == 2
   return fetch_zero(row * blocks + block);
 #else
-  return 0.0;
+  return float(1 << (BITS - 1));
 #endif
 }

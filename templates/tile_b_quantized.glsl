@@ -26,6 +26,6 @@ void put_tile_b(uint stage) {
     const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
     [[unroll]] for (uint u = 0; u < PER_WORD; ++u)
       put_b(stage, v % B_WORDS * PER_WORD + u, v / B_WORDS,
-            ELEMENT(u < b_count[l] ? (value_of(b_next[l], u) - b_zero[l]) * b_scale[l] : 0.0));
+            ELEMENT(u < b_count[l] ? value_of(b_next[l], u, b_zero[l]) * b_scale[l] : 0.0));
   }
 }
