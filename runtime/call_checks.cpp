@@ -1,6 +1,7 @@
 #include "runtime/call_checks.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -87,12 +88,22 @@ class Written {
   std::vector<Sorted> sorted_;
 };
 
+void check_alignment(const char* what, const void* pointer, DataType type) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (address % static_cast<std::uintptr_t>(bytes_of(type)) != 0)
+    fail(ErrorCode::kInvalidArgument, "{} is {:#x}, which is not aligned to {}'s {} bytes", what,
+         address, name(type), bytes_of(type));
+}
+
 /// Array of a batch's pointers, or the first matrix when there is no array.
 void check_pointers(const char* what, const void* first, const void* const* array,
-                    std::int64_t batch) {
+                    std::int64_t batch, DataType type) {
   if (array == nullptr && first == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
-  for (std::int64_t i = 0; array != nullptr && i < batch; ++i)
+  if (array == nullptr) check_alignment(what, first, type);
+  for (std::int64_t i = 0; array != nullptr && i < batch; ++i) {
     if (array[i] == nullptr) fail(ErrorCode::kInvalidArgument, "{}[{}] is null", what, i);
+    check_alignment(what, array[i], type);
+  }
 }
 
 void check_epilogue(const SgemmCall& call, Written& written) {
@@ -103,6 +114,7 @@ void check_epilogue(const SgemmCall& call, Written& written) {
                                 std::int64_t size) {
     if (!used) return;
     if (vector == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
+    check_alignment(what, vector, DataType::kF32);
     written.check_read(what, [&](std::int64_t) { return range_of(vector, {1, size}, size); });
   };
   check_vector("row_scale", e.row_scale, x.row_scale, p.m);
@@ -112,6 +124,7 @@ void check_epilogue(const SgemmCall& call, Written& written) {
     fail(ErrorCode::kInvalidArgument, "the clamp's limits are {} and {}", e.low, e.high);
   if (!e.residual) return;
   if (x.residual == nullptr) fail(ErrorCode::kInvalidArgument, "residual is null");
+  check_alignment("residual", x.residual, DataType::kF32);
   if (x.ld_residual < p.n)
     fail(ErrorCode::kInvalidArgument, "ld_residual is {}, but its rows are {} elements long",
          x.ld_residual, p.n);
@@ -129,18 +142,53 @@ void check_epilogue(const SgemmCall& call, Written& written) {
       });
 }
 
+/// Index of the first NaN, or count.
+std::int64_t first_nan(DataType type, const void* values, std::int64_t count) {
+  // Blocks of bits, so that compilers look at many at once.
+  const auto find = [&](const auto* bits, auto magnitude, auto infinity) {
+    constexpr std::int64_t kBlock = 1024;
+    for (std::int64_t begin = 0; begin < count; begin += kBlock) {
+      const std::int64_t end = std::min(count, begin + kBlock);
+      bool any_nan = false;
+      for (std::int64_t i = begin; i < end; ++i) any_nan |= (bits[i] & magnitude) > infinity;
+      for (std::int64_t i = begin; any_nan && i < end; ++i)
+        if ((bits[i] & magnitude) > infinity) return i;
+    }
+    return count;
+  };
+  if (type == DataType::kF16)
+    return find(static_cast<const std::uint16_t*>(values), std::uint16_t{0x7fff},
+                std::uint16_t{0x7c00});
+  return find(static_cast<const std::uint32_t*>(values), std::uint32_t{0x7fffffff},
+              std::uint32_t{0x7f800000});
+}
+
 void check_quantized(const SgemmCall& call, Written& written) {
   const Problem& p = call.problem;
   const QuantizedBytes bytes = quantized_bytes(p);
-  const auto check = [&](const char* what, const void* begin, std::int64_t size) {
+  if (call.b_array != nullptr)
+    fail(ErrorCode::kInvalidArgument, "b_array is not NULL, but a batch shares a quantised B");
+  const auto check = [&](const char* what, const void* begin, std::int64_t size, DataType type) {
     if (size == 0) return;
     if (begin == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
+    check_alignment(what, begin, type);
     const Range range = {static_cast<const char*>(begin), static_cast<const char*>(begin) + size};
     written.check_read(what, [&](std::int64_t) { return range; });
   };
-  check("b", call.b, bytes.values);
-  check("the scales of b", call.scales, bytes.scales);
-  check("the zero points of b", call.zero_points, bytes.zero_points);
+  const bool floats = p.types.b.zero_point == ZeroPoint::kFloat;
+  check("b", call.b, bytes.values, DataType::kI8);
+  check("the scales of b", call.scales, bytes.scales, p.types.a);
+  check("the zero points of b", call.zero_points, bytes.zero_points,
+        floats ? p.types.a : DataType::kI8);
+  const std::int64_t blocks = quantized_blocks(p);
+  const auto check_numbers = [&](const char* what, const void* values) {
+    const std::int64_t nan = first_nan(p.types.a, values, blocks);
+    if (nan < blocks)
+      fail(ErrorCode::kInvalidArgument, "{} of b is NaN at block {} of row {}", what,
+           nan % (blocks / p.n), nan / (blocks / p.n));
+  };
+  check_numbers("the scale", call.scales);
+  if (floats) check_numbers("the zero point", call.zero_points);
 }
 
 }  // namespace
@@ -148,16 +196,20 @@ void check_quantized(const SgemmCall& call, Written& written) {
 void validate_call(const SgemmCall& call) {
   const Problem& p = call.problem;
   if (is_empty(p)) return;
-  check_pointers("c", call.c, call.c_array, p.batch);
+  check_pointers("c", call.c, call.c_array, p.batch, p.types.c);
   Written written(call);
   written.check_each_other();
   if (any(p.epilogue)) check_epilogue(call, written);
   if (p.k == 0 || p.alpha == 0.0f) return;
-  check_pointers("a", call.a, call.a_array, p.batch);
-  check_pointers("b", call.b, call.b_array, p.batch);
+  check_pointers("a", call.a, call.a_array, p.batch, p.types.a);
+  if (quantized(p.types)) {
+    written.check_read(
+        "a", [&](std::int64_t i) { return range_of(call.a_of(i), stored_a(p), p.lda, p.types.a); });
+    return check_quantized(call, written);
+  }
+  check_pointers("b", call.b, call.b_array, p.batch, p.types.a);
   written.check_read(
       "a", [&](std::int64_t i) { return range_of(call.a_of(i), stored_a(p), p.lda, p.types.a); });
-  if (quantized(p.types)) return check_quantized(call, written);
   written.check_read(
       "b", [&](std::int64_t i) { return range_of(call.b_of(i), stored_b(p), p.ldb, p.types.a); });
 }

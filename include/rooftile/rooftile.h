@@ -142,7 +142,8 @@ typedef enum rooftile_zero_point {
  * unsigned values along k, 4 (low nibble first) or 8 bits each, the last block of a row filled up
  * with anything. A value q stands for (q - zero point) * scale of its block. Scales, and zero points
  * that are floats, are n x ceil(k / block) of A's type; packed zero points have rows of
- * ceil(ceil(k / block) * bits / 8) bytes, low nibble first. */
+ * ceil(ceil(k / block) * bits / 8) bytes, low nibble first. NaN in scales or zero points is an
+ * INVALID_ARGUMENT. */
 typedef struct rooftile_quantization {
   size_t struct_size; /* sizeof(rooftile_quantization) */
   int bits;           /* 4 or 8 */

@@ -119,6 +119,100 @@ TEST_F(CApi, RefusesUnknownTypes) {
   EXPECT_TRUE(other.c_is_untouched());
 }
 
+TEST_F(CApi, RefusesWrongQuantizations) {
+  Product product(padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, 1.0f, 0.0f,
+                                 parse_types("f32xq4b16z")));
+  const rooftile_quantization right = quantization_of(product);
+  rooftile_gemm_args args = gemm_args_of(product);
+  const auto refused = [&](const rooftile_quantization& quantization, const std::string& message) {
+    args.quantization = &quantization;
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
+    EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
+    EXPECT_TRUE(product.c_is_untouched());
+  };
+  rooftile_quantization wrong = right;
+  wrong.bits = 3;
+  refused(wrong, "3 bits");
+  wrong = right;
+  wrong.bits = 0;
+  refused(wrong, "bits is 0");
+  wrong = right;
+  wrong.block = 48;
+  refused(wrong, "blocks of 48");
+  wrong = right;
+  wrong.values_bytes -= 1;
+  refused(wrong, "values_bytes is 143, but n and k need 144");
+  wrong = right;
+  wrong.scales_bytes = 0;
+  refused(wrong, "scales_bytes is 0");
+  wrong = right;
+  wrong.zero_points_bytes += 1;
+  refused(wrong, "zero_points_bytes");
+  wrong = right;
+  wrong.scales = nullptr;
+  refused(wrong, "the scales of b is null");
+  wrong = right;
+  wrong.scales = static_cast<const char*>(right.scales) + 1;
+  refused(wrong, "not aligned");
+  wrong = right;
+  wrong.scales = product.c.data();
+  refused(wrong, "c overlaps the scales of b");
+  wrong = right;
+  wrong.struct_size = 1;
+  refused(wrong, "struct_size");
+  wrong = right;
+  wrong.zero_point = static_cast<rooftile_zero_point>(7);
+  refused(wrong, "zero_point is 7");
+  std::vector<float> scales(18, 1.0f);
+  scales[7] = std::numeric_limits<float>::quiet_NaN();
+  wrong = right;
+  wrong.scales = scales.data();
+  refused(wrong, "the scale of b is NaN at block 1 of row 2");
+  args.trans_b = ROOFTILE_NO_TRANSPOSE;
+  refused(right, "stored n x k");
+  args = gemm_args_of(product);
+  args.ldb = 47;
+  refused(right, "ldb is 47");
+  args.ldb = 0;  // as if it were right
+  args.quantization = &right;
+  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+  product.expect_right();
+}
+
+TEST_F(CApi, RefusesTypesThatDoNotGoTogether) {
+  Product product(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
+  const rooftile_gemm_args right = gemm_args_of(product);
+  const auto refused = [&](const rooftile_gemm_args& args, const std::string& message) {
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
+    EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
+    EXPECT_TRUE(product.c_is_untouched());
+  };
+  rooftile_gemm_args args = right;
+  args.type_c = ROOFTILE_I32;
+  refused(args, "C is i32 only for i8");
+  args = right;
+  args.type_c = ROOFTILE_I8;
+  refused(args, "C cannot be i8");
+  args = right;
+  args.f16_sums = 1;
+  refused(args, "sums in f16 need A in f16");
+  args = right;
+  args.type = ROOFTILE_I8;
+  args.type_c = ROOFTILE_I32;
+  args.alpha = 0.5f;
+  refused(args, "alpha is 0.5");
+  args.alpha = 1;
+  args.k = 200000;
+  args.lda = 200000;
+  refused(args, "beyond 131071");
+  args = right;
+  args.a = reinterpret_cast<const char*>(product.a.data()) + 2;
+  refused(args, "not aligned");
+  args = right;
+  args.c = reinterpret_cast<char*>(product.c.data()) + 1;
+  refused(args, "not aligned");
+}
+
 TEST_F(CApi, RefusesWrongEpilogues) {
   Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
   p.epilogue = parse_epilogue("row_scale+bias_column+relu+residual+clamp");
