@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "core/error.h"
+#include "core/half.h"
 
 namespace rooftile {
 namespace {
@@ -33,12 +34,17 @@ bool read_exactly(int fd, void* to, std::size_t size, std::string_view name) {
 
 template <typename T>
 T byte_swapped(T value) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  if constexpr (sizeof(T) == 4)
-    return std::bit_cast<T>(__builtin_bswap32(std::bit_cast<Bits>(value)));
-  else
-    return std::bit_cast<T>(__builtin_bswap64(std::bit_cast<Bits>(value)));
+  auto* const bytes = reinterpret_cast<unsigned char*>(&value);
+  std::reverse(bytes, bytes + sizeof value);
+  return value;
 }
+
+/// float16 as it lies in a file.
+struct Half {
+  std::uint16_t bits;
+  explicit operator float() const { return from_f16(bits); }
+  explicit operator double() const { return static_cast<double>(from_f16(bits)); }
+};
 
 }  // namespace
 
@@ -86,7 +92,7 @@ void NpyReader::read_as(std::span<Value> values) {
       const Stored stored =
           header_.byte_order == std::endian::native ? chunk[i] : byte_swapped(chunk[i]);
       const auto value = static_cast<Value>(stored);
-      if constexpr (sizeof(Value) < sizeof(Stored)) {
+      if constexpr (std::is_floating_point_v<Stored> && sizeof(Value) < sizeof(Stored)) {
         if (std::isinf(value) && std::isfinite(stored))
           fail(ErrorCode::kUnsupported,
                "{}{} is {}, beyond float32: scale the array, or compute in float64 with --tier "
@@ -99,11 +105,35 @@ void NpyReader::read_as(std::span<Value> values) {
   }
 }
 
-void NpyReader::read(std::span<float> values) {
-  header_.type == NpyType::kF32 ? read_as<float>(values) : read_as<double>(values);
+template <typename Value>
+void NpyReader::read_any(std::span<Value> values) {
+  switch (header_.type) {
+    case NpyType::kF32:
+      return read_as<float>(values);
+    case NpyType::kF64:
+      return read_as<double>(values);
+    case NpyType::kF16:
+      return read_as<Half>(values);
+    case NpyType::kI8:
+      return read_as<std::int8_t>(values);
+    case NpyType::kU8:
+      return read_as<std::uint8_t>(values);
+    case NpyType::kI32:
+      return read_as<std::int32_t>(values);
+  }
 }
-void NpyReader::read(std::span<double> values) {
-  header_.type == NpyType::kF32 ? read_as<float>(values) : read_as<double>(values);
+void NpyReader::read(std::span<float> values) { read_any(values); }
+void NpyReader::read(std::span<double> values) { read_any(values); }
+
+std::vector<char> NpyReader::read_bytes() {
+  std::vector<char> bytes(data_bytes(header_));
+  if (!read_exactly(file_.get(), bytes.data(), bytes.size(), name_))
+    fail(ErrorCode::kIo, "{} became shorter while it was read", name_);
+  const auto element = static_cast<std::size_t>(bytes_of(header_.type));
+  if (header_.byte_order != std::endian::native)
+    for (std::size_t at = 0; at < bytes.size(); at += element)
+      std::reverse(bytes.data() + at, bytes.data() + at + element);
+  return bytes;
 }
 
 }  // namespace rooftile

@@ -1,4 +1,4 @@
-// NumPy's .npy files: format versions 1.0, 2.0 and 3.0, float32 and float64.
+// NumPy's .npy files: format versions 1.0, 2.0 and 3.0, the element types of NpyType.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
@@ -14,7 +14,9 @@
 
 namespace rooftile {
 
-enum class NpyType : std::uint8_t { kF32, kF64 };
+enum class NpyType : std::uint8_t { kF32, kF64, kF16, kI8, kU8, kI32 };
+std::string_view numpy_name(NpyType type);              // "float32"
+std::int64_t bytes_of(NpyType type);                    // of one element
 enum class ArrayOrder : std::uint8_t { kC, kFortran };  // last, first index fastest
 
 struct NpyHeader {
@@ -38,8 +40,8 @@ inline constexpr std::size_t kMaxNpyHeaderBytes = 1 << 20;
 /// bytes: the file's beginning, up to its end or kMaxNpyHeaderBytes. The header is read by a parser
 /// that knows dictionaries of strings, truth values and tuples of whole numbers and nothing else:
 /// no Python is evaluated. file is named in messages.
-/// Errors: kIo (no .npy, cut short, damaged), kUnsupported (an element type other than the two, a
-/// version of the future).
+/// Errors: kIo (no .npy, cut short, damaged), kUnsupported (another element type, a version of the
+/// future).
 NpyHeader parse_npy_header(std::string_view bytes, std::string_view file);
 
 /// Everything before the first element, padded to 64 bytes, exactly as numpy.save writes it.
@@ -62,10 +64,14 @@ class NpyReader {
   /// is not finite is refused with its index (kUnsupported). Errors: kIo. Once only.
   void read(std::span<float> values);
   void read(std::span<double> values);
+  /// The same as the bytes of the file's own type, in this machine's order: data_bytes() of them.
+  std::vector<char> read_bytes();
 
  private:
   template <typename Stored, typename Value>
   void read_as(std::span<Value> values);
+  template <typename Value>
+  void read_any(std::span<Value> values);
 
   std::string name_;
   FileDescriptor file_;

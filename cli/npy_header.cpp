@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -15,7 +16,18 @@ constexpr std::size_t kLengthBytes1 = 2;     // of the header's length in versio
 constexpr std::size_t kLengthBytes2 = 4;     // and since 2.0, little-endian both
 constexpr std::size_t kAlignmentBytes = 64;  // of the first element in files that NumPy writes
 
-std::int64_t bytes_of(NpyType type) { return type == NpyType::kF32 ? 4 : 8; }
+struct TypeNames {
+  std::string_view descr, numpy;
+  std::int64_t bytes;
+};
+constexpr std::array<TypeNames, 6> kTypes = {{{"f4", "float32", 4},
+                                              {"f8", "float64", 8},
+                                              {"f2", "float16", 2},
+                                              {"i1", "int8", 1},
+                                              {"u1", "uint8", 1},
+                                              {"i4", "int32", 4}}};
+
+const TypeNames& names(NpyType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
 /// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and nothing else.
 class HeaderParser {
@@ -145,18 +157,17 @@ class HeaderParser {
     NpyHeader header{.byte_order = std::endian::native};
     if (type.starts_with('<')) header.byte_order = std::endian::little;
     if (type.starts_with('>')) header.byte_order = std::endian::big;
-    if (type.starts_with('<') || type.starts_with('>') || type.starts_with('='))
+    // Bytes have no order: NumPy writes '|'.
+    if (type.starts_with('<') || type.starts_with('>') || type.starts_with('=') ||
+        type.starts_with('|'))
       type.remove_prefix(1);
-    if (type == "f4") {
-      header.type = NpyType::kF32;
-    } else if (type == "f8") {
-      header.type = NpyType::kF64;
-    } else {
+    const auto known = std::ranges::find(kTypes, type, &TypeNames::descr);
+    if (known == kTypes.end() || (descr.starts_with('|') && known->bytes > 1))
       fail(ErrorCode::kUnsupported,
-           "{} holds elements of type '{}': only float32 and float64 can be multiplied; convert "
-           "with a.astype(numpy.float32)",
+           "{} holds elements of type '{}': only float32, float64, float16, int8, uint8 and int32 "
+           "can be read; convert with a.astype(numpy.float32)",
            file_, descr.substr(0, kQuotedCharacters));
-    }
+    header.type = static_cast<NpyType>(known - kTypes.begin());
     return header;
   }
 
@@ -184,6 +195,9 @@ void check_countable(const NpyHeader& header, std::string_view file) {
 }
 
 }  // namespace
+
+std::string_view numpy_name(NpyType type) { return names(type).numpy; }
+std::int64_t bytes_of(NpyType type) { return names(type).bytes; }
 
 std::int64_t element_count(const NpyHeader& header) {
   if (std::ranges::find(header.shape, 0) != header.shape.end()) return 0;
@@ -251,8 +265,9 @@ NpyHeader parse_npy_header(std::string_view bytes, std::string_view file) {
 }
 
 std::string npy_header_bytes(NpyType type, std::span<const std::int64_t> shape) {
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}",
-                                 type == NpyType::kF32 ? "<f4" : "<f8", shape_text(shape));
+  const TypeNames& t = names(type);
+  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
+                                 t.bytes == 1 ? '|' : '<', t.descr, shape_text(shape));
   const std::size_t before = kMagic.size() + kVersionBytes + kLengthBytes1;
   const std::size_t unpadded = before + text.size() + 1;  // and the closing line end
   text.append((kAlignmentBytes - unpadded % kAlignmentBytes) % kAlignmentBytes, ' ');

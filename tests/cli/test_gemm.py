@@ -89,3 +89,43 @@ def test_environment_chooses_the_tier(rooftile):
     matrices(rooftile)
     assert " host1 in " in rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", ROOFTILE_TIER="host1").stdout
     rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", says="moon", code=2, ROOFTILE_TIER="moon")
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_float16_files_give_float16(rooftile, order):
+    a, b, _ = matrices(rooftile, order=order, dtype=np.float16)
+    half_a, half_b = a.astype(np.float16).astype(np.float64), b.astype(np.float16).astype(np.float64)
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify")
+    c = np.load(rooftile.folder / "c.npy")
+    assert c.dtype == np.float16
+    np.testing.assert_allclose(c, half_a @ half_b, rtol=2e-3, atol=2e-3)
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--type-c", "f32", "--verify")
+    expect_product(rooftile, half_a @ half_b, np.abs(half_a) @ np.abs(half_b))
+
+
+def test_int8_files_give_exact_int32(rooftile):
+    rng = np.random.default_rng(5)
+    a, b = (rng.integers(-128, 128, shape).astype(np.int8) for shape in [(M, 2500), (2500, N)])
+    c = rng.integers(-1000, 1000, (M, N)).astype(np.int32)
+    for name, x in [("a", a), ("b", b), ("c0", c)]:
+        np.save(rooftile.folder / f"{name}.npy", x)
+    expected = a.astype(np.int64) @ b.astype(np.int64)
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify")
+    result = np.load(rooftile.folder / "c.npy")
+    assert result.dtype == np.int32 and (result == expected).all()
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--beta", "1", "--verify")
+    assert (np.load(rooftile.folder / "c.npy") == expected + c).all()
+    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "d.npy", "--alpha", "0.5", says="alpha is 0.5", code=2)
+
+
+def test_mixed_files_are_multiplied_in_float32(rooftile):
+    a, b, _ = matrices(rooftile)
+    np.save(rooftile.folder / "a.npy", a.astype(np.float16))
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify")
+    half = a.astype(np.float16).astype(np.float64)
+    expect_product(rooftile, half @ b, np.abs(half) @ np.abs(b))
+
+
+def test_unsigned_bytes_are_no_matrix(rooftile):
+    matrices(rooftile, dtype=np.uint8)
+    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", says="uint8: floats and int8")

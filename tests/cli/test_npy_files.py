@@ -82,6 +82,10 @@ def integers(path):
     np.save(path, np.ones((3, 4), np.int32))
 
 
+def long_integers(path):
+    np.save(path, np.ones((3, 4), np.int64))
+
+
 def records(path):
     np.save(path, np.zeros((3, 4), dtype=[("x", "<f4"), ("y", "<f4")]))
 
@@ -147,7 +151,7 @@ def missing(path):
 BAD_FILES = {
     text_file: "not a .npy file", empty_file: "empty", missing: "No such file", folder: "folder", pipe: "regular file",
     cut_in_the_header: "cut short", cut_in_the_data: "cut short.*48 bytes", bytes_after_the_data: "1 bytes after",
-    integers: "'<i4'.*astype", records: "structured", objects: "'.O'", vector: r"\(4,\)", three_dimensions: r"\(3, 4, 1\)",
+    integers: "int32: floats.*astype", long_integers: "'<i8'.*astype", records: "structured", objects: "'.O'", vector: r"\(4,\)", three_dimensions: r"\(3, 4, 1\)",
     future_version: "version 9.0", negative_shape: "whole numbers", code_in_the_header: "whole numbers",
     endless_shape: "2.63 bytes", beyond_float32: r"\[2, 1\].*1e\+300.*host64", other_inner_size: "3 x 7.*4 x 5",
 }

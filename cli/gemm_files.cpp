@@ -1,0 +1,219 @@
+#include "cli/gemm_files.h"
+
+#include "cli/available_memory.h"
+#include "core/error.h"
+#include "core/half.h"
+
+namespace rooftile {
+namespace {
+
+Transpose combined(bool asked, Transpose stored) {
+  return asked == (stored == Transpose::kYes) ? Transpose::kNo : Transpose::kYes;
+}
+
+/// The type in which a file's elements are multiplied.
+DataType operand_type(NpyType type) {
+  switch (type) {
+    case NpyType::kF16:
+      return DataType::kF16;
+    case NpyType::kI8:
+      return DataType::kI8;
+    default:
+      return DataType::kF32;
+  }
+}
+
+void check_multipliable(const MatrixFile& file) {
+  if (file.type() == NpyType::kU8 || file.type() == NpyType::kI32)
+    fail(ErrorCode::kUnsupported,
+         "{} holds {}: floats and int8 can be multiplied; convert with a.astype(numpy.float32), or "
+         "name the --scales of quantised values",
+         file.path(), numpy_name(file.type()));
+}
+
+/// Of A and B that are both matrices: float16 or int8 when both are, else float32.
+Types types_of(const MatrixFile& a, const MatrixFile& b) {
+  const DataType type_a = operand_type(a.type()), type_b = operand_type(b.type());
+  if (type_a != type_b) return {};
+  return {.a = type_a, .c = type_a == DataType::kI8 ? DataType::kI32 : type_a};
+}
+
+std::string shape_of(const NpyReader& file) { return shape_text(file.header().shape); }
+
+/// What a quantised B's files say of it: blocks of so many bytes, scales as A, kind of zero points.
+Types quantized_types(const MatrixFile& a, const NpyReader& values, const NpyReader& scales,
+                      const std::optional<NpyReader>& zero_points, std::int64_t k) {
+  const std::vector<std::int64_t>& shape = values.header().shape;
+  if (values.header().type != NpyType::kU8 || shape.size() != 3)
+    fail(ErrorCode::kUnsupported,
+         "{} is {} of shape {}; quantised values are uint8 of shape (n, blocks, bytes of a block)",
+         values.name(), numpy_name(values.header().type), shape_of(values));
+  Types types = {.a = operand_type(a.type())};
+  const DataType type_scales = operand_type(scales.header().type);
+  if (type_scales != types.a)
+    fail(ErrorCode::kUnsupported, "the scales {} are {}, but A ({}) is {}: they have A's type",
+         scales.name(), numpy_name(scales.header().type), a.path(), numpy_name(a.type()));
+  types.c = types.a;
+  if (zero_points)
+    types.b.zero_point =
+        zero_points->header().type == NpyType::kU8 ? ZeroPoint::kPacked : ZeroPoint::kFloat;
+  // Blocks of 4 and of 8 bits may have as many bytes: k tells which.
+  for (const int bits : {4, 8}) {
+    const std::int64_t block = shape[2] * 8 / bits;
+    if (block >= 16 && block <= 256 && (k + block - 1) / block == shape[1]) {
+      types.b.bits = bits;
+      types.b.block = static_cast<int>(block);
+      validate(types);
+      return types;
+    }
+  }
+  fail(ErrorCode::kUnsupported,
+       "{} has shape {}, which no blocks of 16 to 256 values of 4 or 8 bits make of k = {} (A is "
+       "{})",
+       values.name(), shape_of(values), k, a.path());
+}
+
+void check_elements(const NpyReader& file, std::int64_t bytes) {
+  if (data_bytes(file.header()) != static_cast<std::uint64_t>(bytes))
+    fail(ErrorCode::kUnsupported, "{} has shape {} ({} bytes), but the values of B need {} bytes",
+         file.name(), shape_of(file), data_bytes(file.header()), bytes);
+}
+
+void open_quantized(GemmInputs& inputs, const GemmFiles& files, Extent a) {
+  inputs.values.emplace(files.b);
+  inputs.scales.emplace(files.scales);
+  if (!files.zero_points.empty()) inputs.zero_points.emplace(files.zero_points);
+  if (files.trans_b)
+    fail(ErrorCode::kInvalidArgument, "--trans-b: quantised values are n x k already");
+  const Types types =
+      quantized_types(inputs.a, *inputs.values, *inputs.scales, inputs.zero_points, a.columns);
+  inputs.problem =
+      packed_problem(a.rows, inputs.values->header().shape[0], a.columns,
+                     combined(files.trans_a, inputs.a.stored()), Transpose::kYes, 1, types);
+  const QuantizedBytes bytes = quantized_bytes(inputs.problem);
+  check_elements(*inputs.scales, bytes.scales);
+  if (inputs.zero_points) check_elements(*inputs.zero_points, bytes.zero_points);
+}
+
+}  // namespace
+
+MatrixFile::MatrixFile(const std::string& path, const char* operand) : path_(path), reader_(path) {
+  const NpyHeader& header = reader_.header();
+  if (header.shape.size() != 2)
+    fail(ErrorCode::kUnsupported,
+         "{}: {} has the shape {}; a matrix has two dimensions (reshape a vector to (1, n) or "
+         "(n, 1))",
+         path, operand, shape_text(header.shape));
+}
+
+Transpose MatrixFile::stored() const {
+  return reader_.header().order == ArrayOrder::kFortran ? Transpose::kYes : Transpose::kNo;
+}
+Extent MatrixFile::extent() const { return {reader_.header().shape[0], reader_.header().shape[1]}; }
+Extent MatrixFile::extent(bool transposed) const {
+  const Extent e = extent();
+  return transposed ? Extent{e.columns, e.rows} : e;
+}
+
+std::vector<char> MatrixFile::elements(DataType wanted) {
+  if (npy_type(wanted) == type()) return reader_.read_bytes();
+  const std::vector<float> floats = values<float>();
+  std::vector<char> bytes(floats.size() * static_cast<std::size_t>(bytes_of(wanted)));
+  narrow(wanted, floats.data(), bytes.data(), static_cast<std::int64_t>(floats.size()));
+  return bytes;
+}
+
+void check_memory(const Problem& p, double bytes) {
+  const double available = available_memory_bytes();
+  if (bytes > available)
+    fail(ErrorCode::kOutOfMemory,
+         "{} takes {:.3g} GB and {:.3g} GB of memory are available; multiply it in panels",
+         to_string(p), bytes * 1e-9, available * 1e-9);
+}
+
+GemmInputs open_inputs(const GemmFiles& files) {
+  if (files.c.empty() && files.beta != 0)
+    fail(ErrorCode::kInvalidArgument, "--beta {} needs --c FILE", files.beta);
+  if (files.scales.empty() && !files.zero_points.empty())
+    fail(ErrorCode::kInvalidArgument, "--zero-points needs --scales");
+  GemmInputs inputs = {.a = {files.a, "A"}, .b = {}, .c = {}, .problem = {}};
+  check_multipliable(inputs.a);
+  const Extent a = inputs.a.extent(files.trans_a);
+  if (!files.scales.empty()) {
+    open_quantized(inputs, files, a);
+  } else {
+    inputs.b.emplace(files.b, "B");
+    check_multipliable(*inputs.b);
+    const Extent b = inputs.b->extent(files.trans_b);
+    if (a.columns != b.rows)
+      fail(ErrorCode::kUnsupported,
+           "op(A) is {} x {} ({}), op(B) is {} x {} ({}): the inner sizes differ", a.rows,
+           a.columns, files.a, b.rows, b.columns, files.b);
+    inputs.problem = packed_problem(
+        a.rows, b.columns, a.columns, combined(files.trans_a, inputs.a.stored()),
+        combined(files.trans_b, inputs.b->stored()), 1, types_of(inputs.a, *inputs.b));
+  }
+  Problem& p = inputs.problem;
+  if (!files.type_c.empty()) p.types.c = parse_data_type(files.type_c);
+  if (p.types.c == DataType::kBf16)
+    fail(ErrorCode::kInvalidArgument, "--type-c bf16: NumPy has no bfloat16; f32 or f16");
+  p.alpha = files.alpha;
+  p.beta = files.beta;
+  Problem once = p;
+  once.beta = 0;
+  check_memory(p, minimum_bytes(once));
+  validate(p);
+  if (files.c.empty()) return inputs;
+  inputs.c.emplace(files.c, "C");
+  const Extent c = inputs.c->extent();
+  if (c.rows != p.m || c.columns != p.n)
+    fail(ErrorCode::kUnsupported, "C is {} x {} ({}), the product is {} x {}", c.rows, c.columns,
+         files.c, p.m, p.n);
+  return inputs;
+}
+
+HostProduct load(GemmInputs& inputs) {
+  const Problem& p = inputs.problem;
+  HostProduct product = {.problem = p,
+                         .a = inputs.a.elements(p.types.a),
+                         .b = {},
+                         .c = {},
+                         .scales = {},
+                         .zero_points = {}};
+  if (inputs.values) {
+    product.b = inputs.values->read_bytes();
+    product.scales = inputs.scales->read_bytes();
+    if (inputs.zero_points) product.zero_points = inputs.zero_points->read_bytes();
+  } else {
+    product.b = inputs.b->elements(p.types.a);
+  }
+  const std::vector<float> c = initial_c<float>(inputs);
+  product.c.resize(c.size() * static_cast<std::size_t>(bytes_of(p.types.c)));
+  narrow(p.types.c, c.data(), product.c.data(), static_cast<std::int64_t>(c.size()));
+  return product;
+}
+
+NpyType npy_type(DataType type) {
+  switch (type) {
+    case DataType::kF16:
+      return NpyType::kF16;
+    case DataType::kI8:
+      return NpyType::kI8;
+    case DataType::kI32:
+      return NpyType::kI32;
+    case DataType::kF32:
+      return NpyType::kF32;
+    case DataType::kBf16:
+      break;
+  }
+  fail(ErrorCode::kUnsupported, "NumPy has no {}", name(type));
+}
+
+void write_matrix(OutputFile& file, NpyType type, std::span<const std::int64_t> shape,
+                  std::span<const char> elements) {
+  file.write(npy_header_bytes(type, shape));
+  file.write(elements);
+  file.commit();
+}
+
+}  // namespace rooftile

@@ -1,0 +1,128 @@
+"""rooftile quantize against the definition of ONNX Runtime's MatMulNBits, written out in NumPy, and products with it."""
+import numpy as np
+import pytest
+
+N, K = 21, 75  # K fills no block
+
+
+def weights(rooftile, trans=False, order="C"):
+    w = np.random.default_rng(3).standard_normal((K, N)).astype(np.float32)
+    w[:32, 4] = 0  # a block of zeros
+    np.save(rooftile.folder / "w.npy", np.array(w.T if trans else w, order=order))
+    return w
+
+
+def load(rooftile, part):
+    return np.load(rooftile.folder / f"q.{part}.npy")
+
+
+def unpacked(array, bits):
+    """Values of uint8 rows, the first in the low bits."""
+    return array if bits == 8 else np.stack([array & 15, array >> 4], axis=-1).reshape(*array.shape[:-1], -1)
+
+
+def dequantized(rooftile, bits, block, zero_points):
+    """N x K in float64, as the operator's documentation defines it."""
+    values = unpacked(load(rooftile, "values"), bits).astype(np.float64)
+    n, blocks, _ = values.shape
+    assert values.shape == (N, -(-K // block), block)
+    scales = load(rooftile, "scales").astype(np.float64)
+    assert scales.shape == (n, blocks)
+    if zero_points == "none":
+        zero = np.full((n, blocks), 2.0 ** (bits - 1))
+    elif zero_points == "packed":
+        zero = unpacked(load(rooftile, "zero_points"), bits)[:, :blocks].astype(np.float64)
+    else:
+        zero = load(rooftile, "zero_points").astype(np.float64)
+    return ((values - zero[:, :, None]) * scales[:, :, None]).reshape(n, -1)[:, :K]
+
+
+@pytest.mark.parametrize("zero_points", ["none", "packed", "float"])
+@pytest.mark.parametrize("bits, block, dtype", [(4, 16, "f32"), (4, 32, "f16"), (8, 32, "f32"), (8, 256, "f16")])
+def test_weights_come_back_within_half_a_step(rooftile, bits, block, dtype, zero_points):
+    w = weights(rooftile)
+    rooftile.run("quantize", "w.npy", "-o", "q", "--bits", bits, "--block", block, "--zero-points", zero_points,
+                 "--type", dtype)
+    assert load(rooftile, "scales").dtype == {"f32": np.float32, "f16": np.float16}[dtype]
+    back = dequantized(rooftile, bits, block, zero_points)
+    steps = np.repeat(np.abs(load(rooftile, "scales").astype(np.float64)), block, axis=1)[:, :K]
+    # Half a step; a whole one at the ends of the range without zero points or with rounded ones. float16 scales are
+    # rounded as well, which moves values far from zero.
+    rounding = 2.0**-10 * 2**bits if dtype == "f16" else 2.0**-20 * 2**bits
+    limit = (0.5 if zero_points == "float" else 1) + rounding
+    assert (np.abs(back - w.T) <= limit * steps + 1e-12).all()
+    assert (back[4, :16] == 0).all() or zero_points == "float"
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_transposed_weights_are_the_same(rooftile, order):
+    weights(rooftile)
+    rooftile.run("quantize", "w.npy", "-o", "q")
+    expected = load(rooftile, "values")
+    weights(rooftile, trans=True, order=order)
+    rooftile.run("quantize", "w.npy", "-o", "q", "--trans")
+    assert (load(rooftile, "values") == expected).all()
+
+
+@pytest.mark.parametrize("bits, block, dtype, zero_points",
+                         [(4, 32, "f32", "none"), (4, 16, "f16", "packed"), (8, 64, "f32", "float")])
+def test_product_with_quantized_weights(rooftile, bits, block, dtype, zero_points):
+    weights(rooftile)
+    rooftile.run("quantize", "w.npy", "-o", "q", "--bits", bits, "--block", block, "--zero-points", zero_points,
+                 "--type", dtype)
+    x = np.random.default_rng(4).standard_normal((3, K)).astype({"f32": np.float32, "f16": np.float16}[dtype])
+    np.save(rooftile.folder / "x.npy", x)
+    extra = [] if zero_points == "none" else ["--zero-points", "q.zero_points.npy"]
+    rooftile.run("gemm", "x.npy", "q.values.npy", "--scales", "q.scales.npy", *extra, "-o", "y.npy", "--verify")
+    y = np.load(rooftile.folder / "y.npy")
+    assert y.dtype == x.dtype
+    b = dequantized(rooftile, bits, block, zero_points)
+    expected = x.astype(np.float64) @ b.T
+    assert np.abs(y - expected).max() <= (2e-5 if dtype == "f32" else 2e-2) * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--bits", "3"], "3 bits; known: 4 and 8"),
+    (["--bits", "0"], "bits"),
+    (["--block", "48"], "blocks of 48; known: 16"),
+    (["--type", "bf16"], "A in f32 or f16"),
+    (["--type", "f64"], "f64.*known"),
+    (["--zero-points", "some"], "some"),
+])
+def test_wrong_options(rooftile, arguments, says):
+    weights(rooftile)
+    rooftile.refuses("quantize", "w.npy", "-o", "q", *arguments, says=says, code=2)
+    assert not list(rooftile.folder.glob("q.*"))
+
+
+def test_unusable_weights(rooftile):
+    w = weights(rooftile)
+    w[7, 5] = np.nan
+    np.save(rooftile.folder / "w.npy", w)
+    rooftile.refuses("quantize", "w.npy", "-o", "q", says="row 5, step 7 is nan", code=2)
+    np.save(rooftile.folder / "w.npy", np.full((32, 2), 1e9, np.float32))
+    rooftile.refuses("quantize", "w.npy", "-o", "q", "--type", "f16", says="f16 cannot hold; use f32", code=2)
+    np.save(rooftile.folder / "w.npy", np.zeros((0, 5), np.float32))
+    rooftile.refuses("quantize", "w.npy", "-o", "q", says="empty")
+    np.save(rooftile.folder / "w.npy", np.zeros(5, np.float32))
+    rooftile.refuses("quantize", "w.npy", "-o", "q", says=r"two dimensions")
+    assert not list(rooftile.folder.glob("q.*"))
+
+
+def test_files_that_do_not_fit_together(rooftile):
+    weights(rooftile)
+    rooftile.run("quantize", "w.npy", "-o", "q", "--zero-points", "packed")
+    np.save(rooftile.folder / "x.npy", np.zeros((3, K), np.float32))
+    np.save(rooftile.folder / "half.npy", np.zeros((3, K), np.float16))
+    np.save(rooftile.folder / "short.npy", np.zeros((3, 20), np.float32))
+    product = ["q.values.npy", "--scales", "q.scales.npy", "-o", "y.npy"]
+    rooftile.refuses("gemm", "half.npy", *product, says="scales have A's type|they have A's type")
+    rooftile.refuses("gemm", "short.npy", *product, says="k = 20")
+    rooftile.refuses("gemm", "x.npy", "w.npy", "--scales", "q.scales.npy", "-o", "y.npy", says="uint8 of shape")
+    rooftile.refuses("gemm", "x.npy", "q.values.npy", "--scales", "x.npy", "-o", "y.npy", says="x.npy has shape")
+    rooftile.refuses("gemm", "x.npy", *product, "--zero-points", "q.scales.npy", "--tier", "moon", says="moon", code=2)
+    rooftile.refuses("gemm", "x.npy", *product, "--trans-b", says="--trans-b", code=2)
+    rooftile.refuses("gemm", "x.npy", "q.values.npy", "-o", "y.npy", says="two dimensions|uint8")
+    rooftile.refuses("gemm", "x.npy", "w.npy", "--zero-points", "q.scales.npy", "-o", "y.npy", says="needs --scales",
+                     code=2)
+    assert not (rooftile.folder / "y.npy").exists()
