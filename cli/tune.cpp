@@ -27,7 +27,7 @@ struct TuneArguments {
   std::string budget, set = "default", shapes, strategy = "random";
   ProblemOptions sizes;
   std::uint64_t seed = 1;
-  bool quick = false, thorough = false, recalibrate = false;
+  bool quick = false, thorough = false, recalibrate = false, atomics = false;
 };
 
 double parse_budget_s(const std::string& text) {
@@ -89,6 +89,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   options.strategy = arguments.strategy;
   options.seed = arguments.seed;
   options.recalibrate = arguments.recalibrate;
+  options.atomics = arguments.atomics;
   options.budget_s = !arguments.budget.empty() ? parse_budget_s(arguments.budget)
                      : arguments.quick         ? kQuickS
                      : arguments.thorough      ? kThoroughS
@@ -163,6 +164,8 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
   command->add_option("--strategy", arguments.strategy, "random (default) or exhaustive")
       ->check(CLI::IsMember(strategy_names()));
   command->add_option("--seed", arguments.seed, "Of the random strategy");
+  command->add_flag("--atomics", arguments.atomics,
+                    "Also kernels that add atomically: results then differ in the last bits");
   command->add_flag("--recalibrate", arguments.recalibrate,
                     "Measure the calibration figures again");
   arguments.sizes.add_to(*command, false);

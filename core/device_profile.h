@@ -43,6 +43,7 @@ struct DeviceLimits {
   bool subgroup_size_control = false;  // a size in [min, max] can be required
   bool subgroup_broadcast = false;     // ballot operations in compute shaders
   bool float16_arithmetic = false;
+  bool float32_atomic_add = false;  // in storage buffers
   // Packed dot products of 8-bit integers, and whether they are faster than what they replace.
   bool integer_dot_product = false, integer_dot_product_accelerated = false;
   bool texel_buffer_r32 = false, texel_buffer_rgba32 = false;  // uniform texel buffer formats

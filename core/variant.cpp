@@ -33,6 +33,10 @@ struct Names<Raster> {
                                                             "grouped16"};
 };
 template <>
+struct Names<Reduction> {
+  static constexpr std::array<std::string_view, 2> kText = {"ordered", "atomic"};
+};
+template <>
 struct Names<Packed> {
   static constexpr std::array<std::string_view, 2> kText = {"no", "yes"};
 };
@@ -101,6 +105,7 @@ const std::vector<Field>& fields() {
       number("unroll_k", &Variant::unroll_k),
       number("dot", &Variant::dot),
       number("split_k", &Variant::split_k),
+      choice("reduction", &Variant::reduction),
       number("tile_batch", &Variant::tile_batch),
       choice("raster", &Variant::raster),
       choice("packed_a", &Variant::packed_a),
@@ -175,7 +180,9 @@ std::string short_name(const Variant& v) {
                         v.packed_b == Packed::kYes ? "b" : "");
   if (v.tile_batch > 1) text += fmt::format(" {} products", v.tile_batch);
   if (v.dot > 1) text += fmt::format(" dot{}", v.dot);
-  if (v.split_k > 1) text += fmt::format(" split {}", v.split_k);
+  if (v.split_k > 1)
+    text +=
+        fmt::format(" split {}{}", v.split_k, v.reduction == Reduction::kAtomic ? " atomic" : "");
   if (v.stages > 1) text += fmt::format(" {} stages", v.stages);
   if (v.edge == Edge::kExact) text += " exact";
   return text;

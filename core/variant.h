@@ -19,6 +19,9 @@ enum class Stage : std::uint8_t { kNone, kShared, kSubgroup };
 enum class Raster : std::uint8_t { kRow, kColumn, kGrouped4, kGrouped8, kGrouped16 };
 /// Exact: sizes are multiples of the tile, no checks.
 enum class Edge : std::uint8_t { kExact, kMasked };
+/// Parts of a split product: each on its own and added in fixed order, so that results repeat bit by
+/// bit; or added by whichever comes first, which needs one part's memory and no order.
+enum class Reduction : std::uint8_t { kOrdered, kAtomic };
 /// Operand re-laid out into panels by a pack kernel first.
 enum class Packed : std::uint8_t { kNo, kYes };
 /// spirv-opt passes; the driver optimises either way.
@@ -39,7 +42,8 @@ struct Variant {
   // Elements of k that one instruction multiplies: 4 for 8-bit integers by packed dot products.
   // Then tile_k, unroll_k and vector widths count words of four.
   int dot = 1;
-  int split_k = 1;     // parts of k that run side by side; a second pass adds them in fixed order
+  int split_k = 1;     // parts of k that run side by side; a second pass makes C of them
+  Reduction reduction = Reduction::kOrdered;
   int tile_batch = 1;  // products a workgroup (batched_small only)
   Raster raster = Raster::kRow;
   Packed packed_a = Packed::kNo, packed_b = Packed::kNo;

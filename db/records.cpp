@@ -34,6 +34,7 @@ void for_each_limit(Limits& limits, Visit&& visit) {
   visit("subgroup_size_control", limits.subgroup_size_control);
   visit("subgroup_broadcast", limits.subgroup_broadcast);
   visit("float16_arithmetic", limits.float16_arithmetic);
+  visit("float32_atomic_add", limits.float32_atomic_add);
   visit("integer_dot_product", limits.integer_dot_product);
   visit("integer_dot_product_accelerated", limits.integer_dot_product_accelerated);
   visit("texel_buffer_r32", limits.texel_buffer_r32);

@@ -107,6 +107,10 @@ constexpr std::array kDeviceRules = {
                  const bool whole = is(v, Family::kNaive) || is(v, Family::kBatchedSmall);
                  return v.split_k >= 1 && v.split_k <= (whole ? 1 : kMostParts);
                }},
+    DeviceRule{"reduction atomic is for a product that is split (split_k above 1)",
+               [](const Variant& v, const Limits&) {
+                 return v.reduction == Reduction::kOrdered || v.split_k > 1;
+               }},
     DeviceRule{"only batched_small has tile_batch, from 2 to 64; the others need 1",
                [](const Variant& v, const Limits&) {
                  return is(v, Family::kBatchedSmall) ? v.tile_batch >= 2 && v.tile_batch <= 64

@@ -280,6 +280,11 @@ Shader emit_gemm(const Variant& v, const Signature& signature) {
   }
   Defines defines = gemm_defines(v, s);
   Includes includes = gemm_includes(v, s);
+  if (v.reduction == Reduction::kAtomic) {
+    add(defines, "PARTS_SHARE_C", 1);
+    defines.emplace_back("RESULT", s.types.c == DataType::kI32 ? "int" : "float");
+    includes["c_f32.glsl"] = "c_atomic.glsl";
+  }
   ShaderInterface interface {
     .bindings = {binding(v.load_path_a, load_width_a(v, s), type_read(v, s, v.packed_a)),
                  binding(v.load_path_b, load_width_b(v, s), type_read(v, s, v.packed_b)),

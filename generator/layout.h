@@ -81,6 +81,11 @@ inline int words_width(const Variant& v) {
   return vectors && v.vector_width_b == 4 ? 4 : 1;
 }
 
+/// Parts of a split product that lie in memory.
+inline std::int64_t stored_parts(const Variant& v, std::int64_t k) {
+  return v.reduction == Reduction::kAtomic ? 1 : parts_of(v, k);
+}
+
 /// Elements a load of the operand as stored really takes: vectors that do not run along k need
 /// enough rows (columns) in an invocation, else it is read element by element.
 inline int load_width_a(const Variant& v, const Signature& s) {

@@ -149,10 +149,14 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
     add_pack_steps(plan, v, limits, q, placement, Operand::kB);
 
   const Walk a = walk_a(v, q, placement), b = walk_b(v, q, placement);
-  const std::int64_t parts = parts_of(v, q.k), ld_part = round_up(q.n, kTexelElements);
-  // The kernel of a split product has no epilogue of its own: one part is a part, too.
-  const bool reduced = parts > 1 || (v.split_k > 1 && any(q.epilogue));
-  if (reduced) plan.part_elements = parts * q.batch * q.m * ld_part;
+  const std::int64_t parts = parts_of(v, q.k), stored = stored_parts(v, q.k);
+  const std::int64_t ld_part = round_up(q.n, kTexelElements);
+  // The kernel of a split product writes parts, with nothing fused and in their type, even one.
+  const bool atomic = v.reduction == Reduction::kAtomic;
+  const bool reduced =
+      parts > 1 || atomic || (v.split_k > 1 && (any(q.epilogue) || q.types.c != DataType::kF32));
+  if (reduced) plan.part_elements = stored * q.batch * q.m * ld_part;
+  plan.clear_parts = atomic;
 
   const int x = v.raster == Raster::kColumn ? 1 : 0, y = 1 - x;  // grid dimensions along n and m
   const double flops_per_element = 2.0 * static_cast<double>(q.k);
@@ -165,7 +169,7 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
   for (const Panel& products : panels(q.batch, 1, run)) {
     const double product_flops = flops_per_element * static_cast<double>(products.size);
     const Target target =
-        reduced ? Target{products.begin * parts * q.m * ld_part, q.m * ld_part, ld_part, 1, 0}
+        reduced ? Target{products.begin * stored * q.m * ld_part, q.m * ld_part, ld_part, 1, 0}
                 : Target{placement.offset_c + products.begin * q.stride_c, q.stride_c, q.ldc,
                          q.alpha, q.beta};
     const std::int64_t rows = longest_panel(product_flops * static_cast<double>(q.n), max_flops,
@@ -202,7 +206,7 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
         plan.gemms.push_back(step);
       }
     }
-    if (reduced) add_reduce_step(plan, limits, q, placement, products, parts, ld_part);
+    if (reduced) add_reduce_step(plan, limits, q, placement, products, stored, ld_part);
   }
   return plan;
 }

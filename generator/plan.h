@@ -29,13 +29,15 @@ struct ReduceStep {
   EpiloguePushConstants epilogue;  // used when the signature has one
 };
 
-/// Pack steps run before gemm steps, reduce steps after them, with a barrier before each kind;
-/// steps of one kind write disjoint parts. A product that is split along k writes its parts into a
-/// workspace, from which reduce steps make C. When alpha or k is 0 nothing is packed and nothing is
-/// read from bindings 0 and 1: any buffer may stand there. No steps at all when C is empty.
+/// Parts are cleared and pack steps run before gemm steps, reduce steps after them, with a barrier
+/// before each kind; steps of one kind write disjoint parts. A product that is split along k writes
+/// its parts into a workspace, from which reduce steps make C. When alpha or k is 0 nothing is
+/// packed and nothing is read from bindings 0 and 1: any buffer may stand there. No steps at all
+/// when C is empty.
 struct GemmPlan {
   std::int64_t packed_a_elements = 0, packed_b_elements = 0;  // 0: operand is read as stored
   std::int64_t part_elements = 0;                             // 0: not split
+  bool clear_parts = false;  // kernels add to the parts: they must be zero before
   std::vector<PackStep> packs;
   std::vector<GemmStep> gemms;
   std::vector<ReduceStep> reduces;

@@ -76,7 +76,8 @@ struct Case {
                                : 0;
   }
   std::int64_t part_elements() const {
-    return v.split_k == 1 ? 0 : parts_of(v, p.k) * p.batch * p.m * round_up(p.n, kTexelElements);
+    return v.split_k == 1 ? 0
+                          : stored_parts(v, p.k) * p.batch * p.m * round_up(p.n, kTexelElements);
   }
   bool reads_quantized() const { return rooftile::reads_quantized(v, signature_of(p)); }
   std::int64_t c_bytes() const { return c_end() * bytes_of(p.types.c); }
@@ -140,6 +141,11 @@ constexpr std::array kProblemRules = {
                   const bool b = c.v.packed_b == Packed::kYes || c.p.trans_b == Transpose::kYes;
                   const bool packed = c.v.packed_a == Packed::kYes && c.v.packed_b == Packed::kYes;
                   return c.v.dot == 1 || (a && b && (packed || c.p.k % c.v.dot == 0));
+                }},
+    ProblemRule{"reduction atomic adds float32 in storage buffers, which the device cannot",
+                [](const Case& c) {
+                  return c.v.reduction == Reduction::kOrdered || c.limits.float32_atomic_add ||
+                         part_type(c.p.types) == DataType::kI32;
                 }},
     ProblemRule{"the device has no 16-bit arithmetic for sums in f16",
                 [](const Case& c) { return !c.p.types.f16_sums || c.limits.float16_arithmetic; }},

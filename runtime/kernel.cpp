@@ -63,6 +63,7 @@ GemmPlan Kernel::plan(const Problem& p, const Placement& placement, double max_f
 std::vector<Step> Kernel::pack_steps(const GemmPlan& plan, const Operands& operands,
                                      const Workspace& workspace) const {
   std::vector<Step> steps;
+  if (plan.clear_parts) steps.emplace_back(ClearStep{{workspace.parts}});
   for (const PackStep& pack : plan.packs) {
     const bool is_a = pack.operand == Operand::kA;
     DispatchStep step{.pipeline = is_a ? &*pack_a_ : &*pack_b_,

@@ -51,7 +51,8 @@ class Kernel {
   GemmPlan plan(const Problem& p, const Placement& placement,
                 double max_flops = std::numeric_limits<double>::infinity()) const;
 
-  /// Pack steps, and a barrier after them; none when nothing is packed.
+  /// Pack steps and what clears the parts of a split product, and a barrier after them; none when
+  /// there are none.
   std::vector<Step> pack_steps(const GemmPlan& plan, const Operands& operands,
                                const Workspace& workspace) const;
   std::vector<Step> gemm_steps(const GemmPlan& plan, const Operands& operands,

@@ -12,6 +12,10 @@ layout(push_constant) uniform Problem {
 #include "epilogue_none.glsl"
 #include "half_none.glsl"
 
+#ifndef PARTS_SHARE_C
+#define PARTS_SHARE_C 0
+#endif
+
 // This workgroup's part: steps of k, and where its operands begin.
 uint k, offset_a, offset_b, offset_c;
 
@@ -21,6 +25,6 @@ void begin_product(uint z) {
   k = min(depth - first, split_depth);
   offset_a = base_a + product * stride_a + first * step_a;
   offset_b = base_b + product * stride_b + first * step_b;
-  offset_c = base_c + z * stride_c;
+  offset_c = base_c + (PARTS_SHARE_C == 1 ? product : z) * stride_c;
   begin_epilogue(product);
 }

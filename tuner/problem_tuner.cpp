@@ -126,6 +126,7 @@ void Search::collect_candidates() {
   const Problem staged = staged_problem(problem_);
   const Placement placement = own_buffers(staged);
   const auto legal = [&](const Variant& v) {
+    if (v.reduction == Reduction::kAtomic && !context_.options.atomics) return false;
     return !illegal_reason(v, context_.device.limits, staged, placement).has_value();
   };
   for (const Variant& variant : context_.space)

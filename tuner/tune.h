@@ -34,6 +34,7 @@ struct TuneOptions {
   std::string strategy = "random";  // "random", "exhaustive"
   std::uint64_t seed = 1;
   bool recalibrate = false;  // even if this device and driver have figures
+  bool atomics = false;      // kernels whose results do not repeat bit by bit as well
   std::filesystem::path
       worker;  // program run as `worker worker`: the CLI itself; empty: /proc/self/exe
 };

@@ -137,6 +137,12 @@ class Device::Recorder {
         device_.dispatcher());
   }
 
+  void write(const ClearStep& clear) {
+    const ByteRange target = checker_.checked_range(clear.target);
+    list_->commands.fillBuffer(*clear.target.buffer->impl_->handle, target.offset_bytes,
+                               target.size_bytes, 0, device_.dispatcher());
+  }
+
   void write(const DispatchStep& dispatch) {
     const Pipeline::Impl& pipeline = *dispatch.pipeline->impl_;
     const auto compute = vk::PipelineBindPoint::eCompute;

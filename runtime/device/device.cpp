@@ -64,6 +64,13 @@ vk::raii::Device create_logical_device(const Found& found) {
     small_types.shaderFloat16 = VK_TRUE;
     small_types.pNext = std::exchange(features.pNext, &small_types);
   }
+  vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT float_atomics;
+  if (profile.limits.float32_atomic_add) {
+    extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+    float_atomics.shaderBufferFloat32Atomics = VK_TRUE;
+    float_atomics.shaderBufferFloat32AtomicAdd = VK_TRUE;
+    float_atomics.pNext = std::exchange(features.pNext, &float_atomics);
+  }
   vk::PhysicalDeviceShaderIntegerDotProductFeatures dot;
   if (profile.limits.integer_dot_product) {
     if (profile.api_version < VK_API_VERSION_1_3)

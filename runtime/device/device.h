@@ -82,9 +82,13 @@ struct DispatchStep {
 struct CopyStep {
   BufferRange source, target;  // equal sizes
 };
+/// Zeroes a range of whole 32-bit words.
+struct ClearStep {
+  BufferRange target;
+};
 /// Everything before is finished and visible to everything after.
 struct BarrierStep {};
-using Step = std::variant<DispatchStep, CopyStep, BarrierStep>;
+using Step = std::variant<DispatchStep, CopyStep, ClearStep, BarrierStep>;
 
 enum class Timing : std::uint8_t { kNone, kPerStep };
 

@@ -45,7 +45,8 @@ struct Properties {
   vk::PhysicalDeviceMaintenance4Properties buffer;               // 1.3 or an extension
   vk::PhysicalDeviceSubgroupSizeControlFeatures size_features;
   vk::PhysicalDeviceShaderFloat16Int8Features small_types;  // 1.2 or an extension
-  vk::PhysicalDeviceShaderIntegerDotProductFeatures dot;    // 1.3 or an extension
+  vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT float_atomics;
+  vk::PhysicalDeviceShaderIntegerDotProductFeatures dot;  // 1.3 or an extension
   vk::PhysicalDeviceShaderIntegerDotProductProperties dot_speed;
 
   explicit Properties(const vk::raii::PhysicalDevice& physical) {
@@ -78,6 +79,8 @@ struct Properties {
     if (knows(VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME))
       append_features(small_types);
     if (dot_known) append_features(dot);
+    if (has_extension(extensions, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME))
+      append_features(float_atomics);
     (*physical).getFeatures2(&features, *physical.getDispatcher());
   }
 };
@@ -148,6 +151,7 @@ DeviceLimits limits_of(const Properties& properties) {
   limits.timestamp_period_ns = vulkan.timestampPeriod;
 
   limits.float16_arithmetic = properties.small_types.shaderFloat16;
+  limits.float32_atomic_add = properties.float_atomics.shaderBufferFloat32AtomicAdd;
   limits.integer_dot_product = properties.dot.shaderIntegerDotProduct;
   limits.integer_dot_product_accelerated =
       properties.dot_speed.integerDotProduct4x8BitPackedSignedAccelerated;

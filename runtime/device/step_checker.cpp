@@ -43,6 +43,15 @@ void Device::StepChecker::check(const CopyStep& copy) {
   note_host_memory(copy.target);
 }
 
+void Device::StepChecker::check(const ClearStep& clear) {
+  const ByteRange target = checked_range(clear.target);
+  if (target.offset_bytes % 4 != 0 || target.size_bytes % 4 != 0) {
+    fail(ErrorCode::kInvalidArgument, "clearing {} bytes at {}: whole words are cleared",
+         target.size_bytes, target.offset_bytes);
+  }
+  note_host_memory(clear.target);
+}
+
 void Device::StepChecker::check(const DispatchStep& dispatch) {
   if (dispatch.pipeline == nullptr || dispatch.pipeline->impl_ == nullptr) {
     fail(ErrorCode::kInvalidArgument, "a dispatch names no pipeline");

@@ -29,6 +29,7 @@ class Device::StepChecker {
  private:
   void check(const BarrierStep&) {}
   void check(const CopyStep& copy);
+  void check(const ClearStep& clear);
   void check(const DispatchStep& dispatch);
   void note_host_memory(const BufferRange& range);
 

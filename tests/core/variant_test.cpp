@@ -74,7 +74,7 @@ TEST(Variant, EveryParameterChangesIt) {
     const auto before = parameters(v);
     bool changed = false;
     for (const char* value :
-         {"3", "tiled", "texel", "shared", "column", "yes", "exact", "performance"}) {
+         {"3", "tiled", "texel", "shared", "column", "yes", "exact", "atomic", "performance"}) {
       try {
         set_parameter(v, parameter, value);
         changed = true;

@@ -127,6 +127,7 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
   profile.limits.max_storage_buffer_range_bytes = *rc::gen::arbitrary<std::uint64_t>();
   profile.limits.subgroup_broadcast = *rc::gen::arbitrary<bool>();
   profile.limits.float16_arithmetic = *rc::gen::arbitrary<bool>();
+  profile.limits.float32_atomic_add = *rc::gen::arbitrary<bool>();
   profile.limits.integer_dot_product = *rc::gen::arbitrary<bool>();
   profile.limits.integer_dot_product_accelerated = *rc::gen::arbitrary<bool>();
   profile.limits.timestamp_period_ns = *any_time();
@@ -153,6 +154,7 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
               profile.limits.max_storage_buffer_range_bytes);
     RC_ASSERT(record.profile.limits.subgroup_broadcast == profile.limits.subgroup_broadcast);
     RC_ASSERT(record.profile.limits.float16_arithmetic == profile.limits.float16_arithmetic);
+    RC_ASSERT(record.profile.limits.float32_atomic_add == profile.limits.float32_atomic_add);
     RC_ASSERT(record.profile.limits.integer_dot_product == profile.limits.integer_dot_product);
     RC_ASSERT(record.profile.limits.integer_dot_product_accelerated ==
               profile.limits.integer_dot_product_accelerated);

@@ -72,7 +72,7 @@ TEST_F(CertifyTest, MutantsOfTheFallbackAreRefused) {
       {"alpha forgotten", "alpha * sum + old", "sum + old"},
       {"beta read at 0", "beta != 0.0", "beta != 2.0"},
       {"beta forgotten", "RESULT(beta) * load_c", "load_c"},
-      {"stride of the batch forgotten", "z * stride_c", "0 * stride_c"},
+      {"stride of the batch forgotten", "? product : z) * stride_c", "? product : z) * 0"},
       {"shared B not shared", "product * stride_b", "product * stride_a"},
       {"offset of C forgotten", "offset_c + row", "row"},
   };
@@ -193,6 +193,25 @@ TEST_F(CertifyTest, PackedDotProductsAreExact) {
         "packed_b=yes vector_width_a=4 vector_width_b=4 dot=4"})
     variants.push_back(parse_variant(text));
   expect_right(variants, {"i8_i32", "i8_f16"}, {kNo, kYes});
+}
+
+TEST_F(CertifyTest, AtomicReductionsAreRight) {
+  if (!device_->profile().limits.float32_atomic_add)
+    GTEST_SKIP() << "no atomic addition of float32";
+  const std::vector<Variant> variants = {
+      parse_variant("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 split_k=2 "
+                    "reduction=atomic"),
+      parse_variant("family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 "
+                    "stage=shared vector_width_a=4 vector_width_b=4 split_k=3 reduction=atomic"),
+      parse_variant("family=vector tile_m=2 tile_n=8 tile_k=16 reg_m=2 reg_n=4 unroll_k=4 "
+                    "stage=shared vector_width_a=4 vector_width_b=4 split_k=4 reduction=atomic")};
+  expect_right(variants, {"f32", "f32_f16", "i8_i32"}, {kNo, kYes});
+  const Certificate fused =
+      certificate(variants.front(), {.epilogue = parse_epilogue("bias_column+gelu_tanh+residual")},
+                  ShaderCache({}));
+  EXPECT_TRUE(fused.passed) << fused.detail;
+  EXPECT_FALSE(mutant(variants.front(), {}, "atomicAdd(c[i], x)", "c[i] = x").passed);
+  EXPECT_FALSE(mutant(variants.front(), {}, "? product : z", "? z : z").passed);
 }
 
 TEST_F(CertifyTest, SumsInHalfPrecisionAreRight) {

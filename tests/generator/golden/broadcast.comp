@@ -1,7 +1,7 @@
 #version 450
 // Rooftile broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab: f32; A as it is and packed, B as it is and packed.
 // A workgroup of 8 owns 16 x 64 of C, an invocation 16 x 8.
-// family=broadcast tile_m=16 tile_n=64 tile_k=1 reg_m=16 reg_n=8 vector_width_a=4 vector_width_b=4 load_path_a=texel load_path_b=texel stage=subgroup stages=1 shared_pad=0 unroll_k=8 dot=1 split_k=1 tile_batch=1 raster=column packed_a=yes packed_b=yes edge=masked subgroup_size=8 optimization=zero
+// family=broadcast tile_m=16 tile_n=64 tile_k=1 reg_m=16 reg_n=8 vector_width_a=4 vector_width_b=4 load_path_a=texel load_path_b=texel stage=subgroup stages=1 shared_pad=0 unroll_k=8 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=column packed_a=yes packed_b=yes edge=masked subgroup_size=8 optimization=zero
 #define TILE_M 16
 #define TILE_N 64
 #define REG_M 16
@@ -60,6 +60,10 @@ void begin_epilogue(uint product) {}
 
 // All operands are float32: nothing to widen.
 
+#ifndef PARTS_SHARE_C
+#define PARTS_SHARE_C 0
+#endif
+
 // This workgroup's part: steps of k, and where its operands begin.
 uint k, offset_a, offset_b, offset_c;
 
@@ -69,7 +73,7 @@ void begin_product(uint z) {
   k = min(depth - first, split_depth);
   offset_a = base_a + product * stride_a + first * step_a;
   offset_b = base_b + product * stride_b + first * step_b;
-  offset_c = base_c + z * stride_c;
+  offset_c = base_c + (PARTS_SHARE_C == 1 ? product : z) * stride_c;
   begin_epilogue(product);
 }
 

@@ -1,7 +1,7 @@
 #version 450
 // Rooftile tiled 64x32x16 4x4 u8 v4/4 2 stages: f32; A transposed, B transposed.
 // A workgroup of 128 owns 64 x 32 of C, an invocation 4 x 4.
-// family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=2 shared_pad=4 unroll_k=8 dot=1 split_k=1 tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=2 shared_pad=4 unroll_k=8 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 64
 #define TILE_N 32
 #define TILE_K 16
@@ -62,6 +62,10 @@ void begin_epilogue(uint product) {}
 
 // All operands are float32: nothing to widen.
 
+#ifndef PARTS_SHARE_C
+#define PARTS_SHARE_C 0
+#endif
+
 // This workgroup's part: steps of k, and where its operands begin.
 uint k, offset_a, offset_b, offset_c;
 
@@ -71,7 +75,7 @@ void begin_product(uint z) {
   k = min(depth - first, split_depth);
   offset_a = base_a + product * stride_a + first * step_a;
   offset_b = base_b + product * stride_b + first * step_b;
-  offset_c = base_c + z * stride_c;
+  offset_c = base_c + (PARTS_SHARE_C == 1 ? product : z) * stride_c;
   begin_epilogue(product);
 }
 

@@ -2,7 +2,7 @@
 // Rooftile vector 4x16x32 4x2 u4 v4/4: f32; A as it is, B as it is.
 // A workgroup of 64 owns 4 x 16 of C, an invocation 4 x 2.
 // 8 invocations share the steps of k.
-// family=vector tile_m=4 tile_n=16 tile_k=32 reg_m=4 reg_n=2 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=vector tile_m=4 tile_n=16 tile_k=32 reg_m=4 reg_n=2 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 4
 #define TILE_N 16
 #define TILE_K 32
@@ -64,6 +64,10 @@ void begin_epilogue(uint product) {}
 
 // All operands are float32: nothing to widen.
 
+#ifndef PARTS_SHARE_C
+#define PARTS_SHARE_C 0
+#endif
+
 // This workgroup's part: steps of k, and where its operands begin.
 uint k, offset_a, offset_b, offset_c;
 
@@ -73,7 +77,7 @@ void begin_product(uint z) {
   k = min(depth - first, split_depth);
   offset_a = base_a + product * stride_a + first * step_a;
   offset_b = base_b + product * stride_b + first * step_b;
-  offset_c = base_c + z * stride_c;
+  offset_c = base_c + (PARTS_SHARE_C == 1 ? product : z) * stride_c;
   begin_epilogue(product);
 }
 
