@@ -60,8 +60,22 @@ nlohmann::json json_of(const DeviceProfile& d, std::size_t tuned) {
             {"max_storage_buffer_range_bytes", l.max_storage_buffer_range_bytes},
             {"max_texel_buffer_elements", l.max_texel_buffer_elements},
             {"max_memory_allocation_bytes", l.max_memory_allocation_bytes},
+            {"float16_arithmetic", l.float16_arithmetic},
+            {"float32_atomic_add", l.float32_atomic_add},
+            {"integer_dot_product", l.integer_dot_product},
+            {"integer_dot_product_accelerated", l.integer_dot_product_accelerated},
             {"timestamp_period_ns", l.timestamp_period_ns},
             {"timestamp_valid_bits", l.timestamp_valid_bits}}}};
+}
+
+/// What decides on types of their own.
+std::string features_text(const DeviceLimits& l) {
+  return fmt::format("f16 sums: {}, int8 dot products: {}, float atomics: {}",
+                     l.float16_arithmetic ? "yes" : "no",
+                     !l.integer_dot_product              ? "no"
+                     : l.integer_dot_product_accelerated ? "accelerated"
+                                                         : "yes, not accelerated",
+                     l.float32_atomic_add ? "yes" : "no");
 }
 
 int devices(const Globals& globals, bool json) {
@@ -73,9 +87,11 @@ int devices(const Globals& globals, bool json) {
       list.push_back(json_of(d, tuned));
       continue;
     }
-    fmt::print("{}\n  {}, {} {}, {:.1f} GiB{}, subgroup {}, uuid {}\n  {}\n", d.name, name(d.kind),
-               d.driver_name, d.driver_info, static_cast<double>(d.device_memory_bytes) / (1 << 30),
+    fmt::print("{}\n  {}, {} {}, {:.1f} GiB{}, subgroup {}, uuid {}\n  {}\n  {}\n", d.name,
+               name(d.kind), d.driver_name, d.driver_info,
+               static_cast<double>(d.device_memory_bytes) / (1 << 30),
                d.unified_memory ? " unified" : "", d.limits.subgroup_size, d.device_uuid,
+               features_text(d.limits),
                tuned > 0 ? fmt::format("tuned: {} ranked kernels", tuned)
                          : "not tuned: run `rooftile tune`");
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the examples where nothing is tuned and looks at what they print.   examples_test.sh SGEMM_C SGEMM_CPP
+# Runs the examples where nothing is tuned and looks at what they print.   examples_test.sh SGEMM_C SGEMM_CPP QUANTIZED
 set -euo pipefail
-c_program=$1 cpp_program=$2
+c_program=$1 cpp_program=$2 quantized=$3
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export HOME=$scratch ROOFTILE_DB=$scratch/none.db
@@ -31,6 +31,10 @@ run 2 "$c_program" 17 0 65
 shows 'usage: .*'
 ROOFTILE_TIER=nowhere run 1 "$c_program"
 shows 'rooftile_open: .*nowhere.*'
+
+run 0 "$quantized"
+shows 'y\[0\] = -?[0-9.]+, largest error 0\.[0-9]+ of its bound'
+shows right
 
 run 0 "$cpp_program"
 shows 'predicted: device inf ns, host .*'

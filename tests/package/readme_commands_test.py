@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every `rooftile ...` command line that README.md quotes.
+"""Runs every `rooftile ...` command line that README.md and docs/types.md quote.
 
 Commands that read run on a database of this machine and must succeed. `rooftile tune` runs on a database that cannot be
 opened: all of its arguments are read, and nothing is tuned.     readme_commands_test.py SOURCE_DIR BINARY_DIR
@@ -25,6 +25,12 @@ def command_lines(markdown):
     return list(dict.fromkeys(line for line in lines if re.match(r"rooftile +[a-z]", line)))
 
 
+def save_zeros(path, rows, columns):
+    """A float32 matrix as numpy.save writes it."""
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}".ljust(117) + "\n"
+    pathlib.Path(path).write_bytes(b"\x93NUMPY\x01\x00v\x00" + text.encode() + bytes(4 * rows * columns))
+
+
 def make_database(environment):
     """A tuning run that is interrupted as soon as the database is there."""
     tune = subprocess.Popen(["rooftile", "tune", "--m", "8", "--n", "9", "--k", "10"], env=environment,
@@ -40,12 +46,15 @@ def make_database(environment):
 
 def main():
     lines = command_lines((source / "README.md").read_text())
+    lines += [line for line in command_lines((source / "docs" / "types.md").read_text()) if line not in lines]
     for command in ("tune", "report", "explain", "query"):
         assert any(re.match(rf"rooftile {command}\b", line) for line in lines), f"README.md quotes no rooftile {command}"
     wrong = []
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         pathlib.Path("FILE.csv").write_text("m,n,k,trans_a,trans_b,batch,note\n8,9,10,0,0,1,small\n")
+        save_zeros("W.npy", 64, 8)
+        save_zeros("X.npy", 2, 64)
         environment = dict(os.environ, HOME=scratch, PATH=f"{binary}:{os.environ['PATH']}",
                            ROOFTILE_DB=f"{scratch}/rooftile.db")
         make_database(environment)
