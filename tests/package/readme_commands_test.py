@@ -16,12 +16,12 @@ import time
 source, binary = map(pathlib.Path, sys.argv[1:])
 
 
-def command_lines(markdown):
-    """Lines of fenced blocks and inline code; inline options alone are those of `rooftile tune`."""
+def command_lines(markdown, options_of="rooftile tune"):
+    """Lines of fenced blocks and inline code; inline options alone are those of one command, or none's."""
     blocks = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     lines = [line for language, block in blocks.findall(markdown) if not language for line in block.splitlines()]
     inline = re.findall(r"`([^`\n]+)`", blocks.sub("", markdown))
-    lines += ["rooftile tune " + code if code.startswith("--") else code for code in inline]
+    lines += [f"{options_of} {code}" if code.startswith("--") and options_of else code for code in inline]
     return list(dict.fromkeys(line for line in lines if re.match(r"rooftile +[a-z]", line)))
 
 
@@ -46,7 +46,7 @@ def make_database(environment):
 
 def main():
     lines = command_lines((source / "README.md").read_text())
-    lines += [line for line in command_lines((source / "docs" / "types.md").read_text()) if line not in lines]
+    lines += [line for line in command_lines((source / "docs" / "types.md").read_text(), None) if line not in lines]
     for command in ("tune", "report", "explain", "query"):
         assert any(re.match(rf"rooftile {command}\b", line) for line in lines), f"README.md quotes no rooftile {command}"
     wrong = []
