@@ -219,7 +219,7 @@ const std::vector<FamilySpace>& space_tables() {
         {"tile_n", {"8", "16", "32", "64"}},
         {"tile_k", {"8", "16", "32"}},
         {"reg_m", {"1", "2", "4"}},
-        {"reg_n", {"1", "2", "4"}},
+        {"reg_n", {"1", "2", "4", "8"}},
         {"unroll_k", {"8", "16", "32"}},
         {"vector_width_a", {"4"}},
         {"vector_width_b", {"1", "4"}},

@@ -45,6 +45,70 @@ TEST(ProblemRules, SplitOnlyWhatIsLongEnough) {
               HasSubstr("k 11 for 3 parts of 4"));
 }
 
+TEST(ProblemRules, AtomicReductionsNeedTheDevicesAdditions) {
+  const Variant v = changed(register_point(), "split_k=2 reduction=atomic");
+  DeviceLimits limits = lavapipe_limits();
+  EXPECT_EQ(reason_in_own_buffers(v, limits, packed_problem(8, 8, 8)), "");
+  limits.float32_atomic_add = false;
+  EXPECT_THAT(reason_in_own_buffers(v, limits, packed_problem(8, 8, 8)),
+              HasSubstr("adds float32 in storage buffers"));
+  EXPECT_EQ(reason_in_own_buffers(v, limits, retyped(packed_problem(8, 8, 8), parse_types("i8"))),
+            "");
+}
+
+TEST(ProblemRules, PackedDotProductsWantIntegersAlongK) {
+  const Variant v = with(register_point(), "dot", "4");
+  const auto integers = [](std::int64_t k, Transpose trans_a, Transpose trans_b) {
+    return packed_problem(8, 8, k, trans_a, trans_b, 1, parse_types("i8_i32"));
+  };
+  constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
+  EXPECT_EQ(reason_in_own_buffers(v, lavapipe_limits(), integers(16, kNo, kYes)), "");
+  EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), packed_problem(8, 8, 16)),
+              HasSubstr("8-bit integers"));
+  EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), integers(16, kNo, kNo)),
+              HasSubstr("contiguous along k"));
+  EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), integers(16, kYes, kYes)),
+              HasSubstr("contiguous along k"));
+  EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), integers(18, kNo, kYes)),
+              HasSubstr("a multiple of 4"));
+  EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), integers(20, kNo, kYes)),
+              HasSubstr("multiples of the vector width"));  // four words: 16 integers
+  const Variant packed = changed(v, "packed_a=yes packed_b=yes");
+  EXPECT_EQ(reason_in_own_buffers(packed, lavapipe_limits(), integers(17, kYes, kNo)), "");
+}
+
+TEST(ProblemRules, SumsInHalfPrecisionNeedTheArithmetic) {
+  const Problem p = retyped(square_free(), parse_types("f16_sum_f16"));
+  DeviceLimits limits = lavapipe_limits();
+  EXPECT_EQ(reason_in_own_buffers(register_point(), limits, p), "");
+  limits.float16_arithmetic = false;
+  EXPECT_THAT(reason_in_own_buffers(register_point(), limits, p), HasSubstr("16-bit arithmetic"));
+}
+
+TEST(ProblemRules, AQuantizedBIsReadByWholeWords) {
+  const Problem four = retyped(packed_problem(8, 8, 64), parse_types("f32xq4b32"));
+  const Problem eight = retyped(packed_problem(8, 8, 64), parse_types("f32xq8b32"));
+  const Variant v = with(register_point(), "vector_width_b", "1");  // unroll 4
+  EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), four), HasSubstr("whole words"));
+  EXPECT_EQ(reason_in_own_buffers(v, lavapipe_limits(), eight), "");
+  EXPECT_EQ(reason_in_own_buffers(with(v, "unroll_k", "8"), lavapipe_limits(), four), "");
+  // Vectors of four words: 32 values of 4 bits.
+  const Variant vectors = changed(v, "unroll_k=8 vector_width_b=4");
+  EXPECT_THAT(reason_in_own_buffers(vectors, lavapipe_limits(), four), HasSubstr("whole words"));
+  // One block of 16 is half a vector: rows would begin inside one.
+  const Variant wide =
+      changed(v, "reg_m=1 tile_m=8 reg_n=1 tile_n=8 unroll_k=32 vector_width_b=1 vector_width_a=1");
+  const Problem narrow = retyped(packed_problem(8, 8, 16), parse_types("f32xq4b16"));
+  EXPECT_EQ(reason_in_own_buffers(wide, lavapipe_limits(), narrow), "");
+  EXPECT_EQ(reason_in_own_buffers(naive_point(), lavapipe_limits(), narrow), "");
+  const Variant tiled = parse_variant(
+      "family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared "
+      "vector_width_a=4");
+  EXPECT_EQ(reason_in_own_buffers(tiled, lavapipe_limits(), four), "");  // 16 words, 16 invocations
+  EXPECT_THAT(reason_in_own_buffers(with(tiled, "tile_m", "32"), lavapipe_limits(), four),
+              HasSubstr("words of a quantised tile"));
+}
+
 TEST(ProblemRules, BatchedSmallIsForBatches) {
   const Variant v = changed(register_point(), "family=batched_small tile_batch=2");
   EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), packed_problem(8, 8, 8)),

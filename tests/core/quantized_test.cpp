@@ -1,0 +1,122 @@
+#include "core/quantized.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+TEST(Quantized, ReadsTheLayoutOfMatMulNBits) {
+  // Two rows of three blocks of 16; nibbles 0, 1, 2, ... of a row, scales 1, 10, 100 and 2, 20,
+  // 200.
+  const Problem p =
+      packed_problem(1, 2, 41, Transpose::kNo, Transpose::kYes, 1, parse_types("f32xq4b16z"));
+  std::vector<std::uint8_t> values(2 * 24);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<std::uint8_t>((2 * i) % 16 | (2 * i + 1) % 16 << 4);
+  const float scales[] = {1, 10, 100, 2, 20, 200};
+  const std::uint8_t zero_points[] = {0x83, 0x01, 0x20, 0x0f};  // 3, 8, 1 and 0, 2, 15
+  const QuantizedOperand b = {values.data(), scales, zero_points};
+  EXPECT_EQ(dequantized(p, b, 0, 0), (0 - 3) * 1);
+  EXPECT_EQ(dequantized(p, b, 0, 15), (15 - 3) * 1);
+  EXPECT_EQ(dequantized(p, b, 0, 17), (1 - 8) * 10);
+  EXPECT_EQ(dequantized(p, b, 0, 40), (8 - 1) * 100);
+  EXPECT_EQ(dequantized(p, b, 1, 5), (5 - 0) * 2);
+  EXPECT_EQ(dequantized(p, b, 1, 30), (14 - 2) * 20);
+  EXPECT_EQ(dequantized(p, b, 1, 32), (0 - 15) * 200);
+  EXPECT_EQ(dequantized_magnitude(p, b, 1, 32), (0 + 15) * 200);
+  std::vector<float> rows(2 * 41);
+  dequantize(p, b, 0, 2, rows.data(), 41);
+  for (std::int64_t row = 0; row < 2; ++row)
+    for (std::int64_t step = 0; step < 41; ++step)
+      EXPECT_EQ(static_cast<double>(rows[static_cast<std::size_t>(row * 41 + step)]),
+                dequantized(p, b, row, step));
+}
+
+TEST(Quantized, ReadsBytesAndFloatZeroPoints) {
+  const Problem p =
+      packed_problem(1, 1, 16, Transpose::kNo, Transpose::kYes, 1, parse_types("f32xq8b16zf"));
+  std::vector<std::uint8_t> values(16, 200);
+  const float scale = 0.5f, zero_point = 1.25f;
+  EXPECT_EQ(dequantized(p, {values.data(), &scale, &zero_point}, 0, 7), (200 - 1.25) * 0.5);
+}
+
+Types any_quantized() {
+  return {.a = *rc::gen::element(DataType::kF32, DataType::kF16),
+          .b = {.bits = *rc::gen::element(4, 8),
+                .block = *rc::gen::element(16, 32, 128),
+                .zero_point =
+                    *rc::gen::element(ZeroPoint::kMiddle, ZeroPoint::kPacked, ZeroPoint::kFloat)}};
+}
+
+/// Each value comes back within a step, half a one inside the range; both orders in memory give the
+/// same; what fills the last block stands for zero, as nearly as the block can.
+RC_GTEST_PROP(Quantized, ValuesComeBackWithinAStep, ()) {
+  const Types types = any_quantized();
+  const std::int64_t rows = *rc::gen::inRange(1, 5), k = *rc::gen::inRange(1, 150);
+  std::vector<float> values(static_cast<std::size_t>(rows * k)), turned(values.size());
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t step = 0; step < k; ++step)
+      turned[static_cast<std::size_t>(step * rows + row)] =
+          values[static_cast<std::size_t>(row * k + step)] =
+              static_cast<float>(*rc::gen::inRange(-1000, 1000)) / 100;
+  const QuantizedMatrix matrix = quantize(types, rows, k, values.data(), k, 1);
+  const QuantizedMatrix same = quantize(types, rows, k, turned.data(), 1, rows);
+  RC_ASSERT(matrix.values == same.values);
+  RC_ASSERT(matrix.scales == same.scales);
+  RC_ASSERT(matrix.zero_points == same.zero_points);
+  const Problem p = packed_problem(1, rows, k, Transpose::kNo, Transpose::kYes, 1, types);
+  const std::int64_t blocks = ld_quantized(p) / types.b.block;
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t step = 0; step < k; ++step) {
+      const std::int64_t block = row * blocks + step / types.b.block;
+      const double scale =
+          types.a == DataType::kF32
+              ? static_cast<double>(reinterpret_cast<const float*>(matrix.scales.data())[block])
+              : 20.0 / (1 << types.b.bits);
+      // float16 scales and zero points move values by their rounding, times the steps from zero.
+      const double rounding = types.a == DataType::kF16 ? 0x1p-10 * (1 << types.b.bits) : 1e-4;
+      const double x = static_cast<double>(values[static_cast<std::size_t>(row * k + step)]);
+      RC_ASSERT(std::abs(dequantized(p, matrix.operand(), row, step) - x) <=
+                std::abs(scale) * (1 + rounding) + 1e-9);
+    }
+}
+
+TEST(Quantized, WithoutZeroPointsTheLargestMagnitudeIsExact) {
+  std::vector<float> values(16, 0.25f);
+  values[3] = -4;
+  const QuantizedMatrix m = quantize(parse_types("f32xq4b16"), 1, 16, values.data(), 16, 1);
+  EXPECT_EQ(reinterpret_cast<const float*>(m.scales.data())[0], 0.5f);
+  const Problem p =
+      packed_problem(1, 1, 16, Transpose::kNo, Transpose::kYes, 1, parse_types("f32xq4b16"));
+  EXPECT_EQ(dequantized(p, m.operand(), 0, 3), -4);
+}
+
+TEST(Quantized, ABlockOfZerosIsExact) {
+  const std::vector<float> values(32, 0.0f);
+  for (const char* text : {"f32xq4b16", "f16xq8b16z", "f32xq4b16zf"}) {
+    const Types types = parse_types(text);
+    const QuantizedMatrix m = quantize(types, 2, 16, values.data(), 16, 1);
+    const Problem p = packed_problem(1, 2, 16, Transpose::kNo, Transpose::kYes, 1, types);
+    for (std::int64_t step = 0; step < 16; ++step)
+      EXPECT_EQ(dequantized(p, m.operand(), 1, step), 0) << text;
+  }
+}
+
+TEST(Quantized, RefusesWhatHasNoSteps) {
+  std::vector<float> values(16, 1.0f);
+  values[9] = std::numeric_limits<float>::infinity();
+  EXPECT_THROW(quantize(parse_types("f32xq4b16"), 1, 16, values.data(), 16, 1), Error);
+  values[9] = 3e6f;
+  EXPECT_THROW(quantize(parse_types("f16xq4b16"), 1, 16, values.data(), 16, 1), Error);
+  EXPECT_NO_THROW(quantize(parse_types("f32xq4b16"), 1, 16, values.data(), 16, 1));
+  EXPECT_THROW(quantize(Types{}, 1, 16, values.data(), 16, 1), Error);
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,130 @@
+#include "core/types.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/error.h"
+#include "core/problem.h"
+
+namespace rooftile {
+namespace {
+
+using testing::HasSubstr;
+
+std::string complaint(const Types& t) {
+  try {
+    validate(t);
+    return {};
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    return error.what();
+  }
+}
+
+Types any_types() {
+  Types t;
+  t.a = *rc::gen::element(DataType::kF32, DataType::kF16, DataType::kBf16, DataType::kI8);
+  t.c = *rc::gen::element(DataType::kF32, DataType::kF16, DataType::kBf16, DataType::kI32);
+  t.f16_sums = *rc::gen::arbitrary<bool>();
+  if (*rc::gen::arbitrary<bool>())
+    t.b = {
+        .bits = *rc::gen::element(4, 8),
+        .block = *rc::gen::element(16, 32, 64, 128, 256),
+        .zero_point = *rc::gen::element(ZeroPoint::kMiddle, ZeroPoint::kPacked, ZeroPoint::kFloat)};
+  return t;
+}
+
+RC_GTEST_PROP(Types, TextNamesThemAll, ()) {
+  const Types t = any_types();
+  RC_PRE(complaint(t).empty());
+  RC_ASSERT(parse_types(to_string(t)) == t);
+}
+
+TEST(Types, TextIsWhatTheDocumentationSays) {
+  EXPECT_EQ(to_string(Types{}), "f32");
+  EXPECT_EQ(to_string(Types{.a = DataType::kI8, .c = DataType::kI32}), "i8_i32");
+  EXPECT_EQ(to_string(Types{.a = DataType::kF16, .c = DataType::kF16, .f16_sums = true}),
+            "f16_f16_sum_f16");
+  EXPECT_EQ(to_string(Types{.a = DataType::kF16,
+                            .b = {.bits = 4, .block = 32, .zero_point = ZeroPoint::kPacked},
+                            .c = DataType::kF16}),
+            "f16xq4b32z_f16");
+  EXPECT_EQ(parse_types("f32xq8b128zf").b.zero_point, ZeroPoint::kFloat);
+}
+
+TEST(Types, OtherTextsAreRefusedWithHowToWriteThem) {
+  for (const char* text : {"", "f64", "f32_", "f32_f64", "f16xq4", "f16xq4b32q", "f16 ", "xq4b32",
+                           "f32_f16_sum_f32", "f16xqb32", "f32__f16"})
+    EXPECT_THROW(
+        try { parse_types(text); } catch (const Error& error) {
+          EXPECT_THAT(error.what(), HasSubstr("written as")) << text;
+          throw;
+        },
+        Error)
+        << text;
+}
+
+TEST(Types, SomeDoNotGoTogether) {
+  EXPECT_THAT(complaint({.a = DataType::kI32}), HasSubstr("multiplied as i8"));
+  EXPECT_THAT(complaint({.c = DataType::kI8}), HasSubstr("C cannot be i8"));
+  EXPECT_THAT(complaint({.c = DataType::kI32}), HasSubstr("only for i8"));
+  EXPECT_THAT(complaint({.a = DataType::kBf16, .f16_sums = true}), HasSubstr("A in f16"));
+  EXPECT_THAT(complaint({.b = {.bits = 2, .block = 32}}), HasSubstr("2 bits"));
+  EXPECT_THAT(complaint({.b = {.bits = 4, .block = 8}}), HasSubstr("blocks of 8"));
+  EXPECT_THAT(complaint({.b = {.bits = 4, .block = 512}}), HasSubstr("blocks of 512"));
+  EXPECT_THAT(complaint({.b = {.bits = 4, .block = 48}}), HasSubstr("blocks of 48"));
+  EXPECT_THAT(complaint({.a = DataType::kI8, .b = {.bits = 4, .block = 32}}),
+              HasSubstr("A in f32 or f16"));
+}
+
+TEST(Types, AQuantizedProblemHasWholeBlocksAndOneB) {
+  const Types types = parse_types("f16xq4b32z");
+  Problem p = packed_problem(3, 5, 70, Transpose::kNo, Transpose::kYes, 4, types);
+  EXPECT_NO_THROW(validate(p));
+  EXPECT_EQ(p.ldb, 96);
+  EXPECT_EQ(p.stride_b, 0);
+  EXPECT_EQ(quantized_blocks(p), 15);
+  // Scales of 2 bytes, and a row's three zero points in two bytes.
+  EXPECT_EQ(quantization_bytes(p), 15 * 2 + 5 * 2);
+  EXPECT_EQ(stored_b(p).columns, 96);
+  const auto refused = [](const Problem& wrong, const char* message) {
+    EXPECT_THROW(
+        try { validate(wrong); } catch (const Error& error) {
+          EXPECT_THAT(error.what(), HasSubstr(message));
+          throw;
+        },
+        Error);
+  };
+  Problem wrong = p;
+  wrong.trans_b = Transpose::kNo;
+  refused(wrong, "stored n x k");
+  wrong = p;
+  wrong.ldb = 128;
+  refused(wrong, "3 blocks of 32 make rows of 96");
+  wrong = p;
+  wrong.stride_b = 480;
+  refused(wrong, "share a quantised B");
+}
+
+TEST(Types, IntegerSumsMustNotOverflow) {
+  const Types types = parse_types("i8_i32");
+  Problem p = packed_problem(1, 1, 131071, Transpose::kNo, Transpose::kNo, 1, types);
+  EXPECT_NO_THROW(validate(p));
+  p.beta = 1;
+  EXPECT_NO_THROW(validate(p));
+  p.beta = 0.5f;
+  EXPECT_THROW(validate(p), Error);
+  EXPECT_THROW(validate(packed_problem(1, 1, 131072, Transpose::kNo, Transpose::kNo, 1, types)),
+               Error);
+}
+
+TEST(Types, BytesOfAProblemCountEachOperandInItsOwn) {
+  EXPECT_EQ(minimum_bytes(retyped(packed_problem(2, 4, 32), parse_types("f16_f16"))),
+            2 * (2 * 32 + 4 * 32 + 2 * 4));
+  // 64 bytes of values, four scales.
+  EXPECT_EQ(minimum_bytes(retyped(packed_problem(2, 4, 32), parse_types("f32xq4b32"))),
+            4 * 2 * 32 + 64 + 4 * 4 + 4 * 2 * 4);
+}
+
+}  // namespace
+}  // namespace rooftile
