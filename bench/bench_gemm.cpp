@@ -133,6 +133,9 @@ int main(int argc, char** argv) {
   app.add_option(
       "--type", type,
       "Of the operands, for every problem (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...");
+  std::vector<std::string> against;
+  app.add_option("--against", against, "Tuned kernels of these types in the same run")
+      ->delimiter(',');
   app.add_option("--epilogue", epilogue, "Fused behind every product: bias_column+relu, ...");
   app.add_flag("--trans-a", trans_a)->needs(m_option);
   app.add_flag("--trans-b", trans_b)->needs(m_option);
@@ -149,6 +152,7 @@ int main(int argc, char** argv) {
   }
   const auto transpose = [](bool yes) { return yes ? Transpose::kYes : Transpose::kNo; };
   try {
+    for (const std::string& types : against) setting.against.push_back(parse_types(types));
     if (setting.database.empty()) setting.database = default_database_path();
     std::vector<TuneProblem> problems =
         m > 0            ? std::vector<TuneProblem>{{packed_problem(m, n, k, transpose(trans_a),

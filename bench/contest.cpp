@@ -72,12 +72,13 @@ struct Contest::Impl {
 
   void fill_operands(const Problem& p);
   Contestant whole_call(const std::string& name, const Problem& p,
-                        std::function<void(const SgemmCall&)> call) const;
+                        std::function<void(const GemmCall&)> call) const;
   Contestant kernel(const std::string& name, const Problem& p, const Variant& variant);
   Contestant device_call(const std::string& name, const Problem& p, const Variant& variant,
                          std::shared_ptr<double> kernel_ns) const;
   void add_device(const std::string& name, const Problem& p, const Variant& variant,
                   std::vector<Contestant>& all);
+  void add_other_types(const Problem& p, std::vector<Contestant>& all) const;
   std::vector<Contestant> contestants(const Problem& p);
   void turn(Contestant& contestant, std::size_t set, bool counts) const;
   void take_turns(std::vector<Contestant>& all) const;
@@ -109,7 +110,7 @@ void Contest::Impl::fill_operands(const Problem& p) {
 }
 
 Contestant Contest::Impl::whole_call(const std::string& name, const Problem& p,
-                                     std::function<void(const SgemmCall&)> call) const {
+                                     std::function<void(const GemmCall&)> call) const {
   return {.name = name, .detail = {}, .run = [=](const BatchOperands& operands) {
             const double start = now_ns();
             call({.problem = p,
@@ -147,7 +148,7 @@ Contestant Contest::Impl::device_call(const std::string& name, const Problem& p,
                                       const Variant& variant,
                                       std::shared_ptr<double> kernel_ns) const {
   auto tier = std::make_shared<std::unique_ptr<DeviceTier>>();
-  Contestant contestant = whole_call(name, p, [=, this](const SgemmCall& call) {
+  Contestant contestant = whole_call(name, p, [=, this](const GemmCall& call) {
     if (*tier == nullptr) {
       if (*kernel_ns == 0) fail(ErrorCode::kTimeout, "its kernel did not run");
       const TunedKernel only = {.candidate = {.hash = short_name(variant), .variant = variant},
@@ -155,7 +156,7 @@ Contestant Contest::Impl::device_call(const std::string& name, const Problem& p,
                                 .kernel_ns = *kernel_ns};
       *tier = std::make_unique<DeviceTier>(profile, std::vector{only}, default_cache_folder());
     }
-    (*tier)->sgemm(call);
+    (*tier)->gemm(call);
   });
   contestant.detail = short_name(variant);
   return contestant;
@@ -172,29 +173,51 @@ void Contest::Impl::add_device(const std::string& name, const Problem& p, const 
   all.push_back(device_call(name, p, variant, kernel_ns));
 }
 
+// With a measurer of its own: the other types' operands stay where they are between the turns.
+void Contest::Impl::add_other_types(const Problem& p, std::vector<Contestant>& all) const {
+  const auto ranked = tuned->ranked(p);
+  const std::string contestant = "tuned_kernel_" + to_string(p.types);
+  if (ranked.empty())
+    fail(ErrorCode::kDatabase, "no kernel for {} is tuned; run `rooftile tune`", to_string(p));
+  const Variant variant = ranked.front()->candidate.variant;
+  const auto own = std::make_shared<Measurer>(Device::open(profile));
+  const double limit_ns = setting.limit_s * 1e9;
+  all.push_back(
+      {.name = contestant, .detail = short_name(variant), .run = [=](const BatchOperands&) {
+         const TimeReply reply = own->time({.variant = variant,
+                                            .problem = p,
+                                            .samples = 1,
+                                            .limit_ns = limit_ns,
+                                            .rotate_bytes = kPastCache * last_level_cache_bytes()});
+         if (reply.kernel_ns.empty()) fail(ErrorCode::kTimeout, "beyond the limit");
+         return reply.kernel_ns.front();
+       }});
+}
+
 std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
   std::vector<Contestant> all;
   const HostBlas& blas = HostBlas::get();
   const auto host = [&](const std::string& name, HostThreads threads) {
-    all.push_back(whole_call(name, p, [&blas, threads](const SgemmCall& call) {
+    all.push_back(whole_call(name, p, [&blas, threads](const GemmCall& call) {
       run_on_host(blas, call, threads == HostThreads::kAll ? Tier::kHost : Tier::kHost1);
     }));
   };
   host("openblas", HostThreads::kAll);
   host("openblas1", HostThreads::kOne);
-  all.push_back(whole_call("auto", p, [this](const SgemmCall& call) { context.sgemm(call); }));
+  all.push_back(whole_call("auto", p, [this](const GemmCall& call) { context.gemm(call); }));
   all.back().detail = name(context.explain({.problem = p}).decision.tier);
 
   const auto ranked = tuned->ranked(p);
   if (!ranked.empty()) {
     all.push_back(kernel("tuned_kernel", p, ranked.front()->candidate.variant));
-    all.push_back(whole_call("tuned", p, [this](const SgemmCall& call) {
-      SgemmCall forced = call;
+    all.push_back(whole_call("tuned", p, [this](const GemmCall& call) {
+      GemmCall forced = call;
       forced.tier = TierChoice::kDevice;
-      context.sgemm(forced);
+      context.gemm(forced);
     }));
     all.back().detail = short_name(ranked.front()->candidate.variant);
   }
+  for (const Types& types : setting.against) add_other_types(retyped(p, types), all);
   add_device("default", p, default_variant(profile), all);
   add_device("naive", p, fallback_variant(), all);
   return all;

@@ -17,11 +17,12 @@ struct ContestSetting {
   std::filesystem::path database;
   double seconds = 2;  // of samples for one problem
   double limit_s = 3;  // a product that takes longer is skipped
+  std::vector<Types> against = {};  // tuned kernels of the same product in other types besides
 };
 
 /// Name as in the CSV: "openblas", "openblas1", "auto", "tuned", "default", "naive" are whole calls
 /// on host pointers, "tuned_kernel", "default_kernel", "naive_kernel" a product's time by the
-/// device's clock, packing not included.
+/// device's clock, packing not included; "tuned_kernel_f16" and the like one of other types.
 struct ContestantResult {
   std::string name;
   std::optional<Summary> time;  // of the whole batch; nothing when it was skipped

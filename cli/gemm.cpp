@@ -93,16 +93,16 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
   std::vector<char> before;
   if (arguments.verify && product.problem.beta != 0) before = product.c;
   Context context({.database = globals.database(), .device = globals.device});
-  const SgemmCall call = {.problem = product.problem,
-                          .a = product.a.data(),
-                          .b = product.b.data(),
-                          .c = product.c.data(),
-                          .scales = product.scales.data(),
-                          .zero_points = product.zero_points.data(),
-                          .tier = tier};
+  const GemmCall call = {.problem = product.problem,
+                         .a = product.a.data(),
+                         .b = product.b.data(),
+                         .c = product.c.data(),
+                         .scales = product.scales.data(),
+                         .zero_points = product.zero_points.data(),
+                         .tier = tier};
   const Tier used = context.explain(call).decision.tier;
   const double start = now_ns();
-  context.sgemm(call);
+  context.gemm(call);
   const double ns = now_ns() - start;
   if (arguments.verify)
     if (const int code = verify(product, before); code != kDone) return code;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "core/error.h"
@@ -167,6 +168,17 @@ std::int64_t quantization_bytes(const Problem& p) {
     default:
       return scales;
   }
+}
+
+double size_distance(const Problem& x, const Problem& y) {
+  const auto square = [](std::int64_t a, std::int64_t b) {
+    const auto log_size = [](std::int64_t size) {
+      return std::log2(static_cast<double>(std::max<std::int64_t>(size, 1)));
+    };
+    const double difference = log_size(a) - log_size(b);
+    return difference * difference;
+  };
+  return square(x.m, y.m) + square(x.n, y.n) + square(x.k, y.k) + square(x.batch, y.batch);
 }
 
 double flops(const Problem& p) {

@@ -65,6 +65,9 @@ std::int64_t quantized_blocks(const Problem& p);
 /// Bytes of a quantised B's scales and zero points together.
 std::int64_t quantization_bytes(const Problem& p);
 
+/// How far apart two problems' sizes are: squares of the differences of log2 m, n, k and batch.
+double size_distance(const Problem& x, const Problem& y);
+
 double flops(const Problem& p);          // 2 m n k batch
 double minimum_bytes(const Problem& p);  // A and B read once, C written once, read when beta != 0
 

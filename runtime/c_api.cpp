@@ -99,7 +99,7 @@ void check_struct(const char* argument, const T* value) {
 
 /// The fields that all argument structures have.
 template <typename Args>
-SgemmCall unchecked_call(const Args* args) {
+GemmCall unchecked_call(const Args* args) {
   check_struct("args", args);
   return {.problem = {.m = args->m,
                       .n = args->n,
@@ -122,7 +122,7 @@ Layout layout_of(const rooftile_layout& layout) {
 }
 
 /// Validated, and as the row-major product that it is.
-SgemmCall checked(SgemmCall call, Layout layout) {
+GemmCall checked(GemmCall call, Layout layout) {
   validate(call.problem, layout);
   if (layout == Layout::kColumnMajor) {
     call.problem = swapped_operands(call.problem);
@@ -133,12 +133,12 @@ SgemmCall checked(SgemmCall call, Layout layout) {
   return call;
 }
 
-SgemmCall checked_call(const rooftile_sgemm_args* args) {
-  SgemmCall call = unchecked_call(args);  // which looks whether there are any args
+GemmCall checked_call(const rooftile_sgemm_args* args) {
+  GemmCall call = unchecked_call(args);  // which looks whether there are any args
   return checked(call, layout_of(args->layout));
 }
 
-void add_epilogue(SgemmCall& call, const rooftile_epilogue& given) {
+void add_epilogue(GemmCall& call, const rooftile_epilogue& given) {
   check_struct("epilogue", &given);
   Epilogue& e = call.problem.epilogue;
   e.row_scale = given.row_scale != nullptr;
@@ -170,7 +170,7 @@ void check_length(const char* what, std::size_t given, std::int64_t needed) {
          given, needed);
 }
 
-void add_quantization(SgemmCall& call, const rooftile_quantization& given, Layout layout) {
+void add_quantization(GemmCall& call, const rooftile_quantization& given, Layout layout) {
   check_struct("quantization", &given);
   Problem& p = call.problem;
   p.types.b = {.bits = given.bits,
@@ -190,7 +190,7 @@ void add_quantization(SgemmCall& call, const rooftile_quantization& given, Layou
   call.zero_points = given.zero_points;
 }
 
-void add_batch(SgemmCall& call, const rooftile_gemm_args& args, Layout layout) {
+void add_batch(GemmCall& call, const rooftile_gemm_args& args, Layout layout) {
   Problem& p = call.problem;
   validate(p, layout);  // of one product: the strides below rely on it
   if (args.batch < 1)
@@ -209,8 +209,8 @@ void add_batch(SgemmCall& call, const rooftile_gemm_args& args, Layout layout) {
   p.stride_c = stride(args.c_array, args.stride_c, {p.m, p.n}, p.ldc);
 }
 
-SgemmCall checked_call(const rooftile_gemm_args* args) {
-  SgemmCall call = unchecked_call(args);
+GemmCall checked_call(const rooftile_gemm_args* args) {
+  GemmCall call = unchecked_call(args);
   Types& types = call.problem.types;
   types.a = data_type("type", args->type);
   types.c = data_type("type_c", args->type_c);
@@ -303,7 +303,7 @@ rooftile_status rooftile_sgemm(rooftile_context* context, const rooftile_sgemm_a
   using namespace rooftile;
   return guarded([&] {
     if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
-    context->context.sgemm(checked_call(args));
+    context->context.gemm(checked_call(args));
   });
 }
 
@@ -311,7 +311,7 @@ rooftile_status rooftile_gemm(rooftile_context* context, const rooftile_gemm_arg
   using namespace rooftile;
   return guarded([&] {
     if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
-    context->context.sgemm(checked_call(args));
+    context->context.gemm(checked_call(args));
   });
 }
 

@@ -36,7 +36,7 @@ Range whole_range(const Problem& p, Matrix matrix) {
 /// and sorted ones the rest.
 class Written {
  public:
-  explicit Written(const SgemmCall& call) : call_(call), whole_(whole_range(call.problem, c())) {}
+  explicit Written(const GemmCall& call) : call_(call), whole_(whole_range(call.problem, c())) {}
 
   /// Throws when two of them overlap. Those a stride apart cannot: validate() has seen to it.
   void check_each_other() {
@@ -83,7 +83,7 @@ class Written {
     std::sort(sorted_.begin(), sorted_.end(),
               [](const Sorted& x, const Sorted& y) { return x.range.begin < y.range.begin; });
   }
-  const SgemmCall& call_;
+  const GemmCall& call_;
   Range whole_;
   std::vector<Sorted> sorted_;
 };
@@ -106,7 +106,7 @@ void check_pointers(const char* what, const void* first, const void* const* arra
   }
 }
 
-void check_epilogue(const SgemmCall& call, Written& written) {
+void check_epilogue(const GemmCall& call, Written& written) {
   const Problem& p = call.problem;
   const Epilogue& e = p.epilogue;
   const EpilogueOperands& x = call.epilogue;
@@ -163,7 +163,7 @@ std::int64_t first_nan(DataType type, const void* values, std::int64_t count) {
               std::uint32_t{0x7f800000});
 }
 
-void check_quantized(const SgemmCall& call, Written& written) {
+void check_quantized(const GemmCall& call, Written& written) {
   const Problem& p = call.problem;
   const QuantizedBytes bytes = quantized_bytes(p);
   if (call.b_array != nullptr)
@@ -193,7 +193,7 @@ void check_quantized(const SgemmCall& call, Written& written) {
 
 }  // namespace
 
-void validate_call(const SgemmCall& call) {
+void validate_call(const GemmCall& call) {
   const Problem& p = call.problem;
   if (is_empty(p)) return;
   check_pointers("c", call.c, call.c_array, p.batch, p.types.c);

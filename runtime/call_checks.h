@@ -11,6 +11,6 @@ inline bool is_empty(const Problem& p) { return p.m == 0 || p.n == 0 || p.batch 
 /// Throws kInvalidArgument, naming the argument, for null pointers that count, for matrices C that
 /// overlap each other or what is read, and for epilogue operands that do not fit. The problem
 /// itself has passed validate().
-void validate_call(const SgemmCall& call);
+void validate_call(const GemmCall& call);
 
 }  // namespace rooftile

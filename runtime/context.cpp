@@ -81,7 +81,7 @@ struct Context::Impl {
 
   void load(const std::filesystem::path& database, const std::string& wanted_device,
             const std::filesystem::path& cache_folder);
-  Decision decide(const SgemmCall& call) const;
+  Decision decide(const GemmCall& call) const;
 };
 
 void Context::Impl::load(const std::filesystem::path& database, const std::string& wanted_device,
@@ -130,7 +130,7 @@ void Context::Impl::load(const std::filesystem::path& database, const std::strin
   device = std::make_unique<DeviceTier>(best->profile, std::move(best_kernels), cache_folder);
 }
 
-Decision Context::Impl::decide(const SgemmCall& call) const {
+Decision Context::Impl::decide(const GemmCall& call) const {
   Call question{.problem = call.problem,
                 .extra_passes_over_c = any(call.problem.epilogue) ? 1.0 : 0.0};
   if (device == nullptr) {
@@ -157,7 +157,7 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
 
 Context::~Context() = default;
 
-void Context::sgemm(const SgemmCall& call) {
+void Context::gemm(const GemmCall& call) {
   validate_call(call);
   const Problem& p = call.problem;
   if (is_empty(p)) return;
@@ -167,7 +167,7 @@ void Context::sgemm(const SgemmCall& call) {
       fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", impl_->note);
     if (const std::string veto = impl_->device->veto(p); !veto.empty())
       fail(ErrorCode::kUnsupported, "{}", veto);
-    return impl_->device->sgemm(call);
+    return impl_->device->gemm(call);
   }
   if (choice != TierChoice::kAuto) return run_on_host(impl_->blas, call, tier_of(choice));
 
@@ -182,7 +182,7 @@ void Context::sgemm(const SgemmCall& call) {
   }
   if (tier != Tier::kDevice) return run_on_host(impl_->blas, call, tier);
   try {
-    impl_->device->sgemm(call);
+    impl_->device->gemm(call);
   } catch (const Error&) {
     // C is untouched: the host answers. A device that is gone is out of every later decision.
     if (impl_->device->state().lost) impl_->owner.store(next_owner());
@@ -190,7 +190,7 @@ void Context::sgemm(const SgemmCall& call) {
   }
 }
 
-Explanation Context::explain(const SgemmCall& call) const {
+Explanation Context::explain(const GemmCall& call) const {
   Explanation explanation{.decision = impl_->decide(call), .note = impl_->note};
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   if (choice != TierChoice::kAuto) explanation.decision.tier = tier_of(choice);

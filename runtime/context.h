@@ -28,7 +28,7 @@ struct ContextOptions {
 /// Products on host memory, row-major. Sizes, strides, alpha and beta are in the problem. Matrices
 /// of a batch lie a stride apart, or where an array of batch pointers says (then the stride is
 /// ignored).
-struct SgemmCall {
+struct GemmCall {
   Problem problem;
   const void* a = nullptr;  // elements of problem.types; a quantised B's values
   const void* b = nullptr;
@@ -86,8 +86,8 @@ class Context {
 
   /// Errors leave C untouched: kInvalidArgument; kUnsupported, kDevice, kTimeout, kOutOfMemory only
   /// for a forced tier.
-  void sgemm(const SgemmCall& call);
-  Explanation explain(const SgemmCall& call) const;
+  void gemm(const GemmCall& call);
+  Explanation explain(const GemmCall& call) const;
   DeviceState device_state() const;
 
  private:

@@ -1,7 +1,6 @@
 #include "runtime/device_tier.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -17,16 +16,6 @@ constexpr double kStepNs = 0.25e9;
 constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
 
 bool same_class(const Problem& x, const Problem& y) { return signature_of(x) == signature_of(y); }
-
-double log_size(std::int64_t size) {
-  return std::log2(static_cast<double>(std::max<std::int64_t>(size, 1)));
-}
-
-double distance(const Problem& x, const Problem& y) {
-  const double dm = log_size(x.m) - log_size(y.m), dn = log_size(x.n) - log_size(y.n),
-               dk = log_size(x.k) - log_size(y.k), db = log_size(x.batch) - log_size(y.batch);
-  return dm * dm + dn * dn + dk * dk + db * db;
-}
 
 bool same_device(const DeviceProfile& x, const DeviceProfile& y) {
   return x.device_uuid == y.device_uuid && x.vendor_id == y.vendor_id &&
@@ -66,7 +55,7 @@ class StagedInput {
 /// The epilogue's vectors and residual, laid out as own_buffers() says.
 class StagedEpilogue {
  public:
-  StagedEpilogue(BufferPool& pool, const DeviceProfile& profile, const SgemmCall& call,
+  StagedEpilogue(BufferPool& pool, const DeviceProfile& profile, const GemmCall& call,
                  const Placement& at) {
     const Problem& p = call.problem;
     const EpilogueElements elements = epilogue_elements(p);
@@ -106,7 +95,7 @@ class StagedEpilogue {
 class StagedQuantization {
  public:
   /// staged: without depth when B must not be read.
-  StagedQuantization(BufferPool& pool, const DeviceProfile& profile, const SgemmCall& call,
+  StagedQuantization(BufferPool& pool, const DeviceProfile& profile, const GemmCall& call,
                      const Problem& staged, const StagedInput& b) {
     if (!quantized(staged.types)) return;
     const bool reads = staged.k > 0;
@@ -149,8 +138,8 @@ std::vector<const TunedKernel*> DeviceTier::ranked(const Problem& p) const {
   for (const TunedKernel& kernel : kernels_)
     if (same_class(kernel.problem, staged)) list.push_back(&kernel);
   std::stable_sort(list.begin(), list.end(), [&](const TunedKernel* x, const TunedKernel* y) {
-    return std::pair(distance(x->problem, staged), x->rank) <
-           std::pair(distance(y->problem, staged), y->rank);
+    return std::pair(size_distance(x->problem, staged), x->rank) <
+           std::pair(size_distance(y->problem, staged), y->rank);
   });
   std::vector<const TunedKernel*> legal;
   std::unordered_set<std::string_view> seen;
@@ -210,7 +199,7 @@ const Kernel& DeviceTier::kernel(const TunedKernel& tuned, const Signature& sign
   return *slot;
 }
 
-void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
+void DeviceTier::run(const TunedKernel& tuned, const GemmCall& call) {
   const Problem staged = effective(call.problem);
   const double rate = flops(tuned.problem) / std::max(tuned.kernel_ns, 1.0);
   const double predicted_ns = flops(staged) / rate;
@@ -301,7 +290,7 @@ void DeviceTier::run(const TunedKernel& tuned, const SgemmCall& call) {
                 call.c_of(i), call.problem.ldc);
 }
 
-void DeviceTier::sgemm(const SgemmCall& call) {
+void DeviceTier::gemm(const GemmCall& call) {
   const std::vector<const TunedKernel*> kernels = ranked(call.problem);
   const std::lock_guard lock(mutex_);
   if (gone_) fail(ErrorCode::kDevice, "{}", last_failure_);

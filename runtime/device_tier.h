@@ -36,13 +36,13 @@ class DeviceTier {
 
   /// Runs the product with the first kernel that works; C is written only on success. Throws the
   /// last failure when none does: kDevice, kTimeout, kOutOfMemory, kUnsupported, kCompile.
-  void sgemm(const SgemmCall& call);
+  void gemm(const GemmCall& call);
 
   DeviceState state() const;
 
  private:
   void open();
-  void run(const TunedKernel& tuned, const SgemmCall& call);
+  void run(const TunedKernel& tuned, const GemmCall& call);
   const Kernel& kernel(const TunedKernel& tuned, const Signature& signature);
 
   const DeviceProfile profile_;

@@ -13,7 +13,7 @@
 namespace rooftile {
 namespace {
 
-bool residual_is_c(const SgemmCall& call) {
+bool residual_is_c(const GemmCall& call) {
   for (std::int64_t i = 0; i < call.problem.batch; ++i)
     if (call.epilogue.residual + i * call.epilogue.stride_residual == call.c_of(i)) return true;
   return false;
@@ -64,7 +64,7 @@ class WideResult {
   std::unique_ptr<float[]> copy_;
 };
 
-void run_floats(const HostBlas& blas, const SgemmCall& call, Tier tier) {
+void run_floats(const HostBlas& blas, const GemmCall& call, Tier tier) {
   const Problem& p = call.problem;
   WideResult result(p);
   Problem one = one_product(p);
@@ -106,7 +106,7 @@ void run_floats(const HostBlas& blas, const SgemmCall& call, Tier tier) {
   }
 }
 
-void run_integers(const HostBlas& blas, const SgemmCall& call, Tier tier) {
+void run_integers(const HostBlas& blas, const GemmCall& call, Tier tier) {
   const Problem& p = call.problem;
   const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll;
   Problem one = one_product(p);
@@ -141,7 +141,7 @@ void run_integers(const HostBlas& blas, const SgemmCall& call, Tier tier) {
 
 }  // namespace
 
-void run_on_host(const HostBlas& blas, const SgemmCall& call, Tier tier) try {
+void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier) try {
   if (call.problem.types.a == DataType::kI8)
     run_integers(blas, call, tier);
   else

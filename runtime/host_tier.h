@@ -9,6 +9,6 @@ namespace rooftile {
 /// Runs the products of a validated call. Operands that are not float32 are widened first, 8-bit
 /// integers multiplied exactly (host_integers.h), an epilogue is a pass
 /// over C. kOutOfMemory when the copies for that do not fit.
-void run_on_host(const HostBlas& blas, const SgemmCall& call, Tier tier);
+void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier);
 
 }  // namespace rooftile

@@ -30,7 +30,8 @@ constexpr double kCloseToBound = 1.02;  // of the roofline's bound: nothing left
 constexpr double kCutRatio = 8;         // times the best: such a candidate is probed, not measured
 constexpr double kFirstLimitNs = 10e9;  // before there is a best
 constexpr std::size_t kFinalists = 4;
-constexpr std::size_t kRanked = 3;  // certified kernels in a list, default and fallback besides
+constexpr std::size_t kMostSeeds = 6;  // default and other problems' winners, tried first
+constexpr std::size_t kRanked = 3;     // certified kernels in a list, default and fallback besides
 constexpr double kSearchShare = 0.6,
                  kFinalsShare = 0.8;  // of a problem's slice: when each ends; certificates follow
 // Times this close are equal for a caller; of equals the kernel that compiles faster goes first:
@@ -49,7 +50,7 @@ double measure_host_ns(const Problem& p, double share_s) {
   const RandomQuantization quantization = random_quantization(p, random);
   std::vector<char> c(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)));
   const std::vector<float> ones(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
-  const SgemmCall call = {
+  const GemmCall call = {
       .problem = p,
       .a = a.data(),
       .b = b.data(),
@@ -164,7 +165,8 @@ std::optional<std::size_t> Search::find(const Variant& variant) const {
   return std::nullopt;
 }
 
-// The default, and what has won on other problems of this device: winners travel well.
+// The default, and what has won on the nearest other problems of this device: winners travel well,
+// but a database of many problems must not leave time for nothing else.
 std::vector<std::size_t> Search::seeds() const {
   std::vector<std::size_t> order;
   const auto add = [&](const Variant& variant) {
@@ -173,8 +175,15 @@ std::vector<std::size_t> Search::seeds() const {
       order.push_back(*index);
   };
   add(default_variant(context_.device));
+  std::vector<TunedKernel> winners;
   for (const RankedKernel& winner : context_.store.winners(device_row_))
-    if (winner.kernel.rank == 0) add(winner.kernel.candidate.variant);
+    if (winner.kernel.rank == 0) winners.push_back(winner.kernel);
+  std::ranges::stable_sort(winners, {}, [&](const TunedKernel& winner) {
+    const bool other_kind = signature_of(winner.problem).types != signature_.types;
+    return std::pair(other_kind, size_distance(winner.problem, problem_));
+  });
+  for (const TunedKernel& winner : winners)
+    if (order.size() < kMostSeeds) add(winner.candidate.variant);
   add(fallback_variant());
   return order;
 }

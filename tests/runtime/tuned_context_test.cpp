@@ -68,7 +68,7 @@ class TunedContext : public ::testing::Test {
       }
     }
   }
-  static SgemmCall call_of(Product& product, TierChoice tier) {
+  static GemmCall call_of(Product& product, TierChoice tier) {
     return {.problem = product.problem,
             .a = product.stored_a_elements.data(),
             .b = product.stored_b_elements.data(),
@@ -95,11 +95,11 @@ TEST_F(TunedContext, DeviceTierIsRightForEveryTransposeAtOddSizes) {
     for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
       for (float beta : {0.0f, 0.5f}) {
         Product product(padded_problem(65, 33, 127, trans_a, trans_b, -1.0f, beta));
-        context.sgemm(call_of(product, TierChoice::kDevice));
+        context.gemm(call_of(product, TierChoice::kDevice));
         product.expect_right();
         // The same database and input give the same bits.
         Product again(product.problem);
-        context.sgemm(call_of(again, TierChoice::kDevice));
+        context.gemm(call_of(again, TierChoice::kDevice));
         for (std::size_t i = 0; i < again.c.size(); ++i)
           ASSERT_EQ(std::bit_cast<std::uint32_t>(again.c[i]),
                     std::bit_cast<std::uint32_t>(product.c[i]));
@@ -120,7 +120,7 @@ TEST_F(TunedContext, DeviceTierRunsBatches) {
     for (bool shared_b : {false, true}) {
       Product product(padded_batch(
           padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f), 5, shared_b));
-      context.sgemm(call_of(product, TierChoice::kDevice));
+      context.gemm(call_of(product, TierChoice::kDevice));
       product.expect_right();
     }
   }
@@ -137,14 +137,14 @@ TEST_F(TunedContext, DeviceTierFusesTheEpilogueThatIsTuned) {
   p.epilogue.low = -0.5f;
   p.epilogue.high = 2.0f;
   Product product(p);
-  context.sgemm(call_of(product, TierChoice::kDevice));
+  context.gemm(call_of(product, TierChoice::kDevice));
   product.expect_right();
 
   p.epilogue = parse_epilogue("relu");
   Product other(p);
   EXPECT_THAT(context.explain(call_of(other, TierChoice::kAuto)).decision.veto,
               HasSubstr("f32.nt.relu"));
-  context.sgemm(call_of(other, TierChoice::kAuto));  // the host makes a pass of its own
+  context.gemm(call_of(other, TierChoice::kAuto));  // the host makes a pass of its own
   other.expect_right();
 }
 
@@ -159,7 +159,7 @@ TEST_F(TunedContext, DeviceTierTakesEveryType) {
                                     integers ? 1.0f : 2.0f, integers ? 1.0f : 0.5f, types),
                      2, false);
     Product product(p);
-    context.sgemm(call_of(product, TierChoice::kDevice));
+    context.gemm(call_of(product, TierChoice::kDevice));
     product.expect_right();
   }
 }
@@ -178,11 +178,11 @@ TEST_F(TunedContext, MatricesOfABatchMayLieAnywhere) {
     c.push_back(product.c.data());
   }
   Problem p = padded_batch(products.front().problem, 3, false);
-  context.sgemm({.problem = p,
-                 .a_array = a.data(),
-                 .b_array = b.data(),
-                 .c_array = c.data(),
-                 .tier = TierChoice::kDevice});
+  context.gemm({.problem = p,
+                .a_array = a.data(),
+                .b_array = b.data(),
+                .c_array = c.data(),
+                .tier = TierChoice::kDevice});
   for (std::size_t i = 0; i < products.size(); ++i) {
     Product expected = products[i];
     expected.a = products[products.size() - 1 - i].a;
@@ -194,9 +194,9 @@ TEST_F(TunedContext, AlphaZeroDoesNotReadAAndB) {
   write_database({default_variant(device_), fallback_variant()});
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   Product product(padded_problem(9, 10, 11, Transpose::kNo, Transpose::kNo, 0.0f, 0.5f));
-  SgemmCall call = call_of(product, TierChoice::kDevice);
+  GemmCall call = call_of(product, TierChoice::kDevice);
   call.a = call.b = nullptr;
-  context.sgemm(call);
+  context.gemm(call);
   product.expect_right();
 }
 
@@ -209,7 +209,7 @@ TEST_F(TunedContext, AutoAndExplainAgreeAndHostCallsOpenNoDevice) {
   double score = 1;
   for (const Factor& factor : explanation.decision.factors) score *= factor.value;
   EXPECT_NEAR(score, explanation.decision.score, 1e-9 * score);
-  context.sgemm(call_of(product, TierChoice::kAuto));
+  context.gemm(call_of(product, TierChoice::kAuto));
   product.expect_right();
   EXPECT_FALSE(context.device_state().opened);
 }
@@ -228,7 +228,7 @@ TEST_F(TunedContext, AKernelThatFailsIsPassedOverForTheNext) {
                           words.size() * sizeof(std::uint32_t));
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder});
   Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
-  context.sgemm(call_of(product, TierChoice::kDevice));
+  context.gemm(call_of(product, TierChoice::kDevice));
   product.expect_right();
   EXPECT_FALSE(context.device_state().last_failure.empty());
 }
@@ -246,13 +246,13 @@ TEST_F(TunedContext, WithoutADriverAutoAnswersAndForcedDeviceSaysWhy) {
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
   try {
-    context.sgemm(call_of(product, TierChoice::kDevice));
+    context.gemm(call_of(product, TierChoice::kDevice));
     FAIL() << "ran on a device that is not there";
   } catch (const Error& failure) {
     EXPECT_THAT(failure.what(), HasSubstr("not here or its driver has changed"));
   }
   EXPECT_TRUE(product.c_is_untouched());
-  context.sgemm(call_of(product, TierChoice::kAuto));
+  context.gemm(call_of(product, TierChoice::kAuto));
   product.expect_right();
 }
 
