@@ -161,8 +161,8 @@ int main(int argc, char** argv) {
         : shapes.empty() ? problem_set(set)
                          : read_problem_csv(shapes);
     for (TuneProblem& wanted : problems) {
-      wanted.problem = retyped(wanted.problem, parse_types(type));
-      wanted.problem.epilogue = parse_epilogue(epilogue);
+      if (type != "f32") wanted.problem = retyped(wanted.problem, parse_types(type));
+      if (!epilogue.empty()) wanted.problem.epilogue = parse_epilogue(epilogue);
     }
     return rooftile::run(setting, problems, csv);
   } catch (const std::exception& error) {

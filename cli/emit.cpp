@@ -39,14 +39,14 @@ int emit(const EmitArguments& arguments) {
   Variant variant = parse_variant(arguments.variant);
   for (const auto& [parameter, value] : arguments.values)
     if (!value.empty()) set_parameter(variant, parameter, value);
-  if (const auto reason = illegal_reason(variant, limits)) {
-    fmt::print(stderr, "rooftile: this kernel is illegal here: {}\n", *reason);
-    return kFailure;
-  }
   const Signature signature = {.types = parse_types(arguments.type),
                                .trans_a = arguments.trans_a ? Transpose::kYes : Transpose::kNo,
                                .trans_b = arguments.trans_b ? Transpose::kYes : Transpose::kNo,
                                .epilogue = parse_epilogue(arguments.epilogue)};
+  if (const auto reason = illegal_reason(variant, limits, signature)) {
+    fmt::print(stderr, "rooftile: this kernel is illegal here: {}\n", *reason);
+    return kFailure;
+  }
   const Shader shader =
       arguments.pack.empty()
           ? emit_gemm(variant, signature)

@@ -50,8 +50,12 @@ std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
   std::vector<TuneProblem> problems =
       arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes);
   for (TuneProblem& wanted : problems) {
-    wanted.problem = retyped(wanted.problem, parse_types(arguments.sizes.type));
-    wanted.problem.epilogue = parse_epilogue(arguments.sizes.epilogue);
+    // What a file says of a problem stands unless the command line says otherwise.
+    if (arguments.sizes.type != ProblemOptions().type)
+      wanted.problem = retyped(wanted.problem, parse_types(arguments.sizes.type));
+    if (!arguments.sizes.epilogue.empty())
+      wanted.problem.epilogue = parse_epilogue(arguments.sizes.epilogue);
+    validate(wanted.problem);
   }
   return problems;
 }
@@ -157,10 +161,13 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
                       "Wall time a device, compilation included: 60s, 3m, 1h (default 5m)");
   command->add_flag("--quick", arguments.quick, "Budget of one minute");
   command->add_flag("--thorough", arguments.thorough, "Budget of half an hour");
-  command->add_option("--set", arguments.set,
-                      "Built-in problems: default, squares, transformer, deepbench, applications");
-  command->add_option("--shapes", arguments.shapes,
-                      "CSV with the columns m,n,k,trans_a,trans_b,batch,note");
+  command->add_option(
+      "--set", arguments.set,
+      "Built-in problems: default, squares, transformer, deepbench, applications, types");
+  command->add_option(
+      "--shapes", arguments.shapes,
+      "CSV with the columns m,n,k,trans_a,trans_b,batch,note, or with type,epilogue "
+      "before the note");
   command->add_option("--strategy", arguments.strategy, "random (default) or exhaustive")
       ->check(CLI::IsMember(strategy_names()));
   command->add_option("--seed", arguments.seed, "Of the random strategy");

@@ -79,7 +79,6 @@ struct Case {
     return v.split_k == 1 ? 0
                           : stored_parts(v, p.k) * p.batch * p.m * round_up(p.n, kTexelElements);
   }
-  bool reads_quantized() const { return rooftile::reads_quantized(v, signature_of(p)); }
   std::int64_t c_bytes() const { return c_end() * bytes_of(p.types.c); }
 };
 struct ProblemRule {
@@ -129,43 +128,14 @@ std::int64_t loop_trips(const Variant& v, const Problem& p) {
   return tiles * (1 + inner) + tail + v.reg_m + 3 * kEnds;
 }
 
-bool is_power_of_two(int x) { return (x & (x - 1)) == 0; }
-
 constexpr std::array kProblemRules = {
-    ProblemRule{"packed dot products multiply 8-bit integers",
-                [](const Case& c) { return c.v.dot == 1 || c.p.types.a == DataType::kI8; }},
-    ProblemRule{"packed dot products read four neighbours along k: A or B that is not packed must "
-                "be contiguous along k, and k a multiple of 4",
-                [](const Case& c) {
-                  const bool a = c.v.packed_a == Packed::kYes || c.p.trans_a == Transpose::kNo;
-                  const bool b = c.v.packed_b == Packed::kYes || c.p.trans_b == Transpose::kYes;
-                  const bool packed = c.v.packed_a == Packed::kYes && c.v.packed_b == Packed::kYes;
-                  return c.v.dot == 1 || (a && b && (packed || c.p.k % c.v.dot == 0));
-                }},
-    ProblemRule{"reduction atomic adds float32 in storage buffers, which the device cannot",
-                [](const Case& c) {
-                  return c.v.reduction == Reduction::kOrdered || c.limits.float32_atomic_add ||
-                         part_type(c.p.types) == DataType::kI32;
-                }},
-    ProblemRule{"the device has no 16-bit arithmetic for sums in f16",
-                [](const Case& c) { return !c.p.types.f16_sums || c.limits.float16_arithmetic; }},
-    ProblemRule{"stage subgroup spreads 32-bit values: sums cannot be f16",
-                [](const Case& c) { return !c.p.types.f16_sums || c.v.stage != Stage::kSubgroup; }},
-    ProblemRule{"a quantised B that is not packed needs unroll_k (tile_k for tiled) in whole words "
-                "of values and dividing its blocks, or divided by them",
-                [](const Case& c) {
-                  if (!c.reads_quantized() || c.v.family == Family::kNaive) return true;
-                  const int values = values_per_word(c.p.types) * words_width(c.v);
-                  return is_power_of_two(k_step(c.v)) && is_power_of_two(c.v.unroll_k) &&
-                         (c.v.family == Family::kTiled ? c.v.tile_k : c.v.unroll_k) % values == 0;
-                }},
-    ProblemRule{"the invocations of a tiled workgroup must share the words of a quantised tile "
-                "evenly",
-                [](const Case& c) {
-                  return !c.reads_quantized() || c.v.family != Family::kTiled ||
-                         c.v.tile_n * c.v.tile_k / values_per_word(c.p.types) % local_size(c.v) ==
-                             0;
-                }},
+    ProblemRule{
+        "packed dot products read words of four: k must be a multiple of 4 unless A and B are "
+        "packed",
+        [](const Case& c) {
+          const bool packed = c.v.packed_a == Packed::kYes && c.v.packed_b == Packed::kYes;
+          return packed || c.p.k % c.v.dot == 0;
+        }},
     ProblemRule{"m, n, k and ld must stay below 2^31 - 1024",
                 [](const Case& c) {
                   return std::max({c.p.m, c.p.n, c.p.k, c.p.lda, c.p.ldb, c.p.ldc}) <= kLargestSize;
@@ -305,7 +275,7 @@ BoundElements bound_elements(const Variant& v, const Problem& p, const Placement
 
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,
                                           const Problem& p, const Placement& placement) {
-  if (std::optional<std::string> reason = illegal_reason(v, limits)) return reason;
+  if (std::optional<std::string> reason = illegal_reason(v, limits, signature_of(p))) return reason;
   const Case c{v, limits, p, placement};
   for (const ProblemRule& rule : kProblemRules) {
     if (rule.holds(c)) continue;

@@ -1,5 +1,5 @@
 // Which points of the kernel space are legal, and why not. Rules are data: a reason and a predicate
-// (device_rules.cpp, problem_rules.cpp).
+// (device_rules.cpp, signature_rules.cpp, problem_rules.cpp).
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 #include "core/device_profile.h"
 #include "core/problem.h"
 #include "core/variant.h"
+#include "generator/signature.h"
 
 namespace rooftile {
 
@@ -41,7 +42,11 @@ BoundElements bound_elements(const Variant& v, const Problem& p, const Placement
 
 /// First reason why the variant can never run on a device with these limits, or nothing.
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits);
-/// First reason why it cannot run this problem (illegal_reason(v, limits) included), or nothing.
+/// First reason why it cannot be compiled for these types, transposes and epilogue (the device's
+/// reasons included), or nothing.
+std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,
+                                          const Signature& s);
+/// First reason why it cannot run this problem (those of its signature included), or nothing.
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,
                                           const Problem& p, const Placement& placement);
 

@@ -39,7 +39,7 @@ Pipeline build(Device& device, const Shader& shader, const ShaderCache& cache) {
 Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
                const ShaderCache& cache)
     : device_(std::move(device)), variant_(variant), signature_(signature) {
-  if (const auto reason = illegal_reason(variant, device_->profile().limits))
+  if (const auto reason = illegal_reason(variant, device_->profile().limits, signature))
     fail(ErrorCode::kUnsupported, "kernel '{}' cannot run on {}: {}", short_name(variant),
          device_->profile().name, *reason);
   const Shader gemm = emit_gemm(variant, signature);

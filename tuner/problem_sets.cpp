@@ -18,8 +18,9 @@ std::span<const EmbeddedText> embedded_shapes();  // bench/shapes/*.csv, generat
 
 namespace {
 
-constexpr std::string_view kHeader = "m,n,k,trans_a,trans_b,batch,note";
-constexpr std::size_t kNumbers = 6;  // columns before the note
+constexpr std::string_view kHeader = "m,n,k,trans_a,trans_b,batch,note",
+                           kTypedHeader = "m,n,k,trans_a,trans_b,batch,type,epilogue,note";
+constexpr std::size_t kNumbers = 6;  // columns before type, epilogue and note
 
 std::int64_t parse_number(std::string_view text, const std::string& where,
                           std::string_view column) {
@@ -36,7 +37,7 @@ Transpose parse_transpose(std::int64_t value, const std::string& where) {
   return value == 1 ? Transpose::kYes : Transpose::kNo;
 }
 
-TuneProblem parse_line(std::string_view line, const std::string& where) {
+TuneProblem parse_line(std::string_view line, const std::string& where, bool typed) {
   std::array<std::int64_t, kNumbers> numbers = {};
   constexpr std::array<std::string_view, kNumbers> kColumns = {"m",       "n",       "k",
                                                                "trans_a", "trans_b", "batch"};
@@ -52,6 +53,21 @@ TuneProblem parse_line(std::string_view line, const std::string& where) {
   problem.problem =
       packed_problem(numbers[0], numbers[1], numbers[2], parse_transpose(numbers[3], where),
                      parse_transpose(numbers[4], where), numbers[5]);
+  const auto text = [&] {
+    const std::size_t comma = std::min(line.find(',', at), line.size());
+    if (at > line.size())
+      fail(ErrorCode::kInvalidArgument, "{}: too few columns; the header is {}", where,
+           kTypedHeader);
+    const std::string_view column = line.substr(at, comma - at);
+    at = comma + 1;
+    return column;
+  };
+  if (typed) try {
+      problem.problem = retyped(problem.problem, parse_types(text()));
+      problem.problem.epilogue = parse_epilogue(text());
+    } catch (const Error& error) {
+      fail(ErrorCode::kInvalidArgument, "{}: {}", where, error.what());
+    }
   if (at <= line.size()) problem.note = line.substr(at);
   const Problem& p = problem.problem;
   if (std::min({p.m, p.n, p.k, p.batch}) < 1)
@@ -63,18 +79,20 @@ TuneProblem parse_line(std::string_view line, const std::string& where) {
 std::vector<TuneProblem> parse(std::istream& text, std::string_view file) {
   std::vector<TuneProblem> problems;
   std::string line;
-  bool header = false;
+  bool header = false, typed = false;
   for (int number = 1; std::getline(text, line); ++number) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.empty() || line.front() == '#') continue;
     const std::string where = fmt::format("{}:{}", file, number);
     if (!header) {
-      if (line != kHeader)
-        fail(ErrorCode::kInvalidArgument, "{}: the first line must be '{}'", where, kHeader);
+      typed = line == kTypedHeader;
+      if (line != kHeader && !typed)
+        fail(ErrorCode::kInvalidArgument, "{}: the first line must be '{}' or '{}'", where, kHeader,
+             kTypedHeader);
       header = true;
       continue;
     }
-    problems.push_back(parse_line(line, where));
+    problems.push_back(parse_line(line, where, typed));
   }
   if (problems.empty()) fail(ErrorCode::kInvalidArgument, "{}: holds no problem", file);
   return problems;

@@ -53,10 +53,23 @@ double load_ns(const DeviceRates& rates, LoadPath path, int width, double elemen
               rates.levels.empty() ? 0 : rates.levels.front().gbps);
 }
 
-double operand_loads_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
+/// Loads of a quantised B carry words of several values, as vectors where the kernel takes four.
+double quantized_loads_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
+                          double elements) {
+  constexpr double kWordBits = 32;
+  const double words = elements * p.types.b.bits / kWordBits;
+  const bool vectors = v.family != Family::kTiled && v.vector_width_b == 4;
+  return load_ns(rates, v.load_path_b, vectors ? 4 : 1, words);
+}
+
+double operand_loads_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
+                        const Issued& i) {
   const bool b_once = v.family == Family::kTiled, a_once = b_once || v.stage == Stage::kSubgroup;
+  const double b_elements = b_once ? i.b_shared : i.b_elements;
   return load_ns(rates, v.load_path_a, v.vector_width_a, a_once ? i.a_shared : i.a_elements) +
-         load_ns(rates, v.load_path_b, v.vector_width_b, b_once ? i.b_shared : i.b_elements);
+         (quantized(p.types) && v.packed_b == Packed::kNo
+              ? quantized_loads_ns(p, v, rates, b_elements)
+              : load_ns(rates, v.load_path_b, v.vector_width_b, b_elements));
 }
 
 /// Reads from shared memory and the waits around them.
@@ -98,7 +111,7 @@ double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rate
   const double memory_bytes = minimum_bytes(p);
   const double per_trip = kLoopInstructions / (1.0 * v.reg_m * v.reg_n * v.unroll_k);
   const double math = over(2 * i.multiply_adds * (1 + per_trip), rates.fma_gflops);
-  const double busy = math + operand_loads_ns(v, rates, i) + shared_ns(p, v, rates, i);
+  const double busy = math + operand_loads_ns(p, v, rates, i) + shared_ns(p, v, rates, i);
   return busy / w.wave_efficiency + over(memory_bytes, gbps_for_footprint(rates, memory_bytes)) +
          i.workgroups * rates.workgroup_ns + pack_ns(p, v, rates) + rates.dispatch_ns;
 }

@@ -65,6 +65,24 @@ def test_emit_names_the_rule_that_forbids(rooftile):
                      64, "--reg_m", 8, "--reg_n", 8, "--stage", "shared", says="illegal here: .*[0-9]")
 
 
+@pytest.mark.parametrize("options, says", [
+    (["--dot", "4"], "no packed dot products"),
+    (["--type", "f32xq4b32"], "stored n x k"),
+    (["--type", "f16_sum_f16"], "16-bit arithmetic"),
+    (["--split_k", "2", "--reduction", "atomic"], "adds float32"),
+])
+def test_emit_names_the_rule_that_forbids_types(rooftile, options, says):
+    small = "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4"
+    rooftile.refuses("emit", "--limits", "minimum", "--variant", small, *options, says=f"illegal here: .*{says}")
+
+
+def test_emit_prints_kernels_of_other_types(rooftile):
+    text = rooftile.run("emit", "--limits", "minimum", "--variant", "tile_m=4 tile_n=8", "--type", "f16xq4b32z_f16",
+                        "--trans-b").stdout
+    assert "#define ZERO_POINT 1" in text and "narrow_c" in text
+    rooftile.refuses("emit", "--limits", "minimum", "--type", "f99", says="written as f32", code=2)
+
+
 @pytest.fixture
 def naive(rooftile):
     """The space's first naive kernel."""

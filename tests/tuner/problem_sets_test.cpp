@@ -41,6 +41,16 @@ TEST(ProblemSetsTest, WrongLinesAreNamed) {
   EXPECT_THAT(message(header + "0,2,3,0,0,1,\n"), HasSubstr("at least 1"));
   EXPECT_THAT(message(header), HasSubstr("no problem"));
   EXPECT_EQ(message(header + "1,2,3,0,1,1,\r\n"), "accepted");
+  const std::string typed = "m,n,k,trans_a,trans_b,batch,type,epilogue,note\n";
+  EXPECT_EQ(message(typed + "1,2,40,0,1,1,f16xq4b32_f16,bias_column+relu,\n"), "accepted");
+  const TuneProblem read = read_problem_csv(file).front();
+  EXPECT_EQ(to_string(read.problem), "1x2x40 nt f16xq4b32_f16 bias_column+relu");
+  EXPECT_EQ(read.problem.ldb, 64);
+  EXPECT_THAT(message(typed + "1,2,3,0,0,1,f99,,\n"),
+              HasSubstr("shapes.csv:2: unknown types 'f99'"));
+  EXPECT_THAT(message(typed + "1,2,3,0,0,1,f16,frob,\n"), HasSubstr("shapes.csv:2: "));
+  EXPECT_THAT(message(typed + "1,2,3,0,0,1,f16\n"), HasSubstr("too few columns"));
+  EXPECT_THAT(message(typed + "1,2,3,0,0,1,i8_i32,relu,\n"), HasSubstr("no epilogue"));
   EXPECT_THROW(read_problem_csv(folder / "missing.csv"), Error);
 }
 
