@@ -40,7 +40,8 @@ std::string prediction_text(double ns) {
 
 void print_text(const Problem& p, const Explanation& e) {
   const Decision& d = e.decision;
-  fmt::print("{} f32, operands in host memory: {}\n\n", to_string(p), name(d.tier));
+  fmt::print("{}{}, operands in host memory: {}\n\n", to_string(p),
+             p.types == Types{} ? " f32" : "", name(d.tier));
   fmt::print("{:<22} {:>10}  {:>12}\n", "factor", "value", "costs device");
   for (const Factor& f : d.factors)
     fmt::print("{:<22} {:>10.4f}  {:>12}\n", f.name, f.value,

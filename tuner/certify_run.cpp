@@ -33,7 +33,7 @@ class Exchange {
             round_up(std::max<std::int64_t>(static_cast<std::int64_t>(content.size()), 16), 16))),
         kernel_side_(device.create_buffer(bytes_, BufferUse::kDevice)),
         host_side_(device.create_buffer(bytes_, BufferUse::kDownload)) {
-    std::memcpy(host_side_.mapped(), content.data(), content.size());
+    std::copy(content.begin(), content.end(), static_cast<char*>(host_side_.mapped()));
     copy(host_side_, kernel_side_);
   }
 
