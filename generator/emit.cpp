@@ -226,7 +226,7 @@ BindingKind binding(LoadPath path, int width, DataType type) {
 
 BindingKind words_binding(LoadPath path, int width) {
   if (path == LoadPath::kBuffer) return BindingKind::kStorageBuffer;
-  return width == 1 ? BindingKind::kTexelR32 : BindingKind::kTexelRgba32;
+  return width == 1 ? BindingKind::kTexelR32Uint : BindingKind::kTexelRgba32Uint;
 }
 
 /// Scales and zero points of a quantised B.

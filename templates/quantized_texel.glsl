@@ -1,13 +1,9 @@
 // A quantised B: its words, scales and zero points as uniform texel buffers. Indices count vectors of
 // words, blocks, and bytes of packed zero points or blocks of float ones.
-layout(binding = B_BINDING) uniform samplerBuffer b;
+layout(binding = B_BINDING) uniform usamplerBuffer b;
 layout(binding = SCALE_BINDING) uniform samplerBuffer scales;
 
-// Float formats hand bits through and are what drivers are fast at: lavapipe 22.3 calls a function
-// for each texel of integers. Certificates look at every bit.
-WORDS fetch_words(uint vector_index) {
-  return WORDS(floatBitsToUint(texelFetch(b, int(vector_index))));
-}
+WORDS fetch_words(uint vector_index) { return WORDS(texelFetch(b, int(vector_index))); }
 float fetch_scale(uint i) { return texelFetch(scales, int(i)).x; }
 
 #if ZERO_POINT == 1
