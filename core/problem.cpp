@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/round.h"
 
 namespace rooftile {
 namespace {
@@ -150,8 +151,7 @@ std::int64_t span_b(const Problem& p) { return span_of_batch(p, stored_b(p), p.l
 std::int64_t span_c(const Problem& p) { return span_of_batch(p, {p.m, p.n}, p.ldc, p.stride_c); }
 
 std::int64_t ld_quantized(const Problem& p) {
-  return p.types.b.block == 0 ? p.k
-                              : (p.k + p.types.b.block - 1) / p.types.b.block * p.types.b.block;
+  return p.types.b.block == 0 ? p.k : round_up(p.k, p.types.b.block);
 }
 std::int64_t quantized_blocks(const Problem& p) {
   return quantized(p.types) ? p.n * (ld_quantized(p) / p.types.b.block) : 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/round.h"
 #include "core/variant.h"
 #include "generator/emit.h"
 #include "generator/signature.h"
@@ -16,14 +17,6 @@ inline constexpr int kReduceLocalSize = 64;
 inline constexpr int kLargestTile = 1024;  // of any tile or register size
 inline constexpr int kElementBytes = 4;
 inline constexpr int kTexelElements = 4;  // RGBA32, and the vectors that pack kernels write
-
-/// Smallest multiple of step that is at least x.
-constexpr std::int64_t round_up(std::int64_t x, std::int64_t step) {
-  return (x + step - 1) / step * step;
-}
-constexpr std::int64_t divide_up(std::int64_t x, std::int64_t step) {
-  return (x + step - 1) / step;
-}
 
 /// Panels are float32 whatever the stored operand is, or words of four 8-bit integers for packed
 /// dot products, which read their operands so in any case.

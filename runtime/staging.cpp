@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/quantized.h"
+#include "core/round.h"
 
 namespace rooftile {
 namespace {
@@ -38,7 +39,7 @@ void BufferPool::release(Buffer buffer, BufferUse use) {
 
 std::int64_t staged_ld(std::int64_t columns, DataType type) {
   const std::int64_t step = kVectorElements * (type == DataType::kI8 ? 4 : 1);
-  return std::max<std::int64_t>((columns + step - 1) / step * step, step);
+  return std::max(round_up(columns, step), step);
 }
 
 Problem staged_problem(const Problem& p) {

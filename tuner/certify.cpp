@@ -4,12 +4,11 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/round.h"
 #include "tuner/certify_run.h"
 
 namespace rooftile {
 namespace {
-
-std::int64_t round_up(std::int64_t x, std::int64_t step) { return (x + step - 1) / step * step; }
 
 std::vector<std::int64_t> sizes_around(std::int64_t tile, std::int64_t step) {
   const std::array<std::int64_t, 9> wanted = {

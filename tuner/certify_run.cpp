@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/half.h"
+#include "core/round.h"
 #include "tuner/random_operand.h"
 #include "tuner/reference.h"
 
@@ -18,8 +19,6 @@ constexpr double kTimeoutNs = 20e9;  // certification problems are tiny; the fir
 // On both sides of every operand, in elements; keeps offsets 16-byte aligned. A quantised B starts
 // its buffer, as its scales do theirs.
 constexpr std::int64_t kGuardElements = 64;
-
-std::int64_t round_up(std::int64_t x, std::int64_t step) { return (x + step - 1) / step * step; }
 
 std::int64_t guard_b(const Problem& p) { return quantized(p.types) ? 0 : kGuardElements; }
 
