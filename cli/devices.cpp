@@ -37,6 +37,14 @@ std::string blas_text() {
   }
 }
 
+nlohmann::json json_of(const std::vector<MatrixShape>& shapes) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const MatrixShape& x : shapes)
+    list.push_back(
+        {{"m", x.m}, {"n", x.n}, {"k", x.k}, {"operand", name(x.operand)}, {"sum", name(x.sum)}});
+  return list;
+}
+
 nlohmann::json json_of(const DeviceProfile& d, std::size_t tuned) {
   const DeviceLimits& l = d.limits;
   return {{"name", d.name},
@@ -62,20 +70,36 @@ nlohmann::json json_of(const DeviceProfile& d, std::size_t tuned) {
             {"max_memory_allocation_bytes", l.max_memory_allocation_bytes},
             {"float16_arithmetic", l.float16_arithmetic},
             {"float32_atomic_add", l.float32_atomic_add},
+            {"int8_arithmetic", l.int8_arithmetic},
+            {"matrix_shapes", json_of(l.matrix_shapes)},
+            {"matrix_granularities", json_of(l.matrix_granularities)},
+            {"max_matrix_dimension", l.max_matrix_dimension},
             {"integer_dot_product", l.integer_dot_product},
             {"integer_dot_product_accelerated", l.integer_dot_product_accelerated},
             {"timestamp_period_ns", l.timestamp_period_ns},
             {"timestamp_valid_bits", l.timestamp_valid_bits}}}};
 }
 
+/// "f16 16x16x16 to f32, i8 16x16x32 to i32", or "none".
+std::string matrix_text(const DeviceLimits& l) {
+  std::string text;
+  const auto add = [&](const MatrixShape& x, std::string_view multiples) {
+    text += fmt::format("{}{} {}x{}x{}{} to {}", text.empty() ? "" : ", ", name(x.operand), x.m,
+                        x.n, x.k, multiples, name(x.sum));
+  };
+  for (const MatrixShape& x : l.matrix_shapes) add(x, "");
+  for (const MatrixShape& x : l.matrix_granularities) add(x, " and multiples");
+  return text.empty() ? "none" : text;
+}
+
 /// What decides on types of their own.
 std::string features_text(const DeviceLimits& l) {
-  return fmt::format("f16 sums: {}, int8 dot products: {}, float atomics: {}",
+  return fmt::format("f16 sums: {}, int8 dot products: {}, float atomics: {}, matrix units: {}",
                      l.float16_arithmetic ? "yes" : "no",
                      !l.integer_dot_product              ? "no"
                      : l.integer_dot_product_accelerated ? "accelerated"
                                                          : "yes, not accelerated",
-                     l.float32_atomic_add ? "yes" : "no");
+                     l.float32_atomic_add ? "yes" : "no", matrix_text(l));
 }
 
 int devices(const Globals& globals, bool json) {

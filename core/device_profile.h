@@ -5,6 +5,9 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "core/types.h"
 
 namespace rooftile {
 
@@ -26,6 +29,14 @@ constexpr const char* name(DeviceKind kind) {
   return "other";
 }
 
+/// What a subgroup's matrix units multiply at once: m x k and k x n of `operand` to sums m x n.
+struct MatrixShape {
+  int m = 0, n = 0, k = 0;
+  DataType operand = DataType::kF16, sum = DataType::kF32;
+
+  bool operator==(const MatrixShape&) const = default;
+};
+
 /// Limits that legality rules read. Bytes and counts as Vulkan reports them.
 struct DeviceLimits {
   std::uint32_t max_workgroup_invocations = 128;
@@ -41,8 +52,14 @@ struct DeviceLimits {
   std::uint32_t subgroup_size = 1;
   std::uint32_t min_subgroup_size = 1, max_subgroup_size = 1;
   bool subgroup_size_control = false;  // a size in [min, max] can be required
+  std::uint32_t max_workgroup_subgroups = 0;  // where a size is required; 0: no limit is known
   bool subgroup_broadcast = false;     // ballot operations in compute shaders
-  bool float16_arithmetic = false;
+  bool float16_arithmetic = false, int8_arithmetic = false;
+  // Of matrix units, for the scope of a subgroup; in the driver's order. Empty: there are none.
+  std::vector<MatrixShape> matrix_shapes;
+  // Shapes whose multiples, up to so many elements a side, are offered as well.
+  std::vector<MatrixShape> matrix_granularities;
+  std::uint32_t max_matrix_dimension = 0;
   bool float32_atomic_add = false;  // in storage buffers
   // Packed dot products of 8-bit integers, and whether they are faster than what they replace.
   bool integer_dot_product = false, integer_dot_product_accelerated = false;

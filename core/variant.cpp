@@ -16,12 +16,12 @@ template <typename Enum>
 struct Names;  // value -> text, indexed by the enumerator
 template <>
 struct Names<Family> {
-  static constexpr std::array<std::string_view, 6> kText = {
-      "naive", "register", "tiled", "broadcast", "vector", "batched_small"};
+  static constexpr std::array<std::string_view, 7> kText = {
+      "naive", "register", "tiled", "broadcast", "vector", "batched_small", "matrix"};
 };
 template <>
 struct Names<LoadPath> {
-  static constexpr std::array<std::string_view, 2> kText = {"buffer", "texel"};
+  static constexpr std::array<std::string_view, 3> kText = {"buffer", "texel", "direct"};
 };
 template <>
 struct Names<Stage> {
@@ -95,6 +95,11 @@ const std::vector<Field>& fields() {
       number("tile_k", &Variant::tile_k),
       number("reg_m", &Variant::reg_m),
       number("reg_n", &Variant::reg_n),
+      number("subgroup_m", &Variant::subgroup_m),
+      number("subgroup_n", &Variant::subgroup_n),
+      number("matrix_m", &Variant::matrix_m),
+      number("matrix_n", &Variant::matrix_n),
+      number("matrix_k", &Variant::matrix_k),
       number("vector_width_a", &Variant::vector_width_a),
       number("vector_width_b", &Variant::vector_width_b),
       choice("load_path_a", &Variant::load_path_a),
@@ -166,15 +171,18 @@ Variant parse_variant(std::string_view text) {
 
 std::string short_name(const Variant& v) {
   std::string text = fmt::format("{} {}x{}", name(v.family), v.tile_m, v.tile_n);
-  if (v.family == Family::kTiled || v.family == Family::kVector)
+  const bool matrix = v.family == Family::kMatrix;
+  if (v.family == Family::kTiled || v.family == Family::kVector || matrix)
     text += fmt::format("x{}", v.tile_k);
-  text += fmt::format(" {}x{}", v.reg_m, v.reg_n);
+  text += matrix ? fmt::format(" {}x{} of {}x{}x{}", v.subgroup_m, v.subgroup_n, v.matrix_m,
+                               v.matrix_n, v.matrix_k)
+                 : fmt::format(" {}x{}", v.reg_m, v.reg_n);
   if (v.unroll_k > 1) text += fmt::format(" u{}", v.unroll_k);
   if (v.vector_width_a > 1 || v.vector_width_b > 1)
     text += fmt::format(" v{}/{}", v.vector_width_a, v.vector_width_b);
-  if (v.load_path_a == LoadPath::kTexel || v.load_path_b == LoadPath::kTexel)
-    text += fmt::format(" {}/{}", v.load_path_a == LoadPath::kTexel ? "texel" : "buffer",
-                        v.load_path_b == LoadPath::kTexel ? "texel" : "buffer");
+  const auto path = [](LoadPath x) { return Names<LoadPath>::kText[static_cast<std::size_t>(x)]; };
+  if (v.load_path_a != LoadPath::kBuffer || v.load_path_b != LoadPath::kBuffer)
+    text += fmt::format(" {}/{}", path(v.load_path_a), path(v.load_path_b));
   if (v.packed_a == Packed::kYes || v.packed_b == Packed::kYes)
     text += fmt::format(" packed {}{}", v.packed_a == Packed::kYes ? "a" : "",
                         v.packed_b == Packed::kYes ? "b" : "");

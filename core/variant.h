@@ -10,17 +10,26 @@
 
 namespace rooftile {
 
-enum class Family : std::uint8_t { kNaive, kRegister, kTiled, kBroadcast, kVector, kBatchedSmall };
-/// Storage buffer, uniform texel buffer.
-enum class LoadPath : std::uint8_t { kBuffer, kTexel };
+enum class Family : std::uint8_t {
+  kNaive,
+  kRegister,
+  kTiled,
+  kBroadcast,
+  kVector,
+  kBatchedSmall,
+  kMatrix
+};
+/// Storage buffer, uniform texel buffer; straight from a storage buffer into a matrix unit's
+/// fragments (matrix).
+enum class LoadPath : std::uint8_t { kBuffer, kTexel, kDirect };
 /// How lanes share A, or their sums (vector).
 enum class Stage : std::uint8_t { kNone, kShared, kSubgroup };
 /// Workgroups with n fastest, with m fastest, or through groups of so many rows of tiles.
 enum class Raster : std::uint8_t { kRow, kColumn, kGrouped4, kGrouped8, kGrouped16 };
 /// Exact: sizes are multiples of the tile, no checks.
 enum class Edge : std::uint8_t { kExact, kMasked };
-/// Parts of a split product: each on its own and added in fixed order, so that results repeat bit by
-/// bit; or added by whichever comes first, which needs one part's memory and no order.
+/// Parts of a split product: each on its own and added in fixed order, so that results repeat bit
+/// by bit; or added by whichever comes first, which needs one part's memory and no order.
 enum class Reduction : std::uint8_t { kOrdered, kAtomic };
 /// Operand re-laid out into panels by a pack kernel first.
 enum class Packed : std::uint8_t { kNo, kYes };
@@ -30,19 +39,25 @@ enum class Optimization : std::uint8_t { kZero, kPerformance };
 struct Variant {
   Family family = Family::kNaive;
   int tile_m = 16, tile_n = 16;  // workgroup's block of C
-  // Depth of the shared-memory tile (tiled), of one turn of all lanes along k (vector), else 1.
+  // Depth of the shared-memory tile (tiled, matrix), of one turn of all lanes along k (vector),
+  // else 1.
   int tile_k = 1;
-  int reg_m = 1, reg_n = 1;                    // one invocation's block of C
-  int vector_width_a = 1, vector_width_b = 1;  // elements per load: 1, 2 or 4
+  int reg_m = 1, reg_n = 1;            // one invocation's block of C; 1 for matrix
+  int subgroup_m = 0, subgroup_n = 0;  // a subgroup's block of C (matrix), 0: none of its own
+  int matrix_m = 0, matrix_n = 0, matrix_k = 0;  // what a matrix unit multiplies at once (matrix)
+  // Elements per load: 1, 2 or 4. For matrix words of 32 bits, as for dot and a quantised B.
+  int vector_width_a = 1, vector_width_b = 1;
   LoadPath load_path_a = LoadPath::kBuffer, load_path_b = LoadPath::kBuffer;
   Stage stage = Stage::kNone;
-  int stages = 1;      // shared-memory tiles in flight: 1, or 2 with register prefetch (tiled only)
-  int shared_pad = 0;  // elements that pad a row of a shared tile against bank conflicts (tiled)
-  int unroll_k = 1;    // k steps per loop trip
+  // Shared-memory tiles in flight: 1, or 2 with register prefetch (tiled, matrix).
+  int stages = 1;
+  // Elements that pad a row of a shared tile against bank conflicts (tiled, matrix).
+  int shared_pad = 0;
+  int unroll_k = 1;  // k steps per loop trip
   // Elements of k that one instruction multiplies: 4 for 8-bit integers by packed dot products.
   // Then tile_k, unroll_k and vector widths count words of four.
   int dot = 1;
-  int split_k = 1;     // parts of k that run side by side; a second pass makes C of them
+  int split_k = 1;  // parts of k that run side by side; a second pass makes C of them
   Reduction reduction = Reduction::kOrdered;
   int tile_batch = 1;  // products a workgroup (batched_small only)
   Raster raster = Raster::kRow;
@@ -75,7 +90,16 @@ std::string_view name(Family family);
 inline int lanes_k(const Variant& v) {
   return v.family == Family::kVector ? v.tile_k / v.unroll_k : 1;
 }
+/// Whether tiles of an operand lie in shared memory.
+inline bool staged_a(const Variant& v) {
+  return v.stage == Stage::kShared && v.load_path_a != LoadPath::kDirect;
+}
+inline bool staged_b(const Variant& v) {
+  return v.stage == Stage::kShared && v.load_path_b != LoadPath::kDirect;
+}
 inline int local_size(const Variant& v) {
+  if (v.family == Family::kMatrix)
+    return (v.tile_m / v.subgroup_m) * (v.tile_n / v.subgroup_n) * v.subgroup_size;
   return (v.tile_m / v.reg_m) * (v.tile_n / v.reg_n) * lanes_k(v) * v.tile_batch;
 }
 

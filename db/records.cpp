@@ -8,6 +8,23 @@
 #include "db/records_json.h"
 
 namespace rooftile {
+
+// Found by nlohmann::json through the argument's namespace.
+void to_json(nlohmann::ordered_json& json, const MatrixShape& shape) {
+  json = {{"m", shape.m},
+          {"n", shape.n},
+          {"k", shape.k},
+          {"operand", name(shape.operand)},
+          {"sum", name(shape.sum)}};
+}
+void from_json(const nlohmann::json& json, MatrixShape& shape) {
+  shape = {.m = json.at("m"),
+           .n = json.at("n"),
+           .k = json.at("k"),
+           .operand = parse_data_type(json.at("operand").get<std::string>()),
+           .sum = parse_data_type(json.at("sum").get<std::string>())};
+}
+
 namespace {
 
 // As in the CHECKs of db/migrations; indexed by the enumerator.
@@ -32,8 +49,13 @@ void for_each_limit(Limits& limits, Visit&& visit) {
   visit("min_subgroup_size", limits.min_subgroup_size);
   visit("max_subgroup_size", limits.max_subgroup_size);
   visit("subgroup_size_control", limits.subgroup_size_control);
+  visit("max_workgroup_subgroups", limits.max_workgroup_subgroups);
   visit("subgroup_broadcast", limits.subgroup_broadcast);
   visit("float16_arithmetic", limits.float16_arithmetic);
+  visit("int8_arithmetic", limits.int8_arithmetic);
+  visit("matrix_shapes", limits.matrix_shapes);
+  visit("matrix_granularities", limits.matrix_granularities);
+  visit("max_matrix_dimension", limits.max_matrix_dimension);
   visit("float32_atomic_add", limits.float32_atomic_add);
   visit("integer_dot_product", limits.integer_dot_product);
   visit("integer_dot_product_accelerated", limits.integer_dot_product_accelerated);
@@ -83,7 +105,7 @@ DeviceLimits parse_limits(const std::string& text) {
   for_each_limit(limits, [&]<typename Value>(const char* limit, Value& value) {
     try {
       value = json.value(limit, value);
-    } catch (const nlohmann::json::exception&) {
+    } catch (const std::exception&) {
       // Edited by hand into another type: the default stands, as for a missing one.
     }
   });

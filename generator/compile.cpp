@@ -3,6 +3,7 @@
 #include <shaderc/shaderc.hpp>
 
 #include "core/error.h"
+#include "generator/matrix_types.h"
 
 namespace rooftile {
 
@@ -10,8 +11,11 @@ std::vector<std::uint32_t> compile(const Shader& shader) {
   // One a thread: a compiler object must not be used by two threads at once.
   thread_local const shaderc::Compiler compiler;
   shaderc::CompileOptions options;
-  options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_1);
-  options.SetTargetSpirv(shaderc_spirv_version_1_3);
+  options.SetTargetEnvironment(shaderc_target_env_vulkan, shader.matrix_units
+                                                              ? shaderc_env_version_vulkan_1_2
+                                                              : shaderc_env_version_vulkan_1_1);
+  options.SetTargetSpirv(shader.matrix_units ? shaderc_spirv_version_1_5
+                                             : shaderc_spirv_version_1_3);
   options.SetOptimizationLevel(shader.optimization == Optimization::kPerformance
                                    ? shaderc_optimization_level_performance
                                    : shaderc_optimization_level_zero);
@@ -21,7 +25,7 @@ std::vector<std::uint32_t> compile(const Shader& shader) {
     fail(ErrorCode::kCompile,
          "the generated kernel {} does not compile (keep its text and report it): {}", shader.hash,
          result.GetErrorMessage());
-  return {result.cbegin(), result.cend()};
+  return resolve_matrix_types({result.cbegin(), result.cend()});
 }
 
 }  // namespace rooftile

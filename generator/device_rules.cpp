@@ -40,8 +40,14 @@ bool has_from_lanes(int lanes) {  // templates/from_lanes_<lanes>.glsl
   return lanes == 4 || lanes == 8 || lanes == 16 || lanes == 32 || lanes == 64;
 }
 
+/// The types that take least shared memory: what a variant needs on any account.
+Types least_types(const Variant& v) {
+  return v.family == Family::kMatrix ? Types{.a = DataType::kI8, .c = DataType::kI32} : Types{};
+}
+
 /// Values an invocation of a register kernel holds at once: sums and one trip's fragments.
 int live_values(const Variant& v) {
+  if (is(v, Family::kMatrix)) return 0;  // fragments: a rule of their own
   const int depth = is(v, Family::kTiled) ? 1 : v.unroll_k;
   return v.reg_m * v.reg_n + depth * (v.reg_m + v.reg_n);
 }
@@ -53,6 +59,18 @@ constexpr int kMostLiveRegister = 320;
 
 constexpr int kMostParts = 256;
 
+// A fragment's element takes a register in some lane: 128 sums of 255 registers leave room for
+// fragments of A and B (NVIDIA), and more only compiled to spills there.
+constexpr int kMostSumsMatrix = 128;
+
+bool offers_shape(const Variant& v, const Limits& d) {
+  return std::ranges::any_of(d.matrix_shapes,
+                             [&](const MatrixShape& shape) { return has_shape(v, shape); }) ||
+         std::ranges::any_of(d.matrix_granularities, [&](const MatrixShape& unit) {
+           return has_multiple(v, unit, d.max_matrix_dimension);
+         });
+}
+
 constexpr std::array kDeviceRules = {
     DeviceRule{"tile_m, tile_n, tile_k, reg_m, reg_n and unroll_k must lie between 1 and 1024",
                [](const Variant& v, const Limits&) {
@@ -63,24 +81,90 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits&) {
                  return is_width(v.vector_width_a) && is_width(v.vector_width_b);
                }},
+    DeviceRule{"the device has no matrix units",
+               [](const Variant& v, const Limits& d) {
+                 return !is(v, Family::kMatrix) || !d.matrix_shapes.empty();
+               }},
+    DeviceRule{
+        "only matrix has subgroup_m, subgroup_n, matrix_m, matrix_n and matrix_k, between 1 "
+        "and 1024; the others need 0",
+        [](const Variant& v, const Limits&) {
+          const std::array sizes = {v.subgroup_m, v.subgroup_n, v.matrix_m, v.matrix_n, v.matrix_k};
+          return std::ranges::all_of(
+              sizes, [&](int size) { return is(v, Family::kMatrix) ? in_sizes(size) : size == 0; });
+        }},
+    DeviceRule{"matrix needs a subgroup_size",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kMatrix) || v.subgroup_size > 0;
+               }},
+    DeviceRule{
+        "matrix has tiles of whole subgroups' blocks of whole fragments: matrix_m, subgroup_m "
+        "and tile_m must divide each other, and so for n, and matrix_k, unroll_k and tile_k",
+        [](const Variant& v, const Limits&) {
+          return !is(v, Family::kMatrix) ||
+                 (divides(v.matrix_m, v.subgroup_m) && divides(v.subgroup_m, v.tile_m) &&
+                  divides(v.matrix_n, v.subgroup_n) && divides(v.subgroup_n, v.tile_n) &&
+                  divides(v.matrix_k, v.unroll_k) && divides(v.unroll_k, v.tile_k));
+        }},
+    DeviceRule{"the device's matrix units do not have the shape matrix_m x matrix_n x matrix_k",
+               [](const Variant& v, const Limits& d) {
+                 return !is(v, Family::kMatrix) || offers_shape(v, d);
+               },
+               [](const Variant& v, const Limits&) {
+                 return fmt::format("{} x {} x {}", v.matrix_m, v.matrix_n, v.matrix_k);
+               }},
+    DeviceRule{"matrix stores vectors of four: matrix_n must be a multiple of 4",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kMatrix) || v.matrix_n % 4 == 0;
+               }},
+    DeviceRule{"matrix has no invocations' blocks, texels or spirv-opt, which does not know its "
+               "types: reg_m and reg_n 1, no load_path texel, optimization zero",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kMatrix) ||
+                        (v.reg_m == 1 && v.reg_n == 1 && v.load_path_a != LoadPath::kTexel &&
+                         v.load_path_b != LoadPath::kTexel &&
+                         v.optimization == Optimization::kZero);
+               }},
+    DeviceRule{"load_path direct is for matrix, whose packed operands have it",
+               [](const Variant& v, const Limits&) {
+                 const bool direct_a = v.load_path_a == LoadPath::kDirect,
+                            direct_b = v.load_path_b == LoadPath::kDirect;
+                 if (!is(v, Family::kMatrix)) return !direct_a && !direct_b;
+                 return (v.packed_a == Packed::kNo || direct_a) &&
+                        (v.packed_b == Packed::kNo || direct_b);
+               }},
+    DeviceRule{"load_path direct reads whole tiles: edge exact, or a packed operand",
+               [](const Variant& v, const Limits&) {
+                 return v.edge == Edge::kExact ||
+                        ((v.load_path_a != LoadPath::kDirect || v.packed_a == Packed::kYes) &&
+                         (v.load_path_b != LoadPath::kDirect || v.packed_b == Packed::kYes));
+               }},
     DeviceRule{"reg_m must divide tile_m",
                [](const Variant& v, const Limits&) { return divides(v.reg_m, v.tile_m); }},
     DeviceRule{"reg_n must divide tile_n",
                [](const Variant& v, const Limits&) { return divides(v.reg_n, v.tile_n); }},
     DeviceRule{"stage must be none for naive and register, shared for tiled, none or subgroup for "
-               "broadcast, shared for vector with several lanes along k",
+               "broadcast, shared for vector with several lanes along k and for matrix unless both "
+               "operands are direct",
                [](const Variant& v, const Limits&) {
                  if (is(v, Family::kTiled)) return v.stage == Stage::kShared;
+                 if (is(v, Family::kMatrix)) {
+                   const bool none =
+                       v.load_path_a == LoadPath::kDirect && v.load_path_b == LoadPath::kDirect;
+                   return v.stage == (none ? Stage::kNone : Stage::kShared);
+                 }
                  if (is(v, Family::kVector))
                    return v.stage == (v.tile_k == v.unroll_k ? Stage::kNone : Stage::kShared);
                  return v.stage == Stage::kNone ||
                         (is(v, Family::kBroadcast) && v.stage == Stage::kSubgroup);
                }},
     DeviceRule{
-        "only tiled has stages and shared_pad, only tiled and vector have tile_k; the others "
-        "need 1, 0 and 1",
+        "only tiled and matrix have stages and shared_pad, only they and vector have tile_k; the "
+        "others need 1, 0 and 1",
         [](const Variant& v, const Limits&) {
           if (is(v, Family::kTiled)) return true;
+          if (is(v, Family::kMatrix))
+            return v.stage == Stage::kShared || (v.stages == 1 && v.shared_pad == 0);
           return v.stages == 1 && v.shared_pad == 0 && (v.tile_k == 1 || is(v, Family::kVector));
         }},
     DeviceRule{"vector owns whole rows or whole columns of its tile: reg_m must be tile_m or reg_n "
@@ -118,7 +202,8 @@ constexpr std::array kDeviceRules = {
                }},
     DeviceRule{"dot must be 1, or 4 for register, tiled, broadcast, vector and batched_small",
                [](const Variant& v, const Limits&) {
-                 return v.dot == 1 || (v.dot == 4 && !is(v, Family::kNaive));
+                 return v.dot == 1 ||
+                        (v.dot == 4 && !is(v, Family::kNaive) && !is(v, Family::kMatrix));
                }},
     DeviceRule{
         "the device has no packed dot products of 8-bit integers",
@@ -128,14 +213,16 @@ constexpr std::array kDeviceRules = {
                  return !(is(v, Family::kNaive) || is(v, Family::kVector)) ||
                         v.edge == Edge::kMasked;
                }},
-    DeviceRule{"only register and broadcast read packed operands",
+    DeviceRule{"only register, broadcast and matrix read packed operands",
                [](const Variant& v, const Limits&) {
-                 return !any_packed(v) || is(v, Family::kRegister) || is(v, Family::kBroadcast);
+                 return !any_packed(v) || is(v, Family::kRegister) || is(v, Family::kBroadcast) ||
+                        is(v, Family::kMatrix);
                }},
     DeviceRule{
         "vector_width_a must divide reg_m and unroll_k (tile_k for tiled); for vector unroll_k "
         "alone",
         [](const Variant& v, const Limits&) {
+          if (is(v, Family::kMatrix)) return true;  // words: a rule of the signature
           if (is(v, Family::kVector)) return divides(v.vector_width_a, v.unroll_k);
           return divides(v.vector_width_a, v.reg_m) && divides(v.vector_width_a, k_step(v));
         }},
@@ -143,11 +230,13 @@ constexpr std::array kDeviceRules = {
         "vector_width_b must divide reg_n and unroll_k (tile_k for tiled); for vector unroll_k "
         "alone",
         [](const Variant& v, const Limits&) {
+          if (is(v, Family::kMatrix)) return true;
           if (is(v, Family::kVector)) return divides(v.vector_width_b, v.unroll_k);
           return divides(v.vector_width_b, v.reg_n) && divides(v.vector_width_b, k_step(v));
         }},
     DeviceRule{"a packed operand is read in vectors of 4",
                [](const Variant& v, const Limits&) {
+                 if (is(v, Family::kMatrix)) return true;
                  return (v.packed_a == Packed::kNo || v.vector_width_a == 4) &&
                         (v.packed_b == Packed::kNo || v.vector_width_b == 4);
                }},
@@ -203,6 +292,16 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits& d) {
                  return fmt::format("{}, the device's is {}", v.subgroup_size, d.subgroup_size);
                }},
+    DeviceRule{"the device does not run as many subgroups of a required size in a workgroup",
+               [](const Variant& v, const Limits& d) {
+                 return v.subgroup_size == 0 || d.max_workgroup_subgroups == 0 ||
+                        static_cast<std::uint32_t>(local_size(v) / v.subgroup_size) <=
+                            d.max_workgroup_subgroups;
+               },
+               [](const Variant& v, const Limits& d) {
+                 return fmt::format("{} of {}", local_size(v) / v.subgroup_size,
+                                    d.max_workgroup_subgroups);
+               }},
     DeviceRule{"stage subgroup reads packed A",
                [](const Variant& v, const Limits&) {
                  return v.stage != Stage::kSubgroup || v.packed_a == Packed::kYes;
@@ -232,11 +331,20 @@ constexpr std::array kDeviceRules = {
                }},
     DeviceRule{"tiles exceed the device's shared memory",
                [](const Variant& v, const Limits& d) {
-                 return shared_bytes(v) <= static_cast<std::int64_t>(d.shared_memory_bytes);
+                 return shared_bytes(v, least_types(v)) <=
+                        static_cast<std::int64_t>(d.shared_memory_bytes);
                },
                [](const Variant& v, const Limits& d) {
-                 return fmt::format("{} of {} bytes", shared_bytes(v), d.shared_memory_bytes);
+                 return fmt::format("{} of {} bytes", shared_bytes(v, least_types(v)),
+                                    d.shared_memory_bytes);
                }},
+    DeviceRule{
+        "a subgroup would hold too many sums: subgroup_m * subgroup_n must not exceed 128 an "
+        "invocation",
+        [](const Variant& v, const Limits&) {
+          return !is(v, Family::kMatrix) ||
+                 v.subgroup_m * v.subgroup_n <= kMostSumsMatrix * v.subgroup_size;
+        }},
     DeviceRule{
         "an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
         "reg_n) must not exceed 1024 for broadcast, 320 for the others (tiled with unroll_k 1)",
@@ -259,7 +367,20 @@ constexpr std::array kDeviceRules = {
 
 }  // namespace
 
-std::int64_t shared_bytes(const Variant& v) {
+std::int64_t shared_bytes(const Variant& v, const Types& types) {
+  if (v.family == Family::kMatrix) {
+    const std::int64_t operand = bytes_of(types.a), pad = v.shared_pad, stages = v.stages;
+    // A row of tiles is longest, and has least padding, along the longer side: what both
+    // transposes need at most.
+    const auto tile = [&](bool staged, std::int64_t lines) {
+      return staged
+                 ? operand * stages * std::max(lines * (v.tile_k + pad), v.tile_k * (lines + pad))
+                 : 0;
+    };
+    const std::int64_t subgroups = local_size(v) / v.subgroup_size;
+    return tile(staged_a(v), v.tile_m) + tile(staged_b(v), v.tile_n) +
+           subgroups * v.matrix_m * v.matrix_n * bytes_of(sum_type(types));
+  }
   if (v.family == Family::kVector)
     return lanes_k(v) == 1 ? 0 : std::int64_t{local_size(v)} * v.reg_n * kElementBytes;
   if (v.family != Family::kTiled) return 0;

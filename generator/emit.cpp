@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "generator/layout.h"
+#include "generator/matrix_types.h"
 #include "generator/templates.h"
 #include "generator/version.h"
 
@@ -55,6 +56,35 @@ void add_quantization(Defines& defines, const Types& t, int width, int b_binding
   add(defines, "SCALE_BINDING", static_cast<int>(scale_binding));
 }
 
+/// What templates/matrix.comp reads besides TILE_M and TILE_N.
+void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
+  add(defines, "TILE_K", v.tile_k);
+  add(defines, "SUBGROUP_M", v.subgroup_m);
+  add(defines, "SUBGROUP_N", v.subgroup_n);
+  add(defines, "SUBGROUP_SIZE", v.subgroup_size);
+  add(defines, "MATRIX_M", v.matrix_m);
+  add(defines, "MATRIX_N", v.matrix_n);
+  add(defines, "MATRIX_K", v.matrix_k);
+  add(defines, "STAGES", v.stages);
+  add(defines, "SHARED_PAD", v.shared_pad);
+  add(defines, "UNROLL_K", v.unroll_k);
+  add(defines, "OPERAND_BITS", static_cast<int>(8 * bytes_of(s.types.a)));
+  defines.emplace_back("OPERAND_TAG", matrix_type_tag(s.types.a));
+  defines.emplace_back("SUM_TAG", matrix_type_tag(sum_type(s.types)));
+  // Of MatrixOperands: A, B, C and the result are signed.
+  add(defines, "SIGNED_OPERANDS", s.types.a == DataType::kI8 ? 15 : 0);
+  const auto add_words = [&](std::string_view operand, int width) {
+    add(defines, fmt::format("VECTOR_WIDTH_{}", operand), width);
+    defines.emplace_back(fmt::format("VECTOR_{}", operand),
+                         width == 1 ? "uint" : fmt::format("uvec{}", width));
+  };
+  add_words("A", v.vector_width_a);
+  add_words("B", v.vector_width_b);
+  add_vector(defines, "C", sum_type(s.types), vector_width_c(v, s));
+  const DataType result = s.types.c == DataType::kI32 ? DataType::kI32 : DataType::kF32;
+  defines.emplace_back("RESULT_C", vector_type(result, vector_width_c(v, s)));
+}
+
 /// Only what the family's template reads, so that equal kernels have equal text.
 Defines gemm_defines(const Variant& v, const Signature& s) {
   Defines defines;
@@ -66,6 +96,10 @@ Defines gemm_defines(const Variant& v, const Signature& s) {
     return defines;
   }
   if (v.family == Family::kBatchedSmall) add(defines, "TILE_BATCH", v.tile_batch);
+  if (v.family == Family::kMatrix) {
+    add_matrix(defines, v, s);
+    return defines;
+  }
   if (v.family == Family::kVector) {
     add(defines, "TILE_K", v.tile_k);
     add(defines, "K_FASTEST", k_fastest(v, s) ? 1 : 0);
@@ -137,7 +171,37 @@ void choose_quantized(Includes& includes, LoadPath path) {
       path == LoadPath::kTexel ? "quantized_texel.glsl" : "quantized_buffer.glsl";
 }
 
+std::string_view raster_file(Raster raster) {
+  return raster == Raster::kRow      ? "raster_row.glsl"
+         : raster == Raster::kColumn ? "raster_column.glsl"
+                                     : "raster_grouped.glsl";
+}
+
+std::string matrix_operand_file(std::string_view operand, Transpose transpose, LoadPath path,
+                                Packed packed) {
+  return fmt::format("matrix_{}_{}{}.glsl", operand, path == LoadPath::kDirect ? "direct_" : "",
+                     layout_suffix(packed, transpose));
+}
+
+Includes matrix_includes(const Variant& v, const Signature& s) {
+  Includes includes;
+  choose(includes, {"raster_row.glsl"}, raster_file(v.raster));
+  choose(includes, {"edge_masked.glsl"},
+         v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
+  includes["matrix_a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a);
+  includes["matrix_b_n.glsl"] = matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b);
+  includes["matrix_capabilities_f16.glsl"] =
+      fmt::format("matrix_capabilities_{}.glsl", name(s.types.a));
+  includes["tile_loop_1.glsl"] =
+      fmt::format("tile_loop_{}.glsl", v.stage == Stage::kShared ? v.stages : 0);
+  choose_half(includes, s.types.a);
+  choose_elements(includes, sum_type(s.types));
+  choose_c(includes, s.types.c);
+  return includes;
+}
+
 Includes gemm_includes(const Variant& v, const Signature& s) {
+  if (v.family == Family::kMatrix) return matrix_includes(v, s);
   const bool quantized = reads_quantized(v, s);
   const std::string a = layout_suffix(v.packed_a, s.trans_a),
                     b = quantized ? "quantized" : layout_suffix(v.packed_b, s.trans_b);
@@ -145,10 +209,7 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
   const bool whole =
       v.edge == Edge::kExact || (v.packed_a == Packed::kYes && v.packed_b == Packed::kYes);
   Includes includes;
-  choose(includes, {"raster_row.glsl", "raster_column.glsl"},
-         v.raster == Raster::kRow      ? "raster_row.glsl"
-         : v.raster == Raster::kColumn ? "raster_column.glsl"
-                                       : "raster_grouped.glsl");
+  choose(includes, {"raster_row.glsl", "raster_column.glsl"}, raster_file(v.raster));
   choose(includes, {"edge_masked.glsl"},
          v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
   choose(includes, {"element_a_n.glsl"}, fmt::format("element_a_{}.glsl", a));
@@ -194,8 +255,11 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
   std::vector<std::string> lines = {
       fmt::format("Rooftile {}: {}; {}, {}.", short_name(v), to_string(s.types),
                   stored("A", s.trans_a, v.packed_a), stored("B", s.trans_b, v.packed_b)),
-      fmt::format("A workgroup of {} owns {} x {} of C, an invocation {} x {}.", local_size(v),
-                  v.tile_m, v.tile_n, v.reg_m, v.reg_n)};
+      v.family == Family::kMatrix
+          ? fmt::format("A workgroup of {} owns {} x {} of C, a subgroup {} x {}.", local_size(v),
+                        v.tile_m, v.tile_n, v.subgroup_m, v.subgroup_n)
+          : fmt::format("A workgroup of {} owns {} x {} of C, an invocation {} x {}.",
+                        local_size(v), v.tile_m, v.tile_n, v.reg_m, v.reg_n)};
   if (lanes_k(v) > 1)
     lines.push_back(fmt::format("{} invocations share the steps of k.", lanes_k(v)));
   if (is_browser_tuners_kernel(v) && s == Signature{})
@@ -207,7 +271,7 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
 }
 
 BindingKind binding(LoadPath path, int width, DataType type) {
-  if (path == LoadPath::kBuffer) return BindingKind::kStorageBuffer;
+  if (path != LoadPath::kTexel) return BindingKind::kStorageBuffer;
   const bool one = width == 1;
   switch (type) {
     case DataType::kF16:
@@ -225,7 +289,7 @@ BindingKind binding(LoadPath path, int width, DataType type) {
 }
 
 BindingKind words_binding(LoadPath path, int width) {
-  if (path == LoadPath::kBuffer) return BindingKind::kStorageBuffer;
+  if (path != LoadPath::kTexel) return BindingKind::kStorageBuffer;
   return width == 1 ? BindingKind::kTexelR32Uint : BindingKind::kTexelRgba32Uint;
 }
 
@@ -233,8 +297,8 @@ BindingKind words_binding(LoadPath path, int width) {
 void append_quantization(std::vector<BindingKind>& bindings, LoadPath path, const Types& t) {
   bindings.push_back(binding(path, 1, t.a));
   if (t.b.zero_point == ZeroPoint::kPacked)
-    bindings.push_back(path == LoadPath::kBuffer ? BindingKind::kStorageBuffer
-                                                 : BindingKind::kTexelR8Uint);
+    bindings.push_back(path == LoadPath::kTexel ? BindingKind::kTexelR8Uint
+                                                : BindingKind::kStorageBuffer);
   if (t.b.zero_point == ZeroPoint::kFloat) bindings.push_back(binding(path, 1, t.a));
 }
 
@@ -298,8 +362,11 @@ Shader emit_gemm(const Variant& v, const Signature& signature) {
     append_quantization(interface.bindings, v.load_path_b, s.types);
   }
   fuse(s.epilogue, defines, includes, interface);
-  return finish(expand(gemm_template(v.family), gemm_comment(v, signature), defines, includes),
-                std::move(interface), v.optimization);
+  Shader shader =
+      finish(expand(gemm_template(v.family), gemm_comment(v, signature), defines, includes),
+             std::move(interface), v.optimization);
+  shader.matrix_units = v.family == Family::kMatrix;
+  return shader;
 }
 
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
@@ -309,8 +376,10 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
          operand == Operand::kA ? "A" : "B", short_name(v));
   Defines defines;
   add(defines, "PANEL_ROWS", layout.panel_rows);
-  add(defines, "GROUP_K", layout.group_k);
-  add(defines, "PAD_K", layout.pad_k);
+  // Words count steps where panels are made of them.
+  const int per_step = v.family == Family::kMatrix ? elements_per_word(v, s.types) : 1;
+  add(defines, "GROUP_K", layout.group_k / per_step);
+  add(defines, "PAD_K", layout.pad_k / per_step);
   add(defines, "LOCAL_SIZE", kPackLocalSize);
   const std::vector<std::string> comment = {fmt::format(
       "Rooftile pack {}: panels of {} x {} for '{}'.", operand == Operand::kA ? "A" : "B",
@@ -319,7 +388,9 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
     .bindings = {BindingKind::kStorageBuffer, BindingKind::kStorageBuffer},
     .push_constants_bytes = sizeof(PackPushConstants)
   };
-  if (v.dot > 1) {
+  if (packs_words(v)) {
+    add(defines, "PAD_ROWS", layout.pad_rows);
+    add(defines, "BITS", static_cast<int>(8 * bytes_of(s.types.a)));
     add(defines, "ALONG_DEPTH", layout.contiguous_along_depth ? 1 : 0);
     return finish(expand("pack_words.comp", comment, defines, {}), std::move(interface),
                   Optimization::kZero);

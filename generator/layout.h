@@ -33,10 +33,12 @@ inline DataType part_type(const Types& t) {
   return sum_type(t) == DataType::kI32 ? DataType::kI32 : DataType::kF32;
 }
 
-/// Depth of one trip of the k loop: what k must be a multiple of when there are no checks.
-inline int k_step(const Variant& v) {
-  return v.family == Family::kTiled || v.family == Family::kVector ? v.tile_k : v.unroll_k;
+/// Whether a trip of the k loop is a tile.
+inline bool has_k_tiles(const Variant& v) {
+  return v.family == Family::kTiled || v.family == Family::kVector || v.family == Family::kMatrix;
 }
+/// Depth of one trip of the k loop: what k must be a multiple of when there are no checks.
+inline int k_step(const Variant& v) { return has_k_tiles(v) ? v.tile_k : v.unroll_k; }
 
 /// Rows of tiles that a grouped raster runs through together; 0 for the others.
 inline int raster_group(const Variant& v) {
@@ -70,7 +72,8 @@ inline bool reads_quantized(const Variant& v, const Signature& s) {
 /// Values in a word of a quantised B, and words a load takes.
 inline int values_per_word(const Types& t) { return 32 / t.b.bits; }
 inline int words_width(const Variant& v) {
-  const bool vectors = v.family != Family::kTiled && v.packed_b == Packed::kNo;
+  const bool vectors =
+      v.family != Family::kTiled && v.family != Family::kMatrix && v.packed_b == Packed::kNo;
   return vectors && v.vector_width_b == 4 ? 4 : 1;
 }
 
@@ -82,11 +85,13 @@ inline std::int64_t stored_parts(const Variant& v, std::int64_t k) {
 /// Elements a load of the operand as stored really takes: vectors that do not run along k need
 /// enough rows (columns) in an invocation, else it is read element by element.
 inline int load_width_a(const Variant& v, const Signature& s) {
+  if (v.family == Family::kMatrix) return v.vector_width_a;
   const bool along_k = v.packed_a == Packed::kYes || s.trans_a == Transpose::kNo;
   return along_k || v.reg_m % v.vector_width_a == 0 ? v.vector_width_a : 1;
 }
 inline int load_width_b(const Variant& v, const Signature& s) {
   if (reads_quantized(v, s)) return 1;  // it is read by words: words_width
+  if (v.family == Family::kMatrix) return v.vector_width_b;
   const bool along_k = v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes;
   return along_k || v.reg_n % v.vector_width_b == 0 ? v.vector_width_b : 1;
 }
@@ -94,7 +99,7 @@ inline int load_width_b(const Variant& v, const Signature& s) {
 /// Components of the vectors that sums and C come in. Shared tiles are always read as vectors of
 /// four; elsewhere a vector of C is a vector of B, unless B's vectors run along k.
 inline int vector_width_c(const Variant& v, const Signature& s) {
-  if (v.family == Family::kTiled) return 4;
+  if (v.family == Family::kTiled || v.family == Family::kMatrix) return 4;
   return v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes ? 1 : load_width_b(v, s);
 }
 
@@ -119,26 +124,50 @@ inline bool lanes_in_blocks(const Variant& v) {
   return v.tile_n / v.reg_n % 8 == 0 && v.tile_m / v.reg_m % 4 == 0;
 }
 
-/// Panels of one packed operand, in the words of templates/pack.comp.
+/// Elements that a vector width counts as one: those of a word where operands are read by words.
+inline int elements_per_word(const Variant& v, const Types& t) {
+  return v.family == Family::kMatrix ? static_cast<int>(kElementBytes / bytes_of(t.a)) : v.dot;
+}
+
+/// Whether panels are words of several elements (templates/pack_words.comp).
+inline bool packs_words(const Variant& v) { return v.dot > 1 || v.family == Family::kMatrix; }
+
+/// Panels of one packed operand, in the words of templates/pack.comp and pack_words.comp. Steps are
+/// those of kernel_depth.
 struct PackLayout {
   bool packed;
-  int panel_rows, group_k, pad_k;
+  int panel_rows, group_k, pad_rows, pad_k;
   LoadPath path;
   bool contiguous_along_depth;  // as stored
 };
 inline PackLayout pack_layout(const Variant& v, const Signature& s, Operand operand) {
-  if (operand == Operand::kA)
-    return {v.packed_a == Packed::kYes, v.tile_m, v.unroll_k, v.unroll_k, v.load_path_a,
-            s.trans_a == Transpose::kNo};
-  return {v.packed_b == Packed::kYes,  v.tile_n, 1, v.unroll_k, v.load_path_b,
-          s.trans_b == Transpose::kYes};
+  const bool is_a = operand == Operand::kA;
+  PackLayout layout = {
+      .packed = (is_a ? v.packed_a : v.packed_b) == Packed::kYes,
+      .panel_rows = is_a ? v.tile_m : v.tile_n,
+      .group_k = is_a ? v.unroll_k : 1,
+      .pad_rows = is_a ? v.tile_m : v.tile_n,
+      .pad_k = v.unroll_k,
+      .path = is_a ? v.load_path_a : v.load_path_b,
+      .contiguous_along_depth = is_a == ((is_a ? s.trans_a : s.trans_b) == Transpose::kNo)};
+  if (v.family == Family::kMatrix) {  // panels of fragments
+    layout.panel_rows = is_a ? v.matrix_m : v.matrix_n;
+    layout.group_k = v.matrix_k;
+    layout.pad_k = v.tile_k;
+  }
+  return layout;
 }
 
 /// Elements (words for packed dot products) of the panels of one product's operand.
 inline std::int64_t panel_elements(const Variant& v, const Problem& p, Operand operand) {
-  const bool is_a = operand == Operand::kA;
-  return round_up(is_a ? p.m : p.n, is_a ? v.tile_m : v.tile_n) *
-         round_up(kernel_depth(v, p.k), v.unroll_k);
+  const PackLayout layout = pack_layout(v, signature_of(p), operand);
+  return round_up(operand == Operand::kA ? p.m : p.n, layout.pad_rows) *
+         round_up(kernel_depth(v, p.k), layout.pad_k);
+}
+/// Words of 32 bits that they take.
+inline std::int64_t panel_words(const Variant& v, const Problem& p, Operand operand) {
+  const int per_word = v.family == Family::kMatrix ? elements_per_word(v, p.types) : 1;
+  return panel_elements(v, p, operand) / per_word;
 }
 
 /// The kernel that "jott.live/html/webgpu_demo.html" found for an M1: a float4 of B times 4 rows, k

@@ -45,14 +45,15 @@ void add_pack_steps(GemmPlan& plan, const Variant& v, const DeviceLimits& limits
   const PackLayout layout = pack_layout(v, signature_of(p), operand);
   const bool is_a = operand == Operand::kA;
   const std::int64_t rows = is_a ? p.m : p.n;
-  const std::int64_t padded_rows = round_up(rows, layout.panel_rows),
-                     padded_depth = round_up(kernel_depth(v, p.k), layout.pad_k);
   // An invocation moves blocks of 4 x 4, or single words; the kernel strides over whatever a cut
   // grid leaves.
-  const std::int64_t block = v.dot > 1 ? 1 : 4;
+  const std::int64_t panel = panel_words(v, p, operand);
+  const std::int64_t block = packs_words(v) ? 1 : 4;
+  const std::int64_t padded_rows = round_up(rows, layout.pad_rows),
+                     padded_depth = panel / padded_rows;
   const std::int64_t length = (layout.contiguous_along_depth ? padded_depth : padded_rows) / block;
   const std::int64_t count = (layout.contiguous_along_depth ? padded_rows : padded_depth) / block;
-  const std::int64_t matrices = packed_matrices(p, operand), panel = panel_elements(v, p, operand);
+  const std::int64_t matrices = packed_matrices(p, operand);
   (is_a ? plan.packed_a_elements : plan.packed_b_elements) = matrices * panel;
   plan.packs.push_back(
       {.operand = operand,
@@ -69,23 +70,25 @@ void add_pack_steps(GemmPlan& plan, const Variant& v, const DeviceLimits& limits
 }
 
 /// How a kernel walks an operand: from a product to the next, from a row of op(A) (column of op(B))
-/// to the next, along k; and its ld. A panel's start is a tile's start. In elements, or in the
-/// words that packed dot products read.
+/// to the next, along k; and its ld, of panels the padded depth. A panel's start is a tile's start.
+/// In elements, or in the words that packed dot products read.
 struct Walk {
   std::int64_t base, stride, line, step, ld;
 };
+Walk walk_panels(const Variant& v, const Problem& p, Operand operand) {
+  const PackLayout layout = pack_layout(v, signature_of(p), operand);
+  const std::int64_t depth = round_up(kernel_depth(v, p.k), layout.pad_k);
+  return {0, packed_matrices(p, operand) == 1 ? 0 : panel_elements(v, p, operand), depth,
+          layout.panel_rows, depth};
+}
 Walk walk_a(const Variant& v, const Problem& p, const Placement& placement) {
-  if (v.packed_a == Packed::kYes)
-    return {0, packed_matrices(p, Operand::kA) == 1 ? 0 : panel_elements(v, p, Operand::kA),
-            round_up(kernel_depth(v, p.k), v.unroll_k), v.tile_m, 0};
+  if (v.packed_a == Packed::kYes) return walk_panels(v, p, Operand::kA);
   const bool t = p.trans_a == Transpose::kYes;
   const std::int64_t ld = p.lda / v.dot;
   return {placement.offset_a / v.dot, p.stride_a / v.dot, t ? 1 : ld, t ? ld : 1, ld};
 }
 Walk walk_b(const Variant& v, const Problem& p, const Placement& placement) {
-  if (v.packed_b == Packed::kYes)
-    return {0, packed_matrices(p, Operand::kB) == 1 ? 0 : panel_elements(v, p, Operand::kB),
-            round_up(kernel_depth(v, p.k), v.unroll_k), v.tile_n, 0};
+  if (v.packed_b == Packed::kYes) return walk_panels(v, p, Operand::kB);
   const bool t = p.trans_b == Transpose::kYes;
   const std::int64_t ld = p.ldb / v.dot;
   return {placement.offset_b / v.dot, p.stride_b / v.dot, t ? ld : 1, t ? 1 : ld, ld};

@@ -40,13 +40,15 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
                      .stride = p.batch > 1 ? (is_a ? p.stride_a : p.stride_b) : 0,
                      .offset = is_a ? at.offset_a : at.offset_b,
                      .readable = is_a ? at.readable_a : at.readable_b,
-                     .width = v.dot * (is_a ? load_width_a(v, s) : load_width_b(v, s)),
+                     .width = is_a ? load_elements(v, s).a : load_elements(v, s).b,
                      .texel = 0,
                      .element_bits = is_a ? 8 * bytes_of(p.types.a) : bits_of_b(p.types),
                      .path = is_a ? v.load_path_a : v.load_path_b,
                      .packed = packed};
+  if (x.path == LoadPath::kDirect) x.path = LoadPath::kBuffer;
+  // Packing a quantised B, too, reads it by words.
   if (!is_a && quantized(p.types)) x.width = values_per_word(p.types) * words_width(v);
-  if (packed && v.dot > 1) x.path = LoadPath::kBuffer;  // templates/pack_words.comp
+  if (packed && packs_words(v)) x.path = LoadPath::kBuffer;
   const bool words = !is_a && quantized(p.types);
   x.texel = packed && !words ? kTexelElements : x.width;
   return x;
@@ -58,9 +60,10 @@ bool both(const Variant& v, const Problem& p, const Placement& at,
          holds(stored_operand(v, p, at, Operand::kB));
 }
 
-std::int64_t packed_elements(const Variant& v, const Problem& p, Operand operand) {
+/// Words of 32 bits.
+std::int64_t packed_words(const Variant& v, const Problem& p, Operand operand) {
   const Packed packed = operand == Operand::kA ? v.packed_a : v.packed_b;
-  return packed == Packed::kNo ? 0 : panel_elements(v, p, operand) * p.batch;
+  return packed == Packed::kNo ? 0 : panel_words(v, p, operand) * p.batch;
 }
 
 struct Case {
@@ -112,7 +115,7 @@ bool scales_fit(const Case& c, LoadPath path) {
 }
 
 bool panels_fit(const Case& c, Operand operand, LoadPath path) {
-  const std::int64_t elements = packed_elements(c.v, c.p, operand);
+  const std::int64_t elements = packed_words(c.v, c.p, operand);
   const LoadPath read = operand == Operand::kA ? c.v.load_path_a : c.v.load_path_b;
   // Written as a storage buffer whichever way they are read.
   return path == LoadPath::kTexel ? read != path || fits(c, path, kTexelElements, elements)
@@ -123,9 +126,15 @@ bool panels_fit(const Case& c, Operand operand, LoadPath path) {
 std::int64_t loop_trips(const Variant& v, const Problem& p) {
   constexpr std::int64_t kEnds = 2;  // of a loop: its last check, and one that a driver may add
   const std::int64_t tiles = divide_up(split_depth(v, p.k), k_step(v));
-  const std::int64_t inner = v.family == Family::kTiled ? v.tile_k / v.unroll_k + kEnds : 0;
-  const std::int64_t tail = v.family == Family::kTiled ? 0 : v.unroll_k;
-  return tiles * (1 + inner) + tail + v.reg_m + 3 * kEnds;
+  const bool nested = v.family == Family::kTiled || v.family == Family::kMatrix;
+  const std::int64_t inner = nested ? v.tile_k / v.unroll_k + kEnds : 0;
+  const std::int64_t tail = nested ? 0 : v.unroll_k;
+  // Fragments on their way to C.
+  const std::int64_t stores =
+      v.family == Family::kMatrix
+          ? std::int64_t{v.subgroup_m} * v.subgroup_n / v.subgroup_size + v.subgroup_m
+          : v.reg_m;
+  return tiles * (1 + inner) + tail + stores + 3 * kEnds;
 }
 
 constexpr std::array kProblemRules = {
@@ -141,7 +150,7 @@ constexpr std::array kProblemRules = {
                   return std::max({c.p.m, c.p.n, c.p.k, c.p.lda, c.p.ldb, c.p.ldc}) <= kLargestSize;
                 }},
     ProblemRule{"edge exact needs m, n and k in multiples of tile_m, tile_n and unroll_k (tile_k "
-                "for tiled)",
+                "for tiled and matrix)",
                 [](const Case& c) {
                   return c.v.edge == Edge::kMasked ||
                          (c.p.m % c.v.tile_m == 0 && c.p.n % c.v.tile_n == 0 &&
@@ -181,8 +190,8 @@ constexpr std::array kProblemRules = {
                 }},
     ProblemRule{"packed panels reach beyond 32-bit element addresses or the largest allocation",
                 [](const Case& c) {
-                  const std::int64_t elements = std::max(packed_elements(c.v, c.p, Operand::kA),
-                                                         packed_elements(c.v, c.p, Operand::kB));
+                  const std::int64_t elements = std::max(packed_words(c.v, c.p, Operand::kA),
+                                                         packed_words(c.v, c.p, Operand::kB));
                   return elements <= kMostElements &&
                          static_cast<std::uint64_t>(elements) * kElementBytes <=
                              c.limits.max_memory_allocation_bytes;
@@ -231,8 +240,8 @@ constexpr std::array kProblemRules = {
                   const StoredOperand a = stored_operand(c.v, c.p, c.at, Operand::kA),
                                       b = stored_operand(c.v, c.p, c.at, Operand::kB);
                   const std::int64_t panels =
-                      std::max({packed_elements(c.v, c.p, Operand::kA),
-                                packed_elements(c.v, c.p, Operand::kB), c.part_elements()});
+                      std::max({packed_words(c.v, c.p, Operand::kA),
+                                packed_words(c.v, c.p, Operand::kB), c.part_elements()});
                   const std::int64_t most =
                       std::max({a.needed() * a.element_bits / 8, b.needed() * b.element_bits / 8,
                                 c.c_bytes(), panels * kElementBytes});
@@ -247,7 +256,7 @@ Placement own_buffers(const Problem& p) {
   const std::int64_t column_scale = p.epilogue.row_scale ? p.m : 0;
   const std::int64_t ld_residual = round_up(p.n, kTexelElements);
   // What the widest load takes: words of a quantised B in vectors, words of four integers too.
-  const std::int64_t widest = kTexelElements * (p.types.a == DataType::kI8 ? 4 : 1);
+  const std::int64_t widest = std::max<std::int64_t>(kTexelElements, 16 / bytes_of(p.types.a));
   const std::int64_t widest_b =
       quantized(p.types) ? kTexelElements * values_per_word(p.types) : widest;
   return {.readable_a = round_up(span_a(p), widest),

@@ -50,7 +50,20 @@ std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& 
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,
                                           const Problem& p, const Placement& placement);
 
-/// Shared memory of a workgroup.
-std::int64_t shared_bytes(const Variant& v);
+/// Shared memory of a workgroup, for whichever transposes need most. Only that of matrix depends on
+/// the types.
+std::int64_t shared_bytes(const Variant& v, const Types& types = {});
+
+/// Elements that a load of A, and of B, as stored takes at once: what offsets, ld and strides must
+/// be multiples of.
+struct LoadElements {
+  int a, b;
+};
+LoadElements load_elements(const Variant& v, const Signature& s);
+
+/// Whether a matrix kernel is built for this shape, or for a multiple of it whose sides are not
+/// longer than this.
+bool has_shape(const Variant& v, const MatrixShape& shape);
+bool has_multiple(const Variant& v, const MatrixShape& unit, std::uint32_t longest);
 
 }  // namespace rooftile

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <string_view>
@@ -19,6 +20,36 @@ struct SignatureRule {
   bool (*holds)(const Case&);
 };
 
+/// Of a matrix kernel: the shape is offered for these types.
+bool offers_types(const Case& c) {
+  const auto same_types = [&](const MatrixShape& shape) {
+    return shape.operand == c.s.types.a && shape.sum == sum_type(c.s.types);
+  };
+  return std::ranges::any_of(c.limits.matrix_shapes,
+                             [&](const MatrixShape& shape) {
+                               return same_types(shape) && has_shape(c.v, shape);
+                             }) ||
+         std::ranges::any_of(c.limits.matrix_granularities, [&](const MatrixShape& unit) {
+           return same_types(unit) && has_multiple(c.v, unit, c.limits.max_matrix_dimension);
+         });
+}
+
+/// Elements of a matrix unit's fragments, and of the rows of their tiles, along what vectors run
+/// along.
+struct Run {
+  int fragment, tile;
+};
+Run run_a(const Case& c) {
+  const bool along_k = c.v.packed_a == Packed::kYes || c.s.trans_a == Transpose::kNo;
+  return along_k ? Run{c.v.matrix_k, c.v.tile_k} : Run{c.v.matrix_m, c.v.tile_m};
+}
+Run run_b(const Case& c) {
+  const bool along_k = c.v.packed_b == Packed::kYes || c.s.trans_b == Transpose::kYes;
+  return along_k ? Run{c.v.matrix_k, c.v.tile_k} : Run{c.v.matrix_n, c.v.tile_n};
+}
+
+constexpr std::int64_t kMatrixAlignmentBytes = 16;  // of loads, or a fragment's row if shorter
+
 bool is_power_of_two(int x) { return std::has_single_bit(static_cast<unsigned>(x)); }
 
 constexpr std::array kSignatureRules = {
@@ -35,6 +66,47 @@ constexpr std::array kSignatureRules = {
           const bool b = c.v.packed_b == Packed::kYes || c.s.trans_b == Transpose::kYes;
           return c.v.dot == 1 || (a && b);
         }},
+    SignatureRule{
+        "the device's matrix units do not multiply these types in the shape matrix_m x matrix_n x "
+        "matrix_k",
+        [](const Case& c) { return c.v.family != Family::kMatrix || offers_types(c); }},
+    SignatureRule{"matrix units multiply half precision with f16 arithmetic, 8-bit integers with "
+                  "i8 arithmetic, which the device lacks",
+                  [](const Case& c) {
+                    if (c.v.family != Family::kMatrix) return true;
+                    return c.s.types.a == DataType::kF16  ? c.limits.float16_arithmetic
+                           : c.s.types.a == DataType::kI8 ? c.limits.int8_arithmetic
+                                                          : true;
+                  }},
+    SignatureRule{
+        "matrix does not read a quantised B",
+        [](const Case& c) { return c.v.family != Family::kMatrix || !quantized(c.s.types); }},
+    SignatureRule{"fragments must be whole vectors: vector_width_a and vector_width_b words must "
+                  "divide them along what lies together in memory",
+                  [](const Case& c) {
+                    const LoadElements load = load_elements(c.v, c.s);
+                    return c.v.family != Family::kMatrix ||
+                           (run_a(c).fragment % load.a == 0 && run_b(c).fragment % load.b == 0);
+                  }},
+    SignatureRule{
+        "matrix units load from multiples of 16 bytes, or of a fragment's shorter row: "
+        "wider vectors, or another shared_pad",
+        [](const Case& c) {
+          if (c.v.family != Family::kMatrix) return true;
+          const std::int64_t bytes = bytes_of(c.s.types.a);
+          const LoadElements load = load_elements(c.v, c.s);
+          const auto holds = [&](const Run& run, int loaded, bool staged) {
+            const std::int64_t aligned = std::min(kMatrixAlignmentBytes, run.fragment * bytes);
+            const std::int64_t step = staged ? run.tile + c.v.shared_pad : loaded;
+            return step * bytes % aligned == 0;
+          };
+          return holds(run_a(c), load.a, staged_a(c.v)) && holds(run_b(c), load.b, staged_b(c.v));
+        }},
+    SignatureRule{"tiles exceed the device's shared memory",
+                  [](const Case& c) {
+                    return shared_bytes(c.v, c.s.types) <=
+                           static_cast<std::int64_t>(c.limits.shared_memory_bytes);
+                  }},
     SignatureRule{"reduction atomic adds float32 in storage buffers, which the device cannot",
                   [](const Case& c) {
                     return c.v.reduction == Reduction::kOrdered || c.limits.float32_atomic_add ||
@@ -63,6 +135,24 @@ constexpr std::array kSignatureRules = {
 };
 
 }  // namespace
+
+bool has_shape(const Variant& v, const MatrixShape& shape) {
+  return v.matrix_m == shape.m && v.matrix_n == shape.n && v.matrix_k == shape.k;
+}
+
+bool has_multiple(const Variant& v, const MatrixShape& unit, std::uint32_t longest) {
+  const auto fits = [&](int size, int step) {
+    return step > 0 && size > 0 && size % step == 0 && static_cast<std::uint32_t>(size) <= longest;
+  };
+  return fits(v.matrix_m, unit.m) && fits(v.matrix_n, unit.n) && fits(v.matrix_k, unit.k);
+}
+
+LoadElements load_elements(const Variant& v, const Signature& s) {
+  const int per_word = elements_per_word(v, s.types);
+  return {per_word * load_width_a(v, s), reads_quantized(v, s)
+                                             ? values_per_word(s.types) * words_width(v)
+                                             : per_word * load_width_b(v, s)};
+}
 
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,
                                           const Signature& s) {

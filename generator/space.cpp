@@ -1,5 +1,7 @@
 #include "generator/space.h"
 
+#include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -9,14 +11,49 @@
 namespace rooftile {
 namespace {
 
+struct Shape {
+  int m, n, k;
+};
+
+// Of multiples of a granularity those that are tried: what units of fixed shapes have.
+constexpr std::array<Shape, 5> kFlexibleShapes = {
+    {{16, 16, 16}, {16, 8, 16}, {16, 16, 32}, {32, 32, 16}, {32, 16, 16}}};
+
+/// Of the device's matrix units, each once whatever types it is for.
+std::vector<Shape> matrix_shapes(const DeviceLimits& limits) {
+  std::vector<Shape> shapes;
+  const auto add = [&](const Shape& x) {
+    const auto same = [&](const Shape& y) { return x.m == y.m && x.n == y.n && x.k == y.k; };
+    if (std::ranges::none_of(shapes, same)) shapes.push_back(x);
+  };
+  for (const MatrixShape& shape : limits.matrix_shapes) add({shape.m, shape.n, shape.k});
+  for (const Shape& x : kFlexibleShapes)
+    for (const MatrixShape& unit : limits.matrix_granularities)
+      if (has_multiple({.matrix_m = x.m, .matrix_n = x.n, .matrix_k = x.k}, unit,
+                       limits.max_matrix_dimension))
+        add(x);
+  return shapes;
+}
+
 class Collector {
  public:
-  explicit Collector(const DeviceLimits& limits) : limits_(limits) {}
+  explicit Collector(const DeviceLimits& limits)
+      : limits_(limits), shapes_(matrix_shapes(limits)) {}
 
   void add(const FamilySpace& space) {
     Variant v;
     v.family = space.family;
-    expand(space, space.parameters, v);
+    if (space.family != Family::kMatrix) return expand(space, space.parameters, v);
+    for (const auto& [m, n, k] : shapes_) {
+      v.matrix_m = m;
+      v.matrix_n = n;
+      v.matrix_k = k;
+      for (std::uint32_t lanes = limits_.min_subgroup_size; lanes <= limits_.max_subgroup_size;
+           lanes *= 2) {
+        v.subgroup_size = static_cast<int>(lanes);
+        expand(space, space.parameters, v);
+      }
+    }
   }
   std::vector<Variant> take() { return std::move(variants_); }
 
@@ -37,6 +74,7 @@ class Collector {
   }
 
   const DeviceLimits& limits_;
+  const std::vector<Shape> shapes_;
   std::unordered_set<std::string> seen_;
   std::vector<Variant> variants_;
 };

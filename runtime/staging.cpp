@@ -10,7 +10,8 @@
 namespace rooftile {
 namespace {
 
-constexpr std::int64_t kVectorElements = 4;  // vec4 of float: the widest load
+// The widest loads: a vec4 of whatever type, and 16 bytes.
+constexpr std::int64_t kVectorElements = 4, kLoadBytes = 16;
 constexpr std::uint64_t kSmallestClassBytes = 4096;
 
 // Powers of two waste up to half of the memory but bound the number of classes.
@@ -38,7 +39,7 @@ void BufferPool::release(Buffer buffer, BufferUse use) {
 }
 
 std::int64_t staged_ld(std::int64_t columns, DataType type) {
-  const std::int64_t step = kVectorElements * (type == DataType::kI8 ? 4 : 1);
+  const std::int64_t step = std::max(kVectorElements, kLoadBytes / bytes_of(type));
   return std::max(round_up(columns, step), step);
 }
 

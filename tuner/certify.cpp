@@ -26,15 +26,15 @@ std::int64_t padded_ld(std::int64_t columns, int vector_width) {
 
 /// Past a matrix by a little, as vector loads allow.
 std::int64_t batch_stride(std::int64_t span, std::int64_t step) {
-  return round_up(span + 5, 4 * step);
+  return round_up(span + 5, step);
 }
 
-void make_batch(Problem& p, std::int64_t batch, int dot) {
+void make_batch(Problem& p, std::int64_t batch, const LoadElements& load) {
   p.batch = batch;
-  p.stride_a = batch_stride(stored_a(p).rows * p.lda, dot);
+  p.stride_a = batch_stride(stored_a(p).rows * p.lda, load.a);
   p.stride_b = batch % 2 == 0 || quantized(p.types)  // all share one B
                    ? 0
-                   : batch_stride(stored_b(p).rows * p.ldb, dot);
+                   : batch_stride(stored_b(p).rows * p.ldb, load.b);
   p.stride_c = batch_stride(p.m * p.ldc, 1);
 }
 
@@ -59,6 +59,10 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   const std::vector<std::int64_t> ns = sizes_around(v.tile_n, exact ? v.tile_n : 1);
   const std::vector<std::int64_t> ks =
       sizes_around(std::max({v.tile_k, v.unroll_k, 8}) * v.dot * v.split_k, step_k);
+  // A pack kernel reads what lies anywhere.
+  LoadElements load = load_elements(v, s);
+  if (v.packed_a == Packed::kYes) load.a = 1;
+  if (v.packed_b == Packed::kYes) load.b = 1;
   constexpr std::array<float, 4> kScalars = {1.0f, 0.0f, -1.0f, 0.5f};
 
   std::vector<CertificationCase> cases;
@@ -70,12 +74,12 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
       const std::int64_t m = ms[i], n = ns[(i * 2 + rotation * 4) % ns.size()],
                          k = ks[(i * 4 + rotation * 7) % ks.size()];
       Problem p = packed_problem(m, n, k, s.trans_a, s.trans_b, 1, s.types);
-      p.lda = padded_ld(stored_a(p).columns, v.vector_width_a * v.dot);
-      if (!quantized(s.types)) p.ldb = padded_ld(stored_b(p).columns, v.vector_width_b * v.dot);
+      p.lda = padded_ld(stored_a(p).columns, load.a);
+      if (!quantized(s.types)) p.ldb = padded_ld(stored_b(p).columns, load.b);
       p.ldc = p.n + 1 + static_cast<std::int64_t>(turn % 3);
       // Every third case is a batch; kernels for batches get nothing else.
       if (turn % 3 == 2 || v.tile_batch > 1)
-        make_batch(p, v.tile_batch + 1 + (turn % 2 == 0 ? 1 : 0), v.dot);
+        make_batch(p, v.tile_batch + 1 + (turn % 2 == 0 ? 1 : 0), load);
       set_scalars(p, s, kScalars[turn % 4 == 1 && rotation != 0 ? 0 : turn % 4],
                   kScalars[(turn / 4 + rotation) % 4]);
       cases.push_back({.problem = p,
@@ -91,10 +95,10 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
                      round_up(3 * std::max(v.tile_k, v.unroll_k) * v.split_k, 4) * v.dot, s.trans_a,
                      s.trans_b, 1, s.types);
   set_scalars(aligned, s, 1, 0);
-  aligned.lda = round_up(aligned.lda, 4 * v.dot);
-  if (!quantized(s.types)) aligned.ldb = round_up(aligned.ldb, 4 * v.dot);
+  aligned.lda = round_up(aligned.lda, 4 * load.a);
+  if (!quantized(s.types)) aligned.ldb = round_up(aligned.ldb, 4 * load.b);
   aligned.ldc = round_up(aligned.ldc, 4);
-  if (v.tile_batch > 1) make_batch(aligned, 2 * v.tile_batch + 1, v.dot);
+  if (v.tile_batch > 1) make_batch(aligned, 2 * v.tile_batch + 1, load);
   cases.push_back({.problem = aligned, .nan_in_c = true});
   set_scalars(aligned, s, -1, 0.5f);
   cases.push_back({.problem = aligned});

@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "runtime/device/device_impl.h"
 #include "runtime/device/instance.h"
+#include "runtime/device/matrix_units.h"
 #include "runtime/device/pipeline_cache_file.h"
 
 namespace rooftile {
@@ -58,10 +59,11 @@ vk::raii::Device create_logical_device(const Found& found) {
     features.pNext = &subgroup_size;
   }
   vk::PhysicalDeviceShaderFloat16Int8Features small_types;
-  if (profile.limits.float16_arithmetic) {
+  if (profile.limits.float16_arithmetic || profile.limits.int8_arithmetic) {
     if (profile.api_version < VK_API_VERSION_1_2)
       extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
-    small_types.shaderFloat16 = VK_TRUE;
+    small_types.shaderFloat16 = profile.limits.float16_arithmetic;
+    small_types.shaderInt8 = profile.limits.int8_arithmetic;
     small_types.pNext = std::exchange(features.pNext, &small_types);
   }
   vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT float_atomics;
@@ -78,6 +80,9 @@ vk::raii::Device create_logical_device(const Found& found) {
     dot.shaderIntegerDotProduct = VK_TRUE;
     dot.pNext = std::exchange(features.pNext, &dot);
   }
+
+  MatrixFeatures matrices(profile.limits);
+  matrices.append_to(features, extensions);
 
   vk::DeviceCreateInfo info;
   info.setQueueCreateInfos(queue);

@@ -60,10 +60,10 @@ std::uint32_t required_subgroup_size(std::uint32_t wanted, const PhysicalDetails
          limits.min_subgroup_size, limits.max_subgroup_size);
   }
   const std::uint64_t invocations = std::uint64_t{local_size[0]} * local_size[1] * local_size[2];
-  if (invocations > std::uint64_t{wanted} * details.max_workgroup_subgroups) {
+  if (invocations > std::uint64_t{wanted} * limits.max_workgroup_subgroups) {
     fail(ErrorCode::kUnsupported,
          "{} invocations in subgroups of {} are above this device's {} subgroups a workgroup",
-         invocations, wanted, details.max_workgroup_subgroups);
+         invocations, wanted, limits.max_workgroup_subgroups);
   }
   return wanted;
 }

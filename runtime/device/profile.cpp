@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/device/matrix_units.h"
 #include "runtime/device/queue_family.h"
 
 namespace rooftile {
@@ -151,6 +152,7 @@ DeviceLimits limits_of(const Properties& properties) {
   limits.timestamp_period_ns = vulkan.timestampPeriod;
 
   limits.float16_arithmetic = properties.small_types.shaderFloat16;
+  limits.int8_arithmetic = properties.small_types.shaderInt8;
   limits.float32_atomic_add = properties.float_atomics.shaderBufferFloat32AtomicAdd;
   limits.integer_dot_product = properties.dot.shaderIntegerDotProduct;
   limits.integer_dot_product_accelerated =
@@ -165,6 +167,7 @@ DeviceLimits limits_of(const Properties& properties) {
   limits.subgroup_size_control = properties.size_features.subgroupSizeControl &&
                                  (properties.size_control.requiredSubgroupSizeStages & compute);
   if (limits.subgroup_size_control) {
+    limits.max_workgroup_subgroups = properties.size_control.maxComputeWorkgroupSubgroups;
     limits.min_subgroup_size = properties.size_control.minSubgroupSize;
     limits.max_subgroup_size = properties.size_control.maxSubgroupSize;
   }
@@ -198,7 +201,6 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
   details.queue_family = *queue_family;
   details.memory_types = memory_types_of(memory);
   details.full_subgroups = properties.size_features.computeFullSubgroups;
-  details.max_workgroup_subgroups = properties.size_control.maxComputeWorkgroupSubgroups;
   details.max_storage_bindings = base.limits.maxPerStageDescriptorStorageBuffers;
   details.max_texel_bindings = base.limits.maxPerStageDescriptorSampledImages;
   const auto& conformance = properties.driver.conformanceVersion;
@@ -224,6 +226,10 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
   if (properties.driver.driverID == vk::DriverId::eMesaLlvmpipe) {
     profile.limits.max_loop_trips = kLlvmpipeLoopTrips;
   }
+  MatrixUnits matrices = read_matrix_units(physical);
+  profile.limits.matrix_shapes = std::move(matrices.shapes);
+  profile.limits.matrix_granularities = std::move(matrices.granularities);
+  profile.limits.max_matrix_dimension = matrices.max_dimension;
   profile.limits.timestamp_valid_bits = families[*queue_family].timestamp_valid_bits;
   profile.limits.texel_buffer_r32 = texel_format(physical, vk::Format::eR32Sfloat);
   profile.limits.texel_buffer_rgba32 = texel_format(physical, vk::Format::eR32G32B32A32Sfloat);

@@ -18,7 +18,6 @@ struct PhysicalDetails {
   std::uint32_t queue_family = 0;
   std::vector<MemoryType> memory_types;
   bool full_subgroups = false;  // the driver can promise that every subgroup is full
-  std::uint32_t max_workgroup_subgroups = 0;
   std::uint32_t max_storage_bindings = 0, max_texel_bindings = 0;
   std::uint64_t non_coherent_atom_bytes = 1;
 };

@@ -111,6 +111,18 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, Problem, ()) {
   RC_ASSERT(store_.problem_id(problem) == id);
 }
 
+rc::Gen<MatrixShape> any_matrix_shape() {
+  return rc::gen::exec([] {
+    MatrixShape shape;
+    shape.m = *rc::gen::inRange(1, 1025);
+    shape.n = *rc::gen::inRange(1, 1025);
+    shape.k = *rc::gen::inRange(1, 1025);
+    shape.operand = *rc::gen::element(DataType::kF16, DataType::kBf16, DataType::kI8);
+    shape.sum = *rc::gen::element(DataType::kF16, DataType::kF32, DataType::kI32);
+    return shape;
+  });
+}
+
 RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
   DeviceProfile profile = example_device(*odd_text());
   profile.device_uuid = *odd_text();
@@ -128,6 +140,11 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
   profile.limits.subgroup_broadcast = *rc::gen::arbitrary<bool>();
   profile.limits.float16_arithmetic = *rc::gen::arbitrary<bool>();
   profile.limits.float32_atomic_add = *rc::gen::arbitrary<bool>();
+  profile.limits.matrix_shapes = *rc::gen::container<std::vector<MatrixShape>>(any_matrix_shape());
+  profile.limits.matrix_granularities =
+      *rc::gen::container<std::vector<MatrixShape>>(any_matrix_shape());
+  profile.limits.max_matrix_dimension = *rc::gen::arbitrary<std::uint32_t>();
+  profile.limits.max_workgroup_subgroups = *rc::gen::arbitrary<std::uint32_t>();
   profile.limits.integer_dot_product = *rc::gen::arbitrary<bool>();
   profile.limits.integer_dot_product_accelerated = *rc::gen::arbitrary<bool>();
   profile.limits.timestamp_period_ns = *any_time();
@@ -155,6 +172,11 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
     RC_ASSERT(record.profile.limits.subgroup_broadcast == profile.limits.subgroup_broadcast);
     RC_ASSERT(record.profile.limits.float16_arithmetic == profile.limits.float16_arithmetic);
     RC_ASSERT(record.profile.limits.float32_atomic_add == profile.limits.float32_atomic_add);
+    RC_ASSERT(record.profile.limits.matrix_shapes == profile.limits.matrix_shapes);
+    RC_ASSERT(record.profile.limits.matrix_granularities == profile.limits.matrix_granularities);
+    RC_ASSERT(record.profile.limits.max_matrix_dimension == profile.limits.max_matrix_dimension);
+    RC_ASSERT(record.profile.limits.max_workgroup_subgroups ==
+              profile.limits.max_workgroup_subgroups);
     RC_ASSERT(record.profile.limits.integer_dot_product == profile.limits.integer_dot_product);
     RC_ASSERT(record.profile.limits.integer_dot_product_accelerated ==
               profile.limits.integer_dot_product_accelerated);

@@ -60,7 +60,7 @@ TEST(Space, TablesNameKnownParametersAndValues) {
 TEST(Space, EveryTableHasAPointOnSomeDevice) {
   for (const FamilySpace& space : space_tables()) {
     bool found = false;
-    for (const DeviceLimits& limits : {lavapipe_limits(), discrete_limits()})
+    for (const DeviceLimits& limits : {lavapipe_limits(), discrete_limits(), matrix_limits()})
       for (const Variant& v : legal_variants(limits)) {
         bool in_table = v.family == space.family;
         const auto values = parameters(v);

@@ -32,6 +32,16 @@ DeviceLimits discrete_limits() {
   return limits;
 }
 
+DeviceLimits matrix_limits() {
+  DeviceLimits limits = discrete_limits();
+  limits.int8_arithmetic = true;
+  using enum DataType;
+  limits.matrix_shapes = {{16, 16, 16, kF16, kF16}, {16, 16, 16, kF16, kF32},
+                          {16, 8, 16, kF16, kF32},  {16, 16, 16, kBf16, kF32},
+                          {16, 8, 16, kBf16, kF32}, {16, 16, 32, kI8, kI32}};
+  return limits;
+}
+
 DeviceLimits variable_limits() {
   DeviceLimits limits = discrete_limits();
   limits.shared_memory_bytes = 65536;
@@ -66,6 +76,13 @@ Variant tiled_point() {
   return parse_variant(
       "family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 vector_width_a=4 "
       "vector_width_b=4 stage=shared stages=2 shared_pad=4 unroll_k=8");
+}
+
+Variant matrix_point() {
+  return parse_variant(
+      "family=matrix tile_m=64 tile_n=64 tile_k=32 subgroup_m=32 subgroup_n=32 matrix_m=16 "
+      "matrix_n=16 matrix_k=16 unroll_k=16 vector_width_a=4 vector_width_b=4 stage=shared "
+      "shared_pad=8 subgroup_size=32");
 }
 
 Variant vector_point() {

@@ -15,6 +15,9 @@ namespace rooftile {
 DeviceLimits minimum_limits();   // what Vulkan 1.1 promises, no optional feature
 DeviceLimits lavapipe_limits();  // Mesa 22.3, 8 lanes
 DeviceLimits discrete_limits();  // 32 lanes fixed, 48 KiB of shared memory
+// The same with matrix units of every type that there are: 16 x 16 x 16, 16 x 8 x 16, and for 8-bit
+// integers 16 x 16 x 32.
+DeviceLimits matrix_limits();
 DeviceLimits variable_limits();  // 32 or 64 lanes on demand, 64 KiB
 
 DeviceProfile profile_of(DeviceKind kind, const DeviceLimits& limits);
@@ -24,6 +27,7 @@ std::vector<Signature> all_signatures();
 /// One variant of each family that every rule accepts on lavapipe, written as text.
 Variant naive_point();
 Variant register_point();
+Variant matrix_point();  // staged, f16
 Variant tiled_point();
 Variant broadcast_point();
 Variant vector_point();

@@ -1,44 +1,11 @@
 // Right kernels pass; the same kernels with one planted mistake are refused.
-#include "tuner/certify.h"
-
-#include <gtest/gtest.h>
-
+#include "certify_fixture.h"
 #include "generator/space.h"
-#include "tests/runtime/scratch.h"
 
 namespace rooftile {
 namespace {
 
-class CertifyTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = Device::open(found.devices.front());
-  }
-  Certificate certificate(const Variant& variant, const Signature& signature,
-                          const ShaderCache& cache) {
-    return certify(*device_, Kernel(device_, variant, signature, cache), signature);
-  }
-  /// Puts code compiled from changed text under the unchanged kernel's hash, where Kernel will find
-  /// it.
-  Certificate mutant(const Variant& variant, const Signature& signature, const std::string& from,
-                     const std::string& to) {
-    Shader shader = emit_gemm(variant, signature);
-    const std::size_t at = shader.glsl.find(from);
-    EXPECT_NE(at, std::string::npos)
-        << "'" << from << "' is not in the shader: the mutation needs an update";
-    if (at == std::string::npos) return {};
-    shader.glsl.replace(at, from.size(), to);
-    const ScratchFolder folder;
-    const ShaderCache cache(folder.path());
-    cache.spirv(shader);
-    return certificate(variant, signature, cache);
-  }
-  void expect_right(const std::vector<Variant>& variants, const std::vector<std::string>& types,
-                    const std::vector<Transpose>& transposes);
-  std::shared_ptr<Device> device_;
-};
+using CertifyTest = CertifyFixture;
 
 TEST_F(CertifyTest, DefaultAndFallbackPassForEveryTranspose) {
   for (const Variant& variant : {default_variant(device_->profile()), fallback_variant()}) {
@@ -131,29 +98,6 @@ TEST_F(CertifyTest, SixteenBitOperandsAreRightInEveryFamily) {
           EXPECT_TRUE(result.passed)
               << short_name(variant) << " " << to_string(signature) << ": " << result.detail;
         }
-}
-
-/// Tries each variant with a third of the types and transposes, another third for the next variant;
-/// what the rules forbid is left out (the tests of the rules say why).
-void CertifyTest::expect_right(const std::vector<Variant>& variants,
-                               const std::vector<std::string>& types,
-                               const std::vector<Transpose>& transposes) {
-  std::vector<Signature> signatures;
-  for (const std::string& text : types)
-    for (Transpose trans_a : transposes)
-      for (Transpose trans_b : transposes)
-        signatures.push_back({parse_types(text), trans_a, trans_b});
-  std::size_t tried = 0;
-  for (std::size_t v = 0; v < variants.size(); ++v)
-    for (std::size_t s = v % 3; s < signatures.size(); s += 3) {
-      if (certification_cases(variants[v], signatures[s], device_->profile().limits).empty())
-        continue;
-      const Certificate result = certificate(variants[v], signatures[s], ShaderCache({}));
-      EXPECT_TRUE(result.passed) << to_string(variants[v]) << " " << to_string(signatures[s])
-                                 << ": " << result.detail;
-      ++tried;
-    }
-  EXPECT_GT(tried, 0u);
 }
 
 constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;

@@ -2,7 +2,7 @@
 // Rooftile register 8x32 4x4 u4 v4/4: f32; A as it is, B as it is.
 // A workgroup of 16 owns 8 x 32 of C, an invocation 4 x 4.
 // This is the browser tuner's kernel: 4 rows of float4, workgroup 2 x 8, k in steps of 4.
-// family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 32
 #define REG_M 4
@@ -209,7 +209,9 @@ void multiply_all() {
   }
 }
 
-// From sums to C: vectors where ldc and the offset allow it.
+// From sums to C.
+
+// A vector of sums to C: whole where ldc and the offset allow it, else by elements.
 
 // C in float32, once as elements and once as vectors. Indices count elements.
 #ifndef C_BINDING
@@ -236,24 +238,25 @@ void store_elements(uint target, uint columns, RESULT_C sum, uint row, uint colu
     }
 }
 
+void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
+  const uint target = offset_c + row * ldc + column;
+  if (whole) {
+    RESULT_C old = RESULT_C(0);
+    if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);
+    store_c_vector(target, finish(sum, old, row, column));
+  } else if (column < n) {
+    store_elements(target, n - column, sum, row, column);
+  }
+}
+
 // A loop at run time over rows, which moves the next row of sums to the front. Unrolled, the
 // store of 32 x 16 sums takes lavapipe 22.3 15 s to compile instead of 0.2 s; indexing sums by a
 // variable would take them out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
   const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
   [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_at(i) < m; ++i) {
-    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) {
-      const uint to_column = column + column_at(j);
-      const uint target = offset_c + (row + row_at(i)) * ldc + to_column;
-      const RESULT_C sum = RESULT_C(sums[0][j]);
-      if (vectors) {
-        RESULT_C old = RESULT_C(0);
-        if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);
-        store_c_vector(target, finish(sum, old, row + row_at(i), to_column));
-      } else if (to_column < n) {
-        store_elements(target, n - to_column, sum, row + row_at(i), to_column);
-      }
-    }
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
+      store_vector(vectors, RESULT_C(sums[0][j]), row + row_at(i), column + column_at(j));
     [[unroll]] for (uint next = 1; next < REG_M; ++next)
       [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
         sums[next - 1][j] = sums[next][j];

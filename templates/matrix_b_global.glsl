@@ -1,0 +1,1 @@
+layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };

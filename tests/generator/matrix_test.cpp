@@ -1,0 +1,201 @@
+// Kernels for matrix units without a device: what is legal, and that the modules are what a driver
+// expects although this compiler does not know matrices.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+#include "generator/compile.h"
+#include "generator/matrix_types.h"
+#include "generator/space.h"
+#include "test_limits.h"
+
+namespace rooftile {
+namespace {
+
+using testing::HasSubstr;
+
+const char* const kWays[] = {
+    "",
+    "stages=2 raster=grouped8 split_k=4",
+    "load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none shared_pad=0",
+    "load_path_a=direct packed_a=yes stages=2",
+    "load_path_b=direct edge=exact",
+    "vector_width_a=2 vector_width_b=1",
+};
+
+std::vector<Signature> signatures() {
+  std::vector<Signature> all;
+  for (const char* types : {"f16", "f16_f16_sum_f16", "bf16_bf16", "i8_i32"})
+    for (Signature s : all_signatures()) {
+      s.types = parse_types(types);
+      all.push_back(s);
+    }
+  return all;
+}
+
+Variant fitted(Variant v, const Types& types) {
+  if (types.a == DataType::kI8) {
+    v.matrix_k = v.unroll_k = 32;
+    if (v.shared_pad > 0) v.shared_pad = 16;
+  }
+  return v;
+}
+
+std::string reason_for(const Variant& v, const Signature& s,
+                       const DeviceLimits& limits = matrix_limits()) {
+  return illegal_reason(v, limits, s).value_or("");
+}
+
+TEST(Matrix, EveryWayIsLegalWhereTheDeviceHasTheShape) {
+  for (const char* way : kWays)
+    for (const Signature& s : signatures()) {
+      const Variant v = fitted(changed(matrix_point(), way), s.types);
+      EXPECT_EQ(reason_for(v, s), "") << to_string(v) << " " << to_string(s);
+    }
+}
+
+TEST(Matrix, BrokenPointsAreRejectedWithTheirReason) {
+  const Signature half = {parse_types("f16")};
+  const struct {
+    const char* changes;
+    const char* reason;
+  } kBroken[] = {
+      {"matrix_m=0", "only matrix has subgroup_m"},
+      {"subgroup_n=2000", "only matrix has subgroup_m"},
+      {"subgroup_size=0", "needs a subgroup_size"},
+      {"subgroup_m=24", "divide each other"},
+      {"tile_n=72", "divide each other"},
+      {"tile_k=40", "divide each other"},
+      {"unroll_k=8", "divide each other"},
+      {"matrix_m=32", "do not have the shape matrix_m x matrix_n x matrix_k (32 x 16 x 16)"},
+      {"reg_m=4", "no invocations' blocks"},
+      {"optimization=performance", "no invocations' blocks"},
+      {"load_path_a=texel", "no invocations' blocks"},
+      {"packed_a=yes", "load_path direct is for matrix"},
+      {"load_path_a=direct", "whole tiles"},
+      {"stage=none", "stage must be"},
+      {"load_path_a=direct load_path_b=direct edge=exact", "stage must be"},
+      {"load_path_a=direct load_path_b=direct edge=exact stage=none stages=2 shared_pad=0",
+       "only tiled and matrix have stages"},
+      {"subgroup_m=64 subgroup_n=128 tile_n=128", "too many sums"},
+      {"tile_m=256 tile_n=256 tile_k=64 stages=2 subgroup_m=64", "shared memory"},
+      {"subgroup_size=16", "does not run subgroups"},
+      {"shared_pad=4", "multiples of 16 bytes"},
+      {"vector_width_a=1 load_path_a=direct edge=exact", "multiples of 16 bytes"},
+      {"matrix_k=32 unroll_k=32", "do not have the shape"},
+      {"dot=4", "dot must be"},
+  };
+  for (const auto& [changes, why] : kBroken) {
+    DeviceLimits limits = matrix_limits();
+    limits.matrix_shapes.pop_back();  // of 8-bit integers
+    EXPECT_THAT(reason_for(changed(matrix_point(), changes), half, limits), HasSubstr(why))
+        << changes;
+  }
+  EXPECT_THAT(reason_for(changed(register_point(), "matrix_m=16"), half),
+              HasSubstr("only matrix has"));
+  EXPECT_THAT(reason_for(changed(register_point(), "load_path_a=direct"), half),
+              HasSubstr("load_path direct is for matrix"));
+}
+
+TEST(Matrix, TypesAreThoseThatTheShapeIsFor) {
+  const Variant v = matrix_point();
+  EXPECT_THAT(reason_for(v, {parse_types("f32")}), HasSubstr("do not multiply these types"));
+  EXPECT_THAT(reason_for(v, {parse_types("i8_i32")}), HasSubstr("do not multiply these types"));
+  Variant wide = v;
+  wide.matrix_n = 8;
+  EXPECT_EQ(reason_for(wide, {parse_types("f16")}), "");
+  EXPECT_THAT(reason_for(wide, {parse_types("f16_f16_sum_f16")}),
+              HasSubstr("do not multiply these types"));
+}
+
+TEST(Matrix, FlexibleShapesAreMultiplesUpToTheLongest) {
+  DeviceLimits limits = matrix_limits();
+  limits.matrix_granularities = {{8, 8, 16, DataType::kF16, DataType::kF32}};
+  limits.max_matrix_dimension = 64;
+  const Signature half = {parse_types("f16")};
+  EXPECT_EQ(reason_for(changed(matrix_point(), "matrix_m=8 matrix_n=32"), half, limits), "");
+  EXPECT_THAT(reason_for(changed(matrix_point(), "matrix_k=8 unroll_k=8"), half, limits),
+              HasSubstr("do not have the shape"));
+  EXPECT_THAT(
+      reason_for(changed(matrix_point(), "matrix_m=128 subgroup_m=128 tile_m=128"), half, limits),
+      HasSubstr("do not have the shape"));
+}
+
+TEST(Matrix, ProblemsThatVectorsDoNotFitGoToPackedKernels) {
+  const Problem odd =
+      packed_problem(33, 65, 35, Transpose::kNo, Transpose::kNo, 1, parse_types("f16"));
+  EXPECT_THAT(reason(matrix_point(), matrix_limits(), odd, own_buffers(odd)),
+              HasSubstr("multiples of the vector width"));
+  const Variant packed = changed(matrix_point(), kWays[2]);
+  EXPECT_EQ(reason(packed, matrix_limits(), odd, own_buffers(odd)), "");
+}
+
+/// Runs the validator named by ROOFTILE_SPIRV_VAL (scripts/newer-lavapipe sets it): Debian 12's
+/// does not know matrices.
+void expect_valid(const std::vector<std::uint32_t>& words, const std::string& what) {
+  const char* validator = std::getenv("ROOFTILE_SPIRV_VAL");
+  if (validator == nullptr) return;
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("matrix-" + std::to_string(::getpid()) + ".spv");
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(words.data()),
+             static_cast<std::streamsize>(words.size() * sizeof words[0]));
+  const std::string command =
+      std::string(validator) + " --target-env vulkan1.3 '" + file.string() + "'";
+  EXPECT_EQ(std::system(command.c_str()), 0) << what;
+  std::filesystem::remove(file);
+}
+
+bool holds_tag(const std::vector<std::uint32_t>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [](std::uint32_t word) { return word >> 24 == 0x7f; });
+}
+
+TEST(Matrix, EveryWayCompilesToSpirv15WithoutTags) {
+  for (const char* way : kWays)
+    for (const Signature& s : signatures()) {
+      const Variant v = fitted(changed(matrix_point(), way), s.types);
+      const std::vector<std::uint32_t> words = compile(emit_gemm(v, s));
+      EXPECT_EQ(words[1], 0x00010500u);
+      EXPECT_FALSE(holds_tag(words)) << to_string(v);
+      expect_valid(words, to_string(v) + " " + to_string(s));
+      for (Operand operand : {Operand::kA, Operand::kB})
+        if ((operand == Operand::kA ? v.packed_a : v.packed_b) == Packed::kYes)
+          expect_valid(compile(emit_pack(v, s, operand)), "pack for " + to_string(v));
+    }
+}
+
+TEST(Matrix, TypesThatAModuleLacksAreAdded) {
+  // A header, OpTypeVoid %1, OpTypeCooperativeMatrixKHR %2 <f16> %3 %4 %5 %6.
+  const std::vector<std::uint32_t> module = {
+      0x07230203, 0x00010500, 0, 9, 0, 2u << 16 | 19, 1, 7u << 16 | 4456, 2,
+      0x7F000010, 3,          4, 5, 6};
+  const std::vector<std::uint32_t> resolved = resolve_matrix_types(module);
+  const std::vector<std::uint32_t> expected = {
+      0x07230203, 0x00010500, 0, 10, 0, 3u << 16 | 22, 9, 16, 2u << 16 | 19, 1, 7u << 16 | 4456, 2,
+      9,          3,          4, 5,  6};
+  EXPECT_EQ(resolved, expected);
+}
+
+TEST(Matrix, TypesThatAModuleHasMoveAboveTheirFirstUse) {
+  // OpTypeVoid %1, matrix %2 of f16, OpTypeFloat 16 %7.
+  const std::vector<std::uint32_t> module = {
+      0x07230203, 0x00010500,    0, 9, 0, 2u << 16 | 19, 1, 7u << 16 | 4456, 2, 0x7F000010, 3, 4, 5,
+      6,          3u << 16 | 22, 7, 16};
+  const std::vector<std::uint32_t> expected = {
+      0x07230203, 0x00010500, 0, 9, 0, 3u << 16 | 22, 7, 16, 2u << 16 | 19, 1, 7u << 16 | 4456, 2,
+      7,          3,          4, 5, 6};
+  EXPECT_EQ(resolve_matrix_types(module), expected);
+}
+
+TEST(Matrix, DamagedModulesAreRefused) {
+  EXPECT_THROW(resolve_matrix_types({1, 2, 3}), Error);
+  EXPECT_THROW(resolve_matrix_types({0x07230203, 0x00010500, 0, 9, 0, 5u << 16 | 19, 1}), Error);
+}
+
+}  // namespace
+}  // namespace rooftile

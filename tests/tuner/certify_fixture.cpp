@@ -1,0 +1,53 @@
+#include "certify_fixture.h"
+
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+
+void CertifyFixture::SetUp() {
+  const Enumeration found = enumerate_devices();
+  ASSERT_FALSE(found.devices.empty()) << found.note;
+  device_ = Device::open(found.devices.front());
+}
+
+Certificate CertifyFixture::certificate(const Variant& variant, const Signature& signature,
+                                        const ShaderCache& cache) {
+  return certify(*device_, Kernel(device_, variant, signature, cache), signature);
+}
+
+Certificate CertifyFixture::mutant(const Variant& variant, const Signature& signature,
+                                   const std::string& from, const std::string& to) {
+  Shader shader = emit_gemm(variant, signature);
+  const std::size_t at = shader.glsl.find(from);
+  EXPECT_NE(at, std::string::npos)
+      << "'" << from << "' is not in the shader: the mutation needs an update";
+  if (at == std::string::npos) return {};
+  shader.glsl.replace(at, from.size(), to);
+  const ScratchFolder folder;
+  const ShaderCache cache(folder.path());
+  cache.spirv(shader);
+  return certificate(variant, signature, cache);
+}
+
+void CertifyFixture::expect_right(const std::vector<Variant>& variants,
+                                  const std::vector<std::string>& types,
+                                  const std::vector<Transpose>& transposes) {
+  std::vector<Signature> signatures;
+  for (const std::string& text : types)
+    for (Transpose trans_a : transposes)
+      for (Transpose trans_b : transposes)
+        signatures.push_back({parse_types(text), trans_a, trans_b});
+  std::size_t tried = 0;
+  for (std::size_t v = 0; v < variants.size(); ++v)
+    for (std::size_t s = v % 3; s < signatures.size(); s += 3) {
+      if (certification_cases(variants[v], signatures[s], device_->profile().limits).empty())
+        continue;
+      const Certificate result = certificate(variants[v], signatures[s], ShaderCache({}));
+      EXPECT_TRUE(result.passed) << to_string(variants[v]) << " " << to_string(signatures[s])
+                                 << ": " << result.detail;
+      ++tried;
+    }
+  EXPECT_GT(tried, 0u);
+}
+
+}  // namespace rooftile

@@ -1,0 +1,178 @@
+// Kernels for matrix units: right in every shape, type and transpose that the device offers, at all
+// edges; refused with one planted mistake, and with a reason where there are no such units.
+#include <gmock/gmock.h>
+
+#include "certify_fixture.h"
+#include "core/error.h"
+#include "generator/rules.h"
+#include "generator/space.h"
+
+namespace rooftile {
+namespace {
+
+constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
+const std::vector<Transpose> kBoth = {kNo, kYes};
+
+class CertifyMatrixTest : public CertifyFixture {
+ protected:
+  void SetUp() override {
+    CertifyFixture::SetUp();
+    if (limits().matrix_shapes.empty())
+      GTEST_SKIP() << device_->profile().name << " has no matrix units: scripts/test --matrix";
+  }
+  const DeviceLimits& limits() const { return device_->profile().limits; }
+
+  /// A kernel of a few fragments for this shape, changed as given.
+  Variant kernel(const MatrixShape& shape, const std::string& changes = "") const {
+    Variant v = parse_variant(
+        "family=matrix vector_width_a=4 vector_width_b=4 stage=shared shared_pad=16 " + changes);
+    v.matrix_m = shape.m;
+    v.matrix_n = shape.n;
+    v.matrix_k = shape.k;
+    v.subgroup_size = static_cast<int>(limits().subgroup_size);
+    // Two fragments, where an invocation may hold as many sums.
+    v.subgroup_m = 2 * shape.m * shape.n <= 128 * v.subgroup_size ? 2 * shape.m : shape.m;
+    v.subgroup_n = shape.n;
+    v.tile_m = 2 * v.subgroup_m;
+    v.tile_n = 2 * v.subgroup_n;
+    v.unroll_k = shape.k;
+    v.tile_k = 2 * shape.k;
+    // Fragments of few bytes take narrower vectors.
+    const auto fitted = [&](int width) {
+      const int bytes = static_cast<int>(bytes_of(shape.operand));
+      while (width > 1 && std::min({shape.m, shape.n, shape.k}) * bytes % (4 * width) != 0)
+        width /= 2;
+      return width;
+    };
+    v.vector_width_a = fitted(v.vector_width_a);
+    v.vector_width_b = fitted(v.vector_width_b);
+    return v;
+  }
+  /// The first shape for half precision, of which mutants are made.
+  MatrixShape half_shape() const {
+    for (const MatrixShape& shape : limits().matrix_shapes)
+      if (shape.operand == DataType::kF16 && shape.sum == DataType::kF32) return shape;
+    return limits().matrix_shapes.front();
+  }
+};
+
+const char* const kWays[] = {
+    "stages=1",
+    "stages=2",
+    "stages=2 raster=grouped4 split_k=3",
+    "load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none shared_pad=0",
+    "load_path_a=direct packed_a=yes stages=2",
+    "load_path_b=direct packed_b=yes raster=column split_k=2",
+    "load_path_a=direct load_path_b=direct edge=exact stage=none shared_pad=0",
+    "load_path_b=direct edge=exact",
+    "vector_width_a=2 vector_width_b=1",
+};
+
+std::vector<std::string> types_of(const MatrixShape& shape) {
+  if (shape.operand == DataType::kI8) return {"i8_i32", "i8", "i8_f16"};
+  const std::string a(name(shape.operand));
+  if (shape.sum == DataType::kF16) return {a + "_" + a + "_sum_f16", a + "_sum_f16"};
+  return {a, a + "_" + a};
+}
+
+TEST_F(CertifyMatrixTest, EveryShapeIsRightInEveryWay) {
+  for (const MatrixShape& shape : limits().matrix_shapes) {
+    std::vector<Variant> variants;
+    for (const char* way : kWays) variants.push_back(kernel(shape, way));
+    expect_right(variants, types_of(shape), kBoth);
+  }
+}
+
+TEST_F(CertifyMatrixTest, FlexibleShapesAreRight) {
+  if (limits().matrix_granularities.empty()) GTEST_SKIP() << "no flexible shapes";
+  for (MatrixShape shape : limits().matrix_granularities) {
+    const MatrixShape unit = shape;
+    for (const auto& [m, n, k] : {std::array{2, 2, 2}, std::array{2, 1, 2}, std::array{1, 3, 1},
+                                  std::array{4, 2, 2}, std::array{2, 2, 4}}) {
+      shape.m = m * unit.m;
+      shape.n = n * unit.n;
+      shape.k = k * unit.k;
+      expect_right({kernel(shape, kWays[1]), kernel(shape, kWays[3])}, types_of(shape), kBoth);
+    }
+  }
+}
+
+TEST_F(CertifyMatrixTest, EpiloguesAreFused) {
+  for (const char* text : {"bias_column+gelu_tanh", "row_scale+bias_row+relu+residual+clamp"}) {
+    const Signature signature = {
+        .types = parse_types("f16_f16"), .trans_b = kYes, .epilogue = parse_epilogue(text)};
+    const Certificate result = certificate(kernel(half_shape(), "stages=2"), signature);
+    EXPECT_TRUE(result.passed) << text << ": " << result.detail;
+  }
+}
+
+TEST_F(CertifyMatrixTest, ASampleOfTheSpacePasses) {
+  constexpr std::size_t kEvery = 83;
+  constexpr int kLargestTile = 64, kLargestBlock = 16;  // more takes an emulating device minutes
+  const std::vector<std::string> types = {"f16", "f16_f16", "i8_i32", "f16_f16_sum_f16"};
+  std::size_t met = 0, tried = 0;
+  for (const Variant& v : legal_variants(limits())) {
+    if (v.family != Family::kMatrix || std::max(v.tile_m, v.tile_n) > kLargestTile ||
+        std::max(v.subgroup_m, v.subgroup_n) > kLargestBlock)
+      continue;
+    if (met++ % kEvery != 0) continue;
+    for (const std::string& text : types) {
+      const Signature signature = {parse_types(text), met % 2 == 0 ? kNo : kYes,
+                                   met % 3 == 0 ? kYes : kNo};
+      if (illegal_reason(v, limits(), signature)) continue;
+      const Certificate result = certificate(v, signature);
+      EXPECT_TRUE(result.passed) << to_string(v) << " " << text << ": " << result.detail;
+      ++tried;
+      break;
+    }
+  }
+  EXPECT_GE(tried, 5u);
+}
+
+TEST_F(CertifyMatrixTest, MutantsAreRefused) {
+  const struct {
+    const char* what;
+    const char* way;
+    const char* from;
+    const char* to;
+  } kMutants[] = {
+      {"A read by columns instead of rows", "", "(row) * A_STRIDE + (step) / PER_A], BY_ROWS",
+       "(row) * A_STRIDE + (step) / PER_A], BY_COLUMNS"},
+      {"B's fragments one step late", "", "fragment_b(stage, trip + u,",
+       "fragment_b(stage, (trip + u + MATRIX_K) % TILE_K,"},
+      {"a subgroup's columns swapped with its rows", "", "gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M",
+       "gl_SubgroupID % SUBGROUPS_N * SUBGROUP_M"},
+      {"steps beyond k kept", "", "left == PER_WORD ? x", "left >= 0u ? x"},
+      {"rows beyond m not clamped to what may be read", "", "if (to_row >= m) break;", ""},
+      {"stale double buffer", "stages=2", "stage = 1 - stage;\n    put_tile_a(stage);",
+       "put_tile_a(stage);\n    stage = 1 - stage;"},
+      {"packed fragments of A in the wrong order", "load_path_a=direct packed_a=yes",
+       "row0 * lda + k0 * MATRIX_M", "row0 * lda + k0 * MATRIX_K"},
+      {"fragments stored by columns", "", "sums[i][j], BY_ROWS", "sums[i][j], BY_COLUMNS"},
+      {"sums not cleared", "", "all_of(ELEMENT(0))", "all_of(ELEMENT(1))"},
+      {"beta times the sum", "", "old = RESULT(beta) * load_c(", "old = load_c("},
+  };
+  MatrixShape shape = half_shape();
+  const Signature signature = {.types = parse_types("f16")};
+  // Not square where the device allows it, so that swapped sides show.
+  if (!limits().matrix_granularities.empty()) shape.k *= 2;
+  for (const auto& [what, way, from, to] : kMutants)
+    EXPECT_FALSE(mutant(kernel(shape, way), signature, from, to).passed) << what;
+}
+
+TEST_F(CertifyFixture, WithoutMatrixUnitsTheyAreRefusedWithAReason) {
+  DeviceLimits none = device_->profile().limits;
+  none.matrix_shapes.clear();
+  none.matrix_granularities.clear();
+  const Variant v = parse_variant(
+      "family=matrix tile_m=32 tile_n=32 tile_k=16 subgroup_m=16 subgroup_n=16 matrix_m=8 "
+      "matrix_n=8 matrix_k=8 unroll_k=8 vector_width_a=4 vector_width_b=4 stage=shared "
+      "subgroup_size=8");
+  EXPECT_EQ(illegal_reason(v, none), "the device has no matrix units");
+  for (const Variant& legal : legal_variants(none)) EXPECT_NE(legal.family, Family::kMatrix);
+  if (!device_->profile().limits.matrix_shapes.empty()) return;
+  EXPECT_THROW(certificate(v, {parse_types("f16")}), Error);
+}
+
+}  // namespace
+}  // namespace rooftile
