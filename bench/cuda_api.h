@@ -8,12 +8,13 @@
 
 namespace rooftile::cuda {
 
-using Status = int;                          // CUresult, cublasStatus_t: 0 is success
-inline constexpr Status kOutOfMemory = 2;    // CUresult
-inline constexpr Status kNoDevice = 100;     // CUresult
-inline constexpr Status kAllocFailed = 3;    // cublasStatus_t
-inline constexpr Status kInvalidValue = 7;   // cublasStatus_t
-inline constexpr Status kNotSupported = 15;  // cublasStatus_t
+using Status = int;                           // CUresult, cublasStatus_t: 0 is success
+inline constexpr Status kOutOfMemory = 2;     // CUresult
+inline constexpr Status kNoDevice = 100;      // CUresult
+inline constexpr Status kNotInitialized = 1;  // cublasStatus_t
+inline constexpr Status kAllocFailed = 3;     // cublasStatus_t
+inline constexpr Status kInvalidValue = 7;    // cublasStatus_t
+inline constexpr Status kNotSupported = 15;   // cublasStatus_t
 
 using Device = int;
 using Context = struct ContextTag*;

@@ -120,13 +120,16 @@ class CublasYardstick : public Yardstick {
 
   void check(Status status, const char* function) const {
     if (status == 0) return;
-    const char* text = status == cuda::kNotSupported   ? "these types or ld are not supported"
+    const char* text = status == cuda::kNotInitialized
+                           ? "not initialised; is the driver too old for the library?"
+                       : status == cuda::kNotSupported ? "these types or ld are not supported"
                        : status == cuda::kInvalidValue ? "invalid argument"
                                                        : "see cublasStatus_t";
     fail(status == cuda::kNotSupported  ? ErrorCode::kUnsupported
          : status == cuda::kAllocFailed ? ErrorCode::kOutOfMemory
                                         : ErrorCode::kDevice,
-         "{} failed on {} with status {}: {}", function, gpu_.name, status, text);
+         "{} of {} failed on {} with status {}: {}", function, cublas_.file, gpu_.name, status,
+         text);
   }
 
   // Column-major C^T = op(B)^T op(A)^T: the same memory with the operands swapped.

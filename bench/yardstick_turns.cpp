@@ -67,8 +67,8 @@ void YardstickTurns::check(const Problem& p, const HostOperands& operands, std::
 }
 
 double YardstickTurns::next_ns() {
-  yardstick_.run(turn_++ % sets_);
-  return yardstick_.run(turn_ % sets_);
+  yardstick_.run(++turn_ % sets_);
+  return yardstick_.run(++turn_ % sets_);
 }
 
 }  // namespace rooftile

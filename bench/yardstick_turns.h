@@ -33,7 +33,7 @@ class YardstickTurns {
 
   Yardstick& yardstick_;
   std::size_t sets_;
-  std::size_t turn_ = 0;
+  std::size_t turn_ = 0;  // set of the last run
 };
 
 }  // namespace rooftile

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/yardstick_ratio.h"
 #include "bench/yardstick_turns.h"
 #include "core/error.h"
 #include "core/half.h"
@@ -170,18 +171,31 @@ TEST(YardstickTest, UnknownNameListsTheKnownOnes) {
               HasSubstr("'rocblas'; there are cublas, clblast"));
 }
 
-// The library is no part of what the tests install.
-TEST(ClblastYardstickTest, EveryTransposeAndBatchIsTheProductThatWeCompute) {
+TEST(YardstickTest, RatioIsTheMedianOverTurnsAndNotOfMedians) {
+  const double yardstick[] = {30, 8, 10}, tuned[] = {10, 4, 20};  // 3, 2, 0.5; medians 10 and 10
+  const YardstickRatio ratio = yardstick_ratio("cublas", yardstick, tuned, 6);
+  EXPECT_EQ(ratio.yardstick, "cublas");
+  EXPECT_DOUBLE_EQ(ratio.kernel, 2);
+  EXPECT_DOUBLE_EQ(ratio.with_packing, 0.8);
+  EXPECT_THAT(message_of(ErrorCode::kInvalidArgument,
+                         [&] {
+                           yardstick_ratio("cublas", {yardstick, 2}, tuned, 0);
+                         }),
+              HasSubstr("2 samples of cublas"));
+}
+
+// The library is no part of what the tests install. Two cases, because PoCL compiles each for
+// seconds.
+TEST(ClblastYardstickTest, ProductIsTheOneThatWeCompute) {
   std::unique_ptr<Yardstick> yardstick;
   try {
     yardstick = open_yardstick("clblast", {.kind = DeviceKind::kSoftware});
   } catch (const Error& error) {
     GTEST_SKIP() << error.what();
   }
-  for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
-    for (Transpose trans_b : {Transpose::kNo, Transpose::kYes})
-      for (std::int64_t batch : {1, 3})
-        expect_right(*yardstick, staged_problem(packed_problem(7, 13, 5, trans_a, trans_b, batch)));
+  constexpr Transpose kNo = Transpose::kNo, kYes = Transpose::kYes;
+  expect_right(*yardstick, staged_problem(packed_problem(7, 13, 5, kNo, kYes)));
+  expect_right(*yardstick, staged_problem(packed_problem(7, 13, 5, kYes, kNo, 3)));
   EXPECT_THAT(
       message_of(
           ErrorCode::kUnsupported,
