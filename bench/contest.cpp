@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/yardstick.h"
+#include "bench/yardstick_turns.h"
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/space.h"
@@ -16,6 +18,7 @@
 #include "runtime/context.h"
 #include "runtime/device_tier.h"
 #include "runtime/host_tier.h"
+#include "runtime/staging.h"
 #include "tuner/measure.h"
 #include "tuner/random_operand.h"
 
@@ -58,6 +61,23 @@ struct Contestant {
   std::string skipped = {};
 };
 
+std::vector<YardstickRatio> ratios_of(const std::vector<Contestant>& all,
+                                      const std::vector<std::unique_ptr<Yardstick>>& yardsticks,
+                                      double pack_ns) {
+  const auto ran = [&](const std::string& name) -> const Contestant* {
+    for (const Contestant& contestant : all)
+      if (contestant.name == name && contestant.skipped.empty()) return &contestant;
+    return nullptr;
+  };
+  std::vector<YardstickRatio> ratios;
+  const Contestant* const tuned = ran("tuned_kernel");
+  for (const auto& yardstick : yardsticks)
+    if (const Contestant* other = ran(yardstick->name()); tuned != nullptr && other != nullptr)
+      ratios.push_back(
+          yardstick_ratio(yardstick->name(), other->sample_ns, tuned->sample_ns, pack_ns));
+  return ratios;
+}
+
 }  // namespace
 
 const Summary* ContestResult::time_of(std::string_view contestant) const {
@@ -79,6 +99,7 @@ struct Contest::Impl {
   void add_device(const std::string& name, const Problem& p, const Variant& variant,
                   std::vector<Contestant>& all);
   void add_other_types(const Problem& p, std::vector<Contestant>& all) const;
+  Contestant yardstick(Yardstick& library, const Problem& p) const;
   std::vector<Contestant> contestants(const Problem& p);
   void turn(Contestant& contestant, std::size_t set, bool counts) const;
   void take_turns(std::vector<Contestant>& all) const;
@@ -88,6 +109,7 @@ struct Contest::Impl {
   DeviceProfile profile;
   std::unique_ptr<DeviceTier> tuned;
   std::unique_ptr<Measurer> measurer;
+  std::vector<std::unique_ptr<Yardstick>> yardsticks;
   std::vector<BatchOperands> sets;
   std::optional<double> pack_ns;
 };
@@ -194,6 +216,23 @@ void Contest::Impl::add_other_types(const Problem& p, std::vector<Contestant>& a
        }});
 }
 
+// Over as many sets as the measurer's kernels have, so that neither finds more of them in a cache.
+Contestant Contest::Impl::yardstick(Yardstick& library, const Problem& p) const {
+  Contestant contestant = {.name = library.name(), .detail = {}, .run = {}};
+  try {
+    std::vector<HostOperands> operands;
+    for (const BatchOperands& set : sets) operands.push_back({set.a.data(), set.b.data()});
+    operands.resize(std::min(
+        operands.size(), operand_sets(staged_problem(p), kPastCache * last_level_cache_bytes())));
+    const auto turns = std::make_shared<YardstickTurns>(library, p, operands);
+    contestant.detail = "by " + turns->clock();
+    contestant.run = [turns](const BatchOperands&) { return turns->next_ns(); };
+  } catch (const Error& error) {
+    contestant.skipped = error.what();
+  }
+  return contestant;
+}
+
 std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
   std::vector<Contestant> all;
   const HostBlas& blas = HostBlas::get();
@@ -217,6 +256,7 @@ std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
     }));
     all.back().detail = short_name(ranked.front()->candidate.variant);
   }
+  for (const auto& library : yardsticks) all.push_back(yardstick(*library, p));
   for (const Types& types : setting.against) add_other_types(retyped(p, types), all);
   add_device("default", p, default_variant(profile), all);
   add_device("naive", p, fallback_variant(), all);
@@ -260,6 +300,10 @@ Contest::Contest(const ContestSetting& setting) : impl_(std::make_unique<Impl>(s
     impl_->tuned = std::make_unique<DeviceTier>(
         profile, store.tuned_kernels(*row, kGeneratorVersion), default_cache_folder());
     impl_->measurer = std::make_unique<Measurer>(Device::open(profile));
+    for (const std::string& name : setting.yardsticks)
+      impl_->yardsticks.push_back(open_yardstick(name, {.library = setting.yardstick_library,
+                                                        .device_uuid = profile.device_uuid,
+                                                        .kind = profile.kind}));
     return;
   }
   fail(ErrorCode::kDatabase, "no device of this machine is tuned in {}; run `rooftile tune`",
@@ -270,12 +314,21 @@ Contest::~Contest() = default;
 
 const DeviceProfile& Contest::device() const { return impl_->profile; }
 
+std::vector<std::string> Contest::yardsticks() const {
+  std::vector<std::string> lines;
+  for (const auto& one : impl_->yardsticks)
+    lines.push_back(fmt::format("{}: {} on {}", one->name(), one->library(), one->device()));
+  return lines;
+}
+
 ContestResult Contest::run(const Problem& problem) {
   impl_->pack_ns.reset();
   impl_->fill_operands(problem);
   std::vector<Contestant> all = impl_->contestants(problem);
   impl_->take_turns(all);
-  ContestResult result{.contestants = {}, .pack_ns = impl_->pack_ns};
+  ContestResult result{.contestants = {},
+                       .pack_ns = impl_->pack_ns,
+                       .ratios = ratios_of(all, impl_->yardsticks, impl_->pack_ns.value_or(0))};
   for (const Contestant& contestant : all) {
     ContestantResult one{.name = contestant.name,
                          .time = {},

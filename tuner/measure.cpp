@@ -80,6 +80,14 @@ struct Measurer::OperandSet {
   const void* data_c() const { return view(c, host_c); }
 };
 
+std::size_t operand_sets(const Problem& staged, double rotate_bytes) {
+  const StagedBytes bytes = staged_bytes(staged);
+  const double set_bytes = static_cast<double>(bytes.a + bytes.b + bytes.c);
+  const double wanted =
+      std::min(std::ceil(rotate_bytes / set_bytes), std::floor(kMostSetBytes / set_bytes));
+  return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets)));
+}
+
 Measurer::Measurer(std::shared_ptr<Device> device) : device_(std::move(device)), cache_({}) {}
 Measurer::~Measurer() = default;
 
@@ -132,11 +140,7 @@ void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
   prepared_ = p;
   const StagedBytes bytes = staged_bytes(p);
   const std::uint64_t bytes_a = bytes.a, bytes_b = bytes.b, bytes_c = bytes.c;
-  const double set_bytes = static_cast<double>(bytes_a + bytes_b + bytes_c);
-  const double wanted =
-      std::min(std::ceil(rotate_bytes / set_bytes), std::floor(kMostSetBytes / set_bytes));
-  const auto sets =
-      static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets)));
+  const std::size_t sets = operand_sets(p, rotate_bytes);
   const bool unified = device_->profile().unified_memory;
   Random random(0x0b5e55ed);
   for (std::size_t i = 0; i < sets; ++i) {
@@ -245,7 +249,8 @@ TimeReply Measurer::time(const TimeRequest& request) {
                     or_null(set.scales),
                     or_null(set.zero_points)};
   };
-  if (built.probed != p) probe(built, p, operands_of(0), panels.workspace(), request.compute_units);
+  if (built.probed != p)
+    probe(built, p, operands_of(turn_), panels.workspace(), request.compute_units);
   TimeReply reply{.hash = built.kernel->hash(),
                   .compile_ns = built.compile_ns,
                   .estimate_ns = built.estimate_ns};
@@ -256,7 +261,8 @@ TimeReply Measurer::time(const TimeRequest& request) {
   std::vector<double> pack_ns;
   // One untimed turn: page faults of fresh panels and clocks that sleep.
   for (int sample = -1; sample < request.samples; ++sample) {
-    const Operands operands = operands_of(static_cast<std::size_t>(sample + 1));
+    // From call to call as well: one sample a call would else meet the same two sets each time.
+    const Operands operands = operands_of(++turn_);
     std::vector<Step> steps = built.kernel->pack_steps(plan, operands, panels.workspace());
     const auto packs = static_cast<std::ptrdiff_t>(steps.size());
     double pack = 0, kernel = 0;
@@ -283,7 +289,7 @@ TimeReply Measurer::time(const TimeRequest& request) {
     reply.kernel_ns.push_back(kernel);
   }
   reply.pack_ns = pack_ns.empty() ? 0.0 : median(pack_ns);
-  const OperandSet& last = *sets_[static_cast<std::size_t>(request.samples) % sets_.size()];
+  const OperandSet& last = *sets_[turn_ % sets_.size()];
   if (const std::string wrong = spot_check(p, last); !wrong.empty())
     fail(ErrorCode::kInternal, "{}", wrong);
   return reply;

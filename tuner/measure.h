@@ -34,8 +34,12 @@ struct TimeReply {
   double estimate_ns = 0;  // of the whole product, from its first few tiles
 };
 
-/// Keeps kernels and operands between requests. Not thread-safe. Errors: those of Kernel and
-/// Device; kInternal when the result of the measured run is wrong (spot check against float64).
+/// How many sets of a staged problem's operands a Measurer rotates over.
+std::size_t operand_sets(const Problem& staged, double rotate_bytes);
+
+/// Keeps kernels and operands between requests, and goes on with the next set. Not thread-safe.
+/// Errors: those of Kernel and Device; kInternal when the result of the measured run is wrong (spot
+/// check against float64).
 class Measurer {
  public:
   explicit Measurer(std::shared_ptr<Device> device);
@@ -64,6 +68,7 @@ class Measurer {
   std::unordered_map<std::string, Built> built_;  // by variant and signature text
   Problem prepared_;
   std::vector<std::unique_ptr<OperandSet>> sets_;
+  std::size_t turn_ = 0;  // set of the last run
 };
 
 }  // namespace rooftile

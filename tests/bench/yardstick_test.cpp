@@ -1,0 +1,207 @@
+// Vendors' libraries are called for the product that we compute: the calls into cuBLAS against a
+// fake of it on the host, those into CLBlast against the library where it is installed.
+#include "bench/yardstick.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/yardstick_ratio.h"
+#include "bench/yardstick_turns.h"
+#include "core/error.h"
+#include "core/half.h"
+#include "runtime/staging.h"
+#include "tuner/random_operand.h"
+#include "tuner/reference.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const std::string kFakes = ROOFTILE_FAKES;
+
+template <typename Call>
+std::string message_of(ErrorCode code, Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+struct Operands {
+  explicit Operands(const Problem& p, std::uint64_t seed = 3) {
+    Random random(seed);
+    a = random_operand(p.types.a, span_a(p), random);
+    b = random_operand(p.types.a, span_b(p), random);
+  }
+  std::vector<char> a, b;
+};
+
+// Every element of every product.
+void expect_right(const Problem& p, const Operands& operands, const std::vector<char>& c) {
+  ASSERT_EQ(c.size(), static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)));
+  for (std::int64_t i = 0; i < p.batch; ++i)
+    for (std::int64_t row = 0; row < p.m; ++row)
+      for (std::int64_t column = 0; column < p.n; ++column) {
+        const std::int64_t bytes = bytes_of(p.types.a);
+        const ReferenceElement expected =
+            reference_element(p, operands.a.data() + i * p.stride_a * bytes,
+                              operands.b.data() + i * p.stride_b * bytes, 0, row, column);
+        const double got = element(p.types.c, c.data(), i * p.stride_c + row * p.ldc + column);
+        ASSERT_LE(error_ratio(p, expected, got), 1.0)
+            << to_string(p) << ": C[" << row << "][" << column << "] of product " << i << " is "
+            << got << ", expected " << expected.value;
+      }
+}
+
+void expect_right(Yardstick& yardstick, const Problem& p) {
+  const Operands first(p, 3), second(p, 4);
+  yardstick.load(p, 2);
+  yardstick.upload(0, first.a.data(), first.b.data());
+  yardstick.upload(1, second.a.data(), second.b.data());
+  for (std::size_t set : {1, 0}) EXPECT_GT(yardstick.run(set), 0);
+  expect_right(p, first, yardstick.result(0));
+  expect_right(p, second, yardstick.result(1));
+}
+
+class CublasYardstickTest : public ::testing::Test {
+ protected:
+  // A library that is loaded already is what a later dlopen of its soname returns.
+  static void SetUpTestSuite() {
+    ASSERT_NE(dlopen((kFakes + "/libcuda.so.1").c_str(), RTLD_NOW), nullptr) << dlerror();
+  }
+  std::unique_ptr<Yardstick> yardstick_ = open_yardstick("cublas", setting());
+  static YardstickSetting setting(const std::string& uuid = {}) {
+    return {.library = kFakes + "/libcublas.so.12", .device_uuid = uuid};
+  }
+};
+
+TEST_F(CublasYardstickTest, EveryTypeTransposeAndBatchIsTheProductThatWeCompute) {
+  for (const char* types :
+       {"f32", "f16", "f16_f16", "f16_f16_sum_f16", "bf16", "bf16_bf16", "i8_i32"})
+    for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
+      for (Transpose trans_b : {Transpose::kNo, Transpose::kYes})
+        for (std::int64_t batch : {1, 3})
+          expect_right(*yardstick_, staged_problem(packed_problem(7, 13, 5, trans_a, trans_b, batch,
+                                                                  parse_types(types))));
+}
+
+TEST_F(CublasYardstickTest, LeadingDimensionsStridesAndAlphaAreTheProblems) {
+  Problem p = packed_problem(9, 6, 11, Transpose::kNo, Transpose::kYes, 2);
+  p.lda += 2;
+  p.ldb += 3;
+  p.ldc += 1;
+  p.stride_a = span_elements(stored_a(p), p.lda) + 5;
+  p.stride_b = 0;
+  p.stride_c = p.m * p.ldc + 7;
+  p.alpha = -0.5f;
+  expect_right(*yardstick_, p);
+}
+
+TEST_F(CublasYardstickTest, WhatItCannotDoIsSaid) {
+  const auto refusal = [&](const Problem& p) {
+    return message_of(ErrorCode::kUnsupported, [&] {
+      yardstick_->load(p, 1);
+      const Operands operands(p);
+      yardstick_->upload(0, operands.a.data(), operands.b.data());
+      yardstick_->run(0);
+    });
+  };
+  const Problem p = packed_problem(7, 13, 5);
+  EXPECT_THAT(refusal(retyped(p, parse_types("i8"))), HasSubstr("cuBLAS has no i8: only f32"));
+  EXPECT_THAT(refusal(retyped(p, parse_types("f32_f16"))), HasSubstr("cuBLAS has no f32_f16"));
+  EXPECT_THAT(refusal(retyped(p, parse_types("f32xq4b32"))), HasSubstr("no quantised B"));
+  EXPECT_THAT(refusal(retyped(p, parse_types("i8_i32"))), HasSubstr("these types or ld"));
+  Problem fused = p, added = p;
+  fused.epilogue = parse_epilogue("relu");
+  added.beta = 1;
+  EXPECT_THAT(refusal(fused), HasSubstr("no epilogue"));
+  EXPECT_THAT(refusal(added), HasSubstr("beta 0"));
+}
+
+TEST_F(CublasYardstickTest, DeviceUnderTestIsFoundByItsUuid) {
+  EXPECT_THAT(open_cublas(setting(std::string(32, 'a')))->device(),
+              HasSubstr("Fake GPU 0, driver for CUDA 12.8, NOT the device under test"));
+  std::string second;
+  for (int i = 0; i < 16; ++i) second += "a1";
+  EXPECT_EQ(open_cublas(setting(second))->device(), "Fake GPU 1, driver for CUDA 12.8");
+  EXPECT_THAT(yardstick_->library(), AllOf(HasSubstr("cuBLAS 12.3.4"), HasSubstr(kFakes)));
+}
+
+TEST_F(CublasYardstickTest, TurnsPadRowsAndNoticeAWrongResult) {
+  const Problem p = packed_problem(17, 7, 33, Transpose::kYes, Transpose::kNo, 2,
+                                   parse_types("i8_i32"));  // no ld is a multiple of 4
+  const Operands first(p, 3), second(p, 4);
+  const std::vector<HostOperands> sets = {{first.a.data(), first.b.data()},
+                                          {second.a.data(), second.b.data()}};
+  YardstickTurns turns(*yardstick_, p, sets);
+  for (int i = 0; i < 3; ++i) EXPECT_GT(turns.next_ns(), 0);
+
+  void* library = dlopen((kFakes + "/libcublas.so.12").c_str(), RTLD_NOW);
+  const auto spoil = reinterpret_cast<void (*)(double)>(dlsym(library, "fake_cublas_spoil"));
+  ASSERT_NE(spoil, nullptr);
+  spoil(1);
+  EXPECT_THAT(message_of(ErrorCode::kInternal, [&] { YardstickTurns(*yardstick_, p, sets); }),
+              AllOf(HasSubstr("cublas computed 17x7x33"), HasSubstr("C[16][6] of product 1")));
+  spoil(0);
+}
+
+TEST(YardstickTest, MissingLibraryIsNamedWithItsRemedy) {
+  const YardstickSetting nowhere = {.library = "/nowhere/libcublas.so.12"};
+  EXPECT_THAT(message_of(ErrorCode::kUnsupported, [&] { open_yardstick("cublas", nowhere); }),
+              AllOf(HasSubstr("cuBLAS cannot be loaded"), HasSubstr("nvidia-cublas"),
+                    HasSubstr("CUBLAS_LIBRARY"), HasSubstr("/nowhere/libcublas.so.12: ")));
+  EXPECT_THAT(message_of(ErrorCode::kUnsupported, [&] { open_yardstick("clblast", nowhere); }),
+              AllOf(HasSubstr("CLBlast cannot be loaded"), HasSubstr("libclblast1")));
+}
+
+TEST(YardstickTest, AnotherLibraryIsNotMistakenForIt) {
+  EXPECT_THAT(message_of(ErrorCode::kUnsupported,
+                         [&] { open_cublas({.library = kFakes + "/libcuda.so.1"}); }),
+              HasSubstr("has no function cublasCreate_v2"));
+}
+
+TEST(YardstickTest, UnknownNameListsTheKnownOnes) {
+  EXPECT_THAT(message_of(ErrorCode::kInvalidArgument, [&] { open_yardstick("rocblas", {}); }),
+              HasSubstr("'rocblas'; there are cublas, clblast"));
+}
+
+TEST(YardstickTest, RatioIsTheMedianOverTurnsAndNotOfMedians) {
+  const double yardstick[] = {30, 8, 10}, tuned[] = {10, 4, 20};  // 3, 2, 0.5; medians 10 and 10
+  const YardstickRatio ratio = yardstick_ratio("cublas", yardstick, tuned, 6);
+  EXPECT_EQ(ratio.yardstick, "cublas");
+  EXPECT_DOUBLE_EQ(ratio.kernel, 2);
+  EXPECT_DOUBLE_EQ(ratio.with_packing, 0.8);
+  EXPECT_THAT(message_of(ErrorCode::kInvalidArgument,
+                         [&] {
+                           yardstick_ratio("cublas", {yardstick, 2}, tuned, 0);
+                         }),
+              HasSubstr("2 samples of cublas"));
+}
+
+// The library is no part of what the tests install. Two cases, because PoCL compiles each for
+// seconds.
+TEST(ClblastYardstickTest, ProductIsTheOneThatWeCompute) {
+  std::unique_ptr<Yardstick> yardstick;
+  try {
+    yardstick = open_yardstick("clblast", {.kind = DeviceKind::kSoftware});
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  constexpr Transpose kNo = Transpose::kNo, kYes = Transpose::kYes;
+  expect_right(*yardstick, staged_problem(packed_problem(7, 13, 5, kNo, kYes)));
+  expect_right(*yardstick, staged_problem(packed_problem(7, 13, 5, kYes, kNo, 3)));
+  EXPECT_THAT(
+      message_of(
+          ErrorCode::kUnsupported,
+          [&] { yardstick->load(packed_problem(7, 13, 5, {}, {}, 1, parse_types("f16_f16")), 1); }),
+      HasSubstr("f16_f16_sum_f16"));
+}
+
+}  // namespace
+}  // namespace rooftile
