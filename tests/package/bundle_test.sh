@@ -112,9 +112,12 @@ for file, rows in zip(sys.argv[1:], (5, 7)): np.save(file, (np.arange(rows * 33)
   "$root"/home/{a,b}.npy
 version=$("$binary_dir/rooftile" --version)
 name=rooftile-$version-linux-x86_64
-XZ_OPT=-0 "$source_dir/scripts/bundle" --from "$binary_dir" --out "$scratch" --archive
-rm -r "${scratch:?}/$name"
-tar -C "$root/opt" -xJf "$scratch/$name.tar.xz"
+cd "$scratch"
+mkdir "the bundles"
+ln -s "the bundles" link
+XZ_OPT=-0 "$source_dir/scripts/bundle" --from "$binary_dir" --out link --archive
+rm -r "link/$name"
+tar -C "$root/opt" -xJf "link/$name.tar.xz"
 
 # --- A machine without libstdc++.
 works "/opt/$name"
