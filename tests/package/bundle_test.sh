@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# Makes a bundle and runs it on a machine that has libc, a shell and a Vulkan driver, and nothing else: a root directory of its
+# own, or, where none may be entered, this machine's with a look at every library that is loaded.
+#   bundle_test.sh SOURCE_DIR BINARY_DIR
+# shellcheck disable=SC2016  # $ORIGIN is for the loader
+set -euo pipefail
+source_dir=$1 binary_dir=$2
+PATH=$PATH:/usr/sbin
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+root=$scratch/root
+
+fail() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
+
+# --- The machine: glibc, sh and readlink for the launcher, and in /driver Mesa's software device with all that it needs but
+# libstdc++. Nothing but these look for libraries in /driver.
+libc=(libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1)
+mkdir -p "$root"/{bin,lib64,lib/x86_64-linux-gnu,driver,proc,dev,tmp,home,opt}
+cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
+cp -L "${libc[@]/#//lib/x86_64-linux-gnu/}" "$root/lib/x86_64-linux-gnu/"
+cp -L /bin/sh "$(command -v readlink)" "$root/bin/"
+manifest=$(find /usr/share/vulkan/icd.d -name 'lvp_icd.*json')
+[ -f "$manifest" ] || fail "no software device here; install mesa-vulkan-drivers"
+driver=$(sed -n 's/.*"library_path": *"\(.*\)".*/\1/p' "$manifest")
+cp -L "$driver" "$root/driver/driver.so"
+while read -r name path; do
+  case " ${libc[*]} libstdc++.so.6 libgcc_s.so.1 " in
+    *" $name "*) ;;
+    *) cp -L "$path" "$root/driver/$name" ;;
+  esac
+done < <(ldd "$driver" | sed -n 's/^[[:space:]]*\([^ ]*\) => \(\/[^ ]*\) .*/\1 \2/p')
+patchelf --set-rpath '$ORIGIN' "$root"/driver/*
+echo '{"file_format_version": "1.0.0", "ICD": {"library_path": "./driver.so", "api_version": "1.1.230"}}' >"$root/driver/icd.json"
+
+# How the machine is entered, as any user or as root, and its root directory as its programs see it. Without /proc nothing that
+# says $ORIGIN runs, so chroot alone will not do.
+for flags in -rmpf -mpf; do
+  enter=("$(command -v unshare)" "$flags" "--mount-proc=$root/proc" "$(command -v chroot)" "$root") at=""
+  ! "${enter[@]}" /bin/sh -c : 2>/dev/null || break
+  enter=() at=$root
+done
+echo "entering the machine by: ${enter[*]:-nothing, this machine with a look at what is loaded}"
+
+# line PROGRAM ARG...: the command that runs it there, with $setting in its environment; what is loaded is written to /tmp.
+setting=()
+line() {
+  rm -f "$root"/tmp/loaded.*
+  line=(env -i HOME="$at/home" VK_DRIVER_FILES="$at/driver/icd.json" VK_LOADER_LAYERS_DISABLE='*'
+    "${setting[@]}" "${enter[@]}" /bin/sh -c 'LD_DEBUG=files LD_DEBUG_OUTPUT=$0 exec "$@"' "$at/tmp/loaded" "$@")
+}
+
+# What it and its children have loaded so far.
+loaded() {
+  cat "$root"/tmp/loaded.* 2>/dev/null | sed -n 's/.*calling init: //p'
+}
+
+# machine PROGRAM ARG...: runs it there, its output in $output; it loads nothing but the bundle's, the driver's and libc.
+machine() {
+  local code=0 path
+  line "$@"
+  output=$("${line[@]}" 2>&1) || code=$?
+  while read -r path; do
+    case $path in "$at/opt/"* | "$at/driver/"*) continue ;; esac
+    case " ld-linux-x86-64.so.2 ${libc[*]} libstdc++.so.6 libgcc_s.so.1 " in
+      *" ${path##*/} "*) ;;
+      *) fail "$*: loads $path" ;;
+    esac
+  done < <(loaded)
+  return "$code"
+}
+
+succeeds() {
+  machine "$@" || fail "$*: failed" "$output"
+}
+
+prints() {
+  grep -q -- "$1" <<<"$output" || fail "not printed: $1" "$output"
+}
+
+# standard_library FOLDER: where the last program's libstdc++ came from.
+standard_library() {
+  [ -z "${enter[*]}" ] || grep -q "/$1/libstdc++.so.6\$" < <(loaded) || fail "libstdc++ is not $1's" "$(loaded)"
+}
+
+# works BUNDLE: the commands that people start with.
+works() {
+  local bin=$at$1/bin program
+  succeeds "$bin/rooftile" --version
+  [ "$output" = "$version" ] || fail "--version: $output instead of $version"
+  for core in Prescott Nehalem; do
+    setting=("OPENBLAS_CORETYPE=$core")
+    succeeds "$bin/rooftile" devices
+    prints llvmpipe
+    prints "BLAS libopenblas.so.0, kernels for $core"
+  done
+  setting=()
+  succeeds "$bin/rooftile" gemm "$at/home/a.npy" "$at/home/b.npy" -o "$at/home/c.npy" --trans-b
+  prints '^5x7x33 nt: host'
+  "$python" -c 'import sys, numpy as np; a, b, c = map(np.load, sys.argv[1:]); np.testing.assert_array_equal(c, a @ b.T)' \
+    "$root"/home/{a,b,c}.npy
+  rm "$root/home/c.npy"
+  for program in "$root$1"/bin/*; do succeeds "$bin/${program##*/}" --help; done
+}
+
+# --- The bundle, fast rather than small.
+python=/usr/bin/python3
+"$python" -c 'import sys, numpy as np
+for file, rows in zip(sys.argv[1:], (5, 7)): np.save(file, (np.arange(rows * 33) % 11 - 5).astype("f4").reshape(rows, 33))' \
+  "$root"/home/{a,b}.npy
+version=$("$binary_dir/rooftile" --version)
+name=rooftile-$version-linux-x86_64
+cd "$scratch"
+mkdir "the bundles"
+ln -s "the bundles" link
+XZ_OPT=-0 "$source_dir/scripts/bundle" --from "$binary_dir" --out link --archive
+rm -r "link/$name"
+tar -C "$root/opt" -xJf "link/$name.tar.xz"
+
+# --- A machine without libstdc++.
+works "/opt/$name"
+standard_library lib/fallback
+
+# --- Moved, on a machine with a libstdc++ that is new enough.
+mv "$root/opt/$name" "$root/opt/roof tile"
+cp -L /lib/x86_64-linux-gnu/{libstdc++.so.6,libgcc_s.so.1} "$root/lib/x86_64-linux-gnu/"
+works "/opt/roof tile"
+standard_library lib/x86_64-linux-gnu
+
+# --- On one whose libstdc++ is too old: it has the first version of the symbols only. Started through a link.
+echo 'GLIBCXX_3.4 { global: *; };' >"$scratch/old.map"
+echo 'int old;' | cc -x c -shared -fPIC - -o "$root/lib/x86_64-linux-gnu/libstdc++.so.6" -Wl,-soname,libstdc++.so.6 \
+  -Wl,--version-script="$scratch/old.map"
+ln -s "$at/opt/roof tile/bin/rooftile" "$root/bin/tuner"
+succeeds "$at/bin/tuner" devices
+prints llvmpipe
+standard_library lib/fallback
+
+# --- The tuner starts itself again as its worker, by /proc/self/exe. Ctrl-C as soon as both have opened the driver.
+line "$at/bin/tuner" tune --m 8 --n 9 --k 10
+setsid "${line[@]}" >"$scratch/tune.txt" 2>&1 &
+for _ in {1..200}; do
+  [ "$(loaded | grep -c '/driver.so$')" -lt 2 ] || break
+  sleep 0.1
+done
+kill -INT -- -$!
+code=0
+wait $! || code=$?
+[ $code = 130 ] || fail "rooftile tune: exit code $code after Ctrl-C" "$(cat "$scratch/tune.txt")"
+[ "$(loaded | grep -c '/driver.so$')" -ge 2 ] || fail "no worker opened the driver" "$(cat "$scratch/tune.txt")"
+
+# --- A C program that is built with the bundle's pkg-config file runs there.
+cat >"$scratch/outside.c" <<'END'
+#include <rooftile/rooftile.h>
+#include <stdio.h>
+int main(void) {
+  float a[2 * 3] = {1, 2, 3, 4, 5, 6}, b[3 * 1] = {1, 0, 2}, c[2 * 1];
+  rooftile_context* context = NULL;
+  const rooftile_sgemm_args args = {.struct_size = sizeof args, .m = 2, .n = 1, .k = 3, .alpha = 1,
+                                    .a = a, .lda = 3, .b = b, .ldb = 1, .c = c, .ldc = 1};
+  if (rooftile_open(NULL, &context) != ROOFTILE_OK || rooftile_sgemm(context, &args) != ROOFTILE_OK) return 1;
+  printf("%g %g\n", c[0], c[1]);
+  rooftile_close(context);
+  return 0;
+}
+END
+mv "$root/opt/roof tile" "$root/opt/$name"
+flags=$(PKG_CONFIG_PATH=$root/opt/$name/lib/pkgconfig pkg-config --cflags --libs rooftile)
+# shellcheck disable=SC2086
+cc "$scratch/outside.c" -o "$root/opt/outside" $flags -Wl,-rpath,'$ORIGIN'/"$name/lib"
+setting=(LD_LIBRARY_PATH="$at/opt/$name/lib/fallback")
+succeeds "$at/opt/outside"
+prints '^7 16$'
+setting=()
+
+# --- And the machine really has nothing: without one of its libraries the bundle does not start.
+if [ ${#enter[@]} -gt 0 ]; then
+  rm "$root/opt/$name/lib/libsqlite3.so.0"
+  ! machine "$at/opt/$name/bin/rooftile" --version || fail "runs without its libsqlite3: this machine is not bare"
+  prints 'libsqlite3.so.0: cannot open'
+fi
