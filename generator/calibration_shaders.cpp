@@ -5,6 +5,8 @@
 #include <string>
 
 #include "core/hash.h"
+#include "generator/matrix_types.h"
+#include "generator/templates.h"
 
 namespace rooftile {
 namespace {
@@ -17,6 +19,17 @@ Shader with_defines(std::string_view file, const std::string& defines, ShaderInt
   shader.glsl = fmt::format("{}{}{}", text.substr(0, line_end), defines, text.substr(line_end));
   shader.hash = hash_hex(shader.glsl);
   shader.interface = std::move(interface);
+  return shader;
+}
+
+/// The same for a template with includes. Binding 0: a storage buffer.
+Shader expanded(std::string_view file, const std::string& what, const Defines& defines,
+                const Includes& includes, std::size_t push_constants_bytes) {
+  Shader shader;
+  shader.glsl = expand(file, {fmt::format("Rooftile calibration: {}.", what)}, defines, includes);
+  shader.hash = hash_hex(shader.glsl);
+  shader.interface = {.bindings = {BindingKind::kStorageBuffer},
+                      .push_constants_bytes = static_cast<std::uint32_t>(push_constants_bytes)};
   return shader;
 }
 
@@ -42,12 +55,31 @@ Shader emit_read(LoadPath load_path, int local_size) {
        .push_constants_bytes = sizeof(ReadPushConstants)});
 }
 
-Shader emit_fma(int local_size, int chains) {
-  return with_defines("fma.comp",
-                      fmt::format("#define LOCAL_SIZE {}\n#define CHAINS {}\n#define STEPS {}\n",
-                                  local_size, chains, kFmaSteps),
-                      {.bindings = {BindingKind::kStorageBuffer},
-                       .push_constants_bytes = sizeof(FmaPushConstants)});
+Shader emit_fma(DataType type, int local_size, int chains) {
+  Includes includes;
+  includes["elements_f32.glsl"] = fmt::format("elements_{}.glsl", name(type));
+  if (type == DataType::kI32) includes["product.glsl"] = "product_dot.glsl";
+  return expanded("fma.comp", fmt::format("multiply-adds of {}", name(type)),
+                  {{"LOCAL_SIZE", std::to_string(local_size)},
+                   {"CHAINS", std::to_string(chains)},
+                   {"STEPS", std::to_string(kFmaSteps)}},
+                  includes, sizeof(FmaPushConstants));
+}
+
+Shader emit_matrix_peak(const MatrixShape& shape, int subgroup_size, int local_size, int chains) {
+  Defines defines = {{"LOCAL_SIZE", std::to_string(local_size)},
+                     {"SUBGROUP_SIZE", std::to_string(subgroup_size)},
+                     {"CHAINS", std::to_string(chains)},
+                     {"STEPS", std::to_string(kMatrixPeakSteps)}};
+  Includes includes;
+  describe_matrix(defines, includes, shape);
+  Shader shader =
+      expanded("matrix_peak.comp",
+               fmt::format("{}x{}x{} of {}", shape.m, shape.n, shape.k, name(shape.operand)),
+               defines, includes, sizeof(MatrixPeakPushConstants));
+  shader.interface.subgroup_size = static_cast<std::uint32_t>(subgroup_size);
+  shader.matrix_units = true;
+  return shader;
 }
 
 Shader emit_shared(int local_size) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/device_profile.h"
 #include "core/variant.h"
 #include "generator/emit.h"
 
@@ -29,8 +30,19 @@ struct FmaPushConstants {
   float multiplier, addend;
 };
 inline constexpr int kFmaSteps = 16;
-/// 8 * chains * kFmaSteps flops an invocation and trip. Binding 0: one float an invocation.
-Shader emit_fma(int local_size, int chains);
+/// Multiply-adds of float32, of float16, or packed dot products of 8-bit integers (type kI32):
+/// 8 * chains * kFmaSteps flops an invocation and trip, four times as many for integers. Binding 0:
+/// one float an invocation.
+Shader emit_fma(DataType type, int local_size, int chains);
+
+struct MatrixPeakPushConstants {
+  std::uint32_t trips;
+  std::uint32_t word;  // of the operands: 32 bits of elements
+};
+inline constexpr int kMatrixPeakSteps = 4;
+/// 2 * m * n * k * chains * kMatrixPeakSteps flops a subgroup and trip, the shape one that the
+/// device has. Binding 0: one float an invocation.
+Shader emit_matrix_peak(const MatrixShape& shape, int subgroup_size, int local_size, int chains);
 
 struct SharedPushConstants {
   std::uint32_t trips;

@@ -302,10 +302,10 @@ constexpr std::array kDeviceRules = {
                  return fmt::format("{} of {}", local_size(v) / v.subgroup_size,
                                     d.max_workgroup_subgroups);
                }},
-    DeviceRule{"stage subgroup reads packed A",
-               [](const Variant& v, const Limits&) {
-                 return v.stage != Stage::kSubgroup || v.packed_a == Packed::kYes;
-               }},
+    DeviceRule{
+        "stage subgroup reads packed A",
+        [](const Variant& v,
+           const Limits&) { return v.stage != Stage::kSubgroup || v.packed_a == Packed::kYes; }},
     DeviceRule{"stage subgroup needs 4, 8, 16, 32 or 64 lanes that share reg_m * unroll_k / 4 "
                "vectors evenly",
                [](const Variant& v, const Limits&) {

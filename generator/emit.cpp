@@ -56,23 +56,19 @@ void add_quantization(Defines& defines, const Types& t, int width, int b_binding
   add(defines, "SCALE_BINDING", static_cast<int>(scale_binding));
 }
 
-/// What templates/matrix.comp reads besides TILE_M and TILE_N.
+MatrixShape matrix_shape(const Variant& v, const Signature& s) {
+  return {v.matrix_m, v.matrix_n, v.matrix_k, s.types.a, sum_type(s.types)};
+}
+
+/// What templates/matrix.comp reads besides TILE_M, TILE_N and the shape.
 void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
   add(defines, "TILE_K", v.tile_k);
   add(defines, "SUBGROUP_M", v.subgroup_m);
   add(defines, "SUBGROUP_N", v.subgroup_n);
   add(defines, "SUBGROUP_SIZE", v.subgroup_size);
-  add(defines, "MATRIX_M", v.matrix_m);
-  add(defines, "MATRIX_N", v.matrix_n);
-  add(defines, "MATRIX_K", v.matrix_k);
   add(defines, "STAGES", v.stages);
   add(defines, "SHARED_PAD", v.shared_pad);
   add(defines, "UNROLL_K", v.unroll_k);
-  add(defines, "OPERAND_BITS", static_cast<int>(8 * bytes_of(s.types.a)));
-  defines.emplace_back("OPERAND_TAG", matrix_type_tag(s.types.a));
-  defines.emplace_back("SUM_TAG", matrix_type_tag(sum_type(s.types)));
-  // Of MatrixOperands: A, B, C and the result are signed.
-  add(defines, "SIGNED_OPERANDS", s.types.a == DataType::kI8 ? 15 : 0);
   const auto add_words = [&](std::string_view operand, int width) {
     add(defines, fmt::format("VECTOR_WIDTH_{}", operand), width);
     defines.emplace_back(fmt::format("VECTOR_{}", operand),
@@ -190,12 +186,9 @@ Includes matrix_includes(const Variant& v, const Signature& s) {
          v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
   includes["matrix_a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a);
   includes["matrix_b_n.glsl"] = matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b);
-  includes["matrix_capabilities_f16.glsl"] =
-      fmt::format("matrix_capabilities_{}.glsl", name(s.types.a));
   includes["tile_loop_1.glsl"] =
       fmt::format("tile_loop_{}.glsl", v.stage == Stage::kShared ? v.stages : 0);
   choose_half(includes, s.types.a);
-  choose_elements(includes, sum_type(s.types));
   choose_c(includes, s.types.c);
   return includes;
 }
@@ -344,6 +337,7 @@ Shader emit_gemm(const Variant& v, const Signature& signature) {
   }
   Defines defines = gemm_defines(v, s);
   Includes includes = gemm_includes(v, s);
+  if (v.family == Family::kMatrix) describe_matrix(defines, includes, matrix_shape(v, s));
   if (v.reduction == Reduction::kAtomic) {
     add(defines, "PARTS_SHARE_C", 1);
     defines.emplace_back("RESULT", s.types.c == DataType::kI32 ? "int" : "float");

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "core/error.h"
 
@@ -90,7 +91,10 @@ Wanted wanted_scalars(Words module, std::uint32_t& bound) {
 
 }  // namespace
 
-std::string_view matrix_type_tag(DataType type) {
+namespace {
+
+/// The GLSL literal that stands for a component type.
+std::string_view tag_of(DataType type) {
   switch (type) {
     case DataType::kF16:
       return kScalars[0].literal;
@@ -104,6 +108,25 @@ std::string_view matrix_type_tag(DataType type) {
       return kScalars[5].literal;
   }
   fail(ErrorCode::kInternal, "no matrix unit multiplies {}", name(type));
+}
+
+}  // namespace
+
+void describe_matrix(Defines& defines, Includes& includes, const MatrixShape& shape) {
+  const auto add = [&](std::string_view define, std::int64_t value) {
+    defines.emplace_back(define, std::to_string(value));
+  };
+  add("MATRIX_M", shape.m);
+  add("MATRIX_N", shape.n);
+  add("MATRIX_K", shape.k);
+  add("OPERAND_BITS", 8 * bytes_of(shape.operand));
+  defines.emplace_back("OPERAND_TAG", tag_of(shape.operand));
+  defines.emplace_back("SUM_TAG", tag_of(shape.sum));
+  // Of MatrixOperands: A, B, C and the result are signed.
+  add("SIGNED_OPERANDS", shape.operand == DataType::kI8 ? 15 : 0);
+  includes["matrix_capabilities_f16.glsl"] =
+      "matrix_capabilities_" + std::string(name(shape.operand)) + ".glsl";
+  includes["elements_f32.glsl"] = "elements_" + std::string(name(shape.sum)) + ".glsl";
 }
 
 std::vector<std::uint32_t> resolve_matrix_types(const std::vector<std::uint32_t>& module) {

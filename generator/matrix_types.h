@@ -2,16 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
-#include "core/types.h"
+#include "core/device_profile.h"
+#include "generator/templates.h"
 
 namespace rooftile {
 
-/// The GLSL literal that stands for a component type where templates/matrix_types.glsl declares a
-/// matrix. Throws kInternal for a type that no matrix unit knows.
-std::string_view matrix_type_tag(DataType type);
+/// What templates/matrix_types.glsl and the files that it includes read of a shape. Throws
+/// kInternal for a type that no matrix unit knows.
+void describe_matrix(Defines& defines, Includes& includes, const MatrixShape& shape);
 
 /// Puts the scalar types' ids where OpTypeCooperativeMatrixKHR has tags, and those types above the
 /// first type of the module; adds the ones that it lacks. Words without tags are returned as they

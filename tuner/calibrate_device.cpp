@@ -4,11 +4,13 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <map>
 
 #include "core/error.h"
 #include "core/statistics.h"
 #include "generator/calibration_shaders.h"
 #include "generator/compile.h"
+#include "runtime/model/calibration.h"
 #include "tuner/calibrate.h"
 
 namespace rooftile {
@@ -66,8 +68,8 @@ class Probe {
 };
 
 /// Trips after which a dispatch takes about kTargetNs. timed(trips) runs it once.
-std::uint32_t long_enough(const std::function<double(std::uint32_t)>& timed) {
-  std::uint32_t trips = 16;
+std::uint32_t long_enough(const std::function<double(std::uint32_t)>& timed,
+                          std::uint32_t trips = 16) {
   while (trips < kMostTrips && timed(trips) < kTargetNs) trips *= 4;
   return trips;
 }
@@ -86,6 +88,8 @@ class Calibrator {
   std::vector<Figure> run() {
     latencies();
     multiply_adds();
+    other_multiply_adds();
+    matrix_units();
     workgroups_and_barriers();
     shared_memory();
     loads();
@@ -113,6 +117,9 @@ class Calibrator {
 
   void latencies();
   void multiply_adds();
+  void other_multiply_adds();
+  void matrix_units();
+  std::vector<double> matrix_gflops(const MatrixShape& shape);
   void workgroups_and_barriers();
   void shared_memory();
   void loads();
@@ -163,7 +170,7 @@ void Calibrator::multiply_adds() {
   std::vector<double> units = {1.0};
   for (int local_size : local_sizes()) {
     for (int chains : {2, 3, 8}) {
-      Probe probe(device_, emit_fma(local_size, chains));
+      Probe probe(device_, emit_fma(DataType::kF32, local_size, chains));
       const std::uint32_t groups = many_groups(local_size) / 8;
       const auto timed = [&](std::uint32_t trips) {
         return probe.times({{&target}}, FmaPushConstants{trips, 0.5f, 1.0f}, groups, 1).front();
@@ -185,6 +192,73 @@ void Calibrator::multiply_adds() {
   add("device.fma.f32", "gflops", best);
   add("device.compute_units", "count", units);
   units_ = median(units);
+}
+
+// Of float16, and of packed dot products: in workgroups as float32 likes them.
+void Calibrator::other_multiply_adds() {
+  const auto measure = [&](DataType type, float multiplier, double flops_per_step) {
+    const std::uint32_t groups = many_groups(best_local_size_) / 8;
+    const Buffer target = device_.create_buffer(262144 * sizeof(float), BufferUse::kDevice);
+    std::vector<double> best = {0.0};
+    for (int chains : {3, 8}) {
+      Probe probe(device_, emit_fma(type, best_local_size_, chains));
+      const auto timed = [&](std::uint32_t trips) {
+        return probe.times({{&target}}, FmaPushConstants{trips, multiplier, 1.0f}, groups, 1)
+            .front();
+      };
+      const std::uint32_t trips = long_enough(timed);
+      const double flops = flops_per_step * chains * kFmaSteps * best_local_size_ * trips * groups;
+      const std::vector<double> rate =
+          rates(flops, probe.times({{&target}}, FmaPushConstants{trips, multiplier, 1.0f}, groups));
+      if (median(rate) > median(best)) best = rate;
+    }
+    return best;
+  };
+  if (limits_.float16_arithmetic) add("device.fma.f16", "gflops", measure(DataType::kF16, 0.5f, 8));
+  if (limits_.integer_dot_product)
+    add("device.dot.i8", "gflops", measure(DataType::kI32, 3.0f, 32));
+}
+
+std::vector<double> Calibrator::matrix_gflops(const MatrixShape& shape) {
+  const int lanes = static_cast<int>(limits_.subgroup_size);
+  const int subgroups =
+      std::max(1, std::min(4, static_cast<int>(limits_.max_workgroup_invocations) / lanes));
+  const auto groups = static_cast<std::uint32_t>(std::clamp(16 * units_, 32.0, 4096.0));
+  const Buffer target = device_.create_buffer(
+      std::uint64_t{groups} * static_cast<std::uint64_t>(subgroups * lanes) * sizeof(float),
+      BufferUse::kDevice);
+  // Ones in half precision and in bfloat16 alike would be two words; any finite values do.
+  constexpr std::uint32_t kWord = 0x3c003c00;
+  std::vector<double> best = {0.0};
+  for (int chains : {2, 8}) {
+    Probe probe(device_, emit_matrix_peak(shape, lanes, subgroups * lanes, chains));
+    const auto sample = [&](std::uint32_t trips, int samples) {
+      return probe.times({{&target}}, MatrixPeakPushConstants{trips, kWord}, groups, samples);
+    };
+    const std::uint32_t trips =
+        long_enough([&](std::uint32_t n) { return sample(n, 1).front(); }, 1);
+    const double flops =
+        2.0 * shape.m * shape.n * shape.k * chains * kMatrixPeakSteps * subgroups * groups * trips;
+    const std::vector<double> rate = rates(flops, sample(trips, kSamples));
+    if (median(rate) > median(best)) best = rate;
+  }
+  return best;
+}
+
+// The best shape of each pair of types. One that the driver lists and cannot compile is left out,
+// as the tuner leaves out its kernels.
+void Calibrator::matrix_units() {
+  std::map<std::string, std::vector<double>> best;
+  for (const MatrixShape& shape : limits_.matrix_shapes) {
+    try {
+      const std::vector<double> rate = matrix_gflops(shape);
+      std::vector<double>& known = best[matrix_figure(shape.operand, shape.sum)];
+      if (known.empty() || median(rate) > median(known)) known = rate;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kCompile && error.code() != ErrorCode::kUnsupported) throw;
+    }
+  }
+  for (const auto& [figure, rate] : best) add(figure, "gflops", rate);
 }
 
 void Calibrator::workgroups_and_barriers() {

@@ -17,6 +17,13 @@ constexpr double kBarriersPerTile = 2;
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
+/// Sums of one invocation.
+double values_of_invocation(const Variant& v) {
+  if (v.family == Family::kMatrix)
+    return static_cast<double>(v.subgroup_m) * v.subgroup_n / v.subgroup_size;
+  return static_cast<double>(v.reg_m) * v.reg_n;
+}
+
 /// Work as it is really issued: whole blocks, edges included.
 struct Issued {
   double workgroups, invocations;
@@ -28,11 +35,12 @@ struct Issued {
 Issued issued(const Problem& p, const Variant& v, const Waves& w) {
   const double k = static_cast<double>(p.k);
   const double multiply_adds = w.workgroups * v.tile_m * v.tile_n * k;
+  const bool matrix = v.family == Family::kMatrix;
   return {.workgroups = w.workgroups,
           .invocations = w.workgroups * local_size(v),
           .multiply_adds = multiply_adds,
-          .a_elements = multiply_adds / v.reg_n,
-          .b_elements = multiply_adds / v.reg_m,
+          .a_elements = multiply_adds / (matrix ? v.subgroup_n : v.reg_n),
+          .b_elements = multiply_adds / (matrix ? v.subgroup_m : v.reg_m),
           .a_shared = multiply_adds / v.tile_n,
           .b_shared = multiply_adds / v.tile_m};
 }
@@ -64,9 +72,16 @@ double quantized_loads_ns(const Problem& p, const Variant& v, const DeviceRates&
 
 double operand_loads_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
                         const Issued& i) {
-  const bool b_once = v.family == Family::kTiled, a_once = b_once || v.stage == Stage::kSubgroup;
+  const bool b_once = staged_b(v) && v.family != Family::kVector,
+             a_once = (staged_a(v) && v.family != Family::kVector) || v.stage == Stage::kSubgroup;
   const double b_elements = b_once ? i.b_shared : i.b_elements;
-  return load_ns(rates, v.load_path_a, v.vector_width_a, a_once ? i.a_shared : i.a_elements) +
+  const double a_elements = a_once ? i.a_shared : i.a_elements;
+  if (v.family == Family::kMatrix) {  // words of several elements
+    const double per_word = 4.0 / static_cast<double>(bytes_of(p.types.a));
+    return load_ns(rates, v.load_path_a, v.vector_width_a, a_elements / per_word) +
+           load_ns(rates, v.load_path_b, v.vector_width_b, b_elements / per_word);
+  }
+  return load_ns(rates, v.load_path_a, v.vector_width_a, a_elements) +
          (quantized(p.types) && v.packed_b == Packed::kNo
               ? quantized_loads_ns(p, v, rates, b_elements)
               : load_ns(rates, v.load_path_b, v.vector_width_b, b_elements));
@@ -81,10 +96,11 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
     return over(bytes, rates.shared_gbps) +
            i.invocations * v.reg_m * (std::log2(lanes_k(v)) + 1) * rates.barrier_ns;
   }
-  if (v.family != Family::kTiled) return 0;
-  // Tiles hold float32 whatever the operands are.
-  const double bytes =
-      (i.a_elements + i.b_elements) * static_cast<double>(bytes_of(DataType::kF32));
+  if (v.stage != Stage::kShared) return 0;
+  // Tiles hold float32 whatever the operands are, but for matrix units.
+  const bool matrix = v.family == Family::kMatrix;
+  const double bytes = ((staged_a(v) ? i.a_elements : 0) + (staged_b(v) ? i.b_elements : 0)) *
+                       static_cast<double>(bytes_of(matrix ? p.types.a : DataType::kF32));
   const double tiles = std::ceil(static_cast<double>(p.k) / v.tile_k);
   const double barriers = tiles * kBarriersPerTile / v.stages;
   return over(bytes, rates.shared_gbps) + i.invocations * barriers * rates.barrier_ns;
@@ -92,10 +108,12 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
 
 /// One more dispatch for each packed operand, which reads and writes it.
 double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
+  const std::int64_t packed_bytes =
+      bytes_of(v.family == Family::kMatrix ? p.types.a : DataType::kF32);
   const auto one = [&](Packed packed, double elements) {
     if (packed == Packed::kNo) return 0.0;
     const double bytes =
-        elements * static_cast<double>(p.batch * (bytes_of(p.types.a) + bytes_of(DataType::kF32)));
+        elements * static_cast<double>(p.batch * (bytes_of(p.types.a) + packed_bytes));
     return rates.dispatch_ns + over(bytes, gbps_for_footprint(rates, bytes));
   };
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
@@ -109,8 +127,8 @@ double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rate
   const Waves w = waves(p, v, rates.compute_units);
   const Issued i = issued(p, v, w);
   const double memory_bytes = minimum_bytes(p);
-  const double per_trip = kLoopInstructions / (1.0 * v.reg_m * v.reg_n * v.unroll_k);
-  const double math = over(2 * i.multiply_adds * (1 + per_trip), rates.fma_gflops);
+  const double per_trip = kLoopInstructions / (values_of_invocation(v) * v.unroll_k);
+  const double math = over(2 * i.multiply_adds * (1 + per_trip), math_gflops(rates, p.types, v));
   const double busy = math + operand_loads_ns(p, v, rates, i) + shared_ns(p, v, rates, i);
   return busy / w.wave_efficiency + over(memory_bytes, gbps_for_footprint(rates, memory_bytes)) +
          i.workgroups * rates.workgroup_ns + pack_ns(p, v, rates) + rates.dispatch_ns;

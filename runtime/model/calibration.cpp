@@ -22,6 +22,12 @@ constexpr DeviceFigure kDeviceFigures[] = {
     {"device.upload", "gbps", &DeviceRates::upload_gbps},
     {"device.download", "gbps", &DeviceRates::download_gbps},
     {"device.fma.f32", "gflops", &DeviceRates::fma_gflops},
+    {"device.fma.f16", "gflops", &DeviceRates::fma_f16_gflops},
+    {"device.dot.i8", "gflops", &DeviceRates::dot_gflops},
+    {"device.matrix.f16.f32", "gflops", &DeviceRates::matrix_f16_gflops},
+    {"device.matrix.f16.f16", "gflops", &DeviceRates::matrix_f16_f16_gflops},
+    {"device.matrix.bf16.f32", "gflops", &DeviceRates::matrix_bf16_gflops},
+    {"device.matrix.i8.i32", "gflops", &DeviceRates::matrix_i8_gflops},
     {"device.shared", "gbps", &DeviceRates::shared_gbps},
     {"device.load.buffer.scalar", "loads/ns", &DeviceRates::buffer_loads_per_ns},
     {"device.load.buffer.vector", "loads/ns", &DeviceRates::buffer_vector_loads_per_ns},
@@ -153,6 +159,39 @@ double gbps_for_footprint(const DeviceRates& rates, double bytes) {
   for (const MemoryLevel& level : rates.levels)
     if (bytes <= level.footprint_bytes) return level.gbps;
   return memory_gbps(rates);
+}
+
+std::string matrix_figure(DataType operand, DataType sum) {
+  return fmt::format("device.matrix.{}.{}", name(operand), name(sum));
+}
+
+namespace {
+
+double matrix_gflops(const DeviceRates& rates, const Types& types) {
+  switch (types.a) {
+    case DataType::kF16:
+      return types.f16_sums ? rates.matrix_f16_f16_gflops : rates.matrix_f16_gflops;
+    case DataType::kBf16:
+      return rates.matrix_bf16_gflops;
+    case DataType::kI8:
+      return rates.matrix_i8_gflops;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+double math_gflops(const DeviceRates& rates, const Types& types, const Variant& v) {
+  if (v.family == Family::kMatrix) return matrix_gflops(rates, types);
+  if (v.dot > 1) return rates.dot_gflops;
+  // Sums in f16 are bound by the faster of the two: compilers may compute them either way.
+  return types.f16_sums ? std::max(rates.fma_gflops, rates.fma_f16_gflops) : rates.fma_gflops;
+}
+
+double peak_gflops(const DeviceRates& rates, const Types& types) {
+  const double dot = types.a == DataType::kI8 ? rates.dot_gflops : 0;
+  return std::max({math_gflops(rates, types, Variant{}), dot, matrix_gflops(rates, types)});
 }
 
 double peak_gflops(const HostRates& rates) {

@@ -10,6 +10,7 @@
 #include "core/device_profile.h"
 #include "core/figure.h"
 #include "core/problem.h"
+#include "core/variant.h"
 
 namespace rooftile {
 
@@ -25,14 +26,19 @@ struct MemoryLevel {
 
 /// A rate of 0 was not measured: what would need it is left out of every bound and every estimate.
 struct DeviceRates {
-  double submit_ns = 0;      // empty submit to fence
-  double dispatch_ns = 0;    // one more dispatch in the same submit
-  double workgroup_ns = 0;   // one more (empty) workgroup in the same dispatch
-  double barrier_ns = 0;     // one barrier of one invocation, all units busy (slope over barriers)
-  double upload_gbps = 0;    // host pointer to kernel-visible buffer, as the runtime copies it
-  double download_gbps = 0;  // and back
-  double fma_gflops = 0;     // f32
-  double shared_gbps = 0;    // shared memory, all compute units together
+  double submit_ns = 0;       // empty submit to fence
+  double dispatch_ns = 0;     // one more dispatch in the same submit
+  double workgroup_ns = 0;    // one more (empty) workgroup in the same dispatch
+  double barrier_ns = 0;      // one barrier of one invocation, all units busy (slope over barriers)
+  double upload_gbps = 0;     // host pointer to kernel-visible buffer, as the runtime copies it
+  double download_gbps = 0;   // and back
+  double fma_gflops = 0;      // f32
+  double fma_f16_gflops = 0;  // multiply-adds of f16
+  double dot_gflops = 0;      // packed dot products of 8-bit integers
+  // Matrix units, by the types of operands and sums, in the best of their shapes.
+  double matrix_f16_gflops = 0, matrix_f16_f16_gflops = 0, matrix_bf16_gflops = 0,
+         matrix_i8_gflops = 0;
+  double shared_gbps = 0;  // shared memory, all compute units together
   double buffer_loads_per_ns =
       0;  // scalar storage-buffer loads that hit a cache, one an invocation, all units
   double buffer_vector_loads_per_ns = 0;  // the same with vec4 loads: loads, not elements
@@ -80,6 +86,14 @@ Calibration calibration_from_figures(std::span<const Figure> figures);
 /// without GEMM points.
 bool is_calibrated(const DeviceRates& rates);
 bool is_calibrated(const HostRates& rates);
+
+/// Arithmetic of one kernel of a problem, and the fastest that any kernel may have. 0: not
+/// measured.
+double math_gflops(const DeviceRates& rates, const Types& types, const Variant& v);
+double peak_gflops(const DeviceRates& rates, const Types& types);
+
+/// The name of a figure of matrix units: "device.matrix.f16.f32".
+std::string matrix_figure(DataType operand, DataType sum);
 
 /// The slowest level: device memory. The level that holds a footprint: the fastest one large
 /// enough. 0 when not measured.

@@ -45,7 +45,7 @@ double busiest_unit_ns(const Problem& p, const Variant& v, const DeviceRates& ra
   const double largest =
       2 * std::min<double>(s.m, v.tile_m) * std::min<double>(s.n, v.tile_n) * s.k;
   const double rounds = std::ceil(std::max(full, 1.0) / rates.compute_units);
-  return over(rounds * largest * rates.compute_units, rates.fma_gflops);
+  return over(rounds * largest * rates.compute_units, math_gflops(rates, p.types, v));
 }
 
 const char* level_name(const DeviceRates& rates, double bytes) {
@@ -65,7 +65,7 @@ void add(std::vector<Bound>& bounds, std::string limiter, double ns) {
 /// Idle units are the limiter when they cost more than the arithmetic itself.
 void add_math(std::vector<Bound>& bounds, const Problem& p, const Variant& v,
               const DeviceRates& rates) {
-  const double math = over(flops(p), rates.fma_gflops);
+  const double math = over(flops(p), math_gflops(rates, p.types, v));
   const double busiest = std::max(math, busiest_unit_ns(p, v, rates));
   if (busiest > 2 * math) {
     bounds.push_back({"tail", busiest});
@@ -111,7 +111,9 @@ Traffic traffic(const Problem& p, const Variant& v) {
   const Sizes s = sizes_of(p);
   return {.memory_bytes = minimum_bytes(p),
           .cache_bytes = blocked_bytes(p, s, v.tile_m, v.tile_n),
-          .register_bytes = blocked_bytes(p, s, v.reg_m, v.reg_n)};
+          .register_bytes = v.family == Family::kMatrix
+                                ? blocked_bytes(p, s, v.subgroup_m, v.subgroup_n)
+                                : blocked_bytes(p, s, v.reg_m, v.reg_n)};
 }
 
 Waves waves(const Problem& p, const Variant& v, double concurrent_workgroups) {
@@ -136,7 +138,7 @@ Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates) 
       over(footprint, gbps_for_footprint(rates, footprint)));
   if (rates.levels.size() > 1)
     add(r.bounds, "memory:cache", over(r.traffic.cache_bytes, cache_gbps(rates)));
-  if (v.family == Family::kTiled)
+  if (v.family == Family::kTiled)  // fragments of matrix units have a reuse of their own
     add(r.bounds, "memory:shared", over(r.traffic.register_bytes, rates.shared_gbps));
   add(r.bounds, "latency", rates.dispatch_ns);
   std::ranges::stable_sort(r.bounds, std::greater{}, &Bound::ns);
@@ -152,7 +154,8 @@ Headroom headroom(const Roofline& roofline, double measured_ns) {
 
 double problem_bound_ns(const Problem& p, const DeviceRates& rates) {
   const double bytes = minimum_bytes(p);
-  return std::max(over(flops(p), rates.fma_gflops), over(bytes, gbps_for_footprint(rates, bytes)));
+  return std::max(over(flops(p), peak_gflops(rates, p.types)),
+                  over(bytes, gbps_for_footprint(rates, bytes)));
 }
 
 }  // namespace rooftile
