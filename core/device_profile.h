@@ -51,9 +51,9 @@ struct DeviceLimits {
   std::uint32_t texel_buffer_alignment_bytes = 256;
   std::uint32_t subgroup_size = 1;
   std::uint32_t min_subgroup_size = 1, max_subgroup_size = 1;
-  bool subgroup_size_control = false;  // a size in [min, max] can be required
+  bool subgroup_size_control = false;         // a size in [min, max] can be required
   std::uint32_t max_workgroup_subgroups = 0;  // where a size is required; 0: no limit is known
-  bool subgroup_broadcast = false;     // ballot operations in compute shaders
+  bool subgroup_broadcast = false;            // ballot operations in compute shaders
   bool float16_arithmetic = false, int8_arithmetic = false;
   // Of matrix units, for the scope of a subgroup; in the driver's order. Empty: there are none.
   std::vector<MatrixShape> matrix_shapes;

@@ -177,6 +177,7 @@ std::string short_name(const Variant& v) {
   text += matrix ? fmt::format(" {}x{} of {}x{}x{}", v.subgroup_m, v.subgroup_n, v.matrix_m,
                                v.matrix_n, v.matrix_k)
                  : fmt::format(" {}x{}", v.reg_m, v.reg_n);
+  if (v.subgroup_m > 0 && !matrix) text += fmt::format(" in {}x{}", v.subgroup_m, v.subgroup_n);
   if (v.unroll_k > 1) text += fmt::format(" u{}", v.unroll_k);
   if (v.vector_width_a > 1 || v.vector_width_b > 1)
     text += fmt::format(" v{}/{}", v.vector_width_a, v.vector_width_b);

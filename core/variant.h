@@ -42,8 +42,9 @@ struct Variant {
   // Depth of the shared-memory tile (tiled, matrix), of one turn of all lanes along k (vector),
   // else 1.
   int tile_k = 1;
-  int reg_m = 1, reg_n = 1;            // one invocation's block of C; 1 for matrix
-  int subgroup_m = 0, subgroup_n = 0;  // a subgroup's block of C (matrix), 0: none of its own
+  int reg_m = 1, reg_n = 1;  // one invocation's block of C; 1 for matrix
+  int subgroup_m = 0,
+      subgroup_n = 0;  // a subgroup's block of C (matrix, tiled), 0: none of its own
   int matrix_m = 0, matrix_n = 0, matrix_k = 0;  // what a matrix unit multiplies at once (matrix)
   // Elements per load: 1, 2 or 4. For matrix words of 32 bits, as for dot and a quantised B.
   int vector_width_a = 1, vector_width_b = 1;

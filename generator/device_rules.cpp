@@ -86,12 +86,19 @@ constexpr std::array kDeviceRules = {
                  return !is(v, Family::kMatrix) || !d.matrix_shapes.empty();
                }},
     DeviceRule{
-        "only matrix has subgroup_m, subgroup_n, matrix_m, matrix_n and matrix_k, between 1 "
-        "and 1024; the others need 0",
+        "only matrix has matrix_m, matrix_n and matrix_k, between 1 and 1024; the others need 0",
         [](const Variant& v, const Limits&) {
-          const std::array sizes = {v.subgroup_m, v.subgroup_n, v.matrix_m, v.matrix_n, v.matrix_k};
+          const std::array sizes = {v.matrix_m, v.matrix_n, v.matrix_k};
           return std::ranges::all_of(
               sizes, [&](int size) { return is(v, Family::kMatrix) ? in_sizes(size) : size == 0; });
+        }},
+    DeviceRule{
+        "matrix needs subgroup_m and subgroup_n between 1 and 1024, tiled both or neither; the "
+        "others need 0",
+        [](const Variant& v, const Limits&) {
+          const bool none = v.subgroup_m == 0 && v.subgroup_n == 0,
+                     both = in_sizes(v.subgroup_m) && in_sizes(v.subgroup_n);
+          return is(v, Family::kMatrix) ? both : is(v, Family::kTiled) ? none || both : none;
         }},
     DeviceRule{"matrix needs a subgroup_size",
                [](const Variant& v, const Limits&) {
@@ -255,6 +262,14 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits&) {
                  return !is(v, Family::kTiled) || (v.reg_m % 4 == 0 && v.reg_n % 4 == 0);
                }},
+    DeviceRule{
+        "a tiled subgroup's block must be whole blocks of its invocations and divide the tile: "
+        "reg_m, subgroup_m and tile_m must divide each other, and so for n",
+        [](const Variant& v, const Limits&) {
+          return !is(v, Family::kTiled) || v.subgroup_m == 0 ||
+                 (divides(v.reg_m, v.subgroup_m) && divides(v.subgroup_m, v.tile_m) &&
+                  divides(v.reg_n, v.subgroup_n) && divides(v.subgroup_n, v.tile_n));
+        }},
     DeviceRule{"shared_pad must be a multiple of 4 below 64",
                [](const Variant& v, const Limits&) {
                  return v.shared_pad % 4 == 0 && v.shared_pad >= 0 && v.shared_pad < 64;

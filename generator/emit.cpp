@@ -104,6 +104,10 @@ Defines gemm_defines(const Variant& v, const Signature& s) {
     add(defines, "TILE_K", v.tile_k);
     add(defines, "STAGES", v.stages);
     add(defines, "SHARED_PAD", v.shared_pad);
+    if (has_subgroup_tiles(v)) {
+      add(defines, "SUBGROUP_M", v.subgroup_m);
+      add(defines, "SUBGROUP_N", v.subgroup_n);
+    }
   }
   add(defines, "REG_M", v.reg_m);
   add(defines, "REG_N", v.reg_n);
@@ -234,7 +238,9 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
   choose(includes, {"tile_a_n.glsl"}, fmt::format("tile_a_{}.glsl", a));
   choose(includes, {"tile_b_n.glsl"}, fmt::format("tile_b_{}.glsl", b));
   choose(includes, {"lanes_blocked.glsl"},
-         lanes_in_blocks(v) ? "lanes_blocked.glsl" : "lanes_plain.glsl");
+         has_subgroup_tiles(v) ? "lanes_subgroup.glsl"
+         : lanes_in_blocks(v)  ? "lanes_blocked.glsl"
+                               : "lanes_plain.glsl");
   choose(includes, {"tile_loop_1.glsl"}, fmt::format("tile_loop_{}.glsl", v.stages));
   return includes;
 }

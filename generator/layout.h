@@ -119,6 +119,12 @@ inline bool k_fastest(const Variant& v, const Signature& s) {
   return few_rows ? s.trans_b == Transpose::kYes : s.trans_a == Transpose::kNo;
 }
 
+/// Whether the invocations of a tiled workgroup lie in blocks of subgroup_m x subgroup_n of C. As
+/// many as follow each other in the workgroup own one: on most devices a subgroup or part of one.
+inline bool has_subgroup_tiles(const Variant& v) {
+  return v.family == Family::kTiled && v.subgroup_m > 0;
+}
+
 /// Whether a tiled workgroup splits into the 8 x 4 blocks of templates/lanes_blocked.glsl.
 inline bool lanes_in_blocks(const Variant& v) {
   return v.tile_n / v.reg_n % 8 == 0 && v.tile_m / v.reg_m % 4 == 0;

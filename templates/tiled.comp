@@ -1,6 +1,6 @@
 #version 450
 // A workgroup moves tiles of A and B through shared memory; an invocation multiplies them into
-// REG_M x REG_N sums. Its rows come in fours LANES_M * 4 apart and its columns in fours LANES_N *
+// REG_M x REG_N sums. Its rows come in fours SPREAD_M * 4 apart and its columns in fours SPREAD_N *
 // 4 apart: neighbours read neighbouring vectors of shared memory (no bank conflicts) and write
 // neighbouring vectors of C.
 #extension GL_GOOGLE_include_directive : enable
@@ -53,15 +53,16 @@ const uint LOCAL_SIZE = LANES_M * LANES_N;
 
 ELEMENT_4 sums[REG_M][REG_N / 4];
 
+#include "lanes_blocked.glsl"
+
 // Where the i-th row and the j-th vector of the invocation lie, from its first.
-uint row_at(uint i) { return i / 4 * (LANES_M * 4) + i % 4; }
-uint column_at(uint j) { return j * (LANES_N * 4); }
+uint row_at(uint i) { return i / 4 * (SPREAD_M * 4) + i % 4; }
+uint column_at(uint j) { return j * (SPREAD_N * 4); }
 
 #include "problem.glsl"
 #include "vectors.glsl"
 #include "edge_masked.glsl"
 #include "raster_row.glsl"
-#include "lanes_blocked.glsl"
 #include "a_buffer.glsl"
 #include "b_buffer.glsl"
 #include "shared_tiles.glsl"
@@ -70,16 +71,16 @@ uint column_at(uint j) { return j * (LANES_N * 4); }
 
 #include "product.glsl"
 
-uvec2 lane;
+uvec2 lane;  // where the invocation's first vectors lie in the tile
 
 void multiply_tile(uint stage) {
   for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
       ELEMENT_4 a[REG_M / 4], b[REG_N / 4];
       [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
-        a[i] = a_tile[stage][step + u][lane.y + i * LANES_M];
+        a[i] = a_tile[stage][step + u][lane.y + i * SPREAD_M];
       [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
-        b[j] = b_tile[stage][step + u][lane.x + j * LANES_N];
+        b[j] = b_tile[stage][step + u][lane.x + j * SPREAD_N];
       [[unroll]] for (uint i = 0; i < REG_M; ++i)
         [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
           sums[i][j] += product(a[i / 4][i % 4], b[j]);

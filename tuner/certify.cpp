@@ -25,9 +25,7 @@ std::int64_t padded_ld(std::int64_t columns, int vector_width) {
 }
 
 /// Past a matrix by a little, as vector loads allow.
-std::int64_t batch_stride(std::int64_t span, std::int64_t step) {
-  return round_up(span + 5, step);
-}
+std::int64_t batch_stride(std::int64_t span, std::int64_t step) { return round_up(span + 5, step); }
 
 void make_batch(Problem& p, std::int64_t batch, const LoadElements& load) {
   p.batch = batch;

@@ -17,6 +17,7 @@
 #include "runtime/model/roofline.h"
 #include "runtime/staging.h"
 #include "tuner/elimination.h"
+#include "tuner/priors.h"
 #include "tuner/random_operand.h"
 #include "tuner/strategy.h"
 
@@ -30,8 +31,9 @@ constexpr double kCloseToBound = 1.02;  // of the roofline's bound: nothing left
 constexpr double kCutRatio = 8;         // times the best: such a candidate is probed, not measured
 constexpr double kFirstLimitNs = 10e9;  // before there is a best
 constexpr std::size_t kFinalists = 4;
-constexpr std::size_t kMostSeeds = 6;  // default and other problems' winners, tried first
-constexpr std::size_t kRanked = 3;     // certified kernels in a list, default and fallback besides
+// Tried first: the default and other problems' winners, then what is known of devices of this kind.
+constexpr std::size_t kMostWinners = 6, kMostSeeds = 8;
+constexpr std::size_t kRanked = 3;  // certified kernels in a list, default and fallback besides
 constexpr double kSearchShare = 0.6,
                  kFinalsShare = 0.8;  // of a problem's slice: when each ends; certificates follow
 // Times this close are equal for a caller; of equals the kernel that compiles faster goes first:
@@ -132,8 +134,12 @@ void Search::collect_candidates() {
   };
   for (const Variant& variant : context_.space)
     if (legal(variant)) candidates_.push_back({.variant = variant});
-  for (const Variant& variant : {default_variant(context_.device), fallback_variant()})
+  const auto add = [&](const Variant& variant) {
     if (legal(variant) && !find(variant)) candidates_.push_back({.variant = variant});
+  };
+  add(default_variant(context_.device));
+  add(fallback_variant());
+  for (const Prior& prior : priors_for(context_.device, problem_)) add(prior.variant);
 }
 
 // What an earlier run has measured here need not be measured again before the finals.
@@ -165,8 +171,8 @@ std::optional<std::size_t> Search::find(const Variant& variant) const {
   return std::nullopt;
 }
 
-// The default, and what has won on the nearest other problems of this device: winners travel well,
-// but a database of many problems must not leave time for nothing else.
+// The default, what has won on the nearest other problems of this device, and the priors: winners
+// travel well, but a database of many problems must not leave time for nothing else.
 std::vector<std::size_t> Search::seeds() const {
   std::vector<std::size_t> order;
   const auto add = [&](const Variant& variant) {
@@ -183,7 +189,9 @@ std::vector<std::size_t> Search::seeds() const {
     return std::pair(other_kind, size_distance(winner.problem, problem_));
   });
   for (const TunedKernel& winner : winners)
-    if (order.size() < kMostSeeds) add(winner.candidate.variant);
+    if (order.size() < kMostWinners) add(winner.candidate.variant);
+  for (const Prior& prior : priors_for(context_.device, problem_))
+    if (order.size() < kMostSeeds) add(prior.variant);
   add(fallback_variant());
   return order;
 }

@@ -47,6 +47,10 @@ const std::vector<Point> kPoints = {
      "family=tiled tile_m=16 tile_n=32 tile_k=16 reg_m=4 reg_n=4 unroll_k=16 stage=shared stages=2 "
      "vector_width_a=1 "
      "vector_width_b=4 load_path_a=texel"},
+    {"tiled_subgroups",
+     "family=tiled tile_m=32 tile_n=32 tile_k=8 reg_m=4 reg_n=4 subgroup_m=16 subgroup_n=8 "
+     "unroll_k=4 "
+     "stage=shared stages=2 vector_width_a=4 vector_width_b=4"},
     {"vector_rows",
      "family=vector tile_m=3 tile_n=8 tile_k=32 reg_m=3 reg_n=2 unroll_k=8 stage=shared "
      "vector_width_a=4 vector_width_b=4"},

@@ -64,8 +64,8 @@ TEST(Matrix, BrokenPointsAreRejectedWithTheirReason) {
     const char* changes;
     const char* reason;
   } kBroken[] = {
-      {"matrix_m=0", "only matrix has subgroup_m"},
-      {"subgroup_n=2000", "only matrix has subgroup_m"},
+      {"matrix_m=0", "only matrix has matrix_m"},
+      {"subgroup_n=2000", "matrix needs subgroup_m"},
       {"subgroup_size=0", "needs a subgroup_size"},
       {"subgroup_m=24", "divide each other"},
       {"tile_n=72", "divide each other"},

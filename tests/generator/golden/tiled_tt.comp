@@ -18,7 +18,7 @@
 #define VECTOR_C vec4
 #define RESULT_C vec4
 // A workgroup moves tiles of A and B through shared memory; an invocation multiplies them into
-// REG_M x REG_N sums. Its rows come in fours LANES_M * 4 apart and its columns in fours LANES_N *
+// REG_M x REG_N sums. Its rows come in fours SPREAD_M * 4 apart and its columns in fours SPREAD_N *
 // 4 apart: neighbours read neighbouring vectors of shared memory (no bank conflicts) and write
 // neighbouring vectors of C.
 #extension GL_EXT_control_flow_attributes : enable
@@ -36,9 +36,17 @@ const uint LOCAL_SIZE = LANES_M * LANES_N;
 
 ELEMENT_4 sums[REG_M][REG_N / 4];
 
+// Blocks of 8 x 4 invocations: 32 neighbours read 4 vectors of A and 8 of B a step from shared
+// memory, in rows of 32 they would read 1 and 32. x counts along n, y along m.
+const uint SPREAD_M = LANES_M, SPREAD_N = LANES_N;
+uvec2 lane_in_tile() {
+  const uint in_block = gl_LocalInvocationIndex % 32, block = gl_LocalInvocationIndex / 32;
+  return uvec2(block % (LANES_N / 8) * 8 + in_block % 8, block / (LANES_N / 8) * 4 + in_block / 8);
+}
+
 // Where the i-th row and the j-th vector of the invocation lie, from its first.
-uint row_at(uint i) { return i / 4 * (LANES_M * 4) + i % 4; }
-uint column_at(uint j) { return j * (LANES_N * 4); }
+uint row_at(uint i) { return i / 4 * (SPREAD_M * 4) + i % 4; }
+uint column_at(uint j) { return j * (SPREAD_N * 4); }
 
 // C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
 // Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
@@ -104,13 +112,6 @@ bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
 uvec2 lane_position() {
   return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
-}
-
-// Blocks of 8 x 4 invocations: 32 neighbours read 4 vectors of A and 8 of B a step from shared
-// memory, in rows of 32 they would read 1 and 32. x counts along n, y along m.
-uvec2 lane_in_tile() {
-  const uint in_block = gl_LocalInvocationIndex % 32, block = gl_LocalInvocationIndex / 32;
-  return uvec2(block % (LANES_N / 8) * 8 + in_block % 8, block / (LANES_N / 8) * 4 + in_block / 8);
 }
 
 // A as a storage buffer of vectors.
@@ -199,16 +200,16 @@ ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
 ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
-uvec2 lane;
+uvec2 lane;  // where the invocation's first vectors lie in the tile
 
 void multiply_tile(uint stage) {
   for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
       ELEMENT_4 a[REG_M / 4], b[REG_N / 4];
       [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
-        a[i] = a_tile[stage][step + u][lane.y + i * LANES_M];
+        a[i] = a_tile[stage][step + u][lane.y + i * SPREAD_M];
       [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
-        b[j] = b_tile[stage][step + u][lane.x + j * LANES_N];
+        b[j] = b_tile[stage][step + u][lane.x + j * SPREAD_N];
       [[unroll]] for (uint i = 0; i < REG_M; ++i)
         [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
           sums[i][j] += product(a[i / 4][i % 4], b[j]);
