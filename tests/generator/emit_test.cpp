@@ -41,6 +41,7 @@ TEST(Emit, MatchesTheGoldenFiles) {
   expect_golden("tiled_tt", emit_gemm(tiled_point(), kBothTransposed).glsl);
   expect_golden("broadcast", emit_gemm(broadcast_point(), kPlain).glsl);
   expect_golden("vector", emit_gemm(vector_point(), kPlain).glsl);
+  expect_golden("matrix", emit_gemm(matrix_point(), {parse_types("f16")}).glsl);
   expect_golden("pack_a", emit_pack(broadcast_point(), kPlain, Operand::kA).glsl);
 }
 

@@ -36,6 +36,8 @@ TEST(Space, IsLargeEnoughToTuneAndSmallEnoughToWalk) {
     EXPECT_GT(legal_variants(limits).size(), 300u);
     EXPECT_LT(legal_variants(limits).size(), 4000u);
   }
+  // A problem's types leave the shapes of one or two, and its sizes a few tables.
+  EXPECT_LT(legal_variants(matrix_limits()).size(), 8000u);
 }
 
 TEST(Space, HasEveryFamilyOnLavapipe) {
@@ -57,21 +59,26 @@ TEST(Space, TablesNameKnownParametersAndValues) {
   }
 }
 
+bool holds_point(const FamilySpace& space, const std::vector<Variant>& variants) {
+  return std::ranges::any_of(variants, [&](const Variant& v) {
+    if (v.family != space.family) return false;
+    const auto values = parameters(v);
+    return std::ranges::all_of(space.parameters, [&](const ParameterValues& parameter) {
+      return std::ranges::any_of(values, [&](const auto& value) {
+        return value.first == parameter.parameter &&
+               std::ranges::count(parameter.values, value.second) > 0;
+      });
+    });
+  });
+}
+
 TEST(Space, EveryTableHasAPointOnSomeDevice) {
-  for (const FamilySpace& space : space_tables()) {
-    bool found = false;
-    for (const DeviceLimits& limits : {lavapipe_limits(), discrete_limits(), matrix_limits()})
-      for (const Variant& v : legal_variants(limits)) {
-        bool in_table = v.family == space.family;
-        const auto values = parameters(v);
-        for (const ParameterValues& parameter : space.parameters)
-          for (const auto& [name, value] : values)
-            if (name == parameter.parameter)
-              in_table &= std::count(parameter.values.begin(), parameter.values.end(), value) > 0;
-        found |= in_table;
-      }
-    EXPECT_TRUE(found) << space.purpose;
-  }
+  const std::vector<std::vector<Variant>> spaces = {legal_variants(lavapipe_limits()),
+                                                    legal_variants(matrix_limits())};
+  for (const FamilySpace& space : space_tables())
+    EXPECT_TRUE(std::ranges::any_of(spaces, [&](const auto& variants) {
+      return holds_point(space, variants);
+    })) << space.purpose;
 }
 
 TEST(Space, HoldsTheBrowserTunersKernelOnce) {
