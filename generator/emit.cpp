@@ -75,7 +75,8 @@ void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
                          width == 1 ? "uint" : fmt::format("uvec{}", width));
   };
   add_words("A", v.vector_width_a);
-  add_words("B", v.vector_width_b);
+  // A word of quantised values is a vector of half precision.
+  add_words("B", reads_quantized(v, s) ? values_per_word(s.types) / 2 : v.vector_width_b);
   add_vector(defines, "C", sum_type(s.types), vector_width_c(v, s));
   const DataType result = s.types.c == DataType::kI32 ? DataType::kI32 : DataType::kF32;
   defines.emplace_back("RESULT_C", vector_type(result, vector_width_c(v, s)));
@@ -189,7 +190,10 @@ Includes matrix_includes(const Variant& v, const Signature& s) {
   choose(includes, {"edge_masked.glsl"},
          v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
   includes["matrix_a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a);
-  includes["matrix_b_n.glsl"] = matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b);
+  includes["matrix_b_n.glsl"] =
+      reads_quantized(v, s) ? "matrix_b_quantized.glsl"
+                            : matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b);
+  if (reads_quantized(v, s)) choose_quantized(includes, v.load_path_b);
   includes["tile_loop_1.glsl"] =
       fmt::format("tile_loop_{}.glsl", v.stage == Stage::kShared ? v.stages : 0);
   choose_half(includes, s.types.a);

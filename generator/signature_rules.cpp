@@ -78,9 +78,12 @@ constexpr std::array kSignatureRules = {
                            : c.s.types.a == DataType::kI8 ? c.limits.int8_arithmetic
                                                           : true;
                   }},
-    SignatureRule{
-        "matrix does not read a quantised B",
-        [](const Case& c) { return c.v.family != Family::kMatrix || !quantized(c.s.types); }},
+    SignatureRule{"matrix units multiply a quantised B as half precision, through shared memory: A "
+                  "must be f16 and load_path_b buffer",
+                  [](const Case& c) {
+                    return c.v.family != Family::kMatrix || !quantized(c.s.types) ||
+                           (c.s.types.a == DataType::kF16 && c.v.load_path_b == LoadPath::kBuffer);
+                  }},
     SignatureRule{"fragments must be whole vectors: vector_width_a and vector_width_b words must "
                   "divide them along what lies together in memory",
                   [](const Case& c) {

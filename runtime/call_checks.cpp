@@ -1,11 +1,15 @@
 #include "runtime/call_checks.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "core/error.h"
+#include "core/half.h"
 
 namespace rooftile {
 namespace {
@@ -142,25 +146,27 @@ void check_epilogue(const GemmCall& call, Written& written) {
       });
 }
 
-/// Index of the first NaN, or count.
-std::int64_t first_nan(DataType type, const void* values, std::int64_t count) {
+/// Index of the first NaN or value of a larger magnitude, or count.
+std::int64_t first_beyond(DataType type, const void* values, std::int64_t count, float largest) {
   // Blocks of bits, so that compilers look at many at once.
-  const auto find = [&](const auto* bits, auto magnitude, auto infinity) {
+  const auto find = [&](const auto* bits, auto magnitude, auto most) {
     constexpr std::int64_t kBlock = 1024;
     for (std::int64_t begin = 0; begin < count; begin += kBlock) {
       const std::int64_t end = std::min(count, begin + kBlock);
-      bool any_nan = false;
-      for (std::int64_t i = begin; i < end; ++i) any_nan |= (bits[i] & magnitude) > infinity;
-      for (std::int64_t i = begin; any_nan && i < end; ++i)
-        if ((bits[i] & magnitude) > infinity) return i;
+      bool any = false;
+      for (std::int64_t i = begin; i < end; ++i) any |= (bits[i] & magnitude) > most;
+      for (std::int64_t i = begin; any && i < end; ++i)
+        if ((bits[i] & magnitude) > most) return i;
     }
     return count;
   };
-  if (type == DataType::kF16)
-    return find(static_cast<const std::uint16_t*>(values), std::uint16_t{0x7fff},
-                std::uint16_t{0x7c00});
+  if (type == DataType::kF16) {
+    std::uint16_t most = 0;
+    narrow(type, &largest, &most, 1);
+    return find(static_cast<const std::uint16_t*>(values), std::uint16_t{0x7fff}, most);
+  }
   return find(static_cast<const std::uint32_t*>(values), std::uint32_t{0x7fffffff},
-              std::uint32_t{0x7f800000});
+              std::bit_cast<std::uint32_t>(largest));
 }
 
 void check_quantized(const GemmCall& call, Written& written) {
@@ -181,14 +187,27 @@ void check_quantized(const GemmCall& call, Written& written) {
   check("the zero points of b", call.zero_points, bytes.zero_points,
         floats ? p.types.a : DataType::kI8);
   const std::int64_t blocks = quantized_blocks(p);
-  const auto check_numbers = [&](const char* what, const void* values) {
-    const std::int64_t nan = first_nan(p.types.a, values, blocks);
-    if (nan < blocks)
-      fail(ErrorCode::kInvalidArgument, "{} of b is NaN at block {} of row {}", what,
-           nan % (blocks / p.n), nan / (blocks / p.n));
+  const auto check_numbers = [&](const char* what, const void* values, float largest) {
+    const std::int64_t bad = first_beyond(p.types.a, values, blocks, largest);
+    if (bad == blocks) return;
+    const double value = element(p.types.a, values, bad);
+    const std::int64_t block = bad % (blocks / p.n), row = bad / (blocks / p.n);
+    if (std::isnan(value))
+      fail(ErrorCode::kInvalidArgument, "{} of b is NaN at block {} of row {}", what, block, row);
+    fail(ErrorCode::kInvalidArgument,
+         "{} of b is {} at block {} of row {}; weights beside A in f16 are f16 as well, so it may "
+         "be "
+         "{} at most",
+         what, value, block, row, largest);
   };
-  check_numbers("the scale", call.scales);
-  if (floats) check_numbers("the zero point", call.zero_points);
+  // Beside a float16 A, weights are float16 (as the operator's own definition has them): none may
+  // overflow. A float zero point lies within twice the range of its values.
+  constexpr float kLargestHalf = 65504;
+  const bool half = p.types.a == DataType::kF16;
+  const float range = static_cast<float>((1 << p.types.b.bits) - 1);
+  const float any = std::numeric_limits<float>::infinity();
+  check_numbers("the scale", call.scales, half ? kLargestHalf / (floats ? 3 * range : range) : any);
+  if (floats) check_numbers("the zero point", call.zero_points, half ? 2 * range : any);
 }
 
 }  // namespace

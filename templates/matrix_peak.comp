@@ -31,7 +31,7 @@ layout(binding = 0, std430) writeonly buffer Target { float target[]; };
 layout(push_constant) uniform Push { uint trips, word; };
 
 const uint SUBGROUPS = LOCAL_SIZE / SUBGROUP_SIZE;
-const uint WORDS_A = MATRIX_M * MATRIX_K / PER_WORD, WORDS_B = MATRIX_K * MATRIX_N / PER_WORD;
+const uint WORDS_A = MATRIX_M * MATRIX_K / OPERANDS_PER_WORD, WORDS_B = MATRIX_K * MATRIX_N / OPERANDS_PER_WORD;
 shared uint a_words[WORDS_A], b_words[WORDS_B];
 shared ELEMENT c_tile[SUBGROUPS][MATRIX_M * MATRIX_N];
 
@@ -39,8 +39,8 @@ void main() {
   for (uint i = gl_LocalInvocationIndex; i < WORDS_A; i += LOCAL_SIZE) a_words[i] = word;
   for (uint i = gl_LocalInvocationIndex; i < WORDS_B; i += LOCAL_SIZE) b_words[i] = word;
   barrier();
-  const MatrixA a = load_shared_a(a_words[0], BY_ROWS, MATRIX_K / PER_WORD, 48, WORKGROUP_SCOPE);
-  const MatrixB b = load_shared_b(b_words[0], BY_COLUMNS, MATRIX_K / PER_WORD, 48, WORKGROUP_SCOPE);
+  const MatrixA a = load_shared_a(a_words[0], BY_ROWS, MATRIX_K / OPERANDS_PER_WORD, 48, WORKGROUP_SCOPE);
+  const MatrixB b = load_shared_b(b_words[0], BY_COLUMNS, MATRIX_K / OPERANDS_PER_WORD, 48, WORKGROUP_SCOPE);
   MatrixC sums[CHAINS];
   [[unroll]] for (uint i = 0; i < CHAINS; ++i) sums[i] = all_of(ELEMENT(i));
   for (uint t = 0; t < trips; ++t) {

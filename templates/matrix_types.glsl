@@ -37,9 +37,9 @@ const uint BY_ROWS = 0, BY_COLUMNS = 1;
 #define MatrixB MATRIX(OPERAND_TAG, ROWS_B, COLUMNS_B, USE_B)
 #define MatrixC MATRIX(SUM_TAG, ROWS_C, COLUMNS_C, USE_C)
 
-const uint PER_WORD = 32 / OPERAND_BITS;         // elements
-const uint PER_A = PER_WORD * VECTOR_WIDTH_A;  // elements in a vector of words
-const uint PER_B = PER_WORD * VECTOR_WIDTH_B;
+const uint OPERANDS_PER_WORD = 32 / OPERAND_BITS;      // elements of 32 bits
+const uint PER_A = OPERANDS_PER_WORD * VECTOR_WIDTH_A;  // elements in a vector of words
+const uint PER_B = OPERANDS_PER_WORD * VECTOR_WIDTH_B;
 
 // Fragments are loaded by macros: a function cannot return a matrix, of which the compiler takes every
 // mention for another type.

@@ -156,6 +156,9 @@ double error_bound(const Problem& p, const ReferenceElement& expected) {
                  n * static_cast<double>(std::numeric_limits<float>::min());
   if (sums == DataType::kF16)
     bound += gamma(steps + 1, 0x1p-11) * expected.magnitude + (steps + 1) * 0x1p-14;
+  // A quantised B may become half precision, as A is, before it is multiplied (|A| up to 1).
+  if (quantized(p.types) && p.types.a == DataType::kF16)
+    bound += 0x1p-11 * expected.magnitude + steps * 0x1p-24;
   const Rounding c = rounding_to(p.types.c);
   return bound + c.relative * (std::abs(expected.value) + bound) + c.smallest_normal;
 }

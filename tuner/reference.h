@@ -46,8 +46,9 @@ inline ReferenceElement reference_element(const Problem& p, const void* a, const
 /// any order of summation with denormals flushed or not (Higham, Accuracy and Stability, 3.1 and
 /// 4.2), gamma_n = n u / (1 - n u). n is k and the roundings around it: alpha, beta, a quantised
 /// value, an epilogue (with an activation within 16 units in the last place of its argument). u is
-/// 2^-24, or 2^-11 for the sums where they are float16; integer sums are exact. Then one rounding
-/// to C's type, to either neighbour (Vulkan leaves float16's direction open).
+/// 2^-24, or 2^-11 for the sums where they are float16; integer sums are exact. A quantised B
+/// beside a float16 A may be rounded to float16 first. Then one rounding to C's type, to either
+/// neighbour (Vulkan leaves float16's direction open).
 double error_bound(const Problem& p, const ReferenceElement& expected);
 
 /// Error over bound; infinity when one is not finite where the other is (NaN matches NaN, an

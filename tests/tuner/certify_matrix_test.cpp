@@ -97,6 +97,13 @@ TEST_F(CertifyMatrixTest, FlexibleShapesAreRight) {
   }
 }
 
+TEST_F(CertifyMatrixTest, QuantizedBIsRight) {
+  const MatrixShape shape = half_shape();
+  expect_right({kernel(shape, "stages=1"), kernel(shape, "stages=2 split_k=2"),
+                kernel(shape, "load_path_a=direct packed_a=yes stages=2")},
+               {"f16xq4b16", "f16xq4b32z_f16", "f16xq8b32zf_f16", "f16xq8b16z"}, kBoth);
+}
+
 TEST_F(CertifyMatrixTest, EpiloguesAreFused) {
   for (const char* text : {"bias_column+gelu_tanh", "row_scale+bias_row+relu+residual+clamp"}) {
     const Signature signature = {
@@ -142,7 +149,7 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
        "fragment_b(stage, (trip + u + MATRIX_K) % TILE_K,"},
       {"a subgroup's columns swapped with its rows", "", "gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M",
        "gl_SubgroupID % SUBGROUPS_N * SUBGROUP_M"},
-      {"steps beyond k kept", "", "left == PER_WORD ? x", "left >= 0u ? x"},
+      {"steps beyond k kept", "", "left == OPERANDS_PER_WORD ? x", "left >= 0u ? x"},
       {"rows beyond m not clamped to what may be read", "", "if (to_row >= m) break;", ""},
       {"stale double buffer", "stages=2", "stage = 1 - stage;\n    put_tile_a(stage);",
        "put_tile_a(stage);\n    stage = 1 - stage;"},
@@ -158,6 +165,17 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
   if (!limits().matrix_granularities.empty()) shape.k *= 2;
   for (const auto& [what, way, from, to] : kMutants)
     EXPECT_FALSE(mutant(kernel(shape, way), signature, from, to).passed) << what;
+}
+
+TEST_F(CertifyMatrixTest, MutantsOfQuantizedLoadsAreRefused) {
+  const Signature signature = {.types = parse_types("f16xq4b16z"), .trans_b = kYes};
+  const Variant v = kernel(half_shape(), "stages=2");
+  EXPECT_TRUE(certificate(v, signature).passed);
+  for (const auto& [from, to] :
+       {std::pair{"b_value(l, i), b_value(l, i + 1)", "b_value(l, i + 1), b_value(l, i)"},
+        std::pair{"fetch_scale(row * blocks + at / BLOCK)", "fetch_scale(row * blocks)"},
+        std::pair{"(column)*B_STRIDE", "(column)*B_WORDS"}})
+    EXPECT_FALSE(mutant(v, signature, from, to).passed) << from;
 }
 
 TEST_F(CertifyFixture, WithoutMatrixUnitsTheyAreRefusedWithAReason) {
