@@ -297,12 +297,17 @@ constexpr std::array kDeviceRules = {
                  return v.subgroup_size == 0 ||
                         (v.subgroup_size > 0 && local_size(v) % v.subgroup_size == 0);
                }},
+    DeviceRule{"subgroup_size must be 0 or a power of two",
+               [](const Variant& v, const Limits&) {
+                 return v.subgroup_size == 0 ||
+                        std::has_single_bit(static_cast<unsigned>(v.subgroup_size));
+               }},
     DeviceRule{"the device does not run subgroups of subgroup_size",
                [](const Variant& v, const Limits& d) {
                  const auto size = static_cast<std::uint32_t>(v.subgroup_size);
                  return size == 0 || size == d.subgroup_size ||
                         (d.subgroup_size_control && size >= d.min_subgroup_size &&
-                         size <= d.max_subgroup_size && (size & (size - 1)) == 0);
+                         size <= d.max_subgroup_size);
                },
                [](const Variant& v, const Limits& d) {
                  return fmt::format("{}, the device's is {}", v.subgroup_size, d.subgroup_size);

@@ -48,8 +48,8 @@ class Collector {
       v.matrix_m = m;
       v.matrix_n = n;
       v.matrix_k = k;
-      for (std::uint32_t lanes = limits_.min_subgroup_size; lanes <= limits_.max_subgroup_size;
-           lanes *= 2) {
+      for (std::uint32_t lanes = std::max(1u, limits_.min_subgroup_size);
+           lanes <= limits_.max_subgroup_size; lanes *= 2) {
         v.subgroup_size = static_cast<int>(lanes);
         expand(space, space.parameters, v);
       }

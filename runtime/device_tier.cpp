@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "runtime/log.h"
 
 namespace rooftile {
 namespace {
@@ -321,6 +322,8 @@ void DeviceTier::gemm(const GemmCall& call) {
         break;  // the next kernel needs no less
       }
       failed_.insert(tuned->candidate.hash);
+      log_warning(fmt::format("kernel '{}' fails on {} and is not used any more: {}",
+                              short_name(tuned->candidate.variant), profile_.name, error.what()));
       built_.erase(tuned->candidate.hash);
       if (device_->lost()) {
         give_up(fmt::format("the device {} was lost: {}", profile_.name, error.what()));

@@ -7,6 +7,7 @@
 
 #include "runtime/device/matrix_units.h"
 #include "runtime/device/queue_family.h"
+#include "runtime/device/subgroups.h"
 
 namespace rooftile {
 namespace {
@@ -130,6 +131,19 @@ bool texel_format(const vk::raii::PhysicalDevice& physical, vk::Format format) {
                            vk::FormatFeatureFlagBits::eUniformTexelBuffer);
 }
 
+ReportedSubgroups reported_subgroups(const Properties& properties) {
+  const auto compute = vk::ShaderStageFlagBits::eCompute;
+  return {
+      .size = properties.subgroup.subgroupSize,
+      .broadcast = (properties.subgroup.supportedStages & compute) &&
+                   (properties.subgroup.supportedOperations & vk::SubgroupFeatureFlagBits::eBallot),
+      .size_control = properties.size_features.subgroupSizeControl &&
+                      (properties.size_control.requiredSubgroupSizeStages & compute),
+      .least = properties.size_control.minSubgroupSize,
+      .most = properties.size_control.maxSubgroupSize,
+      .max_workgroup_subgroups = properties.size_control.maxComputeWorkgroupSubgroups};
+}
+
 DeviceLimits limits_of(const Properties& properties) {
   const vk::PhysicalDeviceLimits& vulkan = properties.base.properties.limits;
   DeviceLimits limits;
@@ -158,19 +172,7 @@ DeviceLimits limits_of(const Properties& properties) {
   limits.integer_dot_product_accelerated =
       properties.dot_speed.integerDotProduct4x8BitPackedSignedAccelerated;
 
-  const auto compute = vk::ShaderStageFlagBits::eCompute;
-  limits.subgroup_size = limits.min_subgroup_size = limits.max_subgroup_size =
-      properties.subgroup.subgroupSize;
-  limits.subgroup_broadcast =
-      (properties.subgroup.supportedStages & compute) &&
-      (properties.subgroup.supportedOperations & vk::SubgroupFeatureFlagBits::eBallot);
-  limits.subgroup_size_control = properties.size_features.subgroupSizeControl &&
-                                 (properties.size_control.requiredSubgroupSizeStages & compute);
-  if (limits.subgroup_size_control) {
-    limits.max_workgroup_subgroups = properties.size_control.maxComputeWorkgroupSubgroups;
-    limits.min_subgroup_size = properties.size_control.minSubgroupSize;
-    limits.max_subgroup_size = properties.size_control.maxSubgroupSize;
-  }
+  take_subgroups(reported_subgroups(properties), limits);
   return limits;
 }
 
@@ -226,7 +228,8 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
   if (properties.driver.driverID == vk::DriverId::eMesaLlvmpipe) {
     profile.limits.max_loop_trips = kLlvmpipeLoopTrips;
   }
-  MatrixUnits matrices = read_matrix_units(physical);
+  MatrixUnits matrices;
+  if (is_subgroup_size(properties.subgroup.subgroupSize)) matrices = read_matrix_units(physical);
   profile.limits.matrix_shapes = std::move(matrices.shapes);
   profile.limits.matrix_granularities = std::move(matrices.granularities);
   profile.limits.max_matrix_dimension = matrices.max_dimension;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 
 #include "core/error.h"
@@ -10,6 +12,7 @@
 #include "db/store.h"
 #include "generator/compile.h"
 #include "generator/emit.h"
+#include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/context.h"
@@ -228,9 +231,37 @@ TEST_F(TunedContext, AKernelThatFailsIsPassedOverForTheNext) {
                           words.size() * sizeof(std::uint32_t));
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder});
   Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
-  context.gemm(call_of(product, TierChoice::kDevice));
+  testing::internal::CaptureStderr();
+  for (int call = 0; call < 3; ++call) context.gemm(call_of(product, TierChoice::kDevice));
+  const std::string said = testing::internal::GetCapturedStderr();
   product.expect_right();
   EXPECT_FALSE(context.device_state().last_failure.empty());
+  EXPECT_THAT(said, HasSubstr(short_name(default_variant(device_))));
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+}
+
+// Edges that are no multiple of a fragment, rows that vectors do not divide, offsets anywhere.
+TEST_F(TunedContext, MatrixKernelsAnswerCallsOfAnyShape) {
+  Variant matrix;
+  const DeviceLimits& limits = device_.limits;
+  for (const Variant& v : legal_variants(limits))
+    if (v.family == Family::kMatrix && v.tile_m == 32 && v.tile_n == 32 && matrix.tile_k == 1 &&
+        v.stage == Stage::kShared && !illegal_reason(v, limits, {parse_types("f16")}))
+      matrix = v;
+  if (matrix.family != Family::kMatrix) GTEST_SKIP() << device_.name << " has no matrix units";
+  for (const char* types : {"f16", "f16_f16"}) {
+    write_database({matrix, fallback_variant()}, {}, parse_types(types));
+    Context context({.database = folder_ / "tuned.db"});
+    for (const auto& [m, n, k] : {std::array{1, 1, 1}, std::array{33, 31, 17},
+                                  std::array{40, 50, 60}, std::array{64, 64, 64}})
+      for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
+        Product product(
+            padded_problem(m, n, k, trans_a, Transpose::kYes, 1.0f, 0.5f, parse_types(types)));
+        context.gemm(call_of(product, TierChoice::kDevice));
+        product.expect_right();
+      }
+    EXPECT_EQ(context.device_state().last_failure, "");
+  }
 }
 
 TEST_F(TunedContext, WithoutADriverAutoAnswersAndForcedDeviceSaysWhy) {
