@@ -72,8 +72,8 @@ void print_header() {
 void print_result(const TuneResult& r) {
   const double total_ns = r.kernel_ns + r.pack_ns;
   if (r.winner.empty()) {
-    fmt::print("{:<20} no certified kernel yet ({} measured, {} rejected)\n", to_string(r.problem),
-               r.measured, r.rejected);
+    fmt::print("{:<20} no certified kernel yet ({} measured, {} rejected, {} spilled)\n",
+               to_string(r.problem), r.measured, r.rejected, r.spilled);
     return;
   }
   fmt::print("{:<20} {:<44} {:>8.1f} {:>6.0f}% {:>9} {:>9} {:>9} {:>9}\n", to_string(r.problem),
@@ -135,8 +135,15 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
             }};
     const TuneReport report = tune(store, device, options, callbacks, stop_requested);
     bar.clear();
-    fmt::print("{} of {} problems in {:.0f} s{}\n", report.results.size(), options.problems.size(),
-               report.elapsed_s,
+    std::size_t measured = 0, rejected = 0, spilled = 0;
+    for (const TuneResult& result : report.results) {
+      measured += result.measured;
+      rejected += result.rejected;
+      spilled += result.spilled;
+    }
+    fmt::print("{} of {} problems in {:.0f} s: {} measured, {} rejected, {} spilled{}\n",
+               report.results.size(), options.problems.size(), report.elapsed_s, measured, rejected,
+               spilled,
                report.interrupted     ? "; interrupted: the next run goes on from here"
                : report.out_of_budget ? "; out of budget: the next run goes on from here"
                                       : "");

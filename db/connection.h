@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -78,6 +79,13 @@ class Sql {
   }
   Sql& bind(std::string_view value) {
     statement_.bind(++bound_, std::string(value));
+    return *this;
+  }
+  /// Nothing is NULL.
+  template <typename Value>
+  Sql& bind(const std::optional<Value>& value) {
+    if (value) return bind(*value);
+    statement_.bind(++bound_);
     return *this;
   }
   template <typename... Values>

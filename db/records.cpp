@@ -92,6 +92,45 @@ std::string parameters_json(const Variant& variant) {
   return json.dump();
 }
 
+std::string statistics_json(std::span<const CompilerStatistic> statistics) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const CompilerStatistic& statistic : statistics) {
+    nlohmann::ordered_json& entry = json.emplace_back();
+    entry["executable"] = statistic.executable;
+    entry["name"] = statistic.name;
+    entry["description"] = statistic.description;
+    std::visit([&](auto value) { entry["value"] = value; }, statistic.value);
+  }
+  // A driver's text may hold bytes that are no UTF-8.
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::vector<CompilerStatistic> parse_statistics(const std::string& text) {
+  std::vector<CompilerStatistic> statistics;
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array()) return statistics;
+  for (const nlohmann::json& entry : json) {
+    try {
+      CompilerStatistic statistic = {.executable = entry.at("executable"),
+                                     .name = entry.at("name"),
+                                     .description = entry.at("description")};
+      const nlohmann::json& value = entry.at("value");
+      if (value.is_boolean())
+        statistic.value = value.get<bool>();
+      else if (value.is_number_unsigned())
+        statistic.value = value.get<std::uint64_t>();
+      else if (value.is_number_integer())
+        statistic.value = value.get<std::int64_t>();
+      else
+        statistic.value = value.get<double>();
+      statistics.push_back(std::move(statistic));
+    } catch (const nlohmann::json::exception&) {
+      // Edited by hand, or written by something else.
+    }
+  }
+  return statistics;
+}
+
 std::string limits_json(const DeviceLimits& limits) {
   nlohmann::ordered_json json;
   for_each_limit(limits, [&](const char* limit, const auto& value) { json[limit] = value; });

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/compiler_facts.h"
 #include "core/device_profile.h"
 #include "core/figure.h"
 #include "core/problem.h"
@@ -53,6 +55,18 @@ struct SampleRecord {
   double compile_ns = 0;
   std::string detail;  // message of a failure
 };
+
+/// What a driver's compiler says of a candidate, and why the tuner did not measure it if so.
+struct CompilerFactsRecord {
+  CompilerFacts facts;
+  std::optional<std::string> dropped_reason;
+
+  bool operator==(const CompilerFactsRecord&) const = default;
+};
+/// [{"executable":"CS","name":"VGPRs","description":"...","value":64},...]
+std::string statistics_json(std::span<const CompilerStatistic> statistics);
+/// What is no statistic is left out. Integers that are not negative come back unsigned.
+std::vector<CompilerStatistic> parse_statistics(const std::string& json);
 
 /// One entry of a bucket's ranked list; rank 0 is the best. Only certified candidates are handed
 /// out for dispatch.

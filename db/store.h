@@ -103,6 +103,11 @@ class Store {
   /// resumed run need not measure again.
   std::vector<SampleRecord> samples(RowId device, RowId problem) const;
 
+  /// Takes the place of what was said before. Holds for every problem: a new driver is a new device
+  /// row, and a new kernel a new candidate.
+  void put_compiler_facts(RowId device, RowId candidate, const CompilerFactsRecord& record);
+  std::optional<CompilerFactsRecord> compiler_facts(RowId device, RowId candidate) const;
+
   // Winners: the whole ranked list of a bucket is replaced in one transaction. Its untuned problems
   // are forgotten, unless the list is empty.
   void put_winners(RowId device, std::string_view bucket, std::span<const WinnerRecord> ranked);

@@ -18,6 +18,7 @@ StoreStats Store::stats() const {
             " SELECT 'calibrations', count(*) FROM calibrations UNION ALL"
             " SELECT 'candidates', count(*) FROM candidates UNION ALL"
             " SELECT 'certificates', count(*) FROM certificates UNION ALL"
+            " SELECT 'compiler_facts', count(*) FROM compiler_facts UNION ALL"
             " SELECT 'devices', count(*) FROM devices UNION ALL"
             " SELECT 'journal', count(*) FROM journal UNION ALL"
             " SELECT 'problems', count(*) FROM problems UNION ALL"

@@ -11,6 +11,21 @@ using Json = nlohmann::json;
 // JSON has neither infinity nor NaN.
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
+Json json_of(const std::optional<CompilerFacts>& facts) {
+  if (!facts) return nullptr;
+  const auto count = [](const std::optional<std::int64_t>& x) {
+    return x ? Json(*x) : Json(nullptr);
+  };
+  return {{"registers", count(facts->registers)},
+          {"scalar_registers", count(facts->scalar_registers)},
+          {"spilled_registers", count(facts->spilled_registers)},
+          {"spilled_scalar_registers", count(facts->spilled_scalar_registers)},
+          {"spill_stores", count(facts->spill_stores)},
+          {"scratch_bytes", count(facts->scratch_bytes)},
+          {"shared_bytes", count(facts->shared_bytes)},
+          {"subgroups_per_unit", count(facts->subgroups_per_unit)}};
+}
+
 Json json_of(const ProblemReport& p) {
   Json parameters_json = Json::object();
   for (const auto& [parameter, value] : parameters(p.variant)) parameters_json[parameter] = value;
@@ -31,7 +46,8 @@ Json json_of(const ProblemReport& p) {
           {"roofline_share", number(p.bound_ns / p.kernel_ns)},
           {"limiter", p.limiter},
           {"limiter_ns", number(p.limiter_ns)},
-          {"predicted_host_ns", number(p.host_ns)}};
+          {"predicted_host_ns", number(p.host_ns)},
+          {"compiler_facts", json_of(p.facts)}};
 }
 
 Json json_of(const DeviceReport& d) {

@@ -35,7 +35,10 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record,
     const bool seen =
         std::any_of(report.problems.begin(), report.problems.end(),
                     [&](const ProblemReport& p) { return p.problem == tuned.problem; });
-    if (!seen) report.problems.push_back(problem_report(tuned, calibration));
+    if (seen) continue;
+    ProblemReport& problem = report.problems.emplace_back(problem_report(tuned, calibration));
+    if (auto known = store.compiler_facts(record.id, tuned.candidate.id))
+      problem.facts = std::move(known->facts);
   }
   std::stable_sort(report.problems.begin(), report.problems.end(),
                    [](const ProblemReport& x, const ProblemReport& y) {

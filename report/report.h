@@ -21,6 +21,7 @@ struct ProblemReport {
   std::string limiter;  // of this kernel, by the model
   double limiter_ns = 0;
   double host_ns = 0;  // predicted, all threads
+  std::optional<CompilerFacts> facts;
 };
 
 struct RejectedReport {

@@ -46,6 +46,9 @@ class Kernel {
   const Variant& variant() const { return variant_; }
   const std::string& hash() const { return hash_; }  // of the gemm shader: the candidate's identity
 
+  /// Of the gemm shader; nothing unless the device was opened for it and its driver offers them.
+  std::vector<CompilerStatistic> compiler_statistics() const { return gemm_.compiler_statistics(); }
+
   /// Throws kUnsupported with the rule's reason when the variant is illegal for this problem and
   /// placement.
   GemmPlan plan(const Problem& p, const Placement& placement,

@@ -66,6 +66,30 @@ void CandidateRunner::reject(RowId candidate, const Variant& variant, const std:
     options_.message(fmt::format("black-listed {}: {}", short_name(variant), reason));
 }
 
+CandidateRunner::KnownFacts& CandidateRunner::known_facts(RowId candidate) {
+  const auto [entry, fresh] = facts_.try_emplace(candidate);
+  if (fresh) {
+    if (const auto record = store_.compiler_facts(options_.device, candidate))
+      entry->second = {.stored = true,
+                       .dropped = record->dropped_reason.has_value(),
+                       .spilled = spill_reason(record->facts).has_value()};
+  }
+  return entry->second;
+}
+
+// Once, and again when a candidate that was dropped is measured after all.
+void CandidateRunner::store_facts(RowId candidate, const TimeReply& reply) {
+  if (reply.statistics.empty()) return;
+  KnownFacts& known = known_facts(candidate);
+  const bool measured_at_last = known.dropped && !reply.dropped_reason;
+  if (known.stored && !measured_at_last) return;
+  const CompilerFacts facts = compiler_facts(reply.statistics);
+  store_.put_compiler_facts(options_.device, candidate, {facts, reply.dropped_reason});
+  known = {.stored = true,
+           .dropped = reply.dropped_reason.has_value(),
+           .spilled = spill_reason(facts).has_value()};
+}
+
 CandidateRunner::Outcome CandidateRunner::ask(RowId candidate, const Json& request,
                                               double watchdog_s) {
   const double deadline_s = std::min(watchdog_s, std::max(0.0, budget_.left_s()) + kGraceS);
@@ -96,10 +120,14 @@ CandidateRunner::Outcome CandidateRunner::ask(RowId candidate, const Json& reque
 }
 
 std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Problem& problem,
-                                               int samples, double limit_ns) {
+                                               int samples, double limit_ns, Spilled spilled) {
   if (over()) return std::nullopt;
   const RowId candidate = id(variant, signature_of(problem));
   if (rejected(candidate)) return std::nullopt;
+  if (spilled == Spilled::kDrop && known_facts(candidate).spilled) {
+    ++spilled_;
+    return std::nullopt;
+  }
   const double limit_s = std::min(limit_ns * 1e-9, kLongestLimitS);
   // One untimed turn and one for probe and operands.
   const double watchdog_s = kCompileAllowanceS + 2 * limit_s * (samples + 2);
@@ -109,7 +137,8 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
                                                         .samples = samples,
                                                         .limit_ns = limit_s * 1e9,
                                                         .compute_units = options_.compute_units,
-                                                        .rotate_bytes = options_.rotate_bytes})}};
+                                                        .rotate_bytes = options_.rotate_bytes,
+                                                        .spilled = spilled})}};
   const Outcome outcome = ask(candidate, request, watchdog_s);
   SampleRecord sample = {
       .run = options_.run, .candidate = candidate, .problem = store_.problem_id(problem)};
@@ -122,6 +151,11 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
   }
   if (!outcome.reply) return std::nullopt;
   TimeReply reply = time_reply_from_json(*outcome.reply);
+  store_facts(candidate, reply);
+  if (reply.dropped_reason) {
+    ++spilled_;
+    return std::nullopt;
+  }
   if (reply.kernel_ns.empty()) return std::nullopt;
   sample.kernel = summarize(reply.kernel_ns);
   sample.pack_ns = reply.pack_ns;

@@ -45,15 +45,16 @@ class CandidateRunner {
   RowId id(const Variant& variant, const Signature& signature);
   bool rejected(RowId candidate) const { return rejected_.contains(candidate); }
 
-  /// Nothing: rejected, failed, interrupted, out of budget, or estimated beyond limit_ns (device
-  /// time of one product).
+  /// Nothing: rejected, failed, spilled and to be dropped, interrupted, out of budget, or estimated
+  /// beyond limit_ns (device time of one product). What the compiler says is stored either way.
   std::optional<TimeReply> time(const Variant& variant, const Problem& problem, int samples,
-                                double limit_ns);
+                                double limit_ns, Spilled spilled = Spilled::kMeasure);
   /// From the database when this generator's verdict is there, else tried now.
   bool certified(const Variant& variant, const Signature& signature);
 
   std::size_t measured() const { return measured_; }
   std::size_t failures() const { return failures_; }
+  std::size_t spilled() const { return spilled_; }  // dropped: compiled at most
 
  private:
   struct Outcome {
@@ -61,6 +62,13 @@ class CandidateRunner {
     std::optional<SampleStatus> failure;  // of the candidate; nothing when it is not to blame
     std::string message;
   };
+  /// What is stored of a candidate's compiler facts.
+  struct KnownFacts {
+    bool stored = false, dropped = false;
+    bool spilled = false;
+  };
+  KnownFacts& known_facts(RowId candidate);
+  void store_facts(RowId candidate, const TimeReply& reply);
   Outcome ask(RowId candidate, const Json& request, double watchdog_s);
   void reject(RowId candidate, const Variant& variant, const std::string& reason);
   bool over() const { return stop_.load() || budget_.left_s() <= 0; }
@@ -72,7 +80,8 @@ class CandidateRunner {
   RunnerOptions options_;
   std::set<RowId> rejected_;
   std::map<std::string, RowId> ids_;
-  std::size_t measured_ = 0, failures_ = 0;
+  std::map<RowId, KnownFacts> facts_;
+  std::size_t measured_ = 0, failures_ = 0, spilled_ = 0;
 };
 
 }  // namespace rooftile

@@ -97,6 +97,7 @@ Measurer::Built& Measurer::build(const Variant& variant, const Signature& signat
     const double start = now_ns();
     built.kernel = std::make_unique<Kernel>(device_, variant, signature, cache_);
     built.compile_ns = now_ns() - start;
+    built.statistics = built.kernel->compiler_statistics();
   }
   return built;
 }
@@ -234,6 +235,13 @@ std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const 
 TimeReply Measurer::time(const TimeRequest& request) {
   const Problem p = staged_problem(request.problem);
   Built& built = build(request.variant, signature_of(p));
+  if (request.spilled == Spilled::kDrop) {
+    if (auto reason = spill_reason(compiler_facts(built.statistics)))
+      return {.hash = built.kernel->hash(),
+              .compile_ns = built.compile_ns,
+              .statistics = built.statistics,
+              .dropped_reason = std::move(reason)};
+  }
   const Placement placement = own_buffers(p);
   const Panels panels(*device_, built.kernel->plan(p, placement));
   prepare_operands(p, request.rotate_bytes);
@@ -253,7 +261,8 @@ TimeReply Measurer::time(const TimeRequest& request) {
     probe(built, p, operands_of(turn_), panels.workspace(), request.compute_units);
   TimeReply reply{.hash = built.kernel->hash(),
                   .compile_ns = built.compile_ns,
-                  .estimate_ns = built.estimate_ns};
+                  .estimate_ns = built.estimate_ns,
+                  .statistics = built.statistics};
   if (reply.estimate_ns > request.limit_ns) return reply;
 
   const GemmPlan plan =

@@ -11,6 +11,7 @@
 
 #include "runtime/kernel.h"
 #include "tuner/certify.h"
+#include "tuner/spilled.h"
 
 namespace rooftile {
 
@@ -23,6 +24,7 @@ struct TimeRequest {
   double compute_units = 1;  // of the device: how many tiles it works on at once, for the estimate
   double rotate_bytes =
       0;  // operand sets are rotated until this much memory has been walked through
+  Spilled spilled = Spilled::kMeasure;  // kDrop: such a kernel is compiled only
 };
 
 struct TimeReply {
@@ -32,6 +34,8 @@ struct TimeReply {
   double pack_ns = 0;  // median
   double compile_ns = 0;   // shader to first finished dispatch, when it was built in this process
   double estimate_ns = 0;  // of the whole product, from its first few tiles
+  std::vector<CompilerStatistic> statistics = {};  // of the compiler, as far as the driver tells
+  std::optional<std::string> dropped_reason = {};  // why it was compiled only
 };
 
 /// How many sets of a staged problem's operands a Measurer rotates over.
@@ -53,6 +57,7 @@ class Measurer {
   struct Built {
     std::unique_ptr<Kernel> kernel;
     double compile_ns = 0;
+    std::vector<CompilerStatistic> statistics = {};
     std::optional<Problem> probed = {};  // last one
     double estimate_ns = 0;              // of that problem
   };

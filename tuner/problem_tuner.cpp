@@ -19,6 +19,7 @@
 #include "tuner/elimination.h"
 #include "tuner/priors.h"
 #include "tuner/random_operand.h"
+#include "tuner/spilled.h"
 #include "tuner/strategy.h"
 
 namespace rooftile {
@@ -97,6 +98,7 @@ class Search {
     std::vector<double> samples_ns;  // kernel
     double pack_ns = 0, compile_ns = 0;
     bool tried = false;
+    bool trusted = false;  // measured even if its registers spill
     double total_ns() const {
       return samples_ns.empty() ? std::numeric_limits<double>::infinity()
                                 : median(samples_ns) + pack_ns;
@@ -201,7 +203,10 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   candidate.tried = true;
   const double best = best_ns();
   const double limit_ns = std::isfinite(best) ? std::max(kCutRatio * best, 1e6) : kFirstLimitNs;
-  const auto reply = context_.runner.time(candidate.variant, problem_, samples, limit_ns);
+  const Spilled spilled = spilled_policy({.trusted = candidate.trusted,
+                                          .measured = !candidate.samples_ns.empty(),
+                                          .first_here = !std::isfinite(best)});
+  const auto reply = context_.runner.time(candidate.variant, problem_, samples, limit_ns, spilled);
   if (!reply) return std::nullopt;
   candidate.samples_ns.insert(candidate.samples_ns.end(), reply->kernel_ns.begin(),
                               reply->kernel_ns.end());
@@ -256,6 +261,7 @@ void Search::run(double end_s) {
   const auto over = [&] { return context_.over() || now_s() >= end_s; };
   const bool patient = context_.options.strategy == "exhaustive";
   std::vector<std::size_t> pending = seeds();
+  for (const std::size_t index : pending) candidates_[index].trusted = true;
   std::vector<Observation> history;
   int without_gain = 0;
   while (!over() && (patient || without_gain < kBatchesWithoutGain)) {
@@ -280,6 +286,7 @@ void Search::run(double end_s) {
       if (pending.empty()) return;
       continue;
     }
+    const std::size_t spilled_before = context_.runner.spilled();
     const std::vector<Arm> arms = eliminate(
         batch.size(), [&](std::size_t arm, int samples) { return measure(batch[arm], samples); },
         over, {.samples_per_round = 2, .rounds = 2, .keep = 2});
@@ -287,6 +294,8 @@ void Search::run(double end_s) {
       history.push_back({batch[i], arms[i].samples_ns.empty()
                                        ? std::numeric_limits<double>::infinity()
                                        : median(arms[i].samples_ns)});
+    if (context_.runner.spilled() - spilled_before == batch.size())
+      continue;  // nobody had a chance
     without_gain = best_ns() < kGain * before ? 0 : without_gain + 1;
   }
 }
@@ -364,7 +373,8 @@ void Search::rank_and_store(TuneResult& result) {
 TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
                         const Problem& problem, double slice_s) {
   const double start_s = now_s();
-  const std::size_t measured = context.runner.measured(), failures = context.runner.failures();
+  const std::size_t measured = context.runner.measured(), failures = context.runner.failures(),
+                    spilled = context.runner.spilled();
   TuneResult result{.problem = problem, .bound_ns = problem_bound_ns(problem, context.rates)};
   result.host_ns = measure_host_ns(problem, kHostShare * slice_s);
   Search search(context, device_row, problem);
@@ -377,6 +387,7 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
   result.naive_ns = search.time_of(fallback_variant());
   result.measured = context.runner.measured() - measured;
   result.rejected = context.runner.failures() - failures;
+  result.spilled = context.runner.spilled() - spilled;
   return result;
 }
 

@@ -63,6 +63,7 @@ struct TuneResult {
   double host_ns = 0;     // OpenBLAS, all threads, measured in the same run
   double bound_ns = 0;    // the problem's roofline
   std::size_t measured = 0, rejected = 0;
+  std::size_t spilled = 0;  // not measured because their registers spill
 };
 
 struct TuneReport {

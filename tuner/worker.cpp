@@ -38,8 +38,8 @@ class Server {
     const Enumeration found = enumerate_devices();
     for (const DeviceProfile& profile : found.devices) {
       if (profile.device_uuid != uuid) continue;
-      device_ =
-          Device::open(profile);  // no pipeline cache: every candidate's compile time is its own
+      // No pipeline cache: every candidate's compile time is its own.
+      device_ = Device::open(profile, {.compiler_statistics = CompilerStatistics::kKeep});
       measurer_.emplace(device_);
       return {{"name", profile.name}};
     }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "db/records.h"
+
 namespace rooftile {
 namespace {
 
@@ -73,7 +75,8 @@ Json to_json(const TimeRequest& r) {
           {"samples", r.samples},
           {"limit_ns", finite_or_null(r.limit_ns)},
           {"compute_units", r.compute_units},
-          {"rotate_bytes", r.rotate_bytes}};
+          {"rotate_bytes", r.rotate_bytes},
+          {"drop_spilled", r.spilled == Spilled::kDrop}};
 }
 
 TimeRequest time_request_from_json(const Json& json) {
@@ -82,7 +85,8 @@ TimeRequest time_request_from_json(const Json& json) {
           .samples = json.at("samples"),
           .limit_ns = or_infinity(json.at("limit_ns")),
           .compute_units = json.at("compute_units"),
-          .rotate_bytes = json.at("rotate_bytes")};
+          .rotate_bytes = json.at("rotate_bytes"),
+          .spilled = json.at("drop_spilled").get<bool>() ? Spilled::kDrop : Spilled::kMeasure};
 }
 
 Json to_json(const TimeReply& r) {
@@ -90,15 +94,21 @@ Json to_json(const TimeReply& r) {
           {"kernel_ns", r.kernel_ns},
           {"pack_ns", r.pack_ns},
           {"compile_ns", r.compile_ns},
-          {"estimate_ns", r.estimate_ns}};
+          {"estimate_ns", r.estimate_ns},
+          {"statistics", Json::parse(statistics_json(r.statistics))},
+          {"dropped_reason", r.dropped_reason ? Json(*r.dropped_reason) : Json(nullptr)}};
 }
 
 TimeReply time_reply_from_json(const Json& json) {
+  const Json& dropped = json.at("dropped_reason");
   return {.hash = json.at("hash"),
           .kernel_ns = json.at("kernel_ns"),
           .pack_ns = json.at("pack_ns"),
           .compile_ns = json.at("compile_ns"),
-          .estimate_ns = json.at("estimate_ns")};
+          .estimate_ns = json.at("estimate_ns"),
+          .statistics = parse_statistics(json.at("statistics").dump()),
+          .dropped_reason =
+              dropped.is_null() ? std::nullopt : std::optional(dropped.get<std::string>())};
 }
 
 Json to_json(const Certificate& c) {

@@ -35,7 +35,7 @@ Found find(const DeviceProfile& profile) {
        profile.device_uuid, profile.driver_name);
 }
 
-vk::raii::Device create_logical_device(const Found& found) {
+vk::raii::Device create_logical_device(const Found& found, CompilerStatistics statistics) {
   const float priority = 1.0f;
   vk::DeviceQueueCreateInfo queue;
   queue.queueFamilyIndex = found.details.queue_family;
@@ -79,6 +79,13 @@ vk::raii::Device create_logical_device(const Found& found) {
       extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     dot.shaderIntegerDotProduct = VK_TRUE;
     dot.pNext = std::exchange(features.pNext, &dot);
+  }
+
+  vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables;
+  if (statistics == CompilerStatistics::kKeep) {
+    extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+    executables.pipelineExecutableInfo = VK_TRUE;
+    executables.pNext = std::exchange(features.pNext, &executables);
   }
 
   MatrixFeatures matrices(profile.limits);
@@ -143,7 +150,9 @@ std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceO
   translated(fmt::format("opening {}", profile.name), [&] {
     Found found = find(profile);
     impl->details = std::move(found.details);
-    impl->handle = create_logical_device({std::move(found.physical), impl->details});
+    if (offers_compiler_statistics(found.physical)) impl->statistics = options.compiler_statistics;
+    impl->handle =
+        create_logical_device({std::move(found.physical), impl->details}, impl->statistics);
     impl->queue = vk::raii::Queue(impl->handle, impl->details.queue_family, 0);
     open_cache(*impl, options.cache_folder);
   });

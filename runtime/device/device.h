@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/compiler_facts.h"
 #include "core/device_profile.h"
 #include "core/shader_interface.h"
 
@@ -59,6 +60,9 @@ class Pipeline {
   Pipeline(Pipeline&&) noexcept;
   Pipeline& operator=(Pipeline&&) noexcept;
   const ShaderInterface& interface() const;
+  /// What the driver's compiler says of it; nothing unless the device was opened for that and has
+  /// VK_KHR_pipeline_executable_properties.
+  std::vector<CompilerStatistic> compiler_statistics() const;
   struct Impl;
 
  private:
@@ -125,8 +129,12 @@ struct PipelineCacheState {
   std::uint32_t pipelines_created = 0;  // since the device was opened
 };
 
+/// Keeping compiler statistics may cost a driver its caches: for tuning only.
+enum class CompilerStatistics : std::uint8_t { kDiscard, kKeep };
+
 struct DeviceOptions {
   std::filesystem::path cache_folder = {};  // pipeline cache file's place; empty: no file
+  CompilerStatistics compiler_statistics = CompilerStatistics::kDiscard;
 };
 
 /// One logical device with one compute queue. Thread-safe: submissions are serialised inside.

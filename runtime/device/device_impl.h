@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/compiler_statistics.h"
 #include "runtime/device/device.h"
 #include "runtime/device/error_translation.h"
 #include "runtime/device/profile.h"
@@ -30,6 +31,8 @@ struct Device::Impl {
   vk::raii::Queue queue = nullptr;
   std::mutex queue_mutex;  // Vulkan wants queues to be externally synchronised
   std::atomic<DeviceState> state = DeviceState::kUsable;
+
+  CompilerStatistics statistics = CompilerStatistics::kDiscard;  // kKeep: asked for and offered
 
   vk::raii::PipelineCache cache = nullptr;
   std::mutex cache_mutex;  // of the fields below

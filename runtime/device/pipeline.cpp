@@ -106,6 +106,15 @@ Pipeline& Pipeline::operator=(Pipeline&& other) noexcept {
 
 const ShaderInterface& Pipeline::interface() const { return impl_->interface; }
 
+std::vector<CompilerStatistic> Pipeline::compiler_statistics() const {
+  const Device::Impl& device = *impl_->device;
+  if (device.statistics == CompilerStatistics::kDiscard) return {};
+  device.check_usable();
+  return read_compiler_statistics(*device.handle, *impl_->handle,
+                                  {device.dispatcher().vkGetPipelineExecutablePropertiesKHR,
+                                   device.dispatcher().vkGetPipelineExecutableStatisticsKHR});
+}
+
 Pipeline Device::create_pipeline(std::span<const std::uint32_t> spirv,
                                  const ShaderInterface& interface) {
   impl_->check_usable();
@@ -127,6 +136,8 @@ Pipeline Device::create_pipeline(std::span<const std::uint32_t> spirv,
     const vk::raii::ShaderModule module(impl_->handle, module_info);
 
     vk::ComputePipelineCreateInfo info;
+    if (impl_->statistics == CompilerStatistics::kKeep)
+      info.flags |= vk::PipelineCreateFlagBits::eCaptureStatisticsKHR;
     info.layout = *made->layout;
     info.stage.stage = vk::ShaderStageFlagBits::eCompute;
     info.stage.module = *module;

@@ -74,7 +74,8 @@ def start_search(rooftile, budget="60s"):
 def test_tune_prints_what_it_won(tuned_once):
     text = tuned_once.tune_run.stdout
     assert re.search(r"^96x80x112 nn +[a-z_]+ \d+x\d+ .*x", text, re.MULTILINE), text
-    assert "1 of 1 problems" in text and str(tuned_once.database) in text
+    assert re.search(r"^1 of 1 problems in \d+ s: \d+ measured, \d+ rejected, \d+ spilled", text, re.MULTILINE), text
+    assert str(tuned_once.database) in text
 
 
 def test_database_is_sound_and_report_has_its_columns(tuned):
@@ -94,7 +95,7 @@ def test_report_json_has_the_documented_fields(tuned):
     assert documented == set(device)
     [problem] = device["problems"]
     for field in ("kernel", "parameters", "kernel_ns", "pack_ns", "gflops", "bound_ns", "roofline_share", "limiter",
-                  "limiter_ns", "predicted_host_ns"):
+                  "limiter_ns", "predicted_host_ns", "compiler_facts"):
         assert f"`{field}`" in document and field in problem
     assert (problem["m"], problem["n"], problem["k"]) == (96, 80, 112)
     assert problem["gflops"] == pytest.approx(2 * 96 * 80 * 112 / problem["kernel_ns"])

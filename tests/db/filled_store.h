@@ -55,6 +55,13 @@ inline Filled fill_store(Store& store) {
   store.add_sample(measured(second, filled.slow.id, problem_id, 1100));
   store.end_run(second, "finished");
 
+  store.put_compiler_facts(
+      filled.device, filled.fast.id,
+      {.facts = {.registers = 96,
+                 .spilled_registers = 0,
+                 .shared_bytes = 8192,
+                 .subgroups_per_unit = 8,
+                 .statistics = {{"compute", "VGPRs", "of a subgroup", std::uint64_t{96}}}}});
   store.put_certificate(filled.device, filled.fast.id, "1.0", true, "all 432 problems");
   store.put_certificate(filled.device, filled.wrong.id, "1.0", false, "NaN at (3, 5)");
   store.black_list(filled.device, filled.wrong.id, "hung for 2 s");

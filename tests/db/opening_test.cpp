@@ -170,6 +170,21 @@ TEST_F(OpeningTest, OlderFileIsMigratedWithItsRows) {
   Store store(file(), OpenMode::kReadOnly);
 }
 
+TEST_F(OpeningTest, FileFromBeforeTheCompilerFactsGetsThem) {
+  {
+    Connection connection(file(), Access::kReadWrite, 1000);
+    migrate(connection, 2);
+    connection.database().exec(
+        "INSERT INTO candidates (id, hash, signature, family, parameters, variant)"
+        " VALUES (5, 'abc', 'f32.nn', 'naive', '{}', 'x')");
+  }
+  Store store(file());
+  const RowId device = store.device_id(example_device());
+  EXPECT_EQ(store.compiler_facts(device, 5), std::nullopt);
+  store.put_compiler_facts(device, 5, {.facts = {.registers = 64}});
+  EXPECT_EQ(store.compiler_facts(device, 5)->facts.registers, 64);
+}
+
 TEST_F(OpeningTest, FailedMigrationLeavesTheOldVersion) {
   {
     Connection connection(file(), Access::kReadWrite, 1000);

@@ -225,6 +225,66 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, Sample, ()) {
   RC_ASSERT(found.detail == sample.detail);
 }
 
+rc::Gen<CompilerStatistic> any_statistic() {
+  return rc::gen::exec([] {
+    CompilerStatistic statistic = {
+        .executable = *odd_text(), .name = *odd_text(), .description = *odd_text()};
+    switch (*rc::gen::inRange(0, 4)) {
+      case 0:
+        statistic.value = *rc::gen::arbitrary<bool>();
+        break;
+      case 1:
+        statistic.value = -1 - *rc::gen::inRange<std::int64_t>(0, 1ll << 62);
+        break;
+      case 2:
+        statistic.value = *rc::gen::arbitrary<std::uint64_t>();
+        break;
+      default:
+        statistic.value = *any_time();
+    }
+    return statistic;
+  });
+}
+
+RC_GTEST_FIXTURE_PROP(RoundTrip, CompilerFacts, ()) {
+  const RowId device = store_.device_id(example_device());
+  const RowId candidate = store_.candidate_id(example_candidate("abc"));
+  const auto optional_count = []() -> std::optional<std::int64_t> {
+    if (*rc::gen::arbitrary<bool>()) return std::nullopt;
+    return *rc::gen::inRange<std::int64_t>(0, 1ll << 62);
+  };
+  CompilerFactsRecord record;
+  record.facts = {
+      .registers = optional_count(),
+      .scalar_registers = optional_count(),
+      .spilled_registers = optional_count(),
+      .spilled_scalar_registers = optional_count(),
+      .spill_stores = optional_count(),
+      .scratch_bytes = optional_count(),
+      .shared_bytes = optional_count(),
+      .subgroups_per_unit = optional_count(),
+      .statistics = *rc::gen::container<std::vector<CompilerStatistic>>(any_statistic())};
+  if (*rc::gen::arbitrary<bool>()) record.dropped_reason = "spilled: " + *odd_text();
+  store_.put_compiler_facts(device, candidate, record);
+  RC_ASSERT(store_.compiler_facts(device, candidate) == record);
+}
+
+TEST_F(RoundTrip, CompilerFactsOfNobodyAreNothing) {
+  EXPECT_EQ(store_.compiler_facts(store_.device_id(example_device()),
+                                  store_.candidate_id(example_candidate("never compiled"))),
+            std::nullopt);
+}
+
+TEST_F(RoundTrip, StatisticsOfAnyTextAreValidJson) {
+  const std::vector<CompilerStatistic> broken = {{"\xff", "\xc3", "\x80 x", true}};
+  const auto read = parse_statistics(statistics_json(broken));
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(read[0].value, broken[0].value);
+  for (const char* text : {"", "{", "{}", "[1]", R"([{"name":"x"}])",
+                           R"([{"executable":"","name":"x","description":"","value":null}])"})
+    EXPECT_TRUE(parse_statistics(text).empty()) << text;
+}
+
 RC_GTEST_FIXTURE_PROP(RoundTrip, TextsOfVerdictsAndWinners, ()) {
   const RowId device = store_.device_id(example_device());
   const RowId candidate = store_.candidate_id(example_candidate("abc"));

@@ -25,7 +25,7 @@ bool same(const SampleRecord& a, const SampleRecord& b) {
 
 TEST_F(StoreTest, NewFileHasTheNewestSchemaAndNothingToSay) {
   Store store(file());
-  EXPECT_EQ(store.schema_version(), 2);
+  EXPECT_EQ(store.schema_version(), 3);
   EXPECT_EQ(store.note(), "");
   EXPECT_EQ(store.path(), std::filesystem::canonical(file()));
   EXPECT_THAT(store.check(), IsEmpty());

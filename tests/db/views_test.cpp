@@ -38,6 +38,12 @@ TEST_F(ViewsTest, BestKernelsAreTheFirstOfEachList) {
             (Rows{{"0", "1"}}));
 }
 
+TEST_F(ViewsTest, BestKernelsShowWhatTheCompilerSaid) {
+  EXPECT_EQ(rows("SELECT registers, spilled_registers, spill_stores, scratch_bytes, shared_bytes, "
+                 "subgroups_per_unit FROM best_kernels ORDER BY bucket"),
+            (Rows{{"96", "0", "", "", "8192", "8"}, {"", "", "", "", "", ""}}));
+}
+
 TEST_F(ViewsTest, DeviceReportHasTheNewestFiguresOfEveryDevice) {
   DeviceProfile fresh = example_device("never calibrated");
   fresh.driver_version = 9;
@@ -100,6 +106,19 @@ TEST_F(ViewsTest, RejectedKernelsComeWithTheirReasons) {
   store_.revoke_certificates(filled_.device, filled_.fast.hash, "spot check");
   EXPECT_EQ(rows("SELECT cause, reason FROM rejected_kernels ORDER BY cause"),
             (Rows{{"black list", "hung for 2 s"}, {"revoked", "spot check"}}));
+}
+
+TEST_F(ViewsTest, DroppedKernelsAreRejectedUntilTheyAreMeasured) {
+  const std::string sql = "SELECT kernel, reason FROM rejected_kernels WHERE cause = 'compiler'";
+  EXPECT_THAT(rows(sql), IsEmpty());
+  CompilerFactsRecord spilled = {.facts = {.spilled_registers = 12},
+                                 .dropped_reason = "12 registers spilled"};
+  store_.put_compiler_facts(filled_.device, filled_.slow.id, spilled);
+  EXPECT_EQ(rows(sql), (Rows{{to_string(filled_.slow.variant), "12 registers spilled"}}));
+  EXPECT_THAT(store_.black_listed(filled_.device), SizeIs(1)) << "it may well be launched";
+  spilled.dropped_reason.reset();
+  store_.put_compiler_facts(filled_.device, filled_.slow.id, spilled);
+  EXPECT_THAT(rows(sql), IsEmpty());
 }
 
 TEST_F(ViewsTest, EmptyFileHasEmptyViews) {

@@ -1,0 +1,42 @@
+// A real compiler's spills drop a kernel before it runs: on a device that cannot run any.
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "runtime/device/device.h"
+#include "tuner/measure.h"
+
+namespace rooftile {
+namespace {
+
+TEST(CompiledOnlyTest, AKernelWithTooManySumsIsDropped) {
+  const Enumeration found = enumerate_devices();
+  ASSERT_FALSE(found.devices.empty()) << found.note;
+  if (found.devices.front().kind == DeviceKind::kSoftware)
+    GTEST_SKIP() << found.devices.front().name << " has no registers to tell of";
+  const auto device =
+      Device::open(found.devices.front(), {.compiler_statistics = CompilerStatistics::kKeep});
+  Variant variant;
+  variant.family = Family::kTiled;
+  variant.stage = Stage::kShared;
+  variant.tile_m = variant.tile_n = 256;
+  variant.tile_k = 8;
+  variant.reg_m = variant.reg_n = 16;
+  Measurer measurer(device);
+  std::optional<TimeReply> reply;
+  try {
+    reply = measurer.time({.variant = variant,
+                           .problem = packed_problem(300, 270, 65),
+                           .samples = 1,
+                           .spilled = Spilled::kDrop});
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  if (!spill_reason(compiler_facts(reply->statistics)))
+    GTEST_SKIP() << "the compiler of " << found.devices.front().name << " tells no spills";
+  EXPECT_NE(reply->dropped_reason, std::nullopt);
+  EXPECT_TRUE(reply->kernel_ns.empty());
+  EXPECT_FALSE(reply->hash.empty());
+}
+
+}  // namespace
+}  // namespace rooftile
