@@ -89,7 +89,7 @@ TEST_F(CApi, TheResidualMayBeCItself) {
 TEST_F(CApi, EveryTypeOnTheHostIsRight) {
   for (const std::string& types : other_types())
     for (rooftile_tier tier : {ROOFTILE_TIER_AUTO, ROOFTILE_TIER_HOST64}) {
-      const bool integers = types == "i8_i32";
+      const bool integers = parse_types(types).c == DataType::kI32;
       Problem p = padded_batch(
           padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, integers ? 1.0f : 1.5f,
                          integers ? 1.0f : 0.5f, parse_types(types)),
@@ -107,12 +107,44 @@ TEST_F(CApi, EveryTypeOnTheHostIsRight) {
     }
 }
 
+// Longer runs than float32 adds exactly, and the largest sum there can be.
+TEST_F(CApi, IntegersAreExactOnTheHostUpToTheLongestK) {
+  const struct {
+    rooftile_type type;
+    unsigned char element;
+    std::int64_t k;
+    std::int32_t sum;
+  } kLargest[] = {{ROOFTILE_U8, 255, 33025, 255 * 255 * 33025},
+                  {ROOFTILE_I8, 0x80, 131071, 128 * 128 * 131071}};
+  constexpr std::int64_t kRows = 3, kColumns = 5;
+  for (const auto& [type, element, k, sum] : kLargest) {
+    const std::vector<unsigned char> a(static_cast<std::size_t>(kRows * k), element),
+        b(static_cast<std::size_t>(kColumns * k), element);
+    std::vector<std::int32_t> c(static_cast<std::size_t>(kRows * kColumns), -1);
+    rooftile_gemm_args args = {};
+    args.struct_size = sizeof args;
+    args.type = type;
+    args.type_c = ROOFTILE_I32;
+    args.trans_b = ROOFTILE_TRANSPOSE;
+    args.m = kRows;
+    args.n = args.ldc = kColumns;
+    args.k = args.lda = args.ldb = k;
+    args.batch = 1;
+    args.alpha = 1;
+    args.a = a.data();
+    args.b = b.data();
+    args.c = c.data();
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+    EXPECT_EQ(c, std::vector<std::int32_t>(c.size(), sum));
+  }
+}
+
 TEST_F(CApi, RefusesUnknownTypes) {
   Product other(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
   rooftile_gemm_args args = gemm_args_of(other);
-  args.type = static_cast<rooftile_type>(5);
+  args.type = static_cast<rooftile_type>(6);
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
-  EXPECT_THAT(rooftile_last_error(), HasSubstr("type is 5"));
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("type is 6"));
   args = gemm_args_of(other);
   args.struct_size = 0;
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
@@ -189,10 +221,12 @@ TEST_F(CApi, RefusesTypesThatDoNotGoTogether) {
   };
   rooftile_gemm_args args = right;
   args.type_c = ROOFTILE_I32;
-  refused(args, "C is i32 only for i8");
+  refused(args, "C is i32 only for i8 or u8");
   args = right;
   args.type_c = ROOFTILE_I8;
   refused(args, "C cannot be i8");
+  args.type_c = ROOFTILE_U8;
+  refused(args, "C cannot be u8");
   args = right;
   args.f16_sums = 1;
   refused(args, "sums in f16 need A in f16");
@@ -205,6 +239,8 @@ TEST_F(CApi, RefusesTypesThatDoNotGoTogether) {
   args.k = 200000;
   args.lda = 200000;
   refused(args, "beyond 131071");
+  args.type = ROOFTILE_U8;
+  refused(args, "beyond 33025");
   args = right;
   args.a = reinterpret_cast<const char*>(product.a.data()) + 2;
   refused(args, "not aligned");
