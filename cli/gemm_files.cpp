@@ -33,8 +33,7 @@ void check_multipliable(const MatrixFile& file) {
          file.path(), numpy_name(file.type()));
 }
 
-/// Of A and B that are both matrices: float16, int8 or uint8 when both are, else
-/// float32.
+/// Of A and B that are both matrices: float16, int8 or uint8 when both are, else float32.
 Types types_of(const MatrixFile& a, const MatrixFile& b) {
   const DataType type_a = operand_type(a.type()), type_b = operand_type(b.type());
   if (type_a != type_b) return {};
