@@ -1,5 +1,7 @@
 // Batches, epilogues and types through rooftile_gemm, on the host tiers.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <rooftile/rooftile.hpp>
 
 #include "tests/runtime/c_api_fixture.h"
@@ -107,20 +109,31 @@ TEST_F(CApi, EveryTypeOnTheHostIsRight) {
     }
 }
 
-// Longer runs than float32 adds exactly, and the largest sum there can be.
+// The largest sum that there can be, and odd ones that longer runs in float32 would round.
 TEST_F(CApi, IntegersAreExactOnTheHostUpToTheLongestK) {
   const struct {
     rooftile_type type;
-    unsigned char element;
+    int largest, inwards;  // the element of the largest magnitude, and the way to smaller ones
     std::int64_t k;
-    std::int32_t sum;
-  } kLargest[] = {{ROOFTILE_U8, 255, 33025, 255 * 255 * 33025},
-                  {ROOFTILE_I8, 0x80, 131071, 128 * 128 * 131071}};
+  } kTypes[] = {{ROOFTILE_U8, 255, -1, 33025}, {ROOFTILE_I8, -128, 1, 131071}};
   constexpr std::int64_t kRows = 3, kColumns = 5;
-  for (const auto& [type, element, k, sum] : kLargest) {
-    const std::vector<unsigned char> a(static_cast<std::size_t>(kRows * k), element),
-        b(static_cast<std::size_t>(kColumns * k), element);
-    std::vector<std::int32_t> c(static_cast<std::size_t>(kRows * kColumns), -1);
+  for (const auto& [type, largest, inwards, k] : kTypes) {
+    Random random(static_cast<std::uint64_t>(k));
+    std::vector<int> a(static_cast<std::size_t>(kRows * k), largest),
+        b(static_cast<std::size_t>(kColumns * k), largest);
+    for (std::vector<int>* x : {&a, &b})  // behind the first row
+      std::for_each(x->begin() + k, x->end(), [&, way = inwards](int& value) {
+        value += way * static_cast<int>(random.below(32));
+      });
+    std::vector<std::int32_t> expected;
+    for (std::int64_t row = 0; row < kRows; ++row)
+      for (std::int64_t column = 0; column < kColumns; ++column)
+        expected.push_back(static_cast<std::int32_t>(
+            std::inner_product(a.begin() + row * k, a.begin() + (row + 1) * k,
+                               b.begin() + column * k, std::int64_t{0})));
+    EXPECT_EQ(expected[0], k * largest * largest);
+    const std::vector<unsigned char> stored_a(a.begin(), a.end()), stored_b(b.begin(), b.end());
+    std::vector<std::int32_t> c(expected.size(), -1);
     rooftile_gemm_args args = {};
     args.struct_size = sizeof args;
     args.type = type;
@@ -131,11 +144,11 @@ TEST_F(CApi, IntegersAreExactOnTheHostUpToTheLongestK) {
     args.k = args.lda = args.ldb = k;
     args.batch = 1;
     args.alpha = 1;
-    args.a = a.data();
-    args.b = b.data();
+    args.a = stored_a.data();
+    args.b = stored_b.data();
     args.c = c.data();
     EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
-    EXPECT_EQ(c, std::vector<std::int32_t>(c.size(), sum));
+    EXPECT_EQ(c, expected);
   }
 }
 
