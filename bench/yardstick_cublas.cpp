@@ -109,7 +109,7 @@ class CublasYardstick : public Yardstick {
 
   // What cublasGemmEx's table of types has, with sums as exact as ours.
   static cuda::ComputeType compute_type(const Types& t) {
-    const bool is_float = t.a != DataType::kI8 && t.c != DataType::kI32;
+    const bool is_float = !is_8_bit(t.a) && t.c != DataType::kI32;
     if (t.f16_sums && t.a == DataType::kF16 && t.c == DataType::kF16) return cuda::kSumF16;
     if (is_float && !t.f16_sums && (t.c == DataType::kF32 || t.c == t.a)) return cuda::kSumF32;
     if (t.a == DataType::kI8 && t.c == DataType::kI32) return cuda::kSumI32;

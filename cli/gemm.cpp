@@ -118,11 +118,10 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
 void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("gemm", "Multiply two NumPy files");
   command->footer(
-      "Files in C or Fortran order; the result in C order. float16 files give float16, int8 files\n"
-      "int32, others float32 (float64 rounds, and is refused where it overflows). --tier host64 "
-      "on\n"
-      "float64 files computes and writes float64. With --scales, B holds quantised values as\n"
-      "`rooftile quantize` writes them.\n"
+      "Files in C or Fortran order; the result in C order. float16 files give float16, int8 and\n"
+      "uint8 files int32, others float32 (float64 rounds, and is refused where it overflows).\n"
+      "--tier host64 on float64 files computes and writes float64. With --scales, B holds\n"
+      "quantised values as `rooftile quantize` writes them.\n"
       "Examples:\n  rooftile gemm A.npy B.npy -o C.npy --verify\n"
       "  rooftile gemm X.npy W.values.npy --scales W.scales.npy -o Y.npy");
   static GemmArguments arguments;

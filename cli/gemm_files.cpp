@@ -18,24 +18,26 @@ DataType operand_type(NpyType type) {
       return DataType::kF16;
     case NpyType::kI8:
       return DataType::kI8;
+    case NpyType::kU8:
+      return DataType::kU8;
     default:
       return DataType::kF32;
   }
 }
 
 void check_multipliable(const MatrixFile& file) {
-  if (file.type() == NpyType::kU8 || file.type() == NpyType::kI32)
+  if (file.type() == NpyType::kI32)
     fail(ErrorCode::kUnsupported,
-         "{} holds {}: floats and int8 can be multiplied; convert with a.astype(numpy.float32), or "
-         "name the --scales of quantised values",
+         "{} holds {}: floats, int8 and uint8 can be multiplied; convert with "
+         "a.astype(numpy.float32)",
          file.path(), numpy_name(file.type()));
 }
 
-/// Of A and B that are both matrices: float16 or int8 when both are, else float32.
+/// Of A and B that are both matrices: float16, int8 or uint8 when both are, else float32.
 Types types_of(const MatrixFile& a, const MatrixFile& b) {
   const DataType type_a = operand_type(a.type()), type_b = operand_type(b.type());
   if (type_a != type_b) return {};
-  return {.a = type_a, .c = type_a == DataType::kI8 ? DataType::kI32 : type_a};
+  return {.a = type_a, .c = is_8_bit(type_a) ? DataType::kI32 : type_a};
 }
 
 std::string shape_of(const NpyReader& file) { return shape_text(file.header().shape); }
@@ -100,10 +102,11 @@ void open_quantized(GemmInputs& inputs, const GemmFiles& files, Extent a) {
 MatrixFile::MatrixFile(const std::string& path, const char* operand) : path_(path), reader_(path) {
   const NpyHeader& header = reader_.header();
   if (header.shape.size() != 2)
-    fail(ErrorCode::kUnsupported,
-         "{}: {} has the shape {}; a matrix has two dimensions (reshape a vector to (1, n) or "
-         "(n, 1))",
-         path, operand, shape_text(header.shape));
+    fail(ErrorCode::kUnsupported, "{}: {} has the shape {}; a matrix has two dimensions ({})", path,
+         operand, shape_text(header.shape),
+         header.type == NpyType::kU8 && header.shape.size() == 3
+             ? "values of a quantised B need their --scales"
+             : "reshape a vector to (1, n) or (n, 1)");
 }
 
 Transpose MatrixFile::stored() const {
@@ -199,6 +202,8 @@ NpyType npy_type(DataType type) {
       return NpyType::kF16;
     case DataType::kI8:
       return NpyType::kI8;
+    case DataType::kU8:
+      return NpyType::kU8;
     case DataType::kI32:
       return NpyType::kI32;
     case DataType::kF32:

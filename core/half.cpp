@@ -98,6 +98,8 @@ void widen(DataType type, const void* elements, float* values, std::int64_t coun
       return;
     case DataType::kI8:
       return widen_integers(static_cast<const std::int8_t*>(elements), values, count);
+    case DataType::kU8:
+      return widen_integers(static_cast<const std::uint8_t*>(elements), values, count);
     case DataType::kI32:
       return widen_integers(static_cast<const std::int32_t*>(elements), values, count);
   }
@@ -119,6 +121,8 @@ void narrow(DataType type, const float* values, void* elements, std::int64_t cou
       return;
     case DataType::kI8:
       return narrow_integers(values, static_cast<std::int8_t*>(elements), count);
+    case DataType::kU8:
+      return narrow_integers(values, static_cast<std::uint8_t*>(elements), count);
     case DataType::kI32:
       return narrow_integers(values, static_cast<std::int32_t*>(elements), count);
   }
@@ -132,6 +136,8 @@ double element(DataType type, const void* elements, std::int64_t index) {
       return static_cast<double>(from_bf16(words(elements)[index]));
     case DataType::kI8:
       return static_cast<double>(static_cast<const std::int8_t*>(elements)[index]);
+    case DataType::kU8:
+      return static_cast<double>(static_cast<const std::uint8_t*>(elements)[index]);
     case DataType::kI32:
       return static_cast<double>(static_cast<const std::int32_t*>(elements)[index]);
     case DataType::kF32:

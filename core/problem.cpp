@@ -49,11 +49,12 @@ void validate_stride(const char* what, const Problem& p, std::int64_t stride, st
 }
 
 void validate_integers(const Problem& p) {
-  // Products of two -128 are 2^14: so many of them fill an int32.
-  constexpr std::int64_t kLongestK = (std::int64_t{1} << 31) / (1 << 14) - 1;
-  if (p.k > kLongestK)
-    fail(ErrorCode::kInvalidArgument, "k is {}; sums of i8 products may overflow beyond {}", p.k,
-         kLongestK);
+  // More products of the largest magnitude overflow an int32.
+  const std::int64_t longest_k =
+      std::numeric_limits<std::int32_t>::max() / largest_product(p.types.a);
+  if (p.k > longest_k)
+    fail(ErrorCode::kInvalidArgument, "k is {}; sums of {} products may overflow beyond {}", p.k,
+         name(p.types.a), longest_k);
   if (p.types.c != DataType::kI32) return;
   if (p.alpha != 0.0f && p.alpha != 1.0f)
     fail(ErrorCode::kInvalidArgument, "alpha is {}; it is 0 or 1 when C is i32", p.alpha);
@@ -208,7 +209,7 @@ void validate(const Problem& p, Layout layout) {
   validate_operand("a", stored_a(p), p.lda, {layout, bytes_of(p.types.a)});
   validate_operand("b", stored_b(p), p.ldb, {layout, bytes_of(p.types.a)});
   validate_operand("c", {p.m, p.n}, p.ldc, {layout, bytes_of(p.types.c)});
-  if (p.types.a == DataType::kI8) validate_integers(p);
+  if (is_8_bit(p.types.a)) validate_integers(p);
   if (quantized(p.types)) validate_quantized(p, layout);
   if (p.batch <= 1) return;
   const bool row_major = layout == Layout::kRowMajor;

@@ -22,6 +22,7 @@ enum class BindingKind : std::uint8_t {
   kTexelR32Sint,
   kTexelRgba32Sint,
   kTexelR8Uint,
+  kTexelRgba8Uint,
   kTexelR32Uint,
   kTexelRgba32Uint,
 };
@@ -31,6 +32,7 @@ inline bool has_four_channels(BindingKind kind) {
     case BindingKind::kTexelRgba16:
     case BindingKind::kTexelRgba16Uint:
     case BindingKind::kTexelRgba8Sint:
+    case BindingKind::kTexelRgba8Uint:
     case BindingKind::kTexelRgba32Sint:
     case BindingKind::kTexelRgba32Uint:
       return true;

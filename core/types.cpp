@@ -9,14 +9,14 @@
 namespace rooftile {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames = {"f32", "f16", "bf16", "i8", "i32"};
+constexpr std::array<std::string_view, 6> kNames = {"f32", "f16", "bf16", "i8", "i32", "u8"};
 constexpr std::string_view kSum = "sum_f16";
 
 [[noreturn]] void fail_to_parse(std::string_view text) {
   fail(ErrorCode::kInvalidArgument,
-       "unknown types '{}'; written as f32, f16, bf16 or i8 for A and B, then _f16, _bf16 or _i32 "
-       "for a C that is not f32, then _sum_f16 for sums in f16; xq4b32 or xq8b32 behind A's for a "
-       "quantised B with blocks of 16 to 256, z or zf for packed or float zero points: "
+       "unknown types '{}'; written as f32, f16, bf16, i8 or u8 for A and B, then _f16, _bf16 or "
+       "_i32 for a C that is not f32, then _sum_f16 for sums in f16; xq4b32 or xq8b32 behind A's "
+       "for a quantised B with blocks of 16 to 256, z or zf for packed or float zero points: "
        "f16xq4b32z_f16",
        text);
 }
@@ -57,14 +57,14 @@ std::string_view name(DataType type) { return kNames[static_cast<std::size_t>(ty
 DataType parse_data_type(std::string_view text) {
   for (std::size_t i = 0; i < kNames.size(); ++i)
     if (kNames[i] == text) return static_cast<DataType>(i);
-  fail(ErrorCode::kInvalidArgument, "unknown type '{}'; known: f32, f16, bf16, i8, i32", text);
+  fail(ErrorCode::kInvalidArgument, "unknown type '{}'; known: f32, f16, bf16, i8, i32, u8", text);
 }
 
 void validate(const Types& t) {
   const auto refuse = [](std::string_view why) { fail(ErrorCode::kInvalidArgument, "{}", why); };
-  if (t.a == DataType::kI32) refuse("A and B cannot be i32: integers are multiplied as i8");
-  if (t.c == DataType::kI8) refuse("C cannot be i8");
-  if (t.c == DataType::kI32 && t.a != DataType::kI8) refuse("C is i32 only for i8 A and B");
+  if (t.a == DataType::kI32) refuse("A and B cannot be i32: integers are multiplied as i8 or u8");
+  if (is_8_bit(t.c)) refuse(t.c == DataType::kI8 ? "C cannot be i8" : "C cannot be u8");
+  if (t.c == DataType::kI32 && !is_8_bit(t.a)) refuse("C is i32 only for i8 or u8 A and B");
   if (t.f16_sums && t.a != DataType::kF16) refuse("sums in f16 need A in f16");
   if (!quantized(t)) return;
   if (t.b.bits != 4 && t.b.bits != 8)

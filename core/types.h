@@ -7,12 +7,13 @@
 
 namespace rooftile {
 
-enum class DataType : std::uint8_t { kF32, kF16, kBf16, kI8, kI32 };
-std::string_view name(DataType type);             // "f32", "f16", "bf16", "i8", "i32"
+enum class DataType : std::uint8_t { kF32, kF16, kBf16, kI8, kI32, kU8 };
+std::string_view name(DataType type);             // "f32", "f16", "bf16", "i8", "i32", "u8"
 DataType parse_data_type(std::string_view text);  // throws kInvalidArgument
 constexpr std::int64_t bytes_of(DataType type) {  // of one element
   switch (type) {
     case DataType::kI8:
+    case DataType::kU8:
       return 1;
     case DataType::kF16:
     case DataType::kBf16:
@@ -20,6 +21,13 @@ constexpr std::int64_t bytes_of(DataType type) {  // of one element
     default:
       return 4;
   }
+}
+
+/// Integers that are multiplied, exactly: signed and unsigned ones.
+constexpr bool is_8_bit(DataType type) { return type == DataType::kI8 || type == DataType::kU8; }
+/// The largest magnitude of a product of two of them: -128 squared, 255 squared.
+constexpr std::int64_t largest_product(DataType type) {
+  return type == DataType::kU8 ? 255 * 255 : 128 * 128;
 }
 
 /// Where a quantised value's zero lies: at 2^(bits - 1), in the middle; at an integer of so many
@@ -51,7 +59,7 @@ struct Types {
 inline bool quantized(const Types& t) { return t.b.bits > 0; }
 /// Of the sums of a product.
 inline DataType sum_type(const Types& t) {
-  return t.a == DataType::kI8 ? DataType::kI32 : t.f16_sums ? DataType::kF16 : DataType::kF32;
+  return is_8_bit(t.a) ? DataType::kI32 : t.f16_sums ? DataType::kF16 : DataType::kF32;
 }
 inline std::int64_t bits_of_b(const Types& t) {
   return quantized(t) ? t.b.bits : 8 * bytes_of(t.a);

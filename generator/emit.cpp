@@ -138,6 +138,8 @@ std::string_view load_file(LoadPath path, DataType type) {
       return texel ? "texel_bf16" : "buffer_16";
     case DataType::kI8:
       return texel ? "texel_int" : "buffer_8";
+    case DataType::kU8:
+      return texel ? "texel_uint" : "buffer_8";
     case DataType::kI32:
       return texel ? "texel_int" : "buffer";
     case DataType::kF32:
@@ -149,6 +151,10 @@ std::string_view load_file(LoadPath path, DataType type) {
 void choose_half(Includes& includes, DataType type) {
   if (type == DataType::kF16 || type == DataType::kBf16)
     includes["half_none.glsl"] = fmt::format("half_{}.glsl", name(type));
+}
+
+void choose_bytes(Includes& includes, DataType type) {
+  if (type == DataType::kU8) includes["bytes_i8.glsl"] = "bytes_u8.glsl";
 }
 
 void choose_elements(Includes& includes, DataType sums) {
@@ -223,9 +229,12 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
              : fmt::format("b_{}.glsl", load_file(v.load_path_b, type_read(v, s, v.packed_b))));
   if (quantized) choose_quantized(includes, v.load_path_b);
   choose_half(includes, s.types.a);
+  choose_bytes(includes, s.types.a);
   choose_elements(includes, sum_type(s.types));
   choose_c(includes, s.types.c);
-  if (v.dot > 1) includes["product.glsl"] = "product_dot.glsl";
+  if (v.dot > 1)
+    includes["product.glsl"] =
+        s.types.a == DataType::kU8 ? "product_dot_unsigned.glsl" : "product_dot.glsl";
   choose(includes, {"fragment_a_n.glsl", "fragment_a_packed.glsl"},
          subgroup ? "fragment_a_subgroup.glsl" : fmt::format("fragment_a_{}.glsl", a));
   choose(includes, {"fragment_b_n.glsl", "fragment_b_packed.glsl"},
@@ -283,6 +292,8 @@ BindingKind binding(LoadPath path, int width, DataType type) {
       return one ? BindingKind::kTexelR16Uint : BindingKind::kTexelRgba16Uint;
     case DataType::kI8:
       return one ? BindingKind::kTexelR8Sint : BindingKind::kTexelRgba8Sint;
+    case DataType::kU8:
+      return one ? BindingKind::kTexelR8Uint : BindingKind::kTexelRgba8Uint;
     case DataType::kI32:
       return one ? BindingKind::kTexelR32Sint : BindingKind::kTexelRgba32Sint;
     case DataType::kF32:
@@ -406,11 +417,13 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
   const DataType type = s.types.a;
   includes["pack_texel.glsl"] = type == DataType::kBf16 ? "pack_texel_bf16.glsl"
                                 : type == DataType::kI8 ? "pack_texel_int.glsl"
+                                : type == DataType::kU8 ? "pack_texel_uint.glsl"
                                                         : "pack_texel.glsl";
-  includes["pack_element.glsl"] = type == DataType::kF32  ? "pack_element.glsl"
-                                  : type == DataType::kI8 ? "pack_element_8.glsl"
-                                                          : "pack_element_16.glsl";
+  includes["pack_element.glsl"] = type == DataType::kF32 ? "pack_element.glsl"
+                                  : is_8_bit(type)       ? "pack_element_8.glsl"
+                                                         : "pack_element_16.glsl";
   choose_half(includes, type);
+  choose_bytes(includes, type);
   choose(includes, {"pack_along_depth.glsl"},
          layout.contiguous_along_depth ? "pack_along_depth.glsl" : "pack_along_rows.glsl");
   choose(includes, {"pack_groups.glsl"},

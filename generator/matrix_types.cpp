@@ -29,12 +29,13 @@ struct ScalarType {
 
 // Tags begin with 0x7f, behind which come a kind (float, signed, unsigned, bfloat16) and a width:
 // no id is as large.
-constexpr std::array<ScalarType, 6> kScalars = {{
+constexpr std::array<ScalarType, 7> kScalars = {{
     {0x7F000010, "0x7F000010u", kOpTypeFloat, {16, 0}, 1},
     {0x7F000020, "0x7F000020u", kOpTypeFloat, {32, 0}, 1},
     {0x7F000108, "0x7F000108u", kOpTypeInt, {8, 1}, 2},
     {0x7F000120, "0x7F000120u", kOpTypeInt, {32, 1}, 2},
     {0x7F000208, "0x7F000208u", kOpTypeInt, {8, 0}, 2},
+    {0x7F000220, "0x7F000220u", kOpTypeInt, {32, 0}, 2},
     {0x7F000310, "0x7F000310u", kOpTypeFloat, {16, kBfloat16Encoding}, 2},
 }};
 
@@ -104,8 +105,10 @@ std::string_view tag_of(DataType type) {
       return kScalars[2].literal;
     case DataType::kI32:
       return kScalars[3].literal;
+    case DataType::kU8:
+      return kScalars[4].literal;
     case DataType::kBf16:
-      return kScalars[5].literal;
+      return kScalars[6].literal;
   }
   fail(ErrorCode::kInternal, "no matrix unit multiplies {}", name(type));
 }
@@ -121,12 +124,16 @@ void describe_matrix(Defines& defines, Includes& includes, const MatrixShape& sh
   add("MATRIX_K", shape.k);
   add("OPERAND_BITS", 8 * bytes_of(shape.operand));
   defines.emplace_back("OPERAND_TAG", tag_of(shape.operand));
-  defines.emplace_back("SUM_TAG", tag_of(shape.sum));
+  // Drivers offer unsigned sums for unsigned operands.
+  const bool is_unsigned = shape.operand == DataType::kU8;
+  defines.emplace_back("SUM_TAG", is_unsigned ? kScalars[5].literal : tag_of(shape.sum));
   // Of MatrixOperands: A, B, C and the result are signed.
   add("SIGNED_OPERANDS", shape.operand == DataType::kI8 ? 15 : 0);
   includes["matrix_capabilities_f16.glsl"] =
-      "matrix_capabilities_" + std::string(name(shape.operand)) + ".glsl";
-  includes["elements_f32.glsl"] = "elements_" + std::string(name(shape.sum)) + ".glsl";
+      "matrix_capabilities_" + std::string(is_8_bit(shape.operand) ? "i8" : name(shape.operand)) +
+      ".glsl";
+  includes["elements_f32.glsl"] =
+      "elements_" + std::string(is_unsigned ? "u32" : name(shape.sum)) + ".glsl";
 }
 
 std::vector<std::uint32_t> resolve_matrix_types(const std::vector<std::uint32_t>& module) {

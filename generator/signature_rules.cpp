@@ -57,7 +57,7 @@ constexpr std::array kSignatureRules = {
         "a quantised B is stored n x k: transposed",
         [](const Case& c) { return !quantized(c.s.types) || c.s.trans_b == Transpose::kYes; }},
     SignatureRule{"packed dot products multiply 8-bit integers",
-                  [](const Case& c) { return c.v.dot == 1 || c.s.types.a == DataType::kI8; }},
+                  [](const Case& c) { return c.v.dot == 1 || is_8_bit(c.s.types.a); }},
     SignatureRule{
         "packed dot products read four neighbours along k: A or B that is not packed must "
         "be contiguous along k",
@@ -74,9 +74,9 @@ constexpr std::array kSignatureRules = {
                   "i8 arithmetic, which the device lacks",
                   [](const Case& c) {
                     if (c.v.family != Family::kMatrix) return true;
-                    return c.s.types.a == DataType::kF16  ? c.limits.float16_arithmetic
-                           : c.s.types.a == DataType::kI8 ? c.limits.int8_arithmetic
-                                                          : true;
+                    return c.s.types.a == DataType::kF16 ? c.limits.float16_arithmetic
+                           : is_8_bit(c.s.types.a)       ? c.limits.int8_arithmetic
+                                                         : true;
                   }},
     SignatureRule{"matrix units multiply a quantised B as half precision, through shared memory: A "
                   "must be f16 and load_path_b buffer",

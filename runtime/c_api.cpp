@@ -161,7 +161,7 @@ void add_epilogue(GemmCall& call, const rooftile_epilogue& given) {
 }
 
 DataType data_type(const char* argument, const rooftile_type& value) {
-  return enumerator(argument, "rooftile_type", value_of(value), DataType::kI32);
+  return enumerator(argument, "rooftile_type", value_of(value), DataType::kU8);
 }
 
 void check_length(const char* what, std::size_t given, std::int64_t needed) {

@@ -8,24 +8,29 @@
 namespace rooftile {
 namespace {
 
-constexpr std::int64_t kExactSteps = 1024;
+constexpr std::int64_t kExactSum = 1 << 24;  // float32 holds every integer up to here
 
 /// Steps [first, first + steps) of an operand as a matrix of its own, widened and without padding.
 class Run {
  public:
-  Run(Transpose trans, std::int64_t lines, std::int64_t ld, std::int64_t steps)
-      : along_(trans), lines_(lines), ld_(ld), values_(uninitialized_floats(lines * steps)) {}
+  Run(DataType type, Transpose trans, std::int64_t lines, std::int64_t ld, std::int64_t steps)
+      : type_(type),
+        along_(trans),
+        lines_(lines),
+        ld_(ld),
+        values_(uninitialized_floats(lines * steps)) {}
 
   /// along_ says which way k runs: kNo, in a row (op(A) as it is, op(B) transposed).
-  const float* of(const std::int8_t* matrix, std::int64_t first, std::int64_t steps) {
+  const float* of(const void* matrix, std::int64_t first, std::int64_t steps) {
     const bool in_row = along_ == Transpose::kNo;
     const Extent extent = in_row ? Extent{lines_, steps} : Extent{steps, lines_};
-    widen_rows(DataType::kI8, extent, matrix + first * (in_row ? 1 : ld_), ld_, values_.get(),
-               extent.columns);
+    const void* begin = static_cast<const char*>(matrix) + first * (in_row ? 1 : ld_);
+    widen_rows(type_, extent, begin, ld_, values_.get(), extent.columns);
     return values_.get();
   }
 
  private:
+  DataType type_;  // of 8 bits
   Transpose along_;
   std::int64_t lines_, ld_;
   std::unique_ptr<float[]> values_;
@@ -35,15 +40,16 @@ Transpose other(Transpose t) { return t == Transpose::kYes ? Transpose::kNo : Tr
 
 }  // namespace
 
-std::vector<std::int32_t> integer_product(const HostBlas& blas, const Problem& p,
-                                          const std::int8_t* a, const std::int8_t* b,
-                                          HostThreads threads) {
+std::vector<std::int32_t> integer_product(const HostBlas& blas, const Problem& p, const void* a,
+                                          const void* b, HostThreads threads) {
   std::vector<std::int32_t> sums(static_cast<std::size_t>(p.m * p.n), 0);
-  const std::int64_t longest = std::min(p.k, kExactSteps);
-  Run run_a(p.trans_a, p.m, p.lda, longest), run_b(other(p.trans_b), p.n, p.ldb, longest);
+  const std::int64_t exact_steps = kExactSum / largest_product(p.types.a),
+                     longest = std::min(p.k, exact_steps);
+  Run run_a(p.types.a, p.trans_a, p.m, p.lda, longest),
+      run_b(p.types.a, other(p.trans_b), p.n, p.ldb, longest);
   const std::unique_ptr<float[]> part = uninitialized_floats(p.m * p.n);
-  for (std::int64_t first = 0; first < p.k; first += kExactSteps) {
-    const std::int64_t steps = std::min(p.k - first, kExactSteps);
+  for (std::int64_t first = 0; first < p.k; first += exact_steps) {
+    const std::int64_t steps = std::min(p.k - first, exact_steps);
     const Problem one = packed_problem(p.m, p.n, steps, p.trans_a, p.trans_b);
     blas.sgemm(one, run_a.of(a, first, steps), run_b.of(b, first, steps), part.get(), threads);
     std::transform(part.get(), part.get() + sums.size(), sums.begin(), sums.begin(),

@@ -8,11 +8,10 @@
 
 namespace rooftile {
 
-/// op(A) * op(B) of one product, m x n, for an A and B of i8. A run of 1024 steps of k has sums of
-/// at most 1024 * 2^14 = 2^24, all of which float32 holds exactly in any order; runs are added as
-/// int32.
-std::vector<std::int32_t> integer_product(const HostBlas& blas, const Problem& p,
-                                          const std::int8_t* a, const std::int8_t* b,
-                                          HostThreads threads);
+/// op(A) * op(B) of one product, m x n, for an A and B of p's type, i8 or u8. Runs of so many steps
+/// of k that no sum's magnitude exceeds 2^24 are exact in float32 in any order: 1024 of i8 (2^14
+/// each), 258 of u8 (255^2 each). Runs are added as int32.
+std::vector<std::int32_t> integer_product(const HostBlas& blas, const Problem& p, const void* a,
+                                          const void* b, HostThreads threads);
 
 }  // namespace rooftile

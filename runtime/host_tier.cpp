@@ -113,8 +113,7 @@ void run_integers(const HostBlas& blas, const GemmCall& call, Tier tier) {
   if (p.alpha == 0.0f) one.k = 0;
   for (std::int64_t i = 0; i < p.batch; ++i) {
     const std::vector<std::int32_t> sums =
-        integer_product(blas, one, static_cast<const std::int8_t*>(call.a_of(i)),
-                        static_cast<const std::int8_t*>(call.b_of(i)), threads);
+        integer_product(blas, one, call.a_of(i), call.b_of(i), threads);
     if (p.types.c == DataType::kI32) {
       auto* const c = static_cast<std::int32_t*>(call.c_of(i));
       for (std::int64_t row = 0; row < p.m; ++row)
@@ -142,7 +141,7 @@ void run_integers(const HostBlas& blas, const GemmCall& call, Tier tier) {
 }  // namespace
 
 void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier) try {
-  if (call.problem.types.a == DataType::kI8)
+  if (is_8_bit(call.problem.types.a))
     run_integers(blas, call, tier);
   else
     run_floats(blas, call, tier);

@@ -1,8 +1,9 @@
 // B as a storage buffer of 8-bit integers, read by whole words: no device needs 8-bit storage for
 // it.
-layout(binding = 1, std430) readonly buffer OperandB { int b_words[]; };
+#include "bytes_i8.glsl"
+layout(binding = 1, std430) readonly buffer OperandB { BYTES b_words[]; };
 VECTOR_B fetch_b(uint vector_index) {
-  const int word = b_words[vector_index * VECTOR_WIDTH_B / 4];
+  const BYTES word = b_words[vector_index * VECTOR_WIDTH_B / 4];
 #if VECTOR_WIDTH_B == 4
   return ivec4(bitfieldExtract(word, 0, 8), bitfieldExtract(word, 8, 8), bitfieldExtract(word, 16, 8),
                word >> 24);
@@ -11,7 +12,7 @@ VECTOR_B fetch_b(uint vector_index) {
 #if VECTOR_WIDTH_B == 2
   return ivec2(bitfieldExtract(word, first, 8), bitfieldExtract(word, first + 8, 8));
 #else
-  return bitfieldExtract(word, first, 8);
+  return int(bitfieldExtract(word, first, 8));
 #endif
 #endif
 }

@@ -59,7 +59,7 @@ float smallest_normal(DataType type) {
   return type == DataType::kF16 ? 0x1p-14f : std::numeric_limits<float>::min();
 }
 
-bool is_integer(DataType type) { return type == DataType::kI8 || type == DataType::kI32; }
+bool is_integer(DataType type) { return is_8_bit(type) || type == DataType::kI32; }
 
 /// A buffer of a type's elements in which nothing is a matrix yet: NaN, or noise where there is
 /// none.
@@ -84,7 +84,8 @@ void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, Plant pla
       value = random.symmetric();
       const std::uint64_t draw = random.below(16);
       if (is_integer(type)) {
-        value = static_cast<float>(static_cast<int>(random.below(256)) - 128);
+        value = static_cast<float>(static_cast<int>(random.below(256)) -
+                                   (type == DataType::kU8 ? 0 : 128));
         continue;
       }
       if (plant == Plant::kDenormals && draw < 4) value *= smallest_normal(type);

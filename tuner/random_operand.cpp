@@ -26,7 +26,7 @@ std::vector<char> random_bytes(std::int64_t count, Random& random) {
 }  // namespace
 
 std::vector<char> random_operand(DataType type, std::int64_t elements, Random& random) {
-  if (type == DataType::kI8) return random_bytes(elements, random);
+  if (is_8_bit(type)) return random_bytes(elements, random);
   return random_floats(type, elements, -1, 1, random);
 }
 

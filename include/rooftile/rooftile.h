@@ -128,7 +128,8 @@ typedef enum rooftile_type {
   ROOFTILE_F16 = 1,  /* IEEE half precision */
   ROOFTILE_BF16 = 2, /* the upper half of a float32 */
   ROOFTILE_I8 = 3,   /* A and B only: products and sums are exact int32 */
-  ROOFTILE_I32 = 4   /* C of I8 operands: then alpha and beta are 0 or 1, and there is no epilogue */
+  ROOFTILE_I32 = 4,  /* C of I8 or U8 operands: alpha and beta are 0 or 1, there is no epilogue */
+  ROOFTILE_U8 = 5    /* as I8, unsigned */
 } rooftile_type;
 
 /* Where the zero of quantised values lies. */
@@ -161,8 +162,8 @@ typedef struct rooftile_quantization {
  * operand lies i strides (elements) behind its pointer, or at entry i of its array, if that is not
  * NULL; then pointer and stride are ignored. Stride 0 for A or B: all products share that matrix.
  * Matrices C must not overlap each other.
- * Sums are float32 (int32 for I8). Results are rounded to C's type to nearest, or to one of its two
- * neighbours on devices that round otherwise.
+ * Sums are float32 (int32 for I8 and U8). Results are rounded to C's type to nearest, or to one of
+ * its two neighbours on devices that round otherwise.
  * quantization: B is quantised; then A is F32 or F16, layout ROW_MAJOR, trans_b TRANSPOSE, ldb 0 or
  * ceil(k / block) * block, and all products of a batch share B (stride_b 0). */
 typedef struct rooftile_gemm_args {

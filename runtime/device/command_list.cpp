@@ -30,6 +30,8 @@ vk::Format texel_format(BindingKind kind) {
       return vk::Format::eR32G32B32A32Sint;
     case BindingKind::kTexelR8Uint:
       return vk::Format::eR8Uint;
+    case BindingKind::kTexelRgba8Uint:
+      return vk::Format::eR8G8B8A8Uint;
     case BindingKind::kTexelR32Uint:
       return vk::Format::eR32Uint;
     case BindingKind::kTexelRgba32Uint:

@@ -21,7 +21,11 @@ std::optional<DataType> type_of(VkComponentTypeKHR component) {
       return DataType::kF32;
     case static_cast<int>(VK_COMPONENT_TYPE_SINT8_KHR):
       return DataType::kI8;
+    case static_cast<int>(VK_COMPONENT_TYPE_UINT8_KHR):
+      return DataType::kU8;
+    // Sums of u8 are unsigned there, and below 2^31 (core/problem.cpp): the same bits as i32.
     case static_cast<int>(VK_COMPONENT_TYPE_SINT32_KHR):
+    case static_cast<int>(VK_COMPONENT_TYPE_UINT32_KHR):
       return DataType::kI32;
     case static_cast<int>(VK_COMPONENT_TYPE_BFLOAT16_KHR):
       return DataType::kBf16;
@@ -30,13 +34,18 @@ std::optional<DataType> type_of(VkComponentTypeKHR component) {
   }
 }
 
+bool is_unsigned(VkComponentTypeKHR component) {
+  return component == VK_COMPONENT_TYPE_UINT8_KHR || component == VK_COMPONENT_TYPE_UINT32_KHR;
+}
+
 /// Products of our types that a subgroup multiplies; nothing for the rest.
 template <typename Offered>
 std::optional<MatrixShape> shape_of(const Offered& x, std::uint32_t m, std::uint32_t n,
                                     std::uint32_t k) {
   const auto operand = type_of(x.AType), sum = type_of(x.CType);
   const bool sides = std::min({m, n, k}) > 0 && std::max({m, n, k}) <= kLongestSide;
-  if (!operand || !sum || x.AType != x.BType || x.CType != x.ResultType || !sides ||
+  if (!operand || !sum || x.AType != x.BType || x.CType != x.ResultType ||
+      is_unsigned(x.AType) != is_unsigned(x.CType) || !sides ||
       x.saturatingAccumulation != VK_FALSE || x.scope != VK_SCOPE_SUBGROUP_KHR)
     return std::nullopt;
   return MatrixShape{static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), *operand, *sum};

@@ -15,7 +15,8 @@
 typedef int VkComponentTypeKHR;
 typedef int VkScopeKHR;
 constexpr VkComponentTypeKHR VK_COMPONENT_TYPE_FLOAT16_KHR = 0, VK_COMPONENT_TYPE_FLOAT32_KHR = 1,
-                             VK_COMPONENT_TYPE_SINT8_KHR = 3, VK_COMPONENT_TYPE_SINT32_KHR = 5;
+                             VK_COMPONENT_TYPE_SINT8_KHR = 3, VK_COMPONENT_TYPE_SINT32_KHR = 5,
+                             VK_COMPONENT_TYPE_UINT8_KHR = 7, VK_COMPONENT_TYPE_UINT32_KHR = 9;
 constexpr VkScopeKHR VK_SCOPE_SUBGROUP_KHR = 3;
 constexpr auto VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR =
     static_cast<VkStructureType>(1000506000);

@@ -11,6 +11,7 @@ std::uint64_t texel_bytes(BindingKind kind) {
     case BindingKind::kTexelR8Sint:
     case BindingKind::kTexelRgba8Sint:
     case BindingKind::kTexelR8Uint:
+    case BindingKind::kTexelRgba8Uint:
       return channels;
     case BindingKind::kTexelR16:
     case BindingKind::kTexelRgba16:

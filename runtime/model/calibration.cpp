@@ -28,6 +28,7 @@ constexpr DeviceFigure kDeviceFigures[] = {
     {"device.matrix.f16.f16", "gflops", &DeviceRates::matrix_f16_f16_gflops},
     {"device.matrix.bf16.f32", "gflops", &DeviceRates::matrix_bf16_gflops},
     {"device.matrix.i8.i32", "gflops", &DeviceRates::matrix_i8_gflops},
+    {"device.matrix.u8.i32", "gflops", &DeviceRates::matrix_u8_gflops},
     {"device.shared", "gbps", &DeviceRates::shared_gbps},
     {"device.load.buffer.scalar", "loads/ns", &DeviceRates::buffer_loads_per_ns},
     {"device.load.buffer.vector", "loads/ns", &DeviceRates::buffer_vector_loads_per_ns},
@@ -175,6 +176,8 @@ double matrix_gflops(const DeviceRates& rates, const Types& types) {
       return rates.matrix_bf16_gflops;
     case DataType::kI8:
       return rates.matrix_i8_gflops;
+    case DataType::kU8:
+      return rates.matrix_u8_gflops;
     default:
       return 0;
   }
@@ -190,7 +193,7 @@ double math_gflops(const DeviceRates& rates, const Types& types, const Variant& 
 }
 
 double peak_gflops(const DeviceRates& rates, const Types& types) {
-  const double dot = types.a == DataType::kI8 ? rates.dot_gflops : 0;
+  const double dot = is_8_bit(types.a) ? rates.dot_gflops : 0;
   return std::max({math_gflops(rates, types, Variant{}), dot, matrix_gflops(rates, types)});
 }
 

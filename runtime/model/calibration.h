@@ -37,7 +37,7 @@ struct DeviceRates {
   double dot_gflops = 0;      // packed dot products of 8-bit integers
   // Matrix units, by the types of operands and sums, in the best of their shapes.
   double matrix_f16_gflops = 0, matrix_f16_f16_gflops = 0, matrix_bf16_gflops = 0,
-         matrix_i8_gflops = 0;
+         matrix_i8_gflops = 0, matrix_u8_gflops = 0;
   double shared_gbps = 0;  // shared memory, all compute units together
   double buffer_loads_per_ns =
       0;  // scalar storage-buffer loads that hit a cache, one an invocation, all units

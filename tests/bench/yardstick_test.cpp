@@ -114,6 +114,8 @@ TEST_F(CublasYardstickTest, WhatItCannotDoIsSaid) {
   };
   const Problem p = packed_problem(7, 13, 5);
   EXPECT_THAT(refusal(retyped(p, parse_types("i8"))), HasSubstr("cuBLAS has no i8: only f32"));
+  for (const std::string types : {"u8", "u8_i32"})
+    EXPECT_THAT(refusal(retyped(p, parse_types(types))), HasSubstr("cuBLAS has no " + types));
   EXPECT_THAT(refusal(retyped(p, parse_types("f32_f16"))), HasSubstr("cuBLAS has no f32_f16"));
   EXPECT_THAT(refusal(retyped(p, parse_types("f32xq4b32"))), HasSubstr("no quantised B"));
   EXPECT_THAT(refusal(retyped(p, parse_types("i8_i32"))), HasSubstr("these types or ld"));

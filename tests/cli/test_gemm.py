@@ -103,9 +103,11 @@ def test_float16_files_give_float16(rooftile, order):
     expect_product(rooftile, half_a @ half_b, np.abs(half_a) @ np.abs(half_b))
 
 
-def test_int8_files_give_exact_int32(rooftile):
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_8_bit_files_give_exact_int32(rooftile, dtype):
     rng = np.random.default_rng(5)
-    a, b = (rng.integers(-128, 128, shape).astype(np.int8) for shape in [(M, 2500), (2500, N)])
+    info = np.iinfo(dtype)
+    a, b = (rng.integers(info.min, info.max + 1, shape).astype(dtype) for shape in [(M, 2500), (2500, N)])
     c = rng.integers(-1000, 1000, (M, N)).astype(np.int32)
     for name, x in [("a", a), ("b", b), ("c0", c)]:
         np.save(rooftile.folder / f"{name}.npy", x)
@@ -126,6 +128,13 @@ def test_mixed_files_are_multiplied_in_float32(rooftile):
     expect_product(rooftile, half @ b, np.abs(half) @ np.abs(b))
 
 
-def test_unsigned_bytes_are_no_matrix(rooftile):
-    matrices(rooftile, dtype=np.uint8)
-    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", says="uint8: floats and int8")
+def test_unsigned_bytes_are_not_taken_for_signed_ones(rooftile):
+    a, b = np.full((3, 4), 200, np.uint8), np.full((4, 5), 255, np.uint8)
+    np.save(rooftile.folder / "a.npy", a)
+    np.save(rooftile.folder / "b.npy", np.asfortranarray(b))
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--type-c", "f32", "--alpha", "0.5", "--verify")
+    assert (np.load(rooftile.folder / "c.npy") == 4 * 200 * 255 / 2).all()
+    np.save(rooftile.folder / "b.npy", np.full((4, 5), -1, np.int8))
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify")  # mixed: in float32
+    assert (np.load(rooftile.folder / "c.npy") == np.float32(-800)).all()
+    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "d.npy", "--type-c", "u8", says="C cannot be u8", code=2)

@@ -151,7 +151,7 @@ def missing(path):
 BAD_FILES = {
     text_file: "not a .npy file", empty_file: "empty", missing: "No such file", folder: "folder", pipe: "regular file",
     cut_in_the_header: "cut short", cut_in_the_data: "cut short.*48 bytes", bytes_after_the_data: "1 bytes after",
-    integers: "int32: floats.*astype", long_integers: "'<i8'.*astype", records: "structured", objects: "'.O'", vector: r"\(4,\)", three_dimensions: r"\(3, 4, 1\)",
+    integers: "int32: floats, int8 and uint8.*astype", long_integers: "'<i8'.*astype", records: "structured", objects: "'.O'", vector: r"\(4,\)", three_dimensions: r"\(3, 4, 1\)",
     future_version: "version 9.0", negative_shape: "whole numbers", code_in_the_header: "whole numbers",
     endless_shape: "2.63 bytes", beyond_float32: r"\[2, 1\].*1e\+300.*host64", other_inner_size: "3 x 7.*4 x 5",
 }

@@ -77,5 +77,25 @@ TEST(Half, ArraysAndElementsAgree) {
   }
 }
 
+TEST(Half, IntegersAreRoundedAndHeldInTheirRange) {
+  const std::vector<float> values = {
+      0.0f,   127.0f, 128.0f, 200.4f,  200.5f,  255.0f,
+      256.0f, 1e10f,  -1.0f,  -128.0f, -129.0f, std::numeric_limits<float>::quiet_NaN()};
+  const auto count = static_cast<std::int64_t>(values.size());
+  const auto narrowed = [&](DataType type) {
+    std::vector<char> stored(values.size());
+    narrow(type, values.data(), stored.data(), count);
+    std::vector<float> back(values.size());
+    widen(type, stored.data(), back.data(), count);
+    for (std::int64_t i = 0; i < count; ++i)
+      EXPECT_EQ(element(type, stored.data(), i), back[static_cast<std::size_t>(i)]);
+    return back;
+  };
+  EXPECT_EQ(narrowed(DataType::kU8),
+            (std::vector<float>{0, 127, 128, 200, 200, 255, 255, 255, 0, 0, 0, 0}));
+  EXPECT_EQ(narrowed(DataType::kI8),
+            (std::vector<float>{0, 127, 127, 127, 127, 127, 127, 127, -1, -128, -128, 0}));
+}
+
 }  // namespace
 }  // namespace rooftile

@@ -23,7 +23,8 @@ std::string complaint(const Types& t) {
 
 Types any_types() {
   Types t;
-  t.a = *rc::gen::element(DataType::kF32, DataType::kF16, DataType::kBf16, DataType::kI8);
+  t.a = *rc::gen::element(DataType::kF32, DataType::kF16, DataType::kBf16, DataType::kI8,
+                          DataType::kU8);
   t.c = *rc::gen::element(DataType::kF32, DataType::kF16, DataType::kBf16, DataType::kI32);
   t.f16_sums = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>())
@@ -43,6 +44,8 @@ RC_GTEST_PROP(Types, TextNamesThemAll, ()) {
 TEST(Types, TextIsWhatTheDocumentationSays) {
   EXPECT_EQ(to_string(Types{}), "f32");
   EXPECT_EQ(to_string(Types{.a = DataType::kI8, .c = DataType::kI32}), "i8_i32");
+  EXPECT_EQ(to_string(Types{.a = DataType::kU8, .c = DataType::kI32}), "u8_i32");
+  EXPECT_EQ(to_string(Types{.a = DataType::kU8}), "u8");
   EXPECT_EQ(to_string(Types{.a = DataType::kF16, .c = DataType::kF16, .f16_sums = true}),
             "f16_f16_sum_f16");
   EXPECT_EQ(to_string(Types{.a = DataType::kF16,
@@ -65,15 +68,18 @@ TEST(Types, OtherTextsAreRefusedWithHowToWriteThem) {
 }
 
 TEST(Types, SomeDoNotGoTogether) {
-  EXPECT_THAT(complaint({.a = DataType::kI32}), HasSubstr("multiplied as i8"));
+  EXPECT_THAT(complaint({.a = DataType::kI32}), HasSubstr("multiplied as i8 or u8"));
   EXPECT_THAT(complaint({.c = DataType::kI8}), HasSubstr("C cannot be i8"));
-  EXPECT_THAT(complaint({.c = DataType::kI32}), HasSubstr("only for i8"));
+  EXPECT_THAT(complaint({.a = DataType::kU8, .c = DataType::kU8}), HasSubstr("C cannot be u8"));
+  EXPECT_THAT(complaint({.c = DataType::kI32}), HasSubstr("only for i8 or u8"));
   EXPECT_THAT(complaint({.a = DataType::kBf16, .f16_sums = true}), HasSubstr("A in f16"));
   EXPECT_THAT(complaint({.b = {.bits = 2, .block = 32}}), HasSubstr("2 bits"));
   EXPECT_THAT(complaint({.b = {.bits = 4, .block = 8}}), HasSubstr("blocks of 8"));
   EXPECT_THAT(complaint({.b = {.bits = 4, .block = 512}}), HasSubstr("blocks of 512"));
   EXPECT_THAT(complaint({.b = {.bits = 4, .block = 48}}), HasSubstr("blocks of 48"));
   EXPECT_THAT(complaint({.a = DataType::kI8, .b = {.bits = 4, .block = 32}}),
+              HasSubstr("A in f32 or f16"));
+  EXPECT_THAT(complaint({.a = DataType::kU8, .b = {.bits = 8, .block = 32}}),
               HasSubstr("A in f32 or f16"));
 }
 
@@ -116,6 +122,21 @@ TEST(Types, IntegerSumsMustNotOverflow) {
   EXPECT_THROW(validate(p), Error);
   EXPECT_THROW(validate(packed_problem(1, 1, 131072, Transpose::kNo, Transpose::kNo, 1, types)),
                Error);
+}
+
+TEST(Types, UnsignedSumsMustNotReachTheSignBit) {
+  const Types types = parse_types("u8_i32");
+  const auto problem = [&](std::int64_t k) {
+    return packed_problem(1, 1, k, Transpose::kNo, Transpose::kNo, 1, types);
+  };
+  // 255 * 255 * 33,025 = 2,147,450,625 is the last multiple below 2^31.
+  EXPECT_NO_THROW(validate(problem(33025)));
+  EXPECT_THROW(
+      try { validate(problem(33026)); } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("sums of u8 products may overflow beyond 33025"));
+        throw;
+      },
+      Error);
 }
 
 TEST(Types, BytesOfAProblemCountEachOperandInItsOwn) {

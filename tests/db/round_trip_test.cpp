@@ -117,7 +117,8 @@ rc::Gen<MatrixShape> any_matrix_shape() {
     shape.m = *rc::gen::inRange(1, 1025);
     shape.n = *rc::gen::inRange(1, 1025);
     shape.k = *rc::gen::inRange(1, 1025);
-    shape.operand = *rc::gen::element(DataType::kF16, DataType::kBf16, DataType::kI8);
+    shape.operand =
+        *rc::gen::element(DataType::kF16, DataType::kBf16, DataType::kI8, DataType::kU8);
     shape.sum = *rc::gen::element(DataType::kF16, DataType::kF32, DataType::kI32);
     return shape;
   });

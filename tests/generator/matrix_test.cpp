@@ -29,7 +29,7 @@ const char* const kWays[] = {
 
 std::vector<Signature> signatures() {
   std::vector<Signature> all;
-  for (const char* types : {"f16", "f16_f16_sum_f16", "bf16_bf16", "i8_i32"})
+  for (const char* types : {"f16", "f16_f16_sum_f16", "bf16_bf16", "i8_i32", "u8_i32"})
     for (Signature s : all_signatures()) {
       s.types = parse_types(types);
       all.push_back(s);
@@ -38,7 +38,7 @@ std::vector<Signature> signatures() {
 }
 
 Variant fitted(Variant v, const Types& types) {
-  if (types.a == DataType::kI8) {
+  if (is_8_bit(types.a)) {
     v.matrix_k = v.unroll_k = 32;
     if (v.shared_pad > 0) v.shared_pad = 16;
   }
@@ -91,7 +91,8 @@ TEST(Matrix, BrokenPointsAreRejectedWithTheirReason) {
   };
   for (const auto& [changes, why] : kBroken) {
     DeviceLimits limits = matrix_limits();
-    limits.matrix_shapes.pop_back();  // of 8-bit integers
+    std::erase_if(limits.matrix_shapes,
+                  [](const MatrixShape& shape) { return is_8_bit(shape.operand); });
     EXPECT_THAT(reason_for(changed(matrix_point(), changes), half, limits), HasSubstr(why))
         << changes;
   }
@@ -104,12 +105,39 @@ TEST(Matrix, BrokenPointsAreRejectedWithTheirReason) {
 TEST(Matrix, TypesAreThoseThatTheShapeIsFor) {
   const Variant v = matrix_point();
   EXPECT_THAT(reason_for(v, {parse_types("f32")}), HasSubstr("do not multiply these types"));
-  EXPECT_THAT(reason_for(v, {parse_types("i8_i32")}), HasSubstr("do not multiply these types"));
+  for (const char* types : {"i8_i32", "u8_i32"})
+    EXPECT_THAT(reason_for(v, {parse_types(types)}), HasSubstr("do not multiply these types"));
   Variant wide = v;
   wide.matrix_n = 8;
   EXPECT_EQ(reason_for(wide, {parse_types("f16")}), "");
   EXPECT_THAT(reason_for(wide, {parse_types("f16_f16_sum_f16")}),
               HasSubstr("do not multiply these types"));
+}
+
+TEST(Matrix, UnsignedOperandsNeedAShapeAndArithmeticOfTheirOwn) {
+  const Signature bytes = {parse_types("u8_f16")};
+  const Variant v = fitted(matrix_point(), bytes.types);
+  EXPECT_EQ(reason_for(v, bytes), "");
+  DeviceLimits limits = matrix_limits();
+  limits.int8_arithmetic = false;
+  EXPECT_THAT(reason_for(v, bytes, limits), HasSubstr("8-bit integers with i8 arithmetic"));
+  limits = matrix_limits();
+  std::erase_if(limits.matrix_shapes,
+                [](const MatrixShape& shape) { return shape.operand == DataType::kU8; });
+  EXPECT_THAT(reason_for(v, bytes, limits), HasSubstr("do not multiply these types"));
+  EXPECT_EQ(reason_for(v, {parse_types("i8_f16")}, limits), "");
+}
+
+TEST(Matrix, SumsAreSignedWhereOperandsAre) {
+  const auto glsl = [](const char* types) {
+    const Signature s = {parse_types(types)};
+    return emit_gemm(fitted(matrix_point(), s.types), s).glsl;
+  };
+  // Operands and sums: 8 and 32 bits, kind 1 signed, 2 unsigned.
+  for (const char* part : {"OPERAND_TAG 0x7F000208u", "SUM_TAG 0x7F000220u", "SIGNED_OPERANDS 0"})
+    EXPECT_THAT(glsl("u8_i32"), HasSubstr(part));
+  for (const char* part : {"OPERAND_TAG 0x7F000108u", "SUM_TAG 0x7F000120u", "SIGNED_OPERANDS 15"})
+    EXPECT_THAT(glsl("i8_i32"), HasSubstr(part));
 }
 
 TEST(Matrix, FlexibleShapesAreMultiplesUpToTheLongest) {

@@ -38,7 +38,8 @@ DeviceLimits matrix_limits() {
   using enum DataType;
   limits.matrix_shapes = {{16, 16, 16, kF16, kF16}, {16, 16, 16, kF16, kF32},
                           {16, 8, 16, kF16, kF32},  {16, 16, 16, kBf16, kF32},
-                          {16, 8, 16, kBf16, kF32}, {16, 16, 32, kI8, kI32}};
+                          {16, 8, 16, kBf16, kF32}, {16, 16, 32, kI8, kI32},
+                          {16, 16, 32, kU8, kI32}};
   return limits;
 }
 

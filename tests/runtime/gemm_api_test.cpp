@@ -1,5 +1,7 @@
 // Batches, epilogues and types through rooftile_gemm, on the host tiers.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <rooftile/rooftile.hpp>
 
 #include "tests/runtime/c_api_fixture.h"
@@ -89,7 +91,7 @@ TEST_F(CApi, TheResidualMayBeCItself) {
 TEST_F(CApi, EveryTypeOnTheHostIsRight) {
   for (const std::string& types : other_types())
     for (rooftile_tier tier : {ROOFTILE_TIER_AUTO, ROOFTILE_TIER_HOST64}) {
-      const bool integers = types == "i8_i32";
+      const bool integers = parse_types(types).c == DataType::kI32;
       Problem p = padded_batch(
           padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, integers ? 1.0f : 1.5f,
                          integers ? 1.0f : 0.5f, parse_types(types)),
@@ -128,12 +130,55 @@ TEST_F(CApi, RefusesWeightsThatHalfPrecisionCannotHold) {
   EXPECT_TRUE(untouched.c_is_untouched());
 }
 
+// The largest sum that there can be, and odd ones that longer runs in float32 would round.
+TEST_F(CApi, IntegersAreExactOnTheHostUpToTheLongestK) {
+  const struct {
+    rooftile_type type;
+    int largest, inwards;  // the element of the largest magnitude, and the way to smaller ones
+    std::int64_t k;
+  } kTypes[] = {{ROOFTILE_U8, 255, -1, 33025}, {ROOFTILE_I8, -128, 1, 131071}};
+  constexpr std::int64_t kRows = 3, kColumns = 5;
+  for (const auto& [type, largest, inwards, k] : kTypes) {
+    Random random(static_cast<std::uint64_t>(k));
+    std::vector<int> a(static_cast<std::size_t>(kRows * k), largest),
+        b(static_cast<std::size_t>(kColumns * k), largest);
+    for (std::vector<int>* x : {&a, &b})  // behind the first row
+      std::for_each(x->begin() + k, x->end(), [&, way = inwards](int& value) {
+        value += way * static_cast<int>(random.below(32));
+      });
+    std::vector<std::int32_t> expected;
+    for (std::int64_t row = 0; row < kRows; ++row)
+      for (std::int64_t column = 0; column < kColumns; ++column)
+        expected.push_back(static_cast<std::int32_t>(
+            std::inner_product(a.begin() + row * k, a.begin() + (row + 1) * k,
+                               b.begin() + column * k, std::int64_t{0})));
+    EXPECT_EQ(expected[0], k * largest * largest);
+    const std::vector<unsigned char> stored_a(a.begin(), a.end()), stored_b(b.begin(), b.end());
+    std::vector<std::int32_t> c(expected.size(), -1);
+    rooftile_gemm_args args = {};
+    args.struct_size = sizeof args;
+    args.type = type;
+    args.type_c = ROOFTILE_I32;
+    args.trans_b = ROOFTILE_TRANSPOSE;
+    args.m = kRows;
+    args.n = args.ldc = kColumns;
+    args.k = args.lda = args.ldb = k;
+    args.batch = 1;
+    args.alpha = 1;
+    args.a = stored_a.data();
+    args.b = stored_b.data();
+    args.c = c.data();
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+    EXPECT_EQ(c, expected);
+  }
+}
+
 TEST_F(CApi, RefusesUnknownTypes) {
   Product other(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
   rooftile_gemm_args args = gemm_args_of(other);
-  args.type = static_cast<rooftile_type>(5);
+  args.type = static_cast<rooftile_type>(6);
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
-  EXPECT_THAT(rooftile_last_error(), HasSubstr("type is 5"));
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("type is 6"));
   args = gemm_args_of(other);
   args.struct_size = 0;
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
@@ -210,10 +255,12 @@ TEST_F(CApi, RefusesTypesThatDoNotGoTogether) {
   };
   rooftile_gemm_args args = right;
   args.type_c = ROOFTILE_I32;
-  refused(args, "C is i32 only for i8");
+  refused(args, "C is i32 only for i8 or u8");
   args = right;
   args.type_c = ROOFTILE_I8;
   refused(args, "C cannot be i8");
+  args.type_c = ROOFTILE_U8;
+  refused(args, "C cannot be u8");
   args = right;
   args.f16_sums = 1;
   refused(args, "sums in f16 need A in f16");
@@ -226,6 +273,8 @@ TEST_F(CApi, RefusesTypesThatDoNotGoTogether) {
   args.k = 200000;
   args.lda = 200000;
   refused(args, "beyond 131071");
+  args.type = ROOFTILE_U8;
+  refused(args, "beyond 33025");
   args = right;
   args.a = reinterpret_cast<const char*>(product.a.data()) + 2;
   refused(args, "not aligned");

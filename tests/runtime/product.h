@@ -38,6 +38,9 @@ struct Product {
     if (p.types.a == DataType::kI8)
       for (std::vector<float>* x : {&a, &b})
         for (float& value : *x) value *= 127;
+    if (p.types.a == DataType::kU8)
+      for (std::vector<float>* x : {&a, &b})
+        for (float& value : *x) value = (value + 1) * 127.5f;
     stored_a_elements = stored(p.types.a, a);
     stored_b_elements =
         quantized(p.types) ? random_b(p.types, p.n * p.ldb, random) : stored(p.types.a, b);
@@ -141,22 +144,12 @@ struct Product {
 
 /// What there is besides float32, of every kind that runs on any device.
 inline const std::vector<std::string>& other_types() {
-  static const std::vector<std::string> types = {"f16",
-                                                 "bf16",
-                                                 "f32_f16",
-                                                 "f16_f16",
-                                                 "bf16_bf16",
-                                                 "f16_bf16",
-                                                 "i8_i32",
-                                                 "i8",
-                                                 "i8_f16",
-                                                 "f32xq4b32",
-                                                 "f16xq4b16_f16",
-                                                 "f32xq4b32z",
-                                                 "f16xq4b64zf_f16",
-                                                 "f32xq8b16z",
-                                                 "f16xq8b128_f16",
-                                                 "f32xq8b32zf"};
+  static const std::vector<std::string> types = {
+      "f16",        "bf16",           "f32_f16",    "f16_f16",
+      "bf16_bf16",  "f16_bf16",       "i8_i32",     "i8",
+      "i8_f16",     "u8_i32",         "u8",         "u8_bf16",
+      "f32xq4b32",  "f16xq4b16_f16",  "f32xq4b32z", "f16xq4b64zf_f16",
+      "f32xq8b16z", "f16xq8b128_f16", "f32xq8b32zf"};
   return types;
 }
 

@@ -69,8 +69,8 @@ const char* const kWays[] = {
 };
 
 std::vector<std::string> types_of(const MatrixShape& shape) {
-  if (shape.operand == DataType::kI8) return {"i8_i32", "i8", "i8_f16"};
   const std::string a(name(shape.operand));
+  if (is_8_bit(shape.operand)) return {a + "_i32", a, a + "_f16"};
   if (shape.sum == DataType::kF16) return {a + "_" + a + "_sum_f16", a + "_sum_f16"};
   return {a, a + "_" + a};
 }
@@ -116,7 +116,7 @@ TEST_F(CertifyMatrixTest, EpiloguesAreFused) {
 TEST_F(CertifyMatrixTest, ASampleOfTheSpacePasses) {
   constexpr std::size_t kEvery = 83;
   constexpr int kLargestTile = 64, kLargestBlock = 16;  // more takes an emulating device minutes
-  const std::vector<std::string> types = {"f16", "f16_f16", "i8_i32", "f16_f16_sum_f16"};
+  const std::vector<std::string> types = {"f16", "f16_f16", "i8_i32", "u8_i32", "f16_f16_sum_f16"};
   std::size_t met = 0, tried = 0;
   for (const Variant& v : legal_variants(limits())) {
     if (v.family != Family::kMatrix || std::max(v.tile_m, v.tile_n) > kLargestTile ||
@@ -176,6 +176,17 @@ TEST_F(CertifyMatrixTest, MutantsOfQuantizedLoadsAreRefused) {
         std::pair{"fetch_scale(row * blocks + at / BLOCK)", "fetch_scale(row * blocks)"},
         std::pair{"(column)*B_STRIDE", "(column)*B_WORDS"}})
     EXPECT_FALSE(mutant(v, signature, from, to).passed) << from;
+}
+
+TEST_F(CertifyMatrixTest, UnsignedIntegersTakenForSignedOnesAreRefused) {
+  const auto shape =
+      std::ranges::find(limits().matrix_shapes, DataType::kU8, &MatrixShape::operand);
+  if (shape == limits().matrix_shapes.end()) GTEST_SKIP() << "no unsigned integers";
+  const Signature signature = {.types = parse_types("u8_i32")};
+  for (const char* way : {kWays[0], kWays[3]})
+    EXPECT_FALSE(
+        mutant(kernel(*shape, way), signature, "SIGNED_OPERANDS 0", "SIGNED_OPERANDS 15").passed)
+        << way;
 }
 
 TEST_F(CertifyFixture, WithoutMatrixUnitsTheyAreRefusedWithAReason) {

@@ -118,6 +118,11 @@ TEST_F(CertifyTest, IntegersAreExactInEveryFamily) {
         "vector_width_b=4 load_path_b=texel"})
     variants.push_back(parse_variant(text));
   expect_right(variants, {"i8_i32", "i8"}, {kNo, kYes});
+  expect_right(variants, {"u8_i32", "u8", "u8_bf16"}, {kNo, kYes});
+  const Certificate fused = certificate(
+      variants.back(),
+      {.types = parse_types("u8_f16"), .epilogue = parse_epilogue("row_scale+column_scale+relu")});
+  EXPECT_TRUE(fused.passed) << fused.detail;
 }
 
 TEST_F(CertifyTest, PackedDotProductsAreExact) {
@@ -137,6 +142,9 @@ TEST_F(CertifyTest, PackedDotProductsAreExact) {
         "packed_b=yes vector_width_a=4 vector_width_b=4 dot=4"})
     variants.push_back(parse_variant(text));
   expect_right(variants, {"i8_i32", "i8_f16"}, {kNo, kYes});
+  expect_right(variants, {"u8_i32", "u8_f16"}, {kNo, kYes});
+  EXPECT_FALSE(mutant(variants.front(), {parse_types("u8_i32")}, "id = 4451", "id = 4450").passed)
+      << "words of unsigned integers multiplied as signed ones";
 }
 
 TEST_F(CertifyTest, AtomicReductionsAreRight) {
@@ -149,7 +157,7 @@ TEST_F(CertifyTest, AtomicReductionsAreRight) {
                     "stage=shared vector_width_a=4 vector_width_b=4 split_k=3 reduction=atomic"),
       parse_variant("family=vector tile_m=2 tile_n=8 tile_k=16 reg_m=2 reg_n=4 unroll_k=4 "
                     "stage=shared vector_width_a=4 vector_width_b=4 split_k=4 reduction=atomic")};
-  expect_right(variants, {"f32", "f32_f16", "i8_i32"}, {kNo, kYes});
+  expect_right(variants, {"f32", "f32_f16", "i8_i32", "u8_i32"}, {kNo, kYes});
   const Certificate fused =
       certificate(variants.front(), {.epilogue = parse_epilogue("bias_column+gelu_tanh+residual")},
                   ShaderCache({}));
@@ -199,6 +207,9 @@ TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
   const Variant packed = parse_variant(
       "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
       "vector_width_b=4 packed_a=yes packed_b=yes");
+  const Variant texels = parse_variant(
+      "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+      "vector_width_b=4 load_path_a=texel load_path_b=texel");
   const struct {
     const char* what;
     Variant variant;
@@ -206,8 +217,20 @@ TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
     const char* from;
     const char* to;
   } kMutants[] = {
-      {"sign lost", naive, "i8_i32", "return bitfieldExtract(word, first, 8)",
-       "return bitfieldExtract(word, first, 8) & 127"},
+      {"sign lost", naive, "i8_i32", "return int(bitfieldExtract(word, first, 8))",
+       "return int(bitfieldExtract(word, first, 8)) & 127"},
+      {"sign-extended words of A", naive, "u8_i32",
+       "BYTES word = a_words[vector_index * VECTOR_WIDTH_A / 4]",
+       "int word = int(a_words[vector_index * VECTOR_WIDTH_A / 4])"},
+      {"sign-extended words of B", naive, "u8_i32",
+       "BYTES word = b_words[vector_index * VECTOR_WIDTH_B / 4]",
+       "int word = int(b_words[vector_index * VECTOR_WIDTH_B / 4])"},
+      {"sign-extended texels of A", texels, "u8_i32", "VECTOR_A(texelFetch(a, int(vector_index)))",
+       "VECTOR_A(ivec4(texelFetch(a, int(vector_index))) << 24 >> 24)"},
+      {"sign-extended texels of B", texels, "u8", "VECTOR_B(texelFetch(b, int(vector_index)))",
+       "VECTOR_B(ivec4(texelFetch(b, int(vector_index))) << 24 >> 24)"},
+      {"zero-extended words of A", naive, "i8_i32", "return int(bitfieldExtract(word, first, 8))",
+       "return int(bitfieldExtract(uint(word), first, 8))"},
       {"wrong byte", naive, "i8_i32", "% 4 * 8", "% 2 * 8"},
       {"old C not added", naive, "i8_i32", "return sum + old", "return sum"},
       {"the other half of a word", naive, "f32_f16", "0xffff0000u >> shift", "0xffffu << shift"},

@@ -1,0 +1,2 @@
+layout(binding = 0) uniform usamplerBuffer stored;
+vec4 stored_texel(uint i) { return vec4(texelFetch(stored, int(i))); }
