@@ -58,9 +58,9 @@ const uint BY_ROWS = 0, BY_COLUMNS = 1;
 #define MatrixB MATRIX(OPERAND_TAG, ROWS_B, COLUMNS_B, USE_B)
 #define MatrixC MATRIX(SUM_TAG, ROWS_C, COLUMNS_C, USE_C)
 
-const uint PER_WORD = 32 / OPERAND_BITS;         // elements
-const uint PER_A = PER_WORD * VECTOR_WIDTH_A;  // elements in a vector of words
-const uint PER_B = PER_WORD * VECTOR_WIDTH_B;
+const uint OPERANDS_PER_WORD = 32 / OPERAND_BITS;      // elements of 32 bits
+const uint PER_A = OPERANDS_PER_WORD * VECTOR_WIDTH_A;  // elements in a vector of words
+const uint PER_B = OPERANDS_PER_WORD * VECTOR_WIDTH_B;
 
 // Fragments are loaded by macros: a function cannot return a matrix, of which the compiler takes every
 // mention for another type.
@@ -138,17 +138,17 @@ void begin_product(uint z) {
 
 // Words of several elements, the first in the low bits.
 uint keep_word(uint x, uint first, uint count) {
-  const uint left = count > first ? min(count - first, PER_WORD) : 0u;
-  return left == PER_WORD ? x : x & ((1u << left * OPERAND_BITS) - 1u);
+  const uint left = count > first ? min(count - first, OPERANDS_PER_WORD) : 0u;
+  return left == OPERANDS_PER_WORD ? x : x & ((1u << left * OPERAND_BITS) - 1u);
 }
 
 // The first count elements, zero in the others.
 uint keep(uint x, uint count) { return keep_word(x, 0, count); }
 uvec2 keep(uvec2 x, uint count) {
-  return uvec2(keep_word(x.x, 0, count), keep_word(x.y, PER_WORD, count));
+  return uvec2(keep_word(x.x, 0, count), keep_word(x.y, OPERANDS_PER_WORD, count));
 }
 uvec4 keep(uvec4 x, uint count) {
-  return uvec4(keep(x.xy, count), keep_word(x.z, 2 * PER_WORD, count), keep_word(x.w, 3 * PER_WORD, count));
+  return uvec4(keep(x.xy, count), keep_word(x.z, 2 * OPERANDS_PER_WORD, count), keep_word(x.w, 3 * OPERANDS_PER_WORD, count));
 }
 
 // Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
