@@ -135,15 +135,11 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
             }};
     const TuneReport report = tune(store, device, options, callbacks, stop_requested);
     bar.clear();
-    std::size_t measured = 0, rejected = 0, spilled = 0;
-    for (const TuneResult& result : report.results) {
-      measured += result.measured;
-      rejected += result.rejected;
-      spilled += result.spilled;
-    }
-    fmt::print("{} of {} problems in {:.0f} s: {} measured, {} rejected, {} spilled{}\n",
-               report.results.size(), options.problems.size(), report.elapsed_s, measured, rejected,
-               spilled,
+    std::size_t spilled = 0;
+    for (const TuneResult& result : report.results) spilled += result.spilled;
+    fmt::print("{} of {} problems in {:.0f} s{}{}\n", report.results.size(),
+               options.problems.size(), report.elapsed_s,
+               spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
                report.interrupted     ? "; interrupted: the next run goes on from here"
                : report.out_of_budget ? "; out of budget: the next run goes on from here"
                                       : "");
