@@ -38,8 +38,10 @@ DeviceLimits limits(std::uint32_t least_lanes, std::uint32_t most_lanes, std::ui
 /// A device of each table's kind.
 DeviceProfile device_for(std::string_view table) {
   using enum DataType;
-  const std::vector<MatrixShape> square = {
-      {16, 16, 16, kF16, kF32}, {16, 16, 16, kBf16, kF32}, {16, 16, 32, kI8, kI32}};
+  const std::vector<MatrixShape> square = {{16, 16, 16, kF16, kF32},
+                                           {16, 16, 16, kBf16, kF32},
+                                           {16, 16, 32, kI8, kI32},
+                                           {16, 16, 32, kU8, kI32}};
   DeviceProfile d;
   d.kind = DeviceKind::kDiscrete;
   if (table.starts_with("nvidia")) {
@@ -77,7 +79,7 @@ DeviceProfile device_for(std::string_view table) {
 /// One problem of each kind that lines name.
 std::vector<Problem> problems() {
   std::vector<Problem> all;
-  for (const char* types : {"f32", "f16", "bf16", "i8_i32", "f16xq4b32_f16"})
+  for (const char* types : {"f32", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16"})
     for (const auto& [m, n] :
          {std::pair{1024, 2048}, std::pair{64, 128}, std::pair{1, 4096}, std::pair{4096, 1}})
       all.push_back(
@@ -127,6 +129,8 @@ TEST(Priors, AreThoseForTheProblem) {
     return found;
   };
   EXPECT_EQ(families("f16", 1024).front(), Family::kMatrix);
+  for (const char* types : {"i8_i32", "u8_f16"})
+    EXPECT_EQ(families(types, 1024).front(), Family::kMatrix) << types;
   EXPECT_EQ(families("f32", 1024).front(), Family::kTiled);
   EXPECT_THAT(families("f16", 1), testing::Each(Family::kVector));
 }
