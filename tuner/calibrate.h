@@ -15,6 +15,11 @@ namespace rooftile {
 /// concurrent workgroups.
 std::vector<Figure> calibrate_device(const std::shared_ptr<Device>& device);
 
+/// The rate of one shape of matrix units, by its figure's name. Apart from the rest because drivers
+/// list shapes that they cannot compile, or crash at. Throws what compiling and running throw.
+Figure calibrate_matrix_unit(const std::shared_ptr<Device>& device, const MatrixShape& shape,
+                             double compute_units);
+
 /// BLAS rate over host_calibration_problems() with all threads, one thread and in float64, call
 /// cost, triad bandwidth. stop is polled between problems; what is missing then is missing from the
 /// result.

@@ -1,26 +1,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
-#include <functional>
 #include <limits>
-#include <map>
 
 #include "core/error.h"
 #include "core/statistics.h"
 #include "generator/calibration_shaders.h"
-#include "generator/compile.h"
-#include "runtime/model/calibration.h"
 #include "tuner/calibrate.h"
+#include "tuner/probe.h"
 
 namespace rooftile {
 namespace {
 
-constexpr double kTimeoutNs = 30e9;
-constexpr double kTargetNs =
-    2e6;  // a timed dispatch: long against launch and clock steps, short against the budget
-constexpr int kSamples = 7;
-constexpr std::uint32_t kMostTrips = 1u << 24;
 constexpr std::uint64_t kSmallestFootprint = 1u << 18;  // bytes of the three STREAM arrays together
 constexpr std::uint64_t kLargestFootprint = 1u << 29;
 constexpr double kPlateau =
@@ -32,55 +23,6 @@ double now_ns() {
       .count();
 }
 
-template <typename T>
-std::vector<std::byte> bytes_of_block(const T& block) {
-  std::vector<std::byte> bytes(sizeof block);
-  std::memcpy(bytes.data(), &block, sizeof block);
-  return bytes;
-}
-
-/// One shader with its buffers, timed by the device's clock.
-class Probe {
- public:
-  Probe(Device& device, const Shader& shader)
-      : device_(device), pipeline_(device.create_pipeline(compile(shader), shader.interface)) {}
-
-  /// Device time of one dispatch of a whole command list run; kSamples of them after a warm-up.
-  template <typename Push>
-  std::vector<double> times(const std::vector<BufferRange>& bindings, const Push& push,
-                            std::uint32_t groups, int samples = kSamples) {
-    const std::vector<Step> steps = {DispatchStep{.pipeline = &pipeline_,
-                                                  .bindings = bindings,
-                                                  .push_constants = bytes_of_block(push),
-                                                  .groups = {groups, 1, 1}}};
-    CommandList list = device_.record(steps, Timing::kPerStep);
-    device_.run(list, kTimeoutNs);
-    std::vector<double> sample;
-    for (int i = 0; i < samples; ++i)
-      sample.push_back(std::max(1.0, device_.run(list, kTimeoutNs).step_ns.front()));
-    return sample;
-  }
-  const Pipeline& pipeline() const { return pipeline_; }
-
- private:
-  Device& device_;
-  Pipeline pipeline_;
-};
-
-/// Trips after which a dispatch takes about kTargetNs. timed(trips) runs it once.
-std::uint32_t long_enough(const std::function<double(std::uint32_t)>& timed,
-                          std::uint32_t trips = 16) {
-  while (trips < kMostTrips && timed(trips) < kTargetNs) trips *= 4;
-  return trips;
-}
-
-/// Turns times into rates: amount per ns.
-std::vector<double> rates(double amount, const std::vector<double>& times_ns) {
-  std::vector<double> result;
-  for (double ns : times_ns) result.push_back(amount / ns);
-  return result;
-}
-
 class Calibrator {
  public:
   explicit Calibrator(Device& device) : device_(device), limits_(device.profile().limits) {}
@@ -89,7 +31,6 @@ class Calibrator {
     latencies();
     multiply_adds();
     other_multiply_adds();
-    matrix_units();
     workgroups_and_barriers();
     shared_memory();
     loads();
@@ -100,8 +41,7 @@ class Calibrator {
 
  private:
   void add(const std::string& figure, const std::string& unit, const std::vector<double>& sample) {
-    figures_.push_back(
-        {figure, unit, median(sample), median_absolute_deviation(sample), sample.size()});
+    figures_.push_back(figure_of(figure, unit, sample));
   }
   std::vector<int> local_sizes() const {
     std::vector<int> sizes;
@@ -118,8 +58,6 @@ class Calibrator {
   void latencies();
   void multiply_adds();
   void other_multiply_adds();
-  void matrix_units();
-  std::vector<double> matrix_gflops(const MatrixShape& shape);
   void workgroups_and_barriers();
   void shared_memory();
   void loads();
@@ -146,11 +84,11 @@ void Calibrator::latencies() {
                                  .groups = {1, 1, 1}};
   const auto wall = [&](std::size_t dispatches) {
     CommandList list = device_.record(std::vector<Step>(dispatches, dispatch));
-    device_.run(list, kTimeoutNs);
+    device_.run(list, kProbeTimeoutNs);
     std::vector<double> sample;
-    for (int i = 0; i < 3 * kSamples; ++i) {
+    for (int i = 0; i < 3 * kProbeSamples; ++i) {
       const double start = now_ns();
-      device_.run(list, kTimeoutNs);
+      device_.run(list, kProbeTimeoutNs);
       sample.push_back(now_ns() - start);
     }
     return sample;
@@ -217,48 +155,6 @@ void Calibrator::other_multiply_adds() {
   if (limits_.float16_arithmetic) add("device.fma.f16", "gflops", measure(DataType::kF16, 0.5f, 8));
   if (limits_.integer_dot_product)
     add("device.dot.i8", "gflops", measure(DataType::kI32, 3.0f, 32));
-}
-
-std::vector<double> Calibrator::matrix_gflops(const MatrixShape& shape) {
-  const int lanes = static_cast<int>(limits_.subgroup_size);
-  const int subgroups =
-      std::max(1, std::min(4, static_cast<int>(limits_.max_workgroup_invocations) / lanes));
-  const auto groups = static_cast<std::uint32_t>(std::clamp(16 * units_, 32.0, 4096.0));
-  const Buffer target = device_.create_buffer(
-      std::uint64_t{groups} * static_cast<std::uint64_t>(subgroups * lanes) * sizeof(float),
-      BufferUse::kDevice);
-  // Ones in half precision and in bfloat16 alike would be two words; any finite values do.
-  constexpr std::uint32_t kWord = 0x3c003c00;
-  std::vector<double> best = {0.0};
-  for (int chains : {2, 8}) {
-    Probe probe(device_, emit_matrix_peak(shape, lanes, subgroups * lanes, chains));
-    const auto sample = [&](std::uint32_t trips, int samples) {
-      return probe.times({{&target}}, MatrixPeakPushConstants{trips, kWord}, groups, samples);
-    };
-    const std::uint32_t trips =
-        long_enough([&](std::uint32_t n) { return sample(n, 1).front(); }, 1);
-    const double flops =
-        2.0 * shape.m * shape.n * shape.k * chains * kMatrixPeakSteps * subgroups * groups * trips;
-    const std::vector<double> rate = rates(flops, sample(trips, kSamples));
-    if (median(rate) > median(best)) best = rate;
-  }
-  return best;
-}
-
-// The best shape of each pair of types. One that the driver lists and cannot compile is left out,
-// as the tuner leaves out its kernels.
-void Calibrator::matrix_units() {
-  std::map<std::string, std::vector<double>> best;
-  for (const MatrixShape& shape : limits_.matrix_shapes) {
-    try {
-      const std::vector<double> rate = matrix_gflops(shape);
-      std::vector<double>& known = best[matrix_figure(shape.operand, shape.sum)];
-      if (known.empty() || median(rate) > median(known)) known = rate;
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kCompile && error.code() != ErrorCode::kUnsupported) throw;
-    }
-  }
-  for (const auto& [figure, rate] : best) add(figure, "gflops", rate);
 }
 
 void Calibrator::workgroups_and_barriers() {
@@ -415,14 +311,14 @@ void Calibrator::transfers() {
     const Buffer mapped = unified ? Buffer() : device_.create_buffer(kBytes, use);
     char* const view = static_cast<char*>(unified ? device_side.mapped() : mapped.mapped());
     std::vector<double> gbps;
-    for (int i = -1; i < kSamples; ++i) {
+    for (int i = -1; i < kProbeSamples; ++i) {
       const double start = now_ns();
       if (up) std::memcpy(view, host.data(), kBytes);
       if (!unified) {
         const BufferRange near = {&mapped, 0, kBytes}, far = {&device_side, 0, kBytes};
         CommandList list =
             device_.record(std::vector<Step>{up ? CopyStep{near, far} : CopyStep{far, near}});
-        device_.run(list, kTimeoutNs);
+        device_.run(list, kProbeTimeoutNs);
       }
       if (!up) std::memcpy(host.data(), view, kBytes);
       if (i >= 0) gbps.push_back(static_cast<double>(kBytes) / (now_ns() - start));

@@ -16,6 +16,7 @@ namespace rooftile {
 namespace {
 
 constexpr double kCalibrationDeadlineS = 120;
+constexpr double kMatrixDeadlineS = 30;      // one shape: compiling twice, and some ms
 constexpr double kDefaultCacheBytes = 64e6;  // when no cache plateau was found
 constexpr double kPastCache = 2;             // operands are rotated over this many times the cache
 
@@ -30,8 +31,38 @@ void settle_journal(Store& store, RowId device, const TuneCallbacks& callbacks) 
   }
 }
 
-Calibration calibrate(Store& store, RowId device, WorkerProcess& worker, const TuneOptions& options,
-                      const std::atomic<bool>& stop) {
+/// The best shape of each pair of types. One that fails, crashes or hangs costs its figure only, as
+/// its kernels will cost the tuner only themselves.
+std::vector<Figure> calibrate_matrix_units(const DeviceProfile& device, double compute_units,
+                                           WorkerProcess& worker, const TuneCallbacks& callbacks,
+                                           const std::atomic<bool>& stop) {
+  std::vector<Figure> best;
+  for (std::size_t i = 0; i < device.limits.matrix_shapes.size() && !stop.load(); ++i) {
+    const MatrixShape& shape = device.limits.matrix_shapes[i];
+    const WorkerAnswer answer = worker.ask(
+        {{"operation", "calibrate matrix unit"}, {"shape", i}, {"compute_units", compute_units}},
+        kMatrixDeadlineS, stop);
+    if (answer.fate == WorkerFate::kInterrupted) break;
+    if (answer.fate != WorkerFate::kAnswered) {
+      if (callbacks.message)
+        callbacks.message(fmt::format("matrix unit {}x{}x{} of {} is not calibrated: {}", shape.m,
+                                      shape.n, shape.k, name(shape.operand), answer.message));
+      continue;
+    }
+    for (Figure& figure : figures_from_json(answer.reply.at("figures"))) {
+      const auto same = std::ranges::find(best, figure.name, &Figure::name);
+      if (same == best.end())
+        best.push_back(std::move(figure));
+      else if (figure.value > same->value)
+        *same = std::move(figure);
+    }
+  }
+  return best;
+}
+
+Calibration calibrate(Store& store, RowId device, const DeviceProfile& profile,
+                      WorkerProcess& worker, const TuneOptions& options,
+                      const TuneCallbacks& callbacks, const std::atomic<bool>& stop) {
   const auto complete = [](const Calibration& c) {
     return is_calibrated(c.device) && is_calibrated(c.host) && is_calibrated(c.host1);
   };
@@ -44,6 +75,10 @@ Calibration calibrate(Store& store, RowId device, WorkerProcess& worker, const T
   if (answer.fate != WorkerFate::kAnswered)
     fail(ErrorCode::kDevice, "calibration failed: {}; nothing was stored", answer.message);
   std::vector<Figure> figures = figures_from_json(answer.reply.at("figures"));
+  for (Figure& figure :
+       calibrate_matrix_units(profile, calibration_from_figures(figures).device.compute_units,
+                              worker, callbacks, stop))
+    figures.push_back(std::move(figure));
   const std::vector<Figure> host = calibrate_host(stop);
   if (stop.load()) return {};
   figures.insert(figures.end(), host.begin(), host.end());
@@ -80,7 +115,8 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
   if (callbacks.progress) callbacks.progress(base);
   WorkerProcess worker(options.worker.empty() ? "/proc/self/exe" : options.worker,
                        {{"operation", "open"}, {"device_uuid", device.device_uuid}});
-  const Calibration calibration = calibrate(store, device_row, worker, options, stop);
+  const Calibration calibration =
+      calibrate(store, device_row, device, worker, options, callbacks, stop);
 
   CandidateRunner runner(store, worker, budget, stop,
                          {.device = device_row,

@@ -24,6 +24,12 @@ class Server {
     if (operation == "open") return open(request);
     if (device_ == nullptr) fail(ErrorCode::kInternal, "worker: '{}' before 'open'", operation);
     if (operation == "calibrate") return {{"figures", to_json(calibrate_device(device_))}};
+    if (operation == "calibrate matrix unit") {
+      const MatrixShape& shape =
+          device_->profile().limits.matrix_shapes.at(request.at("shape").get<std::size_t>());
+      return {{"figures", to_json(std::vector{calibrate_matrix_unit(
+                              device_, shape, request.at("compute_units"))})}};
+    }
     if (operation == "time")
       return to_json(measurer_->time(time_request_from_json(request.at("request"))));
     if (operation == "certify")

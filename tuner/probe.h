@@ -1,0 +1,59 @@
+// A calibration shader with what it takes to time it by the device's clock. Internal to tuner/.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "core/figure.h"
+#include "generator/emit.h"
+#include "runtime/device/device.h"
+
+namespace rooftile {
+
+inline constexpr double kProbeTimeoutNs = 30e9;
+inline constexpr int kProbeSamples = 7;
+
+template <typename T>
+std::vector<std::byte> bytes_of_block(const T& block) {
+  std::vector<std::byte> bytes(sizeof block);
+  std::memcpy(bytes.data(), &block, sizeof block);
+  return bytes;
+}
+
+class Probe {
+ public:
+  Probe(Device& device, const Shader& shader);
+
+  /// Device time of one dispatch of a whole command list run; so many of them after a warm-up.
+  template <typename Push>
+  std::vector<double> times(const std::vector<BufferRange>& bindings, const Push& push,
+                            std::uint32_t groups, int samples = kProbeSamples) {
+    return times(DispatchStep{.pipeline = &pipeline_,
+                              .bindings = bindings,
+                              .push_constants = bytes_of_block(push),
+                              .groups = {groups, 1, 1}},
+                 samples);
+  }
+  const Pipeline& pipeline() const { return pipeline_; }
+
+ private:
+  std::vector<double> times(const DispatchStep& step, int samples);
+
+  Device& device_;
+  Pipeline pipeline_;
+};
+
+/// Trips after which a dispatch is long against launch and clock steps and short against a budget.
+/// timed(trips) runs it once.
+std::uint32_t long_enough(const std::function<double(std::uint32_t)>& timed,
+                          std::uint32_t trips = 16);
+
+/// Times as rates: amount per ns.
+std::vector<double> rates(double amount, const std::vector<double>& times_ns);
+
+Figure figure_of(const std::string& name, const std::string& unit,
+                 const std::vector<double>& sample);
+
+}  // namespace rooftile
