@@ -37,11 +37,16 @@ std::string blas_text() {
   }
 }
 
-nlohmann::json json_of(const std::vector<MatrixShape>& shapes) {
+nlohmann::json json_of(const MatrixShape& x) {
+  return {{"m", x.m}, {"n", x.n}, {"k", x.k}, {"operand", name(x.operand)}, {"sum", name(x.sum)}};
+}
+nlohmann::json json_of(const WorkgroupMatrix& x) {
+  return {{"unit", json_of(x.unit)}, {"invocations", x.invocations}};
+}
+template <typename Entry>
+nlohmann::json json_of(const std::vector<Entry>& entries) {
   nlohmann::json list = nlohmann::json::array();
-  for (const MatrixShape& x : shapes)
-    list.push_back(
-        {{"m", x.m}, {"n", x.n}, {"k", x.k}, {"operand", name(x.operand)}, {"sum", name(x.sum)}});
+  for (const Entry& x : entries) list.push_back(json_of(x));
   return list;
 }
 
@@ -74,6 +79,8 @@ nlohmann::json json_of(const DeviceProfile& d, std::size_t tuned) {
             {"matrix_shapes", json_of(l.matrix_shapes)},
             {"matrix_granularities", json_of(l.matrix_granularities)},
             {"max_matrix_dimension", l.max_matrix_dimension},
+            {"workgroup_matrices", json_of(l.workgroup_matrices)},
+            {"workgroup_matrix_shared_bytes", l.workgroup_matrix_shared_bytes},
             {"integer_dot_product", l.integer_dot_product},
             {"integer_dot_product_accelerated", l.integer_dot_product_accelerated},
             {"timestamp_period_ns", l.timestamp_period_ns},
@@ -89,6 +96,8 @@ std::string matrix_text(const DeviceLimits& l) {
   };
   for (const MatrixShape& x : l.matrix_shapes) add(x, "");
   for (const MatrixShape& x : l.matrix_granularities) add(x, " and multiples");
+  for (const WorkgroupMatrix& x : l.workgroup_matrices)
+    add(x.unit, fmt::format(" and multiples for workgroups of {}", x.invocations));
   return text.empty() ? "none" : text;
 }
 

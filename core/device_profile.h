@@ -37,6 +37,14 @@ struct MatrixShape {
   bool operator==(const MatrixShape&) const = default;
 };
 
+/// What the matrix units of a whole workgroup of so many invocations multiply: multiples of `unit`.
+struct WorkgroupMatrix {
+  MatrixShape unit;
+  int invocations = 0;
+
+  bool operator==(const WorkgroupMatrix&) const = default;
+};
+
 /// Limits that legality rules read. Bytes and counts as Vulkan reports them.
 struct DeviceLimits {
   std::uint32_t max_workgroup_invocations = 128;
@@ -60,6 +68,11 @@ struct DeviceLimits {
   // Shapes whose multiples, up to so many elements a side, are offered as well.
   std::vector<MatrixShape> matrix_granularities;
   std::uint32_t max_matrix_dimension = 0;
+  // For the scope of a workgroup, where loads and stores can be addressed as tensors; sides up to
+  // max_matrix_dimension. Empty: there are none.
+  std::vector<WorkgroupMatrix> workgroup_matrices;
+  // Of a workgroup's shared memory, what the driver takes for itself where it uses any of them.
+  std::uint32_t workgroup_matrix_shared_bytes = 0;
   bool float32_atomic_add = false;  // in storage buffers
   // Packed dot products of 8-bit integers, and whether they are faster than what they replace.
   bool integer_dot_product = false, integer_dot_product_accelerated = false;

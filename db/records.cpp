@@ -25,6 +25,13 @@ void from_json(const nlohmann::json& json, MatrixShape& shape) {
            .sum = parse_data_type(json.at("sum").get<std::string>())};
 }
 
+void to_json(nlohmann::ordered_json& json, const WorkgroupMatrix& matrix) {
+  json = {{"unit", matrix.unit}, {"invocations", matrix.invocations}};
+}
+void from_json(const nlohmann::json& json, WorkgroupMatrix& matrix) {
+  matrix = {.unit = json.at("unit"), .invocations = json.at("invocations")};
+}
+
 namespace {
 
 // As in the CHECKs of db/migrations; indexed by the enumerator.
@@ -56,6 +63,8 @@ void for_each_limit(Limits& limits, Visit&& visit) {
   visit("matrix_shapes", limits.matrix_shapes);
   visit("matrix_granularities", limits.matrix_granularities);
   visit("max_matrix_dimension", limits.max_matrix_dimension);
+  visit("workgroup_matrices", limits.workgroup_matrices);
+  visit("workgroup_matrix_shared_bytes", limits.workgroup_matrix_shared_bytes);
   visit("float32_atomic_add", limits.float32_atomic_add);
   visit("integer_dot_product", limits.integer_dot_product);
   visit("integer_dot_product_accelerated", limits.integer_dot_product_accelerated);

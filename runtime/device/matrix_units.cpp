@@ -38,15 +38,15 @@ bool is_unsigned(VkComponentTypeKHR component) {
   return component == VK_COMPONENT_TYPE_UINT8_KHR || component == VK_COMPONENT_TYPE_UINT32_KHR;
 }
 
-/// Products of our types that a subgroup multiplies; nothing for the rest.
+/// Products of our types, for this scope; nothing for the rest.
 template <typename Offered>
 std::optional<MatrixShape> shape_of(const Offered& x, std::uint32_t m, std::uint32_t n,
-                                    std::uint32_t k) {
+                                    std::uint32_t k, VkScopeKHR scope) {
   const auto operand = type_of(x.AType), sum = type_of(x.CType);
   const bool sides = std::min({m, n, k}) > 0 && std::max({m, n, k}) <= kLongestSide;
   if (!operand || !sum || x.AType != x.BType || x.CType != x.ResultType ||
       is_unsigned(x.AType) != is_unsigned(x.CType) || !sides ||
-      x.saturatingAccumulation != VK_FALSE || x.scope != VK_SCOPE_SUBGROUP_KHR)
+      x.saturatingAccumulation != VK_FALSE || x.scope != scope)
     return std::nullopt;
   return MatrixShape{static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), *operand, *sum};
 }
@@ -55,6 +55,14 @@ void add_once(std::vector<MatrixShape>& shapes, const std::optional<MatrixShape>
               bool bfloat16) {
   if (!shape || (shape->operand == DataType::kBf16 && !bfloat16)) return;
   if (std::ranges::find(shapes, *shape) == shapes.end()) shapes.push_back(*shape);
+}
+
+void add_once(std::vector<WorkgroupMatrix>& matrices, const std::optional<MatrixShape>& unit,
+              std::uint32_t invocations, std::uint32_t most_invocations, bool bfloat16) {
+  if (!unit || (unit->operand == DataType::kBf16 && !bfloat16)) return;
+  if (invocations == 0 || invocations > most_invocations) return;
+  const WorkgroupMatrix matrix = {*unit, static_cast<int>(invocations)};
+  if (std::ranges::find(matrices, matrix) == matrices.end()) matrices.push_back(matrix);
 }
 
 /// All entries of a list that the driver gives by count and then by value; none when it fails.
@@ -112,7 +120,8 @@ MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical) {
           physical, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"),
       *physical, VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
   for (const auto& x : shapes)
-    add_once(units.shapes, shape_of(x, x.MSize, x.NSize, x.KSize), units.bfloat16);
+    add_once(units.shapes, shape_of(x, x.MSize, x.NSize, x.KSize, VK_SCOPE_SUBGROUP_KHR),
+             units.bfloat16);
   if (units.shapes.empty() || !flexible ||
       flexible_features.cooperativeMatrixFlexibleDimensions == VK_FALSE)
     return units;
@@ -126,22 +135,41 @@ MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical) {
       instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV>(
           physical, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"),
       *physical, VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV);
+  const auto unit_of = [](const VkCooperativeMatrixFlexibleDimensionsPropertiesNV& x,
+                          VkScopeKHR scope) {
+    return shape_of(x, x.MGranularity, x.NGranularity, x.KGranularity, scope);
+  };
   for (const auto& x : granularities)
-    add_once(units.granularities, shape_of(x, x.MGranularity, x.NGranularity, x.KGranularity),
-             units.bfloat16);
+    add_once(units.granularities, unit_of(x, VK_SCOPE_SUBGROUP_KHR), units.bfloat16);
+  // Tensor addressing takes SPIR-V 1.6.
+  if (flexible_features.cooperativeMatrixWorkgroupScope == VK_FALSE ||
+      flexible_features.cooperativeMatrixTensorAddressing == VK_FALSE ||
+      physical.getProperties().apiVersion < VK_API_VERSION_1_3)
+    return units;
+  units.workgroup_shared_bytes =
+      flexible_properties.cooperativeMatrixWorkgroupScopeReservedSharedMemory;
+  for (const auto& x : granularities)
+    add_once(units.workgroup, unit_of(x, VK_SCOPE_WORKGROUP_KHR), x.workgroupInvocations,
+             flexible_properties.cooperativeMatrixWorkgroupScopeMaxWorkgroupSize, units.bfloat16);
   return units;
 }
 
 MatrixFeatures::MatrixFeatures(const DeviceLimits& limits)
     : any_(!limits.matrix_shapes.empty()),
-      flexible_(!limits.matrix_granularities.empty()),
-      bfloat16_(std::ranges::any_of(limits.matrix_shapes, [](const MatrixShape& shape) {
-        return shape.operand == DataType::kBf16;
-      })) {
+      flexible_(!limits.matrix_granularities.empty() || !limits.workgroup_matrices.empty()),
+      workgroup_(!limits.workgroup_matrices.empty()),
+      bfloat16_(std::ranges::any_of(
+                    limits.matrix_shapes,
+                    [](const MatrixShape& shape) { return shape.operand == DataType::kBf16; }) ||
+                std::ranges::any_of(limits.workgroup_matrices, [](const WorkgroupMatrix& matrix) {
+                  return matrix.unit.operand == DataType::kBf16;
+                })) {
   matrices_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR;
   matrices_.cooperativeMatrix = VK_TRUE;
   flexible_features_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV;
   flexible_features_.cooperativeMatrixFlexibleDimensions = VK_TRUE;
+  flexible_features_.cooperativeMatrixWorkgroupScope = workgroup_ ? VK_TRUE : VK_FALSE;
+  flexible_features_.cooperativeMatrixTensorAddressing = workgroup_ ? VK_TRUE : VK_FALSE;
   bfloat16_features_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR;
   bfloat16_features_.shaderBFloat16Type = VK_TRUE;
   bfloat16_features_.shaderBFloat16CooperativeMatrix = VK_TRUE;

@@ -1,5 +1,5 @@
-// Matrix units of a physical device: VK_KHR_cooperative_matrix, and the flexible shapes of
-// VK_NV_cooperative_matrix2. Private to runtime/device.
+// Matrix units of a physical device: VK_KHR_cooperative_matrix, and the flexible shapes
+// and workgroups' matrices of VK_NV_cooperative_matrix2. Private to runtime/device.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ typedef int VkScopeKHR;
 constexpr VkComponentTypeKHR VK_COMPONENT_TYPE_FLOAT16_KHR = 0, VK_COMPONENT_TYPE_FLOAT32_KHR = 1,
                              VK_COMPONENT_TYPE_SINT8_KHR = 3, VK_COMPONENT_TYPE_SINT32_KHR = 5,
                              VK_COMPONENT_TYPE_UINT8_KHR = 7, VK_COMPONENT_TYPE_UINT32_KHR = 9;
-constexpr VkScopeKHR VK_SCOPE_SUBGROUP_KHR = 3;
+constexpr VkScopeKHR VK_SCOPE_WORKGROUP_KHR = 2, VK_SCOPE_SUBGROUP_KHR = 3;
 constexpr auto VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR =
     static_cast<VkStructureType>(1000506000);
 constexpr auto VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR =
@@ -95,6 +95,8 @@ struct MatrixUnits {
   std::vector<MatrixShape> shapes, granularities;
   std::uint32_t max_dimension = 0;  // of shapes that are multiples of granularities
   bool bfloat16 = false;
+  std::vector<WorkgroupMatrix> workgroup;    // only with tensor addressing
+  std::uint32_t workgroup_shared_bytes = 0;  // that the driver takes for itself
 };
 MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical);
 
@@ -109,7 +111,7 @@ class MatrixFeatures {
   void append_to(vk::PhysicalDeviceFeatures2& features, std::vector<const char*>& extensions);
 
  private:
-  bool any_ = false, flexible_ = false, bfloat16_ = false;
+  bool any_ = false, flexible_ = false, workgroup_ = false, bfloat16_ = false;
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices_ = {};
   VkPhysicalDeviceCooperativeMatrix2FeaturesNV flexible_features_ = {};
   VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16_features_ = {};

@@ -233,6 +233,8 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
   profile.limits.matrix_shapes = std::move(matrices.shapes);
   profile.limits.matrix_granularities = std::move(matrices.granularities);
   profile.limits.max_matrix_dimension = matrices.max_dimension;
+  profile.limits.workgroup_matrices = std::move(matrices.workgroup);
+  profile.limits.workgroup_matrix_shared_bytes = matrices.workgroup_shared_bytes;
   profile.limits.timestamp_valid_bits = families[*queue_family].timestamp_valid_bits;
   profile.limits.texel_buffer_r32 = texel_format(physical, vk::Format::eR32Sfloat);
   profile.limits.texel_buffer_rgba32 = texel_format(physical, vk::Format::eR32G32B32A32Sfloat);

@@ -124,6 +124,12 @@ rc::Gen<MatrixShape> any_matrix_shape() {
   });
 }
 
+rc::Gen<WorkgroupMatrix> any_workgroup_matrix() {
+  return rc::gen::exec([] {
+    return WorkgroupMatrix{*any_matrix_shape(), *rc::gen::inRange(1, 1025)};
+  });
+}
+
 RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
   DeviceProfile profile = example_device(*odd_text());
   profile.device_uuid = *odd_text();
@@ -145,6 +151,9 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
   profile.limits.matrix_granularities =
       *rc::gen::container<std::vector<MatrixShape>>(any_matrix_shape());
   profile.limits.max_matrix_dimension = *rc::gen::arbitrary<std::uint32_t>();
+  profile.limits.workgroup_matrices =
+      *rc::gen::container<std::vector<WorkgroupMatrix>>(any_workgroup_matrix());
+  profile.limits.workgroup_matrix_shared_bytes = *rc::gen::arbitrary<std::uint32_t>();
   profile.limits.max_workgroup_subgroups = *rc::gen::arbitrary<std::uint32_t>();
   profile.limits.integer_dot_product = *rc::gen::arbitrary<bool>();
   profile.limits.integer_dot_product_accelerated = *rc::gen::arbitrary<bool>();
@@ -176,6 +185,9 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, Device, ()) {
     RC_ASSERT(record.profile.limits.matrix_shapes == profile.limits.matrix_shapes);
     RC_ASSERT(record.profile.limits.matrix_granularities == profile.limits.matrix_granularities);
     RC_ASSERT(record.profile.limits.max_matrix_dimension == profile.limits.max_matrix_dimension);
+    RC_ASSERT(record.profile.limits.workgroup_matrices == profile.limits.workgroup_matrices);
+    RC_ASSERT(record.profile.limits.workgroup_matrix_shared_bytes ==
+              profile.limits.workgroup_matrix_shared_bytes);
     RC_ASSERT(record.profile.limits.max_workgroup_subgroups ==
               profile.limits.max_workgroup_subgroups);
     RC_ASSERT(record.profile.limits.integer_dot_product == profile.limits.integer_dot_product);
