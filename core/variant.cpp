@@ -41,6 +41,10 @@ struct Names<Packed> {
   static constexpr std::array<std::string_view, 2> kText = {"no", "yes"};
 };
 template <>
+struct Names<Scope> {
+  static constexpr std::array<std::string_view, 2> kText = {"subgroup", "workgroup"};
+};
+template <>
 struct Names<Edge> {
   static constexpr std::array<std::string_view, 2> kText = {"exact", "masked"};
 };
@@ -100,6 +104,7 @@ const std::vector<Field>& fields() {
       number("matrix_m", &Variant::matrix_m),
       number("matrix_n", &Variant::matrix_n),
       number("matrix_k", &Variant::matrix_k),
+      choice("scope", &Variant::scope),
       number("vector_width_a", &Variant::vector_width_a),
       number("vector_width_b", &Variant::vector_width_b),
       choice("load_path_a", &Variant::load_path_a),
@@ -177,6 +182,7 @@ std::string short_name(const Variant& v) {
   text += matrix ? fmt::format(" {}x{} of {}x{}x{}", v.subgroup_m, v.subgroup_n, v.matrix_m,
                                v.matrix_n, v.matrix_k)
                  : fmt::format(" {}x{}", v.reg_m, v.reg_n);
+  if (has_workgroup_scope(v)) text += " workgroup";
   if (v.subgroup_m > 0 && !matrix) text += fmt::format(" in {}x{}", v.subgroup_m, v.subgroup_n);
   if (v.unroll_k > 1) text += fmt::format(" u{}", v.unroll_k);
   if (v.vector_width_a > 1 || v.vector_width_b > 1)

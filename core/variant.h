@@ -33,6 +33,9 @@ enum class Edge : std::uint8_t { kExact, kMasked };
 enum class Reduction : std::uint8_t { kOrdered, kAtomic };
 /// Operand re-laid out into panels by a pack kernel first.
 enum class Packed : std::uint8_t { kNo, kYes };
+/// Invocations that share a matrix: a subgroup, or the whole workgroup, for which the driver moves
+/// the data.
+enum class Scope : std::uint8_t { kSubgroup, kWorkgroup };
 /// spirv-opt passes; the driver optimises either way.
 enum class Optimization : std::uint8_t { kZero, kPerformance };
 
@@ -43,9 +46,11 @@ struct Variant {
   // else 1.
   int tile_k = 1;
   int reg_m = 1, reg_n = 1;  // one invocation's block of C; 1 for matrix
-  int subgroup_m = 0,
-      subgroup_n = 0;  // a subgroup's block of C (matrix, tiled), 0: none of its own
+  // A subgroup's block of C (matrix, tiled), 0: none of its own. Where a matrix is the workgroup's
+  // only how much of it a subgroup holds: which elements is the driver's choice.
+  int subgroup_m = 0, subgroup_n = 0;
   int matrix_m = 0, matrix_n = 0, matrix_k = 0;  // what a matrix unit multiplies at once (matrix)
+  Scope scope = Scope::kSubgroup;                // of those matrices (matrix)
   // Elements per load: 1, 2 or 4. For matrix words of 32 bits, as for dot and a quantised B.
   int vector_width_a = 1, vector_width_b = 1;
   LoadPath load_path_a = LoadPath::kBuffer, load_path_b = LoadPath::kBuffer;
@@ -90,6 +95,10 @@ std::string_view name(Family family);
 /// Invocations that share the steps of k of one block of C.
 inline int lanes_k(const Variant& v) {
   return v.family == Family::kVector ? v.tile_k / v.unroll_k : 1;
+}
+/// Whether a matrix is a whole workgroup's.
+inline bool has_workgroup_scope(const Variant& v) {
+  return v.family == Family::kMatrix && v.scope == Scope::kWorkgroup;
 }
 /// Whether tiles of an operand lie in shared memory.
 inline bool staged_a(const Variant& v) {

@@ -1,21 +1,58 @@
 #include "generator/compile.h"
 
+#include <map>
 #include <shaderc/shaderc.hpp>
 
 #include "core/error.h"
 #include "generator/matrix_types.h"
 
 namespace rooftile {
+namespace {
+
+/// Vulkan and SPIR-V that a shader is written for: matrices take SPIR-V 1.3 with the Vulkan memory
+/// model, which came with 1.5; tensor addressing takes 1.6.
+struct Target {
+  shaderc_env_version vulkan;
+  shaderc_spirv_version spirv;
+};
+Target target_of(const Shader& shader) {
+  if (shader.tensor_addressing) return {shaderc_env_version_vulkan_1_3, shaderc_spirv_version_1_6};
+  if (shader.matrix_units) return {shaderc_env_version_vulkan_1_2, shaderc_spirv_version_1_5};
+  return {shaderc_env_version_vulkan_1_1, shaderc_spirv_version_1_3};
+}
+
+// Numbers of the SPIR-V specification (sections 2.3, 3.6, 3.49).
+constexpr std::size_t kHeaderWords = 5;
+constexpr std::uint32_t kOpExecutionMode = 16, kOpConstant = 43, kOpExecutionModeId = 331,
+                        kLocalSize = 17, kLocalSizeId = 38;
+
+/// The compiler gives the workgroup's size by the ids of constants in SPIR-V 1.6, which takes a
+/// feature of the device (maintenance4), and hides the size from whoever looks for a number.
+/// Written as numbers it is as legal, and as long.
+void write_local_size_as_numbers(std::vector<std::uint32_t>& module) {
+  std::map<std::uint32_t, std::uint32_t> constants;  // of one word: id -> value
+  std::size_t mode = 0;
+  for (std::size_t i = kHeaderWords; i < module.size(); i += module[i] >> 16) {
+    const std::uint32_t opcode = module[i] & 0xffff, words = module[i] >> 16;
+    if (opcode == kOpConstant && words == 4) constants[module[i + 2]] = module[i + 3];
+    if (opcode == kOpExecutionModeId && words == 6 && module[i + 2] == kLocalSizeId) mode = i;
+  }
+  if (mode == 0) return;
+  module[mode] = 6u << 16 | kOpExecutionMode;
+  module[mode + 2] = kLocalSize;
+  for (std::size_t side = mode + 3; side < mode + 6; ++side)
+    module[side] = constants.at(module[side]);
+}
+
+}  // namespace
 
 std::vector<std::uint32_t> compile(const Shader& shader) {
   // One a thread: a compiler object must not be used by two threads at once.
   thread_local const shaderc::Compiler compiler;
   shaderc::CompileOptions options;
-  options.SetTargetEnvironment(shaderc_target_env_vulkan, shader.matrix_units
-                                                              ? shaderc_env_version_vulkan_1_2
-                                                              : shaderc_env_version_vulkan_1_1);
-  options.SetTargetSpirv(shader.matrix_units ? shaderc_spirv_version_1_5
-                                             : shaderc_spirv_version_1_3);
+  const Target target = target_of(shader);
+  options.SetTargetEnvironment(shaderc_target_env_vulkan, target.vulkan);
+  options.SetTargetSpirv(target.spirv);
   options.SetOptimizationLevel(shader.optimization == Optimization::kPerformance
                                    ? shaderc_optimization_level_performance
                                    : shaderc_optimization_level_zero);
@@ -25,7 +62,9 @@ std::vector<std::uint32_t> compile(const Shader& shader) {
     fail(ErrorCode::kCompile,
          "the generated kernel {} does not compile (keep its text and report it): {}", shader.hash,
          result.GetErrorMessage());
-  return resolve_matrix_types({result.cbegin(), result.cend()});
+  std::vector<std::uint32_t> module = resolve_matrix_types({result.cbegin(), result.cend()});
+  if (shader.tensor_addressing) write_local_size_as_numbers(module);
+  return module;
 }
 
 }  // namespace rooftile

@@ -64,6 +64,10 @@ constexpr int kMostParts = 256;
 constexpr int kMostSumsMatrix = 128;
 
 bool offers_shape(const Variant& v, const Limits& d) {
+  if (has_workgroup_scope(v))
+    return std::ranges::any_of(d.workgroup_matrices, [&](const WorkgroupMatrix& matrix) {
+      return has_unit(v, matrix, d.max_matrix_dimension);
+    });
   return std::ranges::any_of(d.matrix_shapes,
                              [&](const MatrixShape& shape) { return has_shape(v, shape); }) ||
          std::ranges::any_of(d.matrix_granularities, [&](const MatrixShape& unit) {
@@ -84,6 +88,14 @@ constexpr std::array kDeviceRules = {
     DeviceRule{"the device has no matrix units",
                [](const Variant& v, const Limits& d) {
                  return !is(v, Family::kMatrix) || !d.matrix_shapes.empty();
+               }},
+    DeviceRule{"scope workgroup is for matrix",
+               [](const Variant& v, const Limits&) {
+                 return v.scope == Scope::kSubgroup || is(v, Family::kMatrix);
+               }},
+    DeviceRule{"the device has no matrix units of workgroup scope with tensor addressing",
+               [](const Variant& v, const Limits& d) {
+                 return v.scope == Scope::kSubgroup || !d.workgroup_matrices.empty();
                }},
     DeviceRule{
         "only matrix has matrix_m, matrix_n and matrix_k, between 1 and 1024; the others need 0",
@@ -108,17 +120,44 @@ constexpr std::array kDeviceRules = {
         "matrix has tiles of whole subgroups' blocks of whole fragments: matrix_m, subgroup_m "
         "and tile_m must divide each other, and so for n, and matrix_k, unroll_k and tile_k",
         [](const Variant& v, const Limits&) {
+          if (has_workgroup_scope(v))
+            return divides(v.subgroup_m, v.tile_m) && divides(v.subgroup_n, v.tile_n) &&
+                   divides(v.matrix_k, v.unroll_k) && divides(v.unroll_k, v.tile_k);
           return !is(v, Family::kMatrix) ||
                  (divides(v.matrix_m, v.subgroup_m) && divides(v.subgroup_m, v.tile_m) &&
                   divides(v.matrix_n, v.subgroup_n) && divides(v.subgroup_n, v.tile_n) &&
                   divides(v.matrix_k, v.unroll_k) && divides(v.unroll_k, v.tile_k));
         }},
+    DeviceRule{
+        "scope workgroup has one matrix a workgroup: matrix_m, matrix_n and matrix_k must be "
+        "tile_m, tile_n and unroll_k, in multiples of 16 so that tiles begin at whole "
+        "vectors of 16 bytes",
+        [](const Variant& v, const Limits&) {
+          return !has_workgroup_scope(v) ||
+                 (v.matrix_m == v.tile_m && v.matrix_n == v.tile_n && v.matrix_k == v.unroll_k &&
+                  divides(16, v.matrix_m) && divides(16, v.matrix_n) && divides(16, v.matrix_k));
+        }},
+    DeviceRule{"scope workgroup loads tensors itself: both load paths direct, vector widths 4, "
+               "nothing packed",
+               [](const Variant& v, const Limits&) {
+                 return !has_workgroup_scope(v) ||
+                        (v.load_path_a == LoadPath::kDirect && v.load_path_b == LoadPath::kDirect &&
+                         v.vector_width_a == 4 && v.vector_width_b == 4 && !any_packed(v));
+               }},
+    DeviceRule{"scope workgroup leaves to the driver what a subgroup holds: subgroup_m must not "
+               "exceed subgroup_n, so that a kernel has one name",
+               [](const Variant& v, const Limits&) {
+                 return !has_workgroup_scope(v) || v.subgroup_m <= v.subgroup_n;
+               }},
     DeviceRule{"the device's matrix units do not have the shape matrix_m x matrix_n x matrix_k",
                [](const Variant& v, const Limits& d) {
                  return !is(v, Family::kMatrix) || offers_shape(v, d);
                },
                [](const Variant& v, const Limits&) {
-                 return fmt::format("{} x {} x {}", v.matrix_m, v.matrix_n, v.matrix_k);
+                 return fmt::format("{} x {} x {}{}", v.matrix_m, v.matrix_n, v.matrix_k,
+                                    has_workgroup_scope(v)
+                                        ? fmt::format(" for {} invocations", local_size(v))
+                                        : "");
                }},
     DeviceRule{"matrix stores vectors of four: matrix_n must be a multiple of 4",
                [](const Variant& v, const Limits&) {
@@ -140,12 +179,13 @@ constexpr std::array kDeviceRules = {
                  return (v.packed_a == Packed::kNo || direct_a) &&
                         (v.packed_b == Packed::kNo || direct_b);
                }},
-    DeviceRule{"load_path direct reads whole tiles: edge exact, or a packed operand",
-               [](const Variant& v, const Limits&) {
-                 return v.edge == Edge::kExact ||
-                        ((v.load_path_a != LoadPath::kDirect || v.packed_a == Packed::kYes) &&
-                         (v.load_path_b != LoadPath::kDirect || v.packed_b == Packed::kYes));
-               }},
+    DeviceRule{
+        "load_path direct reads whole tiles: edge exact, a packed operand, or scope workgroup",
+        [](const Variant& v, const Limits&) {
+          return has_workgroup_scope(v) || v.edge == Edge::kExact ||
+                 ((v.load_path_a != LoadPath::kDirect || v.packed_a == Packed::kYes) &&
+                  (v.load_path_b != LoadPath::kDirect || v.packed_b == Packed::kYes));
+        }},
     DeviceRule{"reg_m must divide tile_m",
                [](const Variant& v, const Limits&) { return divides(v.reg_m, v.tile_m); }},
     DeviceRule{"reg_n must divide tile_n",
@@ -351,12 +391,11 @@ constexpr std::array kDeviceRules = {
                }},
     DeviceRule{"tiles exceed the device's shared memory",
                [](const Variant& v, const Limits& d) {
-                 return shared_bytes(v, least_types(v)) <=
-                        static_cast<std::int64_t>(d.shared_memory_bytes);
+                 return shared_bytes(v, least_types(v)) <= shared_bytes_left(v, d);
                },
                [](const Variant& v, const Limits& d) {
                  return fmt::format("{} of {} bytes", shared_bytes(v, least_types(v)),
-                                    d.shared_memory_bytes);
+                                    shared_bytes_left(v, d));
                }},
     DeviceRule{
         "a subgroup would hold too many sums: subgroup_m * subgroup_n must not exceed 128 an "
@@ -387,7 +426,14 @@ constexpr std::array kDeviceRules = {
 
 }  // namespace
 
+std::int64_t shared_bytes_left(const Variant& v, const DeviceLimits& limits) {
+  const std::int64_t all = limits.shared_memory_bytes;
+  return has_workgroup_scope(v) ? all - limits.workgroup_matrix_shared_bytes : all;
+}
+
 std::int64_t shared_bytes(const Variant& v, const Types& types) {
+  if (has_workgroup_scope(v))
+    return std::int64_t{piece_rows(v, types)} * v.tile_n * bytes_of(sum_type(types));
   if (v.family == Family::kMatrix) {
     const std::int64_t operand = bytes_of(types.a), pad = v.shared_pad, stages = v.stages;
     // A row of tiles is longest, and has least padding, along the longer side: what both

@@ -60,15 +60,22 @@ MatrixShape matrix_shape(const Variant& v, const Signature& s) {
   return {v.matrix_m, v.matrix_n, v.matrix_k, s.types.a, sum_type(s.types)};
 }
 
-/// What templates/matrix.comp reads besides TILE_M, TILE_N and the shape.
+/// What templates/matrix.comp, or matrix_workgroup.comp, reads besides TILE_M, TILE_N and the
+/// shape.
 void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
   add(defines, "TILE_K", v.tile_k);
-  add(defines, "SUBGROUP_M", v.subgroup_m);
-  add(defines, "SUBGROUP_N", v.subgroup_n);
-  add(defines, "SUBGROUP_SIZE", v.subgroup_size);
-  add(defines, "STAGES", v.stages);
-  add(defines, "SHARED_PAD", v.shared_pad);
-  add(defines, "UNROLL_K", v.unroll_k);
+  if (has_workgroup_scope(v)) {
+    add(defines, "LOCAL_SIZE", local_size(v));
+    add(defines, "PIECE_M", piece_rows(v, s.types));
+    add(defines, "MATRIX_SCOPE", 2);
+  } else {
+    add(defines, "SUBGROUP_M", v.subgroup_m);
+    add(defines, "SUBGROUP_N", v.subgroup_n);
+    add(defines, "SUBGROUP_SIZE", v.subgroup_size);
+    add(defines, "STAGES", v.stages);
+    add(defines, "SHARED_PAD", v.shared_pad);
+    add(defines, "UNROLL_K", v.unroll_k);
+  }
   const auto add_words = [&](std::string_view operand, int width) {
     add(defines, fmt::format("VECTOR_WIDTH_{}", operand), width);
     defines.emplace_back(fmt::format("VECTOR_{}", operand),
@@ -190,11 +197,24 @@ std::string matrix_operand_file(std::string_view operand, Transpose transpose, L
                      layout_suffix(packed, transpose));
 }
 
+/// How a workgroup's matrices are loaded.
+void choose_tensors(Includes& includes, const Variant& v, const Signature& s) {
+  if (v.edge == Edge::kExact) includes["tensor_masked.glsl"] = "tensor_exact.glsl";
+  includes["tensor_a_n.glsl"] = fmt::format("tensor_a_{}.glsl", letter(s.trans_a));
+  includes["tensor_b_n.glsl"] = fmt::format("tensor_b_{}.glsl", letter(s.trans_b));
+}
+
 Includes matrix_includes(const Variant& v, const Signature& s) {
   Includes includes;
   choose(includes, {"raster_row.glsl"}, raster_file(v.raster));
   choose(includes, {"edge_masked.glsl"},
          v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
+  if (has_workgroup_scope(v)) {
+    choose_tensors(includes, v, s);
+    choose_half(includes, s.types.a);
+    choose_c(includes, s.types.c);
+    return includes;
+  }
   includes["matrix_a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a);
   includes["matrix_b_n.glsl"] =
       reads_quantized(v, s) ? "matrix_b_quantized.glsl"
@@ -267,7 +287,9 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
   std::vector<std::string> lines = {
       fmt::format("Rooftile {}: {}; {}, {}.", short_name(v), to_string(s.types),
                   stored("A", s.trans_a, v.packed_a), stored("B", s.trans_b, v.packed_b)),
-      v.family == Family::kMatrix
+      has_workgroup_scope(v) ? fmt::format("A workgroup of {} owns {} x {} of C as one matrix.",
+                                           local_size(v), v.tile_m, v.tile_n)
+      : v.family == Family::kMatrix
           ? fmt::format("A workgroup of {} owns {} x {} of C, a subgroup {} x {}.", local_size(v),
                         v.tile_m, v.tile_n, v.subgroup_m, v.subgroup_n)
           : fmt::format("A workgroup of {} owns {} x {} of C, an invocation {} x {}.",
@@ -342,9 +364,11 @@ void fuse(const Epilogue& e, Defines& defines, Includes& includes, ShaderInterfa
   interface.push_constants_bytes += sizeof(EpiloguePushConstants);
 }
 
-std::string gemm_template(Family family) {
+std::string gemm_template(const Variant& v) {
+  if (has_workgroup_scope(v)) return "matrix_workgroup.comp";
   // Many small products are register kernels side by side.
-  return fmt::format("{}.comp", name(family == Family::kBatchedSmall ? Family::kRegister : family));
+  return fmt::format("{}.comp",
+                     name(v.family == Family::kBatchedSmall ? Family::kRegister : v.family));
 }
 
 }  // namespace
@@ -377,10 +401,10 @@ Shader emit_gemm(const Variant& v, const Signature& signature) {
     append_quantization(interface.bindings, v.load_path_b, s.types);
   }
   fuse(s.epilogue, defines, includes, interface);
-  Shader shader =
-      finish(expand(gemm_template(v.family), gemm_comment(v, signature), defines, includes),
-             std::move(interface), v.optimization);
+  Shader shader = finish(expand(gemm_template(v), gemm_comment(v, signature), defines, includes),
+                         std::move(interface), v.optimization);
   shader.matrix_units = v.family == Family::kMatrix;
+  shader.tensor_addressing = has_workgroup_scope(v);
   return shader;
 }
 

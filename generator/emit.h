@@ -16,8 +16,9 @@ struct Shader {
   std::string hash;  // identity: hash_hex of glsl, compile options and kGeneratorVersion
   ShaderInterface interface;
   Optimization optimization = Optimization::kZero;
-  // Compiled for Vulkan 1.2 and without spirv-opt, which does not know matrices.
-  bool matrix_units = false;
+  // Compiled for Vulkan 1.2, with tensor addressing for 1.3, and without spirv-opt, which does not
+  // know matrices.
+  bool matrix_units = false, tensor_addressing = false;
 };
 
 /// Bindings: 0 A (or packed A), 1 B (or packed B), 2 C (or the parts of a split product); then of a

@@ -130,6 +130,17 @@ inline bool lanes_in_blocks(const Variant& v) {
   return v.tile_n / v.reg_n % 8 == 0 && v.tile_m / v.reg_m % 4 == 0;
 }
 
+/// Rows of a workgroup's matrix that pass through shared memory together on their way to C: as many
+/// as divide the tile and take at most this. 16 KiB is what every device has, and leaves the driver
+/// the rest for operands.
+inline constexpr std::int64_t kPieceBytes = 16384;
+inline int piece_rows(const Variant& v, const Types& t) {
+  const std::int64_t row_bytes = v.tile_n * bytes_of(sum_type(t));
+  int rows = v.tile_m;
+  while (rows > 1 && (v.tile_m % rows != 0 || rows * row_bytes > kPieceBytes)) --rows;
+  return rows;
+}
+
 /// Elements that a vector width counts as one: those of a word where operands are read by words.
 inline int elements_per_word(const Variant& v, const Types& t) {
   return v.family == Family::kMatrix ? static_cast<int>(kElementBytes / bytes_of(t.a)) : v.dot;

@@ -16,6 +16,7 @@ namespace {
 struct StoredOperand {
   std::int64_t span, ld, stride, offset, readable;
   int width;           // elements that vectors must be aligned to
+  int line_width;      // and the rows that they lie in: what ld must be a multiple of
   std::int64_t texel;  // elements a texel
   std::int64_t element_bits;
   LoadPath path;
@@ -41,6 +42,7 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
                      .offset = is_a ? at.offset_a : at.offset_b,
                      .readable = is_a ? at.readable_a : at.readable_b,
                      .width = is_a ? load_elements(v, s).a : load_elements(v, s).b,
+                     .line_width = 1,
                      .texel = 0,
                      .element_bits = is_a ? 8 * bytes_of(p.types.a) : bits_of_b(p.types),
                      .path = is_a ? v.load_path_a : v.load_path_b,
@@ -49,6 +51,7 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
   // Packing a quantised B, too, reads it by words.
   if (!is_a && quantized(p.types)) x.width = values_per_word(p.types) * words_width(v);
   if (packed && packs_words(v)) x.path = LoadPath::kBuffer;
+  x.line_width = std::min(x.width, is_a ? line_elements(v, s).a : line_elements(v, s).b);
   const bool words = !is_a && quantized(p.types);
   x.texel = packed && !words ? kTexelElements : x.width;
   return x;
@@ -199,7 +202,7 @@ constexpr std::array kProblemRules = {
     ProblemRule{"vector loads need lda and ldb in multiples of the vector width",
                 [](const Case& c) {
                   return both(c.v, c.p, c.at, [](const StoredOperand& x) {
-                    return x.packed || x.ld % x.width == 0;
+                    return x.packed || x.ld % x.line_width == 0;
                   });
                 }},
     ProblemRule{"vector loads need offsets and strides of A and B in multiples of the vector width",

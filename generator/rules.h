@@ -61,6 +61,15 @@ struct LoadElements {
 };
 LoadElements load_elements(const Variant& v, const Signature& s);
 
+/// What ld must be multiples of: tensors have rows of any length, unless the kernel is for whole
+/// tiles.
+LoadElements line_elements(const Variant& v, const Signature& s);
+
+/// Whether these are matrix units for the shape and workgroup of a kernel of workgroup scope.
+bool has_unit(const Variant& v, const WorkgroupMatrix& matrix, std::uint32_t longest);
+/// Shared memory that the driver leaves to this kernel.
+std::int64_t shared_bytes_left(const Variant& v, const DeviceLimits& limits);
+
 /// Whether a matrix kernel is built for this shape, or for a multiple of it whose sides are not
 /// longer than this.
 bool has_shape(const Variant& v, const MatrixShape& shape);

@@ -25,6 +25,10 @@ bool offers_types(const Case& c) {
   const auto same_types = [&](const MatrixShape& shape) {
     return shape.operand == c.s.types.a && shape.sum == sum_type(c.s.types);
   };
+  if (has_workgroup_scope(c.v))
+    return std::ranges::any_of(c.limits.workgroup_matrices, [&](const WorkgroupMatrix& matrix) {
+      return same_types(matrix.unit) && has_unit(c.v, matrix, c.limits.max_matrix_dimension);
+    });
   return std::ranges::any_of(c.limits.matrix_shapes,
                              [&](const MatrixShape& shape) {
                                return same_types(shape) && has_shape(c.v, shape);
@@ -107,8 +111,7 @@ constexpr std::array kSignatureRules = {
         }},
     SignatureRule{"tiles exceed the device's shared memory",
                   [](const Case& c) {
-                    return shared_bytes(c.v, c.s.types) <=
-                           static_cast<std::int64_t>(c.limits.shared_memory_bytes);
+                    return shared_bytes(c.v, c.s.types) <= shared_bytes_left(c.v, c.limits);
                   }},
     SignatureRule{"reduction atomic adds float32 in storage buffers, which the device cannot",
                   [](const Case& c) {
@@ -150,11 +153,20 @@ bool has_multiple(const Variant& v, const MatrixShape& unit, std::uint32_t longe
   return fits(v.matrix_m, unit.m) && fits(v.matrix_n, unit.n) && fits(v.matrix_k, unit.k);
 }
 
+bool has_unit(const Variant& v, const WorkgroupMatrix& matrix, std::uint32_t longest) {
+  return matrix.invocations == local_size(v) && has_multiple(v, matrix.unit, longest);
+}
+
 LoadElements load_elements(const Variant& v, const Signature& s) {
   const int per_word = elements_per_word(v, s.types);
   return {per_word * load_width_a(v, s), reads_quantized(v, s)
                                              ? values_per_word(s.types) * words_width(v)
                                              : per_word * load_width_b(v, s)};
+}
+
+LoadElements line_elements(const Variant& v, const Signature& s) {
+  return has_workgroup_scope(v) && v.edge == Edge::kMasked ? LoadElements{1, 1}
+                                                           : load_elements(v, s);
 }
 
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,

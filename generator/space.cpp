@@ -44,6 +44,7 @@ class Collector {
     Variant v;
     v.family = space.family;
     if (space.family != Family::kMatrix) return expand(space, space.parameters, v);
+    if (space.parameters.front().parameter == "scope") return add_workgroup_matrices(space, v);
     for (const auto& [m, n, k] : shapes_) {
       v.matrix_m = m;
       v.matrix_n = n;
@@ -58,6 +59,16 @@ class Collector {
   std::vector<Variant> take() { return std::move(variants_); }
 
  private:
+  /// A matrix as large as the tile, with the subgroups that make up its workgroup.
+  void add_workgroup_matrices(const FamilySpace& space, Variant v) {
+    if (limits_.workgroup_matrices.empty()) return;
+    for (std::uint32_t lanes = limits_.min_subgroup_size; lanes <= limits_.max_subgroup_size;
+         lanes *= 2) {
+      v.subgroup_size = static_cast<int>(lanes);
+      expand(space, space.parameters, v);
+    }
+  }
+
   /// All values of the first parameter, and for each the product of the rest.
   void expand(const FamilySpace& space, std::span<const ParameterValues> parameters, Variant& v) {
     if (parameters.empty()) return keep(space, v);
@@ -67,7 +78,12 @@ class Collector {
     }
   }
 
-  void keep(const FamilySpace& space, const Variant& v) {
+  void keep(const FamilySpace& space, Variant v) {
+    if (has_workgroup_scope(v)) {
+      v.matrix_m = v.tile_m;
+      v.matrix_n = v.tile_n;
+      v.matrix_k = v.unroll_k;
+    }
     if (illegal_reason(v, limits_)) return;
     if (local_size(v) < space.least_invocations || local_size(v) > space.most_invocations) return;
     if (seen_.insert(to_string(v)).second) variants_.push_back(v);

@@ -19,7 +19,8 @@ struct FamilySpace {
   Family family;
   std::string purpose;                      // what these points are for, in words
   int least_invocations, most_invocations;  // of a workgroup: others are left out
-  // Matrix kernels get matrix_m, matrix_n, matrix_k and subgroup_size from the device.
+  // Matrix kernels get matrix_m, matrix_n, matrix_k and subgroup_size from the device; where the
+  // first parameter is their scope, workgroup, the shape is the tile.
   std::vector<ParameterValues> parameters;
 };
 

@@ -21,12 +21,15 @@
 #ifndef SUM_TAG
 #define SUM_TAG 0x7F000020u
 #endif
+#ifndef MATRIX_SCOPE
+#define MATRIX_SCOPE 3
+#endif
 #ifndef SIGNED_OPERANDS
 #define SIGNED_OPERANDS 0
 #endif
 
 // Named constants, because literals would not become ids.
-const uint SUBGROUP_SCOPE = 3, WORKGROUP_SCOPE = 2;
+const uint SCOPE = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;  // 3: a subgroup's matrices
 const uint ROWS_A = MATRIX_M, COLUMNS_A = MATRIX_K, ROWS_B = MATRIX_K, COLUMNS_B = MATRIX_N;
 const uint ROWS_C = MATRIX_M, COLUMNS_C = MATRIX_N, USE_A = 0, USE_B = 1, USE_C = 2;
 const uint BY_ROWS = 0, BY_COLUMNS = 1;

@@ -26,6 +26,7 @@ Variant random_variant() {
           .tile_k = random_number(),
           .reg_m = random_number(),
           .reg_n = random_number(),
+          .scope = random_choice<Scope>(2),
           .vector_width_a = random_number(),
           .vector_width_b = random_number(),
           .load_path_a = random_choice<LoadPath>(2),
@@ -73,8 +74,8 @@ TEST(Variant, EveryParameterChangesIt) {
     Variant v;
     const auto before = parameters(v);
     bool changed = false;
-    for (const char* value :
-         {"3", "tiled", "texel", "shared", "column", "yes", "exact", "atomic", "performance"}) {
+    for (const char* value : {"3", "tiled", "texel", "shared", "column", "yes", "exact", "atomic",
+                              "performance", "workgroup"}) {
       try {
         set_parameter(v, parameter, value);
         changed = true;

@@ -42,6 +42,8 @@ TEST(Emit, MatchesTheGoldenFiles) {
   expect_golden("broadcast", emit_gemm(broadcast_point(), kPlain).glsl);
   expect_golden("vector", emit_gemm(vector_point(), kPlain).glsl);
   expect_golden("matrix", emit_gemm(matrix_point(), {parse_types("f16")}).glsl);
+  expect_golden("matrix_workgroup",
+                emit_gemm(workgroup_matrix_point(), {parse_types("f16"), Transpose::kYes}).glsl);
   expect_golden("pack_a", emit_pack(broadcast_point(), kPlain, Operand::kA).glsl);
 }
 

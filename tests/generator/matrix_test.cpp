@@ -1,16 +1,12 @@
 // Kernels for matrix units without a device: what is legal, and that the modules are what a driver
 // expects although this compiler does not know matrices.
 #include <gmock/gmock.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "core/error.h"
 #include "generator/compile.h"
 #include "generator/matrix_types.h"
 #include "generator/space.h"
+#include "matrix_modules.h"
 #include "test_limits.h"
 
 namespace rooftile {
@@ -160,27 +156,6 @@ TEST(Matrix, ProblemsThatVectorsDoNotFitGoToPackedKernels) {
               HasSubstr("multiples of the vector width"));
   const Variant packed = changed(matrix_point(), kWays[2]);
   EXPECT_EQ(reason(packed, matrix_limits(), odd, own_buffers(odd)), "");
-}
-
-/// Runs the validator named by ROOFTILE_SPIRV_VAL (scripts/newer-lavapipe sets it): Debian 12's
-/// does not know matrices.
-void expect_valid(const std::vector<std::uint32_t>& words, const std::string& what) {
-  const char* validator = std::getenv("ROOFTILE_SPIRV_VAL");
-  if (validator == nullptr) return;
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("matrix-" + std::to_string(::getpid()) + ".spv");
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(words.data()),
-             static_cast<std::streamsize>(words.size() * sizeof words[0]));
-  const std::string command =
-      std::string(validator) + " --target-env vulkan1.3 '" + file.string() + "'";
-  EXPECT_EQ(std::system(command.c_str()), 0) << what;
-  std::filesystem::remove(file);
-}
-
-bool holds_tag(const std::vector<std::uint32_t>& words) {
-  return std::any_of(words.begin(), words.end(),
-                     [](std::uint32_t word) { return word >> 24 == 0x7f; });
 }
 
 TEST(Matrix, EveryWayCompilesToSpirv15WithoutTags) {

@@ -74,7 +74,8 @@ bool holds_point(const FamilySpace& space, const std::vector<Variant>& variants)
 
 TEST(Space, EveryTableHasAPointOnSomeDevice) {
   const std::vector<std::vector<Variant>> spaces = {legal_variants(lavapipe_limits()),
-                                                    legal_variants(matrix_limits())};
+                                                    legal_variants(matrix_limits()),
+                                                    legal_variants(workgroup_matrix_limits())};
   for (const FamilySpace& space : space_tables())
     EXPECT_TRUE(std::ranges::any_of(spaces, [&](const auto& variants) {
       return holds_point(space, variants);

@@ -1,5 +1,7 @@
 #include "test_limits.h"
 
+#include <tuple>
+
 namespace rooftile {
 
 DeviceLimits minimum_limits() { return {}; }
@@ -40,6 +42,20 @@ DeviceLimits matrix_limits() {
                           {16, 8, 16, kF16, kF32},  {16, 16, 16, kBf16, kF32},
                           {16, 8, 16, kBf16, kF32}, {16, 16, 32, kI8, kI32},
                           {16, 16, 32, kU8, kI32}};
+  return limits;
+}
+
+DeviceLimits workgroup_matrix_limits() {
+  DeviceLimits limits = matrix_limits();
+  using enum DataType;
+  for (const auto& [k, operand, sum] :
+       {std::tuple{16, kF16, kF16}, {16, kF16, kF32}, {16, kBf16, kF32}, {32, kI8, kI32}}) {
+    const MatrixShape narrow = {32, 16, k, operand, sum}, square = {32, 32, k, operand, sum};
+    limits.workgroup_matrices.push_back({narrow, 128});
+    limits.workgroup_matrices.push_back({square, 256});
+  }
+  limits.max_matrix_dimension = 256;
+  limits.workgroup_matrix_shared_bytes = 16384;
   return limits;
 }
 
@@ -84,6 +100,13 @@ Variant matrix_point() {
       "family=matrix tile_m=64 tile_n=64 tile_k=32 subgroup_m=32 subgroup_n=32 matrix_m=16 "
       "matrix_n=16 matrix_k=16 unroll_k=16 vector_width_a=4 vector_width_b=4 stage=shared "
       "shared_pad=8 subgroup_size=32");
+}
+
+Variant workgroup_matrix_point() {
+  return parse_variant(
+      "family=matrix scope=workgroup tile_m=128 tile_n=128 tile_k=64 subgroup_m=32 subgroup_n=64 "
+      "matrix_m=128 matrix_n=128 matrix_k=64 vector_width_a=4 vector_width_b=4 load_path_a=direct "
+      "load_path_b=direct unroll_k=64 subgroup_size=32");
 }
 
 Variant vector_point() {

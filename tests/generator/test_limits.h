@@ -18,6 +18,8 @@ DeviceLimits discrete_limits();  // 32 lanes fixed, 48 KiB of shared memory
 // The same with matrix units of every type that there are: 16 x 16 x 16, 16 x 8 x 16, and for 8-bit
 // integers 16 x 16 x 32.
 DeviceLimits matrix_limits();
+// And with those of whole workgroups: 128 invocations in units of 32 x 16, 256 of 32 x 32.
+DeviceLimits workgroup_matrix_limits();
 DeviceLimits variable_limits();  // 32 or 64 lanes on demand, 64 KiB
 
 DeviceProfile profile_of(DeviceKind kind, const DeviceLimits& limits);
@@ -28,6 +30,7 @@ std::vector<Signature> all_signatures();
 Variant naive_point();
 Variant register_point();
 Variant matrix_point();  // staged, f16
+Variant workgroup_matrix_point();  // f16, 128 x 128 x 64
 Variant tiled_point();
 Variant broadcast_point();
 Variant vector_point();

@@ -1,7 +1,7 @@
 #version 450
 // Rooftile matrix 64x64x32 32x32 of 16x16x16 u16 v4/4: f16; A as it is, B as it is.
 // A workgroup of 128 owns 64 x 64 of C, a subgroup 32 x 32.
-// family=matrix tile_m=64 tile_n=64 tile_k=32 reg_m=1 reg_n=1 subgroup_m=32 subgroup_n=32 matrix_m=16 matrix_n=16 matrix_k=16 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=1 shared_pad=8 unroll_k=16 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=32 optimization=zero
+// family=matrix tile_m=64 tile_n=64 tile_k=32 reg_m=1 reg_n=1 subgroup_m=32 subgroup_n=32 matrix_m=16 matrix_n=16 matrix_k=16 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=1 shared_pad=8 unroll_k=16 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=32 optimization=zero
 #define TILE_M 64
 #define TILE_N 64
 #define TILE_K 32
@@ -43,8 +43,12 @@
 // stand for the components, and generator/matrix_types.h puts the scalar types into their places.
 #extension GL_EXT_spirv_intrinsics : enable
 
+#ifndef MATRIX_SCOPE
+#define MATRIX_SCOPE 3
+#endif
+
 // Named constants, because literals would not become ids.
-const uint SUBGROUP_SCOPE = 3, WORKGROUP_SCOPE = 2;
+const uint SCOPE = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;  // 3: a subgroup's matrices
 const uint ROWS_A = MATRIX_M, COLUMNS_A = MATRIX_K, ROWS_B = MATRIX_K, COLUMNS_B = MATRIX_N;
 const uint ROWS_C = MATRIX_M, COLUMNS_C = MATRIX_N, USE_A = 0, USE_B = 1, USE_C = 2;
 const uint BY_ROWS = 0, BY_COLUMNS = 1;
@@ -52,7 +56,7 @@ const uint BY_ROWS = 0, BY_COLUMNS = 1;
 // Fragments of float16. CooperativeMatrixKHR, Float16.
 #define MATRIX(TAG, ROWS, COLUMNS, USE)                                                            \
   spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9], id = 4456, TAG, \
-             SUBGROUP_SCOPE, ROWS, COLUMNS, USE)
+             SCOPE, ROWS, COLUMNS, USE)
 
 #define MatrixA MATRIX(OPERAND_TAG, ROWS_A, COLUMNS_A, USE_A)
 #define MatrixB MATRIX(OPERAND_TAG, ROWS_B, COLUMNS_B, USE_B)

@@ -1,7 +1,7 @@
 #version 450
 // Rooftile naive 8x16 1x1: f32; A as it is, B as it is.
 // A workgroup of 128 owns 8 x 16 of C, an invocation 1 x 1.
-// family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 16
 #define VECTOR_WIDTH_A 1

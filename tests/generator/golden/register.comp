@@ -2,7 +2,7 @@
 // Rooftile register 8x32 4x4 u4 v4/4: f32; A as it is, B as it is.
 // A workgroup of 16 owns 8 x 32 of C, an invocation 4 x 4.
 // This is the browser tuner's kernel: 4 rows of float4, workgroup 2 x 8, k in steps of 4.
-// family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
+// family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 32
 #define REG_M 4
