@@ -61,6 +61,9 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   LoadElements load = load_elements(v, s);
   if (v.packed_a == Packed::kYes) load.a = 1;
   if (v.packed_b == Packed::kYes) load.b = 1;
+  LoadElements line = line_elements(v, s);
+  if (v.packed_a == Packed::kYes) line.a = 1;
+  if (v.packed_b == Packed::kYes) line.b = 1;
   constexpr std::array<float, 4> kScalars = {1.0f, 0.0f, -1.0f, 0.5f};
 
   std::vector<CertificationCase> cases;
@@ -72,8 +75,8 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
       const std::int64_t m = ms[i], n = ns[(i * 2 + rotation * 4) % ns.size()],
                          k = ks[(i * 4 + rotation * 7) % ks.size()];
       Problem p = packed_problem(m, n, k, s.trans_a, s.trans_b, 1, s.types);
-      p.lda = padded_ld(stored_a(p).columns, load.a);
-      if (!quantized(s.types)) p.ldb = padded_ld(stored_b(p).columns, load.b);
+      p.lda = padded_ld(stored_a(p).columns, line.a);
+      if (!quantized(s.types)) p.ldb = padded_ld(stored_b(p).columns, line.b);
       p.ldc = p.n + 1 + static_cast<std::int64_t>(turn % 3);
       // Every third case is a batch; kernels for batches get nothing else.
       if (turn % 3 == 2 || v.tile_batch > 1)

@@ -29,7 +29,7 @@ std::vector<Signature> all_signatures();
 /// One variant of each family that every rule accepts on lavapipe, written as text.
 Variant naive_point();
 Variant register_point();
-Variant matrix_point();  // staged, f16
+Variant matrix_point();            // staged, f16
 Variant workgroup_matrix_point();  // f16, 128 x 128 x 64
 Variant tiled_point();
 Variant broadcast_point();
