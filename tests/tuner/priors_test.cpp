@@ -47,10 +47,20 @@ DeviceProfile device_for(std::string_view table) {
   if (table.starts_with("nvidia")) {
     d.vendor_id = 0x10de;
     d.limits = limits(32, 32, 49152, square);
+    for (const MatrixShape& unit : square)
+      for (int invocations : {128, 256}) d.limits.workgroup_matrices.push_back({unit, invocations});
+    d.limits.max_matrix_dimension = 256;
+    d.limits.workgroup_matrix_shared_bytes = 16384;
     if (table == "nvidia_matrix.txt")
       std::erase_if(d.limits.matrix_shapes,
                     [](const auto& shape) { return shape.operand == kBf16; });
-    if (table == "nvidia.txt") d.limits.matrix_shapes.clear();
+    if (table == "nvidia_matrix.txt")
+      std::erase_if(d.limits.workgroup_matrices,
+                    [](const auto& matrix) { return matrix.unit.operand == kBf16; });
+    if (table == "nvidia.txt") {
+      d.limits.matrix_shapes.clear();
+      d.limits.workgroup_matrices.clear();
+    }
   } else if (table == "amd_rdna.txt") {
     d.vendor_id = 0x1002;
     d.limits = limits(32, 64, 65536, square);
