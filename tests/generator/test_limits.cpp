@@ -48,8 +48,11 @@ DeviceLimits matrix_limits() {
 DeviceLimits workgroup_matrix_limits() {
   DeviceLimits limits = matrix_limits();
   using enum DataType;
-  for (const auto& [k, operand, sum] :
-       {std::tuple{16, kF16, kF16}, {16, kF16, kF32}, {16, kBf16, kF32}, {32, kI8, kI32}}) {
+  for (const auto& [k, operand, sum] : {std::tuple{16, kF16, kF16},
+                                        {16, kF16, kF32},
+                                        {16, kBf16, kF32},
+                                        {32, kI8, kI32},
+                                        {32, kU8, kI32}}) {
     const MatrixShape narrow = {32, 16, k, operand, sum}, square = {32, 32, k, operand, sum};
     limits.workgroup_matrices.push_back({narrow, 128});
     limits.workgroup_matrices.push_back({square, 256});

@@ -27,8 +27,8 @@ const char* const kWays[] = {
 
 std::vector<Signature> signatures() {
   std::vector<Signature> all;
-  for (const char* types :
-       {"f16", "f16_f16", "f16_f16_sum_f16", "bf16", "bf16_bf16", "i8_i32", "i8_f16"})
+  for (const char* types : {"f16", "f16_f16", "f16_f16_sum_f16", "bf16", "bf16_bf16", "i8_i32",
+                            "i8_f16", "u8_i32", "u8"})
     for (Signature s : all_signatures()) {
       s.types = parse_types(types);
       all.push_back(s);

@@ -121,6 +121,7 @@ const char* const kWays[] = {"", "edge=exact", "split_k=3 raster=grouped4", "ras
 
 std::vector<std::string> types_of(const MatrixShape& unit) {
   if (unit.operand == DataType::kI8) return {"i8_i32", "i8", "i8_f16"};
+  if (unit.operand == DataType::kU8) return {"u8_i32", "u8", "u8_f16"};
   const std::string a(name(unit.operand));
   if (unit.sum == DataType::kF16) return {a + "_" + a + "_sum_f16", a + "_sum_f16"};
   return {a, a + "_" + a};
