@@ -89,6 +89,11 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits& d) {
                  return !is(v, Family::kMatrix) || !d.matrix_shapes.empty();
                }},
+    DeviceRule{"subgroup_size must be 0 or a power of two",
+               [](const Variant& v, const Limits&) {
+                 return v.subgroup_size == 0 ||
+                        std::has_single_bit(static_cast<unsigned>(v.subgroup_size));
+               }},
     DeviceRule{"scope workgroup is for matrix",
                [](const Variant& v, const Limits&) {
                  return v.scope == Scope::kSubgroup || is(v, Family::kMatrix);
@@ -316,10 +321,10 @@ constexpr std::array kDeviceRules = {
                }},
     DeviceRule{"stages must be 1 or 2",
                [](const Variant& v, const Limits&) { return v.stages == 1 || v.stages == 2; }},
-    DeviceRule{"unroll_k must divide tile_k",
-               [](const Variant& v, const Limits&) {
-                 return !is(v, Family::kTiled) || divides(v.unroll_k, v.tile_k);
-               }},
+    DeviceRule{
+        "unroll_k must divide tile_k",
+        [](const Variant& v,
+           const Limits&) { return !is(v, Family::kTiled) || divides(v.unroll_k, v.tile_k); }},
     DeviceRule{"the invocations of a tiled workgroup must share the loads of its tiles evenly",
                [](const Variant& v, const Limits&) {
                  return !is(v, Family::kTiled) ||
@@ -336,11 +341,6 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits&) {
                  return v.subgroup_size == 0 ||
                         (v.subgroup_size > 0 && local_size(v) % v.subgroup_size == 0);
-               }},
-    DeviceRule{"subgroup_size must be 0 or a power of two",
-               [](const Variant& v, const Limits&) {
-                 return v.subgroup_size == 0 ||
-                        std::has_single_bit(static_cast<unsigned>(v.subgroup_size));
                }},
     DeviceRule{"the device does not run subgroups of subgroup_size",
                [](const Variant& v, const Limits& d) {
