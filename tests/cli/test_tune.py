@@ -73,7 +73,7 @@ def start_search(rooftile, budget="60s"):
 
 def test_tune_prints_what_it_won(tuned_once):
     text = tuned_once.tune_run.stdout
-    assert re.search(r"^96x80x112 nn +[a-z_]+ \d+x\d+ .*x", text, re.MULTILINE), text
+    assert re.search(r"^96x80x112 nn +[a-z_]+ \d+x\d+.* [\d.]+x", text, re.MULTILINE), text
     assert "1 of 1 problems" in text and str(tuned_once.database) in text
 
 
