@@ -8,13 +8,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/statistics.h"
 
 namespace rooftile {
@@ -24,12 +24,6 @@ constexpr int kTiny = 8;                     // m, n and k of the overhead's pro
 constexpr int kCalls = 1000, kRounds = 301;  // per round; the clock's own cost vanishes in a round
 constexpr std::int64_t kFirstSize = 512;     // m, n and k of the first device result
 constexpr int kProcesses = 15;
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 void check(rooftile_status status) {
   if (status != ROOFTILE_OK) throw std::runtime_error(rooftile_last_error());

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "bench/yardstick.h"
 #include "bench/yardstick_turns.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/space.h"
@@ -33,12 +33,6 @@ constexpr double kPastCache = 2;  // operands are rotated over this many times t
 constexpr double kDefaultCacheBytes = 64e6;  // where the system does not say
 constexpr double kMostOperandBytes = 2e9;
 constexpr std::size_t kMostSets = 16;
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 double last_level_cache_bytes() {
   const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);

@@ -1,7 +1,7 @@
-#include <chrono>
 
 #include "cli/command.h"
 #include "cli/gemm_files.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/half.h"
 #include "runtime/context.h"
@@ -16,12 +16,6 @@ struct GemmArguments {
   std::string output, tier = "auto";
   bool verify = false;
 };
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 void write_result(OutputFile& file, const Problem& p, NpyType type, std::span<const char> c) {
   const std::int64_t shape[] = {p.m, p.n};

@@ -19,7 +19,7 @@ struct Name {
 };
 
 // As the drivers write them; of two names for one fact the first that is there counts. Mesa's are
-// in generated from XML and, before 25.1, in each driver's pipeline code; AMD's own are in xgl's
+// generated from XML and, before 25.1, in each driver's pipeline code; AMD's own are in xgl's
 // icd/api/vk_pipeline.cpp; NVIDIA's are what its driver was seen to answer.
 constexpr std::array kNames = {
     Name{"VGPRs", &CompilerFacts::registers},                         // RADV

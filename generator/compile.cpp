@@ -4,6 +4,7 @@
 #include <shaderc/shaderc.hpp>
 
 #include "core/error.h"
+#include "core/spirv_words.h"
 #include "generator/matrix_types.h"
 
 namespace rooftile {
@@ -21,8 +22,7 @@ Target target_of(const Shader& shader) {
   return {shaderc_env_version_vulkan_1_1, shaderc_spirv_version_1_3};
 }
 
-// Numbers of the SPIR-V specification (sections 2.3, 3.6, 3.49).
-constexpr std::size_t kHeaderWords = 5;
+// Numbers of the SPIR-V specification (sections 3.6, 3.49).
 constexpr std::uint32_t kOpExecutionMode = 16, kOpConstant = 43, kOpExecutionModeId = 331,
                         kLocalSize = 17, kLocalSizeId = 38;
 
@@ -31,17 +31,18 @@ constexpr std::uint32_t kOpExecutionMode = 16, kOpConstant = 43, kOpExecutionMod
 /// Written as numbers it is as legal, and as long.
 void write_local_size_as_numbers(std::vector<std::uint32_t>& module) {
   std::map<std::uint32_t, std::uint32_t> constants;  // of one word: id -> value
-  std::size_t mode = 0;
-  for (std::size_t i = kHeaderWords; i < module.size(); i += module[i] >> 16) {
-    const std::uint32_t opcode = module[i] & 0xffff, words = module[i] >> 16;
-    if (opcode == kOpConstant && words == 4) constants[module[i + 2]] = module[i + 3];
-    if (opcode == kOpExecutionModeId && words == 6 && module[i + 2] == kLocalSizeId) mode = i;
-  }
-  if (mode == 0) return;
-  module[mode] = 6u << 16 | kOpExecutionMode;
-  module[mode + 2] = kLocalSize;
-  for (std::size_t side = mode + 3; side < mode + 6; ++side)
-    module[side] = constants.at(module[side]);
+  std::uint32_t* mode = nullptr;
+  for_each_spirv_instruction(module, [&](SpirvWords instruction) {
+    const std::uint32_t opcode = spirv_opcode(instruction);
+    if (opcode == kOpConstant && instruction.size() == 4)
+      constants[instruction[2]] = instruction[3];
+    if (opcode == kOpExecutionModeId && instruction.size() == 6 && instruction[2] == kLocalSizeId)
+      mode = module.data() + (instruction.data() - module.data());
+  });
+  if (mode == nullptr) return;
+  mode[0] = 6u << 16 | kOpExecutionMode;
+  mode[2] = kLocalSize;
+  for (int side = 3; side < 6; ++side) mode[side] = constants.at(mode[side]);
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ std::vector<std::uint32_t> compile(const Shader& shader) {
     fail(ErrorCode::kCompile,
          "the generated kernel {} does not compile (keep its text and report it): {}", shader.hash,
          result.GetErrorMessage());
-  std::vector<std::uint32_t> module = resolve_matrix_types({result.cbegin(), result.cend()});
+  std::vector<std::uint32_t> module = {result.cbegin(), result.cend()};
+  if (shader.matrix_units) module = resolve_matrix_types(module);
   if (shader.tensor_addressing) write_local_size_as_numbers(module);
   return module;
 }

@@ -64,15 +64,7 @@ constexpr int kMostParts = 256;
 constexpr int kMostSumsMatrix = 128;
 
 bool offers_shape(const Variant& v, const Limits& d) {
-  if (has_workgroup_scope(v))
-    return std::ranges::any_of(d.workgroup_matrices, [&](const WorkgroupMatrix& matrix) {
-      return has_unit(v, matrix, d.max_matrix_dimension);
-    });
-  return std::ranges::any_of(d.matrix_shapes,
-                             [&](const MatrixShape& shape) { return has_shape(v, shape); }) ||
-         std::ranges::any_of(d.matrix_granularities, [&](const MatrixShape& unit) {
-           return has_multiple(v, unit, d.max_matrix_dimension);
-         });
+  return offers_matrix(v, d, [](const MatrixShape&) { return true; });
 }
 
 constexpr std::array kDeviceRules = {

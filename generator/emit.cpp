@@ -28,6 +28,12 @@ void add_vector(Defines& defines, std::string_view operand, DataType type, int w
   defines.emplace_back(fmt::format("VECTOR_{}", operand), vector_type(type, width));
 }
 
+void add_vectors_c(Defines& defines, const Variant& v, const Signature& s) {
+  add_vector(defines, "C", sum_type(s.types), vector_width_c(v, s));
+  const DataType result = s.types.c == DataType::kI32 ? DataType::kI32 : DataType::kF32;
+  defines.emplace_back("RESULT_C", vector_type(result, vector_width_c(v, s)));
+}
+
 /// Vectors of A, B and C; of what lies in memory where that is another type.
 void add_vectors(Defines& defines, const Variant& v, const Signature& s) {
   const DataType sums = sum_type(s.types);
@@ -37,9 +43,7 @@ void add_vectors(Defines& defines, const Variant& v, const Signature& s) {
   add_vector(defines, "B", sums, load_width_b(v, s));
   if (type_read(v, s, v.packed_b) == DataType::kF32 && sums != DataType::kF32)
     defines.emplace_back("STORED_B", vector_type(DataType::kF32, load_width_b(v, s)));
-  add_vector(defines, "C", sums, vector_width_c(v, s));
-  const DataType result = s.types.c == DataType::kI32 ? DataType::kI32 : DataType::kF32;
-  defines.emplace_back("RESULT_C", vector_type(result, vector_width_c(v, s)));
+  add_vectors_c(defines, v, s);
 }
 
 /// What templates/quantized.glsl reads; bindings are those of the scales and of B.
@@ -84,9 +88,7 @@ void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
   add_words("A", v.vector_width_a);
   // A word of quantised values is a vector of half precision.
   add_words("B", reads_quantized(v, s) ? values_per_word(s.types) / 2 : v.vector_width_b);
-  add_vector(defines, "C", sum_type(s.types), vector_width_c(v, s));
-  const DataType result = s.types.c == DataType::kI32 ? DataType::kI32 : DataType::kF32;
-  defines.emplace_back("RESULT_C", vector_type(result, vector_width_c(v, s)));
+  add_vectors_c(defines, v, s);
 }
 
 /// Only what the family's template reads, so that equal kernels have equal text.
@@ -209,10 +211,10 @@ Includes matrix_includes(const Variant& v, const Signature& s) {
   choose(includes, {"raster_row.glsl"}, raster_file(v.raster));
   choose(includes, {"edge_masked.glsl"},
          v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
+  choose_half(includes, s.types.a);
+  choose_c(includes, s.types.c);
   if (has_workgroup_scope(v)) {
     choose_tensors(includes, v, s);
-    choose_half(includes, s.types.a);
-    choose_c(includes, s.types.c);
     return includes;
   }
   includes["matrix_a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a);
@@ -222,8 +224,6 @@ Includes matrix_includes(const Variant& v, const Signature& s) {
   if (reads_quantized(v, s)) choose_quantized(includes, v.load_path_b);
   includes["tile_loop_1.glsl"] =
       fmt::format("tile_loop_{}.glsl", v.stage == Stage::kShared ? v.stages : 0);
-  choose_half(includes, s.types.a);
-  choose_c(includes, s.types.c);
   return includes;
 }
 
@@ -415,10 +415,9 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
          operand == Operand::kA ? "A" : "B", short_name(v));
   Defines defines;
   add(defines, "PANEL_ROWS", layout.panel_rows);
-  // Words count steps where panels are made of them.
-  const int per_step = v.family == Family::kMatrix ? elements_per_word(v, s.types) : 1;
-  add(defines, "GROUP_K", layout.group_k / per_step);
-  add(defines, "PAD_K", layout.pad_k / per_step);
+  const int steps = steps_per_panel_word(v, s.types);
+  add(defines, "GROUP_K", layout.group_k / steps);
+  add(defines, "PAD_K", layout.pad_k / steps);
   add(defines, "LOCAL_SIZE", kPackLocalSize);
   const std::vector<std::string> comment = {fmt::format(
       "Rooftile pack {}: panels of {} x {} for '{}'.", operand == Operand::kA ? "A" : "B",

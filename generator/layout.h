@@ -8,6 +8,7 @@
 #include "core/round.h"
 #include "core/variant.h"
 #include "generator/emit.h"
+#include "generator/rules.h"
 #include "generator/signature.h"
 
 namespace rooftile {
@@ -33,10 +34,12 @@ inline DataType part_type(const Types& t) {
   return sum_type(t) == DataType::kI32 ? DataType::kI32 : DataType::kF32;
 }
 
-/// Whether a trip of the k loop is a tile.
-inline bool has_k_tiles(const Variant& v) {
-  return v.family == Family::kTiled || v.family == Family::kVector || v.family == Family::kMatrix;
+/// Whether a trip of the k loop is a tile with a loop of its own inside.
+inline bool nests_k_loop(const Variant& v) {
+  return v.family == Family::kTiled || v.family == Family::kMatrix;
 }
+/// Whether a trip of the k loop is a tile.
+inline bool has_k_tiles(const Variant& v) { return nests_k_loop(v) || v.family == Family::kVector; }
 /// Depth of one trip of the k loop: what k must be a multiple of when there are no checks.
 inline int k_step(const Variant& v) { return has_k_tiles(v) ? v.tile_k : v.unroll_k; }
 
@@ -72,8 +75,7 @@ inline bool reads_quantized(const Variant& v, const Signature& s) {
 /// Values in a word of a quantised B, and words a load takes.
 inline int values_per_word(const Types& t) { return 32 / t.b.bits; }
 inline int words_width(const Variant& v) {
-  const bool vectors =
-      v.family != Family::kTiled && v.family != Family::kMatrix && v.packed_b == Packed::kNo;
+  const bool vectors = !nests_k_loop(v) && v.packed_b == Packed::kNo;
   return vectors && v.vector_width_b == 4 ? 4 : 1;
 }
 
@@ -99,7 +101,7 @@ inline int load_width_b(const Variant& v, const Signature& s) {
 /// Components of the vectors that sums and C come in. Shared tiles are always read as vectors of
 /// four; elsewhere a vector of C is a vector of B, unless B's vectors run along k.
 inline int vector_width_c(const Variant& v, const Signature& s) {
-  if (v.family == Family::kTiled || v.family == Family::kMatrix) return 4;
+  if (nests_k_loop(v)) return 4;
   return v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes ? 1 : load_width_b(v, s);
 }
 
@@ -117,6 +119,22 @@ inline int tail_k(const Variant& v, const Signature& s) {
 inline bool k_fastest(const Variant& v, const Signature& s) {
   const bool few_rows = v.tile_m == v.reg_m;
   return few_rows ? s.trans_b == Transpose::kYes : s.trans_a == Transpose::kNo;
+}
+
+/// Whether some matrix unit of the device multiplies in a matrix kernel's shape and scope, of those
+/// whose shape or unit keep(MatrixShape) accepts.
+template <typename Keep>
+bool offers_matrix(const Variant& v, const DeviceLimits& d, Keep keep) {
+  if (has_workgroup_scope(v))
+    return std::ranges::any_of(d.workgroup_matrices, [&](const WorkgroupMatrix& matrix) {
+      return keep(matrix.unit) && has_unit(v, matrix, d.max_matrix_dimension);
+    });
+  return std::ranges::any_of(
+             d.matrix_shapes,
+             [&](const MatrixShape& shape) { return keep(shape) && has_shape(v, shape); }) ||
+         std::ranges::any_of(d.matrix_granularities, [&](const MatrixShape& unit) {
+           return keep(unit) && has_multiple(v, unit, d.max_matrix_dimension);
+         });
 }
 
 /// Whether the invocations of a tiled workgroup lie in blocks of subgroup_m x subgroup_n of C. As
@@ -148,6 +166,11 @@ inline int elements_per_word(const Variant& v, const Types& t) {
 
 /// Whether panels are words of several elements (templates/pack_words.comp).
 inline bool packs_words(const Variant& v) { return v.dot > 1 || v.family == Family::kMatrix; }
+
+/// Steps of kernel_depth in a word of panels: packed dot products count words already.
+inline int steps_per_panel_word(const Variant& v, const Types& t) {
+  return v.family == Family::kMatrix ? elements_per_word(v, t) : 1;
+}
 
 /// Panels of one packed operand, in the words of templates/pack.comp and pack_words.comp. Steps are
 /// those of kernel_depth.
@@ -183,8 +206,7 @@ inline std::int64_t panel_elements(const Variant& v, const Problem& p, Operand o
 }
 /// Words of 32 bits that they take.
 inline std::int64_t panel_words(const Variant& v, const Problem& p, Operand operand) {
-  const int per_word = v.family == Family::kMatrix ? elements_per_word(v, p.types) : 1;
-  return panel_elements(v, p, operand) / per_word;
+  return panel_elements(v, p, operand) / steps_per_panel_word(v, p.types);
 }
 
 /// The kernel that "jott.live/html/webgpu_demo.html" found for an M1: a float4 of B times 4 rows, k

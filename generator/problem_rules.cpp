@@ -129,7 +129,7 @@ bool panels_fit(const Case& c, Operand operand, LoadPath path) {
 std::int64_t loop_trips(const Variant& v, const Problem& p) {
   constexpr std::int64_t kEnds = 2;  // of a loop: its last check, and one that a driver may add
   const std::int64_t tiles = divide_up(split_depth(v, p.k), k_step(v));
-  const bool nested = v.family == Family::kTiled || v.family == Family::kMatrix;
+  const bool nested = nests_k_loop(v);
   const std::int64_t inner = nested ? v.tile_k / v.unroll_k + kEnds : 0;
   const std::int64_t tail = nested ? 0 : v.unroll_k;
   // Fragments on their way to C.

@@ -22,20 +22,9 @@ struct SignatureRule {
 
 /// Of a matrix kernel: the shape is offered for these types.
 bool offers_types(const Case& c) {
-  const auto same_types = [&](const MatrixShape& shape) {
+  return offers_matrix(c.v, c.limits, [&](const MatrixShape& shape) {
     return shape.operand == c.s.types.a && shape.sum == sum_type(c.s.types);
-  };
-  if (has_workgroup_scope(c.v))
-    return std::ranges::any_of(c.limits.workgroup_matrices, [&](const WorkgroupMatrix& matrix) {
-      return same_types(matrix.unit) && has_unit(c.v, matrix, c.limits.max_matrix_dimension);
-    });
-  return std::ranges::any_of(c.limits.matrix_shapes,
-                             [&](const MatrixShape& shape) {
-                               return same_types(shape) && has_shape(c.v, shape);
-                             }) ||
-         std::ranges::any_of(c.limits.matrix_granularities, [&](const MatrixShape& unit) {
-           return same_types(unit) && has_multiple(c.v, unit, c.limits.max_matrix_dimension);
-         });
+  });
 }
 
 /// Elements of a matrix unit's fragments, and of the rows of their tiles, along what vectors run

@@ -1,19 +1,10 @@
 #include "runtime/kernel.h"
-
-#include <cstring>
-
 #include "core/error.h"
 #include "generator/emit.h"
+#include "runtime/device/push_constants.h"
 
 namespace rooftile {
 namespace {
-
-template <typename T>
-std::vector<std::byte> bytes_of_block(const T& block) {
-  std::vector<std::byte> bytes(sizeof block);
-  std::memcpy(bytes.data(), &block, sizeof block);
-  return bytes;
-}
 
 /// Adds the epilogue's operands to a step that stores C.
 void fuse(DispatchStep& step, const Operands& operands, const EpiloguePushConstants& constants) {

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/statistics.h"
 #include "generator/calibration_shaders.h"
@@ -16,12 +16,6 @@ constexpr std::uint64_t kSmallestFootprint = 1u << 18;  // bytes of the three ST
 constexpr std::uint64_t kLargestFootprint = 1u << 29;
 constexpr double kPlateau =
     0.9;  // a footprint belongs to the cache's plateau when it keeps this share of the best rate
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 class Calibrator {
  public:

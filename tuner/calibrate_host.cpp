@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/statistics.h"
 #include "runtime/host_blas.h"
 #include "runtime/model/calibration.h"
@@ -21,12 +21,6 @@ constexpr double kEnoughNs =
 constexpr int kFewest = 2;
 constexpr std::size_t kTriadFloats =
     std::size_t{1} << 25;  // 128 MiB an array: past most last-level caches together
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 /// Times of single calls; very short ones are timed in groups, so that the clock's own cost
 /// vanishes.

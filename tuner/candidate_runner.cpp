@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/statistics.h"
 #include "generator/emit.h"
@@ -18,10 +18,6 @@ constexpr double kCompileAllowanceS =
 constexpr double kCertificationAllowanceS = 60;
 constexpr double kLongestLimitS = 10;  // a product slower than this is not measured at all
 constexpr double kGraceS = 5;          // past the budget, so that a candidate in flight may finish
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 SampleStatus status_of(ErrorCode code) {
   switch (code) {

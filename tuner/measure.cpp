@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/half.h"
 #include "core/statistics.h"
@@ -26,12 +26,6 @@ constexpr double kProbeTiles =
     16;  // more than most launch costs, less than a watchdog's patience with a bad point
 // One submit is kept well under the shortest OS watchdog (2 s).
 constexpr double kStepNs = 0.25e9;
-
-double now_ns() {
-  return std::chrono::duration<double, std::nano>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::vector<char> ones(std::int64_t count) {
   std::vector<char> content(static_cast<std::size_t>(count) * sizeof(float));

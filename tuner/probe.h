@@ -2,25 +2,18 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <vector>
 
 #include "core/figure.h"
 #include "generator/emit.h"
 #include "runtime/device/device.h"
+#include "runtime/device/push_constants.h"
 
 namespace rooftile {
 
 inline constexpr double kProbeTimeoutNs = 30e9;
 inline constexpr int kProbeSamples = 7;
-
-template <typename T>
-std::vector<std::byte> bytes_of_block(const T& block) {
-  std::vector<std::byte> bytes(sizeof block);
-  std::memcpy(bytes.data(), &block, sizeof block);
-  return bytes;
-}
 
 class Probe {
  public:

@@ -1,371 +1,68 @@
 #include "tuner/problem_tuner.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <limits>
-#include <map>
-#include <numeric>
-#include <optional>
 
-#include "core/error.h"
+#include "core/clock.h"
 #include "core/statistics.h"
-#include "generator/rules.h"
 #include "generator/space.h"
-#include "generator/version.h"
-#include "runtime/host_tier.h"
 #include "runtime/model/roofline.h"
-#include "runtime/staging.h"
-#include "tuner/elimination.h"
-#include "tuner/priors.h"
-#include "tuner/random_operand.h"
-#include "tuner/spilled.h"
-#include "tuner/strategy.h"
+#include "tuner/host_yardstick.h"
+#include "tuner/search.h"
 
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kBatch = 6;       // candidates a round of the search
-constexpr int kBatchesWithoutGain = 8;  // then the search of this problem ends
-constexpr double kGain = 0.99;          // of the best time: less is noise
-constexpr double kCloseToBound = 1.02;  // of the roofline's bound: nothing left to find
-constexpr double kCutRatio = 8;         // times the best: such a candidate is probed, not measured
-constexpr double kFirstLimitNs = 10e9;  // before there is a best
-constexpr std::size_t kFinalists = 4;
-// Tried first: the default and other problems' winners, then what is known of devices of this kind.
-constexpr std::size_t kMostWinners = 6, kMostSeeds = 8;
 constexpr std::size_t kRanked = 3;  // certified kernels in a list, default and fallback besides
 constexpr double kSearchShare = 0.6,
                  kFinalsShare = 0.8;  // of a problem's slice: when each ends; certificates follow
-// Times this close are equal for a caller; of equals the kernel that compiles faster goes first:
-// programs wait for it.
-constexpr double kEqual = 1.02;
-constexpr double kHostShare = 0.1;  // of the slice, at most, for the BLAS yardstick
+constexpr double kHostShare = 0.1;    // of the slice, at most, for the BLAS yardstick
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double measure_host_ns(const Problem& p, double share_s) {
-  Random random(1);
-  const std::vector<char> a = random_operand(p.types.a, span_a(p), random);
-  const std::vector<char> b = random_b(p.types, span_b(p), random);
-  const RandomQuantization quantization = random_quantization(p, random);
-  std::vector<char> c(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)));
-  const std::vector<float> ones(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
-  const GemmCall call = {
-      .problem = p,
-      .a = a.data(),
-      .b = b.data(),
-      .c = c.data(),
-      .epilogue = {ones.data(), ones.data(), ones.data(), ones.data(), p.ldc, p.stride_c},
-      .scales = quantization.scales.data(),
-      .zero_points = quantization.zero_points.data()};
-  const auto multiply = [&] { run_on_host(HostBlas::get(), call, Tier::kHost); };
-  multiply();
-  std::vector<double> sample;
-  const double end = now_s() + share_s;
-  do {
-    const double start = now_s();
-    multiply();
-    sample.push_back((now_s() - start) * 1e9);
-  } while (sample.size() < 15 && now_s() < end);
-  return median(sample);
-}
-
-/// Candidates of one problem and what is known of them.
-class Search {
- public:
-  Search(const ProblemTunerContext& context, RowId device_row, const Problem& problem)
-      : context_(context),
-        device_row_(device_row),
-        problem_(problem),
-        signature_(signature_of(problem)),
-        bound_ns_(problem_bound_ns(problem, context.rates)) {
-    collect_candidates();
-    recall();
-  }
-
-  void run(double end_s);
-  void finals(double end_s);
-  /// Certified kernels, best first, default and fallback last; stored.
-  void rank_and_store(TuneResult& result);
-  double time_of(const Variant& variant) const;
-
- private:
-  struct Candidate {
-    Variant variant;
-    std::vector<double> samples_ns;  // kernel
-    double pack_ns = 0, compile_ns = 0;
-    bool tried = false;
-    bool trusted = false;  // measured even if its registers spill
-    double total_ns() const {
-      return samples_ns.empty() ? std::numeric_limits<double>::infinity()
-                                : median(samples_ns) + pack_ns;
-    }
-  };
-
-  void collect_candidates();
-  void recall();
-  std::vector<std::size_t> seeds() const;
-  std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
-  std::vector<std::size_t> ranked() const;     // measured ones by time
-  std::vector<std::size_t> preferred() const;  // the same, equals by compile time
-  double best_ns() const {
-    const auto order = ranked();
-    return order.empty() ? std::numeric_limits<double>::infinity()
-                         : candidates_[order.front()].total_ns();
-  }
-  void report() const;
-  std::optional<std::size_t> find(const Variant& variant) const;
-
-  const ProblemTunerContext& context_;
-  RowId device_row_;
-  Problem problem_;
-  Signature signature_;
-  double bound_ns_;
-  std::vector<Candidate> candidates_;
-};
-
-void Search::collect_candidates() {
-  const Problem staged = staged_problem(problem_);
-  const Placement placement = own_buffers(staged);
-  const auto legal = [&](const Variant& v) {
-    if (v.reduction == Reduction::kAtomic && !context_.options.atomics) return false;
-    return !illegal_reason(v, context_.device.limits, staged, placement).has_value();
-  };
-  for (const Variant& variant : context_.space)
-    if (legal(variant)) candidates_.push_back({.variant = variant});
-  const auto add = [&](const Variant& variant) {
-    if (legal(variant) && !find(variant)) candidates_.push_back({.variant = variant});
-  };
-  add(default_variant(context_.device));
-  add(fallback_variant());
-  for (const Prior& prior : priors_for(context_.device, problem_)) add(prior.variant);
-}
-
-// What an earlier run has measured here need not be measured again before the finals.
-void Search::recall() {
-  std::map<RowId, std::vector<double>> kernel_ns;
-  std::map<RowId, double> pack_ns, compile_ns;
-  for (const SampleRecord& sample :
-       context_.store.samples(device_row_, context_.store.problem_id(problem_))) {
-    if (sample.status != SampleStatus::kMeasured) continue;
-    kernel_ns[sample.candidate].push_back(sample.kernel.median_ns);
-    pack_ns[sample.candidate] = sample.pack_ns;
-    compile_ns[sample.candidate] = sample.compile_ns;
-  }
-  if (kernel_ns.empty()) return;
-  for (Candidate& candidate : candidates_) {
-    const RowId id = context_.runner.id(candidate.variant, signature_);
-    if (const auto known = kernel_ns.find(id); known != kernel_ns.end()) {
-      candidate.samples_ns = known->second;
-      candidate.pack_ns = pack_ns[id];
-      candidate.compile_ns = compile_ns[id];
-      candidate.tried = true;
-    }
-  }
-}
-
-std::optional<std::size_t> Search::find(const Variant& variant) const {
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (candidates_[i].variant == variant) return i;
-  return std::nullopt;
-}
-
-// The default, what has won on the nearest other problems of this device, and the priors: winners
-// travel well, but a database of many problems must not leave time for nothing else.
-std::vector<std::size_t> Search::seeds() const {
-  std::vector<std::size_t> order;
-  const auto add = [&](const Variant& variant) {
-    const auto index = find(variant);
-    if (index && std::find(order.begin(), order.end(), *index) == order.end())
-      order.push_back(*index);
-  };
-  add(default_variant(context_.device));
-  std::vector<TunedKernel> winners;
-  for (const RankedKernel& winner : context_.store.winners(device_row_))
-    if (winner.kernel.rank == 0) winners.push_back(winner.kernel);
-  std::ranges::stable_sort(winners, {}, [&](const TunedKernel& winner) {
-    const bool other_kind = signature_of(winner.problem).types != signature_.types;
-    return std::pair(other_kind, size_distance(winner.problem, problem_));
-  });
-  for (const TunedKernel& winner : winners)
-    if (order.size() < kMostWinners) add(winner.candidate.variant);
-  for (const Prior& prior : priors_for(context_.device, problem_))
-    if (order.size() < kMostSeeds) add(prior.variant);
-  add(fallback_variant());
-  return order;
-}
-
-std::optional<std::vector<double>> Search::measure(std::size_t index, int samples) {
-  Candidate& candidate = candidates_[index];
-  candidate.tried = true;
-  const double best = best_ns();
-  const double limit_ns = std::isfinite(best) ? std::max(kCutRatio * best, 1e6) : kFirstLimitNs;
-  const Spilled spilled = spilled_policy({.trusted = candidate.trusted,
-                                          .measured = !candidate.samples_ns.empty(),
-                                          .first_here = !std::isfinite(best)});
-  const auto reply = context_.runner.time(candidate.variant, problem_, samples, limit_ns, spilled);
-  if (!reply) return std::nullopt;
-  candidate.samples_ns.insert(candidate.samples_ns.end(), reply->kernel_ns.begin(),
-                              reply->kernel_ns.end());
-  candidate.pack_ns = reply->pack_ns;
-  candidate.compile_ns = reply->compile_ns;
-  report();
-  // Packing is paid by the call as well: elimination compares what a call pays.
-  std::vector<double> totals = reply->kernel_ns;
-  for (double& ns : totals) ns += reply->pack_ns;
-  return totals;
-}
-
-std::vector<std::size_t> Search::ranked() const {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (!candidates_[i].samples_ns.empty()) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
-    return candidates_[x].total_ns() < candidates_[y].total_ns();
-  });
-  return order;
-}
-
-std::vector<std::size_t> Search::preferred() const {
-  std::vector<std::size_t> order = ranked();
-  if (order.empty()) return order;
-  const double equal_ns = kEqual * candidates_[order.front()].total_ns();
-  const auto end = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
-    return candidates_[i].total_ns() > equal_ns;
-  });
-  std::stable_sort(order.begin(), end, [&](std::size_t x, std::size_t y) {
-    return candidates_[x].compile_ns < candidates_[y].compile_ns;
-  });
-  return order;
-}
-
-void Search::report() const {
-  TuneProgress progress{.phase = TunePhase::kSearching, .problem = to_string(problem_)};
-  if (const auto order = ranked(); !order.empty()) {
-    const Candidate& best = candidates_[order.front()];
-    progress.best_gflops = flops(problem_) / best.total_ns();
-    progress.roofline_share = bound_ns_ / best.total_ns();
-    progress.best_variant = short_name(best.variant);
-  }
-  context_.progress(progress);
-}
-
-void Search::run(double end_s) {
-  std::vector<double> analytical(candidates_.size());
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    analytical[i] = analytical_ns(problem_, candidates_[i].variant, context_.rates);
-  const auto strategy = make_strategy(context_.options.strategy, analytical, context_.options.seed);
-  const auto over = [&] { return context_.over() || now_s() >= end_s; };
-  const bool patient = context_.options.strategy == "exhaustive";
-  std::vector<std::size_t> pending = seeds();
-  for (const std::size_t index : pending) candidates_[index].trusted = true;
-  std::vector<Observation> history;
-  int without_gain = 0;
-  while (!over() && (patient || without_gain < kBatchesWithoutGain)) {
-    const double before = best_ns();
-    if (before <= kCloseToBound * bound_ns_) return;
-    while (pending.size() < kBatch) {
-      const std::vector<std::size_t> next = strategy->propose(history, kBatch);
-      if (next.empty()) break;
-      pending.insert(pending.end(), next.begin(), next.end());
-    }
-    std::vector<std::size_t> batch;
-    while (!pending.empty() && batch.size() < kBatch) {
-      const std::size_t index = pending.front();
-      pending.erase(pending.begin());
-      const RowId id = context_.runner.id(candidates_[index].variant, signature_);
-      if (!candidates_[index].tried && !context_.runner.rejected(id) &&
-          std::find(batch.begin(), batch.end(), index) == batch.end())
-        batch.push_back(index);
-    }
-    if (batch.empty()) {
-      if (pending.empty()) pending = strategy->propose(history, 1);
-      if (pending.empty()) return;
-      continue;
-    }
-    const std::size_t spilled_before = context_.runner.spilled();
-    const std::vector<Arm> arms = eliminate(
-        batch.size(), [&](std::size_t arm, int samples) { return measure(batch[arm], samples); },
-        over, {.samples_per_round = 2, .rounds = 2, .keep = 2});
-    for (std::size_t i = 0; i < batch.size(); ++i)
-      history.push_back({batch[i], arms[i].samples_ns.empty()
-                                       ? std::numeric_limits<double>::infinity()
-                                       : median(arms[i].samples_ns)});
-    if (context_.runner.spilled() - spilled_before == batch.size())
-      continue;  // nobody had a chance
-    without_gain = best_ns() < kGain * before ? 0 : without_gain + 1;
-  }
-}
-
-// The best few against each other, interleaved: the search's own samples were taken minutes apart.
-void Search::finals(double end_s) {
-  std::vector<std::size_t> order = ranked();
-  order.resize(std::min(order.size(), kFinalists));
-  if (order.size() < 2) return;
-  std::vector<std::vector<double>> fresh(order.size());
-  const auto again = [&](std::size_t arm, int samples) {
-    Candidate& candidate = candidates_[order[arm]];
-    const std::size_t before = candidate.samples_ns.size();
-    const auto totals = measure(order[arm], samples);
-    fresh[arm].insert(fresh[arm].end(),
-                      candidate.samples_ns.begin() + static_cast<std::ptrdiff_t>(before),
-                      candidate.samples_ns.end());
-    return totals;
-  };
-  eliminate(order.size(), again, [&] { return context_.over() || now_s() >= end_s; },
-            {.samples_per_round = 3, .rounds = 3, .keep = 1});
-  // Only when all were timed side by side do the new samples replace the old ones.
-  if (std::any_of(fresh.begin(), fresh.end(), [](const auto& samples) { return samples.empty(); }))
-    return;
-  for (std::size_t arm = 0; arm < order.size(); ++arm)
-    candidates_[order[arm]].samples_ns = fresh[arm];
-}
-
-double Search::time_of(const Variant& variant) const {
-  const auto index = find(variant);
-  return index && !candidates_[*index].samples_ns.empty() ? candidates_[*index].total_ns() : 0.0;
-}
-
-void Search::rank_and_store(TuneResult& result) {
-  std::vector<std::size_t> list;
-  for (std::size_t index : preferred()) {
+/// Certified kernels, best first, default and fallback last.
+std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, const Search& search,
+                                          const Signature& signature) {
+  std::vector<const Candidate*> list;
+  for (const Candidate* candidate : search.preferred()) {
     if (list.size() >= kRanked) break;
-    if (context_.runner.certified(candidates_[index].variant, signature_)) list.push_back(index);
+    if (context.runner.certified(candidate->variant, signature)) list.push_back(candidate);
   }
-  for (const Variant& variant : {default_variant(context_.device), fallback_variant()}) {
-    const auto index = find(variant);
-    if (!index || candidates_[*index].samples_ns.empty()) continue;
-    if (std::find(list.begin(), list.end(), *index) != list.end()) continue;
-    if (context_.runner.certified(variant, signature_)) list.push_back(*index);
+  for (const Variant& variant : {default_variant(context.device), fallback_variant()}) {
+    const Candidate* candidate = search.find(variant);
+    if (candidate == nullptr || candidate->samples_ns.empty()) continue;
+    if (std::ranges::find(list, candidate) != list.end()) continue;
+    if (context.runner.certified(variant, signature)) list.push_back(candidate);
   }
-  if (list.empty()) return;
-  const std::string bucket = to_string(bucket_of(problem_));
-  const RowId problem_row = context_.store.problem_id(problem_);
+  return list;
+}
+
+void store_list(const ProblemTunerContext& context, RowId device_row, const Problem& problem,
+                const std::vector<const Candidate*>& list) {
+  const std::string bucket = to_string(bucket_of(problem));
+  const RowId problem_row = context.store.problem_id(problem);
   std::vector<WinnerRecord> records;
-  const auto add = [&](RowId candidate, RowId problem, double kernel_ns, double pack_ns) {
+  const auto add = [&](RowId candidate, RowId of_problem, double kernel_ns, double pack_ns) {
     records.push_back({.candidate = candidate,
-                       .problem = problem,
+                       .problem = of_problem,
                        .rank = static_cast<int>(records.size()),
                        .kernel_ns = kernel_ns,
                        .pack_ns = pack_ns});
   };
-  for (std::size_t index : list)
-    add(context_.runner.id(candidates_[index].variant, signature_), problem_row,
-        median(candidates_[index].samples_ns), candidates_[index].pack_ns);
+  for (const Candidate* candidate : list)
+    add(context.runner.id(candidate->variant, signature_of(problem)), problem_row,
+        median(candidate->samples_ns), candidate->pack_ns);
   // Other problems of the bucket keep their lists, behind this one.
-  for (const RankedKernel& other : context_.store.winners(device_row_)) {
+  for (const RankedKernel& other : context.store.winners(device_row)) {
     if (other.kernel.bucket != bucket) continue;
-    const RowId other_row = context_.store.problem_id(other.kernel.problem);
+    const RowId other_row = context.store.problem_id(other.kernel.problem);
     if (other_row != problem_row)
       add(other.kernel.candidate.id, other_row, other.kernel.kernel_ns, other.kernel.pack_ns);
   }
-  context_.store.put_winners(device_row_, bucket, records);
-  result.winner = short_name(candidates_[list.front()].variant);
-  result.kernel_ns = median(candidates_[list.front()].samples_ns);
-  result.pack_ns = candidates_[list.front()].pack_ns;
+  context.store.put_winners(device_row, bucket, records);
+}
+
+/// 0 when it was not measured.
+double time_of(const Search& search, const Variant& variant) {
+  const Candidate* candidate = search.find(variant);
+  return candidate != nullptr && !candidate->samples_ns.empty() ? candidate->total_ns() : 0.0;
 }
 
 }  // namespace
@@ -382,9 +79,15 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
   search.finals(start_s + kFinalsShare * slice_s);
   TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(problem)};
   context.progress(progress);
-  search.rank_and_store(result);
-  result.default_ns = search.time_of(default_variant(context.device));
-  result.naive_ns = search.time_of(fallback_variant());
+  const auto list = ranked_list(context, search, signature_of(problem));
+  if (!list.empty()) {
+    store_list(context, device_row, problem, list);
+    result.winner = short_name(list.front()->variant);
+    result.kernel_ns = median(list.front()->samples_ns);
+    result.pack_ns = list.front()->pack_ns;
+  }
+  result.default_ns = time_of(search, default_variant(context.device));
+  result.naive_ns = time_of(search, fallback_variant());
   result.measured = context.runner.measured() - measured;
   result.rejected = context.runner.failures() - failures;
   result.spilled = context.runner.spilled() - spilled;

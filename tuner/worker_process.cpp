@@ -9,8 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+
+#include "core/clock.h"
 
 extern char** environ;
 
@@ -19,10 +20,6 @@ namespace {
 
 constexpr double kOpeningDeadlineS = 60;  // instance, driver and device; seconds on a cold machine
 constexpr int kPollMs = 50;               // how soon a stop is noticed
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void close_if_open(int& fd) {
   if (fd >= 0) ::close(fd);

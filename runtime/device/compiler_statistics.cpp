@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/device/driver_list.h"
 #include "runtime/device/profile.h"
 
 namespace rooftile {
@@ -16,21 +17,6 @@ namespace {
 template <std::size_t kSize>
 std::string text_of(const char (&text)[kSize]) {
   return {text, ::strnlen(text, kSize)};
-}
-
-/// A list that the driver gives by count and then by value, cut at `most`.
-template <typename Entry, typename Call>
-std::vector<Entry> list_of(Call call, std::uint32_t most, VkStructureType type) {
-  std::uint32_t count = 0;
-  if (call(&count, nullptr) != VK_SUCCESS) return {};
-  count = std::min(count, most);
-  Entry empty = {};
-  empty.sType = type;
-  std::vector<Entry> entries(count, empty);
-  const VkResult result = call(&count, entries.data());
-  if (result != VK_SUCCESS && result != VK_INCOMPLETE) return {};
-  entries.resize(std::min<std::size_t>(count, entries.size()));
-  return entries;
 }
 
 std::optional<CompilerStatistic> statistic_of(const std::string& executable,
@@ -58,9 +44,9 @@ std::optional<CompilerStatistic> statistic_of(const std::string& executable,
 
 }  // namespace
 
-bool offers_compiler_statistics(const vk::raii::PhysicalDevice& physical) {
-  if (!has_extension(physical.enumerateDeviceExtensionProperties(),
-                     VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
+bool offers_compiler_statistics(const vk::raii::PhysicalDevice& physical,
+                                const std::vector<vk::ExtensionProperties>& extensions) {
+  if (!has_extension(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
     return false;
   vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables;
   vk::PhysicalDeviceFeatures2 features;
@@ -74,7 +60,7 @@ std::vector<CompilerStatistic> read_compiler_statistics(VkDevice device, VkPipel
   if (functions.properties == nullptr || functions.statistics == nullptr) return {};
   const VkPipelineInfoKHR info = {
       .sType = VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, .pNext = nullptr, .pipeline = pipeline};
-  const auto executables = list_of<VkPipelineExecutablePropertiesKHR>(
+  const auto executables = driver_list<VkPipelineExecutablePropertiesKHR>(
       [&](std::uint32_t* count, VkPipelineExecutablePropertiesKHR* entries) {
         return functions.properties(device, &info, count, entries);
       },
@@ -88,7 +74,7 @@ std::vector<CompilerStatistic> read_compiler_statistics(VkDevice device, VkPipel
         .pNext = nullptr,
         .pipeline = pipeline,
         .executableIndex = i};
-    const auto entries = list_of<VkPipelineExecutableStatisticKHR>(
+    const auto entries = driver_list<VkPipelineExecutableStatisticKHR>(
         [&](std::uint32_t* count, VkPipelineExecutableStatisticKHR* values) {
           return functions.statistics(device, &which, count, values);
         },

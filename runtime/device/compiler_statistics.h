@@ -12,7 +12,8 @@ namespace rooftile {
 inline constexpr std::uint32_t kMostExecutables = 16, kMostStatistics = 128;
 
 /// Extension and feature.
-bool offers_compiler_statistics(const vk::raii::PhysicalDevice& physical);
+bool offers_compiler_statistics(const vk::raii::PhysicalDevice& physical,
+                                const std::vector<vk::ExtensionProperties>& extensions);
 
 /// Entry points of a device that was opened with both.
 struct StatisticsFunctions {

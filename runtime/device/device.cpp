@@ -150,7 +150,11 @@ std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceO
   translated(fmt::format("opening {}", profile.name), [&] {
     Found found = find(profile);
     impl->details = std::move(found.details);
-    if (offers_compiler_statistics(found.physical)) impl->statistics = options.compiler_statistics;
+    // Asked for first: a program's devices need no enumeration more.
+    if (options.compiler_statistics == CompilerStatistics::kKeep &&
+        offers_compiler_statistics(found.physical,
+                                   found.physical.enumerateDeviceExtensionProperties()))
+      impl->statistics = CompilerStatistics::kKeep;
     impl->handle =
         create_logical_device({std::move(found.physical), impl->details}, impl->statistics);
     impl->queue = vk::raii::Queue(impl->handle, impl->details.queue_family, 0);

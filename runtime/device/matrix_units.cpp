@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/device/driver_list.h"
 #include "runtime/device/instance.h"
 #include "runtime/device/profile.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 // A driver that reports longer sides than this is not believed.
 constexpr std::uint32_t kLongestSide = 1024;
+constexpr std::uint32_t kMostShapes = 1024;  // nor one that lists more
 
 std::optional<DataType> type_of(VkComponentTypeKHR component) {
   switch (static_cast<int>(component)) {
@@ -65,28 +67,22 @@ void add_once(std::vector<WorkgroupMatrix>& matrices, const std::optional<Matrix
   if (std::ranges::find(matrices, matrix) == matrices.end()) matrices.push_back(matrix);
 }
 
-/// All entries of a list that the driver gives by count and then by value; none when it fails.
+/// What the function of that name lists for the device; nothing where there is none.
 template <typename Entry, typename Function>
-std::vector<Entry> list_of(Function function, VkPhysicalDevice physical, VkStructureType type) {
-  std::uint32_t count = 0;
-  if (function == nullptr || function(physical, &count, nullptr) != VK_SUCCESS) return {};
-  std::vector<Entry> entries(count);
-  for (Entry& entry : entries) entry.sType = type;
-  if (function(physical, &count, entries.data()) != VK_SUCCESS) return {};
-  entries.resize(std::min<std::size_t>(count, entries.size()));
-  return entries;
-}
-
-template <typename Function>
-Function instance_function(const vk::raii::PhysicalDevice& physical, const char* name) {
-  return reinterpret_cast<Function>(
+std::vector<Entry> list_of(const vk::raii::PhysicalDevice& physical, const char* name,
+                           VkStructureType type) {
+  const auto function = reinterpret_cast<Function>(
       physical.getDispatcher()->vkGetInstanceProcAddr(*shared_instance().handle, name));
+  if (function == nullptr) return {};
+  return driver_list<Entry>(
+      [&](std::uint32_t* count, Entry* entries) { return function(*physical, count, entries); },
+      kMostShapes, type);
 }
 
 }  // namespace
 
-MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical) {
-  const auto extensions = physical.enumerateDeviceExtensionProperties();
+MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical,
+                              const std::vector<vk::ExtensionProperties>& extensions) {
   // Their shaders are SPIR-V 1.5 in the Vulkan memory model.
   if (physical.getProperties().apiVersion < VK_API_VERSION_1_2 ||
       !has_extension(extensions, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME))
@@ -115,10 +111,10 @@ MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical) {
   MatrixUnits units;
   units.bfloat16 = bfloat16 && bfloat16_features.shaderBFloat16Type != VK_FALSE &&
                    bfloat16_features.shaderBFloat16CooperativeMatrix != VK_FALSE;
-  const auto shapes = list_of<VkCooperativeMatrixPropertiesKHR>(
-      instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
-          physical, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"),
-      *physical, VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
+  const auto shapes = list_of<VkCooperativeMatrixPropertiesKHR,
+                              PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+      physical, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+      VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
   for (const auto& x : shapes)
     add_once(units.shapes, shape_of(x, x.MSize, x.NSize, x.KSize, VK_SCOPE_SUBGROUP_KHR),
              units.bfloat16);
@@ -131,10 +127,11 @@ MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical) {
   (*physical).getProperties2(&properties, *physical.getDispatcher());
   units.max_dimension =
       std::min(flexible_properties.cooperativeMatrixFlexibleDimensionsMaxDimension, kLongestSide);
-  const auto granularities = list_of<VkCooperativeMatrixFlexibleDimensionsPropertiesNV>(
-      instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV>(
-          physical, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"),
-      *physical, VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV);
+  const auto granularities =
+      list_of<VkCooperativeMatrixFlexibleDimensionsPropertiesNV,
+              PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV>(
+          physical, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
+          VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV);
   const auto unit_of = [](const VkCooperativeMatrixFlexibleDimensionsPropertiesNV& x,
                           VkScopeKHR scope) {
     return shape_of(x, x.MGranularity, x.NGranularity, x.KGranularity, scope);

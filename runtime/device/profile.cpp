@@ -51,8 +51,8 @@ struct Properties {
   vk::PhysicalDeviceShaderIntegerDotProductFeatures dot;  // 1.3 or an extension
   vk::PhysicalDeviceShaderIntegerDotProductProperties dot_speed;
 
-  explicit Properties(const vk::raii::PhysicalDevice& physical) {
-    const auto extensions = physical.enumerateDeviceExtensionProperties();
+  Properties(const vk::raii::PhysicalDevice& physical,
+             const std::vector<vk::ExtensionProperties>& extensions) {
     const std::uint32_t api = physical.getProperties().apiVersion;
     const auto knows = [&](std::uint32_t since, const char* extension) {
       return api >= since || has_extension(extensions, extension);
@@ -195,7 +195,8 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
   const auto queue_family = choose_queue_family(families);
   if (!queue_family) return std::nullopt;
 
-  const Properties properties(physical);
+  const auto extensions = physical.enumerateDeviceExtensionProperties();
+  const Properties properties(physical, extensions);
   const vk::PhysicalDeviceProperties& base = properties.base.properties;
   const auto memory = physical.getMemoryProperties();
 
@@ -229,7 +230,8 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
     profile.limits.max_loop_trips = kLlvmpipeLoopTrips;
   }
   MatrixUnits matrices;
-  if (is_subgroup_size(properties.subgroup.subgroupSize)) matrices = read_matrix_units(physical);
+  if (is_subgroup_size(properties.subgroup.subgroupSize))
+    matrices = read_matrix_units(physical, extensions);
   profile.limits.matrix_shapes = std::move(matrices.shapes);
   profile.limits.matrix_granularities = std::move(matrices.granularities);
   profile.limits.max_matrix_dimension = matrices.max_dimension;

@@ -18,9 +18,9 @@ struct ReportedSubgroups {
 /// Powers of two up to 128.
 bool is_subgroup_size(std::uint32_t size);
 
-/// Fills in what the limits say of subgroups. A default that cannot be leaves subgroups of 1 without
-/// any operation, and a range that cannot be leaves the default only: kernels that depend on them
-/// are illegal then.
+/// Fills in what the limits say of subgroups. A default that cannot be leaves subgroups of 1
+/// without any operation, and a range that cannot be leaves the default only: kernels that depend
+/// on them are illegal then.
 void take_subgroups(const ReportedSubgroups& reported, DeviceLimits& limits);
 
 }  // namespace rooftile

@@ -1,0 +1,60 @@
+// Candidates of one problem: which there are, what is known of them, and the search for the best.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "core/statistics.h"
+#include "tuner/priors.h"
+#include "tuner/problem_tuner.h"
+
+namespace rooftile {
+
+/// A kernel that is legal for the problem, and its measurements there.
+struct Candidate {
+  Variant variant;
+  std::vector<double> samples_ns;  // kernel
+  double pack_ns = 0, compile_ns = 0;
+  bool tried = false;
+  bool trusted = false;  // measured even if its registers spill
+  double total_ns() const {
+    return samples_ns.empty() ? std::numeric_limits<double>::infinity()
+                              : median(samples_ns) + pack_ns;
+  }
+};
+
+class Search {
+ public:
+  Search(const ProblemTunerContext& context, RowId device_row, const Problem& problem);
+
+  void run(double end_s);
+  /// The best few against each other, interleaved: the search's own samples were taken minutes
+  /// apart.
+  void finals(double end_s);
+
+  /// Measured ones, the fastest for a caller first; of equals the one that compiles faster.
+  std::vector<const Candidate*> preferred() const;
+  /// Null: not a candidate here.
+  const Candidate* find(const Variant& variant) const;
+
+ private:
+  void collect_candidates();
+  void recall();
+  std::vector<std::size_t> seeds() const;
+  std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
+  std::vector<std::size_t> ranked() const;  // measured ones by time
+  double best_ns() const;
+  void report() const;
+  std::optional<std::size_t> index_of(const Variant& variant) const;
+
+  const ProblemTunerContext& context_;
+  RowId device_row_;
+  Problem problem_;
+  Signature signature_;
+  double bound_ns_;
+  std::vector<Prior> priors_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace rooftile
