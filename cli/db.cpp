@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/export_space.h"
 #include "core/error.h"
 #include "db/store.h"
 
@@ -43,6 +44,7 @@ void add_db(CLI::App& app, const Globals& globals, Action& action) {
   command->add_subcommand("stats", "Rows and bytes")->callback([&] {
     action = [&] { return stats(globals); };
   });
+  add_export_space(*command, globals, action);
 }
 
 void add_query(CLI::App& app, const Globals& globals, Action& action) {

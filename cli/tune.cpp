@@ -24,9 +24,10 @@ extern "C" void request_stop(int signal_number) {
 }
 
 struct TuneArguments {
-  std::string budget, set = "default", shapes, strategy = "random";
+  std::string budget, set = "default", shapes, strategy = "auto";
   ProblemOptions sizes;
   std::uint64_t seed = 1;
+  std::size_t candidates = 0;
   bool quick = false, thorough = false, recalibrate = false, atomics = false;
 };
 
@@ -92,6 +93,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   options.problems = problems_of(arguments);
   options.strategy = arguments.strategy;
   options.seed = arguments.seed;
+  options.candidates = arguments.candidates;
   options.recalibrate = arguments.recalibrate;
   options.atomics = arguments.atomics;
   options.budget_s = !arguments.budget.empty() ? parse_budget_s(arguments.budget)
@@ -171,9 +173,14 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       "--shapes", arguments.shapes,
       "CSV with the columns m,n,k,trans_a,trans_b,batch,note, or with type,epilogue "
       "before the note");
-  command->add_option("--strategy", arguments.strategy, "random (default) or exhaustive")
+  command
+      ->add_option("--strategy", arguments.strategy,
+                   "How candidates are chosen (default auto); docs/search.md")
       ->check(CLI::IsMember(strategy_names()));
-  command->add_option("--seed", arguments.seed, "Of the random strategy");
+  command->add_option("--seed", arguments.seed, "Of what a strategy leaves to chance (default 1)");
+  command->add_option("--candidates", arguments.candidates,
+                      "Search so many candidates of each problem's space, the same ones in every "
+                      "run (default: all)");
   command->add_flag("--atomics", arguments.atomics,
                     "Also kernels that add atomically: results then differ in the last bits");
   command->add_flag("--recalibrate", arguments.recalibrate,

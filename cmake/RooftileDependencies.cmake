@@ -5,6 +5,7 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(SQLiteCpp REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
 
 # Debian 12's libshaderc.so has unresolved glslang symbols and its static pair crashes unless every part of glslang is
 # named; this order links and runs.

@@ -41,18 +41,19 @@ Problem read_problem(Sql& sql) {
   return p;
 }
 
+std::optional<RowId> find_problem(Connection& connection, const Problem& problem) {
+  Sql sql(connection,
+          "SELECT id FROM problems WHERE type = ? AND trans_a = ? AND trans_b = ? AND m = ? AND "
+          "n = ? AND k = ?"
+          " AND batch = ? AND lda = ? AND ldb = ? AND ldc = ? AND stride_a = ? AND stride_b = ? "
+          "AND stride_c = ? AND epilogue = ? AND alpha = ? AND beta = ?");
+  bind_problem(sql, problem);
+  if (sql.step()) return sql.integer();
+  return std::nullopt;
+}
+
 RowId store_problem(Connection& connection, const Problem& problem) {
-  const auto find = [&]() -> std::optional<RowId> {
-    Sql sql(connection,
-            "SELECT id FROM problems WHERE type = ? AND trans_a = ? AND trans_b = ? AND m = ? AND "
-            "n = ? AND k = ?"
-            " AND batch = ? AND lda = ? AND ldb = ? AND ldc = ? AND stride_a = ? AND stride_b = ? "
-            "AND stride_c = ? AND epilogue = ? AND alpha = ? AND beta = ?");
-    bind_problem(sql, problem);
-    if (sql.step()) return sql.integer();
-    return std::nullopt;
-  };
-  if (const std::optional<RowId> id = find()) return *id;
+  if (const std::optional<RowId> id = find_problem(connection, problem)) return *id;
   Sql insert(
       connection,
       "INSERT INTO problems (type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, "
@@ -62,7 +63,7 @@ RowId store_problem(Connection& connection, const Problem& problem) {
       "stride_c, epilogue, alpha, beta) DO NOTHING");
   bind_problem(insert, problem);
   insert.bind(to_string(bucket_of(problem))).run();
-  return find().value();
+  return find_problem(connection, problem).value();
 }
 
 }  // namespace rooftile

@@ -10,6 +10,7 @@ namespace rooftile {
 void bind_problem(Sql& sql, const Problem& problem);
 Problem read_problem(Sql& sql);
 
+std::optional<RowId> find_problem(Connection& connection, const Problem& problem);
 /// Row of this very problem, inserted when new.
 RowId store_problem(Connection& connection, const Problem& problem);
 

@@ -141,6 +141,11 @@ RowId Store::problem_id(const Problem& problem) {
                         [&] { return store_problem(*impl_->connection, problem); });
 }
 
+std::optional<RowId> Store::find_problem(const Problem& problem) const {
+  return impl_->guarded("looking for a problem",
+                        [&] { return rooftile::find_problem(*impl_->connection, problem); });
+}
+
 std::optional<Problem> Store::problem(RowId id) const {
   return impl_->guarded("reading a problem", [&]() -> std::optional<Problem> {
     Sql sql(*impl_->connection,

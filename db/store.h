@@ -93,6 +93,7 @@ class Store {
   std::optional<CandidateRecord> candidate(RowId id) const;
   RowId problem_id(
       const Problem& problem);  // inserts when new; kInvalidArgument also from validate()
+  std::optional<RowId> find_problem(const Problem& problem) const;
   std::optional<Problem> problem(RowId id) const;
 
   // Runs of the tuner and their samples.

@@ -7,6 +7,7 @@
 
 #include "core/embedded_text.h"
 #include "core/error.h"
+#include "generator/space.h"
 
 namespace rooftile {
 
@@ -125,6 +126,12 @@ std::vector<Prior> priors_for(const DeviceProfile& device, const Problem& p) {
   for (std::string_view table : prior_tables(device))
     for (Prior& prior : priors_in(table, p)) all.push_back(std::move(prior));
   return all;
+}
+
+std::vector<Variant> first_starts(const DeviceProfile& device, const Problem& p) {
+  std::vector<Variant> starts = {default_variant(device)};
+  for (const Prior& prior : priors_for(device, p)) starts.push_back(prior.variant);
+  return starts;
 }
 
 std::vector<std::string_view> all_prior_tables() {

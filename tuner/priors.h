@@ -27,6 +27,9 @@ std::vector<Prior> priors_in(std::string_view table, const Problem& p);
 /// Of all tables for this device.
 std::vector<Prior> priors_for(const DeviceProfile& device, const Problem& p);
 
+/// What a search without any history tries first: the untuned default, then the priors.
+std::vector<Variant> first_starts(const DeviceProfile& device, const Problem& p);
+
 /// All tables by name, and all of one's kernels: for tests and reports. Throws kInvalidArgument,
 /// with table and line, for a line that is not understood.
 std::vector<std::string_view> all_prior_tables();

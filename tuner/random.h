@@ -18,6 +18,8 @@ class Random {
   /// Uniform in [0, bound); bound > 0. The bias of the remainder is below 2^-40 for bounds below
   /// 2^24.
   std::uint64_t below(std::uint64_t bound) { return next() % bound; }
+  /// Uniform in [0, 1).
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   /// Uniform in [-1, 1) with 24 bits, exact in float32.
   float symmetric() {
     return static_cast<float>(static_cast<double>(next() >> 40) * 0x1p-23 - 1.0);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/clock.h"
+#include "core/hash.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "runtime/model/roofline.h"
@@ -16,18 +17,30 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kBatch = 6;       // candidates a round of the search
-constexpr int kBatchesWithoutGain = 8;  // then the search of this problem ends
-constexpr double kGain = 0.99;          // of the best time: less is noise
-constexpr double kCloseToBound = 1.02;  // of the roofline's bound: nothing left to find
-constexpr double kCutRatio = 8;         // times the best: such a candidate is probed, not measured
-constexpr double kFirstLimitNs = 10e9;  // before there is a best
-constexpr std::size_t kFinalists = 4;
+constexpr int kBatchesWithoutGain = 12;  // then the search of this problem ends
+constexpr double kGain = 0.99;           // of the best time: less is noise
+constexpr double kCloseToBound = 1.02;   // of the roofline's bound: nothing left to find
+constexpr double kCutRatio = 8;          // times the best: such a candidate is probed, not measured
+constexpr double kFirstLimitNs = 10e9;   // before there is a best
+constexpr std::size_t kFinalists = 8;
+// Where everything is measured, few are cut and the field of the finals is wide.
+constexpr std::string_view kExhaustive = "exhaustive";
+constexpr double kExhaustiveCutRatio = 100;
+constexpr std::size_t kExhaustiveFinalists = 128;
+constexpr int kExhaustiveRounds = 10, kExhaustiveSamples = 4;
 // Tried first: the default and other problems' winners, then what is known of devices of this kind.
 constexpr std::size_t kMostWinners = 6, kMostSeeds = 8;
+constexpr std::size_t kMostSources = 6;  // of other problems' measurements
 // Times this close are equal for a caller; of equals the kernel that compiles faster goes first:
 // programs wait for it.
 constexpr double kEqual = 1.02;
+
+/// Those with the smallest hashes: any two spaces' samples share what both have.
+std::vector<Variant> sample_of(std::vector<Variant> space, std::size_t count) {
+  std::ranges::sort(space, {}, [](const Variant& v) { return hash_hex(to_string(v)); });
+  space.resize(count);
+  return space;
+}
 
 }  // namespace
 
@@ -37,7 +50,8 @@ Search::Search(const ProblemTunerContext& context, RowId device_row, const Probl
       problem_(problem),
       signature_(signature_of(problem)),
       bound_ns_(problem_bound_ns(problem, context.rates)),
-      priors_(priors_for(context.device, problem)) {
+      priors_(priors_for(context.device, problem)),
+      exhaustive_(context.options.strategy == kExhaustive) {
   collect_candidates();
   recall();
 }
@@ -49,8 +63,11 @@ void Search::collect_candidates() {
     if (v.reduction == Reduction::kAtomic && !context_.options.atomics) return false;
     return !illegal_reason(v, context_.device.limits, staged, placement).has_value();
   };
-  for (const Variant& variant : context_.space)
-    if (legal(variant)) candidates_.push_back({.variant = variant});
+  std::vector<Variant> space;
+  std::ranges::copy_if(context_.space, std::back_inserter(space), legal);
+  if (const std::size_t most = context_.options.candidates; most > 0 && space.size() > most)
+    space = sample_of(std::move(space), most);
+  for (const Variant& variant : space) candidates_.push_back({.variant = variant});
   const auto add = [&](const Variant& variant) {
     if (legal(variant) && !index_of(variant)) candidates_.push_back({.variant = variant});
   };
@@ -117,7 +134,8 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   Candidate& candidate = candidates_[index];
   candidate.tried = true;
   const double best = best_ns();
-  const double limit_ns = std::isfinite(best) ? std::max(kCutRatio * best, 1e6) : kFirstLimitNs;
+  const double cut_ratio = exhaustive_ ? kExhaustiveCutRatio : kCutRatio;
+  const double limit_ns = std::isfinite(best) ? std::max(cut_ratio * best, 1e6) : kFirstLimitNs;
   const Spilled spilled = spilled_policy({.trusted = candidate.trusted,
                                           .measured = !candidate.samples_ns.empty(),
                                           .first_here = !std::isfinite(best)});
@@ -174,47 +192,87 @@ void Search::report() const {
   context_.progress(progress);
 }
 
-void Search::run(double end_s) {
-  std::vector<double> analytical(candidates_.size());
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    analytical[i] = analytical_ns(problem_, candidates_[i].variant, context_.rates);
-  const auto strategy = make_strategy(context_.options.strategy, analytical, context_.options.seed);
-  const auto over = [&] { return context_.over() || now_s() >= end_s; };
-  const bool patient = context_.options.strategy == "exhaustive";
-  std::vector<std::size_t> pending = seeds();
-  for (const std::size_t index : pending) candidates_[index].trusted = true;
+// Of other problems of this device, the nearest few.
+std::vector<TransferSource> Search::sources() const {
+  std::vector<Problem> problems;
+  for (const RankedKernel& winner : context_.store.winners(device_row_))
+    if (winner.kernel.problem != problem_ &&
+        std::ranges::find(problems, winner.kernel.problem) == problems.end())
+      problems.push_back(winner.kernel.problem);
+  std::ranges::stable_sort(problems, {}, [&](const Problem& p) {
+    return std::pair(p.types != problem_.types, size_distance(p, problem_));
+  });
+  problems.resize(std::min(problems.size(), kMostSources));
+  std::vector<TransferSource> sources;
+  for (const Problem& p : problems) {
+    std::map<RowId, std::vector<double>> times;
+    for (const SampleRecord& sample :
+         context_.store.samples(device_row_, context_.store.problem_id(p)))
+      if (sample.status == SampleStatus::kMeasured)
+        times[sample.candidate].push_back(sample.kernel.median_ns + sample.pack_ns);
+    TransferSource source{.problem = p};
+    for (const auto& [id, ns] : times)
+      source.measured.push_back({context_.store.candidate(id).value().variant, median(ns)});
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+SearchSpace Search::space() const {
+  std::vector<Variant> variants;
+  for (const Candidate& candidate : candidates_) variants.push_back(candidate.variant);
+  SearchSpace space = search_space(problem_, context_.rates, std::move(variants));
+  space.transferred = transferred(problem_, space.variants, sources());
+  space.starts = seeds();
+  return space;
+}
+
+std::vector<Observation> Search::history() const {
   std::vector<Observation> history;
-  int without_gain = 0;
-  while (!over() && (patient || without_gain < kBatchesWithoutGain)) {
-    const double before = best_ns();
-    if (before <= kCloseToBound * bound_ns_) return;
-    while (pending.size() < kBatch) {
-      const std::vector<std::size_t> next = strategy->propose(history, kBatch);
-      if (next.empty()) break;
-      pending.insert(pending.end(), next.begin(), next.end());
-    }
-    std::vector<std::size_t> batch;
-    while (!pending.empty() && batch.size() < kBatch) {
-      const std::size_t index = pending.front();
-      pending.erase(pending.begin());
-      const RowId id = context_.runner.id(candidates_[index].variant, signature_);
-      if (!candidates_[index].tried && !context_.runner.rejected(id) &&
-          std::find(batch.begin(), batch.end(), index) == batch.end())
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (candidates_[i].tried) history.push_back({i, candidates_[i].total_ns()});
+  return history;
+}
+
+/// Candidates to be measured next; what cannot be measured goes into the history at once.
+std::vector<std::size_t> Search::next_batch(Strategy& strategy, std::vector<std::size_t>& pending,
+                                            std::vector<Observation>& history) {
+  std::vector<std::size_t> batch;
+  while (batch.size() < kSearchBatch) {
+    if (pending.empty()) pending = strategy.propose(history, kSearchBatch - batch.size());
+    if (pending.empty()) break;
+    for (const std::size_t index : std::exchange(pending, {})) {
+      if (candidates_[index].tried || std::ranges::find(batch, index) != batch.end()) continue;
+      if (batch.size() == kSearchBatch)
+        pending.push_back(index);
+      else if (context_.runner.rejected(context_.runner.id(candidates_[index].variant, signature_)))
+        history.push_back({index, std::numeric_limits<double>::infinity()});
+      else
         batch.push_back(index);
     }
-    if (batch.empty()) {
-      if (pending.empty()) pending = strategy->propose(history, 1);
-      if (pending.empty()) return;
-      continue;
-    }
+  }
+  return batch;
+}
+
+void Search::run(double end_s) {
+  const SearchSpace space = this->space();
+  const auto strategy = make_strategy(context_.options.strategy, space, context_.options.seed);
+  const auto over = [&] { return context_.over() || now_s() >= end_s; };
+  // Whatever the strategy: what has won elsewhere comes first.
+  std::vector<std::size_t> pending = space.starts;
+  for (const std::size_t index : pending) candidates_[index].trusted = true;
+  std::vector<Observation> history = this->history();
+  int without_gain = 0;
+  while (!over() && (exhaustive_ || without_gain < kBatchesWithoutGain)) {
+    const double before = best_ns();
+    if (!exhaustive_ && before <= kCloseToBound * bound_ns_) return;
+    const std::vector<std::size_t> batch = next_batch(*strategy, pending, history);
+    if (batch.empty()) return;
     const std::size_t spilled_before = context_.runner.spilled();
-    const std::vector<Arm> arms = eliminate(
-        batch.size(), [&](std::size_t arm, int samples) { return measure(batch[arm], samples); },
-        over, {.samples_per_round = 2, .rounds = 2, .keep = 2});
-    for (std::size_t i = 0; i < batch.size(); ++i)
-      history.push_back({batch[i], arms[i].samples_ns.empty()
-                                       ? std::numeric_limits<double>::infinity()
-                                       : median(arms[i].samples_ns)});
+    eliminate(batch.size(),
+              [&](std::size_t arm, int samples) { return measure(batch[arm], samples); }, over,
+              {.samples_per_round = 2, .rounds = 2, .keep = 2});
+    for (const std::size_t index : batch) history.push_back({index, candidates_[index].total_ns()});
     if (context_.runner.spilled() - spilled_before == batch.size())
       continue;  // nobody had a chance
     without_gain = best_ns() < kGain * before ? 0 : without_gain + 1;
@@ -223,6 +281,17 @@ void Search::run(double end_s) {
 
 void Search::finals(double end_s) {
   std::vector<std::size_t> order = ranked();
+  const auto over = [&] { return context_.over() || now_s() >= end_s; };
+  if (exhaustive_) {
+    // Every candidate's time is wanted, not the best one's alone: none is eliminated.
+    order.resize(std::min(order.size(), kExhaustiveFinalists));
+    for (int round = 0; round < kExhaustiveRounds; ++round)
+      for (const std::size_t index : order) {
+        if (over()) return;
+        measure(index, kExhaustiveSamples);
+      }
+    return;
+  }
   order.resize(std::min(order.size(), kFinalists));
   if (order.size() < 2) return;
   std::vector<std::vector<double>> fresh(order.size());
@@ -235,8 +304,7 @@ void Search::finals(double end_s) {
                       candidate.samples_ns.end());
     return totals;
   };
-  eliminate(order.size(), again, [&] { return context_.over() || now_s() >= end_s; },
-            {.samples_per_round = 3, .rounds = 3, .keep = 1});
+  eliminate(order.size(), again, over, {.samples_per_round = 3, .rounds = 10, .keep = 1});
   // Only when all were timed side by side do the new samples replace the old ones.
   if (std::any_of(fresh.begin(), fresh.end(), [](const auto& samples) { return samples.empty(); }))
     return;

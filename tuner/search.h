@@ -8,6 +8,8 @@
 #include "core/statistics.h"
 #include "tuner/priors.h"
 #include "tuner/problem_tuner.h"
+#include "tuner/strategy.h"
+#include "tuner/transfer.h"
 
 namespace rooftile {
 
@@ -42,6 +44,11 @@ class Search {
   void collect_candidates();
   void recall();
   std::vector<std::size_t> seeds() const;
+  std::vector<TransferSource> sources() const;
+  SearchSpace space() const;
+  std::vector<Observation> history() const;
+  std::vector<std::size_t> next_batch(Strategy& strategy, std::vector<std::size_t>& pending,
+                                      std::vector<Observation>& history);
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
   std::vector<std::size_t> ranked() const;  // measured ones by time
   double best_ns() const;
@@ -54,6 +61,7 @@ class Search {
   Signature signature_;
   double bound_ns_;
   std::vector<Prior> priors_;
+  bool exhaustive_;
   std::vector<Candidate> candidates_;
 };
 

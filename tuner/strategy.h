@@ -1,5 +1,6 @@
-// In which order the candidates of a space are measured. A new strategy is one .cpp and a line in
-// strategy.cpp's table.
+// In which order the candidates of a space are measured. A strategy is one file,
+// strategies/NAME.cpp, with one function, make_NAME; the table of all of them is generated from the
+// folder.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +10,51 @@
 #include <string_view>
 #include <vector>
 
+#include "core/problem.h"
+#include "core/variant.h"
+#include "runtime/model/calibration.h"
+
 namespace rooftile {
 
-/// What a strategy sees of a candidate that was measured.
-struct Observation {
-  std::size_t candidate;
-  double ns;  // infinity when it failed
+/// Candidates that are proposed and measured together, interleaved.
+inline constexpr std::size_t kSearchBatch = 4;
+
+/// What is known of a problem's candidates before any is measured. A candidate is its index.
+struct SearchSpace {
+  Problem problem;
+  DeviceRates rates;
+  std::vector<Variant> variants;
+  std::vector<double> analytical_ns;  // the model's guess of a call: kernel and packing
+  /// Measured elsewhere, on other problems of this device or on other devices: log2 of the time
+  /// over the best time there, averaged by how near that is. NaN: nothing known.
+  std::vector<double> transferred;
+  std::vector<std::size_t> starts;  // worth trying before all others, best first
 };
 
-/// Candidates are indices into a space of `size`; analytical_ns[i] is the model's guess for
-/// candidate i.
+/// Of the problem, its device's rates and its candidates: no starts, nothing transferred.
+SearchSpace search_space(const Problem& problem, const DeviceRates& rates,
+                         std::vector<Variant> variants);
+
+/// A candidate that was measured.
+struct Observation {
+  std::size_t candidate;
+  double ns;  // infinity when it failed, or was too slow to be worth measuring
+};
+
+/// Used by one search of one space; not thread-safe.
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// Up to count candidates to measure next, never one twice; empty when the space is exhausted.
+  /// Up to count candidates to measure next, none twice; empty when the space is exhausted. history
+  /// is everything measured so far, in order; not all of it was proposed here. The space outlives
+  /// the strategy.
   virtual std::vector<std::size_t> propose(std::span<const Observation> history,
                                            std::size_t count) = 0;
 };
 
-/// "exhaustive": in analytical order. "random": every other one from the analytical order, the rest
-/// uniformly at random, so that neither a wrong model nor bad luck decides alone. Throws
-/// kInvalidArgument for an unknown name.
-std::unique_ptr<Strategy> make_strategy(std::string_view name,
-                                        std::span<const double> analytical_ns, std::uint64_t seed);
-std::vector<std::string> strategy_names();
+/// Equal arguments make equal searches. Throws kInvalidArgument for an unknown name.
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space,
+                                        std::uint64_t seed);
+std::vector<std::string> strategy_names();  // by alphabet
 
 }  // namespace rooftile

@@ -30,9 +30,12 @@ std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file);
 
 struct TuneOptions {
   std::vector<TuneProblem> problems;
-  double budget_s = 300;            // wall time for one device, everything counted
-  std::string strategy = "random";  // "random", "exhaustive"
+  double budget_s = 300;          // wall time for one device, everything counted
+  std::string strategy = "auto";  // of strategy_names()
   std::uint64_t seed = 1;
+  // Of a problem's space only so many candidates, the same ones in every run; 0: all. The default,
+  // the fallback and priors are searched besides.
+  std::size_t candidates = 0;
   bool recalibrate = false;  // even if this device and driver have figures
   bool atomics = false;      // kernels whose results do not repeat bit by bit as well
   std::filesystem::path

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import SOURCE, Rooftile
+from conftest import PROGRAM, SOURCE, Rooftile
 
 SIZES = ["--m", 96, "--n", 80, "--k", 112]
 OTHER_SIZES = ["--m", 130, "--n", 67, "--k", 259, "--trans-b"]
@@ -190,3 +190,34 @@ def test_problems_from_a_file(tuned):
     assert "33x35x37 nt" in tuned.run("tune", "--shapes", csv, "--budget", "6s").stdout
     csv.write_text("m,n,k,trans_a,trans_b,batch,note\n33,35,minus,0,1,1,small\n")
     tuned.refuses("tune", "--shapes", csv, says=r"shapes\.csv.*2.*minus", code=2)
+
+
+def test_what_was_measured_can_be_exported_and_replayed(tuned):
+    said = tuned.run("db", "export-space", "space.csv", *SIZES).stdout
+    lines = (tuned.folder / "space.csv").read_text().splitlines()
+    known = json.loads(lines[0].removeprefix("# "))
+    assert (known["problem"]["m"], known["problem"]["n"], known["problem"]["k"]) == (96, 80, 112)
+    assert lines[1].startswith("family,tile_m,") and lines[1].endswith(",status,kernel_ns,mad_ns,count,pack_ns,compile_ns")
+    candidates = count(tuned, "SELECT count(DISTINCT candidate_id) FROM samples")
+    assert len(lines) - 2 == candidates and f"{candidates} candidates of 96x80x112 nn" in said
+    bench = pathlib.Path(PROGRAM).parent / "bench" / "bench_search"
+    if not bench.exists():
+        pytest.skip("built without benches")
+    replayed = subprocess.run([bench, "space.csv", "--seeds", "3", "--candidates", "8", "--csv", "curves.csv"],
+                              cwd=tuned.folder, capture_output=True, text=True, check=True).stdout
+    assert re.search(r"^  auto +4: ", replayed, re.MULTILINE)
+    # A curve has one line a candidate, a share between 0 and 1 and its interval.
+    for line in (tuned.folder / "curves.csv").read_text().splitlines()[1:]:
+        low, high = (float(x) for x in line.split(",")[-2:])
+        assert 0 <= low <= high <= 1
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["space.csv", *OTHER_SIZES], "measured nothing for 130x67x259 nt.*--strategy exhaustive"),
+    (["space.csv", *SIZES, "--device", "nobody's"], "no device.*nobody's"),
+    (["/nowhere/space.csv", *SIZES], "/nowhere"),
+    (["space.csv"], "--m"),
+])
+def test_export_says_what_is_missing(tuned, arguments, says):
+    tuned.refuses("db", "export-space", *arguments, says=says)
+    assert not (tuned.folder / "space.csv").exists()

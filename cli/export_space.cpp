@@ -1,0 +1,57 @@
+#include "cli/export_space.h"
+
+#include "cli/output_file.h"
+#include "core/error.h"
+#include "tuner/frozen_space.h"
+
+namespace rooftile {
+namespace {
+
+/// The one device of the database that is meant.
+DeviceRecord chosen_device(const Store& store, const std::string& wanted) {
+  std::vector<DeviceRecord> matching;
+  for (DeviceRecord& device : store.devices())
+    if (wanted.empty() || device.profile.name.find(wanted) != std::string::npos ||
+        device.profile.device_uuid.find(wanted) != std::string::npos ||
+        device.profile.driver_info.find(wanted) != std::string::npos)
+      matching.push_back(std::move(device));
+  if (matching.size() == 1) return matching.front();
+  fail(ErrorCode::kInvalidArgument, "{} device{} of {} match{}{}; name one with --device",
+       matching.empty() ? "no" : std::to_string(matching.size()), matching.size() == 1 ? "" : "s",
+       store.path().string(), matching.size() == 1 ? "es" : "",
+       wanted.empty() ? "" : fmt::format(" '{}'", wanted));
+}
+
+int export_space(const Globals& globals, const ProblemOptions& sizes, const std::string& file) {
+  const Store store(globals.database(), OpenMode::kReadOnly);
+  const Problem problem = sizes.problem();
+  const FrozenSpace space = frozen_space(store, chosen_device(store, globals.device), problem);
+  if (space.points.empty())
+    fail(ErrorCode::kInvalidArgument,
+         "{} has measured nothing for {}; `rooftile tune --strategy exhaustive` with these sizes "
+         "does",
+         space.device, to_string(problem));
+  OutputFile output(file);
+  output.write(to_csv(space));
+  output.commit();
+  fmt::print("{}: {} candidates of {} on {} ({})\n", file, space.points.size(), to_string(problem),
+             space.device, space.driver);
+  return kDone;
+}
+
+}  // namespace
+
+void add_export_space(CLI::App& db, const Globals& globals, Action& action) {
+  CLI::App* command = db.add_subcommand(
+      "export-space", "Write all that was measured of a problem's candidates as CSV");
+  command->footer(
+      "Examples:\n  rooftile tune --m 256 --n 256 --k 256 --strategy exhaustive --budget 2h\n"
+      "  rooftile db export-space square.csv --m 256 --n 256 --k 256");
+  static ProblemOptions sizes;
+  static std::string file;
+  command->add_option("file", file, "Where to; bench/bench_search reads it")->required();
+  sizes.add_to(*command, true);
+  command->callback([&] { action = [&] { return export_space(globals, sizes, file); }; });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,77 @@
+#include "tuner/transfer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rooftile {
+namespace {
+
+std::vector<Variant> tiles() {
+  std::vector<Variant> variants;
+  for (const int m : {8, 16, 32, 64, 128})
+    for (const int n : {8, 16, 32, 64, 128})
+      variants.push_back({.family = Family::kRegister, .tile_m = m, .tile_n = n, .reg_m = 4});
+  return variants;
+}
+
+/// Times with the fastest tile where it is told.
+TransferSource source(const Problem& problem, int tile_m, int tile_n) {
+  TransferSource result{.problem = problem};
+  for (const Variant& v : tiles()) {
+    if (v.tile_m == v.tile_n) continue;  // left out: to be guessed
+    result.measured.push_back({v, 1e5 * std::exp2(std::abs(std::log2(v.tile_m / double(tile_m))) +
+                                                  std::abs(std::log2(v.tile_n / double(tile_n))))});
+  }
+  return result;
+}
+
+std::size_t lowest(const std::vector<double>& values) {
+  return static_cast<std::size_t>(std::ranges::min_element(values) - values.begin());
+}
+
+TEST(TransferTest, NothingKnownIsNotANumber) {
+  const std::vector<Variant> candidates = tiles();
+  for (const double value : transferred(packed_problem(64, 64, 64), candidates, {}))
+    EXPECT_TRUE(std::isnan(value));
+  const TransferSource one{packed_problem(64, 64, 64), {{candidates.front(), 1e3}}};
+  for (const double value : transferred(packed_problem(64, 64, 64), candidates, {{one}}))
+    EXPECT_TRUE(std::isnan(value));
+}
+
+TEST(TransferTest, BestElsewhereIsBestGuess) {
+  const std::vector<Variant> candidates = tiles();
+  const std::vector<TransferSource> sources = {source(packed_problem(256, 256, 256), 64, 16)};
+  const Variant& best =
+      candidates[lowest(transferred(packed_problem(300, 256, 256), candidates, sources))];
+  EXPECT_EQ(best.tile_m, 64);
+  EXPECT_EQ(best.tile_n, 16);
+}
+
+TEST(TransferTest, NearProblemsCountMore) {
+  const std::vector<Variant> candidates = tiles();
+  const std::vector<TransferSource> sources = {source(packed_problem(4096, 4096, 64), 128, 8),
+                                               source(packed_problem(64, 64, 64), 8, 32)};
+  const Variant& best =
+      candidates[lowest(transferred(packed_problem(64, 80, 64), candidates, sources))];
+  EXPECT_EQ(best.tile_m, 8);
+  EXPECT_EQ(best.tile_n, 32);
+}
+
+TEST(TransferTest, UnmeasuredCandidatesAreGuessedFromTheirNeighbours) {
+  const std::vector<Variant> candidates = tiles();
+  const std::vector<double> values = transferred(packed_problem(256, 256, 256), candidates,
+                                                 {{source(packed_problem(256, 256, 256), 32, 32)}});
+  const auto of = [&](int m, int n) {
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      if (candidates[i].tile_m == m && candidates[i].tile_n == n) return values[i];
+    return std::nan("");
+  };
+  // 32 x 32 and 8 x 8 were not measured there: they are 0 and 4 octaves from the best.
+  EXPECT_LT(of(32, 32), of(32, 16));
+  EXPECT_GT(of(8, 8), of(8, 32));
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,11 @@
+// A surrogate over this problem's own measurements.
+#include "tuner/strategy_table.h"
+#include "tuner/surrogate_search.h"
+
+namespace rooftile {
+
+std::unique_ptr<Strategy> make_model(const SearchSpace& space, std::uint64_t seed) {
+  return std::make_unique<SurrogateSearch>(space, Knowledge::kProblem, seed);
+}
+
+}  // namespace rooftile

@@ -1,0 +1,69 @@
+#include "tuner/transfer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tuner/surrogate.h"
+#include "tuner/variant_features.h"
+
+namespace rooftile {
+namespace {
+
+// In size_distance(): two octaves in one size.
+constexpr double kFar = 4;
+// Of a source with other types, or from another device.
+constexpr double kOtherTypes = 0.25, kOtherTranspose = 0.5, kOtherDevice = 0.5;
+// What is slower than this many times the best is slow, and how slow says nothing about the best.
+constexpr double kFloor = 16;
+constexpr std::size_t kMostMeasured = 128;  // of a source: the fastest
+
+double nearness(const TransferSource& source, const Problem& problem) {
+  double weight = std::exp(-size_distance(source.problem, problem) / kFar);
+  if (source.problem.types != problem.types) weight *= kOtherTypes;
+  if (source.problem.trans_a != problem.trans_a || source.problem.trans_b != problem.trans_b)
+    weight *= kOtherTranspose;
+  if (source.other_device) weight *= kOtherDevice;
+  return weight;
+}
+
+/// log2 of each candidate's time over the best, as a source has it.
+Eigen::VectorXd predicted(const TransferSource& source, std::span<const Variant> candidates) {
+  std::vector<MeasuredVariant> measured = source.measured;
+  std::ranges::stable_sort(measured, {}, &MeasuredVariant::ns);
+  measured.resize(std::min(measured.size(), kMostMeasured));
+  std::vector<Variant> variants;
+  Eigen::VectorXd y(static_cast<Eigen::Index>(measured.size()));
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    variants.push_back(measured[i].variant);
+    y[static_cast<Eigen::Index>(i)] =
+        std::log2(std::min(measured[i].ns / measured.front().ns, kFloor));
+  }
+  variants.insert(variants.end(), candidates.begin(), candidates.end());
+  const Eigen::MatrixXd features = variant_features(variants, source.problem);
+  const Eigen::MatrixXd here = features.topRows(y.size());
+  const Eigen::MatrixXd there = features.bottomRows(features.rows() - y.size());
+  const Eigen::MatrixXd no_trends(y.size(), 0);
+  const GaussianProcess process(likeliest_prior(here, no_trends, y), here, no_trends, y);
+  return process.predict(there, Eigen::MatrixXd(there.rows(), 0)).mean;
+}
+
+}  // namespace
+
+std::vector<double> transferred(const Problem& problem, std::span<const Variant> candidates,
+                                std::span<const TransferSource> sources) {
+  Eigen::VectorXd sum = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(candidates.size()));
+  double weights = 0;
+  for (const TransferSource& source : sources) {
+    if (source.measured.size() < 2) continue;
+    const double weight = nearness(source, problem);
+    sum += weight * predicted(source, candidates);
+    weights += weight;
+  }
+  if (weights == 0)
+    return std::vector<double>(candidates.size(), std::numeric_limits<double>::quiet_NaN());
+  sum /= weights;
+  return {sum.begin(), sum.end()};
+}
+
+}  // namespace rooftile

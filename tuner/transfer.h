@@ -1,0 +1,29 @@
+// What measurements of other problems, on this device or on others, say of a problem's candidates.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/problem.h"
+#include "core/variant.h"
+
+namespace rooftile {
+
+struct MeasuredVariant {
+  Variant variant;
+  double ns;  // as a call pays it: kernel and packing
+};
+
+/// Another search's result.
+struct TransferSource {
+  Problem problem;
+  std::vector<MeasuredVariant> measured;
+  bool other_device = false;
+};
+
+/// SearchSpace::transferred for these candidates: a regression over each source, the nearer ones
+/// counting more. All NaN without a source that has measured at least two kernels.
+std::vector<double> transferred(const Problem& problem, std::span<const Variant> candidates,
+                                std::span<const TransferSource> sources);
+
+}  // namespace rooftile
