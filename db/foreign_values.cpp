@@ -9,8 +9,7 @@
 namespace rooftile {
 namespace {
 
-/// Each query finds a row, or none.
-/// Times of kernels end at 1e18 ns, 30 years.
+/// Each query finds a row, or none. Times of kernels end at 1e18 ns, 30 years.
 struct Suspicion {
   const char* sql;
   std::string_view what;
@@ -25,6 +24,9 @@ constexpr Suspicion kSuspicions[] = {
      "settings or statistics that are no JSON"},
     {"SELECT 1 FROM theirs.calibrations WHERE NOT is_time(created_at) LIMIT 1",
      "a calibration of a time that is none"},
+    {"SELECT 1 FROM theirs.calibrations WHERE key IS NULL OR key GLOB '*[^0-9A-Za-z ._:-]*' LIMIT "
+     "1",
+     "a calibration without a key"},
     {"SELECT 1 FROM theirs.compiler_facts WHERE NOT is_time(created_at) LIMIT 1",
      "compiler facts of a time that is none"},
     {"SELECT 1 FROM theirs.winners WHERE NOT is_time(created_at) UNION ALL "

@@ -315,6 +315,7 @@ TEST_F(ExchangeTest, WhatNoRooftileWritesIsRefusedWholly) {
       {"UPDATE runs SET created_at = '2026-01-01T00:00:00.000Z' || char(27) || '[2J'", "time"},
       {"UPDATE runs SET key = NULL", "key"},
       {"UPDATE runs SET key = char(27) || id", "key"},
+      {"UPDATE calibrations SET key = char(27) || id", "calibration"},
       {"UPDATE origins SET own = 0", "origin"},
       {"UPDATE origins SET key = char(10)", "origin"},
       {"UPDATE winners SET created_at = ''", "time"},
