@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 class RefreshTest : public ::testing::Test {
  protected:
   RefreshTest() {
-    profile_.device_uuid = "00";
+    profile_.device_uuid = profile_.pipeline_cache_uuid = "00";
     profile_.vendor_id = 1;
     profile_.device_id = 2;
     profile_.driver_version = 1;
