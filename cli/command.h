@@ -38,6 +38,7 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action);
 void add_gemm(CLI::App& app, const Globals& globals, Action& action);
 void add_emit(CLI::App& app, const Globals& globals, Action& action);
 void add_db(CLI::App& app, const Globals& globals, Action& action);
+void add_exchange(CLI::App& db, const Globals& globals, Action& action);  // export, import, merge
 void add_quantize(CLI::App& app, Action& action);
 void add_query(CLI::App& app, const Globals& globals, Action& action);
 void add_worker(CLI::App& app, Action& action);

@@ -23,6 +23,24 @@ int stats(const Globals& globals) {
     fmt::print("{:<24} {:>10} rows\n", table.table, table.rows);
   fmt::print("{:<24} {:>10} bytes, {} of them free, {} in the log\n", "file", stats.file_bytes,
              stats.free_bytes, stats.wal_bytes);
+  fmt::print("\n{:<40} {:<28} {:>6} {:>8} {:>9} {:>8}  {}\n", "device", "driver", "runs",
+             "imported", "samples", "problems", "last tuned");
+  for (const DeviceStats& device : store.device_stats())
+    fmt::print("{:<40} {:<28} {:>6} {:>8} {:>9} {:>8}  {}\n", device.name, device.driver_info,
+               device.runs, device.imported_runs, device.samples, device.problems,
+               device.last_tuned.empty() ? "never" : device.last_tuned);
+  return kDone;
+}
+
+int vacuum(const Globals& globals) {
+  if (!std::filesystem::exists(globals.database()))
+    fail(ErrorCode::kDatabase, "there is no tuning database at {}; `rooftile tune` makes one",
+         globals.database().string());
+  Store store(globals.database());
+  if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
+  const std::int64_t before = store.stats().file_bytes;
+  store.vacuum();
+  fmt::print("{}: {} bytes, {} before\n", store.path().string(), store.stats().file_bytes, before);
   return kDone;
 }
 
@@ -30,7 +48,9 @@ int stats(const Globals& globals) {
 
 void add_db(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("db", "Look after the tuning database");
-  command->footer("Example: rooftile db check");
+  command->footer(
+      "Examples:\n  rooftile db check\n  rooftile db export tuned.db --device RTX\n"
+      "  rooftile db import tuned.db");
   command->require_subcommand(1);
   command->add_subcommand("path", "Print where it is")->callback([&] {
     action = [&] {
@@ -41,10 +61,14 @@ void add_db(CLI::App& app, const Globals& globals, Action& action) {
   command->add_subcommand("check", "Read all of it; exit 1 when anything is wrong")->callback([&] {
     action = [&] { return check(globals); };
   });
-  command->add_subcommand("stats", "Rows and bytes")->callback([&] {
+  command->add_subcommand("stats", "Rows, bytes, and what is known of each device")->callback([&] {
     action = [&] { return stats(globals); };
   });
   add_export_space(*command, globals, action);
+  command->add_subcommand("vacuum", "Give free pages back to the file system")->callback([&] {
+    action = [&] { return vacuum(globals); };
+  });
+  add_exchange(*command, globals, action);
 }
 
 void add_query(CLI::App& app, const Globals& globals, Action& action) {

@@ -21,6 +21,8 @@ const char* phase_text(TunePhase phase) {
   switch (phase) {
     case TunePhase::kCalibrating:
       return "calibrating";
+    case TunePhase::kRefreshing:
+      return "refreshing";
     case TunePhase::kSearching:
       return "searching";
     case TunePhase::kCertifying:

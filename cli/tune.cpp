@@ -28,7 +28,7 @@ struct TuneArguments {
   ProblemOptions sizes;
   std::uint64_t seed = 1;
   std::size_t candidates = 0;
-  bool quick = false, thorough = false, recalibrate = false, atomics = false;
+  bool quick = false, thorough = false, recalibrate = false, atomics = false, refresh = false;
 };
 
 double parse_budget_s(const std::string& text) {
@@ -90,7 +90,8 @@ bool selected(const DeviceProfile& device, const std::string& wanted) {
 
 int tune_all(const Globals& globals, const TuneArguments& arguments) {
   TuneOptions options;
-  options.problems = problems_of(arguments);
+  options.refresh_only = arguments.refresh;
+  if (!arguments.refresh) options.problems = problems_of(arguments);
   options.strategy = arguments.strategy;
   options.seed = arguments.seed;
   options.candidates = arguments.candidates;
@@ -117,9 +118,14 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   ::signal(SIGTERM, request_stop);
   bool interrupted = false;
   for (const DeviceProfile& device : devices) {
-    fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
-               options.problems.size(), options.budget_s);
-    print_header();
+    if (arguments.refresh) {
+      fmt::print("refreshing {} ({}), {:.0f} s\n", device.name, device.driver_info,
+                 options.budget_s);
+    } else {
+      fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
+                 options.problems.size(), options.budget_s);
+      print_header();
+    }
     std::fflush(stdout);
     ProgressBar bar;
     const TuneCallbacks callbacks = {
@@ -130,6 +136,13 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
               print_result(result);
               std::fflush(stdout);
             },
+        .refreshed =
+            [&](const RefreshReport& refreshed) {
+              bar.clear();
+              fmt::print("refreshed {} of {} problems in {:.0f} s\n", refreshed.refreshed,
+                         refreshed.stale, refreshed.elapsed_s);
+              std::fflush(stdout);
+            },
         .message =
             [&](const std::string& message) {
               bar.clear();
@@ -137,6 +150,13 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
             }};
     const TuneReport report = tune(store, device, options, callbacks, stop_requested);
     bar.clear();
+    interrupted = report.interrupted;
+    if (arguments.refresh) {
+      if (report.refresh.stale == 0)
+        fmt::print("nothing to refresh: all ranked lists are of this driver and this Rooftile\n");
+      if (interrupted) break;
+      continue;
+    }
     std::size_t spilled = 0;
     for (const TuneResult& result : report.results) spilled += result.spilled;
     fmt::print("{} of {} problems in {:.0f} s{}{}\n", report.results.size(),
@@ -145,7 +165,6 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
                report.interrupted     ? "; interrupted: the next run goes on from here"
                : report.out_of_budget ? "; out of budget: the next run goes on from here"
                                       : "");
-    interrupted = report.interrupted;
     if (interrupted) break;
   }
   fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
@@ -160,7 +179,8 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       app.add_subcommand("tune", "Calibrate and tune this machine's Vulkan devices");
   command->footer(
       "Examples:\n  rooftile tune\n  rooftile tune --budget 3m --set squares\n"
-      "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b");
+      "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b\n"
+      "  rooftile tune --refresh      # after a driver update: usable again in seconds");
   static TuneArguments arguments;
   command->add_option("--budget", arguments.budget,
                       "Wall time a device, compilation included: 60s, 3m, 1h (default 5m)");
@@ -183,6 +203,9 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
                       "run (default: all)");
   command->add_flag("--atomics", arguments.atomics,
                     "Also kernels that add atomically: results then differ in the last bits");
+  command->add_flag("--refresh", arguments.refresh,
+                    "Only certify and time again what a new driver or a new Rooftile made stale; "
+                    "every run begins with that");
   command->add_flag("--recalibrate", arguments.recalibrate,
                     "Measure the calibration figures again");
   arguments.sizes.add_to(*command, false);

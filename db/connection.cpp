@@ -7,15 +7,12 @@ namespace {
 
 int flags(Access access) {
   // A Store belongs to one thread, so SQLite's own mutexes are not needed.
-  return SQLite::OPEN_NOMUTEX |
+  return SQLite::OPEN_NOMUTEX | SQLite::OPEN_URI |
          (access == Access::kReadWrite ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE
-                                       : SQLite::OPEN_READONLY | SQLite::OPEN_URI);
+                                       : SQLite::OPEN_READONLY);
 }
 
-/// Only a URI can ask for immutable. Elsewhere the plain path is used: absolute, so that SQLite
-/// takes neither ":memory:" nor "file:" in it for something special.
-std::string file_name(const std::filesystem::path& path, Access access) {
-  if (access != Access::kImmutable) return path.string();
+std::string uri_of(const std::filesystem::path& path, std::string_view parameter) {
   std::string uri = "file://";
   for (const char letter : path.string()) {
     constexpr std::string_view kSpecial = "%?#";
@@ -28,7 +25,13 @@ std::string file_name(const std::filesystem::path& path, Access access) {
       uri += kHex[static_cast<unsigned char>(letter) % kHex.size()];
     }
   }
-  return uri + "?immutable=1";
+  return uri.append("?").append(parameter);
+}
+
+/// Only a URI can ask for immutable. Elsewhere the plain path is used: absolute, so that SQLite
+/// takes neither ":memory:" nor "file:" in it for something special.
+std::string file_name(const std::filesystem::path& path, Access access) {
+  return access == Access::kImmutable ? uri_of(path, "immutable=1") : path.string();
 }
 
 }  // namespace
@@ -49,6 +52,19 @@ bool Connection::in_transaction() const {
 std::int64_t Connection::integer(const char* sql) { return database_.execAndGet(sql).getInt64(); }
 
 std::string Connection::text(const char* sql) { return database_.execAndGet(sql).getString(); }
+
+void Connection::attach(const std::filesystem::path& path, Access access, const char* schema) {
+  SQLite::Statement statement(database_, "ATTACH ? AS ?");
+  statement.bind(1, uri_of(path, access == Access::kImmutable ? "immutable=1" : "mode=ro"));
+  statement.bind(2, schema);
+  statement.exec();
+}
+
+void Connection::detach(const char* schema) {
+  SQLite::Statement statement(database_, "DETACH ?");
+  statement.bind(1, schema);
+  statement.exec();
+}
 
 SQLite::Statement& Connection::prepared(const char* sql) {
   const auto found = statements_.find(sql);

@@ -34,6 +34,9 @@ class Connection {
   bool in_transaction() const;
   std::int64_t integer(const char* sql);  // first column of the first row
   std::string text(const char* sql);
+  /// For reading, whatever access says; path absolute. Not inside a transaction.
+  void attach(const std::filesystem::path& path, Access access, const char* schema);
+  void detach(const char* schema);
 
   /// Runs body; what SQLite throws becomes an Error that says what was being done and to which
   /// file.

@@ -31,6 +31,23 @@ DeviceKind parse_kind(const std::string& text) {
 
 }  // namespace
 
+RowId insert_device(Connection& connection, const DeviceProfile& profile) {
+  // Another process may have inserted it since; then its row is the answer.
+  Sql insert(
+      connection,
+      "INSERT INTO devices (device_uuid, vendor_id, product_id, driver_id, driver_version, "
+      "pipeline_cache_uuid,"
+      " name, driver_name, driver_info, kind, api_version, memory_bytes, unified_memory, limits)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      " ON CONFLICT (device_uuid, vendor_id, product_id, driver_id, driver_version, "
+      "pipeline_cache_uuid)"
+      " DO NOTHING");
+  bind_identity(insert, profile);
+  bind_description(insert, profile);
+  insert.run();
+  return find_device_row(connection, profile).value();
+}
+
 std::optional<RowId> find_device_row(Connection& connection, const DeviceProfile& profile) {
   Sql sql(connection,
           "SELECT id FROM devices WHERE device_uuid = ? AND vendor_id = ? AND product_id = ? AND "
@@ -42,23 +59,8 @@ std::optional<RowId> find_device_row(Connection& connection, const DeviceProfile
 }
 
 RowId store_device(Connection& connection, const DeviceProfile& profile) {
-  std::optional<RowId> id = find_device_row(connection, profile);
-  if (!id) {
-    // Another process may have inserted it since; then its row is the answer.
-    Sql insert(
-        connection,
-        "INSERT INTO devices (device_uuid, vendor_id, product_id, driver_id, driver_version, "
-        "pipeline_cache_uuid,"
-        " name, driver_name, driver_info, kind, api_version, memory_bytes, unified_memory, limits)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (device_uuid, vendor_id, product_id, driver_id, driver_version, "
-        "pipeline_cache_uuid)"
-        " DO NOTHING");
-    bind_identity(insert, profile);
-    bind_description(insert, profile);
-    insert.run();
-    return find_device_row(connection, profile).value();
-  }
+  const std::optional<RowId> id = find_device_row(connection, profile);
+  if (!id) return insert_device(connection, profile);
   // Asked first: most calls change nothing, and a statement that could write would wait for other
   // writers.
   Sql same(connection,
@@ -77,6 +79,28 @@ RowId store_device(Connection& connection, const DeviceProfile& profile) {
   return *id;
 }
 
+DeviceRecord read_device(Sql& sql) {
+  DeviceRecord record;
+  DeviceProfile& p = record.profile;
+  record.id = sql.integer();
+  p.device_uuid = sql.text();
+  p.vendor_id = static_cast<std::uint32_t>(sql.integer());
+  p.device_id = static_cast<std::uint32_t>(sql.integer());
+  p.driver_id = static_cast<std::uint32_t>(sql.integer());
+  p.driver_version = static_cast<std::uint32_t>(sql.integer());
+  p.pipeline_cache_uuid = sql.text();
+  p.name = sql.text();
+  p.driver_name = sql.text();
+  p.driver_info = sql.text();
+  p.kind = parse_kind(sql.text());
+  p.api_version = static_cast<std::uint32_t>(sql.integer());
+  p.device_memory_bytes = static_cast<std::uint64_t>(sql.integer());
+  p.unified_memory = sql.integer() != 0;
+  p.limits = parse_limits(sql.text());
+  record.created_at = sql.text();
+  return record;
+}
+
 std::vector<DeviceRecord> read_devices(Connection& connection) {
   std::vector<DeviceRecord> devices;
   Sql sql(connection,
@@ -85,26 +109,7 @@ std::vector<DeviceRecord> read_devices(Connection& connection) {
           " driver_name, driver_info, kind, api_version, memory_bytes, unified_memory, limits, "
           "created_at"
           " FROM devices ORDER BY id");
-  while (sql.next_row()) {
-    DeviceRecord& record = devices.emplace_back();
-    DeviceProfile& p = record.profile;
-    record.id = sql.integer();
-    p.device_uuid = sql.text();
-    p.vendor_id = static_cast<std::uint32_t>(sql.integer());
-    p.device_id = static_cast<std::uint32_t>(sql.integer());
-    p.driver_id = static_cast<std::uint32_t>(sql.integer());
-    p.driver_version = static_cast<std::uint32_t>(sql.integer());
-    p.pipeline_cache_uuid = sql.text();
-    p.name = sql.text();
-    p.driver_name = sql.text();
-    p.driver_info = sql.text();
-    p.kind = parse_kind(sql.text());
-    p.api_version = static_cast<std::uint32_t>(sql.integer());
-    p.device_memory_bytes = static_cast<std::uint64_t>(sql.integer());
-    p.unified_memory = sql.integer() != 0;
-    p.limits = parse_limits(sql.text());
-    record.created_at = sql.text();
-  }
+  while (sql.next_row()) devices.push_back(read_device(sql));
   return devices;
 }
 

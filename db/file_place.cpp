@@ -34,6 +34,19 @@ void create_private_folders(const fs::path& folder) {
 
 }  // namespace
 
+fs::path resolved_path(const fs::path& path) {
+  if (path.empty())
+    fail(ErrorCode::kInvalidArgument,
+         "the tuning database's path is empty; name a file with ROOFTILE_DB or --db");
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  if (error)
+    fail(ErrorCode::kIo, "{} leads nowhere: {}; name another file with ROOFTILE_DB or --db",
+         path.string(), error.message());
+  fs::path result = fs::weakly_canonical(absolute, error);
+  return error ? absolute.lexically_normal() : result;
+}
+
 void prepare_place(const fs::path& path, OpenMode mode) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);

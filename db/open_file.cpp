@@ -45,7 +45,7 @@ class LogUntouched {
 /// quick_check takes 2 to 4 ms a MiB on a slow core, and opening is part of every program's start.
 /// A file of the size that most people have is checked each time; a bigger one when somebody asks
 /// (OpenCheck::kFull).
-constexpr std::int64_t kAlwaysCheckedBytes = 256 << 10;
+constexpr std::int64_t kAlwaysCheckedBytes = 512 << 10;
 
 void check_content(Connection& connection, OpenCheck check) {
   const std::int64_t bytes =

@@ -88,6 +88,16 @@ SampleStatus parse_sample_status(std::string_view text) {
 
 std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
 
+bool brought_anything(const ImportReport& r) {
+  return r.devices + r.calibrations + r.runs + r.samples + r.winners > 0;
+}
+
+std::string_view name(Nearness nearness) {
+  constexpr std::array<std::string_view, 5> kNames = {"same device and driver", "same device",
+                                                      "same product", "same driver", "same kind"};
+  return kNames[static_cast<std::size_t>(nearness)];
+}
+
 std::string parameters_json(const Variant& variant) {
   nlohmann::ordered_json json;
   for (const auto& [parameter, value] : parameters(variant)) {

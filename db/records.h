@@ -123,6 +123,51 @@ struct UntunedProblem {
   std::string created_at, seen_at;  // first and last time
 };
 
+/// Whose data a call is about.
+enum class Provenance : std::uint8_t {
+  kOwn,  // what was found through this file
+  kAny,  // else what came from another
+};
+
+/// Rows of another file that were new.
+struct ImportReport {
+  std::string origin;  // key of the file's database
+  std::int64_t devices = 0, calibrations = 0, runs = 0, samples = 0, winners = 0;
+};
+bool brought_anything(const ImportReport& report);
+
+/// How much another device tells about one, nearest first.
+enum class Nearness : std::uint8_t {
+  kSame,         // device and driver, measured elsewhere
+  kSameDevice,   // another version of its driver
+  kSameProduct,  // vendor and product
+  kSameDriver,   // vendor and driver
+  kSameKind,     // discrete, integrated, software, ...
+};
+std::string_view name(Nearness nearness);  // "same product"
+struct NearDevice {
+  RowId device = 0;
+  Nearness nearness = Nearness::kSameKind;
+};
+
+/// A kernel's best time on another device, for a problem of the wanted one's class.
+struct TransferSample {
+  NearDevice from;
+  Problem problem;
+  double distance = 0;  // size_distance of problem and the wanted one
+  Variant variant;
+  double ns = 0;       // kernel and packing
+  double best_ns = 0;  // of all kernels on that device and problem: ns / best_ns has no unit
+};
+
+/// What is known of a device.
+struct DeviceStats {
+  RowId device = 0;
+  std::string device_uuid, name, driver_info;
+  std::int64_t runs = 0, imported_runs = 0, samples = 0, problems = 0;
+  std::string last_tuned;  // begin of the newest run, empty when none
+};
+
 struct TableRows {
   std::string table;
   std::int64_t rows = 0;

@@ -31,6 +31,19 @@ void apply(SQLite::Database& database, const Migration& migration) {
   database.exec(fmt::format("PRAGMA user_version = {}", migration.version));
 }
 
+/// Of a new file of that version. Kept: an import of a thousand files asks a thousand times.
+const Schema& expected_schema(std::int64_t version) {
+  static thread_local std::map<std::int64_t, Schema> known;
+  const auto [entry, fresh] = known.try_emplace(version);
+  if (fresh) {
+    SQLite::Database database(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    for (const Migration& migration : migrations())
+      if (migration.version <= version) apply(database, migration);
+    entry->second = schema_of(database);
+  }
+  return entry->second;
+}
+
 }  // namespace
 
 int newest_schema_version() { return migrations().back().version; }
@@ -103,11 +116,7 @@ std::vector<std::string> find_damage(Connection& connection) {
 }
 
 std::vector<std::string> compare_schema(Connection& connection) {
-  SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  const std::int64_t version = connection.integer("PRAGMA user_version");
-  for (const Migration& migration : migrations())
-    if (migration.version <= version) apply(fresh, migration);
-  const Schema expected = schema_of(fresh);
+  const Schema& expected = expected_schema(connection.integer("PRAGMA user_version"));
   const Schema found = schema_of(connection.database());
 
   std::vector<std::string> differences;

@@ -50,6 +50,11 @@ bool means_damage(const SQLite::Exception& error) {
 
 bool means_busy(const SQLite::Exception& error) { return primary_code(error) == SQLITE_BUSY; }
 
+bool means_broken_rule(const SQLite::Exception& error) {
+  const int code = primary_code(error);
+  return code == SQLITE_CONSTRAINT || code == SQLITE_TOOBIG || code == SQLITE_MISMATCH;
+}
+
 void rethrow(const SQLite::Exception& error, const std::filesystem::path& path,
              std::string_view doing) {
   if (error.getExtendedErrorCode() == SQLITE_READONLY_DBMOVED)

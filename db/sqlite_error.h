@@ -11,6 +11,7 @@ namespace rooftile {
 /// The file's content is not (or no longer) a SQLite database.
 bool means_damage(const SQLite::Exception& error);
 bool means_busy(const SQLite::Exception& error);
+bool means_broken_rule(const SQLite::Exception& error);  // of a table, or of the longest value
 
 /// doing: "adding a sample". kIo for disk and permissions, kInvalidArgument for values that a CHECK
 /// or reference refuses, kOutOfMemory, else kDatabase.

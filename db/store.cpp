@@ -3,35 +3,18 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "core/error.h"
+#include "db/candidate_row.h"
 #include "db/device_row.h"
+#include "db/file_place.h"
 #include "db/open_file.h"
 #include "db/problem_row.h"
-#include "db/records_json.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
-namespace {
-
-/// Links resolved: SQLite puts its -wal next to the link's target, and setting aside must rename
-/// the target.
-std::filesystem::path resolved(const std::filesystem::path& path) {
-  if (path.empty())
-    fail(ErrorCode::kInvalidArgument,
-         "the tuning database's path is empty; name a file with ROOFTILE_DB or --db");
-  std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  if (error)
-    fail(ErrorCode::kIo, "{} leads nowhere: {}; name another file with ROOFTILE_DB or --db",
-         path.string(), error.message());
-  std::filesystem::path result = std::filesystem::weakly_canonical(absolute, error);
-  return error ? absolute.lexically_normal() : result;
-}
-
-}  // namespace
 
 Store::Store(const std::filesystem::path& path, const StoreOptions& options)
     : impl_(std::make_unique<Impl>()) {
-  OpenedFile opened = open_file(resolved(path), options);
+  OpenedFile opened = open_file(resolved_path(path), options);
   impl_->options = options;
   impl_->note = std::move(opened.note);
   impl_->connection = std::move(opened.connection);
@@ -99,21 +82,11 @@ std::vector<DeviceRecord> Store::devices() const {
 RowId Store::candidate_id(const CandidateRecord& candidate) {
   return impl_->guarded("storing a candidate", [&] {
     Connection& connection = *impl_->connection;
-    const auto find = [&]() -> std::optional<RowId> {
-      Sql sql(connection, "SELECT id FROM candidates WHERE hash = ?");
-      if (sql.bind(candidate.hash).step()) return sql.integer();
-      return std::nullopt;
-    };
-    if (const std::optional<RowId> id = find()) return *id;
-    // Another process may have inserted it since; then its row is the answer.
-    Sql(connection,
-        "INSERT INTO candidates (hash, signature, family, parameters, variant) VALUES (?, ?, ?, ?, "
-        "?)"
-        " ON CONFLICT (hash) DO NOTHING")
-        .bind_all(candidate.hash, candidate.signature, name(candidate.variant.family),
-                  parameters_json(candidate.variant), to_string(candidate.variant))
-        .run();
-    return find().value();
+    const std::optional<StoredCandidate> stored = find_candidate(connection, candidate.hash);
+    if (!stored) return insert_candidate(connection, candidate);
+    // The caller has generated this hash; whoever wrote something else next to it has not.
+    if (!says_the_same(*stored, candidate)) correct_candidate(connection, stored->id, candidate);
+    return stored->id;
   });
 }
 

@@ -27,7 +27,7 @@ enum class OpenMode : std::uint8_t {
 };
 
 enum class OpenCheck : std::uint8_t {
-  kQuick,  // header and schema, and every page of a file up to 256 KiB: 1 ms
+  kQuick,  // header and schema, and every page of a file up to 512 KiB: 2 ms
   kFull,   // SQLite's integrity check of the whole file: seconds for a big one
 };
 
@@ -85,11 +85,15 @@ class Store {
   std::vector<DeviceRecord> devices() const;  // by id, limits included
 
   // Calibration: a set of figures measured together. Re-calibration adds a set; the newest counts.
+  // kAny: an imported set stands in where this device was never calibrated here.
   RowId add_calibration(RowId device, std::span<const Figure> figures);
-  std::vector<Figure> latest_calibration(RowId device) const;  // empty when never calibrated
-  std::string latest_calibration_time(RowId device) const;     // ISO 8601 UTC, empty when none
+  std::vector<Figure> latest_calibration(  // empty when never calibrated
+      RowId device, Provenance provenance = Provenance::kAny) const;
+  std::string latest_calibration_time(RowId device) const;  // ISO 8601 UTC, empty when none
 
-  RowId candidate_id(const CandidateRecord& candidate);  // inserts when new, by hash
+  /// By hash, inserted when new. The caller has generated the hash from the variant: a row that
+  /// says otherwise is corrected.
+  RowId candidate_id(const CandidateRecord& candidate);
   std::optional<CandidateRecord> candidate(RowId id) const;
   RowId problem_id(
       const Problem& problem);  // inserts when new; kInvalidArgument also from validate()
@@ -100,8 +104,8 @@ class Store {
   RowId begin_run(RowId device, std::string_view generator_version, std::string_view settings_json);
   void end_run(RowId run, std::string_view outcome);  // "finished", "budget", "interrupted"
   void add_sample(const SampleRecord& sample);
-  /// Samples on this device (row, so: driver) for a problem, over all runs, oldest first: what a
-  /// resumed run need not measure again.
+  /// Samples on this device (row, so: driver) for a problem, over all runs of this file's own,
+  /// oldest first: what a resumed run need not measure again.
   std::vector<SampleRecord> samples(RowId device, RowId problem) const;
 
   /// Takes the place of what was said before. Holds for every problem: a new driver is a new device
@@ -156,8 +160,36 @@ class Store {
   };
   Table query(const std::string& sql) const;
 
+  // Data of other machines. Samples, winners, verdicts, black list and facts above are this file's
+  // own; what was imported is seen by the calls below and by the views, and nothing else.
+
+  /// Writes what is known of these devices (rows) to a new file, which takes the place of an old
+  /// one at once when it is whole: devices, calibrations, candidates, problems, runs, samples,
+  /// ranked lists, black list and compiler facts, imported ones with their origins. Certificates,
+  /// journal and untuned problems stay: they are about this machine.
+  /// Errors: kInvalidArgument when file is this database; kIo, the old file is then still there.
+  void export_to(const std::filesystem::path& file, std::span<const RowId> devices) const;
+
+  /// Adds what is new in a file that export_to wrote, or in another machine's database, of this
+  /// version or an older one. Everything or, on an error, nothing. The same file again adds
+  /// nothing. file is only read, and not trusted: kDatabase, naming it, for one that is damaged,
+  /// altered, newer, or holds what no Rooftile writes; kIo when it is not there. Writers wait
+  /// meanwhile: some 20 s a million samples.
+  ImportReport import_from(const std::filesystem::path& file);
+
+  /// Devices that tell something about this one, nearest first, the newest row first among equals;
+  /// itself as kSame when samples of it came from elsewhere.
+  std::vector<NearDevice> nearest_devices(RowId device) const;
+  /// Up to limit of the kernels that were measured on other devices, or elsewhere on equal ones, on
+  /// problems of this one's types, transposes and epilogue: by nearness of device, then size, then
+  /// time. Kernels that are black-listed there or here are left out, and those that this version
+  /// does not know.
+  std::vector<TransferSample> transfer_samples(RowId device, const Problem& problem,
+                                               std::size_t limit) const;
+
   // Maintenance.
   StoreStats stats() const;
+  std::vector<DeviceStats> device_stats() const;  // by id
   /// Everything wrong with the file, one line each; empty when it is sound. Reads all of it.
   std::vector<std::string> check() const;
   /// Gives free pages back to the file system. kDatabase when other programs are using the file.

@@ -1,12 +1,27 @@
 #include "db/store_impl.h"
 
 namespace rooftile {
+namespace {
+
+/// What was calibrated here before what came from elsewhere, and of each the newest.
+std::optional<RowId> latest_set(Connection& connection, RowId device, Provenance provenance) {
+  Sql sql(connection,
+          "SELECT id FROM calibrations WHERE device_id = ? AND (origin_id IS NULL OR ?)"
+          " ORDER BY origin_id IS NOT NULL, id DESC LIMIT 1");
+  if (sql.bind_all(device, provenance == Provenance::kAny).step()) return sql.integer();
+  return std::nullopt;
+}
+
+}  // namespace
 
 RowId Store::add_calibration(RowId device, std::span<const Figure> figures) {
   return impl_->guarded("storing a calibration", [&] {
     Connection& connection = *impl_->connection;
     Atomically atomically(connection);
-    Sql(connection, "INSERT INTO calibrations (device_id) VALUES (?)").bind(device).run();
+    Sql(connection,
+        "INSERT INTO calibrations (device_id, key) VALUES (?, lower(hex(randomblob(16))))")
+        .bind(device)
+        .run();
     const RowId calibration = connection.database().getLastInsertRowid();
     std::int64_t position = 0;
     for (const Figure& figure : figures)
@@ -22,14 +37,13 @@ RowId Store::add_calibration(RowId device, std::span<const Figure> figures) {
   });
 }
 
-std::vector<Figure> Store::latest_calibration(RowId device) const {
+std::vector<Figure> Store::latest_calibration(RowId device, Provenance provenance) const {
   return impl_->guarded("reading the calibration", [&] {
     std::vector<Figure> figures;
     Sql sql(*impl_->connection,
             "SELECT name, unit, value, mad, measurements FROM calibration_figures WHERE "
-            "calibration_id ="
-            " (SELECT max(id) FROM calibrations WHERE device_id = ?) ORDER BY position");
-    sql.bind(device);
+            "calibration_id = ? ORDER BY position");
+    sql.bind(latest_set(*impl_->connection, device, provenance));
     while (sql.next_row()) {
       Figure& figure = figures.emplace_back();
       figure.name = sql.text();
@@ -44,9 +58,9 @@ std::vector<Figure> Store::latest_calibration(RowId device) const {
 
 std::string Store::latest_calibration_time(RowId device) const {
   return impl_->guarded("reading the calibration's time", [&]() -> std::string {
-    Sql sql(*impl_->connection,
-            "SELECT created_at FROM calibrations WHERE device_id = ? ORDER BY id DESC LIMIT 1");
-    return sql.bind(device).step() ? sql.text() : "";
+    Sql sql(*impl_->connection, "SELECT created_at FROM calibrations WHERE id = ?");
+    sql.bind(latest_set(*impl_->connection, device, Provenance::kAny));
+    return sql.step() ? sql.text() : "";
   });
 }
 

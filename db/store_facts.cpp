@@ -32,7 +32,8 @@ std::optional<CompilerFactsRecord> Store::compiler_facts(RowId device, RowId can
     Sql sql(*impl_->connection,
             "SELECT registers, scalar_registers, spilled_registers, spilled_scalar_registers, "
             "spill_stores, scratch_bytes, shared_bytes, subgroups_per_unit, statistics, "
-            "dropped_reason FROM compiler_facts WHERE device_id = ? AND candidate_id = ?");
+            "dropped_reason FROM compiler_facts WHERE device_id = ? AND candidate_id = ?"
+            " AND origin_id IS NULL");
     if (!sql.bind_all(device, candidate).step()) return std::nullopt;
     CompilerFactsRecord record;
     CompilerFacts& facts = record.facts;

@@ -20,7 +20,11 @@ StoreStats Store::stats() const {
             " SELECT 'certificates', count(*) FROM certificates UNION ALL"
             " SELECT 'compiler_facts', count(*) FROM compiler_facts UNION ALL"
             " SELECT 'devices', count(*) FROM devices UNION ALL"
+            " SELECT 'import_log', count(*) FROM import_log UNION ALL"
+            " SELECT 'imported_black_list', count(*) FROM imported_black_list UNION ALL"
+            " SELECT 'imported_winners', count(*) FROM imported_winners UNION ALL"
             " SELECT 'journal', count(*) FROM journal UNION ALL"
+            " SELECT 'origins', count(*) FROM origins UNION ALL"
             " SELECT 'problems', count(*) FROM problems UNION ALL"
             " SELECT 'runs', count(*) FROM runs UNION ALL"
             " SELECT 'samples', count(*) FROM samples UNION ALL"
@@ -39,6 +43,39 @@ StoreStats Store::stats() const {
         std::filesystem::file_size(std::filesystem::path(path()) += "-wal", missing);
     stats.wal_bytes = missing ? 0 : static_cast<std::int64_t>(wal_bytes);
     return stats;
+  });
+}
+
+std::vector<DeviceStats> Store::device_stats() const {
+  return impl_->guarded("counting what is known of the devices", [&] {
+    std::vector<DeviceStats> devices;
+    // Samples and problems are counted in indices of runs: the table may hold millions.
+    Sql sql(*impl_->connection,
+            "WITH counted AS (SELECT problem_id, run_id, count(*) AS samples FROM samples"
+            "                  GROUP BY problem_id, run_id),"
+            " of_device AS (SELECT r.device_id, sum(c.samples) AS samples,"
+            "                      count(DISTINCT c.problem_id) AS problems"
+            "                 FROM counted AS c JOIN runs AS r ON r.id = c.run_id"
+            "                GROUP BY r.device_id)"
+            " SELECT d.id, d.device_uuid, d.name, d.driver_info, count(r.id), count(r.origin_id),"
+            "        coalesce(o.samples, 0), coalesce(o.problems, 0),"
+            "        coalesce(max(r.created_at), '')"
+            "   FROM devices AS d LEFT JOIN runs AS r ON r.device_id = d.id"
+            "   LEFT JOIN of_device AS o ON o.device_id = d.id"
+            "  GROUP BY d.id ORDER BY d.id");
+    while (sql.next_row()) {
+      DeviceStats& device = devices.emplace_back();
+      device.device = sql.integer();
+      device.device_uuid = sql.text();
+      device.name = sql.text();
+      device.driver_info = sql.text();
+      device.runs = sql.integer();
+      device.imported_runs = sql.integer();
+      device.samples = sql.integer();
+      device.problems = sql.integer();
+      device.last_tuned = sql.text();
+    }
+    return devices;
   });
 }
 

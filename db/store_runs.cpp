@@ -6,7 +6,9 @@ RowId Store::begin_run(RowId device, std::string_view generator_version,
                        std::string_view settings_json) {
   return impl_->guarded("beginning a run", [&] {
     Connection& connection = *impl_->connection;
-    Sql(connection, "INSERT INTO runs (device_id, generator_version, settings) VALUES (?, ?, ?)")
+    Sql(connection,
+        "INSERT INTO runs (device_id, generator_version, settings, key)"
+        " VALUES (?, ?, ?, lower(hex(randomblob(16))))")
         .bind_all(device, generator_version, settings_json)
         .run();
     return connection.database().getLastInsertRowid();
@@ -46,7 +48,7 @@ std::vector<SampleRecord> Store::samples(RowId device, RowId problem) const {
             "s.kernel_mad_ns,"
             " s.kernel_low_ns, s.kernel_high_ns, s.pack_ns, s.compile_ns, s.detail"
             " FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
-            " WHERE s.problem_id = ? AND r.device_id = ? ORDER BY s.id");
+            " WHERE s.problem_id = ? AND r.device_id = ? AND r.origin_id IS NULL ORDER BY s.id");
     sql.bind_all(problem, device);
     while (sql.next_row()) {
       SampleRecord& sample = samples.emplace_back();

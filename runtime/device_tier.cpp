@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "generator/emit.h"
 #include "runtime/log.h"
 
 namespace rooftile {
@@ -194,6 +195,11 @@ void DeviceTier::open() {
 const Kernel& DeviceTier::kernel(const TunedKernel& tuned, const Signature& signature) {
   auto& slot = built_[tuned.candidate.hash];
   if (slot == nullptr) {
+    // The certificate is of the kernel with that hash: templates, or the row, may have changed
+    // since.
+    if (emit_gemm(tuned.candidate.variant, signature).hash != tuned.candidate.hash)
+      fail(ErrorCode::kUnsupported,
+           "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
     slot = std::make_unique<Kernel>(device_, tuned.candidate.variant, signature, shader_cache_);
     device_->save_pipeline_cache();
   }

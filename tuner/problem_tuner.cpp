@@ -7,6 +7,7 @@
 #include "generator/space.h"
 #include "runtime/model/roofline.h"
 #include "tuner/host_yardstick.h"
+#include "tuner/ranked_list.h"
 #include "tuner/search.h"
 
 namespace rooftile {
@@ -36,27 +37,12 @@ std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, co
 
 void store_list(const ProblemTunerContext& context, RowId device_row, const Problem& problem,
                 const std::vector<const Candidate*>& list) {
-  const std::string bucket = to_string(bucket_of(problem));
-  const RowId problem_row = context.store.problem_id(problem);
   std::vector<WinnerRecord> records;
-  const auto add = [&](RowId candidate, RowId of_problem, double kernel_ns, double pack_ns) {
-    records.push_back({.candidate = candidate,
-                       .problem = of_problem,
-                       .rank = static_cast<int>(records.size()),
-                       .kernel_ns = kernel_ns,
-                       .pack_ns = pack_ns});
-  };
   for (const Candidate* candidate : list)
-    add(context.runner.id(candidate->variant, signature_of(problem)), problem_row,
-        median(candidate->samples_ns), candidate->pack_ns);
-  // Other problems of the bucket keep their lists, behind this one.
-  for (const RankedKernel& other : context.store.winners(device_row)) {
-    if (other.kernel.bucket != bucket) continue;
-    const RowId other_row = context.store.problem_id(other.kernel.problem);
-    if (other_row != problem_row)
-      add(other.kernel.candidate.id, other_row, other.kernel.kernel_ns, other.kernel.pack_ns);
-  }
-  context.store.put_winners(device_row, bucket, records);
+    records.push_back({.candidate = context.runner.id(candidate->variant, signature_of(problem)),
+                       .kernel_ns = median(candidate->samples_ns),
+                       .pack_ns = candidate->pack_ns});
+  store_ranked(context.store, device_row, problem, records);
 }
 
 /// 0 when it was not measured.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/error.h"
 #include "generator/space.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr double kCalibrationDeadlineS = 120;
 constexpr double kMatrixDeadlineS = 30;      // one shape: compiling twice, and some ms
 constexpr double kDefaultCacheBytes = 64e6;  // when no cache plateau was found
+constexpr double kRefreshShare = 0.5;        // of the budget, at most
 constexpr double kPastCache = 2;             // operands are rotated over this many times the cache
 
 void settle_journal(Store& store, RowId device, const TuneCallbacks& callbacks) {
@@ -67,7 +69,8 @@ Calibration calibrate(Store& store, RowId device, const DeviceProfile& profile,
     return is_calibrated(c.device) && is_calibrated(c.host) && is_calibrated(c.host1);
   };
   if (!options.recalibrate) {
-    const Calibration known = calibration_from_figures(store.latest_calibration(device));
+    const Calibration known =
+        calibration_from_figures(store.latest_calibration(device, Provenance::kOwn));
     if (complete(known)) return known;
   }
   const WorkerAnswer answer = worker.ask({{"operation", "calibrate"}}, kCalibrationDeadlineS, stop);
@@ -96,22 +99,25 @@ double cache_bytes(const DeviceRates& rates) {
 
 TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options,
                 const TuneCallbacks& callbacks, const std::atomic<bool>& stop) {
-  if (options.problems.empty()) fail(ErrorCode::kInvalidArgument, "no problem to tune");
+  if (options.problems.empty() && !options.refresh_only)
+    fail(ErrorCode::kInvalidArgument, "no problem to tune");
   if (!(options.budget_s > 0))
     fail(ErrorCode::kInvalidArgument, "the budget is {} s; it must be positive", options.budget_s);
+  const std::span<const TuneProblem> problems =
+      options.refresh_only ? std::span<const TuneProblem>() : options.problems;
   const Budget budget(options.budget_s);
   const RowId device_row = store.device_id(device);
   settle_journal(store, device_row, callbacks);
   const nlohmann::json settings = {{"budget_s", options.budget_s},
                                    {"strategy", options.strategy},
                                    {"seed", options.seed},
-                                   {"problems", options.problems.size()}};
+                                   {"problems", problems.size()}};
   const RowId run = store.begin_run(device_row, kGeneratorVersion, settings.dump());
 
   TuneReport report;
   TuneProgress base{.phase = TunePhase::kCalibrating,
                     .budget_s = budget.seconds(),
-                    .problems_total = options.problems.size()};
+                    .problems_total = problems.size()};
   if (callbacks.progress) callbacks.progress(base);
   WorkerProcess worker(options.worker.empty() ? "/proc/self/exe" : options.worker,
                        {{"operation", "open"}, {"device_uuid", device.device_uuid}});
@@ -139,19 +145,30 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                              progress.elapsed_s = budget.elapsed_s();
                                              progress.budget_s = budget.seconds();
                                              progress.problems_done = report.results.size();
-                                             progress.problems_total = options.problems.size();
+                                             progress.problems_total = problems.size();
                                              progress.candidates_measured = runner.measured();
                                              progress.candidates_rejected = runner.failures();
                                              if (callbacks.progress) callbacks.progress(progress);
                                            }};
-  for (std::size_t i = 0; i < options.problems.size() && !over(); ++i) {
-    const double slice_s = budget.left_s() / static_cast<double>(options.problems.size() - i);
-    report.results.push_back(
-        tune_problem(context, device_row, options.problems[i].problem, slice_s));
+  const double refresh_end_s =
+      options.refresh_only ? budget.seconds() : kRefreshShare * budget.seconds();
+  report.refresh = refresh(store, runner, device_row, stale_lists(store, device, device_row),
+                           {.over = [&] { return over() || budget.elapsed_s() >= refresh_end_s; },
+                            .progress =
+                                [&](const Problem& problem) {
+                                  TuneProgress progress{.phase = TunePhase::kRefreshing,
+                                                        .problem = to_string(problem)};
+                                  context.progress(progress);
+                                }});
+  if (report.refresh.stale > 0 && callbacks.refreshed) callbacks.refreshed(report.refresh);
+  for (std::size_t i = 0; i < problems.size() && !over(); ++i) {
+    const double slice_s = budget.left_s() / static_cast<double>(problems.size() - i);
+    report.results.push_back(tune_problem(context, device_row, problems[i].problem, slice_s));
     if (callbacks.problem_finished) callbacks.problem_finished(report.results.back());
   }
   report.interrupted = stop.load();
-  report.out_of_budget = !report.interrupted && report.results.size() < options.problems.size();
+  report.out_of_budget = !report.interrupted && (report.results.size() < problems.size() ||
+                                                 (options.refresh_only && budget.left_s() <= 0));
   report.elapsed_s = budget.elapsed_s();
   store.end_run(run, report.interrupted     ? "interrupted"
                      : report.out_of_budget ? "budget"

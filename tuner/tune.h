@@ -12,6 +12,7 @@
 #include "core/device_profile.h"
 #include "core/problem.h"
 #include "db/store.h"
+#include "tuner/refresh.h"
 
 namespace rooftile {
 
@@ -36,13 +37,20 @@ struct TuneOptions {
   // Of a problem's space only so many candidates, the same ones in every run; 0: all. The default,
   // the fallback and priors are searched besides.
   std::size_t candidates = 0;
-  bool recalibrate = false;  // even if this device and driver have figures
-  bool atomics = false;      // kernels whose results do not repeat bit by bit as well
+  bool recalibrate = false;   // even if this device and driver have figures
+  bool refresh_only = false;  // stale ranked lists, and then nothing; problems may be empty
+  bool atomics = false;       // kernels whose results do not repeat bit by bit as well
   std::filesystem::path
       worker;  // program run as `worker worker`: the CLI itself; empty: /proc/self/exe
 };
 
-enum class TunePhase : std::uint8_t { kCalibrating, kSearching, kCertifying, kFinished };
+enum class TunePhase : std::uint8_t {
+  kCalibrating,
+  kRefreshing,
+  kSearching,
+  kCertifying,
+  kFinished
+};
 
 /// Snapshot for a progress bar.
 struct TuneProgress {
@@ -70,6 +78,7 @@ struct TuneResult {
 };
 
 struct TuneReport {
+  RefreshReport refresh;
   std::vector<TuneResult> results;
   bool interrupted = false, out_of_budget = false;
   double elapsed_s = 0;
@@ -78,12 +87,13 @@ struct TuneReport {
 struct TuneCallbacks {
   std::function<void(const TuneProgress&)> progress;
   std::function<void(const TuneResult&)> problem_finished;
+  std::function<void(const RefreshReport&)> refreshed = {};  // if any list was stale
   std::function<void(const std::string&)>
       message;  // black-listed candidates, resumed journals, ...
 };
 
 /// Tunes one device. stop is polled: when it turns true, what is measured is kept and certified
-/// winners are stored.
+/// winners are stored. Begins with the ranked lists that are stale, in half of the budget.
 TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options,
                 const TuneCallbacks& callbacks, const std::atomic<bool>& stop);
 

@@ -1,6 +1,7 @@
 """Databases that are not there, not databases, not ours, or not to be written."""
 import json
 import os
+import sqlite3
 import subprocess
 
 import numpy as np
@@ -22,7 +23,8 @@ def test_path(rooftile):
     assert rooftile.run("db", "path").stdout.startswith(str(rooftile.folder))
 
 
-@pytest.mark.parametrize("command", [["report"], ["db", "check"], ["db", "stats"], ["query", "SELECT 1"]])
+@pytest.mark.parametrize("command", [["report"], ["db", "check"], ["db", "stats"], ["db", "vacuum"], ["db", "export", "x.db"],
+                                     ["query", "SELECT 1"]])
 def test_missing_database_says_how_to_make_one(rooftile, command):
     rooftile.refuses(*command, says=f"{rooftile.database}.*rooftile tune")
     assert not rooftile.database.exists()
@@ -75,3 +77,116 @@ def test_full_disk(rooftile):
               'exec "$0" tune --m 8 --n 9 --k 10 --budget 20s')
     (rooftile.folder / "small").mkdir()
     rooftile.refuses(says="small.*(full|space)", prefix=["unshare", "--mount", "bash", "-c", script])
+
+
+def sql(rooftile, statement, database=None):
+    """One value, by Python's own SQLite."""
+    connection = sqlite3.connect(database or rooftile.database)
+    try:
+        [row] = connection.execute(statement).fetchall()
+        connection.commit()
+        return row[0]
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def machine(rooftile):
+    """A database with a device, a run and its samples, as `rooftile db merge` makes it from nothing but SQL's own rows."""
+    rooftile.run("db", "merge", rooftile.database, "no-such-file.db", code=1)
+    connection = sqlite3.connect(rooftile.database)
+    connection.executescript("""
+        INSERT INTO devices (id, device_uuid, vendor_id, product_id, driver_id, driver_version, pipeline_cache_uuid, name,
+          driver_name, driver_info, kind, api_version, memory_bytes, unified_memory, limits)
+        VALUES (1, 'aa', 1, 2, 3, 4, 'bb', 'A GPU', 'driver', 'driver 1', 'discrete', 1, 1, 0, '{}'),
+               (2, 'cc', 1, 2, 3, 4, 'bb', 'Another', 'driver', 'driver 2', 'discrete', 1, 1, 0, '{}');
+        INSERT INTO candidates (id, hash, signature, family, parameters, variant)
+        VALUES (1, 'abc', 'f32.nn', 'naive', '{}', 'family=naive');
+        INSERT INTO problems (id, type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, stride_b, stride_c,
+          epilogue, alpha, beta, bucket)
+        VALUES (1, 'f32', 'n', 'n', 3, 4, 5, 1, 5, 4, 4, 0, 0, 0, '', 1, 0, 'any');
+        INSERT INTO runs (id, device_id, generator_version, settings, key) VALUES (1, 1, '1', '{}', 'k1'), (2, 2, '1', '{}', 'k2');
+        INSERT INTO samples (run_id, candidate_id, problem_id, status, measurements, kernel_ns, kernel_mad_ns, kernel_low_ns,
+          kernel_high_ns, pack_ns, compile_ns, detail)
+        VALUES (1, 1, 1, 'measured', 3, 10, 1, 9, 11, 0, 5, ''), (1, 1, 1, 'measured', 3, 11, 1, 9, 11, 0, 5, ''),
+               (2, 1, 1, 'measured', 3, 12, 1, 9, 11, 0, 5, '');""")
+    connection.commit()
+    connection.close()
+    return rooftile
+
+
+def test_export_import_and_merge(machine):
+    assert "2 devices" in machine.run("db", "export", "all.db").stdout
+    assert sql(machine, "SELECT count(*) FROM samples", machine.folder / "all.db") == 3
+    machine.run("db", "export", "one.db", "--device", "A GPU")
+    assert sql(machine, "SELECT count(*) FROM samples", machine.folder / "one.db") == 2
+    machine.refuses("db", "export", "none.db", "--device", "Nobody's", says="matches 'Nobody's'.*db stats", code=2)
+    machine.refuses("db", "export", machine.database, says="the database itself", code=2)
+    assert not (machine.folder / "none.db").exists()
+
+    other = ["--db", "other.db"]
+    assert "1 devices, 1 runs, 2 samples" in machine.run(*other, "db", "import", "one.db").stdout
+    assert "nothing new" in machine.run(*other, "db", "import", "one.db").stdout
+    said = machine.run(*other, "db", "import", "one.db", "all.db").stdout
+    assert "1 devices, 1 runs, 1 samples and 0 ranked kernels added from 2 of 2 files" in said
+    machine.run("db", "merge", "merged.db", "one.db", "all.db", "other.db")
+    assert sql(machine, "SELECT count(*) FROM samples", machine.folder / "merged.db") == 3
+    assert "sound" in machine.run("--db", "merged.db", "db", "check").stdout
+    assert "A GPU" in machine.run("--db", "merged.db", "report").stdout
+
+
+def test_a_file_that_is_refused_costs_only_itself(machine):
+    machine.run("db", "export", "all.db")
+    (machine.folder / "text.db").write_text("my shopping list\n" * 40)
+    run = machine.run("--db", "other.db", "db", "import", "text.db", "all.db", "missing.db", code=1)
+    assert "3 samples" in run.stdout and "1 of 3 files" in run.stdout
+    assert "text.db" in run.stderr and "missing.db" in run.stderr
+    assert (machine.folder / "text.db").read_text().startswith("my shopping")
+
+
+def test_stats_tell_of_each_device(machine):
+    text = machine.run("db", "stats").stdout
+    assert len([line for line in text.splitlines() if line.startswith("A GPU")]) == 1
+    [row] = [line.split() for line in text.splitlines() if line.startswith("A GPU")]
+    assert row[4:8] == ["1", "0", "2", "1"]  # runs, imported, samples, problems
+
+
+def test_vacuum_gives_pages_back(machine):
+    connection = sqlite3.connect(machine.database)
+    connection.execute("UPDATE samples SET detail = hex(randomblob(200000)) WHERE id = 1")
+    connection.commit()
+    connection.execute("UPDATE samples SET detail = '' WHERE id = 1")
+    connection.commit()
+    connection.close()
+    before = machine.database.stat().st_size
+    machine.run("db", "vacuum")
+    assert machine.database.stat().st_size < before - 300000
+    assert "sound" in machine.run("db", "check").stdout
+    machine.refuses("--db", "nothing.db", "db", "vacuum", says="nothing.db.*rooftile tune")
+
+
+@pytest.mark.parametrize("command", [["report"], ["db", "check"], ["db", "stats"], ["db", "vacuum"], ["db", "export", "x.db"],
+                                     ["query", "SELECT 1"], ["tune", "--refresh", "--budget", "5s"]])
+def test_a_newer_file_is_refused_and_left_alone(machine, command):
+    version = int(sql(machine, "PRAGMA user_version"))
+    sqlite3.connect(machine.database).execute(f"PRAGMA user_version = {version + 1}").close()
+    sqlite3.connect(machine.database).execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+    before = machine.database.read_bytes()
+    machine.refuses(*command, says=f"version {version + 1}.*up to {version}.*update Rooftile")
+    assert machine.database.read_bytes() == before
+
+
+def test_a_newer_file_is_not_imported(machine):
+    machine.run("db", "export", "newer.db")
+    version = int(sql(machine, "PRAGMA user_version"))
+    sqlite3.connect(machine.folder / "newer.db").execute(f"PRAGMA user_version = {version + 1}").close()
+    run = machine.run("--db", "own.db", "db", "import", "newer.db", code=1)
+    assert "update Rooftile" in run.stderr and "0 of 1 files" in run.stdout
+
+
+def test_check_finds_what_is_wrong(machine):
+    connection = sqlite3.connect(machine.database)
+    connection.execute("DELETE FROM problems")
+    connection.commit()
+    connection.close()
+    machine.refuses("db", "check", says="3 rows of samples refer to rows of problems that do not exist")

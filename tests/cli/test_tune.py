@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -129,6 +130,21 @@ def test_a_finished_problem_is_not_tuned_again(tuned):
     run = tuned.run("tune", *SIZES, "--budget", "20s")
     assert time.monotonic() - start < 20
     assert "96x80x112 nn" in run.stdout
+
+
+def test_what_new_templates_made_stale_is_refreshed(tuned):
+    assert "nothing to refresh" in tuned.run("tune", "--refresh", "--budget", "20s").stdout
+    connection = sqlite3.connect(tuned.database)
+    connection.execute("UPDATE candidates SET hash = 'old' || hash")  # as if they had other GLSL then
+    connection.commit()
+    connection.close()
+    np.save(tuned.folder / "a.npy", np.ones((96, 112), dtype=np.float32))
+    np.save(tuned.folder / "b.npy", np.ones((112, 80), dtype=np.float32))
+    on_device = ["gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", "--verify"]
+    tuned.refuses(*on_device, says="was certified.*rooftile tune")
+    assert "refreshed 1 of 1 problems" in tuned.run("tune", "--refresh", "--budget", "60s", timeout=90).stdout
+    assert " device in " in tuned.run(*on_device).stdout
+    assert "nothing to refresh" in tuned.run("tune", "--refresh", "--budget", "20s").stdout
 
 
 def test_small_budget_is_kept(tuned):

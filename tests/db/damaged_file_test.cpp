@@ -81,7 +81,7 @@ TEST_F(DamagedFileTest, FileCutShortIsSetAside) {
 TEST_F(DamagedFileTest, OverwrittenPageOfASmallFileIsSetAside) {
   fill(file());
   std::string bytes = bytes_of_file(file());
-  ASSERT_LE(bytes.size(), 256u << 10);
+  ASSERT_LE(bytes.size(), 512u << 10);
   std::fill(bytes.begin() + 8 * 4096, bytes.begin() + 9 * 4096, '\x5a');
   write_file(file(), bytes);
   expect_set_aside(bytes);
@@ -96,7 +96,7 @@ TEST_F(DamagedFileTest, DamageInABigFileIsFoundByTheFullCheck) {
     transaction.commit();
   }
   std::string bytes = bytes_of_file(file());
-  ASSERT_GT(bytes.size(), 256u << 10);
+  ASSERT_GT(bytes.size(), 512u << 10);
   std::fill(bytes.end() - 2 * 4096, bytes.end() - 4096, '\x5a');
   write_file(file(), bytes);
   EXPECT_THAT(Store(file()).check(), Not(IsEmpty()));

@@ -26,11 +26,20 @@ std::vector<std::string> sql_blocks(const std::string& text) {
   return blocks;
 }
 
+/// What another machine found, too.
+void import_filled(Store& store, const TemporaryFolder& folder) {
+  Store other(folder / "other.db");
+  const Filled filled = fill_store(other);
+  other.export_to(folder / "export.db", std::vector<RowId>{filled.device});
+  store.import_from(folder / "export.db");
+}
+
 TEST_F(StoreTest, QueriesOfTheDocumentRunAndFindSomething) {
   Store store(file());
   fill_store(store);
+  import_filled(store, folder_);
   const std::vector<std::string> blocks = sql_blocks(document());
-  EXPECT_THAT(blocks, SizeIs(5));
+  EXPECT_THAT(blocks, SizeIs(10));
   for (const std::string& sql : blocks) EXPECT_THAT(store.query(sql).rows, Not(IsEmpty())) << sql;
 }
 
@@ -44,11 +53,17 @@ TEST_F(StoreTest, DocumentNamesEveryTableAndView) {
     EXPECT_THAT(text, HasSubstr("| `" + row[0] + "`")) << row[0];
 }
 
+TEST_F(StoreTest, EveryViewIsInAQueryOfTheDocument) {
+  Store store(file());
+  for (const auto& row : store.query("SELECT name FROM sqlite_schema WHERE type = 'view'").rows)
+    EXPECT_THAT(sql_blocks(document()), ::testing::Contains(HasSubstr(" " + row[0]))) << row[0];
+}
+
 TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   Store store(file());
   fill_store(store);
   const std::vector<std::string> blocks = sql_blocks(document());
-  ASSERT_THAT(blocks, SizeIs(5));
+  ASSERT_THAT(blocks, SizeIs(10));
   using Rows = std::vector<std::vector<std::string>>;
   const Rows best = store.query(blocks[0]).rows;
   ASSERT_THAT(best, SizeIs(1)) << "the other bucket's best is not certified";
@@ -58,6 +73,17 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
                                                {"2", "37", "129", "65", "2"}}));
   EXPECT_EQ(store.query(blocks[3]).rows, (Rows{{"16", "4", "300.0"}, {"64", "2", "800.0"}}));
   EXPECT_EQ(store.query(blocks[4]).rows[0][6], "12");
+  EXPECT_THAT(store.query(blocks[5]).rows, SizeIs(2));
+  EXPECT_EQ(store.query(blocks[6]).rows.size(), 2u);
+  import_filled(store, folder_);
+  const Rows imports = store.query(blocks[7]).rows;
+  ASSERT_THAT(imports, SizeIs(1));
+  EXPECT_EQ(imports[0][4], "8");
+  const Rows fleet = store.query(blocks[8]).rows;
+  ASSERT_THAT(fleet, SizeIs(2));
+  EXPECT_EQ(fleet[0][4], "12") << "six here and six there";
+  EXPECT_EQ(fleet[0][7], "840.0");
+  EXPECT_THAT(store.query(blocks[9]).rows, SizeIs(1)) << "the other bucket has a certified one";
 }
 
 }  // namespace

@@ -154,6 +154,62 @@ TEST_F(ProcessesTest, NothingOfManyWritersIsLostAndReadersSeeWholeLists) {
   EXPECT_EQ(store.untuned_problems(device)[0].calls, kProcesses * kRounds);
 }
 
+TEST_F(ProcessesTest, ImportsWhileOthersTuneComeOnceAndTakeNothing) {
+  constexpr int kTuners = 2, kImporters = 2, kReaders = 1;
+  constexpr int kFiles = 6, kRounds = 40;
+  const auto exported = [&](int i) { return folder_ / fmt::format("export{}.db", i); };
+  for (int i = 0; i < kFiles; ++i) {
+    ChildProcess([&] {
+      DeviceProfile profile = example_device(fmt::format("device {}", i));
+      profile.driver_version = static_cast<std::uint32_t>(100 + i);
+      Store store(folder_ / fmt::format("theirs{}.db", i));
+      const RowId device = store.device_id(profile);
+      const RowId run = store.begin_run(device, "1.0", "{}");
+      for (int sample = 1; sample <= kRounds; ++sample)
+        store.add_sample(measured(run, store.candidate_id(example_candidate("shared")),
+                                  store.problem_id(packed_problem(37, 129, 65)), sample));
+      store.export_to(exported(i), std::vector<RowId>{device});
+    }).wait();
+  }
+  run_at_once(kTuners + kImporters + kReaders, [&](int index) {
+    Store store(file());
+    const Problem problem = packed_problem(37, 129, 65);
+    const RowId device = store.device_id(example_device());
+    if (index < kTuners) {
+      const RowId run = store.begin_run(device, "1.0", "{}");
+      const RowId candidate = store.candidate_id(example_candidate("shared"));
+      for (int round = 1; round <= kRounds; ++round) {
+        const RowId journal = store.journal_begin(device, candidate, ::getpid());
+        store.add_sample(measured(run, candidate, store.problem_id(problem), round));
+        store.journal_end(journal);
+      }
+    } else if (index < kTuners + kImporters) {
+      for (int i = 0; i < kFiles; ++i) store.import_from(exported(i));
+    } else {
+      for (int round = 0; round < kRounds; ++round) {
+        const std::size_t files = store.query("SELECT * FROM imports").rows.size();
+        const std::string samples =
+            store
+                .query(
+                    "SELECT count(*) FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
+                    " WHERE r.origin_id IS NOT NULL")
+                .rows[0][0];
+        EXPECT_GE(std::stoul(samples), files * kRounds);
+        EXPECT_EQ(std::stoul(samples) % kRounds, 0u) << "half of a file was seen";
+      }
+    }
+  });
+  Store store(file());
+  EXPECT_THAT(store.check(), IsEmpty());
+  EXPECT_THAT(store.query("SELECT * FROM imports").rows, SizeIs(kFiles));
+  EXPECT_EQ(rows("samples"), std::size_t{(kTuners + kFiles) * kRounds});
+  EXPECT_EQ(rows("runs"), std::size_t{kTuners + kFiles});
+  EXPECT_EQ(rows("candidates"), 1u);
+  const RowId device = store.find_device(example_device()).value();
+  EXPECT_THAT(store.samples(device, store.problem_id(packed_problem(37, 129, 65))),
+              SizeIs(kTuners * kRounds));
+}
+
 TEST_F(ProcessesTest, KilledWriterLeavesWhatItHadCommitted) {
   Signal three_written;
   ChildProcess writer([&] {

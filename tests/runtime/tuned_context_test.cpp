@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <functional>
 
 #include "core/error.h"
 #include "core/hash.h"
@@ -262,6 +263,101 @@ TEST_F(TunedContext, MatrixKernelsAnswerCallsOfAnyShape) {
       }
     EXPECT_EQ(context.device_state().last_failure, "");
   }
+}
+
+/// A database with the fallback kernel as the only winner, and one thing wrong with it.
+struct Planted {
+  std::string what;
+  std::string hash = {};                                      // empty: what the generator makes
+  std::string certified_by = std::string(kGeneratorVersion);  // empty: nobody
+  bool passed = true;
+  std::function<void(Store&, RowId device, RowId candidate, const std::string& hash)> spoil = {};
+};
+
+TEST_F(TunedContext, NoUncertifiedKernelCanBeReached) {
+  const Variant variant = fallback_variant();
+  const Problem problem = packed_problem(64, 64, 64);
+  const std::string made = emit_gemm(variant, signature_of(problem)).hash;
+  const auto plant = [&](const std::filesystem::path& file, const Planted& planted) {
+    Store store(file);
+    const RowId device = store.device_id(device_);
+    const std::string hash = planted.hash.empty() ? made : planted.hash;
+    const RowId candidate = store.candidate_id(
+        {.hash = hash, .signature = to_string(signature_of(problem)), .variant = variant});
+    const WinnerRecord winner = {
+        .candidate = candidate, .problem = store.problem_id(problem), .kernel_ns = 1e5};
+    store.put_winners(device, to_string(bucket_of(problem)), {&winner, 1});
+    if (!planted.certified_by.empty())
+      store.put_certificate(device, candidate, planted.certified_by, planted.passed, "planted");
+    if (planted.spoil) planted.spoil(store, device, candidate, hash);
+  };
+  const auto runs = [&](const std::filesystem::path& file) {
+    Context context({.database = file, .cache_folder = folder_ / "cache"});
+    Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
+    context.gemm(call_of(product, TierChoice::kAuto));
+    product.expect_right();  // whoever answers
+    Product forced(product.problem);
+    try {
+      context.gemm(call_of(forced, TierChoice::kDevice));
+    } catch (const Error&) {
+      EXPECT_TRUE(forced.c_is_untouched());
+      return false;
+    }
+    return true;
+  };
+  const ScopedEnvironment quiet("ROOFTILE_LOG", "off");
+  plant(folder_ / "sound.db", {.what = "nothing"});
+  EXPECT_TRUE(runs(folder_ / "sound.db")) << "this test would not notice anything";
+
+  // Of the same kernel for a problem with B transposed.
+  const std::string other_signature =
+      emit_gemm(variant, signature_of(packed_problem(64, 64, 64, Transpose::kNo, Transpose::kYes)))
+          .hash;
+  const Planted cases[] = {
+      {.what = "no certificate", .certified_by = ""},
+      {.what = "a failed certificate", .passed = false},
+      {.what = "a certificate of another generator", .certified_by = "another"},
+      {.what = "a certificate that failed later",
+       .spoil =
+           [](Store& store, RowId device, RowId candidate, const std::string&) {
+             store.put_certificate(device, candidate, kGeneratorVersion, false, "planted");
+           }},
+      {.what = "a certificate of another driver",
+       .certified_by = "",
+       .spoil =
+           [&](Store& store, RowId, RowId candidate, const std::string&) {
+             DeviceProfile other = device_;
+             other.driver_version += 1;
+             store.put_certificate(store.device_id(other), candidate, kGeneratorVersion, true, "");
+           }},
+      {.what = "a revoked certificate",
+       .spoil =
+           [](Store& store, RowId device, RowId, const std::string& hash) {
+             store.revoke_certificates(device, hash, "planted");
+           }},
+      {.what = "a black list",
+       .spoil = [](Store& store, RowId device, RowId candidate,
+                   const std::string&) { store.black_list(device, candidate, "planted"); }},
+      {.what = "templates that have changed since", .hash = "0123456789abcdef0123456789abcdef"},
+      {.what = "a certificate of another signature", .hash = other_signature},
+  };
+  int number = 0;
+  for (const Planted& planted : cases) {
+    const std::filesystem::path file = folder_ / fmt::format("planted{}.db", number++);
+    plant(file, planted);
+    EXPECT_FALSE(runs(file)) << planted.what;
+  }
+
+  // Imported: whatever is certified in the file, into an empty database and into one that knows
+  // device, kernel and problem.
+  Store(folder_ / "sound.db").export_to(folder_ / "export.db", std::vector<RowId>{1});
+  plant(folder_ / "knows.db", {.what = "", .certified_by = ""});
+  for (const char* name : {"empty.db", "knows.db"})
+    for (const char* from : {"export.db", "sound.db"}) {
+      Store(folder_ / name).import_from(folder_ / from);
+      EXPECT_FALSE(runs(folder_ / name)) << from << " in " << name;
+    }
+  EXPECT_FALSE(runs(folder_ / "export.db")) << "an export in the database's place";
 }
 
 TEST_F(TunedContext, WithoutADriverAutoAnswersAndForcedDeviceSaysWhy) {

@@ -1,0 +1,95 @@
+// Tuned data from machine to machine.
+#include <vector>
+
+#include "cli/command.h"
+#include "core/error.h"
+#include "db/store.h"
+
+namespace rooftile {
+namespace {
+
+struct ExchangeArguments {
+  std::string target;
+  std::vector<std::string> files;
+};
+
+int export_data(const Globals& globals, const ExchangeArguments& arguments) {
+  const Store store(globals.database(), OpenMode::kReadOnly);
+  std::vector<RowId> devices;
+  for (const DeviceStats& device : store.device_stats())
+    if (device.name.find(globals.device) != std::string::npos ||
+        device.device_uuid.find(globals.device) != std::string::npos)
+      devices.push_back(device.device);
+  if (devices.empty())
+    fail(ErrorCode::kInvalidArgument, "{} knows no device{}; `rooftile db stats` lists them",
+         store.path().string(),
+         globals.device.empty() ? "" : fmt::format(" that matches '{}'", globals.device));
+  store.export_to(arguments.target, devices);
+  fmt::print("{}: what is known of {} devices and drivers\n", arguments.target, devices.size());
+  return kDone;
+}
+
+/// A file that is refused costs only itself.
+int import_files(Store& store, const std::vector<std::string>& files) {
+  if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
+  std::size_t refused = 0;
+  ImportReport all;
+  for (const std::string& file : files) {
+    try {
+      const ImportReport added = store.import_from(file);
+      all.devices += added.devices;
+      all.calibrations += added.calibrations;
+      all.runs += added.runs;
+      all.samples += added.samples;
+      all.winners += added.winners;
+      fmt::print("{}: {} devices, {} runs, {} samples, {} ranked kernels{}\n", file, added.devices,
+                 added.runs, added.samples, added.winners,
+                 brought_anything(added) ? "" : ": nothing new");
+    } catch (const Error& error) {
+      ++refused;
+      fmt::print(stderr, "rooftile: {}\n", error.what());
+    }
+  }
+  fmt::print(
+      "{}: {} devices, {} runs, {} samples and {} ranked kernels added from {} of {} files\n",
+      store.path().string(), all.devices, all.runs, all.samples, all.winners,
+      files.size() - refused, files.size());
+  return refused == 0 ? kDone : kFailure;
+}
+
+}  // namespace
+
+void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
+  static ExchangeArguments arguments;
+  CLI::App* exporting =
+      db.add_subcommand("export", "Write tuned data to one file, for other machines");
+  exporting->add_option("file", arguments.target, "Written whole or not at all")->required();
+  exporting->footer(
+      "Of all devices, or those that --device matches. Parameters and times, never code;\n"
+      "docs/database.md says what stays here.");
+  exporting->callback([&] { action = [&] { return export_data(globals, arguments); }; });
+
+  CLI::App* importing = db.add_subcommand("import", "Add other machines' data to the database");
+  importing->add_option("files", arguments.files, "From `rooftile db export`")->required();
+  importing->footer(
+      "The search starts from it; nothing of it is used before it is certified here.\n"
+      "The same file again adds only what is new.");
+  importing->callback([&] {
+    action = [&] {
+      Store store(globals.database());
+      return import_files(store, arguments.files);
+    };
+  });
+
+  CLI::App* merging = db.add_subcommand("merge", "Add files to another one, made if need be");
+  merging->add_option("out", arguments.target, "The file that gets all")->required();
+  merging->add_option("files", arguments.files, "From `rooftile db export`")->required();
+  merging->callback([&] {
+    action = [&] {
+      Store store(arguments.target);
+      return import_files(store, arguments.files);
+    };
+  });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,154 @@
+// Tuned data out of one file and into another.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+#include "db/file_place.h"
+#include "db/foreign_file.h"
+#include "db/import_rows.h"
+#include "db/schema.h"
+#include "db/store_impl.h"
+
+namespace rooftile {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A name in the target's folder that becomes the target when all is written.
+class NewFile {
+ public:
+  explicit NewFile(const fs::path& target) : target_(target) {
+    std::string pattern = (target.parent_path() / ("." + target.filename().string() + ".XXXXXX"));
+    const int descriptor = ::mkstemp(pattern.data());
+    if (descriptor < 0) failed(errno);
+    path_ = pattern;
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::fchmod(descriptor, 0666 & ~mask);  // mkstemp is for secrets; this is to be handed on
+    ::close(descriptor);
+  }
+  ~NewFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  const fs::path& path() const { return path_; }
+  /// On the disk first: a power cut must not leave the new name with half of the data.
+  void take_its_place() {
+    const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    const int error = descriptor < 0 || ::fsync(descriptor) != 0 ? errno : 0;
+    if (descriptor >= 0) ::close(descriptor);
+    if (error != 0) failed(error);
+    if (::rename(path_.c_str(), target_.c_str()) != 0) failed(errno);
+    path_.clear();
+  }
+
+ private:
+  [[noreturn]] void failed(int error) const {
+    fail(ErrorCode::kIo, "cannot write {}: {}", target_.string(), std::strerror(error));
+  }
+  fs::path target_, path_;
+};
+
+/// What of `own` belongs to the devices in temp.chosen, with the same row ids. Candidates, problems
+/// and origins come last: which of them are needed follows from the rest.
+constexpr const char* kCopies[] = {
+    "INSERT INTO main.devices SELECT * FROM own.devices WHERE id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.calibrations SELECT * FROM own.calibrations"
+    " WHERE device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.calibration_figures SELECT * FROM own.calibration_figures"
+    " WHERE calibration_id IN (SELECT id FROM main.calibrations)",
+    "INSERT INTO main.runs SELECT * FROM own.runs"
+    " WHERE device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.samples SELECT s.* FROM main.runs AS r CROSS JOIN own.samples AS s"
+    " WHERE s.run_id = r.id ORDER BY s.id",
+    "INSERT INTO main.winners SELECT * FROM own.winners"
+    " WHERE device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.imported_winners SELECT * FROM own.imported_winners"
+    " WHERE device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.black_list SELECT * FROM own.black_list"
+    " WHERE device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.imported_black_list SELECT * FROM own.imported_black_list"
+    " WHERE device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.compiler_facts SELECT * FROM own.compiler_facts"
+    " WHERE device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.candidates SELECT * FROM own.candidates WHERE id IN"
+    " (SELECT candidate_id FROM main.samples UNION SELECT candidate_id FROM main.winners"
+    "  UNION SELECT candidate_id FROM main.imported_winners"
+    "  UNION SELECT candidate_id FROM main.black_list"
+    "  UNION SELECT candidate_id FROM main.imported_black_list"
+    "  UNION SELECT candidate_id FROM main.compiler_facts)",
+    "INSERT INTO main.problems SELECT * FROM own.problems WHERE id IN"
+    " (SELECT problem_id FROM main.samples UNION SELECT problem_id FROM main.winners"
+    "  UNION SELECT problem_id FROM main.imported_winners)",
+    "DELETE FROM main.origins",
+    "INSERT INTO main.origins SELECT * FROM own.origins WHERE own = 1 OR id IN"
+    " (SELECT origin_id FROM main.calibrations UNION SELECT origin_id FROM main.runs"
+    "  UNION SELECT origin_id FROM main.imported_winners"
+    "  UNION SELECT origin_id FROM main.imported_black_list"
+    "  UNION SELECT origin_id FROM main.compiler_facts)",
+};
+
+bool same_file(const fs::path& x, const fs::path& y) {
+  std::error_code missing;
+  return fs::equivalent(x, y, missing);
+}
+
+}  // namespace
+
+void Store::export_to(const fs::path& file, std::span<const RowId> devices) const {
+  const fs::path target = resolved_path(file);
+  if (same_file(target, path()))
+    fail(ErrorCode::kInvalidArgument, "{} is the database itself; name another file to export to",
+         target.string());
+  NewFile fresh(target);
+  try {
+    // Nobody else knows the file, and it is synced once, when it is whole.
+    Connection out(fresh.path(), Access::kReadWrite, impl_->options.busy_timeout_ms);
+    out.database().exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+    migrate(out);
+    out.attach(path(), impl_->connection->access(), "own");
+    out.database().exec("BEGIN; CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)");
+    for (const RowId device : devices)
+      Sql(out, "INSERT OR IGNORE INTO temp.chosen VALUES (?)").bind(device).run();
+    for (const char* sql : kCopies) out.database().exec(sql);
+    out.database().exec("COMMIT");
+    out.detach("own");
+  } catch (const SQLite::Exception& error) {
+    rethrow(error, target, "exporting tuned data");
+  }
+  fresh.take_its_place();
+}
+
+ImportReport Store::import_from(const fs::path& file) {
+  const fs::path source = resolved_path(file);
+  return impl_->guarded("importing tuned data", [&] {
+    Connection& connection = *impl_->connection;
+    if (connection.in_transaction())
+      fail(ErrorCode::kInvalidArgument,
+           "an import cannot be part of a transaction; commit it first");
+    // Rows of an index that grows in a thousand places at once: 64 MiB of its pages.
+    connection.database().exec("PRAGMA cache_size = -65536");
+    const ForeignFile theirs(connection, source);
+    const LimitedLength limited(connection);
+    try {
+      Atomically atomically(connection);
+      const ImportReport report = import_rows(connection, source.string());
+      atomically.commit();
+      return report;
+    } catch (const SQLite::Exception& error) {
+      if (!means_damage(error) && !means_broken_rule(error)) throw;
+      fail(ErrorCode::kDatabase,
+           "{} holds what no Rooftile writes ({}); nothing of it was imported", source.string(),
+           error.what());
+    }
+  });
+}
+
+}  // namespace rooftile

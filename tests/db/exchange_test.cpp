@@ -1,0 +1,420 @@
+// Data of one machine in another's file: all of it once, with its origin, and nothing of it taken
+// for what was found here. Files from elsewhere may hold anything.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "db/connection.h"
+#include "db/schema.h"
+#include "file_bytes.h"
+#include "filled_store.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using Rows = std::vector<std::vector<std::string>>;
+
+class ExchangeTest : public StoreTest {
+ protected:
+  /// Of the machine that exports.
+  std::filesystem::path theirs() const { return folder_ / "theirs.db"; }
+  std::filesystem::path exported() const { return folder_ / "export.db"; }
+
+  void export_all(const Store& store) {
+    std::vector<RowId> devices;
+    for (const DeviceRecord& device : store.devices()) devices.push_back(device.id);
+    store.export_to(exported(), devices);
+  }
+  void export_filled() {
+    Store store(theirs());
+    fill_store(store);
+    export_all(store);
+  }
+  static std::string value(const Store& store, const std::string& sql) {
+    const Rows rows = store.query(sql).rows;
+    return rows.empty() ? "no row" : rows[0][0];
+  }
+  /// What makes up the data of a file, whatever the row ids.
+  static Rows content(const Store& store) {
+    return store
+        .query(
+            "SELECT d.device_uuid, d.driver_version, r.key, r.outcome, c.hash, p.bucket, s.status,"
+            " s.kernel_ns, s.detail, s.created_at FROM samples AS s JOIN runs AS r ON r.id = "
+            "s.run_id JOIN devices AS d ON d.id = r.device_id JOIN candidates AS c ON c.id = "
+            "s.candidate_id JOIN problems AS p ON p.id = s.problem_id ORDER BY r.key, s.id")
+        .rows;
+  }
+  static std::vector<std::int64_t> numbers(const ImportReport& r) {
+    return {r.devices, r.calibrations, r.runs, r.samples, r.winners};
+  }
+  /// An export with this done to it.
+  std::filesystem::path tampered(const std::string& sql) {
+    export_filled();
+    SQLite::Database vandal(exported().string(), SQLite::OPEN_READWRITE);
+    vandal.exec("PRAGMA ignore_check_constraints = ON; " + sql);
+    return exported();
+  }
+};
+
+TEST_F(ExchangeTest, AnExportIsOneSoundFileWithTheDataAndNothingPrivate) {
+  Store store(theirs());
+  const Filled filled = fill_store(store);
+  store.journal_begin(filled.device, filled.slow.id, ::getpid());
+  store.candidate_id(example_candidate("never tried"));
+  export_all(store);
+  for (const auto& [name, hash] : contents(folder_.path()))
+    EXPECT_THAT(name, Not(AllOf(HasSubstr("export"), Not(::testing::EndsWith("export.db")))));
+  const Store copy(exported(), {.mode = OpenMode::kReadOnly, .check = OpenCheck::kFull});
+  EXPECT_THAT(copy.check(), IsEmpty());
+  EXPECT_EQ(copy.schema_version(), newest_schema_version());
+  EXPECT_EQ(content(copy), content(store));
+  EXPECT_EQ(value(copy, "SELECT count(*) FROM compiler_facts"), "1");
+  EXPECT_EQ(value(copy, "SELECT count(*) FROM calibration_figures"), "3");
+  EXPECT_EQ(value(copy, "SELECT count(*) FROM winners"), "3");
+  EXPECT_EQ(value(copy, "SELECT count(*) FROM black_list"), "1");
+  EXPECT_EQ(value(copy, "SELECT count(*) FROM candidates WHERE hash = 'never tried'"), "0");
+  for (const char* table : {"certificates", "journal", "untuned_problems", "import_log"})
+    EXPECT_EQ(value(copy, fmt::format("SELECT count(*) FROM {}", table)), "0") << table;
+  EXPECT_THAT(copy.tuned_kernels(filled.device, "1.0"), IsEmpty());
+}
+
+TEST_F(ExchangeTest, OnlyTheDevicesThatWereAskedForAreExported) {
+  Store store(theirs());
+  const Filled filled = fill_store(store);
+  DeviceProfile other = example_device("other");
+  other.driver_version = 7;
+  const RowId other_row = store.device_id(other);
+  const RowId run = store.begin_run(other_row, "1.0", "{}");
+  store.add_sample(measured(run, store.candidate_id(example_candidate("other", 16)),
+                            store.problem_id(packed_problem(5, 6, 7)), 10));
+  store.export_to(exported(), std::vector<RowId>{other_row});
+  const Store copy(exported(), OpenMode::kReadOnly);
+  ASSERT_THAT(copy.devices(), SizeIs(1));
+  EXPECT_EQ(copy.devices()[0].profile.name, "other");
+  EXPECT_THAT(content(copy), SizeIs(1));
+  EXPECT_EQ(value(copy, "SELECT group_concat(hash) FROM candidates"), "other");
+  EXPECT_EQ(value(copy, "SELECT count(*) FROM problems"), "1");
+}
+
+TEST_F(ExchangeTest, AFailedExportLeavesTheOldFile) {
+  export_filled();
+  const auto before = contents(folder_.path());
+  Store store(theirs());
+  EXPECT_EQ(error_of([&] { store.export_to(theirs(), {}); }).code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(error_of([&] { store.export_to(folder_ / "no" / "export.db", {}); }).code(),
+            ErrorCode::kIo);
+  std::filesystem::create_directory(folder_ / "folder");
+  EXPECT_EQ(error_of([&] { store.export_to(folder_ / "folder", {}); }).code(), ErrorCode::kIo);
+  EXPECT_EQ(hash_hex(bytes_of_file(exported())), before.at("export.db"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_NE(entry.path().filename().string().front(), '.') << "a temporary file is left";
+}
+
+TEST_F(ExchangeTest, AnImportHasAllOfItWithItsOriginAndOnce) {
+  export_filled();
+  const std::string origin =
+      value(Store(exported(), OpenMode::kReadOnly), "SELECT key FROM origins WHERE own");
+  Store store(file());
+  const ImportReport first = store.import_from(exported());
+  EXPECT_EQ(first.origin, origin);
+  EXPECT_THAT(numbers(first), ElementsAre(1, 2, 2, 8, 3));
+  EXPECT_EQ(content(store), content(Store(exported(), OpenMode::kReadOnly)));
+  EXPECT_EQ(store
+                .query("SELECT DISTINCT o.key FROM runs AS r LEFT JOIN origins AS o ON o.id = "
+                       "r.origin_id")
+                .rows,
+            (Rows{{origin}}));
+  EXPECT_EQ(store
+                .query("SELECT file, origin, devices, calibrations, runs, samples, winners "
+                       "FROM imports")
+                .rows,
+            (Rows{{"export.db", origin, "1", "2", "2", "8", "3"}}));
+  EXPECT_EQ(value(store, "SELECT count(*) FROM compiler_facts WHERE origin_id IS NOT NULL"), "1");
+  EXPECT_EQ(value(store, "SELECT reason FROM imported_black_list"), "hung for 2 s");
+  EXPECT_EQ(store.query("SELECT m, kernel_ns, origin FROM imported_kernels ORDER BY m").rows,
+            (Rows{{"37", "800.0", origin}, {"500", "300.0", origin}}));
+  EXPECT_THAT(store.check(), IsEmpty());
+
+  const auto before = store.stats().tables;
+  EXPECT_FALSE(brought_anything(store.import_from(exported())));
+  const auto after = store.stats().tables;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    EXPECT_EQ(after[i].rows, before[i].rows) << before[i].table;
+}
+
+TEST_F(ExchangeTest, OnlyWhatIsNewComesOfALaterExport) {
+  Store theirs_store(theirs());
+  const Filled filled = fill_store(theirs_store);
+  const RowId problem = theirs_store.problem_id(packed_problem(37, 129, 65));
+  const RowId running = theirs_store.begin_run(filled.device, "1.0", "{}");
+  theirs_store.add_sample(measured(running, filled.fast.id, problem, 700));
+  export_all(theirs_store);
+  Store store(file());
+  store.import_from(exported());
+
+  theirs_store.add_sample(measured(running, filled.fast.id, problem, 701));
+  theirs_store.add_sample(measured(running, filled.slow.id, problem, 702));
+  theirs_store.end_run(running, "finished");
+  const std::vector<WinnerRecord> list = {
+      {.candidate = filled.slow.id, .problem = problem, .rank = 0, .kernel_ns = 702}};
+  theirs_store.put_winners(filled.device, filled.bucket, list);
+  export_all(theirs_store);
+  EXPECT_THAT(numbers(store.import_from(exported())), ElementsAre(0, 0, 0, 2, 1));
+  EXPECT_EQ(content(store), content(theirs_store));
+  EXPECT_EQ(store.query("SELECT m, kernel_ns FROM imported_kernels ORDER BY m").rows,
+            (Rows{{"37", "702.0"}, {"500", "300.0"}}));
+  EXPECT_EQ(value(store, "SELECT count(*) FROM imported_winners"), "2");
+  EXPECT_EQ(value(store, "SELECT count(*) FROM runs WHERE outcome IS NULL"), "0");
+}
+
+TEST_F(ExchangeTest, DataComesOnceWhicheverWayItTravels) {
+  export_filled();
+  {
+    Store between(folder_ / "between.db");
+    between.import_from(exported());
+    const RowId run = between.begin_run(between.device_id(example_device()), "1.0", "{}");
+    between.add_sample(measured(run, between.candidate_id(example_candidate("own", 16)),
+                                between.problem_id(packed_problem(3, 4, 5)), 10));
+  }
+  Store store(file());
+  store.import_from(exported());
+  EXPECT_THAT(numbers(store.import_from(folder_ / "between.db")), ElementsAre(0, 0, 1, 1, 0))
+      << "a database is as good as an export";
+  EXPECT_EQ(value(store, "SELECT count(DISTINCT origin_id) FROM runs"), "2");
+
+  // And back to where it began.
+  Store home(theirs());
+  const Rows before = home.query("SELECT * FROM device_report").rows;
+  std::vector<RowId> devices;
+  for (const DeviceRecord& device : store.devices()) devices.push_back(device.id);
+  store.export_to(exported(), devices);
+  EXPECT_THAT(numbers(home.import_from(exported())), ElementsAre(0, 0, 1, 1, 0));
+  EXPECT_EQ(home.query("SELECT * FROM device_report").rows, before);
+  EXPECT_THAT(home.check(), IsEmpty());
+}
+
+TEST_F(ExchangeTest, NothingImportedIsTakenForOwn) {
+  export_filled();
+  Store store(file());
+  DeviceProfile here = example_device();
+  const RowId device = store.device_id(here);
+  const std::vector<Figure> own = {
+      {.name = "device.fma.f32", .unit = "gflops", .value = 5, .mad = 1, .count = 3}};
+  store.add_calibration(device, own);
+  store.import_from(exported());
+  ASSERT_THAT(store.devices(), SizeIs(1)) << "the same device and driver are one row";
+  EXPECT_EQ(store.devices()[0].profile.name, here.name) << "as its driver tells it here";
+  EXPECT_THAT(store.winners(device), IsEmpty());
+  EXPECT_THAT(store.tuned_kernels(device, "1.0"), IsEmpty());
+  EXPECT_THAT(store.black_listed(device), IsEmpty());
+  EXPECT_THAT(store.samples(device, store.problem_id(packed_problem(37, 129, 65))), IsEmpty());
+  const RowId fast = store.candidate_id(example_candidate("fast", 64));
+  EXPECT_EQ(store.compiler_facts(device, fast), std::nullopt);
+  EXPECT_EQ(store.certificate(device, fast, "1.0"), std::nullopt);
+  ASSERT_THAT(store.latest_calibration(device), SizeIs(1)) << "theirs has two figures";
+  EXPECT_EQ(store.latest_calibration(device)[0].value, 5);
+  EXPECT_EQ(value(store, "SELECT group_concat(value) FROM device_report"), "5.0");
+  // Own facts take the place of imported ones, and come first from then on.
+  store.put_compiler_facts(device, fast, {.facts = {.registers = 3}});
+  EXPECT_EQ(store.compiler_facts(device, fast)->facts.registers, 3);
+  store.import_from(exported());
+  EXPECT_EQ(store.compiler_facts(device, fast)->facts.registers, 3);
+}
+
+TEST_F(ExchangeTest, ADeviceThatWasNeverCalibratedHereShowsWhatOthersFound) {
+  export_filled();
+  Store store(file());
+  store.import_from(exported());
+  const RowId device = store.devices()[0].id;
+  EXPECT_THAT(store.latest_calibration(device), SizeIs(2));
+  EXPECT_THAT(store.latest_calibration(device, Provenance::kOwn), IsEmpty());
+  EXPECT_NE(store.latest_calibration_time(device), "");
+}
+
+TEST_F(ExchangeTest, AFileOfAnOlderVersionIsTheSameFileEachTime) {
+  {
+    Connection old(folder_ / "old.db", Access::kReadWrite, 1000);
+    migrate(old, 3);
+    old.database().exec(
+        "INSERT INTO devices (id, device_uuid, vendor_id, product_id, driver_id, driver_version,"
+        " pipeline_cache_uuid, name, driver_name, driver_info, kind, api_version, memory_bytes,"
+        " unified_memory, limits) VALUES (3, 'aa', 1, 2, 3, 4, 'bb', 'old', '', '', 'other', 1, 1,"
+        " 0, '{}');"
+        "INSERT INTO candidates (id, hash, signature, family, parameters, variant)"
+        " VALUES (1, 'abc', 'f32.nn', 'naive', '{}', 'family=naive');"
+        "INSERT INTO problems (id, type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a,"
+        " stride_b, stride_c, epilogue, alpha, beta, bucket)"
+        " VALUES (1, 'f32', 'n', 'n', 3, 4, 5, 1, 5, 4, 4, 0, 0, 0, '', 1, 0, 'any');"
+        "INSERT INTO runs (id, device_id, generator_version, settings) VALUES (5, 3, '1', '{}');"
+        "INSERT INTO samples (run_id, candidate_id, problem_id, status, measurements, kernel_ns,"
+        " kernel_mad_ns, kernel_low_ns, kernel_high_ns, pack_ns, compile_ns, detail)"
+        " VALUES (5, 1, 1, 'measured', 3, 10, 1, 9, 11, 0, 5, '')");
+  }
+  const std::string before = bytes_of_file(folder_ / "old.db");
+  Store store(file());
+  EXPECT_THAT(numbers(store.import_from(folder_ / "old.db")), ElementsAre(1, 0, 1, 1, 0));
+  EXPECT_EQ(bytes_of_file(folder_ / "old.db"), before) << "the file itself is only read";
+  EXPECT_FALSE(brought_anything(store.import_from(folder_ / "old.db")));
+  Store(folder_ / "old.db").schema_version();  // migrates it in place
+  EXPECT_FALSE(brought_anything(store.import_from(folder_ / "old.db")));
+  EXPECT_EQ(value(store, "SELECT count(*) FROM origins"), "2");
+}
+
+TEST_F(ExchangeTest, FilesThatAreNoTuningDatabasesAreRefused) {
+  Store store(file());
+  EXPECT_EQ(error_of([&] { store.import_from(folder_ / "missing.db"); }).code(), ErrorCode::kIo);
+  EXPECT_EQ(error_of([&] { store.import_from(folder_.path()); }).code(), ErrorCode::kIo);
+  write_file(folder_ / "text.db",
+             "my shopping list, which is longer than a header of SQLite's: "
+             "bread, butter, bread, butter, bread, butter, bread, butter");
+  write_file(folder_ / "empty.db", "");
+  SQLite::Database(folder_ / "other.db", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+      .exec("CREATE TABLE x (y)");
+  for (const char* name : {"text.db", "empty.db", "other.db"}) {
+    const std::string before = bytes_of_file(folder_ / name);
+    const Error error = error_of([&] { store.import_from(folder_ / name); });
+    EXPECT_EQ(error.code(), ErrorCode::kDatabase) << error.what();
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(name), HasSubstr("nothing of it was imported")));
+    EXPECT_EQ(bytes_of_file(folder_ / name), before);
+  }
+}
+
+TEST_F(ExchangeTest, ANewerFileIsRefusedWithBothVersions) {
+  const int newer = newest_schema_version() + 1;
+  const auto path = tampered(fmt::format("PRAGMA user_version = {}", newer));
+  Store store(file());
+  const Error error = error_of([&] { store.import_from(path); });
+  EXPECT_EQ(error.code(), ErrorCode::kDatabase);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr(fmt::to_string(newer)), HasSubstr("update Rooftile"),
+                                  HasSubstr(fmt::to_string(newest_schema_version()))));
+}
+
+TEST_F(ExchangeTest, WhatNoRooftileWritesIsRefusedWholly) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END", "not ours"},
+      {"DROP VIEW imports; CREATE VIEW imports AS SELECT 1", "altered"},
+      {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '') "
+       "WHERE name = 'samples'",
+       "altered"},
+      {"UPDATE candidates SET variant = 'family=magic' WHERE hash = 'fast'", "magic"},
+      {"UPDATE candidates SET hash = '../../etc/x' WHERE hash = 'fast'", "hash"},
+      {"UPDATE candidates SET signature = 'f32.xx' WHERE hash = 'fast'", "signature"},
+      {"UPDATE problems SET type = 'f99' WHERE m = 37", "problem"},
+      {"UPDATE problems SET m = 4611686018427387904 WHERE m = 37", "problem"},
+      {"UPDATE problems SET alpha = 9e999 WHERE m = 37", "finite"},
+      {"UPDATE samples SET kernel_ns = 9e999", "longer"},
+      {"UPDATE samples SET kernel_ns = -1", "CHECK|damaged"},
+      {"UPDATE samples SET created_at = 'yesterday'", "time"},
+      {"UPDATE runs SET created_at = '2026-01-01T00:00:00.000Z' || char(27) || '[2J'", "time"},
+      {"UPDATE runs SET key = NULL", "key"},
+      {"UPDATE runs SET key = char(27) || id", "key"},
+      {"UPDATE calibrations SET key = char(27) || id", "calibration"},
+      {"UPDATE origins SET own = 0", "origin"},
+      {"UPDATE origins SET key = char(10)", "origin"},
+      {"UPDATE winners SET created_at = ''", "time"},
+      {"UPDATE calibration_figures SET value = 9e999", "finite"},
+      {"UPDATE devices SET device_uuid = 'x; rm'", "identity"},
+      {"PRAGMA foreign_keys = OFF; DELETE FROM problems WHERE m = 37", "do not exist"},
+      {"UPDATE runs SET settings = '{'", "JSON|damaged"},
+      {"UPDATE samples SET detail = hex(zeroblob(20000000)) WHERE status = 'timed out'", "."},
+  };
+  for (const auto& [sql, says] : cases) {
+    std::filesystem::remove(theirs());
+    std::filesystem::remove(exported());
+    const auto path = tampered(sql);
+    Store store(file());
+    const auto before = store.stats().tables;
+    const Error error = error_of([&] { store.import_from(path); });
+    EXPECT_EQ(error.code(), ErrorCode::kDatabase) << sql << ": " << error.what();
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("export.db"), ::testing::ContainsRegex(says))) << sql;
+    const auto after = store.stats().tables;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      EXPECT_EQ(after[i].rows, before[i].rows) << sql << ": " << before[i].table;
+    EXPECT_THAT(store.check(), IsEmpty());
+  }
+}
+
+TEST_F(ExchangeTest, TextOfOthersCannotSteerATerminal) {
+  const auto path = tampered(
+      "UPDATE devices SET name = 'GPU' || char(27) || '[2J' || char(155) || x'ff' || char(10);"
+      "UPDATE black_list SET reason = 'a' || char(7);"
+      "UPDATE samples SET detail = char(27) || ']0;x' WHERE detail <> '';"
+      "UPDATE calibration_figures SET unit = char(8)");
+  Store store(file());
+  store.import_from(path);
+  EXPECT_EQ(store.devices()[0].profile.name.substr(0, 7), "GPU?[2J");
+  for (const std::string& query : {std::string("SELECT name FROM devices"),
+                                   std::string("SELECT reason FROM imported_black_list"),
+                                   std::string("SELECT detail FROM samples"),
+                                   std::string("SELECT unit FROM calibration_figures")})
+    for (const auto& row : store.query(query).rows)
+      for (const char c : row[0]) EXPECT_TRUE(c < 0 || c >= ' ') << query;
+}
+
+TEST_F(ExchangeTest, ABorrowedKeyAddsNothingToAnotherRun) {
+  Store store(file());
+  const RowId run = store.begin_run(store.device_id(example_device()), "1.0", "{}");
+  store.add_sample(measured(run, store.candidate_id(example_candidate("own", 16)),
+                            store.problem_id(packed_problem(37, 129, 65)), 10));
+  const std::string key = value(store, "SELECT key FROM runs");
+  EXPECT_EQ(
+      store.import_from(tampered(fmt::format("UPDATE runs SET key = '{}' WHERE id = 1", key))).runs,
+      1);
+  EXPECT_EQ(value(store, fmt::format("SELECT count(*) FROM samples WHERE run_id = {}", run)), "1");
+  EXPECT_EQ(value(store, fmt::format("SELECT origin_id IS NULL FROM runs WHERE id = {}", run)),
+            "1");
+}
+
+TEST_F(ExchangeTest, AHashKnownHereKeepsItsKernel) {
+  Store store(file());
+  store.candidate_id(example_candidate("fast", 16));  // 64 in the file
+  export_filled();
+  EXPECT_THAT(error_of([&] { store.import_from(exported()); }).what(), HasSubstr("hash fast"));
+}
+
+TEST_F(ExchangeTest, AHashThatWasPlantedFirstIsCorrectedByTheGenerator) {
+  const auto path = tampered(
+      fmt::format("UPDATE candidates SET variant = '{}', signature = 'f32.tt' WHERE hash = 'fast'",
+                  to_string(example_variant(32))));
+  Store store(file());
+  store.import_from(path);
+  const RowId row = store.candidate_id(example_candidate("fast", 64));
+  EXPECT_EQ(store.candidate(row)->variant, example_variant(64));
+  EXPECT_EQ(store.candidate(row)->signature, "f32.nt");
+  EXPECT_EQ(value(store,
+                  "SELECT json_extract(parameters, '$.tile_m') FROM candidates WHERE hash = "
+                  "'fast'"),
+            "64");
+}
+
+// Every page of a small file, overwritten: the import refuses or takes it, and our own file stays
+// sound either way.
+TEST_F(ExchangeTest, DamageAnywhereHarmsNothing) {
+  export_filled();
+  const std::string sound = bytes_of_file(exported());
+  Store store(file());
+  constexpr std::size_t kStep = 1999;
+  for (std::size_t at = 0; at + 16 < sound.size(); at += kStep) {
+    std::string damaged = sound;
+    damaged.replace(at, 16, 16, '\xa5');
+    write_file(exported(), damaged);
+    try {
+      store.import_from(exported());
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("export.db")) << at;
+    }
+  }
+  EXPECT_THAT(store.check(), IsEmpty());
+  write_file(exported(), sound.substr(0, sound.size() / 2));
+  EXPECT_EQ(error_of([&] { store.import_from(exported()); }).code(), ErrorCode::kDatabase);
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,134 @@
+#include "tuner/refresh.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/clock.h"
+#include "generator/emit.h"
+#include "generator/rules.h"
+#include "generator/version.h"
+#include "tuner/ranked_list.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kBest = 3, kLast = 2;  // kernels of a list
+constexpr int kSamples = 3;
+constexpr double kFirstLimitNs = 10e9, kCutRatio = 8;  // as in the search: slower is not measured
+
+struct RankedProblem {
+  Problem problem;
+  std::vector<RankedKernel> entries;  // by rank
+};
+
+std::vector<RankedProblem> ranked_problems(const Store& store, RowId device) {
+  std::vector<RankedProblem> problems;
+  for (RankedKernel& entry : store.winners(device)) {
+    const Problem& problem = entry.kernel.problem;
+    auto known = std::ranges::find(problems, problem, &RankedProblem::problem);
+    if (known == problems.end()) known = problems.insert(problems.end(), {problem, {}});
+    known->entries.push_back(std::move(entry));
+  }
+  return problems;
+}
+
+/// What is known here of the kernels that this generator makes of old entries.
+class Kernels {
+ public:
+  Kernels(Store& store, const DeviceProfile& device, RowId device_row)
+      : store_(store), device_(device), device_row_(device_row) {
+    for (const BlackListRecord& entry : store.black_listed(device_row))
+      black_listed_.insert(entry.candidate);
+  }
+
+  enum class State { kUnusable, kStale, kCertified };
+  State state(const RankedKernel& entry) const {
+    const Variant& variant = entry.kernel.candidate.variant;
+    const Signature signature = signature_of(entry.kernel.problem);
+    if (illegal_reason(variant, device_.limits, signature)) return State::kUnusable;
+    const std::string hash = emit_gemm(variant, signature).hash;
+    const RowId now =
+        store_.candidate_id({.hash = hash, .signature = to_string(signature), .variant = variant});
+    if (black_listed_.contains(now)) return State::kUnusable;
+    const std::optional<bool> verdict = store_.certificate(device_row_, now, kGeneratorVersion);
+    if (!verdict) return State::kStale;
+    if (!*verdict) return State::kUnusable;
+    return hash == entry.kernel.candidate.hash ? State::kCertified : State::kStale;
+  }
+
+ private:
+  Store& store_;
+  const DeviceProfile& device_;
+  RowId device_row_;
+  std::set<RowId> black_listed_;
+};
+
+/// elsewhere: of another row, so that nothing of it is dispatched here, certified or not.
+void add_if_stale(std::vector<StaleList>& lists, const RankedProblem& ranked,
+                  const Kernels& kernels, bool elsewhere) {
+  StaleList list{.problem = ranked.problem, .kernels = {}};
+  bool stale = elsewhere;
+  for (const RankedKernel& entry : ranked.entries) {
+    const Kernels::State state = kernels.state(entry);
+    if (state == Kernels::State::kUnusable) continue;
+    stale = stale || state == Kernels::State::kStale;
+    const Variant& variant = entry.kernel.candidate.variant;
+    if (std::ranges::find(list.kernels, variant) == list.kernels.end())
+      list.kernels.push_back(variant);
+  }
+  if (!stale || list.kernels.empty()) return;
+  if (list.kernels.size() > kBest + kLast)
+    list.kernels.erase(list.kernels.begin() + kBest, list.kernels.end() - kLast);
+  lists.push_back(std::move(list));
+}
+
+}  // namespace
+
+std::vector<StaleList> stale_lists(Store& store, const DeviceProfile& device, RowId device_row) {
+  const Kernels kernels(store, device, device_row);
+  std::vector<StaleList> lists;
+  std::vector<RankedProblem> known = ranked_problems(store, device_row);
+  for (const RankedProblem& ranked : known) add_if_stale(lists, ranked, kernels, false);
+  for (const NearDevice& other : store.nearest_devices(device_row)) {
+    if (other.nearness > Nearness::kSameProduct) break;
+    if (other.device == device_row) continue;
+    for (RankedProblem& ranked : ranked_problems(store, other.device)) {
+      if (std::ranges::find(known, ranked.problem, &RankedProblem::problem) != known.end())
+        continue;
+      add_if_stale(lists, ranked, kernels, true);
+      known.push_back(std::move(ranked));
+    }
+  }
+  return lists;
+}
+
+RefreshReport refresh(Store& store, CandidateRunner& runner, RowId device_row,
+                      const std::vector<StaleList>& lists, const RefreshOptions& options) {
+  RefreshReport report{.stale = lists.size()};
+  const double start_s = now_s();
+  for (const StaleList& list : lists) {
+    if (options.over()) break;
+    if (options.progress) options.progress(list.problem);
+    const Signature signature = signature_of(list.problem);
+    std::vector<WinnerRecord> records;
+    double limit_ns = kFirstLimitNs;
+    for (const Variant& variant : list.kernels) {
+      if (options.over() || !runner.certified(variant, signature)) continue;
+      const auto reply = runner.time(variant, list.problem, kSamples, limit_ns);
+      if (!reply) continue;
+      records.push_back({.candidate = runner.id(variant, signature),
+                         .kernel_ns = summarize(reply->kernel_ns).median_ns,
+                         .pack_ns = reply->pack_ns});
+      limit_ns = std::min(limit_ns, kCutRatio * (records.back().kernel_ns + reply->pack_ns));
+    }
+    if (records.empty()) continue;
+    std::ranges::stable_sort(
+        records, {}, [](const WinnerRecord& record) { return record.kernel_ns + record.pack_ns; });
+    store_ranked(store, device_row, list.problem, records);
+    ++report.refreshed;
+  }
+  report.elapsed_s = now_s() - start_s;
+  return report;
+}
+
+}  // namespace rooftile

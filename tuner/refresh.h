@@ -1,0 +1,42 @@
+// Ranked lists that a new driver or a new generator has made stale: certified and timed again
+// instead of thrown away, in seconds, so that the machine is usable before the search goes on.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/device_profile.h"
+#include "db/store.h"
+#include "tuner/candidate_runner.h"
+
+namespace rooftile {
+
+struct StaleList {
+  Problem problem;
+  std::vector<Variant> kernels;  // that may still be good here, best first
+};
+
+/// Problems whose ranked list on this device holds a kernel without a verdict of this generator
+/// (its version or its templates have changed), and those that have a list only on another row of
+/// the same hardware: the device with another driver, or another device of its vendor and product.
+/// Of several such rows the newest counts. Kernels that were rejected here, or are illegal here,
+/// are left out; so a list that was refreshed, or cannot be, is not stale any more. Of each list:
+/// the best three, and the last two, which are what a list ends with to have an answer for every
+/// size.
+std::vector<StaleList> stale_lists(Store& store, const DeviceProfile& device, RowId device_row);
+
+struct RefreshReport {
+  std::size_t stale = 0, refreshed = 0;  // lists
+  double elapsed_s = 0;
+};
+
+struct RefreshOptions {
+  std::function<bool()> over;                         // asked before every kernel
+  std::function<void(const Problem&)> progress = {};  // before each list
+};
+
+/// Certifies the kernels of each list on device_row, times those that pass, and stores them.
+RefreshReport refresh(Store& store, CandidateRunner& runner, RowId device_row,
+                      const std::vector<StaleList>& lists, const RefreshOptions& options);
+
+}  // namespace rooftile
