@@ -30,7 +30,7 @@ TEST_F(StoreTest, QueriesOfTheDocumentRunAndFindSomething) {
   Store store(file());
   fill_store(store);
   const std::vector<std::string> blocks = sql_blocks(document());
-  EXPECT_THAT(blocks, SizeIs(5));
+  EXPECT_THAT(blocks, SizeIs(6));
   for (const std::string& sql : blocks) EXPECT_THAT(store.query(sql).rows, Not(IsEmpty())) << sql;
 }
 
@@ -48,7 +48,7 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   Store store(file());
   fill_store(store);
   const std::vector<std::string> blocks = sql_blocks(document());
-  ASSERT_THAT(blocks, SizeIs(5));
+  ASSERT_THAT(blocks, SizeIs(6));
   using Rows = std::vector<std::vector<std::string>>;
   const Rows best = store.query(blocks[0]).rows;
   ASSERT_THAT(best, SizeIs(1)) << "the other bucket's best is not certified";
@@ -58,6 +58,7 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
                                                {"2", "37", "129", "65", "2"}}));
   EXPECT_EQ(store.query(blocks[3]).rows, (Rows{{"16", "4", "300.0"}, {"64", "2", "800.0"}}));
   EXPECT_EQ(store.query(blocks[4]).rows[0][6], "12");
+  EXPECT_EQ(store.query(blocks[5]).rows, (Rows{{"1", "1", "3", "10.0", "71.5"}}));
 }
 
 }  // namespace
