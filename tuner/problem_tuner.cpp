@@ -36,6 +36,7 @@ std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, co
 
 void store_list(const ProblemTunerContext& context, RowId device_row, const Problem& problem,
                 const std::vector<const Candidate*>& list) {
+  const double level = context.runner.level();  // a caller pays what it takes now
   const std::string bucket = to_string(bucket_of(problem));
   const RowId problem_row = context.store.problem_id(problem);
   std::vector<WinnerRecord> records;
@@ -48,7 +49,7 @@ void store_list(const ProblemTunerContext& context, RowId device_row, const Prob
   };
   for (const Candidate* candidate : list)
     add(context.runner.id(candidate->variant, signature_of(problem)), problem_row,
-        median(candidate->samples_ns), candidate->pack_ns);
+        level * median(candidate->samples_ns), level * candidate->pack_ns);
   // Other problems of the bucket keep their lists, behind this one.
   for (const RankedKernel& other : context.store.winners(device_row)) {
     if (other.kernel.bucket != bucket) continue;
@@ -74,6 +75,7 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
                     spilled = context.runner.spilled();
   TuneResult result{.problem = problem, .bound_ns = problem_bound_ns(problem, context.rates)};
   result.host_ns = measure_host_ns(problem, kHostShare * slice_s);
+  context.runner.begin_problem();
   Search search(context, device_row, problem);
   search.run(start_s + kSearchShare * slice_s);
   search.finals(start_s + kFinalsShare * slice_s);
@@ -83,11 +85,11 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
   if (!list.empty()) {
     store_list(context, device_row, problem, list);
     result.winner = short_name(list.front()->variant);
-    result.kernel_ns = median(list.front()->samples_ns);
-    result.pack_ns = list.front()->pack_ns;
+    result.kernel_ns = context.runner.level() * median(list.front()->samples_ns);
+    result.pack_ns = context.runner.level() * list.front()->pack_ns;
   }
-  result.default_ns = time_of(search, default_variant(context.device));
-  result.naive_ns = time_of(search, fallback_variant());
+  result.default_ns = context.runner.level() * time_of(search, default_variant(context.device));
+  result.naive_ns = context.runner.level() * time_of(search, fallback_variant());
   result.measured = context.runner.measured() - measured;
   result.rejected = context.runner.failures() - failures;
   result.spilled = context.runner.spilled() - spilled;

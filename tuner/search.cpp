@@ -236,7 +236,7 @@ void Search::finals(double end_s) {
     return totals;
   };
   eliminate(order.size(), again, [&] { return context_.over() || now_s() >= end_s; },
-            {.samples_per_round = 3, .rounds = 3, .keep = 1});
+            {.samples_per_round = 2, .rounds = 6, .keep = 1});
   // Only when all were timed side by side do the new samples replace the old ones.
   if (std::any_of(fresh.begin(), fresh.end(), [](const auto& samples) { return samples.empty(); }))
     return;

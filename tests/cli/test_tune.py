@@ -190,3 +190,35 @@ def test_problems_from_a_file(tuned):
     assert "33x35x37 nt" in tuned.run("tune", "--shapes", csv, "--budget", "6s").stdout
     csv.write_text("m,n,k,trans_a,trans_b,batch,note\n33,35,minus,0,1,1,small\n")
     tuned.refuses("tune", "--shapes", csv, says=r"shapes\.csv.*2.*minus", code=2)
+
+
+def logged(rooftile):
+    return count(rooftile, "SELECT count(*) FROM untuned_problems")
+
+
+def multiply(rooftile, m, n, k, **environment):
+    np.save(rooftile.folder / "a.npy", np.ones((m, k), np.float32))
+    np.save(rooftile.folder / "b.npy", np.ones((k, n), np.float32))
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", **environment)
+
+
+def test_what_programs_call_untuned_is_tuned_from_the_log(tuned):
+    multiply(tuned, 33, 35, 37, ROOFTILE_LOG_UNTUNED="off")
+    assert logged(tuned) == 0
+    tuned.refuses("tune", "--from-log", says="no untuned problem is logged.*ROOFTILE_LOG_UNTUNED")
+    for _ in range(2):
+        multiply(tuned, 33, 35, 37)
+    multiply(tuned, 3, 35, 30)
+    assert logged(tuned) == 2
+    assert count(tuned, "SELECT calls FROM untuned_problems WHERE m = 33") == 2
+    # A budget for one: the hotter one.
+    run = tuned.run("tune", "--from-log", "--budget", "8s")
+    assert "33x35x37 nn" in run.stdout and "3x35x30" not in run.stdout
+    assert "1 logged problems are left" in run.stdout
+    multiply(tuned, 33, 35, 37)
+    assert logged(tuned) == 1
+
+
+def test_tune_says_what_disturbed_it_and_keeps_it(tuned_once):
+    assert re.search(r"^noise: \d+ samples taken again, \d+ kept noisy", tuned_once.tune_run.stdout, re.MULTILINE)
+    assert count(tuned_once, "SELECT sum(reference_readings) FROM run_noise") >= 3
