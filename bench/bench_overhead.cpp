@@ -1,5 +1,6 @@
 // What a call through the runtime costs over the same call into OpenBLAS, and how long a process
-// waits for its first result from the device. Both through the C ABI, as programs use it.
+// waits for its first result from the device, and what it costs to count a call of an untuned
+// problem. All through the C ABI, as programs use it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <rooftile/rooftile.h>
@@ -9,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -16,13 +19,16 @@
 
 #include "core/clock.h"
 #include "core/statistics.h"
+#include "db/store.h"
 
 namespace rooftile {
 namespace {
 
 constexpr int kTiny = 8;                     // m, n and k of the overhead's product
 constexpr int kCalls = 1000, kRounds = 301;  // per round; the clock's own cost vanishes in a round
-constexpr std::int64_t kFirstSize = 512;     // m, n and k of the first device result
+constexpr int kUntuned = 80;                 // m, n and k of a product that is just worth counting
+constexpr int kUntunedCalls = 10, kUntunedRounds = 5001;  // short: many rounds are undisturbed
+constexpr std::int64_t kFirstSize = 512;                  // m, n and k of the first device result
 constexpr int kProcesses = 15;
 
 void check(rooftile_status status) {
@@ -34,9 +40,10 @@ struct CloseContext {
 };
 using ContextPointer = std::unique_ptr<rooftile_context, CloseContext>;
 
-ContextPointer open_context(const std::string& database) {
+ContextPointer open_context(const std::string& database, int no_untuned_log = 0) {
   rooftile_options options = {};
   options.struct_size = sizeof options;
+  options.no_untuned_log = no_untuned_log;
   options.database_path = database.empty() ? nullptr : database.c_str();
   rooftile_context* context = nullptr;
   check(rooftile_open(&options, &context));
@@ -66,6 +73,43 @@ CblasSgemm blas_sgemm() {
   return reinterpret_cast<CblasSgemm>(symbol);
 }
 
+template <typename Call>
+double call_ns(int calls, const Call& call) {
+  const double start = now_ns();
+  for (int i = 0; i < calls; ++i) call();
+  return (now_ns() - start) / calls;
+}
+
+/// The same calls through two contexts on a database with a device that nobody has tuned; one of
+/// them counts.
+void print_counting() {
+  std::string folder = (std::filesystem::temp_directory_path() / "bench-overhead-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  const std::string database = folder + "/untuned.db";
+  DeviceProfile device;
+  device.name = "untuned";
+  Store(database).device_id(device);
+  std::vector<double> difference_ns;
+  {
+    const ContextPointer counting = open_context(database), silent = open_context(database, 1);
+    std::vector<float> a(kUntuned * kUntuned, 0.5f), b(kUntuned * kUntuned, 0.25f),
+        c(kUntuned * kUntuned, 0.0f);
+    const rooftile_sgemm_args args = square(kUntuned, a, b, c);
+    const auto round_ns = [&](const ContextPointer& context) {
+      check(rooftile_sgemm(context.get(), &args));  // decides: the contexts share a cache
+      return call_ns(kUntunedCalls, [&] { check(rooftile_sgemm(context.get(), &args)); });
+    };
+    for (int round = 0; round < kUntunedRounds; ++round) {
+      const double without = round_ns(silent), with = round_ns(counting);
+      difference_ns.push_back(with - without);
+    }
+  }
+  std::filesystem::remove_all(folder);
+  fmt::print("{0}x{0}x{0} untuned: counting a call {1:.0f} ns (mad {2:.0f}, {3} rounds of {4})\n",
+             kUntuned, median(difference_ns), median_absolute_deviation(difference_ns),
+             difference_ns.size(), kUntunedCalls);
+}
+
 void print_overhead(const std::string& database) {
   constexpr int kRowMajor = 101, kNoTrans = 111;
   const CblasSgemm direct = blas_sgemm();
@@ -77,14 +121,9 @@ void print_overhead(const std::string& database) {
            kTiny, 0.0f, c.data(), kTiny);
   };
   const auto through_rooftile = [&] { check(rooftile_sgemm(context.get(), &args)); };
-  const auto call_ns = [](const auto& call) {
-    const double start = now_ns();
-    for (int i = 0; i < kCalls; ++i) call();
-    return (now_ns() - start) / kCalls;
-  };
   std::vector<double> blas_ns, rooftile_ns, difference_ns;
   for (int round = -1; round < kRounds; ++round) {
-    const double blas = call_ns(through_blas), ours = call_ns(through_rooftile);
+    const double blas = call_ns(kCalls, through_blas), ours = call_ns(kCalls, through_rooftile);
     if (round < 0) continue;  // warms up, and decides
     blas_ns.push_back(blas);
     rooftile_ns.push_back(ours);
@@ -153,6 +192,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     rooftile::print_overhead(database);
+    rooftile::print_counting();
     rooftile::print_first_result(database);
     return 0;
   } catch (const std::exception& error) {

@@ -15,7 +15,7 @@ namespace rooftile {
 namespace {
 
 // Samples of a candidate in the search and in the finals, and the finals' size, as tune has them.
-constexpr double kSamples = 4, kFinalSamples = 30;
+constexpr double kSamples = 4, kFinalSamples = 24;
 constexpr std::size_t kFinalists = 8;
 // Standard error of a median of n normal values: so much over the square root of n.
 constexpr double kMedianError = 1.2533;

@@ -3,11 +3,13 @@
 #include <signal.h>
 
 #include <charconv>
+#include <cmath>
 
 #include "cli/command.h"
 #include "cli/progress_bar.h"
 #include "core/error.h"
 #include "runtime/device/device.h"
+#include "tuner/logged_problems.h"
 #include "tuner/strategy.h"
 
 namespace rooftile {
@@ -28,7 +30,8 @@ struct TuneArguments {
   ProblemOptions sizes;
   std::uint64_t seed = 1;
   std::size_t candidates = 0;
-  bool quick = false, thorough = false, recalibrate = false, atomics = false, refresh = false;
+  bool quick = false, thorough = false, recalibrate = false, atomics = false, refresh = false,
+       from_log = false;
 };
 
 double parse_budget_s(const std::string& text) {
@@ -83,15 +86,39 @@ void print_result(const TuneResult& r) {
              ratio_text(r.host_ns, total_ns), r.pack_ns > 0 ? time_text(r.pack_ns) : "-");
 }
 
+/// What disturbed the measurements; drift and heat only where there is something to say.
+std::string noise_text(const TuneReport& report) {
+  std::string text = fmt::format("{} samples taken again, {} kept noisy", report.noise.retaken,
+                                 report.noise.noisy);
+  if (const auto slowdown = report.noise.slowdown)
+    text += fmt::format("; the device {} by {:.0f} % over the run{}",
+                        *slowdown > 1 ? "slowed" : "sped up", 100 * std::abs(*slowdown - 1),
+                        *slowdown > 1 ? " (thermal?)" : "");
+  if (report.conditions.highest_c)
+    text += fmt::format("; {:.0f} C at most", *report.conditions.highest_c);
+  if (report.conditions.throttle_events.value_or(0) > 0)
+    text += fmt::format("; throttled {} times", *report.conditions.throttle_events);
+  return text;
+}
+
 bool selected(const DeviceProfile& device, const std::string& wanted) {
   return wanted.empty() || device.name.find(wanted) != std::string::npos ||
          device.device_uuid.find(wanted) != std::string::npos;
 }
 
+/// Of the log, as many as the budget has time for.
+std::vector<TuneProblem> hottest(const Store& store, const DeviceProfile& device, double budget_s) {
+  const std::optional<RowId> row = store.find_device(device);
+  std::vector<TuneProblem> problems =
+      row ? logged_problems(store, *row) : std::vector<TuneProblem>();
+  problems.resize(std::min(problems.size(), problems_within(budget_s)));
+  return problems;
+}
+
 int tune_all(const Globals& globals, const TuneArguments& arguments) {
   TuneOptions options;
   options.refresh_only = arguments.refresh;
-  if (!arguments.refresh) options.problems = problems_of(arguments);
+  if (!arguments.refresh && !arguments.from_log) options.problems = problems_of(arguments);
   options.strategy = arguments.strategy;
   options.seed = arguments.seed;
   options.candidates = arguments.candidates;
@@ -113,11 +140,22 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
              : fmt::format(" matches '{}'", globals.device));
   Store store(globals.database());
   if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
+  if (arguments.from_log) {
+    std::erase_if(devices, [&](const DeviceProfile& device) {
+      return hottest(store, device, options.budget_s).empty();
+    });
+    if (devices.empty())
+      fail(ErrorCode::kUnsupported,
+           "no untuned problem is logged in {}; programs log what they call without a tuned "
+           "kernel, unless ROOFTILE_LOG_UNTUNED is off",
+           store.path().string());
+  }
   print_host_advice();
   ::signal(SIGINT, request_stop);
   ::signal(SIGTERM, request_stop);
   bool interrupted = false;
   for (const DeviceProfile& device : devices) {
+    if (arguments.from_log) options.problems = hottest(store, device, options.budget_s);
     if (arguments.refresh) {
       fmt::print("refreshing {} ({}), {:.0f} s\n", device.name, device.driver_info,
                  options.budget_s);
@@ -165,6 +203,11 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
                report.interrupted     ? "; interrupted: the next run goes on from here"
                : report.out_of_budget ? "; out of budget: the next run goes on from here"
                                       : "");
+    fmt::print("noise: {}\n", noise_text(report));
+    if (arguments.from_log)
+      fmt::print("{} logged problems are left\n",
+                 logged_problems(store, store.device_id(device)).size());
+    interrupted = report.interrupted;
     if (interrupted) break;
   }
   fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
@@ -179,7 +222,7 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       app.add_subcommand("tune", "Calibrate and tune this machine's Vulkan devices");
   command->footer(
       "Examples:\n  rooftile tune\n  rooftile tune --budget 3m --set squares\n"
-      "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b\n"
+      "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b\n  rooftile tune --from-log --quick\n"
       "  rooftile tune --refresh      # after a driver update: usable again in seconds");
   static TuneArguments arguments;
   command->add_option("--budget", arguments.budget,
@@ -193,6 +236,9 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       "--shapes", arguments.shapes,
       "CSV with the columns m,n,k,trans_a,trans_b,batch,note, or with type,epilogue "
       "before the note");
+  command->add_flag("--from-log", arguments.from_log,
+                    "Problems that programs called without a tuned kernel, hottest first, as many "
+                    "as the budget has time for");
   command
       ->add_option("--strategy", arguments.strategy,
                    "How candidates are chosen (default auto); docs/search.md")
@@ -209,6 +255,8 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
   command->add_flag("--recalibrate", arguments.recalibrate,
                     "Measure the calibration figures again");
   arguments.sizes.add_to(*command, false);
+  for (const char* other : {"--set", "--shapes", "--m", "--n", "--k", "--type", "--epilogue"})
+    command->get_option("--from-log")->excludes(other);
   command->callback([&] { action = [&] { return tune_all(globals, arguments); }; });
 }
 

@@ -54,6 +54,15 @@ struct SampleRecord {
   double pack_ns = 0;  // device time of the pack steps, median
   double compile_ns = 0;
   std::string detail;  // message of a failure
+  // Runs that were thrown away as spoilt and taken again, and those of kernel.count that look so.
+  int retaken = 0, noisy = 0;
+  double level = 1;  // the reference kernel's time then over its time at the run's start
+};
+
+/// What the system told while a run went on; nothing where it does not tell.
+struct RunConditions {
+  std::optional<double> highest_c;  // of any sensor
+  std::optional<std::int64_t> throttle_events;
 };
 
 /// What a driver's compiler says of a candidate, and why the tuner did not measure it if so.

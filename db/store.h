@@ -102,7 +102,10 @@ class Store {
 
   // Runs of the tuner and their samples.
   RowId begin_run(RowId device, std::string_view generator_version, std::string_view settings_json);
-  void end_run(RowId run, std::string_view outcome);  // "finished", "budget", "interrupted"
+  /// outcome: "finished", "budget", "interrupted".
+  void end_run(RowId run, std::string_view outcome, const RunConditions& conditions = {});
+  /// A reading of the kernel that is timed again and again through a run.
+  void add_reference_sample(RowId run, const Summary& kernel);
   void add_sample(const SampleRecord& sample);
   /// Samples on this device (row, so: driver) for a problem, over all runs of this file's own,
   /// oldest first: what a resumed run need not measure again.

@@ -26,6 +26,7 @@ StoreStats Store::stats() const {
             " SELECT 'journal', count(*) FROM journal UNION ALL"
             " SELECT 'origins', count(*) FROM origins UNION ALL"
             " SELECT 'problems', count(*) FROM problems UNION ALL"
+            " SELECT 'reference_samples', count(*) FROM reference_samples UNION ALL"
             " SELECT 'runs', count(*) FROM runs UNION ALL"
             " SELECT 'samples', count(*) FROM samples UNION ALL"
             " SELECT 'untuned_problems', count(*) FROM untuned_problems UNION ALL"

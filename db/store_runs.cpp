@@ -15,12 +15,22 @@ RowId Store::begin_run(RowId device, std::string_view generator_version,
   });
 }
 
-void Store::end_run(RowId run, std::string_view outcome) {
+void Store::end_run(RowId run, std::string_view outcome, const RunConditions& conditions) {
   impl_->guarded("ending a run", [&] {
     Sql(*impl_->connection,
-        "UPDATE runs SET outcome = ?, ended_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = "
-        "?")
-        .bind_all(outcome, run)
+        "UPDATE runs SET outcome = ?, ended_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), "
+        "highest_c = ?, throttle_events = ? WHERE id = ?")
+        .bind_all(outcome, conditions.highest_c, conditions.throttle_events, run)
+        .run();
+  });
+}
+
+void Store::add_reference_sample(RowId run, const Summary& kernel) {
+  impl_->guarded("storing a reference sample", [&] {
+    Sql(*impl_->connection,
+        "INSERT INTO reference_samples (run_id, kernel_ns, kernel_mad_ns, measurements) VALUES (?, "
+        "?, ?, ?)")
+        .bind_all(run, kernel.median_ns, kernel.mad_ns, kernel.count)
         .run();
   });
 }
@@ -30,12 +40,12 @@ void Store::add_sample(const SampleRecord& sample) {
     Sql(*impl_->connection,
         "INSERT INTO samples (run_id, candidate_id, problem_id, status, measurements, kernel_ns, "
         "kernel_mad_ns,"
-        " kernel_low_ns, kernel_high_ns, pack_ns, compile_ns, detail) VALUES (?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?, ?)")
+        " kernel_low_ns, kernel_high_ns, pack_ns, compile_ns, detail, retaken, noisy, level) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         .bind_all(sample.run, sample.candidate, sample.problem, name(sample.status),
                   sample.kernel.count, sample.kernel.median_ns, sample.kernel.mad_ns,
                   sample.kernel.low_ns, sample.kernel.high_ns, sample.pack_ns, sample.compile_ns,
-                  sample.detail)
+                  sample.detail, sample.retaken, sample.noisy, sample.level)
         .run();
   });
 }
@@ -46,7 +56,8 @@ std::vector<SampleRecord> Store::samples(RowId device, RowId problem) const {
     Sql sql(*impl_->connection,
             "SELECT s.run_id, s.candidate_id, s.problem_id, s.status, s.measurements, s.kernel_ns, "
             "s.kernel_mad_ns,"
-            " s.kernel_low_ns, s.kernel_high_ns, s.pack_ns, s.compile_ns, s.detail"
+            " s.kernel_low_ns, s.kernel_high_ns, s.pack_ns, s.compile_ns, s.detail, s.retaken, "
+            "s.noisy, s.level"
             " FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
             " WHERE s.problem_id = ? AND r.device_id = ? AND r.origin_id IS NULL ORDER BY s.id");
     sql.bind_all(problem, device);
@@ -64,6 +75,9 @@ std::vector<SampleRecord> Store::samples(RowId device, RowId problem) const {
       sample.pack_ns = sql.real();
       sample.compile_ns = sql.real();
       sample.detail = sql.text();
+      sample.retaken = static_cast<int>(sql.integer());
+      sample.noisy = static_cast<int>(sql.integer());
+      sample.level = sql.real();
     }
     return samples;
   });

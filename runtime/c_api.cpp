@@ -292,6 +292,7 @@ rooftile_status rooftile_open(const rooftile_options* options, rooftile_context*
       if (options->device != nullptr) chosen.device = options->device;
       const TierChoice tier = tier_choice(options->tier);
       if (tier != TierChoice::kAuto) chosen.tier = tier;
+      if (options->no_untuned_log != 0) chosen.log_untuned = LogUntuned::kNo;
     }
     *context = new rooftile_context{Context(chosen)};
   });

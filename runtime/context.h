@@ -14,6 +14,8 @@
 namespace rooftile {
 
 enum class TierChoice : std::uint8_t { kAuto, kDevice, kHost, kHost1, kHost64 };
+/// Whether problems without a tuned bucket are counted in the database.
+enum class LogUntuned : std::uint8_t { kYes, kNo };
 /// "auto", "device", "host", "host1", "host64"; throws kInvalidArgument.
 TierChoice parse_tier_choice(std::string_view text);
 
@@ -21,8 +23,9 @@ struct ContextOptions {
   std::filesystem::path database;  // empty: default_database_path()
   std::string
       device;  // substring of name or uuid; empty: $ROOFTILE_DEVICE, else the best tuned one
-  std::optional<TierChoice> tier;      // nothing: $ROOFTILE_TIER, else auto
-  std::filesystem::path cache_folder;  // empty: default_cache_folder()
+  std::optional<TierChoice> tier;         // nothing: $ROOFTILE_TIER, else auto
+  std::filesystem::path cache_folder;     // empty: default_cache_folder()
+  std::optional<LogUntuned> log_untuned;  // nothing: no if $ROOFTILE_LOG_UNTUNED is "off"
 };
 
 /// Products on host memory, row-major. Sizes, strides, alpha and beta are in the problem. Matrices

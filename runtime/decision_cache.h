@@ -3,12 +3,18 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "core/problem.h"
 #include "runtime/model/dispatch.h"
 
 namespace rooftile {
+
+struct CachedDecision {
+  Tier tier = Tier::kHost;
+  std::atomic<std::int64_t>* untuned_calls = nullptr;  // of the owner's log; null: not counted
+};
 
 /// Direct-mapped. owner tells contexts (and their states) apart: entries of another owner never
 /// match.
@@ -17,19 +23,19 @@ class DecisionCache {
   static DecisionCache& of_this_thread();
 
   /// nullptr when this problem is not there.
-  const Tier* find(const Problem& p, std::uint64_t owner) const {
+  const CachedDecision* find(const Problem& p, std::uint64_t owner) const {
     const Entry& entry = entries_[slot(p)];
-    return entry.owner == owner && entry.problem == p ? &entry.tier : nullptr;
+    return entry.owner == owner && entry.problem == p ? &entry.decision : nullptr;
   }
-  void store(const Problem& p, std::uint64_t owner, Tier tier) {
-    entries_[slot(p)] = {p, owner, tier};
+  void store(const Problem& p, std::uint64_t owner, const CachedDecision& decision) {
+    entries_[slot(p)] = {p, owner, decision};
   }
 
  private:
   struct Entry {
     Problem problem;
     std::uint64_t owner = 0;  // 0: empty
-    Tier tier = Tier::kHost;
+    CachedDecision decision = {};
   };
   static constexpr std::size_t kEntries = 128;
 

@@ -158,6 +158,10 @@ std::string DeviceTier::veto(const Problem& p) const {
     const std::lock_guard lock(mutex_);
     if (gone_) return last_failure_;
   }
+  return does_not_fit(p);
+}
+
+std::string DeviceTier::does_not_fit(const Problem& p) const {
   const Problem staged = effective(p);
   const DeviceLimits& limits = profile_.limits;
   const std::uint64_t largest =

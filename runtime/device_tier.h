@@ -34,6 +34,9 @@ class DeviceTier {
   /// Why this product cannot run here at all (memory, lost device, no legal kernel), or "".
   std::string veto(const Problem& p) const;
 
+  /// Why the operands exceed the device's memory, or "". Takes no lock.
+  std::string does_not_fit(const Problem& p) const;
+
   /// Runs the product with the first kernel that works; C is written only on success. Throws the
   /// last failure when none does: kDevice, kTimeout, kOutOfMemory, kUnsupported, kCompile.
   void gemm(const GemmCall& call);

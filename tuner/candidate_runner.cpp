@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -17,7 +19,14 @@ constexpr double kCompileAllowanceS =
     20;  // shader and driver compilation of one candidate; seconds at worst in practice
 constexpr double kCertificationAllowanceS = 60;
 constexpr double kLongestLimitS = 10;  // a product slower than this is not measured at all
-constexpr double kGraceS = 5;          // past the budget, so that a candidate in flight may finish
+// Often enough to see a device warm up, and a fiftieth of the time at most.
+constexpr double kReferenceEveryS = 2, kReferenceShare = 0.02;
+constexpr int kReferenceSamples = 5;
+constexpr double kReferenceAllowanceS = 30;
+// What has moved is looked at again: another program may be gone in a moment.
+constexpr int kReferenceRepeats = 3;
+constexpr std::chrono::milliseconds kReferencePause(50);  // doubled each time
+constexpr double kGraceS = 5;  // past the budget, so that a candidate in flight may finish
 
 SampleStatus status_of(ErrorCode code) {
   switch (code) {
@@ -115,6 +124,46 @@ CandidateRunner::Outcome CandidateRunner::ask(RowId candidate, const Json& reque
   return outcome;
 }
 
+std::optional<double> CandidateRunner::time_reference(const ReferenceKernel& reference) {
+  const RowId candidate = id(reference.variant, signature_of(reference.problem));
+  if (rejected(candidate)) return std::nullopt;
+  const Json request = {{"operation", "time reference"},
+                        {"request", to_json(TimeRequest{.variant = reference.variant,
+                                                        .problem = reference.problem,
+                                                        .samples = kReferenceSamples,
+                                                        .compute_units = options_.compute_units})}};
+  const Outcome outcome = ask(candidate, request, kReferenceAllowanceS);
+  if (!outcome.reply) return std::nullopt;
+  const Summary kernel = summarize(time_reply_from_json(*outcome.reply).kernel_ns);
+  store_.add_reference_sample(options_.run, kernel);
+  return kernel.median_ns;
+}
+
+void CandidateRunner::watch_reference() {
+  if (!options_.reference || now_s() < reference_due_s_) return;
+  const double start_s = now_s();
+  for (int attempt = 0; !over(); ++attempt) {
+    const std::optional<double> reading = time_reference(*options_.reference);
+    if (!reading) {
+      options_.reference.reset();  // a kernel that fails tells nothing of the device's speed
+      return;
+    }
+    const bool moved = drift_.moved(*reading);
+    drift_.add(*reading);
+    if (drift_.readings() < Drift::kWindow) continue;
+    if (!moved || attempt >= kReferenceRepeats) break;
+    std::this_thread::sleep_for(kReferencePause * (1 << attempt));
+  }
+  const double end_s = now_s();
+  reference_due_s_ = end_s + std::max(kReferenceEveryS, (end_s - start_s) / kReferenceShare);
+}
+
+NoiseReport CandidateRunner::noise() const {
+  NoiseReport report = noise_;
+  report.slowdown = drift_.slowdown();
+  return report;
+}
+
 std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Problem& problem,
                                                int samples, double limit_ns, Spilled spilled) {
   if (over()) return std::nullopt;
@@ -124,9 +173,11 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
     ++spilled_;
     return std::nullopt;
   }
+  watch_reference();
+  if (over()) return std::nullopt;
   const double limit_s = std::min(limit_ns * 1e-9, kLongestLimitS);
-  // One untimed turn and one for probe and operands.
-  const double watchdog_s = kCompileAllowanceS + 2 * limit_s * (samples + 2);
+  // One untimed turn, one for probe and operands, and those that are taken again.
+  const double watchdog_s = kCompileAllowanceS + 2 * limit_s * (samples + kMostRetakes + 2);
   const Json request = {{"operation", "time"},
                         {"request", to_json(TimeRequest{.variant = variant,
                                                         .problem = problem,
@@ -156,8 +207,15 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
   sample.kernel = summarize(reply.kernel_ns);
   sample.pack_ns = reply.pack_ns;
   sample.compile_ns = reply.compile_ns;
+  sample.retaken = reply.retaken;
+  sample.noisy = reply.noisy;
+  sample.level = drift_.level();
   store_.add_sample(sample);
   ++measured_;
+  noise_.retaken += static_cast<std::size_t>(reply.retaken);
+  noise_.noisy += static_cast<std::size_t>(reply.noisy);
+  for (double& ns : reply.kernel_ns) ns /= level();
+  reply.pack_ns /= level();
   return reply;
 }
 

@@ -11,7 +11,9 @@
 
 #include "core/device_profile.h"
 #include "db/store.h"
+#include "tuner/drift.h"
 #include "tuner/measure.h"
+#include "tuner/noise_report.h"
 #include "tuner/worker_process.h"
 
 namespace rooftile {
@@ -28,10 +30,17 @@ class Budget {
   double seconds_, start_s_;
 };
 
+/// What is timed again and again through a run, to see whether the device still is as fast.
+struct ReferenceKernel {
+  Variant variant;
+  Problem problem;
+};
+
 struct RunnerOptions {
   RowId device = 0, run = 0;
   double compute_units = 1;  // of the device
   double rotate_bytes = 0;
+  std::optional<ReferenceKernel> reference;
   std::function<void(const std::string&)> message;
 };
 
@@ -47,14 +56,21 @@ class CandidateRunner {
 
   /// Nothing: rejected, failed, spilled and to be dropped, interrupted, out of budget, or estimated
   /// beyond limit_ns (device time of one product). What the compiler says is stored either way.
+  /// Times are what they would have been when begin_problem() was called: the device's drift since
+  /// then is taken out. Stored as they were measured, with the reference's level.
   std::optional<TimeReply> time(const Variant& variant, const Problem& problem, int samples,
                                 double limit_ns, Spilled spilled = Spilled::kMeasure);
+  /// To be called before a problem's first candidate.
+  void begin_problem() { first_level_ = drift_.level(); }
+  /// How much slower the device is now than it was at begin_problem().
+  double level() const { return drift_.level() / first_level_; }
   /// From the database when this generator's verdict is there, else tried now.
   bool certified(const Variant& variant, const Signature& signature);
 
   std::size_t measured() const { return measured_; }
   std::size_t failures() const { return failures_; }
   std::size_t spilled() const { return spilled_; }  // dropped: compiled at most
+  NoiseReport noise() const;
 
  private:
   struct Outcome {
@@ -70,6 +86,9 @@ class CandidateRunner {
   KnownFacts& known_facts(RowId candidate);
   void store_facts(RowId candidate, const TimeReply& reply);
   Outcome ask(RowId candidate, const Json& request, double watchdog_s);
+  /// Times the reference when it is due.
+  void watch_reference();
+  std::optional<double> time_reference(const ReferenceKernel& reference);
   void reject(RowId candidate, const Variant& variant, const std::string& reason);
   bool over() const { return stop_.load() || budget_.left_s() <= 0; }
 
@@ -82,6 +101,9 @@ class CandidateRunner {
   std::map<std::string, RowId> ids_;
   std::map<RowId, KnownFacts> facts_;
   std::size_t measured_ = 0, failures_ = 0, spilled_ = 0;
+  Drift drift_;
+  double first_level_ = 1, reference_due_s_ = 0;
+  NoiseReport noise_;
 };
 
 }  // namespace rooftile

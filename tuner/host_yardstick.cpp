@@ -6,7 +6,9 @@
 #include "core/clock.h"
 #include "core/statistics.h"
 #include "runtime/host_tier.h"
+#include "tuner/processor_time.h"
 #include "tuner/random_operand.h"
+#include "tuner/steady_samples.h"
 
 namespace rooftile {
 double measure_host_ns(const Problem& p, double share_s) {
@@ -26,14 +28,19 @@ double measure_host_ns(const Problem& p, double share_s) {
       .zero_points = quantization.zero_points.data()};
   const auto multiply = [&] { run_on_host(HostBlas::get(), call, Tier::kHost); };
   multiply();
-  std::vector<double> sample;
+  std::vector<ProcessorTime> calls;
+  double occupancy = 0;
   const double end = now_s() + share_s;
   do {
-    const double start = now_s();
+    const ProcessorTime before = processor_time_now();
     multiply();
-    sample.push_back((now_s() - start) * 1e9);
-  } while (sample.size() < 15 && now_s() < end);
-  return median(sample);
+    calls.push_back(processor_time_now() - before);
+    occupancy = std::max(occupancy, calls.back().occupancy());
+  } while (calls.size() < 15 && now_s() < end);
+  std::vector<double> quiet_ns;  // at least the call with the highest occupancy is
+  for (const ProcessorTime& timed : calls)
+    if (busy_share(timed, occupancy) <= kBusyShare) quiet_ns.push_back(timed.wall_ns);
+  return median(quiet_ns);
 }
 
 }  // namespace rooftile

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -26,6 +28,7 @@ constexpr double kProbeTiles =
     16;  // more than most launch costs, less than a watchdog's patience with a bad point
 // One submit is kept well under the shortest OS watchdog (2 s).
 constexpr double kStepNs = 0.25e9;
+constexpr std::chrono::milliseconds kFirstBackOff(20);  // a few turns of a scheduler; doubled
 
 std::vector<char> ones(std::int64_t count) {
   std::vector<char> content(static_cast<std::size_t>(count) * sizeof(float));
@@ -118,6 +121,7 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
   }
   if (!built.probed) built.compile_ns += std::max(0.0, first_ns - best);
   built.probed = p;
+  built.occupancy = 0;
   const auto workgroups = [](const GemmStep& step) {
     return static_cast<double>(step.groups[0]) * step.groups[1] * step.groups[2];
   };
@@ -173,6 +177,15 @@ void Measurer::prepare_operands(const Problem& p, double rotate_bytes) {
     set->zero_points = buffer_of(set->quantization.zero_points);
     sets_.push_back(std::move(set));
   }
+}
+
+std::vector<double> Measurer::timed_run(const std::vector<Step>& steps, ProcessorTime& used) {
+  CommandList list = device_->record(steps, Timing::kPerStep);
+  const bool on_host = device_->profile().kind == DeviceKind::kSoftware;
+  const ProcessorTime before = on_host ? processor_time_now() : ProcessorTime();
+  RunResult result = device_->run(list, kTimeoutNs);
+  if (on_host) used += processor_time_now() - before;
+  return std::move(result.step_ns);
 }
 
 Buffer Measurer::buffer_of(const std::vector<char>& content) const {
@@ -261,36 +274,47 @@ TimeReply Measurer::time(const TimeRequest& request) {
 
   const GemmPlan plan =
       built.kernel->plan(p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
-  std::vector<double> pack_ns;
-  // One untimed turn: page faults of fresh panels and clocks that sleep.
-  for (int sample = -1; sample < request.samples; ++sample) {
+  const auto take = [&] {
     // From call to call as well: one sample a call would else meet the same two sets each time.
     const Operands operands = operands_of(++turn_);
     std::vector<Step> steps = built.kernel->pack_steps(plan, operands, panels.workspace());
-    const auto packs = static_cast<std::ptrdiff_t>(steps.size());
-    double pack = 0, kernel = 0;
+    Reading reading;
+    ProcessorTime used;
     // The first gemm step shares its submit with packing; each further panel has its own, as in the
     // runtime.
     for (Step& step : built.kernel->gemm_steps(plan, operands, panels.workspace())) {
       const auto before = static_cast<std::ptrdiff_t>(steps.size());
       steps.push_back(std::move(step));
-      CommandList list = device_->record(steps, Timing::kPerStep);
-      const RunResult result = device_->run(list, kTimeoutNs);
-      pack += std::accumulate(result.step_ns.begin(), result.step_ns.begin() + before, 0.0);
-      kernel += std::accumulate(result.step_ns.begin() + before, result.step_ns.end(), 0.0);
+      const std::vector<double> step_ns = timed_run(steps, used);
+      reading.pack_ns += std::accumulate(step_ns.begin(), step_ns.begin() + before, 0.0);
+      reading.kernel_ns += std::accumulate(step_ns.begin() + before, step_ns.end(), 0.0);
       steps.clear();
     }
     if (const std::vector<Step> reduce =
             built.kernel->reduce_steps(plan, operands, panels.workspace());
         !reduce.empty()) {
-      CommandList list = device_->record(reduce, Timing::kPerStep);
-      const RunResult result = device_->run(list, kTimeoutNs);
-      kernel += std::accumulate(result.step_ns.begin(), result.step_ns.end(), 0.0);
+      const std::vector<double> step_ns = timed_run(reduce, used);
+      reading.kernel_ns += std::accumulate(step_ns.begin(), step_ns.end(), 0.0);
     }
-    if (sample < 0) continue;
-    if (packs > 0) pack_ns.push_back(pack);
-    reply.kernel_ns.push_back(kernel);
+    reading.busy_share = busy_share(used, built.occupancy);
+    built.occupancy = std::max(built.occupancy, used.occupancy());
+    return reading;
+  };
+  const double start = now_s();
+  take();  // untimed: page faults of fresh panels and clocks that sleep
+  const SteadySamples samples = steady_samples(
+      request.samples, retakes_.any() ? kMostRetakes : 0, take,
+      [](int before) { std::this_thread::sleep_for(kFirstBackOff * (1 << before)); });
+  retakes_.earn(now_s() - start);
+  retakes_.spend((now_s() - start) * samples.retaken /
+                 std::max(1, request.samples + samples.retaken));
+  std::vector<double> pack_ns;
+  for (const Reading& reading : samples.readings) {
+    pack_ns.push_back(reading.pack_ns);
+    reply.kernel_ns.push_back(reading.kernel_ns);
   }
+  reply.retaken = samples.retaken;
+  reply.noisy = samples.noisy;
   reply.pack_ns = pack_ns.empty() ? 0.0 : median(pack_ns);
   const OperandSet& last = *sets_[turn_ % sets_.size()];
   if (const std::string wrong = spot_check(p, last); !wrong.empty())

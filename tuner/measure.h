@@ -11,7 +11,9 @@
 
 #include "runtime/kernel.h"
 #include "tuner/certify.h"
+#include "tuner/processor_time.h"
 #include "tuner/spilled.h"
+#include "tuner/steady_samples.h"
 
 namespace rooftile {
 
@@ -32,6 +34,7 @@ struct TimeReply {
   std::vector<double> kernel_ns =
       {};              // one per sample: all gemm steps; empty when the probe was beyond the limit
   double pack_ns = 0;  // median
+  int retaken = 0, noisy = 0;  // steady_samples()
   double compile_ns = 0;   // shader to first finished dispatch, when it was built in this process
   double estimate_ns = 0;  // of the whole product, from its first few tiles
   std::vector<CompilerStatistic> statistics = {};  // of the compiler, as far as the driver tells
@@ -60,7 +63,10 @@ class Measurer {
     std::vector<CompilerStatistic> statistics = {};
     std::optional<Problem> probed = {};  // last one
     double estimate_ns = 0;              // of that problem
+    double occupancy = 0;                // the most of any run of it
   };
+  /// Device time by step. Of a software device, what it took of the processors is added to used.
+  std::vector<double> timed_run(const std::vector<Step>& steps, ProcessorTime& used);
   Buffer buffer_of(const std::vector<char>& content) const;  // none for nothing
   Built& build(const Variant& variant, const Signature& signature);
   void probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace,
@@ -74,6 +80,7 @@ class Measurer {
   Problem prepared_;
   std::vector<std::unique_ptr<OperandSet>> sets_;
   std::size_t turn_ = 0;  // set of the last run
+  RetakeAllowance retakes_;
 };
 
 }  // namespace rooftile

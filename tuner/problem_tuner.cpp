@@ -37,11 +37,12 @@ std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, co
 
 void store_list(const ProblemTunerContext& context, RowId device_row, const Problem& problem,
                 const std::vector<const Candidate*>& list) {
+  const double level = context.runner.level();  // a caller pays what it takes now
   std::vector<WinnerRecord> records;
   for (const Candidate* candidate : list)
     records.push_back({.candidate = context.runner.id(candidate->variant, signature_of(problem)),
-                       .kernel_ns = median(candidate->samples_ns),
-                       .pack_ns = candidate->pack_ns});
+                       .kernel_ns = level * median(candidate->samples_ns),
+                       .pack_ns = level * candidate->pack_ns});
   store_ranked(context.store, device_row, problem, records);
 }
 
@@ -60,6 +61,7 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
                     spilled = context.runner.spilled();
   TuneResult result{.problem = problem, .bound_ns = problem_bound_ns(problem, context.rates)};
   result.host_ns = measure_host_ns(problem, kHostShare * slice_s);
+  context.runner.begin_problem();
   Search search(context, device_row, problem);
   search.run(start_s + kSearchShare * slice_s);
   search.finals(start_s + kFinalsShare * slice_s);
@@ -69,11 +71,11 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
   if (!list.empty()) {
     store_list(context, device_row, problem, list);
     result.winner = short_name(list.front()->variant);
-    result.kernel_ns = median(list.front()->samples_ns);
-    result.pack_ns = list.front()->pack_ns;
+    result.kernel_ns = context.runner.level() * median(list.front()->samples_ns);
+    result.pack_ns = context.runner.level() * list.front()->pack_ns;
   }
-  result.default_ns = time_of(search, default_variant(context.device));
-  result.naive_ns = time_of(search, fallback_variant());
+  result.default_ns = context.runner.level() * time_of(search, default_variant(context.device));
+  result.naive_ns = context.runner.level() * time_of(search, fallback_variant());
   result.measured = context.runner.measured() - measured;
   result.rejected = context.runner.failures() - failures;
   result.spilled = context.runner.spilled() - spilled;

@@ -294,22 +294,17 @@ void Search::finals(double end_s) {
   }
   order.resize(std::min(order.size(), kFinalists));
   if (order.size() < 2) return;
-  std::vector<std::vector<double>> fresh(order.size());
-  const auto again = [&](std::size_t arm, int samples) {
-    Candidate& candidate = candidates_[order[arm]];
-    const std::size_t before = candidate.samples_ns.size();
-    const auto totals = measure(order[arm], samples);
-    fresh[arm].insert(fresh[arm].end(),
-                      candidate.samples_ns.begin() + static_cast<std::ptrdiff_t>(before),
-                      candidate.samples_ns.end());
-    return totals;
-  };
-  eliminate(order.size(), again, over, {.samples_per_round = 3, .rounds = 10, .keep = 1});
+  const std::vector<Arm> arms = eliminate(
+      order.size(), [&](std::size_t arm, int samples) { return measure(order[arm], samples); },
+      over, {.samples_per_round = 2, .rounds = 12, .keep = 1});
   // Only when all were timed side by side do the new samples replace the old ones.
-  if (std::any_of(fresh.begin(), fresh.end(), [](const auto& samples) { return samples.empty(); }))
-    return;
-  for (std::size_t arm = 0; arm < order.size(); ++arm)
-    candidates_[order[arm]].samples_ns = fresh[arm];
+  if (std::ranges::any_of(arms, [](const Arm& arm) { return arm.samples_ns.empty(); })) return;
+  // Without what disturbed a whole round of them.
+  for (std::size_t arm = 0; arm < order.size(); ++arm) {
+    Candidate& candidate = candidates_[order[arm]];
+    candidate.samples_ns = arms[arm].samples_ns;
+    for (double& ns : candidate.samples_ns) ns -= candidate.pack_ns;
+  }
 }
 
 const Candidate* Search::find(const Variant& variant) const {

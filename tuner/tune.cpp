@@ -1,16 +1,20 @@
 #include "tuner/tune.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "core/error.h"
+#include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/model/calibration.h"
+#include "runtime/staging.h"
 #include "tuner/calibrate.h"
 #include "tuner/candidate_runner.h"
 #include "tuner/problem_tuner.h"
+#include "tuner/thermal.h"
 #include "tuner/worker_process.h"
 
 namespace rooftile {
@@ -20,6 +24,7 @@ constexpr double kCalibrationDeadlineS = 120;
 constexpr double kMatrixDeadlineS = 30;      // one shape: compiling twice, and some ms
 constexpr double kDefaultCacheBytes = 64e6;  // when no cache plateau was found
 constexpr double kRefreshShare = 0.5;        // of the budget, at most
+constexpr double kReferenceNs = 1e6;         // of the reference kernel, about
 constexpr double kPastCache = 2;             // operands are rotated over this many times the cache
 
 void settle_journal(Store& store, RowId device, const TuneCallbacks& callbacks) {
@@ -95,6 +100,20 @@ double cache_bytes(const DeviceRates& rates) {
   return kDefaultCacheBytes;
 }
 
+/// The default kernel on a cube that takes it about a millisecond: long against the clock's steps,
+/// short against everything else. Nothing where the device cannot run it.
+std::optional<ReferenceKernel> reference_kernel(const DeviceProfile& device,
+                                                const DeviceRates& rates) {
+  if (!is_calibrated(rates)) return std::nullopt;
+  const double side = std::cbrt(kReferenceNs * rates.fma_gflops / 2);
+  const auto size = static_cast<std::int64_t>(std::clamp(side, 64.0, 2048.0)) / 64 * 64;
+  const ReferenceKernel reference = {default_variant(device), packed_problem(size, size, size)};
+  const Problem staged = staged_problem(reference.problem);
+  if (illegal_reason(reference.variant, device.limits, staged, own_buffers(staged)))
+    return std::nullopt;
+  return reference;
+}
+
 }  // namespace
 
 TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options,
@@ -124,11 +143,13 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
   const Calibration calibration =
       calibrate(store, device_row, device, worker, options, callbacks, stop);
 
+  const Thermal thermal_before = read_thermal();
   CandidateRunner runner(store, worker, budget, stop,
                          {.device = device_row,
                           .run = run,
                           .compute_units = std::max(1.0, calibration.device.compute_units),
                           .rotate_bytes = kPastCache * cache_bytes(calibration.device),
+                          .reference = reference_kernel(device, calibration.device),
                           .message = callbacks.message});
   const std::vector<Variant> space = legal_variants(device.limits);
   const auto over = [&] { return stop.load() || budget.left_s() <= 0; };
@@ -164,15 +185,24 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
   for (std::size_t i = 0; i < problems.size() && !over(); ++i) {
     const double slice_s = budget.left_s() / static_cast<double>(problems.size() - i);
     report.results.push_back(tune_problem(context, device_row, problems[i].problem, slice_s));
+    const Thermal thermal = read_thermal();
+    RunConditions& conditions = report.conditions;
+    conditions.highest_c = std::max(conditions.highest_c, thermal.highest_c);
+    if (thermal.throttle_events)
+      conditions.throttle_events =
+          *thermal.throttle_events - thermal_before.throttle_events.value_or(0);
     if (callbacks.problem_finished) callbacks.problem_finished(report.results.back());
   }
   report.interrupted = stop.load();
   report.out_of_budget = !report.interrupted && (report.results.size() < problems.size() ||
                                                  (options.refresh_only && budget.left_s() <= 0));
   report.elapsed_s = budget.elapsed_s();
-  store.end_run(run, report.interrupted     ? "interrupted"
-                     : report.out_of_budget ? "budget"
-                                            : "finished");
+  report.noise = runner.noise();
+  store.end_run(run,
+                report.interrupted     ? "interrupted"
+                : report.out_of_budget ? "budget"
+                                       : "finished",
+                report.conditions);
   base.phase = TunePhase::kFinished;
   base.elapsed_s = report.elapsed_s;
   base.problems_done = report.results.size();

@@ -12,6 +12,7 @@
 #include "core/device_profile.h"
 #include "core/problem.h"
 #include "db/store.h"
+#include "tuner/noise_report.h"
 #include "tuner/refresh.h"
 
 namespace rooftile {
@@ -82,6 +83,8 @@ struct TuneReport {
   std::vector<TuneResult> results;
   bool interrupted = false, out_of_budget = false;
   double elapsed_s = 0;
+  NoiseReport noise;
+  RunConditions conditions;
 };
 
 struct TuneCallbacks {

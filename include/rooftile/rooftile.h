@@ -4,7 +4,8 @@
  * One context serves any number of threads. A context reads the tuning database once, when it is
  * opened; run `rooftile tune` first to let it use a device. Without a database, a device or a
  * driver every call runs on the host's BLAS. For one database the same call always takes the same
- * path: results are reproducible bit by bit. */
+ * path: results are reproducible bit by bit. Problems without a tuned kernel are counted in the
+ * database, by a thread of the context once a minute and when it is closed. */
 #ifndef ROOFTILE_ROOFTILE_H_
 #define ROOFTILE_ROOFTILE_H_
 
@@ -66,6 +67,8 @@ typedef struct rooftile_options {
                          best tuned one */
   rooftile_tier
       tier; /* for every call whose own tier is AUTO; default: $ROOFTILE_TIER, else auto */
+  int no_untuned_log; /* not 0: problems without a tuned kernel are not counted for `rooftile tune
+                         --from-log`; default: they are, unless $ROOFTILE_LOG_UNTUNED is "off" */
 } rooftile_options;
 
 /* C := alpha * op(A) * op(B) + beta * C in float32, host memory. op(A) is m x k, op(B) k x n, C m x

@@ -197,6 +197,16 @@ Decision decide(const Call& call, const Calibration& calibration, DeviceKind kin
   return decide(call, DispatchModel(calibration, kind, tuned));
 }
 
+double least_device_ns(const Call& call, const DispatchModel& model) {
+  const DeviceRates& device = model.device();
+  if (!is_calibrated(device)) return kInfinity;
+  const Moves moves = moves_for_device(call, operand_bytes(call.problem));
+  const double transfer = device.zero_copy ? 0
+                                           : copy_ns(moves.up, device.upload_gbps) +
+                                                 copy_ns(moves.down, device.download_gbps);
+  return device.submit_ns + transfer + model.kernels().bound_ns(call.problem);
+}
+
 OperationDecision decide_operation(const OperationCall& call, const DispatchModel& model) {
   const DeviceRates& device = model.device();
   const HostModel& host = model.host(Tier::kHost);

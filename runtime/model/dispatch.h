@@ -86,6 +86,10 @@ Decision decide(const Call& call, const DispatchModel& model);
 Decision decide(const Call& call, const Calibration& calibration, DeviceKind kind,
                 std::span<const TunedTime> tuned);
 
+/// What the call takes on the device at least: submit, transfers, and the kernel's roofline. For
+/// problems without a tuned time. Infinity when the device is not calibrated.
+double least_device_ns(const Call& call, const DispatchModel& model);
+
 /// An element-wise or reduction kernel, which has no tuned time: rooflines, submit and transfers
 /// alone.
 struct OperationCall {

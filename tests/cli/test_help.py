@@ -35,6 +35,7 @@ def test_version_is_the_librarys(rooftile):
     (["tune", "--m", "64", "--n", "64", "--k", "99999999999999"], "99999999999999"),
     (["tune", "--set", "nothing"], "nothing.*squares|squares.*nothing"),
     (["tune", "--strategy", "luck"], "luck"),
+    (["tune", "--from-log", "--set", "squares"], "--from-log.*--set|--set.*--from-log"),
     (["explain", "--m", "64", "--n", "64"], "--k"),
     (["explain", "--m", "0", "--n", "64", "--k", "64"], "--m"),
     (["explain", "--m", "64", "--n", "64", "--k", "64", "--tier", "moon"], "moon.*host64"),

@@ -237,3 +237,38 @@ def test_what_was_measured_can_be_exported_and_replayed(tuned):
 def test_export_says_what_is_missing(tuned, arguments, code, says):
     tuned.refuses("db", "export-space", *arguments, code=code, says=says)
     assert not (tuned.folder / "space.csv").exists()
+
+
+def logged(rooftile):
+    return count(rooftile, "SELECT count(*) FROM untuned_problems")
+
+
+def multiply(rooftile, m, n, k, **environment):
+    np.save(rooftile.folder / "a.npy", np.ones((m, k), np.float32))
+    np.save(rooftile.folder / "b.npy", np.ones((k, n), np.float32))
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", **environment)
+
+
+def test_what_programs_call_untuned_is_tuned_from_the_log(tuned):
+    multiply(tuned, 33, 35, 37, ROOFTILE_LOG_UNTUNED="off")
+    assert logged(tuned) == 0
+    tuned.refuses("tune", "--from-log", says="no untuned problem is logged.*ROOFTILE_LOG_UNTUNED")
+    for _ in range(2):
+        multiply(tuned, 33, 35, 37)
+    multiply(tuned, 3, 35, 30)
+    assert logged(tuned) == 2
+    assert count(tuned, "SELECT calls FROM untuned_problems WHERE m = 33") == 2
+    # A budget for one: the hotter one. On a busy machine it may take more than one run.
+    for _ in range(4):
+        run = tuned.run("tune", "--from-log", "--budget", "9s")
+        assert "33x35x37 nn" in run.stdout and "3x35x30" not in run.stdout
+        if logged(tuned) == 1:
+            break
+    assert "1 logged problems are left" in run.stdout
+    multiply(tuned, 33, 35, 37)
+    assert logged(tuned) == 1
+
+
+def test_tune_says_what_disturbed_it_and_keeps_it(tuned_once):
+    assert re.search(r"^noise: \d+ samples taken again, \d+ kept noisy", tuned_once.tune_run.stdout, re.MULTILINE)
+    assert count(tuned_once, "SELECT sum(reference_readings) FROM run_noise") >= 3

@@ -45,10 +45,16 @@ inline Filled fill_store(Store& store) {
   const RowId first = store.begin_run(filled.device, "1.0", R"({"budget_s": 60})");
   store.add_sample(measured(first, filled.slow.id, problem_id, 1000));
   store.add_sample(failed(first, filled.wrong.id, tall_id, SampleStatus::kTimedOut, 1));
-  store.add_sample(measured(first, filled.fast.id, problem_id, 800));
+  SampleRecord noisy = measured(first, filled.fast.id, problem_id, 800);
+  noisy.retaken = 3;
+  noisy.noisy = 1;
+  noisy.level = 1.1;
+  store.add_sample(noisy);
+  for (const double ns : {2000.0, 2200.0, 2100.0})
+    store.add_reference_sample(first, {.median_ns = ns, .mad_ns = 10, .count = 5});
   store.add_sample(failed(first, filled.wrong.id, problem_id, SampleStatus::kWrongResult, 1));
   store.add_sample(measured(first, filled.slow.id, tall_id, 300));
-  store.end_run(first, "budget");
+  store.end_run(first, "budget", {.highest_c = 71.5, .throttle_events = 4});
   const RowId second = store.begin_run(filled.device, "1.0", "{}");
   store.add_sample(measured(second, filled.slow.id, problem_id, 1200));
   store.add_sample(measured(second, filled.fast.id, problem_id, 900));

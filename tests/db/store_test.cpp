@@ -21,7 +21,8 @@ bool same(const SampleRecord& a, const SampleRecord& b) {
          a.status == b.status && a.kernel.median_ns == b.kernel.median_ns &&
          a.kernel.mad_ns == b.kernel.mad_ns && a.kernel.low_ns == b.kernel.low_ns &&
          a.kernel.high_ns == b.kernel.high_ns && a.kernel.count == b.kernel.count &&
-         a.pack_ns == b.pack_ns && a.compile_ns == b.compile_ns && a.detail == b.detail;
+         a.pack_ns == b.pack_ns && a.compile_ns == b.compile_ns && a.detail == b.detail &&
+         a.retaken == b.retaken && a.noisy == b.noisy && a.level == b.level;
 }
 
 TEST_F(StoreTest, NewFileHasTheNewestSchemaAndNothingToSay) {
@@ -190,6 +191,9 @@ TEST_F(StoreTest, SamplesComeBackByDeviceAndProblemOverAllRuns) {
     failed.detail = std::string(name(status)) + ": line 3";
     expected.push_back(failed);
   }
+  expected[0].retaken = 3;
+  expected[0].noisy = 2;
+  expected[0].level = 1.25;
   for (const SampleRecord& sample : expected) store.add_sample(sample);
   store.add_sample(measured(run1, candidate, other_problem, 1));
   store.add_sample(measured(elsewhere, candidate, problem, 2));

@@ -95,6 +95,14 @@ TEST_F(ViewsTest, TuningProgressRunsPerRunAndProblem) {
                   {"2", "37", "3", "measured", "1100.0", "900.0"}}));
 }
 
+TEST_F(ViewsTest, RunNoiseSaysWhatDisturbedARun) {
+  EXPECT_EQ(rows("SELECT run_id, measurements, retaken, noisy, reference_readings, "
+                 "first_reference_ns, round(slowest_level, 6), highest_c, throttle_events FROM "
+                 "run_noise"),
+            (Rows{{"1", "35", "3", "1", "3", "2000.0", "1.1", "71.5", "4"},
+                  {"2", "21", "0", "0", "0", "", "", "", ""}}));
+}
+
 TEST_F(ViewsTest, RejectedKernelsComeWithTheirReasons) {
   EXPECT_EQ(rows("SELECT device, signature, kernel, cause, reason, generator_version FROM "
                  "rejected_kernels ORDER BY cause"),

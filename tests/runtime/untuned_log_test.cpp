@@ -1,0 +1,286 @@
+// Problems without a tuned bucket are counted, reach the file, and never get in anybody's way.
+#include "runtime/untuned_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rooftile/rooftile.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "db/store.h"
+#include "generator/emit.h"
+#include "generator/space.h"
+#include "generator/version.h"
+#include "runtime/context.h"
+#include "runtime/device/device.h"
+#include "runtime/model/calibration.h"
+#include "tests/runtime/product.h"
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class UntunedLogTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    profile_ = found.devices.front();
+    Store store(file());
+    device_ = store.device_id(profile_);
+  }
+
+  /// A device ten times the host, with one kernel for problems of the size 64.
+  void tune() {
+    Store store(file());
+    const HostRates host = {.call_ns = 100, .gbps = 20, .gemm = {{64, 64, 64, 20}}};
+    store.add_calibration(device_, to_figures({.device = {.submit_ns = 1e4,
+                                                          .upload_gbps = 100,
+                                                          .download_gbps = 100,
+                                                          .fma_gflops = 200,
+                                                          .levels = {{"memory", 100}},
+                                                          .compute_units = 2},
+                                               .host = host,
+                                               .host1 = host}));
+    const Problem problem = packed_problem(64, 64, 64);
+    const Variant variant = default_variant(profile_);
+    const RowId candidate =
+        store.candidate_id({.hash = emit_gemm(variant, signature_of(problem)).hash,
+                            .signature = to_string(signature_of(problem)),
+                            .variant = variant});
+    store.put_certificate(device_, candidate, kGeneratorVersion, true, "planted");
+    const std::vector<WinnerRecord> winners = {
+        {.candidate = candidate, .problem = store.problem_id(problem), .kernel_ns = 1e5}};
+    store.put_winners(device_, to_string(bucket_of(problem)), winners);
+  }
+
+  std::filesystem::path file() const { return folder_ / "tuned.db"; }
+  Context context(std::optional<LogUntuned> log = {}) const {
+    return Context({.database = file(), .cache_folder = folder_ / "cache", .log_untuned = log});
+  }
+  std::vector<UntunedProblem> logged() const {
+    return Store(file(), OpenMode::kReadOnly).untuned_problems(device_);
+  }
+  static void multiply(Context& context, std::int64_t m, std::int64_t n, std::int64_t k,
+                       float alpha = 1.0f) {
+    Product product(padded_problem(m, n, k, Transpose::kNo, Transpose::kNo, alpha));
+    context.gemm({.problem = product.problem,
+                  .a = product.a.data(),
+                  .b = product.b.data(),
+                  .c = product.c.data()});
+    product.expect_right();
+  }
+
+  ScratchFolder folder_;
+  DeviceProfile profile_;
+  RowId device_ = 0;
+};
+
+TEST_F(UntunedLogTest, CallsReachTheFileWhenTheContextIsClosed) {
+  tune();
+  {
+    Context context = this->context();
+    for (int call = 0; call < 3; ++call) multiply(context, 130, 260, 200);
+    multiply(context, 140, 260, 200);
+    EXPECT_THAT(logged(), IsEmpty()) << "a call has waited for the file";
+  }
+  const std::vector<UntunedProblem> found = logged();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].problem, packed_problem(130, 260, 200)) << "ld of the caller was kept";
+  EXPECT_EQ(found[0].calls, 3);
+  EXPECT_EQ(found[1].calls, 1);
+}
+
+TEST_F(UntunedLogTest, TunedAndSmallProblemsAreNotCounted) {
+  tune();
+  {
+    Context context = this->context();
+    multiply(context, 65, 70, 100);          // of the tuned bucket
+    multiply(context, 8, 200, 9);            // a submission takes longer than the host
+    multiply(context, 130, 260, 200, 0.0f);  // reads neither A nor B
+  }
+  EXPECT_THAT(logged(), IsEmpty());
+}
+
+TEST_F(UntunedLogTest, ADeviceThatNobodyHasCalibratedIsAskedForLargeProblemsOnly) {
+  {
+    Context context = this->context();
+    multiply(context, 20, 30, 40);
+    multiply(context, 100, 100, 100);
+  }
+  const std::vector<UntunedProblem> found = logged();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].problem.m, 100);
+}
+
+TEST_F(UntunedLogTest, OptionAndEnvironmentTurnItOff) {
+  const std::string database = file().string();
+  const auto call = [&](int off) {
+    const rooftile_options options = {
+        .struct_size = sizeof options, .database_path = database.c_str(), .no_untuned_log = off};
+    rooftile_context* context = nullptr;
+    ASSERT_EQ(rooftile_open(&options, &context), ROOFTILE_OK) << rooftile_last_error();
+    Product product(packed_problem(100, 100, 100));
+    const rooftile_sgemm_args args = {.struct_size = sizeof args,
+                                      .m = 100,
+                                      .n = 100,
+                                      .k = 100,
+                                      .alpha = 1,
+                                      .a = product.a.data(),
+                                      .lda = 100,
+                                      .b = product.b.data(),
+                                      .ldb = 100,
+                                      .c = product.c.data(),
+                                      .ldc = 100};
+    EXPECT_EQ(rooftile_sgemm(context, &args), ROOFTILE_OK) << rooftile_last_error();
+    rooftile_close(context);
+  };
+  call(1);
+  EXPECT_THAT(logged(), IsEmpty());
+  {
+    const ScopedEnvironment off("ROOFTILE_LOG_UNTUNED", "off");
+    call(0);
+  }
+  EXPECT_THAT(logged(), IsEmpty());
+  call(0);
+  EXPECT_THAT(logged(), SizeIs(1));
+}
+
+TEST_F(UntunedLogTest, WritesOnlyWhatIsNew) {
+  UntunedLog log(file(), device_);
+  *log.counter(packed_problem(9, 10, 11)) += 5;
+  log.write();
+  log.write();
+  EXPECT_EQ(logged().at(0).calls, 5);
+  *log.counter(packed_problem(9, 10, 11)) += 2;
+  log.write();
+  EXPECT_EQ(logged().at(0).calls, 7);
+}
+
+TEST_F(UntunedLogTest, AFullTableCountsWhatItHolds) {
+  UntunedLog log(file(), device_);
+  for (std::size_t i = 0; i < UntunedLog::kEntries; ++i) {
+    auto* calls = log.counter(packed_problem(static_cast<std::int64_t>(i) + 1, 3, 5));
+    ASSERT_NE(calls, nullptr) << i;
+    ++*calls;
+  }
+  EXPECT_EQ(log.counter(packed_problem(9999, 3, 5)), nullptr);
+  ++*log.counter(packed_problem(7, 3, 5));
+  log.write();
+  const std::vector<UntunedProblem> found = logged();
+  ASSERT_THAT(found, SizeIs(UntunedLog::kEntries));
+  EXPECT_EQ(found[0].problem.m, 7);
+  EXPECT_EQ(found[0].calls, 2);
+}
+
+TEST_F(UntunedLogTest, ABusyFileIsTriedAgainAndAFileThatIsGoneStaysGone) {
+  UntunedLog log(file(), device_);
+  ++*log.counter(packed_problem(9, 10, 11));
+  {
+    Store other(file());
+    const Store::Transaction writing(other);
+    log.write();
+  }
+  EXPECT_THAT(logged(), IsEmpty());
+  log.write();
+  EXPECT_THAT(logged(), SizeIs(1));
+  ++*log.counter(packed_problem(9, 10, 11));
+  std::filesystem::remove(file());
+  log.write();
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+TEST_F(UntunedLogTest, ThreadsCountTogether) {
+  tune();
+  constexpr int kThreads = 3, kCalls = 10;
+  {
+    Context context = this->context();
+    multiply(context, 130, 260, 200);
+    std::vector<std::thread> team;
+    for (int t = 0; t < kThreads; ++t)
+      team.emplace_back([&] {
+        Product product(packed_problem(130, 260, 200));
+        for (int call = 0; call < kCalls; ++call)
+          context.gemm({.problem = product.problem,
+                        .a = product.a.data(),
+                        .b = product.b.data(),
+                        .c = product.c.data(),
+                        .tier = TierChoice::kAuto});
+      });
+    for (std::thread& thread : team) thread.join();
+  }
+  // One that finds the table's lock taken for long does not count, rather than wait.
+  EXPECT_GE(logged().at(0).calls, 1 + kCalls);
+  EXPECT_LE(logged().at(0).calls, 1 + kThreads * kCalls);
+}
+
+/// body in a child of its own, which has nothing to lose; false when it threw or died.
+template <typename Body>
+bool survives(const Body& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      body();
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_F(UntunedLogTest, AForkedChildWritesNothingAndEnds) {
+  auto log = std::make_unique<UntunedLog>(file(), device_);
+  ++*log->counter(packed_problem(9, 10, 11));
+  EXPECT_TRUE(survives([&] {
+    ++*log->counter(packed_problem(12, 13, 14));
+    log.reset();
+  }));
+  EXPECT_THAT(logged(), IsEmpty());
+  log.reset();
+  EXPECT_THAT(logged(), SizeIs(1));
+}
+
+TEST_F(UntunedLogTest, AReadOnlyFileAndAFullDiskTakeNothing) {
+  const auto count_and_write = [&] {
+    UntunedLog log(file(), device_);
+    ++*log.counter(packed_problem(9, 10, 11));
+    log.write();
+  };
+  EXPECT_TRUE(survives([&] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit nothing = {};
+    if (::setrlimit(RLIMIT_FSIZE, &nothing) != 0) throw std::runtime_error("no limit");
+    count_and_write();
+  }));
+  EXPECT_THAT(logged(), IsEmpty());
+  EXPECT_TRUE(survives([&] {
+    // Permissions bind only those who are not root.
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0 &&
+        (::chown(file().c_str(), kNobody, kNobody) != 0 ||
+         ::chown(folder_.path().c_str(), kNobody, kNobody) != 0 || ::setuid(kNobody) != 0))
+      throw std::runtime_error("cannot give up root");
+    std::filesystem::permissions(file(), std::filesystem::perms::owner_read);
+    count_and_write();
+  }));
+  EXPECT_THAT(logged(), IsEmpty());
+  EXPECT_TRUE(survives([&] {
+    std::filesystem::permissions(file(), std::filesystem::perms::owner_all);
+    count_and_write();
+  }));
+  EXPECT_THAT(logged(), SizeIs(1)) << "the test itself cannot write";
+}
+
+}  // namespace
+}  // namespace rooftile

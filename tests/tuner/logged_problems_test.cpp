@@ -1,0 +1,70 @@
+#include "tuner/logged_problems.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "runtime/model/calibration.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class LoggedProblemsTest : public ::testing::Test {
+ protected:
+  LoggedProblemsTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "rooftile-log-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = name;
+    store_.emplace(folder_ / "rooftile.db");
+    device_ = store_->device_id({.name = "a device"});
+  }
+  ~LoggedProblemsTest() override {
+    store_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+  std::filesystem::path folder_;
+  std::optional<Store> store_;
+  RowId device_ = 0;
+};
+
+TEST_F(LoggedProblemsTest, HottestBucketFirstAndOneProblemOfEach) {
+  store_->log_untuned(device_, packed_problem(64, 64, 64), 50);
+  store_->log_untuned(device_, packed_problem(600, 600, 600), 2);
+  store_->log_untuned(device_, packed_problem(1000, 1000, 1000), 1);  // of the same bucket
+  store_->log_untuned(device_, packed_problem(300, 300, 300), 9);
+  const std::vector<TuneProblem> problems = logged_problems(*store_, device_);
+  ASSERT_THAT(problems, SizeIs(3));
+  EXPECT_EQ(problems[0].problem, packed_problem(1000, 1000, 1000));
+  EXPECT_EQ(problems[0].note, "3 calls without a tuned kernel");
+  EXPECT_EQ(problems[1].problem, packed_problem(300, 300, 300));
+  EXPECT_EQ(problems[2].problem, packed_problem(64, 64, 64));
+}
+
+// A product with a vector is bound by memory: few flops, much time.
+TEST_F(LoggedProblemsTest, HeatIsTimeWhereTheDeviceIsCalibrated) {
+  store_->log_untuned(device_, packed_problem(4096, 1, 4096), 10);
+  store_->log_untuned(device_, packed_problem(512, 512, 512), 10);
+  EXPECT_EQ(logged_problems(*store_, device_)[0].problem.n, 512);
+  store_->add_calibration(device_, to_figures({.device = {.submit_ns = 1e4,
+                                                          .fma_gflops = 1e4,
+                                                          .levels = {{"memory", 10}},
+                                                          .compute_units = 8}}));
+  EXPECT_EQ(logged_problems(*store_, device_)[0].problem.n, 1);
+}
+
+TEST_F(LoggedProblemsTest, AnotherDevicesLogIsNotThisOnes) {
+  const RowId other = store_->device_id({.name = "another", .device_uuid = "ff"});
+  store_->log_untuned(other, packed_problem(64, 64, 64));
+  EXPECT_THAT(logged_problems(*store_, device_), IsEmpty());
+}
+
+TEST(ProblemsWithinTest, GrowWithTheBudgetFromOne) {
+  EXPECT_EQ(problems_within(0.5), 1u);
+  EXPECT_EQ(problems_within(60), 12u);
+}
+
+}  // namespace
+}  // namespace rooftile
