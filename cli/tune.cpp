@@ -83,6 +83,14 @@ void print_result(const TuneResult& r) {
              ratio_text(r.host_ns, total_ns), r.pack_ns > 0 ? time_text(r.pack_ns) : "-");
 }
 
+/// What a problem that was not tuned has to expect.
+std::string untuned_text(const UntunedReport& untuned) {
+  const Regret& regret = untuned.regret;
+  if (regret.problems == 0) return "too few were compared to say what to expect";
+  return fmt::format("expected regret mean {:.1f} %, worst decile {:.0f} %, over {} problems",
+                     100 * regret.mean, 100 * regret.worst_decile, regret.problems);
+}
+
 bool selected(const DeviceProfile& device, const std::string& wanted) {
   return wanted.empty() || device.name.find(wanted) != std::string::npos ||
          device.device_uuid.find(wanted) != std::string::npos;
@@ -166,6 +174,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
                : report.out_of_budget ? "; out of budget: the next run goes on from here"
                                       : "");
     if (interrupted) break;
+    fmt::print("untuned problems: {}\n", untuned_text(report.untuned));
   }
   fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
              store.path().string());

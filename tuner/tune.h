@@ -12,6 +12,7 @@
 #include "core/device_profile.h"
 #include "core/problem.h"
 #include "db/store.h"
+#include "runtime/model/portfolio.h"
 #include "tuner/refresh.h"
 
 namespace rooftile {
@@ -49,6 +50,7 @@ enum class TunePhase : std::uint8_t {
   kRefreshing,
   kSearching,
   kCertifying,
+  kComparing,
   kFinished
 };
 
@@ -77,9 +79,17 @@ struct TuneResult {
   std::size_t spilled = 0;  // not measured because their registers spill
 };
 
+/// What choosing a kernel for problems that were not tuned is expected to cost: over those that
+/// were compared, each left out in turn (runtime/model/portfolio.h).
+struct UntunedReport {
+  Regret regret;   // no problems: too few to say
+  Regret nearest;  // had it been the best kernel of the nearest problem
+};
+
 struct TuneReport {
   RefreshReport refresh;
   std::vector<TuneResult> results;
+  UntunedReport untuned;
   bool interrupted = false, out_of_budget = false;
   double elapsed_s = 0;
 };

@@ -102,6 +102,19 @@ TEST(CrossValidation, AProblemHasNoPartInItsOwnChoice) {
   EXPECT_EQ(validation.selector[4], 0);
 }
 
+// Far from all others it would be chosen by its own times, if they were not left out.
+TEST(CrossValidation, AProblemFarFromAllOthersHasNoPartInItsOwnChoiceEither) {
+  std::vector<double> erratic(12, 3000.0);
+  erratic[11] = 300;
+  std::vector<MeasuredKernel> kernels = {kernel(std::vector(12, 1000.0)), kernel(erratic, 32)};
+  for (MeasuredKernel& measured : kernels) {
+    MeasuredTime& far = measured.times[11];
+    far = {.m = 1, .n = 1, .k = 1 << 20, .batch = 1, .ns = far.ns};
+  }
+  const CrossValidation validation = cross_validate({}, device(), kernels);
+  EXPECT_NEAR(validation.selector[11], 1000.0 / 300 - 1, 1e-9);
+}
+
 TEST(CrossValidation, RivalsAreComparedWithAndNeverChosen) {
   const std::vector<MeasuredKernel> kernels = {kernel({1000, 1000, 1000})},
                                     rivals = {kernel({500, 800, 2000}, 32)};

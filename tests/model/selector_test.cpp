@@ -91,6 +91,23 @@ TEST(Selector, PredictsTimesOfProblemsThatItNeverSaw) {
   EXPECT_LT(errors[90], 0.2);
 }
 
+// No sum of terms is slower for few rows and for many, and faster between.
+TEST(Selector, WhatTheTermsMissIsInterpolated) {
+  const auto true_of_rows_ns = [](const MeasuredTime& t) {
+    const double octaves = std::log2(static_cast<double>(t.m)) - 6;
+    return true_ns(tile(64, 64), t) * std::exp(octaves * octaves / 18);
+  };
+  MeasuredKernel kernel = measured(tile(64, 64), 60);
+  for (MeasuredTime& t : kernel.times) t.ns = true_of_rows_ns(t);
+  const Selector selector({}, device(), std::vector{kernel});
+  std::vector<double> errors;
+  for (std::size_t i = 1000; i < 1100; ++i)
+    errors.push_back(std::abs(std::log(selector.predict_ns(problem_of(scattered(i)))[0] /
+                                       true_of_rows_ns(scattered(i)))));
+  std::ranges::sort(errors);
+  EXPECT_LT(errors[50], 0.25);
+}
+
 TEST(Selector, OneTimeScalesTheCalibratedRates) {
   const Problem here = packed_problem(1024, 1024, 1024), there = packed_problem(600, 1500, 700);
   const Selector knows_nothing({}, device(), std::vector{MeasuredKernel{tile(64, 64), {}}});
