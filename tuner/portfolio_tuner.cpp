@@ -1,6 +1,7 @@
 #include "tuner/portfolio_tuner.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -21,11 +22,13 @@ constexpr double kContenderS = 2;
 constexpr double kNear = 1.1;  // of the best time: such a kernel may be the best elsewhere
 constexpr std::size_t kMostProblems = 64, kLeastProblems = 24;
 constexpr double kMeasuringShare = 0.7;  // of a class's slice; certificates follow
-constexpr int kRounds = 4, kSamples = 2;
-constexpr int kRunsASample = 2;        // the untimed one, the operands, the check
-constexpr double kCutRatio = 8;        // of the best time: not measured, only known to be slower
-constexpr double kFirstLimitNs = 1e9;  // before there is a best
-constexpr double kHopefulRatio = 1.5;  // of the best time: measured in every round
+constexpr std::size_t kSamples = 2;
+// A round each: times the best time up to which a kernel is measured again. Not too soon: a first
+// time may have been disturbed.
+constexpr std::array kHopefulRatios = {std::numeric_limits<double>::infinity(), 3.0, 1.5, 1.5};
+constexpr std::size_t kRunsASample = 2;  // the untimed one, the operands, the check
+constexpr double kCutRatio = 8;          // of the best time: not measured, only known to be slower
+constexpr double kFirstLimitNs = 1e9;    // before there is a best
 // After so many problems a kernel that was never this close to the best is given up.
 constexpr std::size_t kScreening = 8;
 constexpr double kScreeningRatio = 1.2;
@@ -169,8 +172,8 @@ bool ClassPortfolio::legal(const Contender& contender, const Problem& p) const {
 
 // So that the slice is enough for some problems of this size at the class's best rate.
 double ClassPortfolio::max_flops() const {
-  const double runs = static_cast<double>(std::max<std::size_t>(contenders_.size(), 1)) * kRounds *
-                      (kSamples + kRunsASample);
+  const double runs = static_cast<double>(std::max<std::size_t>(contenders_.size(), 1) *
+                                          kHopefulRatios.size() * (kSamples + kRunsASample));
   return best_gflops_ * kMeasuringShare * slice_s_ * 1e9 / (runs * kLeastProblems);
 }
 
@@ -180,12 +183,13 @@ std::optional<std::map<std::size_t, double>> ClassPortfolio::compare(
     const std::vector<std::size_t>& group, const Problem& p) {
   std::map<std::size_t, double> ns;
   double best_ns = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < kRounds; ++round) {
+  for (const double hopeful_ratio : kHopefulRatios) {
     for (const std::size_t index : group) {
-      const bool hopeless = ns.contains(index) && ns[index] > kHopefulRatio * best_ns;
+      const bool hopeless = ns.contains(index) && ns[index] > hopeful_ratio * best_ns;
       if (context_.runner.rejected(contenders_[index].id) || hopeless) continue;
       const double limit_ns = std::isfinite(best_ns) ? kCutRatio * best_ns : kFirstLimitNs;
-      const auto reply = context_.runner.time(contenders_[index].variant, p, kSamples, limit_ns);
+      const auto reply =
+          context_.runner.time(contenders_[index].variant, p, static_cast<int>(kSamples), limit_ns);
       if (context_.over()) return std::nullopt;
       if (context_.runner.rejected(contenders_[index].id)) continue;
       const double time_ns = reply ? std::ranges::min(reply->kernel_ns) + reply->pack_ns : limit_ns;

@@ -46,6 +46,7 @@ class Selector {
   static constexpr std::size_t kTerms = 6;
   using Terms = std::array<double, kTerms>;
   using Place = std::array<float, 4>;  // log2 of m, n, k and batch
+  using Weights = std::array<float, kMostKernels>;
 
   /// What the terms of a kernel depend on.
   struct Shape {
@@ -79,12 +80,13 @@ class Selector {
   Terms terms(const Shape& shape, const Sizes& sizes) const;
   void interpolate(std::span<const MeasuredTime> points, std::span<const Timings> timings);
 
-  double dispatch_ns_ = 1, workgroup_ns_ = 1, bytes_per_ns_ = 1, units_ = 1;
+  double dispatch_ns_ = 1, workgroup_ns_ = 1, ns_per_byte_ = 1, per_unit_ = 1;
   double bytes_a_ = 0, bytes_b_ = 0, bytes_c_ = 0;  // of an element
   std::vector<Kernel> kernels_;
-  // Of the interpolation: places as four arrays of points, weights [kernel][point].
+  // Of the interpolation: places as four arrays of points.
   std::size_t points_ = 0;
-  std::vector<float> places_, weights_;
+  std::vector<float> places_;
+  std::vector<Weights> weights_;  // of each point; 0 past the last kernel
 };
 
 }  // namespace rooftile
