@@ -84,8 +84,7 @@ void print_result(const TuneResult& r) {
 }
 
 /// What a problem that was not tuned has to expect.
-std::string untuned_text(const UntunedReport& untuned) {
-  const Regret& regret = untuned.regret;
+std::string untuned_text(const Regret& regret) {
   if (regret.problems == 0) return "too few were compared to say what to expect";
   return fmt::format("expected regret mean {:.1f} %, worst decile {:.0f} %, over {} problems",
                      100 * regret.mean, 100 * regret.worst_decile, regret.problems);

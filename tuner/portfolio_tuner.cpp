@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "core/clock.h"
 #include "generator/space.h"
@@ -63,7 +64,8 @@ class ClassPortfolio {
   }
 
   void measure();
-  CrossValidation store();
+  /// The regrets that are to be expected.
+  std::vector<double> store();
 
  private:
   void collect();
@@ -264,7 +266,7 @@ void ClassPortfolio::measure() {
   std::erase_if(contenders_, [&](const Contender& c) { return context_.runner.rejected(c.id); });
 }
 
-CrossValidation ClassPortfolio::store() {
+std::vector<double> ClassPortfolio::store() {
   std::vector<std::size_t> usable;
   for (std::size_t i = 0; i < contenders_.size(); ++i)
     if (!contenders_[i].given_up && !contenders_[i].times.empty()) usable.push_back(i);
@@ -306,13 +308,13 @@ CrossValidation ClassPortfolio::store() {
               .nearest_mean = nearest.mean,
               .nearest_worst_decile = nearest.worst_decile};
   context_.store.put_portfolio(device_row_, to_string(signature_), records, regret);
-  return validation;
+  return validation.selector;
 }
 
 }  // namespace
 
-UntunedReport tune_portfolios(const ProblemTunerContext& context, RowId device_row,
-                              std::span<const Problem> tuned, double seconds) {
+Regret tune_portfolios(const ProblemTunerContext& context, RowId device_row,
+                       std::span<const Problem> tuned, double seconds) {
   std::vector<std::vector<Problem>> classes;
   for (const Problem& p : tuned) {
     const auto same = std::ranges::find_if(classes, [&](const std::vector<Problem>& of_class) {
@@ -325,18 +327,17 @@ UntunedReport tune_portfolios(const ProblemTunerContext& context, RowId device_r
   }
   const double end_s = now_s() + seconds;
   std::size_t left = tuned.size();  // problems of the classes that are still to come
-  std::vector<double> selector, nearest;
+  std::vector<double> regrets;
   for (const std::vector<Problem>& of_class : classes) {
     if (context.over()) break;
     const double share = static_cast<double>(of_class.size()) / static_cast<double>(left);
     left -= of_class.size();
     ClassPortfolio portfolio(context, device_row, of_class, share * (end_s - now_s()));
     portfolio.measure();
-    const CrossValidation validation = portfolio.store();
-    selector.insert(selector.end(), validation.selector.begin(), validation.selector.end());
-    nearest.insert(nearest.end(), validation.nearest.begin(), validation.nearest.end());
+    const std::vector<double> of_portfolio = portfolio.store();
+    regrets.insert(regrets.end(), of_portfolio.begin(), of_portfolio.end());
   }
-  return {.regret = summarize_regret(selector), .nearest = summarize_regret(nearest)};
+  return summarize_regret(std::move(regrets));
 }
 
 }  // namespace rooftile

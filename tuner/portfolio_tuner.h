@@ -11,8 +11,9 @@
 namespace rooftile {
 
 /// Spends up to the seconds on the classes of the tuned problems, each its share, and stores their
-/// portfolios. What is known from earlier runs is not measured again.
-UntunedReport tune_portfolios(const ProblemTunerContext& context, RowId device_row,
-                              std::span<const Problem> tuned, double seconds);
+/// portfolios. What is known from earlier runs is not measured again. The regret of all of them,
+/// each problem left out in turn.
+Regret tune_portfolios(const ProblemTunerContext& context, RowId device_row,
+                       std::span<const Problem> tuned, double seconds);
 
 }  // namespace rooftile

@@ -79,17 +79,12 @@ struct TuneResult {
   std::size_t spilled = 0;  // not measured because their registers spill
 };
 
-/// What choosing a kernel for problems that were not tuned is expected to cost: over those that
-/// were compared, each left out in turn (runtime/model/portfolio.h).
-struct UntunedReport {
-  Regret regret;   // no problems: too few to say
-  Regret nearest;  // had it been the best kernel of the nearest problem
-};
-
 struct TuneReport {
   RefreshReport refresh;
   std::vector<TuneResult> results;
-  UntunedReport untuned;
+  // Of choosing a kernel for problems that were not tuned, over those that were compared, each left
+  // out in turn (runtime/model/portfolio.h). No problems: too few to say.
+  Regret untuned;
   bool interrupted = false, out_of_budget = false;
   double elapsed_s = 0;
 };

@@ -65,7 +65,7 @@ class PortfolioTunerTest : public ::testing::Test {
       if (line.find(sizes) != std::string::npos) ++count;
     return count;
   }
-  UntunedReport compare(double seconds) {
+  Regret compare(double seconds) {
     CandidateRunner runner(store_, worker_, budget_, stop_, {.device = device_, .run = run_});
     const ProblemTunerContext context = {.store = store_,
                                          .runner = runner,
@@ -96,16 +96,16 @@ class PortfolioTunerTest : public ::testing::Test {
 };
 
 TEST_F(PortfolioTunerTest, TheFastestKernelIsTheCertifiedPortfolio) {
-  const UntunedReport report = compare(kSeconds);
+  const Regret regret = compare(kSeconds);
   const auto kernels = store_.portfolio(device_, kGeneratorVersion);
   ASSERT_THAT(kernels, SizeIs(1));
   EXPECT_EQ(kernels[0].candidate.variant, fallback_variant());
   EXPECT_GT(kernels[0].times.size(), 3u);
   EXPECT_EQ(kernels[0].times[0], (MeasuredTime{.m = 33, .n = 17, .k = 65, .batch = 1, .ns = 500}));
-  EXPECT_EQ(report.regret.problems, kernels[0].times.size());
-  EXPECT_EQ(report.regret.mean, 0);
+  EXPECT_EQ(regret.problems, kernels[0].times.size());
+  EXPECT_EQ(regret.mean, 0);
   ASSERT_THAT(store_.regrets(device_), SizeIs(1));
-  EXPECT_EQ(store_.regrets(device_)[0].problems, report.regret.problems);
+  EXPECT_EQ(store_.regrets(device_)[0].problems, regret.problems);
 }
 
 TEST_F(PortfolioTunerTest, WhatIsKnownIsNotMeasuredAgain) {
