@@ -73,7 +73,8 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& staged) const {
     std::ranges::stable_sort(list.begin() + first, list.end(), {}, &RankedChoice::expected_ns);
   }
   std::ranges::stable_sort(others, {}, [&](const TunedKernel* kernel) {
-    return std::tuple(is_last_resort(*kernel), size_distance(kernel->problem, staged), kernel->rank);
+    return std::tuple(is_last_resort(*kernel), size_distance(kernel->problem, staged),
+                      kernel->rank);
   });
   for (const TunedKernel* kernel : others) {
     const double ns_per_flop =
