@@ -46,10 +46,29 @@ std::vector<TunedTime> tuned_times(std::size_t count, std::mt19937& random) {
   return tuned;
 }
 
+/// A full portfolio of the only class.
+std::vector<PredictedClass> predicted_class(std::size_t problems, std::mt19937& random) {
+  std::vector<MeasuredKernel> kernels(Selector::kMostKernels);
+  const std::vector<TunedTime> times = tuned_times(problems, random);
+  for (MeasuredKernel& kernel : kernels) {
+    kernel.variant.tile_m = kernel.variant.tile_n = 1 << (3 + random() % 5);
+    const double speed = std::uniform_real_distribution(0.5, 2.0)(random);
+    for (const TunedTime& t : times) {
+      const Problem& p = t.problem;
+      kernel.times.push_back({.m = p.m, .n = p.n, .k = p.k, .batch = 1, .ns = speed * t.ns});
+    }
+  }
+  return {{.selector = std::make_shared<const Selector>(Problem{}, calibration().device, kernels)}};
+}
+
 void decide_new_problem(benchmark::State& state) {
   std::mt19937 random(1);
-  const DispatchModel model(calibration(), DeviceKind::kDiscrete,
-                            tuned_times(static_cast<std::size_t>(state.range(0)), random));
+  const std::vector<TunedTime> tuned =
+      tuned_times(static_cast<std::size_t>(state.range(0)), random);
+  const auto compared = static_cast<std::size_t>(state.range(1));
+  const DispatchModel model(
+      calibration(), DeviceKind::kDiscrete, tuned,
+      compared > 0 ? predicted_class(compared, random) : std::vector<PredictedClass>{});
   std::vector<Call> calls(kCalls);
   for (Call& call : calls)
     call.problem = packed_problem(random_size(random), random_size(random), random_size(random));
@@ -59,7 +78,20 @@ void decide_new_problem(benchmark::State& state) {
     next = (next + 1) % kCalls;
   }
 }
-BENCHMARK(decide_new_problem)->Name("model/decide/tuned")->Arg(0)->Arg(32)->Arg(512);
+BENCHMARK(decide_new_problem)
+    ->Name("model/decide/tuned/compared")
+    ->Args({0, 0})
+    ->Args({32, 0})
+    ->Args({512, 0})
+    ->Args({32, 64});
+
+void prepare_selector(benchmark::State& state) {
+  for (auto _ : state) {
+    std::mt19937 random(1);
+    benchmark::DoNotOptimize(predicted_class(static_cast<std::size_t>(state.range(0)), random));
+  }
+}
+BENCHMARK(prepare_selector)->Name("model/prepare/compared")->Arg(64)->Unit(benchmark::kMillisecond);
 
 void prepare_model(benchmark::State& state) {
   std::mt19937 random(1);

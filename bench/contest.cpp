@@ -170,7 +170,8 @@ Contestant Contest::Impl::device_call(const std::string& name, const Problem& p,
       const TunedKernel only = {.candidate = {.hash = short_name(variant), .variant = variant},
                                 .problem = call.problem,
                                 .kernel_ns = *kernel_ns};
-      *tier = std::make_unique<DeviceTier>(profile, std::vector{only}, default_cache_folder());
+      *tier = std::make_unique<DeviceTier>(profile, KernelRanking(profile.limits, {}, {only}),
+                                           default_cache_folder());
     }
     (*tier)->gemm(call);
   });
@@ -195,7 +196,7 @@ void Contest::Impl::add_other_types(const Problem& p, std::vector<Contestant>& a
   const std::string contestant = "tuned_kernel_" + to_string(p.types);
   if (ranked.empty())
     fail(ErrorCode::kDatabase, "no kernel for {} is tuned; run `rooftile tune`", to_string(p));
-  const Variant variant = ranked.front()->candidate.variant;
+  const Variant variant = ranked.front().candidate->variant;
   const auto own = std::make_shared<Measurer>(Device::open(profile));
   const double limit_ns = setting.limit_s * 1e9;
   all.push_back(
@@ -242,13 +243,13 @@ std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
 
   const auto ranked = tuned->ranked(p);
   if (!ranked.empty()) {
-    all.push_back(kernel("tuned_kernel", p, ranked.front()->candidate.variant));
+    all.push_back(kernel("tuned_kernel", p, ranked.front().candidate->variant));
     all.push_back(whole_call("tuned", p, [this](const GemmCall& call) {
       GemmCall forced = call;
       forced.tier = TierChoice::kDevice;
       context.gemm(forced);
     }));
-    all.back().detail = short_name(ranked.front()->candidate.variant);
+    all.back().detail = short_name(ranked.front().candidate->variant);
   }
   for (const auto& library : yardsticks) all.push_back(yardstick(*library, p));
   for (const Types& types : setting.against) add_other_types(retyped(p, types), all);
@@ -291,8 +292,13 @@ Contest::Contest(const ContestSetting& setting) : impl_(std::make_unique<Impl>(s
     const auto row = store.find_device(profile);
     if (!row) continue;
     impl_->profile = profile;
-    impl_->tuned = std::make_unique<DeviceTier>(
-        profile, store.tuned_kernels(*row, kGeneratorVersion), default_cache_folder());
+    const Calibration calibration = calibration_from_figures(store.latest_calibration(*row));
+    impl_->tuned =
+        std::make_unique<DeviceTier>(profile,
+                                     KernelRanking(profile.limits, calibration.device,
+                                                   store.tuned_kernels(*row, kGeneratorVersion),
+                                                   store.portfolio(*row, kGeneratorVersion)),
+                                     default_cache_folder());
     impl_->measurer = std::make_unique<Measurer>(Device::open(profile));
     for (const std::string& name : setting.yardsticks)
       impl_->yardsticks.push_back(open_yardstick(name, {.library = setting.yardstick_library,

@@ -27,6 +27,8 @@ const char* phase_text(TunePhase phase) {
       return "searching";
     case TunePhase::kCertifying:
       return "certifying";
+    case TunePhase::kComparing:
+      return "comparing";
     case TunePhase::kFinished:
       return "finished";
   }

@@ -101,6 +101,13 @@ std::string noise_text(const TuneReport& report) {
   return text;
 }
 
+/// What a problem that was not tuned has to expect.
+std::string untuned_text(const Regret& regret) {
+  if (regret.problems == 0) return "too few were compared to say what to expect";
+  return fmt::format("expected regret mean {:.1f} %, worst decile {:.0f} %, over {} problems",
+                     100 * regret.mean, 100 * regret.worst_decile, regret.problems);
+}
+
 bool selected(const DeviceProfile& device, const std::string& wanted) {
   return wanted.empty() || device.name.find(wanted) != std::string::npos ||
          device.device_uuid.find(wanted) != std::string::npos;
@@ -209,6 +216,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
                  logged_problems(store, store.device_id(device)).size());
     interrupted = report.interrupted;
     if (interrupted) break;
+    fmt::print("untuned problems: {}\n", untuned_text(report.untuned));
   }
   fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
              store.path().string());

@@ -11,6 +11,7 @@
 #include "core/compiler_facts.h"
 #include "core/device_profile.h"
 #include "core/figure.h"
+#include "core/measured_time.h"
 #include "core/problem.h"
 #include "core/statistics.h"
 #include "core/variant.h"
@@ -98,6 +99,30 @@ struct TunedKernel {
 /// Newest verdict on a candidate. Revoked: it passed once, and its results were found wrong later.
 enum class Verdict : std::uint8_t { kNone, kPassed, kFailed, kRevoked };
 std::string_view name(Verdict verdict);  // "none", "passed", "failed", "revoked"
+
+/// A kernel measured on many problems of its class, for choosing where nothing was tuned.
+struct PortfolioRecord {
+  RowId candidate = 0;
+  std::optional<int> place;  // in the order in which the portfolio took them; nothing: not in it
+  std::vector<MeasuredTime> times;
+};
+struct PortfolioKernel {
+  CandidateRecord candidate;
+  std::optional<int> place;
+  std::vector<MeasuredTime> times;
+};
+
+/// What choosing from a portfolio costs on problems that were left out: 0.02 is 2 % of the fastest
+/// kernel's time.
+struct RegretRecord {
+  std::string signature;
+  std::size_t problems = 0;
+  double mean = 0, worst_decile = 0, worst = 0;
+  // Had it been the best kernel of the nearest problem.
+  double nearest_mean = 0, nearest_worst_decile = 0;
+
+  bool operator==(const RegretRecord&) const = default;
+};
 
 /// An entry of a ranked list whether it may be dispatched or not, and why not.
 struct RankedKernel {

@@ -126,6 +126,18 @@ class Store {
   /// Every entry, dispatchable or not, by bucket and rank.
   std::vector<RankedKernel> winners(RowId device) const;
 
+  /// Takes the place of all kernels of this class (signature) and of what was expected of them.
+  /// Without a regret nothing is expected: too few problems.
+  void put_portfolio(RowId device, std::string_view signature,
+                     std::span<const PortfolioRecord> kernels,
+                     const std::optional<RegretRecord>& regret);
+  /// Certified, not black-listed ones that have a place, by signature and place: for dispatch.
+  std::vector<PortfolioKernel> portfolio(RowId device, std::string_view generator_version) const;
+  /// All of a class, whatever the verdict, those with a place first: what need not be measured
+  /// again.
+  std::vector<PortfolioKernel> measured_portfolio(RowId device, std::string_view signature) const;
+  std::vector<RegretRecord> regrets(RowId device) const;  // by signature
+
   void put_certificate(RowId device, RowId candidate, std::string_view generator_version,
                        bool passed, std::string_view detail);
   /// passed flag of the newest certificate for this generator version, or nothing.

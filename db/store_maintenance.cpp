@@ -25,10 +25,12 @@ StoreStats Store::stats() const {
             " SELECT 'imported_winners', count(*) FROM imported_winners UNION ALL"
             " SELECT 'journal', count(*) FROM journal UNION ALL"
             " SELECT 'origins', count(*) FROM origins UNION ALL"
+            " SELECT 'portfolio', count(*) FROM portfolio UNION ALL"
             " SELECT 'problems', count(*) FROM problems UNION ALL"
             " SELECT 'reference_samples', count(*) FROM reference_samples UNION ALL"
             " SELECT 'runs', count(*) FROM runs UNION ALL"
             " SELECT 'samples', count(*) FROM samples UNION ALL"
+            " SELECT 'selector_regrets', count(*) FROM selector_regrets UNION ALL"
             " SELECT 'untuned_problems', count(*) FROM untuned_problems UNION ALL"
             " SELECT 'winners', count(*) FROM winners");
     while (sql.next_row()) {

@@ -154,9 +154,11 @@ void Context::Impl::load(const std::filesystem::path& database, const std::strin
     tuned_classes.push_back(signature_of(kernel.problem));
     tuned_buckets.insert(bucket_of(kernel.problem));
   }
-  model = DispatchModel(calibration_from_figures(store.latest_calibration(best->id)),
-                        best->profile.kind, times);
-  device = std::make_unique<DeviceTier>(best->profile, std::move(best_kernels), cache_folder);
+  const Calibration calibration = calibration_from_figures(store.latest_calibration(best->id));
+  KernelRanking ranking(best->profile.limits, calibration.device, std::move(best_kernels),
+                        store.portfolio(best->id, kGeneratorVersion));
+  model = DispatchModel(calibration, best->profile.kind, times, ranking.predicted_classes());
+  device = std::make_unique<DeviceTier>(best->profile, std::move(ranking), cache_folder);
 }
 
 Decision Context::Impl::decide(const GemmCall& call) const {
@@ -247,7 +249,7 @@ Explanation Context::explain(const GemmCall& call) const {
   if (impl_->device != nullptr) {
     explanation.device_name = impl_->device->profile().name;
     if (const auto kernels = impl_->device->ranked(call.problem); !kernels.empty())
-      explanation.kernel = short_name(kernels.front()->candidate.variant);
+      explanation.kernel = short_name(kernels.front().candidate->variant);
   }
   return explanation;
 }

@@ -17,8 +17,6 @@ constexpr double kStepNs = 0.25e9;
 // A step that takes this many times its predicted time, and at least this long, is a hang.
 constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
 
-bool same_class(const Problem& x, const Problem& y) { return signature_of(x) == signature_of(y); }
-
 bool same_device(const DeviceProfile& x, const DeviceProfile& y) {
   return x.device_uuid == y.device_uuid && x.vendor_id == y.vendor_id &&
          x.device_id == y.device_id && x.driver_id == y.driver_id &&
@@ -127,30 +125,14 @@ class StagedQuantization {
 
 }  // namespace
 
-DeviceTier::DeviceTier(DeviceProfile profile, std::vector<TunedKernel> kernels,
+DeviceTier::DeviceTier(DeviceProfile profile, KernelRanking ranking,
                        std::filesystem::path cache_folder)
     : profile_(std::move(profile)),
-      kernels_(std::move(kernels)),
+      ranking_(std::move(ranking)),
       shader_cache_(std::move(cache_folder)) {}
 
-std::vector<const TunedKernel*> DeviceTier::ranked(const Problem& p) const {
-  const Problem staged = effective(p);
-  const Placement placement = own_buffers(staged);
-  std::vector<const TunedKernel*> list;
-  for (const TunedKernel& kernel : kernels_)
-    if (same_class(kernel.problem, staged)) list.push_back(&kernel);
-  std::stable_sort(list.begin(), list.end(), [&](const TunedKernel* x, const TunedKernel* y) {
-    return std::pair(size_distance(x->problem, staged), x->rank) <
-           std::pair(size_distance(y->problem, staged), y->rank);
-  });
-  std::vector<const TunedKernel*> legal;
-  std::unordered_set<std::string_view> seen;
-  for (const TunedKernel* kernel : list) {
-    if (!seen.insert(kernel->candidate.hash).second) continue;
-    if (!illegal_reason(kernel->candidate.variant, profile_.limits, staged, placement))
-      legal.push_back(kernel);
-  }
-  return legal;
+std::vector<RankedChoice> DeviceTier::ranked(const Problem& p) const {
+  return ranking_.ranked(effective(p));
 }
 
 std::string DeviceTier::veto(const Problem& p) const {
@@ -196,29 +178,30 @@ void DeviceTier::open() {
   pool_ = std::make_unique<BufferPool>(device_);
 }
 
-const Kernel& DeviceTier::kernel(const TunedKernel& tuned, const Signature& signature) {
-  auto& slot = built_[tuned.candidate.hash];
+const Kernel& DeviceTier::kernel(const CandidateRecord& candidate, const Signature& signature) {
+  auto& slot = built_[candidate.hash];
   if (slot == nullptr) {
     // The certificate is of the kernel with that hash: templates, or the row, may have changed
     // since.
-    if (emit_gemm(tuned.candidate.variant, signature).hash != tuned.candidate.hash)
+    if (emit_gemm(candidate.variant, signature).hash != candidate.hash)
       fail(ErrorCode::kUnsupported,
            "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
-    slot = std::make_unique<Kernel>(device_, tuned.candidate.variant, signature, shader_cache_);
+    slot = std::make_unique<Kernel>(device_, candidate.variant, signature, shader_cache_);
     device_->save_pipeline_cache();
   }
   return *slot;
 }
 
-void DeviceTier::run(const TunedKernel& tuned, const GemmCall& call) {
+void DeviceTier::run(const RankedChoice& choice, const GemmCall& call) {
   const Problem staged = effective(call.problem);
-  const double rate = flops(tuned.problem) / std::max(tuned.kernel_ns, 1.0);
-  const double predicted_ns = flops(staged) / rate;
   const double timeout_ns =
-      std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(predicted_ns, kStepNs));
+      std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(choice.expected_ns, kStepNs));
 
-  const Kernel& kernel = this->kernel(tuned, signature_of(staged));
-  const GemmPlan plan = kernel.plan(staged, own_buffers(staged), kStepNs * rate);
+  const Kernel& kernel = this->kernel(*choice.candidate, signature_of(staged));
+  const double steps_needed = choice.expected_ns / kStepNs;
+  const GemmPlan plan = steps_needed > 1
+                            ? kernel.plan(staged, own_buffers(staged), flops(staged) / steps_needed)
+                            : kernel.plan(staged, own_buffers(staged));
 
   const Extent extent_a = stored_a(staged), extent_b = stored_b(staged),
                extent_c = {staged.m, staged.n};
@@ -302,7 +285,7 @@ void DeviceTier::run(const TunedKernel& tuned, const GemmCall& call) {
 }
 
 void DeviceTier::gemm(const GemmCall& call) {
-  const std::vector<const TunedKernel*> kernels = ranked(call.problem);
+  const std::vector<RankedChoice> kernels = ranked(call.problem);
   const std::lock_guard lock(mutex_);
   if (gone_) fail(ErrorCode::kDevice, "{}", last_failure_);
   if (kernels.empty())
@@ -320,10 +303,11 @@ void DeviceTier::gemm(const GemmCall& call) {
     throw;
   }
   std::optional<Error> last;
-  for (const TunedKernel* tuned : kernels) {
-    if (failed_.contains(tuned->candidate.hash)) continue;
+  for (const RankedChoice& choice : kernels) {
+    const CandidateRecord& candidate = *choice.candidate;
+    if (failed_.contains(candidate.hash)) continue;
     try {
-      return run(*tuned, call);
+      return run(choice, call);
     } catch (const Error& error) {
       last = error;
       last_failure_ = error.what();
@@ -331,10 +315,10 @@ void DeviceTier::gemm(const GemmCall& call) {
         pool_->trim();
         break;  // the next kernel needs no less
       }
-      failed_.insert(tuned->candidate.hash);
+      failed_.insert(candidate.hash);
       log_warning(fmt::format("kernel '{}' fails on {} and is not used any more: {}",
-                              short_name(tuned->candidate.variant), profile_.name, error.what()));
-      built_.erase(tuned->candidate.hash);
+                              short_name(candidate.variant), profile_.name, error.what()));
+      built_.erase(candidate.hash);
       if (device_->lost()) {
         give_up(fmt::format("the device {} was lost: {}", profile_.name, error.what()));
         break;

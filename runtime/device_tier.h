@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/device_profile.h"
-#include "db/records.h"
 #include "runtime/context.h"
 #include "runtime/kernel.h"
+#include "runtime/kernel_ranking.h"
 #include "runtime/staging.h"
 
 namespace rooftile {
@@ -21,15 +21,13 @@ namespace rooftile {
 class DeviceTier {
  public:
   /// profile: as it was when the device was tuned. Nothing is opened here.
-  DeviceTier(DeviceProfile profile, std::vector<TunedKernel> kernels,
-             std::filesystem::path cache_folder);
+  DeviceTier(DeviceProfile profile, KernelRanking ranking, std::filesystem::path cache_folder);
 
   const DeviceProfile& profile() const { return profile_; }
 
-  /// Kernels that are legal for the problem as it would be staged, best first: those of the nearest
-  /// tuned problems (log distance of the sizes, same type and transposes), by rank, each once.
+  /// Kernels that are legal for the problem as it would be staged, best first (KernelRanking).
   /// Pure: depends on the database only.
-  std::vector<const TunedKernel*> ranked(const Problem& p) const;
+  std::vector<RankedChoice> ranked(const Problem& p) const;
 
   /// Why this product cannot run here at all (memory, lost device, no legal kernel), or "".
   std::string veto(const Problem& p) const;
@@ -45,11 +43,11 @@ class DeviceTier {
 
  private:
   void open();
-  void run(const TunedKernel& tuned, const GemmCall& call);
-  const Kernel& kernel(const TunedKernel& tuned, const Signature& signature);
+  void run(const RankedChoice& choice, const GemmCall& call);
+  const Kernel& kernel(const CandidateRecord& candidate, const Signature& signature);
 
   const DeviceProfile profile_;
-  const std::vector<TunedKernel> kernels_;
+  const KernelRanking ranking_;
   const ShaderCache shader_cache_;
 
   mutable std::mutex mutex_;  // guards everything below

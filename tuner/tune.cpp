@@ -13,6 +13,7 @@
 #include "runtime/staging.h"
 #include "tuner/calibrate.h"
 #include "tuner/candidate_runner.h"
+#include "tuner/portfolio_tuner.h"
 #include "tuner/problem_tuner.h"
 #include "tuner/thermal.h"
 #include "tuner/worker_process.h"
@@ -25,6 +26,7 @@ constexpr double kMatrixDeadlineS = 30;      // one shape: compiling twice, and 
 constexpr double kDefaultCacheBytes = 64e6;  // when no cache plateau was found
 constexpr double kRefreshShare = 0.5;        // of the budget, at most
 constexpr double kReferenceNs = 1e6;         // of the reference kernel, about
+constexpr double kPortfolioShare = 0.15;     // of the budget, for problems that are not tuned
 constexpr double kPastCache = 2;             // operands are rotated over this many times the cache
 
 void settle_journal(Store& store, RowId device, const TuneCallbacks& callbacks) {
@@ -152,7 +154,9 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                           .reference = reference_kernel(device, calibration.device),
                           .message = callbacks.message});
   const std::vector<Variant> space = legal_variants(device.limits);
-  const auto over = [&] { return stop.load() || budget.left_s() <= 0; };
+  const double portfolio_s = options.refresh_only ? 0.0 : kPortfolioShare * budget.seconds();
+  double reserved_s = portfolio_s;
+  const auto over = [&] { return stop.load() || budget.left_s() <= reserved_s; };
   const ProblemTunerContext context = {.store = store,
                                        .runner = runner,
                                        .device = device,
@@ -183,7 +187,8 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                 }});
   if (report.refresh.stale > 0 && callbacks.refreshed) callbacks.refreshed(report.refresh);
   for (std::size_t i = 0; i < problems.size() && !over(); ++i) {
-    const double slice_s = budget.left_s() / static_cast<double>(problems.size() - i);
+    const double slice_s =
+        (budget.left_s() - reserved_s) / static_cast<double>(problems.size() - i);
     report.results.push_back(tune_problem(context, device_row, problems[i].problem, slice_s));
     const Thermal thermal = read_thermal();
     RunConditions& conditions = report.conditions;
@@ -193,6 +198,13 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
           *thermal.throttle_events - thermal_before.throttle_events.value_or(0);
     if (callbacks.problem_finished) callbacks.problem_finished(report.results.back());
   }
+  std::vector<Problem> tuned;
+  for (const TuneResult& result : report.results)
+    if (!result.winner.empty()) tuned.push_back(result.problem);
+  reserved_s = 0;
+  if (!stop.load())
+    report.untuned =
+        tune_portfolios(context, device_row, tuned, std::min(portfolio_s, budget.left_s()));
   report.interrupted = stop.load();
   report.out_of_budget = !report.interrupted && (report.results.size() < problems.size() ||
                                                  (options.refresh_only && budget.left_s() <= 0));

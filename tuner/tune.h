@@ -12,6 +12,7 @@
 #include "core/device_profile.h"
 #include "core/problem.h"
 #include "db/store.h"
+#include "runtime/model/portfolio.h"
 #include "tuner/noise_report.h"
 #include "tuner/refresh.h"
 
@@ -50,6 +51,7 @@ enum class TunePhase : std::uint8_t {
   kRefreshing,
   kSearching,
   kCertifying,
+  kComparing,
   kFinished
 };
 
@@ -81,6 +83,9 @@ struct TuneResult {
 struct TuneReport {
   RefreshReport refresh;
   std::vector<TuneResult> results;
+  // Of choosing a kernel for problems that were not tuned, over those that were compared, each left
+  // out in turn (runtime/model/portfolio.h). No problems: too few to say.
+  Regret untuned;
   bool interrupted = false, out_of_budget = false;
   double elapsed_s = 0;
   NoiseReport noise;

@@ -137,10 +137,11 @@ std::string_view name(Tier tier) {
 }
 
 DispatchModel::DispatchModel(const Calibration& calibration, DeviceKind kind,
-                             std::span<const TunedTime> tuned)
+                             std::span<const TunedTime> tuned,
+                             std::span<const PredictedClass> predicted)
     : device_(calibration.device),
       kind_(kind),
-      kernels_(calibration.device, tuned),
+      kernels_(calibration.device, tuned, predicted),
       host_(calibration.host),
       host1_(calibration.host1),
       host64_(calibration.host64) {}

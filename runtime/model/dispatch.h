@@ -66,7 +66,8 @@ struct Decision {
 class DispatchModel {
  public:
   DispatchModel() = default;
-  DispatchModel(const Calibration& calibration, DeviceKind kind, std::span<const TunedTime> tuned);
+  DispatchModel(const Calibration& calibration, DeviceKind kind, std::span<const TunedTime> tuned,
+                std::span<const PredictedClass> predicted = {});
 
   const DeviceRates& device() const { return device_; }
   DeviceKind kind() const { return kind_; }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "core/halton.h"
 #include "runtime/model/calibration.h"
 
 namespace rooftile {
@@ -21,15 +22,6 @@ constexpr std::int64_t kStreaming[][3] = {{1, 4096, 8192}, {1, 8192, 4096}, {409
 // A call of at most some tens of milliseconds on a slow core, operands of at most 64 MiB together.
 constexpr double kMaxFlops = 2.2e9;
 constexpr double kMaxBytes = 1 << 26;
-
-/// Halton's low-discrepancy sequence in [0, 1): the digits of i in this base, mirrored at the
-/// point.
-double radical_inverse(std::size_t i, std::size_t base) {
-  double result = 0, digit = 1.0 / static_cast<double>(base);
-  for (; i > 0; i /= base, digit /= static_cast<double>(base))
-    result += digit * static_cast<double>(i % base);
-  return result;
-}
 
 std::int64_t log_uniform(double u) { return std::llround(std::pow(kLargest, u)); }
 

@@ -54,7 +54,9 @@ double HostModel::roofline_ns(const Problem& p) const {
   return std::max(math, memory);
 }
 
-TunedModel::TunedModel(const DeviceRates& rates, std::span<const TunedTime> tuned) : rates_(rates) {
+TunedModel::TunedModel(const DeviceRates& rates, std::span<const TunedTime> tuned,
+                       std::span<const PredictedClass> predicted)
+    : rates_(rates) {
   std::vector<std::vector<SurfacePoint>> points;
   for (const TunedTime& t : tuned) {
     const Problem& p = t.problem;
@@ -76,6 +78,10 @@ TunedModel::TunedModel(const DeviceRates& rates, std::span<const TunedTime> tune
     classes_[i].loss = Surface(points[i]);
     classes_[i].sorted = classes_[i].points;
     std::ranges::stable_sort(classes_[i].sorted, {}, &Tuned::sizes);
+    // Epilogues differ in kernels, hardly in time: the first of the class speaks for all.
+    const auto of_class = std::ranges::find_if(
+        predicted, [&](const PredictedClass& p) { return classes_[i].holds(p.of_class); });
+    if (of_class != predicted.end()) classes_[i].selector = of_class->selector;
   }
 }
 
@@ -94,6 +100,8 @@ double TunedModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   const std::array<std::int64_t, 4> exact = {p.m, p.n, p.k, p.batch};
   const auto found = std::ranges::lower_bound(c.sorted, exact, {}, &Tuned::sizes);
   if (found != c.sorted.end() && found->sizes == exact) return found->ns;
+  if (c.selector != nullptr && c.selector->size() > 0)
+    return std::max(std::ranges::min(c.selector->predict_ns(p)), rates_.dispatch_ns);
   const Tuned& nearest = c.points[c.loss.nearest(sizes)];
   const double efficiency =
       block_efficiency(p, nearest.tile_m, nearest.tile_n, rates_.compute_units);

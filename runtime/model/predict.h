@@ -3,12 +3,13 @@
 #pragma once
 
 #include <array>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/problem.h"
 #include "runtime/model/calibration.h"
+#include "runtime/model/selector.h"
 #include "runtime/model/surface.h"
 
 namespace rooftile {
@@ -18,6 +19,12 @@ struct TunedTime {
   Problem problem;
   double ns;                   // kernel plus packing, as a call pays it
   int tile_m = 1, tile_n = 1;  // its block of C, for the wave and edge correction; 1: none
+};
+
+/// The kernels of a class that compete for problems that were not tuned.
+struct PredictedClass {
+  Problem of_class;  // its sizes do not matter
+  std::shared_ptr<const Selector> selector = nullptr;
 };
 
 /// One host tier (docs/dispatch-score.md, "Predicting the host").
@@ -47,12 +54,13 @@ class HostModel {
 class TunedModel {
  public:
   TunedModel() = default;
-  TunedModel(const DeviceRates& rates, std::span<const TunedTime> tuned);
+  TunedModel(const DeviceRates& rates, std::span<const TunedTime> tuned,
+             std::span<const PredictedClass> predicted = {});
 
   bool has_class(const Problem& p) const { return class_of(p) != nullptr; }
-  /// A problem of exactly the sizes of a tuned one: what was measured. Else interpolated within its
-  /// class; from the roofline alone when the class has none. Bytes that move to and from the host
-  /// are not in it.
+  /// A problem of exactly the sizes of a tuned one: what was measured. Else the shortest time that
+  /// its class's selector predicts; without a selector interpolated within the class; from the
+  /// roofline alone when the class has none. Bytes that move to and from the host are not in it.
   double predict_ns(const Problem& p, const LogSizes& sizes) const;
   double predict_ns(const Problem& p) const { return predict_ns(p, log_sizes(p)); }
   double bound_ns(const Problem& p) const;  // problem_bound_ns of the same rates
@@ -69,6 +77,7 @@ class TunedModel {
     Surface loss;               // log2 of measured over bound, waves and edges taken out
     std::vector<Tuned> points;  // in the order of the surface's points
     std::vector<Tuned> sorted;  // by sizes
+    std::shared_ptr<const Selector> selector = nullptr;
 
     bool holds(const Problem& p) const {
       return types == p.types && trans_a == p.trans_a && trans_b == p.trans_b;

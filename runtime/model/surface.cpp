@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "runtime/model/linear_system.h"
+
 namespace rooftile {
 namespace {
 
@@ -26,33 +28,6 @@ std::vector<SurfacePoint> merge_duplicates(std::span<const SurfacePoint> points)
   merged.reserve(sums.size());
   for (const auto& [at, sum] : sums) merged.push_back({at, sum.first / sum.second});
   return merged;
-}
-
-/// Gaussian elimination with partial pivoting of a square, row-major system; the right-hand side
-/// becomes the solution.
-void solve(std::vector<double>& matrix, std::vector<double>& x) {
-  const std::size_t n = x.size();
-  const auto row = [&](std::size_t i) {
-    return matrix.begin() + static_cast<std::ptrdiff_t>(i * n);
-  };
-  for (std::size_t pivot = 0; pivot < n; ++pivot) {
-    std::size_t largest = pivot;
-    for (std::size_t i = pivot + 1; i < n; ++i)
-      if (std::abs(matrix[i * n + pivot]) > std::abs(matrix[largest * n + pivot])) largest = i;
-    if (largest != pivot) {
-      std::swap_ranges(row(pivot), row(pivot + 1), row(largest));
-      std::swap(x[pivot], x[largest]);
-    }
-    for (std::size_t i = pivot + 1; i < n; ++i) {
-      const double scale = matrix[i * n + pivot] / matrix[pivot * n + pivot];
-      for (std::size_t j = pivot; j < n; ++j) matrix[i * n + j] -= scale * matrix[pivot * n + j];
-      x[i] -= scale * x[pivot];
-    }
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = i + 1; j < n; ++j) x[i] -= matrix[i * n + j] * x[j];
-    x[i] /= matrix[i * n + i];
-  }
 }
 
 struct Spline {

@@ -76,6 +76,8 @@ def test_tune_prints_what_it_won(tuned_once):
     text = tuned_once.tune_run.stdout
     assert re.search(r"^96x80x112 nn +[a-z_]+ \d+x\d+.* [\d.]+x", text, re.MULTILINE), text
     assert "1 of 1 problems" in text and str(tuned_once.database) in text
+    assert re.search(r"^untuned problems: (expected regret mean [\d.]+ %, worst decile \d+ %, over \d+ problems|too few)",
+                     text, re.MULTILINE), text
 
 
 def test_database_is_sound_and_report_has_its_columns(tuned):

@@ -39,7 +39,7 @@ TEST_F(StoreTest, QueriesOfTheDocumentRunAndFindSomething) {
   fill_store(store);
   import_filled(store, folder_);
   const std::vector<std::string> blocks = sql_blocks(document());
-  EXPECT_THAT(blocks, SizeIs(11));
+  EXPECT_THAT(blocks, SizeIs(12));
   for (const std::string& sql : blocks) EXPECT_THAT(store.query(sql).rows, Not(IsEmpty())) << sql;
 }
 
@@ -63,7 +63,7 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   Store store(file());
   fill_store(store);
   const std::vector<std::string> blocks = sql_blocks(document());
-  ASSERT_THAT(blocks, SizeIs(11));
+  ASSERT_THAT(blocks, SizeIs(12));
   using Rows = std::vector<std::vector<std::string>>;
   const Rows best = store.query(blocks[0]).rows;
   ASSERT_THAT(best, SizeIs(1)) << "the other bucket's best is not certified";
@@ -76,6 +76,10 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   EXPECT_THAT(store.query(blocks[5]).rows, SizeIs(2));
   EXPECT_EQ(store.query(blocks[6]).rows.size(), 2u);
   EXPECT_EQ(store.query(blocks[10]).rows, (Rows{{"1", "1", "3", "10.0", "71.5"}}));
+  const Rows regret = store.query(blocks[11]).rows;
+  ASSERT_THAT(regret, SizeIs(1));
+  EXPECT_EQ(regret[0][2], "1");
+  EXPECT_EQ(regret[0][4], "2.0");
   import_filled(store, folder_);
   const Rows imports = store.query(blocks[7]).rows;
   ASSERT_THAT(imports, SizeIs(1));

@@ -83,6 +83,18 @@ inline Filled fill_store(Store& store) {
   store.put_winners(filled.device, filled.bucket, ranked);
   store.put_winners(filled.device, filled.tall_bucket, tall_ranked);
   store.log_untuned(filled.device, packed_problem(8, 4096, 17), 12);
+  const std::vector<PortfolioRecord> portfolio = {
+      {.candidate = filled.fast.id,
+       .place = 0,
+       .times = {{.m = 8, .n = 8, .k = 8, .batch = 1, .ns = 9}}}};
+  store.put_portfolio(filled.device, filled.fast.signature, portfolio,
+                      RegretRecord{.signature = filled.fast.signature,
+                                   .problems = 23,
+                                   .mean = 0.02,
+                                   .worst_decile = 0.08,
+                                   .worst = 0.3,
+                                   .nearest_mean = 0.25,
+                                   .nearest_worst_decile = 0.7});
   return filled;
 }
 

@@ -72,6 +72,24 @@ class TunedContext : public ::testing::Test {
       }
     }
   }
+  /// Times of kernels on packed products; like write_database's, they are certified if that is
+  /// wanted.
+  void write_portfolio(const std::vector<MeasuredKernel>& kernels,
+                       std::string_view generator_version) {
+    Store store(folder_ / "tuned.db");
+    const RowId row = store.device_id(device_);
+    std::vector<PortfolioRecord> records;
+    for (const MeasuredKernel& kernel : kernels) {
+      const RowId candidate = store.candidate_id({.hash = emit_gemm(kernel.variant, {}).hash,
+                                                  .signature = to_string(Signature{}),
+                                                  .variant = kernel.variant});
+      store.put_certificate(row, candidate, generator_version, true, "planted");
+      records.push_back({.candidate = candidate,
+                         .place = static_cast<int>(records.size()),
+                         .times = kernel.times});
+    }
+    store.put_portfolio(row, to_string(Signature{}), records, std::nullopt);
+  }
   static GemmCall call_of(Product& product, TierChoice tier) {
     return {.problem = product.problem,
             .a = product.stored_a_elements.data(),
@@ -358,6 +376,67 @@ TEST_F(TunedContext, NoUncertifiedKernelCanBeReached) {
       EXPECT_FALSE(runs(folder_ / name)) << from << " in " << name;
     }
   EXPECT_FALSE(runs(folder_ / "export.db")) << "an export in the database's place";
+}
+
+/// One is faster on few rows, the other on many.
+std::vector<MeasuredKernel> few_and_many() {
+  const auto kernel = [](const char* variant, double few_ns, double many_ns) {
+    MeasuredKernel measured{.variant = parse_variant(variant)};
+    for (std::int64_t size : {40, 100, 300}) {
+      measured.times.push_back({.m = 2, .n = size, .k = size, .ns = few_ns});
+      measured.times.push_back({.m = 500, .n = size, .k = size, .ns = many_ns});
+    }
+    return measured;
+  };
+  return {kernel("family=register tile_m=4 tile_n=32 reg_m=2 reg_n=4 unroll_k=4", 1e4, 9e5),
+          kernel("family=register tile_m=32 tile_n=32 reg_m=4 reg_n=4 unroll_k=4", 9e4, 1e5)};
+}
+
+TEST_F(TunedContext, UntunedProblemsTakeWhatThePortfolioPredicts) {
+  write_database({default_variant(device_), fallback_variant()});
+  const std::vector<MeasuredKernel> kernels = few_and_many();
+  write_portfolio(kernels, kGeneratorVersion);
+  Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+  const auto chosen = [&](const Problem& p) { return context.explain({.problem = p}).kernel; };
+  EXPECT_EQ(chosen(packed_problem(3, 90, 110)), short_name(kernels[0].variant));
+  EXPECT_EQ(chosen(packed_problem(450, 90, 110)), short_name(kernels[1].variant));
+  // Sizes that were tuned, and classes that have no portfolio, keep their own kernels.
+  EXPECT_EQ(chosen(packed_problem(64, 64, 64)), short_name(default_variant(device_)));
+  EXPECT_EQ(chosen(packed_problem(3, 90, 110, Transpose::kYes)),
+            short_name(default_variant(device_)));
+  Product product(padded_problem(3, 90, 110, Transpose::kNo, Transpose::kNo));
+  context.gemm(call_of(product, TierChoice::kDevice));
+  product.expect_right();
+  EXPECT_EQ(context.device_state().last_failure, "");
+}
+
+TEST_F(TunedContext, UntunedProblemsArePredictedByThePortfolio) {
+  write_database({default_variant(device_), fallback_variant()});
+  write_portfolio(few_and_many(), kGeneratorVersion);
+  Context context({.database = folder_ / "tuned.db"});
+  const auto kernel_ns = [&](std::int64_t m) {
+    return context.explain({.problem = packed_problem(m, 100, 100)}).decision.kernel_ns;
+  };
+  EXPECT_NEAR(kernel_ns(2) / 1e4, 1, 0.5);
+  EXPECT_NEAR(kernel_ns(500) / 1e5, 1, 0.5);
+}
+
+TEST_F(TunedContext, APortfolioOfAnotherGeneratorIsNotUsed) {
+  write_database({default_variant(device_), fallback_variant()});
+  write_portfolio(few_and_many(), "another");
+  Context context({.database = folder_ / "tuned.db"});
+  EXPECT_EQ(context.explain({.problem = packed_problem(3, 90, 110)}).kernel,
+            short_name(default_variant(device_)));
+}
+
+TEST_F(TunedContext, APortfolioOfIllegalKernelsLeavesTheTunedOnes) {
+  write_database({default_variant(device_), fallback_variant()});
+  std::vector<MeasuredKernel> exact = few_and_many();
+  for (MeasuredKernel& kernel : exact) kernel.variant.edge = Edge::kExact;
+  write_portfolio(exact, kGeneratorVersion);
+  Context context({.database = folder_ / "tuned.db"});
+  EXPECT_EQ(context.explain({.problem = packed_problem(3, 91, 110)}).kernel,
+            short_name(default_variant(device_)));
 }
 
 TEST_F(TunedContext, WithoutADriverAutoAnswersAndForcedDeviceSaysWhy) {

@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "db/store_impl.h"
+
+namespace rooftile {
+namespace {
+
+// JSON has no infinity: null is a problem that the kernel cannot run.
+std::string times_json(std::span<const MeasuredTime> times) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const MeasuredTime& t : times) json.push_back({t.m, t.n, t.k, t.batch, t.ns});
+  return json.dump();
+}
+
+/// What is no time of a problem is left out: edited by hand, or written by something else.
+std::vector<MeasuredTime> parse_times(const std::string& text) {
+  std::vector<MeasuredTime> times;
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array()) return times;
+  for (const nlohmann::json& entry : json) {
+    try {
+      const nlohmann::json& ns = entry.at(4);
+      const MeasuredTime t = {
+          entry.at(0), entry.at(1), entry.at(2), entry.at(3),
+          ns.is_null() ? std::numeric_limits<double>::infinity() : ns.get<double>()};
+      if (std::min({t.m, t.n, t.k, t.batch}) > 0 && t.ns > 0) times.push_back(t);
+    } catch (const nlohmann::json::exception&) {
+    }
+  }
+  return times;
+}
+
+/// Reads c.id, c.hash, c.signature, c.variant, p.place, p.times. False when the variant is beyond
+/// this version.
+bool read_kernel(Sql& sql, PortfolioKernel& kernel) {
+  kernel.candidate.id = sql.integer();
+  kernel.candidate.hash = sql.text();
+  kernel.candidate.signature = sql.text();
+  try {
+    kernel.candidate.variant = parse_variant(sql.text());
+  } catch (const Error&) {
+    return false;
+  }
+  if (sql.null())
+    sql.skip();
+  else
+    kernel.place = static_cast<int>(sql.integer());
+  kernel.times = parse_times(sql.text());
+  return true;
+}
+
+std::vector<PortfolioKernel> read_kernels(Sql& sql) {
+  std::vector<PortfolioKernel> kernels;
+  while (sql.next_row()) {
+    PortfolioKernel kernel;
+    if (read_kernel(sql, kernel)) kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+}  // namespace
+
+void Store::put_portfolio(RowId device, std::string_view signature,
+                          std::span<const PortfolioRecord> kernels,
+                          const std::optional<RegretRecord>& regret) {
+  impl_->guarded("storing a portfolio", [&] {
+    Connection& connection = *impl_->connection;
+    Atomically atomically(connection);
+    Sql(connection,
+        "DELETE FROM portfolio WHERE device_id = ?"
+        " AND candidate_id IN (SELECT id FROM candidates WHERE signature = ?)")
+        .bind_all(device, signature)
+        .run();
+    for (const PortfolioRecord& kernel : kernels)
+      Sql(connection,
+          "INSERT INTO portfolio (device_id, candidate_id, place, times) VALUES (?, ?, ?, ?)")
+          .bind_all(device, kernel.candidate, kernel.place, times_json(kernel.times))
+          .run();
+    Sql(connection, "DELETE FROM selector_regrets WHERE device_id = ? AND signature = ?")
+        .bind_all(device, signature)
+        .run();
+    if (regret)
+      Sql(connection,
+          "INSERT INTO selector_regrets (device_id, signature, problems, mean, worst_decile, "
+          "worst, nearest_mean, nearest_worst_decile) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+          .bind_all(device, signature, regret->problems, regret->mean, regret->worst_decile,
+                    regret->worst, regret->nearest_mean, regret->nearest_worst_decile)
+          .run();
+    atomically.commit();
+  });
+}
+
+std::vector<PortfolioKernel> Store::portfolio(RowId device,
+                                              std::string_view generator_version) const {
+  return impl_->guarded("reading the portfolio", [&] {
+    Sql sql(*impl_->connection,
+            "SELECT c.id, c.hash, c.signature, c.variant, p.place, p.times"
+            " FROM portfolio AS p JOIN candidates AS c ON c.id = p.candidate_id"
+            " WHERE p.device_id = ? AND p.place IS NOT NULL"
+            " AND (SELECT f.verdict FROM certificates AS f WHERE f.device_id = p.device_id"
+            "       AND f.candidate_id = p.candidate_id AND f.generator_version = ?"
+            "       ORDER BY f.id DESC LIMIT 1) = 'passed'"
+            " AND NOT EXISTS (SELECT 1 FROM black_list AS b WHERE b.device_id = p.device_id"
+            "                  AND b.candidate_id = p.candidate_id)"
+            " ORDER BY c.signature, p.place");
+    sql.bind_all(device, generator_version);
+    return read_kernels(sql);
+  });
+}
+
+std::vector<PortfolioKernel> Store::measured_portfolio(RowId device,
+                                                       std::string_view signature) const {
+  return impl_->guarded("reading the portfolio's times", [&] {
+    Sql sql(*impl_->connection,
+            "SELECT c.id, c.hash, c.signature, c.variant, p.place, p.times"
+            " FROM portfolio AS p JOIN candidates AS c ON c.id = p.candidate_id"
+            " WHERE p.device_id = ? AND c.signature = ?"
+            " ORDER BY p.place IS NULL, p.place, c.id");
+    sql.bind_all(device, signature);
+    return read_kernels(sql);
+  });
+}
+
+std::vector<RegretRecord> Store::regrets(RowId device) const {
+  return impl_->guarded("reading what is expected of untuned problems", [&] {
+    std::vector<RegretRecord> regrets;
+    Sql sql(*impl_->connection,
+            "SELECT signature, problems, mean, worst_decile, worst, nearest_mean, "
+            "nearest_worst_decile FROM selector_regrets WHERE device_id = ? ORDER BY signature");
+    sql.bind(device);
+    while (sql.next_row()) {
+      RegretRecord& regret = regrets.emplace_back();
+      regret.signature = sql.text();
+      regret.problems = static_cast<std::size_t>(sql.integer());
+      regret.mean = sql.real();
+      regret.worst_decile = sql.real();
+      regret.worst = sql.real();
+      regret.nearest_mean = sql.real();
+      regret.nearest_worst_decile = sql.real();
+    }
+    return regrets;
+  });
+}
+
+}  // namespace rooftile

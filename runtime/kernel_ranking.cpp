@@ -1,0 +1,93 @@
+#include "runtime/kernel_ranking.h"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "generator/rules.h"
+#include "generator/space.h"
+
+namespace rooftile {
+namespace {
+
+bool same_class(const Problem& x, const Problem& y) { return signature_of(x) == signature_of(y); }
+
+/// The kernel that is legal for everything, where others were faster.
+bool is_last_resort(const TunedKernel& kernel) {
+  return kernel.rank > 0 && kernel.candidate.variant == fallback_variant();
+}
+
+}  // namespace
+
+KernelRanking::KernelRanking(const DeviceLimits& limits, const DeviceRates& rates,
+                             std::vector<TunedKernel> tuned,
+                             std::span<const PortfolioKernel> portfolio)
+    : limits_(limits), tuned_(std::move(tuned)) {
+  for (const TunedKernel& of_class : tuned_) {
+    const bool seen = std::ranges::any_of(portfolios_, [&](const Portfolio& p) {
+      return same_class(p.predicted.of_class, of_class.problem);
+    });
+    if (seen) continue;
+    std::vector<CandidateRecord> kernels;
+    std::vector<MeasuredKernel> measured;
+    for (const PortfolioKernel& kernel : portfolio) {
+      if (kernel.candidate.signature != of_class.candidate.signature) continue;
+      if (kernels.size() == Selector::kMostKernels) break;
+      kernels.push_back(kernel.candidate);
+      measured.push_back({kernel.candidate.variant, kernel.times});
+    }
+    if (kernels.empty()) continue;
+    const Problem& like = of_class.problem;
+    portfolios_.push_back(
+        {.predicted = {.of_class = like,
+                       .selector = std::make_shared<const Selector>(like, rates, measured)},
+         .kernels = std::move(kernels)});
+  }
+}
+
+std::vector<PredictedClass> KernelRanking::predicted_classes() const {
+  std::vector<PredictedClass> classes;
+  for (const Portfolio& portfolio : portfolios_) classes.push_back(portfolio.predicted);
+  return classes;
+}
+
+std::vector<RankedChoice> KernelRanking::ranked(const Problem& staged) const {
+  std::vector<RankedChoice> list;
+  std::vector<const TunedKernel*> others;
+  for (const TunedKernel& kernel : tuned_) {
+    if (!same_class(kernel.problem, staged)) continue;
+    if (size_distance(kernel.problem, staged) == 0 && !is_last_resort(kernel))
+      list.push_back({&kernel.candidate, kernel.kernel_ns + kernel.pack_ns});
+    else
+      others.push_back(&kernel);
+  }
+  const auto portfolio = std::ranges::find_if(
+      portfolios_, [&](const Portfolio& p) { return same_class(p.predicted.of_class, staged); });
+  if (portfolio != portfolios_.end()) {
+    const Selector::Times predicted = portfolio->predicted.selector->predict_ns(staged);
+    const auto first = static_cast<std::ptrdiff_t>(list.size());
+    for (std::size_t i = 0; i < portfolio->kernels.size(); ++i)
+      list.push_back({&portfolio->kernels[i], predicted[i]});
+    std::ranges::stable_sort(list.begin() + first, list.end(), {}, &RankedChoice::expected_ns);
+  }
+  std::ranges::stable_sort(others, {}, [&](const TunedKernel* kernel) {
+    return std::tuple(is_last_resort(*kernel), size_distance(kernel->problem, staged),
+                      kernel->rank);
+  });
+  for (const TunedKernel* kernel : others) {
+    const double ns_per_flop =
+        (kernel->kernel_ns + kernel->pack_ns) / std::max(flops(kernel->problem), 1.0);
+    list.push_back({&kernel->candidate, ns_per_flop * flops(staged)});
+  }
+  const Placement placement = own_buffers(staged);
+  std::unordered_set<std::string_view> seen;
+  std::erase_if(list, [&](const RankedChoice& choice) {
+    return !seen.insert(choice.candidate->hash).second ||
+           illegal_reason(choice.candidate->variant, limits_, staged, placement).has_value();
+  });
+  return list;
+}
+
+}  // namespace rooftile

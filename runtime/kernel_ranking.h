@@ -1,0 +1,46 @@
+// Which of a tuned device's kernels a problem should run, best first.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/device_profile.h"
+#include "db/records.h"
+#include "generator/signature.h"
+#include "runtime/model/predict.h"
+
+namespace rooftile {
+
+/// A kernel for one problem; the candidate belongs to the ranking.
+struct RankedChoice {
+  const CandidateRecord* candidate;
+  double expected_ns;  // packing included
+};
+
+/// Immutable and therefore thread-safe.
+class KernelRanking {
+ public:
+  /// portfolio: kernels of classes of which nothing is tuned are left out.
+  KernelRanking(const DeviceLimits& limits, const DeviceRates& rates,
+                std::vector<TunedKernel> tuned, std::span<const PortfolioKernel> portfolio = {});
+
+  /// Kernels that are legal for the problem as it would be staged, each once: those tuned on
+  /// exactly these sizes by rank, then the portfolio by predicted time, then those of other tuned
+  /// problems, the nearest (log distance of the sizes) first. Last, unless the portfolio prefers
+  /// it, the kernel that is legal for everything.
+  std::vector<RankedChoice> ranked(const Problem& staged) const;
+
+  std::vector<PredictedClass> predicted_classes() const;
+
+ private:
+  struct Portfolio {
+    PredictedClass predicted;
+    std::vector<CandidateRecord> kernels;  // in the selector's order
+  };
+
+  DeviceLimits limits_;
+  std::vector<TunedKernel> tuned_;
+  std::vector<Portfolio> portfolios_;
+};
+
+}  // namespace rooftile

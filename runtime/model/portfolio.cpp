@@ -1,0 +1,153 @@
+#include "runtime/model/portfolio.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+namespace rooftile {
+namespace {
+
+// A kernel that cannot run a problem, or a portfolio without any: so many times the fastest.
+constexpr double kWorstRatio = 8;
+// Of the mean regret: less is noise, and every further kernel may be chosen by mistake.
+constexpr double kLeastGain = 0.002;
+
+double time_on(const MeasuredKernel& kernel, const MeasuredTime& sizes) {
+  const auto found =
+      std::ranges::find_if(kernel.times, [&](const auto& t) { return same_sizes(t, sizes); });
+  return found == kernel.times.end() ? std::numeric_limits<double>::quiet_NaN() : found->ns;
+}
+
+double ratio(double ns, double best_ns) { return std::min(ns / best_ns, kWorstRatio); }
+
+Problem with_sizes(const Problem& of_class, const MeasuredTime& t) {
+  return packed_problem(t.m, t.n, t.k, of_class.trans_a, of_class.trans_b, t.batch, of_class.types);
+}
+
+/// Everything but the times on one problem.
+std::vector<MeasuredKernel> without(std::span<const MeasuredKernel> kernels,
+                                    const MeasuredTime& sizes) {
+  std::vector<MeasuredKernel> others(kernels.begin(), kernels.end());
+  for (MeasuredKernel& kernel : others)
+    std::erase_if(kernel.times, [&](const auto& t) { return same_sizes(t, sizes); });
+  return others;
+}
+
+/// Of those that can run the left-out problem; when the portfolio has none, any other.
+std::size_t chosen(const Problem& of_class, const DeviceRates& rates,
+                   std::span<const MeasuredKernel> others, const TimeTable& table,
+                   std::size_t left_out) {
+  const std::vector<std::size_t> taken =
+      choose_portfolio(complete_table(others), Selector::kMostKernels);
+  std::vector<MeasuredKernel> portfolio;
+  for (const std::size_t kernel : taken) portfolio.push_back(others[kernel]);
+  const Selector::Times predicted = Selector(of_class, rates, portfolio)
+                                        .predict_ns(with_sizes(of_class, table.problems[left_out]));
+  const auto legal = [&](std::size_t kernel) { return std::isfinite(table.ns[kernel][left_out]); };
+  std::size_t best = 0;
+  while (best + 1 < others.size() && !legal(best)) ++best;
+  double best_ns = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    if (legal(taken[i]) && predicted[i] < best_ns) {
+      best = taken[i];
+      best_ns = predicted[i];
+    }
+  return best;
+}
+
+std::size_t best_of_nearest(const Problem& of_class, std::size_t kernels, const TimeTable& table,
+                            std::size_t left_out) {
+  std::size_t nearest = left_out == 0 ? 1 : 0;
+  double least = std::numeric_limits<double>::infinity();
+  const Problem here = with_sizes(of_class, table.problems[left_out]);
+  for (std::size_t i = 0; i < table.problems.size(); ++i) {
+    const double distance = size_distance(here, with_sizes(of_class, table.problems[i]));
+    if (i != left_out && distance < least) {
+      nearest = i;
+      least = distance;
+    }
+  }
+  std::size_t best = 0;
+  double best_ns = std::numeric_limits<double>::infinity();
+  for (std::size_t kernel = 0; kernel < kernels; ++kernel)
+    if (std::isfinite(table.ns[kernel][left_out]) && table.ns[kernel][nearest] < best_ns) {
+      best = kernel;
+      best_ns = table.ns[kernel][nearest];
+    }
+  return best;
+}
+
+}  // namespace
+
+TimeTable complete_table(std::span<const MeasuredKernel> kernels) {
+  TimeTable table;
+  table.ns.resize(kernels.size());
+  if (kernels.empty()) return table;
+  for (const MeasuredTime& t : kernels.front().times) {
+    std::vector<double> ns;
+    for (const MeasuredKernel& kernel : kernels) ns.push_back(time_on(kernel, t));
+    if (std::ranges::any_of(ns, [](double x) { return !(x > 0); })) continue;
+    MeasuredTime problem = t;
+    problem.ns = std::ranges::min(ns);
+    if (!std::isfinite(problem.ns)) continue;
+    table.problems.push_back(problem);
+    for (std::size_t i = 0; i < kernels.size(); ++i) table.ns[i].push_back(ns[i]);
+  }
+  return table;
+}
+
+std::vector<std::size_t> choose_portfolio(const TimeTable& table, std::size_t most) {
+  std::vector<std::size_t> taken;
+  const std::size_t problems = table.problems.size();
+  std::vector<double> covered(problems, kWorstRatio);
+  while (taken.size() < std::min(most, table.ns.size())) {
+    std::size_t best = 0;
+    double best_gain = 0;
+    for (std::size_t kernel = 0; kernel < table.ns.size(); ++kernel) {
+      double gain = 0;
+      for (std::size_t i = 0; i < problems; ++i)
+        gain += std::max(0.0, covered[i] - ratio(table.ns[kernel][i], table.problems[i].ns));
+      if (gain > best_gain) {
+        best = kernel;
+        best_gain = gain;
+      }
+    }
+    if (!(best_gain > kLeastGain * static_cast<double>(problems))) break;
+    taken.push_back(best);
+    for (std::size_t i = 0; i < problems; ++i)
+      covered[i] = std::min(covered[i], ratio(table.ns[best][i], table.problems[i].ns));
+  }
+  return taken;
+}
+
+Regret summarize_regret(std::vector<double> regrets) {
+  if (regrets.empty()) return {};
+  std::ranges::sort(regrets, std::greater{});
+  Regret summary = {.problems = regrets.size(), .worst = regrets.front()};
+  for (const double regret : regrets) summary.mean += regret / static_cast<double>(regrets.size());
+  // Nearest rank: of ten problems the worst one.
+  summary.worst_decile = regrets[(regrets.size() - 1) / 10];
+  return summary;
+}
+
+CrossValidation cross_validate(const Problem& of_class, const DeviceRates& rates,
+                               std::span<const MeasuredKernel> kernels,
+                               std::span<const MeasuredKernel> rivals) {
+  std::vector<MeasuredKernel> all(kernels.begin(), kernels.end());
+  all.insert(all.end(), rivals.begin(), rivals.end());
+  const TimeTable table = complete_table(all);
+  if (table.problems.size() < 2) return {};  // nothing is left to choose from
+  CrossValidation validation;
+  for (std::size_t i = 0; i < table.problems.size(); ++i) {
+    const auto regret = [&](std::size_t kernel) {
+      return ratio(table.ns[kernel][i], table.problems[i].ns) - 1;
+    };
+    const std::vector<MeasuredKernel> others = without(kernels, table.problems[i]);
+    validation.selector.push_back(regret(chosen(of_class, rates, others, table, i)));
+    validation.nearest.push_back(regret(best_of_nearest(of_class, kernels.size(), table, i)));
+  }
+  return validation;
+}
+
+}  // namespace rooftile

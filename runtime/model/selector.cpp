@@ -1,0 +1,219 @@
+#include "runtime/model/selector.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/model/linear_system.h"
+#include "runtime/model/roofline.h"
+
+namespace rooftile {
+namespace {
+
+// Natural logarithms throughout. Spread of a measured time around its terms, of a factor of all
+// kernels around 1, and of a kernel's factor around that of all. With these and the interpolation's
+// figures two to four times smaller or larger, choices on lavapipe cost the same within noise.
+constexpr double kTimeSpread = 0.15, kCommonSpread = 0.5, kFactorSpread = 0.5;
+constexpr int kIterations = 12;
+constexpr double kLongestStep = 1.5;  // of a factor's logarithm in one iteration
+// Of the interpolation: how much of the spread is smooth, how much noise, and over how many octaves
+// it fades.
+constexpr double kSmoothVariance = 0.05, kNoiseVariance = 0.02, kOctaves = 2;
+
+bool is_time(double ns) { return ns > 0 && std::isfinite(ns); }
+
+template <std::size_t kCount>
+double dot(const std::array<double, kCount>& x, const std::array<double, kCount>& y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < kCount; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+/// std::ceil is a call where the compiler may not use SSE 4.1.
+double round_up(double x) {
+  const double whole = static_cast<double>(static_cast<std::int64_t>(x));
+  return whole + (whole < x ? 1.0 : 0.0);
+}
+
+double blocks(double size, double block) { return round_up(size / block); }
+
+float covariance(float squared_distance) {
+  constexpr auto kScale = static_cast<float>(1 / (2 * kOctaves * kOctaves));
+  return static_cast<float>(kSmoothVariance) / (1 + kScale * squared_distance);
+}
+
+/// ns of one more step of k of a workgroup, by the calibrated rates: the slope of analytical_ns.
+double slope_in_k(const Variant& v, const Problem& of_class, const DeviceRates& rates) {
+  constexpr std::int64_t kShort = 1024, kLong = 2048;
+  Variant bare = v;  // packing is a term of its own
+  bare.packed_a = bare.packed_b = Packed::kNo;
+  const auto ns = [&](std::int64_t k) {
+    return analytical_ns(packed_problem(v.tile_m, v.tile_n, k, of_class.trans_a, of_class.trans_b,
+                                        1, of_class.types),
+                         bare, rates);
+  };
+  // One workgroup has one unit: analytical_ns divides by the share of units that are busy.
+  return std::max((ns(kLong) - ns(kShort)) / (kLong - kShort), 1e-3);
+}
+
+}  // namespace
+
+Selector::Place Selector::place_of(const Sizes& s) {
+  const auto log_size = [](double x) { return static_cast<float>(std::log2(std::max(x, 1.0))); };
+  return {log_size(s.m), log_size(s.n), log_size(s.k), log_size(s.batch)};
+}
+
+/// Logarithms of the factors that bring the sums of terms close to the times (squares of log
+/// ratios) and stay close to the expected ones: Gauss and Newton, damped by the steps' length.
+Selector::Terms Selector::fit_factors(std::span<const Timing> timings, const Terms& expected,
+                                      double spread) {
+  const double pull = kTimeSpread * kTimeSpread / (spread * spread);
+  Terms logs = expected;
+  for (int iteration = 0; iteration < kIterations; ++iteration) {
+    std::vector<double> matrix(kTerms * kTerms, 0.0), step(kTerms);
+    Terms factors;
+    for (std::size_t i = 0; i < kTerms; ++i) {
+      factors[i] = std::exp(logs[i]);
+      matrix[i * kTerms + i] = pull;
+      step[i] = -pull * (logs[i] - expected[i]);
+    }
+    for (const Timing& timing : timings) {
+      const double sum = dot(factors, timing.terms), miss = timing.log_ns - std::log(sum);
+      Terms share;
+      for (std::size_t i = 0; i < kTerms; ++i) share[i] = factors[i] * timing.terms[i] / sum;
+      for (std::size_t i = 0; i < kTerms; ++i) {
+        step[i] += share[i] * miss;
+        for (std::size_t j = 0; j < kTerms; ++j) matrix[i * kTerms + j] += share[i] * share[j];
+      }
+    }
+    solve(matrix, step);
+    for (std::size_t i = 0; i < kTerms; ++i)
+      logs[i] += std::clamp(step[i], -kLongestStep, kLongestStep);
+  }
+  return logs;
+}
+
+Selector::Shape Selector::shape_of(const Variant& v, const Problem& of_class,
+                                   const DeviceRates& rates) {
+  const bool packed_a = v.packed_a == Packed::kYes, packed_b = v.packed_b == Packed::kYes;
+  return {.tile_m = static_cast<double>(v.tile_m),
+          .tile_n = static_cast<double>(v.tile_n),
+          .tile_batch = static_cast<double>(v.tile_batch),
+          .split_k = static_cast<double>(v.split_k),
+          .dispatches = 1.0 + packed_a + packed_b + (v.split_k > 1),
+          .step_ns = slope_in_k(v, of_class, rates) / v.split_k,
+          .packed_a = packed_a,
+          .packed_b = packed_b};
+}
+
+Selector::Terms Selector::terms(const Shape& s, const Sizes& sizes) const {
+  const auto [m, n, k, batch] = sizes;
+  const double workgroups =
+      blocks(m, s.tile_m) * blocks(n, s.tile_n) * blocks(batch, s.tile_batch) * s.split_k;
+  const double workgroup_ns = k * s.step_ns;
+  constexpr double kFloat = 4;  // panels and parts are float32
+  double moved = s.split_k > 1 ? (s.split_k + 1) * m * n * kFloat : 0;
+  if (s.packed_a) moved += m * k * (bytes_a_ + kFloat);
+  if (s.packed_b) moved += k * n * (bytes_b_ + kFloat);
+  // Half of the work is expected to be shared out evenly, half to wait for the busiest unit.
+  return {s.dispatches * dispatch_ns_,
+          workgroups * workgroup_ns_,
+          0.5 * workgroups * per_unit_ * workgroup_ns,
+          0.5 * round_up(workgroups * per_unit_) * workgroup_ns,
+          batch * moved * ns_per_byte_,
+          batch * (m * k * bytes_a_ + k * n * bytes_b_ + m * n * bytes_c_) * ns_per_byte_};
+}
+
+Selector::Selector(const Problem& of_class, const DeviceRates& rates,
+                   std::span<const MeasuredKernel> kernels)
+    : dispatch_ns_(std::max(rates.dispatch_ns, 1.0)),
+      workgroup_ns_(std::max(rates.workgroup_ns, 1.0)),
+      ns_per_byte_(1 / std::max(memory_gbps(rates), 1.0)),
+      per_unit_(1 / std::max(rates.compute_units, 1.0)),
+      bytes_a_(static_cast<double>(bytes_of(of_class.types.a))),
+      bytes_b_(static_cast<double>(bits_of_b(of_class.types)) / 8),
+      bytes_c_(static_cast<double>(bytes_of(of_class.types.c))) {
+  const std::size_t count = std::min(kernels.size(), kMostKernels);
+  std::vector<Timings> timings(count);
+  Timings all;
+  std::vector<MeasuredTime> points;
+  for (std::size_t i = 0; i < count; ++i) {
+    kernels_.push_back({.shape = shape_of(kernels[i].variant, of_class, rates)});
+    for (const MeasuredTime& t : kernels[i].times) {
+      if (!is_time(t.ns)) continue;
+      const auto known =
+          std::ranges::find_if(points, [&](const MeasuredTime& x) { return same_sizes(x, t); });
+      timings[i].push_back({terms(kernels_[i].shape, sizes_of(t)), std::log(t.ns),
+                            static_cast<std::size_t>(known - points.begin())});
+      if (known == points.end()) points.push_back(t);
+    }
+    all.insert(all.end(), timings[i].begin(), timings[i].end());
+  }
+  const Terms common = fit_factors(all, {}, kCommonSpread);
+  for (std::size_t i = 0; i < count; ++i) {
+    kernels_[i].factors = fit_factors(timings[i], common, kFactorSpread);
+    for (double& factor : kernels_[i].factors) factor = std::exp(factor);
+  }
+  interpolate(points, timings);
+}
+
+/// What the sums miss. Where a kernel was not measured they count as right.
+void Selector::interpolate(std::span<const MeasuredTime> points, std::span<const Timings> timings) {
+  points_ = points.size();
+  std::vector<Place> places;
+  for (const MeasuredTime& t : points) places.push_back(place_of(sizes_of(t)));
+  for (std::size_t axis = 0; axis < Place().size(); ++axis)
+    for (const Place& place : places) places_.push_back(place[axis]);
+  std::vector<double> matrix, misses(points_ * kernels_.size(), 0.0);
+  for (std::size_t x = 0; x < points_; ++x)
+    for (std::size_t y = 0; y < points_; ++y) {
+      float squared = 0;
+      for (std::size_t axis = 0; axis < Place().size(); ++axis) {
+        const float d = places[x][axis] - places[y][axis];
+        squared += d * d;
+      }
+      matrix.push_back(static_cast<double>(covariance(squared)) + (x == y ? kNoiseVariance : 0.0));
+    }
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    for (const Timing& timing : timings[i])
+      misses[timing.point * kernels_.size() + i] =
+          timing.log_ns - std::log(dot(kernels_[i].factors, timing.terms));
+  if (!misses.empty()) solve(matrix, misses, kernels_.size());
+  weights_.resize(points_);
+  for (std::size_t x = 0; x < points_; ++x)
+    for (std::size_t i = 0; i < kernels_.size(); ++i)
+      weights_[x][i] = static_cast<float>(misses[x * kernels_.size() + i]);
+}
+
+Selector::Times Selector::predict_ns(const Problem& p) const {
+  Times predicted;
+  predicted.fill(std::numeric_limits<double>::infinity());
+  const Sizes sizes = sizes_of(p);
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    predicted[i] = dot(kernels_[i].factors, terms(kernels_[i].shape, sizes));
+  // A part of the points at a time: this does not allocate, and the compiler makes vectors of it.
+  constexpr std::size_t kPart = 64;
+  const Place place = place_of(sizes);
+  Weights correction = {};
+  for (std::size_t begin = 0; begin < points_; begin += kPart) {
+    const std::size_t count = std::min(kPart, points_ - begin);
+    std::array<float, kPart> near = {};
+    for (std::size_t axis = 0; axis < place.size(); ++axis) {
+      const float* const along = &places_[axis * points_ + begin];
+      for (std::size_t x = 0; x < count; ++x)
+        near[x] += (along[x] - place[axis]) * (along[x] - place[axis]);
+    }
+    for (std::size_t x = 0; x < count; ++x) near[x] = covariance(near[x]);
+    // Not to kMostKernels: of a loop whose length it knows, gcc 12 makes scalar code (all in all
+    // 688 ns, not 421).
+    for (std::size_t x = 0; x < count; ++x)
+      for (std::size_t i = 0; i < kernels_.size(); ++i)
+        correction[i] += near[x] * weights_[begin + x][i];
+  }
+  for (std::size_t i = 0; i < kernels_.size(); ++i)
+    predicted[i] *= std::exp(static_cast<double>(correction[i]));
+  return predicted;
+}
+
+}  // namespace rooftile

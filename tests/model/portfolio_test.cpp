@@ -1,0 +1,132 @@
+#include "runtime/model/portfolio.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace rooftile {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// Problem i has sizes i + 1.
+MeasuredKernel kernel(const std::vector<double>& ns, int tile_m = 16) {
+  MeasuredKernel measured;
+  measured.variant.tile_m = tile_m;
+  for (std::size_t i = 0; i < ns.size(); ++i) {
+    const auto size = static_cast<std::int64_t>(i) + 1;
+    measured.times.push_back({.m = size, .n = size, .k = size, .batch = 1, .ns = ns[i]});
+  }
+  return measured;
+}
+
+TEST(TimeTable, HoldsTheProblemsThatEveryKernelWasTriedOn) {
+  std::vector<MeasuredKernel> kernels = {kernel({10, 20, 30, 40}), kernel({5, kNever, 0})};
+  const TimeTable table = complete_table(kernels);
+  ASSERT_THAT(table.problems, SizeIs(2));
+  EXPECT_EQ(table.problems[0].ns, 5);
+  EXPECT_EQ(table.problems[1].ns, 20);
+  EXPECT_THAT(table.ns[0], ElementsAre(10, 20));
+  EXPECT_THAT(table.ns[1], ElementsAre(5, kNever));
+}
+
+TEST(TimeTable, LeavesOutWhatNobodyCanRunAndWhatIsNoTime) {
+  EXPECT_THAT(complete_table(std::vector{kernel({kNever, 3})}).problems, SizeIs(1));
+  EXPECT_THAT(complete_table(std::vector{kernel({std::nan(""), -1, 0})}).problems, IsEmpty());
+  EXPECT_THAT(complete_table({}).problems, IsEmpty());
+}
+
+TEST(Portfolio, TakesWhatLowersTheExpectedRegretMostFirst) {
+  const std::vector<MeasuredKernel> kernels = {kernel({10, 10, 30, 30}), kernel({12, 12, 12, 12}),
+                                               kernel({30, 30, 10, 10}), kernel({11, 11, 40, 40})};
+  // The all-rounder, then the two specialists; the fourth is never the best of what is there.
+  EXPECT_THAT(choose_portfolio(complete_table(kernels), 16), ElementsAre(1, 0, 2));
+  EXPECT_THAT(choose_portfolio(complete_table(kernels), 2), ElementsAre(1, 0));
+}
+
+TEST(Portfolio, IsEmptyWithoutProblemsAndHasOneKernelWhereThatIsBestEverywhere) {
+  EXPECT_THAT(choose_portfolio({}, 16), IsEmpty());
+  const std::vector<MeasuredKernel> kernels = {kernel({20, 20}), kernel({10, 10})};
+  EXPECT_THAT(choose_portfolio(complete_table(kernels), 16), ElementsAre(1));
+  EXPECT_THAT(choose_portfolio(complete_table(std::vector{kernel({7})}), 16), ElementsAre(0));
+}
+
+TEST(Portfolio, LeavesAGainWithinTheNoiseAlone) {
+  const std::vector<MeasuredKernel> kernels = {kernel({1000, 1000}), kernel({999, 1001})};
+  EXPECT_THAT(choose_portfolio(complete_table(kernels), 16), SizeIs(1));
+}
+
+TEST(Regret, IsSummarizedByMeanAndDecile) {
+  EXPECT_EQ(summarize_regret({}).problems, 0u);
+  const Regret regret =
+      summarize_regret({0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0});
+  EXPECT_EQ(regret.problems, 12u);
+  EXPECT_NEAR(regret.mean, 0.025, 1e-12);
+  EXPECT_EQ(regret.worst_decile, 0.1);  // two of twelve are at least that, one is not a tenth
+  EXPECT_EQ(regret.worst, 0.2);
+}
+
+DeviceRates device() {
+  return {.dispatch_ns = 1000, .workgroup_ns = 10, .fma_gflops = 100, .compute_units = 4};
+}
+
+TEST(CrossValidation, OneKernelHasNoRegretAndOneProblemSaysNothing) {
+  const CrossValidation one_kernel = cross_validate({}, device(), std::vector{kernel({9, 8, 7})});
+  EXPECT_THAT(one_kernel.selector, SizeIs(3));
+  EXPECT_THAT(one_kernel.selector, Each(0));
+  EXPECT_THAT(one_kernel.nearest, Each(0));
+  EXPECT_THAT(cross_validate({}, device(), std::vector{kernel({9}), kernel({8}, 32)}).selector,
+              IsEmpty());
+  EXPECT_THAT(cross_validate({}, device(), {}).selector, IsEmpty());
+}
+
+// A kernel that is by accident the best on one problem cannot be chosen there: only that problem's
+// own times, which are left out, say so.
+TEST(CrossValidation, AProblemHasNoPartInItsOwnChoice) {
+  std::vector<double> steady(12, 1000.0), erratic(12, 3000.0);
+  erratic[5] = 500;
+  const CrossValidation validation =
+      cross_validate({}, device(), std::vector{kernel(steady), kernel(erratic, 32)});
+  ASSERT_THAT(validation.selector, SizeIs(12));
+  EXPECT_NEAR(validation.selector[5], 1, 1e-12);
+  EXPECT_NEAR(validation.nearest[5], 1, 1e-12);
+  // The problem whose nearest one it is is led astray; the selector is not.
+  EXPECT_NEAR(validation.nearest[4], 2, 1e-12);
+  EXPECT_EQ(validation.selector[4], 0);
+}
+
+// Far from all others it would be chosen by its own times, if they were not left out.
+TEST(CrossValidation, AProblemFarFromAllOthersHasNoPartInItsOwnChoiceEither) {
+  std::vector<double> erratic(12, 3000.0);
+  erratic[11] = 300;
+  std::vector<MeasuredKernel> kernels = {kernel(std::vector(12, 1000.0)), kernel(erratic, 32)};
+  for (MeasuredKernel& measured : kernels) {
+    MeasuredTime& far = measured.times[11];
+    far = {.m = 1, .n = 1, .k = 1 << 20, .batch = 1, .ns = far.ns};
+  }
+  const CrossValidation validation = cross_validate({}, device(), kernels);
+  EXPECT_NEAR(validation.selector[11], 1000.0 / 300 - 1, 1e-9);
+}
+
+TEST(CrossValidation, RivalsAreComparedWithAndNeverChosen) {
+  const std::vector<MeasuredKernel> kernels = {kernel({1000, 1000, 1000})},
+                                    rivals = {kernel({500, 800, 2000}, 32)};
+  const CrossValidation validation = cross_validate({}, device(), kernels, rivals);
+  EXPECT_THAT(validation.selector, ElementsAre(1, 0.25, 0));
+}
+
+TEST(CrossValidation, AKernelIsNotChosenWhereItCannotRun) {
+  const std::vector<MeasuredKernel> kernels = {kernel({10, 10, kNever, 10, 10}),
+                                               kernel({30, 30, 30, 30, 30}, 32)};
+  EXPECT_THAT(cross_validate({}, device(), kernels).selector, Each(0));
+}
+
+}  // namespace
+}  // namespace rooftile

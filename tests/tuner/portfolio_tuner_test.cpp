@@ -1,0 +1,143 @@
+// The comparison after the search, with a shell script for a worker whose fallback kernel is the
+// fastest everywhere.
+#include "tuner/portfolio_tuner.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <span>
+
+#include "generator/emit.h"
+#include "generator/space.h"
+#include "generator/version.h"
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class PortfolioTunerTest : public ::testing::Test {
+ protected:
+  PortfolioTunerTest() {
+    profile_.device_uuid = "00";
+    profile_.name = "fake";
+    profile_.limits.max_workgroup_invocations = 256;
+    profile_.limits.max_workgroup_size = {256, 256, 64};
+    device_ = store_.device_id(profile_);
+    run_ = store_.begin_run(device_, kGeneratorVersion, "{}");
+    const RowId winner =
+        store_.candidate_id({.hash = emit_gemm(other_, signature_of(problem_)).hash,
+                             .signature = to_string(signature_of(problem_)),
+                             .variant = other_});
+    const std::vector<WinnerRecord> list = {
+        {.candidate = winner, .problem = store_.problem_id(problem_), .kernel_ns = 1000}};
+    store_.put_winners(device_, to_string(bucket_of(problem_)), list);
+  }
+
+  std::filesystem::path worker() {
+    const auto text = [](double ns) {
+      return to_json(TimeReply{.hash = "x", .kernel_ns = {1.5 * ns, ns}, .estimate_ns = ns}).dump();
+    };
+    const std::filesystem::path file = folder_ / "worker";
+    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n"
+                        << "while read -r request; do\n  echo \"$request\" >>'"
+                        << requests_.string() << "'\n  case \"$request\" in\n"
+                        << "    *certify*) [ -e '" << refuse_.string() << "' ] && echo '"
+                        << to_json(Certificate{.detail = "wrong", .cases = 1}).dump()
+                        << "' || echo '" << to_json(Certificate{.passed = true}).dump()
+                        << "' ;;\n    *family=naive*) echo '" << text(500) << "' ;;\n"
+                        << "    *) echo '" << text(1000) << "' ;;\n  esac\ndone\n";
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    return file;
+  }
+  /// How often the worker was asked for this problem.
+  std::size_t requests_of(const Problem& p) const {
+    const std::string sizes = fmt::format("\"m\":{},\"n\":{},", p.m, p.n);
+    std::ifstream file(requests_);
+    std::size_t count = 0;
+    for (std::string line; std::getline(file, line);)
+      if (line.find(sizes) != std::string::npos) ++count;
+    return count;
+  }
+  Regret compare(double seconds) {
+    CandidateRunner runner(store_, worker_, budget_, stop_, {.device = device_, .run = run_});
+    const ProblemTunerContext context = {.store = store_,
+                                         .runner = runner,
+                                         .device = profile_,
+                                         .rates = rates_,
+                                         .space = space_,
+                                         .options = options_,
+                                         .over = [&] { return stop_.load(); },
+                                         .elapsed_s = [] { return 0.0; },
+                                         .progress = [](TuneProgress&) {}};
+    return tune_portfolios(context, device_, std::vector{problem_}, seconds);
+  }
+
+  static constexpr double kSeconds = 1.5;
+  ScratchFolder folder_;
+  std::filesystem::path requests_ = folder_ / "requests", refuse_ = folder_ / "refuse";
+  Store store_{folder_ / "rooftile.db"};
+  DeviceProfile profile_;
+  RowId device_ = 0, run_ = 0;
+  WorkerProcess worker_{worker(), {{"operation", "open"}}};
+  Budget budget_{600};
+  std::atomic<bool> stop_ = false;
+  const Problem problem_ = packed_problem(33, 17, 65);
+  const Variant other_ = parse_variant("family=register tile_m=16 tile_n=32 reg_m=2 reg_n=4");
+  const DeviceRates rates_ = {.fma_gflops = 100};
+  const std::vector<Variant> space_;
+  const TuneOptions options_ = {.problems = {{problem_, ""}}};
+};
+
+TEST_F(PortfolioTunerTest, TheFastestKernelIsTheCertifiedPortfolio) {
+  const Regret regret = compare(kSeconds);
+  const auto kernels = store_.portfolio(device_, kGeneratorVersion);
+  ASSERT_THAT(kernels, SizeIs(1));
+  EXPECT_EQ(kernels[0].candidate.variant, fallback_variant());
+  EXPECT_GT(kernels[0].times.size(), 3u);
+  EXPECT_EQ(kernels[0].times[0], (MeasuredTime{.m = 33, .n = 17, .k = 65, .batch = 1, .ns = 500}));
+  EXPECT_EQ(regret.problems, kernels[0].times.size());
+  EXPECT_EQ(regret.mean, 0);
+  ASSERT_THAT(store_.regrets(device_), SizeIs(1));
+  EXPECT_EQ(store_.regrets(device_)[0].problems, regret.problems);
+}
+
+TEST_F(PortfolioTunerTest, WhatIsKnownIsNotMeasuredAgain) {
+  compare(kSeconds);
+  const auto before = store_.measured_portfolio(device_, "f32.nn");
+  const std::size_t asked = requests_of(problem_);
+  EXPECT_GT(asked, 0u);
+  compare(kSeconds);
+  const auto after = store_.measured_portfolio(device_, "f32.nn");
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    ASSERT_GE(after[i].times.size(), before[i].times.size());
+    EXPECT_TRUE(std::ranges::equal(before[i].times,
+                                   std::span(after[i].times).first(before[i].times.size())));
+  }
+  EXPECT_EQ(requests_of(problem_), asked);
+}
+
+TEST_F(PortfolioTunerTest, AKernelWithoutACertificateHasNoPlace) {
+  std::ofstream(refuse_) << "x";
+  compare(kSeconds);
+  EXPECT_THAT(store_.portfolio(device_, kGeneratorVersion), IsEmpty());
+  for (const PortfolioKernel& kernel : store_.measured_portfolio(device_, "f32.nn"))
+    EXPECT_EQ(kernel.place, std::nullopt);
+}
+
+TEST_F(PortfolioTunerTest, StoppingKeepsWhatWasStored) {
+  compare(kSeconds);
+  stop_ = true;
+  compare(kSeconds);
+  EXPECT_THAT(store_.portfolio(device_, kGeneratorVersion), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace rooftile

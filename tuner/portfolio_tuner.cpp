@@ -1,0 +1,343 @@
+#include "tuner/portfolio_tuner.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "core/clock.h"
+#include "generator/space.h"
+#include "runtime/model/roofline.h"
+#include "runtime/staging.h"
+#include "tuner/portfolio_problems.h"
+#include "tuner/priors.h"
+
+namespace rooftile {
+namespace {
+
+// A kernel costs its compilation before it is measured, so a short slice has few.
+constexpr std::size_t kMostContenders = 24, kLeastContenders = 3;
+constexpr double kContenderS = 2;
+constexpr double kNear = 1.1;  // of the best time: such a kernel may be the best elsewhere
+constexpr std::size_t kMostProblems = 64, kLeastProblems = 24;
+constexpr double kMeasuringShare = 0.7;  // of a class's slice; certificates follow
+constexpr std::size_t kSamples = 2;
+// A round each: times the best time up to which a kernel is measured again. Not too soon: a first
+// time may have been disturbed.
+constexpr std::array kHopefulRatios = {std::numeric_limits<double>::infinity(), 3.0, 1.5, 1.5};
+constexpr std::size_t kRunsASample = 2;  // the untimed one, the operands, the check
+constexpr double kCutRatio = 8;          // of the best time: not measured, only known to be slower
+constexpr double kFirstLimitNs = 1e9;    // before there is a best
+// After so many problems a kernel that was never this close to the best is given up.
+constexpr std::size_t kScreening = 8;
+constexpr double kScreeningRatio = 1.2;
+
+struct Contender {
+  Variant variant;
+  RowId id = 0;
+  std::vector<MeasuredTime> times = {};
+  bool given_up = false;
+
+  const MeasuredTime* time_on(const Problem& p) const {
+    const auto found = std::ranges::find_if(times, [&](const MeasuredTime& t) {
+      return t.m == p.m && t.n == p.n && t.k == p.k && t.batch == p.batch;
+    });
+    return found == times.end() ? nullptr : &*found;
+  }
+  void add_time(const Problem& p, double ns) {
+    times.push_back({.m = p.m, .n = p.n, .k = p.k, .batch = p.batch, .ns = ns});
+  }
+};
+
+class ClassPortfolio {
+ public:
+  ClassPortfolio(const ProblemTunerContext& context, RowId device_row,
+                 std::span<const Problem> tuned, double slice_s)
+      : context_(context),
+        device_row_(device_row),
+        tuned_(tuned),
+        slice_s_(slice_s),
+        signature_(signature_of(tuned.front())) {
+    collect();
+  }
+
+  void measure();
+  /// The regrets that are to be expected.
+  std::vector<double> store();
+
+ private:
+  void collect();
+  void add(const Variant& variant);
+  void add_predicted(const Problem& p);
+  bool legal(const Contender& contender, const Problem& p) const;
+  double max_flops() const;
+  bool measure(const Problem& p);
+  std::optional<std::map<std::size_t, double>> compare(const std::vector<std::size_t>& group,
+                                                       const Problem& p);
+  void give_up_hopeless();
+  std::vector<MeasuredKernel> measured(const std::vector<std::size_t>& of) const;
+
+  const ProblemTunerContext& context_;
+  const RowId device_row_;
+  const std::span<const Problem> tuned_;
+  const double slice_s_, start_s_ = now_s();
+  const Signature signature_;
+  std::vector<Contender> contenders_;
+  double best_gflops_ = 0;
+};
+
+void ClassPortfolio::add(const Variant& variant) {
+  if (variant.reduction == Reduction::kAtomic && !context_.options.atomics) return;
+  if (illegal_reason(variant, context_.device.limits, signature_)) return;
+  const auto known = std::ranges::find(contenders_, variant, &Contender::variant);
+  if (known != contenders_.end()) {
+    known->given_up = false;
+    return;
+  }
+  const double affordable =
+      std::clamp(slice_s_ / kContenderS, static_cast<double>(kLeastContenders),
+                 static_cast<double>(kMostContenders));
+  if (static_cast<double>(std::ranges::count(contenders_, false, &Contender::given_up)) >=
+      affordable)
+    return;
+  const RowId id = context_.runner.id(variant, signature_);
+  if (!context_.runner.rejected(id)) contenders_.push_back({.variant = variant, .id = id});
+}
+
+// The class's portfolio and winners first, then what has won or was close elsewhere: a class of few
+// problems, all large, says little of small and thin ones.
+void ClassPortfolio::collect() {
+  for (const PortfolioKernel& kernel :
+       context_.store.measured_portfolio(device_row_, to_string(signature_))) {
+    const RowId id = context_.runner.id(kernel.candidate.variant, signature_);
+    // Of another template now: its times are those of another kernel.
+    if (id != kernel.candidate.id || context_.runner.rejected(id)) continue;
+    contenders_.push_back({.variant = kernel.candidate.variant,
+                           .id = id,
+                           .times = kernel.times,
+                           .given_up = !kernel.place});
+  }
+  const std::vector<RankedKernel> winners = context_.store.winners(device_row_);
+  for (const RankedKernel& winner : winners) {
+    const TunedKernel& kernel = winner.kernel;
+    if (signature_of(kernel.problem) != signature_) continue;
+    if (kernel.rank == 0) add(kernel.candidate.variant);
+    if (kernel.kernel_ns > 0)
+      best_gflops_ = std::max(best_gflops_, flops(kernel.problem) / kernel.kernel_ns);
+  }
+  add(default_variant(context_.device));
+  for (const RankedKernel& winner : winners)
+    if (winner.kernel.rank == 0 && winner.kernel.problem.types == signature_.types)
+      add(winner.kernel.candidate.variant);
+  const std::vector<Problem> scattered =
+      portfolio_problems(tuned_, std::numeric_limits<double>::infinity(), kLeastProblems);
+  for (const Problem& p : scattered)
+    for (const Prior& prior : priors_for(context_.device, p)) add(prior.variant);
+  for (const Problem& p : tuned_) {
+    double best_ns = std::numeric_limits<double>::infinity();
+    std::map<RowId, double> ns;
+    for (const SampleRecord& sample :
+         context_.store.samples(device_row_, context_.store.problem_id(p)))
+      if (sample.status == SampleStatus::kMeasured) {
+        ns[sample.candidate] = sample.kernel.median_ns + sample.pack_ns;
+        best_ns = std::min(best_ns, ns[sample.candidate]);
+      }
+    for (const auto& [id, time] : ns)
+      if (time <= kNear * best_ns)
+        if (const auto candidate = context_.store.candidate(id)) add(candidate->variant);
+  }
+  add(fallback_variant());
+  for (const Problem& p : scattered) add_predicted(p);
+}
+
+/// The model's choice for a problem: of another shape, or split along k, where nothing like it has
+/// been searched.
+void ClassPortfolio::add_predicted(const Problem& p) {
+  const Variant* best = nullptr;
+  double best_ns = std::numeric_limits<double>::infinity();
+  for (const Variant& variant : context_.space) {
+    const double ns = analytical_ns(p, variant, context_.rates);
+    if (ns < best_ns && !illegal_reason(variant, context_.device.limits, signature_)) {
+      best = &variant;
+      best_ns = ns;
+    }
+  }
+  if (best != nullptr) add(*best);
+}
+
+bool ClassPortfolio::legal(const Contender& contender, const Problem& p) const {
+  const Problem staged = staged_problem(p);
+  return !illegal_reason(contender.variant, context_.device.limits, staged, own_buffers(staged));
+}
+
+// So that the slice is enough for some problems of this size at the class's best rate.
+double ClassPortfolio::max_flops() const {
+  const double runs = static_cast<double>(std::max<std::size_t>(contenders_.size(), 1) *
+                                          kHopefulRatios.size() * (kSamples + kRunsASample));
+  return best_gflops_ * kMeasuringShare * slice_s_ * 1e9 / (runs * kLeastProblems);
+}
+
+/// Shortest times of the group, interleaved; nothing when interrupted. Whatever disturbs a
+/// measurement only ever adds to it.
+std::optional<std::map<std::size_t, double>> ClassPortfolio::compare(
+    const std::vector<std::size_t>& group, const Problem& p) {
+  std::map<std::size_t, double> ns;
+  double best_ns = std::numeric_limits<double>::infinity();
+  for (const double hopeful_ratio : kHopefulRatios) {
+    for (const std::size_t index : group) {
+      const bool hopeless = ns.contains(index) && ns[index] > hopeful_ratio * best_ns;
+      if (context_.runner.rejected(contenders_[index].id) || hopeless) continue;
+      const double limit_ns = std::isfinite(best_ns) ? kCutRatio * best_ns : kFirstLimitNs;
+      const auto reply =
+          context_.runner.time(contenders_[index].variant, p, static_cast<int>(kSamples), limit_ns);
+      if (context_.over()) return std::nullopt;
+      if (context_.runner.rejected(contenders_[index].id)) continue;
+      const double time_ns = reply ? std::ranges::min(reply->kernel_ns) + reply->pack_ns : limit_ns;
+      const auto [known, fresh] = ns.try_emplace(index, time_ns);
+      if (!fresh) known->second = std::min(known->second, time_ns);
+      best_ns = std::min(best_ns, time_ns);
+    }
+  }
+  return ns;
+}
+
+/// False when interrupted. A problem that is known but for some kernels gives them times on the
+/// scale of the known ones: its best kernel is measured again beside them.
+bool ClassPortfolio::measure(const Problem& p) {
+  std::vector<std::size_t> group;
+  std::optional<std::size_t> reference;
+  double reference_ns = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < contenders_.size(); ++i) {
+    Contender& contender = contenders_[i];
+    if (const MeasuredTime* known = contender.time_on(p)) {
+      if (known->ns < reference_ns) {
+        reference = i;
+        reference_ns = known->ns;
+      }
+    } else if (!legal(contender, p)) {
+      contender.add_time(p, std::numeric_limits<double>::infinity());
+    } else if (!contender.given_up) {
+      group.push_back(i);
+    }
+  }
+  if (group.empty()) return true;
+  if (reference) group.insert(group.begin(), *reference);
+  TuneProgress progress{.phase = TunePhase::kComparing, .problem = to_string(p)};
+  context_.progress(progress);
+  const auto ns = compare(group, p);
+  if (!ns) return false;
+  const double scale =
+      reference && ns->contains(*reference) ? reference_ns / ns->at(*reference) : 1.0;
+  for (const auto& [index, time_ns] : *ns)
+    if (index != reference) contenders_[index].add_time(p, scale * time_ns);
+  return true;
+}
+
+void ClassPortfolio::give_up_hopeless() {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < contenders_.size(); ++i)
+    if (!contenders_[i].given_up) all.push_back(i);
+  const TimeTable table = complete_table(measured(all));
+  if (table.problems.size() < kScreening) return;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < table.problems.size(); ++j)
+      least = std::min(least, table.ns[i][j] / table.problems[j].ns);
+    contenders_[all[i]].given_up = least > kScreeningRatio;
+  }
+}
+
+std::vector<MeasuredKernel> ClassPortfolio::measured(const std::vector<std::size_t>& of) const {
+  std::vector<MeasuredKernel> kernels;
+  for (const std::size_t index : of)
+    kernels.push_back({contenders_[index].variant, contenders_[index].times});
+  return kernels;
+}
+
+void ClassPortfolio::measure() {
+  const double end_s = start_s_ + kMeasuringShare * slice_s_;
+  give_up_hopeless();
+  for (const Problem& p : portfolio_problems(tuned_, max_flops(), kMostProblems)) {
+    if (context_.over() || now_s() >= end_s || !measure(p)) break;
+    give_up_hopeless();
+  }
+  std::erase_if(contenders_, [&](const Contender& c) { return context_.runner.rejected(c.id); });
+}
+
+std::vector<double> ClassPortfolio::store() {
+  std::vector<std::size_t> usable;
+  for (std::size_t i = 0; i < contenders_.size(); ++i)
+    if (!contenders_[i].given_up && !contenders_[i].times.empty()) usable.push_back(i);
+  std::vector<std::size_t> taken, uncertified;
+  // Without a certificate a kernel is not there: the others take its place.
+  while (true) {
+    taken.clear();
+    for (const std::size_t at :
+         choose_portfolio(complete_table(measured(usable)), Selector::kMostKernels))
+      taken.push_back(usable[at]);
+    const auto refused = std::ranges::find_if(taken, [&](std::size_t index) {
+      return !context_.runner.certified(contenders_[index].variant, signature_);
+    });
+    if (refused == taken.end()) break;
+    // Refused, or there was no time for it: then it is a loss that one should know of.
+    if (!context_.runner.rejected(contenders_[*refused].id)) uncertified.push_back(*refused);
+    std::erase(usable, *refused);
+  }
+  const CrossValidation validation =
+      cross_validate(tuned_.front(), context_.rates, measured(usable), measured(uncertified));
+  std::vector<PortfolioRecord> records;
+  for (std::size_t i = 0; i < contenders_.size(); ++i) {
+    const auto place = std::ranges::find(taken, i);
+    records.push_back({.candidate = contenders_[i].id,
+                       .place = place == taken.end()
+                                    ? std::nullopt
+                                    : std::optional(static_cast<int>(place - taken.begin())),
+                       .times = contenders_[i].times});
+  }
+  const Regret selector = summarize_regret(validation.selector),
+               nearest = summarize_regret(validation.nearest);
+  std::optional<RegretRecord> regret;
+  if (selector.problems > 0)
+    regret = {.signature = to_string(signature_),
+              .problems = selector.problems,
+              .mean = selector.mean,
+              .worst_decile = selector.worst_decile,
+              .worst = selector.worst,
+              .nearest_mean = nearest.mean,
+              .nearest_worst_decile = nearest.worst_decile};
+  context_.store.put_portfolio(device_row_, to_string(signature_), records, regret);
+  return validation.selector;
+}
+
+}  // namespace
+
+Regret tune_portfolios(const ProblemTunerContext& context, RowId device_row,
+                       std::span<const Problem> tuned, double seconds) {
+  std::vector<std::vector<Problem>> classes;
+  for (const Problem& p : tuned) {
+    const auto same = std::ranges::find_if(classes, [&](const std::vector<Problem>& of_class) {
+      return signature_of(of_class.front()) == signature_of(p);
+    });
+    if (same == classes.end())
+      classes.push_back({p});
+    else
+      same->push_back(p);
+  }
+  const double end_s = now_s() + seconds;
+  std::size_t left = tuned.size();  // problems of the classes that are still to come
+  std::vector<double> regrets;
+  for (const std::vector<Problem>& of_class : classes) {
+    if (context.over()) break;
+    const double share = static_cast<double>(of_class.size()) / static_cast<double>(left);
+    left -= of_class.size();
+    ClassPortfolio portfolio(context, device_row, of_class, share * (end_s - now_s()));
+    portfolio.measure();
+    const std::vector<double> of_portfolio = portfolio.store();
+    regrets.insert(regrets.end(), of_portfolio.begin(), of_portfolio.end());
+  }
+  return summarize_regret(std::move(regrets));
+}
+
+}  // namespace rooftile
