@@ -21,6 +21,7 @@ constexpr std::size_t kFinalists = 8;
 constexpr double kMedianError = 1.2533;
 constexpr double kNormalDeviation = 1.4826;  // of a normal distribution, over its median deviation
 // Other sequences than the strategy's.
+constexpr double kOtherDevice = 0.5;  // as tune has it for another version of a driver
 constexpr std::uint64_t kNoise = 0x5eed, kFinalNoise = 0xf1a1;
 
 /// Standard normal (Box and Muller).
@@ -105,7 +106,7 @@ std::vector<double> shares(const Replay& replay, const Trace& trace, std::uint64
 
 TransferSource source_of(const Replay& replay, const Trace& trace, const Replay& target) {
   TransferSource source{.problem = replay.frozen.problem,
-                        .other_device = !same_device(replay, target)};
+                        .nearness = same_device(replay, target) ? 1 : kOtherDevice};
   for (const Observation& o : trace)
     if (std::isfinite(o.ns)) source.measured.push_back({replay.space.variants[o.candidate], o.ns});
   return source;

@@ -12,18 +12,17 @@ namespace {
 
 // In size_distance(): two octaves in one size.
 constexpr double kFar = 4;
-// Of a source with other types, or from another device.
-constexpr double kOtherTypes = 0.25, kOtherTranspose = 0.5, kOtherDevice = 0.5;
+// Of a source with other types or transposes.
+constexpr double kOtherTypes = 0.25, kOtherTranspose = 0.5;
 // What is slower than this many times the best is slow, and how slow says nothing about the best.
 constexpr double kFloor = 16;
 constexpr std::size_t kMostMeasured = 128;  // of a source: the fastest
 
-double nearness(const TransferSource& source, const Problem& problem) {
-  double weight = std::exp(-size_distance(source.problem, problem) / kFar);
+double weight_of(const TransferSource& source, const Problem& problem) {
+  double weight = source.nearness * std::exp(-size_distance(source.problem, problem) / kFar);
   if (source.problem.types != problem.types) weight *= kOtherTypes;
   if (source.problem.trans_a != problem.trans_a || source.problem.trans_b != problem.trans_b)
     weight *= kOtherTranspose;
-  if (source.other_device) weight *= kOtherDevice;
   return weight;
 }
 
@@ -56,7 +55,7 @@ std::vector<double> transferred(const Problem& problem, std::span<const Variant>
   double weights = 0;
   for (const TransferSource& source : sources) {
     if (source.measured.size() < 2) continue;
-    const double weight = nearness(source, problem);
+    const double weight = weight_of(source, problem);
     sum += weight * predicted(source, candidates);
     weights += weight;
   }

@@ -14,11 +14,11 @@ struct MeasuredVariant {
   double ns;  // as a call pays it: kernel and packing
 };
 
-/// Another search's result.
+/// What another search has left behind.
 struct TransferSource {
   Problem problem;
   std::vector<MeasuredVariant> measured;
-  bool other_device = false;
+  double nearness = 1;  // of the device that measured it, 1: this one
 };
 
 /// SearchSpace::transferred for these candidates: a regression over each source, the nearer ones
