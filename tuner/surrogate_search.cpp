@@ -72,6 +72,7 @@ void SurrogateSearch::plan_first() {
   if (knowledge_ == Knowledge::kEverything)
     for (const std::size_t start : space_.starts) first_.push_back(start);
 
+  if (transfers) return;
   std::map<Family, int> seen;
   for (const std::size_t candidate : ascending(space_.analytical_ns))
     if (seen[space_.variants[candidate].family]++ == 0) first_.push_back(candidate);

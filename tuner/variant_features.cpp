@@ -12,7 +12,9 @@ std::vector<double> features_of(const Variant& v, const Problem& problem) {
   std::vector<double> row;
   const auto size = [&](int x) { row.push_back(std::log2(1 + x)); };
   const auto choice = [&](auto chosen, int values) {
-    for (int i = 0; i < values; ++i) row.push_back(static_cast<int>(chosen) == i ? 1 : 0);
+    // Of two values one column tells all.
+    for (int i = values == 2 ? 1 : 0; i < values; ++i)
+      row.push_back(static_cast<int>(chosen) == i ? 1 : 0);
   };
   for (const int x : {v.tile_m,         v.tile_n,     v.tile_k,         v.reg_m,
                       v.reg_n,          v.subgroup_m, v.subgroup_n,     v.matrix_m,
