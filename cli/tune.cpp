@@ -83,11 +83,6 @@ void print_result(const TuneResult& r) {
              ratio_text(r.host_ns, total_ns), r.pack_ns > 0 ? time_text(r.pack_ns) : "-");
 }
 
-bool selected(const DeviceProfile& device, const std::string& wanted) {
-  return wanted.empty() || device.name.find(wanted) != std::string::npos ||
-         device.device_uuid.find(wanted) != std::string::npos;
-}
-
 int tune_all(const Globals& globals, const TuneArguments& arguments) {
   TuneOptions options;
   options.refresh_only = arguments.refresh;
@@ -105,7 +100,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   if (!found.note.empty()) fmt::print(stderr, "rooftile: {}\n", found.note);
   std::vector<DeviceProfile> devices;
   for (const DeviceProfile& device : found.devices)
-    if (selected(device, globals.device)) devices.push_back(device);
+    if (globals.selects(device)) devices.push_back(device);
   if (devices.empty())
     fail(ErrorCode::kDevice, "no Vulkan device{}; `rooftile devices` lists them",
          globals.device.empty()
@@ -159,9 +154,12 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
     }
     std::size_t spilled = 0;
     for (const TuneResult& result : report.results) spilled += result.spilled;
-    fmt::print("{} of {} problems in {:.0f} s{}{}\n", report.results.size(),
+    fmt::print("{} of {} problems in {:.0f} s{}{}{}\n", report.results.size(),
                options.problems.size(), report.elapsed_s,
                spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
+               report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
+                                               report.failed, report.lost_s)
+                                 : "",
                report.interrupted     ? "; interrupted: the next run goes on from here"
                : report.out_of_budget ? "; out of budget: the next run goes on from here"
                                       : "");

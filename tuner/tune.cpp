@@ -11,6 +11,7 @@
 #include "tuner/calibrate.h"
 #include "tuner/candidate_runner.h"
 #include "tuner/problem_tuner.h"
+#include "tuner/settle_journal.h"
 #include "tuner/worker_process.h"
 
 namespace rooftile {
@@ -21,17 +22,6 @@ constexpr double kMatrixDeadlineS = 30;      // one shape: compiling twice, and 
 constexpr double kDefaultCacheBytes = 64e6;  // when no cache plateau was found
 constexpr double kRefreshShare = 0.5;        // of the budget, at most
 constexpr double kPastCache = 2;             // operands are rotated over this many times the cache
-
-void settle_journal(Store& store, RowId device, const TuneCallbacks& callbacks) {
-  for (const JournalRecord& entry : store.dead_journal(device)) {
-    store.black_list(device, entry.candidate, "the tuner or the machine went down while it ran");
-    store.journal_end(entry.id);
-    if (callbacks.message)
-      callbacks.message(fmt::format(
-          "black-listed candidate {}: the tuner or the machine went down while it ran ({})",
-          entry.candidate, entry.started_at));
-  }
-}
 
 /// The best shape of each pair of types. One that fails, crashes or hangs costs its figure only, as
 /// its kernels will cost the tuner only themselves.
@@ -107,7 +97,7 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
       options.refresh_only ? std::span<const TuneProblem>() : options.problems;
   const Budget budget(options.budget_s);
   const RowId device_row = store.device_id(device);
-  settle_journal(store, device_row, callbacks);
+  settle_journal(store, device_row, callbacks.message);
   const nlohmann::json settings = {{"budget_s", options.budget_s},
                                    {"strategy", options.strategy},
                                    {"seed", options.seed},
@@ -170,6 +160,8 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
   report.out_of_budget = !report.interrupted && (report.results.size() < problems.size() ||
                                                  (options.refresh_only && budget.left_s() <= 0));
   report.elapsed_s = budget.elapsed_s();
+  report.failed = runner.failures();
+  report.lost_s = runner.lost_s();
   store.end_run(run, report.interrupted     ? "interrupted"
                      : report.out_of_budget ? "budget"
                                             : "finished");
