@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "core/device_profile.h"
 #include "core/problem.h"
 
 namespace rooftile {
@@ -17,6 +18,7 @@ struct Globals {
   std::string db;      // --db; empty: default_database_path()
   std::string device;  // --device; empty: any
   std::filesystem::path database() const;
+  bool selects(const DeviceProfile& profile) const;
 };
 
 /// The chosen command's work; returns the exit code.
@@ -39,6 +41,7 @@ void add_gemm(CLI::App& app, const Globals& globals, Action& action);
 void add_emit(CLI::App& app, const Globals& globals, Action& action);
 void add_db(CLI::App& app, const Globals& globals, Action& action);
 void add_exchange(CLI::App& db, const Globals& globals, Action& action);  // export, import, merge
+void add_black_list(CLI::App& db, const Globals& globals, Action& action);
 void add_quantize(CLI::App& app, Action& action);
 void add_query(CLI::App& app, const Globals& globals, Action& action);
 void add_worker(CLI::App& app, Action& action);

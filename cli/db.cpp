@@ -69,6 +69,7 @@ void add_db(CLI::App& app, const Globals& globals, Action& action) {
     action = [&] { return vacuum(globals); };
   });
   add_exchange(*command, globals, action);
+  add_black_list(*command, globals, action);
 }
 
 void add_query(CLI::App& app, const Globals& globals, Action& action) {

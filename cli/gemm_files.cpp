@@ -1,8 +1,8 @@
 #include "cli/gemm_files.h"
 
-#include "cli/available_memory.h"
 #include "core/error.h"
 #include "core/half.h"
+#include "tuner/available_memory.h"
 
 namespace rooftile {
 namespace {

@@ -13,6 +13,11 @@ std::filesystem::path Globals::database() const {
   return db.empty() ? default_database_path() : std::filesystem::path(db);
 }
 
+bool Globals::selects(const DeviceProfile& profile) const {
+  return profile.name.find(device) != std::string::npos ||
+         profile.device_uuid.find(device) != std::string::npos;
+}
+
 void ProblemOptions::add_to(CLI::App& command, bool required) {
   for (const auto& [option, value, what] :
        {std::tuple("--m", &m, "rows of op(A) and C"),

@@ -18,11 +18,8 @@ void add_report(CLI::App& app, const Globals& globals, Action& action) {
         fail(ErrorCode::kDatabase, "no tuning database at {}; run `rooftile tune`",
              database.string());
       Report report = make_report(Store(database, OpenMode::kReadOnly), kGeneratorVersion);
-      if (!globals.device.empty())
-        std::erase_if(report.devices, [&](const DeviceReport& d) {
-          return d.profile.name.find(globals.device) == std::string::npos &&
-                 d.profile.device_uuid.find(globals.device) == std::string::npos;
-        });
+      std::erase_if(report.devices,
+                    [&](const DeviceReport& d) { return !globals.selects(d.profile); });
       fmt::print("{}{}", json ? report_json(report) : report_text(report), json ? "\n" : "");
       return kDone;
     };

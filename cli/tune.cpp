@@ -108,11 +108,6 @@ std::string untuned_text(const Regret& regret) {
                      100 * regret.mean, 100 * regret.worst_decile, regret.problems);
 }
 
-bool selected(const DeviceProfile& device, const std::string& wanted) {
-  return wanted.empty() || device.name.find(wanted) != std::string::npos ||
-         device.device_uuid.find(wanted) != std::string::npos;
-}
-
 /// Of the log, as many as the budget has time for.
 std::vector<TuneProblem> hottest(const Store& store, const DeviceProfile& device, double budget_s) {
   const std::optional<RowId> row = store.find_device(device);
@@ -139,7 +134,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   if (!found.note.empty()) fmt::print(stderr, "rooftile: {}\n", found.note);
   std::vector<DeviceProfile> devices;
   for (const DeviceProfile& device : found.devices)
-    if (selected(device, globals.device)) devices.push_back(device);
+    if (globals.selects(device)) devices.push_back(device);
   if (devices.empty())
     fail(ErrorCode::kDevice, "no Vulkan device{}; `rooftile devices` lists them",
          globals.device.empty()
@@ -204,9 +199,12 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
     }
     std::size_t spilled = 0;
     for (const TuneResult& result : report.results) spilled += result.spilled;
-    fmt::print("{} of {} problems in {:.0f} s{}{}\n", report.results.size(),
+    fmt::print("{} of {} problems in {:.0f} s{}{}{}\n", report.results.size(),
                options.problems.size(), report.elapsed_s,
                spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
+               report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
+                                               report.failed, report.lost_s)
+                                 : "",
                report.interrupted     ? "; interrupted: the next run goes on from here"
                : report.out_of_budget ? "; out of budget: the next run goes on from here"
                                       : "");

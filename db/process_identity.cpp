@@ -59,4 +59,9 @@ bool is_gone(const JournalRecord& record) {
                  identify_process(record.pid));
 }
 
+bool is_of_another_boot(const JournalRecord& record) {
+  const std::string boot_id = identify_process(record.pid).boot_id;
+  return !record.boot_id.empty() && !boot_id.empty() && record.boot_id != boot_id;
+}
+
 }  // namespace rooftile

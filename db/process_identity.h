@@ -24,5 +24,7 @@ ProcessIdentity identify_process(std::int64_t pid);
 /// alive: a kernel is black-listed for what is said of it here.
 bool is_gone(const ProcessIdentity& recorded, const ProcessIdentity& now);
 bool is_gone(const JournalRecord& record);
+/// The machine has been down since it was written.
+bool is_of_another_boot(const JournalRecord& record);
 
 }  // namespace rooftile

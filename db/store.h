@@ -150,6 +150,7 @@ class Store {
   void black_list(RowId device, RowId candidate,
                   std::string_view reason);  // the newest reason counts
   std::vector<BlackListRecord> black_listed(RowId device) const;
+  void clear_black_list(RowId device);
 
   // Journal: written before a candidate is launched, removed after. journal_begin is on the disk
   // when it returns, so that even a power cut leaves the row; it therefore cannot be part of a

@@ -71,4 +71,10 @@ std::vector<BlackListRecord> Store::black_listed(RowId device) const {
   });
 }
 
+void Store::clear_black_list(RowId device) {
+  impl_->guarded("clearing the black list", [&] {
+    Sql(*impl_->connection, "DELETE FROM black_list WHERE device_id = ?").bind(device).run();
+  });
+}
+
 }  // namespace rooftile

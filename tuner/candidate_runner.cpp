@@ -11,14 +11,21 @@
 #include "core/statistics.h"
 #include "generator/emit.h"
 #include "generator/version.h"
+#include "runtime/staging.h"
 
 namespace rooftile {
 namespace {
 
-constexpr double kCompileAllowanceS =
-    20;  // shader and driver compilation of one candidate; seconds at worst in practice
-constexpr double kCertificationAllowanceS = 60;
-constexpr double kLongestLimitS = 10;  // a product slower than this is not measured at all
+struct Allowance {
+  double first_s;  // before any was seen; no reason to wait longer because most are slow
+  double least_s;
+};
+// Shader and driver compilation, and certification with it.
+constexpr Allowance kCompile = {20, 5}, kCertification = {60, 10};
+// Some kernels take many times as long as others, on a busy machine a few times as long as before.
+constexpr double kTimesMedian = 10, kTimesLongest = 3;
+constexpr double kFillBytesPerS = 20e6;  // operands of random numbers; 200e6 on an idle machine
+constexpr double kLongestLimitS = 10;    // a product slower than this is not measured at all
 // Often enough to see a device warm up, and a fiftieth of the time at most.
 constexpr double kReferenceEveryS = 2, kReferenceShare = 0.02;
 constexpr int kReferenceSamples = 5;
@@ -27,6 +34,13 @@ constexpr double kReferenceAllowanceS = 30;
 constexpr int kReferenceRepeats = 3;
 constexpr std::chrono::milliseconds kReferencePause(50);  // doubled each time
 constexpr double kGraceS = 5;  // past the budget, so that a candidate in flight may finish
+
+/// Who takes longer counts as hanging.
+double allowed_s(const Allowance& allowance, const std::vector<double>& seen_s) {
+  if (seen_s.empty()) return allowance.first_s;
+  return std::max({allowance.least_s, std::min(kTimesMedian * median(seen_s), allowance.first_s),
+                   kTimesLongest * std::ranges::max(seen_s)});
+}
 
 SampleStatus status_of(ErrorCode code) {
   switch (code) {
@@ -51,6 +65,21 @@ CandidateRunner::CandidateRunner(Store& store, WorkerProcess& worker, const Budg
     : store_(store), worker_(worker), budget_(budget), stop_(stop), options_(std::move(options)) {
   for (const BlackListRecord& entry : store_.black_listed(options_.device))
     rejected_.insert(entry.candidate);
+  for (const JournalRecord& entry : store_.dead_journal(options_.device))
+    suspects_.emplace(entry.candidate, entry.id);
+}
+
+std::vector<CandidateRecord> CandidateRunner::suspects() const {
+  std::vector<CandidateRecord> records;
+  for (const auto& [candidate, journal] : suspects_)
+    if (auto record = store_.candidate(candidate)) records.push_back(*std::move(record));
+  return records;
+}
+
+void CandidateRunner::release(RowId candidate) { released_.insert(suspects_.extract(candidate)); }
+
+void CandidateRunner::acquit(RowId candidate) {
+  if (const auto entry = released_.extract(candidate)) store_.journal_end(entry.mapped());
 }
 
 RowId CandidateRunner::id(const Variant& variant, const Signature& signature) {
@@ -63,12 +92,17 @@ RowId CandidateRunner::id(const Variant& variant, const Signature& signature) {
   return entry->second;
 }
 
-void CandidateRunner::reject(RowId candidate, const Variant& variant, const std::string& reason) {
-  store_.black_list(options_.device, candidate, reason);
+void CandidateRunner::reject(RowId candidate, const Variant& variant, const std::string& reason,
+                             double wall_s) {
+  const std::string with_cost = fmt::format("{} ({:.1f} s lost)", reason, wall_s);
+  store_.black_list(options_.device, candidate, with_cost);
   rejected_.insert(candidate);
+  acquit(candidate);
   ++failures_;
+  lost_s_ += wall_s;
+  lost_worker_ = worker_.pid() == 0;
   if (options_.message)
-    options_.message(fmt::format("black-listed {}: {}", short_name(variant), reason));
+    options_.message(fmt::format("black-listed {}: {}", short_name(variant), with_cost));
 }
 
 CandidateRunner::KnownFacts& CandidateRunner::known_facts(RowId candidate) {
@@ -99,9 +133,12 @@ CandidateRunner::Outcome CandidateRunner::ask(RowId candidate, const Json& reque
                                               double watchdog_s) {
   const double deadline_s = std::min(watchdog_s, std::max(0.0, budget_.left_s()) + kGraceS);
   const RowId journal = store_.journal_begin(options_.device, candidate, ::getpid());
+  const double start_s = now_s();
   const WorkerAnswer answer = worker_.ask(request, deadline_s, stop_);
   store_.journal_end(journal);
-  Outcome outcome{.message = answer.message};
+  Outcome outcome{.message = answer.message, .wall_s = now_s() - start_s - answer.opening_s};
+  if (lost_worker_) lost_s_ += answer.opening_s;
+  lost_worker_ = false;
   switch (answer.fate) {
     case WorkerFate::kAnswered:
       outcome.reply = answer.reply;
@@ -116,6 +153,7 @@ CandidateRunner::Outcome CandidateRunner::ask(RowId candidate, const Json& reque
       if (deadline_s >= watchdog_s) outcome.failure = SampleStatus::kTimedOut;
       break;
     case WorkerFate::kCrashed:
+    case WorkerFate::kOutOfMemory:
       outcome.failure = SampleStatus::kCrashed;
       break;
     case WorkerFate::kInterrupted:
@@ -164,6 +202,29 @@ NoiseReport CandidateRunner::noise() const {
   return report;
 }
 
+double CandidateRunner::operand_bytes(const Problem& problem) const {
+  const Problem staged = staged_problem(problem);
+  const StagedBytes bytes = staged_bytes(staged);
+  return static_cast<double>(operand_sets(staged, options_.rotate_bytes) *
+                             (bytes.a + bytes.b + bytes.c));
+}
+
+bool CandidateRunner::fits(const Problem& problem) const {
+  const double needed_bytes = operand_bytes(problem);
+  if (needed_bytes <= worker_.memory_limit_bytes() / 2) return true;
+  if (options_.message)
+    options_.message(fmt::format(
+        "{} is not tuned: its operands take {:.1f} GiB, and the worker may hold {:.1f} GiB in all",
+        to_string(problem), needed_bytes / (1 << 30), worker_.memory_limit_bytes() / (1 << 30)));
+  return false;
+}
+
+// What filling the operands may take, if the worker does not have them yet.
+double CandidateRunner::preparation_s(const Problem& problem) const {
+  if (prepared_worker_ == worker_.pid() && prepared_ == problem) return 0;
+  return operand_bytes(problem) / kFillBytesPerS;
+}
+
 std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Problem& problem,
                                                int samples, double limit_ns, Spilled spilled) {
   if (over()) return std::nullopt;
@@ -176,8 +237,11 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
   watch_reference();
   if (over()) return std::nullopt;
   const double limit_s = std::min(limit_ns * 1e-9, kLongestLimitS);
-  // One untimed turn, one for probe and operands, and those that are taken again.
-  const double watchdog_s = kCompileAllowanceS + 2 * limit_s * (samples + kMostRetakes + 2);
+  std::vector<double> compile_s;
+  for (const auto& [other, seconds] : compile_s_) compile_s.push_back(seconds);
+  // One untimed turn, one for the probe, and those that are taken again.
+  const double watchdog_s = allowed_s(kCompile, compile_s) + preparation_s(problem) +
+                            2 * limit_s * (samples + kMostRetakes + 2);
   const Json request = {{"operation", "time"},
                         {"request", to_json(TimeRequest{.variant = variant,
                                                         .problem = problem,
@@ -191,13 +255,17 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
       .run = options_.run, .candidate = candidate, .problem = store_.problem_id(problem)};
   if (outcome.failure) {
     sample.status = *outcome.failure;
-    sample.detail = outcome.message;
+    sample.detail = fmt::format("{} ({:.1f} s lost)", outcome.message, outcome.wall_s);
     store_.add_sample(sample);
-    reject(candidate, variant, fmt::format("{}: {}", name(*outcome.failure), outcome.message));
+    reject(candidate, variant, fmt::format("{}: {}", name(*outcome.failure), outcome.message),
+           outcome.wall_s);
     return std::nullopt;
   }
   if (!outcome.reply) return std::nullopt;
+  prepared_ = problem;
+  prepared_worker_ = worker_.pid();
   TimeReply reply = time_reply_from_json(*outcome.reply);
+  compile_s_.emplace(candidate, reply.compile_ns * 1e-9);
   store_facts(candidate, reply);
   if (reply.dropped_reason) {
     ++spilled_;
@@ -222,14 +290,18 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
 bool CandidateRunner::certified(const Variant& variant, const Signature& signature) {
   const RowId candidate = id(variant, signature);
   if (rejected(candidate)) return false;
-  if (const auto verdict = store_.certificate(options_.device, candidate, kGeneratorVersion))
+  if (const auto verdict = store_.certificate(options_.device, candidate, kGeneratorVersion)) {
+    acquit(candidate);
     return *verdict;
+  }
   if (over()) return false;
   const Json request = {
       {"operation", "certify"}, {"variant", to_string(variant)}, {"signature", to_json(signature)}};
-  const Outcome outcome = ask(candidate, request, kCertificationAllowanceS);
+  const Outcome outcome = ask(candidate, request, allowed_s(kCertification, certification_s_));
   if (outcome.failure) {
-    reject(candidate, variant, fmt::format("certification: {}", outcome.message));
+    reject(candidate, variant,
+           fmt::format("certification: {}: {}", name(*outcome.failure), outcome.message),
+           outcome.wall_s);
     return false;
   }
   if (!outcome.reply) return false;
@@ -239,11 +311,13 @@ bool CandidateRunner::certified(const Variant& variant, const Signature& signatu
                              ? fmt::format("{} cases, worst error {:.3f} of its bound",
                                            certificate.cases, certificate.worst_ratio)
                              : certificate.detail);
-  if (!certificate.passed) {
-    ++failures_;
-    rejected_.insert(candidate);
-    if (options_.message)
-      options_.message(fmt::format("refused {}: {}", short_name(variant), certificate.detail));
+  if (certificate.passed) {
+    certification_s_.push_back(outcome.wall_s);
+    acquit(candidate);
+  } else {
+    reject(candidate, variant,
+           fmt::format("{}: {}", name(SampleStatus::kWrongResult), certificate.detail),
+           outcome.wall_s);
   }
   return certificate.passed;
 }

@@ -45,14 +45,26 @@ struct RunnerOptions {
 };
 
 /// A candidate that fails is data: it is black-listed for this device and driver, and answers
-/// nothing from then on.
+/// nothing from then on. What it may cost before it counts as hanging follows from the time that a
+/// product may take, from the operands' size and from how long others took to compile.
 class CandidateRunner {
  public:
   CandidateRunner(Store& store, WorkerProcess& worker, const Budget& budget,
                   const std::atomic<bool>& stop, RunnerOptions options);
 
   RowId id(const Variant& variant, const Signature& signature);
-  bool rejected(RowId candidate) const { return rejected_.contains(candidate); }
+  /// Black-listed, or suspected and not released.
+  bool rejected(RowId candidate) const {
+    return rejected_.contains(candidate) || suspects_.contains(candidate);
+  }
+  /// Were being tried when a tuner died, and wait for the others. A suspect that is released is one
+  /// candidate among others; its journal entry goes with the next verdict on it.
+  std::vector<CandidateRecord> suspects() const;
+  void release(RowId candidate);
+
+  /// False, and said so, when the operands alone take more than half of what the worker may hold:
+  /// each kernel would be blamed for it.
+  bool fits(const Problem& problem) const;
 
   /// Nothing: rejected, failed, spilled and to be dropped, interrupted, out of budget, or estimated
   /// beyond limit_ns (device time of one product). What the compiler says is stored either way.
@@ -69,6 +81,7 @@ class CandidateRunner {
 
   std::size_t measured() const { return measured_; }
   std::size_t failures() const { return failures_; }
+  double lost_s() const { return lost_s_; }  // wall time of failures, with the new workers' start
   std::size_t spilled() const { return spilled_; }  // dropped: compiled at most
   NoiseReport noise() const;
 
@@ -77,6 +90,7 @@ class CandidateRunner {
     std::optional<Json> reply;
     std::optional<SampleStatus> failure;  // of the candidate; nothing when it is not to blame
     std::string message;
+    double wall_s = 0;
   };
   /// What is stored of a candidate's compiler facts.
   struct KnownFacts {
@@ -89,7 +103,10 @@ class CandidateRunner {
   /// Times the reference when it is due.
   void watch_reference();
   std::optional<double> time_reference(const ReferenceKernel& reference);
-  void reject(RowId candidate, const Variant& variant, const std::string& reason);
+  void reject(RowId candidate, const Variant& variant, const std::string& reason, double wall_s);
+  void acquit(RowId candidate);
+  double operand_bytes(const Problem& problem) const;  // of all sets
+  double preparation_s(const Problem& problem) const;
   bool over() const { return stop_.load() || budget_.left_s() <= 0; }
 
   Store& store_;
@@ -98,8 +115,15 @@ class CandidateRunner {
   const std::atomic<bool>& stop_;
   RunnerOptions options_;
   std::set<RowId> rejected_;
+  std::map<RowId, RowId> suspects_, released_;  // and their journal entries
   std::map<std::string, RowId> ids_;
   std::map<RowId, KnownFacts> facts_;
+  std::map<RowId, double> compile_s_;
+  std::vector<double> certification_s_;
+  Problem prepared_;           // operands that the worker has
+  pid_t prepared_worker_ = 0;  // which one
+  bool lost_worker_ = false;   // a failure's: starting the next one is its cost, too
+  double lost_s_ = 0;
   std::size_t measured_ = 0, failures_ = 0, spilled_ = 0;
   Drift drift_;
   double first_level_ = 1, reference_due_s_ = 0;

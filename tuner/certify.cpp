@@ -76,7 +76,8 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
                          k = ks[(i * 4 + rotation * 7) % ks.size()];
       Problem p = packed_problem(m, n, k, s.trans_a, s.trans_b, 1, s.types);
       p.lda = padded_ld(stored_a(p).columns, line.a);
-      if (!quantized(s.types)) p.ldb = padded_ld(stored_b(p).columns, line.b);
+      // By more than A's: where both are k long, one must not pass for the other.
+      if (!quantized(s.types)) p.ldb = padded_ld(stored_b(p).columns, line.b) + 2 * line.b;
       p.ldc = p.n + 1 + static_cast<std::int64_t>(turn % 3);
       // Every third case is a batch; kernels for batches get nothing else.
       if (turn % 3 == 2 || v.tile_batch > 1)

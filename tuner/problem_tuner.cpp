@@ -14,9 +14,9 @@ namespace rooftile {
 namespace {
 
 constexpr std::size_t kRanked = 3;  // certified kernels in a list, default and fallback besides
-constexpr double kSearchShare = 0.6,
-                 kFinalsShare = 0.8;  // of a problem's slice: when each ends; certificates follow
-constexpr double kHostShare = 0.1;    // of the slice, at most, for the BLAS yardstick
+// Of a problem's slice: when each ends; certificates follow.
+constexpr double kSearchShare = 0.6, kSuspectsShare = 0.65, kFinalsShare = 0.8;
+constexpr double kHostShare = 0.1;  // of the slice, at most, for the BLAS yardstick
 
 /// Certified kernels, best first, default and fallback last.
 std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, const Search& search,
@@ -60,10 +60,12 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
   const std::size_t measured = context.runner.measured(), failures = context.runner.failures(),
                     spilled = context.runner.spilled();
   TuneResult result{.problem = problem, .bound_ns = problem_bound_ns(problem, context.rates)};
+  if (!context.runner.fits(problem)) return result;
   result.host_ns = measure_host_ns(problem, kHostShare * slice_s);
   context.runner.begin_problem();
   Search search(context, device_row, problem);
   search.run(start_s + kSearchShare * slice_s);
+  search.try_suspects(start_s + kSuspectsShare * slice_s);
   search.finals(start_s + kFinalsShare * slice_s);
   TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(problem)};
   context.progress(progress);

@@ -21,7 +21,8 @@ constexpr int kBatchesWithoutGain = 12;  // then the search of this problem ends
 constexpr double kGain = 0.99;           // of the best time: less is noise
 constexpr double kCloseToBound = 1.02;   // of the roofline's bound: nothing left to find
 constexpr double kCutRatio = 8;          // times the best: such a candidate is probed, not measured
-constexpr double kFirstLimitNs = 10e9;   // before there is a best
+// Before there is a best: so many times what is predicted, but what a slow machine may need.
+constexpr double kFirstRatio = 100, kFirstLeastNs = 1e9, kFirstLimitNs = 10e9;
 constexpr std::size_t kFinalists = 8;
 // Where everything is measured, few are cut and the field of the finals is wide.
 constexpr std::string_view kExhaustive = "exhaustive";
@@ -152,7 +153,10 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   candidate.tried = true;
   const double best = best_ns();
   const double cut_ratio = exhaustive_ ? kExhaustiveCutRatio : kCutRatio;
-  const double limit_ns = std::isfinite(best) ? std::max(cut_ratio * best, 1e6) : kFirstLimitNs;
+  const double first_ns =
+      std::clamp(kFirstRatio * analytical_ns(problem_, candidate.variant, context_.rates),
+                 kFirstLeastNs, kFirstLimitNs);
+  const double limit_ns = std::isfinite(best) ? std::max(cut_ratio * best, 1e6) : first_ns;
   const Spilled spilled = spilled_policy({.trusted = candidate.trusted,
                                           .measured = !candidate.samples_ns.empty(),
                                           .first_here = !std::isfinite(best)});
@@ -312,6 +316,18 @@ void Search::run(double end_s) {
     if (context_.runner.spilled() - spilled_before == batch.size())
       continue;  // nobody had a chance
     without_gain = best_ns() < kGain * before ? 0 : without_gain + 1;
+  }
+}
+
+void Search::try_suspects(double end_s) {
+  constexpr int kSamples = 2;
+  for (const CandidateRecord& suspect : context_.runner.suspects()) {
+    if (context_.over() || now_s() >= end_s) return;
+    const auto index = index_of(suspect.variant);
+    if (!index || suspect.signature != to_string(signature_)) continue;
+    context_.runner.release(suspect.id);
+    measure(*index, kSamples);
+    context_.runner.certified(suspect.variant, signature_);  // it may have been this
   }
 }
 

@@ -31,6 +31,8 @@ class Search {
   Search(const ProblemTunerContext& context, RowId device_row, const Problem& problem);
 
   void run(double end_s);
+  /// Those that were being tried when a tuner died (CandidateRunner::suspects).
+  void try_suspects(double end_s);
   /// The best few against each other, interleaved: the search's own samples were taken minutes
   /// apart.
   void finals(double end_s);

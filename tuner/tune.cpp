@@ -15,6 +15,7 @@
 #include "tuner/candidate_runner.h"
 #include "tuner/portfolio_tuner.h"
 #include "tuner/problem_tuner.h"
+#include "tuner/settle_journal.h"
 #include "tuner/thermal.h"
 #include "tuner/worker_process.h"
 
@@ -28,17 +29,6 @@ constexpr double kRefreshShare = 0.5;        // of the budget, at most
 constexpr double kReferenceNs = 1e6;         // of the reference kernel, about
 constexpr double kPortfolioShare = 0.15;     // of the budget, for problems that are not tuned
 constexpr double kPastCache = 2;             // operands are rotated over this many times the cache
-
-void settle_journal(Store& store, RowId device, const TuneCallbacks& callbacks) {
-  for (const JournalRecord& entry : store.dead_journal(device)) {
-    store.black_list(device, entry.candidate, "the tuner or the machine went down while it ran");
-    store.journal_end(entry.id);
-    if (callbacks.message)
-      callbacks.message(fmt::format(
-          "black-listed candidate {}: the tuner or the machine went down while it ran ({})",
-          entry.candidate, entry.started_at));
-  }
-}
 
 /// The best shape of each pair of types. One that fails, crashes or hangs costs its figure only, as
 /// its kernels will cost the tuner only themselves.
@@ -128,7 +118,7 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
       options.refresh_only ? std::span<const TuneProblem>() : options.problems;
   const Budget budget(options.budget_s);
   const RowId device_row = store.device_id(device);
-  settle_journal(store, device_row, callbacks);
+  settle_journal(store, device_row, callbacks.message);
   const nlohmann::json settings = {{"budget_s", options.budget_s},
                                    {"strategy", options.strategy},
                                    {"seed", options.seed},
@@ -210,6 +200,8 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                                  (options.refresh_only && budget.left_s() <= 0));
   report.elapsed_s = budget.elapsed_s();
   report.noise = runner.noise();
+  report.failed = runner.failures();
+  report.lost_s = runner.lost_s();
   store.end_run(run,
                 report.interrupted     ? "interrupted"
                 : report.out_of_budget ? "budget"

@@ -88,6 +88,8 @@ struct TuneReport {
   Regret untuned;
   bool interrupted = false, out_of_budget = false;
   double elapsed_s = 0;
+  std::size_t failed = 0;  // candidates that were black-listed
+  double lost_s = 0;       // wall time that they cost, new workers included
   NoiseReport noise;
   RunConditions conditions;
 };

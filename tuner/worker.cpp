@@ -2,9 +2,11 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -71,6 +73,11 @@ int run_worker() {
   // The tuner decides what Ctrl-C means; a worker without its tuner has no use.
   ::signal(SIGINT, SIG_IGN);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A crash here is a measurement, not worth gigabytes of core file; and when the machine's memory
+  // runs out, this is the process to lose (proc(5): 1000 is the most).
+  const rlimit no_core = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
   const int replies = ::dup(STDOUT_FILENO);
   if (replies < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 1;
   FILE* const out = ::fdopen(replies, "w");

@@ -4,14 +4,18 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <utility>
 
 #include "core/clock.h"
+#include "tuner/available_memory.h"
 
 extern char** environ;
 
@@ -19,7 +23,10 @@ namespace rooftile {
 namespace {
 
 constexpr double kOpeningDeadlineS = 60;  // instance, driver and device; seconds on a cold machine
-constexpr int kPollMs = 50;               // how soon a stop is noticed
+constexpr int kPollMs = 50;  // how soon a stop is noticed, and how often memory is looked at
+constexpr double kMemoryShare = 0.75, kLeastMemoryBytes = 2.0 * (1 << 30);
+// A killed process lives on while its driver waits for a hung device.
+constexpr double kDeathDeadlineS = 10;
 
 void close_if_open(int& fd) {
   if (fd >= 0) ::close(fd);
@@ -38,12 +45,18 @@ bool write_all(int fd, std::string_view text) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(std::filesystem::path program, Json opening)
-    : program_(std::move(program)), opening_(std::move(opening)) {
+double worker_memory_limit_bytes() {
+  return std::max(kLeastMemoryBytes, kMemoryShare * available_memory_bytes());
+}
+
+WorkerProcess::WorkerProcess(std::filesystem::path program, Json opening, double memory_limit_bytes)
+    : program_(std::move(program)),
+      opening_(std::move(opening)),
+      memory_limit_bytes_(memory_limit_bytes) {
   ::signal(SIGPIPE, SIG_IGN);  // a worker may die between two requests: the write reports it
 }
 
-WorkerProcess::~WorkerProcess() { kill_and_reap(); }
+WorkerProcess::~WorkerProcess() { end(); }
 
 void WorkerProcess::start() {
   int request[2] = {-1, -1}, reply[2] = {-1, -1};
@@ -75,52 +88,69 @@ void WorkerProcess::start() {
   buffered_.clear();
 }
 
-std::string WorkerProcess::reap() {
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = 0;
+WorkerProcess::Death WorkerProcess::end() {
   close_if_open(to_worker_);
   close_if_open(from_worker_);
-  if (WIFSIGNALED(status))
-    return fmt::format("the worker was killed by signal {} ({})", WTERMSIG(status),
-                       ::strsignal(WTERMSIG(status)));
-  return fmt::format("the worker ended with exit code {}", WEXITSTATUS(status));
+  const pid_t pid = std::exchange(pid_, 0);
+  if (pid == 0) return {};
+  ::kill(pid, SIGKILL);
+  int status = 0;
+  rusage usage = {};
+  const double deadline_s = now_s() + kDeathDeadlineS;
+  while (::wait4(pid, &status, WNOHANG, &usage) != pid) {
+    if (now_s() > deadline_s)
+      return {fmt::format("the worker (process {}) was killed and does not end", pid)};
+    ::poll(nullptr, 0, 1);
+  }
+  if (!WIFSIGNALED(status))
+    return {fmt::format("the worker ended with exit code {}", WEXITSTATUS(status))};
+  if (WTERMSIG(status) != SIGKILL)
+    return {fmt::format("the worker was killed by signal {} ({})", WTERMSIG(status),
+                        ::strsignal(WTERMSIG(status)))};
+  const double held_gib = static_cast<double>(usage.ru_maxrss) / (1 << 20);  // ru_maxrss: KiB
+  return {.how = fmt::format("somebody killed the worker, as the kernel does when memory runs out; "
+                             "it had held up to {:.1f} GiB",
+                             held_gib),
+          .by_kill = true};
 }
 
-void WorkerProcess::kill_and_reap() {
-  if (pid_ == 0) return;
-  ::kill(pid_, SIGKILL);
-  reap();
+double WorkerProcess::resident_bytes() const {
+  std::ifstream statm(fmt::format("/proc/{}/statm", pid_));
+  double total_pages = 0, resident_pages = 0;
+  statm >> total_pages >> resident_pages;
+  return resident_pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
 WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
                                      const std::atomic<bool>& stop) {
   WorkerAnswer answer;
   if (!write_all(to_worker_, request.dump() + "\n")) {
-    answer.message = reap();
+    answer.message = end().how;
+    answer.doubtful = true;  // it died before it heard of this
     return answer;
   }
-  const double end = now_s() + deadline_s;
+  const double end_s = now_s() + deadline_s;
   while (true) {
     if (const std::size_t line_end = buffered_.find('\n'); line_end != std::string::npos) {
       answer.reply = Json::parse(buffered_.substr(0, line_end), nullptr, false);
       buffered_.erase(0, line_end + 1);
       if (answer.reply.is_discarded()) {
-        kill_and_reap();
+        end();
         answer.message = "the worker's answer is not JSON";
       } else if (answer.reply.contains("error")) {
         answer.fate = WorkerFate::kRefused;
         answer.error = static_cast<ErrorCode>(answer.reply.at("error").get<int>());
         answer.message = answer.reply.at("message");
+        // A device that was lost or given up answers nobody else either.
+        if (answer.error == ErrorCode::kDevice || answer.error == ErrorCode::kTimeout) end();
       } else {
         answer.fate = WorkerFate::kAnswered;
       }
       return answer;
     }
-    const double left_s = end - now_s();
+    const double left_s = end_s - now_s();
     if (stop.load() || left_s <= 0) {
-      kill_and_reap();
+      end();
       answer.fate = stop.load() ? WorkerFate::kInterrupted : WorkerFate::kTimedOut;
       answer.message =
           stop.load() ? "interrupted" : fmt::format("no answer within {:.1f} s", deadline_s);
@@ -128,31 +158,61 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
     }
     pollfd waiting = {.fd = from_worker_, .events = POLLIN, .revents = 0};
     const int ready = ::poll(&waiting, 1, std::min(kPollMs, 1 + static_cast<int>(left_s * 1e3)));
+    if (ready == 0) {
+      const double held_bytes = resident_bytes();
+      if (held_bytes > memory_limit_bytes_) {
+        end();
+        answer.fate = WorkerFate::kOutOfMemory;
+        answer.message =
+            fmt::format("out of memory: the worker held {:.1f} GiB and may hold {:.1f}",
+                        held_bytes / (1 << 30), memory_limit_bytes_ / (1 << 30));
+        return answer;
+      }
+    }
     if (ready <= 0) continue;
     char chunk[4096];
     const ssize_t size = ::read(from_worker_, chunk, sizeof chunk);
     if (size > 0) {
       buffered_.append(chunk, static_cast<std::size_t>(size));
     } else if (size == 0 || errno != EINTR) {
-      answer.message = reap();
+      Death death = end();
+      answer.message = std::move(death.how);
+      answer.doubtful = death.by_kill;
       return answer;
     }
   }
 }
 
-WorkerAnswer WorkerProcess::ask(const Json& request, double deadline_s,
-                                const std::atomic<bool>& stop) {
-  if (pid_ == 0) {
-    start();
-    WorkerAnswer opened = exchange(opening_, kOpeningDeadlineS, stop);
+WorkerAnswer WorkerProcess::open(const std::atomic<bool>& stop) {
+  start();
+  return exchange(opening_, kOpeningDeadlineS, stop);
+}
+
+WorkerAnswer WorkerProcess::attempt(const Json& request, double deadline_s,
+                                    const std::atomic<bool>& stop) {
+  const bool fresh = pid_ == 0;
+  const double start_s = now_s();
+  if (fresh) {
+    WorkerAnswer opened = open(stop);
+    if (opened.doubtful) opened = open(stop);
     if (opened.fate != WorkerFate::kAnswered) {
       // Not the candidate's fault: nothing of it has been sent yet.
       if (opened.fate == WorkerFate::kInterrupted) return opened;
-      kill_and_reap();
+      end();
       fail(ErrorCode::kDevice, "the tuning worker cannot open the device: {}", opened.message);
     }
   }
-  return exchange(request, deadline_s, stop);
+  const double opening_s = now_s() - start_s;
+  WorkerAnswer answer = exchange(request, deadline_s, stop);
+  answer.opening_s = opening_s;
+  if (answer.fate == WorkerFate::kOutOfMemory) answer.doubtful = !fresh;
+  return answer;
+}
+
+WorkerAnswer WorkerProcess::ask(const Json& request, double deadline_s,
+                                const std::atomic<bool>& stop) {
+  WorkerAnswer answer = attempt(request, deadline_s, stop);
+  return answer.doubtful ? attempt(request, deadline_s, stop) : answer;
 }
 
 }  // namespace rooftile

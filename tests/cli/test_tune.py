@@ -191,6 +191,7 @@ def test_killed_worker_does_not_stop_the_tuner(tuned):
     assert tune.returncode == 0, err
     assert "130x67x259 nt" in out, out + err
     assert count(tuned, "SELECT count(*) FROM samples") > before
+    assert "somebody killed" not in tuned.run("db", "black-list").stdout  # its kernel was innocent
 
 
 def test_two_tuners_at_once(tuned):

@@ -16,8 +16,7 @@ Certificate CertifyFixture::certificate(const Variant& variant, const Signature&
 }
 
 Certificate CertifyFixture::mutant(const Variant& variant, const Signature& signature,
-                                   const std::string& from, const std::string& to) {
-  Shader shader = emit_gemm(variant, signature);
+                                   Shader shader, const std::string& from, const std::string& to) {
   const std::size_t at = shader.glsl.find(from);
   EXPECT_NE(at, std::string::npos)
       << "'" << from << "' is not in the shader: the mutation needs an update";

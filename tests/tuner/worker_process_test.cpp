@@ -52,6 +52,41 @@ TEST_F(WorkerProcessTest, ACrashSaysHow) {
   EXPECT_THAT(answer.message, HasSubstr("signal 11"));
 }
 
+TEST_F(WorkerProcessTest, AWorkerWhoseDeviceFailedIsNotAskedAgain) {
+  for (const ErrorCode code : {ErrorCode::kDevice, ErrorCode::kTimeout}) {
+    WorkerProcess worker(
+        script(fmt::format("read a; echo '{{\"error\":{},\"message\":\"lost\"}}'; read b",
+                           static_cast<int>(code))),
+        {{"operation", "open"}});
+    const WorkerAnswer answer = worker.ask({{"operation", "a"}}, kLongS, stop_);
+    EXPECT_EQ(answer.fate, WorkerFate::kRefused);
+    EXPECT_EQ(answer.message, "lost");
+    EXPECT_EQ(worker.pid(), 0);
+  }
+}
+
+TEST_F(WorkerProcessTest, AWorkerThatSomebodyKilledIsAskedOnceMore) {
+  const std::string marker = (folder_ / "killed").string();
+  WorkerProcess once(script("read a; [ -e " + marker + " ] || { touch " + marker +
+                            "; kill -KILL $$; }; echo '{}'; read b"),
+                     {{"operation", "open"}});
+  EXPECT_EQ(once.ask({{"operation", "a"}}, kLongS, stop_).fate, WorkerFate::kAnswered);
+  WorkerProcess always(script("read a; kill -KILL $$"), {{"operation", "open"}});
+  const WorkerAnswer answer = always.ask({{"operation", "a"}}, kLongS, stop_);
+  EXPECT_EQ(answer.fate, WorkerFate::kCrashed);
+  EXPECT_THAT(answer.message, HasSubstr("somebody killed the worker"));
+}
+
+TEST_F(WorkerProcessTest, AWorkerThatHoldsTooMuchIsKilled) {
+  constexpr double kLimitBytes = 64e6;
+  WorkerProcess worker(script("read a; exec perl -e '$x = \"x\" x 300e6; sleep 1000'"),
+                       {{"operation", "open"}}, kLimitBytes);
+  const WorkerAnswer answer = worker.ask({{"operation", "a"}}, kLongS, stop_);
+  EXPECT_EQ(answer.fate, WorkerFate::kOutOfMemory);
+  EXPECT_THAT(answer.message, HasSubstr("out of memory"));
+  EXPECT_EQ(worker.pid(), 0);
+}
+
 TEST_F(WorkerProcessTest, NonsenseEndsTheWorker) {
   WorkerProcess worker(script("read a; echo 'no json here'; read b"), {{"operation", "open"}});
   EXPECT_EQ(worker.ask({{"operation", "a"}}, kLongS, stop_).fate, WorkerFate::kCrashed);

@@ -1,4 +1,4 @@
-#include "cli/available_memory.h"
+#include "tuner/available_memory.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "db/store.h"
+
+namespace rooftile {
+namespace {
+
+int print(const Globals& globals) {
+  const Store store(globals.database(), OpenMode::kReadOnly);
+  for (const DeviceRecord& device : store.devices()) {
+    if (!globals.selects(device.profile)) continue;
+    const std::vector<BlackListRecord> list = store.black_listed(device.id);
+    fmt::print("{} ({}): {} black-listed\n", device.profile.name, device.profile.driver_info,
+               list.size());
+    for (const BlackListRecord& entry : list) {
+      const auto candidate = store.candidate(entry.candidate);
+      fmt::print("  {}  {}  {}\n", entry.at, candidate ? short_name(candidate->variant) : "?",
+                 entry.reason);
+    }
+  }
+  return kDone;
+}
+
+int clear(const Globals& globals) {
+  // Of a file that is not there nothing need be cleared, and none is to be made.
+  Store(globals.database(), OpenMode::kReadOnly);
+  Store store(globals.database());
+  for (const DeviceRecord& device : store.devices()) {
+    if (!globals.selects(device.profile)) continue;
+    const std::size_t count = store.black_listed(device.id).size();
+    store.clear_black_list(device.id);
+    for (const JournalRecord& entry : store.dead_journal(device.id)) store.journal_end(entry.id);
+    fmt::print("{} ({}): {} no longer black-listed\n", device.profile.name,
+               device.profile.driver_info, count);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_black_list(CLI::App& db, const Globals& globals, Action& action) {
+  CLI::App* command =
+      db.add_subcommand("black-list", "Kernels that are not launched again on a device, and why");
+  command->footer("Example: rooftile db black-list --clear --device llvmpipe");
+  static bool clears = false;
+  command->add_flag(
+      "--clear", clears,
+      "Forget them: the next tuning may try them again; with --device of some devices only");
+  command->callback([&] { action = [&] { return clears ? clear(globals) : print(globals); }; });
+}
+
+}  // namespace rooftile

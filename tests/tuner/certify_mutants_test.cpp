@@ -1,0 +1,250 @@
+// One planted mistake in each way in which kernels can be wrong, in every family: all are refused.
+// Matrices have theirs in certify_matrix_test.cpp.
+#include <fmt/format.h>
+
+#include "certify_fixture.h"
+
+namespace rooftile {
+namespace {
+
+constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
+
+enum class Target : std::uint8_t { kGemm, kPackA, kPackB, kReduce };
+
+struct Mutant {
+  const char* what;
+  const char* from;
+  const char* to;
+  Signature signature = {};
+  Target target = Target::kGemm;
+};
+
+class CertifyMutantsTest : public CertifyFixture {
+ protected:
+  void expect_refused(const std::string& variant_text, const std::vector<Mutant>& mutants) {
+    const Variant variant = parse_variant(variant_text);
+    for (const Mutant& m : mutants) {
+      const Certificate result =
+          mutant(variant, m.signature, shader(variant, m.signature, m.target), m.from, m.to);
+      EXPECT_FALSE(result.passed) << short_name(variant) << ": " << m.what;
+      EXPECT_NE(result.detail, "") << "not refused for what it computes";
+    }
+  }
+
+ private:
+  static Shader shader(const Variant& v, const Signature& s, Target target) {
+    switch (target) {
+      case Target::kPackA:
+        return emit_pack(v, s, Operand::kA);
+      case Target::kPackB:
+        return emit_pack(v, s, Operand::kB);
+      case Target::kReduce:
+        return emit_reduce(s);
+      case Target::kGemm:
+        break;
+    }
+    return emit_gemm(v, s);
+  }
+};
+
+const Signature kTransposedA = {.trans_a = kYes}, kTransposedB = {.trans_b = kYes};
+
+TEST_F(CertifyMutantsTest, OfRegister) {
+  expect_refused(
+      "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+      "vector_width_b=4",
+      {{"last row of A read at the one before", "clamp_index(row + i, m - 1)",
+        "clamp_index(row + i, m - 2)"},
+       {"row beyond the edge of C stored", "row + row_at(i) < m", "row + row_at(i) <= m"},
+       {"column beyond the edge of C stored", "w < columns", "w <= columns"},
+       {"vector stored over the edge of C", "(tile.x + 1) * TILE_N <= n", "tile.x * TILE_N <= n"},
+       {"vectors stored where C is not aligned", "(ldc | offset_c) % VECTOR_WIDTH_C == 0", "true"},
+       {"last steps of k left out", "k0 < k; k0 += TAIL_K", "k0 + 1 < k; k0 += TAIL_K"},
+       {"trip that reaches beyond k", "k0 + UNROLL_K <= k", "k0 + UNROLL_K <= k + 1"},
+       {"nothing zeroed beyond k", "steps_left(step * VECTOR_WIDTH_A)", "VECTOR_WIDTH_A"},
+       {"rows of A taken as packed", "clamp_index(row + i, m - 1) * lda",
+        "clamp_index(row + i, m - 1) * (depth / 4 * 4)"},
+       {"stride of the batch forgotten", "product * stride_a", "0 * stride_a"},
+       {"beta read at 0, by vectors", "if (beta != 0.0) old = RESULT(beta) * load_c_vector",
+        "old = RESULT(beta) * load_c_vector"},
+       {"beta forgotten, by vectors", "RESULT(beta) * load_c_vector", "load_c_vector"},
+       {"alpha on C as well", "alpha * sum + old", "alpha * (sum + old)"}});
+}
+
+TEST_F(CertifyMutantsTest, OfTransposes) {
+  expect_refused("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4",
+                 {{"rows of a transposed A by B's stride", "(k0 + u) * (lda / VECTOR_WIDTH_A)",
+                   "(k0 + u) * (ldb / VECTOR_WIDTH_A)", kTransposedA},
+                  {"block of A not turned", "a_fragment[u][i / VECTOR_WIDTH_A]",
+                   "a_fragment[i][u / VECTOR_WIDTH_A]", kTransposedA},
+                  {"columns of a transposed B by A's stride",
+                   "clamp_index(column + column_at(j), n - 1) * ldb",
+                   "clamp_index(column + column_at(j), n - 1) * lda", kTransposedB},
+                  {"step of k off by one in a transposed A", "min(k0 + u, k - 1) * (lda",
+                   "min(k0 + u + 1, k - 1) * (lda", kTransposedA}});
+}
+
+// Workgroups of eight subgroups: a software device runs one after the other up to the barrier.
+TEST_F(CertifyMutantsTest, OfTiled) {
+  expect_refused(
+      "family=tiled tile_m=64 tile_n=32 tile_k=8 reg_m=8 reg_n=4 unroll_k=4 stage=shared "
+      "vector_width_a=4 vector_width_b=4",
+      {{"no barrier before a tile is read", "put_tile_b(0);\n    barrier();", "put_tile_b(0);"},
+       {"no barrier before a tile is overwritten", "fetch_tile_b(column, k0);\n    barrier();",
+        "fetch_tile_b(column, k0);"},
+       {"last row of the tile read at the one before", "clamp_index(row0 + v / A_VECTORS, m - 1)",
+        "clamp_index(row0 + v / A_VECTORS, m - 2)"},
+       {"columns of the tile by the wrong edge", "v % B_VECTORS, (n - 1) / VECTOR_WIDTH_B",
+        "v % B_VECTORS, (m - 1) / VECTOR_WIDTH_B"},
+       {"nothing zeroed beyond k", "steps_left(step * VECTOR_WIDTH_A)", "VECTOR_WIDTH_A"},
+       {"rows of the block too close", "lane.y + i * SPREAD_M", "lane.y + i"},
+       {"a step of the tile left out", "step < TILE_K; step += UNROLL_K",
+        "step + UNROLL_K < TILE_K; step += UNROLL_K"},
+       {"turned into the wrong row of the tile",
+        "v % A_VECTORS * VECTOR_WIDTH_A + w, v / A_VECTORS",
+        "v % A_VECTORS * VECTOR_WIDTH_A + w, (v / A_VECTORS) ^ 1"}});
+}
+
+TEST_F(CertifyMutantsTest, OfTwoTilesInFlight) {
+  expect_refused(
+      "family=tiled tile_m=32 tile_n=32 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared stages=2 "
+      "vector_width_a=4 vector_width_b=4",
+      {{"stale tile at the end", "barrier();\n  }\n  multiply_tile(stage);",
+        "barrier();\n  }\n  multiply_tile(1 - stage);"},
+       {"tile overwritten while it is read", "stage = 1 - stage;", ""},
+       {"no barrier before the next tile", "put_tile_b(stage);\n    barrier();",
+        "put_tile_b(stage);"},
+       {"tile of A of the wrong stage", "a_tile[stage][step + u]", "a_tile[0][step + u]"},
+       {"last tile left out", "k0 < k; k0 += TILE_K", "k0 + TILE_K < k; k0 += TILE_K"}});
+}
+
+TEST_F(CertifyMutantsTest, OfVector) {
+  expect_refused(
+      "family=vector tile_m=2 tile_n=8 tile_k=64 reg_m=2 reg_n=4 unroll_k=4 stage=shared "
+      "vector_width_a=4 vector_width_b=4",
+      {{"no barrier among the lanes' sums", "barrier();\n      if (lane_k", "if (lane_k"},
+       {"sum of the wrong lane", "half_lanes * step", "half_lanes"},
+       {"half of the sums left out", "half_lanes = LANES_K / 2", "half_lanes = LANES_K / 4"},
+       {"stored by the wrong lane", "if (lane_k == 0)", "if (lane_k == 1)"},
+       {"all lanes begin alike", "k0 = lane_k * UNROLL_K", "k0 = 0"},
+       {"end of k left out", "k0 < k; k0 += TAIL_K", "k0 + TAIL_K < k; k0 += TAIL_K"}});
+}
+
+TEST_F(CertifyMutantsTest, OfManySmallProducts) {
+  expect_refused("family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 tile_batch=2",
+                 {{"one product for the whole workgroup", "+ gl_LocalInvocationID.y", ""},
+                  {"one product too many", "z >= batch", "z > batch"},
+                  {"B of the product before", "product * stride_b", "max(product, 1u) * stride_b"},
+                  {"C of the first product", ": z) * stride_c", ": 0) * stride_c"}});
+}
+
+TEST_F(CertifyMutantsTest, OfProductsSplitAlongK) {
+  expect_refused(
+      "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 split_k=3",
+      {{"parts overlap", "z / batch * split_depth", "z / batch * (split_depth - 1)"},
+       {"last part longer than the rest", "min(depth - first, split_depth)", "split_depth"},
+       {"last part not added", "p < parts", "p + 1 < parts", {}, Target::kReduce},
+       {"parts of another product",
+        "(p * batch + product) * m",
+        "(p * batch) * m",
+        {},
+        Target::kReduce},
+       {"rows of parts as in C", "* vectors + x]", "* (n / 4) + x]", {}, Target::kReduce},
+       {"edge of C overrun", "x * 4 + w < n", "x * 4 + w <= n", {}, Target::kReduce},
+       {"beta read at 0",
+        "if (beta != 0.0) old = RESULT(beta) * load_c(",
+        "old = RESULT(beta) * load_c(",
+        {},
+        Target::kReduce}});
+}
+
+TEST_F(CertifyMutantsTest, OfPackedOperands) {
+  expect_refused(
+      "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
+      "vector_width_b=4 packed_a=yes packed_b=yes",
+      {{"panels of A without their padding", "row / TILE_M * (TILE_M * padded_k)",
+        "row / TILE_M * (TILE_M * k)"},
+       {"panels of B without their padding", "column / TILE_N * (TILE_N * padded_k)",
+        "column / TILE_N * (TILE_N * k)"},
+       {"padding of a panel not zeroed",
+        "inside ? depth - step : 0",
+        "inside ? 4 : 0",
+        {},
+        Target::kPackA},
+       {"a panel runs into the next",
+        "row / PANEL_ROWS * (PANEL_ROWS * padded_depth)",
+        "row / PANEL_ROWS * (PANEL_ROWS * (padded_depth - 4))",
+        {},
+        Target::kPackA},
+       {"last rows not packed",
+        "const uint count = strided(padded_rows, padded_depth) / 4",
+        "const uint count = strided(rows, padded_depth) / 4",
+        {},
+        Target::kPackA},
+       {"packed from the wrong row",
+        "min(row + r, rows - 1) * ld",
+        "min(row + r, rows - 1) * depth",
+        {},
+        Target::kPackA},
+       {"columns of a panel swapped",
+        "panels[target + u * (PANEL_ROWS / 4)] = turned[u]",
+        "panels[target + u * (PANEL_ROWS / 4)] = turned[u].yxzw",
+        {},
+        Target::kPackB},
+       {"panels of the first product",
+        "product * panel_stride",
+        "0 * panel_stride",
+        {},
+        Target::kPackB}});
+}
+
+TEST_F(CertifyMutantsTest, OfBroadcast) {
+  const std::uint32_t lanes = device_->profile().limits.subgroup_size;
+  const std::string variant = fmt::format(
+      "family=broadcast tile_m=16 tile_n={} reg_m=16 reg_n=8 unroll_k=8 vector_width_a=4 "
+      "vector_width_b=4 load_path_a=texel load_path_b=texel packed_a=yes packed_b=yes "
+      "raster=column subgroup_size={}",
+      8 * lanes, lanes);
+  expect_refused(variant,
+                 {{"tiles run through the wrong way", "tile.y * TILE_M", "tile.x * TILE_M"},
+                  {"vector of A of the next row", "(i * (UNROLL_K / VECTOR_WIDTH_A) + v)",
+                   "((i ^ 1) * (UNROLL_K / VECTOR_WIDTH_A) + v)"}});
+  expect_refused(variant + " stage=subgroup",
+                 {{"every lane reads the first vector", "/ 4 + gl_SubgroupInvocationID", "/ 4"},
+                  {"vector of the wrong lane", "subgroupBroadcast(own, lane)",
+                   "subgroupBroadcast(own, (lane) ^ 1)"},
+                  {"steps of k out of turn", "first = 4 * vector_index % UNROLL_K",
+                   "first = 4 * (vector_index ^ 1) % UNROLL_K"}});
+}
+
+TEST_F(CertifyMutantsTest, OfRasters) {
+  expect_refused(
+      "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 raster=grouped4",
+      {{"last rows of tiles left out", "min(tiles.y - first_row, RASTER_GROUP)", "RASTER_GROUP"},
+       {"a tile twice and another never", "within / rows", "within / RASTER_GROUP"}});
+}
+
+TEST_F(CertifyMutantsTest, OfEpiloguesOnVectors) {
+  const Signature fused = {.epilogue = parse_epilogue("row_scale+bias_row+relu+residual")};
+  expect_refused(
+      "family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared "
+      "vector_width_a=4 vector_width_b=4",
+      {{"bias of the wrong axis", "offset_bias + row", "offset_bias + column", fused},
+       {"scale of the wrong axis", "offset_row_scale + row", "offset_row_scale + column", fused},
+       {"residual of the next column", "row * ld_residual", "1 + row * ld_residual", fused}});
+}
+
+TEST_F(CertifyMutantsTest, OfQuantizedB) {
+  const Signature middle = {.types = parse_types("f32xq4b32"), .trans_b = kYes},
+                  stored = {.types = parse_types("f32xq4b32z"), .trans_b = kYes};
+  expect_refused(
+      "family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=32 vector_width_a=4 "
+      "vector_width_b=4",
+      {{"zero point off by one", "float(1 << (BITS - 1))", "float((1 << (BITS - 1)) - 1)", middle},
+       {"stored zero point off by one", "(base + zero)", "(base + zero + 1)", stored},
+       {"zero points of the next block", "const uint bit = block * BITS",
+        "const uint bit = (block + 1) * BITS", stored}});
+}
+
+}  // namespace
+}  // namespace rooftile

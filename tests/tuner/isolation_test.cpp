@@ -1,0 +1,271 @@
+// Candidates that loop, crash, fill the memory, write where they must not, give nonsense or lose
+// the device cost themselves a place on the black list, and nobody else anything.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <fstream>
+#include <regex>
+
+#include "core/clock.h"
+#include "generator/space.h"
+#include "generator/version.h"
+#include "tests/db/child_process.h"
+#include "tests/runtime/scratch.h"
+#include "tuner/problem_tuner.h"
+#include "tuner/settle_journal.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
+
+constexpr double kMemoryLimitBytes = 0.5 * (1 << 30);
+constexpr double kPatienceS = 60;  // of tests that wait for something that must happen
+
+/// Children of a process.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", parent));
+  std::vector<pid_t> children;
+  for (pid_t child = 0; file >> child;) children.push_back(child);
+  return children;
+}
+
+/// Processor time that a process has used; 0 when it is gone, or a zombie.
+double processor_s(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  if (stat.empty()) return 0;
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+  std::string state, skipped;
+  fields >> state;
+  for (int i = 0; i < 10; ++i) fields >> skipped;  // fields 4 to 13
+  double user_ticks = 0;
+  fields >> user_ticks;
+  return state == "Z" ? 0 : user_ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+bool becomes_true(const std::function<bool()>& condition) {
+  const double end_s = now_s() + kPatienceS;
+  while (!condition()) {
+    if (now_s() > end_s) return false;
+    ::poll(nullptr, 0, 5);
+  }
+  return true;
+}
+
+class IsolationTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    profile_ = found.devices.front();
+    for (const Variant& variant : legal_variants(profile_.limits))
+      if (variant.family == Family::kNaive && variant != fallback_variant())
+        naive_.push_back(variant);
+    ASSERT_GE(naive_.size(), 7u);
+    std::ranges::stable_sort(naive_, std::ranges::greater(),
+                             [](const Variant& v) { return v.tile_m * v.tile_n; });
+  }
+
+  std::string hash(const Variant& variant) const {
+    return emit_gemm(variant, signature_of(problem_)).hash;
+  }
+  std::string plant(const Variant& variant, const std::string& behaviour) const {
+    return hash(variant) + "=" + behaviour + " ";
+  }
+  WorkerProcess worker() const {
+    return {ROOFTILE_PLANTED_WORKER,
+            {{"operation", "open"}, {"device_uuid", profile_.device_uuid}},
+            kMemoryLimitBytes};
+  }
+  /// What is said while this problem is tuned with the default, the fallback and the naive kernels.
+  std::vector<std::string> tune(Store& store, TuneResult& result) {
+    std::vector<std::string> messages;
+    const auto message = [&](const std::string& text) { messages.push_back(text); };
+    const RowId device = store.device_id(profile_);
+    settle_journal(store, device, message);
+    WorkerProcess process = worker();
+    const Budget budget(600);
+    const std::atomic<bool> stop = false;
+    CandidateRunner runner(store, process, budget, stop,
+                           {.device = device,
+                            .run = store.begin_run(device, kGeneratorVersion, "{}"),
+                            .message = message});
+    const DeviceRates rates = {.fma_gflops = 100};
+    const TuneOptions options = {.strategy = "exhaustive"};
+    result = tune_problem({.store = store,
+                           .runner = runner,
+                           .device = profile_,
+                           .rates = rates,
+                           .space = naive_,
+                           .options = options,
+                           .over = [] { return false; },
+                           .elapsed_s = [] { return 0.0; },
+                           .progress = [](TuneProgress&) {}},
+                          device, problem_, 600);
+    lost_s_ = runner.lost_s();
+    failures_ = runner.failures();
+    return messages;
+  }
+  /// Reasons by the hash of the kernel.
+  std::map<std::string, std::string> black_list(const Store& store) const {
+    std::map<std::string, std::string> reasons;
+    for (const BlackListRecord& entry : store.black_listed(*store.find_device(profile_)))
+      reasons[store.candidate(entry.candidate)->hash] = entry.reason;
+    return reasons;
+  }
+
+  ScratchFolder folder_;
+  DeviceProfile profile_;
+  std::vector<Variant> naive_;
+  const Problem problem_ = packed_problem(35, 29, 41);
+  double lost_s_ = 0;
+  std::size_t failures_ = 0;
+};
+
+TEST_F(IsolationTest, EachPlantIsBlackListedWithItsReasonAndNobodyElse) {
+  naive_.resize(7);
+  const std::map<std::string, std::pair<std::string, std::string>> plants = {
+      {hash(naive_[0]), {"loops", "timed out: no answer within"}},
+      {hash(naive_[1]), {"hangs_in_the_compiler", "timed out: no answer within"}},
+      {hash(naive_[2]), {"crashes", "crashed: the worker"}},
+      {hash(naive_[3]), {"fills_memory", "out of memory: the worker held"}},
+      {hash(naive_[4]), {"gives_nan", "wrong result: .* is -?nan, expected"}},
+      {hash(naive_[5]), {"loses_the_device", "launch failed: compiling: the device is lost"}},
+      {hash(fallback_variant()), {"writes_outside", "wrong result: .* wrote outside of C"}}};
+  std::string planted;
+  for (const auto& [hash, plant] : plants) planted += hash + "=" + plant.first + " ";
+  const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS", planted);
+  Store store(folder_ / "rooftile.db");
+  TuneResult result;
+  const std::vector<std::string> messages = tune(store, result);
+
+  const std::map<std::string, std::string> reasons = black_list(store);
+  double lost_s = 0;
+  const std::regex with_cost(R"((.*) \(([\d.]+) s lost\))");
+  for (const auto& [hash, plant] : plants) {
+    ASSERT_TRUE(reasons.contains(hash)) << plant.first;
+    std::smatch parts;
+    ASSERT_TRUE(std::regex_match(reasons.at(hash), parts, with_cost)) << reasons.at(hash);
+    EXPECT_TRUE(std::regex_search(parts[1].str(), std::regex(plant.second))) << reasons.at(hash);
+    lost_s += std::stod(parts[2]);
+    std::printf("%-22s %5.1f s: %s\n", plant.first.c_str(), std::stod(parts[2]),
+                parts[1].str().c_str());
+    EXPECT_THAT(messages, Contains(AllOf(HasSubstr("black-listed"), HasSubstr(reasons.at(hash)))));
+  }
+  EXPECT_THAT(reasons, SizeIs(plants.size())) << "an innocent one was black-listed";
+  EXPECT_EQ(failures_, plants.size());
+  EXPECT_GE(lost_s_, lost_s - 0.5);
+  std::printf("%zu candidates failed, %.1f s lost to them, new workers included\n", failures_,
+              lost_s_);
+
+  EXPECT_NE(result.winner, "");
+  const auto kernels = store.tuned_kernels(*store.find_device(profile_), kGeneratorVersion);
+  ASSERT_THAT(kernels, ::testing::Not(IsEmpty()));
+  for (const TunedKernel& kernel : kernels) EXPECT_FALSE(plants.contains(kernel.candidate.hash));
+  std::size_t others_measured = 0;
+  for (const SampleRecord& sample :
+       store.samples(*store.find_device(profile_), store.problem_id(problem_)))
+    others_measured += store.candidate(sample.candidate)->hash == hash(naive_[6]) ? 1 : 0;
+  EXPECT_GT(others_measured, 0u);
+
+  // The next run does not try them again.
+  TuneResult again;
+  tune(store, again);
+  EXPECT_EQ(failures_, 0u);
+  EXPECT_EQ(lost_s_, 0);
+  EXPECT_NE(again.winner, "");
+}
+
+// The tuner is killed twice while its worker is in an endless kernel.
+TEST_F(IsolationTest, AKilledTunerTakesItsWorkerAlongAndTheCandidateHasTwoTries) {
+  naive_.resize(3);
+  const Variant bad = naive_[0];
+  const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS", plant(bad, "loops"));
+  const auto die_in = [&](const Variant& variant) {
+    ChildProcess tuner([&] {
+      Store store(folder_ / "rooftile.db");
+      const RowId device = store.device_id(profile_);
+      WorkerProcess process = worker();
+      const Budget budget(600);
+      const std::atomic<bool> stop = false;
+      CandidateRunner runner(
+          store, process, budget, stop,
+          {.device = device, .run = store.begin_run(device, kGeneratorVersion, "{}")});
+      for (const CandidateRecord& suspect : runner.suspects()) runner.release(suspect.id);
+      runner.time(variant, problem_, 2, 60e9);
+    });
+    pid_t process = 0;
+    const double in_the_kernel_s = 1;  // more than opening and compiling take
+    ASSERT_TRUE(becomes_true([&] {
+      const std::vector<pid_t> children = children_of(tuner.pid());
+      process = children.empty() ? 0 : children.front();
+      return process != 0 && processor_s(process) > in_the_kernel_s;
+    }));
+    tuner.kill();
+    EXPECT_EQ(tuner.wait(), -SIGKILL);
+    EXPECT_TRUE(becomes_true([&] { return processor_s(process) == 0; })) << "an orphan";
+  };
+
+  die_in(bad);
+  {
+    Store store(folder_ / "rooftile.db");
+    const RowId device = store.device_id(profile_);
+    std::vector<std::string> messages;
+    settle_journal(store, device, [&](const std::string& text) { messages.push_back(text); });
+    EXPECT_THAT(messages, Contains(HasSubstr("is tried again, last")));
+    EXPECT_THAT(store.black_listed(device), IsEmpty());
+  }
+  die_in(bad);
+  Store store(folder_ / "rooftile.db");
+  TuneResult result;
+  tune(store, result);
+  EXPECT_THAT(black_list(store), ::testing::ElementsAre(::testing::Pair(
+                                     hash(bad), HasSubstr("the tuner died twice"))));
+  EXPECT_THAT(store.dead_journal(*store.find_device(profile_)), IsEmpty());
+  EXPECT_NE(result.winner, "");
+}
+
+TEST_F(IsolationTest, AnInnocentSuspectIsTriedLastAndForgiven) {
+  naive_.resize(3);
+  const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS", "");
+  ChildProcess tuner([&] {
+    Store store(folder_ / "rooftile.db");
+    const RowId device = store.device_id(profile_);
+    const Variant variant = default_variant(profile_);
+    store.journal_begin(device,
+                        store.candidate_id({.hash = hash(variant),
+                                            .signature = to_string(signature_of(problem_)),
+                                            .variant = variant}),
+                        ::getpid());
+  });
+  EXPECT_EQ(tuner.wait(), 0);
+  Store store(folder_ / "rooftile.db");
+  TuneResult result;
+  const std::vector<std::string> messages = tune(store, result);
+  EXPECT_THAT(messages, Contains(HasSubstr("is tried again, last")));
+  EXPECT_THAT(black_list(store), IsEmpty());
+  EXPECT_GT(result.default_ns, 0);
+  const RowId device = *store.find_device(profile_);
+  EXPECT_THAT(store.journal(device), IsEmpty());
+  std::vector<std::string> order;
+  for (const SampleRecord& sample : store.samples(device, store.problem_id(problem_)))
+    order.push_back(store.candidate(sample.candidate)->hash);
+  const std::string suspect = hash(default_variant(profile_));
+  const auto first = std::ranges::find(order, suspect);
+  ASSERT_NE(first, order.end());
+  EXPECT_THAT(std::vector<std::string>(order.begin(), first), Contains(hash(naive_[2])));
+}
+
+TEST(WorkerTest, EndsWithItsInput) {
+  EXPECT_EQ(std::system(ROOFTILE_PLANTED_WORKER " worker </dev/null"), 0);
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,78 @@
+// The real worker, but the compiler of chosen kernels misbehaves: it is here that a test can put in
+// what a bad kernel, compiler or driver would do. Linked with --wrap, so that the worker's own code
+// is the one that ships. $ROOFTILE_TEST_PLANTS holds "hash=behaviour", separated by blanks.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "generator/compile.h"
+#include "tuner/worker.h"
+
+namespace rooftile {
+
+std::vector<std::uint32_t> real_compile(const Shader& shader) asm(
+    "__real__ZN8rooftile7compileERKNS_6ShaderE");
+std::vector<std::uint32_t> planted_compile(const Shader& shader) asm(
+    "__wrap__ZN8rooftile7compileERKNS_6ShaderE");
+
+namespace {
+
+std::string behaviour_of(const Shader& shader) {
+  const char* plants = std::getenv("ROOFTILE_TEST_PLANTS");
+  std::istringstream words(plants != nullptr ? plants : "");
+  for (std::string word; words >> word;)
+    if (word.starts_with(shader.hash + "=")) return word.substr(shader.hash.size() + 1);
+  return {};
+}
+
+Shader changed(Shader shader, const std::string& from, const std::string& to) {
+  const std::size_t at = shader.glsl.find(from);
+  if (at == std::string::npos)
+    fail(ErrorCode::kInternal, "'{}' is not in the shader: the plant needs an update", from);
+  shader.glsl.replace(at, from.size(), to);
+  return shader;
+}
+
+[[noreturn]] void fill_memory() {
+  constexpr std::size_t kBlockBytes = std::size_t{1} << 26, kPageBytes = 4096;
+  for (std::vector<std::unique_ptr<char[]>> blocks;;) {
+    blocks.push_back(std::make_unique_for_overwrite<char[]>(kBlockBytes));
+    for (std::size_t page = 0; page < kBlockBytes; page += kPageBytes) blocks.back()[page] = 1;
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> planted_compile(const Shader& shader) {
+  static bool device_is_lost = false;
+  const std::string behaviour = behaviour_of(shader);
+  if (behaviour == "loses_the_device") device_is_lost = true;
+  if (device_is_lost) fail(ErrorCode::kDevice, "compiling: the device is lost");
+  if (behaviour == "crashes") ::raise(SIGSEGV);
+  if (behaviour == "hangs_in_the_compiler")
+    while (true) ::pause();
+  if (behaviour == "fills_memory") fill_memory();
+  // The rest is changes of the family naive, found out by what its kernel does.
+  if (behaviour == "loops") {
+    // Mesa's software device ends every loop after 65,535 trips: a trip has to take long.
+    std::string slow;
+    for (int i = 0; i < 100; ++i) slow += "sum = pow(abs(sum), 1.01), ";
+    return real_compile(changed(shader, "++p) ", "p += depth / (depth + 1)) " + slow));
+  }
+  if (behaviour == "writes_outside") return real_compile(changed(shader, "row >= m", "row > m"));
+  if (behaviour == "gives_nan")
+    return real_compile(
+        changed(shader, "finish(RESULT(sum)",
+                "finish(RESULT(sum) * (RESULT(beta - beta) / RESULT(beta - beta))"));
+  return real_compile(shader);
+}
+
+}  // namespace rooftile
+
+int main() { return rooftile::run_worker(); }
