@@ -192,7 +192,7 @@ void Search::report() const {
   context_.progress(progress);
 }
 
-// Of other problems of this device, the nearest few.
+// Of other problems of this device, the nearest few, and of other devices.
 std::vector<TransferSource> Search::sources() const {
   std::vector<Problem> problems;
   for (const RankedKernel& winner : context_.store.winners(device_row_))
@@ -215,6 +215,8 @@ std::vector<TransferSource> Search::sources() const {
       source.measured.push_back({context_.store.candidate(id).value().variant, median(ns)});
     sources.push_back(std::move(source));
   }
+  for (TransferSource& other : sources_of_others(context_.store, device_row_, problem_))
+    sources.push_back(std::move(other));
   return sources;
 }
 

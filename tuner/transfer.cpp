@@ -17,6 +17,7 @@ constexpr double kOtherTypes = 0.25, kOtherTranspose = 0.5, kOtherDevice = 0.5;
 // What is slower than this many times the best is slow, and how slow says nothing about the best.
 constexpr double kFloor = 16;
 constexpr std::size_t kMostMeasured = 128;  // of a source: the fastest
+constexpr std::size_t kMostOthers = 4;      // sources of other devices
 
 double nearness(const TransferSource& source, const Problem& problem) {
   double weight = std::exp(-size_distance(source.problem, problem) / kFar);
@@ -49,6 +50,23 @@ Eigen::VectorXd predicted(const TransferSource& source, std::span<const Variant>
 }
 
 }  // namespace
+
+std::vector<TransferSource> sources_of_others(const Store& store, RowId device,
+                                              const Problem& problem) {
+  std::vector<TransferSource> sources;
+  RowId last = 0;
+  // The samples of a device and problem come one after the other.
+  for (const TransferSample& sample :
+       store.transfer_samples(device, problem, kMostOthers * kMostMeasured)) {
+    if (sources.empty() || sample.from.device != last || sample.problem != sources.back().problem) {
+      if (sources.size() == kMostOthers) break;
+      sources.push_back({.problem = sample.problem, .measured = {}, .other_device = true});
+      last = sample.from.device;
+    }
+    sources.back().measured.push_back({sample.variant, sample.ns});
+  }
+  return sources;
+}
 
 std::vector<double> transferred(const Problem& problem, std::span<const Variant> candidates,
                                 std::span<const TransferSource> sources) {
