@@ -31,27 +31,10 @@ constexpr std::size_t kExhaustiveFinalists = 128;
 constexpr int kExhaustiveRounds = 10, kExhaustiveSamples = 4;
 // Tried first: the default and other problems' winners, then what is known of devices of this kind.
 constexpr std::size_t kMostWinners = 6, kMostSeeds = 8;
-// Other problems' measurements, of this device and of others.
-constexpr std::size_t kMostSources = 6, kMostForeignSamples = 4096;
+constexpr std::size_t kMostSources = 6;  // of other problems' measurements
 // Times this close are equal for a caller; of equals the kernel that compiles faster goes first:
 // programs wait for it.
 constexpr double kEqual = 1.02;
-
-/// How much another device's measurements count.
-double weight(Nearness nearness) {
-  switch (nearness) {
-    case Nearness::kSame:
-      return 1;
-    case Nearness::kSameDevice:
-    case Nearness::kSameProduct:
-      return 0.8;
-    case Nearness::kSameDriver:
-      return 0.5;
-    case Nearness::kSameKind:
-      return 0.25;
-  }
-  return 0;
-}
 
 /// Those with the smallest hashes: any two spaces' samples share what both have.
 std::vector<Variant> sample_of(std::vector<Variant> space, std::size_t count) {
@@ -239,29 +222,13 @@ std::vector<TransferSource> Search::own_sources() const {
   return sources;
 }
 
-// Of other drivers and devices, the nearest few.
-std::vector<TransferSource> Search::foreign_sources() const {
-  std::vector<TransferSource> sources;
-  RowId device = 0;
-  for (const TransferSample& sample :
-       context_.store.transfer_samples(device_row_, problem_, kMostForeignSamples)) {
-    if (sources.empty() || device != sample.from.device ||
-        sources.back().problem != sample.problem) {
-      if (sources.size() == kMostSources) break;
-      sources.push_back({.problem = sample.problem, .nearness = weight(sample.from.nearness)});
-      device = sample.from.device;
-    }
-    sources.back().measured.push_back({sample.variant, sample.ns});
-  }
-  return sources;
-}
-
 SearchSpace Search::space() const {
   std::vector<Variant> variants;
   for (const Candidate& candidate : candidates_) variants.push_back(candidate.variant);
   SearchSpace space = search_space(problem_, context_.rates, std::move(variants));
   std::vector<TransferSource> sources = own_sources();
-  std::ranges::move(foreign_sources(), std::back_inserter(sources));
+  std::ranges::move(sources_of_others(context_.store, device_row_, problem_),
+                    std::back_inserter(sources));
   space.transferred = transferred(problem_, space.variants, sources);
   space.starts = seeds();
   return space;

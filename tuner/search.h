@@ -47,7 +47,6 @@ class Search {
   void recall();
   std::vector<std::size_t> seeds() const;
   std::vector<TransferSource> own_sources() const;
-  std::vector<TransferSource> foreign_sources() const;
   SearchSpace space() const;
   std::vector<Observation> history() const;
   std::vector<std::size_t> next_batch(Strategy& strategy, std::vector<std::size_t>& pending,

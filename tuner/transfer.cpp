@@ -16,7 +16,25 @@ constexpr double kFar = 4;
 constexpr double kOtherTypes = 0.25, kOtherTranspose = 0.5;
 // What is slower than this many times the best is slow, and how slow says nothing about the best.
 constexpr double kFloor = 16;
-constexpr std::size_t kMostMeasured = 128;  // of a source: the fastest
+constexpr std::size_t kMostOthers = 6, kMostOfOthers = 700;  // sources, samples of each
+constexpr std::size_t kMostMeasured = 128;                   // of a source: the fastest
+constexpr std::size_t kMostOthers = 4;                       // sources of other devices
+
+/// How much another device's measurements count.
+double weight_of(Nearness nearness) {
+  switch (nearness) {
+    case Nearness::kSame:
+      return 1;
+    case Nearness::kSameDevice:
+    case Nearness::kSameProduct:
+      return 0.8;
+    case Nearness::kSameDriver:
+      return 0.5;
+    case Nearness::kSameKind:
+      return 0.25;
+  }
+  return 0;
+}
 
 double weight_of(const TransferSource& source, const Problem& problem) {
   double weight = source.nearness * std::exp(-size_distance(source.problem, problem) / kFar);
@@ -48,6 +66,24 @@ Eigen::VectorXd predicted(const TransferSource& source, std::span<const Variant>
 }
 
 }  // namespace
+
+std::vector<TransferSource> sources_of_others(const Store& store, RowId device,
+                                              const Problem& problem) {
+  std::vector<TransferSource> sources;
+  RowId last = 0;
+  // The samples of a device and problem come one after the other.
+  for (const TransferSample& sample :
+       store.transfer_samples(device, problem, kMostOthers * kMostOfOthers)) {
+    if (sources.empty() || sample.from.device != last || sample.problem != sources.back().problem) {
+      if (sources.size() == kMostOthers) break;
+      sources.push_back(
+          {.problem = sample.problem, .measured = {}, .nearness = weight_of(sample.from.nearness)});
+      last = sample.from.device;
+    }
+    sources.back().measured.push_back({sample.variant, sample.ns});
+  }
+  return sources;
+}
 
 std::vector<double> transferred(const Problem& problem, std::span<const Variant> candidates,
                                 std::span<const TransferSource> sources) {

@@ -6,6 +6,7 @@
 
 #include "core/problem.h"
 #include "core/variant.h"
+#include "db/store.h"
 
 namespace rooftile {
 
@@ -20,6 +21,11 @@ struct TransferSource {
   std::vector<MeasuredVariant> measured;
   double nearness = 1;  // of the device that measured it, 1: this one
 };
+
+/// Of other drivers and devices in the file, and of equal ones elsewhere: the few nearest that have
+/// measured problems of this one's class.
+std::vector<TransferSource> sources_of_others(const Store& store, RowId device,
+                                              const Problem& problem);
 
 /// SearchSpace::transferred for these candidates: a regression over each source, the nearer ones
 /// counting more. All NaN without a source that has measured at least two kernels.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/runtime/scratch.h"
+
 namespace rooftile {
 namespace {
 
@@ -71,6 +73,39 @@ TEST(TransferTest, UnmeasuredCandidatesAreGuessedFromTheirNeighbours) {
   // 32 x 32 and 8 x 8 were not measured there: they are 0 and 4 octaves from the best.
   EXPECT_LT(of(32, 32), of(32, 16));
   EXPECT_GT(of(8, 8), of(8, 32));
+}
+
+TEST(TransferTest, OtherDevicesAreSourcesNearestFirst) {
+  const ScratchFolder folder;
+  Store store(folder / "rooftile.db");
+  const auto device = [&](const std::string& uuid, std::uint32_t product) {
+    return store.device_id({.device_uuid = uuid, .vendor_id = 1, .device_id = product});
+  };
+  const RowId here = device("aa", 2), far = device("bb", 3), near = device("cc", 2);
+  const auto measure = [&](RowId on, const Problem& problem, int tile_m, double ns) {
+    const Variant variant = {.family = Family::kRegister, .tile_m = tile_m, .reg_m = 4};
+    const RowId candidate =
+        store.candidate_id({.hash = std::to_string(tile_m), .variant = variant});
+    store.add_sample({.run = store.begin_run(on, "1", "{}"),
+                      .candidate = candidate,
+                      .problem = store.problem_id(problem),
+                      .kernel = {.median_ns = ns, .count = 3}});
+  };
+  const Problem problem = packed_problem(64, 64, 64), larger = packed_problem(128, 64, 64);
+  measure(here, problem, 8, 1);
+  measure(far, problem, 16, 100);
+  measure(near, larger, 32, 300);
+  measure(near, larger, 64, 200);
+  measure(near, problem, 32, 400);
+  const std::vector<TransferSource> sources = sources_of_others(store, here, problem);
+  ASSERT_EQ(sources.size(), 3u);
+  for (const TransferSource& source : sources) EXPECT_LT(source.nearness, 1);
+  EXPECT_EQ(sources[0].problem, problem);
+  EXPECT_EQ(sources[0].measured.front().ns, 400);
+  EXPECT_EQ(sources[1].problem, larger);
+  ASSERT_EQ(sources[1].measured.size(), 2u);
+  EXPECT_EQ(sources[1].measured.front().variant.tile_m, 64) << "the fastest first";
+  EXPECT_EQ(sources[2].measured.front().ns, 100);
 }
 
 }  // namespace
