@@ -18,7 +18,6 @@ constexpr double kOtherTypes = 0.25, kOtherTranspose = 0.5;
 constexpr double kFloor = 16;
 constexpr std::size_t kMostOthers = 6, kMostOfOthers = 700;  // sources, samples of each
 constexpr std::size_t kMostMeasured = 128;                   // of a source: the fastest
-constexpr std::size_t kMostOthers = 4;                       // sources of other devices
 
 /// How much another device's measurements count.
 double weight_of(Nearness nearness) {
