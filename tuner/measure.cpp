@@ -21,6 +21,9 @@ namespace {
 
 constexpr double kTimeoutNs =
     60e9;  // the parent's watchdog is the tighter one; this only ends a lost worker
+// Compiled kernels kept for a next request, a megabyte or more each: finals and portfolios come
+// back to fewer, an exhaustive search to none of thousands.
+constexpr std::size_t kMostBuilt = 256;
 constexpr std::size_t kMostSets = 8;   // operand sets in rotation
 constexpr double kMostSetBytes = 1e9;  // of memory in rotation
 constexpr int kSpotChecks = 16;
@@ -90,6 +93,10 @@ Measurer::~Measurer() = default;
 
 Measurer::Built& Measurer::build(const Variant& variant, const Signature& signature) {
   Built& built = built_[to_string(variant) + " " + to_string(signature)];
+  built.used = ++requests_;
+  if (built_.size() > kMostBuilt)
+    built_.erase(
+        std::ranges::min_element(built_, {}, [](const auto& entry) { return entry.second.used; }));
   if (built.kernel == nullptr) {
     const double start = now_ns();
     built.kernel = std::make_unique<Kernel>(device_, variant, signature, cache_);

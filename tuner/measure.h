@@ -64,6 +64,7 @@ class Measurer {
     std::optional<Problem> probed = {};  // last one
     double estimate_ns = 0;              // of that problem
     double occupancy = 0;                // the most of any run of it
+    std::uint64_t used = 0;              // when last, in requests
   };
   /// Device time by step. Of a software device, what it took of the processors is added to used.
   std::vector<double> timed_run(const std::vector<Step>& steps, ProcessorTime& used);
@@ -77,6 +78,7 @@ class Measurer {
   std::shared_ptr<Device> device_;
   ShaderCache cache_;
   std::unordered_map<std::string, Built> built_;  // by variant and signature text
+  std::uint64_t requests_ = 0;
   Problem prepared_;
   std::vector<std::unique_ptr<OperandSet>> sets_;
   std::size_t turn_ = 0;  // set of the last run
