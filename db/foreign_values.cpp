@@ -37,7 +37,7 @@ constexpr Suspicion kSuspicions[] = {
      "a black list of a time that is none"},
     {"SELECT 1 FROM theirs.samples WHERE NOT (kernel_ns < 1e18 AND kernel_mad_ns < 1e18 AND"
      " abs(kernel_low_ns) < 1e18 AND abs(kernel_high_ns) < 1e18 AND pack_ns < 1e18 AND"
-     " compile_ns < 1e18) LIMIT 1",
+     " compile_ns < 1e18 AND level < 1e18) LIMIT 1",
      "a sample that took longer than anybody waited"},
     {"SELECT 1 FROM theirs.winners WHERE NOT (kernel_ns < 1e18 AND pack_ns < 1e18) UNION ALL "
      "SELECT 1 FROM theirs.imported_winners WHERE NOT (kernel_ns < 1e18 AND pack_ns < 1e18)"

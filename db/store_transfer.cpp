@@ -46,7 +46,7 @@ class KernelTimes {
 
   bool add(RowId run, RowId problem) {
     Sql sql(connection_,
-            "SELECT candidate_id, min(kernel_ns + pack_ns) FROM samples"
+            "SELECT candidate_id, min((kernel_ns + pack_ns) / level) FROM samples"
             " WHERE problem_id = ? AND run_id = ? AND status = 'measured' AND kernel_ns > 0"
             " GROUP BY candidate_id");
     sql.bind_all(problem, run);
