@@ -171,7 +171,8 @@ int main(int argc, char** argv) {
   app.add_option("--strategies", settings.strategies, "Only these")
       ->check(CLI::IsMember(strategy_names()));
   app.add_option("--csv", settings.csv, "Write every curve's median and 95 % interval there");
-  app.add_option("--plot", settings.plot, "Draw the curves there, as SVG (needs gnuplot)");
+  app.add_option("--plot", settings.plot,
+                 "Draw the curves there, as PNG if it ends so, else SVG (needs gnuplot)");
   CLI11_PARSE(app, argc, argv);
   try {
     Comparison(settings).run();

@@ -46,10 +46,11 @@ void plot(const std::string& file, std::span<const Curve> curves) {
   const std::size_t panels = spaces.size() + 1;  // the last one is the legend
   const std::size_t rows = (panels + kColumns - 1) / kColumns;
   std::string script = fmt::format(
-      "set terminal svg size {},{} background '#ffffff' font 'sans,11'\nset output '{}'\n"
+      "set terminal {} size {},{} background '#ffffff' font 'sans,11'\nset output '{}'\n"
       "set multiplot layout {},{}\nset logscale x 2\nset yrange [0:100]\nset grid\n"
       "set xlabel 'candidates measured'\nset ylabel '% of the optimum'\nset key off\n",
-      kColumns * 360, rows * 280, file, rows, kColumns);
+      file.ends_with(".png") ? "pngcairo" : "svg", kColumns * 360, rows * 280, file, rows,
+      kColumns);
   for (std::size_t i = 0; i < curves.size(); ++i) {
     script += fmt::format("$d{} << EOD\n", i);
     for (std::size_t n = 0; n < curves[i].levels.size(); ++n) {
@@ -59,19 +60,21 @@ void plot(const std::string& file, std::span<const Curve> curves) {
     }
     script += "EOD\n";
   }
-  const auto color = [&](const std::string& label) {
-    return std::ranges::find(labels, label) - labels.begin() + 1;
+  // gnuplot has eight colours: then they come again, dashed.
+  const auto style = [&](const std::string& label) {
+    const auto place = std::ranges::find(labels, label) - labels.begin();
+    return fmt::format("lt {} dt {}", place % 8 + 1, place / 8 + 1);
   };
   for (const std::string& space : spaces) {
     script += fmt::format("set title '{}' noenhanced\n", space);
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < curves.size(); ++i) {
       if (curves[i].space != space) continue;
-      const auto lt = color(curves[i].label);
+      const std::string lines = style(curves[i].label);
       parts.push_back(
-          fmt::format("$d{} using 1:3:4 with filledcurves lt {} fs transparent solid 0.12, "
-                      "$d{} using 1:2 with lines lw 2 lt {}",
-                      i, lt, i, lt));
+          fmt::format("$d{} using 1:3:4 with filledcurves {} fs transparent solid 0.12, "
+                      "$d{} using 1:2 with lines lw 2 {}",
+                      i, lines.substr(0, lines.find(" dt")), i, lines));
     }
     script += fmt::format("plot {}\n", fmt::join(parts, ", "));
   }
@@ -80,7 +83,7 @@ void plot(const std::string& file, std::span<const Curve> curves) {
       "unset logscale; set key on left top; set xrange [0:1]; set yrange [0:1]\n";
   std::vector<std::string> keys;
   for (const std::string& label : labels)
-    keys.push_back(fmt::format("NaN with lines lw 2 lt {} title '{}'", color(label), label));
+    keys.push_back(fmt::format("NaN with lines lw 2 {} title '{}'", style(label), label));
   script += fmt::format("plot {}\nunset multiplot\n", fmt::join(keys, ", "));
   FILE* const gnuplot = ::popen("gnuplot", "w");
   if (gnuplot == nullptr) fail(ErrorCode::kIo, "cannot start a shell for gnuplot");

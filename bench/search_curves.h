@@ -26,7 +26,8 @@ Curve summarized(const std::string& space, const std::string& label,
 
 /// space,strategy,candidates,median,low,high. Throws kIo.
 void write_csv(const std::string& file, std::span<const Curve> curves);
-/// SVG by gnuplot, a panel for each space, a line and its interval for each label. Throws kIo.
+/// By gnuplot, as PNG if the name ends so, else SVG: a panel for each space, a line and its
+/// interval for each label. Throws kIo.
 void plot(const std::string& file, std::span<const Curve> curves);
 
 }  // namespace rooftile
