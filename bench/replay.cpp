@@ -10,18 +10,15 @@
 #include "core/error.h"
 #include "runtime/model/calibration.h"
 #include "tuner/random.h"
+#include "tuner/search.h"
 
 namespace rooftile {
 namespace {
 
-// Samples of a candidate in the search and in the finals, and the finals' size, as tune has them.
-constexpr double kSamples = 4, kFinalSamples = 24;
-constexpr std::size_t kFinalists = 8;
 // Standard error of a median of n normal values: so much over the square root of n.
 constexpr double kMedianError = 1.2533;
 constexpr double kNormalDeviation = 1.4826;  // of a normal distribution, over its median deviation
 // Other sequences than the strategy's.
-constexpr double kOtherDevice = 0.5;  // as tune has it for another version of a driver
 constexpr std::uint64_t kNoise = 0x5eed, kFinalNoise = 0xf1a1;
 
 /// Standard normal (Box and Muller).
@@ -78,7 +75,8 @@ Trace search(const Replay& replay, const SearchSpace& space, std::string_view st
   while (trace.size() < candidates) {
     const auto batch = strategy->propose(trace, std::min(kSearchBatch, candidates - trace.size()));
     if (batch.empty()) break;
-    for (const std::size_t i : batch) trace.push_back({i, measured(replay, i, kSamples, noise)});
+    for (const std::size_t i : batch)
+      trace.push_back({i, measured(replay, i, kSearchRounds * kSearchSamples, noise)});
   }
   return trace;
 }
@@ -96,7 +94,8 @@ std::vector<double> shares(const Replay& replay, const Trace& trace, std::uint64
     }
     Observation best = {0, std::numeric_limits<double>::infinity()};
     for (const Observation& finalist : finalists)
-      if (const double ns = measured(replay, finalist.candidate, kFinalSamples, noise);
+      if (const double ns =
+              measured(replay, finalist.candidate, kFinalRounds * kFinalSamples, noise);
           ns < best.ns)
         best = {finalist.candidate, ns};
     result.push_back(std::isfinite(best.ns) ? replay.best_ns / replay.true_ns[best.candidate] : 0);
@@ -105,8 +104,9 @@ std::vector<double> shares(const Replay& replay, const Trace& trace, std::uint64
 }
 
 TransferSource source_of(const Replay& replay, const Trace& trace, const Replay& target) {
-  TransferSource source{.problem = replay.frozen.problem,
-                        .nearness = same_device(replay, target) ? 1 : kOtherDevice};
+  TransferSource source{
+      .problem = replay.frozen.problem,
+      .nearness = same_device(replay, target) ? 1 : weight_of(Nearness::kSameDriver)};
   for (const Observation& o : trace)
     if (std::isfinite(o.ns)) source.measured.push_back({replay.space.variants[o.candidate], o.ns});
   return source;

@@ -16,10 +16,8 @@ struct ExchangeArguments {
 int export_data(const Globals& globals, const ExchangeArguments& arguments) {
   const Store store(globals.database(), OpenMode::kReadOnly);
   std::vector<RowId> devices;
-  for (const DeviceStats& device : store.device_stats())
-    if (device.name.find(globals.device) != std::string::npos ||
-        device.device_uuid.find(globals.device) != std::string::npos)
-      devices.push_back(device.device);
+  for (const DeviceRecord& device : store.devices())
+    if (globals.selects(device.profile)) devices.push_back(device.id);
   if (devices.empty())
     fail(ErrorCode::kInvalidArgument, "{} knows no device{}; `rooftile db stats` lists them",
          store.path().string(),

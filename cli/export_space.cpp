@@ -8,11 +8,11 @@ namespace rooftile {
 namespace {
 
 /// The one device of the database that is meant.
-DeviceRecord chosen_device(const Store& store, const std::string& wanted) {
+DeviceRecord chosen_device(const Store& store, const Globals& globals) {
+  const std::string& wanted = globals.device;
   std::vector<DeviceRecord> matching;
   for (DeviceRecord& device : store.devices())
-    if (wanted.empty() || device.profile.name.find(wanted) != std::string::npos ||
-        device.profile.device_uuid.find(wanted) != std::string::npos ||
+    if (globals.selects(device.profile) ||
         device.profile.driver_info.find(wanted) != std::string::npos)
       matching.push_back(std::move(device));
   if (matching.size() == 1) return matching.front();
@@ -25,7 +25,7 @@ DeviceRecord chosen_device(const Store& store, const std::string& wanted) {
 int export_space(const Globals& globals, const ProblemOptions& sizes, const std::string& file) {
   const Store store(globals.database(), OpenMode::kReadOnly);
   const Problem problem = sizes.problem();
-  const FrozenSpace space = frozen_space(store, chosen_device(store, globals.device), problem);
+  const FrozenSpace space = frozen_space(store, chosen_device(store, globals), problem);
   if (space.points.empty())
     fail(ErrorCode::kInvalidArgument,
          "{} has measured nothing for {}; `rooftile tune --strategy exhaustive` with these sizes "

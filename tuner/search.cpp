@@ -23,7 +23,6 @@ constexpr double kCloseToBound = 1.02;   // of the roofline's bound: nothing lef
 constexpr double kCutRatio = 8;          // times the best: such a candidate is probed, not measured
 // Before there is a best: so many times what is predicted, but what a slow machine may need.
 constexpr double kFirstRatio = 100, kFirstLeastNs = 1e9, kFirstLimitNs = 10e9;
-constexpr std::size_t kFinalists = 8;
 // Where everything is measured, few are cut and the field of the finals is wide.
 constexpr std::string_view kExhaustive = "exhaustive";
 constexpr double kExhaustiveCutRatio = 100;
@@ -37,10 +36,15 @@ constexpr std::size_t kMostSources = 6;  // of other problems' measurements
 constexpr double kEqual = 1.02;
 
 /// Those with the smallest hashes: any two spaces' samples share what both have.
-std::vector<Variant> sample_of(std::vector<Variant> space, std::size_t count) {
-  std::ranges::sort(space, {}, [](const Variant& v) { return hash_hex(to_string(v)); });
-  space.resize(count);
-  return space;
+std::vector<Variant> sample_of(const std::vector<Variant>& space, std::size_t count) {
+  std::vector<std::pair<std::string, std::size_t>> order;
+  for (std::size_t i = 0; i < space.size(); ++i)
+    order.emplace_back(hash_hex(to_string(space[i])), i);
+  std::ranges::sort(order);
+  order.resize(count);
+  std::vector<Variant> sample;
+  for (const auto& [hash, i] : order) sample.push_back(space[i]);
+  return sample;
 }
 
 }  // namespace
@@ -67,7 +71,7 @@ void Search::collect_candidates() {
   std::vector<Variant> space;
   std::ranges::copy_if(context_.space, std::back_inserter(space), legal);
   if (const std::size_t most = context_.options.candidates; most > 0 && space.size() > most)
-    space = sample_of(std::move(space), most);
+    space = sample_of(space, most);
   for (const Variant& variant : space) candidates_.push_back({.variant = variant});
   const auto add = [&](const Variant& variant) {
     if (legal(variant) && !index_of(variant)) candidates_.push_back({.variant = variant});
@@ -180,18 +184,27 @@ std::vector<const Candidate*> Search::preferred() const {
 }
 
 double Search::best_ns() const {
-  const auto order = ranked();
-  return order.empty() ? std::numeric_limits<double>::infinity()
-                       : candidates_[order.front()].total_ns();
+  const Candidate* fastest = best();
+  return fastest == nullptr ? std::numeric_limits<double>::infinity() : fastest->total_ns();
+}
+
+const Candidate* Search::best() const {
+  const Candidate* best = nullptr;
+  double best_ns = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : candidates_)
+    if (const double ns = candidate.total_ns(); ns < best_ns) {
+      best = &candidate;
+      best_ns = ns;
+    }
+  return best;
 }
 
 void Search::report() const {
   TuneProgress progress{.phase = TunePhase::kSearching, .problem = to_string(problem_)};
-  if (const auto order = ranked(); !order.empty()) {
-    const Candidate& best = candidates_[order.front()];
-    progress.best_gflops = flops(problem_) / best.total_ns();
-    progress.roofline_share = bound_ns_ / best.total_ns();
-    progress.best_variant = short_name(best.variant);
+  if (const Candidate* fastest = best()) {
+    progress.best_gflops = flops(problem_) / fastest->total_ns();
+    progress.roofline_share = bound_ns_ / fastest->total_ns();
+    progress.best_variant = short_name(fastest->variant);
   }
   context_.progress(progress);
 }
@@ -278,7 +291,7 @@ void Search::run(double end_s) {
     const std::size_t spilled_before = context_.runner.spilled();
     eliminate(batch.size(),
               [&](std::size_t arm, int samples) { return measure(batch[arm], samples); }, over,
-              {.samples_per_round = 2, .rounds = 2, .keep = 2});
+              {.samples_per_round = kSearchSamples, .rounds = kSearchRounds, .keep = 2});
     for (const std::size_t index : batch) history.push_back({index, candidates_[index].total_ns()});
     if (context_.runner.spilled() - spilled_before == batch.size())
       continue;  // nobody had a chance
@@ -315,7 +328,7 @@ void Search::finals(double end_s) {
   if (order.size() < 2) return;
   const std::vector<Arm> arms = eliminate(
       order.size(), [&](std::size_t arm, int samples) { return measure(order[arm], samples); },
-      over, {.samples_per_round = 2, .rounds = 12, .keep = 1});
+      over, {.samples_per_round = kFinalSamples, .rounds = kFinalRounds, .keep = 1});
   // Only when all were timed side by side do the new samples replace the old ones.
   if (std::ranges::any_of(arms, [](const Arm& arm) { return arm.samples_ns.empty(); })) return;
   // Without what disturbed a whole round of them.

@@ -13,6 +13,11 @@
 
 namespace rooftile {
 
+/// Measurements of a candidate in the search and in the finals, and how many come into these.
+inline constexpr int kSearchSamples = 2, kSearchRounds = 2;
+inline constexpr int kFinalSamples = 2, kFinalRounds = 12;
+inline constexpr std::size_t kFinalists = 8;
+
 /// A kernel that is legal for the problem, and its measurements there.
 struct Candidate {
   Variant variant;
@@ -54,6 +59,7 @@ class Search {
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
   std::vector<std::size_t> ranked() const;  // measured ones by time
   double best_ns() const;
+  const Candidate* best() const;  // null: none is measured
   void report() const;
   std::optional<std::size_t> index_of(const Variant& variant) const;
 

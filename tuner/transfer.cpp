@@ -19,23 +19,7 @@ constexpr double kFloor = 16;
 constexpr std::size_t kMostOthers = 6, kMostOfOthers = 700;  // sources, samples of each
 constexpr std::size_t kMostMeasured = 128;                   // of a source: the fastest
 
-/// How much another device's measurements count.
-double weight_of(Nearness nearness) {
-  switch (nearness) {
-    case Nearness::kSame:
-      return 1;
-    case Nearness::kSameDevice:
-    case Nearness::kSameProduct:
-      return 0.8;
-    case Nearness::kSameDriver:
-      return 0.5;
-    case Nearness::kSameKind:
-      return 0.25;
-  }
-  return 0;
-}
-
-double weight_of(const TransferSource& source, const Problem& problem) {
+double problem_weight(const TransferSource& source, const Problem& problem) {
   double weight = source.nearness * std::exp(-size_distance(source.problem, problem) / kFar);
   if (source.problem.types != problem.types) weight *= kOtherTypes;
   if (source.problem.trans_a != problem.trans_a || source.problem.trans_b != problem.trans_b)
@@ -66,6 +50,21 @@ Eigen::VectorXd predicted(const TransferSource& source, std::span<const Variant>
 
 }  // namespace
 
+double weight_of(Nearness nearness) {
+  switch (nearness) {
+    case Nearness::kSame:
+      return 1;
+    case Nearness::kSameDevice:
+    case Nearness::kSameProduct:
+      return 0.8;
+    case Nearness::kSameDriver:
+      return 0.5;
+    case Nearness::kSameKind:
+      return 0.25;
+  }
+  return 0;
+}
+
 std::vector<TransferSource> sources_of_others(const Store& store, RowId device,
                                               const Problem& problem) {
   std::vector<TransferSource> sources;
@@ -90,7 +89,7 @@ std::vector<double> transferred(const Problem& problem, std::span<const Variant>
   double weights = 0;
   for (const TransferSource& source : sources) {
     if (source.measured.size() < 2) continue;
-    const double weight = weight_of(source, problem);
+    const double weight = problem_weight(source, problem);
     sum += weight * predicted(source, candidates);
     weights += weight;
   }

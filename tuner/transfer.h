@@ -22,6 +22,9 @@ struct TransferSource {
   double nearness = 1;  // of the device that measured it, 1: this one
 };
 
+/// How much another device's measurements count, 1: as this one's.
+double weight_of(Nearness nearness);
+
 /// Of other drivers and devices in the file, and of equal ones elsewhere: the few nearest that have
 /// measured problems of this one's class.
 std::vector<TransferSource> sources_of_others(const Store& store, RowId device,

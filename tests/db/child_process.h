@@ -9,11 +9,22 @@
 
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace rooftile {
+
+/// Children of a process.
+inline std::vector<pid_t> children_of(pid_t parent) {
+  std::ifstream file("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) +
+                     "/children");
+  std::vector<pid_t> children;
+  for (pid_t child = 0; file >> child;) children.push_back(child);
+  return children;
+}
 
 /// A pipe of bytes between parent and children: for waiting without sleeping.
 class Signal {

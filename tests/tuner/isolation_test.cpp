@@ -28,14 +28,6 @@ using ::testing::SizeIs;
 constexpr double kMemoryLimitBytes = 0.5 * (1 << 30);
 constexpr double kPatienceS = 60;  // of tests that wait for something that must happen
 
-/// Children of a process.
-std::vector<pid_t> children_of(pid_t parent) {
-  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", parent));
-  std::vector<pid_t> children;
-  for (pid_t child = 0; file >> child;) children.push_back(child);
-  return children;
-}
-
 /// Processor time that a process has used; 0 when it is gone, or a zombie.
 double processor_s(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));

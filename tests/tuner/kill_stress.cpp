@@ -95,13 +95,6 @@ int run_tuner(const std::filesystem::path& database, const std::string& worker) 
   return 0;
 }
 
-std::vector<pid_t> children_of(pid_t parent) {
-  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", parent));
-  std::vector<pid_t> children;
-  for (pid_t child = 0; file >> child;) children.push_back(child);
-  return children;
-}
-
 /// Whether it is still there, and no zombie that nobody has waited for yet.
 bool lives(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
