@@ -2,17 +2,19 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS rooftile EXPORT RooftileTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS rooftile_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rooftile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# Components are what the Debian packages are made of (RooftilePackage.cmake).
+install(TARGETS rooftile EXPORT RooftileTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
+install(TARGETS rooftile_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rooftile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Rooftile)
-install(EXPORT RooftileTargets NAMESPACE Rooftile:: DESTINATION ${package})
+install(EXPORT RooftileTargets NAMESPACE Rooftile:: DESTINATION ${package} COMPONENT development)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/RooftileConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 file(WRITE ${PROJECT_BINARY_DIR}/RooftileConfig.cmake
   "include(\${CMAKE_CURRENT_LIST_DIR}/RooftileTargets.cmake)\n")
 install(FILES ${PROJECT_BINARY_DIR}/RooftileConfig.cmake ${PROJECT_BINARY_DIR}/RooftileConfigVersion.cmake
-  DESTINATION ${package})
+  DESTINATION ${package} COMPONENT development)
 
 # The prefix is where the file lies, so that an installed tree can be moved.
 file(WRITE ${PROJECT_BINARY_DIR}/rooftile.pc
@@ -26,4 +28,4 @@ Version: ${PROJECT_VERSION}
 Cflags: -I\${includedir}
 Libs: -L\${libdir} -lrooftile
 ")
-install(FILES ${PROJECT_BINARY_DIR}/rooftile.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/rooftile.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
