@@ -1,0 +1,97 @@
+"""Rooftile's C ABI over NumPy, by ctypes alone: matrix products in float32 on whatever is fastest here.
+
+    with rooftile.Session() as session:
+        c = session.matmul(a, b.T)          # transposed views are not copied
+
+ROOFTILE_LIBRARY names librooftile.so where the loader does not find it.
+"""
+import ctypes
+import os
+
+import numpy
+
+TIERS = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("database_path", ctypes.c_char_p), ("device", ctypes.c_char_p),
+                ("tier", ctypes.c_int), ("no_untuned_log", ctypes.c_int)]
+
+
+class _SgemmArgs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("layout", ctypes.c_int), ("trans_a", ctypes.c_int),
+                ("trans_b", ctypes.c_int), ("m", ctypes.c_int64), ("n", ctypes.c_int64), ("k", ctypes.c_int64),
+                ("alpha", ctypes.c_float), ("a", ctypes.c_void_p), ("lda", ctypes.c_int64), ("b", ctypes.c_void_p),
+                ("ldb", ctypes.c_int64), ("beta", ctypes.c_float), ("c", ctypes.c_void_p), ("ldc", ctypes.c_int64),
+                ("tier", ctypes.c_int)]
+
+
+class Error(RuntimeError):
+    """The library's message; status is rooftile_status."""
+
+    def __init__(self, status, message):
+        super().__init__(message)
+        self.status = status
+
+
+def _operand(x):
+    """The array, its leading dimension, and whether it is stored transposed. Copied only where neither
+    its rows nor its columns lie side by side."""
+    x = numpy.asarray(x, dtype=numpy.float32)
+    if x.ndim != 2:
+        raise ValueError(f"a matrix has two dimensions, not {x.ndim}")
+    for transposed in (False, True):
+        stored = x.T if transposed else x
+        rows, columns = stored.shape
+        step, element = stored.strides[0], stored.strides[1]
+        in_row = columns <= 1 or element == x.itemsize
+        between_rows = rows <= 1 or (step % x.itemsize == 0 and step >= columns * x.itemsize)
+        if in_row and between_rows:
+            return x, max(columns, 1 if rows <= 1 else step // x.itemsize, 1), int(transposed)
+    x = numpy.ascontiguousarray(x)
+    return x, max(x.shape[1], 1), 0
+
+
+class Session:
+    """Owns a rooftile_context. Threads may share it."""
+
+    def __init__(self, database=None, device=None, tier="auto"):
+        self._library = ctypes.CDLL(os.environ.get("ROOFTILE_LIBRARY", "librooftile.so.0"))
+        self._library.rooftile_last_error.restype = ctypes.c_char_p
+        self._context = ctypes.c_void_p()
+        options = _Options(struct_size=ctypes.sizeof(_Options), database_path=database and os.fsencode(database),
+                           device=device and device.encode(), tier=TIERS[tier])
+        self._check(self._library.rooftile_open(ctypes.byref(options), ctypes.byref(self._context)))
+
+    def _check(self, status):
+        if status != 0:
+            raise Error(status, self._library.rooftile_last_error().decode(errors="replace"))
+
+    def matmul(self, a, b, out=None, alpha=1.0, beta=0.0, tier="auto"):
+        """alpha * a @ b + beta * out in float32; out is made where there is none (then beta must be 0)."""
+        a, lda, trans_a = _operand(a)
+        b, ldb, trans_b = _operand(b)
+        if a.shape[1] != b.shape[0]:
+            raise ValueError(f"{a.shape[0]} x {a.shape[1]} times {b.shape[0]} x {b.shape[1]}: the inner sizes differ")
+        shape = (a.shape[0], b.shape[1])
+        if out is None:
+            if beta != 0:
+                raise ValueError("beta needs out")
+            out = numpy.empty(shape, dtype=numpy.float32)
+        if out.dtype != numpy.float32 or out.shape != shape or not out.flags.c_contiguous or not out.flags.writeable:
+            raise ValueError(f"out has to be a contiguous, writeable float32 array of {shape[0]} x {shape[1]}")
+        args = _SgemmArgs(struct_size=ctypes.sizeof(_SgemmArgs), trans_a=trans_a, trans_b=trans_b, m=shape[0], n=shape[1],
+                          k=a.shape[1], alpha=alpha, a=a.ctypes.data, lda=lda, b=b.ctypes.data, ldb=ldb, beta=beta,
+                          c=out.ctypes.data, ldc=max(shape[1], 1), tier=TIERS[tier])
+        self._check(self._library.rooftile_sgemm(self._context, ctypes.byref(args)))
+        return out
+
+    def close(self):
+        self._library.rooftile_close(self._context)
+        self._context = ctypes.c_void_p()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,70 @@
+"""The Python examples on the host and, where a device is tuned for them, there; and the arrays that the wrapper takes."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+EXAMPLES = pathlib.Path(os.environ["ROOFTILE_SOURCE"]) / "examples" / "python"
+sys.path.insert(0, str(EXAMPLES))
+
+import numpy  # noqa: E402
+import rooftile  # noqa: E402
+
+
+@pytest.mark.parametrize("arguments", [["pca.py"], ["pca.py", "33", "5"], ["recommend.py"], ["recommend.py", "300", "11", "1"]])
+def test_examples_are_right(arguments):
+    done = subprocess.run([sys.executable, str(EXAMPLES / arguments[0]), *arguments[1:]], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "right"
+
+
+def layouts(x):
+    """The same matrix as it may lie in memory."""
+    rows, columns = x.shape
+    yield x
+    yield numpy.asfortranarray(x)
+    padded = numpy.full((rows + 2, columns + 3), numpy.nan, dtype=numpy.float32)
+    padded[1:-1, 2:-1] = x
+    yield padded[1:-1, 2:-1]
+    yield padded.T[2:-1, 1:-1].T
+    spread = numpy.full((rows, 2 * columns), numpy.nan, dtype=numpy.float32)
+    spread[:, ::2] = x
+    yield spread[:, ::2]
+    yield numpy.flip(numpy.ascontiguousarray(numpy.flip(x)))  # negative strides
+    yield x.astype(numpy.float64)
+
+
+@pytest.mark.parametrize("m,n,k", [(3, 5, 4), (1, 1, 7), (5, 3, 1), (1, 1, 1), (2, 3, 0), (0, 2, 3)])
+def test_any_layout_is_multiplied_right(m, n, k):
+    random = numpy.random.default_rng(3)
+    a, b = random.random((m, k), dtype=numpy.float32), random.random((k, n), dtype=numpy.float32)
+    with rooftile.Session() as session:
+        for x in layouts(a):
+            for y in layouts(b):
+                # k + 2 roundings of sums of positive numbers.
+                numpy.testing.assert_allclose(session.matmul(x, y), a.astype(float) @ b, rtol=(k + 2) * 2.0**-23)
+
+
+def test_out_and_beta():
+    with rooftile.Session() as session:
+        out = numpy.full((2, 2), 10, dtype=numpy.float32)
+        assert session.matmul(numpy.eye(2), numpy.eye(2), out=out, alpha=2, beta=0.5) is out
+        assert out.tolist() == [[7, 5], [5, 7]]
+        with pytest.raises(ValueError, match="beta needs out"):
+            session.matmul(numpy.eye(2), numpy.eye(2), beta=1)
+        for bad in (numpy.zeros((2, 3), dtype=numpy.float32), numpy.zeros((2, 2)), numpy.zeros((2, 4), dtype=numpy.float32)[:, ::2]):
+            with pytest.raises(ValueError, match="out has to be"):
+                session.matmul(numpy.eye(2), numpy.eye(2), out=bad)
+
+
+def test_errors_say_what_is_wrong():
+    with rooftile.Session() as session:
+        with pytest.raises(ValueError, match="the inner sizes differ"):
+            session.matmul(numpy.eye(2), numpy.eye(3))
+        with pytest.raises(ValueError, match="two dimensions, not 1"):
+            session.matmul(numpy.zeros(3), numpy.eye(3))
+        with pytest.raises(rooftile.Error, match="rooftile tune") as caught:
+            session.matmul(numpy.eye(2), numpy.eye(2), tier="device")
+        assert caught.value.status == 2
