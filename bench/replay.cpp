@@ -8,8 +8,8 @@
 #include <numbers>
 
 #include "core/error.h"
+#include "core/random.h"
 #include "runtime/model/calibration.h"
-#include "tuner/random.h"
 #include "tuner/search.h"
 
 namespace rooftile {

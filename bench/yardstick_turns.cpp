@@ -2,9 +2,9 @@
 
 #include "core/error.h"
 #include "core/half.h"
+#include "core/random.h"
+#include "runtime/reference.h"
 #include "runtime/staging.h"
-#include "tuner/random.h"
-#include "tuner/reference.h"
 
 namespace rooftile {
 namespace {

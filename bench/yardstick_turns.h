@@ -17,7 +17,7 @@ struct HostOperands {
 class YardstickTurns {
  public:
   /// Copies the sets, with rows padded as for our kernels, and checks a result against float64 (a
-  /// few elements, under the bound of tuner/reference.h). The yardstick is used until the next
+  /// few elements, under the bound of runtime/reference.h). The yardstick is used until the next
   /// problem is loaded into it. Errors: those of Yardstick; kInternal, naming the element, for a
   /// wrong result.
   YardstickTurns(Yardstick& yardstick, const Problem& p, const std::vector<HostOperands>& sets);

@@ -6,7 +6,7 @@
 #include "core/half.h"
 #include "runtime/context.h"
 #include "runtime/host_blas.h"
-#include "tuner/reference.h"
+#include "runtime/reference.h"
 
 namespace rooftile {
 namespace {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/random.h"
 #include "core/statistics.h"
 #include "runtime/host_blas.h"
 #include "runtime/model/calibration.h"
 #include "tuner/calibrate.h"
-#include "tuner/random.h"
 
 namespace rooftile {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tuner/random.h"
+#include "core/random.h"
 #include "tuner/strategy.h"
 
 namespace rooftile {

@@ -9,8 +9,8 @@
 #include "core/error.h"
 #include "core/half.h"
 #include "core/round.h"
+#include "runtime/reference.h"
 #include "tuner/random_operand.h"
-#include "tuner/reference.h"
 
 namespace rooftile {
 namespace {

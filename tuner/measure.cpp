@@ -12,9 +12,9 @@
 #include "core/error.h"
 #include "core/half.h"
 #include "core/statistics.h"
+#include "runtime/reference.h"
 #include "runtime/staging.h"
 #include "tuner/random_operand.h"
-#include "tuner/reference.h"
 
 namespace rooftile {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/quantized.h"
-#include "tuner/random.h"
+#include "core/random.h"
 
 namespace rooftile {
 

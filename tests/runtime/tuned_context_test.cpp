@@ -19,6 +19,7 @@
 #include "runtime/context.h"
 #include "runtime/device/device.h"
 #include "runtime/model/calibration.h"
+#include "tests/runtime/call_of.h"
 #include "tests/runtime/product.h"
 #include "tests/runtime/scratch.h"
 
@@ -90,22 +91,6 @@ class TunedContext : public ::testing::Test {
     }
     store.put_portfolio(row, to_string(Signature{}), records, std::nullopt);
   }
-  static GemmCall call_of(Product& product, TierChoice tier) {
-    return {.problem = product.problem,
-            .a = product.stored_a_elements.data(),
-            .b = product.stored_b_elements.data(),
-            .c = product.c_data(),
-            .epilogue = {.row_scale = product.row_scale.data(),
-                         .column_scale = product.column_scale.data(),
-                         .bias = product.bias.data(),
-                         .residual = product.residual.data(),
-                         .ld_residual = product.ld_residual(),
-                         .stride_residual = product.stride_residual()},
-            .scales = product.quantization.scales.data(),
-            .zero_points = product.quantization.zero_points.data(),
-            .tier = tier};
-  }
-
   ScratchFolder folder_;
   DeviceProfile device_;
 };

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tuner/random.h"
+#include "core/random.h"
 
 namespace rooftile {
 namespace {

@@ -18,12 +18,12 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/random.h"
 #include "generator/version.h"
 #include "runtime/device/device.h"
 #include "runtime/model/calibration.h"
 #include "tests/db/child_process.h"
 #include "tests/runtime/scratch.h"
-#include "tuner/random.h"
 #include "tuner/tune.h"
 #include "tuner/worker_protocol.h"
 

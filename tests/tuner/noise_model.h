@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <numbers>
 
-#include "tuner/random.h"
+#include "core/random.h"
 
 namespace rooftile {
 

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "tuner/random.h"
+#include "core/random.h"
 
 namespace rooftile {
 namespace {

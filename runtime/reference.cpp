@@ -1,4 +1,4 @@
-#include "tuner/reference.h"
+#include "runtime/reference.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,184 @@
+// The range scan and the spot check alone: what they refuse, and what they let pass.
+#include "runtime/precision_guard.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "runtime/host_tier.h"
+#include "tests/runtime/call_of.h"
+#include "tests/runtime/product.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+TEST(RangeTest, IsOfTheElementsAndNotOfThePadding) {
+  const std::vector<float> x = {1, -3, kNan, kNan, 2.5f, 0, kInfinity, 99};
+  const Range of_x = range(DataType::kF32, {2, 2}, x.data(), 4);
+  EXPECT_EQ(of_x.largest, 3);
+  EXPECT_TRUE(of_x.finite);
+  EXPECT_FALSE(of_x.whole);  // 2.5
+  EXPECT_FALSE(range(DataType::kF32, {2, 3}, x.data(), 4).finite);
+  EXPECT_EQ(range(DataType::kF32, {2, 3}, x.data(), 4).largest, 3);
+  EXPECT_EQ(range(DataType::kF32, {0, 2}, x.data(), 4).largest, 0);
+}
+
+TEST(RangeTest, SeesOneOddElementWhereverItIs) {
+  // Beyond one thread's share, and beyond a chunk of widened elements.
+  for (const DataType type : {DataType::kF32, DataType::kF16, DataType::kBf16}) {
+    const std::int64_t rows = 301, columns = 2101;
+    std::vector<float> values(static_cast<std::size_t>(rows * columns), 2.0f);
+    for (const std::int64_t at : {std::int64_t{0}, columns + 1023, rows * columns - 1}) {
+      auto& odd = values[static_cast<std::size_t>(at)];
+      std::vector<char> stored(static_cast<std::size_t>(rows * columns * bytes_of(type)));
+      const auto range_with = [&](float x) {
+        odd = x;
+        narrow(type, values.data(), stored.data(), rows * columns);
+        return range(type, {rows, columns}, stored.data(), columns);
+      };
+      EXPECT_FALSE(range_with(kNan).finite);
+      EXPECT_FALSE(range_with(-kInfinity).finite);
+      EXPECT_FALSE(range_with(0.5f).whole);
+      EXPECT_EQ(range_with(-1024).largest, 1024);
+      const Range plain = range_with(2);
+      EXPECT_TRUE(plain.finite && plain.whole);
+    }
+  }
+}
+
+TEST(RangeTest, EveryLargeFloatIsAnInteger) {
+  const std::vector<float> x = {0x1p23f, 0x1.8p31f, -0x1p100f, 8388607.0f};
+  EXPECT_TRUE(range(DataType::kF32, {1, 4}, x.data(), 4).whole);
+  const std::vector<float> half = {4194303.5f};
+  EXPECT_FALSE(range(DataType::kF32, {1, 1}, half.data(), 1).whole);
+}
+
+class RangeRefusalTest : public ::testing::Test {
+ protected:
+  std::optional<RangeRefusal> refusal() {
+    return range_refusal({.problem = p_, .a = a_.data(), .b = b_.data(), .c = c_.data()});
+  }
+
+  Problem p_ = packed_problem(2, 3, 4);
+  std::vector<float> a_ = std::vector<float>(8, 0.5f), b_ = std::vector<float>(12, 0.25f),
+                     c_ = std::vector<float>(6, kNan);
+};
+
+TEST_F(RangeRefusalTest, OrdinaryNumbersPass) { EXPECT_FALSE(refusal()); }
+
+TEST_F(RangeRefusalTest, NamesTheMatrixThatIsNotFinite) {
+  b_.back() = kInfinity;
+  ASSERT_TRUE(refusal());
+  EXPECT_THAT(refusal()->reason, HasSubstr("B holds infinity or NaN"));
+  EXPECT_FALSE(refusal()->needs_float64);
+  p_.alpha = 0;  // then A and B are not read
+  EXPECT_FALSE(refusal());
+  p_.beta = 1;  // now C is
+  ASSERT_TRUE(refusal());
+  EXPECT_THAT(refusal()->reason, HasSubstr("C holds"));
+}
+
+TEST_F(RangeRefusalTest, SumsThatMayOverflowNeedFloat64) {
+  a_.front() = 1e20f;
+  b_.front() = 8e17f;  // 1e20 * 8e17 * 4 = 3.2e38: below FLT_MAX, 3.4e38
+  EXPECT_FALSE(refusal());
+  b_.front() = 9e17f;
+  ASSERT_TRUE(refusal());
+  EXPECT_TRUE(refusal()->needs_float64);
+  EXPECT_THAT(refusal()->reason, HasSubstr("3.6e+38"));
+  p_.alpha = 1e-10f;  // scales what has overflowed
+  EXPECT_TRUE(refusal());
+}
+
+TEST_F(RangeRefusalTest, IntegersBeyond24BitsNeedFloat64) {
+  a_.assign(8, 2048);
+  b_.assign(12, 2048);  // 2^11 * 2^11 * 4 = 2^24
+  EXPECT_FALSE(refusal());
+  b_.front() = 2049;
+  ASSERT_TRUE(refusal());
+  EXPECT_TRUE(refusal()->needs_float64);
+  EXPECT_THAT(refusal()->reason, HasSubstr("2^24"));
+  b_.back() = 0.5f;  // no longer integers: rounding is what float32 means
+  EXPECT_FALSE(refusal());
+}
+
+TEST_F(RangeRefusalTest, EveryMatrixOfABatchIsScanned) {
+  p_ = packed_problem(2, 3, 4, Transpose::kNo, Transpose::kNo, 3);
+  a_.assign(3 * 8, 0.5f);
+  b_.assign(3 * 12, 0.5f);
+  EXPECT_FALSE(refusal());
+  a_[2 * 8 + 7] = kNan;
+  EXPECT_TRUE(refusal());
+}
+
+// What the host computes is right, whatever the types, epilogue, batch, and ld.
+TEST(SpotCheckTest, RightResultsPass) {
+  for (const char* types :
+       {"f32", "f16", "f16_f16", "bf16_bf16", "i8_i32", "u8", "f32xq4b32", "f16xq8b32z_f16"})
+    for (const char* epilogue : {"", "row_scale+bias_column+gelu_erf+residual"}) {
+      Problem p = padded_batch(
+          padded_problem(9, 7, 70, Transpose::kNo, Transpose::kYes, 1, 1, parse_types(types)), 2,
+          true);
+      if (p.types.c == DataType::kI32 && *epilogue != '\0') continue;
+      p.epilogue = parse_epilogue(epilogue);
+      Product product(p), before(p);
+      run_on_host(HostBlas::get(), call_of(product), Tier::kHost);
+      for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const auto mismatch = SpotCheck(Precision::kStandard, seed)
+                                  .mismatch(call_of(before), product.c_data(), p.ldc, p.stride_c);
+        EXPECT_FALSE(mismatch) << types << " " << epilogue << ": " << mismatch->what;
+      }
+    }
+}
+
+TEST(SpotCheckTest, LooksEverywhere) {
+  Problem p = padded_batch(padded_problem(3, 2, 5, Transpose::kYes, Transpose::kNo), 2, false);
+  Product product(p), before(p);
+  run_on_host(HostBlas::get(), call_of(product), Tier::kHost);
+  // Each element alone wrong: some seeds see it, for 16 of 12 elements most of them do.
+  for (std::int64_t i = 0; i < p.batch; ++i)
+    for (std::int64_t row = 0; row < p.m; ++row)
+      for (std::int64_t column = 0; column < p.n; ++column) {
+        float& element = product.c[static_cast<std::size_t>(i * p.stride_c + row * p.ldc + column)];
+        const float right = std::exchange(element, element + 1);
+        int seen = 0;
+        for (std::uint64_t seed = 0; seed < 50; ++seed) {
+          const auto mismatch = SpotCheck(Precision::kStandard, seed)
+                                    .mismatch(call_of(before), product.c_data(), p.ldc, p.stride_c);
+          if (!mismatch) continue;
+          ++seen;
+          EXPECT_TRUE(mismatch->wrong);
+          EXPECT_THAT(mismatch->what, HasSubstr(fmt::format("({}, {})", row, column)));
+        }
+        EXPECT_GT(seen, 20);  // 75 % of 50 expected; below 21 once in 10^6 runs
+        element = right;
+      }
+}
+
+TEST(SpotCheckTest, HighPrecisionAsksForMoreThanAKernelHasToGive) {
+  // 10^-5 of the sum of magnitudes: what float32 sums of 2000 products may have, and standard
+  // allows.
+  Problem p = padded_problem(4, 4, 2000, Transpose::kNo, Transpose::kNo);
+  Product product(p), before(p);
+  run_on_host(HostBlas::get(), call_of(product), Tier::kHost64);
+  for (float& x : product.c) x += 1e-5f * 500;  // random factors in [-1, 1]: magnitudes sum to 500
+  const auto check = [&](Precision precision) {
+    return SpotCheck(precision, 7).mismatch(call_of(before), product.c_data(), p.ldc, p.stride_c);
+  };
+  EXPECT_FALSE(check(Precision::kStandard));
+  ASSERT_TRUE(check(Precision::kHigh));
+  EXPECT_FALSE(check(Precision::kHigh)->wrong);
+  for (float& x : product.c) x = kNan;
+  ASSERT_TRUE(check(Precision::kStandard));
+  EXPECT_TRUE(check(Precision::kStandard)->wrong);
+}
+
+}  // namespace
+}  // namespace rooftile
