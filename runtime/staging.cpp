@@ -84,8 +84,8 @@ void copy_matrix(Extent extent, DataType type, const void* source, std::int64_t 
                  void* target, std::int64_t target_ld) {
   if (extent.rows == 0 || extent.columns == 0) return;
   const std::int64_t bytes = bytes_of(type);
-  if (source_ld == target_ld) {
-    std::memcpy(target, source, static_cast<std::size_t>(span_elements(extent, source_ld) * bytes));
+  if (source_ld == extent.columns && target_ld == extent.columns) {
+    std::memcpy(target, source, static_cast<std::size_t>(extent.rows * source_ld * bytes));
     return;
   }
   const auto* from = static_cast<const char*>(source);

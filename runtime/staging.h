@@ -64,7 +64,8 @@ struct StagedBytes {
 };
 StagedBytes staged_bytes(const Problem& p);
 
-/// Row by row between different ld; single copy when both are equal.
+/// What lies between the rows is neither read nor written: it may be another matrix of the
+/// caller's.
 void copy_matrix(Extent extent, DataType type, const void* source, std::int64_t source_ld,
                  void* target, std::int64_t target_ld);
 
