@@ -1,0 +1,163 @@
+#include "runtime/panels.h"
+
+#include <algorithm>
+
+namespace rooftile {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+struct Span {
+  std::int64_t begin, end;
+  std::int64_t size() const { return end - begin; }
+};
+
+/// Parts of op(A)'s rows, op(B)'s columns, and the depth that they share.
+struct Part {
+  Span rows, columns, depth;
+};
+
+const void* behind(const void* x, std::int64_t bytes) {
+  return x == nullptr ? nullptr : static_cast<const char*>(x) + bytes;
+}
+const float* behind(const float* x, std::int64_t elements) {
+  return x == nullptr ? nullptr : x + elements;
+}
+
+/// The i-th product of a batch.
+GemmCall product_of_batch(const GemmCall& call, std::int64_t i) {
+  GemmCall one = call;
+  one.problem = one_product(call.problem);
+  one.a = call.a_of(i);
+  one.b = call.b_of(i);
+  one.c = call.c_of(i);
+  one.a_array = one.b_array = nullptr;
+  one.c_array = nullptr;
+  one.epilogue.residual = behind(call.epilogue.residual, i * call.epilogue.stride_residual);
+  return one;
+}
+
+GemmCall range_of_batch(const GemmCall& call, Span range) {
+  if (range.size() == 1) return product_of_batch(call, range.begin);
+  GemmCall part = call;
+  part.problem.batch = range.size();
+  if (call.a_array != nullptr)
+    part.a_array += range.begin;
+  else
+    part.a = call.a_of(range.begin);
+  if (call.b_array != nullptr)
+    part.b_array += range.begin;
+  else
+    part.b = call.b_of(range.begin);
+  if (call.c_array != nullptr)
+    part.c_array += range.begin;
+  else
+    part.c = call.c_of(range.begin);
+  part.epilogue.residual =
+      behind(call.epilogue.residual, range.begin * call.epilogue.stride_residual);
+  return part;
+}
+
+/// Rows of a quantised B: columns of op(B).
+void skip_quantized(GemmCall& part, std::int64_t columns) {
+  Problem skipped = part.problem;
+  skipped.n = columns;
+  const QuantizedBytes bytes = quantized_bytes(skipped);
+  part.b = behind(part.b, bytes.values);
+  part.scales = behind(part.scales, bytes.scales);
+  part.zero_points = behind(part.zero_points, bytes.zero_points);
+}
+
+/// Of a call without batch.
+GemmCall part_of(const GemmCall& call, const Part& part) {
+  const Problem& p = call.problem;
+  GemmCall result = call;
+  const auto offset = [](bool transposed, std::int64_t row, std::int64_t column, std::int64_t ld) {
+    return transposed ? column * ld + row : row * ld + column;
+  };
+  result.a = behind(call.a,
+                    offset(p.trans_a == Transpose::kYes, part.rows.begin, part.depth.begin, p.lda) *
+                        bytes_of(p.types.a));
+  if (quantized(p.types))
+    skip_quantized(result, part.columns.begin);
+  else
+    result.b = behind(
+        call.b, offset(p.trans_b == Transpose::kYes, part.depth.begin, part.columns.begin, p.ldb) *
+                    bytes_of(p.types.a));
+  result.c = static_cast<char*>(call.c) +
+             (part.rows.begin * p.ldc + part.columns.begin) * bytes_of(p.types.c);
+  result.problem.m = part.rows.size();
+  result.problem.n = part.columns.size();
+  result.problem.k = part.depth.size();
+  EpilogueOperands& e = result.epilogue;
+  e.row_scale = behind(e.row_scale, part.rows.begin);
+  e.column_scale = behind(e.column_scale, part.columns.begin);
+  e.bias = behind(e.bias, p.epilogue.bias == Bias::kRow ? part.rows.begin : part.columns.begin);
+  e.residual = behind(e.residual, part.rows.begin * e.ld_residual + part.columns.begin);
+  // All of the depth is scaled; what comes behind the sum comes behind the last part.
+  if (part.depth.end < p.k)
+    result.problem.epilogue = {.row_scale = p.epilogue.row_scale,
+                               .column_scale = p.epilogue.column_scale};
+  if (part.depth.begin > 0) result.problem.beta = 1.0f;
+  return result;
+}
+
+bool depth_may_be_cut(const GemmCall& call) {
+  const Types& types = call.problem.types;
+  // A residual that is C would be overwritten by the first part and is wanted by the last.
+  return !quantized(types) && (types.c == DataType::kF32 || types.c == DataType::kI32) &&
+         (call.epilogue.residual == nullptr || call.epilogue.residual != call.c);
+}
+
+/// Halves, the first one a multiple of the alignment; nothing is left of what is too short.
+bool halve(const Span& span, Span& first, Span& second) {
+  if (span.size() <= kAlignment) return false;
+  const std::int64_t half = (span.size() / 2 + kAlignment - 1) / kAlignment * kAlignment;
+  first = {span.begin, span.begin + half};
+  second = {span.begin + half, span.end};
+  return true;
+}
+
+bool cut(const GemmCall& call, const Part& part, const std::function<bool(const Problem&)>& fits,
+         std::vector<GemmCall>& result) {
+  GemmCall here = part_of(call, part);
+  if (fits(here.problem)) {
+    result.push_back(here);
+    return true;
+  }
+  std::vector<Span Part::*> sizes = {&Part::rows, &Part::columns};
+  if (depth_may_be_cut(call)) sizes.push_back(&Part::depth);
+  Span Part::*const longest =
+      *std::ranges::max_element(sizes, {}, [&](Span Part::*size) { return (part.*size).size(); });
+  Part first = part, second = part;
+  return halve(part.*longest, first.*longest, second.*longest) && cut(call, first, fits, result) &&
+         cut(call, second, fits, result);
+}
+
+bool cut_batch(const GemmCall& call, const std::function<bool(const Problem&)>& fits,
+               std::vector<GemmCall>& result) {
+  const Problem& p = call.problem;
+  if (p.batch == 1) {
+    const GemmCall one = product_of_batch(call, 0);
+    return cut(one, {{0, p.m}, {0, p.n}, {0, p.k}}, fits, result);
+  }
+  if (fits(p)) {
+    result.push_back(call);
+    return true;
+  }
+  const std::int64_t half = p.batch / 2;
+  return cut_batch(range_of_batch(call, {0, half}), fits, result) &&
+         cut_batch(range_of_batch(call, {half, p.batch}), fits, result);
+}
+
+}  // namespace
+
+std::vector<GemmCall> panels(const GemmCall& call,
+                             const std::function<bool(const Problem&)>& fits) {
+  std::vector<GemmCall> result;
+  if (fits(call.problem)) return {call};
+  if (!cut_batch(call, fits, result)) result.clear();
+  return result;
+}
+
+}  // namespace rooftile
