@@ -7,6 +7,8 @@
 
 #include "core/clock.h"
 #include "core/random.h"
+#include "generator/space.h"
+#include "runtime/device/device.h"
 #include "tests/runtime/c_api_fixture.h"
 #include "tests/runtime/planted_database.h"
 
@@ -23,7 +25,11 @@ double stress_s() {
 class Stress : public CApi {
  protected:
   void SetUp() override {
-    plant_database(folder_ / "planted.db");
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    plant_database(folder_ / "planted.db", found.devices.front(),
+                   {default_variant(found.devices.front()), fallback_variant()}, {}, {},
+                   slow_host());
     context_ = open();
   }
   rooftile_context* open() const {
