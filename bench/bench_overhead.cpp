@@ -1,6 +1,7 @@
-// What a call through the runtime costs over the same call into OpenBLAS, and how long a process
-// waits for its first result from the device, and what it costs to count a call of an untuned
-// problem. All through the C ABI, as programs use it.
+// What a call through the runtime costs over the same call into OpenBLAS, what deciding on a new
+// problem adds, what it costs to count a call of an untuned problem, and how long a process waits
+// for an open context and for its first result from the device. All through the C ABI, as programs
+// use it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <rooftile/rooftile.h>
@@ -26,7 +27,9 @@ namespace {
 
 constexpr int kTiny = 8;                     // m, n and k of the overhead's product
 constexpr int kCalls = 1000, kRounds = 301;  // per round; the clock's own cost vanishes in a round
-constexpr int kUntuned = 80;                 // m, n and k of a product that is just worth counting
+// Decision: problems with an lda of their own, many more than a thread's cache of decisions holds.
+constexpr int kNewProblems = 1000;
+constexpr int kUntuned = 80;  // m, n and k of a product that is just worth counting
 constexpr int kUntunedCalls = 10, kUntunedRounds = 5001;  // short: many rounds are undisturbed
 constexpr std::int64_t kFirstSize = 512;                  // m, n and k of the first device result
 constexpr int kProcesses = 15;
@@ -136,20 +139,47 @@ void print_overhead(const std::string& database) {
       median_absolute_deviation(difference_ns), difference_ns.size(), kCalls);
 }
 
-/// From rooftile_open to the first result of the device tier, in this process; ms.
-double first_result_ms(const std::string& database) {
+/// The same tiny product, its lda aside, as one problem again and again and as ever new ones.
+void print_new_decision(const std::string& database) {
+  const ContextPointer context = open_context(database, 1);
+  std::vector<float> a(kTiny * (kTiny + kNewProblems), 0.5f), b(kTiny * kTiny, 0.25f),
+      c(kTiny * kTiny, 0.0f);
+  rooftile_sgemm_args args = square(kTiny, a, b, c);
+  std::vector<double> new_ns;
+  for (int round = -1; round < kRounds; ++round) {
+    int padding = 0;
+    args.lda = kTiny;
+    const double cached =
+        call_ns(kNewProblems, [&] { check(rooftile_sgemm(context.get(), &args)); });
+    const double decided = call_ns(kNewProblems, [&] {
+      args.lda = kTiny + padding++;
+      check(rooftile_sgemm(context.get(), &args));
+    });
+    if (round >= 0) new_ns.push_back(decided - cached);
+  }
+  fmt::print("decision on a new problem: {:.0f} ns (mad {:.0f}, {} rounds of {})\n", median(new_ns),
+             median_absolute_deviation(new_ns), new_ns.size(), kNewProblems);
+}
+
+struct Start {
+  double open_ms = 0, first_result_ms = 0;
+};
+
+/// rooftile_open, and from its beginning to the first result of the device tier, in this process.
+Start measure_start(const std::string& database) {
   constexpr auto kElements = static_cast<std::size_t>(kFirstSize * kFirstSize);
   std::vector<float> a(kElements, 0.5f), b(kElements, 0.25f), c(kElements, 0.0f);
   const double start = now_ns();
   const ContextPointer context = open_context(database);
+  const double opened = now_ns();
   rooftile_sgemm_args args = square(kFirstSize, a, b, c);
   args.tier = ROOFTILE_TIER_DEVICE;
   check(rooftile_sgemm(context.get(), &args));
-  return (now_ns() - start) * 1e-6;
+  return {.open_ms = (opened - start) * 1e-6, .first_result_ms = (now_ns() - start) * 1e-6};
 }
 
 // A process of its own for every sample: nothing may be warm but files.
-double first_result_of_a_process_ms(const std::string& database) {
+Start start_of_a_process(const std::string& database) {
   std::array<char, 4096> self = {};
   if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0)
     throw std::runtime_error("cannot read /proc/self/exe");
@@ -157,22 +187,28 @@ double first_result_of_a_process_ms(const std::string& database) {
                                           database.empty() ? "" : " --db '" + database + "'");
   FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot start " + command);
-  double ms = 0;
-  const int fields = std::fscanf(pipe, "%lf", &ms);
-  if (::pclose(pipe) != 0 || fields != 1)
+  Start start;
+  const int fields = std::fscanf(pipe, "%lf %lf", &start.open_ms, &start.first_result_ms);
+  if (::pclose(pipe) != 0 || fields != 2)
     throw std::runtime_error("the process that was to use the device failed");
-  return ms;
+  return start;
 }
 
-void print_first_result(const std::string& database) {
-  first_result_of_a_process_ms(database);  // fills the caches
-  std::vector<double> ms;
-  for (int i = 0; i < kProcesses; ++i) ms.push_back(first_result_of_a_process_ms(database));
-  fmt::print(
-      "warm start: rooftile_open to the first device result of {0}x{0}x{0}: {1:.1f} ms (mad "
-      "{2:.1f}, worst {3:.1f}, {4} processes)\n",
-      kFirstSize, median(ms), median_absolute_deviation(ms),
-      *std::max_element(ms.begin(), ms.end()), ms.size());
+void print_start(const std::string& database) {
+  start_of_a_process(database);  // fills the caches
+  std::vector<double> open_ms, first_result_ms;
+  for (int i = 0; i < kProcesses; ++i) {
+    const Start start = start_of_a_process(database);
+    open_ms.push_back(start.open_ms);
+    first_result_ms.push_back(start.first_result_ms);
+  }
+  const auto print = [](const std::string& what, const std::vector<double>& ms) {
+    fmt::print("warm start: {} {:.1f} ms (mad {:.1f}, worst {:.1f}, {} processes)\n", what,
+               median(ms), median_absolute_deviation(ms), std::ranges::max(ms), ms.size());
+  };
+  print("rooftile_open", open_ms);
+  print(fmt::format("rooftile_open to the first device result of {0}x{0}x{0}:", kFirstSize),
+        first_result_ms);
 }
 
 }  // namespace
@@ -184,16 +220,18 @@ int main(int argc, char** argv) {
   bool first_result = false;
   app.add_option("--db", database, "Tuning database (default: the user's)");
   app.add_flag("--first-result", first_result,
-               "Print one process' milliseconds to its first device result, and end");
+               "Print one process' milliseconds to an open context and to its first device result");
   CLI11_PARSE(app, argc, argv);
   try {
     if (first_result) {
-      fmt::print("{}\n", rooftile::first_result_ms(database));
+      const rooftile::Start start = rooftile::measure_start(database);
+      fmt::print("{} {}\n", start.open_ms, start.first_result_ms);
       return 0;
     }
     rooftile::print_overhead(database);
+    rooftile::print_new_decision(database);
     rooftile::print_counting();
-    rooftile::print_first_result(database);
+    rooftile::print_start(database);
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_overhead: {}\n", error.what());

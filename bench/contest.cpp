@@ -82,7 +82,8 @@ const Summary* ContestResult::time_of(std::string_view contestant) const {
 
 struct Contest::Impl {
   explicit Impl(const ContestSetting& chosen)
-      : setting(chosen), context({.database = chosen.database}) {}
+      : setting(chosen),
+        context({.database = chosen.database, .while_compiling = WhileCompiling::kWait}) {}
 
   void fill_operands(const Problem& p);
   Contestant whole_call(const std::string& name, const Problem& p,

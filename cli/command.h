@@ -9,6 +9,7 @@
 
 #include "core/device_profile.h"
 #include "core/problem.h"
+#include "core/time_text.h"
 
 namespace rooftile {
 
@@ -48,8 +49,5 @@ void add_worker(CLI::App& app, Action& action);
 
 /// Says on stderr when OpenBLAS runs kernels that are too old for this processor.
 void print_host_advice();
-
-/// "812 ns", "43.1 us", "6.2 ms", "1.40 s".
-std::string time_text(double ns);
 
 }  // namespace rooftile

@@ -1,89 +1,115 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/explanation.h"
 #include "core/error.h"
-#include "runtime/context.h"
 
 namespace rooftile {
 namespace {
 
-nlohmann::json number(double x) {
-  return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
+struct ExplainArguments {
+  ProblemOptions product;
+  std::string operation;
+  std::int64_t elements = 0;
+  bool table = false, json = false;
+  std::string resident, tier = "auto";
+};
+
+/// "a,c"; for an operation a is what it reads and c what it writes.
+Residencies parse_residencies(const std::string& text) {
+  Residencies where;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string operand = text.substr(begin, comma - begin);
+    if (operand == "a")
+      where.a = Residency::kDevice;
+    else if (operand == "b")
+      where.b = Residency::kDevice;
+    else if (operand == "c")
+      where.c = Residency::kDevice;
+    else
+      fail(ErrorCode::kInvalidArgument,
+           "--resident is '{}'; it names operands on the device, such as a,b,c", text);
+    begin = comma + 1;
+  }
+  return where;
 }
 
-void print_json(const Problem& p, const Explanation& e) {
-  const Decision& d = e.decision;
-  nlohmann::json factors = nlohmann::json::array();
-  for (const Factor& f : d.factors)
-    factors.push_back({{"name", f.name}, {"value", number(f.value)}, {"ns", number(f.ns)}});
-  const nlohmann::json all = {{"problem", to_string(p)},
-                              {"tier", name(d.tier)},
-                              {"score", d.score},
-                              {"device_ns", number(d.device_ns)},
-                              {"host_ns", number(d.host_ns)},
-                              {"host1_ns", number(d.host1_ns)},
-                              {"submit_ns", number(d.submit_ns)},
-                              {"upload_ns", number(d.upload_ns)},
-                              {"kernel_ns", number(d.kernel_ns)},
-                              {"download_ns", number(d.download_ns)},
-                              {"factors", factors},
-                              {"device", e.device_name},
-                              {"kernel", e.kernel},
-                              {"veto", d.veto},
-                              {"note", e.note}};
-  fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+template <typename Explained>
+int print(const Explained& explained, bool json) {
+  if (json)
+    fmt::print("{}\n",
+               json_of(explained).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    fmt::print("{}", text_of(explained));
+  return kDone;
 }
 
-std::string prediction_text(double ns) {
-  return std::isfinite(ns) ? time_text(ns) : "not predicted";
-}
-
-void print_text(const Problem& p, const Explanation& e) {
-  const Decision& d = e.decision;
-  fmt::print("{}{}, operands in host memory: {}\n\n", to_string(p),
-             p.types == Types{} ? " f32" : "", name(d.tier));
-  fmt::print("{:<22} {:>10}  {:>12}\n", "factor", "value", "costs device");
-  for (const Factor& f : d.factors)
-    fmt::print("{:<22} {:>10.4f}  {:>12}\n", f.name, f.value,
-               std::isfinite(f.ns) ? fmt::format("{:+.1f} us", f.ns * 1e-3) : "-");
-  fmt::print("{:<22} {:>10.4f}  (host over device; above 1 the device wins)\n\n", "product = score",
-             d.score);
-  fmt::print("device  {:>14}", prediction_text(d.device_ns));
-  if (std::isfinite(d.device_ns))
-    fmt::print("  = submit {} + upload {} + kernel {} + download {}", time_text(d.submit_ns),
-               time_text(d.upload_ns), time_text(d.kernel_ns), time_text(d.download_ns));
-  fmt::print("\nhost    {:>14}\nhost1   {:>14}\n", prediction_text(d.host_ns),
-             prediction_text(d.host1_ns));
-  if (!e.device_name.empty()) fmt::print("\ndevice: {}\n", e.device_name);
-  if (!e.kernel.empty()) fmt::print("kernel: {}\n", e.kernel);
-  if (!d.veto.empty()) fmt::print("\nthe device is out of the race: {}\n", d.veto);
+int explain(const Globals& globals, const ExplainArguments& arguments) {
+  const Residencies where = parse_residencies(arguments.resident);
+  const TierChoice tier = parse_tier_choice(arguments.tier);
+  const ProblemOptions& sizes = arguments.product;
+  const bool operation = !arguments.operation.empty();
+  if (operation && where.b == Residency::kDevice)
+    fail(ErrorCode::kInvalidArgument,
+         "--resident is '{}'; an operation has a, what it reads, and c, what it writes",
+         arguments.resident);
+  if (!arguments.table && !operation && (sizes.m == 0 || sizes.n == 0 || sizes.k == 0))
+    fail(ErrorCode::kInvalidArgument,
+         "nothing to explain: --m, --n and --k of a product, --operation and --elements of an "
+         "element-wise operation or reduction, or --table");
+  SizedOperation work;
+  Problem product;
+  if (operation)
+    work = {.kind = &parse_operation(arguments.operation),
+            .elements = static_cast<double>(arguments.elements),
+            .type = parse_data_type(sizes.type)};
+  else if (!arguments.table)
+    product = sizes.problem();
+  const Context context({.database = globals.database(), .device = globals.device});
+  if (arguments.table) return print(explain_table(context, where), arguments.json);
+  return operation ? print(explain_operation(context, work, where), arguments.json)
+                   : print(explain_product(context, product, tier, where), arguments.json);
 }
 
 }  // namespace
 
 void add_explain(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("explain", "Say where a product would run, and why");
-  command->footer("Example: rooftile explain --m 1024 --n 1024 --k 1024");
-  static ProblemOptions sizes;
-  static std::string tier = "auto";
-  static bool json = false;
-  sizes.add_to(*command, true);
-  command->add_option("--tier", tier, "auto, device, host, host1, host64");
-  command->add_flag("--json", json, "As JSON");
-  command->callback([&] {
-    action = [&] {
-      const Context context({.database = globals.database(), .device = globals.device});
-      const Problem p = sizes.problem();
-      const Explanation explanation =
-          context.explain({.problem = p, .tier = parse_tier_choice(tier)});
-      if (json) {
-        print_json(p, explanation);
-      } else {
-        print_text(p, explanation);
-      }
-      return kDone;
-    };
-  });
+  command->footer(
+      "Rooftile runs matrix products only: for operations and the table it says where such a\n"
+      "kernel would pay. docs/explain.md describes the JSON.\n"
+      "Examples:\n  rooftile explain --m 1024 --n 1024 --k 1024\n"
+      "  rooftile explain --operation relu --elements 1000000 --resident a,c\n"
+      "  rooftile explain --table");
+  static ExplainArguments arguments;
+  arguments.product.add_to(*command, false);
+  std::string operations;
+  for (const OperationKind& kind : operation_kinds())
+    operations += fmt::format("{}{}", operations.empty() ? "" : ", ", kind.name);
+  CLI::Option* operation = command->add_option("--operation", arguments.operation,
+                                               "Instead of a product: " + operations);
+  CLI::Option* elements = command->add_option("--elements", arguments.elements, "Of --operation")
+                              ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50));
+  CLI::Option* table =
+      command->add_flag("--table", arguments.table,
+                        "A published comparison of products with memory-bound operations");
+  command->add_option("--resident", arguments.resident,
+                      "Operands that lie on the device, such as a,b,c (none)");
+  CLI::Option* tier =
+      command->add_option("--tier", arguments.tier, "auto, device, host, host1, host64");
+  command->add_flag("--json", arguments.json, "As JSON");
+  operation->needs(elements);
+  elements->needs(operation);
+  table->excludes(operation)->excludes(elements)->excludes(tier);
+  operation->excludes(tier);
+  for (const char* of_product :
+       {"--m", "--n", "--k", "--trans-a", "--trans-b", "--batch", "--epilogue"}) {
+    operation->excludes(command->get_option(of_product));
+    table->excludes(command->get_option(of_product));
+  }
+  table->excludes(command->get_option("--type"));
+  command->callback([&] { action = [&] { return explain(globals, arguments); }; });
 }
 
 }  // namespace rooftile

@@ -53,13 +53,6 @@ void print_host_advice() try {
   // Without a BLAS there is nothing to advise on; whoever needs one says so.
 }
 
-std::string time_text(double ns) {
-  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
-  if (ns < 1e6) return fmt::format("{:.1f} us", ns * 1e-3);
-  if (ns < 1e9) return fmt::format("{:.2f} ms", ns * 1e-6);
-  return fmt::format("{:.2f} s", ns * 1e-9);
-}
-
 namespace {
 
 int run(int argc, char** argv) {

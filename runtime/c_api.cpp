@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -243,11 +244,28 @@ rooftile_tier c_tier(Tier tier) {
   return ROOFTILE_TIER_HOST;
 }
 
-rooftile_decision c_decision(const Explanation& explanation) {
+rooftile_reason c_reason(Reason reason) {
+  switch (reason) {
+    case Reason::kPredicted:
+      return ROOFTILE_REASON_PREDICTED;
+    case Reason::kForced:
+      return ROOFTILE_REASON_FORCED;
+    case Reason::kCompiling:
+      return ROOFTILE_REASON_COMPILING;
+    case Reason::kFailed:
+      return ROOFTILE_REASON_FAILED;
+    case Reason::kNothingToDo:
+      return ROOFTILE_REASON_NOTHING_TO_DO;
+  }
+  return ROOFTILE_REASON_PREDICTED;
+}
+
+rooftile_decision c_decision(const Explanation& explanation, Tier tier, Reason reason) {
   const Decision& d = explanation.decision;
   rooftile_decision result = {};
   result.struct_size = sizeof result;
-  result.tier = c_tier(d.tier);
+  result.tier = c_tier(tier);
+  result.reason = c_reason(reason);
   result.device_ns = d.device_ns;
   result.host_ns = d.host_ns;
   result.host1_ns = d.host1_ns;
@@ -264,14 +282,25 @@ rooftile_decision c_decision(const Explanation& explanation) {
   copy_text(result.kernel, explanation.kernel);
   copy_text(result.device, explanation.device_name);
   copy_text(result.veto, d.veto);
+  copy_text(result.veto_name, name(d.veto_name));
+  result.measured_kernel_ns = explanation.measured_kernel_ns.value_or(0);
   return result;
+}
+
+template <typename Args>
+void multiply(rooftile_context* context, const Args* args) {
+  if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
+  Context::forget_last_answer();
+  context->context.gemm(checked_call(args));
 }
 
 template <typename Args>
 void explain(rooftile_context* context, const Args* args, rooftile_decision* decision) {
   if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
   check_struct("decision", decision);
-  *decision = c_decision(context->context.explain(checked_call(args)));
+  const Explanation explanation = context->context.explain(checked_call(args));
+  *decision = c_decision(explanation, explanation.decision.tier,
+                         explanation.forced ? Reason::kForced : Reason::kPredicted);
 }
 
 }  // namespace
@@ -293,6 +322,7 @@ rooftile_status rooftile_open(const rooftile_options* options, rooftile_context*
       const TierChoice tier = tier_choice(options->tier);
       if (tier != TierChoice::kAuto) chosen.tier = tier;
       if (options->no_untuned_log != 0) chosen.log_untuned = LogUntuned::kNo;
+      if (options->deterministic != 0) chosen.deterministic = Deterministic::kYes;
     }
     *context = new rooftile_context{Context(chosen)};
   });
@@ -302,18 +332,12 @@ void rooftile_close(rooftile_context* context) { delete context; }
 
 rooftile_status rooftile_sgemm(rooftile_context* context, const rooftile_sgemm_args* args) {
   using namespace rooftile;
-  return guarded([&] {
-    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
-    context->context.gemm(checked_call(args));
-  });
+  return guarded([&] { multiply(context, args); });
 }
 
 rooftile_status rooftile_gemm(rooftile_context* context, const rooftile_gemm_args* args) {
   using namespace rooftile;
-  return guarded([&] {
-    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
-    context->context.gemm(checked_call(args));
-  });
+  return guarded([&] { multiply(context, args); });
 }
 
 rooftile_status rooftile_explain(rooftile_context* context, const rooftile_sgemm_args* args,
@@ -326,6 +350,20 @@ rooftile_status rooftile_explain_gemm(rooftile_context* context, const rooftile_
                                       rooftile_decision* decision) {
   using namespace rooftile;
   return guarded([&] { explain(context, args, decision); });
+}
+
+rooftile_status rooftile_last_decision(rooftile_context* context, rooftile_decision* decision) {
+  using namespace rooftile;
+  return guarded([&] {
+    if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
+    check_struct("decision", decision);
+    const std::optional<Answer> answer = context->context.last_answer();
+    if (!answer)
+      fail(ErrorCode::kUnsupported,
+           "this thread's last call on this context failed, or there was none");
+    const Explanation explanation = context->context.explain({.problem = answer->problem});
+    *decision = c_decision(explanation, answer->tier, answer->reason);
+  });
 }
 
 const char* rooftile_last_error(void) { return rooftile::last_error().c_str(); }

@@ -1,24 +1,21 @@
 #include "runtime/context.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
-#include <cstdio>
 #include <cstdlib>
-#include <unordered_set>
+#include <limits>
 #include <vector>
 
 #include "core/error.h"
 #include "db/store.h"
-#include "generator/signature.h"
-#include "generator/version.h"
 #include "runtime/call_checks.h"
 #include "runtime/decision_cache.h"
+#include "runtime/decision_log.h"
 #include "runtime/device_tier.h"
 #include "runtime/host_tier.h"
+#include "runtime/log.h"
+#include "runtime/tuned_data.h"
 #include "runtime/untuned_log.h"
 
 namespace rooftile {
@@ -36,15 +33,6 @@ std::string environment(const char* variable) {
   return value != nullptr ? value : "";
 }
 
-bool contains(std::string text, std::string part) {
-  const auto lower = [](std::string& s) {
-    std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return std::tolower(c); });
-  };
-  lower(text);
-  lower(part);
-  return text.find(part) != std::string::npos;
-}
-
 Tier tier_of(TierChoice choice) {
   switch (choice) {
     case TierChoice::kDevice:
@@ -58,14 +46,28 @@ Tier tier_of(TierChoice choice) {
   }
 }
 
-struct BucketHash {
-  std::size_t operator()(const Bucket& b) const {
-    std::size_t h = 0;
-    for (const int band : {b.m_band, b.n_band, b.k_band, b.batch_band})
-      h = 64 * h + static_cast<std::size_t>(band);
-    return h;
-  }
-};
+Tier best_host(const Decision& d) { return d.host1_ns < d.host_ns ? Tier::kHost1 : Tier::kHost; }
+
+Deterministic deterministic_from_environment() {
+  const std::string text = environment("ROOFTILE_DETERMINISTIC");
+  if (text == "1") return Deterministic::kYes;
+  if (text.empty() || text == "0") return Deterministic::kNo;
+  fail(ErrorCode::kInvalidArgument, "ROOFTILE_DETERMINISTIC is '{}'; known: 0 and 1", text);
+}
+
+/// What the calibration measured on this very problem.
+std::optional<double> measured_ns(const HostRates& rates, const Problem& p) {
+  Problem plain = packed_problem(p.m, p.n, p.k);
+  plain.lda = p.lda, plain.ldb = p.ldb, plain.ldc = p.ldc;
+  plain.alpha = p.alpha, plain.beta = p.beta;
+  if (p != plain) return std::nullopt;
+  const auto same = std::ranges::find_if(rates.gemm, [&](const HostPoint& point) {
+    return point.m == static_cast<double>(p.m) && point.n == static_cast<double>(p.n) &&
+           point.k == static_cast<double>(p.k) && point.gflops > 0;
+  });
+  if (same == rates.gemm.end()) return std::nullopt;
+  return flops(p) / same->gflops;
+}
 
 std::uint64_t next_owner() {
   static std::atomic<std::uint64_t> owner = 1;
@@ -89,100 +91,81 @@ TierChoice parse_tier_choice(std::string_view text) {
 struct Context::Impl {
   const HostBlas& blas = HostBlas::get();
   TierChoice tier = TierChoice::kAuto;
-  std::string note;
-  std::unique_ptr<DeviceTier> device;  // null: nothing tuned
-  DispatchModel model;
-  std::vector<Signature> tuned_classes;  // once for each tuned kernel
-  std::unordered_set<Bucket, BucketHash> tuned_buckets;
+  Deterministic deterministic = Deterministic::kNo;
+  WhileCompiling while_compiling = WhileCompiling::kHostAnswers;
+  std::unique_ptr<DecisionLog> log;  // null: decisions are not logged
+  TunedData data;
+  std::unique_ptr<DeviceTier> device;   // null: nothing tuned
   std::unique_ptr<UntunedLog> untuned;  // null: off, or nowhere to write
+  const std::uint64_t id = next_owner();
   // Changes when the device is lost: decisions made before are void.
   std::atomic<std::uint64_t> owner = next_owner();
 
-  void load(const std::filesystem::path& database, const std::string& wanted_device,
-            const std::filesystem::path& cache_folder, LogUntuned log_untuned);
-  Decision decide(const GemmCall& call) const;
+  Decision decide(const Problem& p, const Residencies& where) const;
+  CachedDecision decide_new(const Problem& p);
+  std::string best_kernel(const Problem& p) const;  // "" when there is none
+  /// False when the host has to answer.
+  bool run_on_device(const GemmCall& call);
+  void run_on_host(const GemmCall& call, Tier host_tier) const;
   /// Where this problem's calls are counted; null when they are not. best_host_ns: that the device
   /// has to beat for its tuning to be worth anything; infinity: anything is.
   std::atomic<std::int64_t>* untuned_counter(const Problem& p, double best_host_ns) const;
 };
 
-void Context::Impl::load(const std::filesystem::path& database, const std::string& wanted_device,
-                         const std::filesystem::path& cache_folder, LogUntuned log_untuned) {
-  if (!std::filesystem::exists(database)) {
-    note = fmt::format("no tuning database at {}; run `rooftile tune`", database.string());
-    return;
+Decision Context::Impl::decide(const Problem& p, const Residencies& where) const {
+  Call question{.problem = p,
+                .a = where.a,
+                .b = where.b,
+                .c = where.c,
+                .extra_passes_over_c = any(p.epilogue) ? 1.0 : 0.0};
+  if (device == nullptr) {
+    question.device_veto = data.note;
+    question.device_veto_name = Veto::kNotTuned;
+  } else if (std::ranges::find(data.classes, signature_of(p)) == data.classes.end()) {
+    question.device_veto = fmt::format("no kernel for {} is tuned on {}",
+                                       to_string(signature_of(p)), device->profile().name);
+    question.device_veto_name = Veto::kNoKernel;
+  } else {
+    DeviceTier::Refusal refusal = device->veto(p);
+    question.device_veto = std::move(refusal.reason);
+    question.device_veto_name = refusal.name;
   }
-  const Store store(database, OpenMode::kReadOnly);
-  const DeviceRecord* best = nullptr;
-  const DeviceRecord* known = nullptr;  // tuned or not
-  std::vector<TunedKernel> best_kernels;
-  const std::vector<DeviceRecord> devices = store.devices();
-  // Newest first: a device whose driver was updated is there twice. Hardware before software.
-  for (auto it = devices.rbegin(); it != devices.rend(); ++it) {
-    const DeviceProfile& profile = it->profile;
-    if (!wanted_device.empty() && !contains(profile.name, wanted_device) &&
-        !contains(profile.device_uuid, wanted_device))
-      continue;
-    if (known == nullptr || profile.kind < known->profile.kind) known = &*it;
-    std::vector<TunedKernel> kernels = store.tuned_kernels(it->id, kGeneratorVersion);
-    if (kernels.empty()) continue;
-    if (best == nullptr || profile.kind < best->profile.kind) {
-      best = &*it;
-      best_kernels = std::move(kernels);
-    }
-  }
-  if (best != nullptr) known = best;
-  if (known != nullptr && log_untuned == LogUntuned::kYes &&
-      ::access(store.path().c_str(), W_OK) == 0)
-    untuned = std::make_unique<UntunedLog>(store.path(), known->id);
-  if (best == nullptr) {
-    note =
-        wanted_device.empty()
-            ? fmt::format("no tuned device in {}; run `rooftile tune`", database.string())
-            : fmt::format("no tuned device in {} matches '{}'", database.string(), wanted_device);
-    return;
-  }
-  std::vector<TunedTime> times;
-  for (const TunedKernel& kernel : best_kernels) {
-    const bool seen = std::any_of(times.begin(), times.end(),
-                                  [&](const TunedTime& t) { return t.problem == kernel.problem; });
-    if (seen) continue;  // by rank: the first of a problem is its best
-    times.push_back({.problem = kernel.problem,
-                     .ns = kernel.kernel_ns + kernel.pack_ns,
-                     .tile_m = kernel.candidate.variant.tile_m,
-                     .tile_n = kernel.candidate.variant.tile_n});
-    tuned_classes.push_back(signature_of(kernel.problem));
-    tuned_buckets.insert(bucket_of(kernel.problem));
-  }
-  const Calibration calibration = calibration_from_figures(store.latest_calibration(best->id));
-  KernelRanking ranking(best->profile.limits, calibration.device, std::move(best_kernels),
-                        store.portfolio(best->id, kGeneratorVersion));
-  model = DispatchModel(calibration, best->profile.kind, times, ranking.predicted_classes());
-  device = std::make_unique<DeviceTier>(best->profile, std::move(ranking), cache_folder);
+  return rooftile::decide(question, data.model);
 }
 
-Decision Context::Impl::decide(const GemmCall& call) const {
-  Call question{.problem = call.problem,
-                .extra_passes_over_c = any(call.problem.epilogue) ? 1.0 : 0.0};
-  if (device == nullptr) {
-    question.device_veto = note;
-  } else if (std::ranges::find(tuned_classes, signature_of(call.problem)) == tuned_classes.end()) {
-    question.device_veto =
-        fmt::format("no kernel for {} is tuned on {}", to_string(signature_of(call.problem)),
-                    device->profile().name);
-  } else {
-    question.device_veto = device->veto(call.problem);
-  }
-  return rooftile::decide(question, model);
+std::string Context::Impl::best_kernel(const Problem& p) const {
+  if (device == nullptr) return {};
+  const std::vector<RankedChoice> kernels = device->ranked(p);
+  return kernels.empty() ? "" : short_name(kernels.front().candidate->variant);
+}
+
+CachedDecision Context::Impl::decide_new(const Problem& p) {
+  const Decision decision = decide(p, {});
+  if (log != nullptr) log->say(p, decision, best_kernel(p));
+  return {.tier = decision.tier,
+          .host = best_host(decision),
+          .untuned_calls = untuned_counter(p, decision.best_host_ns)};
+}
+
+bool Context::Impl::run_on_device(const GemmCall& call) {
+  if (while_compiling == WhileCompiling::kHostAnswers) return device->gemm_if_ready(call);
+  device->gemm(call);
+  return true;
+}
+
+void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {
+  rooftile::run_on_host(
+      blas, call, host_tier,
+      deterministic == Deterministic::kYes ? HostThreads::kOne : HostThreads::kAll);
 }
 
 std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
                                                           double best_host_ns) const {
-  if (untuned == nullptr || tuned_buckets.contains(bucket_of(p))) return nullptr;
+  if (untuned == nullptr || data.buckets.contains(bucket_of(p))) return nullptr;
   if (p.alpha == 0.0f || p.k == 0) return nullptr;
   if (device != nullptr && !device->does_not_fit(p).empty()) return nullptr;
-  const bool worthwhile = is_calibrated(model.device())
-                              ? least_device_ns({.problem = p}, model) < best_host_ns
+  const bool worthwhile = is_calibrated(data.model.device())
+                              ? least_device_ns({.problem = p}, data.model) < best_host_ns
                               : flops(p) >= kLeastLoggedFlops;
   return worthwhile ? untuned->counter(p) : nullptr;
 }
@@ -192,67 +175,120 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   impl_->tier = options.tier   ? *options.tier
                 : tier.empty() ? TierChoice::kAuto
                                : parse_tier_choice(tier);
-  impl_->load(options.database.empty() ? default_database_path() : options.database,
-              options.device.empty() ? environment("ROOFTILE_DEVICE") : options.device,
-              options.cache_folder.empty() ? default_cache_folder() : options.cache_folder,
-              options.log_untuned                            ? *options.log_untuned
-              : environment("ROOFTILE_LOG_UNTUNED") == "off" ? LogUntuned::kNo
-                                                             : LogUntuned::kYes);
+  impl_->deterministic =
+      options.deterministic ? *options.deterministic : deterministic_from_environment();
+  impl_->while_compiling =
+      impl_->deterministic == Deterministic::kYes ? WhileCompiling::kWait : options.while_compiling;
+  if (log_level() == LogLevel::kDecisions) impl_->log = std::make_unique<DecisionLog>();
+  const std::filesystem::path database =
+      options.database.empty() ? default_database_path() : options.database;
+  impl_->data = load_tuned_data(
+      database, options.device.empty() ? environment("ROOFTILE_DEVICE") : options.device,
+      impl_->deterministic);
+  TunedData& data = impl_->data;
+  const bool counts = options.log_untuned ? *options.log_untuned == LogUntuned::kYes
+                                          : environment("ROOFTILE_LOG_UNTUNED") != "off";
+  if (counts && data.counted_device)
+    impl_->untuned = std::make_unique<UntunedLog>(data.file, *data.counted_device);
+  if (data.ranking)
+    impl_->device = std::make_unique<DeviceTier>(
+        *data.profile, *std::move(data.ranking),
+        options.cache_folder.empty() ? default_cache_folder() : options.cache_folder);
 }
 
 Context::~Context() = default;
 
 void Context::gemm(const GemmCall& call) {
+  DecisionCache& cache = DecisionCache::of_this_thread();
+  cache.last.context = 0;
   validate_call(call);
   const Problem& p = call.problem;
-  if (is_empty(p)) return;
+  const auto answered = [&](Tier tier, Reason reason) {
+    cache.last = {impl_->id, {.problem = p, .tier = tier, .reason = reason}};
+  };
+  if (is_empty(p)) return answered(Tier::kHost, Reason::kNothingToDo);
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   if (choice == TierChoice::kDevice) {
     if (impl_->device == nullptr)
-      fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", impl_->note);
-    if (const std::string veto = impl_->device->veto(p); !veto.empty())
-      fail(ErrorCode::kUnsupported, "{}", veto);
+      fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", impl_->data.note);
+    if (const DeviceTier::Refusal refusal = impl_->device->veto(p); !refusal.reason.empty())
+      fail(ErrorCode::kUnsupported, "{}", refusal.reason);
     // Whoever asks for the device wants it faster, won or not.
     if (auto* calls = impl_->untuned_counter(p, std::numeric_limits<double>::infinity()))
       calls->fetch_add(1, std::memory_order_relaxed);
-    return impl_->device->gemm(call);
+    impl_->device->gemm(call);
+    return answered(Tier::kDevice, Reason::kForced);
   }
-  if (choice != TierChoice::kAuto) return run_on_host(impl_->blas, call, tier_of(choice));
+  if (choice != TierChoice::kAuto) {
+    impl_->run_on_host(call, tier_of(choice));
+    return answered(tier_of(choice), Reason::kForced);
+  }
 
   const std::uint64_t owner = impl_->owner.load(std::memory_order_relaxed);
-  DecisionCache& cache = DecisionCache::of_this_thread();
   CachedDecision chosen;
   if (const CachedDecision* cached = cache.find(p, owner)) {
     chosen = *cached;
   } else {
-    const Decision decision = impl_->decide(call);
-    chosen = {decision.tier, impl_->untuned_counter(p, decision.best_host_ns)};
+    chosen = impl_->decide_new(p);
     cache.store(p, owner, chosen);
   }
   if (chosen.untuned_calls != nullptr)
     chosen.untuned_calls->fetch_add(1, std::memory_order_relaxed);
-  const Tier tier = chosen.tier;
-  if (tier != Tier::kDevice) return run_on_host(impl_->blas, call, tier);
+  if (chosen.tier != Tier::kDevice) {
+    impl_->run_on_host(call, chosen.tier);
+    return answered(chosen.tier, Reason::kPredicted);
+  }
+  Reason reason = Reason::kCompiling;
   try {
-    impl_->device->gemm(call);
+    if (impl_->run_on_device(call)) return answered(Tier::kDevice, Reason::kPredicted);
   } catch (const Error&) {
     // C is untouched: the host answers. A device that is gone is out of every later decision.
     if (impl_->device->state().lost) impl_->owner.store(next_owner());
-    run_on_host(impl_->blas, call, Tier::kHost);
+    reason = Reason::kFailed;
   }
+  impl_->run_on_host(call, chosen.host);
+  answered(chosen.host, reason);
 }
 
-Explanation Context::explain(const GemmCall& call) const {
-  Explanation explanation{.decision = impl_->decide(call), .note = impl_->note};
+Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
+  const Problem& p = call.problem;
+  Explanation explanation{.decision = impl_->decide(p, where),
+                          .device_name = device_name(),
+                          .kernel = impl_->best_kernel(p),
+                          .note = impl_->data.note,
+                          .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
+                          .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
-  if (choice != TierChoice::kAuto) explanation.decision.tier = tier_of(choice);
-  if (impl_->device != nullptr) {
-    explanation.device_name = impl_->device->profile().name;
-    if (const auto kernels = impl_->device->ranked(call.problem); !kernels.empty())
-      explanation.kernel = short_name(kernels.front().candidate->variant);
-  }
+  explanation.forced = choice != TierChoice::kAuto;
+  if (explanation.forced) explanation.decision.tier = tier_of(choice);
+  if (impl_->device != nullptr) explanation.measured_kernel_ns = impl_->device->measured_ns(p);
   return explanation;
 }
+
+Decision Context::decide(const Problem& p, const Residencies& where) const {
+  return impl_->decide(p, where);
+}
+
+Decision Context::decide(const OperationCall& operation) const {
+  return decide_operation(operation, impl_->data.model);
+}
+
+const DispatchModel& Context::model() const { return impl_->data.model; }
+
+const std::string& Context::device_name() const {
+  static const std::string none;
+  return impl_->device != nullptr ? impl_->device->profile().name : none;
+}
+
+const std::string& Context::note() const { return impl_->data.note; }
+
+std::optional<Answer> Context::last_answer() const {
+  const LastAnswer& last = DecisionCache::of_this_thread().last;
+  if (last.context != impl_->id) return std::nullopt;
+  return last.answer;
+}
+
+void Context::forget_last_answer() { DecisionCache::of_this_thread().last.context = 0; }
 
 DeviceState Context::device_state() const {
   return impl_->device != nullptr ? impl_->device->state() : DeviceState{};

@@ -16,6 +16,12 @@ namespace rooftile {
 enum class TierChoice : std::uint8_t { kAuto, kDevice, kHost, kHost1, kHost64 };
 /// Whether problems without a tuned bucket are counted in the database.
 enum class LogUntuned : std::uint8_t { kYes, kNo };
+/// Yes: one database and one input give the same bits, in every run and from any number of threads.
+/// Kernels that add atomically are left out, host tiers compute on one thread, and a call waits for
+/// its kernel instead of letting the host answer. Only a kernel that fails may change a result.
+enum class Deterministic : std::uint8_t { kNo, kYes };
+/// What a call does whose kernel is not compiled yet.
+enum class WhileCompiling : std::uint8_t { kHostAnswers, kWait };
 /// "auto", "device", "host", "host1", "host64"; throws kInvalidArgument.
 TierChoice parse_tier_choice(std::string_view text);
 
@@ -23,9 +29,11 @@ struct ContextOptions {
   std::filesystem::path database;  // empty: default_database_path()
   std::string
       device;  // substring of name or uuid; empty: $ROOFTILE_DEVICE, else the best tuned one
-  std::optional<TierChoice> tier;         // nothing: $ROOFTILE_TIER, else auto
-  std::filesystem::path cache_folder;     // empty: default_cache_folder()
-  std::optional<LogUntuned> log_untuned;  // nothing: no if $ROOFTILE_LOG_UNTUNED is "off"
+  std::optional<TierChoice> tier;              // nothing: $ROOFTILE_TIER, else auto
+  std::filesystem::path cache_folder;          // empty: default_cache_folder()
+  std::optional<LogUntuned> log_untuned;       // nothing: no if $ROOFTILE_LOG_UNTUNED is "off"
+  std::optional<Deterministic> deterministic;  // nothing: yes if $ROOFTILE_DETERMINISTIC is 1
+  WhileCompiling while_compiling = WhileCompiling::kHostAnswers;  // deterministic: always kWait
 };
 
 /// Products on host memory, row-major. Sizes, strides, alpha and beta are in the problem. Matrices
@@ -63,11 +71,33 @@ struct GemmCall {
   }
 };
 
+/// Where operands would lie. Calls take host memory only, so this is for questions.
+struct Residencies {
+  Residency a = Residency::kHost, b = Residency::kHost, c = Residency::kHost;
+};
+
 struct Explanation {
   Decision decision;  // of the model; tier is the one that sgemm takes (forced tiers included)
+  bool forced = false;
   std::string device_name;  // tuned device, "" when none
   std::string kernel;       // text of the variant that would run, "" when none
   std::string note;         // what a reader should know: nothing tuned, driver changed, ...
+  // Measured on exactly these sizes: kernel and packing by the tuner, BLAS by the calibration.
+  std::optional<double> measured_kernel_ns = {}, measured_host_ns = {}, measured_host1_ns = {};
+};
+
+/// How a call was answered.
+enum class Reason : std::uint8_t {
+  kPredicted,    // by the tier that is predicted to be fastest
+  kForced,       // by the tier that was asked for
+  kCompiling,    // by the host, because the device's kernel is not compiled yet
+  kFailed,       // by the host, because the device failed
+  kNothingToDo,  // C is empty
+};
+struct Answer {
+  Problem problem;  // row-major
+  Tier tier = Tier::kHost;
+  Reason reason = Reason::kPredicted;
 };
 
 /// What happened in the last device attempts, for reports, tests and ROOFTILE_LOG.
@@ -89,8 +119,20 @@ class Context {
 
   /// Errors leave C untouched: kInvalidArgument; kUnsupported, kDevice, kTimeout, kOutOfMemory only
   /// for a forced tier.
+  /// A device that is predicted to win is opened, and its kernel compiled, in the background; until
+  /// then the host answers. A forced device waits.
   void gemm(const GemmCall& call);
-  Explanation explain(const GemmCall& call) const;
+  Explanation explain(const GemmCall& call, const Residencies& where = {}) const;
+  /// The decision alone, tiers that are forced aside.
+  Decision decide(const Problem& p, const Residencies& where = {}) const;
+  Decision decide(const OperationCall& operation) const;
+  const DispatchModel& model() const;
+  const std::string& device_name() const;  // of the tuned device, "" when none
+  const std::string& note() const;         // why there is none, "" when there is
+  /// Of this thread's last gemm() on this context; nothing when that failed, or there was none.
+  std::optional<Answer> last_answer() const;
+  /// For calls that are refused before they get here.
+  static void forget_last_answer();
   DeviceState device_state() const;
 
  private:

@@ -1,5 +1,5 @@
-// Where a thread's recent calls went, so that the same call again costs a lookup. No locks: one
-// cache a thread.
+// Where a thread's recent calls went, so that the same call again costs a lookup, and its last one
+// can be asked about. No locks: one cache a thread.
 #pragma once
 
 #include <array>
@@ -7,13 +7,19 @@
 #include <cstdint>
 
 #include "core/problem.h"
-#include "runtime/model/dispatch.h"
+#include "runtime/context.h"
 
 namespace rooftile {
 
 struct CachedDecision {
   Tier tier = Tier::kHost;
+  Tier host = Tier::kHost;  // the better host tier: answers where the device cannot
   std::atomic<std::int64_t>* untuned_calls = nullptr;  // of the owner's log; null: not counted
+};
+
+struct LastAnswer {
+  std::uint64_t context = 0;  // 0: none
+  Answer answer = {};
 };
 
 /// Direct-mapped. owner tells contexts (and their states) apart: entries of another owner never
@@ -30,6 +36,8 @@ class DecisionCache {
   void store(const Problem& p, std::uint64_t owner, const CachedDecision& decision) {
     entries_[slot(p)] = {p, owner, decision};
   }
+
+  LastAnswer last;
 
  private:
   struct Entry {

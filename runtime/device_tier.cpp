@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "generator/emit.h"
-#include "runtime/log.h"
 
 namespace rooftile {
 namespace {
@@ -16,12 +14,6 @@ namespace {
 constexpr double kStepNs = 0.25e9;
 // A step that takes this many times its predicted time, and at least this long, is a hang.
 constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
-
-bool same_device(const DeviceProfile& x, const DeviceProfile& y) {
-  return x.device_uuid == y.device_uuid && x.vendor_id == y.vendor_id &&
-         x.device_id == y.device_id && x.driver_id == y.driver_id &&
-         x.driver_version == y.driver_version && x.pipeline_cache_uuid == y.pipeline_cache_uuid;
-}
 
 // alpha == 0 must not read A and B: the staged product has no depth then.
 Problem effective(const Problem& p) {
@@ -129,18 +121,22 @@ DeviceTier::DeviceTier(DeviceProfile profile, KernelRanking ranking,
                        std::filesystem::path cache_folder)
     : profile_(std::move(profile)),
       ranking_(std::move(ranking)),
-      shader_cache_(std::move(cache_folder)) {}
+      kernels_(profile_, std::move(cache_folder)) {}
 
 std::vector<RankedChoice> DeviceTier::ranked(const Problem& p) const {
   return ranking_.ranked(effective(p));
 }
 
-std::string DeviceTier::veto(const Problem& p) const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (gone_) return last_failure_;
-  }
-  return does_not_fit(p);
+std::optional<double> DeviceTier::measured_ns(const Problem& p) const {
+  return ranking_.measured_ns(effective(p));
+}
+
+DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
+  if (std::string gone = kernels_.gone(); !gone.empty())
+    return {Veto::kDeviceGone, std::move(gone)};
+  if (std::string large = does_not_fit(p); !large.empty())
+    return {Veto::kDoesNotFit, std::move(large)};
+  return {};
 }
 
 std::string DeviceTier::does_not_fit(const Problem& p) const {
@@ -164,40 +160,14 @@ std::string DeviceTier::does_not_fit(const Problem& p) const {
   return {};
 }
 
-void DeviceTier::open() {
-  if (device_ != nullptr) return;
-  const Enumeration found = enumerate_devices();
-  const auto match = std::find_if(found.devices.begin(), found.devices.end(),
-                                  [&](const DeviceProfile& d) { return same_device(d, profile_); });
-  if (match == found.devices.end())
-    fail(
-        ErrorCode::kDevice,
-        "the tuned device '{}' ({}) is not here or its driver has changed{}{}; run `rooftile tune`",
-        profile_.name, profile_.driver_info, found.note.empty() ? "" : ": ", found.note);
-  device_ = Device::open(*match, {.cache_folder = shader_cache_.folder()});
-  pool_ = std::make_unique<BufferPool>(device_);
-}
-
-const Kernel& DeviceTier::kernel(const CandidateRecord& candidate, const Signature& signature) {
-  auto& slot = built_[candidate.hash];
-  if (slot == nullptr) {
-    // The certificate is of the kernel with that hash: templates, or the row, may have changed
-    // since.
-    if (emit_gemm(candidate.variant, signature).hash != candidate.hash)
-      fail(ErrorCode::kUnsupported,
-           "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
-    slot = std::make_unique<Kernel>(device_, candidate.variant, signature, shader_cache_);
-    device_->save_pipeline_cache();
-  }
-  return *slot;
-}
-
-void DeviceTier::run(const RankedChoice& choice, const GemmCall& call) {
+void DeviceTier::run(const RankedChoice& choice, const Kernel& kernel, const GemmCall& call) {
+  const std::shared_ptr<Device> device = kernels_.device();
+  const std::lock_guard running(running_);
+  if (pool_ == nullptr) pool_ = std::make_unique<BufferPool>(device);
   const Problem staged = effective(call.problem);
   const double timeout_ns =
       std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(choice.expected_ns, kStepNs));
 
-  const Kernel& kernel = this->kernel(*choice.candidate, signature_of(staged));
   const double steps_needed = choice.expected_ns / kStepNs;
   const GemmPlan plan = steps_needed > 1
                             ? kernel.plan(staged, own_buffers(staged), flops(staged) / steps_needed)
@@ -253,8 +223,8 @@ void DeviceTier::run(const RankedChoice& choice, const GemmCall& call) {
   const Workspace workspace = {buffer(packed_a), buffer(packed_b), buffer(parts)};
   std::vector<Step> steps;
   const auto run_steps = [&] {
-    CommandList list = device_->record(steps);
-    device_->run(list, timeout_ns);
+    CommandList list = device->record(steps);
+    device->run(list, timeout_ns);
     steps.clear();
   };
   a.append_copy(steps);
@@ -284,55 +254,50 @@ void DeviceTier::run(const RankedChoice& choice, const GemmCall& call) {
                 call.c_of(i), call.problem.ldc);
 }
 
-void DeviceTier::gemm(const GemmCall& call) {
+bool DeviceTier::gemm(const GemmCall& call, Wait wait) {
   const std::vector<RankedChoice> kernels = ranked(call.problem);
-  const std::lock_guard lock(mutex_);
-  if (gone_) fail(ErrorCode::kDevice, "{}", last_failure_);
   if (kernels.empty())
     fail(ErrorCode::kUnsupported,
          "no certified kernel of {} is legal for {}; run `rooftile tune` with this problem",
          profile_.name, to_string(call.problem));
-  const auto give_up = [&](const std::string& why) {
-    gone_ = true;
-    last_failure_ = why;
-  };
-  try {
-    open();
-  } catch (const Error& error) {
-    give_up(error.what());
-    throw;
-  }
+  const Signature signature = signature_of(call.problem);
   std::optional<Error> last;
   for (const RankedChoice& choice : kernels) {
-    const CandidateRecord& candidate = *choice.candidate;
-    if (failed_.contains(candidate.hash)) continue;
+    const std::span<const RankedChoice> rest(&choice, &kernels.back() + 1);
+    if (wait == Wait::kNo && !kernels_.ready(rest, signature)) return false;
+    std::shared_ptr<const Kernel> kernel;
     try {
-      return run(choice, call);
+      kernel = kernels_.kernel(*choice.candidate, signature);
     } catch (const Error& error) {
       last = error;
-      last_failure_ = error.what();
-      if (error.code() == ErrorCode::kOutOfMemory) {
-        pool_->trim();
-        break;  // the next kernel needs no less
-      }
-      failed_.insert(candidate.hash);
-      log_warning(fmt::format("kernel '{}' fails on {} and is not used any more: {}",
-                              short_name(candidate.variant), profile_.name, error.what()));
-      built_.erase(candidate.hash);
-      if (device_->lost()) {
-        give_up(fmt::format("the device {} was lost: {}", profile_.name, error.what()));
-        break;
-      }
+      if (error.code() == ErrorCode::kOutOfMemory || !kernels_.gone().empty()) break;
     }
+    if (kernel == nullptr) continue;
+    try {
+      run(choice, *kernel, call);
+      return true;
+    } catch (const Error& error) {
+      last = error;
+      if (!kernels_.passed_over(*choice.candidate, error)) break;
+    }
+  }
+  if (last && last->code() == ErrorCode::kOutOfMemory) {
+    const std::lock_guard running(running_);
+    if (pool_ != nullptr) pool_->trim();
   }
   if (last) throw *last;
   fail(ErrorCode::kDevice, "every kernel of {} for {} has failed: {}", profile_.name,
-       to_string(call.problem), last_failure_);
+       to_string(call.problem), kernels_.last_failure());
 }
 
+void DeviceTier::gemm(const GemmCall& call) { gemm(call, Wait::kYes); }
+
+bool DeviceTier::gemm_if_ready(const GemmCall& call) { return gemm(call, Wait::kNo); }
+
 DeviceState DeviceTier::state() const {
-  const std::lock_guard lock(mutex_);
-  return {.opened = device_ != nullptr, .lost = gone_, .last_failure = last_failure_};
+  return {.opened = kernels_.opened(),
+          .lost = !kernels_.gone().empty(),
+          .last_failure = kernels_.last_failure()};
 }
 
 }  // namespace rooftile

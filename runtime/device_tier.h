@@ -5,13 +5,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "core/device_profile.h"
 #include "runtime/context.h"
-#include "runtime/kernel.h"
+#include "runtime/device_kernels.h"
 #include "runtime/kernel_ranking.h"
 #include "runtime/staging.h"
 
@@ -28,35 +26,41 @@ class DeviceTier {
   /// Kernels that are legal for the problem as it would be staged, best first (KernelRanking).
   /// Pure: depends on the database only.
   std::vector<RankedChoice> ranked(const Problem& p) const;
+  /// What the tuner measured on exactly these sizes, packing included; nothing when it did not.
+  std::optional<double> measured_ns(const Problem& p) const;
 
-  /// Why this product cannot run here at all (memory, lost device, no legal kernel), or "".
-  std::string veto(const Problem& p) const;
+  /// Why this product cannot run here at all, or an empty reason.
+  struct Refusal {
+    Veto name = Veto::kNone;
+    std::string reason = {};
+  };
+  Refusal veto(const Problem& p) const;
 
   /// Why the operands exceed the device's memory, or "". Takes no lock.
   std::string does_not_fit(const Problem& p) const;
 
-  /// Runs the product with the first kernel that works; C is written only on success. Throws the
-  /// last failure when none does: kDevice, kTimeout, kOutOfMemory, kUnsupported, kCompile.
+  /// Runs the product with the first kernel that works, and waits for whatever has to be opened or
+  /// compiled for that; C is written only on success. Throws the last failure when none does:
+  /// kDevice, kTimeout, kOutOfMemory, kUnsupported, kCompile.
   void gemm(const GemmCall& call);
+
+  /// The same if nothing has to be opened or compiled, else false: C is untouched, and a thread in
+  /// the background has begun with it.
+  bool gemm_if_ready(const GemmCall& call);
 
   DeviceState state() const;
 
  private:
-  void open();
-  void run(const RankedChoice& choice, const GemmCall& call);
-  const Kernel& kernel(const CandidateRecord& candidate, const Signature& signature);
+  enum class Wait : std::uint8_t { kNo, kYes };
+  bool gemm(const GemmCall& call, Wait wait);
+  void run(const RankedChoice& choice, const Kernel& kernel, const GemmCall& call);
 
   const DeviceProfile profile_;
   const KernelRanking ranking_;
-  const ShaderCache shader_cache_;
 
-  mutable std::mutex mutex_;  // guards everything below
-  std::shared_ptr<Device> device_;
+  std::mutex running_;  // guards the pool, for as long as a product runs
   std::unique_ptr<BufferPool> pool_;
-  std::unordered_map<std::string, std::unique_ptr<Kernel>> built_;  // by shader hash
-  std::unordered_set<std::string> failed_;  // hashes that did not compile or run in this process
-  bool gone_ = false;                       // absent, changed or lost: never tried again
-  std::string last_failure_;
+  DeviceKernels kernels_;
 };
 
 }  // namespace rooftile

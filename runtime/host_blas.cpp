@@ -7,6 +7,7 @@
 #include <limits>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -81,10 +82,45 @@ struct HostBlas::Symbols {
   int (*set_threads_local)(int) = nullptr;  // OpenBLAS >= 0.3.27: no effect on other threads
   char* (*core_name)() = nullptr;
   int all_threads = 1;
-  mutable std::mutex one_thread;
+  bool has_threads() const { return set_threads != nullptr && all_threads > 1; }
+
+  mutable std::mutex setting;        // of set_threads, which is global, and of the two below
+  mutable int one_thread_calls = 0;  // under way
+  mutable int threads_before = 1;    // them
 };
 
 namespace {
+
+/// While it lives the library computes on one thread.
+template <typename Symbols>
+class OneThread {
+ public:
+  explicit OneThread(const Symbols& symbols) : symbols_(symbols) {
+    if (symbols_.set_threads_local != nullptr) {
+      local_before_ = symbols_.set_threads_local(1);
+      return;
+    }
+    // The setting is global: only the first of several calls may read what is to be restored.
+    const std::lock_guard lock(symbols_.setting);
+    if (symbols_.one_thread_calls++ > 0) return;
+    symbols_.threads_before = symbols_.get_threads();
+    symbols_.set_threads(1);
+  }
+  ~OneThread() {
+    if (symbols_.set_threads_local != nullptr) {
+      symbols_.set_threads_local(local_before_);
+      return;
+    }
+    const std::lock_guard lock(symbols_.setting);
+    if (--symbols_.one_thread_calls == 0) symbols_.set_threads(symbols_.threads_before);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  const Symbols& symbols_;
+  int local_before_ = 1;
+};
 
 template <typename Function>
 void load(void* handle, const char* symbol, Function& target) {
@@ -139,28 +175,17 @@ const HostBlas& HostBlas::get() {
 
 void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c,
                      HostThreads threads) const {
-  if (threads == HostThreads::kAll || symbols_->set_threads == nullptr ||
-      symbols_->all_threads == 1)
-    return gemm_in_panels(symbols_->sgemm, p, a, b, c);
-  if (symbols_->set_threads_local != nullptr) {
-    const int before = symbols_->set_threads_local(1);
-    gemm_in_panels(symbols_->sgemm, p, a, b, c);
-    symbols_->set_threads_local(before);
-    return;
-  }
-  // The setting is global: without the lock a second caller could read 1 as the value to restore.
-  const std::lock_guard lock(symbols_->one_thread);
-  const int before = symbols_->get_threads();
-  symbols_->set_threads(1);
+  std::optional<OneThread<Symbols>> one;
+  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
   gemm_in_panels(symbols_->sgemm, p, a, b, c);
-  symbols_->set_threads(before);
 }
 
 void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double* c) const {
   gemm_in_panels(symbols_->dgemm, p, a, b, c);
 }
 
-void HostBlas::sgemm64(const Problem& p, const float* a, const float* b, float* c) const try {
+void HostBlas::sgemm64(const Problem& p, const float* a, const float* b, float* c,
+                       HostThreads threads) const try {
   Problem wide = p;
   const bool reads_ab = p.alpha != 0 && p.k > 0;
   const std::vector<double> wide_a =
@@ -174,6 +199,8 @@ void HostBlas::sgemm64(const Problem& p, const float* a, const float* b, float* 
   wide.ldb = std::max<std::int64_t>(stored_b(p).columns, 1);
   wide.ldc = std::max<std::int64_t>(p.n, 1);
   if (!reads_ab) wide.k = 0;
+  std::optional<OneThread<Symbols>> one;
+  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
   dgemm(wide, wide_a.data(), wide_b.data(), wide_c.data());
   for (std::int64_t r = 0; r < p.m; ++r)
     for (std::int64_t j = 0; j < p.n; ++j)

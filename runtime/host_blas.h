@@ -13,8 +13,9 @@ namespace rooftile {
 enum class HostThreads : std::uint8_t { kAll, kOne };
 
 /// $ROOFTILE_BLAS, else libopenblas.so.0, else libblas.so.3. Thread-safe.
-/// One thread: the library's own setting is lowered for the call and restored; calls that other
-/// threads make into the same BLAS meanwhile may run on one thread too (slower, never wrong).
+/// One thread: the library's own setting is lowered while there are such calls and restored after
+/// them; calls that other threads make into the same BLAS meanwhile may run on one thread too
+/// (slower, never wrong).
 class HostBlas {
  public:
   /// The process-wide instance. Throws kUnsupported, naming what was tried, when no BLAS can be
@@ -26,7 +27,8 @@ class HostBlas {
   void sgemm(const Problem& p, const float* a, const float* b, float* c, HostThreads threads) const;
   /// The same in float64: inputs widened, the result rounded once. kOutOfMemory when the copies do
   /// not fit.
-  void sgemm64(const Problem& p, const float* a, const float* b, float* c) const;
+  void sgemm64(const Problem& p, const float* a, const float* b, float* c,
+               HostThreads threads = HostThreads::kAll) const;
   void dgemm(const Problem& p, const double* a, const double* b, double* c) const;
 
   int threads() const;                 // all of them

@@ -64,7 +64,7 @@ class WideResult {
   std::unique_ptr<float[]> copy_;
 };
 
-void run_floats(const HostBlas& blas, const GemmCall& call, Tier tier) {
+void run_floats(const HostBlas& blas, const GemmCall& call, Tier tier, HostThreads threads) {
   const Problem& p = call.problem;
   WideResult result(p);
   Problem one = one_product(p);
@@ -97,18 +97,16 @@ void run_floats(const HostBlas& blas, const GemmCall& call, Tier tier) {
     const float* const wide_a = a.of(call.a_of(i));
     const float* const wide_b = quantized(p.types) ? dequantized_b.get() : b.of(call.b_of(i));
     if (tier == Tier::kHost64)
-      blas.sgemm64(one, wide_a, wide_b, product);
+      blas.sgemm64(one, wide_a, wide_b, product, threads);
     else
-      blas.sgemm(one, wide_a, wide_b, product,
-                 tier == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll);
+      blas.sgemm(one, wide_a, wide_b, product, threads);
     if (any(p.epilogue)) apply_epilogue(described, call.epilogue, i, product, one.ldc, c);
     result.end(call.c_of(i));
   }
 }
 
-void run_integers(const HostBlas& blas, const GemmCall& call, Tier tier) {
+void run_integers(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
   const Problem& p = call.problem;
-  const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll;
   Problem one = one_product(p);
   if (p.alpha == 0.0f) one.k = 0;
   for (std::int64_t i = 0; i < p.batch; ++i) {
@@ -140,11 +138,12 @@ void run_integers(const HostBlas& blas, const GemmCall& call, Tier tier) {
 
 }  // namespace
 
-void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier) try {
+void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier, HostThreads most) try {
+  const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : most;
   if (is_8_bit(call.problem.types.a))
-    run_integers(blas, call, tier);
+    run_integers(blas, call, threads);
   else
-    run_floats(blas, call, tier);
+    run_floats(blas, call, tier, threads);
 } catch (const std::bad_alloc&) {
   fail(ErrorCode::kOutOfMemory, "the copies that {} needs do not fit into memory",
        to_string(call.problem));

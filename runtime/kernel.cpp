@@ -1,10 +1,13 @@
 #include "runtime/kernel.h"
+
 #include "core/error.h"
 #include "generator/emit.h"
 #include "runtime/device/push_constants.h"
 
 namespace rooftile {
 namespace {
+
+constexpr std::uint64_t kWarmUpBytes = 4096;
 
 /// Adds the epilogue's operands to a step that stores C.
 void fuse(DispatchStep& step, const Operands& operands, const EpiloguePushConstants& constants) {
@@ -41,6 +44,25 @@ Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Sig
   if (variant.packed_b == Packed::kYes)
     pack_b_ = build(*device_, emit_pack(variant, signature, Operand::kB), cache);
   if (variant.split_k > 1) reduce_ = build(*device_, emit_reduce(signature), cache);
+}
+
+void Kernel::warm_up(double timeout_ns) const {
+  // Enough for any binding's alignment; nobody looks at what is in it.
+  const Buffer anything = device_->create_buffer(kWarmUpBytes, BufferUse::kDevice);
+  std::vector<Step> steps;
+  const auto add = [&](const Pipeline& pipeline) {
+    const ShaderInterface& interface = pipeline.interface();
+    steps.emplace_back(DispatchStep{
+        .pipeline = &pipeline,
+        .bindings = std::vector<BufferRange>(interface.bindings.size(), {.buffer = &anything}),
+        .push_constants = std::vector<std::byte>(interface.push_constants_bytes),
+        .groups = {0, 1, 1}});
+  };
+  add(gemm_);
+  for (const std::optional<Pipeline>* more : {&pack_a_, &pack_b_, &reduce_})
+    if (*more) add(**more);
+  CommandList list = device_->record(steps);
+  device_->run(list, timeout_ns);
 }
 
 GemmPlan Kernel::plan(const Problem& p, const Placement& placement, double max_flops) const {

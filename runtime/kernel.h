@@ -54,6 +54,10 @@ class Kernel {
   GemmPlan plan(const Problem& p, const Placement& placement,
                 double max_flops = std::numeric_limits<double>::infinity()) const;
 
+  /// Dispatches no workgroup of any of its shaders: drivers that compile at the first run, as
+  /// lavapipe does, have done so then. Errors and timeout as Device::run.
+  void warm_up(double timeout_ns) const;
+
   /// Pack steps and what clears the parts of a split product, and a barrier after them; none when
   /// there are none.
   std::vector<Step> pack_steps(const GemmPlan& plan, const Operands& operands,

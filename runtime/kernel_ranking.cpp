@@ -53,6 +53,14 @@ std::vector<PredictedClass> KernelRanking::predicted_classes() const {
   return classes;
 }
 
+std::optional<double> KernelRanking::measured_ns(const Problem& staged) const {
+  const auto best = std::ranges::find_if(tuned_, [&](const TunedKernel& kernel) {
+    return same_class(kernel.problem, staged) && size_distance(kernel.problem, staged) == 0;
+  });
+  if (best == tuned_.end()) return std::nullopt;
+  return best->kernel_ns + best->pack_ns;
+}
+
 std::vector<RankedChoice> KernelRanking::ranked(const Problem& staged) const {
   std::vector<RankedChoice> list;
   std::vector<const TunedKernel*> others;

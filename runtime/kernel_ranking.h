@@ -1,6 +1,7 @@
 // Which of a tuned device's kernels a problem should run, best first.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,9 @@ class KernelRanking {
   /// problems, the nearest (log distance of the sizes) first. Last, unless the portfolio prefers
   /// it, the kernel that is legal for everything.
   std::vector<RankedChoice> ranked(const Problem& staged) const;
+
+  /// Kernel and packing of the best one that was tuned on exactly these sizes.
+  std::optional<double> measured_ns(const Problem& staged) const;
 
   std::vector<PredictedClass> predicted_classes() const;
 

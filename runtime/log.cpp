@@ -7,11 +7,22 @@
 
 namespace rooftile {
 
-void log_warning(std::string_view text) {
+LogLevel log_level() {
   const char* setting = std::getenv("ROOFTILE_LOG");
-  if (setting != nullptr && std::string_view(setting) == "off") return;
+  if (setting == nullptr) return LogLevel::kWarnings;
+  const std::string_view text = setting;
+  return text == "off"         ? LogLevel::kOff
+         : text == "decisions" ? LogLevel::kDecisions
+                               : LogLevel::kWarnings;
+}
+
+void log_line(std::string_view text) {
   const std::string line = fmt::format("rooftile: {}\n", text);
   std::fputs(line.c_str(), stderr);
+}
+
+void log_warning(std::string_view text) {
+  if (log_level() != LogLevel::kOff) log_line(text);
 }
 
 }  // namespace rooftile

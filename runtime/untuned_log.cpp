@@ -1,6 +1,5 @@
 #include "runtime/untuned_log.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -8,6 +7,7 @@
 #include <exception>
 
 #include "db/store.h"
+#include "runtime/background.h"
 
 namespace rooftile {
 namespace {
@@ -39,16 +39,11 @@ std::size_t hash_of(const Problem& p) {
 
 UntunedLog::UntunedLog(std::filesystem::path database, RowId device)
     : database_(std::move(database)), device_(device), process_(::getpid()) {
-  // Signals are for the program's own threads.
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     writer_ = std::make_unique<std::jthread>(
-        [this](const std::stop_token& stop) { write_every_minute(stop); });
+        thread_without_signals([this](const std::stop_token& stop) { write_every_minute(stop); }));
   } catch (const std::system_error&) {  // no thread to be had: written at the end only
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 UntunedLog::~UntunedLog() {

@@ -3,9 +3,11 @@
  *
  * One context serves any number of threads. A context reads the tuning database once, when it is
  * opened; run `rooftile tune` first to let it use a device. Without a database, a device or a
- * driver every call runs on the host's BLAS. For one database the same call always takes the same
- * path: results are reproducible bit by bit. Problems without a tuned kernel are counted in the
- * database, by a thread of the context once a minute and when it is closed. */
+ * driver every call runs on the host's BLAS. A device is opened, and its kernels compiled, by a
+ * thread of the context: until a problem's kernel is there, the host answers. So the first results
+ * of a problem may differ from later ones by roundings; rooftile_options.deterministic makes them
+ * equal bit by bit. Problems without a tuned kernel are counted in the database, by a thread of the
+ * context once a minute and when it is closed. */
 #ifndef ROOFTILE_ROOFTILE_H_
 #define ROOFTILE_ROOFTILE_H_
 
@@ -47,8 +49,9 @@ typedef enum rooftile_transpose {
   ROOFTILE_TRANSPOSE = 1
 } rooftile_transpose;
 
-/* Where a product is computed. Auto: the tier with the lowest predicted time. A forced tier is used
- * or the call fails. */
+/* Where a product is computed. Auto: the tier with the lowest predicted time, and the host while
+ * the device's kernel is being compiled. A forced tier is used or the call fails; a forced device
+ * waits for its kernel. */
 typedef enum rooftile_tier {
   ROOFTILE_TIER_AUTO = 0,
   ROOFTILE_TIER_DEVICE = 1, /* the device's best legal kernel */
@@ -69,6 +72,11 @@ typedef struct rooftile_options {
       tier; /* for every call whose own tier is AUTO; default: $ROOFTILE_TIER, else auto */
   int no_untuned_log; /* not 0: problems without a tuned kernel are not counted for `rooftile tune
                          --from-log`; default: they are, unless $ROOFTILE_LOG_UNTUNED is "off" */
+  int deterministic;  /* not 0: for one database the same call gives the same bits, in every run and
+                         from any number of threads. Costs: no kernels that add atomically, host
+                         tiers on one thread of OpenBLAS, and a call waits for its kernel to be
+                         compiled. Only a kernel that fails, which is said on stderr, may change
+                         bits. default: $ROOFTILE_DETERMINISTIC, 1 for yes */
 } rooftile_options;
 
 /* C := alpha * op(A) * op(B) + beta * C in float32, host memory. op(A) is m x k, op(B) k x n, C m x
@@ -144,8 +152,8 @@ typedef enum rooftile_zero_point {
 
 /* B as ONNX Runtime's operator MatMulNBits stores it: n rows of ceil(k / block) blocks of `block`
  * unsigned values along k, 4 (low nibble first) or 8 bits each, the last block of a row filled up
- * with anything. A value q stands for (q - zero point) * scale of its block. Scales, and zero points
- * that are floats, are n x ceil(k / block) of A's type; packed zero points have rows of
+ * with anything. A value q stands for (q - zero point) * scale of its block. Scales, and zero
+ * points that are floats, are n x ceil(k / block) of A's type; packed zero points have rows of
  * ceil(ceil(k / block) * bits / 8) bytes, low nibble first. NaN in scales or zero points is an
  * INVALID_ARGUMENT. */
 typedef struct rooftile_quantization {
@@ -173,7 +181,8 @@ typedef struct rooftile_gemm_args {
   size_t struct_size; /* sizeof(rooftile_gemm_args) */
   rooftile_type type; /* of A and B */
   rooftile_type type_c;
-  int f16_sums; /* not 0: sums of F16 products may be kept in half precision, where that is faster */
+  int f16_sums; /* not 0: sums of F16 products may be kept in half precision, where that is faster
+                 */
   rooftile_layout layout;
   rooftile_transpose trans_a, trans_b;
   int64_t m, n, k;
@@ -199,29 +208,44 @@ typedef struct rooftile_factor {
   double ns; /* what it changes in the device's predicted time; positive costs */
 } rooftile_factor;
 
+/* How a call was answered. */
+typedef enum rooftile_reason {
+  ROOFTILE_REASON_PREDICTED = 0,    /* by the tier that is predicted to be fastest */
+  ROOFTILE_REASON_FORCED = 1,       /* by the tier that arguments, options or environment name */
+  ROOFTILE_REASON_COMPILING = 2,    /* by the host: the device's kernel is not compiled yet */
+  ROOFTILE_REASON_FAILED = 3,       /* by the host: the device failed */
+  ROOFTILE_REASON_NOTHING_TO_DO = 4 /* m or n is 0 */
+} rooftile_reason;
+
 /* Predictions in ns; device_ns is infinity when the device is out of the race (then veto says why).
  * score is the product of the factors: predicted host time over predicted device time, 0 when
- * vetoed. */
+ * vetoed. docs/explain.md lists the names of vetoes. */
 typedef struct rooftile_decision {
-  size_t struct_size; /* set by the caller to sizeof(rooftile_decision) */
-  rooftile_tier tier; /* the tier that rooftile_sgemm takes for these arguments */
+  size_t struct_size;     /* set by the caller to sizeof(rooftile_decision) */
+  rooftile_tier tier;     /* rooftile_explain: that these arguments lead to; rooftile_last_decision:
+                             that answered */
+  rooftile_reason reason; /* rooftile_explain: PREDICTED or FORCED */
   double device_ns, host_ns, host1_ns;
   double upload_ns, kernel_ns, download_ns, submit_ns; /* parts of device_ns */
   double score;
   rooftile_factor factors[7];
-  char kernel[160]; /* the device kernel that would run, "" when none */
-  char device[256]; /* name of the tuned device, "" when none */
-  char veto[256];   /* why the device is out of the race, "" when it is in */
+  char kernel[160];          /* the device kernel that would run, "" when none */
+  char device[256];          /* name of the tuned device, "" when none */
+  char veto[256];            /* why the device is out of the race, "" when it is in */
+  char veto_name[32];        /* the same for programs: "none", "not_tuned", "does_not_fit", ... */
+  double measured_kernel_ns; /* of the kernel tuned on exactly these sizes, packing included; 0 when
+                                there is none */
 } rooftile_decision;
 
 /* Opens a context; *context is NULL on failure. options may be NULL.
  * Errors: INVALID_ARGUMENT (options), DATABASE_ERROR, UNSUPPORTED (no BLAS library on this
  * machine), OUT_OF_MEMORY. A missing database or a missing driver is no error. No Vulkan device is
- * opened before a call needs one. */
+ * opened, and no thread for it started, before a call needs one. */
 ROOFTILE_API rooftile_status rooftile_open(const rooftile_options* options,
                                            rooftile_context** context);
 
-/* Frees the context; no call on it may be running. NULL is fine. */
+/* Frees the context; no call on it may be running. NULL is fine. Waits for a kernel that is being
+ * compiled; so does a process that ends, or unloads the library, without closing its contexts. */
 ROOFTILE_API void rooftile_close(rooftile_context* context);
 
 /* Thread-safe on one context. Errors leave C untouched. A lost device, a failing driver or a kernel
@@ -231,7 +255,8 @@ ROOFTILE_API rooftile_status rooftile_sgemm(rooftile_context* context,
 
 /* As rooftile_sgemm, for everything that rooftile_gemm_args says: one decision for the whole batch,
  * and on a device one submission. A device fuses the epilogue when a kernel with it is tuned
- * (`rooftile tune --epilogue ...`); the host makes a pass over C, and copies what is not float32. */
+ * (`rooftile tune --epilogue ...`); the host makes a pass over C, and copies what is not float32.
+ */
 ROOFTILE_API rooftile_status rooftile_gemm(rooftile_context* context,
                                            const rooftile_gemm_args* args);
 
@@ -245,6 +270,12 @@ ROOFTILE_API rooftile_status rooftile_explain(rooftile_context* context,
 ROOFTILE_API rooftile_status rooftile_explain_gemm(rooftile_context* context,
                                                    const rooftile_gemm_args* args,
                                                    rooftile_decision* decision);
+
+/* How the calling thread's last rooftile_sgemm or rooftile_gemm on this context was answered, and
+ * why: decision as rooftile_explain fills it for that problem now, tier and reason as it was.
+ * Thread-safe. UNSUPPORTED when that call failed, or there was none. */
+ROOFTILE_API rooftile_status rooftile_last_decision(rooftile_context* context,
+                                                    rooftile_decision* decision);
 
 /* Message of this thread's last call that did not return ROOFTILE_OK; "" when there was none. Valid
  * until the thread's next failing call. */

@@ -58,6 +58,14 @@ class Session {
     return decision;
   }
 
+  /// rooftile_last_decision. Throws StatusError.
+  rooftile_decision last_decision() const {
+    rooftile_decision decision = {};
+    decision.struct_size = sizeof decision;
+    check(rooftile_last_decision(context_.get(), &decision));
+    return decision;
+  }
+
   rooftile_context* get() const noexcept { return context_.get(); }
 
  private:

@@ -25,6 +25,10 @@ struct Enumeration {
 /// Never throws for a missing or broken driver: that is an empty list and a note.
 Enumeration enumerate_devices();
 
+/// What enumerate_devices() begins with: loader and drivers are in the process from then on, but
+/// nothing of theirs runs yet.
+void load_drivers() noexcept;
+
 enum class BufferUse : std::uint8_t {
   kDevice,    // fastest for kernels; mapped only on unified memory
   kUpload,    // host writes, device reads; always mapped

@@ -44,6 +44,11 @@ std::optional<OfferedDevice> read_offer(const vk::raii::PhysicalDevice& physical
 
 }  // namespace
 
+void load_drivers() noexcept try {
+  shared_instance();
+} catch (...) {  // enumerate_devices() will say why
+}
+
 Enumeration enumerate_devices() {
   Enumeration result;
   try {

@@ -54,16 +54,25 @@ Moves moves_for_host(const Call& call, const OperandBytes& bytes) {
   return moves;
 }
 
-/// What a host tier pays besides the product: each separate epilogue pass reads and writes C;
-/// operands that lie on the device are fetched (one submission) and C is put back (another).
-double host_extra_ns(const Call& call, const OperandBytes& bytes, const HostModel& host,
-                     const DeviceRates& device) {
-  double ns = call.extra_passes_over_c * copy_ns(2 * bytes.c, host.gbps());
-  if (device.zero_copy) return ns;
-  const Moves moves = moves_for_host(call, bytes);
+double staged_ns(const Moves& moves, const DeviceRates& device) {
+  return copy_ns(moves.up, device.upload_gbps) + copy_ns(moves.down, device.download_gbps);
+}
+
+/// The host's way to operands that lie on the device: one submission for each direction.
+double fetch_ns(const Moves& moves, const DeviceRates& device) {
+  if (device.zero_copy) return 0;
+  double ns = 0;
   if (moves.down > 0) ns += device.submit_ns + copy_ns(moves.down, device.download_gbps);
   if (moves.up > 0) ns += device.submit_ns + copy_ns(moves.up, device.upload_gbps);
   return ns;
+}
+
+/// What a host tier pays besides the product: each separate epilogue pass reads and writes C;
+/// operands that lie on the device are fetched and C is put back.
+double host_extra_ns(const Call& call, const OperandBytes& bytes, const HostModel& host,
+                     const DeviceRates& device) {
+  return call.extra_passes_over_c * copy_ns(2 * bytes.c, host.gbps()) +
+         fetch_ns(moves_for_host(call, bytes), device);
 }
 
 struct HostTime {
@@ -81,25 +90,33 @@ HostTime host_time(const Call& call, const OperandBytes& bytes, const LogSizes& 
           .extra = host_extra_ns(call, bytes, host, device)};
 }
 
-/// First reason why the device is out, or nothing.
-std::string_view veto_reason(const Call& call, const DispatchModel& model, const HostTime& host) {
-  if (!call.device_veto.empty()) return call.device_veto;
+struct Reason {
+  Veto name = Veto::kNone;
+  std::string_view text = {};
+};
+
+Reason uncalibrated(const DispatchModel& model, double host_ns) {
+  if (!is_calibrated(model.device()))
+    return {Veto::kDeviceNotCalibrated, "the device is not calibrated"};
+  if (host_ns == kInfinity) return {Veto::kHostNotCalibrated, "the host is not calibrated"};
+  return {};
+}
+
+/// First reason why the device is out, or none.
+Reason veto_reason(const Call& call, const DispatchModel& model, const HostTime& host) {
+  if (!call.device_veto.empty()) return {call.device_veto_name, call.device_veto};
   if (call.precision == Precision::kExact64)
-    return "float64 was asked for; kernels compute in float32";
+    return {Veto::kFloat64, "float64 was asked for; kernels compute in float32"};
   const Problem& p = call.problem;
   if (p.m <= 0 || p.n <= 0 || p.k <= 0 || p.batch <= 0)
-    return "nothing to multiply: m, n, k or batch is 0";
-  if (!is_calibrated(model.device())) return "the device is not calibrated";
-  if (host.total() == kInfinity) return "the host is not calibrated";
-  return {};
+    return {Veto::kNothingToMultiply, "nothing to multiply: m, n, k or batch is 0"};
+  return uncalibrated(model, host.total());
 }
 
 TimeParts time_parts(const Call& call, const OperandBytes& bytes, const LogSizes& sizes,
                      const DispatchModel& model, const HostTime& time, const HostModel& host) {
   const DeviceRates& device = model.device();
-  const Moves moves = moves_for_device(call, bytes);
-  const double staged =
-      copy_ns(moves.up, device.upload_gbps) + copy_ns(moves.down, device.download_gbps);
+  const double staged = staged_ns(moves_for_device(call, bytes), device);
   return {.host_roofline = host.roofline_ns(call.problem),
           .host_dense = time.dense,
           .host_sparse = time.sparse,
@@ -120,6 +137,40 @@ std::array<Factor, 7> vetoed_factors() {
   return factors;
 }
 
+void veto(Decision& d, const Reason& reason) {
+  d.veto = reason.text;
+  d.veto_name = reason.name;
+  d.device_ns = kInfinity;
+  d.factors = vetoed_factors();
+}
+
+/// d knows the host's times, and has the tier of the fastest of them.
+void enter_device(Decision& d, const TimeParts& t, const Moves& moves, const DeviceRates& device) {
+  d.device_ns = t.device();
+  d.submit_ns = t.submit;
+  d.kernel_ns = t.kernel;
+  if (!device.zero_copy) {
+    d.upload_ns = copy_ns(moves.up, device.upload_gbps);
+    d.download_ns = copy_ns(moves.down, device.download_gbps);
+  }
+  d.device_roofline_ns = t.device_roofline;
+  d.host_roofline_ns = t.host_roofline;
+  d.factors = all_factors(t, Vetoed::kNo);
+  d.score = d.best_host_ns / d.device_ns;
+  if (d.score > 1) d.tier = Tier::kDevice;
+}
+
+/// Flops at the host's peak or bytes at its bandwidth.
+double roofline_ns(const Operation& operation, const HostModel& host) {
+  return std::max(copy_ns(operation.flops, host.peak_gflops()),
+                  copy_ns(operation.bytes, host.gbps()));
+}
+
+double roofline_ns(const Operation& operation, const DeviceRates& device) {
+  return std::max(operation.flops / device.fma_gflops,
+                  copy_ns(operation.bytes, gbps_for_footprint(device, operation.bytes)));
+}
+
 }  // namespace
 
 std::string_view name(Tier tier) {
@@ -134,6 +185,36 @@ std::string_view name(Tier tier) {
       return "host64";
   }
   return "host";
+}
+
+std::string_view name(Veto veto) {
+  switch (veto) {
+    case Veto::kNone:
+      return "none";
+    case Veto::kNotTuned:
+      return "not_tuned";
+    case Veto::kNoKernel:
+      return "no_kernel";
+    case Veto::kDoesNotFit:
+      return "does_not_fit";
+    case Veto::kDeviceGone:
+      return "device_gone";
+    case Veto::kFloat64:
+      return "float64";
+    case Veto::kNothingToMultiply:
+      return "nothing_to_multiply";
+    case Veto::kDeviceNotCalibrated:
+      return "device_not_calibrated";
+    case Veto::kHostNotCalibrated:
+      return "host_not_calibrated";
+    case Veto::kOther:
+      break;
+  }
+  return "other";
+}
+
+bool depends_on_size(Veto veto) {
+  return veto == Veto::kNone || veto == Veto::kDoesNotFit || veto == Veto::kNothingToMultiply;
 }
 
 DispatchModel::DispatchModel(const Calibration& calibration, DeviceKind kind,
@@ -169,27 +250,11 @@ Decision decide(const Call& call, const DispatchModel& model) {
   const HostTime& best = d.tier == Tier::kHost1 ? host1 : host;
   d.best_host_ns = d.tier == Tier::kHost64 ? d.host64_ns : best.total();
 
-  const std::string_view reason = veto_reason(call, model, best);
-  if (!reason.empty()) {
-    d.veto = reason;
-    d.device_ns = kInfinity;
-    d.factors = vetoed_factors();
-    return d;
-  }
-  const TimeParts t = time_parts(call, bytes, sizes, model, best, model.host(d.tier));
-  const Moves moves = moves_for_device(call, bytes);
-  d.device_ns = t.device();
-  d.submit_ns = t.submit;
-  d.kernel_ns = t.kernel;
-  if (!model.device().zero_copy) {
-    d.upload_ns = copy_ns(moves.up, model.device().upload_gbps);
-    d.download_ns = copy_ns(moves.down, model.device().download_gbps);
-  }
-  d.device_roofline_ns = t.device_roofline;
-  d.host_roofline_ns = t.host_roofline;
-  d.factors = all_factors(t, Vetoed::kNo);
-  d.score = d.best_host_ns / d.device_ns;
-  if (d.score > 1) d.tier = Tier::kDevice;
+  if (const Reason reason = veto_reason(call, model, best); reason.name != Veto::kNone)
+    veto(d, reason);
+  else
+    enter_device(d, time_parts(call, bytes, sizes, model, best, model.host(d.tier)),
+                 moves_for_device(call, bytes), model.device());
   return d;
 }
 
@@ -202,28 +267,41 @@ double least_device_ns(const Call& call, const DispatchModel& model) {
   const DeviceRates& device = model.device();
   if (!is_calibrated(device)) return kInfinity;
   const Moves moves = moves_for_device(call, operand_bytes(call.problem));
-  const double transfer = device.zero_copy ? 0
-                                           : copy_ns(moves.up, device.upload_gbps) +
-                                                 copy_ns(moves.down, device.download_gbps);
+  const double transfer = device.zero_copy ? 0 : staged_ns(moves, device);
   return device.submit_ns + transfer + model.kernels().bound_ns(call.problem);
 }
 
-OperationDecision decide_operation(const OperationCall& call, const DispatchModel& model) {
+Decision decide_operation(const OperationCall& call, const DispatchModel& model) {
   const DeviceRates& device = model.device();
-  const HostModel& host = model.host(Tier::kHost);
-  const auto [flops, bytes] = call.operation;
-  const double transfer = device.zero_copy ? 0
-                                           : copy_ns(call.upload_bytes, device.upload_gbps) +
-                                                 copy_ns(call.download_bytes, device.download_gbps);
-  OperationDecision d;
-  d.host_ns = host.calibrated() ? host.call_ns() + std::max(flops / host.peak_gflops(),
-                                                            copy_ns(bytes, host.gbps()))
-                                : kInfinity;
-  d.device_ns = is_calibrated(device) ? device.submit_ns + transfer +
-                                            std::max(flops / device.fma_gflops,
-                                                     bytes / gbps_for_footprint(device, bytes))
-                                      : kInfinity;
-  if (d.device_ns < d.host_ns) d.tier = Tier::kDevice;
+  const double fetch = fetch_ns({.up = call.put_bytes, .down = call.fetch_bytes}, device);
+  const auto host_ns = [&](Tier tier) {
+    const HostModel& host = model.host(tier);
+    return host.calibrated() ? host.call_ns() + roofline_ns(call.operation, host) + fetch
+                             : kInfinity;
+  };
+  Decision d;
+  d.host_ns = host_ns(Tier::kHost);
+  d.host1_ns = host_ns(Tier::kHost1);
+  d.host64_ns = kInfinity;
+  d.tier = d.host1_ns < d.host_ns ? Tier::kHost1 : Tier::kHost;
+  d.best_host_ns = std::min(d.host_ns, d.host1_ns);
+  if (const Reason reason = uncalibrated(model, d.best_host_ns); reason.name != Veto::kNone) {
+    veto(d, reason);
+    return d;
+  }
+  const Moves moves = {.up = call.upload_bytes, .down = call.download_bytes};
+  const double staged = staged_ns(moves, device), bound = roofline_ns(call.operation, device);
+  enter_device(d,
+               {.host_roofline = roofline_ns(call.operation, model.host(d.tier)),
+                .host_dense = d.best_host_ns - fetch,
+                .host_sparse = d.best_host_ns - fetch,
+                .host_extra = fetch,
+                .device_roofline = bound,
+                .kernel = bound,
+                .submit = device.submit_ns,
+                .transfer_staged = staged,
+                .transfer = device.zero_copy ? 0 : staged},
+               moves, device);
   return d;
 }
 

@@ -21,6 +21,23 @@ std::string_view name(Tier tier);  // "device", "host", "host1", "host64"
 enum class Residency : std::uint8_t { kHost, kDevice };
 enum class Precision : std::uint8_t { kRelaxed, kStandard, kHigh, kExact64 };
 
+/// Why the device is out of the race, for programs; Decision::veto says it to people.
+enum class Veto : std::uint8_t {
+  kNone,
+  kNotTuned,  // no database, or no device in it that is tuned
+  kNoKernel,  // of these types, transposes and epilogue
+  kDoesNotFit,
+  kDeviceGone,  // absent, changed, lost, or the parent's of a forked process
+  kFloat64,     // was asked for
+  kNothingToMultiply,
+  kDeviceNotCalibrated,
+  kHostNotCalibrated,
+  kOther,
+};
+std::string_view name(Veto veto);  // "none", "not_tuned", "no_kernel", ...
+/// Whether another size of the same product could do without it.
+bool depends_on_size(Veto veto);
+
 /// What is asked of the dispatcher for one call.
 struct Call {
   Problem problem;
@@ -34,6 +51,7 @@ struct Call {
   double rerun_probability = 0;  // chance that the guard sends the call to the host after all
   std::string device_veto = {};  // reason found outside the model (type, memory, lost device,
                                  // guard); empty: none
+  Veto device_veto_name = Veto::kOther;  // of device_veto, where there is one
 };
 
 /// A share of t_host / t_device and the time that it stands for.
@@ -59,6 +77,7 @@ struct Decision {
   std::array<Factor, 7> factors = {};
   double score = 0;  // best_host_ns / device_ns == product of the factors; 0 when vetoed
   std::string veto;  // empty when the device was in the race
+  Veto veto_name = Veto::kNone;
 };
 
 /// Calibration and tuned times prepared for decisions in well under a microsecond. Immutable,
@@ -96,11 +115,9 @@ double least_device_ns(const Call& call, const DispatchModel& model);
 struct OperationCall {
   Operation operation;
   double upload_bytes = 0, download_bytes = 0;  // what moves because operands lie in host memory
+  double fetch_bytes = 0, put_bytes = 0;  // what the host moves, from and to operands on the device
 };
-struct OperationDecision {
-  Tier tier = Tier::kHost;
-  double device_ns = 0, host_ns = 0;
-};
-OperationDecision decide_operation(const OperationCall& call, const DispatchModel& model);
+/// Fastest tier; host64 never is one.
+Decision decide_operation(const OperationCall& call, const DispatchModel& model);
 
 }  // namespace rooftile

@@ -79,7 +79,7 @@ TEST(Dispatch, AnElementWiseMultiplyOf100000StaysOnTheHost) {
                                .download_bytes = 4 * elements},
                               model);
     };
-    const OperationDecision small = multiply(100'000);
+    const Decision small = multiply(100'000);
     EXPECT_EQ(small.tier, Tier::kHost) << name(kind);
     EXPECT_LT(small.host_ns, small.device_ns);
   }
@@ -132,6 +132,7 @@ TEST(Dispatch, Float64GoesToItsOwnTierHoweverFastTheDevice) {
   EXPECT_EQ(d.tier, Tier::kHost64);
   EXPECT_EQ(d.score, 0);
   EXPECT_FALSE(d.veto.empty());
+  EXPECT_EQ(d.veto_name, Veto::kFloat64);
   EXPECT_EQ(d.best_host_ns, d.host64_ns);
   call.precision = Precision::kStandard;
   EXPECT_EQ(decide(call, calibrated(), DeviceKind::kIntegrated, {}).tier, Tier::kDevice);
@@ -144,6 +145,7 @@ TEST(Dispatch, StaysOnTheHostWithoutCalibrationAndSaysWhy) {
   Decision d = decide(call, c, DeviceKind::kDiscrete, {});
   EXPECT_EQ(d.tier, Tier::kHost);
   EXPECT_EQ(d.veto, "the device is not calibrated");
+  EXPECT_EQ(d.veto_name, Veto::kDeviceNotCalibrated);
   c = calibrated();
   c.host = c.host1 = {};
   d = decide(call, c, DeviceKind::kDiscrete, {});
@@ -177,6 +179,18 @@ TEST(Dispatch, PreparedAndUnpreparedAgree) {
   const Call call{.problem = packed_problem(333, 222, 111)};
   EXPECT_EQ(decide(call, model).score, decide(call, c, DeviceKind::kDiscrete, {}).score);
   EXPECT_EQ(model.kind(), DeviceKind::kDiscrete);
+}
+
+TEST(Dispatch, AVetoOfTheCallersKeepsItsName) {
+  Call call{.problem = packed_problem(2000, 2000, 2000)};
+  EXPECT_EQ(decide(call, calibrated(), DeviceKind::kDiscrete, {}).veto_name, Veto::kNone);
+  call.device_veto = "too large";
+  EXPECT_EQ(decide(call, calibrated(), DeviceKind::kDiscrete, {}).veto_name, Veto::kOther);
+  call.device_veto_name = Veto::kDoesNotFit;
+  const Decision d = decide(call, calibrated(), DeviceKind::kDiscrete, {});
+  EXPECT_EQ(d.veto_name, Veto::kDoesNotFit);
+  EXPECT_EQ(d.veto, "too large");
+  EXPECT_EQ(name(d.veto_name), "does_not_fit");
 }
 
 TEST(Dispatch, TiersHaveNames) {

@@ -18,8 +18,8 @@
 #include "generator/version.h"
 #include "runtime/context.h"
 #include "runtime/device/device.h"
-#include "runtime/model/calibration.h"
 #include "tests/runtime/call_of.h"
+#include "tests/runtime/planted_database.h"
 #include "tests/runtime/product.h"
 #include "tests/runtime/scratch.h"
 
@@ -36,42 +36,9 @@ class TunedContext : public ::testing::Test {
     device_ = found.devices.front();
   }
 
-  /// Ranked kernels of every transpose pair, all certified, on one measured problem each.
   void write_database(const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
                       const Types& types = {}) {
-    Store store(folder_ / "tuned.db");
-    const RowId row = store.device_id(device_);
-    const Calibration calibration = {
-        .device = {.submit_ns = 4e4,
-                   .upload_gbps = 10,
-                   .download_gbps = 10,
-                   .fma_gflops = 80,
-                   .levels = {{"memory", 12}},
-                   .compute_units = 2},
-        .host = {.call_ns = 100, .gbps = 20, .gemm = {{64, 64, 64, 20}}},
-        .host1 = {.call_ns = 100, .gbps = 10, .gemm = {{64, 64, 64, 20}}}};
-    store.add_calibration(row, to_figures(calibration));
-    for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
-      for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
-        Problem problem = packed_problem(64, 64, 64, trans_a, trans_b);
-        problem.epilogue = epilogue;
-        if (quantized(types)) problem = retyped(problem, types);
-        problem.types = types;
-        std::vector<WinnerRecord> winners;
-        for (const Variant& variant : ranked) {
-          const RowId candidate =
-              store.candidate_id({.hash = emit_gemm(variant, signature_of(problem)).hash,
-                                  .signature = to_string(signature_of(problem)),
-                                  .variant = variant});
-          store.put_certificate(row, candidate, kGeneratorVersion, true, "planted");
-          winners.push_back({.candidate = candidate,
-                             .problem = store.problem_id(problem),
-                             .rank = static_cast<int>(winners.size()),
-                             .kernel_ns = 1e5});
-        }
-        store.put_winners(row, to_string(bucket_of(problem)), winners);
-      }
-    }
+    plant_database(folder_ / "tuned.db", device_, ranked, epilogue, types);
   }
   /// Times of kernels on packed products; like write_database's, they are certified if that is
   /// wanted.

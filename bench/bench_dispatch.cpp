@@ -1,0 +1,246 @@
+// What deciding by prediction costs: the time of the chosen tier over the best tier's, on random
+// problems that neither calibration nor tuner has seen. Once as programs get it, and once with the
+// host held to one thread, so that a device that shares the host's cores is worth choosing at all.
+// Whole calls on host pointers, tiers in turn.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "core/statistics.h"
+#include "core/time_text.h"
+#include "runtime/context.h"
+#include "runtime/model/calibration.h"
+#include "runtime/model/portfolio.h"
+#include "tuner/random_operand.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kSampleNs = 50e3;  // calls are repeated up to this: the clock costs some 50 ns
+constexpr double kLongestNs = 3e9;  // a tier that is predicted to take longer is left out
+constexpr double kMostFlops = 8e9;
+
+struct Options {
+  std::string database, csv;
+  int problems = 60, rounds = 9;
+  std::int64_t largest = 2000;
+  std::uint64_t seed = 1;
+};
+
+struct Operands {
+  std::vector<char> a, b, c;
+};
+
+/// One tier on one problem.
+struct Contestant {
+  Context* context;
+  Tier tier;
+  TierChoice choice;
+  int calls = 1;  // in a sample
+  std::vector<double> sample_ns = {};
+
+  double ns() const { return median(sample_ns); }
+};
+
+double call_ns(const Contestant& contestant, const Problem& p, const Operands& operands,
+               int calls) {
+  const double start = now_ns();
+  for (int call = 0; call < calls; ++call)
+    contestant.context->gemm({.problem = p,
+                              .a = operands.a.data(),
+                              .b = operands.b.data(),
+                              .c = const_cast<char*>(operands.c.data()),
+                              .tier = contestant.choice});
+  return (now_ns() - start) / calls;
+}
+
+/// The time of the tier that context decides for, over that of the best of its contestants.
+struct Outcome {
+  Decision decision;
+  double regret = 0;
+};
+
+/// host: what the context's tier of that name is here.
+Outcome outcome_of(const Context& context, Tier host, const Problem& p,
+                   const std::vector<const Contestant*>& of_context) {
+  Outcome outcome = {.decision = context.decide(p)};
+  const Tier chosen_tier = outcome.decision.tier == Tier::kHost ? host : outcome.decision.tier;
+  double best = std::numeric_limits<double>::infinity(), chosen = best;
+  for (const Contestant* contestant : of_context) {
+    best = std::min(best, contestant->ns());
+    if (contestant->tier == chosen_tier) chosen = contestant->ns();
+  }
+  outcome.regret = chosen / best - 1;
+  return outcome;
+}
+
+class Bench {
+ public:
+  explicit Bench(const Options& options)
+      : options_(options),
+        random_(options.seed),
+        usual_({.database = options.database,
+                .log_untuned = LogUntuned::kNo,
+                .deterministic = Deterministic::kNo}),
+        one_thread_({.database = options.database,
+                     .log_untuned = LogUntuned::kNo,
+                     .deterministic = Deterministic::kYes}) {
+    if (const DispatchModel& model = usual_.model();
+        usual_.device_name().empty() || !is_calibrated(model.device()))
+      fail(ErrorCode::kDatabase, "no tuned and calibrated device{}{}; run `rooftile tune`",
+           usual_.note().empty() ? "" : ": ", usual_.note());
+  }
+
+  void run() {
+    std::ofstream csv;
+    if (!options_.csv.empty()) {
+      csv.open(options_.csv);
+      csv << "m,n,k,trans_a,trans_b,device_ns,host_ns,host1_ns,chosen,score,regret,"
+             "one_thread_chosen,one_thread_score,one_thread_regret\n";
+    }
+    fmt::print("{}, {} problems, {} rounds\n", usual_.device_name(), options_.problems,
+               options_.rounds);
+    for (int i = 0; i < options_.problems; ++i) measure(next_problem(), csv);
+    print("auto", usual_regrets_, usual_devices_);
+    print("host on one thread", one_thread_regrets_, one_thread_devices_);
+    if (csv.is_open() && !csv.flush())
+      fail(ErrorCode::kIo, "cannot write {}; is the disk full?", options_.csv);
+  }
+
+ private:
+  std::int64_t random_size() {
+    return std::llround(std::exp(random_.unit() * std::log(static_cast<double>(options_.largest))));
+  }
+
+  /// Nowhere measured, by the device's kernels or by the host's calibration.
+  Problem next_problem() {
+    while (true) {
+      const auto transpose = [&] {
+        return random_.below(2) == 0 ? Transpose::kNo : Transpose::kYes;
+      };
+      const Problem p =
+          packed_problem(random_size(), random_size(), random_size(), transpose(), transpose());
+      const std::vector<Problem> calibrated = host_calibration_problems();
+      const bool seen = usual_.explain({.problem = p}).measured_kernel_ns.has_value() ||
+                        std::ranges::any_of(calibrated, [&](const Problem& other) {
+                          return size_distance(p, other) == 0;
+                        });
+      if (!seen && flops(p) <= kMostFlops) return p;
+    }
+  }
+
+  void measure(const Problem& p, std::ofstream& csv) {
+    const Operands operands = {
+        .a = random_operand(DataType::kF32, span_a(p), random_),
+        .b = random_operand(DataType::kF32, span_b(p), random_),
+        .c = std::vector<char>(static_cast<std::size_t>(span_c(p)) * sizeof(float))};
+    std::vector<Contestant> all = {
+        {.context = &usual_, .tier = Tier::kHost, .choice = TierChoice::kHost},
+        {.context = &usual_, .tier = Tier::kHost1, .choice = TierChoice::kHost1}};
+    const Explanation usual = usual_.explain({.problem = p}),
+                      fixed = one_thread_.explain({.problem = p});
+    if (usual.decision.device_ns < kLongestNs)
+      all.push_back({.context = &usual_, .tier = Tier::kDevice, .choice = TierChoice::kDevice});
+    if (usual.kernel != fixed.kernel && fixed.decision.device_ns < kLongestNs)
+      all.push_back(
+          {.context = &one_thread_, .tier = Tier::kDevice, .choice = TierChoice::kDevice});
+    for (Contestant& contestant : all) {
+      call_ns(contestant, p, operands, 1);  // compiles
+      const double once = call_ns(contestant, p, operands, 1);
+      contestant.calls = std::max(1, static_cast<int>(kSampleNs / once));
+    }
+    for (int round = 0; round < options_.rounds; ++round)
+      for (Contestant& contestant : all) {
+        // The first call after another tier's pays for that one's habits.
+        call_ns(contestant, p, operands, contestant.calls);
+        contestant.sample_ns.push_back(call_ns(contestant, p, operands, contestant.calls));
+      }
+    std::vector<const Contestant*> of_usual, of_one_thread;
+    for (const Contestant& contestant : all) {
+      if (contestant.context == &usual_) of_usual.push_back(&contestant);
+      if (contestant.tier == Tier::kHost1 || contestant.context == &one_thread_ ||
+          (contestant.tier == Tier::kDevice && usual.kernel == fixed.kernel))
+        of_one_thread.push_back(&contestant);
+    }
+    const Outcome as_usual = outcome_of(usual_, Tier::kHost, p, of_usual);
+    const Outcome alone = outcome_of(one_thread_, Tier::kHost1, p, of_one_thread);
+    record(p, all, as_usual, alone, csv);
+  }
+
+  void record(const Problem& p, const std::vector<Contestant>& all, const Outcome& as_usual,
+              const Outcome& alone, std::ofstream& csv) {
+    usual_regrets_.push_back(as_usual.regret);
+    one_thread_regrets_.push_back(alone.regret);
+    usual_devices_ += as_usual.decision.tier == Tier::kDevice ? 1 : 0;
+    one_thread_devices_ += alone.decision.tier == Tier::kDevice ? 1 : 0;
+    const auto time_of = [&](Tier tier) {
+      const auto found = std::ranges::find(all, tier, &Contestant::tier);
+      return found == all.end() ? std::string() : fmt::format("{:.0f}", found->ns());
+    };
+    const std::string device = time_of(Tier::kDevice);
+    fmt::print(
+        "{:<20} device {:>12}  host {:>12}  host1 {:>12}  {:<6} {:+6.1f} %  alone {:<6} "
+        "{:+6.1f} %\n",
+        to_string(p), device.empty() ? "-" : time_text(std::stod(device)),
+        time_text(std::stod(time_of(Tier::kHost))), time_text(std::stod(time_of(Tier::kHost1))),
+        name(as_usual.decision.tier), 100 * as_usual.regret, name(alone.decision.tier),
+        100 * alone.regret);
+    std::fflush(stdout);
+    if (csv.is_open())
+      csv << fmt::format("{},{},{},{},{},{},{},{},{},{:.4g},{:.4f},{},{:.4g},{:.4f}\n", p.m, p.n,
+                         p.k, letter(p.trans_a), letter(p.trans_b), device, time_of(Tier::kHost),
+                         time_of(Tier::kHost1), name(as_usual.decision.tier),
+                         as_usual.decision.score, as_usual.regret, name(alone.decision.tier),
+                         alone.decision.score, alone.regret);
+  }
+
+  static void print(const char* what, const std::vector<double>& regrets, int devices) {
+    const Regret regret = summarize_regret(regrets);
+    fmt::print(
+        "{}: chosen over best tier: mean {:.3f}, worst decile {:.3f}, worst {:.3f}; device "
+        "chosen for {} of {} problems\n",
+        what, 1 + regret.mean, 1 + regret.worst_decile, 1 + regret.worst, devices, regret.problems);
+  }
+
+  Options options_;
+  Random random_;
+  Context usual_, one_thread_;
+  std::vector<double> usual_regrets_, one_thread_regrets_;
+  int usual_devices_ = 0, one_thread_devices_ = 0;
+};
+
+}  // namespace
+}  // namespace rooftile
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Time of the chosen tier over the best tier's, on problems that calibration never saw.\n"
+      "Example: bench_dispatch --problems 100 --csv dispatch.csv");
+  rooftile::Options options;
+  app.add_option("--db", options.database, "Tuning database (default: the user's)");
+  app.add_option("--problems", options.problems, "Random problems (60)")
+      ->check(CLI::Range(1, 100'000));
+  app.add_option("--rounds", options.rounds, "Samples of each tier on each problem (9)")
+      ->check(CLI::Range(1, 1001));
+  app.add_option("--largest", options.largest, "m, n and k are log-uniform in 1 to this (2000)")
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{100'000}));
+  app.add_option("--seed", options.seed, "Of the problems (1)");
+  app.add_option("--csv", options.csv, "A line for each problem");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    rooftile::Bench(options).run();
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_dispatch: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,93 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/explanation.h"
+
+namespace rooftile {
+namespace {
+
+nlohmann::json number(double x) {
+  return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
+}
+
+template <typename T>
+nlohmann::json number(const std::optional<T>& x) {
+  return x ? nlohmann::json(*x) : nlohmann::json(nullptr);
+}
+
+nlohmann::json resident(const Residencies& where) {
+  nlohmann::json operands = nlohmann::json::array();
+  if (where.a == Residency::kDevice) operands.push_back("a");
+  if (where.b == Residency::kDevice) operands.push_back("b");
+  if (where.c == Residency::kDevice) operands.push_back("c");
+  return operands;
+}
+
+/// What a product, an operation and a row of the table have in common.
+nlohmann::json json_of(const Decision& d, const Operation& operation) {
+  return {{"flops", operation.flops},
+          {"bytes", operation.bytes},
+          {"intensity", number(operation.flops / operation.bytes)},
+          {"tier", name(d.tier)},
+          {"score", d.score},
+          {"device_ns", number(d.device_ns)},
+          {"host_ns", number(d.host_ns)},
+          {"host1_ns", number(d.host1_ns)},
+          {"veto", d.veto},
+          {"veto_name", name(d.veto_name)}};
+}
+
+}  // namespace
+
+nlohmann::json json_of(const ExplainedWork& work) {
+  const Explanation& e = work.explanation;
+  const Decision& d = e.decision;
+  nlohmann::json all = json_of(d, work.operation);
+  nlohmann::json factors = nlohmann::json::array(), flips = nlohmann::json::array();
+  for (const Factor& f : d.factors)
+    factors.push_back({{"name", f.name}, {"value", number(f.value)}, {"ns", number(f.ns)}});
+  for (const NamedFlip& named : work.flips)
+    flips.push_back({{"size", named.what},
+                     {"value", named.size},
+                     {"below", number(named.flip.below)},
+                     {"above", number(named.flip.above)},
+                     {"lowest", named.flip.searched.lowest},
+                     {"highest", named.flip.searched.highest}});
+  all["problem"] = work.what;
+  all["resident"] = resident(work.where);
+  all["forced"] = e.forced;
+  all["factors"] = factors;
+  all["submit_ns"] = number(d.submit_ns);
+  all["upload_ns"] = number(d.upload_ns);
+  all["kernel_ns"] = number(d.kernel_ns);
+  all["download_ns"] = number(d.download_ns);
+  all["measured"] = {{"kernel_ns", number(e.measured_kernel_ns)},
+                     {"host_ns", number(e.measured_host_ns)},
+                     {"host1_ns", number(e.measured_host1_ns)}};
+  all["counterfactual"] = {{"text", counterfactual_text(work)}, {"flips", flips}};
+  all["device"] = e.device_name;
+  all["kernel"] = e.kernel;
+  all["note"] = e.note;
+  return all;
+}
+
+nlohmann::json json_of(const ExplainedTable& table) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const ExplainedTable::Row& row : table.rows) {
+    nlohmann::json all = json_of(row.decision, operation_of(row.row));
+    all["problem"] = row.row.what;
+    all["utilisation"] = number(row.utilisation);
+    all["measured_kernel_ns"] = number(row.measured_kernel_ns);
+    rows.push_back(all);
+  }
+  return {{"device", table.device},
+          {"note", table.note},
+          {"resident", resident(table.where)},
+          {"ridge_intensity", number(table.ridge_intensity)},
+          {"breakeven_flops", number(table.breakeven_flops)},
+          {"breakeven_elements",
+           table.breakeven_elements ? number(*table.breakeven_elements) : nlohmann::json(nullptr)},
+          {"rows", rows}};
+}
+
+}  // namespace rooftile

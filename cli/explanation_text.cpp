@@ -1,0 +1,151 @@
+#include <cmath>
+
+#include "cli/explanation.h"
+#include "core/error.h"
+#include "core/time_text.h"
+
+namespace rooftile {
+namespace {
+
+std::string prediction_text(double ns) {
+  return std::isfinite(ns) ? time_text(ns) : "not predicted";
+}
+
+/// "host" is whichever of its tiers is faster.
+std::string_view other_side(Tier tier) { return tier == Tier::kDevice ? "host" : "device"; }
+
+/// Of the model, even where a tier is forced.
+Tier predicted_tier(const Decision& d) { return d.score > 1 ? Tier::kDevice : Tier::kHost; }
+
+std::string residency_text(const Residencies& where) {
+  std::string resident;
+  const auto add = [&](Residency residency, std::string_view operand) {
+    if (residency == Residency::kDevice)
+      resident += fmt::format("{}{}", resident.empty() ? "" : ", ", operand);
+  };
+  add(where.a, "a");
+  add(where.b, "b");
+  add(where.c, "c");
+  if (resident.empty()) return "operands in host memory";
+  return resident + " on the device";
+}
+
+std::string ratio_text(double ratio) {
+  return ratio < 10 ? fmt::format("{:.2f}", ratio) : fmt::format("{:.0f}", ratio);
+}
+
+std::string measured_text(const Explanation& e) {
+  std::string text;
+  const auto add = [&](std::optional<double> ns, std::string_view what) {
+    if (ns)
+      text += fmt::format("{}{} {}", text.empty() ? "measured: " : ", ", what, time_text(*ns));
+  };
+  add(e.measured_kernel_ns, "kernel");
+  add(e.measured_host_ns, "host");
+  add(e.measured_host1_ns, "host1");
+  return text.empty() ? "measured: nothing on these sizes\n" : text + "\n";
+}
+
+std::string factor_table(const Decision& d) {
+  std::string text = fmt::format("{:<22} {:>10}  {:>12}\n", "factor", "value", "costs device");
+  for (const Factor& f : d.factors)
+    text += fmt::format("{:<22} {:>10.4f}  {:>12}\n", f.name, f.value,
+                        std::isfinite(f.ns) ? fmt::format("{:+.1f} us", f.ns * 1e-3 + 0.0) : "-");
+  return text + fmt::format("{:<22} {:>10.4f}  (host over device; above 1 the device wins)\n",
+                            "product = score", d.score);
+}
+
+std::string predictions(const Decision& d) {
+  std::string text = fmt::format("device  {:>14}", prediction_text(d.device_ns));
+  if (std::isfinite(d.device_ns))
+    text +=
+        fmt::format("  = submit {} + upload {} + kernel {} + download {}", time_text(d.submit_ns),
+                    time_text(d.upload_ns), time_text(d.kernel_ns), time_text(d.download_ns));
+  return text + fmt::format("\nhost    {:>14}\nhost1   {:>14}\n", prediction_text(d.host_ns),
+                            prediction_text(d.host1_ns));
+}
+
+}  // namespace
+
+std::string flip_text(const NamedFlip& named, Tier chosen) {
+  const Flip& flip = named.flip;
+  const std::string_view other = other_side(chosen);
+  if (!flip.below && !flip.above)
+    return fmt::format("never flips from {} to {}", flip.searched.lowest, flip.searched.highest);
+  const std::string below = flip.below ? fmt::format("{} from {} down", other, *flip.below)
+                                       : fmt::format("no change down to {}", flip.searched.lowest);
+  const std::string above = flip.above ? fmt::format("{} from {} up", other, *flip.above)
+                                       : fmt::format("no change up to {}", flip.searched.highest);
+  return below + "; " + above;
+}
+
+std::string counterfactual_text(const ExplainedWork& work) {
+  const Decision& d = work.explanation.decision;
+  if (!depends_on_size(d.veto_name)) return "no other size would change that";
+  const Tier chosen = predicted_tier(d);
+  std::string text = d.veto_name != Veto::kNone
+                         ? "the device cannot take it"
+                         : fmt::format("the {} would take {} x as long", other_side(chosen),
+                                       ratio_text(chosen == Tier::kDevice ? d.score : 1 / d.score));
+  const NamedFlip* flip = nearest(work.flips);
+  if (flip == nullptr) return text + "; no other size would change that";
+  const std::optional<std::int64_t>&below = flip->flip.below, &above = flip->flip.above;
+  const double size = static_cast<double>(flip->size);
+  const bool down =
+      below && (!above || size / static_cast<double>(*below) <= static_cast<double>(*above) / size);
+  return text + fmt::format("; {} from {} = {} {}", other_side(chosen), flip->what,
+                            down ? *below : *above, down ? "down" : "up");
+}
+
+std::string text_of(const ExplainedWork& work) {
+  const Explanation& e = work.explanation;
+  const Decision& d = e.decision;
+  std::string text = fmt::format("{}, {}: {}{}\n", work.what, residency_text(work.where),
+                                 name(d.tier), e.forced ? " (forced)" : "");
+  text += fmt::format("{:.4g} flops, {:.4g} bytes, {:.4g} flops a byte\n\n", work.operation.flops,
+                      work.operation.bytes, work.operation.flops / work.operation.bytes);
+  if (!d.veto.empty())
+    text += fmt::format("the device is out of the race ({}): {}\n\n", name(d.veto_name), d.veto);
+  text += factor_table(d) + "\n" + predictions(d) + measured_text(e) + "\n";
+  text += counterfactual_text(work) + "\n";
+  for (const NamedFlip& flip : work.flips)
+    text += fmt::format("  {:<24} {}\n", fmt::format("{} = {}", flip.what, flip.size),
+                        flip_text(flip, predicted_tier(d)));
+  if (!e.device_name.empty()) text += fmt::format("\ndevice: {}\n", e.device_name);
+  if (!e.kernel.empty()) text += fmt::format("kernel: {}\n", e.kernel);
+  return text;
+}
+
+std::string text_of(const ExplainedTable& table) {
+  std::string text =
+      fmt::format("{}, {}\n\n", table.device.empty() ? "no tuned device" : table.device,
+                  residency_text(table.where));
+  text += fmt::format("{:<41} {:>9} {:>10} {:>7} {:>14} {:>14}  {:<6} {:>8}\n", "problem", "flops",
+                      "flops/byte", "usable", "device", "host", "tier", "score");
+  for (const ExplainedTable::Row& row : table.rows) {
+    const Operation operation = operation_of(row.row);
+    const Decision& d = row.decision;
+    text += fmt::format(
+        "{:<41} {:>9.3g} {:>10.4g} {:>7} {:>14} {:>14}  {:<6} {:>8}\n", row.row.what,
+        operation.flops, operation.flops / operation.bytes,
+        row.utilisation ? fmt::format("{:.1f} %", 100 * *row.utilisation) : "-",
+        prediction_text(d.device_ns), prediction_text(d.best_host_ns), name(d.tier),
+        d.veto.empty() ? fmt::format("{:.4g}", d.score) : std::string(name(d.veto_name)));
+  }
+  if (table.ridge_intensity)
+    text += fmt::format(
+        "\nridge {:.4g} flops a byte; a product with operands on the device outlasts its "
+        "submission "
+        "beyond {:.4g} flops\n",
+        *table.ridge_intensity, *table.breakeven_flops);
+  if (table.breakeven_elements)
+    text += std::isfinite(*table.breakeven_elements)
+                ? fmt::format("element-wise, on the device already: pays beyond {:.4g} elements\n",
+                              *table.breakeven_elements)
+                : "element-wise, on the device already: never pays, its memory is not faster than "
+                  "the host's\n";
+  if (!table.note.empty()) text += fmt::format("\n{}\n", table.note);
+  return text;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,29 @@
+#include "runtime/decision_log.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/time_text.h"
+#include "runtime/log.h"
+
+namespace rooftile {
+namespace {
+
+std::string prediction(double ns) { return std::isfinite(ns) ? time_text(ns) : "not predicted"; }
+
+}  // namespace
+
+void DecisionLog::say(const Problem& p, const Decision& d, const std::string& kernel) {
+  std::string line =
+      fmt::format("{}{}: {}, ", to_string(p), p.types == Types{} ? " f32" : "", name(d.tier));
+  if (d.veto_name == Veto::kNone)
+    line += fmt::format("score {:.3g}, device {}, ", d.score, prediction(d.device_ns));
+  line += fmt::format("host {}, host1 {}", prediction(d.host_ns), prediction(d.host1_ns));
+  if (d.veto_name != Veto::kNone) line += fmt::format("; veto {}: {}", name(d.veto_name), d.veto);
+  if (!kernel.empty()) line += "; kernel " + kernel;
+  const std::lock_guard lock(mutex_);
+  if (said_.size() < kMostLines && said_.insert(line).second) log_line(line);
+}
+
+}  // namespace rooftile

@@ -1,0 +1,25 @@
+// ROOFTILE_LOG=decisions: where new problems go, and why.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <unordered_set>
+
+#include "core/problem.h"
+#include "runtime/model/dispatch.h"
+
+namespace rooftile {
+
+/// Thread-safe. Each line once: threads decide for themselves, and forget.
+class DecisionLog {
+ public:
+  /// kernel: that would run on the device, "" when none.
+  void say(const Problem& p, const Decision& decision, const std::string& kernel);
+
+ private:
+  static constexpr std::size_t kMostLines = 10'000;  // then nobody reads them
+  std::mutex mutex_;
+  std::unordered_set<std::string> said_;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,252 @@
+#include "runtime/device_kernels.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "generator/emit.h"
+#include "runtime/background.h"
+#include "runtime/log.h"
+
+namespace rooftile {
+namespace {
+
+// Compilers need seconds for large kernels on slow machines; who takes this long hangs.
+constexpr double kCompileTimeoutNs = 60e9;
+
+bool same_device(const DeviceProfile& x, const DeviceProfile& y) {
+  return x.device_uuid == y.device_uuid && x.vendor_id == y.vendor_id &&
+         x.device_id == y.device_id && x.driver_id == y.driver_id &&
+         x.driver_version == y.driver_version && x.pipeline_cache_uuid == y.pipeline_cache_uuid;
+}
+
+enum class State : std::uint8_t { kNew, kQueued, kCompiling, kReady, kFailed };
+
+struct Slot {
+  State state = State::kNew;
+  std::shared_ptr<const Kernel> kernel = nullptr;  // of kReady
+};
+
+}  // namespace
+
+struct DeviceKernels::Impl {
+  Impl(DeviceProfile profile_of_device, std::filesystem::path cache_folder)
+      : profile(std::move(profile_of_device)), shader_cache(std::move(cache_folder)) {}
+
+  const DeviceProfile profile;
+  const ShaderCache shader_cache;
+  std::atomic<pid_t> user = 0;  // the process that opens or has opened the device
+
+  mutable std::mutex mutex;         // guards everything below
+  std::condition_variable changed;  // opening, or a slot's state
+  bool opening = false;
+  std::shared_ptr<Device> device;
+  std::unordered_map<std::string, Slot> slots;  // by shader hash
+  bool gone = false;                            // never tried again
+  std::string last_failure;
+
+  Background background;  // last: its jobs use the rest
+
+  std::shared_ptr<Device> open() const;
+  std::shared_ptr<const Kernel> compile(std::shared_ptr<Device> on,
+                                        const CandidateRecord& candidate,
+                                        const Signature& signature) const;
+  std::shared_ptr<Device> opened_device();
+  std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate,
+                                       const Signature& signature);
+  bool passed_over(const CandidateRecord& candidate, const Error& error);  // mutex is held
+  void compile_first(std::span<const RankedChoice> choices, const Signature& signature) noexcept;
+
+  // Before any lock: the parent's other threads may have held it at the fork, for ever.
+  bool forked() const {
+    const pid_t first = user;
+    return first != 0 && first != ::getpid();
+  }
+  std::string forked_reason() const {
+    return fmt::format("{} is used by the process that this one was forked from", profile.name);
+  }
+  void use() {
+    if (forked()) fail(ErrorCode::kDevice, "{}", forked_reason());
+    user = ::getpid();
+  }
+};
+
+std::shared_ptr<Device> DeviceKernels::Impl::open() const {
+  // At the process's end drivers tear themselves down, and what they use (LLVM), in exit handlers
+  // of their own. Those that are registered after them run before.
+  load_drivers();
+  if (!Background::wait_at_exit())
+    fail(ErrorCode::kDevice, "{} is not opened: the process is ending", profile.name);
+  const Enumeration found = enumerate_devices();
+  const auto match = std::find_if(found.devices.begin(), found.devices.end(),
+                                  [&](const DeviceProfile& d) { return same_device(d, profile); });
+  if (match == found.devices.end())
+    fail(
+        ErrorCode::kDevice,
+        "the tuned device '{}' ({}) is not here or its driver has changed{}{}; run `rooftile tune`",
+        profile.name, profile.driver_info, found.note.empty() ? "" : ": ", found.note);
+  return Device::open(*match, {.cache_folder = shader_cache.folder()});
+}
+
+std::shared_ptr<const Kernel> DeviceKernels::Impl::compile(std::shared_ptr<Device> on,
+                                                           const CandidateRecord& candidate,
+                                                           const Signature& signature) const {
+  // The certificate is of the kernel with that hash: templates, or the row, may have changed since.
+  if (emit_gemm(candidate.variant, signature).hash != candidate.hash)
+    fail(ErrorCode::kUnsupported,
+         "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
+  auto kernel = std::make_shared<const Kernel>(on, candidate.variant, signature, shader_cache);
+  kernel->warm_up(kCompileTimeoutNs);
+  on->save_pipeline_cache();
+  return kernel;
+}
+
+std::shared_ptr<Device> DeviceKernels::Impl::opened_device() {
+  use();
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return !opening; });
+  if (gone) fail(ErrorCode::kDevice, "{}", last_failure);
+  if (device != nullptr) return device;
+  opening = true;
+  lock.unlock();
+  std::shared_ptr<Device> opened;
+  std::exception_ptr failure;
+  std::string why;
+  try {
+    opened = open();
+  } catch (const std::exception& error) {
+    failure = std::current_exception();
+    why = error.what();
+  }
+  lock.lock();
+  opening = false;
+  device = opened;
+  if (failure != nullptr) {
+    gone = true;
+    last_failure = why;
+  }
+  changed.notify_all();
+  if (failure != nullptr) std::rethrow_exception(failure);
+  return opened;
+}
+
+std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord& candidate,
+                                                          const Signature& signature) {
+  const std::shared_ptr<Device> on = opened_device();
+  std::unique_lock lock(mutex);
+  Slot& slot = slots[candidate.hash];
+  changed.wait(lock, [&] { return slot.state != State::kCompiling; });
+  if (slot.state == State::kReady || slot.state == State::kFailed) return slot.kernel;
+  slot.state = State::kCompiling;
+  lock.unlock();
+  try {
+    std::shared_ptr<const Kernel> compiled = compile(on, candidate, signature);
+    lock.lock();
+    slot = {State::kReady, compiled};
+    changed.notify_all();
+    return compiled;
+  } catch (const Error& error) {
+    lock.lock();
+    slot.state = State::kNew;
+    passed_over(candidate, error);
+    throw;
+  } catch (...) {
+    lock.lock();
+    slot.state = State::kNew;
+    changed.notify_all();
+    throw;
+  }
+}
+
+bool DeviceKernels::Impl::passed_over(const CandidateRecord& candidate, const Error& error) {
+  last_failure = error.what();
+  changed.notify_all();
+  if (error.code() == ErrorCode::kOutOfMemory) return false;  // the next kernel needs no less
+  slots[candidate.hash] = {State::kFailed, nullptr};
+  log_warning(fmt::format("kernel '{}' fails on {} and is not used any more: {}",
+                          short_name(candidate.variant), profile.name, error.what()));
+  if (device == nullptr || !device->lost()) return true;
+  gone = true;
+  last_failure = fmt::format("the device {} was lost: {}", profile.name, error.what());
+  return false;
+}
+
+void DeviceKernels::Impl::compile_first(std::span<const RankedChoice> choices,
+                                        const Signature& signature) noexcept {
+  for (const RankedChoice& choice : choices) {
+    try {
+      if (kernel(*choice.candidate, signature) != nullptr) return;
+    } catch (const std::exception&) {  // is noted; the next one may do
+    }
+  }
+}
+
+DeviceKernels::DeviceKernels(DeviceProfile profile, std::filesystem::path cache_folder)
+    : impl_(std::make_unique<Impl>(std::move(profile), std::move(cache_folder))) {}
+
+DeviceKernels::~DeviceKernels() {
+  // A condition variable on which the parent's threads wait would never let go of the child.
+  if (impl_->forked()) std::ignore = impl_.release();
+}
+
+std::shared_ptr<Device> DeviceKernels::device() { return impl_->opened_device(); }
+
+std::shared_ptr<const Kernel> DeviceKernels::kernel(const CandidateRecord& candidate,
+                                                    const Signature& signature) {
+  return impl_->kernel(candidate, signature);
+}
+
+bool DeviceKernels::ready(std::span<const RankedChoice> choices, const Signature& signature) {
+  if (impl_->forked()) return true;
+  Impl& impl = *impl_;
+  const std::lock_guard lock(impl.mutex);
+  if (impl.gone) return true;
+  const auto best = std::ranges::find_if(choices, [&](const RankedChoice& choice) {
+    return impl.slots[choice.candidate->hash].state != State::kFailed;
+  });
+  if (best == choices.end()) return true;
+  Slot& slot = impl.slots[best->candidate->hash];
+  if (slot.state == State::kReady) return true;
+  if (slot.state != State::kNew) return false;
+  impl.use();
+  slot.state = State::kQueued;
+  const std::vector<RankedChoice> kernels(best, choices.end());
+  if (!impl.background.post(
+          [&impl, kernels, signature] { impl.compile_first(kernels, signature); }))
+    slot.state = State::kNew;
+  return false;
+}
+
+bool DeviceKernels::passed_over(const CandidateRecord& candidate, const Error& error) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->passed_over(candidate, error);
+}
+
+bool DeviceKernels::opened() const {
+  if (impl_->forked()) return false;
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->device != nullptr;
+}
+
+std::string DeviceKernels::gone() const {
+  if (impl_->user == 0) return {};  // asked for each new decision
+  if (impl_->forked()) return impl_->forked_reason();
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->gone ? impl_->last_failure : "";
+}
+
+std::string DeviceKernels::last_failure() const {
+  if (impl_->forked()) return impl_->forked_reason();
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->last_failure;
+}
+
+}  // namespace rooftile

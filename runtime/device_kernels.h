@@ -1,0 +1,52 @@
+// A tuned device and its compiled kernels: opened and compiled once each, by the thread that waits
+// for them or by one in the background.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/device_profile.h"
+#include "core/error.h"
+#include "runtime/kernel.h"
+#include "runtime/kernel_ranking.h"
+
+namespace rooftile {
+
+/// Thread-safe. No lock is held while something is opened or compiled. In a process forked from one
+/// that has used it, the device is gone.
+class DeviceKernels {
+ public:
+  /// profile: as it was when the device was tuned. Nothing is opened here.
+  DeviceKernels(DeviceProfile profile, std::filesystem::path cache_folder);
+  /// Waits for what is being compiled in the background.
+  ~DeviceKernels();
+
+  /// Opens it if need be. Throws kDevice when it is absent, changed, or gone.
+  std::shared_ptr<Device> device();
+
+  /// Compiles it if need be. Null when it has failed in this process. Throws what device() throws,
+  /// and what compiling throws, which is a failure unless it is kOutOfMemory.
+  std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate,
+                                       const Signature& signature);
+
+  /// Whether the best of these kernels that has not failed can run at once, or nothing more can
+  /// become of them. Else it will, soon: they are opened and compiled in the background. The
+  /// candidates must outlive this object.
+  bool ready(std::span<const RankedChoice> choices, const Signature& signature);
+
+  /// The kernel is not used any more, unless there was no memory; said once. False when no other
+  /// kernel is worth trying.
+  bool passed_over(const CandidateRecord& candidate, const Error& error);
+
+  bool opened() const;
+  std::string gone() const;  // why the device is never tried again; "" when it is
+  std::string last_failure() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rooftile

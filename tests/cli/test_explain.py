@@ -1,0 +1,184 @@
+"""rooftile explain on a database that was written by hand: what it says is what the model says."""
+import json
+import os
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+from conftest import SOURCE
+
+SIZES = ["--m", 200, "--n", 300, "--k", 400]
+
+
+@pytest.fixture
+def planted(rooftile):
+    subprocess.run([os.environ["ROOFTILE_PLANT"], rooftile.database, "fast"], check=True)
+    return rooftile
+
+
+def explain(rooftile, *arguments, **environment):
+    return json.loads(rooftile.run("explain", *arguments, "--json", **environment).stdout)
+
+
+def documented(section):
+    """Fields of a table in docs/explain.md."""
+    text = re.search(rf"^## {section}\n(.*?)(?=^## |\Z)", (SOURCE / "docs" / "explain.md").read_text(),
+                     re.MULTILINE | re.DOTALL).group(1)
+    rows = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)
+    return {field for row in rows for field in re.findall(r"`(\w+)`", row)}
+
+
+@pytest.mark.parametrize("arguments", [SIZES, [*SIZES, "--epilogue", "relu"], [*SIZES, "--resident", "a,b,c"],
+                                       ["--operation", "sum", "--elements", 1000]])
+def test_json_is_as_documented(planted, arguments):
+    for database in ({}, {"ROOFTILE_DB": "none.db"}):
+        answer = explain(planted, *arguments, **database)
+        assert set(answer) == documented("A product or an operation")
+        assert set(answer["measured"]) | set(answer["counterfactual"]) == documented("Objects in it") - {
+            "size", "value", "below", "above", "lowest", "highest", "name", "ns"}
+        for flip in answer["counterfactual"]["flips"]:
+            assert set(flip) == {"size", "value", "below", "above", "lowest", "highest"}
+        assert [set(f) for f in answer["factors"]] == 7 * [{"name", "value", "ns"}]
+
+
+@pytest.mark.parametrize("arguments", [SIZES, [*SIZES, "--resident", "b"], [*SIZES, "--batch", 7, "--trans-a"],
+                                       ["--operation", "fma", "--elements", 123456],
+                                       ["--operation", "dot", "--elements", 99, "--resident", "a", "--type", "f16"]])
+def test_seven_factors_explain_the_difference(planted, arguments):
+    answer = explain(planted, *arguments)
+    host = min(answer["host_ns"], answer["host1_ns"])
+    assert np.prod([f["value"] for f in answer["factors"]]) == pytest.approx(answer["score"], rel=1e-9)
+    assert answer["score"] == pytest.approx(host / answer["device_ns"], rel=1e-9)
+    assert sum(f["ns"] for f in answer["factors"]) == pytest.approx(answer["device_ns"] - host, rel=1e-6)
+    assert (answer["tier"] == "device") == (answer["score"] > 1)
+    assert answer["intensity"] == pytest.approx(answer["flops"] / answer["bytes"])
+
+
+def test_what_is_resident_does_not_move(planted):
+    here = explain(planted, *SIZES)
+    assert here["upload_ns"] == pytest.approx(4 * (200 * 400 + 400 * 300) / 10)
+    assert here["download_ns"] == pytest.approx(4 * 200 * 300 / 10)
+    there = explain(planted, *SIZES, "--resident", "a,c")
+    assert there["upload_ns"] == pytest.approx(4 * 400 * 300 / 10)
+    assert there["download_ns"] == 0
+    assert there["resident"] == ["a", "c"]
+    assert there["host_ns"] > here["host_ns"]  # which has to fetch A and put C back
+
+
+def test_flips_are_where_the_choice_changes(rooftile):
+    subprocess.run([os.environ["ROOFTILE_PLANT"], rooftile.database, "even"], check=True)
+    answer = explain(rooftile, *SIZES, "--resident", "a,b,c")
+    flips = {f["size"]: f for f in answer["counterfactual"]["flips"]}
+    assert list(flips) == ["m", "n", "k", "batch"]
+    found = 0
+    for size, flip in flips.items():
+        for edge, inward in (("below", 1), ("above", -1)):
+            if flip[edge] is None:
+                continue
+            found += 1
+            sizes = {"m": 200, "n": 300, "k": 400, "batch": 1}
+            assert flip["value"] == sizes[size]
+
+            def on_device(value):
+                options = [x for name, old in sizes.items() for x in (f"--{name}", value if name == size else old)]
+                return explain(rooftile, *options, "--resident", "a,b,c")["tier"] == "device"
+            assert on_device(flip[edge]) != (answer["tier"] == "device")
+            assert on_device(flip[edge] + inward) == (answer["tier"] == "device")
+    assert found > 0
+
+
+def test_text_says_what_would_be_and_what_would_change_it(planted):
+    answer = explain(planted, *SIZES)
+    slower = max(answer["score"], 1 / answer["score"])
+    other = "host" if answer["tier"] == "device" else "device"
+    assert answer["counterfactual"]["text"].startswith(f"the {other} would take {slower:.2f} x as long; ")
+    text = planted.run("explain", *SIZES).stdout
+    assert answer["counterfactual"]["text"] in text
+    assert "product = score" in text and "measured: nothing on these sizes" in text
+    assert re.search(r"^  batch = 1 +\S", text, re.MULTILINE)
+
+
+def test_what_was_measured_is_told(planted):
+    sizes = ["--m", 64, "--n", 64, "--k", 64]
+    measured = explain(planted, *sizes)["measured"]
+    # The planted kernel's time, and the host's planted 20 and 12 GFLOP/s.
+    assert measured == {"kernel_ns": 1e5, "host_ns": pytest.approx(2 * 64**3 / 20),
+                        "host1_ns": pytest.approx(2 * 64**3 / 12)}
+    assert "measured: kernel 100.0 us, host 26.2 us" in planted.run("explain", *sizes).stdout
+    assert explain(planted, *sizes, "--trans-a")["measured"] == {"kernel_ns": 1e5, "host_ns": None, "host1_ns": None}
+
+
+@pytest.mark.parametrize("arguments, name, says", [
+    ([*SIZES, "--epilogue", "relu"], "no_kernel", "no kernel for f32.nn.relu"),
+    (["--m", 1 << 20, "--n", 1 << 18, "--k", 8], "does_not_fit", "bytes"),
+])
+def test_vetoes_have_names(planted, arguments, name, says):
+    answer = explain(planted, *arguments)
+    assert answer["veto_name"] == name and says in answer["veto"]
+    assert answer["score"] == 0 and answer["device_ns"] is None and answer["tier"] != "device"
+    assert f"out of the race ({name}): " in planted.run("explain", *arguments).stdout
+    assert set(re.findall(r"^\| `(\w+)` \|", (SOURCE / "docs" / "explain.md").read_text(), re.MULTILINE)) >= {name}
+
+
+def test_without_a_database_the_veto_is_told(rooftile):
+    answer = explain(rooftile, *SIZES)
+    assert answer["veto_name"] == "not_tuned" and "rooftile tune" in answer["veto"]
+    assert answer["counterfactual"] == {"text": "no other size would change that", "flips": []}
+    table = explain(rooftile, "--table")
+    assert table["device"] == "" and "rooftile tune" in table["note"]
+    assert {row["veto_name"] for row in table["rows"]} == {"not_tuned", "device_not_calibrated"}
+
+
+def test_forced_tier_is_marked(planted):
+    answer = explain(planted, *SIZES, "--tier", "host64")
+    assert answer["forced"] and answer["tier"] == "host64"
+    assert "host64 (forced)" in planted.run("explain", *SIZES, "--tier", "host64").stdout
+
+
+def test_table_is_the_published_one_with_this_machines_figures(planted):
+    table = explain(planted, "--table")
+    assert set(table) == documented("The table")
+    fields = documented("A row of the table")
+    intensities = {}
+    for row in table["rows"]:
+        assert set(row) == fields
+        intensities[row["problem"]] = row["intensity"]
+        assert row["score"] > 0 or row["veto_name"] != "none"
+    for problem, intensity in [("element-wise multiply, 1M elements", 0.125), ("element-wise FMA, 1M elements", 0.25),
+                               ("reduction SUM, 1M elements", 0.25), ("radix sort pass, 1M elements", 0.375),
+                               ("GEMM 128x128", 128 / 6), ("GEMM 256x256", 256 / 6), ("GEMM 512x512", 512 / 6),
+                               ("GEMM 1024x1024", 1024 / 6), ("GEMM 64x64", 64 / 6), ("GEMM 2048x2048", 2048 / 6)]:
+        assert intensities[problem] == pytest.approx(intensity), problem
+    # Planted: 80 GFLOP/s, 12 GB/s, 40 us.
+    assert table["ridge_intensity"] == pytest.approx(80 / 12)
+    assert table["breakeven_flops"] == pytest.approx(40e3 * 80)
+    assert table["breakeven_elements"] is None  # the host's memory is faster
+    [multiply] = [row for row in table["rows"] if row["problem"] == "element-wise multiply, 1M elements"]
+    assert multiply["utilisation"] == pytest.approx(0.125 * 12 / 80)
+    assert multiply["device_ns"] == pytest.approx(40e3 + 8e6 / 10 + 8e6 / 12)
+    resident = explain(planted, "--table", "--resident", "a,b,c")
+    [multiply] = [row for row in resident["rows"] if row["problem"] == "element-wise multiply, 1M elements"]
+    assert multiply["device_ns"] == pytest.approx(40e3 + 8e6 / 12)
+    text = planted.run("explain", "--table").stdout
+    assert all(row["problem"] in text for row in table["rows"])
+
+
+@pytest.mark.parametrize("arguments, says", [
+    ([], "--m, --n and --k.*--operation.*--table"),
+    (["--m", 64, "--n", 64], "--k"),
+    (["--operation", "relu"], "--elements"),
+    (["--elements", 5], "--operation"),
+    (["--operation", "convolve", "--elements", 5], "'convolve'.*relu"),
+    (["--operation", "relu", "--elements", 0], "--elements"),
+    (["--operation", "relu", "--elements", 5, "--m", 3], "--m"),
+    (["--operation", "relu", "--elements", 5, "--type", "f99"], "f99"),
+    (["--operation", "relu", "--elements", 5, "--resident", "b"], "--resident is 'b'.*reads"),
+    (["--table", "--m", 3], "--m"),
+    (["--table", "--tier", "host"], "--tier"),
+    ([*SIZES, "--resident", "a,d"], "'a,d'.*a,b,c"),
+    ([*SIZES, "--resident", "abc"], "'abc'"),
+])
+def test_wrong_use_is_exit_code_2(rooftile, arguments, says):
+    rooftile.refuses("explain", *arguments, says=says, code=2)

@@ -1,0 +1,113 @@
+#include "runtime/background.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace rooftile {
+namespace {
+
+TEST(BackgroundTest, JobsRunInOrderOnOneThreadAndOthersMayFollow) {
+  std::vector<int> order;
+  Background background;
+  for (int burst = 0; burst < 3; ++burst) {
+    std::latch done(1);
+    for (int job = 0; job < 3; ++job)
+      EXPECT_TRUE(background.post([&order, burst, job] { order.push_back(10 * burst + job); }));
+    background.post([&] { done.count_down(); });
+    done.wait();
+  }
+  EXPECT_EQ(order, (std::vector{0, 1, 2, 10, 11, 12, 20, 21, 22}));
+}
+
+TEST(BackgroundTest, TheEndWaitsForTheJobUnderWay) {
+  std::latch started(1), go_on(1);
+  bool finished = false;
+  std::jthread opener;
+  {
+    Background background;
+    background.post([&] {
+      started.count_down();
+      go_on.wait();
+      finished = true;
+    });
+    started.wait();
+    opener = std::jthread([&] { go_on.count_down(); });
+  }
+  EXPECT_TRUE(finished);
+}
+
+TEST(BackgroundTest, SignalsStayWithTheProgram) {
+  sigset_t seen;
+  ::sigemptyset(&seen);
+  {
+    std::latch done(1);
+    Background background;
+    background.post([&] {
+      ::pthread_sigmask(SIG_SETMASK, nullptr, &seen);
+      done.count_down();
+    });
+    done.wait();
+  }
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGALRM})
+    EXPECT_EQ(::sigismember(&seen, signal), 1) << signal;
+  sigset_t own;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &own);
+  EXPECT_EQ(::sigismember(&own, SIGINT), 0);
+}
+
+/// Exit status of body in a child.
+template <typename Body>
+int in_a_child(const Body& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);  // a hang becomes a failure
+    ::_exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(BackgroundTest, AForkedChildNeitherRunsNorWaits) {
+  std::latch started(1), go_on(1);
+  auto background = std::make_unique<Background>();
+  background->post([&] {
+    started.count_down();
+    go_on.wait();
+  });
+  started.wait();
+  EXPECT_EQ(in_a_child([&] {
+              const bool refused = !background->post([] {});
+              background.reset();
+              return refused;
+            }),
+            0);
+  go_on.count_down();
+}
+
+TEST(BackgroundTest, AChildOfAProcessThatHasPostedNothingHasItsOwn) {
+  auto background = std::make_unique<Background>();
+  EXPECT_EQ(in_a_child([&] {
+              std::atomic<bool> ran = false;
+              std::latch done(1);
+              background->post([&] {
+                ran = true;
+                done.count_down();
+              });
+              done.wait();
+              background.reset();
+              return ran.load();
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace rooftile

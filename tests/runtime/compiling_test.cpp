@@ -1,0 +1,224 @@
+// While a device is being opened and a kernel compiled the host answers, and nobody who does not
+// ask for it waits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "core/error.h"
+#include "generator/space.h"
+#include "runtime/context.h"
+#include "runtime/device/device.h"
+#include "tests/runtime/call_of.h"
+#include "tests/runtime/gate.h"
+#include "tests/runtime/planted_database.h"
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Compiling : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    device_ = found.devices.front();
+    plant_database(database_, device_, {default_variant(device_), fallback_variant()}, {}, {},
+                   slow_host());
+  }
+  std::unique_ptr<Context> open() const {
+    return std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
+  }
+  /// Calls, checks the result, and says how it was answered.
+  static Answer multiply(Context& context, TierChoice tier = TierChoice::kAuto) {
+    Product product(padded_problem(70, 50, 90, Transpose::kNo, Transpose::kNo));
+    context.gemm(call_of(product, tier));
+    product.expect_right();
+    return context.last_answer().value();
+  }
+  static void expect(const Answer& answer, Tier tier, Reason reason) {
+    EXPECT_EQ(answer.tier, tier);
+    EXPECT_EQ(answer.reason, reason);
+  }
+
+  ScratchFolder folder_;
+  const std::filesystem::path database_ = folder_ / "tuned.db", cache_ = folder_ / "cache";
+  DeviceProfile device_;
+};
+
+TEST_F(Compiling, TheHostAnswersUntilTheKernelIsThere) {
+  Gate gate(cache_, default_variant(device_));
+  const std::unique_ptr<Context> context = open();
+  ASSERT_EQ(context->explain({.problem = packed_problem(70, 50, 90)}).decision.tier, Tier::kDevice);
+  for (int call = 0; call < 3; ++call) expect(multiply(*context), Tier::kHost, Reason::kCompiling);
+  EXPECT_TRUE(gate.open());
+  expect(multiply(*context, TierChoice::kDevice), Tier::kDevice, Reason::kForced);
+  expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+  EXPECT_EQ(context->device_state().last_failure, "");
+}
+
+TEST_F(Compiling, WhoWaitsHoldsUpNobodyElse) {
+  Gate gate(cache_, default_variant(device_));
+  const std::unique_ptr<Context> context = open();
+  expect(multiply(*context), Tier::kHost, Reason::kCompiling);
+  std::optional<Answer> waited;
+  std::thread waiting([&] { waited = multiply(*context, TierChoice::kDevice); });
+  for (int call = 0; call < 3; ++call) expect(multiply(*context), Tier::kHost, Reason::kCompiling);
+  EXPECT_TRUE(gate.open());
+  waiting.join();
+  expect(*waited, Tier::kDevice, Reason::kForced);
+  expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+}
+
+TEST_F(Compiling, ClosingWaitsForTheCompiler) {
+  Gate gate(cache_, default_variant(device_));
+  std::unique_ptr<Context> context = open();
+  multiply(*context);
+  bool let_through = false;
+  std::thread opening([&] { let_through = gate.open(); });
+  context.reset();
+  opening.join();
+  EXPECT_TRUE(let_through) << "the compiler was left alone with what it works on";
+}
+
+TEST_F(Compiling, AKernelThatDoesNotCompileIsPassedOverInTheBackground) {
+  Gate gate(cache_, default_variant(device_));
+  const std::unique_ptr<Context> context = open();
+  testing::internal::CaptureStderr();
+  expect(multiply(*context), Tier::kHost, Reason::kCompiling);
+  EXPECT_TRUE(gate.open_with_damage());
+  expect(multiply(*context, TierChoice::kDevice), Tier::kDevice, Reason::kForced);
+  expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr(short_name(default_variant(device_))));
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+}
+
+TEST_F(Compiling, ADeviceThatIsNotHereEndsInTheHost) {
+  DeviceProfile other = device_;
+  other.driver_version += 1;
+  plant_database(folder_ / "other.db", other, {fallback_variant()}, {}, {}, slow_host());
+  Context context({.database = folder_ / "other.db", .cache_folder = cache_});
+  expect(multiply(context), Tier::kHost, Reason::kCompiling);
+  EXPECT_THROW(multiply(context, TierChoice::kDevice), Error);  // has waited for the opening
+  EXPECT_EQ(context.last_answer(), std::nullopt);
+  expect(multiply(context), Tier::kHost, Reason::kFailed);
+  expect(multiply(context), Tier::kHost, Reason::kPredicted);
+  const Decision d = context.decide(packed_problem(70, 50, 90));
+  EXPECT_EQ(d.veto_name, Veto::kDeviceGone);
+  EXPECT_THAT(d.veto, HasSubstr("not here or its driver has changed"));
+}
+
+TEST_F(Compiling, AForkedChildComputesOnTheHostAndEnds) {
+  Gate gate(cache_, default_variant(device_));
+  std::unique_ptr<Context> context = open();
+  multiply(*context);  // a thread stands at the gate
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);  // a hang becomes a failure
+    expect(multiply(*context), Tier::kHost, Reason::kFailed);
+    expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+    EXPECT_EQ(context->decide(packed_problem(70, 50, 90)).veto_name, Veto::kDeviceGone);
+    context.reset();
+    std::_Exit(HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(gate.open());
+  expect(multiply(*context, TierChoice::kDevice), Tier::kDevice, Reason::kForced);
+}
+
+/// first_call in a process of its own, which must not hang; its lines are "tier reason bits".
+class Process {
+ public:
+  Process(const std::string& environment, const std::string& arguments)
+      : pipe_(::popen(fmt::format("exec env {} timeout 60 {} {} {}", environment,
+                                  ROOFTILE_FIRST_CALL, ROOFTILE_LIBRARY, arguments)
+                          .c_str(),
+                      "r")) {}
+  std::string line() {
+    std::array<char, 256> text = {};
+    return std::fgets(text.data(), text.size(), pipe_) != nullptr ? text.data() : "";
+  }
+  /// Exit status as of waitpid.
+  int end() { return ::pclose(pipe_); }
+
+ private:
+  std::FILE* pipe_;
+};
+
+class FirstCall : public Compiling {
+ protected:
+  std::string environment() const {
+    return fmt::format("ROOFTILE_DB={} ROOFTILE_CACHE={}", database_.string(), cache_.string());
+  }
+  static std::string text(Tier tier, Reason reason) {
+    return fmt::format("{} {} ", tier == Tier::kDevice ? 1 : 2, static_cast<int>(reason));
+  }
+};
+
+TEST_F(FirstCall, DoesNotWaitForTheDeviceToOpen) {
+  const std::filesystem::path manifest = folder_ / "icd.json", answer = folder_ / "answer.json";
+  ASSERT_EQ(::mkfifo(manifest.c_str(), 0600), 0);
+  std::ofstream(answer) << "no manifest\n";
+  Process process(
+      fmt::format("{0} VK_DRIVER_FILES={1} VK_ICD_FILENAMES={1}", environment(), manifest.string()),
+      "close");
+  EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling)));
+  const int fd = ::open(manifest.c_str(), O_WRONLY | O_CLOEXEC);  // once the loader stands there
+  std::filesystem::rename(answer, manifest);                      // for its next look
+  ::close(fd);
+  EXPECT_EQ(process.end(), 0);
+}
+
+TEST_F(FirstCall, AProcessMayEndWhileAKernelIsCompiled) {
+  for (const char* mode : {"leave", "close", "unload"}) {
+    Gate gate(cache_, default_variant(device_));
+    Process process(environment(), mode);
+    EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling))) << mode;
+    EXPECT_TRUE(gate.open()) << mode;
+    EXPECT_EQ(process.end(), 0) << mode;
+    std::filesystem::remove_all(cache_);
+  }
+}
+
+TEST_F(FirstCall, AChildOfAProcessThatHasNotUsedTheDeviceUsesIt) {
+  Process process(environment() + " ROOFTILE_TIER=device", "fork");
+  const std::string child = process.line(), parent = process.line();
+  EXPECT_THAT(child, StartsWith(text(Tier::kDevice, Reason::kForced)));
+  EXPECT_EQ(child, parent);
+  EXPECT_EQ(process.end(), 0);
+}
+
+// OpenBLAS splits a product among its threads, and edges of the parts are summed differently.
+TEST_F(FirstCall, DeterministicBitsDoNotDependOnThreads) {
+  for (const char* tier : {"auto", "host", "host64"}) {
+    std::vector<std::string> lines;
+    for (const int threads : {1, 2, 5}) {
+      Process process(fmt::format("{} ROOFTILE_DETERMINISTIC=1 ROOFTILE_TIER={} "
+                                  "OPENBLAS_NUM_THREADS={}",
+                                  environment(), tier, threads),
+                      "close 501");
+      lines.push_back(process.line());
+      EXPECT_EQ(process.end(), 0);
+    }
+    EXPECT_NE(lines.front(), "");
+    for (const std::string& line : lines) EXPECT_EQ(line, lines.front()) << tier;
+  }
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,132 @@
+// Decisions that can be read: rooftile_last_decision and ROOFTILE_LOG=decisions.
+#include <algorithm>
+#include <rooftile/rooftile.hpp>
+#include <thread>
+
+#include "generator/space.h"
+#include "runtime/context.h"
+#include "runtime/device/device.h"
+#include "tests/runtime/c_api_fixture.h"
+#include "tests/runtime/call_of.h"
+#include "tests/runtime/planted_database.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+class LastDecision : public CApi {
+ protected:
+  rooftile_decision last() {
+    rooftile_decision decision = {};
+    decision.struct_size = sizeof decision;
+    status_ = rooftile_last_decision(context_, &decision);
+    return decision;
+  }
+  rooftile_decision after(rooftile_tier tier) {
+    rooftile_sgemm_args args = args_of(product_);
+    args.tier = tier;
+    EXPECT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+    return last();
+  }
+  rooftile_status status_ = ROOFTILE_OK;
+};
+
+TEST_F(LastDecision, IsOfTheLastCall) {
+  last();
+  EXPECT_EQ(status_, ROOFTILE_UNSUPPORTED) << "there was no call yet";
+
+  rooftile_decision decision = after(ROOFTILE_TIER_HOST1);
+  EXPECT_EQ(status_, ROOFTILE_OK);
+  EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST1);
+  EXPECT_EQ(decision.reason, ROOFTILE_REASON_FORCED);
+  EXPECT_EQ(std::string(decision.veto_name), "not_tuned");
+  EXPECT_THAT(decision.veto, HasSubstr("no tuning database"));
+  EXPECT_EQ(decision.measured_kernel_ns, 0);
+
+  decision = after(ROOFTILE_TIER_AUTO);
+  EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST);
+  EXPECT_EQ(decision.reason, ROOFTILE_REASON_PREDICTED);
+  decision = after(ROOFTILE_TIER_HOST64);
+  EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST64);
+
+  Product none(padded_problem(0, 6, 3, Transpose::kNo, Transpose::kNo));
+  const rooftile_sgemm_args args = args_of(none);
+  ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK);
+  EXPECT_EQ(last().reason, ROOFTILE_REASON_NOTHING_TO_DO);
+}
+
+TEST_F(LastDecision, AFailedCallHasNone) {
+  after(ROOFTILE_TIER_AUTO);
+  rooftile_sgemm_args args = args_of(product_);
+  args.lda = 1;
+  EXPECT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
+  last();
+  EXPECT_EQ(status_, ROOFTILE_UNSUPPORTED);
+  after(ROOFTILE_TIER_AUTO);
+  args = args_of(product_);
+  args.tier = ROOFTILE_TIER_DEVICE;
+  EXPECT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_UNSUPPORTED);
+  last();
+  EXPECT_EQ(status_, ROOFTILE_UNSUPPORTED);
+}
+
+TEST_F(LastDecision, BelongsToItsThreadAndContext) {
+  after(ROOFTILE_TIER_AUTO);
+  std::thread([&] {
+    last();
+    EXPECT_EQ(status_, ROOFTILE_UNSUPPORTED);
+  }).join();
+  last();
+  EXPECT_EQ(status_, ROOFTILE_OK);
+  const std::string database = (folder_ / "none.db").string();
+  Session other({.database_path = database.c_str()});
+  EXPECT_THROW(other.last_decision(), StatusError);
+  rooftile_gemm_args args = gemm_args_of(product_);
+  other.gemm(args);
+  EXPECT_EQ(other.last_decision().reason, ROOFTILE_REASON_PREDICTED);
+}
+
+TEST_F(LastDecision, RefusesWhatItCannotFill) {
+  after(ROOFTILE_TIER_AUTO);
+  rooftile_decision decision = {};
+  decision.struct_size = 8;
+  EXPECT_EQ(rooftile_last_decision(context_, &decision), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_EQ(rooftile_last_decision(context_, nullptr), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_EQ(rooftile_last_decision(nullptr, &decision), ROOFTILE_INVALID_ARGUMENT);
+}
+
+TEST(DecisionLog, HasALineForEachNewProblem) {
+  const ScratchFolder folder;
+  const Enumeration found = enumerate_devices();
+  ASSERT_FALSE(found.devices.empty()) << found.note;
+  plant_database(folder / "tuned.db", found.devices.front(), {fallback_variant()});
+  const auto said = [&](const char* level) {
+    const ScopedEnvironment log("ROOFTILE_LOG", level);
+    Context context({.database = folder / "tuned.db"});
+    testing::internal::CaptureStderr();
+    const auto multiply = [&](std::int64_t m, const Epilogue& epilogue) {
+      Problem p = packed_problem(m, 9, 10);
+      p.epilogue = epilogue;
+      Product product(p);
+      context.gemm(call_of(product));
+    };
+    for (int call = 0; call < 3; ++call) multiply(8, {});
+    std::thread([&] { multiply(8, {}); }).join();  // decides for itself
+    multiply(7, {});
+    multiply(7, parse_epilogue("bias_column"));
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said("off"), "");
+  EXPECT_EQ(said("anything"), "");
+  const std::string lines = said("decisions");
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 3) << lines;
+  EXPECT_THAT(lines.substr(0, lines.find('\n')),
+              MatchesRegex("rooftile: 8x9x10 nn f32: host1?, score [0-9.e-]+, device .* us, "
+                           "host .*, host1 .*; kernel .*"));
+  EXPECT_THAT(lines, HasSubstr("; veto no_kernel: no kernel for f32.nn.bias_column is tuned on"));
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,91 @@
+// A process of its own that calls the library once, as it is loaded: what happens before a device
+// is open, at a process's end, and when the library is unloaded.
+//
+//   first_call LIBRARY close|leave|unload|fork [SIZE]
+//
+// Prints the tier and the reason of the call, and a sum over the result's bits. "leave" ends
+// without closing the context, "fork" has the child call before the parent does.
+#include <dlfcn.h>
+#include <rooftile/rooftile.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+void* library = nullptr;
+
+template <typename Function>
+Function* symbol(const char* name) {
+  void* found = dlsym(library, name);
+  if (found == nullptr) throw std::runtime_error(dlerror());
+  return reinterpret_cast<Function*>(found);
+}
+
+void check(rooftile_status status) {
+  if (status != ROOFTILE_OK)
+    throw std::runtime_error(symbol<decltype(rooftile_last_error)>("rooftile_last_error")());
+}
+
+void multiply_and_print(rooftile_context* context, std::int64_t size) {
+  const auto elements = static_cast<std::size_t>(size * size);
+  std::vector<float> a(elements), b(elements), c(elements);
+  for (std::size_t i = 0; i < elements; ++i) {
+    a[i] = static_cast<float>(i % 1009) / 1009 - 0.5f;
+    b[i] = static_cast<float>(i % 1013) / 1013 - 0.5f;
+  }
+  rooftile_sgemm_args args = {};
+  args.struct_size = sizeof args;
+  args.m = args.n = args.k = args.lda = args.ldb = args.ldc = size;
+  args.alpha = 1;
+  args.a = a.data();
+  args.b = b.data();
+  args.c = c.data();
+  check(symbol<decltype(rooftile_sgemm)>("rooftile_sgemm")(context, &args));
+  rooftile_decision decision = {};
+  decision.struct_size = sizeof decision;
+  check(symbol<decltype(rooftile_last_decision)>("rooftile_last_decision")(context, &decision));
+  std::uint64_t sum = 0;
+  for (const float x : c) sum = 31 * sum + std::bit_cast<std::uint32_t>(x);
+  std::printf("%d %d %016llx\n", decision.tier, decision.reason,
+              static_cast<unsigned long long>(sum));
+  std::fflush(stdout);
+}
+
+int run(const char* path, const std::string& mode, std::int64_t size) {
+  library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(dlerror());
+  rooftile_context* context = nullptr;
+  check(symbol<decltype(rooftile_open)>("rooftile_open")(nullptr, &context));
+  if (mode == "fork") {
+    const pid_t child = fork();
+    if (child != 0) {
+      int status = 0;
+      waitpid(child, &status, 0);
+      if (status != 0) throw std::runtime_error("the child failed");
+    }
+    multiply_and_print(context, size);
+    if (child == 0) return 0;
+  } else {
+    multiply_and_print(context, size);
+  }
+  if (mode == "leave") return 0;
+  symbol<decltype(rooftile_close)>("rooftile_close")(context);
+  if (mode == "unload") dlclose(library);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  return run(argv[1], argv[2], argc > 3 ? std::atoll(argv[3]) : 96);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "first_call: %s\n", error.what());
+  return 1;
+}
