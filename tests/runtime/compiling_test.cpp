@@ -184,11 +184,23 @@ TEST_F(FirstCall, DoesNotWaitForTheDeviceToOpen) {
   EXPECT_EQ(process.end(), 0);
 }
 
-TEST_F(FirstCall, AProcessMayEndWhileAKernelIsCompiled) {
-  for (const char* mode : {"leave", "close", "unload"}) {
-    Gate gate(cache_, default_variant(device_));
+TEST_F(FirstCall, AProcessMayEndWhileTheDeviceIsOpened) {
+  for (const char* mode : {"leave", "leave", "leave", "close", "unload"}) {
     Process process(environment(), mode);
     EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling))) << mode;
+    EXPECT_EQ(process.end(), 0) << mode;
+  }
+}
+
+TEST_F(FirstCall, AProcessMayEndWhileAKernelIsCompiled) {
+  const std::filesystem::path go_on = folder_ / "go on";
+  ASSERT_EQ(::mkfifo(go_on.c_str(), 0600), 0);
+  for (const char* mode : {"leave", "close", "unload"}) {
+    Gate gate(cache_, default_variant(device_));
+    Process process(fmt::format("{} WAIT_FOR='{}'", environment(), go_on.string()), mode);
+    EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling))) << mode;
+    gate.meet();
+    std::ofstream(go_on) << '\n';  // and the process ends
     EXPECT_TRUE(gate.open()) << mode;
     EXPECT_EQ(process.end(), 0) << mode;
     std::filesystem::remove_all(cache_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,9 +25,21 @@ class Gate {
       : shader_(emit_gemm(variant, {})), path_(cache_folder / "spirv" / (shader_.hash + ".spv")) {
     std::filesystem::create_directories(path_.parent_path());
     if (::mkfifo(path_.c_str(), 0600) != 0) throw std::runtime_error("mkfifo " + path_.string());
+    ::signal(SIGPIPE, SIG_IGN);  // somebody may go away
   }
+  ~Gate() {
+    if (pipe_ >= 0) ::close(pipe_);
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
 
-  /// Waits until somebody stands before it; false when they went away. The next one finds no file.
+  /// Waits until somebody stands before it. The next one finds no file.
+  void meet() {
+    if (pipe_ >= 0) return;
+    pipe_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    std::filesystem::remove(path_);
+  }
+  /// Meets, and lets them through; false when they went away.
   bool open() { return let_through(compile(shader_)); }
   /// With a shader that no driver takes.
   bool open_with_damage() {
@@ -36,19 +49,20 @@ class Gate {
   }
 
  private:
-  bool let_through(const std::vector<std::uint32_t>& words) const {
+  bool let_through(const std::vector<std::uint32_t>& words) {
+    meet();
     const std::string file =
         hash_hex(words) + std::string(reinterpret_cast<const char*>(words.data()),
                                       words.size() * sizeof(std::uint32_t));
-    const int fd = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    std::filesystem::remove(path_);
-    const ssize_t written = ::write(fd, file.data(), file.size());
-    ::close(fd);
+    const ssize_t written = ::write(pipe_, file.data(), file.size());
+    ::close(pipe_);
+    pipe_ = -1;
     return written == static_cast<ssize_t>(file.size());
   }
 
   Shader shader_;
   std::filesystem::path path_;
+  int pipe_ = -1;
 };
 
 }  // namespace rooftile
