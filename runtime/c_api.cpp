@@ -98,24 +98,48 @@ void check_struct(const char* argument, const T* value) {
          argument, value->struct_size, sizeof *value);
 }
 
+/// Nothing: the context's.
+std::optional<Precision> precision_of(const rooftile_precision& given) {
+  const int value = value_of(given);
+  constexpr int kLast = static_cast<int>(Precision::kExact64) + 1;
+  if (value < 0 || value > kLast)
+    fail(ErrorCode::kInvalidArgument, "precision is {}; see rooftile_precision", value);
+  return value == 0 ? std::nullopt : std::optional(static_cast<Precision>(value - 1));
+}
+
+void add_guard(GemmCall& call, const rooftile_guard& given) {
+  check_struct("guard", &given);
+  if (!(given.kappa >= 0))
+    fail(ErrorCode::kInvalidArgument,
+         "guard->kappa is {}; condition numbers are 1 or more, 0 says "
+         "that it is not known",
+         given.kappa);
+  call.guard = {.precision = precision_of(given.precision),
+                .scan_range = given.scan_range != 0,
+                .check_spots = given.check_spots != 0,
+                .kappa = given.kappa};
+}
+
 /// The fields that all argument structures have.
 template <typename Args>
 GemmCall unchecked_call(const Args* args) {
   check_struct("args", args);
-  return {.problem = {.m = args->m,
-                      .n = args->n,
-                      .k = args->k,
-                      .trans_a = transpose("trans_a", args->trans_a),
-                      .trans_b = transpose("trans_b", args->trans_b),
-                      .lda = args->lda,
-                      .ldb = args->ldb,
-                      .ldc = args->ldc,
-                      .alpha = args->alpha,
-                      .beta = args->beta},
-          .a = args->a,
-          .b = args->b,
-          .c = args->c,
-          .tier = tier_choice(args->tier)};
+  GemmCall call = {.problem = {.m = args->m,
+                               .n = args->n,
+                               .k = args->k,
+                               .trans_a = transpose("trans_a", args->trans_a),
+                               .trans_b = transpose("trans_b", args->trans_b),
+                               .lda = args->lda,
+                               .ldb = args->ldb,
+                               .ldc = args->ldc,
+                               .alpha = args->alpha,
+                               .beta = args->beta},
+                   .a = args->a,
+                   .b = args->b,
+                   .c = args->c,
+                   .tier = tier_choice(args->tier)};
+  if (args->guard != nullptr) add_guard(call, *args->guard);
+  return call;
 }
 
 Layout layout_of(const rooftile_layout& layout) {
@@ -256,6 +280,8 @@ rooftile_reason c_reason(Reason reason) {
       return ROOFTILE_REASON_FAILED;
     case Reason::kNothingToDo:
       return ROOFTILE_REASON_NOTHING_TO_DO;
+    case Reason::kPrecision:
+      return ROOFTILE_REASON_PRECISION;
   }
   return ROOFTILE_REASON_PREDICTED;
 }
@@ -322,6 +348,7 @@ rooftile_status rooftile_open(const rooftile_options* options, rooftile_context*
       const TierChoice tier = tier_choice(options->tier);
       if (tier != TierChoice::kAuto) chosen.tier = tier;
       if (options->no_untuned_log != 0) chosen.log_untuned = LogUntuned::kNo;
+      chosen.precision = precision_of(options->precision);
       if (options->deterministic != 0) chosen.deterministic = Deterministic::kYes;
     }
     *context = new rooftile_context{Context(chosen)};

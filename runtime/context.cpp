@@ -15,12 +15,15 @@
 #include "runtime/device_tier.h"
 #include "runtime/host_tier.h"
 #include "runtime/log.h"
+#include "runtime/panels.h"
+#include "runtime/precision_guard.h"
 #include "runtime/tuned_data.h"
 #include "runtime/untuned_log.h"
 
 namespace rooftile {
 namespace {
 
+constexpr std::array<std::string_view, 4> kPrecisions = {"relaxed", "standard", "high", "exact64"};
 constexpr std::array<std::string_view, 5> kTierChoices = {"auto", "device", "host", "host1",
                                                           "host64"};
 
@@ -47,6 +50,26 @@ Tier tier_of(TierChoice choice) {
 }
 
 Tier best_host(const Decision& d) { return d.host1_ns < d.host_ns ? Tier::kHost1 : Tier::kHost; }
+
+// Beyond this condition number of what follows, float32's seven digits leave too few.
+constexpr double kIllConditioned = 1000;
+
+Precision precision_of(const Guard& guard) {
+  return guard.precision.value_or(Precision::kStandard);
+}
+bool needs_float64(const Guard& guard) {
+  return precision_of(guard) == Precision::kExact64 ||
+         (precision_of(guard) != Precision::kRelaxed && guard.kappa >= kIllConditioned);
+}
+bool scans(const Guard& guard) {
+  return guard.scan_range || precision_of(guard) == Precision::kHigh;
+}
+bool checks_spots(const Guard& guard) {
+  return guard.check_spots || precision_of(guard) == Precision::kHigh;
+}
+bool is_guarded(const Guard& guard) {
+  return needs_float64(guard) || scans(guard) || checks_spots(guard);
+}
 
 Deterministic deterministic_from_environment() {
   const std::string text = environment("ROOFTILE_DETERMINISTIC");
@@ -88,6 +111,13 @@ TierChoice parse_tier_choice(std::string_view text) {
        text);
 }
 
+Precision parse_precision(std::string_view text) {
+  for (std::size_t i = 0; i < kPrecisions.size(); ++i)
+    if (kPrecisions[i] == text) return static_cast<Precision>(i);
+  fail(ErrorCode::kInvalidArgument,
+       "unknown precision '{}'; known: relaxed, standard, high, exact64", text);
+}
+
 struct Context::Impl {
   const HostBlas& blas = HostBlas::get();
   TierChoice tier = TierChoice::kAuto;
@@ -98,10 +128,21 @@ struct Context::Impl {
   std::unique_ptr<DeviceTier> device;   // null: nothing tuned
   std::unique_ptr<UntunedLog> untuned;  // null: off, or nowhere to write
   const std::uint64_t id = next_owner();
+  Precision precision = Precision::kStandard;
+  // Spot checks, and how many of them sent the call to the host: P(rerun).
+  std::atomic<std::uint64_t> checks = 0, reruns = 0;
   // Changes when the device is lost: decisions made before are void.
   std::atomic<std::uint64_t> owner = next_owner();
 
-  Decision decide(const Problem& p, const Residencies& where) const;
+  Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {}) const;
+  Guard guard_of(const GemmCall& call) const;
+  /// On the device with scan and check as the guard has them, or throws why not.
+  bool run_guarded(const GemmCall& call, const Guard& guard, bool wait);
+  void gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced, LastAnswer& last);
+  /// Parts that fit the device, of a call that does not; empty when it does, or cannot be cut.
+  std::vector<GemmCall> panels_of(const GemmCall& call) const;
+  /// No process uses the kernel any more before it is certified anew.
+  void revoke(const DeviceTier::SpotCheckFailed& failure) const;
   CachedDecision decide_new(const Problem& p);
   std::string best_kernel(const Problem& p) const;  // "" when there is none
   /// False when the host has to answer.
@@ -112,12 +153,23 @@ struct Context::Impl {
   std::atomic<std::int64_t>* untuned_counter(const Problem& p, double best_host_ns) const;
 };
 
-Decision Context::Impl::decide(const Problem& p, const Residencies& where) const {
+Decision Context::Impl::decide(const Problem& p, const Residencies& where,
+                               const Guard& guard) const {
   Call question{.problem = p,
                 .a = where.a,
                 .b = where.b,
                 .c = where.c,
+                .precision = precision_of(guard),
                 .extra_passes_over_c = any(p.epilogue) ? 1.0 : 0.0};
+  const double guard_bytes =
+      (scans(guard) ? scanned_bytes(p) : 0) + (checks_spots(guard) ? checked_bytes(p) : 0);
+  if (guard_bytes > 0 && data.calibration.host.gbps > 0) {
+    question.guard_ns = guard_bytes / data.calibration.host.gbps;
+    const auto checked = static_cast<double>(checks.load(std::memory_order_relaxed));
+    if (checked > 0)
+      question.rerun_probability =
+          static_cast<double>(reruns.load(std::memory_order_relaxed)) / checked;
+  }
   if (device == nullptr) {
     question.device_veto = data.note;
     question.device_veto_name = Veto::kNotTuned;
@@ -131,6 +183,93 @@ Decision Context::Impl::decide(const Problem& p, const Residencies& where) const
     question.device_veto_name = refusal.name;
   }
   return rooftile::decide(question, data.model);
+}
+
+Guard Context::Impl::guard_of(const GemmCall& call) const {
+  Guard guard = call.guard;
+  if (!guard.precision) guard.precision = precision;
+  return guard;
+}
+
+std::vector<GemmCall> Context::Impl::panels_of(const GemmCall& call) const {
+  if (device == nullptr || device->does_not_fit(call.problem).empty()) return {};
+  return panels(call, [&](const Problem& p) { return device->does_not_fit(p).empty(); });
+}
+
+void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) const {
+  try {
+    Store store(data.file);
+    if (const auto row = store.find_device(device->profile()))
+      store.revoke_certificates(*row, failure.hash(), failure.what());
+  } catch (const Error& error) {
+    log_warning(
+        fmt::format("a kernel that computes wrongly stays in the database: {}; run "
+                    "`rooftile tune` where it can be written",
+                    error.what()));
+  }
+}
+
+bool Context::Impl::run_guarded(const GemmCall& call, const Guard& guard, bool wait) {
+  // Other elements each time, or a kernel that is wrong at some would never be found out.
+  const SpotCheck check(precision_of(guard), checks.load(std::memory_order_relaxed));
+  const SpotCheck* const wanted = checks_spots(guard) ? &check : nullptr;
+  try {
+    if (!wait && !device->gemm_if_ready(call, wanted)) return false;
+    if (wait) device->gemm(call, wanted);
+    if (wanted != nullptr) checks.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  } catch (const DeviceTier::SpotCheckFailed& failure) {
+    checks.fetch_add(1, std::memory_order_relaxed);
+    reruns.fetch_add(1, std::memory_order_relaxed);
+    if (failure.wrong()) revoke(failure);
+    throw;
+  }
+}
+
+void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced,
+                                    LastAnswer& last) {
+  const Problem& p = call.problem;
+  const auto on_host = [&](Tier host_tier, Reason reason) {
+    run_on_host(call, host_tier);
+    last = {id, {.problem = p, .tier = host_tier, .reason = reason}};
+  };
+  if (needs_float64(guard)) {
+    if (forced)
+      fail(ErrorCode::kUnsupported, "the device tier was asked for, but float64 sums are, too");
+    return on_host(Tier::kHost64, Reason::kPrecision);
+  }
+  const Decision decision = decide(p, {}, guard);
+  // Nobody checks the host's float32 sums, so where they may be short of it they are float64.
+  const bool high = precision_of(guard) == Precision::kHigh;
+  if (!forced && decision.tier != Tier::kDevice)
+    return high ? on_host(Tier::kHost64, Reason::kPrecision)
+                : on_host(decision.tier, Reason::kPredicted);
+  if (scans(guard)) {
+    if (const auto refusal = range_refusal(call)) {
+      if (forced) fail(ErrorCode::kUnsupported, "{}", refusal->reason);
+      return on_host(refusal->needs_float64 || high ? Tier::kHost64 : best_host(decision),
+                     Reason::kPrecision);
+    }
+  }
+  Reason reason = Reason::kCompiling;
+  const Tier instead = high ? Tier::kHost64 : best_host(decision);
+  try {
+    if (run_guarded(call, guard, forced || while_compiling == WhileCompiling::kWait)) {
+      last = {id,
+              {.problem = p,
+               .tier = Tier::kDevice,
+               .reason = forced ? Reason::kForced : Reason::kPredicted}};
+      return;
+    }
+  } catch (const DeviceTier::SpotCheckFailed&) {
+    if (forced) throw;
+    reason = Reason::kPrecision;
+  } catch (const Error&) {
+    if (forced) throw;
+    if (device->state().lost) owner.store(next_owner());
+    reason = Reason::kFailed;
+  }
+  on_host(instead, reason);
 }
 
 std::string Context::Impl::best_kernel(const Problem& p) const {
@@ -179,6 +318,10 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
       options.deterministic ? *options.deterministic : deterministic_from_environment();
   impl_->while_compiling =
       impl_->deterministic == Deterministic::kYes ? WhileCompiling::kWait : options.while_compiling;
+  const std::string precision = environment("ROOFTILE_PRECISION");
+  impl_->precision = options.precision   ? *options.precision
+                     : precision.empty() ? Precision::kStandard
+                                         : parse_precision(precision);
   if (log_level() == LogLevel::kDecisions) impl_->log = std::make_unique<DecisionLog>();
   const std::filesystem::path database =
       options.database.empty() ? default_database_path() : options.database;
@@ -211,11 +354,17 @@ void Context::gemm(const GemmCall& call) {
   if (choice == TierChoice::kDevice) {
     if (impl_->device == nullptr)
       fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", impl_->data.note);
+    if (const std::vector<GemmCall> parts = impl_->panels_of(call); !parts.empty()) {
+      for (const GemmCall& part : parts) gemm(part);
+      return answered(Tier::kDevice, Reason::kForced);
+    }
     if (const DeviceTier::Refusal refusal = impl_->device->veto(p); !refusal.reason.empty())
       fail(ErrorCode::kUnsupported, "{}", refusal.reason);
     // Whoever asks for the device wants it faster, won or not.
     if (auto* calls = impl_->untuned_counter(p, std::numeric_limits<double>::infinity()))
       calls->fetch_add(1, std::memory_order_relaxed);
+    const Guard guard = impl_->guard_of(call);
+    if (is_guarded(guard)) return impl_->gemm_with_guard(call, guard, true, cache.last);
     impl_->device->gemm(call);
     return answered(Tier::kDevice, Reason::kForced);
   }
@@ -224,11 +373,20 @@ void Context::gemm(const GemmCall& call) {
     return answered(tier_of(choice), Reason::kForced);
   }
 
+  if (const Guard guard = impl_->guard_of(call); is_guarded(guard))
+    return impl_->gemm_with_guard(call, guard, false, cache.last);
+
   const std::uint64_t owner = impl_->owner.load(std::memory_order_relaxed);
   CachedDecision chosen;
   if (const CachedDecision* cached = cache.find(p, owner)) {
     chosen = *cached;
   } else {
+    const std::vector<GemmCall> parts = impl_->panels_of(call);
+    if (!parts.empty() && impl_->decide(parts.front().problem, {}).tier == Tier::kDevice) {
+      // Each decides for itself, and finds its equals' decision in the cache.
+      for (const GemmCall& part : parts) gemm(part);
+      return answered(Tier::kDevice, Reason::kPredicted);
+    }
     chosen = impl_->decide_new(p);
     cache.store(p, owner, chosen);
   }

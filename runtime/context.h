@@ -25,6 +25,18 @@ enum class WhileCompiling : std::uint8_t { kHostAnswers, kWait };
 /// "auto", "device", "host", "host1", "host64"; throws kInvalidArgument.
 TierChoice parse_tier_choice(std::string_view text);
 
+/// How good a result has to be, and what is done for it (docs/precision.md).
+struct Guard {
+  // kRelaxed and kStandard: as float32 sums are, in any order. kHigh: to 1e-6 of the sum of
+  // magnitudes, with scan and check. kExact64: float64 sums.
+  std::optional<Precision> precision;  // nothing: the context's
+  bool scan_range = false;             // of the operands, before a device gets them
+  bool check_spots = false;            // of a device's result, before the caller gets it
+  double kappa = 0;  // condition number of what the caller will do with C; 0: not known
+};
+/// "relaxed", "standard", "high", "exact64"; throws kInvalidArgument.
+Precision parse_precision(std::string_view text);
+
 struct ContextOptions {
   std::filesystem::path database;  // empty: default_database_path()
   std::string
@@ -34,6 +46,8 @@ struct ContextOptions {
   std::optional<LogUntuned> log_untuned;       // nothing: no if $ROOFTILE_LOG_UNTUNED is "off"
   std::optional<Deterministic> deterministic;  // nothing: yes if $ROOFTILE_DETERMINISTIC is 1
   WhileCompiling while_compiling = WhileCompiling::kHostAnswers;  // deterministic: always kWait
+  // Of calls that do not say; nothing: $ROOFTILE_PRECISION, else standard.
+  std::optional<Precision> precision;
 };
 
 /// Products on host memory, row-major. Sizes, strides, alpha and beta are in the problem. Matrices
@@ -63,6 +77,7 @@ struct GemmCall {
   }
   QuantizedOperand quantized_b() const { return {b, scales, zero_points}; }
   TierChoice tier = TierChoice::kAuto;
+  Guard guard = {};
 
  private:
   static const void* behind(const void* x, std::int64_t bytes) {
@@ -93,6 +108,7 @@ enum class Reason : std::uint8_t {
   kCompiling,    // by the host, because the device's kernel is not compiled yet
   kFailed,       // by the host, because the device failed
   kNothingToDo,  // C is empty
+  kPrecision,    // by the host, because of what the guard found, or was told
 };
 struct Answer {
   Problem problem;  // row-major
@@ -118,7 +134,8 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   /// Errors leave C untouched: kInvalidArgument; kUnsupported, kDevice, kTimeout, kOutOfMemory only
-  /// for a forced tier.
+  /// for a forced tier. What is larger than the device's buffers is done in panels, each a call of
+  /// its own: where a forced device fails in the middle of them, C is undefined.
   /// A device that is predicted to win is opened, and its kernel compiled, in the background; until
   /// then the host answers. A forced device waits.
   void gemm(const GemmCall& call);

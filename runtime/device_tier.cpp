@@ -160,7 +160,8 @@ std::string DeviceTier::does_not_fit(const Problem& p) const {
   return {};
 }
 
-void DeviceTier::run(const RankedChoice& choice, const Kernel& kernel, const GemmCall& call) {
+void DeviceTier::run(const RankedChoice& choice, const Kernel& kernel, const GemmCall& call,
+                     const SpotCheck* check) {
   const std::shared_ptr<Device> device = kernels_.device();
   const std::lock_guard running(running_);
   if (pool_ == nullptr) pool_ = std::make_unique<BufferPool>(device);
@@ -248,13 +249,16 @@ void DeviceTier::run(const RankedChoice& choice, const Kernel& kernel, const Gem
   }
   run_steps();
   const auto* result = static_cast<const char*>(download ? (**download).mapped() : c.host());
+  if (check != nullptr)
+    if (auto mismatch = check->mismatch(call, result, staged.ldc, staged.stride_c))
+      throw SpotCheckFailed(*std::move(mismatch), choice.candidate->hash);
   const DataType type_c = staged.types.c;
   for (std::int64_t i = 0; i < staged.batch; ++i)
     copy_matrix(extent_c, type_c, result + i * staged.stride_c * bytes_of(type_c), staged.ldc,
                 call.c_of(i), call.problem.ldc);
 }
 
-bool DeviceTier::gemm(const GemmCall& call, Wait wait) {
+bool DeviceTier::gemm(const GemmCall& call, Wait wait, const SpotCheck* check) {
   const std::vector<RankedChoice> kernels = ranked(call.problem);
   if (kernels.empty())
     fail(ErrorCode::kUnsupported,
@@ -274,8 +278,11 @@ bool DeviceTier::gemm(const GemmCall& call, Wait wait) {
     }
     if (kernel == nullptr) continue;
     try {
-      run(choice, *kernel, call);
+      run(choice, *kernel, call, check);
       return true;
+    } catch (const SpotCheckFailed& error) {
+      if (error.wrong()) kernels_.passed_over(*choice.candidate, error);
+      throw;
     } catch (const Error& error) {
       last = error;
       if (!kernels_.passed_over(*choice.candidate, error)) break;
@@ -290,9 +297,13 @@ bool DeviceTier::gemm(const GemmCall& call, Wait wait) {
        to_string(call.problem), kernels_.last_failure());
 }
 
-void DeviceTier::gemm(const GemmCall& call) { gemm(call, Wait::kYes); }
+void DeviceTier::gemm(const GemmCall& call, const SpotCheck* check) {
+  gemm(call, Wait::kYes, check);
+}
 
-bool DeviceTier::gemm_if_ready(const GemmCall& call) { return gemm(call, Wait::kNo); }
+bool DeviceTier::gemm_if_ready(const GemmCall& call, const SpotCheck* check) {
+  return gemm(call, Wait::kNo, check);
+}
 
 DeviceState DeviceTier::state() const {
   return {.opened = kernels_.opened(),

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "core/device_profile.h"
+#include "core/error.h"
 #include "runtime/context.h"
 #include "runtime/device_kernels.h"
 #include "runtime/kernel_ranking.h"
+#include "runtime/precision_guard.h"
 #include "runtime/staging.h"
 
 namespace rooftile {
@@ -39,21 +41,38 @@ class DeviceTier {
   /// Why the operands exceed the device's memory, or "". Takes no lock.
   std::string does_not_fit(const Problem& p) const;
 
+  /// A spot check did not like the result of a kernel; C is untouched.
+  class SpotCheckFailed : public Error {
+   public:
+    SpotCheckFailed(Mismatch mismatch, std::string hash)
+        : Error(ErrorCode::kDevice, "spot check: " + mismatch.what),
+          wrong_(mismatch.wrong),
+          hash_(std::move(hash)) {}
+    bool wrong() const { return wrong_; }  // else only short of the precision that was asked for
+    const std::string& hash() const { return hash_; }
+
+   private:
+    bool wrong_;
+    std::string hash_;
+  };
+
   /// Runs the product with the first kernel that works, and waits for whatever has to be opened or
   /// compiled for that; C is written only on success. Throws the last failure when none does:
-  /// kDevice, kTimeout, kOutOfMemory, kUnsupported, kCompile.
-  void gemm(const GemmCall& call);
+  /// kDevice, kTimeout, kOutOfMemory, kUnsupported, kCompile. With a check, whose failure is not
+  /// followed by another kernel: SpotCheckFailed.
+  void gemm(const GemmCall& call, const SpotCheck* check = nullptr);
 
   /// The same if nothing has to be opened or compiled, else false: C is untouched, and a thread in
   /// the background has begun with it.
-  bool gemm_if_ready(const GemmCall& call);
+  bool gemm_if_ready(const GemmCall& call, const SpotCheck* check = nullptr);
 
   DeviceState state() const;
 
  private:
   enum class Wait : std::uint8_t { kNo, kYes };
-  bool gemm(const GemmCall& call, Wait wait);
-  void run(const RankedChoice& choice, const Kernel& kernel, const GemmCall& call);
+  bool gemm(const GemmCall& call, Wait wait, const SpotCheck* check);
+  void run(const RankedChoice& choice, const Kernel& kernel, const GemmCall& call,
+           const SpotCheck* check);
 
   const DeviceProfile profile_;
   const KernelRanking ranking_;

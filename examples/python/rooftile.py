@@ -15,7 +15,8 @@ TIERS = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
 
 class _Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("database_path", ctypes.c_char_p), ("device", ctypes.c_char_p),
-                ("tier", ctypes.c_int), ("no_untuned_log", ctypes.c_int), ("deterministic", ctypes.c_int)]
+                ("tier", ctypes.c_int), ("no_untuned_log", ctypes.c_int), ("deterministic", ctypes.c_int),
+                ("precision", ctypes.c_int)]
 
 
 class _SgemmArgs(ctypes.Structure):
@@ -23,7 +24,7 @@ class _SgemmArgs(ctypes.Structure):
                 ("trans_b", ctypes.c_int), ("m", ctypes.c_int64), ("n", ctypes.c_int64), ("k", ctypes.c_int64),
                 ("alpha", ctypes.c_float), ("a", ctypes.c_void_p), ("lda", ctypes.c_int64), ("b", ctypes.c_void_p),
                 ("ldb", ctypes.c_int64), ("beta", ctypes.c_float), ("c", ctypes.c_void_p), ("ldc", ctypes.c_int64),
-                ("tier", ctypes.c_int)]
+                ("tier", ctypes.c_int), ("guard", ctypes.c_void_p)]
 
 
 class Error(RuntimeError):

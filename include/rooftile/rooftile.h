@@ -61,6 +61,32 @@ typedef enum rooftile_tier {
       4 /* BLAS in float64 over float32 inputs, result rounded once; never chosen by auto */
 } rooftile_tier;
 
+/* How good a result has to be. */
+typedef enum rooftile_precision {
+  ROOFTILE_PRECISION_DEFAULT = 0,  /* the context's; its own default is $ROOFTILE_PRECISION
+                                      (relaxed, standard, high, exact64), else STANDARD */
+  ROOFTILE_PRECISION_RELAXED = 1,  /* as STANDARD, whatever kappa says */
+  ROOFTILE_PRECISION_STANDARD = 2, /* as sums in the types' own precision are, in any order */
+  ROOFTILE_PRECISION_HIGH = 3,     /* to 1e-6 of the sum of magnitudes: a device's operands are
+                                      scanned and its results checked; the host computes in
+                                      float64 */
+  ROOFTILE_PRECISION_EXACT64 = 4   /* sums in float64, rounded once: tier HOST64 */
+} rooftile_precision;
+
+/* What stands between a device's numbers and the caller; docs/precision.md. */
+typedef struct rooftile_guard {
+  size_t struct_size; /* sizeof(rooftile_guard) */
+  rooftile_precision precision;
+  int scan_range;  /* not 0: infinity and NaN, sums that may overflow, and integers beyond 2^24 keep
+                      a  product from the device */
+  int check_spots; /* not 0: 16 random elements of a device's result are recomputed in float64.
+                      Where one is off by more than 1e-4 of its sum of magnitudes the result is
+                      thrown away, the kernel not used any more before `rooftile tune` has certified
+                      it anew, and the host answers */
+  double kappa;    /* condition number of what will be done with C; from 1000 on float64 sums are
+                      used. 0: not known */
+} rooftile_guard;
+
 /* Set struct_size to sizeof; zero or NULL fields take their defaults. */
 typedef struct rooftile_options {
   size_t struct_size;
@@ -77,6 +103,7 @@ typedef struct rooftile_options {
                          tiers on one thread of OpenBLAS, and a call waits for its kernel to be
                          compiled. Only a kernel that fails, which is said on stderr, may change
                          bits. default: $ROOFTILE_DETERMINISTIC, 1 for yes */
+  rooftile_precision precision; /* of calls that do not say */
 } rooftile_options;
 
 /* C := alpha * op(A) * op(B) + beta * C in float32, host memory. op(A) is m x k, op(B) k x n, C m x
@@ -98,6 +125,7 @@ typedef struct rooftile_sgemm_args {
   float* c;
   int64_t ldc;
   rooftile_tier tier;
+  const rooftile_guard* guard; /* NULL: the context's precision, no scan, no check */
 } rooftile_sgemm_args;
 
 typedef enum rooftile_bias {
@@ -199,6 +227,7 @@ typedef struct rooftile_gemm_args {
   const rooftile_quantization* quantization; /* NULL: B has A's type */
   const rooftile_epilogue* epilogue;         /* NULL: none */
   rooftile_tier tier;
+  const rooftile_guard* guard; /* NULL: the context's precision, no scan, no check */
 } rooftile_gemm_args;
 
 /* One of the seven factors of the dispatch score: above 1 it favours the device. */
@@ -210,11 +239,12 @@ typedef struct rooftile_factor {
 
 /* How a call was answered. */
 typedef enum rooftile_reason {
-  ROOFTILE_REASON_PREDICTED = 0,    /* by the tier that is predicted to be fastest */
-  ROOFTILE_REASON_FORCED = 1,       /* by the tier that arguments, options or environment name */
-  ROOFTILE_REASON_COMPILING = 2,    /* by the host: the device's kernel is not compiled yet */
-  ROOFTILE_REASON_FAILED = 3,       /* by the host: the device failed */
-  ROOFTILE_REASON_NOTHING_TO_DO = 4 /* m or n is 0 */
+  ROOFTILE_REASON_PREDICTED = 0,     /* by the tier that is predicted to be fastest */
+  ROOFTILE_REASON_FORCED = 1,        /* by the tier that arguments, options or environment name */
+  ROOFTILE_REASON_COMPILING = 2,     /* by the host: the device's kernel is not compiled yet */
+  ROOFTILE_REASON_FAILED = 3,        /* by the host: the device failed */
+  ROOFTILE_REASON_NOTHING_TO_DO = 4, /* m or n is 0 */
+  ROOFTILE_REASON_PRECISION = 5      /* by the host: of what the guard found, or was told */
 } rooftile_reason;
 
 /* Predictions in ns; device_ns is infinity when the device is out of the race (then veto says why).

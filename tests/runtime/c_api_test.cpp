@@ -179,5 +179,31 @@ TEST(VersionTest, HeaderAndLibraryAgree) {
                                                  std::to_string(ROOFTILE_VERSION_PATCH));
 }
 
+TEST_F(CApi, AGuardIsReadAndWrongOnesAreRefused) {
+  Product product(padded_problem(5, 7, 3, Transpose::kNo, Transpose::kNo));
+  rooftile_guard guard = {.struct_size = sizeof guard, .precision = ROOFTILE_PRECISION_EXACT64};
+  rooftile_sgemm_args args = args_of(product);
+  args.guard = &guard;
+  ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+  product.expect_right();
+  rooftile_decision decision = {.struct_size = sizeof decision};
+  ASSERT_EQ(rooftile_last_decision(context_, &decision), ROOFTILE_OK);
+  EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST64);
+  EXPECT_EQ(decision.reason, ROOFTILE_REASON_PRECISION);
+
+  Product untouched(product.problem);
+  args = args_of(untouched);
+  args.guard = &guard;
+  guard.precision = static_cast<rooftile_precision>(5);
+  expect_refused(untouched, args, "precision is 5");
+  guard.precision = ROOFTILE_PRECISION_DEFAULT;
+  guard.kappa = -1;
+  expect_refused(untouched, args, "kappa");
+  guard.kappa = std::numeric_limits<double>::quiet_NaN();
+  expect_refused(untouched, args, "kappa");
+  guard = {.struct_size = sizeof guard - 1};
+  expect_refused(untouched, args, "guard->struct_size");
+}
+
 }  // namespace
 }  // namespace rooftile

@@ -1,0 +1,227 @@
+// Precision wishes through a context whose device wins: what the guard refuses, what a spot check
+// catches, and who answers then. And products that are larger than the device's buffers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "core/error.h"
+#include "generator/space.h"
+#include "runtime/device/device.h"
+#include "runtime/shader_cache.h"
+#include "tests/runtime/call_of.h"
+#include "tests/runtime/planted_database.h"
+#include "tests/runtime/product.h"
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+class GuardedContext : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    device_ = found.devices.front();
+    Calibration calibration = slow_host();
+    // So that reading operands once more, for the guard, costs next to nothing.
+    calibration.host.gbps = calibration.host1.gbps = 1000;
+    plant_database(folder_ / "tuned.db", device_, {default_variant(device_), fallback_variant()},
+                   {}, {}, calibration);
+  }
+
+  ContextOptions options() const {
+    return {.database = folder_ / "tuned.db",
+            .cache_folder = folder_ / "cache",
+            .while_compiling = WhileCompiling::kWait};
+  }
+
+  /// The best kernel's compiled shader becomes one that scales a little too much.
+  void plant_wrong_kernel(const Problem& p) const {
+    Shader shader = emit_gemm(default_variant(device_), signature_of(p));
+    const std::string_view right = "return alpha * sum + old;";
+    const std::size_t at = shader.glsl.find(right);
+    ASSERT_NE(at, std::string::npos);
+    shader.glsl.replace(at, right.size(), "return alpha * sum * 1.01 + old;");
+    ShaderCache(folder_ / "cache").spirv(shader);
+  }
+
+  static Answer run(Context& context, Product& product, const Guard& guard) {
+    GemmCall call = call_of(product);
+    call.guard = guard;
+    context.gemm(call);
+    return context.last_answer().value();
+  }
+
+  ScratchFolder folder_;
+  DeviceProfile device_;
+  Problem problem_ = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f);
+};
+
+TEST_F(GuardedContext, OrdinaryProductsPassScanAndCheckOnTheDevice) {
+  Context context(options());
+  for (const Guard& guard : {Guard{}, Guard{.scan_range = true}, Guard{.check_spots = true},
+                             Guard{.scan_range = true, .check_spots = true, .kappa = 999}}) {
+    Product product(problem_);
+    EXPECT_EQ(run(context, product, guard).tier, Tier::kDevice);
+    product.expect_right();
+  }
+}
+
+TEST_F(GuardedContext, WhatTheScanFindsIsTheHosts) {
+  Context context(options());
+  const auto answer = [&](float value) {
+    Product product(problem_);
+    reinterpret_cast<float*>(product.stored_a_elements.data())[0] = value;
+    return run(context, product, {.scan_range = true});
+  };
+  EXPECT_EQ(answer(1).tier, Tier::kDevice);
+  EXPECT_EQ(answer(std::numeric_limits<float>::quiet_NaN()).tier, Tier::kHost);
+  const Answer large = answer(3e38f);
+  EXPECT_EQ(large.tier, Tier::kHost64);
+  EXPECT_EQ(large.reason, Reason::kPrecision);
+}
+
+TEST_F(GuardedContext, IntegersThatFloat32CannotSumAreExact) {
+  // 1 + 2^24 - 2^24 is 1, but 0 where float32 sums begin with the large ones.
+  Problem p = packed_problem(1, 1, 3);
+  Product product(p);
+  auto* const a = reinterpret_cast<float*>(product.stored_a_elements.data());
+  auto* const b = reinterpret_cast<float*>(product.stored_b_elements.data());
+  a[0] = 16777216, a[1] = 1, a[2] = -16777216;
+  b[0] = b[1] = b[2] = 1;
+  Context context(options());
+  const Answer answer = run(context, product, {.scan_range = true});
+  EXPECT_EQ(answer.tier, Tier::kHost64);
+  EXPECT_EQ(product.c[0], 1);
+}
+
+TEST_F(GuardedContext, IllConditionedAndExactWorkIsSummedInFloat64) {
+  Context context(options());
+  for (const Guard& guard : {Guard{.kappa = 1000}, Guard{.precision = Precision::kExact64}}) {
+    Product product(problem_);
+    const Answer answer = run(context, product, guard);
+    EXPECT_EQ(answer.tier, Tier::kHost64);
+    EXPECT_EQ(answer.reason, Reason::kPrecision);
+    product.expect_right();
+  }
+  Product relaxed(problem_);
+  EXPECT_EQ(run(context, relaxed, {.precision = Precision::kRelaxed, .kappa = 1e9}).tier,
+            Tier::kDevice);
+}
+
+TEST_F(GuardedContext, ASpotCheckCatchesAWrongKernelAndTheHostAnswers) {
+  plant_wrong_kernel(problem_);
+  {
+    Context context(options());
+    Product unguarded(problem_);
+    EXPECT_EQ(run(context, unguarded, {}).tier, Tier::kDevice);  // nobody looks
+
+    Product product(problem_);
+    const Answer answer = run(context, product, {.check_spots = true});
+    EXPECT_EQ(answer.tier, Tier::kHost);
+    EXPECT_EQ(answer.reason, Reason::kPrecision);
+    product.expect_right();
+    EXPECT_THAT(context.device_state().last_failure, HasSubstr("spot check"));
+
+    // Not used any more: the next kernel is, and is right.
+    Product next(problem_);
+    EXPECT_EQ(run(context, next, {}).tier, Tier::kDevice);
+    next.expect_right();
+  }
+  // Nor by any other process, until it is certified anew.
+  Context later(options());
+  Product product(problem_);
+  EXPECT_EQ(run(later, product, {}).tier, Tier::kDevice);
+  product.expect_right();
+}
+
+TEST_F(GuardedContext, AForcedDeviceFailsWithCUntouched) {
+  plant_wrong_kernel(problem_);
+  Context context(options());
+  Product product(problem_);
+  GemmCall call = call_of(product, TierChoice::kDevice);
+  call.guard.check_spots = true;
+  try {
+    context.gemm(call);
+    FAIL() << "the wrong kernel passed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDevice);
+    EXPECT_THAT(error.what(), HasSubstr("spot check: element ("));
+  }
+  EXPECT_TRUE(product.c_is_untouched());
+  call.guard = {.precision = Precision::kExact64};
+  EXPECT_THROW(context.gemm(call), Error);
+}
+
+TEST_F(GuardedContext, HighPrecisionGoesToFloat64WithoutBlamingTheKernel) {
+  // Products of one sign: sums of 40,000 in float32 are off by more than 1e-6 of themselves where
+  // they are added one after the other.
+  Problem p = packed_problem(17, 9, 40'000);
+  Product product(p);
+  auto* const a = reinterpret_cast<float*>(product.stored_a_elements.data());
+  auto* const b = reinterpret_cast<float*>(product.stored_b_elements.data());
+  for (std::int64_t i = 0; i < p.m * p.k; ++i) a[i] = 1.0f / 3;
+  for (std::int64_t i = 0; i < p.k * p.n; ++i) b[i] = 0.7f;
+  ContextOptions high = options();
+  high.precision = Precision::kHigh;
+  Context context(high);
+  const Answer answer = run(context, product, {});
+  EXPECT_EQ(answer.tier, Tier::kHost64);
+  const double exact =
+      static_cast<double>(1.0f / 3) * static_cast<double>(0.7f) * static_cast<double>(p.k);
+  for (const float c : std::span(product.c).first(static_cast<std::size_t>(p.m * p.n)))
+    ASSERT_NEAR(c, exact, exact * 0x1p-24);
+  EXPECT_EQ(context.device_state().last_failure, "");
+}
+
+TEST_F(GuardedContext, HighPrecisionOnTheHostIsFloat64) {
+  Context context({.database = folder_ / "none.db"});
+  Product product(problem_);
+  EXPECT_EQ(run(context, product, {.precision = Precision::kHigh}).tier, Tier::kHost64);
+  product.expect_right();
+}
+
+TEST_F(GuardedContext, TheEnvironmentSetsThePrecisionOfCallsThatDoNotSay) {
+  const ScopedEnvironment exact("ROOFTILE_PRECISION", "exact64");
+  Context context(options());
+  Product product(problem_);
+  EXPECT_EQ(run(context, product, {}).tier, Tier::kHost64);
+  Product standard(problem_);
+  EXPECT_EQ(run(context, standard, {.precision = Precision::kStandard}).tier, Tier::kDevice);
+  const ScopedEnvironment unknown("ROOFTILE_PRECISION", "best");
+  EXPECT_THROW(Context{options()}, Error);
+}
+
+TEST_F(GuardedContext, WhatIsLargerThanTheDevicesBuffersIsDoneInPanels) {
+  // A alone is larger than a storage buffer's range, where that is as small as software devices
+  // have it.
+  const auto range = static_cast<std::int64_t>(device_.limits.max_storage_buffer_range_bytes);
+  if (range > (std::int64_t{1} << 28)) GTEST_SKIP() << "operands of " << range << " bytes";
+  const std::int64_t k = 600, m = range / 4 / k + 100;
+  Product product(packed_problem(m, 48, k));
+  Context context(options());
+  for (const TierChoice tier : {TierChoice::kAuto, TierChoice::kDevice}) {
+    std::ranges::copy(product.c_before, product.c.begin());
+    context.gemm(call_of(product, tier));
+    EXPECT_EQ(context.last_answer()->tier, Tier::kDevice);
+    EXPECT_EQ(context.last_answer()->problem.m, m);
+    EXPECT_EQ(context.device_state().last_failure, "");
+    // A few elements on both sides of a cut: all of them would take seconds.
+    const Problem& p = product.problem;
+    for (const std::int64_t row :
+         {std::int64_t{0}, m / 2 - 1, m / 2, m / 2 + 63, m / 2 + 64, m - 1})
+      for (std::int64_t column = 0; column < p.n; ++column) {
+        const ReferenceElement expected = reference_element(
+            p, product.stored_a_elements.data(), product.stored_b_elements.data(), 0, row, column);
+        EXPECT_LE(
+            error_ratio(p, expected, product.c[static_cast<std::size_t>(row * p.ldc + column)]), 1)
+            << row << ", " << column;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace rooftile
