@@ -231,7 +231,7 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
   const Problem& p = call.problem;
   const auto on_host = [&](Tier host_tier, Reason reason) {
     run_on_host(call, host_tier);
-    last = {id, {.problem = p, .tier = host_tier, .reason = reason}};
+    last.set(id, p, host_tier, reason);
   };
   if (needs_float64(guard)) {
     if (forced)
@@ -255,10 +255,7 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
   const Tier instead = high ? Tier::kHost64 : best_host(decision);
   try {
     if (run_guarded(call, guard, forced || while_compiling == WhileCompiling::kWait)) {
-      last = {id,
-              {.problem = p,
-               .tier = Tier::kDevice,
-               .reason = forced ? Reason::kForced : Reason::kPredicted}};
+      last.set(id, p, Tier::kDevice, forced ? Reason::kForced : Reason::kPredicted);
       return;
     }
   } catch (const DeviceTier::SpotCheckFailed&) {
@@ -347,7 +344,7 @@ void Context::gemm(const GemmCall& call) {
   validate_call(call);
   const Problem& p = call.problem;
   const auto answered = [&](Tier tier, Reason reason) {
-    cache.last = {impl_->id, {.problem = p, .tier = tier, .reason = reason}};
+    cache.last.set(impl_->id, p, tier, reason);
   };
   if (is_empty(p)) return answered(Tier::kHost, Reason::kNothingToDo);
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
@@ -377,35 +374,36 @@ void Context::gemm(const GemmCall& call) {
     return impl_->gemm_with_guard(call, guard, false, cache.last);
 
   const std::uint64_t owner = impl_->owner.load(std::memory_order_relaxed);
-  CachedDecision chosen;
-  if (const CachedDecision* cached = cache.find(p, owner)) {
-    chosen = *cached;
-  } else {
+  const DecisionCache::Entry* entry = cache.find(p, owner);
+  if (entry == nullptr) {
     const std::vector<GemmCall> parts = impl_->panels_of(call);
     if (!parts.empty() && impl_->decide(parts.front().problem, {}).tier == Tier::kDevice) {
       // Each decides for itself, and finds its equals' decision in the cache.
       for (const GemmCall& part : parts) gemm(part);
       return answered(Tier::kDevice, Reason::kPredicted);
     }
-    chosen = impl_->decide_new(p);
-    cache.store(p, owner, chosen);
+    entry = cache.store(p, owner, impl_->decide_new(p));
   }
+  const CachedDecision& chosen = entry->decision;
+  const auto decided = [&](Tier tier, Reason reason) {
+    cache.last.set_decided(impl_->id, entry->problem, tier, reason);
+  };
   if (chosen.untuned_calls != nullptr)
     chosen.untuned_calls->fetch_add(1, std::memory_order_relaxed);
   if (chosen.tier != Tier::kDevice) {
     impl_->run_on_host(call, chosen.tier);
-    return answered(chosen.tier, Reason::kPredicted);
+    return decided(chosen.tier, Reason::kPredicted);
   }
   Reason reason = Reason::kCompiling;
   try {
-    if (impl_->run_on_device(call)) return answered(Tier::kDevice, Reason::kPredicted);
+    if (impl_->run_on_device(call)) return decided(Tier::kDevice, Reason::kPredicted);
   } catch (const Error&) {
     // C is untouched: the host answers. A device that is gone is out of every later decision.
     if (impl_->device->state().lost) impl_->owner.store(next_owner());
     reason = Reason::kFailed;
   }
   impl_->run_on_host(call, chosen.host);
-  answered(chosen.host, reason);
+  decided(chosen.host, reason);
 }
 
 Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
@@ -443,7 +441,7 @@ const std::string& Context::note() const { return impl_->data.note; }
 std::optional<Answer> Context::last_answer() const {
   const LastAnswer& last = DecisionCache::of_this_thread().last;
   if (last.context != impl_->id) return std::nullopt;
-  return last.answer;
+  return Answer{.problem = *last.problem, .tier = last.tier, .reason = last.reason};
 }
 
 void Context::forget_last_answer() { DecisionCache::of_this_thread().last.context = 0; }

@@ -17,34 +17,53 @@ struct CachedDecision {
   std::atomic<std::int64_t>* untuned_calls = nullptr;  // of the owner's log; null: not counted
 };
 
+/// Of the thread's last call: a call that is decided costs no copy of its problem.
 struct LastAnswer {
-  std::uint64_t context = 0;  // 0: none
-  Answer answer = {};
+  std::uint64_t context = 0;         // 0: none
+  const Problem* problem = nullptr;  // an entry's, or copy
+  Problem copy = {};
+  Tier tier = Tier::kHost;
+  Reason reason = Reason::kPredicted;
+
+  /// p stays where it is.
+  void set_decided(std::uint64_t by, const Problem& p, Tier answered, Reason why) {
+    context = by;
+    problem = &p;
+    tier = answered;
+    reason = why;
+  }
+  void set(std::uint64_t by, const Problem& p, Tier answered, Reason why) {
+    copy = p;
+    set_decided(by, copy, answered, why);
+  }
 };
 
 /// Direct-mapped. owner tells contexts (and their states) apart: entries of another owner never
 /// match.
 class DecisionCache {
  public:
-  static DecisionCache& of_this_thread();
-
-  /// nullptr when this problem is not there.
-  const CachedDecision* find(const Problem& p, std::uint64_t owner) const {
-    const Entry& entry = entries_[slot(p)];
-    return entry.owner == owner && entry.problem == p ? &entry.decision : nullptr;
-  }
-  void store(const Problem& p, std::uint64_t owner, const CachedDecision& decision) {
-    entries_[slot(p)] = {p, owner, decision};
-  }
-
-  LastAnswer last;
-
- private:
   struct Entry {
     Problem problem;
     std::uint64_t owner = 0;  // 0: empty
     CachedDecision decision = {};
   };
+
+  static DecisionCache& of_this_thread();
+
+  /// nullptr when this problem is not there.
+  const Entry* find(const Problem& p, std::uint64_t owner) const {
+    const Entry& entry = entries_[slot(p)];
+    return entry.owner == owner && entry.problem == p ? &entry : nullptr;
+  }
+  const Entry* store(const Problem& p, std::uint64_t owner, const CachedDecision& decision) {
+    Entry& entry = entries_[slot(p)];
+    entry = {p, owner, decision};
+    return &entry;
+  }
+
+  LastAnswer last;
+
+ private:
   static constexpr std::size_t kEntries = 128;
 
   static std::size_t slot(const Problem& p) {
