@@ -156,19 +156,21 @@ State open() {
                     .ldb = 1024,
                     .ldc = 1024};
   device_is_tuned = explain(any, decision) && *decision.device != '\0';
+  // Once the runtime is there: handlers run in reverse, and its own objects must outlive this one.
   static bool registered = false;
-  if (!registered) {
-    registered = true;
-    pthread_atfork(lock_for_fork, unlock_after_fork, begin_anew);
-    std::atexit(write_counts_at_exit);
-  }
+  if (!registered) registered = std::atexit(write_counts_at_exit) == 0;
   return State::kOpen;
 }
+
+void register_fork_handlers() { pthread_atfork(lock_for_fork, unlock_after_fork, begin_anew); }
 
 /// Whether there is a context.
 bool opened() {
   State now = state.load(std::memory_order_acquire);
   if (now == State::kUnopened) {
+    // Before the lock: a child forked while it is held would wait for ever.
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_fork_handlers);
     pthread_mutex_lock(&opening);
     now = state.load();
     if (now == State::kUnopened) {

@@ -26,13 +26,10 @@ def provider(machine):
     return {"LD_LIBRARY_PATH": folder}
 
 
-WAYS = pytest.mark.parametrize("way", [lambda machine: {"preload": PRELOADED}, provider], ids=["preloaded", "alternative"])
-
-
-@WAYS
-@pytest.mark.parametrize("tier", ["auto", "device"])
+@pytest.mark.parametrize("way, tier", [("preloaded", "auto"), ("alternative", "auto"), ("alternative", "device")])
 def test_fortran_level_3(tuned, way, tier):
-    text = summary(tuned, "xblat3s", "sblat3.in", ROOFTILE_TIER=tier, **way(tuned))
+    options = {"preload": PRELOADED} if way == "preloaded" else provider(tuned)
+    text = summary(tuned, "xblat3s", "sblat3.in", ROOFTILE_TIER=tier, **options)
     assert "FAILED" not in text and "FATAL" not in text and "computes instead" not in text, text
     for routine in ROUTINES:
         assert re.search(rf"{routine} +PASSED THE COMPUTATIONAL TESTS", text), text
@@ -46,11 +43,11 @@ def test_cblas_level_3(tuned, tier):
                    LD_LIBRARY_PATH=REFERENCE_BLAS.parent)
     assert "FAIL" not in text and "FATAL" not in text and "computes instead" not in text, text
     for routine in ROUTINES:
-        assert len(re.findall(rf"cblas_{routine.lower()} +PASSED THE (?:COLUMN|ROW)-MAJOR COMPUTATIONAL TESTS", text)) == 2, text
+        assert len(re.findall(rf"cblas_{routine.lower()} +PASSED THE (?:COLUMN|ROW)-MAJOR +COMPUTATIONAL TESTS", text)) == 2, text
         assert re.search(rf"cblas_{routine.lower()} +PASSED THE TESTS OF ERROR-EXITS", text), text
 
 
-@pytest.mark.parametrize("program, data", [("xblat3d", "dblat3.in"), ("xblat2c", "cblat2.in"), ("xblat1z", "/dev/null")])
+@pytest.mark.parametrize("program, data", [("xblat3d", "dblat3.in"), ("xblat1s", "/dev/null"), ("xblat1z", "/dev/null")])
 def test_everything_else_through_the_alternative(untuned, program, data):
     text = summary(untuned, program, data, **provider(untuned))
     assert "PASS" in text and "FAIL" not in text and "FATAL" not in text, text

@@ -41,12 +41,12 @@ def test_the_alternative_has_the_symbols_of_the_distributions_others():
     # All Fortran and CBLAS symbols of the reference implementation, but for its inner ones.
     reference = {name for name in exported(LIBRARIES / "blas" / "libblas.so.3") if not name.endswith("sub_")}
     missing = reference - exported(ALTERNATIVE)
-    assert missing <= {"RowMajorStrg", "CBLAS_CallFromC", "cblas_xerbla", "cblas_dcabs1", "cblas_scabs1"}, missing
+    assert missing <= {"RowMajorStrg", "CBLAS_CallFromC", "xerbla_array_", "cblas_xerbla", "cblas_dcabs1", "cblas_scabs1"}, missing
 
 
 @pytest.mark.parametrize("library", [LINKED, ALTERNATIVE, PRELOADED], ids=["linked", "alternative", "preloaded"])
 def test_nothing_but_the_c_library_is_needed(library):
-    assert set(dynamic(library, "NEEDED")) <= {"libc.so.6"}
+    assert set(dynamic(library, "NEEDED")) <= {"libc.so.6", "ld-linux-x86-64.so.2"}
     assert dynamic(library, "RUNPATH") == dynamic(library, "RPATH") == []
 
 
