@@ -84,21 +84,6 @@ TEST_F(TunedContext, DeviceTierIsRightForEveryTransposeAtOddSizes) {
   EXPECT_FALSE(context.device_state().lost);
 }
 
-TEST_F(TunedContext, WhatLiesBetweenTheRowsStays) {
-  write_database({default_variant(device_), fallback_variant()});
-  Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
-  // Rows as they are staged, of 4: what lies between those of C may be another matrix.
-  Problem p = packed_problem(5, 3, 7);
-  p.lda = 8;
-  p.ldb = p.ldc = 4;
-  for (const float beta : {0.0f, 0.5f}) {
-    p.beta = beta;
-    Product product(p);
-    context.gemm(call_of(product, TierChoice::kDevice));
-    product.expect_right();
-  }
-}
-
 TEST_F(TunedContext, DeviceTierRunsBatches) {
   const Variant split = parse_variant(
       "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
