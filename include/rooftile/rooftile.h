@@ -279,8 +279,8 @@ ROOFTILE_API rooftile_status rooftile_open(const rooftile_options* options,
  * compiled; so does a process that ends, or unloads the library, without closing its contexts. */
 ROOFTILE_API void rooftile_close(rooftile_context* context);
 
-/* Writes now what the context counts (above). For programs that end without rooftile_close. NULL is
- * fine. Thread-safe. */
+/* Writes now what the context counts (above). For programs that end without rooftile_close; not from
+ * a handler of exit, whose thread is half gone. NULL is fine. Thread-safe. */
 ROOFTILE_API void rooftile_flush(rooftile_context* context);
 
 /* Thread-safe on one context. Errors leave C untouched. A lost device, a failing driver or a kernel

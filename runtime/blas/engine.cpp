@@ -86,9 +86,17 @@ const char* error_of_loader() {
   return why != nullptr ? why : "cannot be loaded";
 }
 
+void* write_counts(void*) {
+  runtime.flush(context);
+  return nullptr;
+}
+
+/// Closing would tear down the device, whose driver may be gone already. By a thread of its own:
+/// what is thread-local to the one that calls exit is gone, too.
 void write_counts_at_exit() {
-  // Closing would tear down the device, whose driver may be gone already.
-  if (state.load() == State::kOpen) runtime.flush(context);
+  pthread_t writer;
+  if (state.load() == State::kOpen && pthread_create(&writer, nullptr, write_counts, nullptr) == 0)
+    pthread_join(writer, nullptr);
 }
 
 void lock_for_fork() { pthread_mutex_lock(&opening); }

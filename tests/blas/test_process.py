@@ -173,9 +173,10 @@ def test_it_is_not_its_own_real_library(untuned, path):
 
 
 def test_calls_are_counted_for_the_tuner_at_the_end_of_the_process(tuned):
-    tuned.python("blas = library(sys.argv[1])\nfor _ in range(3): square(blas, 500)", LINKED)
-    with sqlite3.connect(tuned.environment["ROOFTILE_DB"]) as database:
-        assert database.execute("SELECT m, n, k, calls FROM untuned_problems").fetchall() == [(500, 500, 500, 3)]
+    for processes in range(1, 4):
+        tuned.python("blas = library(sys.argv[1])\nfor _ in range(3): square(blas, 300)", LINKED)
+        with sqlite3.connect(tuned.environment["ROOFTILE_DB"]) as database:
+            assert database.execute("SELECT m, n, k, calls FROM untuned_problems").fetchall() == [(300, 300, 300, 3 * processes)]
 
 
 def test_no_recursion_through_names(tuned):
