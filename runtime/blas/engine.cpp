@@ -24,7 +24,7 @@ struct Runtime {
   decltype(&rooftile_last_error) last_error;
 };
 
-enum class State { kUnopened, kOpen, kHostOnly };
+enum class State { kUnopened, kOpening, kOpen, kHostOnly };
 
 pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 // Under the lock until state says that they are there.
@@ -99,13 +99,14 @@ void write_counts_at_exit() {
     pthread_join(writer, nullptr);
 }
 
-void lock_for_fork() { pthread_mutex_lock(&opening); }
-void unlock_after_fork() { pthread_mutex_unlock(&opening); }
-/// The parent's context stays behind: its locks may be held, its threads are not here.
+/// In a forked child. The parent's context stays behind: its locks may be held, its threads are not
+/// here. Where another thread was at opening it, so are locks of the runtime and the loader: there
+/// is nothing to open any more. (A fork does not wait for the opening, which may register handlers
+/// of forks itself.)
 void begin_anew() {
   opening = PTHREAD_MUTEX_INITIALIZER;
   context = nullptr;
-  state.store(State::kUnopened);
+  state.store(state.load() == State::kOpening ? State::kHostOnly : State::kUnopened);
   generation.fetch_add(1);
 }
 
@@ -139,7 +140,9 @@ bool explain(const Gemm& g, rooftile_decision& decision) {
 
 /// Under the lock.
 State open() {
-  void* const handle = load_runtime();
+  // Once: in a forked child the loader's locks may be another thread's.
+  static void* handle = nullptr;
+  if (handle == nullptr) handle = load_runtime();
   if (handle == nullptr || !load(handle, "rooftile_open", runtime.open) ||
       !load(handle, "rooftile_flush", runtime.flush) ||
       !load(handle, "rooftile_sgemm", runtime.sgemm) ||
@@ -170,19 +173,20 @@ State open() {
   return State::kOpen;
 }
 
-void register_fork_handlers() { pthread_atfork(lock_for_fork, unlock_after_fork, begin_anew); }
+void register_fork_handler() { pthread_atfork(nullptr, nullptr, begin_anew); }
 
 /// Whether there is a context.
 bool opened() {
   State now = state.load(std::memory_order_acquire);
-  if (now == State::kUnopened) {
+  if (now == State::kUnopened || now == State::kOpening) {
     // Before the lock: a child forked while it is held would wait for ever.
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_fork_handlers);
+    pthread_once(&once, register_fork_handler);
+    real_blas();  // the same library serves both, and ends the process where there is none
     pthread_mutex_lock(&opening);
     now = state.load();
     if (now == State::kUnopened) {
-      real_blas();  // the same library serves both, and ends the process where there is none
+      state.store(State::kOpening);
       now = open();
       state.store(now, std::memory_order_release);
     }
