@@ -45,6 +45,7 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action);  // exp
 void add_black_list(CLI::App& db, const Globals& globals, Action& action);
 void add_quantize(CLI::App& app, Action& action);
 void add_query(CLI::App& app, const Globals& globals, Action& action);
+void add_run(CLI::App& app, const Globals& globals, Action& action);
 void add_worker(CLI::App& app, Action& action);
 
 /// Says on stderr when OpenBLAS runs kernels that are too old for this processor.

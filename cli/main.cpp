@@ -76,6 +76,7 @@ int run(int argc, char** argv) {
   add_explain(app, globals, action);
   add_gemm(app, globals, action);
   add_quantize(app, action);
+  add_run(app, globals, action);
   add_emit(app, globals, action);
   add_db(app, globals, action);
   add_query(app, globals, action);

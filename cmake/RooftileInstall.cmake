@@ -3,8 +3,11 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # Components are what the Debian packages are made of (RooftilePackage.cmake).
-install(TARGETS rooftile EXPORT RooftileTargets
+install(TARGETS rooftile rooftile_blas EXPORT RooftileTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
+# Not where linkers and loaders look: update-alternatives and `rooftile run` name them.
+install(TARGETS rooftile_blas3 rooftile_preload
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rooftile COMPONENT runtime NAMELINK_SKIP)
 install(TARGETS rooftile_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rooftile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
@@ -28,4 +31,14 @@ Version: ${PROJECT_VERSION}
 Cflags: -I\${includedir}
 Libs: -L\${libdir} -lrooftile
 ")
-install(FILES ${PROJECT_BINARY_DIR}/rooftile.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+file(WRITE ${PROJECT_BINARY_DIR}/rooftile-blas.pc
+"prefix=\${pcfiledir}/../..
+libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
+
+Name: rooftile-blas
+Description: BLAS and LAPACK symbols, with Rooftile's matrix products
+Version: ${PROJECT_VERSION}
+Libs: -L\${libdir} -lrooftile_blas
+")
+install(FILES ${PROJECT_BINARY_DIR}/rooftile.pc ${PROJECT_BINARY_DIR}/rooftile-blas.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

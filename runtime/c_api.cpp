@@ -357,6 +357,10 @@ rooftile_status rooftile_open(const rooftile_options* options, rooftile_context*
 
 void rooftile_close(rooftile_context* context) { delete context; }
 
+void rooftile_flush(rooftile_context* context) {
+  if (context != nullptr) context->context.write_counts();
+}
+
 rooftile_status rooftile_sgemm(rooftile_context* context, const rooftile_sgemm_args* args) {
   using namespace rooftile;
   return guarded([&] { multiply(context, args); });

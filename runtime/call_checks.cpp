@@ -14,16 +14,30 @@
 namespace rooftile {
 namespace {
 
-/// Byte range of a matrix; empty for one that is not touched.
+/// Bytes of a matrix: rows of row_bytes, a pitch apart; empty for one that is not touched.
 struct Range {
   const char* begin;
   const char* end;
+  std::int64_t row_bytes, pitch_bytes;
 };
 Range range_of(const void* x, Extent extent, std::int64_t ld, DataType type = DataType::kF32) {
   const char* begin = static_cast<const char*>(x);
-  return {begin, begin + span_elements(extent, ld) * bytes_of(type)};
+  return {begin, begin + span_elements(extent, ld) * bytes_of(type),
+          extent.columns * bytes_of(type), ld * bytes_of(type)};
 }
-bool overlap(Range x, Range y) { return x.begin < y.end && y.begin < x.end; }
+bool ranges_meet(const Range& x, const Range& y) { return x.begin < y.end && y.begin < x.end; }
+
+/// Blocks of one matrix, as blocked factorisations have them, lie side by side in its rows: their
+/// ranges meet, and they share nothing. With different pitches, ranges that meet count as shared.
+bool overlap(const Range& x, const Range& y) {
+  if (!ranges_meet(x, y)) return false;
+  if (x.pitch_bytes != y.pitch_bytes) return true;
+  const std::int64_t pitch = x.pitch_bytes;
+  const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(y.begin) -
+                                                  reinterpret_cast<std::intptr_t>(x.begin));
+  const std::int64_t column = (distance % pitch + pitch) % pitch;  // of y in x's rows
+  return column < x.row_bytes || column + y.row_bytes > pitch;
+}
 
 /// From the first to the last byte of a batch's matrices.
 template <typename Matrix>
@@ -31,7 +45,8 @@ Range whole_range(const Problem& p, Matrix matrix) {
   Range whole = matrix(0);
   for (std::int64_t i = 1; i < p.batch; ++i) {
     const Range range = matrix(i);
-    whole = {std::min(whole.begin, range.begin), std::max(whole.end, range.end)};
+    whole.begin = std::min(whole.begin, range.begin);
+    whole.end = std::max(whole.end, range.end);
   }
   return whole;
 }
@@ -47,7 +62,7 @@ class Written {
     if (call_.c_array == nullptr) return;
     sort();
     for (std::size_t i = 1; i < sorted_.size(); ++i)
-      if (overlap(sorted_[i - 1].range, sorted_[i].range))
+      if (ranges_meet(sorted_[i - 1].range, sorted_[i].range))
         fail(ErrorCode::kInvalidArgument, "two matrices C of the batch overlap");
   }
 
@@ -55,14 +70,15 @@ class Written {
   /// i-th may lie exactly where the i-th C does.
   template <typename Matrix, typename MayBe>
   void check_read(const char* what, Matrix matrix, MayBe may_be) {
-    if (!overlap(whole_, whole_range(call_.problem, matrix))) return;
+    if (!ranges_meet(whole_, whole_range(call_.problem, matrix))) return;
     sort();
     for (std::int64_t i = 0; i < call_.problem.batch; ++i) {
       const Range read = matrix(i);
       auto c = std::partition_point(sorted_.begin(), sorted_.end(),
                                     [&](const Sorted& x) { return x.range.begin < read.end; });
-      while (c != sorted_.begin() && overlap((--c)->range, read))
-        if (!(c->index == i && may_be(i))) fail(ErrorCode::kInvalidArgument, "c overlaps {}", what);
+      while (c != sorted_.begin() && ranges_meet((--c)->range, read))
+        if (overlap(c->range, read) && !(c->index == i && may_be(i)))
+          fail(ErrorCode::kInvalidArgument, "c overlaps {}", what);
     }
   }
   template <typename Matrix>
@@ -178,7 +194,8 @@ void check_quantized(const GemmCall& call, Written& written) {
     if (size == 0) return;
     if (begin == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
     check_alignment(what, begin, type);
-    const Range range = {static_cast<const char*>(begin), static_cast<const char*>(begin) + size};
+    const Range range = {static_cast<const char*>(begin), static_cast<const char*>(begin) + size,
+                         size, size};
     written.check_read(what, [&](std::int64_t) { return range; });
   };
   const bool floats = p.types.b.zero_point == ZeroPoint::kFloat;

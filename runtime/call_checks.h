@@ -9,8 +9,8 @@ namespace rooftile {
 inline bool is_empty(const Problem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
 
 /// Throws kInvalidArgument, naming the argument, for null pointers that count, for matrices C that
-/// overlap each other or what is read, and for epilogue operands that do not fit. The problem
-/// itself has passed validate().
+/// overlap each other or what is read (blocks side by side in the rows of one matrix do not), and
+/// for epilogue operands that do not fit. The problem itself has passed validate().
 void validate_call(const GemmCall& call);
 
 }  // namespace rooftile

@@ -13,6 +13,7 @@
 #include "runtime/decision_cache.h"
 #include "runtime/decision_log.h"
 #include "runtime/device_tier.h"
+#include "runtime/float_environment.h"
 #include "runtime/host_tier.h"
 #include "runtime/log.h"
 #include "runtime/panels.h"
@@ -155,6 +156,7 @@ struct Context::Impl {
 
 Decision Context::Impl::decide(const Problem& p, const Residencies& where,
                                const Guard& guard) const {
+  const QuietFloats quiet;
   Call question{.problem = p,
                 .a = where.a,
                 .b = where.b,
@@ -297,6 +299,7 @@ void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {
 
 std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
                                                           double best_host_ns) const {
+  const QuietFloats quiet;
   if (untuned == nullptr || data.buckets.contains(bucket_of(p))) return nullptr;
   if (p.alpha == 0.0f || p.k == 0) return nullptr;
   if (device != nullptr && !device->does_not_fit(p).empty()) return nullptr;
@@ -307,6 +310,7 @@ std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
 }
 
 Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
+  const QuietFloats quiet;
   const std::string tier = environment("ROOFTILE_TIER");
   impl_->tier = options.tier   ? *options.tier
                 : tier.empty() ? TierChoice::kAuto
@@ -445,6 +449,10 @@ std::optional<Answer> Context::last_answer() const {
 }
 
 void Context::forget_last_answer() { DecisionCache::of_this_thread().last.context = 0; }
+
+void Context::write_counts() noexcept {
+  if (impl_->untuned != nullptr) impl_->untuned->write();
+}
 
 DeviceState Context::device_state() const {
   return impl_->device != nullptr ? impl_->device->state() : DeviceState{};

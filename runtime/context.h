@@ -151,6 +151,8 @@ class Context {
   /// For calls that are refused before they get here.
   static void forget_last_answer();
   DeviceState device_state() const;
+  /// Writes what is counted, as a thread of the context does now and then.
+  void write_counts() noexcept;
 
  private:
   struct Impl;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "runtime/float_environment.h"
 
 namespace rooftile {
 namespace {
@@ -259,6 +260,7 @@ void DeviceTier::run(const RankedChoice& choice, const Kernel& kernel, const Gem
 }
 
 bool DeviceTier::gemm(const GemmCall& call, Wait wait, const SpotCheck* check) {
+  const QuietFloats quiet;
   const std::vector<RankedChoice> kernels = ranked(call.problem);
   if (kernels.empty())
     fail(ErrorCode::kUnsupported,

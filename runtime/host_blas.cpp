@@ -1,33 +1,33 @@
 #include "runtime/host_blas.h"
 
-#include <dlfcn.h>
+#include <pthread.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "runtime/host_library.h"
 
 namespace rooftile {
 namespace {
 
-// CBLAS enumerators (netlib's cblas.h); the ABI is fixed by them, not by a header of ours.
-constexpr int kRowMajor = 101, kNoTrans = 111, kTrans = 112;
-
+// The Fortran symbol, not CBLAS: some libraries' cblas_sgemm calls sgemm_ by its global name, which
+// may be the drop-in's, which calls here. The last two are the lengths of the strings.
 template <typename Real>
-using Gemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, Real alpha,
-                      const Real* a, int lda, const Real* b, int ldb, Real beta, Real* c, int ldc);
+using Gemm = void (*)(const char* trans_a, const char* trans_b, const int* m, const int* n,
+                      const int* k, const Real* alpha, const Real* a, const int* lda, const Real* b,
+                      const int* ldb, const Real* beta, Real* c, const int* ldc, std::size_t,
+                      std::size_t);
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 // Panels of long dimensions: a multiple of every blocking factor in OpenBLAS, and far below 2^31.
 constexpr std::int64_t kPanel = std::int64_t{1} << 30;
-
-int blas_transpose(Transpose t) { return t == Transpose::kYes ? kTrans : kNoTrans; }
 
 int blas_ld(const char* operand, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
   if (ld <= kMaxInt) return static_cast<int>(ld);
@@ -46,7 +46,8 @@ void gemm_in_panels(Gemm<Real> gemm, const Problem& p, const Real* a, const Real
   const int lda = blas_ld("a", stored_a(p).rows, stored_a(p).columns, p.lda);
   const int ldb = blas_ld("b", stored_b(p).rows, stored_b(p).columns, p.ldb);
   const int ldc = blas_ld("c", p.m, p.n, p.ldc);
-  const int trans_a = blas_transpose(p.trans_a), trans_b = blas_transpose(p.trans_b);
+  const char trans_a = letter(p.trans_a), trans_b = letter(p.trans_b);
+  const Real alpha = static_cast<Real>(p.alpha);
   for (std::int64_t i = 0; i < p.m; i += kPanel) {
     const int m = static_cast<int>(std::min(kPanel, p.m - i));
     for (std::int64_t j = 0; j < p.n; j += kPanel) {
@@ -55,9 +56,9 @@ void gemm_in_panels(Gemm<Real> gemm, const Problem& p, const Real* a, const Real
       do {  // once even for k == 0: C is still scaled by beta
         const int k = static_cast<int>(std::min(kPanel, p.k - l));
         const Real beta = l == 0 ? static_cast<Real>(p.beta) : Real{1};
-        gemm(kRowMajor, trans_a, trans_b, m, n, k, static_cast<Real>(p.alpha),
-             a + at(p.trans_a, i, l, p.lda), lda, b + at(p.trans_b, l, j, p.ldb), ldb, beta,
-             c + i * p.ldc + j, ldc);
+        // Column-major, so that A and B swap places.
+        gemm(&trans_b, &trans_a, &n, &m, &k, &alpha, b + at(p.trans_b, l, j, p.ldb), &ldb,
+             a + at(p.trans_a, i, l, p.lda), &lda, &beta, c + i * p.ldc + j, &ldc, 1, 1);
         l += kPanel;
       } while (l < p.k);
     }
@@ -87,6 +88,11 @@ struct HostBlas::Symbols {
   mutable std::mutex setting;        // of set_threads, which is global, and of the two below
   mutable int one_thread_calls = 0;  // under way
   mutable int threads_before = 1;    // them
+
+  /// In a forked child, whose other threads are gone amid their calls.
+  void forget_other_threads() const {
+    if (std::exchange(one_thread_calls, 0) > 0) set_threads(threads_before);
+  }
 };
 
 namespace {
@@ -131,34 +137,26 @@ void load(void* handle, const char* symbol, Function& target) {
 
 HostBlas::HostBlas() {
   auto symbols = std::make_unique<Symbols>();
-  std::vector<std::string> libraries;
-  if (const char* chosen = std::getenv("ROOFTILE_BLAS"); chosen != nullptr && *chosen != '\0') {
-    libraries.emplace_back(chosen);
-  } else {
-    libraries = {"libopenblas.so.0", "libblas.so.3"};
-  }
   std::string tried;
-  for (const std::string& library : libraries) {
-    // Never closed: BLAS threads may outlive any moment at which it could be.
-    void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
-      const char* why = dlerror();
-      tried += fmt::format("\n  {}: {}", library, why != nullptr ? why : "cannot be loaded");
-      continue;
-    }
-    load(handle, "cblas_sgemm", symbols->sgemm);
-    load(handle, "cblas_dgemm", symbols->dgemm);
-    if (symbols->sgemm == nullptr || symbols->dgemm == nullptr) {
-      tried += fmt::format("\n  {}: has no cblas_sgemm and cblas_dgemm", library);
-      continue;
-    }
-    load(handle, "openblas_get_num_threads", symbols->get_threads);
-    load(handle, "openblas_set_num_threads", symbols->set_threads);
-    load(handle, "openblas_get_corename", symbols->core_name);
-    load(handle, "openblas_set_num_threads_local", symbols->set_threads_local);
+  const HostLibrary library = open_host_library(
+      [&](const char* name, const char* why) { tried += fmt::format("\n  {}: {}", name, why); });
+  if (library.handle != nullptr) {
+    load(library.handle, "sgemm_", symbols->sgemm);
+    load(library.handle, "dgemm_", symbols->dgemm);
+    load(library.handle, "openblas_get_num_threads", symbols->get_threads);
+    load(library.handle, "openblas_set_num_threads", symbols->set_threads);
+    load(library.handle, "openblas_get_corename", symbols->core_name);
+    load(library.handle, "openblas_set_num_threads_local", symbols->set_threads_local);
     if (symbols->get_threads != nullptr) symbols->all_threads = std::max(1, symbols->get_threads());
-    symbols->library = library;
+    symbols->library = library.name;
     symbols_ = std::move(symbols);
+    if (symbols_->set_threads != nullptr)
+      ::pthread_atfork([] { get().symbols_->setting.lock(); },
+                       [] { get().symbols_->setting.unlock(); },
+                       [] {
+                         get().symbols_->forget_other_threads();
+                         get().symbols_->setting.unlock();
+                       });
     return;
   }
   fail(ErrorCode::kUnsupported,

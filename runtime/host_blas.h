@@ -12,7 +12,7 @@ namespace rooftile {
 
 enum class HostThreads : std::uint8_t { kAll, kOne };
 
-/// $ROOFTILE_BLAS, else libopenblas.so.0, else libblas.so.3. Thread-safe.
+/// The library that runtime/host_library.h chooses. Thread-safe.
 /// One thread: the library's own setting is lowered while there are such calls and restored after
 /// them; calls that other threads make into the same BLAS meanwhile may run on one thread too
 /// (slower, never wrong).

@@ -84,6 +84,8 @@ std::atomic<std::int64_t>* UntunedLog::counter(const Problem& p) {
 }
 
 void UntunedLog::write() noexcept {
+  if (::getpid() != process_) return;
+  const std::lock_guard lock(writing_);
   struct Change {
     Entry& entry;
     std::int64_t calls;

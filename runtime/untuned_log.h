@@ -34,7 +34,7 @@ class UntunedLog {
   /// here: the call that asks must not wait.
   std::atomic<std::int64_t>* counter(const Problem& p);
 
-  /// Writes what was counted since the last time; takes milliseconds.
+  /// Writes what was counted since the last time; takes milliseconds. Not in a forked child.
   void write() noexcept;
 
  private:
@@ -53,6 +53,7 @@ class UntunedLog {
   std::array<Entry, kEntries> entries_;
   std::atomic<std::size_t> used_ = 0;  // entries below it have their problem for good
   std::mutex inserting_;
+  std::mutex writing_;
   std::array<std::uint16_t, kSlots> slots_ = {};  // open addressing; entry + 1, 0: free
   std::unique_ptr<std::jthread> writer_;          // of the process that made it
 };

@@ -110,7 +110,8 @@ typedef struct rooftile_options {
  * n. ld in elements: at least the length of a stored row (row-major) or column (column-major), and
  * at least 1. beta == 0 writes C without reading it, so NaN in C vanishes; alpha == 0 or k == 0 do
  * not read A and B; m == 0 or n == 0 do nothing. NaN and infinity in A and B propagate as in BLAS.
- * C overlaps neither A nor B (checked by address range). */
+ * C overlaps neither A nor B (checked: exactly where they have the same ld, as blocks of one matrix
+ * do, else by address range). */
 typedef struct rooftile_sgemm_args {
   size_t struct_size; /* sizeof(rooftile_sgemm_args) */
   rooftile_layout layout;
@@ -277,6 +278,10 @@ ROOFTILE_API rooftile_status rooftile_open(const rooftile_options* options,
 /* Frees the context; no call on it may be running. NULL is fine. Waits for a kernel that is being
  * compiled; so does a process that ends, or unloads the library, without closing its contexts. */
 ROOFTILE_API void rooftile_close(rooftile_context* context);
+
+/* Writes now what the context counts (above). For programs that end without rooftile_close; not from
+ * a handler of exit, whose thread is half gone. NULL is fine. Thread-safe. */
+ROOFTILE_API void rooftile_flush(rooftile_context* context);
 
 /* Thread-safe on one context. Errors leave C untouched. A lost device, a failing driver or a kernel
  * that cannot run is no error under AUTO: the next kernel, and in the end the host, answers. */

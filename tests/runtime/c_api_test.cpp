@@ -35,6 +35,38 @@ TEST_F(CApi, RefusesLdBelowTheStoredRow) {
   expect_refused(product_, args, "lda is 4, but the stored columns of a are 5");
 }
 
+// As blocked factorisations have them.
+TEST_F(CApi, BlocksSideBySideInOneMatrixDoNotOverlap) {
+  constexpr std::int64_t kBlock = 4, kLd = 13;
+  std::vector<float> matrix(kBlock * kLd, 1.0f);
+  rooftile_sgemm_args args = {.struct_size = sizeof args,
+                              .m = kBlock,
+                              .n = kBlock,
+                              .k = kBlock,
+                              .alpha = 1,
+                              .a = matrix.data(),
+                              .lda = kLd,
+                              .b = matrix.data() + kBlock,
+                              .ldb = kLd,
+                              .c = matrix.data() + 2 * kBlock,
+                              .ldc = kLd};
+  ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    const std::size_t column = i % kLd;
+    EXPECT_EQ(matrix[i], column >= 2 * kBlock && column < 3 * kBlock ? 4.0f : 1.0f) << i;
+  }
+  const auto refused = [&](std::int64_t c, const char* message) {
+    rooftile_sgemm_args wrong = args;
+    wrong.c = matrix.data() + c;
+    EXPECT_EQ(rooftile_sgemm(context_, &wrong), ROOFTILE_INVALID_ARGUMENT);
+    EXPECT_THAT(rooftile_last_error(), ::testing::HasSubstr(message));
+  };
+  refused(2 * kBlock - 1, "c overlaps b");
+  refused(kLd - kBlock + 1, "c overlaps a");  // its rows end in those of A below
+  args.ldb = kLd + 1;
+  refused(2 * kBlock, "c overlaps b");  // where they meet depends on the row
+}
+
 TEST_F(CApi, RefusesNullOverlapAndUnknownEnumerators) {
   rooftile_sgemm_args args = args_of(product_);
   args.a = nullptr;

@@ -1,0 +1,321 @@
+// The drop-in BLAS against the BLAS underneath, called in turns in one process: random problems on
+// host pointers, tiny calls, and what loading it costs a process.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <rooftile/rooftile.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/statistics.h"
+
+namespace rooftile {
+namespace {
+
+constexpr int kLargest = 3000;  // m, n and k are log-uniform from 1 to this
+constexpr double kShortestNs =
+    20e3;  // of what is timed at once: the clock's own cost vanishes in it
+constexpr double kMostRatio = 1.10;  // that a problem may be slower, beyond its spread
+constexpr int kProcesses = 15;
+constexpr int kHost = 100;  // m, n and k of a product that asks the runtime
+
+struct Options {
+  int problems = 300;
+  int rounds = 31;       // of each problem, at most
+  int least_rounds = 7;  // of one that is slow
+  double seconds = 1.5;  // after which a problem has no more rounds
+  unsigned seed = 1;
+  std::string database, csv, library, load;
+};
+
+using Sgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const float*,
+                       const float*, const int*, const float*, const int*, const float*, float*,
+                       const int*);
+
+Sgemm sgemm_of(const std::string& library) {
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) throw std::runtime_error(dlerror());
+  void* const symbol = dlsym(handle, "sgemm_");
+  if (symbol == nullptr) throw std::runtime_error("no sgemm_ in " + library);
+  return reinterpret_cast<Sgemm>(symbol);
+}
+
+struct Problem {
+  int m, n, k;
+  char trans_a, trans_b;
+  float beta;
+};
+
+/// Column-major, packed.
+class Operands {
+ public:
+  explicit Operands(const Problem& p)
+      : p_(p),
+        a_(elements(p.m, p.k), 0.5f),
+        b_(elements(p.k, p.n), 0.25f),
+        c_(elements(p.m, p.n)) {}
+  void multiply(Sgemm sgemm) {
+    const int lda = p_.trans_a == 'N' ? p_.m : p_.k, ldb = p_.trans_b == 'N' ? p_.k : p_.n;
+    const float alpha = 1;
+    sgemm(&p_.trans_a, &p_.trans_b, &p_.m, &p_.n, &p_.k, &alpha, a_.data(), &lda, b_.data(), &ldb,
+          &p_.beta, c_.data(), &p_.m);
+  }
+
+ private:
+  static std::size_t elements(int rows, int columns) {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+  }
+  Problem p_;
+  std::vector<float> a_, b_, c_;
+};
+
+double call_ns(Operands& operands, Sgemm sgemm, int calls) {
+  const double start = now_ns();
+  for (int i = 0; i < calls; ++i) operands.multiply(sgemm);
+  return (now_ns() - start) / calls;
+}
+
+struct Pair {
+  std::vector<double> blas_ns, drop_in_ns, ratio, difference_ns;
+};
+
+/// In turns, and each first in every second round.
+Pair measure(const Problem& p, Sgemm blas, Sgemm drop_in, const Options& options) {
+  Operands operands(p);
+  call_ns(operands, drop_in, 1);  // opens, decides
+  const double once_ns = call_ns(operands, blas, 1);
+  const int calls = static_cast<int>(std::clamp(kShortestNs / once_ns, 1.0, 1000.0));
+  Pair pair;
+  const double start = now_s();
+  for (int round = 0; round < options.rounds; ++round) {
+    if (round >= options.least_rounds && now_s() - start > options.seconds) break;
+    double drop_in_ns = round % 2 == 0 ? call_ns(operands, drop_in, calls) : 0;
+    const double blas_ns = call_ns(operands, blas, calls);
+    if (round % 2 == 1) drop_in_ns = call_ns(operands, drop_in, calls);
+    pair.blas_ns.push_back(blas_ns);
+    pair.drop_in_ns.push_back(drop_in_ns);
+    pair.ratio.push_back(drop_in_ns / blas_ns);
+    pair.difference_ns.push_back(drop_in_ns - blas_ns);
+  }
+  return pair;
+}
+
+std::vector<Problem> random_problems(const Options& options) {
+  std::mt19937 random(options.seed);
+  std::uniform_real_distribution<double> logarithm(0.0, std::log(kLargest + 1.0));
+  const auto size = [&] { return static_cast<int>(std::exp(logarithm(random))); };
+  std::vector<Problem> problems;
+  for (int i = 0; i < options.problems; ++i)
+    problems.push_back({.m = size(),
+                        .n = size(),
+                        .k = size(),
+                        .trans_a = i & 1 ? 'T' : 'N',
+                        .trans_b = i & 2 ? 'T' : 'N',
+                        .beta = i & 4 ? 1.0f : 0.0f});
+  return problems;
+}
+
+struct CloseContext {
+  void operator()(rooftile_context* context) const { rooftile_close(context); }
+};
+
+/// The tiers by name, as the drop-in's context chooses them.
+class Tiers {
+ public:
+  Tiers() {
+    rooftile_options options = {};
+    options.struct_size = sizeof options;
+    options.no_untuned_log = 1;
+    rooftile_context* context = nullptr;
+    if (rooftile_open(&options, &context) != ROOFTILE_OK)
+      throw std::runtime_error(rooftile_last_error());
+    context_.reset(context);
+  }
+  const char* of(const Problem& p) const {
+    static constexpr std::array kNames = {"auto", "device", "host", "host1", "host64"};
+    rooftile_sgemm_args args = {};
+    args.struct_size = sizeof args;
+    args.layout = ROOFTILE_COLUMN_MAJOR;
+    args.trans_a = p.trans_a == 'T' ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE;
+    args.trans_b = p.trans_b == 'T' ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE;
+    args.m = args.ldc = p.m;
+    args.n = p.n;
+    args.k = p.k;
+    args.lda = p.trans_a == 'T' ? p.k : p.m;
+    args.ldb = p.trans_b == 'T' ? p.n : p.k;
+    args.alpha = 1;
+    args.beta = p.beta;
+    rooftile_decision decision = {};
+    decision.struct_size = sizeof decision;
+    if (rooftile_explain(context_.get(), &args, &decision) != ROOFTILE_OK)
+      throw std::runtime_error(rooftile_last_error());
+    return kNames.at(static_cast<std::size_t>(decision.tier));
+  }
+
+ private:
+  std::unique_ptr<rooftile_context, CloseContext> context_;
+};
+
+void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
+  const Tiers tiers;
+  std::ofstream csv;
+  if (!options.csv.empty()) {
+    csv.open(options.csv);
+    csv << "m,n,k,trans_a,trans_b,beta,tier,rounds,blas_ns,blas_mad_ns,drop_in_ns,drop_in_mad_ns,"
+           "ratio,"
+           "ratio_low,ratio_high\n";
+  }
+  double blas_total = 0, drop_in_total = 0, slowest = 0, slowest_low = 0;
+  int too_slow = 0;
+  Problem slowest_problem = {};
+  for (const Problem& p : random_problems(options)) {
+    const Pair pair = measure(p, blas, drop_in, options);
+    const Summary blas_time = summarize(pair.blas_ns), time = summarize(pair.drop_in_ns);
+    const double ratio = median(pair.ratio);
+    const Interval spread = median_interval(pair.ratio);
+    blas_total += blas_time.median_ns;
+    drop_in_total += time.median_ns;
+    too_slow += spread.low > kMostRatio ? 1 : 0;
+    if (ratio > slowest) {
+      slowest = ratio;
+      slowest_low = spread.low;
+      slowest_problem = p;
+    }
+    csv << fmt::format("{},{},{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.4f},{:.4f},{:.4f}\n",
+                       p.m, p.n, p.k, p.trans_a, p.trans_b, p.beta, tiers.of(p), pair.ratio.size(),
+                       blas_time.median_ns, blas_time.mad_ns, time.median_ns, time.mad_ns, ratio,
+                       spread.low, spread.high);
+  }
+  const Problem& p = slowest_problem;
+  fmt::print(
+      "{} random problems: BLAS {:.1f} ms, drop-in {:.1f} ms, total ratio {:.4f}\n"
+      "slowest ratio {:.3f} (at least {:.3f}) at {}x{}x{} {}{}; {} slower than {} beyond spread\n",
+      options.problems, blas_total * 1e-6, drop_in_total * 1e-6, drop_in_total / blas_total,
+      slowest, slowest_low, p.m, p.n, p.k, p.trans_a, p.trans_b, too_slow, kMostRatio);
+  if (csv.is_open() && !csv.flush()) throw std::runtime_error("cannot write " + options.csv);
+}
+
+void print_overhead(int size, Sgemm blas, Sgemm drop_in, Options options) {
+  options.rounds = options.least_rounds = 301;
+  const Pair pair =
+      measure({.m = size, .n = size, .k = size, .trans_a = 'N', .trans_b = 'N', .beta = 0}, blas,
+              drop_in, options);
+  fmt::print(
+      "{0}x{0}x{0}: BLAS {1:.0f} ns, drop-in {2:.0f} ns, overhead {3:.0f} ns (mad {4:.0f}, {5} "
+      "rounds)\n",
+      size, median(pair.blas_ns), median(pair.drop_in_ns), median(pair.difference_ns),
+      median_absolute_deviation(pair.difference_ns), pair.ratio.size());
+}
+
+double resident_mb() {
+  std::ifstream statm("/proc/self/statm");
+  double total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) * 1e-6;
+}
+
+/// Milliseconds and megabytes of loading the drop-in, and then of its first product on the host,
+/// where BLAS has computed one before.
+void print_load_of_this_process(const std::string& library, const std::string& blas) {
+  double mb = resident_mb(), start = now_ns();
+  const Sgemm drop_in = sgemm_of(library);
+  const double load_ms = (now_ns() - start) * 1e-6, load_mb = resident_mb() - mb;
+  Operands operands(
+      {.m = kHost, .n = kHost, .k = kHost, .trans_a = 'N', .trans_b = 'N', .beta = 0});
+  operands.multiply(sgemm_of(blas));
+  mb = resident_mb();
+  start = now_ns();
+  operands.multiply(drop_in);
+  fmt::print("{} {} {} {}\n", load_ms, load_mb, (now_ns() - start) * 1e-6, resident_mb() - mb);
+}
+
+void print_load(const Options& options) {
+  std::array<char, 4096> self = {};
+  if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0)
+    throw std::runtime_error("cannot read /proc/self/exe");
+  const std::string command =
+      fmt::format("ROOFTILE_TIER=host '{}' --load '{}'", self.data(), options.library);
+  std::array<std::vector<double>, 4> samples;
+  for (int i = -1; i < kProcesses; ++i) {
+    FILE* const pipe = ::popen(command.c_str(), "r");
+    if (pipe == nullptr) throw std::runtime_error("cannot start " + command);
+    std::array<double, 4> x = {};
+    const int fields = std::fscanf(pipe, "%lf %lf %lf %lf", &x[0], &x[1], &x[2], &x[3]);
+    if (::pclose(pipe) != 0 || fields != 4) throw std::runtime_error("failed: " + command);
+    for (std::size_t j = 0; i >= 0 && j < x.size(); ++j) samples[j].push_back(x[j]);
+  }
+  const auto text = [](const std::vector<double>& x, const char* unit) {
+    return fmt::format("{:.2f} {} (worst {:.2f})", median(x), unit,
+                       *std::max_element(x.begin(), x.end()));
+  };
+  fmt::print("loading: {}, {}; first product that asks the runtime: {}, {} ({} processes)\n",
+             text(samples[0], "ms"), text(samples[1], "MB"), text(samples[2], "ms"),
+             text(samples[3], "MB"), kProcesses);
+}
+
+std::string default_library() {
+  std::array<char, 4096> self = {};
+  if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0) return {};
+  const std::string folder = self.data();
+  const std::string name = "librooftile_blas.so.0";
+  for (const char* const place : {"/../", "/../lib/"}) {
+    const std::string file = folder.substr(0, folder.rfind('/')) + place + name;
+    if (::access(file.c_str(), R_OK) == 0) return file;
+  }
+  return name;
+}
+
+}  // namespace
+}  // namespace rooftile
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "What the drop-in BLAS costs over the BLAS underneath.\n"
+      "Example: bench_dropin --db rooftile.db --csv dropin.csv");
+  rooftile::Options options;
+  std::string blas = "libopenblas.so.0";
+  bool quick = false;
+  app.add_option("--db", options.database, "Tuning database (default: the user's)");
+  app.add_option("--csv", options.csv, "Write the random problems' times to this file");
+  app.add_option("--problems", options.problems, "Random problems (300)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--seed", options.seed, "Of the random problems (1)");
+  app.add_flag("--quick", quick, "A tenth of the problems, in 7 rounds each");
+  app.add_option("--library", options.library,
+                 "The drop-in (default: the one beside this program)");
+  app.add_option("--load", options.load,
+                 "Print one process' cost of loading this library, and end");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    using namespace rooftile;
+    if (!options.load.empty()) {
+      print_load_of_this_process(options.load, blas);
+      return 0;
+    }
+    if (!options.database.empty()) ::setenv("ROOFTILE_DB", options.database.c_str(), 1);
+    if (quick) {
+      options.problems = std::max(1, options.problems / 10);
+      options.rounds = options.least_rounds;
+    }
+    if (options.library.empty()) options.library = default_library();
+    const Sgemm direct = sgemm_of(blas), drop_in = sgemm_of(options.library);
+    print_load(options);
+    for (const int size : {8, 48}) print_overhead(size, direct, drop_in, options);
+    print_random_problems(direct, drop_in, options);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_dropin: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,93 @@
+// What the BLAS routines are called with, as values: letters in upper case, column-major.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/blas/engine.h"
+#include "runtime/blas/real_blas.h"
+
+#define ROOFTILE_BLAS_API extern "C" __attribute__((visibility("default")))
+
+namespace rooftile::blas {
+
+/// The real library's function of this name and type: says what is wrong with a call's arguments,
+/// by the xerbla_ that the program may have of its own.
+template <typename Function>
+Function* real_function(const char* name) {
+  return reinterpret_cast<Function*>(required_symbol(name));
+}
+
+/// CBLAS' enumerators, fixed by its ABI.
+enum Cblas : int {
+  kRowMajor = 101,
+  kColMajor = 102,
+  kNoTrans = 111,
+  kTrans = 112,
+  kConjTrans = 113,
+  kUpper = 121,
+  kLower = 122,
+  kNonUnit = 131,
+  kUnit = 132,
+  kLeft = 141,
+  kRight = 142
+};
+
+/// Letters, and 0 for what is none of CBLAS' values, which no check lets through.
+inline char trans_letter(int trans) {
+  return trans == kNoTrans ? 'N' : trans == kTrans || trans == kConjTrans ? 'T' : '\0';
+}
+inline char uplo_letter(int uplo) { return uplo == kUpper ? 'U' : uplo == kLower ? 'L' : '\0'; }
+inline char diag_letter(int diag) { return diag == kUnit ? 'U' : diag == kNonUnit ? 'N' : '\0'; }
+inline char side_letter(int side) { return side == kLeft ? 'L' : side == kRight ? 'R' : '\0'; }
+
+/// Fortran's letters: in either case, and for real matrices C means T.
+inline char upper(const char* letter) {
+  return *letter >= 'a' && *letter <= 'z' ? static_cast<char>(*letter - 'a' + 'A') : *letter;
+}
+inline char trans_letter(const char* letter) {
+  const char trans = upper(letter);
+  return trans == 'C' ? 'T' : trans;
+}
+
+/// A row-major matrix is its transpose stored column-major.
+inline char flipped(char letter) {
+  switch (letter) {
+    case 'N':
+      return 'T';
+    case 'T':
+      return 'N';
+    case 'U':
+      return 'L';
+    case 'L':
+      return 'U';
+    default:
+      return letter;
+  }
+}
+inline char other_side(char side) { return side == 'L' ? 'R' : side == 'R' ? 'L' : side; }
+
+inline bool is_trans(char letter) { return letter == 'N' || letter == 'T'; }
+inline bool is_uplo(char letter) { return letter == 'U' || letter == 'L'; }
+inline bool is_diag(char letter) { return letter == 'U' || letter == 'N'; }
+inline bool is_side(char letter) { return letter == 'L' || letter == 'R'; }
+inline bool is_order(int order) { return order == kRowMajor || order == kColMajor; }
+inline bool is_ld(Int ld, Int rows) { return ld >= std::max(rows, 1); }
+
+inline bool is_legal(const Gemm& g) {
+  return is_trans(g.trans_a) && is_trans(g.trans_b) && g.m >= 0 && g.n >= 0 && g.k >= 0 &&
+         is_ld(g.lda, g.trans_a == 'N' ? g.m : g.k) && is_ld(g.ldb, g.trans_b == 'N' ? g.k : g.n) &&
+         is_ld(g.ldc, g.m);
+}
+
+/// C^T = op(B)^T op(A)^T.
+inline Gemm column_major(int order, Gemm g) {
+  if (order != kRowMajor) return g;
+  std::swap(g.trans_a, g.trans_b);
+  std::swap(g.m, g.n);
+  std::swap(g.a, g.b);
+  std::swap(g.lda, g.ldb);
+  return g;
+}
+
+}  // namespace rooftile::blas

@@ -1,0 +1,78 @@
+#include "runtime/blas/real_blas.h"
+
+#include <pthread.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "runtime/host_library.h"
+
+namespace rooftile::blas {
+namespace {
+
+RealBlas real = {};
+
+/// LAPACK needs libblas.so.3, which may be this library: its symbols lead back here.
+bool is_own(void* symbol) {
+  Dl_info of_symbol, own;
+  return dladdr(symbol, &of_symbol) != 0 && dladdr(&real, &own) != 0 &&
+         of_symbol.dli_fbase == own.dli_fbase;
+}
+
+void* symbol_or_end(const char* name) {
+  // Of the handle's library, not of whoever is first in the process.
+  if (void* const symbol = dlsym(real.handle, name)) return symbol;
+  for (const char* const library : {"liblapack.so.3", "liblapacke.so.3"})
+    if (void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL))
+      if (void* const symbol = dlsym(handle, name); symbol != nullptr && !is_own(symbol))
+        return symbol;
+  std::fprintf(stderr,
+               "rooftile: the program calls %s, which %s does not have; name a BLAS that has it in "
+               "ROOFTILE_BLAS\n",
+               name, real.name);
+  std::abort();
+}
+
+template <typename Function>
+void load(const char* symbol, Function& target) {
+  target = reinterpret_cast<Function>(symbol_or_end(symbol));
+}
+
+void open() {
+  char tried[1024] = "";
+  const HostLibrary library = open_host_library([&](const char* name, const char* why) {
+    const std::size_t length = std::strlen(tried);
+    std::snprintf(tried + length, sizeof tried - length, "\n  %s: %s", name, why);
+  });
+  if (library.handle == nullptr) {
+    std::fprintf(stderr,
+                 "rooftile: no BLAS library on this machine; install libopenblas0-pthread or name "
+                 "one in ROOFTILE_BLAS. Tried:%s\n",
+                 tried);
+    std::abort();
+  }
+  real.handle = library.handle;
+  real.name = library.name;
+  load("sgemm_", real.sgemm);
+  load("ssyrk_", real.ssyrk);
+  load("ssymm_", real.ssymm);
+  load("strmm_", real.strmm);
+  load("strsm_", real.strsm);
+}
+
+}  // namespace
+
+const RealBlas& real_blas() {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, open);
+  return real;
+}
+
+void* required_symbol(const char* name) {
+  real_blas();
+  return symbol_or_end(name);
+}
+
+}  // namespace rooftile::blas

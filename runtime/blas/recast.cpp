@@ -1,0 +1,177 @@
+#include "runtime/blas/recast.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "runtime/blas/engine.h"
+
+namespace rooftile::blas {
+namespace {
+
+/// A matrix is cut into halves, which leaves two problems of the same kind and a general product.
+/// It pays exactly when the device wins that product: the rest is what it was. Products of later
+/// cuts must be worth asking for besides, also when the device is forced.
+enum class Cut { kFirst, kLater };
+
+bool pays(const Gemm& product, Cut cut) {
+  return (cut == Cut::kFirst || flops(product) >= kLeastFlops) && runs_on_device(product);
+}
+
+void real_syrk(const Syrk& s) {
+  real_blas().ssyrk(&s.uplo, &s.trans, &s.n, &s.k, &s.alpha, s.a, &s.lda, &s.beta, s.c, &s.ldc, 1,
+                    1);
+}
+
+void cut_syrk(const Syrk& s, Cut cut) {
+  const Int n1 = s.n / 2, n2 = s.n - n1;
+  const bool lower = s.uplo == 'L';
+  const float* const a2 = s.a + (s.trans == 'N' ? std::ptrdiff_t{n1} : std::ptrdiff_t{n1} * s.lda);
+  float* const c2 = s.c + std::ptrdiff_t{n1} * s.ldc;  // columns of the second half
+  const Gemm between = {.trans_a = s.trans,
+                        .trans_b = s.trans == 'N' ? 'T' : 'N',
+                        .m = lower ? n2 : n1,
+                        .n = lower ? n1 : n2,
+                        .k = s.k,
+                        .alpha = s.alpha,
+                        .a = lower ? a2 : s.a,
+                        .lda = s.lda,
+                        .b = lower ? s.a : a2,
+                        .ldb = s.lda,
+                        .beta = s.beta,
+                        .c = lower ? s.c + n1 : c2,
+                        .ldc = s.ldc};
+  if (!pays(between, cut)) return real_syrk(s);
+  Syrk first = s, second = s;
+  first.n = n1;
+  second.n = n2;
+  second.a = a2;
+  second.c = c2 + n1;
+  cut_syrk(first, Cut::kLater);
+  run(between);
+  cut_syrk(second, Cut::kLater);
+}
+
+void real_symm(const Symm& s) {
+  real_blas().ssymm(&s.side, &s.uplo, &s.m, &s.n, &s.alpha, s.a, &s.lda, s.b, &s.ldb, &s.beta, s.c,
+                    &s.ldc, 1, 1);
+}
+
+/// The whole of a symmetric matrix, packed.
+void fill_symmetric(char uplo, Int order, const float* a, std::ptrdiff_t lda, float* whole) {
+  constexpr std::ptrdiff_t kBlock = 32;  // two of them in the first-level cache
+  const std::ptrdiff_t n = order;
+  const bool lower = uplo == 'L';
+  for (std::ptrdiff_t j0 = 0; j0 < n; j0 += kBlock)
+    for (std::ptrdiff_t i0 = j0; i0 < n; i0 += kBlock)
+      for (std::ptrdiff_t j = j0; j < std::min(j0 + kBlock, n); ++j)
+        for (std::ptrdiff_t i = std::max(i0, j); i < std::min(i0 + kBlock, n); ++i)
+          whole[j * n + i] = whole[i * n + j] = lower ? a[j * lda + i] : a[i * lda + j];
+}
+
+struct Free {
+  void operator()(float* memory) const { std::free(memory); }
+};
+
+void real_trmm(const Triangular& t) {
+  real_blas().strmm(&t.side, &t.uplo, &t.trans, &t.diag, &t.m, &t.n, &t.alpha, t.a, &t.lda, t.b,
+                    &t.ldb, 1, 1, 1, 1);
+}
+void real_trsm(const Triangular& t) {
+  real_blas().strsm(&t.side, &t.uplo, &t.trans, &t.diag, &t.m, &t.n, &t.alpha, t.a, &t.lda, t.b,
+                    &t.ldb, 1, 1, 1, 1);
+}
+
+/// Halves of a triangular problem. Solved in this order, the second needs the first's result; in a
+/// product it needs the first as it was.
+struct Halves {
+  Triangular first, second;
+  Gemm between;  // second's B += alpha * (what couples them) * first's B; alpha and beta are to be
+                 // set
+};
+
+Halves halves(const Triangular& t) {
+  const bool left = t.side == 'L';
+  const Int size = left ? t.m : t.n, size1 = size / 2, size2 = size - size1;
+  const auto half = [&](Int of, Int at) {
+    Triangular h = t;
+    (left ? h.m : h.n) = of;
+    h.a += at + std::ptrdiff_t{at} * t.lda;
+    h.b += left ? std::ptrdiff_t{at} : std::ptrdiff_t{at} * t.ldb;
+    return h;
+  };
+  Halves h = {half(size1, 0), half(size2, size1), {}};
+  const bool op_is_lower = (t.uplo == 'L') == (t.trans == 'N');
+  if (left != op_is_lower) std::swap(h.first, h.second);
+  const float* const coupling =
+      t.a + (t.uplo == 'L' ? std::ptrdiff_t{size1} : std::ptrdiff_t{size1} * t.lda);
+  h.between = {.trans_a = left ? t.trans : 'N',
+               .trans_b = left ? 'N' : t.trans,
+               .m = h.second.m,
+               .n = h.second.n,
+               .k = left ? h.first.m : h.first.n,
+               .alpha = 1,
+               .a = left ? coupling : h.first.b,
+               .lda = left ? t.lda : t.ldb,
+               .b = left ? h.first.b : coupling,
+               .ldb = left ? t.ldb : t.lda,
+               .beta = 1,
+               .c = h.second.b,
+               .ldc = t.ldb};
+  return h;
+}
+
+void cut_trmm(const Triangular& t, Cut cut) {
+  Halves h = halves(t);
+  h.between.alpha = t.alpha;
+  if (!pays(h.between, cut)) return real_trmm(t);
+  cut_trmm(h.second, Cut::kLater);
+  run(h.between);
+  cut_trmm(h.first, Cut::kLater);
+}
+
+void cut_trsm(const Triangular& t, Cut cut) {
+  Halves h = halves(t);
+  h.between.alpha = -1;
+  h.between.beta = t.alpha;
+  if (!pays(h.between, cut)) return real_trsm(t);
+  h.second.alpha = 1;
+  cut_trsm(h.first, Cut::kLater);
+  run(h.between);
+  cut_trsm(h.second, Cut::kLater);
+}
+
+}  // namespace
+
+void run_syrk(const Syrk& s) { cut_syrk(s, Cut::kFirst); }
+void run_trmm(const Triangular& t) { cut_trmm(t, Cut::kFirst); }
+void run_trsm(const Triangular& t) { cut_trsm(t, Cut::kFirst); }
+
+void run_symm(const Symm& s) {
+  const bool left = s.side == 'L';
+  const Int order = left ? s.m : s.n;
+  Gemm whole = {.trans_a = 'N',
+                .trans_b = 'N',
+                .m = s.m,
+                .n = s.n,
+                .k = order,
+                .alpha = s.alpha,
+                .a = s.b,
+                .lda = s.ldb,
+                .b = s.b,
+                .ldb = s.ldb,
+                .beta = s.beta,
+                .c = s.c,
+                .ldc = s.ldc};
+  (left ? whole.lda : whole.ldb) = order;
+  if (!runs_on_device(whole)) return real_symm(s);
+  const std::unique_ptr<float, Free> a(static_cast<float*>(std::malloc(
+      static_cast<std::size_t>(order) * static_cast<std::size_t>(order) * sizeof(float))));
+  if (a == nullptr) return real_symm(s);
+  fill_symmetric(s.uplo, order, s.a, s.lda, a.get());
+  (left ? whole.a : whole.b) = a.get();
+  run(whole);
+}
+
+}  // namespace rooftile::blas

@@ -1,0 +1,161 @@
+// sgemm_batch_, sgemm_batch_strided_ and their CBLAS twins, as MKL and OpenBLAS of later versions
+// than Debian 12's have them. The BLAS underneath need not have any: its sgemm_ serves.
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "runtime/blas/arguments.h"
+
+using namespace rooftile::blas;
+
+namespace {
+
+/// Places of the arguments of a batch in xerbla's numbering.
+struct Places {
+  int trans_a, trans_b, m, n, k, lda, ldb, ldc, last;
+};
+constexpr Places kGroups = {1, 2, 3, 4, 5, 8, 10, 13, 15};
+constexpr Places kStrided = {1, 2, 3, 4, 5, 8, 11, 15, 17};
+
+/// Place of the first illegal argument, 0 when there is none. As the caller gave them: for
+/// row-major ones the lengths of rows are what ld are checked against.
+int illegal(int order, const Gemm& g, const Places& at) {
+  const bool rows = order == kRowMajor;
+  if (!is_trans(g.trans_a)) return at.trans_a;
+  if (!is_trans(g.trans_b)) return at.trans_b;
+  if (g.m < 0) return at.m;
+  if (g.n < 0) return at.n;
+  if (g.k < 0) return at.k;
+  if (!is_ld(g.lda, (g.trans_a == 'N') == rows ? g.k : g.m)) return at.lda;
+  if (!is_ld(g.ldb, (g.trans_b == 'N') == rows ? g.n : g.k)) return at.ldb;
+  if (!is_ld(g.ldc, rows ? g.n : g.m)) return at.ldc;
+  return 0;
+}
+
+void report(const char* routine, int info) {
+  // The program's own before the real library's.
+  void* symbol = dlsym(RTLD_DEFAULT, "xerbla_");
+  if (symbol == nullptr) symbol = required_symbol("xerbla_");
+  reinterpret_cast<void (*)(const char*, const int*, std::size_t)>(symbol)(routine, &info,
+                                                                           std::strlen(routine));
+}
+
+/// A batch in groups of one shape; scalars are arrays with one value a group, matrices with one a
+/// product.
+template <typename Trans>
+struct Groups {
+  const Trans *trans_a, *trans_b;
+  const Int *m, *n, *k;
+  const float* alpha;
+  const float* const* a;
+  const Int* lda;
+  const float* const* b;
+  const Int* ldb;
+  const float* beta;
+  float* const* c;
+  const Int *ldc, *sizes;
+  Int count;
+
+  Gemm gemm(Int i) const {
+    return {letter(trans_a[i]),
+            letter(trans_b[i]),
+            m[i],
+            n[i],
+            k[i],
+            alpha[i],
+            nullptr,
+            lda[i],
+            nullptr,
+            ldb[i],
+            beta[i],
+            nullptr,
+            ldc[i]};
+  }
+  static char letter(int trans) { return trans_letter(trans); }
+  static char letter(char trans) { return trans_letter(&trans); }
+};
+
+/// Nothing is computed when an argument of any group is illegal.
+template <typename Trans>
+void run_groups(const char* routine, int order, const Groups<Trans>& groups, int first_place) {
+  const auto complain = [&](int place) { report(routine, place + first_place); };
+  if (groups.count < 0) return complain(kGroups.last - 1);
+  for (Int i = 0; i < groups.count; ++i) {
+    if (const int place = illegal(order, groups.gemm(i), kGroups)) return complain(place);
+    if (groups.sizes[i] < 0) return complain(kGroups.last);
+  }
+  std::ptrdiff_t before = 0;
+  for (Int i = 0; i < groups.count; before += groups.sizes[i++]) {
+    const bool rows = order == kRowMajor;
+    run(GemmBatch{.gemm = column_major(order, groups.gemm(i)),
+                  .batch = groups.sizes[i],
+                  .a_array = (rows ? groups.b : groups.a) + before,
+                  .b_array = (rows ? groups.a : groups.b) + before,
+                  .c_array = groups.c + before});
+  }
+}
+
+struct Strides {
+  std::ptrdiff_t a, b, c;
+};
+
+void run_strided(const char* routine, int order, const Gemm& g, const Strides& strides, Int batch,
+                 int first_place) {
+  if (const int place = illegal(order, g, kStrided)) return report(routine, place + first_place);
+  if (batch < 0) return report(routine, kStrided.last + first_place);
+  const bool rows = order == kRowMajor;
+  run(GemmBatch{.gemm = column_major(order, g),
+                .batch = batch,
+                .stride_a = rows ? strides.b : strides.a,
+                .stride_b = rows ? strides.a : strides.b,
+                .stride_c = strides.c});
+}
+
+}  // namespace
+
+ROOFTILE_BLAS_API void sgemm_batch_(const char* trans_a, const char* trans_b, const Int* m,
+                                    const Int* n, const Int* k, const float* alpha,
+                                    const float* const* a, const Int* lda, const float* const* b,
+                                    const Int* ldb, const float* beta, float* const* c,
+                                    const Int* ldc, const Int* group_count, const Int* group_size) {
+  run_groups<char>(
+      "SGEMM_BATCH", kColMajor,
+      {trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_size, *group_count},
+      0);
+}
+
+ROOFTILE_BLAS_API void cblas_sgemm_batch(int order, const int* trans_a, const int* trans_b,
+                                         const Int* m, const Int* n, const Int* k,
+                                         const float* alpha, const float* const* a, const Int* lda,
+                                         const float* const* b, const Int* ldb, const float* beta,
+                                         float* const* c, const Int* ldc, Int group_count,
+                                         const Int* group_size) {
+  if (!is_order(order)) return report("cblas_sgemm_batch", 1);
+  run_groups<int>(
+      "cblas_sgemm_batch", order,
+      {trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_size, group_count}, 1);
+}
+
+ROOFTILE_BLAS_API void sgemm_batch_strided_(const char* trans_a, const char* trans_b, const Int* m,
+                                            const Int* n, const Int* k, const float* alpha,
+                                            const float* a, const Int* lda, const Int* stride_a,
+                                            const float* b, const Int* ldb, const Int* stride_b,
+                                            const float* beta, float* c, const Int* ldc,
+                                            const Int* stride_c, const Int* batch) {
+  run_strided("SGEMM_BATCH_STRIDED", kColMajor,
+              {trans_letter(trans_a), trans_letter(trans_b), *m, *n, *k, *alpha, a, *lda, b, *ldb,
+               *beta, c, *ldc},
+              {*stride_a, *stride_b, *stride_c}, *batch, 0);
+}
+
+ROOFTILE_BLAS_API void cblas_sgemm_batch_strided(int order, int trans_a, int trans_b, Int m, Int n,
+                                                 Int k, float alpha, const float* a, Int lda,
+                                                 Int stride_a, const float* b, Int ldb,
+                                                 Int stride_b, float beta, float* c, Int ldc,
+                                                 Int stride_c, Int batch) {
+  if (!is_order(order)) return report("cblas_sgemm_batch_strided", 1);
+  run_strided(
+      "cblas_sgemm_batch_strided", order,
+      {trans_letter(trans_a), trans_letter(trans_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc},
+      {stride_a, stride_b, stride_c}, batch, 1);
+}

@@ -1,0 +1,81 @@
+"""What the files share: the build's libraries, and programs that run with them in an environment of their own."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+BUILD = pathlib.Path(os.environ["ROOFTILE_BUILD"])
+LINKED = BUILD / "librooftile_blas.so.0"  # exports everything
+ALTERNATIVE = BUILD / "blas" / "libblas.so.3"
+PRELOADED = BUILD / "blas" / "librooftile_preload.so"
+LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+OPENBLAS = next(LIBRARIES.glob("openblas-*/libopenblas.so.0"))
+REFERENCE_BLAS = LIBRARIES / "blas" / "libblas.so.3"
+
+
+class Machine:
+    """A home folder without a tuning database, or with one."""
+
+    def __init__(self, home, database=None):
+        self.home = home
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "LD_"))}
+        self.environment = dict(inherited, HOME=str(home), ROOFTILE_DB=str(database or home / "none.db"))
+
+    def run(self, *command, code=0, preload=None, stderr="", timeout=60, **environment):
+        """The finished run; stderr None: anything may stand there."""
+        if preload is not None:
+            environment["LD_PRELOAD"] = str(preload)
+        run = subprocess.run([str(word) for word in command], cwd=self.home, capture_output=True, text=True, timeout=timeout,
+                             env=dict(self.environment, **{k: str(v) for k, v in environment.items()}),
+                             stdin=subprocess.DEVNULL)
+        said = f"{run.args}: exit code {run.returncode}\n{run.stdout}{run.stderr}"
+        assert run.returncode == code, said
+        assert stderr is None or run.stderr == stderr, said
+        return run
+
+    def python(self, code, *arguments, **options):
+        """What a Python program prints. It may use library(path), a ctypes library, and square(library, n)."""
+        return self.run(sys.executable, "-c", PRELUDE + code, *arguments, **options).stdout.strip()
+
+
+PRELUDE = """
+import ctypes, os, sys
+def library(path=None):
+    return ctypes.CDLL(path)
+def mapped(*parts):
+    maps = open('/proc/self/maps').read()
+    return [part for part in parts if part in maps]
+def square(blas, n, fill=1.0):
+    a = (ctypes.c_float * (n * n))(*[fill] * (n * n))
+    c = (ctypes.c_float * (n * n))()
+    size, alpha, beta = ctypes.c_int(n), ctypes.c_float(1), ctypes.c_float(0)
+    at = ctypes.byref
+    blas.sgemm_(b'N', b'N', at(size), at(size), at(size), at(alpha), a, at(size), a, at(size), at(beta), c, at(size))
+    assert all(x == n * fill * fill for x in c), list(c)[:4]
+DEVICE = ('libvulkan.so', 'libvulkan_')
+"""
+
+
+@pytest.fixture
+def untuned(tmp_path):
+    return Machine(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def planted(tmp_path_factory):
+    database = tmp_path_factory.mktemp("planted") / "planted.db"
+    subprocess.run([BUILD / "tests" / "plant_database", database], check=True)
+    return database
+
+
+@pytest.fixture
+def tuned(tmp_path, planted):
+    """Whose device wins every product that is worth it, by what its database says; products wait for their kernels."""
+    database = tmp_path / "planted.db"
+    database.write_bytes(planted.read_bytes())
+    machine = Machine(tmp_path, database)
+    machine.environment["ROOFTILE_DETERMINISTIC"] = "1"
+    return machine

@@ -1,0 +1,259 @@
+"""Every routine that the drop-in takes over, on shapes and arguments of all kinds, against float64.
+
+    products.py LIBRARY [ROUTINE...]     prints how many calls were right; run with the environment that is to be tried
+
+Whatever is outside of the matrices is NaN before and after. Bounds are those of the sums' rounding.
+"""
+import ctypes
+import itertools
+import sys
+
+import numpy as np
+
+EPS = 2.0**-24
+ROW, COL = 101, 102
+TRANS = {"N": 111, "T": 112, "C": 113}
+UPLO = {"U": 121, "L": 122}
+DIAG = {"N": 131, "U": 132}
+SIDE = {"L": 141, "R": 142}
+library = ctypes.CDLL(sys.argv[1])
+random = np.random.default_rng(7)
+done = 0
+
+
+class Matrix:
+    """rows x columns, stored by columns or by rows with ld longer than those; NaN around the elements."""
+
+    def __init__(self, rows, columns, order=None, pad=3):
+        self.by_rows = order == ROW
+        self.length, lines = (columns, rows) if self.by_rows else (rows, columns)
+        self.ld = max(self.length, 1) + pad
+        self.memory = np.full((lines + 2) * self.ld, np.nan, np.float32)
+        self.view = self.elements(self.memory)
+        self.view[...] = random.uniform(-1, 1, (rows, columns))
+        self.before = self.memory.copy()
+
+    def elements(self, memory):
+        lines = memory[self.ld:-self.ld].reshape(-1, self.ld)[:, :self.length]
+        return lines if self.by_rows else lines.T
+
+    @property
+    def pointer(self):
+        return self.memory[self.ld:].ctypes.data_as(ctypes.c_void_p)
+
+    def keep_only(self, mask):
+        """What is not in the mask must not be read."""
+        self.view[~mask] = np.nan
+        self.before = self.memory.copy()
+
+    def check_surroundings(self, mask=True):
+        """What is outside of the matrix, or of the mask in it, is as it was."""
+        written = np.zeros(self.memory.shape, bool)
+        self.elements(written)[...] = mask
+        np.testing.assert_array_equal(self.memory[~written].view(np.uint32), self.before[~written].view(np.uint32))
+
+
+def op(x, trans):
+    return x if trans == "N" else x.T
+
+
+def by_reference(values):
+    """Fortran's calling convention: letters, integers and floats by reference."""
+    kinds = {str: lambda v: ctypes.c_char_p(v.encode()), int: lambda v: ctypes.byref(ctypes.c_int(v)),
+             float: lambda v: ctypes.byref(ctypes.c_float(v))}
+    return [kinds.get(type(v), lambda v: v)(v) for v in values]
+
+
+def by_value(values):
+    return [ctypes.c_float(v) if type(v) is float else v for v in values]
+
+
+def call(routine, order, letters, values):
+    """letters: (table, letter) of the flags; order None: the Fortran routine."""
+    if order is None:
+        flags = [letter.lower() if done % 2 else letter for _, letter in letters]
+        library[f"{routine}_"](*by_reference([*flags, *values]))
+    else:
+        library[f"cblas_{routine}"](order, *[table[letter] for table, letter in letters], *by_value(values))
+
+
+def check(what, got, expected, bound):
+    global done
+    wrong = ~(np.abs(got - expected) <= bound)
+    assert not wrong.any(), f"{what}: {wrong.sum()} of {wrong.size} wrong, first {np.argwhere(wrong)[0]}"
+    done += 1
+
+
+def product_bound(alpha, a, b, beta, c, depth):
+    return (depth + 4) * EPS * (abs(alpha) * (np.abs(a) @ np.abs(b)) + abs(beta) * np.abs(c)) + 1e-30
+
+
+ORDERS = [None, COL, ROW]
+SCALARS = [(1.0, 0.0), (-0.5, 1.0), (0.75, -2.0)]
+
+
+def check_gemm(order, m, n, k, trans_a, trans_b, alpha, beta):
+    a = Matrix(*((m, k) if trans_a == "N" else (k, m)), order)
+    b = Matrix(*((k, n) if trans_b == "N" else (n, k)), order, pad=1)
+    c = Matrix(m, n, order, pad=2)
+    if beta == 0.0:
+        c.keep_only(np.zeros((m, n), bool))
+    wide_a, wide_b = op(a.view, trans_a).astype(float), op(b.view, trans_b).astype(float)
+    old = np.zeros((m, n)) if beta == 0.0 else c.view.astype(float)
+    if alpha == 0.0:
+        a.view[...] = np.nan
+        wide_a, wide_b = np.zeros_like(wide_a), np.zeros_like(wide_b)
+    call("sgemm", order, [(TRANS, trans_a), (TRANS, trans_b)],
+         [m, n, k, alpha, a.pointer, a.ld, b.pointer, b.ld, beta, c.pointer, c.ld])
+    check(f"sgemm {order} {m}x{n}x{k} {trans_a}{trans_b} {alpha} {beta}", c.view, alpha * wide_a @ wide_b + beta * old,
+          product_bound(alpha, wide_a, wide_b, beta, old, k))
+    c.check_surroundings()
+
+
+def sgemm():
+    for order, trans_a, trans_b in itertools.product(ORDERS, "NTC", "NTC"):
+        for (m, n, k), (alpha, beta) in zip([(65, 33, 127), (3, 130, 41), (200, 5, 64), (34, 67, 3)],
+                                            itertools.cycle(SCALARS)):
+            check_gemm(order, m, n, k, trans_a, trans_b, alpha, beta)
+    for order in ORDERS:
+        for m, n, k in [(1, 1, 1), (0, 5, 5), (5, 0, 5), (5, 5, 0), (1, 70, 900), (7, 1, 7000)]:
+            for alpha, beta in [*SCALARS, (0.0, 0.0), (0.0, 0.5)]:
+                check_gemm(order, m, n, k, "N", "T", alpha, beta)
+
+
+def array(kind, values):
+    return (kind * len(values))(*values)
+
+
+def sgemm_batch():
+    shapes = [(40, 33, 50, "N", "T", 1.0, 0.0, 3), (7, 9, 5, "T", "N", -1.0, 0.5, 2), (4, 4, 4, "N", "N", 1.0, 1.0, 0)]
+    m, n, k, trans_a, trans_b, alpha, beta, count = zip(*shapes)
+    for order in ORDERS:
+        groups = [[(Matrix(*((m, k) if ta == "N" else (k, m)), order), Matrix(*((k, n) if tb == "N" else (n, k)), order),
+                    Matrix(m, n, order)) for _ in range(count or 1)] for m, n, k, ta, tb, _, _, count in shapes]
+        ld = [[group[0][i].ld for group in groups] for i in range(3)]
+        a, b, c = [array(ctypes.c_void_p, [product[i].pointer.value for group, size in zip(groups, count)
+                                           for product in group[:size]]) for i in range(3)]
+        old = [[product[2].view.astype(float) for product in group] for group in groups]
+        values = [*[array(ctypes.c_int, x) for x in (m, n, k)], array(ctypes.c_float, alpha), a,
+                  array(ctypes.c_int, ld[0]), b, array(ctypes.c_int, ld[1]), array(ctypes.c_float, beta), c,
+                  array(ctypes.c_int, ld[2])]
+        if order is None:
+            library.sgemm_batch_("".join(trans_a).encode(), "".join(trans_b).encode(), *values,
+                                 *by_reference([len(shapes)]), array(ctypes.c_int, count))
+        else:
+            library.cblas_sgemm_batch(order, *[array(ctypes.c_int, [TRANS[t] for t in x]) for x in (trans_a, trans_b)],
+                                      *values, len(shapes), array(ctypes.c_int, count))
+        for i, size in enumerate(count):
+            for (x, y, z), z_old in zip(groups[i][:size], old[i]):
+                left, right = op(x.view, trans_a[i]).astype(float), op(y.view, trans_b[i]).astype(float)
+                check(f"batch {order}", z.view, alpha[i] * left @ right + beta[i] * z_old,
+                      product_bound(alpha[i], left, right, beta[i], z_old, k[i]))
+                z.check_surroundings()
+
+
+def sgemm_batch_strided():
+    m, n, k, count = 31, 45, 64, 4
+    for order in ORDERS:
+        a = random.uniform(-1, 1, (count, m, k)).astype(np.float32)
+        b = random.uniform(-1, 1, (k, n)).astype(np.float32)
+        c = np.full((count, m, n), np.nan, np.float32)
+        expected = a.astype(float) @ b.astype(float)
+        bound = (k + 4) * EPS * (np.abs(a.astype(float)) @ np.abs(b.astype(float)))
+        pa, pb, pc = [x.ctypes.data_as(ctypes.c_void_p) for x in (a, b, c)]
+        if order == ROW:
+            library.cblas_sgemm_batch_strided(ROW, 111, 111, m, n, k, ctypes.c_float(1), pa, k, m * k, pb, n, 0,
+                                              ctypes.c_float(0), pc, n, m * n, count)
+        else:  # C^T = B^T A^T
+            values = [n, m, k, 1.0, pb, n, 0, pa, k, m * k, 0.0, pc, n, m * n, count]
+            if order is None:
+                library.sgemm_batch_strided_(*by_reference(["N", "N", *values]))
+            else:
+                library.cblas_sgemm_batch_strided(COL, 111, 111, *by_value(values))
+        check(f"strided {order}", c, expected, bound)
+
+
+def triangle(uplo, n):
+    return np.tril(np.ones((n, n), bool)) if uplo == "L" else np.triu(np.ones((n, n), bool))
+
+
+def ssyrk():
+    for order, uplo, trans in itertools.product(ORDERS, "UL", "NTC"):
+        for (n, k), (alpha, beta) in zip([(65, 40), (9, 130), (200, 77), (1, 50), (40, 0)], itertools.cycle(SCALARS)):
+            a = Matrix(*((n, k) if trans == "N" else (k, n)), order)
+            c = Matrix(n, n, order, pad=1)
+            mask = triangle(uplo, n)
+            c.keep_only(mask if beta else np.zeros_like(mask))
+            wide = op(a.view, trans).astype(float)
+            old = np.where(mask, c.view, 0).astype(float) if beta else np.zeros((n, n))
+            call("ssyrk", order, [(UPLO, uplo), (TRANS, trans)],
+                 [n, k, alpha, a.pointer, a.ld, beta, c.pointer, c.ld])
+            expected, bound = alpha * wide @ wide.T + beta * old, product_bound(alpha, wide, wide.T, beta, old, k)
+            check(f"ssyrk {order} {uplo}{trans} {n} {k}", c.view[mask], expected[mask], bound[mask])
+            c.check_surroundings(mask)
+
+
+def ssymm():
+    for order, side, uplo in itertools.product(ORDERS, "LR", "UL"):
+        for (m, n), (alpha, beta) in zip([(65, 40), (9, 130), (70, 101), (1, 50), (40, 0)], itertools.cycle(SCALARS)):
+            size = m if side == "L" else n
+            a, b, c = Matrix(size, size, order), Matrix(m, n, order, pad=1), Matrix(m, n, order)
+            mask = triangle(uplo, size)
+            part = np.where(mask, a.view, 0).astype(float)
+            whole = part + part.T - np.diag(np.diag(part))
+            a.keep_only(mask)
+            if beta == 0.0:
+                c.keep_only(np.zeros((m, n), bool))
+            old = c.view.astype(float) if beta else np.zeros((m, n))
+            left, right = (whole, b.view.astype(float)) if side == "L" else (b.view.astype(float), whole)
+            call("ssymm", order, [(SIDE, side), (UPLO, uplo)],
+                 [m, n, alpha, a.pointer, a.ld, b.pointer, b.ld, beta, c.pointer, c.ld])
+            check(f"ssymm {order} {side}{uplo} {m} {n}", c.view, alpha * left @ right + beta * old,
+                  product_bound(alpha, left, right, beta, old, size))
+            c.check_surroundings()
+
+
+def check_triangular(routine, order, side, uplo, trans, diag, m, n, alpha):
+    size = m if side == "L" else n
+    a, b = Matrix(size, size, order, pad=2), Matrix(m, n, order)
+    mask = triangle(uplo, size)
+    if diag == "U":
+        mask &= ~np.eye(size, dtype=bool)
+    a.view[...] /= max(size, 1)  # well conditioned
+    np.fill_diagonal(a.view, 1 + np.abs(np.diag(a.view)))
+    a.keep_only(mask)
+    full = op(np.where(mask, a.view, np.eye(size) if diag == "U" else 0).astype(float), trans)
+    old = b.view.astype(float)
+    call(routine, order, [(SIDE, side), (UPLO, uplo), (TRANS, trans), (DIAG, diag)],
+         [m, n, alpha, a.pointer, a.ld, b.pointer, b.ld])
+    got = b.view.astype(float)
+    if routine == "strmm":
+        left, right = (full, old) if side == "L" else (old, full)
+        got, expected, bound = got, alpha * left @ right, product_bound(alpha, left, right, 0, 0, size)
+    else:  # X solves op(A) X = alpha B, or X op(A) = alpha B, to the solver's rounding
+        left, right = (full, got) if side == "L" else (got, full)
+        got, expected = left @ right, alpha * old
+        bound = (size + 8) * EPS * (np.abs(left) @ np.abs(right) + np.abs(expected)) * 4 + 1e-30
+    check(f"{routine} {order} {side}{uplo}{trans}{diag} {m} {n} {alpha}", got, expected, bound)
+    b.check_surroundings()
+
+
+def strmm(routine="strmm"):
+    for order, side, uplo, trans, diag in itertools.product(ORDERS, "LR", "UL", "NTC", "NU"):
+        for (m, n), (alpha, _) in zip([(65, 40), (9, 130), (1, 5)], itertools.cycle(SCALARS)):
+            check_triangular(routine, order, side, uplo, trans, diag, m, n, alpha)
+    for side, uplo, trans in itertools.product("LR", "UL", "NT"):
+        check_triangular(routine, None, side, uplo, trans, "N", 170, 203, -1.5)
+
+
+def strsm():
+    strmm("strsm")
+
+
+ROUTINES = [sgemm, sgemm_batch, sgemm_batch_strided, ssyrk, ssymm, strmm, strsm]
+
+if __name__ == "__main__":
+    for function in ROUTINES:
+        if len(sys.argv) < 3 or function.__name__ in sys.argv[2:]:
+            function()
+    print(done)

@@ -1,0 +1,191 @@
+"""What the drop-in does to the process that it is in: what it loads, forks, threads, unloading, and faults around it."""
+import sqlite3
+
+import pytest
+
+from conftest import ALTERNATIVE, BUILD, LINKED, PRELOADED, PRELUDE, REFERENCE_BLAS
+
+ALL = pytest.mark.parametrize("path", [LINKED, ALTERNATIVE, PRELOADED], ids=["linked", "alternative", "preloaded"])
+
+
+@ALL
+def test_loading_brings_nothing_with_it(untuned, path):
+    assert untuned.python("""
+before = set(line.split()[-1] for line in open('/proc/self/maps'))
+library(sys.argv[1])
+after = set(line.split()[-1] for line in open('/proc/self/maps'))
+print(*sorted(os.path.basename(name) for name in after - before))
+""", path) == path.resolve().name
+
+
+@ALL
+def test_small_products_open_no_runtime(tuned, path):
+    assert tuned.python("blas = library(sys.argv[1]); square(blas, 8); print(mapped('librooftile.so', *DEVICE))",
+                        path) == "[]"
+
+
+@ALL
+def test_products_of_the_host_open_no_device(tuned, path):
+    assert tuned.python("blas = library(sys.argv[1]); square(blas, 100); print(mapped('librooftile.so', *DEVICE))",
+                        path, ROOFTILE_TIER="host") == "['librooftile.so']"
+
+
+def test_products_of_the_device_open_it(tuned):
+    assert tuned.python("blas = library(sys.argv[1]); square(blas, 100); print(mapped(*DEVICE))",
+                        LINKED) == "['libvulkan.so', 'libvulkan_']"
+
+
+def test_a_program_of_any_kind_can_have_it_preloaded(untuned):
+    assert untuned.run("cat", "/proc/self/maps", preload=PRELOADED).stdout.count("libopenblas") == 0
+
+
+def test_linked_in_place_of_blas_and_lapack(untuned):
+    assert untuned.run(BUILD / "tests" / "blas_linked").stdout == "right\n"
+
+
+def test_linked_over_the_reference_blas_and_the_machines_lapack(untuned):
+    assert untuned.run(BUILD / "tests" / "blas_linked", ROOFTILE_BLAS=REFERENCE_BLAS).stdout == "right\n"
+
+
+def test_a_symbol_that_is_nowhere(untuned):
+    for name in ("liblapack.so.3", "liblapacke.so.3"):
+        (untuned.home / name).touch()  # cannot be loaded, and hides the machine's
+    run = untuned.run(BUILD / "tests" / "blas_linked", code=-6, stderr=None, ROOFTILE_BLAS=REFERENCE_BLAS,
+                      LD_LIBRARY_PATH=untuned.home)
+    assert run.stderr == (f"rooftile: the program calls dgesv_, which {REFERENCE_BLAS} does not have; name a BLAS that has "
+                          "it in ROOFTILE_BLAS\n")
+
+
+FORK = """
+blas = library(sys.argv[1])
+for turn in range(2):
+    if sys.argv[2] == 'used': square(blas, 100)
+    child = os.fork()
+    if child == 0:
+        square(blas, 100)
+        print(mapped(*DEVICE), flush=True)
+        os._exit(0)  # not by exit: Mesa's handlers wait for its threads, which are the parent's
+    assert os.waitpid(child, 0)[1] == 0
+    square(blas, 100)
+"""
+
+
+def test_a_fork_of_a_process_that_used_the_device_computes_on_the_host(tuned):
+    for tier in ["auto", "device"]:
+        run = tuned.run("python3", "-c", "import signal; signal.alarm(60)\n" + PRELUDE + FORK, LINKED, "used",
+                        stderr=None, ROOFTILE_TIER=tier)
+        assert len(run.stdout.splitlines()) == 2
+        said = run.stderr.splitlines()
+        assert len(said) == (2 if tier == "device" else 0), said  # one a child, which was told to use the device
+        assert all("forked" in line and line.endswith("libopenblas.so.0 computes instead") for line in said)
+
+
+def test_a_fork_of_a_process_that_did_not_may_use_the_device(tuned):
+    assert tuned.python(FORK.replace("range(2)", "range(1)"), LINKED, "unused") == "['libvulkan.so', 'libvulkan_']"
+
+
+def test_a_fork_amid_other_threads_products(tuned):
+    tuned.python("""
+import signal, threading
+signal.alarm(60)
+blas = library(sys.argv[1])
+stop = threading.Event()
+def work():
+    while not stop.is_set(): square(blas, 60)
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads: thread.start()
+for _ in range(5):
+    child = os.fork()
+    if child == 0:
+        square(blas, 60)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+stop.set()
+for thread in threads: thread.join()
+""", LINKED)
+
+
+@pytest.mark.parametrize("tier", ["auto", "host1"])
+def test_threads_share_it_from_the_first_call_on(tuned, tier):
+    assert tuned.python("""
+import threading
+blas, right, ready = library(sys.argv[1]), [], threading.Barrier(8)
+def work(i):
+    ready.wait()
+    for n in (10 + i, 50 + i, 90): square(blas, n, fill=0.5 * i)
+    right.append(i)
+threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(right))
+""", LINKED, ROOFTILE_TIER=tier) == "8"
+
+
+def test_unloading_and_loading_again(tuned):
+    assert tuned.python("""
+import _ctypes
+for turn in range(5):
+    blas = library(sys.argv[1])
+    square(blas, 100)
+    _ctypes.dlclose(blas._handle)
+print(len(os.listdir('/proc/self/task')) < 20, mapped(*DEVICE))
+""", LINKED) == "True ['libvulkan.so', 'libvulkan_']"
+
+
+@pytest.mark.parametrize("fault", ["no runtime", "newer database", "no database at all", "wrong tier", "no driver"])
+def test_faults_are_said_once_and_the_host_computes(tuned, fault):
+    environment, path = {}, LINKED
+    if fault == "no runtime":
+        (tuned.home / "alone").mkdir()
+        path = tuned.home / "alone" / LINKED.name
+        path.write_bytes(LINKED.read_bytes())
+        says = "librooftile.so cannot be used: librooftile.so.0: cannot open shared object file"
+    elif fault == "newer database":
+        with sqlite3.connect(tuned.environment["ROOFTILE_DB"]) as database:
+            database.execute("PRAGMA user_version = 9999")
+        says = "Rooftile cannot be opened: "
+    elif fault == "no database at all":
+        (tuned.home / "planted.db").write_text("no database")
+        says = "Rooftile cannot be opened: "
+    elif fault == "wrong tier":
+        environment, says = {"ROOFTILE_TIER": "moon"}, "Rooftile cannot be opened: unknown tier 'moon'"
+    else:
+        environment = {"ROOFTILE_TIER": "device", "VK_DRIVER_FILES": "/none", "VK_ICD_FILENAMES": "/none"}
+        says = "a product fails: "
+    code = PRELUDE + "blas = library(sys.argv[1])\nfor n in (8, 60, 100, 100): square(blas, n)"
+    run = tuned.run("python3", "-c", code, path, stderr=None, **environment)
+    assert run.stderr.startswith(f"rooftile: {says}") and run.stderr.endswith("; libopenblas.so.0 computes instead\n")
+    assert run.stderr.count("\n") == 1
+    tuned.run("python3", "-c", code, path, ROOFTILE_LOG="off", **environment)
+
+
+def test_no_blas_at_all(untuned):
+    run = untuned.run("python3", "-c", PRELUDE + "square(library(sys.argv[1]), 3)", LINKED, code=-6, stderr=None,
+                      ROOFTILE_BLAS="/none.so")
+    assert "no BLAS library on this machine; install libopenblas0-pthread" in run.stderr and "/none.so" in run.stderr
+
+
+@pytest.mark.parametrize("path", [LINKED, ALTERNATIVE], ids=["linked", "alternative"])
+def test_it_is_not_its_own_real_library(untuned, path):
+    run = untuned.run("python3", "-c", PRELUDE + "square(library(sys.argv[1]), 3)", path, code=-6, stderr=None,
+                      ROOFTILE_BLAS=path)
+    assert f"{path}: is Rooftile's drop-in itself" in run.stderr
+
+
+def test_calls_are_counted_for_the_tuner_at_the_end_of_the_process(tuned):
+    for processes in range(1, 4):
+        tuned.python("blas = library(sys.argv[1])\nfor _ in range(3): square(blas, 300)", LINKED)
+        with sqlite3.connect(tuned.environment["ROOFTILE_DB"]) as database:
+            assert database.execute("SELECT m, n, k, calls FROM untuned_problems").fetchall() == [(300, 300, 300, 3 * processes)]
+
+
+def test_no_recursion_through_names(tuned):
+    # The reference BLAS' cblas_sgemm calls sgemm_ by name, which is the drop-in's: each product is computed once.
+    assert tuned.python("""
+blas = library(sys.argv[1])
+c = (ctypes.c_float * 10000)()
+a = (ctypes.c_float * 10000)(*[1] * 10000)
+f = ctypes.c_float
+blas.cblas_sgemm(101, 111, 111, 100, 100, 100, f(1), a, 100, a, 100, f(1), c, 100)
+print(set(c), mapped('librooftile.so'))
+""", REFERENCE_BLAS, preload=PRELOADED, ROOFTILE_BLAS=REFERENCE_BLAS, ROOFTILE_TIER="host") == "{100.0} ['librooftile.so']"

@@ -1,0 +1,98 @@
+"""Right results from every routine that the drop-in takes over, wherever they are computed."""
+import sys
+
+import pytest
+
+from conftest import ALTERNATIVE, HERE, LINKED, OPENBLAS, PRELOADED, PRELUDE, REFERENCE_BLAS
+
+PRODUCTS = HERE / "products.py"
+ROUTINES = ["sgemm", "sgemm_batch", "sgemm_batch_strided", "ssyrk", "ssymm", "strmm", "strsm"]
+
+
+def test_on_the_host(untuned):
+    everything = int(untuned.run(sys.executable, PRODUCTS, LINKED).stdout)
+    assert everything > 500
+    assert int(untuned.run(sys.executable, PRODUCTS, ALTERNATIVE, ROOFTILE_TIER="host").stdout) == everything
+
+
+def test_on_the_device_as_predicted(tuned):
+    tuned.run(sys.executable, PRODUCTS, LINKED)
+
+
+@pytest.mark.parametrize("routine", ROUTINES)
+def test_on_the_device_by_force(tuned, routine):
+    # Silence: a product that the host computed after all would be reported.
+    assert int(tuned.run(sys.executable, PRODUCTS, LINKED, routine, ROOFTILE_TIER="device").stdout) > 0
+
+
+def test_on_the_device_over_the_reference_blas(tuned):
+    # Its cblas_ functions call the Fortran symbols by name, and so find the drop-in's.
+    tuned.run(sys.executable, PRODUCTS, REFERENCE_BLAS, "sgemm", "ssyrk", "ssymm", "strmm", "strsm",
+              preload=PRELOADED, ROOFTILE_BLAS=REFERENCE_BLAS)
+
+
+@pytest.mark.parametrize("routine", ["ssyrk", "ssymm", "strmm", "strsm"])
+@pytest.mark.parametrize("tier, devices", [("auto", 1), ("host", 0)])
+def test_recasts_use_the_device_where_it_wins(tuned, routine, tier, devices):
+    code = f"""
+sys.argv = ['products.py', {str(LINKED)!r}, {routine!r}]
+exec(open({str(PRODUCTS)!r}).read())
+print(len(mapped('libvulkan_')))
+"""
+    assert tuned.python(code, ROOFTILE_TIER=tier).splitlines()[-1] == str(devices)
+
+
+@pytest.mark.parametrize("blas", [OPENBLAS, REFERENCE_BLAS], ids=["openblas", "reference"])
+def test_illegal_arguments_are_reported_as_by_the_real_library(untuned, blas):
+    code = """
+blas = library(sys.argv[1])
+at, f = ctypes.byref, ctypes.c_float
+c = (f * 64)(*range(64))
+n = [ctypes.c_int(i) for i in range(10)]
+bad = ctypes.c_int(-1)
+def fortran(routine, *arguments):
+    getattr(blas, routine)(*[a if isinstance(a, bytes) else a if a is c else at(a) for a in arguments])
+one = f(1)
+for call in [(b'X', b'N', n[2], n[2], n[2], one, c, n[2], c, n[2], one, c, n[2]),
+             (b'N', b'X', n[2], n[2], n[2], one, c, n[2], c, n[2], one, c, n[2]),
+             (b'N', b'N', bad, n[2], n[2], one, c, n[2], c, n[2], one, c, n[2]),
+             (b'N', b'N', n[2], bad, n[2], one, c, n[2], c, n[2], one, c, n[2]),
+             (b'N', b'N', n[2], n[2], bad, one, c, n[2], c, n[2], one, c, n[2]),
+             (b'N', b'N', n[2], n[2], n[2], one, c, n[1], c, n[2], one, c, n[2]),
+             (b'N', b'N', n[2], n[2], n[2], one, c, n[2], c, n[0], one, c, n[2]),
+             (b'N', b'N', n[0], n[2], n[2], one, c, n[2], c, n[2], one, c, n[0])]:
+    fortran('sgemm_', *call)
+fortran('ssyrk_', b'X', b'N', n[2], n[2], one, c, n[2], one, c, n[2])
+fortran('ssymm_', b'L', b'U', n[2], n[2], one, c, n[2], c, n[2], one, c, n[1])
+fortran('strmm_', b'L', b'U', b'N', b'X', n[2], n[2], one, c, n[2], c, n[2])
+fortran('strsm_', b'L', b'U', b'N', b'U', n[2], bad, one, c, n[2], c, n[2])
+assert list(c) == list(range(64))
+sys.stdout.flush()
+"""
+    def said(**options):
+        run = untuned.run(sys.executable, "-c", PRELUDE + code, blas, stderr=None, **options)
+        return run.stdout + run.stderr
+    alone = said()
+    assert alone.lower().count("parameter") >= 11
+    assert said(preload=PRELOADED, ROOFTILE_BLAS=blas) == alone
+
+
+def test_illegal_arguments_of_a_batch_are_reported(untuned):
+    code = """
+blas = library(sys.argv[1])
+ints = lambda *values: (ctypes.c_int * len(values))(*values)
+f = (ctypes.c_float * 2)(1, 1)
+c = (ctypes.c_float * 4)(7, 7, 7, 7)
+p = (ctypes.c_void_p * 2)(ctypes.addressof(c), ctypes.addressof(c))
+two = ints(2, 2)
+blas.sgemm_batch_(b'NN', b'NN', two, two, two, f, p, two, p, two, f, p, ints(2, 1), ints(2), ints(1, 1))
+blas.cblas_sgemm_batch(101, ints(111), ints(999), two, two, two, f, p, two, p, two, f, p, two, 1, ints(1))
+blas.cblas_sgemm_batch(99, ints(111), ints(111), two, two, two, f, p, two, p, two, f, p, two, 1, ints(1))
+blas.sgemm_batch_(b'N', b'N', two, two, two, f, p, two, p, two, f, p, two, ints(1), ints(-1))
+assert list(c) == [7] * 4
+"""
+    run = untuned.run(sys.executable, "-c", PRELUDE + code, LINKED, stderr=None)
+    said = (run.stdout + run.stderr).splitlines()
+    for line, (routine, place) in zip(said, [("SGEMM_BATCH", 13), ("cblas_sgemm_batch", 3), ("cblas_sgemm_batch", 1),
+                                             ("SGEMM_BATCH", 15)], strict=True):
+        assert routine.lower() in line.lower() and f" {place} " in line, line

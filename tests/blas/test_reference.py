@@ -1,0 +1,53 @@
+"""The reference BLAS' own test programs (package libblas-test) over the drop-in."""
+import os
+import re
+
+import pytest
+
+from conftest import ALTERNATIVE, LIBRARIES, OPENBLAS, PRELOADED, REFERENCE_BLAS
+
+PROGRAMS = LIBRARIES / "blas"
+ROUTINES = ["SGEMM", "SSYMM", "STRMM", "STRSM", "SSYRK"]
+
+
+def summary(machine, program, data, **options):
+    """Output and summary file of a test program, its input on standard input."""
+    run = machine.run("sh", "-c", f"exec {PROGRAMS / program} < {PROGRAMS / data}", stderr=None, **options)
+    files = [file.read_text() for file in machine.home.glob("*.out")]
+    return "\n".join([run.stdout, run.stderr, *files])
+
+
+def provider(machine):
+    """The drop-in as the libblas.so.3 that programs find first."""
+    folder = machine.home / "provider"
+    folder.mkdir(exist_ok=True)
+    if not (folder / "libblas.so.3").exists():
+        os.symlink(ALTERNATIVE, folder / "libblas.so.3")
+    return {"LD_LIBRARY_PATH": folder}
+
+
+@pytest.mark.parametrize("way, tier", [("preloaded", "auto"), ("alternative", "auto"), ("alternative", "device")])
+def test_fortran_level_3(tuned, way, tier):
+    options = {"preload": PRELOADED} if way == "preloaded" else provider(tuned)
+    text = summary(tuned, "xblat3s", "sblat3.in", ROOFTILE_TIER=tier, **options)
+    assert "FAILED" not in text and "FATAL" not in text and "computes instead" not in text, text
+    for routine in ROUTINES:
+        assert re.search(rf"{routine} +PASSED THE COMPUTATIONAL TESTS", text), text
+        assert re.search(rf"{routine} +PASSED THE TESTS OF ERROR-EXITS", text), text
+
+
+@pytest.mark.parametrize("tier", ["auto", "device"])
+def test_cblas_level_3(tuned, tier):
+    # The tests of errors are of the reference CBLAS' own way to report them, and OpenBLAS' differs.
+    text = summary(tuned, "xscblat3", "sin3", preload=PRELOADED, ROOFTILE_TIER=tier, ROOFTILE_BLAS=REFERENCE_BLAS,
+                   LD_LIBRARY_PATH=REFERENCE_BLAS.parent)
+    assert "FAIL" not in text and "FATAL" not in text and "computes instead" not in text, text
+    for routine in ROUTINES:
+        assert len(re.findall(rf"cblas_{routine.lower()} +PASSED THE (?:COLUMN|ROW)-MAJOR +COMPUTATIONAL TESTS", text)) == 2, text
+        assert re.search(rf"cblas_{routine.lower()} +PASSED THE TESTS OF ERROR-EXITS", text), text
+
+
+@pytest.mark.parametrize("program, data", [("xblat3d", "dblat3.in"), ("xblat1s", "/dev/null"), ("xblat1z", "/dev/null")])
+def test_everything_else_through_the_alternative(untuned, program, data):
+    text = summary(untuned, program, data, **provider(untuned))
+    assert "PASS" in text and "FAIL" not in text and "FATAL" not in text, text
