@@ -23,8 +23,10 @@ std::vector<double> Probe::times(const DispatchStep& step, int samples) {
   return sample;
 }
 
-std::uint32_t long_enough(const std::function<double(std::uint32_t)>& timed, std::uint32_t trips) {
-  while (trips < kMostTrips && timed(trips) < kTargetNs) trips *= 4;
+std::uint32_t long_enough(const DeviceLimits& limits,
+                          const std::function<double(std::uint32_t)>& timed, std::uint32_t trips) {
+  const std::uint32_t most = limits.max_loop_trips > 0 ? limits.max_loop_trips : kMostTrips;
+  while (trips < most && timed(trips) < kTargetNs) trips = std::min(4 * trips, most);
   return trips;
 }
 

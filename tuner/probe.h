@@ -38,9 +38,10 @@ class Probe {
   Pipeline pipeline_;
 };
 
-/// Trips after which a dispatch is long against launch and clock steps and short against a budget.
-/// timed(trips) runs it once.
-std::uint32_t long_enough(const std::function<double(std::uint32_t)>& timed,
+/// Trips after which a dispatch is long against launch and clock steps and short against a budget,
+/// at most as many as the device runs of all loops together. timed(trips) runs it once.
+std::uint32_t long_enough(const DeviceLimits& limits,
+                          const std::function<double(std::uint32_t)>& timed,
                           std::uint32_t trips = 16);
 
 /// Times as rates: amount per ns.
