@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "core/statistics.h"
 #include "runtime/model/staircase.h"
@@ -41,25 +42,20 @@ void Calibrator::multiply_adds() {
   add("device.fma.f32", "gflops", best);
 }
 
-// Of float16, and of packed dot products: in workgroups as float32 likes them.
+// Of float16, and of packed dot products: in workgroups and chains as float32 likes them.
 void Calibrator::other_multiply_adds() {
   const Buffer target = device_.create_buffer(262144 * sizeof(float), BufferUse::kDevice);
   const auto measure = [&](DataType type, float multiplier, double flops_per_step) {
     const std::uint32_t groups = many_groups(best_local_size_) / 8;
-    std::vector<double> best = {0.0};
-    for (int chains : {3, 8}) {
-      Probe probe(device_, emit_fma(type, best_local_size_, chains));
-      const std::vector<double> rate = rate_of(
-          probe, {{&target}}, groups,
-          [&](std::uint32_t trips) {
-            return FmaPushConstants{trips, multiplier, 1.0f};
-          },
-          [&](double trips) {
-            return flops_per_step * chains * kFmaSteps * best_local_size_ * trips * groups;
-          });
-      if (median(rate) > median(best)) best = rate;
-    }
-    return best;
+    Probe probe(device_, emit_fma(type, best_local_size_, best_chains_));
+    return rate_of(
+        probe, {{&target}}, groups,
+        [&](std::uint32_t trips) {
+          return FmaPushConstants{trips, multiplier, 1.0f};
+        },
+        [&](double trips) {
+          return flops_per_step * best_chains_ * kFmaSteps * best_local_size_ * trips * groups;
+        });
   };
   if (limits_.float16_arithmetic) add("device.fma.f16", "gflops", measure(DataType::kF16, 0.5f, 8));
   if (limits_.integer_dot_product)
@@ -89,7 +85,10 @@ void Calibrator::compute_units() {
   const std::vector<Stair> stairs =
       climb([&](std::size_t groups) { return std::ranges::min(times(trips, groups, kFewSamples)); },
             kMostWorkgroups);
-  const auto units = static_cast<double>(units_of_staircase(stairs));
+  std::size_t found = units_of_staircase(stairs);
+  if (device_.profile().kind == DeviceKind::kSoftware)  // its units are this process's processors
+    found = std::min<std::size_t>(found, std::max(1u, std::thread::hardware_concurrency()));
+  const auto units = static_cast<double>(found);
   // Its spread: how far the steps are from where so many units would put them, in units.
   std::vector<double> implied;
   for (const Stair& stair : stairs) {

@@ -13,21 +13,21 @@
 #include "tuner/calibrate.h"
 #include "tuner/host_kernels.h"
 #include "tuner/probe.h"
+#include "tuner/processor_time.h"
 
 namespace rooftile {
 namespace {
 
 constexpr int kSamples = 5;
 constexpr double kEnoughNs =
-    20e6;  // per point: small products are repeated, large ones run kFewest times
+    8e6;  // per point: small products are repeated, large ones run kFewest times
 constexpr int kFewest = 2;
 constexpr std::size_t kStreamFloats =
     std::size_t{1} << 25;  // 128 MiB an array: past most last-level caches together
 
-/// Times of single calls; very short ones are timed in groups, so that the clock's own cost
-/// vanishes.
+/// Times of single calls after a first one; very short ones are timed in groups, so that the
+/// clock's own cost vanishes.
 std::vector<double> times(const std::function<void()>& call) {
-  call();
   const double start = now_ns();
   call();
   const double once = std::max(1.0, now_ns() - start);
@@ -45,16 +45,17 @@ std::vector<double> times(const std::function<void()>& call) {
 
 /// Times of all threads doing their share at once; share(thread) is run by each.
 std::vector<double> team_times(int threads, const std::function<void(int)>& share) {
-  std::vector<double> sample;
-  for (int i = -1; i < kSamples; ++i) {
-    const double start = now_ns();
+  const auto take = [&] {
+    const ProcessorTime before = processor_time_now();
     std::vector<std::jthread> team;
     for (int t = 1; t < threads; ++t) team.emplace_back([&, t] { share(t); });
     share(0);
     team.clear();  // joins
-    if (i >= 0) sample.push_back(now_ns() - start);
-  }
-  return sample;
+    const ProcessorTime used = processor_time_now() - before;
+    return Reading{.kernel_ns = used.wall_ns, .busy_share = busy_share(used, threads)};
+  };
+  take();
+  return undisturbed(kSamples, take);
 }
 
 class HostCalibrator {

@@ -18,9 +18,8 @@ constexpr std::uint64_t kPage = 4096;
 // From the end of an array to the next: at equal places of their pages, stores hold up the loads
 // behind them on many processors. A multiple of every alignment that Vulkan allows a device to ask.
 constexpr std::uint64_t kSkew = 1280;
-constexpr std::uint64_t kMovedBytes = 1u << 25;  // by a sample at least, in passes
-constexpr double kLongNs = 10e6;                 // of a sample: then few do
-constexpr int kFewSamples = 3;
+constexpr std::uint64_t kMovedBytes = 1u << 24;  // by a sample at least, in passes
+constexpr int kCurveSamples = 3;  // of a point; a level's own figures have kProbeSamples
 constexpr std::uint32_t kInvocations = 262144;  // at most: enough for every device
 // Of them those that read only: the sums that they write stay below a part in sixteen.
 constexpr std::uint32_t kReaders = kInvocations / 16;
@@ -38,10 +37,10 @@ class StreamBench {
         pool_(device.create_buffer(largest + 3 * kSkew, BufferUse::kDevice)),
         sums_(device.create_buffer(kVectorBytes * kInvocations, BufferUse::kDevice)) {}
 
-  Sample gbps(Stream kernel, LoadPath load_path, std::uint64_t footprint) {
+  Sample gbps(Stream kernel, LoadPath load_path, std::uint64_t footprint, int samples) {
     const int arrays = arrays_moved(kernel);
     const std::uint64_t bytes = footprint / static_cast<std::uint64_t>(arrays) / kPage * kPage;
-    if (!fits(load_path, bytes)) return {};
+    if (!fits(load_path, bytes) || !fits(LoadPath::kBuffer, bytes)) return {};  // c is no texels
     auto& probe = probes_[{static_cast<int>(kernel), load_path}];
     if (!probe) probe.emplace(device_, emit_stream(kernel, load_path, local_size_));
     const auto slice = [&](std::uint64_t i) {
@@ -51,18 +50,18 @@ class StreamBench {
     // Two arrays of three where there are two: the third binding is not read.
     return sample(*probe, {slice(0), slice(arrays == 3 ? 1 : 0), slice(arrays == 3 ? 2 : 1)},
                   groups(elements, kInvocations), bytes * static_cast<std::uint64_t>(arrays),
-                  [&](std::uint32_t passes) {
+                  samples, [&](std::uint32_t passes) {
                     return StreamPushConstants{elements, passes, 3.0f};
                   });
   }
 
-  Sample read_gbps(LoadPath load_path, std::uint64_t footprint) {
+  Sample read_gbps(LoadPath load_path, std::uint64_t footprint, int samples) {
     if (!fits(load_path, footprint)) return {};
     auto& probe = probes_[{-1, load_path}];
     if (!probe) probe.emplace(device_, emit_read(load_path, local_size_));
     const auto elements = static_cast<std::uint32_t>(footprint / kVectorBytes);
     return sample(*probe, {{&pool_, 0, footprint}, {&sums_}}, groups(elements, kReaders), footprint,
-                  [&](std::uint32_t passes) {
+                  samples, [&](std::uint32_t passes) {
                     return ReadPushConstants{elements, passes};
                   });
   }
@@ -80,13 +79,10 @@ class StreamBench {
   }
   template <typename Push>
   Sample sample(Probe& probe, const std::vector<BufferRange>& bindings, std::uint32_t groups,
-                std::uint64_t bytes, const Push& push) {
+                std::uint64_t bytes, int samples, const Push& push) {
     const std::uint64_t passes = std::max<std::uint64_t>(1, kMovedBytes / bytes);
-    const auto times = [&](int samples) {
-      return probe.times(bindings, push(static_cast<std::uint32_t>(passes)), groups, samples);
-    };
-    const int samples = times(1).front() > kLongNs ? kFewSamples : kProbeSamples;
-    return rates(static_cast<double>(bytes * passes), times(samples));
+    return rates(static_cast<double>(bytes * passes),
+                 probe.times(bindings, push(static_cast<std::uint32_t>(passes)), groups, samples));
   }
 
   Device& device_;
@@ -98,7 +94,7 @@ class StreamBench {
 /// One footprint: the better load path of each kernel.
 struct Point {
   std::uint64_t footprint = 0;
-  LoadPath stream_path = LoadPath::kBuffer;
+  LoadPath stream_path = LoadPath::kBuffer, read_path = LoadPath::kBuffer;
   Sample triad, read;
 
   const Sample& best() const { return middle(triad) > middle(read) ? triad : read; }
@@ -111,7 +107,8 @@ struct Point {
 void Calibrator::stream() {
   const std::uint64_t largest =
       std::min({kLargestFootprint, device_.profile().device_memory_bytes / 4,
-                limits_.max_memory_allocation_bytes / 2});
+                limits_.max_memory_allocation_bytes / 2,
+                2 * limits_.max_storage_buffer_range_bytes});  // copy: two arrays
   if (largest < kSmallestFootprint)
     fail(ErrorCode::kUnsupported, "{} has too little memory to calibrate", device_.profile().name);
   StreamBench bench(device_, largest, best_local_size_);
@@ -120,13 +117,16 @@ void Calibrator::stream() {
   for (std::uint64_t footprint = kSmallestFootprint; footprint <= largest; footprint *= 2) {
     Point point{.footprint = footprint, .triad = {}, .read = {}};
     for (LoadPath load_path : {LoadPath::kBuffer, LoadPath::kTexel}) {
-      if (Sample gbps = bench.gbps(Stream::kTriad, load_path, footprint);
+      if (Sample gbps = bench.gbps(Stream::kTriad, load_path, footprint, kCurveSamples);
           middle(gbps) > middle(point.triad)) {
         point.triad = std::move(gbps);
         point.stream_path = load_path;
       }
-      if (Sample gbps = bench.read_gbps(load_path, footprint); middle(gbps) > middle(point.read))
+      if (Sample gbps = bench.read_gbps(load_path, footprint, kCurveSamples);
+          middle(gbps) > middle(point.read)) {
         point.read = std::move(gbps);
+        point.read_path = load_path;
+      }
     }
     if (point.best().empty()) break;  // past what can be bound at once
     curve.push_back({static_cast<double>(footprint), middle(point.best())});
@@ -144,15 +144,18 @@ void Calibrator::stream() {
                                      return middle(x.best()) < middle(y.best());
                                    });
     const std::string level = level_name(i, plateaus.size());
-    Sample best = at.best();
+    Sample best;
     const auto keep = [&](std::string_view kernel, const Sample& gbps) {
+      if (gbps.empty()) return;
       add(fmt::format("device.stream.{}{}", kernel, memory ? "" : "." + level), "gbps", gbps);
       if (middle(gbps) > middle(best)) best = gbps;
     };
-    for (const Stream kernel : {Stream::kCopy, Stream::kScale, Stream::kAdd})
-      keep(name(kernel), bench.gbps(kernel, at.stream_path, at.footprint));
-    keep("triad", at.triad);
-    keep("read", at.read);
+    for (const Stream kernel : kStreams) {
+      Sample gbps = bench.gbps(kernel, at.stream_path, at.footprint, kProbeSamples);
+      if (gbps.empty()) gbps = bench.gbps(kernel, LoadPath::kBuffer, at.footprint, kProbeSamples);
+      keep(name(kernel), gbps);
+    }
+    keep("read", bench.read_gbps(at.read_path, at.footprint, kProbeSamples));
     add(fmt::format("device.level.{}.bandwidth", level), "gbps", best);
     if (!memory)
       figures_.push_back({fmt::format("device.level.{}.footprint", level), "bytes",
