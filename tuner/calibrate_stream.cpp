@@ -18,7 +18,8 @@ constexpr std::uint64_t kPage = 4096;
 // From the end of an array to the next: at equal places of their pages, stores hold up the loads
 // behind them on many processors. A multiple of every alignment that Vulkan allows a device to ask.
 constexpr std::uint64_t kSkew = 1280;
-constexpr std::uint64_t kMovedBytes = 1u << 24;  // by a sample at least, in passes
+constexpr std::uint64_t kMovedBytes = 1u << 24;  // by a sample at least, in passes; more
+constexpr double kEnoughNs = 0.5e6;              // until it is as long as this
 constexpr int kCurveSamples = 3;  // of a point; a level's own figures have kProbeSamples
 constexpr std::uint32_t kInvocations = 262144;  // at most: enough for every device
 // Of them those that read only: the sums that they write stay below a part in sixteen.
@@ -80,9 +81,15 @@ class StreamBench {
   template <typename Push>
   Sample sample(Probe& probe, const std::vector<BufferRange>& bindings, std::uint32_t groups,
                 std::uint64_t bytes, int samples, const Push& push) {
-    const std::uint64_t passes = std::max<std::uint64_t>(1, kMovedBytes / bytes);
-    return rates(static_cast<double>(bytes * passes),
-                 probe.times(bindings, push(static_cast<std::uint32_t>(passes)), groups, samples));
+    std::uint64_t passes = std::max<std::uint64_t>(1, kMovedBytes / bytes);
+    std::vector<double> ns;
+    while (true) {
+      ns = probe.times(bindings, push(static_cast<std::uint32_t>(passes)), groups, samples);
+      constexpr std::uint64_t kMostPasses = 1u << 12;  // of few trips each
+      if (median(ns) >= kEnoughNs || passes >= kMostPasses) break;
+      passes *= 4;
+    }
+    return rates(static_cast<double>(bytes * passes), ns);
   }
 
   Device& device_;
