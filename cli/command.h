@@ -3,9 +3,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/device_profile.h"
 #include "core/problem.h"
@@ -35,6 +37,7 @@ struct ProblemOptions {
 };
 
 void add_devices(CLI::App& app, const Globals& globals, Action& action);
+void add_calibrate(CLI::App& app, const Globals& globals, Action& action);
 void add_tune(CLI::App& app, const Globals& globals, Action& action);
 void add_report(CLI::App& app, const Globals& globals, Action& action);
 void add_explain(CLI::App& app, const Globals& globals, Action& action);
@@ -47,6 +50,16 @@ void add_quantize(CLI::App& app, Action& action);
 void add_query(CLI::App& app, const Globals& globals, Action& action);
 void add_run(CLI::App& app, const Globals& globals, Action& action);
 void add_worker(CLI::App& app, Action& action);
+
+/// Those that --device leaves, said on stderr what was left out. Throws kDevice when there is none.
+std::vector<DeviceProfile> selected_devices(const Globals& globals);
+
+/// True from the first SIGINT or SIGTERM on; the second one kills.
+const std::atomic<bool>& stop_on_signals();
+
+struct CalibrationRun;
+/// What has moved since the last calibration; nothing when there was none.
+void print_drift(const CalibrationRun& run);
 
 /// Says on stderr when OpenBLAS runs kernels that are too old for this processor.
 void print_host_advice();

@@ -148,6 +148,20 @@ int devices(const Globals& globals, bool json) {
 
 }  // namespace
 
+std::vector<DeviceProfile> selected_devices(const Globals& globals) {
+  const Enumeration found = enumerate_devices();
+  if (!found.note.empty()) fmt::print(stderr, "rooftile: {}\n", found.note);
+  std::vector<DeviceProfile> devices;
+  for (const DeviceProfile& device : found.devices)
+    if (globals.selects(device)) devices.push_back(device);
+  if (devices.empty())
+    fail(ErrorCode::kDevice, "no Vulkan device{}; `rooftile devices` lists them",
+         globals.device.empty()
+             ? " on this machine: install a driver (mesa-vulkan-drivers has a software one)"
+             : fmt::format(" matches '{}'", globals.device));
+  return devices;
+}
+
 void add_devices(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("devices", "List the Vulkan devices and the host");
   command->footer("Example: rooftile devices --json");

@@ -71,6 +71,7 @@ int run(int argc, char** argv) {
   app.add_option("--device", globals.device, "Only devices whose name or UUID contains this text");
   Action action;
   add_devices(app, globals, action);
+  add_calibrate(app, globals, action);
   add_tune(app, globals, action);
   add_report(app, globals, action);
   add_explain(app, globals, action);

@@ -1,7 +1,5 @@
 #include "tuner/tune.h"
 
-#include <signal.h>
-
 #include <charconv>
 #include <cmath>
 
@@ -16,14 +14,6 @@ namespace rooftile {
 namespace {
 
 constexpr double kQuickS = 60, kDefaultS = 300, kThoroughS = 1800;
-
-std::atomic<bool> stop_requested = false;
-
-// The second signal is the default's: it kills.
-extern "C" void request_stop(int signal_number) {
-  stop_requested.store(true);
-  ::signal(signal_number, SIG_DFL);
-}
 
 struct TuneArguments {
   std::string budget, set = "default", shapes, strategy = "auto";
@@ -130,16 +120,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
                      : arguments.quick         ? kQuickS
                      : arguments.thorough      ? kThoroughS
                                                : kDefaultS;
-  const Enumeration found = enumerate_devices();
-  if (!found.note.empty()) fmt::print(stderr, "rooftile: {}\n", found.note);
-  std::vector<DeviceProfile> devices;
-  for (const DeviceProfile& device : found.devices)
-    if (globals.selects(device)) devices.push_back(device);
-  if (devices.empty())
-    fail(ErrorCode::kDevice, "no Vulkan device{}; `rooftile devices` lists them",
-         globals.device.empty()
-             ? " on this machine: install a driver (mesa-vulkan-drivers has a software one)"
-             : fmt::format(" matches '{}'", globals.device));
+  std::vector<DeviceProfile> devices = selected_devices(globals);
   Store store(globals.database());
   if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
   if (arguments.from_log) {
@@ -153,8 +134,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
            store.path().string());
   }
   print_host_advice();
-  ::signal(SIGINT, request_stop);
-  ::signal(SIGTERM, request_stop);
+  const std::atomic<bool>& stop = stop_on_signals();
   bool interrupted = false;
   for (const DeviceProfile& device : devices) {
     if (arguments.from_log) options.problems = hottest(store, device, options.budget_s);
@@ -170,6 +150,12 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
     ProgressBar bar;
     const TuneCallbacks callbacks = {
         .progress = [&](const TuneProgress& progress) { bar.show(progress); },
+        .calibrated =
+            [&](const CalibrationRun& run) {
+              bar.clear();
+              print_drift(run);
+              std::fflush(stdout);
+            },
         .problem_finished =
             [&](const TuneResult& result) {
               bar.clear();
@@ -188,7 +174,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
               bar.clear();
               fmt::print(stderr, "rooftile: {}\n", message);
             }};
-    const TuneReport report = tune(store, device, options, callbacks, stop_requested);
+    const TuneReport report = tune(store, device, options, callbacks, stop);
     bar.clear();
     interrupted = report.interrupted;
     if (arguments.refresh) {
@@ -259,7 +245,7 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
                     "Only certify and time again what a new driver or a new Rooftile made stale; "
                     "every run begins with that");
   command->add_flag("--recalibrate", arguments.recalibrate,
-                    "Measure the calibration figures again");
+                    "Measure the calibration figures again and show which have moved");
   arguments.sizes.add_to(*command, false);
   for (const char* other : {"--set", "--shapes", "--m", "--n", "--k", "--type", "--epilogue"})
     command->get_option("--from-log")->excludes(other);

@@ -80,6 +80,9 @@ struct DeviceLimits {
   // Trips of all loops of one invocation together; the driver leaves them silently after that many.
   // 0: no limit.
   std::uint32_t max_loop_trips = 0;
+  std::uint32_t compute_units = 0;  // that the driver tells of; 0: it tells nothing
+  // Host memory at multiples of so many bytes can be bound as a buffer's; 0: none can.
+  std::uint64_t host_import_alignment_bytes = 0;
   double timestamp_period_ns = 1.0;        // may be fractional
   std::uint32_t timestamp_valid_bits = 0;  // 0: the queue has no timestamps
 };

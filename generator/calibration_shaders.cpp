@@ -34,11 +34,18 @@ constexpr BindingKind kBuffer = BindingKind::kStorageBuffer;
 
 }  // namespace
 
-Shader emit_stream(LoadPath load_path, int local_size) {
+std::string_view name(Stream kernel) {
+  constexpr std::array<std::string_view, kStreams.size()> kNames = {"copy", "scale", "add",
+                                                                    "triad"};
+  return kNames[static_cast<std::size_t>(kernel)];
+}
+
+Shader emit_stream(Stream kernel, LoadPath load_path, int local_size) {
   const bool texel = load_path == LoadPath::kTexel;
   const BindingKind source = texel ? BindingKind::kTexelRgba32 : kBuffer;
   return calibration_shader("stream.comp",
-                            numbers({{"LOCAL_SIZE", local_size}, {"TEXEL", texel ? 1 : 0}}), {},
+                            numbers({{"LOCAL_SIZE", local_size}, {"TEXEL", texel ? 1 : 0}}),
+                            {{"stream_triad.glsl", fmt::format("stream_{}.glsl", name(kernel))}},
                             {source, source, kBuffer}, sizeof(StreamPushConstants));
 }
 
@@ -88,6 +95,23 @@ Shader emit_loads(LoadPath load_path, int width, int local_size) {
                                      {"UNROLL", kLoadsUnroll}}),
                             {}, {texel ? texel_kind : kBuffer, kBuffer},
                             sizeof(LoadsPushConstants));
+}
+
+Shader emit_stores(int width, int local_size) {
+  return calibration_shader(
+      "stores.comp",
+      numbers({{"LOCAL_SIZE", local_size}, {"WIDTH", width}, {"UNROLL", kStoresUnroll}}), {},
+      {kBuffer}, sizeof(StoresPushConstants));
+}
+
+Shader emit_chase() {
+  return calibration_shader("chase.comp", numbers({{"LOCAL_SIZE", 1}, {"UNROLL", kChaseUnroll}}),
+                            {}, {kBuffer, kBuffer}, sizeof(ChasePushConstants));
+}
+
+Shader emit_lanes(int local_size) {
+  return calibration_shader("lanes.comp", numbers({{"LOCAL_SIZE", local_size}}), {}, {kBuffer},
+                            sizeof(LanesPushConstants));
 }
 
 Shader emit_barriers(int local_size) {

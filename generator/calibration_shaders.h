@@ -2,7 +2,9 @@
 // memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "core/device_profile.h"
 #include "core/variant.h"
@@ -10,16 +12,26 @@
 
 namespace rooftile {
 
+/// c = a, scale * a, a + b, a + scale * b.
+enum class Stream : std::uint8_t { kCopy, kScale, kAdd, kTriad };
+inline constexpr std::array kStreams = {Stream::kCopy, Stream::kScale, Stream::kAdd,
+                                        Stream::kTriad};
+std::string_view name(Stream kernel);  // "copy"
+/// Arrays that are read or written.
+constexpr int arrays_moved(Stream kernel) {
+  return kernel == Stream::kCopy || kernel == Stream::kScale ? 2 : 3;
+}
 struct StreamPushConstants {
   std::uint32_t elements;  // vec4
+  std::uint32_t passes;
   float scale;
 };
-/// c = a + scale * b over vec4. Bindings: 0 a, 1 b (storage or RGBA32 texel buffers), 2 c. Any
-/// number of workgroups.
-Shader emit_stream(LoadPath load_path, int local_size);
+/// Over vec4. Bindings: 0 a, 1 b (storage or RGBA32 texel buffers), 2 c. Any number of workgroups.
+Shader emit_stream(Stream kernel, LoadPath load_path, int local_size);
 
 struct ReadPushConstants {
   std::uint32_t elements;  // vec4
+  std::uint32_t passes;
 };
 /// Sums a buffer of vec4. Bindings: 0 source (storage or RGBA32 texel buffer), 1 one vec4 an
 /// invocation.
@@ -60,6 +72,31 @@ inline constexpr int kLoadsUnroll = 8;
 /// kLoadsUnroll loads of 1 or 4 floats an invocation and trip. Bindings: 0 source, 1 one float an
 /// invocation.
 Shader emit_loads(LoadPath load_path, int width, int local_size);
+
+struct StoresPushConstants {
+  std::uint32_t trips;
+  std::uint32_t window;  // of a workgroup; else as LoadsPushConstants
+};
+inline constexpr int kStoresUnroll = 8;
+/// kStoresUnroll stores of 1 or 4 floats an invocation and trip. Binding 0: a window a workgroup.
+Shader emit_stores(int width, int local_size);
+
+struct ChasePushConstants {
+  std::uint32_t trips;
+  std::uint32_t window;  // words, a power of two
+};
+inline constexpr int kChaseUnroll = 8;
+/// kChaseUnroll loads a trip, each after the one before, by a single invocation. Bindings: 0
+/// source, all zeros, 1 one word.
+Shader emit_chase();
+
+struct LanesPushConstants {
+  std::uint32_t trips;
+};
+inline constexpr int kLanesUnroll = 4;
+/// kLanesUnroll broadcasts of vec4 an invocation and trip; subgroups of four at least. Binding 0:
+/// one float an invocation.
+Shader emit_lanes(int local_size);
 
 struct BarriersPushConstants {
   std::uint32_t trips;

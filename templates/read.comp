@@ -1,6 +1,6 @@
 #version 450
-// Reads a buffer once and keeps a sum, one vec4 an invocation and step of the stride; moves 16 bytes
-// a vec4. What kernels that read much and write little can hope for.
+// Reads a buffer and keeps a sum, one vec4 an invocation and step of the stride; moves 16 bytes a
+// vec4 and pass. What kernels that read much and write little can hope for.
 #extension GL_EXT_control_flow_attributes : enable
 #ifndef LOCAL_SIZE
 #define LOCAL_SIZE 64
@@ -20,16 +20,18 @@ layout(binding = 0, std430) readonly buffer Source { vec4 source[]; };
 vec4 read(uint i) { return source[i]; }
 #endif
 layout(binding = 1, std430) writeonly buffer Target { vec4 target[]; };
-layout(push_constant) uniform Push { uint elements; };
+layout(push_constant) uniform Push { uint elements, passes; };
 
 void main() {
   const uint stride = gl_NumWorkGroups.x * LOCAL_SIZE;
   vec4 sums[UNROLL];
   [[unroll]] for (uint u = 0; u < UNROLL; ++u) sums[u] = vec4(0);
-  uint i = gl_GlobalInvocationID.x;
-  for (; i + (UNROLL - 1) * stride < elements; i += UNROLL * stride)
-    [[unroll]] for (uint u = 0; u < UNROLL; ++u) sums[u] += read(i + u * stride);
-  for (; i < elements; i += stride) sums[0] += read(i);
+  for (uint p = 0; p < passes; ++p) {
+    uint i = gl_GlobalInvocationID.x;
+    for (; i + (UNROLL - 1) * stride < elements; i += UNROLL * stride)
+      [[unroll]] for (uint u = 0; u < UNROLL; ++u) sums[u] += read(i + u * stride);
+    for (; i < elements; i += stride) sums[0] += read(i);
+  }
   [[unroll]] for (uint u = 1; u < UNROLL; ++u) sums[0] += sums[u];
   target[gl_GlobalInvocationID.x] = sums[0];
 }

@@ -1,6 +1,8 @@
 #version 450
-// STREAM triad: c[i] = a[i] + scale * b[i], one vec4 an invocation and trip; moves 48 bytes an element.
-// The grid strides, so that any footprint runs on any number of workgroups.
+// One of McCalpin's STREAM kernels, c[i] = element(i), one vec4 an invocation and trip.
+// The grid strides, so that any footprint runs on any number of workgroups; passes, so that small
+// ones last.
+#extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
 #ifndef LOCAL_SIZE
 #define LOCAL_SIZE 64
@@ -21,10 +23,12 @@ vec4 read_a(uint i) { return source_a[i]; }
 vec4 read_b(uint i) { return source_b[i]; }
 #endif
 layout(binding = 2, std430) writeonly buffer Target { vec4 target[]; };
-layout(push_constant) uniform Push { uint elements; float scale; };
+layout(push_constant) uniform Push { uint elements, passes; float scale; };
+
+#include "stream_triad.glsl"
 
 void main() {
   const uint stride = gl_NumWorkGroups.x * LOCAL_SIZE;
-  for (uint i = gl_GlobalInvocationID.x; i < elements; i += stride)
-    target[i] = read_a(i) + scale * read_b(i);
+  for (uint p = 0; p < passes; ++p)
+    for (uint i = gl_GlobalInvocationID.x; i < elements; i += stride) target[i] = element(i);
 }

@@ -11,8 +11,8 @@
 
 namespace rooftile {
 
-/// Submit latency, dispatch cost, STREAM plateaus, multiply-add rate, shared memory, host link,
-/// concurrent workgroups.
+/// Submit latency, dispatch cost, STREAM plateaus, multiply-add rates, shared memory, loads,
+/// stores, host link with and without imported memory, compute units.
 std::vector<Figure> calibrate_device(const std::shared_ptr<Device>& device);
 
 /// The rate of one shape of matrix units, by its figure's name. Apart from the rest because drivers
@@ -20,9 +20,12 @@ std::vector<Figure> calibrate_device(const std::shared_ptr<Device>& device);
 Figure calibrate_matrix_unit(const std::shared_ptr<Device>& device, const MatrixShape& shape,
                              double compute_units);
 
-/// BLAS rate over host_calibration_problems() with all threads, one thread and in float64, call
-/// cost, triad bandwidth. stop is polled between problems; what is missing then is missing from the
-/// result.
+/// STREAM bandwidth and multiply-add rate of the host, with all threads and one.
+std::vector<Figure> calibrate_host_peaks(const std::atomic<bool>& stop);
+
+/// Those, and BLAS rates over host_calibration_problems() with all threads, one thread and in
+/// float64, and the cost of a call. stop is polled between problems; what is missing then is
+/// missing from the result.
 std::vector<Figure> calibrate_host(const std::atomic<bool>& stop);
 
 }  // namespace rooftile

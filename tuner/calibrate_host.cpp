@@ -11,21 +11,23 @@
 #include "runtime/host_blas.h"
 #include "runtime/model/calibration.h"
 #include "tuner/calibrate.h"
+#include "tuner/host_kernels.h"
+#include "tuner/probe.h"
+#include "tuner/processor_time.h"
 
 namespace rooftile {
 namespace {
 
 constexpr int kSamples = 5;
 constexpr double kEnoughNs =
-    20e6;  // per point: small products are repeated, large ones run kFewest times
+    8e6;  // per point: small products are repeated, large ones run kFewest times
 constexpr int kFewest = 2;
-constexpr std::size_t kTriadFloats =
+constexpr std::size_t kStreamFloats =
     std::size_t{1} << 25;  // 128 MiB an array: past most last-level caches together
 
-/// Times of single calls; very short ones are timed in groups, so that the clock's own cost
-/// vanishes.
+/// Times of single calls after a first one; very short ones are timed in groups, so that the
+/// clock's own cost vanishes.
 std::vector<double> times(const std::function<void()>& call) {
-  call();
   const double start = now_ns();
   call();
   const double once = std::max(1.0, now_ns() - start);
@@ -41,74 +43,106 @@ std::vector<double> times(const std::function<void()>& call) {
   return sample;
 }
 
-void triad(const float* a, const float* b, float* c, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) c[i] = a[i] + 3.0f * b[i];
-}
-
-std::vector<double> triad_gbps(int threads) {
-  std::vector<float> a(kTriadFloats, 1.0f), b(kTriadFloats, 2.0f), c(kTriadFloats, 0.0f);
-  std::vector<double> gbps;
-  for (int sample = -1; sample < kSamples; ++sample) {
-    const double start = now_ns();
+/// Times of all threads doing their share at once; share(thread) is run by each.
+std::vector<double> team_times(int threads, const std::function<void(int)>& share) {
+  const auto take = [&] {
+    const ProcessorTime before = processor_time_now();
     std::vector<std::jthread> team;
-    const std::size_t share = kTriadFloats / static_cast<std::size_t>(threads);
-    for (int t = 0; t < threads; ++t) {
-      const std::size_t from = share * static_cast<std::size_t>(t);
-      team.emplace_back(
-          [&, from] { triad(a.data() + from, b.data() + from, c.data() + from, share); });
-    }
+    for (int t = 1; t < threads; ++t) team.emplace_back([&, t] { share(t); });
+    share(0);
     team.clear();  // joins
-    if (sample >= 0)
-      gbps.push_back(3.0 * sizeof(float) * static_cast<double>(share) * threads /
-                     (now_ns() - start));
-  }
-  return gbps;
+    const ProcessorTime used = processor_time_now() - before;
+    return Reading{.kernel_ns = used.wall_ns, .busy_share = busy_share(used, threads)};
+  };
+  take();
+  return undisturbed(kSamples, take);
 }
 
 class HostCalibrator {
  public:
   explicit HostCalibrator(const std::atomic<bool>& stop) : blas_(HostBlas::get()), stop_(stop) {}
 
+  std::vector<Figure> run_peaks() {
+    peaks("threads", blas_.threads());
+    peaks("single", 1);
+    return std::move(figures_);
+  }
+
   std::vector<Figure> run() {
+    figures_ = run_peaks();
+    stream_a_ = stream_b_ = stream_c_ = {};
     tier(
         "threads",
         [&](const Problem& p) {
           blas_.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kAll);
         },
-        blas_.threads(), 1);
+        1);
     tier(
         "single",
         [&](const Problem& p) {
           blas_.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kOne);
         },
-        1, 1);
+        1);
     // Never chosen for speed: a coarser grid is enough to say what it costs.
     constexpr std::size_t kEveryEighth = 8;
     tier(
         "float64", [&](const Problem& p) { blas_.sgemm64(p, a_.data(), b_.data(), c_.data()); },
-        blas_.threads(), kEveryEighth);
+        kEveryEighth);
+    // It computes on all threads, too.
+    const auto triad = std::ranges::find(figures_, "host.bandwidth.threads", &Figure::name);
+    if (triad != figures_.end()) {
+      Figure same = *triad;
+      same.name = "host.bandwidth.float64";
+      figures_.push_back(std::move(same));
+    }
     return std::move(figures_);
   }
 
  private:
   void add(const std::string& figure, const std::string& unit, const std::vector<double>& sample) {
-    figures_.push_back(
-        {figure, unit, median(sample), median_absolute_deviation(sample), sample.size()});
+    figures_.push_back(figure_of(figure, unit, sample));
   }
+  /// Bandwidth and multiply-adds, which no BLAS decides.
+  void peaks(const std::string& tier_name, int threads);
   void tier(const std::string& tier_name, const std::function<void(const Problem&)>& gemm,
-            int threads, std::size_t stride);
+            std::size_t stride);
 
   const HostBlas& blas_;
   const std::atomic<bool>& stop_;
   std::vector<Figure> figures_;
   std::vector<float> a_, b_, c_;
+  std::vector<float> stream_a_, stream_b_, stream_c_;
 };
 
-void HostCalibrator::tier(const std::string& tier_name,
-                          const std::function<void(const Problem&)>& gemm, int threads,
-                          std::size_t stride) {
+void HostCalibrator::peaks(const std::string& tier_name, int threads) {
   if (stop_.load()) return;
-  add("host.bandwidth." + tier_name, "gbps", triad_gbps(threads));
+  const HostKernels kernels = host_kernels();
+  for (std::vector<float>* x : {&stream_a_, &stream_b_, &stream_c_})
+    x->resize(kStreamFloats, 1.0f);  // once for all tiers: fresh pages take longer than the kernels
+  const std::size_t share = kStreamFloats / static_cast<std::size_t>(threads);
+  for (const HostStream& stream : kernels.streams) {
+    const std::vector<double> gbps = rates(
+        static_cast<double>(stream.arrays) * sizeof(float) * static_cast<double>(share) * threads,
+        team_times(threads, [&](int thread) {
+          const std::size_t from = share * static_cast<std::size_t>(thread);
+          stream.run(&stream_a_[from], &stream_b_[from], &stream_c_[from], share);
+        }));
+    const bool triad = stream.name == std::string_view("triad");
+    add(triad ? "host.bandwidth." + tier_name
+              : fmt::format("host.stream.{}.{}", stream.name, tier_name),
+        "gbps", gbps);
+  }
+  constexpr std::uint64_t kTrips = 2'000'000;  // some ms
+  add("host.fma." + tier_name, "gflops",
+      rates(kernels.flops_per_trip * kTrips * threads, team_times(threads, [&](int) {
+              const float result = kernels.fma(kTrips);
+              asm volatile("" : : "m"(result));
+            })));
+}
+
+void HostCalibrator::tier(const std::string& tier_name,
+                          const std::function<void(const Problem&)>& gemm, std::size_t stride) {
+  if (stop_.load()) return;
   Random random(0x4057);
   const auto filled = [&](std::vector<float>& x, std::int64_t count) {
     const std::size_t before = x.size();
@@ -134,6 +168,10 @@ void HostCalibrator::tier(const std::string& tier_name,
 }
 
 }  // namespace
+
+std::vector<Figure> calibrate_host_peaks(const std::atomic<bool>& stop) {
+  return HostCalibrator(stop).run_peaks();
+}
 
 std::vector<Figure> calibrate_host(const std::atomic<bool>& stop) {
   return HostCalibrator(stop).run();

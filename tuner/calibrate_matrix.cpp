@@ -25,8 +25,8 @@ Figure calibrate_matrix_unit(const std::shared_ptr<Device>& device, const Matrix
     const auto sample = [&](std::uint32_t trips, int samples) {
       return probe.times({{&target}}, MatrixPeakPushConstants{trips, kWord}, groups, samples);
     };
-    const std::uint32_t trips =
-        long_enough([&](std::uint32_t n) { return sample(n, 1).front(); }, 1);
+    const std::uint32_t trips = long_enough(
+        limits, [&](std::uint32_t n) { return sample(n, 1).front(); }, 1);
     const double flops =
         2.0 * shape.m * shape.n * shape.k * chains * kMatrixPeakSteps * subgroups * groups * trips;
     const std::vector<double> rate = rates(flops, sample(trips, kProbeSamples));

@@ -1,12 +1,17 @@
 #include "tuner/probe.h"
 
+#include <chrono>
+#include <thread>
+
 #include "core/statistics.h"
 #include "generator/compile.h"
+#include "tuner/processor_time.h"
 
 namespace rooftile {
 namespace {
 
 constexpr double kTargetNs = 2e6;
+constexpr std::chrono::milliseconds kFirstBackOff{5};
 constexpr std::uint32_t kMostTrips = 1u << 24;
 
 }  // namespace
@@ -14,17 +19,35 @@ constexpr std::uint32_t kMostTrips = 1u << 24;
 Probe::Probe(Device& device, const Shader& shader)
     : device_(device), pipeline_(device.create_pipeline(compile(shader), shader.interface)) {}
 
-std::vector<double> Probe::times(const DispatchStep& step, int samples) {
-  CommandList list = device_.record(std::vector<Step>{step}, Timing::kPerStep);
-  device_.run(list, kProbeTimeoutNs);
-  std::vector<double> sample;
-  for (int i = 0; i < samples; ++i)
-    sample.push_back(std::max(1.0, device_.run(list, kProbeTimeoutNs).step_ns.front()));
-  return sample;
+std::vector<double> undisturbed(int samples, const std::function<Reading()>& take) {
+  const SteadySamples steady = steady_samples(samples, kMostRetakes, take, [](int before) {
+    std::this_thread::sleep_for(kFirstBackOff * (1 << before));
+  });
+  std::vector<double> times;
+  for (const Reading& reading : steady.readings) times.push_back(reading.kernel_ns);
+  return times;
 }
 
-std::uint32_t long_enough(const std::function<double(std::uint32_t)>& timed, std::uint32_t trips) {
-  while (trips < kMostTrips && timed(trips) < kTargetNs) trips *= 4;
+std::vector<double> Probe::times(const DispatchStep& step, int samples) {
+  CommandList list = device_.record(std::vector<Step>{step}, Timing::kPerStep);
+  const bool on_host = device_.profile().kind == DeviceKind::kSoftware;
+  double occupancy = 0;  // the most of any run: so many processors this dispatch keeps busy
+  const auto take = [&] {
+    const ProcessorTime before = on_host ? processor_time_now() : ProcessorTime();
+    Reading reading{.kernel_ns = std::max(1.0, device_.run(list, kProbeTimeoutNs).step_ns.front())};
+    const ProcessorTime used = on_host ? processor_time_now() - before : ProcessorTime();
+    reading.busy_share = busy_share(used, occupancy);
+    occupancy = std::max(occupancy, used.occupancy());
+    return reading;
+  };
+  take();
+  return undisturbed(samples, take);
+}
+
+std::uint32_t long_enough(const DeviceLimits& limits,
+                          const std::function<double(std::uint32_t)>& timed, std::uint32_t trips) {
+  const std::uint32_t most = limits.max_loop_trips > 0 ? limits.max_loop_trips : kMostTrips;
+  while (trips < most && timed(trips) < kTargetNs) trips = std::min(4 * trips, most);
   return trips;
 }
 

@@ -9,6 +9,7 @@
 #include "generator/emit.h"
 #include "runtime/device/device.h"
 #include "runtime/device/push_constants.h"
+#include "tuner/steady_samples.h"
 
 namespace rooftile {
 
@@ -38,9 +39,13 @@ class Probe {
   Pipeline pipeline_;
 };
 
-/// Trips after which a dispatch is long against launch and clock steps and short against a budget.
-/// timed(trips) runs it once.
-std::uint32_t long_enough(const std::function<double(std::uint32_t)>& timed,
+/// Times of so many readings, those taken again that somebody else spoilt (steady_samples.h).
+std::vector<double> undisturbed(int samples, const std::function<Reading()>& take);
+
+/// Trips after which a dispatch is long against launch and clock steps and short against a budget,
+/// at most as many as the device runs of all loops together. timed(trips) runs it once.
+std::uint32_t long_enough(const DeviceLimits& limits,
+                          const std::function<double(std::uint32_t)>& timed,
                           std::uint32_t trips = 16);
 
 /// Times as rates: amount per ns.

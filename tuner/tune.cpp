@@ -11,7 +11,6 @@
 #include "generator/version.h"
 #include "runtime/model/calibration.h"
 #include "runtime/staging.h"
-#include "tuner/calibrate.h"
 #include "tuner/candidate_runner.h"
 #include "tuner/portfolio_tuner.h"
 #include "tuner/problem_tuner.h"
@@ -22,74 +21,17 @@
 namespace rooftile {
 namespace {
 
-constexpr double kCalibrationDeadlineS = 120;
-constexpr double kMatrixDeadlineS = 30;      // one shape: compiling twice, and some ms
 constexpr double kDefaultCacheBytes = 64e6;  // when no cache plateau was found
 constexpr double kRefreshShare = 0.5;        // of the budget, at most
 constexpr double kReferenceNs = 1e6;         // of the reference kernel, about
 constexpr double kPortfolioShare = 0.15;     // of the budget, for problems that are not tuned
 constexpr double kPastCache = 2;             // operands are rotated over this many times the cache
+constexpr double kMostCacheBytes = 128e6;    // of which: larger ones, nobody's kernel has to itself
 
-/// The best shape of each pair of types. One that fails, crashes or hangs costs its figure only, as
-/// its kernels will cost the tuner only themselves.
-std::vector<Figure> calibrate_matrix_units(const DeviceProfile& device, double compute_units,
-                                           WorkerProcess& worker, const TuneCallbacks& callbacks,
-                                           const std::atomic<bool>& stop) {
-  std::vector<Figure> best;
-  for (std::size_t i = 0; i < device.limits.matrix_shapes.size() && !stop.load(); ++i) {
-    const MatrixShape& shape = device.limits.matrix_shapes[i];
-    const WorkerAnswer answer = worker.ask(
-        {{"operation", "calibrate matrix unit"}, {"shape", i}, {"compute_units", compute_units}},
-        kMatrixDeadlineS, stop);
-    if (answer.fate == WorkerFate::kInterrupted) break;
-    if (answer.fate != WorkerFate::kAnswered) {
-      if (callbacks.message)
-        callbacks.message(fmt::format("matrix unit {}x{}x{} of {} is not calibrated: {}", shape.m,
-                                      shape.n, shape.k, name(shape.operand), answer.message));
-      continue;
-    }
-    for (Figure& figure : figures_from_json(answer.reply.at("figures"))) {
-      const auto same = std::ranges::find(best, figure.name, &Figure::name);
-      if (same == best.end())
-        best.push_back(std::move(figure));
-      else if (figure.value > same->value)
-        *same = std::move(figure);
-    }
-  }
-  return best;
-}
-
-Calibration calibrate(Store& store, RowId device, const DeviceProfile& profile,
-                      WorkerProcess& worker, const TuneOptions& options,
-                      const TuneCallbacks& callbacks, const std::atomic<bool>& stop) {
-  const auto complete = [](const Calibration& c) {
-    return is_calibrated(c.device) && is_calibrated(c.host) && is_calibrated(c.host1);
-  };
-  if (!options.recalibrate) {
-    const Calibration known =
-        calibration_from_figures(store.latest_calibration(device, Provenance::kOwn));
-    if (complete(known)) return known;
-  }
-  const WorkerAnswer answer = worker.ask({{"operation", "calibrate"}}, kCalibrationDeadlineS, stop);
-  if (answer.fate == WorkerFate::kInterrupted) return {};
-  if (answer.fate != WorkerFate::kAnswered)
-    fail(ErrorCode::kDevice, "calibration failed: {}; nothing was stored", answer.message);
-  std::vector<Figure> figures = figures_from_json(answer.reply.at("figures"));
-  for (Figure& figure :
-       calibrate_matrix_units(profile, calibration_from_figures(figures).device.compute_units,
-                              worker, callbacks, stop))
-    figures.push_back(std::move(figure));
-  const std::vector<Figure> host = calibrate_host(stop);
-  if (stop.load()) return {};
-  figures.insert(figures.end(), host.begin(), host.end());
-  store.add_calibration(device, figures);
-  return calibration_from_figures(figures);
-}
-
-double cache_bytes(const DeviceRates& rates) {
-  for (const MemoryLevel& level : rates.levels)
-    if (level.name == "cache") return level.footprint_bytes;
-  return kDefaultCacheBytes;
+/// What operands are rotated over, so that no cache holds them all.
+double rotated_bytes(const DeviceRates& rates) {
+  const double cache = cache_bytes(rates);
+  return kPastCache * (cache > 0 ? std::min(cache, kMostCacheBytes) : kDefaultCacheBytes);
 }
 
 /// The default kernel on a cube that takes it about a millisecond: long against the clock's steps,
@@ -130,17 +72,23 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                     .budget_s = budget.seconds(),
                     .problems_total = problems.size()};
   if (callbacks.progress) callbacks.progress(base);
-  WorkerProcess worker(options.worker.empty() ? "/proc/self/exe" : options.worker,
-                       {{"operation", "open"}, {"device_uuid", device.device_uuid}});
-  const Calibration calibration =
-      calibrate(store, device_row, device, worker, options, callbacks, stop);
+  WorkerProcess worker = device_worker(options.worker, device);
+  Calibration calibration;
+  const std::optional<Calibration> known =
+      options.recalibrate ? std::nullopt : known_calibration(store, device);
+  if (known) {
+    calibration = *known;
+  } else if (const auto calibrated = calibrate(store, device, worker, callbacks.message, stop)) {
+    calibration = calibration_from_figures(calibrated->figures);
+    if (callbacks.calibrated) callbacks.calibrated(*calibrated);
+  }
 
   const Thermal thermal_before = read_thermal();
   CandidateRunner runner(store, worker, budget, stop,
                          {.device = device_row,
                           .run = run,
                           .compute_units = std::max(1.0, calibration.device.compute_units),
-                          .rotate_bytes = kPastCache * cache_bytes(calibration.device),
+                          .rotate_bytes = rotated_bytes(calibration.device),
                           .reference = reference_kernel(device, calibration.device),
                           .message = callbacks.message});
   const std::vector<Variant> space = legal_variants(device.limits);

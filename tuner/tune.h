@@ -13,6 +13,7 @@
 #include "core/problem.h"
 #include "db/store.h"
 #include "runtime/model/portfolio.h"
+#include "tuner/calibration_run.h"
 #include "tuner/noise_report.h"
 #include "tuner/refresh.h"
 
@@ -96,6 +97,7 @@ struct TuneReport {
 
 struct TuneCallbacks {
   std::function<void(const TuneProgress&)> progress;
+  std::function<void(const CalibrationRun&)> calibrated = {};  // if it had to be
   std::function<void(const TuneResult&)> problem_finished;
   std::function<void(const RefreshReport&)> refreshed = {};  // if any list was stale
   std::function<void(const std::string&)>

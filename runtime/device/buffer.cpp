@@ -2,6 +2,13 @@
 #include "runtime/device/memory_type.h"
 
 namespace rooftile {
+namespace {
+
+using Usage = vk::BufferUsageFlagBits;
+constexpr vk::BufferUsageFlags kUsage =
+    Usage::eStorageBuffer | Usage::eUniformTexelBuffer | Usage::eTransferSrc | Usage::eTransferDst;
+
+}  // namespace
 
 Buffer::Buffer() = default;
 Buffer::~Buffer() { destroy_or_leak(impl_); }
@@ -28,11 +35,9 @@ Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
     made->device = impl_;
     made->size_bytes = bytes;
 
-    using Usage = vk::BufferUsageFlagBits;
     vk::BufferCreateInfo info;
     info.size = bytes;
-    info.usage = Usage::eStorageBuffer | Usage::eUniformTexelBuffer | Usage::eTransferSrc |
-                 Usage::eTransferDst;
+    info.usage = kUsage;
     made->handle = vk::raii::Buffer(impl_->handle, info);
 
     const vk::MemoryRequirements needs = made->handle.getMemoryRequirements();
@@ -59,6 +64,51 @@ Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
     buffer.impl_ = std::move(made);
     return buffer;
   });
+}
+
+Buffer Device::import_host(void* memory, std::uint64_t bytes) {
+  impl_->check_usable();
+  const std::uint64_t alignment = impl_->limits().host_import_alignment_bytes;
+  if (alignment == 0)
+    fail(ErrorCode::kUnsupported, "{} cannot use host memory as it is; copy it into a buffer",
+         profile().name);
+  if (bytes == 0 || bytes % alignment != 0 ||
+      reinterpret_cast<std::uintptr_t>(memory) % alignment != 0)
+    fail(ErrorCode::kInvalidArgument,
+         "{} bytes of host memory at {} cannot be imported: both must be multiples of {} on {}",
+         bytes, memory, alignment, profile().name);
+  constexpr auto kHandle = vk::ExternalMemoryHandleTypeFlagBits::eHostAllocationEXT;
+  return impl_->driver(
+      fmt::format("importing {} bytes of host memory", bytes),
+      [&] {
+        auto made = std::make_unique<Buffer::Impl>();
+        made->device = impl_;
+        made->size_bytes = bytes;
+        const vk::ExternalMemoryBufferCreateInfo external(kHandle);
+        vk::BufferCreateInfo info({}, bytes, kUsage);
+        info.pNext = &external;
+        made->handle = vk::raii::Buffer(impl_->handle, info);
+
+        const auto& types = impl_->details.memory_types;
+        const auto importable = impl_->handle.getMemoryHostPointerPropertiesEXT(kHandle, memory);
+        const vk::MemoryRequirements needs = made->handle.getMemoryRequirements();
+        const auto type =
+            choose_memory_type(types, needs.memoryTypeBits & importable.memoryTypeBits,
+                               BufferUse::kUpload, profile().unified_memory);
+        if (!type || needs.size > bytes)
+          fail(ErrorCode::kUnsupported, "{} cannot use {} bytes of this host memory as a buffer",
+               profile().name, bytes);
+        const vk::ImportMemoryHostPointerInfoEXT import(kHandle, memory);
+        vk::MemoryAllocateInfo allocation(bytes, *type);
+        allocation.pNext = &import;
+        made->memory = vk::raii::DeviceMemory(impl_->handle, allocation);
+        made->handle.bindMemory(*made->memory, 0);
+        made->mapped = memory;
+        Buffer buffer;
+        buffer.impl_ = std::move(made);
+        return buffer;
+      },
+      ErrorCode::kUnsupported);
 }
 
 }  // namespace rooftile

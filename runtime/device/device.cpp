@@ -81,6 +81,9 @@ vk::raii::Device create_logical_device(const Found& found, CompilerStatistics st
     dot.pNext = std::exchange(features.pNext, &dot);
   }
 
+  if (profile.limits.host_import_alignment_bytes != 0)
+    extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+
   vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables;
   if (statistics == CompilerStatistics::kKeep) {
     extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);

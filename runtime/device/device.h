@@ -165,6 +165,11 @@ class Device {
   /// kInvalidArgument for 0 bytes; kOutOfMemory above max_memory_allocation_bytes, the heap, or
   /// what is free.
   Buffer create_buffer(std::uint64_t bytes, BufferUse use);
+  /// A buffer in the caller's memory, without a copy; mapped() is that memory, which must outlive
+  /// the buffer and every run that uses it. Place and length must be multiples of
+  /// limits.host_import_alignment_bytes: kInvalidArgument; kUnsupported where that is 0 or the
+  /// driver refuses this memory.
+  Buffer import_host(void* memory, std::uint64_t bytes);
   /// Entry point "main". kCompile for what is not SPIR-V or what the driver refuses; kUnsupported
   /// for a subgroup size that cannot be had, a workgroup or an interface above the limits. Some
   /// drivers (lavapipe) compile at the first run instead.

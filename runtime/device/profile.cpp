@@ -50,6 +50,10 @@ struct Properties {
   vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT float_atomics;
   vk::PhysicalDeviceShaderIntegerDotProductFeatures dot;  // 1.3 or an extension
   vk::PhysicalDeviceShaderIntegerDotProductProperties dot_speed;
+  vk::PhysicalDeviceExternalMemoryHostPropertiesEXT host_memory;
+  vk::PhysicalDeviceShaderCorePropertiesAMD cores_amd;
+  vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV cores_nv;
+  vk::PhysicalDeviceShaderCoreBuiltinsPropertiesARM cores_arm;
 
   Properties(const vk::raii::PhysicalDevice& physical,
              const std::vector<vk::ExtensionProperties>& extensions) {
@@ -71,6 +75,13 @@ struct Properties {
     const bool dot_known =
         knows(VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     if (dot_known) append(dot_speed);
+    const auto append_of = [&](const char* extension, auto& structure) {
+      if (has_extension(extensions, extension)) append(structure);
+    };
+    append_of(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, host_memory);
+    append_of(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME, cores_amd);
+    append_of(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME, cores_nv);
+    append_of(VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME, cores_arm);
     (*physical).getProperties2(&base, *physical.getDispatcher());
     vk::PhysicalDeviceFeatures2 features;
     const auto append_features = [&](auto& structure) {
@@ -144,6 +155,14 @@ ReportedSubgroups reported_subgroups(const Properties& properties) {
       .max_workgroup_subgroups = properties.size_control.maxComputeWorkgroupSubgroups};
 }
 
+/// Of the vendor's extension that the device has; 0: none of them.
+std::uint32_t compute_units(const Properties& properties) {
+  const auto& amd = properties.cores_amd;
+  return std::max(
+      {amd.shaderEngineCount * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray,
+       properties.cores_nv.shaderSMCount, properties.cores_arm.shaderCoreCount});
+}
+
 DeviceLimits limits_of(const Properties& properties) {
   const vk::PhysicalDeviceLimits& vulkan = properties.base.properties.limits;
   DeviceLimits limits;
@@ -164,6 +183,8 @@ DeviceLimits limits_of(const Properties& properties) {
                                                                  properties.buffer.maxBufferSize);
   }
   limits.timestamp_period_ns = vulkan.timestampPeriod;
+  limits.compute_units = compute_units(properties);
+  limits.host_import_alignment_bytes = properties.host_memory.minImportedHostPointerAlignment;
 
   limits.float16_arithmetic = properties.small_types.shaderFloat16;
   limits.int8_arithmetic = properties.small_types.shaderInt8;

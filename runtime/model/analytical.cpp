@@ -1,8 +1,10 @@
 // Ranking of candidates before any is measured. Every term is work over a measured rate; the terms
 // are added, not maximised, so that of two kernels with the same bottleneck the one with less of
 // everything else comes first.
+#include <algorithm>
 #include <cmath>
 
+#include "runtime/model/k_parts.h"
 #include "runtime/model/roofline.h"
 
 namespace rooftile {
@@ -30,11 +32,12 @@ struct Issued {
   double multiply_adds;
   double a_elements, b_elements;  // loaded by invocations, each for itself
   double a_shared, b_shared;      // loaded once a workgroup
+  double depth;                   // steps of k that a workgroup walks
 };
 
 Issued issued(const Problem& p, const Variant& v, const Waves& w) {
-  const double k = static_cast<double>(p.k);
-  const double multiply_adds = w.workgroups * v.tile_m * v.tile_n * k;
+  const double depth = k_parts(p, v).depth;
+  const double multiply_adds = w.workgroups * v.tile_batch * v.tile_m * v.tile_n * depth;
   const bool matrix = v.family == Family::kMatrix;
   return {.workgroups = w.workgroups,
           .invocations = w.workgroups * local_size(v),
@@ -42,7 +45,8 @@ Issued issued(const Problem& p, const Variant& v, const Waves& w) {
           .a_elements = multiply_adds / (matrix ? v.subgroup_n : v.reg_n),
           .b_elements = multiply_adds / (matrix ? v.subgroup_m : v.reg_m),
           .a_shared = multiply_adds / v.tile_n,
-          .b_shared = multiply_adds / v.tile_m};
+          .b_shared = multiply_adds / v.tile_m,
+          .depth = depth};
 }
 
 double loads_per_ns(const DeviceRates& rates, LoadPath path, int width) {
@@ -52,13 +56,35 @@ double loads_per_ns(const DeviceRates& rates, LoadPath path, int width) {
   return vector ? rates.buffer_vector_loads_per_ns : rates.buffer_loads_per_ns;
 }
 
+/// Elements that a load of A and B really takes, and a store of C: vectors that do not run along k
+/// need as many neighbours in an invocation (load_width_a and its like in generator/layout.h).
+int load_width_a(const Problem& p, const Variant& v) {
+  const bool along_k = v.packed_a == Packed::kYes || p.trans_a == Transpose::kNo;
+  return along_k || v.reg_m % v.vector_width_a == 0 ? v.vector_width_a : 1;
+}
+int load_width_b(const Problem& p, const Variant& v) {
+  const bool along_k = v.packed_b == Packed::kNo && p.trans_b == Transpose::kYes;
+  return along_k || v.reg_n % v.vector_width_b == 0 ? v.vector_width_b : 1;
+}
+int store_width(const Problem& p, const Variant& v) {
+  if (v.family == Family::kTiled || v.family == Family::kMatrix) return 4;
+  const bool along_k = v.packed_b == Packed::kNo && p.trans_b == Transpose::kYes;
+  return along_k ? 1 : load_width_b(p, v);
+}
+
+double cached_bytes_ns(const DeviceRates& rates, double elements) {
+  return over(elements * static_cast<double>(bytes_of(DataType::kF32)), cache_gbps(rates));
+}
+
 /// elements / width loads, and the bytes that they carry from the fastest memory level where load
 /// rates are unknown.
 double load_ns(const DeviceRates& rates, LoadPath path, int width, double elements) {
   const double rate = loads_per_ns(rates, path, width);
-  if (rate > 0) return elements / width / rate;
-  return over(elements * static_cast<double>(bytes_of(DataType::kF32)),
-              rates.levels.empty() ? 0 : rates.levels.front().gbps);
+  return rate > 0 ? elements / width / rate : cached_bytes_ns(rates, elements);
+}
+double store_ns(const DeviceRates& rates, int width, double elements) {
+  const double rate = width > 1 ? rates.buffer_vector_stores_per_ns : rates.buffer_stores_per_ns;
+  return rate > 0 ? elements / width / rate : cached_bytes_ns(rates, elements);
 }
 
 /// Loads of a quantised B carry words of several values, as vectors where the kernel takes four.
@@ -81,44 +107,73 @@ double operand_loads_ns(const Problem& p, const Variant& v, const DeviceRates& r
     return load_ns(rates, v.load_path_a, v.vector_width_a, a_elements / per_word) +
            load_ns(rates, v.load_path_b, v.vector_width_b, b_elements / per_word);
   }
-  return load_ns(rates, v.load_path_a, v.vector_width_a, a_elements) +
+  return load_ns(rates, v.load_path_a, load_width_a(p, v), a_elements) +
          (quantized(p.types) && v.packed_b == Packed::kNo
               ? quantized_loads_ns(p, v, rates, b_elements)
-              : load_ns(rates, v.load_path_b, v.vector_width_b, b_elements));
+              : load_ns(rates, v.load_path_b, load_width_b(p, v), b_elements));
 }
 
-/// Reads from shared memory and the waits around them.
+/// Vectors of A that lanes send to one another, each to all of its subgroup.
+double broadcasts_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
+  constexpr double kVector = 4;
+  return v.stage == Stage::kSubgroup ? over(i.a_elements / kVector, rates.broadcasts_per_ns) : 0;
+}
+
+/// Traffic with shared memory and the waits around it.
 double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
+  const auto value_bytes = static_cast<double>(bytes_of(DataType::kF32));
   if (v.family == Family::kVector) {  // a tree over the lanes for each row of sums
     if (lanes_k(v) == 1) return 0;
-    const double bytes =
-        2 * i.invocations * v.reg_m * v.reg_n * static_cast<double>(bytes_of(DataType::kF32));
+    const double halvings = std::log2(lanes_k(v));
+    // Put there and taken back; at each halving two are read and one is written, and lanes that
+    // have nothing to add wait for those that have.
+    const double bytes = i.invocations * v.reg_m * v.reg_n * (2 + 3 * halvings) * value_bytes;
     return over(bytes, rates.shared_gbps) +
-           i.invocations * v.reg_m * (std::log2(lanes_k(v)) + 1) * rates.barrier_ns;
+           i.invocations * v.reg_m * (halvings + 1) * rates.barrier_ns;
   }
   if (v.stage != Stage::kShared) return 0;
   // Tiles hold float32 whatever the operands are, but for matrix units.
   const bool matrix = v.family == Family::kMatrix;
-  const double bytes = ((staged_a(v) ? i.a_elements : 0) + (staged_b(v) ? i.b_elements : 0)) *
-                       static_cast<double>(bytes_of(matrix ? p.types.a : DataType::kF32));
-  const double tiles = std::ceil(static_cast<double>(p.k) / v.tile_k);
+  const double elements =
+      (staged_a(v) ? i.a_elements + i.a_shared : 0) + (staged_b(v) ? i.b_elements + i.b_shared : 0);
+  const double bytes = elements * (matrix ? static_cast<double>(bytes_of(p.types.a)) : value_bytes);
+  const double tiles = std::ceil(i.depth / steps_of_trip(v));
   const double barriers = tiles * kBarriersPerTile / v.stages;
   return over(bytes, rates.shared_gbps) + i.invocations * barriers * rates.barrier_ns;
 }
 
-/// One more dispatch for each packed operand, which reads and writes it.
+/// C, or the parts of a split product, from registers.
+double stores_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
+  const double elements = static_cast<double>(p.m * p.n * p.batch) * k_parts(p, v).parts;
+  double ns = store_ns(rates, store_width(p, v), elements);
+  // Row for row, the others moved up by one each time (templates/store_c.glsl).
+  if (v.family != Family::kNaive && v.family != Family::kMatrix) {
+    const double rows = std::min<double>(v.reg_m, static_cast<double>(p.m));
+    const double moves = i.invocations / lanes_k(v) * rows * v.reg_m * v.reg_n;
+    ns += over(2 * moves, rates.fma_gflops);
+  }
+  return ns;
+}
+
+/// The second kernel of a split product adds the parts, four columns at a time.
+double reduce_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
+  const KParts k = k_parts(p, v);
+  if (!is_reduced(k, v)) return 0;
+  constexpr int kWidth = 4;
+  const double elements = static_cast<double>(p.m * p.n * p.batch);
+  return rates.dispatch_ns +
+         load_ns(rates, LoadPath::kBuffer, kWidth, elements * stored_parts(k, v)) +
+         store_ns(rates, kWidth, elements);
+}
+
+/// Packing loads and stores four elements at a time, and moves what packing() counts.
 double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
-  const std::int64_t packed_bytes =
-      bytes_of(v.family == Family::kMatrix ? p.types.a : DataType::kF32);
-  const auto one = [&](Packed packed, double elements) {
-    if (packed == Packed::kNo) return 0.0;
-    const double bytes =
-        elements * static_cast<double>(p.batch * (bytes_of(p.types.a) + packed_bytes));
-    return rates.dispatch_ns + over(bytes, gbps_for_footprint(rates, bytes));
-  };
-  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
-               k = static_cast<double>(p.k);
-  return one(v.packed_a, m * k) + one(v.packed_b, k * n);
+  const Packing packed = packing(p, v, rates);
+  if (packed.bytes == 0) return 0;
+  constexpr int kWidth = 4;
+  const double elements = packed.bytes / (2.0 * static_cast<double>(bytes_of(DataType::kF32)));
+  return packed.ns + load_ns(rates, LoadPath::kBuffer, kWidth, elements) +
+         store_ns(rates, kWidth, elements);
 }
 
 }  // namespace
@@ -129,9 +184,11 @@ double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rate
   const double memory_bytes = minimum_bytes(p);
   const double per_trip = kLoopInstructions / (values_of_invocation(v) * v.unroll_k);
   const double math = over(2 * i.multiply_adds * (1 + per_trip), math_gflops(rates, p.types, v));
-  const double busy = math + operand_loads_ns(p, v, rates, i) + shared_ns(p, v, rates, i);
+  const double busy = math + operand_loads_ns(p, v, rates, i) + broadcasts_ns(v, rates, i) +
+                      shared_ns(p, v, rates, i) + stores_ns(p, v, rates, i);
   return busy / w.wave_efficiency + over(memory_bytes, gbps_for_footprint(rates, memory_bytes)) +
-         i.workgroups * rates.workgroup_ns + pack_ns(p, v, rates) + rates.dispatch_ns;
+         i.workgroups * rates.workgroup_ns + reduce_ns(p, v, rates) + pack_ns(p, v, rates) +
+         rates.dispatch_ns;
 }
 
 }  // namespace rooftile

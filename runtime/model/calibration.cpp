@@ -34,6 +34,10 @@ constexpr DeviceFigure kDeviceFigures[] = {
     {"device.load.buffer.vector", "loads/ns", &DeviceRates::buffer_vector_loads_per_ns},
     {"device.load.texel.scalar", "loads/ns", &DeviceRates::texel_loads_per_ns},
     {"device.load.texel.vector", "loads/ns", &DeviceRates::texel_vector_loads_per_ns},
+    {"device.store.buffer.scalar", "stores/ns", &DeviceRates::buffer_stores_per_ns},
+    {"device.store.buffer.vector", "stores/ns", &DeviceRates::buffer_vector_stores_per_ns},
+    {"device.broadcast", "vectors/ns", &DeviceRates::broadcasts_per_ns},
+    {"device.load.latency", "ns", &DeviceRates::load_latency_ns},
     {"device.compute_units", "count", &DeviceRates::compute_units},
 };
 constexpr std::string_view kZeroCopy = "device.zero_copy";
@@ -103,6 +107,7 @@ void read_host(const Figure& figure, Calibration& c) {
     if (!take_prefix(name, "host.")) return;
     if (name == fmt::format("call.{}", tier.name)) rates.call_ns = figure.value;
     if (name == fmt::format("bandwidth.{}", tier.name)) rates.gbps = figure.value;
+    if (name == fmt::format("fma.{}", tier.name)) rates.fma_gflops = figure.value;
     HostPoint point{.gflops = figure.value};
     if (take_prefix(name, fmt::format("gemm.{}.", tier.name)) && parse_sizes(name, point))
       rates.gemm.push_back(point);
@@ -128,6 +133,7 @@ std::vector<Figure> to_figures(const Calibration& c) {
     const HostRates& rates = c.*tier.rates;
     add(figures, fmt::format("host.call.{}", tier.name), "ns", rates.call_ns);
     add(figures, fmt::format("host.bandwidth.{}", tier.name), "gbps", rates.gbps);
+    add(figures, fmt::format("host.fma.{}", tier.name), "gflops", rates.fma_gflops);
     for (const HostPoint& p : rates.gemm)
       add(figures, fmt::format("host.gemm.{}.{:.0f}x{:.0f}x{:.0f}", tier.name, p.m, p.n, p.k),
           "gflops", p.gflops);
@@ -160,6 +166,19 @@ double gbps_for_footprint(const DeviceRates& rates, double bytes) {
   for (const MemoryLevel& level : rates.levels)
     if (bytes <= level.footprint_bytes) return level.gbps;
   return memory_gbps(rates);
+}
+
+double cache_gbps(const DeviceRates& rates) {
+  return rates.levels.empty() ? 0 : rates.levels.front().gbps;
+}
+
+double cache_bytes(const DeviceRates& rates) {
+  return rates.levels.size() > 1 ? rates.levels.end()[-2].footprint_bytes : 0;
+}
+
+std::string level_name(std::size_t level, std::size_t levels) {
+  if (level + 1 == levels) return "memory";
+  return level == 0 ? "cache" : fmt::format("cache{}", level + 1);
 }
 
 std::string matrix_figure(DataType operand, DataType sum) {

@@ -16,8 +16,8 @@ namespace rooftile {
 
 /// A bandwidth plateau found by STREAM kernels: "memory" is last and always there once calibrated.
 struct MemoryLevel {
-  std::string name;  // "cache", "memory"
-  double gbps = 0;   // bytes read plus written, triad, by the fastest load path that the device has
+  std::string name;  // "cache", slower ones "cache2", ..., "memory"
+  double gbps = 0;   // bytes read plus written, by the fastest of the kernels and load paths
   double footprint_bytes = std::numeric_limits<double>::infinity();  // largest footprint at which
                                                                      // it held; infinity for memory
 
@@ -26,13 +26,13 @@ struct MemoryLevel {
 
 /// A rate of 0 was not measured: what would need it is left out of every bound and every estimate.
 struct DeviceRates {
-  double submit_ns = 0;       // empty submit to fence
-  double dispatch_ns = 0;     // one more dispatch in the same submit
-  double workgroup_ns = 0;    // one more (empty) workgroup in the same dispatch
-  double barrier_ns = 0;      // one barrier of one invocation, all units busy (slope over barriers)
-  double upload_gbps = 0;     // host pointer to kernel-visible buffer, as the runtime copies it
-  double download_gbps = 0;   // and back
-  double fma_gflops = 0;      // f32
+  double submit_ns = 0;      // empty submit to fence
+  double dispatch_ns = 0;    // one more dispatch in the same submit
+  double workgroup_ns = 0;   // one more (empty) workgroup in the same dispatch
+  double barrier_ns = 0;     // a barrier over its invocations, all units busy (slope over barriers)
+  double upload_gbps = 0;    // host pointer to kernel-visible buffer, as the runtime copies it
+  double download_gbps = 0;  // and back
+  double fma_gflops = 0;     // f32
   double fma_f16_gflops = 0;  // multiply-adds of f16
   double dot_gflops = 0;      // packed dot products of 8-bit integers
   // Matrix units, by the types of operands and sums, in the best of their shapes.
@@ -41,11 +41,15 @@ struct DeviceRates {
   double shared_gbps = 0;  // shared memory, all compute units together
   double buffer_loads_per_ns =
       0;  // scalar storage-buffer loads that hit a cache, one an invocation, all units
-  double buffer_vector_loads_per_ns = 0;  // the same with vec4 loads: loads, not elements
-  double texel_loads_per_ns = 0;          // uniform texel buffer, one component
-  double texel_vector_loads_per_ns = 0;   // uniform texel buffer, four components
-  std::vector<MemoryLevel> levels = {};   // fastest first
-  double compute_units = 1;
+  double buffer_vector_loads_per_ns = 0;   // the same with vec4 loads: loads, not elements
+  double texel_loads_per_ns = 0;           // uniform texel buffer, one component
+  double texel_vector_loads_per_ns = 0;    // uniform texel buffer, four components
+  std::vector<MemoryLevel> levels = {};    // fastest first
+  double buffer_stores_per_ns = 0;         // scalar stores that hit a cache, as loads are counted
+  double buffer_vector_stores_per_ns = 0;  // vec4: stores, not elements
+  double broadcasts_per_ns = 0;  // vec4 from a lane to its subgroup, one an invocation, all units
+  double load_latency_ns = 0;    // from a load that hits a cache to the next that needs it
+  double compute_units = 1;      // as the driver says, else workgroups that run at once
   bool zero_copy =
       false;  // host pointers are imported: nothing is copied, whatever upload_gbps says
 
@@ -60,8 +64,9 @@ struct HostPoint {
   bool operator==(const HostPoint&) const = default;
 };
 struct HostRates {
-  double call_ns = 0;  // smallest BLAS call
-  double gbps = 0;     // triad
+  double call_ns = 0;     // smallest BLAS call
+  double gbps = 0;        // triad
+  double fma_gflops = 0;  // multiply-adds in registers
   std::vector<HostPoint> gemm = {};
 
   bool operator==(const HostRates&) const = default;
@@ -82,6 +87,9 @@ struct Calibration {
 std::vector<Figure> to_figures(const Calibration& c);
 Calibration calibration_from_figures(std::span<const Figure> figures);
 
+/// Names of a device's memory levels, fastest first: "cache", "cache2", ..., "memory".
+std::string level_name(std::size_t level, std::size_t levels);
+
 /// A device without submit time, FMA rate or memory level cannot be predicted; nor can a host tier
 /// without GEMM points.
 bool is_calibrated(const DeviceRates& rates);
@@ -99,6 +107,10 @@ std::string matrix_figure(DataType operand, DataType sum);
 /// enough. 0 when not measured.
 double memory_gbps(const DeviceRates& rates);
 double gbps_for_footprint(const DeviceRates& rates, double bytes);
+/// The fastest level: 0 when not measured.
+double cache_gbps(const DeviceRates& rates);
+/// Of the largest cache; 0: none was found.
+double cache_bytes(const DeviceRates& rates);
 double peak_gflops(const HostRates& rates);  // best GEMM point
 
 /// Device : host, each > 1 when the device is better; latency is host call over device submit.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/model/k_parts.h"
+
 namespace rooftile {
 namespace {
 
@@ -27,6 +29,11 @@ double c_bytes(const Problem& p, const Sizes& s) {
   return (p.beta == 0.0f ? 1 : 2) * s.m * s.n * s.batch * static_cast<double>(bytes_of(p.types.c));
 }
 
+Problem one_pass(Problem p) {
+  p.beta = 0;
+  return p;
+}
+
 /// A is read once for each column of blocks, B once for each row of blocks.
 double blocked_bytes(const Problem& p, const Sizes& s, int block_m, int block_n) {
   return (s.m * s.k * blocks(s.n, block_n) * s.bytes_a +
@@ -37,21 +44,45 @@ double blocked_bytes(const Problem& p, const Sizes& s, int block_m, int block_n)
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
+/// Parts of a split product, written and read again.
+double part_bytes(const Problem& p, const Variant& v, const Sizes& s) {
+  const KParts k = k_parts(p, v);
+  if (!is_reduced(k, v)) return 0;
+  constexpr double kBothWays = 2;
+  return kBothWays * stored_parts(k, v) * s.m * s.n * s.batch *
+         static_cast<double>(bytes_of(DataType::kF32));
+}
+
 /// Time of the unit that has most to do: whole workgroups do not split. Counts only full blocks (or
 /// the largest partial one), so that kernels that skip what lies outside C stay above it.
 double busiest_unit_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const Sizes s = sizes_of(p);
-  const double full = std::floor(s.m / v.tile_m) * std::floor(s.n / v.tile_n) * s.batch;
-  const double largest =
-      2 * std::min<double>(s.m, v.tile_m) * std::min<double>(s.n, v.tile_n) * s.k;
+  const KParts k = k_parts(p, v);
+  const double full = std::floor(s.m / v.tile_m) * std::floor(s.n / v.tile_n) *
+                      std::floor(s.batch / v.tile_batch) *
+                      (k.depth > 0 ? std::floor(s.k / k.depth) : 0);
+  const double largest = 2 * std::min<double>(s.m, v.tile_m) * std::min<double>(s.n, v.tile_n) *
+                         std::min<double>(s.batch, v.tile_batch) * k.depth;
   const double rounds = std::ceil(std::max(full, 1.0) / rates.compute_units);
   return over(rounds * largest * rates.compute_units, math_gflops(rates, p.types, v));
 }
 
-const char* level_name(const DeviceRates& rates, double bytes) {
-  const bool in_cache = !rates.levels.empty() && bytes <= rates.levels.front().footprint_bytes &&
-                        rates.levels.size() > 1;
-  return in_cache ? "memory:cache" : "memory:memory";
+/// The launch; and where a unit has too few workgroups to work on another while one waits, the
+/// loads that wait for the one before: a tile is fetched when the last one has been used, unless
+/// two are in flight.
+double latency_ns(const Problem& p, const Variant& v, const Waves& w, const DeviceRates& rates) {
+  constexpr double kEnoughToHide = 4;  // workgroups a unit: NVIDIA's performance background
+  double loads = 1;
+  if (v.stage == Stage::kShared && v.stages == 1 && v.family != Family::kVector)
+    loads = std::ceil(k_parts(p, v).depth / steps_of_trip(v));
+  const bool hidden = w.workgroups >= kEnoughToHide * rates.compute_units || p.k == 0;
+  return rates.dispatch_ns + (hidden ? 0 : w.waves * loads * rates.load_latency_ns);
+}
+
+std::string holding_level(const DeviceRates& rates, double bytes) {
+  for (std::size_t i = 0; i + 1 < rates.levels.size(); ++i)
+    if (bytes <= rates.levels[i].footprint_bytes) return "memory:" + rates.levels[i].name;
+  return "memory:memory";
 }
 
 void add(std::vector<Bound>& bounds, std::string limiter, double ns) {
@@ -75,8 +106,39 @@ void add_math(std::vector<Bound>& bounds, const Problem& p, const Variant& v,
   }
 }
 
-double cache_gbps(const DeviceRates& rates) {
-  return rates.levels.empty() ? 0 : rates.levels.front().gbps;
+LevelUse use_of(std::string name, double bytes, double gbps, double flops) {
+  return {.name = std::move(name),
+          .bytes = bytes,
+          .intensity = over(flops, bytes),
+          .gbps = gbps,
+          .bound_ns = over(bytes, gbps)};
+}
+
+/// What a call from host pointers moves up and down.
+LevelUse host_link(const Problem& p, const DeviceRates& rates) {
+  const double down = c_bytes(one_pass(p), sizes_of(p)), up = minimum_bytes(p) - down;
+  const double ns = over(up, rates.upload_gbps) + over(down, rates.download_gbps);
+  LevelUse use = use_of("host", up + down, over(up + down, ns), flops(p));
+  use.bound_ns = ns;
+  return use;
+}
+
+std::vector<LevelUse> level_uses(const Problem& p, const Variant& v, const Traffic& traffic,
+                                 const DeviceRates& rates) {
+  std::vector<LevelUse> uses;
+  if (v.family == Family::kTiled && rates.shared_gbps > 0)
+    uses.push_back(use_of("shared", traffic.register_bytes, rates.shared_gbps, flops(p)));
+  for (std::size_t i = 0; i < rates.levels.size(); ++i) {
+    // Between a cache and the workgroups everything that blocks read; below it, what no cache
+    // spares.
+    const bool nearest = i == 0 && rates.levels.size() > 1;
+    uses.push_back(use_of(rates.levels[i].name,
+                          nearest ? traffic.cache_bytes : traffic.memory_bytes,
+                          rates.levels[i].gbps, flops(p)));
+  }
+  if (!rates.zero_copy && rates.upload_gbps > 0 && rates.download_gbps > 0)
+    uses.push_back(host_link(p, rates));
+  return uses;
 }
 
 }  // namespace
@@ -110,7 +172,7 @@ double attainable_gflops(double intensity, double peak_gflops, double gbps) {
 Traffic traffic(const Problem& p, const Variant& v) {
   const Sizes s = sizes_of(p);
   return {.memory_bytes = minimum_bytes(p),
-          .cache_bytes = blocked_bytes(p, s, v.tile_m, v.tile_n),
+          .cache_bytes = blocked_bytes(p, s, v.tile_m, v.tile_n) + part_bytes(p, v, s),
           .register_bytes = v.family == Family::kMatrix
                                 ? blocked_bytes(p, s, v.subgroup_m, v.subgroup_n)
                                 : blocked_bytes(p, s, v.reg_m, v.reg_n)};
@@ -119,7 +181,8 @@ Traffic traffic(const Problem& p, const Variant& v) {
 Waves waves(const Problem& p, const Variant& v, double concurrent_workgroups) {
   const Sizes s = sizes_of(p);
   const double rows = blocks(s.m, v.tile_m), columns = blocks(s.n, v.tile_n);
-  const double workgroups = rows * columns * s.batch;
+  const double workgroups =
+      rows * columns * std::ceil(s.batch / v.tile_batch) * k_parts(p, v).parts;
   if (workgroups == 0)
     return {.workgroups = 0, .waves = 0, .wave_efficiency = 1, .tile_efficiency = 1};
   const double concurrent = std::max(concurrent_workgroups, 1.0);
@@ -130,26 +193,51 @@ Waves waves(const Problem& p, const Variant& v, double concurrent_workgroups) {
           .tile_efficiency = s.m * s.n / (rows * v.tile_m * columns * v.tile_n)};
 }
 
+Packing packing(const Problem& p, const Variant& v, const DeviceRates& rates) {
+  const Sizes s = sizes_of(p);
+  const bool as_stored = v.family == Family::kMatrix || v.dot > 1;
+  const auto panel_bytes = static_cast<double>(bytes_of(as_stored ? p.types.a : DataType::kF32));
+  const auto padded = [](double size, double to) { return std::ceil(size / to) * to; };
+  const double depth = padded(s.k, v.family == Family::kMatrix ? v.tile_k : v.unroll_k * v.dot);
+  Packing packing;
+  const auto add_operand = [&](Packed packed, double rows, int block, double bytes,
+                               std::int64_t stride) {
+    if (packed == Packed::kNo || rows == 0 || s.k == 0) return;
+    const double matrices = p.batch > 1 && stride == 0 ? 1 : s.batch;
+    const double moved =
+        matrices * (rows * s.k * bytes + padded(rows, block) * depth * panel_bytes);
+    packing.bytes += moved;
+    packing.ns += rates.dispatch_ns + over(moved, gbps_for_footprint(rates, moved));
+  };
+  add_operand(v.packed_a, s.m, v.tile_m, s.bytes_a, p.stride_a);
+  add_operand(v.packed_b, s.n, v.tile_n, s.bytes_b, p.stride_b);
+  return packing;
+}
+
 Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates) {
   Roofline r{.traffic = traffic(p, v), .waves = waves(p, v, rates.compute_units)};
   add_math(r.bounds, p, v, rates);
   const double footprint = r.traffic.memory_bytes;
-  add(r.bounds, level_name(rates, footprint),
+  add(r.bounds, holding_level(rates, footprint),
       over(footprint, gbps_for_footprint(rates, footprint)));
   if (rates.levels.size() > 1)
     add(r.bounds, "memory:cache", over(r.traffic.cache_bytes, cache_gbps(rates)));
   if (v.family == Family::kTiled)  // fragments of matrix units have a reuse of their own
     add(r.bounds, "memory:shared", over(r.traffic.register_bytes, rates.shared_gbps));
-  add(r.bounds, "latency", rates.dispatch_ns);
+  add(r.bounds, "latency", latency_ns(p, v, r.waves, rates));
   std::ranges::stable_sort(r.bounds, std::greater{}, &Bound::ns);
+  r.levels = level_uses(p, v, r.traffic, rates);
+  r.packing = packing(p, v, rates);
   return r;
 }
 
 Headroom headroom(const Roofline& roofline, double measured_ns) {
   const double largest = roofline.ns();
-  const double next = roofline.bounds.size() > 1 ? roofline.bounds[1].ns : largest;
+  const bool more = roofline.bounds.size() > 1;
+  const double next = more ? roofline.bounds[1].ns : largest;
   return {.over_bound = largest > 0 ? measured_ns / largest : 1,
-          .if_lifted = next > 0 ? largest / next : 1};
+          .if_lifted = next > 0 ? largest / next : 1,
+          .next = more ? roofline.bounds[1].limiter : ""};
 }
 
 double problem_bound_ns(const Problem& p, const DeviceRates& rates) {

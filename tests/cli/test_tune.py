@@ -105,6 +105,25 @@ def test_report_json_has_the_documented_fields(tuned):
     assert {"device.fma.f32", "device.submit", "host.bandwidth.threads"} <= {f["name"] for f in device["calibration"]}
 
 
+def test_calibrate_stores_figures_and_shows_their_drift(tuned):
+    """On the calibrated database, so that there is something to compare with."""
+    before = count(tuned, "SELECT count(*) FROM calibrations")
+    document = json.loads(tuned.run("calibrate", "--json", timeout=150).stdout)
+    assert document["database"] == str(tuned.database)
+    [device] = document["devices"]
+    assert count(tuned, "SELECT count(*) FROM calibrations") == before + 1
+    figures = {figure["name"]: figure for figure in device["figures"]}
+    for name in ("device.fma.f32", "device.compute_units", "device.level.memory.bandwidth", "host.fma.threads"):
+        figure = figures[name]
+        assert figure["value"] > 0 and figure["mad"] >= 0 and figure["count"] >= 1
+        assert figure["ratio"] == pytest.approx(figure["value"] / figure["before"]["value"])
+        moved = abs(figure["value"] - figure["before"]["value"])
+        joint = np.hypot(figure["mad"], figure["before"]["mad"]) * 1.4826
+        assert figure["beyond_spread"] == (moved > 2 * joint)
+    assert set(device["calibration_ratios"]) == {"compute", "bandwidth", "latency"}
+    assert "device.compute_units" in tuned.run("report").stdout
+
+
 def test_device_tier_computes_right_and_the_same_each_time(tuned):
     rng = np.random.default_rng(3)
     np.save(tuned.folder / "a.npy", rng.standard_normal((96, 112)).astype(np.float32))

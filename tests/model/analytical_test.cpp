@@ -133,9 +133,55 @@ TEST(Analytical, LaunchesAndPackingCost) {
               groups * software().workgroup_ns, 1);
   Variant packed = kRegister;
   packed.packed_b = Packed::kYes;
-  const double bytes = 2.0 * kProblem.k * kProblem.n * 4;
+  // B read, and its panels written: 512 columns for 500. Four elements a load and a store; stores
+  // are not measured there and count as bytes.
+  const double bytes = 520 * (500 + 512) * 4;
   EXPECT_NEAR(cost(packed, software()) - cost(kRegister, software()),
-              software().dispatch_ns + bytes / 20, 1);
+              software().dispatch_ns + bytes / 20 + bytes / 2 / 16 / 0.25 + bytes / 2 / 20, 1);
+}
+
+TEST(Analytical, PartsOfASplitProductAreAddedByASecondKernel) {
+  Variant split = kRegister;
+  split.split_k = 4;
+  // Plenty of workgroups without: parts only cost. 3 more parts are written, 4 are read.
+  const double elements = 512.0 * 500;
+  EXPECT_GT(cost(split, software()) - cost(kRegister, software()),
+            software().dispatch_ns + 4 * elements / 4 / software().buffer_vector_loads_per_ns);
+  // One workgroup and many units: parts are what fills them.
+  const Problem deep = packed_problem(60, 64, 100000);
+  EXPECT_LT(cost(split, discrete(), deep), 0.5 * cost(kRegister, discrete(), deep));
+}
+
+TEST(Analytical, BarriersCostEachInvocation) {
+  DeviceRates free_barriers = software();
+  free_barriers.barrier_ns = 0;
+  const double tiles = 33, groups = 4 * 4, invocations = 256;  // 520 steps in tiles of 16
+  EXPECT_NEAR(cost(kTiled, software()) - cost(kTiled, free_barriers),
+              2 * tiles * groups * invocations * software().barrier_ns, 1);
+}
+
+TEST(Analytical, StoresAndBroadcastsCostWhatIsMeasured) {
+  DeviceRates slow_stores = software();
+  slow_stores.buffer_vector_stores_per_ns = 0.01;
+  DeviceRates fast_stores = slow_stores;
+  fast_stores.buffer_vector_stores_per_ns = 1;
+  EXPECT_NEAR(cost(kRegister, slow_stores) - cost(kRegister, fast_stores),
+              512.0 * 500 / 4 * (1 / 0.01 - 1), 1e3);
+  const Variant lanes{.family = Family::kBroadcast,
+                      .tile_m = 16,
+                      .tile_n = 64,
+                      .reg_m = 16,
+                      .reg_n = 8,
+                      .vector_width_a = 4,
+                      .vector_width_b = 4,
+                      .stage = Stage::kSubgroup,
+                      .unroll_k = 8,
+                      .packed_a = Packed::kYes,
+                      .subgroup_size = 8};
+  DeviceRates broadcasts = software();
+  broadcasts.broadcasts_per_ns = 0.5;
+  const double vectors = 32 * 8 * 8 * (16.0 * 520 / 4);  // workgroups, lanes, of A
+  EXPECT_NEAR(cost(lanes, broadcasts) - cost(lanes, software()), vectors / 0.5, 1);
 }
 
 TEST(Analytical, WorksFromArithmeticAndBandwidthAlone) {

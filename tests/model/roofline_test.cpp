@@ -47,6 +47,20 @@ TEST(Waves, EdgesAndBatchesCount) {
   EXPECT_DOUBLE_EQ(w.wave_efficiency, 6.0 / 8);
 }
 
+TEST(Waves, PartsOfKAreWorkgroupsAndProductsMayShareOne) {
+  const Problem p = packed_problem(64, 64, 1000);
+  Variant v = tiled(64, 64, 4, 4);
+  v.split_k = 4;  // 250 steps each, in tiles of 16: 256, 256, 256 and 232
+  EXPECT_EQ(waves(p, v, 3).workgroups, 4);
+  EXPECT_EQ(waves(p, v, 3).waves, 2);
+  v.split_k = 64;  // one tile each
+  EXPECT_EQ(waves(p, v, 3).workgroups, 63);
+  Problem batch = packed_problem(8, 8, 8);
+  batch.batch = 9;
+  const Variant small{.family = Family::kBatchedSmall, .tile_m = 8, .tile_n = 8, .tile_batch = 4};
+  EXPECT_EQ(waves(batch, small, 1).workgroups, 3);
+}
+
 TEST(Waves, NothingToDoIsNoWave) {
   const Waves w = waves(packed_problem(0, 63, 10), tiled(64, 64, 4, 4), 4);
   EXPECT_EQ(w.workgroups, 0);
@@ -78,6 +92,58 @@ TEST(Roofline, NamesTheLimiterOfEachRegime) {
     EXPECT_EQ(r.bounds.front().limiter, c.limiter) << to_string(c.problem);
     EXPECT_TRUE(std::ranges::is_sorted(r.bounds, std::greater{}, &Bound::ns));
   }
+}
+
+TEST(Roofline, EveryLevelHasItsDot) {
+  DeviceRates rates = gpu();
+  rates.levels = {{.name = "cache", .gbps = 3000, .footprint_bytes = 1e6},
+                  {.name = "cache2", .gbps = 1500, .footprint_bytes = 24e6},
+                  {.name = "memory", .gbps = 272}};
+  rates.upload_gbps = 20;
+  rates.download_gbps = 10;
+  const Problem p = packed_problem(1000, 1200, 800);
+  const Roofline r = roofline(p, tiled(64, 64, 4, 4), rates);
+  std::vector<std::string> names;
+  for (const LevelUse& level : r.levels) {
+    names.push_back(level.name);
+    EXPECT_DOUBLE_EQ(level.intensity * level.bytes, flops(p)) << level.name;
+    EXPECT_NEAR(level.bound_ns * level.gbps, level.bytes, 1e-6 * level.bytes) << level.name;
+  }
+  EXPECT_THAT(names, testing::ElementsAre("shared", "cache", "cache2", "memory", "host"));
+  EXPECT_EQ(r.levels[1].bytes, r.traffic.cache_bytes);
+  EXPECT_EQ(r.levels[3].bytes, minimum_bytes(p));
+  const double c = 4.0 * 1000 * 1200;
+  EXPECT_DOUBLE_EQ(r.levels[4].bound_ns, (minimum_bytes(p) - c) / 20 + c / 10);
+  // The link is no bound of a kernel, and 12 MB fit the second cache.
+  for (const Bound& bound : r.bounds) {
+    EXPECT_NE(bound.limiter, "memory:host");
+    EXPECT_NE(bound.limiter, "memory:memory");
+  }
+  rates.zero_copy = true;
+  EXPECT_EQ(roofline(p, tiled(64, 64, 4, 4), rates).levels.back().name, "memory");
+}
+
+// Fewer than four workgroups a unit cannot hide loads behind one another's work: each tile waits
+// for its own.
+TEST(Roofline, FewWorkgroupsWaitForTheirLoads) {
+  DeviceRates rates = gpu();
+  rates.load_latency_ns = 500;
+  const auto latency = [&](std::int64_t m, const Variant& v) {
+    const Roofline r = roofline(packed_problem(m, 64, 1024), v, rates);
+    return std::ranges::find(r.bounds, "latency", &Bound::limiter)->ns - rates.dispatch_ns;
+  };
+  const Variant v = tiled(64, 64, 4, 4);
+  EXPECT_DOUBLE_EQ(latency(64, v), 64 * 500);
+  EXPECT_DOUBLE_EQ(latency(64 * 25, v), 2 * 64 * 500);  // two waves on 24 units
+  EXPECT_DOUBLE_EQ(latency(64 * 96, v), 0);             // four workgroups a unit
+  Variant two_stages = v, split = v, direct = v;
+  two_stages.stages = 2;
+  split.split_k = 4;
+  direct.family = Family::kRegister;
+  direct.stage = Stage::kNone;
+  EXPECT_DOUBLE_EQ(latency(64, two_stages), 500);
+  EXPECT_DOUBLE_EQ(latency(64, split), 16 * 500);
+  EXPECT_DOUBLE_EQ(latency(64, direct), 500);
 }
 
 TEST(Roofline, SharedMemoryBoundsOnlyThoseWhoUseIt) {
@@ -128,6 +194,10 @@ TEST(Roofline, HeadroomSaysHowFarAndWhatNext) {
                    .waves = {}};
   EXPECT_DOUBLE_EQ(headroom(r, 2100).over_bound, 1.5);
   EXPECT_DOUBLE_EQ(headroom(r, 2100).if_lifted, 1.4);
+  EXPECT_EQ(headroom(r, 2100).next, "math");
+  const Roofline only{.bounds = {{"math", 1000}}};
+  EXPECT_EQ(headroom(only, 2000).if_lifted, 1);
+  EXPECT_EQ(headroom(only, 2000).next, "");
 }
 
 TEST(Roofline, UnmeasuredRatesBoundNothing) {

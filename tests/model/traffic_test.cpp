@@ -53,6 +53,47 @@ RC_GTEST_PROP(Traffic, EqualsWhatTheTileLoopTouches, ()) {
   RC_ASSERT(t.cache_bytes <= t.register_bytes);
 }
 
+// Each part reads its own steps of k; all parts of C are written, then read by the second kernel.
+RC_GTEST_PROP(Traffic, PartsOfASplitProductGoBothWays, ()) {
+  Problem p = packed_problem(random_size(200), random_size(200), random_size(3000));
+  p.batch = *rc::gen::inRange(1, 4);
+  Variant v{.family = Family::kTiled,
+            .tile_m = 16,
+            .tile_n = 32,
+            .tile_k = *rc::gen::element(8, 16),
+            .reg_m = 4,
+            .reg_n = 4};
+  const double whole = traffic(p, v).cache_bytes;
+  v.split_k = *rc::gen::element(2, 4, 16);
+  const std::int64_t trip = v.tile_k;
+  const std::int64_t depth = ((p.k + v.split_k - 1) / v.split_k + trip - 1) / trip * trip;
+  const std::int64_t parts = (p.k + depth - 1) / depth;
+  const double of_parts =
+      parts > 1 ? 2.0 * 4 * static_cast<double>(parts * p.m * p.n * p.batch) : 0;
+  RC_ASSERT(traffic(p, v).cache_bytes == whole + of_parts);
+  RC_ASSERT(waves(p, v, 1).workgroups ==
+            waves(p, {.tile_m = 16, .tile_n = 32}, 1).workgroups * static_cast<double>(parts));
+}
+
+TEST(Traffic, PackingReadsOperandsAndWritesPaddedPanels) {
+  const DeviceRates rates = {.dispatch_ns = 100, .levels = {{.name = "memory", .gbps = 10}}};
+  const Problem p = packed_problem(100, 30, 50);
+  Variant v{.family = Family::kBroadcast,
+            .tile_m = 16,
+            .tile_n = 32,
+            .reg_m = 16,
+            .reg_n = 4,
+            .unroll_k = 8,
+            .packed_a = Packed::kYes};
+  const double a = (100 * 50 + 112 * 56) * 4;
+  EXPECT_DOUBLE_EQ(packing(p, v, rates).bytes, a);
+  EXPECT_DOUBLE_EQ(packing(p, v, rates).ns, 100 + a / 10);
+  v.packed_b = Packed::kYes;
+  EXPECT_DOUBLE_EQ(packing(p, v, rates).bytes, a + (50 * 30 + 56 * 32) * 4);
+  v.packed_a = v.packed_b = Packed::kNo;
+  EXPECT_EQ(packing(p, v, rates).ns, 0);
+}
+
 TEST(Traffic, WholeBlocksFollowTheTextbook) {
   const Problem p = packed_problem(256, 512, 96);
   const Variant v{.family = Family::kTiled, .tile_m = 64, .tile_n = 128, .reg_m = 4, .reg_n = 8};

@@ -1,0 +1,2 @@
+// Moves 48 bytes an element.
+vec4 element(uint i) { return read_a(i) + scale * read_b(i); }

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "core/statistics.h"
+#include "runtime/model/staircase.h"
+#include "tuner/calibrator.h"
+
+namespace rooftile {
+namespace {
+
+std::vector<int> local_sizes(const DeviceLimits& limits) {
+  std::vector<int> sizes;
+  for (int size : {static_cast<int>(limits.subgroup_size), 64, 256})
+    if (size <= static_cast<int>(limits.max_workgroup_invocations) &&
+        std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+      sizes.push_back(size);
+  return sizes;
+}
+
+}  // namespace
+
+void Calibrator::multiply_adds() {
+  const Buffer target = device_.create_buffer(262144 * sizeof(float), BufferUse::kDevice);
+  std::vector<double> best = {0.0};
+  for (int local_size : local_sizes(limits_)) {
+    for (int chains : {2, 3, 8}) {
+      Probe probe(device_, emit_fma(DataType::kF32, local_size, chains));
+      const std::uint32_t groups = many_groups(local_size) / 8;
+      const std::vector<double> rate = rate_of(
+          probe, {{&target}}, groups,
+          [](std::uint32_t trips) {
+            return FmaPushConstants{trips, 0.5f, 1.0f};
+          },
+          [&](double trips) { return 8.0 * chains * kFmaSteps * local_size * trips * groups; });
+      if (median(rate) <= median(best)) continue;
+      best = rate;
+      best_local_size_ = local_size;
+      best_chains_ = chains;
+    }
+  }
+  add("device.fma.f32", "gflops", best);
+}
+
+// Of float16, and of packed dot products: in workgroups and chains as float32 likes them.
+void Calibrator::other_multiply_adds() {
+  const Buffer target = device_.create_buffer(262144 * sizeof(float), BufferUse::kDevice);
+  const auto measure = [&](DataType type, float multiplier, double flops_per_step) {
+    const std::uint32_t groups = many_groups(best_local_size_) / 8;
+    Probe probe(device_, emit_fma(type, best_local_size_, best_chains_));
+    return rate_of(
+        probe, {{&target}}, groups,
+        [&](std::uint32_t trips) {
+          return FmaPushConstants{trips, multiplier, 1.0f};
+        },
+        [&](double trips) {
+          return flops_per_step * best_chains_ * kFmaSteps * best_local_size_ * trips * groups;
+        });
+  };
+  if (limits_.float16_arithmetic) add("device.fma.f16", "gflops", measure(DataType::kF16, 0.5f, 8));
+  if (limits_.integer_dot_product)
+    add("device.dot.i8", "gflops", measure(DataType::kI32, 3.0f, 32));
+}
+
+// From the driver, else from the steps in time as the number of workgroups grows. A workgroup is
+// the largest that the multiply-adds like, so that one keeps a unit busy.
+void Calibrator::compute_units() {
+  if (limits_.compute_units > 0) {
+    add("device.compute_units", "count", {static_cast<double>(limits_.compute_units)});
+    return;
+  }
+  constexpr std::size_t kMostWorkgroups = 2048;
+  constexpr int kFewSamples = 5;
+  const int local_size = local_sizes(limits_).back();
+  const Buffer target = device_.create_buffer(
+      kMostWorkgroups * static_cast<std::uint64_t>(local_size) * sizeof(float), BufferUse::kDevice);
+  Probe probe(device_, emit_fma(DataType::kF32, local_size, best_chains_));
+  const auto times = [&](std::uint32_t trips, std::size_t groups, int samples) {
+    return probe.times({{&target}}, FmaPushConstants{trips, 0.5f, 1.0f},
+                       static_cast<std::uint32_t>(groups), samples);
+  };
+  const std::uint32_t trips =
+      long_enough(limits_, [&](std::uint32_t n) { return times(n, 1, 1).front(); });
+  // The shortest of several: whatever else runs on a unit only makes it longer.
+  const std::vector<Stair> stairs =
+      climb([&](std::size_t groups) { return std::ranges::min(times(trips, groups, kFewSamples)); },
+            kMostWorkgroups);
+  std::size_t found = units_of_staircase(stairs);
+  if (device_.profile().kind == DeviceKind::kSoftware)  // its units are this process's processors
+    found = std::min<std::size_t>(found, std::max(1u, std::thread::hardware_concurrency()));
+  const auto units = static_cast<double>(found);
+  // Its spread: how far the steps are from where so many units would put them, in units.
+  std::vector<double> implied;
+  for (const Stair& stair : stairs) {
+    const double waves = std::ceil(static_cast<double>(stair.workgroups) / units);
+    implied.push_back(units * waves * stairs.front().ns / stair.ns);
+  }
+  Figure figure = figure_of("device.compute_units", "count", implied);
+  figure.value = units;
+  figures_.push_back(std::move(figure));
+}
+
+}  // namespace rooftile
