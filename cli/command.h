@@ -33,7 +33,8 @@ struct ProblemOptions {
   std::int64_t batch = 1;
   std::string epilogue, type = "f32";
   void add_to(CLI::App& command, bool required);
-  Problem problem() const;  // throws kInvalidArgument
+  void add_class_to(CLI::App& command);  // all but m, n and k
+  Problem problem() const;               // throws kInvalidArgument
 };
 
 void add_devices(CLI::App& app, const Globals& globals, Action& action);

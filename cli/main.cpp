@@ -26,6 +26,10 @@ void ProblemOptions::add_to(CLI::App& command, bool required) {
     command.add_option(option, *value, what)
         ->required(required)
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  add_class_to(command);
+}
+
+void ProblemOptions::add_class_to(CLI::App& command) {
   command.add_flag("--trans-a", trans_a, "A is stored transposed (k x m)");
   command.add_flag("--trans-b", trans_b, "B is stored transposed (n x k)");
   command.add_option("--batch", batch, "Products of these sizes (1)")

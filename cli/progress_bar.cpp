@@ -10,7 +10,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kBarColumns = 20;
+constexpr std::size_t kBarColumns = 10;  // the rest of 80 is for what follows
 
 std::size_t terminal_columns() {
   winsize size = {};
@@ -44,12 +44,12 @@ void ProgressBar::show(const TuneProgress& p) {
   const double share = std::clamp(p.elapsed_s / std::max(p.budget_s, 1e-9), 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(share * kBarColumns);
   std::string line = fmt::format(
-      "[{:#<{}}{:.<{}}] {} {}/{} {}", "", filled, "", kBarColumns - filled, phase_text(p.phase),
+      "[{:#<{}}{:.<{}}] {:.0f} s left, {} {}/{} {}", "", filled, "", kBarColumns - filled,
+      std::max(0.0, p.budget_s - p.elapsed_s), phase_text(p.phase),
       std::min(p.problems_done + 1, p.problems_total), p.problems_total, p.problem);
   if (p.best_gflops > 0)
-    line += fmt::format(" best {:.1f} GFLOP/s ({:.0f} % of roofline)", p.best_gflops,
-                        100 * p.roofline_share);
-  line += fmt::format(", {:.0f} s left", std::max(0.0, p.budget_s - p.elapsed_s));
+    line += fmt::format(": {:.1f} GFLOP/s, {:.0f} % of roof{}", p.best_gflops,
+                        100 * p.roofline_share, p.limiter.empty() ? "" : ", " + p.limiter);
   line.resize(std::min(line.size(), terminal_columns() - 1));
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);

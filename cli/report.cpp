@@ -1,29 +1,105 @@
 #include "report/report.h"
 
+#include <array>
+
 #include "cli/command.h"
+#include "cli/output_file.h"
+#include "cli/runtime_view.h"
 #include "core/error.h"
-#include "generator/version.h"
+#include "report/charts.h"
+#include "report/compare.h"
+#include "report/page.h"
+#include "report/problem.h"
 
 namespace rooftile {
+namespace {
+
+struct ReportArguments {
+  bool json = false;
+  std::string html, compare;
+  std::array<std::int64_t, 3> sizes = {};  // m, n, k
+  ProblemOptions of_class;
+};
+
+Store open_store(const std::filesystem::path& database) {
+  if (!std::filesystem::exists(database))
+    fail(ErrorCode::kDatabase, "no tuning database at {}; run `rooftile tune`", database.string());
+  return Store(database, OpenMode::kReadOnly);
+}
+
+Report selected(const Store& store, const Globals& globals) {
+  Report report = make_report(store, runtime_view());
+  const std::size_t all = report.devices.size();
+  std::erase_if(report.devices, [&](const DeviceReport& d) { return !globals.selects(d.profile); });
+  if (report.devices.empty() && all > 0)
+    fail(ErrorCode::kInvalidArgument, "none of the {} devices in {} matches '{}'", all,
+         report.database, globals.device);
+  return report;
+}
+
+void write_page(const std::filesystem::path& path, const std::string& page) {
+  OutputFile file(path);
+  file.write(page);
+  file.commit();
+}
+
+int show(const Globals& globals, ReportArguments& arguments) {
+  const Store store = open_store(globals.database());
+  Report report = selected(store, globals);
+  std::string text;
+  if (!arguments.html.empty()) {
+    const Charts charts = make_charts(store, runtime_view(), std::move(report));
+    write_page(arguments.html, report_page(charts));
+    fmt::print("{} devices of {} in {}\n", charts.devices.size(), charts.database, arguments.html);
+    return kDone;
+  }
+  if (arguments.sizes[0] > 0) {
+    ProblemOptions& options = arguments.of_class;
+    options.m = arguments.sizes[0];
+    options.n = arguments.sizes[1];
+    options.k = arguments.sizes[2];
+    const std::vector<ProblemOnDevice> found = find_problem(report, options.problem());
+    text = arguments.json ? problem_json(report, found) : problem_text(found);
+  } else if (!arguments.compare.empty()) {
+    const Store other = open_store(arguments.compare);
+    const Comparison comparison = compare(report, make_report(other, runtime_view()));
+    text = arguments.json ? comparison_json(comparison) : comparison_text(comparison);
+  } else {
+    text = arguments.json ? report_json(report) : report_text(report);
+  }
+  fmt::print("{}{}", text, arguments.json ? "\n" : "");
+  return kDone;
+}
+
+}  // namespace
 
 void add_report(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("report", "Show what the tuning database knows");
-  command->footer("Example: rooftile report --json");
-  static bool json = false;
-  command->add_flag("--json", json, "As JSON; docs/report.md describes it");
-  command->callback([&] {
-    action = [&] {
-      const std::filesystem::path database = globals.database();
-      if (!std::filesystem::exists(database))
-        fail(ErrorCode::kDatabase, "no tuning database at {}; run `rooftile tune`",
-             database.string());
-      Report report = make_report(Store(database, OpenMode::kReadOnly), kGeneratorVersion);
-      std::erase_if(report.devices,
-                    [&](const DeviceReport& d) { return !globals.selects(d.profile); });
-      fmt::print("{}{}", json ? report_json(report) : report_text(report), json ? "\n" : "");
-      return kDone;
-    };
-  });
+  command->footer(
+      "Examples:\n  rooftile report\n  rooftile report --html report.html\n"
+      "  rooftile report --problem 512,512,512\n  rooftile report --compare other.db --json");
+  static ReportArguments arguments;
+  CLI::Option* json =
+      command->add_flag("--json", arguments.json, "As JSON; docs/report.md describes it");
+  CLI::Option* html = command->add_option(
+      "--html", arguments.html, "Write a page with charts that needs no network to this file");
+  CLI::Option* problem =
+      command
+          ->add_option("--problem", arguments.sizes,
+                       "m,n,k: explain this tuned problem; with --type, --trans-a, ... below")
+          ->delimiter(',')
+          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  CLI::Option* compare = command->add_option(
+      "--compare", arguments.compare,
+      "Another database: figures and problems side by side; --device is about this one");
+  arguments.of_class.add_class_to(*command);
+  html->excludes(json);
+  html->excludes(problem);
+  html->excludes(compare);
+  problem->excludes(compare);
+  for (const char* option : {"--trans-a", "--trans-b", "--batch", "--type", "--epilogue"})
+    command->get_option(option)->needs(problem);
+  command->callback([&] { action = [&] { return show(globals, arguments); }; });
 }
 
 }  // namespace rooftile

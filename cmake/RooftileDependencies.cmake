@@ -13,3 +13,6 @@ add_library(rooftile_shaderc INTERFACE)
 target_link_libraries(rooftile_shaderc INTERFACE
   shaderc_combined glslang MachineIndependent GenericCodeGen OSDependent OGLCompiler HLSL SPIRV SPIRV-Tools-opt SPIRV-Tools
   Threads::Threads)
+
+# Charts of `rooftile report --html`, embedded into the program.
+find_file(ROOFTILE_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH REQUIRED)

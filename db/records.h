@@ -124,6 +124,27 @@ struct RegretRecord {
   bool operator==(const RegretRecord&) const = default;
 };
 
+/// A set of figures that were measured together.
+struct CalibrationRecord {
+  std::string at;  // ISO 8601 UTC
+  std::vector<Figure> figures;
+};
+
+/// A sample that was the fastest of its run and problem so far.
+struct SearchStep {
+  std::size_t sample = 0;  // of the run and problem, counted from 1
+  double s = 0;            // since the first of them
+  double ns = 0;           // kernel and packing
+};
+/// How the search of one problem went in one run. No steps: nothing could be measured.
+struct SearchCurve {
+  RowId run = 0, problem = 0;
+  std::string began;  // first sample, ISO 8601 UTC
+  std::size_t samples = 0, failed = 0;
+  double seconds = 0;  // from the first sample to the last
+  std::vector<SearchStep> steps;
+};
+
 /// An entry of a ranked list whether it may be dispatched or not, and why not.
 struct RankedKernel {
   TunedKernel kernel;
@@ -131,6 +152,12 @@ struct RankedKernel {
   std::string generator_version;     // that the verdict is about
   std::string verdict_detail;
   std::optional<std::string> black_list_reason;
+};
+
+/// An entry of a ranked list that this version cannot read: a newer one, or somebody's editor,
+/// wrote the kernel.
+struct UnknownWinner {
+  std::string bucket, variant;
 };
 
 struct BlackListRecord {

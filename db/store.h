@@ -90,6 +90,8 @@ class Store {
   std::vector<Figure> latest_calibration(  // empty when never calibrated
       RowId device, Provenance provenance = Provenance::kAny) const;
   std::string latest_calibration_time(RowId device) const;  // ISO 8601 UTC, empty when none
+  /// The one before the latest, from the same origin: what the latest has drifted from.
+  std::optional<CalibrationRecord> calibration_before_latest(RowId device) const;
 
   /// By hash, inserted when new. The caller has generated the hash from the variant: a row that
   /// says otherwise is corrected.
@@ -111,6 +113,10 @@ class Store {
   /// oldest first: what a resumed run need not measure again.
   std::vector<SampleRecord> samples(RowId device, RowId problem) const;
 
+  /// The search of every problem in every run of this file's own, by problem, then run; each in the
+  /// order of its samples. Reads all samples of the device once.
+  std::vector<SearchCurve> search_curves(RowId device) const;
+
   /// Takes the place of what was said before. Holds for every problem: a new driver is a new device
   /// row, and a new kernel a new candidate.
   void put_compiler_facts(RowId device, RowId candidate, const CompilerFactsRecord& record);
@@ -125,6 +131,8 @@ class Store {
   std::vector<TunedKernel> tuned_kernels(RowId device, std::string_view generator_version) const;
   /// Every entry, dispatchable or not, by bucket and rank.
   std::vector<RankedKernel> winners(RowId device) const;
+  /// Entries that the two above leave out, by bucket and rank.
+  std::vector<UnknownWinner> unknown_winners(RowId device) const;
 
   /// Takes the place of all kernels of this class (signature) and of what was expected of them.
   /// Without a regret nothing is expected: too few problems.

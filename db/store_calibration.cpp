@@ -12,6 +12,23 @@ std::optional<RowId> latest_set(Connection& connection, RowId device, Provenance
   return std::nullopt;
 }
 
+std::vector<Figure> figures_of(Connection& connection, const std::optional<RowId>& set) {
+  std::vector<Figure> figures;
+  Sql sql(connection,
+          "SELECT name, unit, value, mad, measurements FROM calibration_figures WHERE "
+          "calibration_id = ? ORDER BY position");
+  sql.bind(set);
+  while (sql.next_row()) {
+    Figure& figure = figures.emplace_back();
+    figure.name = sql.text();
+    figure.unit = sql.text();
+    figure.value = sql.real();
+    figure.mad = sql.real();
+    figure.count = static_cast<std::size_t>(sql.integer());
+  }
+  return figures;
+}
+
 }  // namespace
 
 RowId Store::add_calibration(RowId device, std::span<const Figure> figures) {
@@ -39,20 +56,7 @@ RowId Store::add_calibration(RowId device, std::span<const Figure> figures) {
 
 std::vector<Figure> Store::latest_calibration(RowId device, Provenance provenance) const {
   return impl_->guarded("reading the calibration", [&] {
-    std::vector<Figure> figures;
-    Sql sql(*impl_->connection,
-            "SELECT name, unit, value, mad, measurements FROM calibration_figures WHERE "
-            "calibration_id = ? ORDER BY position");
-    sql.bind(latest_set(*impl_->connection, device, provenance));
-    while (sql.next_row()) {
-      Figure& figure = figures.emplace_back();
-      figure.name = sql.text();
-      figure.unit = sql.text();
-      figure.value = sql.real();
-      figure.mad = sql.real();
-      figure.count = static_cast<std::size_t>(sql.integer());
-    }
-    return figures;
+    return figures_of(*impl_->connection, latest_set(*impl_->connection, device, provenance));
   });
 }
 
@@ -62,6 +66,22 @@ std::string Store::latest_calibration_time(RowId device) const {
     sql.bind(latest_set(*impl_->connection, device, Provenance::kAny));
     return sql.step() ? sql.text() : "";
   });
+}
+
+std::optional<CalibrationRecord> Store::calibration_before_latest(RowId device) const {
+  return impl_->guarded(
+      "reading the calibration before", [&]() -> std::optional<CalibrationRecord> {
+        Connection& connection = *impl_->connection;
+        Sql sql(connection,
+                "SELECT b.id, b.created_at FROM calibrations AS b"
+                " JOIN calibrations AS latest ON latest.id = ?"
+                " WHERE b.device_id = latest.device_id AND b.id < latest.id"
+                " AND b.origin_id IS latest.origin_id ORDER BY b.id DESC LIMIT 1");
+        sql.bind(latest_set(connection, device, Provenance::kAny));
+        if (!sql.step()) return std::nullopt;
+        const RowId set = sql.integer();
+        return CalibrationRecord{.at = sql.text(), .figures = figures_of(connection, set)};
+      });
 }
 
 }  // namespace rooftile

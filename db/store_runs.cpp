@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -80,6 +84,42 @@ std::vector<SampleRecord> Store::samples(RowId device, RowId problem) const {
       sample.level = sql.real();
     }
     return samples;
+  });
+}
+
+std::vector<SearchCurve> Store::search_curves(RowId device) const {
+  return impl_->guarded("reading how searches went", [&] {
+    constexpr double kSecondsOfDay = 86400;
+    std::map<std::pair<RowId, RowId>, SearchCurve> curves;  // by problem and run
+    // In the order of the table: any other would look up each row by itself.
+    Sql sql(*impl_->connection,
+            "SELECT s.problem_id, s.run_id, s.status = 'measured', s.kernel_ns + s.pack_ns,"
+            " julianday(s.created_at), s.created_at"
+            " FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
+            " WHERE r.device_id = ? AND r.origin_id IS NULL ORDER BY s.id");
+    sql.bind(device);
+    std::map<std::pair<RowId, RowId>, double> first_days;
+    while (sql.next_row()) {
+      const RowId problem = sql.integer(), run = sql.integer();
+      const bool measured = sql.integer() != 0;
+      const double ns = sql.real(), day = sql.real();
+      const auto [first_day, is_first] = first_days.try_emplace({problem, run}, day);
+      SearchCurve& curve = curves[{problem, run}];
+      if (is_first) {
+        curve.run = run;
+        curve.problem = problem;
+        curve.began = sql.text();
+      }
+      ++curve.samples;
+      curve.seconds = std::max(curve.seconds, (day - first_day->second) * kSecondsOfDay);
+      if (!measured)
+        ++curve.failed;
+      else if (curve.steps.empty() || ns < curve.steps.back().ns)
+        curve.steps.push_back({.sample = curve.samples, .s = curve.seconds, .ns = ns});
+    }
+    std::vector<SearchCurve> list;
+    for (auto& [key, curve] : curves) list.push_back(std::move(curve));
+    return list;
   });
 }
 

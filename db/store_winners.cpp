@@ -120,4 +120,29 @@ std::vector<RankedKernel> Store::winners(RowId device) const {
   });
 }
 
+std::vector<UnknownWinner> Store::unknown_winners(RowId device) const {
+  return impl_->guarded("reading ranked kernels of other versions", [&] {
+    std::vector<UnknownWinner> unknown;
+    Sql sql(*impl_->connection,
+            "SELECT w.bucket, coalesce(c.variant, '') FROM winners AS w"
+            " LEFT JOIN candidates AS c ON c.id = w.candidate_id"
+            " WHERE w.device_id = ? ORDER BY w.bucket, w.rank");
+    sql.bind(device);
+    while (sql.next_row()) {
+      UnknownWinner winner;
+      winner.bucket = sql.text();
+      winner.variant = sql.text();
+      try {
+        if (!winner.variant.empty()) {
+          parse_variant(winner.variant);
+          continue;
+        }
+      } catch (const Error&) {
+      }
+      unknown.push_back(std::move(winner));
+    }
+    return unknown;
+  });
+}
+
 }  // namespace rooftile

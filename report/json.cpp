@@ -1,15 +1,12 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "report/json_values.h"
 #include "report/report.h"
 
 namespace rooftile {
 namespace {
 
-using Json = nlohmann::json;
-
-// JSON has neither infinity nor NaN.
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+constexpr std::string_view kHostGrid = "host.gemm.";  // hundreds of figures
 
 Json json_of(const std::optional<CompilerFacts>& facts) {
   if (!facts) return nullptr;
@@ -26,62 +23,145 @@ Json json_of(const std::optional<CompilerFacts>& facts) {
           {"subgroups_per_unit", count(facts->subgroups_per_unit)}};
 }
 
-Json json_of(const ProblemReport& p) {
-  Json parameters_json = Json::object();
-  for (const auto& [parameter, value] : parameters(p.variant)) parameters_json[parameter] = value;
-  return {{"m", p.problem.m},
-          {"n", p.problem.n},
-          {"k", p.problem.k},
-          {"batch", p.problem.batch},
-          {"epilogue", to_string(p.problem.epilogue)},
-          {"trans_a", p.problem.trans_a == Transpose::kYes},
-          {"trans_b", p.problem.trans_b == Transpose::kYes},
-          {"type", to_string(p.problem.types)},
-          {"kernel", p.kernel},
-          {"parameters", parameters_json},
-          {"kernel_ns", number(p.kernel_ns)},
-          {"pack_ns", number(p.pack_ns)},
-          {"gflops", number(flops(p.problem) / p.kernel_ns)},
-          {"bound_ns", number(p.bound_ns)},
-          {"roofline_share", number(p.bound_ns / p.kernel_ns)},
-          {"limiter", p.limiter},
-          {"limiter_ns", number(p.limiter_ns)},
-          {"predicted_host_ns", number(p.host_ns)},
-          {"compiler_facts", json_of(p.facts)}};
+Json json_of(const LevelReport& level) {
+  return {{"level", level.level},
+          {"bytes", json_number(level.bytes)},
+          {"intensity", json_known(level.intensity)},
+          {"gbps", json_known(level.gbps)},
+          {"gflops", json_known(level.gflops)},
+          {"bound_ns", json_known(level.bound_ns)}};
 }
 
-Json json_of(const DeviceReport& d) {
-  Json figures = Json::array(), problems = Json::array(), rejected = Json::array();
-  for (const Figure& f : d.figures)
-    figures.push_back({{"name", f.name},
-                       {"unit", f.unit},
-                       {"value", number(f.value)},
-                       {"mad", number(f.mad)},
-                       {"count", f.count}});
-  for (const ProblemReport& p : d.problems) problems.push_back(json_of(p));
-  for (const RejectedReport& r : d.rejected)
-    rejected.push_back({{"kernel", r.kernel}, {"reason", r.reason}});
-  return {{"name", d.profile.name},
-          {"uuid", d.profile.device_uuid},
-          {"kind", name(d.profile.kind)},
-          {"driver", d.profile.driver_info},
-          {"calibrated_at", d.calibrated_at},
-          {"calibration", figures},
-          {"calibration_ratios",
-           {{"compute", number(d.ratios.compute)},
-            {"bandwidth", number(d.ratios.bandwidth)},
-            {"latency", number(d.ratios.latency)}}},
-          {"problems", problems},
-          {"black_list", rejected}};
+Json json_of(const RankedReport& ranked) {
+  return {{"kernel", ranked.kernel},
+          {"kernel_ns", json_number(ranked.kernel_ns)},
+          {"pack_ns", json_number(ranked.pack_ns)},
+          {"limiter", ranked.limiter},
+          {"over_bound", json_known(ranked.over_bound)}};
+}
+
+Json json_of(const FigureReport& report) {
+  const Figure& f = report.figure;
+  const std::optional<double> drift = report.drift();
+  return {{"name", f.name},
+          {"unit", f.unit},
+          {"value", json_number(f.value)},
+          {"mad", json_number(f.mad)},
+          {"count", f.count},
+          {"before", report.before ? json_number(report.before->value) : Json(nullptr)},
+          {"drift", drift ? json_number(*drift) : Json(nullptr)},
+          {"drifted", report.drifted()}};
+}
+
+Json json_of(const Waves& waves) {
+  return {{"workgroups", json_number(waves.workgroups)},
+          {"waves", json_number(waves.waves)},
+          {"wave_efficiency", json_number(waves.wave_efficiency)},
+          {"tile_efficiency", json_number(waves.tile_efficiency)}};
+}
+
+template <typename Values>
+Json json_list(const Values& values) {
+  Json list = Json::array();
+  for (const auto& value : values) list.push_back(json_of(value));
+  return list;
 }
 
 }  // namespace
 
+Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+Json json_known(double x) { return x == 0 ? Json(nullptr) : json_number(x); }
+
+Json json_of(const Problem& p) {
+  return {{"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"batch", p.batch},
+          {"epilogue", to_string(p.epilogue)},
+          {"trans_a", p.trans_a == Transpose::kYes},
+          {"trans_b", p.trans_b == Transpose::kYes},
+          {"type", to_string(p.types)}};
+}
+
+Json json_of(const ProblemReport& p, JsonDetail detail) {
+  Json json = json_of(p.problem);
+  if (detail == JsonDetail::kFull) {
+    Json& values = json["parameters"] = Json::object();
+    for (const auto& [parameter, value] : parameters(p.variant)) values[parameter] = value;
+  }
+  Json bounds = Json::array();
+  if (!p.limiter.empty())
+    for (const Bound& bound : p.roofline.bounds)
+      bounds.push_back({{"limiter", bound.limiter}, {"ns", json_number(bound.ns)}});
+  json.update({{"kernel", p.kernel},
+               {"kernel_ns", json_number(p.kernel_ns)},
+               {"pack_ns", json_number(p.pack_ns)},
+               {"gflops", json_number(flops(p.problem) / p.kernel_ns)},
+               {"bound_ns", json_number(p.bound_ns)},
+               {"roofline_share", json_number(p.bound_ns / p.kernel_ns)},
+               {"limiter", p.limiter},
+               {"limiter_ns", json_number(p.limiter_ns)},
+               {"next_limiter", p.next_limiter()},
+               {"over_bound", p.limiter.empty() ? Json() : json_number(p.headroom.over_bound)},
+               {"if_lifted", p.limiter.empty() ? Json() : json_number(p.headroom.if_lifted)},
+               {"bounds", bounds},
+               {"levels", json_list(p.levels)},
+               {"waves", json_of(p.roofline.waves)},
+               {"default_ns", json_known(p.default_ns)},
+               {"naive_ns", json_known(p.naive_ns)},
+               {"predicted_host_ns", json_number(p.host_ns)},
+               {"predicted_call_ns", json_known(p.call_ns)},
+               {"alternatives", json_list(p.alternatives)},
+               {"compiler_facts", json_of(p.facts)}});
+  return json;
+}
+
+Json json_identity(const DeviceProfile& profile) {
+  return {{"name", profile.name},
+          {"uuid", profile.device_uuid},
+          {"kind", name(profile.kind)},
+          {"driver", profile.driver_info}};
+}
+
+Json json_of(const DeviceReport& d, JsonDetail detail) {
+  Json figures = Json::array(), problems = Json::array(), rejected = Json::array(),
+       stale = Json::array(), math = Json::array(), levels = Json::array();
+  for (const FigureReport& report : d.figures)
+    if (detail == JsonDetail::kFull || !report.figure.name.starts_with(kHostGrid))
+      figures.push_back(json_of(report));
+  for (const ProblemReport& p : d.problems) problems.push_back(json_of(p, detail));
+  for (const RejectedReport& r : d.rejected)
+    rejected.push_back({{"kernel", r.kernel}, {"reason", r.reason}});
+  for (const StaleReport& s : d.stale)
+    stale.push_back({{"problem", s.problem}, {"kernel", s.kernel}, {"reason", s.reason}});
+  for (const MathRoof& roof : d.math_roofs)
+    math.push_back({{"type", roof.type}, {"gflops", json_number(roof.gflops)}});
+  for (const LevelReport& roof : d.level_roofs)
+    levels.push_back({{"level", roof.level}, {"gbps", json_number(roof.gbps)}});
+  Json json = json_identity(d.profile);
+  json.update({{"calibrated_at", d.calibrated_at},
+               {"calibrated_before", d.calibrated_before},
+               {"calibration", figures},
+               {"calibration_ratios",
+                {{"compute", json_number(d.ratios.compute)},
+                 {"bandwidth", json_number(d.ratios.bandwidth)},
+                 {"latency", json_number(d.ratios.latency)}}},
+               {"roofs", {{"math", math}, {"levels", levels}}},
+               {"problems", problems},
+               {"stale", stale},
+               {"black_list", rejected}});
+  return json;
+}
+
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string report_json(const Report& report) {
   Json devices = Json::array();
-  for (const DeviceReport& device : report.devices) devices.push_back(json_of(device));
-  const Json all = {{"database", report.database}, {"devices", devices}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace);
+  for (const DeviceReport& device : report.devices)
+    devices.push_back(json_of(device, JsonDetail::kFull));
+  return json_text({{"database", report.database}, {"devices", devices}}, 2);
 }
 
 }  // namespace rooftile

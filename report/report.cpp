@@ -3,61 +3,204 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "core/error.h"
+#include "report/levels.h"
 #include "runtime/model/predict.h"
 
 namespace rooftile {
 namespace {
 
-ProblemReport problem_report(const TunedKernel& tuned, const Calibration& calibration) {
-  const Variant& v = tuned.candidate.variant;
-  const Roofline bounds = roofline(tuned.problem, v, calibration.device);
-  return {.problem = tuned.problem,
-          .kernel = short_name(v),
-          .variant = v,
-          .kernel_ns = tuned.kernel_ns,
-          .pack_ns = tuned.pack_ns,
-          .bound_ns = problem_bound_ns(tuned.problem, calibration.device),
-          .limiter = bounds.bounds.empty() ? "" : bounds.bounds.front().limiter,
-          .limiter_ns = bounds.bounds.empty() ? 0 : bounds.bounds.front().ns,
-          .host_ns = predict_host_ns(tuned.problem, calibration.host)};
+bool same_problem(const ProblemReport& report, const Problem& p) { return report.problem == p; }
+
+RankedReport ranked_report(const TunedKernel& tuned, const DeviceRates& rates) {
+  const Roofline bounds = roofline(tuned.problem, tuned.candidate.variant, rates);
+  RankedReport ranked{.kernel = short_name(tuned.candidate.variant),
+                      .kernel_ns = tuned.kernel_ns,
+                      .pack_ns = tuned.pack_ns};
+  if (bounds.ns() > 0) {
+    ranked.limiter = bounds.bounds.front().limiter;
+    ranked.over_bound = headroom(bounds, tuned.kernel_ns).over_bound;
+  }
+  return ranked;
 }
 
-DeviceReport device_report(const Store& store, const DeviceRecord& record,
-                           std::string_view generator_version) {
-  DeviceReport report{.profile = record.profile,
-                      .calibrated_at = store.latest_calibration_time(record.id),
-                      .figures = store.latest_calibration(record.id)};
-  const Calibration calibration = calibration_from_figures(report.figures);
-  report.ratios = calibration_ratios(calibration);
-  for (const TunedKernel& tuned : store.tuned_kernels(record.id, generator_version)) {
-    // By bucket and rank: the first of a problem is its best.
-    const bool seen =
-        std::any_of(report.problems.begin(), report.problems.end(),
-                    [&](const ProblemReport& p) { return p.problem == tuned.problem; });
-    if (seen) continue;
-    ProblemReport& problem = report.problems.emplace_back(problem_report(tuned, calibration));
-    if (auto known = store.compiler_facts(record.id, tuned.candidate.id))
-      problem.facts = std::move(known->facts);
+ProblemReport problem_report(const TunedKernel& tuned, const Calibration& calibration,
+                             const DispatchModel& model) {
+  const Variant& v = tuned.candidate.variant;
+  ProblemReport report{.problem = tuned.problem,
+                       .signature = tuned.candidate.signature,
+                       .kernel = short_name(v),
+                       .variant = v,
+                       .kernel_ns = tuned.kernel_ns,
+                       .pack_ns = tuned.pack_ns,
+                       .bound_ns = problem_bound_ns(tuned.problem, calibration.device),
+                       .roofline = roofline(tuned.problem, v, calibration.device),
+                       .host_ns = predict_host_ns(tuned.problem, calibration.host)};
+  const Decision call = decide({.problem = tuned.problem}, model);
+  report.call_ns = std::isfinite(call.device_ns) ? call.device_ns : 0;
+  if (report.roofline.ns() > 0) {
+    report.limiter = report.roofline.bounds.front().limiter;
+    report.limiter_ns = report.roofline.ns();
+    report.headroom = headroom(report.roofline, tuned.kernel_ns);
   }
-  std::stable_sort(report.problems.begin(), report.problems.end(),
-                   [](const ProblemReport& x, const ProblemReport& y) {
-                     return flops(x.problem) < flops(y.problem);
-                   });
-  for (const BlackListRecord& entry : store.black_listed(record.id)) {
-    const auto candidate = store.candidate(entry.candidate);
-    report.rejected.push_back(
-        {candidate ? short_name(candidate->variant) : "unknown kernel", entry.reason});
-  }
+  report.levels = levels(report, calibration.device, call);
   return report;
+}
+
+/// The untuned default and the naive kernel stand in the ranked list like any other.
+void add_ranked(ProblemReport& report, const TunedKernel& tuned, const DeviceRates& rates,
+                const Variant& untuned, const Variant& naive) {
+  const double total_ns = tuned.kernel_ns + tuned.pack_ns;
+  if (tuned.candidate.variant == untuned) report.default_ns = total_ns;
+  if (tuned.candidate.variant == naive) report.naive_ns = total_ns;
+  if (tuned.candidate.variant != report.variant)
+    report.alternatives.push_back(ranked_report(tuned, rates));
+}
+
+std::string stale_reason(const RankedKernel& entry, std::string_view generator_version) {
+  if (entry.black_list_reason) return fmt::format("black-listed: {}", *entry.black_list_reason);
+  if (entry.verdict == Verdict::kPassed)
+    return fmt::format("certified for kernels of version {}, and this Rooftile makes version {}",
+                       entry.generator_version, generator_version);
+  if (entry.verdict == Verdict::kNone) return "not certified";
+  return fmt::format("certificate {}: {}", name(entry.verdict), entry.verdict_detail);
+}
+
+/// Ranked lists without a kernel that may run.
+std::vector<StaleReport> stale_lists(const Store& store, RowId device,
+                                     const std::vector<ProblemReport>& usable,
+                                     std::string_view generator_version) {
+  std::vector<StaleReport> stale;
+  std::vector<Problem> seen;
+  for (const RankedKernel& entry : store.winners(device)) {
+    const Problem& p = entry.kernel.problem;
+    const auto reported = [&](const ProblemReport& report) { return same_problem(report, p); };
+    if (std::ranges::any_of(usable, reported) || std::ranges::find(seen, p) != seen.end()) continue;
+    seen.push_back(p);
+    stale.push_back({.problem = to_string(p),
+                     .kernel = short_name(entry.kernel.candidate.variant),
+                     .reason = stale_reason(entry, generator_version)});
+  }
+  for (const UnknownWinner& unknown : store.unknown_winners(device))
+    stale.push_back({.problem = unknown.bucket,
+                     .kernel = unknown.variant.empty() ? "unknown kernel" : unknown.variant,
+                     .reason = "this version of Rooftile does not know the kernel"});
+  return stale;
+}
+
+/// Of a kernel that another version of Rooftile may have made.
+std::string kernel_name(const Store& store, RowId candidate) {
+  try {
+    const auto known = store.candidate(candidate);
+    if (known) return short_name(known->variant);
+  } catch (const Error&) {
+  }
+  return "unknown kernel";
+}
+
+std::vector<FigureReport> figure_reports(std::vector<Figure> figures,
+                                         const std::vector<Figure>& before) {
+  std::vector<FigureReport> reports;
+  for (Figure& figure : figures) {
+    const auto same = std::ranges::find(before, figure.name, &Figure::name);
+    FigureReport& report = reports.emplace_back(FigureReport{.figure = std::move(figure)});
+    if (same != before.end()) report.before = *same;
+  }
+  return reports;
+}
+
+std::vector<MathRoof> math_roofs(const std::vector<ProblemReport>& problems,
+                                 const DeviceRates& rates) {
+  std::vector<MathRoof> roofs;
+  const auto add = [&](const Types& types) {
+    const double gflops = peak_gflops(rates, types);
+    const std::string type = to_string(types);
+    if (gflops > 0 && std::ranges::find(roofs, type, &MathRoof::type) == roofs.end())
+      roofs.push_back({type, gflops});
+  };
+  add(Types{});
+  for (const ProblemReport& problem : problems) add(problem.problem.types);
+  return roofs;
+}
+
+DispatchModel dispatch_model(const std::vector<TunedKernel>& kernels,
+                             const Calibration& calibration, DeviceKind kind) {
+  std::vector<TunedTime> times;
+  for (const TunedKernel& kernel : kernels)
+    if (std::ranges::find(times, kernel.problem, &TunedTime::problem) == times.end())
+      times.push_back({.problem = kernel.problem,
+                       .ns = kernel.kernel_ns + kernel.pack_ns,
+                       .tile_m = kernel.candidate.variant.tile_m,
+                       .tile_n = kernel.candidate.variant.tile_n});
+  return DispatchModel(calibration, kind, times);
 }
 
 }  // namespace
 
-Report make_report(const Store& store, std::string_view generator_version) {
+std::string ProblemReport::next_limiter() const {
+  const std::vector<Bound>& bounds = roofline.bounds;
+  return bounds.size() > 1 && bounds[1].ns > 0 ? bounds[1].limiter : "";
+}
+
+std::optional<double> FigureReport::drift() const {
+  if (!before || before->value == 0) return std::nullopt;
+  return figure.value / before->value - 1;
+}
+
+bool FigureReport::drifted() const {
+  // A median absolute deviation is 0.67 of a normal distribution's standard deviation: three of
+  // those of the difference.
+  constexpr double kSpreads = 3 / 0.6745;
+  return before &&
+         std::abs(figure.value - before->value) > kSpreads * std::hypot(figure.mad, before->mad);
+}
+
+DeviceReport device_report(const Store& store, const DeviceRecord& record,
+                           const RuntimeView& runtime) {
+  DeviceReport report{.row = record.id,
+                      .profile = record.profile,
+                      .calibrated_at = store.latest_calibration_time(record.id)};
+  std::vector<Figure> figures = store.latest_calibration(record.id);
+  report.calibration = calibration_from_figures(figures);
+  report.ratios = calibration_ratios(report.calibration);
+  const CalibrationRecord before =
+      store.calibration_before_latest(record.id).value_or(CalibrationRecord());
+  report.calibrated_before = before.at;
+  report.figures = figure_reports(std::move(figures), before.figures);
+
+  const DeviceRates& rates = report.calibration.device;
+  const Variant untuned = runtime.default_variant(record.profile);
+  const std::vector<TunedKernel> kernels =
+      store.tuned_kernels(record.id, runtime.generator_version);
+  const DispatchModel model = dispatch_model(kernels, report.calibration, record.profile.kind);
+  for (const TunedKernel& tuned : kernels) {
+    // By bucket and rank: the first of a problem is its best.
+    auto problem = std::ranges::find(report.problems, tuned.problem, &ProblemReport::problem);
+    if (problem == report.problems.end()) {
+      report.problems.push_back(problem_report(tuned, report.calibration, model));
+      problem = std::prev(report.problems.end());
+      problem->problem_row = store.find_problem(tuned.problem).value_or(0);
+      if (auto known = store.compiler_facts(record.id, tuned.candidate.id))
+        problem->facts = std::move(known->facts);
+    }
+    add_ranked(*problem, tuned, rates, untuned, runtime.naive);
+  }
+  std::ranges::stable_sort(report.problems, {},
+                           [](const ProblemReport& p) { return flops(p.problem); });
+  report.math_roofs = math_roofs(report.problems, rates);
+  report.level_roofs = level_roofs(rates);
+  report.stale = stale_lists(store, record.id, report.problems, runtime.generator_version);
+  for (const BlackListRecord& entry : store.black_listed(record.id))
+    report.rejected.push_back({kernel_name(store, entry.candidate), entry.reason});
+  return report;
+}
+
+Report make_report(const Store& store, const RuntimeView& runtime) {
   Report report{.database = store.path().string()};
   for (const DeviceRecord& record : store.devices())
-    report.devices.push_back(device_report(store, record, generator_version));
+    report.devices.push_back(device_report(store, record, runtime));
   return report;
 }
 

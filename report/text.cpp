@@ -18,14 +18,21 @@ void write_calibration(fmt::memory_buffer& out, const DeviceReport& device) {
     return;
   }
   fmt::format_to(to, "  calibrated {}\n", device.calibrated_at);
+  if (!device.calibrated_before.empty())
+    fmt::format_to(to, "  drift since {}; * is more than the spreads explain\n",
+                   device.calibrated_before);
   std::size_t grid = 0;
-  for (const Figure& f : device.figures) {
+  for (const FigureReport& report : device.figures) {
+    const Figure& f = report.figure;
     if (f.name.starts_with(kHostGrid)) {
       ++grid;
       continue;
     }
-    fmt::format_to(to, "    {:<34} {:>14.6g} {:<9} +- {:<10.3g} n={}\n", f.name, f.value, f.unit,
-                   f.mad, f.count);
+    const std::optional<double> drift = report.drift();
+    fmt::format_to(
+        to, "    {:<34} {:>14.6g} {:<9} +- {:<10.3g} n={:<4}{}\n", f.name, f.value, f.unit, f.mad,
+        f.count,
+        drift ? fmt::format(" {:+.1f} %{}", 100 * *drift, report.drifted() ? " *" : "") : "");
   }
   fmt::format_to(to, "    {:<34} {:>14} points\n", "host.gemm.*", grid);
   fmt::format_to(
@@ -46,6 +53,10 @@ std::string facts_text(const std::optional<CompilerFacts>& known) {
                      count_text(facts.subgroups_per_unit));
 }
 
+std::string ratio_text(double other_ns, double ns) {
+  return other_ns > 0 && std::isfinite(other_ns) ? fmt::format("{:.2f}x", other_ns / ns) : "-";
+}
+
 void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
   const auto to = std::back_inserter(out);
   if (device.problems.empty()) {
@@ -55,17 +66,33 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
   const bool facts = std::ranges::any_of(
       device.problems, [](const ProblemReport& p) { return p.facts.has_value(); });
   fmt::format_to(
-      to, "  {:<20} {:<44} {:>9} {:>9} {:>7} {:>9} {:<16}{}\n", "problem", "best kernel", "us",
-      "GFLOP/s", "% roof", "pack us", "limiter (model)",
+      to, "  {:<20} {:<44} {:>9} {:>9} {:>7} {:>9} {:>10} {:>8} {:>8} {:<16}{}\n", "problem",
+      "best kernel", "us", "GFLOP/s", "% roof", "pack us", "vs default", "vs naive", "vs host",
+      "limiter (model)",
       facts ? fmt::format(" {:>9} {:>7} {:>9}", "registers", "spilled", "subgroups") : "");
   for (const ProblemReport& p : device.problems)
-    fmt::format_to(to, "  {:<20} {:<44} {:>9.1f} {:>9.1f} {:>6.0f}% {:>9.1f} {:<16}{}\n",
-                   to_string(p.problem), p.kernel, p.kernel_ns * 1e-3,
-                   flops(p.problem) / p.kernel_ns, 100 * p.bound_ns / p.kernel_ns, p.pack_ns * 1e-3,
-                   p.limiter, facts ? facts_text(p.facts) : "");
+    fmt::format_to(
+        to, "  {:<20} {:<44} {:>9.1f} {:>9.1f} {:>6.0f}% {:>9.1f} {:>10} {:>8} {:>8} {:<16}{}\n",
+        to_string(p.problem), p.kernel, p.kernel_ns * 1e-3, flops(p.problem) / p.kernel_ns,
+        100 * p.bound_ns / p.kernel_ns, p.pack_ns * 1e-3, ratio_text(p.default_ns, p.total_ns()),
+        ratio_text(p.naive_ns, p.total_ns()), ratio_text(p.host_ns, p.total_ns()), p.limiter,
+        facts ? facts_text(p.facts) : "");
 }
 
 }  // namespace
+
+std::string_view limiter_text(std::string_view limiter) {
+  constexpr std::pair<std::string_view, std::string_view> kTexts[] = {
+      {"math", "arithmetic"},
+      {"tail", "units that idle while the last workgroups run"},
+      {"memory:memory", "the bandwidth of device memory"},
+      {"memory:cache", "the bandwidth of the cache"},
+      {"memory:shared", "the bandwidth of shared memory"},
+      {"latency", "the cost of a dispatch"}};
+  const auto known =
+      std::ranges::find(kTexts, limiter, [](const auto& text) { return text.first; });
+  return known == std::end(kTexts) ? limiter : known->second;
+}
 
 std::string report_text(const Report& report) {
   fmt::memory_buffer out;
@@ -77,6 +104,10 @@ std::string report_text(const Report& report) {
                    device.profile.driver_info);
     write_calibration(out, device);
     write_problems(out, device);
+    for (const StaleReport& s : device.stale)
+      fmt::format_to(to, "  not used: {} for {}: {}\n", s.kernel, s.problem, s.reason);
+    if (!device.stale.empty())
+      fmt::format_to(to, "  `rooftile tune --refresh` certifies and times them again\n");
     for (const RejectedReport& r : device.rejected)
       fmt::format_to(to, "  black-listed: {}: {}\n", r.kernel, r.reason);
   }

@@ -205,6 +205,8 @@ void Search::report() const {
     progress.best_gflops = flops(problem_) / fastest->total_ns();
     progress.roofline_share = bound_ns_ / fastest->total_ns();
     progress.best_variant = short_name(fastest->variant);
+    const Roofline limits = roofline(problem_, fastest->variant, context_.rates);
+    if (limits.ns() > 0) progress.limiter = limits.bounds.front().limiter;
   }
   context_.progress(progress);
 }

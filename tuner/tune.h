@@ -66,6 +66,7 @@ struct TuneProgress {
   double best_gflops = 0;     // of the problem being tuned
   double roofline_share = 0;  // best time's share of the problem's bound, 0...1
   std::string best_variant;
+  std::string limiter;  // of that kernel, by the model; "" when nothing is known to
 };
 
 /// One finished problem.

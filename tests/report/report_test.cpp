@@ -1,10 +1,12 @@
-// What the database holds of the compiler is in both reports, and a database without it says so.
+// What the database holds is in both reports, and what is missing is said.
 #include "report/report.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
+#include "cli/runtime_view.h"
 #include "tests/db/filled_store.h"
 
 namespace rooftile {
@@ -13,25 +15,34 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
+
+/// The store's kernels are certified for kernels of version 1.0; its slow one is the default.
+RuntimeView planted_view() {
+  RuntimeView view = runtime_view();
+  view.generator_version = "1.0";
+  view.default_variant = [](const DeviceProfile&) { return example_variant(16); };
+  return view;
+}
 
 class ReportTest : public StoreTest {
  protected:
   ReportTest() : store_(file()), filled_(fill_store(store_)) {
     store_.put_certificate(filled_.device, filled_.slow.id, "1.0", true, "");
   }
-  nlohmann::json problems() const {
-    return nlohmann::json::parse(report_json(make_report(store_, "1.0")))
-        .at("devices")
-        .at(0)
-        .at("problems");
+  Report report() const { return make_report(store_, planted_view()); }
+  nlohmann::json device_json() const {
+    return nlohmann::json::parse(report_json(report())).at("devices").at(0);
   }
   Store store_;
   Filled filled_;
 };
 
 TEST_F(ReportTest, JsonHasTheFactsOfEachWinner) {
-  for (const nlohmann::json& problem : problems()) {
+  const nlohmann::json problems = device_json().at("problems");
+  for (const nlohmann::json& problem : problems) {
     const nlohmann::json& facts = problem.at("compiler_facts");
     if (problem.at("m") == 500) {
       EXPECT_TRUE(facts.is_null()) << "nobody has asked the compiler";
@@ -43,14 +54,13 @@ TEST_F(ReportTest, JsonHasTheFactsOfEachWinner) {
     EXPECT_EQ(facts.at("shared_bytes"), 8192);
     EXPECT_EQ(facts.at("subgroups_per_unit"), 8);
   }
-  EXPECT_EQ(problems().size(), 2u);
+  EXPECT_EQ(problems.size(), 2u);
 }
 
 TEST_F(ReportTest, TextHasColumnsForThem) {
-  EXPECT_THAT(
-      report_text(make_report(store_, "1.0")),
-      AllOf(ContainsRegex("registers +spilled +subgroups\n"),
-            ContainsRegex("37x129x65 .* 96 +0 +8\n"), ContainsRegex("500x3x7 .* - +- +-\n")));
+  EXPECT_THAT(report_text(report()), AllOf(ContainsRegex("registers +spilled +subgroups\n"),
+                                           ContainsRegex("37x129x65 .* 96 +0 +8\n"),
+                                           ContainsRegex("500x3x7 .* - +- +-\n")));
 }
 
 TEST_F(ReportTest, TextOfADeviceThatTellsNothingHasNoneOfThem) {
@@ -61,8 +71,67 @@ TEST_F(ReportTest, TextOfADeviceThatTellsNothingHasNoneOfThem) {
       {.candidate = kernel, .problem = empty.problem_id(problem), .rank = 0, .kernel_ns = 10}};
   empty.put_winners(device, to_string(bucket_of(problem)), ranked);
   empty.put_certificate(device, kernel, "1.0", true, "");
-  EXPECT_THAT(report_text(make_report(empty, "1.0")),
-              AllOf(HasSubstr("37x129x65"), Not(HasSubstr("registers"))));
+  EXPECT_THAT(
+      report_text(make_report(empty, planted_view())),
+      AllOf(HasSubstr("37x129x65"), HasSubstr("not calibrated"), Not(HasSubstr("registers"))));
+}
+
+TEST_F(ReportTest, GainsAreOverTheKernelsOfTheRankedList) {
+  const DeviceReport device = report().devices.at(0);
+  const auto problem =
+      std::ranges::find(device.problems, packed_problem(37, 129, 65), &ProblemReport::problem);
+  ASSERT_NE(problem, device.problems.end());
+  EXPECT_EQ(problem->total_ns(), 840);
+  EXPECT_EQ(problem->default_ns, 1000);
+  EXPECT_EQ(problem->naive_ns, 0) << "it is not in the list";
+  ASSERT_THAT(problem->alternatives, SizeIs(1));
+  EXPECT_EQ(problem->alternatives[0].kernel_ns, 1000);
+  EXPECT_THAT(report_text(report()), ContainsRegex("37x129x65 .* 1\\.19x +- "));
+}
+
+TEST_F(ReportTest, DriftIsAgainstTheCalibrationBefore) {
+  const DeviceReport device = report().devices.at(0);
+  ASSERT_THAT(device.figures, SizeIs(2));
+  EXPECT_EQ(device.figures[0].drift(), 4) << "10 before, 50 now";
+  EXPECT_TRUE(device.figures[0].drifted());
+  EXPECT_EQ(device.figures[1].drift(), std::nullopt) << "not measured before";
+  EXPECT_FALSE(device.figures[1].drifted());
+  EXPECT_THAT(report_text(report()), ContainsRegex("device.fma.f32 .* \\+400.0 % \\*\n"));
+
+  const std::vector<Figure> same = {
+      {.name = "device.fma.f32", .unit = "gflops", .value = 51, .mad = 0.5, .count = 9}};
+  store_.add_calibration(filled_.device, same);
+  const FigureReport within = report().devices.at(0).figures.at(0);
+  EXPECT_NEAR(within.drift().value(), 0.02, 1e-12);
+  EXPECT_FALSE(within.drifted()) << "both spreads explain 1 of 50";
+}
+
+TEST_F(ReportTest, ListsWithoutAKernelThatMayRunAreNamedWithTheReason) {
+  EXPECT_THAT(report().devices.at(0).stale, IsEmpty());
+  RuntimeView newer = planted_view();
+  newer.generator_version = "2.0";
+  const DeviceReport device = make_report(store_, newer).devices.at(0);
+  EXPECT_THAT(device.problems, IsEmpty());
+  ASSERT_THAT(device.stale, SizeIs(2));
+  EXPECT_THAT(device.stale[0].reason, AllOf(HasSubstr("version 1.0"), HasSubstr("version 2.0")));
+  store_.black_list(filled_.device, filled_.slow.id, "hung for 3 s");
+  store_.revoke_certificates(filled_.device, "fast", "wrong at (1, 2)");
+  const std::string text = report_text(report());
+  EXPECT_THAT(text, AllOf(HasSubstr("black-listed: hung for 3 s"), HasSubstr("wrong at (1, 2)"),
+                          HasSubstr("rooftile tune --refresh")));
+}
+
+TEST_F(ReportTest, KernelsOfAnotherVersionAreToldAndBreakNothing) {
+  SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE candidates SET variant = 'family=quantum'");
+  const DeviceReport device = report().devices.at(0);
+  EXPECT_THAT(device.problems, IsEmpty());
+  ASSERT_THAT(device.stale, SizeIs(3));
+  EXPECT_EQ(device.stale[0].kernel, "family=quantum");
+  ASSERT_THAT(device.rejected, SizeIs(1));
+  EXPECT_EQ(device.rejected[0].kernel, "unknown kernel");
+  EXPECT_EQ(device.rejected[0].reason, "hung for 2 s");
+  EXPECT_THAT(report_text(report()), HasSubstr("family=quantum"));
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+#include "report/levels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rooftile {
+namespace {
+
+/// The plateau that is not device memory; 0: none was found.
+double plateau_gbps(const DeviceRates& rates) {
+  return rates.levels.size() > 1 ? rates.levels.front().gbps : 0;
+}
+
+/// What the roofline says of a level; 0: it bounds nothing there.
+double bound_of(const Roofline& roofline, const std::string& level) {
+  const auto bound = std::ranges::find(roofline.bounds, "memory:" + level, &Bound::limiter);
+  return bound == roofline.bounds.end() ? 0 : bound->ns;
+}
+
+LevelReport level(const ProblemReport& problem, std::string name, double bytes, double gbps) {
+  const double work = flops(problem.problem);
+  LevelReport report{.level = std::move(name),
+                     .bytes = bytes,
+                     .intensity = bytes > 0 ? work / bytes : 0,
+                     .gbps = gbps,
+                     .gflops = problem.kernel_ns > 0 ? work / problem.kernel_ns : 0};
+  report.bound_ns = gbps > 0 ? bound_of(problem.roofline, report.level) : 0;
+  return report;
+}
+
+}  // namespace
+
+std::vector<LevelReport> levels(const ProblemReport& problem, const DeviceRates& rates,
+                                const Decision& call) {
+  const Traffic& traffic = problem.roofline.traffic;
+  std::vector<LevelReport> list = {
+      level(problem, "memory", traffic.memory_bytes, memory_gbps(rates)),
+      level(problem, "cache", traffic.cache_bytes, plateau_gbps(rates))};
+  // Other kernels read their operands straight from a cache.
+  if (problem.variant.family == Family::kTiled)
+    list.push_back(level(problem, "shared", traffic.register_bytes, rates.shared_gbps));
+  const double link_ns = call.upload_ns + call.download_ns;
+  if (std::isfinite(call.device_ns) && link_ns > 0) {
+    LevelReport link = level(problem, "link", traffic.memory_bytes, 0);
+    link.gbps = link.bytes / link_ns;
+    link.bound_ns = link_ns;
+    link.gflops = flops(problem.problem) / call.device_ns;
+    list.push_back(link);
+  }
+  return list;
+}
+
+std::vector<LevelReport> level_roofs(const DeviceRates& rates) {
+  std::vector<LevelReport> roofs;
+  const auto add = [&](const char* level, double gbps) {
+    if (gbps > 0) roofs.push_back({.level = level, .gbps = gbps});
+  };
+  add("memory", memory_gbps(rates));
+  add("cache", plateau_gbps(rates));
+  add("shared", rates.shared_gbps);
+  // Of both directions the faster one: no mixture of them is above it.
+  if (!rates.zero_copy) add("link", std::max(rates.upload_gbps, rates.download_gbps));
+  return roofs;
+}
+
+}  // namespace rooftile

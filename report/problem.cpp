@@ -1,0 +1,156 @@
+#include "report/problem.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+
+#include "core/error.h"
+#include "report/json_values.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kMostNamed = 8;  // problems in a message
+
+/// What is tuned on the same sizes, or else on any.
+std::string tuned_instead(const Report& report, const Problem& wanted) {
+  std::vector<std::string> same_sizes, all;
+  for (const DeviceReport& device : report.devices)
+    for (const ProblemReport& p : device.problems) {
+      const std::string text = to_string(p.problem);
+      const auto add = [&](std::vector<std::string>& list) {
+        if (list.size() < kMostNamed && std::ranges::find(list, text) == list.end())
+          list.push_back(text);
+      };
+      add(all);
+      if (p.problem.m == wanted.m && p.problem.n == wanted.n && p.problem.k == wanted.k)
+        add(same_sizes);
+    }
+  if (!same_sizes.empty())
+    return fmt::format("these sizes are tuned as {}", fmt::join(same_sizes, ", "));
+  if (!all.empty()) return fmt::format("tuned are {}, ...", fmt::join(all, ", "));
+  return "nothing is tuned";
+}
+
+double microseconds(double ns) { return ns * 1e-3; }
+
+void write_levels(fmt::memory_buffer& out, const ProblemReport& p) {
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "\n  {:<10} {:>14} {:>12} {:>12} {:>14} {:>10}\n", "level", "bytes",
+                 "flop/byte", "GB/s roof", "bound us", "of it");
+  for (const LevelReport& level : p.levels) {
+    const auto known = [](double x, double scale, int digits) {
+      return x > 0 ? fmt::format("{:.{}f}", x * scale, digits) : std::string("-");
+    };
+    const double passed_ns = level.gflops > 0 ? flops(p.problem) / level.gflops : 0;
+    fmt::format_to(
+        to, "  {:<10} {:>14.0f} {:>12} {:>12} {:>14} {:>10}\n", level.level, level.bytes,
+        known(level.intensity, 1, 2), known(level.gbps, 1, 1), known(level.bound_ns, 1e-3, 1),
+        level.bound_ns > 0 ? fmt::format("{:.0f} %", 100 * level.bound_ns / passed_ns) : "-");
+  }
+}
+
+void write_limits(fmt::memory_buffer& out, const ProblemReport& p) {
+  const auto to = std::back_inserter(out);
+  if (p.limiter.empty()) {
+    fmt::format_to(to, "\n  no limiter is known: the device is not calibrated\n");
+    return;
+  }
+  fmt::format_to(to, "\n  {:<16} {:>12}\n", "limit", "at least us");
+  for (const Bound& bound : p.roofline.bounds)
+    if (bound.ns > 0)
+      fmt::format_to(to, "  {:<16} {:>12.1f}\n", bound.limiter, microseconds(bound.ns));
+  fmt::format_to(to, "  {:<16} {:>12.1f}\n", "measured", microseconds(p.kernel_ns));
+  fmt::format_to(to, "\n  limiter: {}, {}; the kernel takes {:.2f} x as long as that alone would\n",
+                 p.limiter, limiter_text(p.limiter), p.headroom.over_bound);
+  if (const std::string next = p.next_limiter(); !next.empty())
+    fmt::format_to(to, "  next:    {}, {}; lifting the first gains {:.2f} x at most\n", next,
+                   limiter_text(next), p.headroom.if_lifted);
+}
+
+void write_alternatives(fmt::memory_buffer& out, const ProblemReport& p) {
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "\n  {:<4} {:<52} {:>12} {:>10} {:>8} {}\n", "rank", "kernel", "kernel us",
+                 "pack us", "x best", "limiter");
+  fmt::format_to(to, "  {:<4} {:<52} {:>12.1f} {:>10.1f} {:>8.2f} {}\n", 0, p.kernel,
+                 microseconds(p.kernel_ns), microseconds(p.pack_ns), 1.0, p.limiter);
+  int rank = 1;
+  for (const RankedReport& other : p.alternatives)
+    fmt::format_to(to, "  {:<4} {:<52} {:>12.1f} {:>10.1f} {:>8.2f} {}\n", rank++, other.kernel,
+                   microseconds(other.kernel_ns), microseconds(other.pack_ns),
+                   other.total_ns() / p.total_ns(), other.limiter);
+}
+
+void write_gains(fmt::memory_buffer& out, const ProblemReport& p) {
+  const auto to = std::back_inserter(out);
+  const auto gain = [&](const char* over, double ns) {
+    if (std::isfinite(ns) && ns > 0)
+      fmt::format_to(to, "  {:<9} {:>12.1f} us  {:>8.2f} x as long\n", over, microseconds(ns),
+                     ns / p.total_ns());
+  };
+  fmt::format_to(to, "\n  against {:.1f} us, packing included:\n", microseconds(p.total_ns()));
+  gain("default", p.default_ns);
+  gain("naive", p.naive_ns);
+  gain("host", p.host_ns);
+  if (p.call_ns > 0)
+    fmt::format_to(to,
+                   "  a call with operands in host memory is predicted to take {:.1f} us on the "
+                   "device\n",
+                   microseconds(p.call_ns));
+}
+
+}  // namespace
+
+std::vector<ProblemOnDevice> find_problem(const Report& report, const Problem& wanted) {
+  const std::string text = to_string(wanted);
+  std::vector<ProblemOnDevice> found;
+  for (const DeviceReport& device : report.devices)
+    for (const ProblemReport& p : device.problems)
+      if (to_string(p.problem) == text) found.push_back({&device, &p});
+  if (found.empty())
+    fail(ErrorCode::kUnsupported,
+         "{} is not tuned in {}; {}. `rooftile tune --m {} --n {} --k {} ...` tunes it", text,
+         report.database, tuned_instead(report, wanted), wanted.m, wanted.n, wanted.k);
+  return found;
+}
+
+std::string problem_text(const std::vector<ProblemOnDevice>& found) {
+  fmt::memory_buffer out;
+  const auto to = std::back_inserter(out);
+  for (const auto& [device, problem] : found) {
+    const ProblemReport& p = *problem;
+    const Waves& waves = p.roofline.waves;
+    fmt::format_to(to, "{}{} on {} ({})\n\n", &found.front().problem == &problem ? "" : "\n",
+                   to_string(p.problem), device->profile.name, device->profile.driver_info);
+    fmt::format_to(to, "  {}\n", p.kernel);
+    fmt::format_to(to, "  {:.1f} us, {:.1f} GFLOP/s", microseconds(p.kernel_ns),
+                   flops(p.problem) / p.kernel_ns);
+    if (p.bound_ns > 0)
+      fmt::format_to(to, ", {:.0f} % of the problem's roofline", 100 * p.bound_ns / p.kernel_ns);
+    if (p.pack_ns > 0) fmt::format_to(to, "; packing {:.1f} us", microseconds(p.pack_ns));
+    fmt::format_to(to, "\n");
+    write_levels(out, p);
+    write_limits(out, p);
+    fmt::format_to(to,
+                   "\n  {:.0f} workgroups in {:.0f} waves; wave efficiency {:.0f} %, tile "
+                   "efficiency {:.0f} %\n",
+                   waves.workgroups, waves.waves, 100 * waves.wave_efficiency,
+                   100 * waves.tile_efficiency);
+    write_gains(out, p);
+    write_alternatives(out, p);
+  }
+  return fmt::to_string(out);
+}
+
+std::string problem_json(const Report& report, const std::vector<ProblemOnDevice>& found) {
+  Json devices = Json::array();
+  for (const auto& [device, problem] : found) {
+    Json entry = json_identity(device->profile);
+    entry["problem"] = json_of(*problem, JsonDetail::kFull);
+    devices.push_back(std::move(entry));
+  }
+  return json_text({{"database", report.database}, {"devices", devices}}, 2);
+}
+
+}  // namespace rooftile

@@ -1,0 +1,24 @@
+"""A program in a home folder of its own, as in tests/cli, and databases of machines that are not there."""
+import importlib.util
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+# pytest takes one conftest for a folder; the other one's helpers by name.
+_spec = importlib.util.spec_from_file_location("cli_conftest", pathlib.Path(__file__).parents[1] / "cli" / "conftest.py")
+cli = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(cli)
+SOURCE = cli.SOURCE
+NASTY = """<script>alert("x")</script> & "quotes'"""
+
+
+class Reporter(cli.Rooftile):
+    def simulate(self, *options, database=None):
+        subprocess.run([os.environ["ROOFTILE_MAKE_DATABASE"], database or self.database, *map(str, options)], check=True)
+
+
+@pytest.fixture
+def rooftile(tmp_path):
+    return Reporter(tmp_path)

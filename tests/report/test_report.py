@@ -1,0 +1,166 @@
+"""rooftile report in all its forms: against its schema, and with everything that can be wrong with what it is given."""
+import json
+import re
+import sqlite3
+
+import jsonschema
+import pytest
+
+from conftest import NASTY, SOURCE
+
+SCHEMA = json.loads((SOURCE / "docs" / "report.schema.json").read_text())
+
+
+def validate(text, form):
+    value = json.loads(text)
+    schema = {"$schema": SCHEMA["$schema"], "$defs": SCHEMA["$defs"], "$ref": f"#/$defs/{form}"}
+    jsonschema.Draft202012Validator(schema).validate(value)
+    return value
+
+
+def page_data(path):
+    return re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text(), re.DOTALL)[1]
+
+
+def properties(schema):
+    """Every field that the schema names."""
+    for key, value in schema.items() if isinstance(schema, dict) else ():
+        if key == "properties":
+            yield from value
+        yield from properties(value)
+
+
+def test_every_field_is_documented():
+    document = (SOURCE / "docs" / "report.md").read_text()
+    factors = (SOURCE / "docs" / "dispatch-score.md").read_text()
+    for field in set(properties(SCHEMA)):
+        assert f"`{field}`" in document or f"| {field} |" in factors, field
+
+
+def test_json_is_as_documented(rooftile):
+    rooftile.simulate("--name", NASTY)
+    rooftile.simulate("--uuid", "other", "--problems", 0, "--calibrations", 0)
+    report = validate(rooftile.run("report", "--json").stdout, "report")
+    tuned, bare = report["devices"]
+    assert tuned["name"] == NASTY and len(tuned["problems"]) == 6
+    for problem in tuned["problems"]:
+        assert "tile_m" in problem["parameters"]
+        assert problem["over_bound"] >= 1 and problem["levels"]
+        assert problem["gflops"] == pytest.approx(2 * problem["m"] * problem["n"] * problem["k"] / problem["kernel_ns"])
+        assert problem["limiter_ns"] == problem["bounds"][0]["ns"] == max(b["ns"] for b in problem["bounds"])
+    assert {f["name"] for f in tuned["calibration"]} >= {"device.fma.f32", "device.submit", "host.gemm.threads.64x64x64"}
+    assert bare["problems"] == [] and bare["calibrated_at"] == ""
+
+
+def test_schema_refuses_what_is_not_documented(rooftile):
+    rooftile.simulate("--problems", 1)
+    report = json.loads(rooftile.run("report", "--json").stdout)
+    for change in (lambda device: device.pop("roofs"), lambda device: device.update(surprise=1),
+                   lambda device: device["problems"][0].update(surprise=1), lambda device: device["problems"][0].pop("waves")):
+        changed = json.loads(json.dumps(report))
+        change(changed["devices"][0])
+        with pytest.raises(jsonschema.ValidationError):
+            validate(json.dumps(changed), "report")
+
+
+def test_page_data_is_as_documented(rooftile):
+    rooftile.simulate()
+    assert "1 devices" in rooftile.run("report", "--html", "report.html").stdout
+    data = validate(page_data(rooftile.folder / "report.html"), "page")
+    [device] = data["devices"]
+    assert device["samples"] == 240 and len(device["searches"]) == 6 and len(device["classes"]) == 2
+    assert "host.gemm" not in json.dumps(device["calibration"])
+
+
+def test_problem_is_explained(rooftile):
+    rooftile.simulate()
+    text = rooftile.run("report", "--problem", "65,129,47").stdout
+    assert re.search(r"^65x129x47 nn on Simulated GPU", text) and "limiter: " in text
+    explained = validate(rooftile.run("report", "--problem", "65,129,47", "--json").stdout, "problem_report")
+    assert explained["devices"][0]["problem"]["k"] == 47
+    assert "139x235x169 nt" in rooftile.run("report", "--problem", "139,235,169", "--trans-b").stdout
+
+
+def test_databases_are_compared(rooftile):
+    rooftile.simulate("--problems", 2)
+    rooftile.simulate("--problems", 3, "--speed", 3, "--driver", 2, database=rooftile.folder / "other.db")
+    text = rooftile.run("report", "--compare", "other.db").stdout
+    assert "driver 1" in text and "driver 2" in text and "only there: 139x235x169 nt" in text
+    compared = validate(rooftile.run("report", "--compare", "other.db", "--json").stdout, "comparison")
+    [pair] = compared["devices"]
+    assert len(pair["problems"]) == 2 and pair["host_points"] == 12
+
+
+@pytest.mark.parametrize("arguments, code, says", [
+    (["--problem", "65,129"], 2, "--problem"),
+    (["--problem", "65,129,0"], 2, "--problem"),
+    (["--problem", "65,129,many"], 2, "--problem"),
+    (["--problem", "1,2,3"], 1, "1x2x3 nn is not tuned.*65x129x47 nn.*rooftile tune --m 1"),
+    (["--problem", "65,129,47", "--type", "f99"], 2, "written as f32"),
+    (["--type", "f16"], 2, "--problem"),
+    (["--html", "x.html", "--json"], 2, "--json"),
+    (["--html", "x.html", "--compare", "other.db"], 2, "--compare"),
+    (["--problem", "65,129,47", "--compare", "other.db"], 2, "--compare"),
+    (["--device", "nobody's"], 2, "none of the 1 devices.*nobody's"),
+    (["--compare", "missing.db"], 1, "missing.db.*rooftile tune"),
+    (["--compare", "text.db"], 1, "text.db"),
+    (["--compare", "rooftile.db"], 1, "nothing to compare"),
+    (["--html", "/nowhere/report.html"], 1, "/nowhere/report.html: No such file"),
+    (["--html", "."], 1, "folder"),
+])
+def test_wrong_use_is_said(rooftile, arguments, code, says):
+    rooftile.simulate("--problems", 1)
+    (rooftile.folder / "text.db").write_text("my shopping list\n")
+    rooftile.refuses("report", *arguments, code=code, says=says)
+    assert (rooftile.folder / "text.db").read_text() == "my shopping list\n"
+    assert not (rooftile.folder / "x.html").exists()
+
+
+def test_full_disk_leaves_no_half_page(rooftile):
+    rooftile.simulate("--problems", 1)
+    rooftile.refuses("report", "--html", "/dev/full", says="/dev/full: No space left")
+
+
+def test_database_without_a_device(rooftile):
+    rooftile.run("db", "merge", rooftile.database, "no-such-file.db", code=1)
+    assert "no device in it yet" in rooftile.run("report").stdout
+    assert validate(rooftile.run("report", "--json").stdout, "report")["devices"] == []
+    rooftile.run("report", "--html", "report.html")
+    assert validate(page_data(rooftile.folder / "report.html"), "page")["devices"] == []
+    rooftile.refuses("report", "--problem", "1,2,3", says="nothing is tuned")
+    rooftile.simulate("--problems", 1, database=rooftile.folder / "other.db")
+    rooftile.refuses("report", "--compare", "other.db", says="nothing to compare.*has 0 devices.*has 1")
+
+
+@pytest.mark.parametrize("options, says", [(["--problems", 0], "no certified kernel yet"),
+                                           (["--calibrations", 0], "not calibrated"),
+                                           (["--problems", 0, "--calibrations", 0], "not calibrated")])
+def test_device_of_which_little_is_known(rooftile, options, says):
+    rooftile.simulate(*options)
+    assert says in rooftile.run("report").stdout
+    validate(rooftile.run("report", "--json").stdout, "report")
+    rooftile.run("report", "--html", "report.html")
+    validate(page_data(rooftile.folder / "report.html"), "page")
+    rooftile.simulate("--driver", 2)
+    validate(rooftile.run("report", "--compare", rooftile.database, "--json").stdout, "comparison")
+
+
+@pytest.mark.parametrize("change, says", [
+    ("UPDATE candidates SET variant = 'family=quantum'", "family=quantum.*does not know"),
+    ("UPDATE certificates SET generator_version = '0'", "version 0"),
+    ("DELETE FROM certificates", "not certified"),
+    ("DELETE FROM candidates", "unknown kernel"),
+])
+def test_kernels_that_no_longer_exist(rooftile, change, says):
+    rooftile.simulate("--problems", 2)
+    connection = sqlite3.connect(rooftile.database)
+    connection.execute(change)
+    connection.commit()
+    connection.close()
+    text = rooftile.run("report").stdout
+    assert re.search(says, text) and "rooftile tune --refresh" in text, text
+    report = validate(rooftile.run("report", "--json").stdout, "report")
+    assert report["devices"][0]["stale"] and report["devices"][0]["problems"] == []
+    rooftile.run("report", "--html", "report.html")
+    assert validate(page_data(rooftile.folder / "report.html"), "page")["devices"][0]["samples"] == 80
+
