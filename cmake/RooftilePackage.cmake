@@ -28,6 +28,8 @@ machine on all threads or on one.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME librooftile-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION})")
+# For rooftile/vulkan.h.
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS libvulkan-dev)
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
   "Tuned matrix products on Vulkan devices: headers
 C and C++ headers, the CMake package and the pkg-config file of Rooftile's runtime.")

@@ -159,6 +159,9 @@ class Store {
                   std::string_view reason);  // the newest reason counts
   std::vector<BlackListRecord> black_listed(RowId device) const;
   void clear_black_list(RowId device);
+  /// Hashes of the kernels that are black-listed or whose newest certificate for this generator
+  /// version is not one of having passed.
+  std::vector<std::string> condemned(RowId device, std::string_view generator_version) const;
 
   // Journal: written before a candidate is launched, removed after. journal_begin is on the disk
   // when it returns, so that even a power cut leaves the row; it therefore cannot be part of a

@@ -77,4 +77,20 @@ void Store::clear_black_list(RowId device) {
   });
 }
 
+std::vector<std::string> Store::condemned(RowId device, std::string_view generator_version) const {
+  return impl_->guarded("reading verdicts", [&] {
+    std::vector<std::string> hashes;
+    Sql sql(*impl_->connection,
+            "SELECT c.hash FROM candidates AS c"
+            " WHERE EXISTS (SELECT 1 FROM black_list AS b"
+            "   WHERE b.device_id = ?1 AND b.candidate_id = c.id)"
+            " OR 'passed' <> (SELECT f.verdict FROM certificates AS f WHERE f.device_id = ?1"
+            "   AND f.candidate_id = c.id AND f.generator_version = ?2"
+            "   ORDER BY f.id DESC LIMIT 1)");
+    sql.bind_all(device, generator_version);
+    while (sql.next_row()) hashes.push_back(sql.text());
+    return hashes;
+  });
+}
+
 }  // namespace rooftile

@@ -8,9 +8,13 @@ namespace rooftile {
 /// Nothing is read or written.
 inline bool is_empty(const Problem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
 
+/// Whether operands can be looked at: NaN in the scales and zero points of a quantised B is refused
+/// then.
+enum class Values : std::uint8_t { kReadable, kNotReadable };
+
 /// Throws kInvalidArgument, naming the argument, for null pointers that count, for matrices C that
 /// overlap each other or what is read (blocks side by side in the rows of one matrix do not), and
 /// for epilogue operands that do not fit. The problem itself has passed validate().
-void validate_call(const GemmCall& call);
+void validate_call(const GemmCall& call, Values values = Values::kReadable);
 
 }  // namespace rooftile

@@ -18,6 +18,7 @@
 #include "runtime/log.h"
 #include "runtime/panels.h"
 #include "runtime/precision_guard.h"
+#include "runtime/resident_source.h"
 #include "runtime/tuned_data.h"
 #include "runtime/untuned_log.h"
 
@@ -128,6 +129,7 @@ struct Context::Impl {
   TunedData data;
   std::unique_ptr<DeviceTier> device;   // null: nothing tuned
   std::unique_ptr<UntunedLog> untuned;  // null: off, or nowhere to write
+  std::unique_ptr<ResidentSource> resident;
   const std::uint64_t id = next_owner();
   Precision precision = Precision::kStandard;
   // Spot checks, and how many of them sent the call to the host: P(rerun).
@@ -326,18 +328,22 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   if (log_level() == LogLevel::kDecisions) impl_->log = std::make_unique<DecisionLog>();
   const std::filesystem::path database =
       options.database.empty() ? default_database_path() : options.database;
-  impl_->data = load_tuned_data(
-      database, options.device.empty() ? environment("ROOFTILE_DEVICE") : options.device,
-      impl_->deterministic);
+  const std::string wanted_device =
+      options.device.empty() ? environment("ROOFTILE_DEVICE") : options.device;
+  const std::filesystem::path cache_folder =
+      options.cache_folder.empty() ? default_cache_folder() : options.cache_folder;
+  impl_->resident =
+      std::make_unique<ResidentSource>(options.adopted, wanted_device, database, cache_folder);
+  impl_->data = load_tuned_data(database, wanted_device, impl_->deterministic,
+                                options.adopted != nullptr ? &options.adopted->profile() : nullptr);
   TunedData& data = impl_->data;
   const bool counts = options.log_untuned ? *options.log_untuned == LogUntuned::kYes
                                           : environment("ROOFTILE_LOG_UNTUNED") != "off";
   if (counts && data.counted_device)
     impl_->untuned = std::make_unique<UntunedLog>(data.file, *data.counted_device);
   if (data.ranking)
-    impl_->device = std::make_unique<DeviceTier>(
-        *data.profile, *std::move(data.ranking),
-        options.cache_folder.empty() ? default_cache_folder() : options.cache_folder);
+    impl_->device =
+        std::make_unique<DeviceTier>(*data.profile, *std::move(data.ranking), cache_folder);
 }
 
 Context::~Context() = default;
@@ -453,6 +459,10 @@ void Context::forget_last_answer() { DecisionCache::of_this_thread().last.contex
 void Context::write_counts() noexcept {
   if (impl_->untuned != nullptr) impl_->untuned->write();
 }
+
+std::shared_ptr<Resident> Context::resident() { return impl_->resident->get(impl_->device.get()); }
+
+std::shared_ptr<Resident> Context::opened_resident() const { return impl_->resident->opened(); }
 
 DeviceState Context::device_state() const {
   return impl_->device != nullptr ? impl_->device->state() : DeviceState{};

@@ -25,6 +25,9 @@ enum class WhileCompiling : std::uint8_t { kHostAnswers, kWait };
 /// "auto", "device", "host", "host1", "host64"; throws kInvalidArgument.
 TierChoice parse_tier_choice(std::string_view text);
 
+class Device;
+class Resident;
+
 /// How good a result has to be, and what is done for it (docs/precision.md).
 struct Guard {
   // kRelaxed and kStandard: as float32 sums are, in any order. kHigh: to 1e-6 of the sum of
@@ -48,6 +51,8 @@ struct ContextOptions {
   WhileCompiling while_compiling = WhileCompiling::kHostAnswers;  // deterministic: always kWait
   // Of calls that do not say; nothing: $ROOFTILE_PRECISION, else standard.
   std::optional<Precision> precision;
+  // The program's own: resident() is on it, and only what was tuned for the same one counts.
+  std::shared_ptr<Device> adopted = nullptr;
 };
 
 /// Products on host memory, row-major. Sizes, strides, alpha and beta are in the problem. Matrices
@@ -153,6 +158,12 @@ class Context {
   DeviceState device_state() const;
   /// Writes what is counted, as a thread of the context does now and then.
   void write_counts() noexcept;
+
+  /// The device for data that stays there; opened at the first call. Throws kUnsupported when there
+  /// is none, kDevice.
+  std::shared_ptr<Resident> resident();
+  /// Null when nobody has asked for it yet.
+  std::shared_ptr<Resident> opened_resident() const;
 
  private:
   struct Impl;

@@ -15,18 +15,13 @@
 #include "generator/emit.h"
 #include "runtime/background.h"
 #include "runtime/log.h"
+#include "runtime/wanted_device.h"
 
 namespace rooftile {
 namespace {
 
 // Compilers need seconds for large kernels on slow machines; who takes this long hangs.
 constexpr double kCompileTimeoutNs = 60e9;
-
-bool same_device(const DeviceProfile& x, const DeviceProfile& y) {
-  return x.device_uuid == y.device_uuid && x.vendor_id == y.vendor_id &&
-         x.device_id == y.device_id && x.driver_id == y.driver_id &&
-         x.driver_version == y.driver_version && x.pipeline_cache_uuid == y.pipeline_cache_uuid;
-}
 
 enum class State : std::uint8_t { kNew, kQueued, kCompiling, kReady, kFailed };
 

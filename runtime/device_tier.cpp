@@ -6,13 +6,11 @@
 
 #include "core/error.h"
 #include "runtime/float_environment.h"
+#include "runtime/step_time.h"
 
 namespace rooftile {
 namespace {
 
-// One submit is kept well under the shortest OS watchdog (2 s): longer products run as panels of
-// about this length.
-constexpr double kStepNs = 0.25e9;
 // A step that takes this many times its predicted time, and at least this long, is a hang.
 constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
 
@@ -160,6 +158,8 @@ std::string DeviceTier::does_not_fit(const Problem& p) const {
                        2 * total, profile_.device_memory_bytes);
   return {};
 }
+
+std::shared_ptr<Device> DeviceTier::device() { return kernels_.device(); }
 
 void DeviceTier::run(const RankedChoice& choice, const Kernel& kernel, const GemmCall& call,
                      const SpotCheck* check) {

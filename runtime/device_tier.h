@@ -24,6 +24,10 @@ class DeviceTier {
   DeviceTier(DeviceProfile profile, KernelRanking ranking, std::filesystem::path cache_folder);
 
   const DeviceProfile& profile() const { return profile_; }
+  const KernelRanking& ranking() const { return ranking_; }
+
+  /// Opens it if need be. Throws kDevice when it is absent, changed or lost.
+  std::shared_ptr<Device> device();
 
   /// Kernels that are legal for the problem as it would be staged, best first (KernelRanking).
   /// Pure: depends on the database only.

@@ -62,38 +62,41 @@ std::optional<double> KernelRanking::measured_ns(const Problem& staged) const {
 }
 
 std::vector<RankedChoice> KernelRanking::ranked(const Problem& staged) const {
+  return ranked(staged, own_buffers(staged), limits_);
+}
+
+std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placement& placement,
+                                                const DeviceLimits& limits) const {
   std::vector<RankedChoice> list;
   std::vector<const TunedKernel*> others;
   for (const TunedKernel& kernel : tuned_) {
-    if (!same_class(kernel.problem, staged)) continue;
-    if (size_distance(kernel.problem, staged) == 0 && !is_last_resort(kernel))
+    if (!same_class(kernel.problem, p)) continue;
+    if (size_distance(kernel.problem, p) == 0 && !is_last_resort(kernel))
       list.push_back({&kernel.candidate, kernel.kernel_ns + kernel.pack_ns});
     else
       others.push_back(&kernel);
   }
   const auto portfolio = std::ranges::find_if(
-      portfolios_, [&](const Portfolio& p) { return same_class(p.predicted.of_class, staged); });
+      portfolios_, [&](const Portfolio& x) { return same_class(x.predicted.of_class, p); });
   if (portfolio != portfolios_.end()) {
-    const Selector::Times predicted = portfolio->predicted.selector->predict_ns(staged);
+    const Selector::Times predicted = portfolio->predicted.selector->predict_ns(p);
     const auto first = static_cast<std::ptrdiff_t>(list.size());
     for (std::size_t i = 0; i < portfolio->kernels.size(); ++i)
       list.push_back({&portfolio->kernels[i], predicted[i]});
     std::ranges::stable_sort(list.begin() + first, list.end(), {}, &RankedChoice::expected_ns);
   }
   std::ranges::stable_sort(others, {}, [&](const TunedKernel* kernel) {
-    return std::tuple(is_last_resort(*kernel), size_distance(kernel->problem, staged),
-                      kernel->rank);
+    return std::tuple(is_last_resort(*kernel), size_distance(kernel->problem, p), kernel->rank);
   });
   for (const TunedKernel* kernel : others) {
     const double ns_per_flop =
         (kernel->kernel_ns + kernel->pack_ns) / std::max(flops(kernel->problem), 1.0);
-    list.push_back({&kernel->candidate, ns_per_flop * flops(staged)});
+    list.push_back({&kernel->candidate, ns_per_flop * flops(p)});
   }
-  const Placement placement = own_buffers(staged);
   std::unordered_set<std::string_view> seen;
   std::erase_if(list, [&](const RankedChoice& choice) {
     return !seen.insert(choice.candidate->hash).second ||
-           illegal_reason(choice.candidate->variant, limits_, staged, placement).has_value();
+           illegal_reason(choice.candidate->variant, limits, p, placement).has_value();
   });
   return list;
 }

@@ -7,6 +7,7 @@
 
 #include "core/device_profile.h"
 #include "db/records.h"
+#include "generator/rules.h"
 #include "generator/signature.h"
 #include "runtime/model/predict.h"
 
@@ -30,6 +31,9 @@ class KernelRanking {
   /// problems, the nearest (log distance of the sizes) first. Last, unless the portfolio prefers
   /// it, the kernel that is legal for everything.
   std::vector<RankedChoice> ranked(const Problem& staged) const;
+  /// The same with operands wherever they lie, on a device that may offer less.
+  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
+                                   const DeviceLimits& limits) const;
 
   /// Kernel and packing of the best one that was tuned on exactly these sizes.
   std::optional<double> measured_ns(const Problem& staged) const;

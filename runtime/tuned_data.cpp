@@ -3,24 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/version.h"
+#include "runtime/wanted_device.h"
 
 namespace rooftile {
 namespace {
-
-bool contains(std::string text, std::string part) {
-  const auto lower = [](std::string& s) {
-    std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return std::tolower(c); });
-  };
-  lower(text);
-  lower(part);
-  return text.find(part) != std::string::npos;
-}
 
 bool adds_atomically(const CandidateRecord& candidate) {
   return candidate.variant.reduction == Reduction::kAtomic;
@@ -58,7 +49,7 @@ class Reader {
 }  // namespace
 
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
-                          Deterministic deterministic) {
+                          Deterministic deterministic, const DeviceProfile* only) {
   if (!std::filesystem::exists(database))
     return {.note =
                 fmt::format("no tuning database at {}; run `rooftile tune`", database.string())};
@@ -72,9 +63,8 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
   // Newest first: a device whose driver was updated is there twice. Hardware before software.
   for (auto it = devices.rbegin(); it != devices.rend(); ++it) {
     const DeviceProfile& profile = it->profile;
-    if (!wanted_device.empty() && !contains(profile.name, wanted_device) &&
-        !contains(profile.device_uuid, wanted_device))
-      continue;
+    if (!is_wanted(profile, wanted_device)) continue;
+    if (only != nullptr && !same_device(*only, profile)) continue;
     if (known == nullptr || profile.kind < known->profile.kind) known = &*it;
     std::vector<TunedKernel> kernels = reader.kernels(it->id);
     if (kernels.empty()) continue;

@@ -38,9 +38,9 @@ struct TunedData {
   std::unordered_set<Bucket, BucketHash> buckets = {};
 };
 
-/// wanted_device: part of a name or UUID, or "". Throws kDatabase; a file that is not there is a
-/// note.
+/// wanted_device: part of a name or UUID, or "". only: nothing of other devices, if not null.
+/// Throws kDatabase; a file that is not there is a note.
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
-                          Deterministic deterministic);
+                          Deterministic deterministic, const DeviceProfile* only = nullptr);
 
 }  // namespace rooftile

@@ -324,4 +324,6 @@ ROOFTILE_API const char* rooftile_version(void);
 } /* extern "C" */
 #endif
 
+#include <rooftile/resident.h>
+
 #endif /* ROOFTILE_ROOFTILE_H_ */

@@ -31,6 +31,9 @@ class Session {
     context_.reset(context);
   }
 
+  /// Takes over what the C API opened.
+  explicit Session(rooftile_context* context) : context_(context) {}
+
   /// rooftile_sgemm; struct_size is filled in. Throws StatusError; C is untouched then.
   void sgemm(rooftile_sgemm_args args) {
     args.struct_size = sizeof args;
@@ -84,3 +87,5 @@ class Session {
 };
 
 }  // namespace rooftile
+
+#include <rooftile/resident.hpp>

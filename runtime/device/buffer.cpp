@@ -1,5 +1,6 @@
 #include "runtime/device/device_impl.h"
 #include "runtime/device/memory_type.h"
+#include "runtime/device/step_checker.h"
 
 namespace rooftile {
 namespace {
@@ -21,6 +22,8 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 std::uint64_t Buffer::size_bytes() const { return impl_ == nullptr ? 0 : impl_->size_bytes; }
 void* Buffer::mapped() const { return impl_ == nullptr ? nullptr : impl_->mapped; }
+
+bool Buffer::host_coherent() const { return impl_ != nullptr && impl_->coherent; }
 
 Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
   impl_->check_usable();
@@ -54,6 +57,8 @@ Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
     }
     made->memory = vk::raii::DeviceMemory(impl_->handle, vk::MemoryAllocateInfo(needs.size, *type));
     made->handle.bindMemory(*made->memory, 0);
+    made->named = *made->handle;
+    made->named_memory = *made->memory;
     const bool map =
         types[*type].host_visible && (use != BufferUse::kDevice || profile().unified_memory);
     if (map) {
@@ -103,12 +108,41 @@ Buffer Device::import_host(void* memory, std::uint64_t bytes) {
         allocation.pNext = &import;
         made->memory = vk::raii::DeviceMemory(impl_->handle, allocation);
         made->handle.bindMemory(*made->memory, 0);
+        made->named = *made->handle;
+        made->named_memory = *made->memory;
         made->mapped = memory;
         Buffer buffer;
         buffer.impl_ = std::move(made);
         return buffer;
       },
       ErrorCode::kUnsupported);
+}
+
+Buffer Device::view(const Buffer& whole, std::uint64_t offset_bytes, std::uint64_t bytes) {
+  const ByteRange range = StepChecker(*impl_).checked_range({&whole, offset_bytes, bytes});
+  const Buffer::Impl& viewed = *whole.impl_;
+  Buffer part;
+  part.impl_ = std::make_unique<Buffer::Impl>();
+  part.impl_->device = impl_;
+  part.impl_->size_bytes = range.size_bytes;
+  part.impl_->coherent = viewed.coherent;
+  part.impl_->named = viewed.named;
+  part.impl_->named_memory = viewed.named_memory;
+  part.impl_->first_byte = range.offset_bytes;
+  return part;
+}
+
+Buffer Device::foreign_view(std::uint64_t vk_buffer, std::uint64_t offset_bytes,
+                            std::uint64_t bytes) {
+  if (vk_buffer == 0 || bytes == 0)
+    fail(ErrorCode::kInvalidArgument, "a VkBuffer is null or a range of it is empty");
+  Buffer part;
+  part.impl_ = std::make_unique<Buffer::Impl>();
+  part.impl_->device = impl_;
+  part.impl_->size_bytes = bytes;
+  part.impl_->named = vk::Buffer(reinterpret_cast<VkBuffer>(vk_buffer));
+  part.impl_->first_byte = offset_bytes;
+  return part;
 }
 
 }  // namespace rooftile

@@ -57,17 +57,24 @@ CommandList& CommandList::operator=(CommandList&& other) noexcept {
 /// Turns checked steps into one command buffer.
 class Device::Recorder {
  public:
-  Recorder(std::shared_ptr<Impl> device, Timing timing)
+  explicit Recorder(std::shared_ptr<Impl> device, Timing timing = Timing::kNone,
+                    Resubmission resubmission = Resubmission::kWhenFinished)
       : device_(*device),
         timing_(timing),
         list_(std::make_unique<CommandList::Impl>()),
         checker_(*device) {
     list_->device = std::move(device);
+    list_->resubmission = resubmission;
   }
 
   std::unique_ptr<CommandList::Impl> record(std::span<const Step> steps) {
-    make_objects(checker_.check_all(steps));
-    list_->commands.begin(vk::CommandBufferBeginInfo(), device_.dispatcher());
+    ListNeeds needs = checker_.check_all(steps);
+    make_descriptors(needs);
+    make_objects(std::move(needs));
+    vk::CommandBufferBeginInfo begin;
+    if (list_->resubmission == Resubmission::kAnyTime)
+      begin.flags |= vk::CommandBufferUsageFlagBits::eSimultaneousUse;
+    list_->commands.begin(begin, device_.dispatcher());
     if (list_->queries != 0) {
       list_->commands.resetQueryPool(*list_->timestamps, 0, list_->queries, device_.dispatcher());
     }
@@ -77,18 +84,28 @@ class Device::Recorder {
     return std::move(list_);
   }
 
+  std::unique_ptr<CommandList::Impl> record_into(vk::CommandBuffer commands,
+                                                 std::span<const Step> steps) {
+    make_descriptors(checker_.check_all(steps));
+    list_->commands = commands;
+    for (const Step& step : steps) record_timed(step);
+    return std::move(list_);
+  }
+
  private:
+  void make_descriptors(const ListNeeds& needs) {
+    if (needs.descriptor_sets == 0) return;
+    std::vector<vk::DescriptorPoolSize> sizes;
+    const auto add = [&](vk::DescriptorType type, std::uint32_t count) {
+      if (count != 0) sizes.emplace_back(type, count);
+    };
+    add(vk::DescriptorType::eStorageBuffer, needs.storage_bindings);
+    add(vk::DescriptorType::eUniformTexelBuffer, needs.texel_bindings);
+    const vk::DescriptorPoolCreateInfo info({}, needs.descriptor_sets, sizes);
+    list_->descriptors = {device_.handle, info};
+  }
+
   void make_objects(ListNeeds needs) {
-    if (needs.descriptor_sets != 0) {
-      std::vector<vk::DescriptorPoolSize> sizes;
-      const auto add = [&](vk::DescriptorType type, std::uint32_t count) {
-        if (count != 0) sizes.emplace_back(type, count);
-      };
-      add(vk::DescriptorType::eStorageBuffer, needs.storage_bindings);
-      add(vk::DescriptorType::eUniformTexelBuffer, needs.texel_bindings);
-      const vk::DescriptorPoolCreateInfo info({}, needs.descriptor_sets, sizes);
-      list_->descriptors = {device_.handle, info};
-    }
     if (timing_ == Timing::kPerStep && needs.timed_steps != 0) {
       list_->queries = kQueriesPerStep * needs.timed_steps;
       const vk::QueryPoolCreateInfo info({}, vk::QueryType::eTimestamp, list_->queries);
@@ -134,14 +151,14 @@ class Device::Recorder {
     const ByteRange source = checker_.checked_range(copy.source),
                     target = checker_.checked_range(copy.target);
     list_->commands.copyBuffer(
-        *copy.source.buffer->impl_->handle, *copy.target.buffer->impl_->handle,
+        copy.source.buffer->impl_->named, copy.target.buffer->impl_->named,
         vk::BufferCopy(source.offset_bytes, target.offset_bytes, source.size_bytes),
         device_.dispatcher());
   }
 
   void write(const ClearStep& clear) {
     const ByteRange target = checker_.checked_range(clear.target);
-    list_->commands.fillBuffer(*clear.target.buffer->impl_->handle, target.offset_bytes,
+    list_->commands.fillBuffer(clear.target.buffer->impl_->named, target.offset_bytes,
                                target.size_bytes, 0, device_.dispatcher());
   }
 
@@ -175,7 +192,7 @@ class Device::Recorder {
     for (std::uint32_t i = 0; i < dispatch.bindings.size(); ++i) {
       const BindingKind kind = pipeline.interface.bindings[i];
       const ByteRange range = checker_.checked_range(dispatch.bindings[i]);
-      const vk::Buffer buffer = *dispatch.bindings[i].buffer->impl_->handle;
+      const vk::Buffer buffer = dispatch.bindings[i].buffer->impl_->named;
       vk::WriteDescriptorSet write(set, i);
       if (kind == BindingKind::kStorageBuffer) {
         write.descriptorType = vk::DescriptorType::eStorageBuffer;
@@ -200,7 +217,7 @@ class Device::Recorder {
   std::uint32_t next_query_ = 0;
 };
 
-CommandList Device::record(std::span<const Step> steps, Timing timing) {
+CommandList Device::record(std::span<const Step> steps, Timing timing, Resubmission resubmission) {
   impl_->check_usable();
   if (timing == Timing::kPerStep && impl_->limits().timestamp_valid_bits == 0) {
     fail(ErrorCode::kUnsupported,
@@ -208,8 +225,18 @@ CommandList Device::record(std::span<const Step> steps, Timing timing) {
          profile().name);
   }
   CommandList list;
-  list.impl_ =
-      impl_->driver("recording commands", [&] { return Recorder(impl_, timing).record(steps); });
+  list.impl_ = impl_->driver("recording commands",
+                             [&] { return Recorder(impl_, timing, resubmission).record(steps); });
+  return list;
+}
+
+CommandList Device::record_into(void* vk_command_buffer, std::span<const Step> steps) {
+  impl_->check_usable();
+  CommandList list;
+  list.impl_ = impl_->driver("recording commands", [&] {
+    const vk::CommandBuffer commands(static_cast<VkCommandBuffer>(vk_command_buffer));
+    return Recorder(impl_).record_into(commands, steps);
+  });
   return list;
 }
 

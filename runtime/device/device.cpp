@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "core/hash.h"
+#include "runtime/device/adopt.h"
 #include "runtime/device/device_impl.h"
+#include "runtime/device/features.h"
 #include "runtime/device/instance.h"
-#include "runtime/device/matrix_units.h"
 #include "runtime/device/pipeline_cache_file.h"
 
 namespace rooftile {
@@ -26,7 +27,7 @@ struct Found {
 
 Found find(const DeviceProfile& profile) {
   for (vk::raii::PhysicalDevice& physical : shared_instance().handle.enumeratePhysicalDevices()) {
-    auto details = read_details(physical);
+    auto details = read_details(physical, *shared_instance().handle);
     if (details && same_device(details->offer.profile, profile))
       return {std::move(physical), std::move(*details)};
   }
@@ -41,63 +42,18 @@ vk::raii::Device create_logical_device(const Found& found, CompilerStatistics st
   queue.queueFamilyIndex = found.details.queue_family;
   queue.setQueuePriorities(priority);
 
-  const DeviceProfile& profile = found.details.offer.profile;
-  const auto offered = found.physical.enumerateDeviceExtensionProperties();
-  std::vector<const char*> extensions;
-  // Must be enabled where it is offered (layered drivers such as MoltenVK).
-  constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
-  if (has_extension(offered, kPortabilitySubset)) extensions.push_back(kPortabilitySubset);
-
-  vk::PhysicalDeviceFeatures2
-      features;  // none of the base ones: robustBufferAccess costs a check per load
-  vk::PhysicalDeviceSubgroupSizeControlFeatures subgroup_size;
-  if (profile.limits.subgroup_size_control) {
-    if (profile.api_version < VK_API_VERSION_1_3)
-      extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
-    subgroup_size.subgroupSizeControl = VK_TRUE;
-    subgroup_size.computeFullSubgroups = found.details.full_subgroups;
-    features.pNext = &subgroup_size;
-  }
-  vk::PhysicalDeviceShaderFloat16Int8Features small_types;
-  if (profile.limits.float16_arithmetic || profile.limits.int8_arithmetic) {
-    if (profile.api_version < VK_API_VERSION_1_2)
-      extensions.push_back(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
-    small_types.shaderFloat16 = profile.limits.float16_arithmetic;
-    small_types.shaderInt8 = profile.limits.int8_arithmetic;
-    small_types.pNext = std::exchange(features.pNext, &small_types);
-  }
-  vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT float_atomics;
-  if (profile.limits.float32_atomic_add) {
-    extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
-    float_atomics.shaderBufferFloat32Atomics = VK_TRUE;
-    float_atomics.shaderBufferFloat32AtomicAdd = VK_TRUE;
-    float_atomics.pNext = std::exchange(features.pNext, &float_atomics);
-  }
-  vk::PhysicalDeviceShaderIntegerDotProductFeatures dot;
-  if (profile.limits.integer_dot_product) {
-    if (profile.api_version < VK_API_VERSION_1_3)
-      extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
-    dot.shaderIntegerDotProduct = VK_TRUE;
-    dot.pNext = std::exchange(features.pNext, &dot);
-  }
-
-  if (profile.limits.host_import_alignment_bytes != 0)
-    extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
-
+  DeviceFeatures features(found.physical, found.details);
+  std::vector<const char*> extensions = features.extensions();
   vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables;
+  executables.pNext = const_cast<void*>(features.chain());
   if (statistics == CompilerStatistics::kKeep) {
     extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
     executables.pipelineExecutableInfo = VK_TRUE;
-    executables.pNext = std::exchange(features.pNext, &executables);
   }
-
-  MatrixFeatures matrices(profile.limits);
-  matrices.append_to(features, extensions);
-
   vk::DeviceCreateInfo info;
   info.setQueueCreateInfos(queue);
   info.setPEnabledExtensionNames(extensions);
-  info.pNext = &features;
+  info.pNext = statistics == CompilerStatistics::kKeep ? &executables : features.chain();
   return vk::raii::Device(found.physical, info);
 }
 
@@ -125,6 +81,13 @@ void open_cache(Device::Impl& impl, const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+Device::Impl::~Impl() {
+  if (!foreign) return;
+  cache.clear();
+  queue.clear();
+  handle.release();
+}
 
 bool Device::Impl::forked() const { return ::getpid() != owner; }
 
@@ -161,6 +124,23 @@ std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceO
     impl->handle =
         create_logical_device({std::move(found.physical), impl->details}, impl->statistics);
     impl->queue = vk::raii::Queue(impl->handle, impl->details.queue_family, 0);
+    open_cache(*impl, options.cache_folder);
+  });
+  return std::shared_ptr<Device>(new Device(std::move(impl)));
+}
+
+std::shared_ptr<Device> Device::adopt(const ForeignDevice& foreign, const DeviceOptions& options) {
+  auto impl = std::make_shared<Impl>();
+  impl->owner = ::getpid();
+  translated("adopting a device", [&] {
+    AdoptedDevice adopted = adopt_device(foreign);
+    impl->foreign = true;
+    impl->details = std::move(adopted.details);
+    impl->handle = std::move(adopted.handle);
+    if (foreign.queue != nullptr)
+      impl->queue = vk::raii::Queue(impl->handle, static_cast<VkQueue>(foreign.queue));
+    impl->lock_queue = foreign.lock_queue;
+    impl->unlock_queue = foreign.unlock_queue;
     open_cache(*impl, options.cache_folder);
   });
   return std::shared_ptr<Device>(new Device(std::move(impl)));

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,6 +51,8 @@ class Buffer {
 
   std::uint64_t size_bytes() const;
   void* mapped() const;  // nullptr when the host cannot see it
+  /// Of mapped memory: whether each side sees the other's writes without a run's flush.
+  bool host_coherent() const;
   struct Impl;
 
  private:
@@ -99,6 +102,8 @@ struct BarrierStep {};
 using Step = std::variant<DispatchStep, CopyStep, ClearStep, BarrierStep>;
 
 enum class Timing : std::uint8_t { kNone, kPerStep };
+/// Whether a list may be submitted again before its last submission is finished.
+enum class Resubmission : std::uint8_t { kWhenFinished, kAnyTime };
 
 /// A recorded, reusable list of steps. Buffers and pipelines named in it must outlive its last run.
 /// A run starts after all earlier runs on its device are finished and sees what they wrote; what it
@@ -115,6 +120,56 @@ class CommandList {
  private:
   friend class Device;
   std::unique_ptr<Impl> impl_;
+};
+
+/// Lists that submit() has put on the queue. Movable. Thread-safe, but for moves. One that is
+/// destroyed before it is finished is leaked, with its device.
+class Submission {
+ public:
+  Submission();
+  ~Submission();
+  Submission(Submission&&) noexcept;
+  Submission& operator=(Submission&&) noexcept;
+
+  /// Waits at most so long (0: not at all; infinity: for ever) and says whether all is finished;
+  /// what was written is then visible to the host. Throws kDevice when the device is lost.
+  bool wait(double timeout_ns) const;
+  struct Impl;
+
+ private:
+  friend class Device;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Vulkan objects of the program that uses the library. Handles are those of Vulkan's C headers.
+struct ForeignDevice {
+  using Function = void (*)();
+  Function get_instance_proc_addr = nullptr;  // PFN_vkGetInstanceProcAddr
+  void* instance = nullptr;                   // VkInstance
+  void* physical_device = nullptr;            // VkPhysicalDevice
+  void* device = nullptr;                     // VkDevice
+  void* queue = nullptr;                      // VkQueue; null: nothing is ever submitted
+  std::uint32_t queue_family = 0;
+  std::uint32_t api_version = 0;      // that the instance was made for
+  const void* create_info = nullptr;  // VkDeviceCreateInfo that the device was made with
+  // Around each use of the queue, for programs that use it from other threads as well.
+  std::function<void()> lock_queue = {}, unlock_queue = {};
+};
+
+/// What a program makes its device with so that no kernel is left out: extensions, and a chain for
+/// VkDeviceCreateInfo::pNext that begins with a VkPhysicalDeviceFeatures2. Immutable.
+class DeviceRequirements {
+ public:
+  /// Of foreign's instance, physical_device, api_version and get_instance_proc_addr. Errors as
+  /// Device::adopt.
+  explicit DeviceRequirements(const ForeignDevice& foreign);
+  ~DeviceRequirements();
+  const void* chain() const;                           // lives while *this does
+  const std::vector<const char*>& extensions() const;  // string constants
+  struct Impl;
+
+ private:
+  std::unique_ptr<const Impl> impl_;
 };
 
 struct RunResult {
@@ -152,6 +207,11 @@ class Device {
   /// Opens the device of enumerate_devices() with this uuid and driver; kDevice when it is gone.
   static std::shared_ptr<Device> open(const DeviceProfile& profile,
                                       const DeviceOptions& options = {});
+  /// Uses a device of the program's own, which stays open. Its profile has only what the device was
+  /// made with. kInvalidArgument, kUnsupported (older than Vulkan 1.1, no such compute queue). It
+  /// must outlive everything that is made here.
+  static std::shared_ptr<Device> adopt(const ForeignDevice& foreign,
+                                       const DeviceOptions& options = {});
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -170,17 +230,32 @@ class Device {
   /// limits.host_import_alignment_bytes: kInvalidArgument; kUnsupported where that is 0 or the
   /// driver refuses this memory.
   Buffer import_host(void* memory, std::uint64_t bytes);
+  /// A part of another buffer, as a buffer of its own that names the same memory, not mapped. The
+  /// whole must outlive what is recorded with it. kInvalidArgument outside of it.
+  Buffer view(const Buffer& whole, std::uint64_t offset_bytes, std::uint64_t bytes);
+  /// The same of a VkBuffer of the program's own.
+  Buffer foreign_view(std::uint64_t vk_buffer, std::uint64_t offset_bytes, std::uint64_t bytes);
   /// Entry point "main". kCompile for what is not SPIR-V or what the driver refuses; kUnsupported
   /// for a subgroup size that cannot be had, a workgroup or an interface above the limits. Some
   /// drivers (lavapipe) compile at the first run instead.
   Pipeline create_pipeline(std::span<const std::uint32_t> spirv, const ShaderInterface& interface);
   /// Checks every step against its pipeline, buffers and the limits: kInvalidArgument,
   /// kUnsupported.
-  CommandList record(std::span<const Step> steps, Timing timing = Timing::kNone);
+  CommandList record(std::span<const Step> steps, Timing timing = Timing::kNone,
+                     Resubmission resubmission = Resubmission::kWhenFinished);
+  /// The same into a VkCommandBuffer of the program's own that is being recorded, without a barrier
+  /// before or behind the steps. The list owns what the commands use, and must outlive them; it
+  /// cannot be run.
+  CommandList record_into(void* vk_command_buffer, std::span<const Step> steps);
   /// Submits and waits; timeout_ns (infinity: for ever) counts the wait for other threads' work
   /// and, on lavapipe, for the compiler. kTimeout leaves the work running: the device must then be
   /// given up (lost() becomes true).
   RunResult run(CommandList& list, double timeout_ns);
+  /// Puts lists on the queue, each in a submission of its own, and does not wait. Lists and what
+  /// they name must outlive the result's end. kUnsupported on a device without a queue.
+  Submission submit(std::span<CommandList* const> lists);
+  /// Work may never end: as after kTimeout.
+  void give_up();
   /// After kTimeout, or when the driver has reported the loss.
   bool lost() const;
 

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,7 +26,11 @@ enum class DeviceState : std::uint8_t {
 
 /// Shared by everything made of the device. Members are destroyed bottom up.
 struct Device::Impl {
+  ~Impl();
+
   PhysicalDetails details;
+  bool foreign = false;                            // the program's own: handle is only borrowed
+  std::function<void()> lock_queue, unlock_queue;  // of a foreign one; may be empty
   pid_t owner = 0;
   vk::raii::Device handle = nullptr;
   vk::raii::Queue queue = nullptr;
@@ -44,6 +49,8 @@ struct Device::Impl {
   const DeviceProfile& profile() const { return details.offer.profile; }
   const DeviceLimits& limits() const { return profile().limits; }
   const vk::raii::DeviceDispatcher& dispatcher() const { return *handle.getDispatcher(); }
+
+  void submit(const vk::SubmitInfo& work, vk::Fence fence);
 
   bool forked() const;
   bool must_leak() const { return state == DeviceState::kAbandoned || forked(); }
@@ -81,6 +88,11 @@ struct Buffer::Impl {
   vk::raii::DeviceMemory memory = nullptr;
   vk::raii::Buffer handle = nullptr;
   void* mapped = nullptr;  // for the whole life of the memory
+
+  // What commands name: those above, or another buffer's.
+  vk::Buffer named;
+  vk::DeviceMemory named_memory;
+  std::uint64_t first_byte = 0;  // of the view in it
 };
 
 struct Pipeline::Impl {
@@ -100,10 +112,20 @@ struct CommandList::Impl {
   vk::CommandBuffer commands;  // freed with its pool
   vk::raii::Fence finished = nullptr;
   std::vector<vk::MappedMemoryRange> incoherent;  // flushed before and invalidated after each run
+  Resubmission resubmission = Resubmission::kWhenFinished;
   std::uint32_t queries = 0;
   vk::raii::QueryPool timestamps = nullptr;  // two a timed step; null without timing
   std::vector<int> first_query;              // one a step when timed, kNoQuery for barriers
   static constexpr int kNoQuery = -1;
+
+  bool foreign() const { return *pool == vk::CommandPool(); }  // commands are the program's own
+};
+
+struct Submission::Impl {
+  std::shared_ptr<Device::Impl> device;
+  vk::raii::Fence finished = nullptr;
+  std::vector<vk::MappedMemoryRange> incoherent;  // invalidated when finished
+  mutable std::atomic<bool> done = false;
 };
 
 }  // namespace rooftile

@@ -29,10 +29,11 @@ vk::raii::PhysicalDevices list_devices(const Instance& instance) {
 }
 
 /// One device that cannot be read does not hide the others.
-std::optional<OfferedDevice> read_offer(const vk::raii::PhysicalDevice& physical,
+std::optional<OfferedDevice> read_offer(const Instance& instance,
+                                        const vk::raii::PhysicalDevice& physical,
                                         std::string& note) {
   try {
-    if (auto details = read_details(physical)) return std::move(details->offer);
+    if (auto details = read_details(physical, *instance.handle)) return std::move(details->offer);
     add_note(note, fmt::format("{} is left out: older than Vulkan 1.1 or without a compute queue",
                                physical.getProperties().deviceName.data()));
   } catch (const vk::SystemError& error) {
@@ -56,7 +57,8 @@ Enumeration enumerate_devices() {
     add_note(result.note, instance.note);
     std::vector<OfferedDevice> offers;
     for (const vk::raii::PhysicalDevice& physical : list_devices(instance)) {
-      if (auto offer = read_offer(physical, result.note)) offers.push_back(std::move(*offer));
+      if (auto offer = read_offer(instance, physical, result.note))
+        offers.push_back(std::move(*offer));
     }
     OrderedDevices ordered = order_devices(std::move(offers));
     add_note(result.note, ordered.note);

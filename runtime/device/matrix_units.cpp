@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/device/driver_list.h"
-#include "runtime/device/instance.h"
 #include "runtime/device/profile.h"
 
 namespace rooftile {
@@ -69,10 +68,10 @@ void add_once(std::vector<WorkgroupMatrix>& matrices, const std::optional<Matrix
 
 /// What the function of that name lists for the device; nothing where there is none.
 template <typename Entry, typename Function>
-std::vector<Entry> list_of(const vk::raii::PhysicalDevice& physical, const char* name,
-                           VkStructureType type) {
-  const auto function = reinterpret_cast<Function>(
-      physical.getDispatcher()->vkGetInstanceProcAddr(*shared_instance().handle, name));
+std::vector<Entry> list_of(const vk::raii::PhysicalDevice& physical, vk::Instance instance,
+                           const char* name, VkStructureType type) {
+  const auto function =
+      reinterpret_cast<Function>(physical.getDispatcher()->vkGetInstanceProcAddr(instance, name));
   if (function == nullptr) return {};
   return driver_list<Entry>(
       [&](std::uint32_t* count, Entry* entries) { return function(*physical, count, entries); },
@@ -81,7 +80,7 @@ std::vector<Entry> list_of(const vk::raii::PhysicalDevice& physical, const char*
 
 }  // namespace
 
-MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical,
+MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical, vk::Instance instance,
                               const std::vector<vk::ExtensionProperties>& extensions) {
   // Their shaders are SPIR-V 1.5 in the Vulkan memory model.
   if (physical.getProperties().apiVersion < VK_API_VERSION_1_2 ||
@@ -113,7 +112,7 @@ MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical,
                    bfloat16_features.shaderBFloat16CooperativeMatrix != VK_FALSE;
   const auto shapes = list_of<VkCooperativeMatrixPropertiesKHR,
                               PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
-      physical, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+      physical, instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
       VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
   for (const auto& x : shapes)
     add_once(units.shapes, shape_of(x, x.MSize, x.NSize, x.KSize, VK_SCOPE_SUBGROUP_KHR),
@@ -130,7 +129,7 @@ MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical,
   const auto granularities =
       list_of<VkCooperativeMatrixFlexibleDimensionsPropertiesNV,
               PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV>(
-          physical, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
+          physical, instance, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
           VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV);
   const auto unit_of = [](const VkCooperativeMatrixFlexibleDimensionsPropertiesNV& x,
                           VkScopeKHR scope) {

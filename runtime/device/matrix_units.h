@@ -98,7 +98,7 @@ struct MatrixUnits {
   std::vector<WorkgroupMatrix> workgroup;    // only with tensor addressing
   std::uint32_t workgroup_shared_bytes = 0;  // that the driver takes for itself
 };
-MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical,
+MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical, vk::Instance instance,
                               const std::vector<vk::ExtensionProperties>& extensions);
 
 /// Features and extensions that a device with these limits is opened with.

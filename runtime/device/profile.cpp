@@ -204,7 +204,8 @@ bool has_extension(const std::vector<vk::ExtensionProperties>& extensions, std::
                      [&](const auto& extension) { return name == extension.extensionName.data(); });
 }
 
-std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& physical) {
+std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& physical,
+                                            vk::Instance instance) {
   if (physical.getProperties().apiVersion < VK_API_VERSION_1_1) return std::nullopt;
   std::vector<QueueFamily> families;
   for (const auto& family : physical.getQueueFamilyProperties()) {
@@ -252,7 +253,7 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
   }
   MatrixUnits matrices;
   if (is_subgroup_size(properties.subgroup.subgroupSize))
-    matrices = read_matrix_units(physical, extensions);
+    matrices = read_matrix_units(physical, instance, extensions);
   profile.limits.matrix_shapes = std::move(matrices.shapes);
   profile.limits.matrix_granularities = std::move(matrices.granularities);
   profile.limits.max_matrix_dimension = matrices.max_dimension;

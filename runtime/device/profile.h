@@ -25,6 +25,7 @@ struct PhysicalDetails {
 bool has_extension(const std::vector<vk::ExtensionProperties>& extensions, std::string_view name);
 
 /// nullopt: older than Vulkan 1.1, or without a compute queue.
-std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& physical);
+std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& physical,
+                                            vk::Instance instance);
 
 }  // namespace rooftile

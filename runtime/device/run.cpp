@@ -1,19 +1,11 @@
 #include <chrono>
-#include <cmath>
-#include <limits>
 
 #include "runtime/device/device_impl.h"
 #include "runtime/device/timestamps.h"
+#include "runtime/device/wait_ns.h"
 
 namespace rooftile {
 namespace {
-
-/// Vulkan's "wait for ever" for everything that does not fit.
-std::uint64_t wait_ns(double timeout_ns) {
-  constexpr auto kForever = std::numeric_limits<std::uint64_t>::max();
-  return timeout_ns < static_cast<double>(kForever) ? static_cast<std::uint64_t>(timeout_ns)
-                                                    : kForever;
-}
 
 std::vector<double> step_times(const CommandList::Impl& list, const DeviceLimits& limits) {
   std::vector<double> times(list.first_query.size(), 0.0);
@@ -44,6 +36,8 @@ RunResult Device::run(CommandList& list, double timeout_ns) {
   if (!(timeout_ns > 0))
     fail(ErrorCode::kInvalidArgument, "a timeout of {} ns is not positive", timeout_ns);
   CommandList::Impl& commands = *list.impl_;
+  if (commands.foreign())
+    fail(ErrorCode::kInvalidArgument, "commands of the program's own are run by the program");
   std::lock_guard running(commands.running);
   impl_->check_usable();  // the device may have been lost while this thread waited for its turn
 
@@ -56,10 +50,7 @@ RunResult Device::run(CommandList& list, double timeout_ns) {
     const auto start = std::chrono::steady_clock::now();
     const vk::Fence fence = *commands.finished;
     device.resetFences(fence, dispatcher);
-    {
-      std::lock_guard submitting(impl_->queue_mutex);
-      impl_->queue.submit(vk::SubmitInfo({}, {}, commands.commands), fence);
-    }
+    impl_->submit(vk::SubmitInfo({}, {}, commands.commands), fence);
     if (device.waitForFences(fence, VK_TRUE, wait_ns(timeout_ns), dispatcher) ==
         vk::Result::eTimeout) {
       impl_->state = DeviceState::kAbandoned;

@@ -24,8 +24,11 @@ ByteRange Device::StepChecker::checked_range(const BufferRange& range) const {
   if (range.buffer->impl_->device.get() != &device_) {
     fail(ErrorCode::kInvalidArgument, "a range names a buffer of another device");
   }
-  return resolve_range({.offset_bytes = range.offset_bytes, .size_bytes = range.size_bytes},
-                       range.buffer->size_bytes());
+  ByteRange resolved =
+      resolve_range({.offset_bytes = range.offset_bytes, .size_bytes = range.size_bytes},
+                    range.buffer->size_bytes());
+  resolved.offset_bytes += range.buffer->impl_->first_byte;
+  return resolved;
 }
 
 void Device::StepChecker::check(const CopyStep& copy) {
@@ -36,7 +39,7 @@ void Device::StepChecker::check(const CopyStep& copy) {
   }
   const bool overlap = source.offset_bytes < target.offset_bytes + target.size_bytes &&
                        target.offset_bytes < source.offset_bytes + source.size_bytes;
-  if (copy.source.buffer == copy.target.buffer && overlap) {
+  if (copy.source.buffer->impl_->named == copy.target.buffer->impl_->named && overlap) {
     fail(ErrorCode::kInvalidArgument, "a copy within one buffer overlaps itself");
   }
   note_host_memory(copy.source);
@@ -88,10 +91,10 @@ void Device::StepChecker::note_host_memory(const BufferRange& range) {
   const Buffer::Impl& buffer = *range.buffer->impl_;
   if (buffer.coherent) return;
   const auto known = [&](const vk::MappedMemoryRange& other) {
-    return other.memory == *buffer.memory;
+    return other.memory == buffer.named_memory;
   };
   if (std::none_of(needs_.incoherent.begin(), needs_.incoherent.end(), known)) {
-    needs_.incoherent.emplace_back(*buffer.memory, 0, VK_WHOLE_SIZE);
+    needs_.incoherent.emplace_back(buffer.named_memory, 0, VK_WHOLE_SIZE);
   }
 }
 

@@ -24,6 +24,7 @@ class Device::StepChecker {
 
   /// Throws what Device::record promises, with the step's number in the message.
   ListNeeds check_all(std::span<const Step> steps);
+  /// In the buffer that commands name.
   ByteRange checked_range(const BufferRange& range) const;
 
  private:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs the examples where nothing is tuned and looks at what they print.   examples_test.sh SGEMM_C SGEMM_CPP QUANTIZED
+# Runs the examples where nothing is tuned and looks at what they print.   
+# examples_test.sh SGEMM_C SGEMM_CPP QUANTIZED MLP VULKAN_INTEROP
 set -euo pipefail
-c_program=$1 cpp_program=$2 quantized=$3
+c_program=$1 cpp_program=$2 quantized=$3 mlp=$4 vulkan_interop=$5
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export HOME=$scratch ROOFTILE_DB=$scratch/none.db
@@ -34,6 +35,17 @@ shows 'rooftile_open: .*nowhere.*'
 
 run 0 "$quantized"
 shows 'y\[0\] = -?[0-9.]+, largest error 0\.[0-9]+ of its bound'
+shows right
+
+run 0 "$mlp"
+shows 'y\[0\]\[0\] = -?[0-9.]+, largest error 0\.[0-9]+ of its bound'
+shows right
+ROOFTILE_DEVICE=nothing run 1 "$mlp"
+shows '.*no Vulkan device that matches .nothing.*'
+
+run 0 "$vulkan_interop"
+shows 'device: .+, workspace: [0-9]+ bytes'
+shows 'Y\[0\]\[0\] = -?[0-9.]+, largest error 0\.[0-9]+ of its bound'
 shows right
 
 run 0 "$cpp_program"

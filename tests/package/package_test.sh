@@ -56,6 +56,7 @@ expect "the README's cc line" ./a.out
 
 cmake -S "$source_dir/examples" -B examples -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
 cmake --build examples >/dev/null
-"$source_dir/tests/examples/examples_test.sh" examples/example_sgemm_c examples/example_sgemm_cpp examples/example_quantized
+"$source_dir/tests/examples/examples_test.sh" examples/example_sgemm_c examples/example_sgemm_cpp examples/example_quantized \
+  examples/example_mlp examples/example_vulkan_interop
 
 "$scratch/prefix/bin/rooftile" --version

@@ -43,7 +43,8 @@ inline Calibration slow_host() {
 /// Ranked kernels of every transpose pair, all certified, on one measured problem each.
 inline void plant_database(const std::filesystem::path& file, const DeviceProfile& device,
                            const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
-                           const Types& types = {}, const Calibration& calibration = fast_host()) {
+                           const Types& types = {}, const Calibration& calibration = fast_host(),
+                           double kernel_ns = 1e5) {
   Store store(file);
   const RowId row = store.device_id(device);
   store.add_calibration(row, to_figures(calibration));
@@ -63,7 +64,7 @@ inline void plant_database(const std::filesystem::path& file, const DeviceProfil
         winners.push_back({.candidate = candidate,
                            .problem = store.problem_id(problem),
                            .rank = static_cast<int>(winners.size()),
-                           .kernel_ns = 1e5});
+                           .kernel_ns = kernel_ns});
       }
       store.put_winners(row, to_string(bucket_of(problem)), winners);
     }

@@ -1,0 +1,106 @@
+#include <cmath>
+
+#include "runtime/device/device_impl.h"
+#include "runtime/device/wait_ns.h"
+
+namespace rooftile {
+namespace {
+
+/// As mutexes are locked; what is not there is not called.
+class QueueGuard {
+ public:
+  explicit QueueGuard(Device::Impl& device) : device_(device), lock_(device.queue_mutex) {
+    if (device.lock_queue) device.lock_queue();
+  }
+  ~QueueGuard() {
+    if (device_.unlock_queue) device_.unlock_queue();
+  }
+  QueueGuard(const QueueGuard&) = delete;
+  QueueGuard& operator=(const QueueGuard&) = delete;
+
+ private:
+  Device::Impl& device_;
+  const std::lock_guard<std::mutex> lock_;
+};
+
+}  // namespace
+
+void Device::Impl::submit(const vk::SubmitInfo& work, vk::Fence fence) {
+  if (*queue == vk::Queue())
+    fail(ErrorCode::kUnsupported,
+         "{} was given without a queue: products can only be recorded on it", profile().name);
+  const QueueGuard guard(*this);
+  queue.submit(work, fence);
+}
+
+Submission::Submission() = default;
+Submission::Submission(Submission&&) noexcept = default;
+Submission& Submission::operator=(Submission&& other) noexcept {
+  std::swap(impl_, other.impl_);
+  return *this;
+}
+Submission::~Submission() {
+  // A fence must not go before the work that signals it; a lost device's may.
+  if (impl_ != nullptr && !impl_->done && impl_->device->state != DeviceState::kLost)
+    static_cast<void>(impl_.release());
+  else
+    destroy_or_leak(impl_);
+}
+
+bool Submission::wait(double timeout_ns) const {
+  if (impl_ == nullptr || impl_->done) return true;
+  Device::Impl& device = *impl_->device;
+  device.check_usable();
+  return device.driver("waiting for commands", [&] {
+    const auto& dispatcher = device.dispatcher();
+    if ((*device.handle)
+            .waitForFences(*impl_->finished, VK_TRUE, wait_ns(timeout_ns), dispatcher) ==
+        vk::Result::eTimeout)
+      return false;
+    if (!impl_->incoherent.empty())
+      (*device.handle).invalidateMappedMemoryRanges(impl_->incoherent, dispatcher);
+    impl_->done = true;
+    return true;
+  });
+}
+
+Submission Device::submit(std::span<CommandList* const> lists) {
+  impl_->check_usable();
+  for (const CommandList* list : lists)
+    if (list->impl_ == nullptr || list->impl_->device != impl_ || list->impl_->foreign())
+      fail(ErrorCode::kInvalidArgument, "submit() needs lists recorded by the same device");
+  Submission submission;
+  submission.impl_ = std::make_unique<Submission::Impl>();
+  submission.impl_->device = impl_;
+  if (lists.empty()) {
+    submission.impl_->done = true;
+    return submission;
+  }
+  impl_->driver("submitting commands", [&] {
+    const vk::Device device = *impl_->handle;
+    Submission::Impl& made = *submission.impl_;
+    for (const CommandList* list : lists)
+      made.incoherent.insert(made.incoherent.end(), list->impl_->incoherent.begin(),
+                             list->impl_->incoherent.end());
+    if (!made.incoherent.empty())
+      device.flushMappedMemoryRanges(made.incoherent, impl_->dispatcher());
+    made.finished = vk::raii::Fence(impl_->handle, vk::FenceCreateInfo());
+    made.done = true;  // until something is on its way
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      try {
+        impl_->submit(vk::SubmitInfo({}, {}, lists[i]->impl_->commands),
+                      i + 1 == lists.size() ? *made.finished : vk::Fence());
+      } catch (...) {
+        // Nothing tells when the lists before this one will have ended.
+        if (i > 0) give_up();
+        throw;
+      }
+    }
+    made.done = false;
+  });
+  return submission;
+}
+
+void Device::give_up() { impl_->state = DeviceState::kAbandoned; }
+
+}  // namespace rooftile

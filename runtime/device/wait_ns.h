@@ -1,0 +1,16 @@
+// Timeouts as Vulkan takes them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace rooftile {
+
+/// Vulkan's "wait for ever" for everything that does not fit.
+inline std::uint64_t wait_ns(double timeout_ns) {
+  constexpr auto kForever = std::numeric_limits<std::uint64_t>::max();
+  return timeout_ns < static_cast<double>(kForever) ? static_cast<std::uint64_t>(timeout_ns)
+                                                    : kForever;
+}
+
+}  // namespace rooftile

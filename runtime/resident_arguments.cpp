@@ -1,0 +1,134 @@
+#include "runtime/resident_arguments.h"
+
+#include "core/error.h"
+#include "runtime/c_api_arguments.h"
+
+namespace rooftile {
+namespace {
+
+// Of the device's memory: what workspaces of its own may take.
+constexpr std::uint64_t kShareOfMemory = 4;
+
+void check_null(const char* what, const void* pointer) {
+  if (pointer != nullptr)
+    fail(ErrorCode::kInvalidArgument,
+         "{} is not NULL: where operands lie in buffers is said by operands, not by pointers",
+         what);
+}
+
+/// The same product on host memory, at addresses that stand for the places.
+class HostForm {
+ public:
+  HostForm(const rooftile_gemm_args& given, const Places& places) : args_(given) {
+    const DataType type_a = data_type("type", given.type),
+                   type_c = data_type("type_c", given.type_c);
+    for (const auto& [what, pointer] :
+         {std::pair{"a", given.a}, {"b", given.b}, {"c", static_cast<const void*>(given.c)}})
+      check_null(what, pointer);
+    check_null("a_array", given.a_array);
+    check_null("b_array", given.b_array);
+    check_null("c_array", given.c_array);
+    const bool quantized = given.quantization != nullptr;
+    args_.a = address("a", places.a, bytes_of(type_a));
+    args_.b = address("b", places.b, quantized ? 1 : bytes_of(type_a));
+    args_.c = const_cast<void*>(address("c", places.c, bytes_of(type_c)));
+    if (quantized) add_quantization(*given.quantization, places, bytes_of(type_a));
+    if (given.epilogue != nullptr) add_epilogue(*given.epilogue, places);
+  }
+  HostForm(const HostForm&) = delete;
+  HostForm& operator=(const HostForm&) = delete;
+
+  const rooftile_gemm_args& args() const { return args_; }
+  const PlaceAddresses& addresses() const { return addresses_; }
+
+ private:
+  const void* address(const char* what, const Place& place, std::int64_t element_bytes) {
+    return addresses_.address(what, place, element_bytes);
+  }
+  const float* floats(const char* what, const float* given, const Place& place) {
+    check_null(what, given);
+    return static_cast<const float*>(address(what, place, sizeof(float)));
+  }
+  void add_epilogue(const rooftile_epilogue& given, const Places& places) {
+    check_struct("epilogue", &given);
+    epilogue_ = given;
+    epilogue_.row_scale = floats("row_scale", given.row_scale, places.row_scale);
+    epilogue_.column_scale = floats("column_scale", given.column_scale, places.column_scale);
+    epilogue_.bias = floats("bias", given.bias, places.bias);
+    epilogue_.residual = floats("residual", given.residual, places.residual);
+    args_.epilogue = &epilogue_;
+  }
+  void add_quantization(const rooftile_quantization& given, const Places& places,
+                        std::int64_t bytes_a) {
+    check_struct("quantization", &given);
+    check_null("scales", given.scales);
+    check_null("zero_points", given.zero_points);
+    quantization_ = given;
+    const bool floats = value_of(given.zero_point) == ROOFTILE_ZERO_POINT_FLOAT;
+    quantization_.scales = address("scales", places.scales, bytes_a);
+    quantization_.zero_points = address("zero_points", places.zero_points, floats ? bytes_a : 1);
+    args_.quantization = &quantization_;
+  }
+
+  rooftile_gemm_args args_;
+  rooftile_epilogue epilogue_ = {};
+  rooftile_quantization quantization_ = {};
+  PlaceAddresses addresses_;
+};
+
+void check_unused(const char* what, const Place& place, const char* with) {
+  if (place.buffer != nullptr)
+    fail(ErrorCode::kInvalidArgument, "operands has {}, but args has no {}", what, with);
+}
+
+}  // namespace
+
+ResidentCall resident_call(const rooftile_gemm_args* args, const Places& places) {
+  check_struct("args", args);
+  const TierChoice tier = tier_choice(args->tier);
+  if (tier != TierChoice::kAuto && tier != TierChoice::kDevice)
+    fail(ErrorCode::kInvalidArgument,
+         "the tier is a host's, but products on device buffers run on the device");
+  if (args->guard != nullptr)
+    fail(ErrorCode::kInvalidArgument,
+         "guard is not NULL, but products on device buffers are neither scanned nor checked");
+  if (args->epilogue == nullptr) {
+    check_unused("row_scale", places.row_scale, "epilogue");
+    check_unused("column_scale", places.column_scale, "epilogue");
+    check_unused("bias", places.bias, "epilogue");
+    check_unused("residual", places.residual, "epilogue");
+  }
+  if (args->quantization == nullptr) {
+    check_unused("scales", places.scales, "quantization");
+    check_unused("zero_points", places.zero_points, "quantization");
+  }
+  const HostForm form(*args, places);
+  return checked_resident_call(checked_call(&form.args()), form.addresses());
+}
+
+void describe(const ResidentProduct& product, rooftile_prepared* prepared) {
+  check_struct("prepared", prepared);
+  prepared->workspace_bytes = static_cast<std::size_t>(product.workspace_bytes());
+  prepared->expected_ns = product.expected_ns();
+  copy_text(prepared->kernel, product.empty() ? "" : short_name(product.kernel()->variant()));
+}
+
+WorkspaceBound workspace_bound(const Place& place, std::uint64_t bytes,
+                               const DeviceProfile& device) {
+  if (place.buffer == nullptr)
+    return {.bytes = bytes > 0 ? bytes : device.device_memory_bytes / kShareOfMemory};
+  const std::uint64_t alignment = binding_alignment(device.limits);
+  if (place.offset < 0 || place.offset % static_cast<std::int64_t>(alignment) != 0)
+    fail(ErrorCode::kInvalidArgument,
+         "the workspace's offset is {}; on this device it has to be a multiple of {} bytes",
+         place.offset, alignment);
+  const auto offset = static_cast<std::uint64_t>(place.offset);
+  const std::uint64_t size = place.buffer->size_bytes();
+  if (offset >= size || bytes > size - offset)
+    fail(ErrorCode::kInvalidArgument,
+         "a workspace of {} bytes from byte {} on is not in its buffer of {} bytes", bytes, offset,
+         size);
+  return {{place.buffer, offset}, bytes > 0 ? bytes : size - offset};
+}
+
+}  // namespace rooftile

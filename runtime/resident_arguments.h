@@ -1,0 +1,30 @@
+// The C ABI's products on device buffers as the runtime takes them.
+#pragma once
+
+#include <rooftile/rooftile.h>
+
+#include "core/device_profile.h"
+#include "runtime/resident_product.h"
+
+namespace rooftile {
+
+/// Of all operands, as the caller sees them: in either layout.
+struct Places {
+  Place a, b, c;
+  Place row_scale, column_scale, bias, residual;
+  Place scales, zero_points;
+};
+
+/// Throws kInvalidArgument, naming the argument: pointers that are not null, operands that are not
+/// in their buffers, and whatever is wrong for products of host memory.
+ResidentCall resident_call(const rooftile_gemm_args* args, const Places& places);
+
+/// place: its offset in bytes. bytes 0: as far as the buffer goes, or a quarter of the device's
+/// memory without one. Throws kInvalidArgument for what is not in the buffer, or not aligned.
+WorkspaceBound workspace_bound(const Place& place, std::uint64_t bytes,
+                               const DeviceProfile& device);
+
+/// Throws kInvalidArgument for a struct_size that is not this library's.
+void describe(const ResidentProduct& product, rooftile_prepared* prepared);
+
+}  // namespace rooftile

@@ -1,0 +1,60 @@
+#include "runtime/resident_source.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "db/store.h"
+#include "generator/version.h"
+#include "runtime/wanted_device.h"
+
+namespace rooftile {
+
+std::shared_ptr<Resident> ResidentSource::get(DeviceTier* tuned) {
+  const std::lock_guard lock(mutex_);
+  if (resident_ == nullptr) resident_ = make(tuned);
+  return resident_;
+}
+
+std::shared_ptr<Resident> ResidentSource::opened() {
+  const std::lock_guard lock(mutex_);
+  return resident_;
+}
+
+std::shared_ptr<Device> ResidentSource::open_wanted() const {
+  const Enumeration found = enumerate_devices();
+  const auto match = std::ranges::find_if(
+      found.devices, [&](const DeviceProfile& d) { return is_wanted(d, wanted_); });
+  if (match == found.devices.end())
+    fail(ErrorCode::kUnsupported, "no Vulkan device{} for data that stays there{}{}",
+         wanted_.empty() ? "" : fmt::format(" that matches '{}'", wanted_),
+         found.note.empty() ? "" : ": ", found.note);
+  return Device::open(*match, {.cache_folder = cache_folder_});
+}
+
+KernelHashes ResidentSource::condemned(const DeviceProfile& device) const {
+  KernelHashes hashes;
+  if (!std::filesystem::exists(database_)) return hashes;
+  const Store store(database_, OpenMode::kReadOnly);
+  for (const DeviceRecord& record : store.devices())
+    if (same_device(record.profile, device))
+      for (std::string& hash : store.condemned(record.id, kGeneratorVersion))
+        hashes.insert(std::move(hash));
+  return hashes;
+}
+
+std::shared_ptr<Resident> ResidentSource::make(DeviceTier* tuned) const {
+  std::optional<KernelRanking> ranking;
+  if (tuned != nullptr) ranking = tuned->ranking();
+  const auto resident = [&](const std::shared_ptr<Device>& device,
+                            std::function<std::shared_ptr<Device>()> checking_device) {
+    return std::make_shared<Resident>(device, std::move(ranking), condemned(device->profile()),
+                                      cache_folder_, std::move(checking_device));
+  };
+  if (adopted_ != nullptr)
+    // Nothing is submitted on the program's device of our own accord.
+    return resident(adopted_, [profile = adopted_->profile()] { return Device::open(profile); });
+  const std::shared_ptr<Device> device = tuned != nullptr ? tuned->device() : open_wanted();
+  return resident(device, [device] { return device; });
+}
+
+}  // namespace rooftile
