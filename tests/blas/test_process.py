@@ -1,5 +1,6 @@
 """What the drop-in does to the process that it is in: what it loads, forks, threads, unloading, and faults around it."""
 import sqlite3
+import sys
 
 import pytest
 
@@ -72,7 +73,7 @@ for turn in range(2):
 
 def test_a_fork_of_a_process_that_used_the_device_computes_on_the_host(tuned):
     for tier in ["auto", "device"]:
-        run = tuned.run("python3", "-c", "import signal; signal.alarm(60)\n" + PRELUDE + FORK, LINKED, "used",
+        run = tuned.run(sys.executable, "-c", "import signal; signal.alarm(60)\n" + PRELUDE + FORK, LINKED, "used",
                         stderr=None, ROOFTILE_TIER=tier)
         assert len(run.stdout.splitlines()) == 2
         said = run.stderr.splitlines()
@@ -153,21 +154,21 @@ def test_faults_are_said_once_and_the_host_computes(tuned, fault):
         environment = {"ROOFTILE_TIER": "device", "VK_DRIVER_FILES": "/none", "VK_ICD_FILENAMES": "/none"}
         says = "a product fails: "
     code = PRELUDE + "blas = library(sys.argv[1])\nfor n in (8, 60, 100, 100): square(blas, n)"
-    run = tuned.run("python3", "-c", code, path, stderr=None, **environment)
+    run = tuned.run(sys.executable, "-c", code, path, stderr=None, **environment)
     assert run.stderr.startswith(f"rooftile: {says}") and run.stderr.endswith("; libopenblas.so.0 computes instead\n")
     assert run.stderr.count("\n") == 1
-    tuned.run("python3", "-c", code, path, ROOFTILE_LOG="off", **environment)
+    tuned.run(sys.executable, "-c", code, path, ROOFTILE_LOG="off", **environment)
 
 
 def test_no_blas_at_all(untuned):
-    run = untuned.run("python3", "-c", PRELUDE + "square(library(sys.argv[1]), 3)", LINKED, code=-6, stderr=None,
+    run = untuned.run(sys.executable, "-c", PRELUDE + "square(library(sys.argv[1]), 3)", LINKED, code=-6, stderr=None,
                       ROOFTILE_BLAS="/none.so")
     assert "no BLAS library on this machine; install libopenblas0-pthread" in run.stderr and "/none.so" in run.stderr
 
 
 @pytest.mark.parametrize("path", [LINKED, ALTERNATIVE], ids=["linked", "alternative"])
 def test_it_is_not_its_own_real_library(untuned, path):
-    run = untuned.run("python3", "-c", PRELUDE + "square(library(sys.argv[1]), 3)", path, code=-6, stderr=None,
+    run = untuned.run(sys.executable, "-c", PRELUDE + "square(library(sys.argv[1]), 3)", path, code=-6, stderr=None,
                       ROOFTILE_BLAS=path)
     assert f"{path}: is Rooftile's drop-in itself" in run.stderr
 
