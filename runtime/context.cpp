@@ -142,6 +142,8 @@ struct Context::Impl {
   /// On the device with scan and check as the guard has them, or throws why not.
   bool run_guarded(const GemmCall& call, const Guard& guard, bool wait);
   void gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced, LastAnswer& last);
+  /// How the device would do what does not fit its buffers; false when it cannot.
+  bool ask_for_parts(Call& question) const;
   /// Parts that fit the device, of a call that does not; empty when it does, or cannot be cut.
   std::vector<GemmCall> panels_of(const GemmCall& call) const;
   /// No process uses the kernel any more before it is certified anew.
@@ -183,8 +185,10 @@ Decision Context::Impl::decide(const Problem& p, const Residencies& where,
     question.device_veto_name = Veto::kNoKernel;
   } else {
     DeviceTier::Refusal refusal = device->veto(p);
-    question.device_veto = std::move(refusal.reason);
-    question.device_veto_name = refusal.name;
+    if (refusal.name != Veto::kDoesNotFit || !ask_for_parts(question)) {
+      question.device_veto = std::move(refusal.reason);
+      question.device_veto_name = refusal.name;
+    }
   }
   return rooftile::decide(question, data.model);
 }
@@ -193,6 +197,21 @@ Guard Context::Impl::guard_of(const GemmCall& call) const {
   Guard guard = call.guard;
   if (!guard.precision) guard.precision = precision;
   return guard;
+}
+
+bool Context::Impl::ask_for_parts(Call& question) const {
+  const bool on_device = question.a == Residency::kDevice || question.b == Residency::kDevice ||
+                         question.c == Residency::kDevice;
+  if (on_device) return false;  // what does not fit is not there
+  const std::vector<GemmCall> parts = panels_of({.problem = question.problem});
+  for (const GemmCall& part : parts) {
+    const double c = static_cast<double>(part.problem.m * part.problem.n * part.problem.batch *
+                                         bytes_of(part.problem.types.c));
+    question.parts += 1;
+    question.parts_upload_bytes += minimum_bytes(part.problem) - c;
+    question.parts_download_bytes += c;
+  }
+  return !parts.empty();
 }
 
 std::vector<GemmCall> Context::Impl::panels_of(const GemmCall& call) const {
@@ -380,20 +399,20 @@ void Context::gemm(const GemmCall& call) {
     return answered(tier_of(choice), Reason::kForced);
   }
 
-  if (const Guard guard = impl_->guard_of(call); is_guarded(guard))
+  // Each part decides for itself, and finds its equals' decision in the cache.
+  const auto in_parts = [&](const std::vector<GemmCall>& parts) {
+    for (const GemmCall& part : parts) gemm(part);
+    answered(Tier::kDevice, Reason::kPredicted);
+  };
+  if (const Guard guard = impl_->guard_of(call); is_guarded(guard)) {
+    const std::vector<GemmCall> parts = impl_->panels_of(call);
+    if (!parts.empty() && impl_->decide(p, {}, guard).tier == Tier::kDevice) return in_parts(parts);
     return impl_->gemm_with_guard(call, guard, false, cache.last);
+  }
 
   const std::uint64_t owner = impl_->owner.load(std::memory_order_relaxed);
   const DecisionCache::Entry* entry = cache.find(p, owner);
-  if (entry == nullptr) {
-    const std::vector<GemmCall> parts = impl_->panels_of(call);
-    if (!parts.empty() && impl_->decide(parts.front().problem, {}).tier == Tier::kDevice) {
-      // Each decides for itself, and finds its equals' decision in the cache.
-      for (const GemmCall& part : parts) gemm(part);
-      return answered(Tier::kDevice, Reason::kPredicted);
-    }
-    entry = cache.store(p, owner, impl_->decide_new(p));
-  }
+  if (entry == nullptr) entry = cache.store(p, owner, impl_->decide_new(p));
   const CachedDecision& chosen = entry->decision;
   const auto decided = [&](Tier tier, Reason reason) {
     cache.last.set_decided(impl_->id, entry->problem, tier, reason);
@@ -404,6 +423,8 @@ void Context::gemm(const GemmCall& call) {
     impl_->run_on_host(call, chosen.tier);
     return decided(chosen.tier, Reason::kPredicted);
   }
+  if (const std::vector<GemmCall> parts = impl_->panels_of(call); !parts.empty())
+    return in_parts(parts);
   Reason reason = Reason::kCompiling;
   try {
     if (impl_->run_on_device(call)) return decided(Tier::kDevice, Reason::kPredicted);

@@ -84,8 +84,9 @@ GemmCall part_of(const GemmCall& call, const Part& part) {
     result.b = behind(
         call.b, offset(p.trans_b == Transpose::kYes, part.depth.begin, part.columns.begin, p.ldb) *
                     bytes_of(p.types.a));
-  result.c = static_cast<char*>(call.c) +
-             (part.rows.begin * p.ldc + part.columns.begin) * bytes_of(p.types.c);
+  if (call.c != nullptr)
+    result.c = static_cast<char*>(call.c) +
+               (part.rows.begin * p.ldc + part.columns.begin) * bytes_of(p.types.c);
   result.problem.m = part.rows.size();
   result.problem.n = part.columns.size();
   result.problem.k = part.depth.size();

@@ -33,6 +33,7 @@ struct Moves {
 };
 
 Moves moves_for_device(const Call& call, const OperandBytes& bytes) {
+  if (call.parts > 0) return {.up = call.parts_upload_bytes, .down = call.parts_download_bytes};
   Moves moves;
   if (call.a == Residency::kHost) moves.up += bytes.a;
   if (call.b == Residency::kHost) moves.up += bytes.b;
@@ -123,7 +124,7 @@ TimeParts time_parts(const Call& call, const OperandBytes& bytes, const LogSizes
           .host_extra = time.extra,
           .device_roofline = model.kernels().bound_ns(call.problem),
           .kernel = model.kernels().predict_ns(call.problem, sizes),
-          .submit = device.submit_ns,
+          .submit = device.submit_ns * std::max(call.parts, 1.0),
           .transfer_staged = staged,
           .transfer = device.zero_copy ? 0 : staged,
           .guard = call.guard_ns,

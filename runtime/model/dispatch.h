@@ -47,6 +47,9 @@ struct Call {
       0;  // epilogue passes (bias, activation, ...) that the host would make separately
   double density =
       1.0;  // share of the work left to a host tier that skips zeros; 1: dense, or it skips none
+  // Of a product that the device does in parts, because it is larger than its buffers: how many,
+  // and the bytes that move for all of them. 0 parts: it is done as one.
+  double parts = 0, parts_upload_bytes = 0, parts_download_bytes = 0;
   double guard_ns = 0;           // cost of a spot check or range scan on the device's result
   double rerun_probability = 0;  // chance that the guard sends the call to the host after all
   std::string device_veto = {};  // reason found outside the model (type, memory, lost device,

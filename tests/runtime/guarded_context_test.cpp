@@ -203,6 +203,10 @@ TEST_F(GuardedContext, WhatIsLargerThanTheDevicesBuffersIsDoneInPanels) {
   const std::int64_t k = 600, m = range / 4 / k + 100;
   Product product(packed_problem(m, 48, k));
   Context context(options());
+  const Decision decision = context.decide(product.problem);
+  EXPECT_EQ(decision.tier, Tier::kDevice) << decision.veto;
+  const double transfer_bytes = minimum_bytes(product.problem);
+  EXPECT_GT(decision.upload_ns + decision.download_ns, transfer_bytes / 10) << "B moves twice";
   for (const TierChoice tier : {TierChoice::kAuto, TierChoice::kDevice}) {
     std::ranges::copy(product.c_before, product.c.begin());
     context.gemm(call_of(product, tier));
