@@ -143,13 +143,18 @@ TEST(Analytical, LaunchesAndPackingCost) {
 TEST(Analytical, PartsOfASplitProductAreAddedByASecondKernel) {
   Variant split = kRegister;
   split.split_k = 4;
-  // Plenty of workgroups without: parts only cost. 3 more parts are written, 4 are read.
-  const double elements = 512.0 * 500;
-  EXPECT_GT(cost(split, software()) - cost(kRegister, software()),
-            software().dispatch_ns + 4 * elements / 4 / software().buffer_vector_loads_per_ns);
+  // Plenty of workgroups without: parts only cost. Texels feed the kernel, so that storage-buffer
+  // loads are those of the second one: four parts, four elements at a time.
+  split.load_path_a = split.load_path_b = LoadPath::kTexel;
+  DeviceRates slow_loads = software();
+  slow_loads.buffer_vector_loads_per_ns = 0.01;
+  EXPECT_NEAR(cost(split, slow_loads) - cost(split, software()),
+              4 * 512.0 * 500 / 4 * (1 / 0.01 - 1 / software().buffer_vector_loads_per_ns), 1e3);
   // One workgroup and many units: parts are what fills them.
   const Problem deep = packed_problem(60, 64, 100000);
-  EXPECT_LT(cost(split, discrete(), deep), 0.5 * cost(kRegister, discrete(), deep));
+  Variant whole = split;
+  whole.split_k = 1;
+  EXPECT_LT(cost(split, discrete(), deep), 0.5 * cost(whole, discrete(), deep));
 }
 
 TEST(Analytical, BarriersCostEachInvocation) {
