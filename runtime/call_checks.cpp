@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <vector>
 
@@ -55,7 +54,8 @@ Range whole_range(const Problem& p, Matrix matrix) {
 /// and sorted ones the rest.
 class Written {
  public:
-  explicit Written(const GemmCall& call) : call_(call), whole_(whole_range(call.problem, c())) {}
+  explicit Written(const GemmCall& call)
+      : call_(call), whole_(whole_range(call.problem, [this](std::int64_t i) { return c(i); })) {}
 
   /// Throws when two of them overlap. Those a stride apart cannot: validate() has seen to it.
   void check_each_other() {
@@ -91,15 +91,13 @@ class Written {
     Range range;
     std::int64_t index;
   };
-  std::function<Range(std::int64_t)> c() const {
-    return [this](std::int64_t i) {
-      const Problem& p = call_.problem;
-      return range_of(call_.c_of(i), {p.m, p.n}, p.ldc, p.types.c);
-    };
+  Range c(std::int64_t i) const {
+    const Problem& p = call_.problem;
+    return range_of(call_.c_of(i), {p.m, p.n}, p.ldc, p.types.c);
   }
   void sort() {
     if (!sorted_.empty()) return;
-    for (std::int64_t i = 0; i < call_.problem.batch; ++i) sorted_.push_back({c()(i), i});
+    for (std::int64_t i = 0; i < call_.problem.batch; ++i) sorted_.push_back({c(i), i});
     std::sort(sorted_.begin(), sorted_.end(),
               [](const Sorted& x, const Sorted& y) { return x.range.begin < y.range.begin; });
   }

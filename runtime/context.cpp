@@ -215,8 +215,8 @@ bool Context::Impl::ask_for_parts(Call& question) const {
 }
 
 std::vector<GemmCall> Context::Impl::panels_of(const GemmCall& call) const {
-  if (device == nullptr || device->does_not_fit(call.problem).empty()) return {};
-  return panels(call, [&](const Problem& p) { return device->does_not_fit(p).empty(); });
+  if (device == nullptr || device->fits(call.problem)) return {};
+  return panels(call, [&](const Problem& p) { return device->fits(p); });
 }
 
 void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) const {
@@ -323,7 +323,7 @@ std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
   const QuietFloats quiet;
   if (untuned == nullptr || data.buckets.contains(bucket_of(p))) return nullptr;
   if (p.alpha == 0.0f || p.k == 0) return nullptr;
-  if (device != nullptr && !device->does_not_fit(p).empty()) return nullptr;
+  if (device != nullptr && !device->fits(p)) return nullptr;
   const bool worthwhile = is_calibrated(data.model.device())
                               ? least_device_ns({.problem = p}, data.model) < best_host_ns
                               : flops(p) >= kLeastLoggedFlops;

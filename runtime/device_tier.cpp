@@ -114,6 +114,24 @@ class StagedQuantization {
   std::unique_ptr<StagedInput> scales_, zero_points_;
 };
 
+/// Bytes of the largest operand, and of all with what they may be packed into.
+struct Footprint {
+  std::uint64_t largest = 0, total = 0;
+};
+Footprint footprint(const Problem& p) {
+  const StagedBytes bytes = staged_bytes(effective(p));
+  Footprint needed;
+  for (const std::uint64_t operand : {bytes.a, bytes.b, bytes.c, bytes.scales, bytes.zero_points}) {
+    needed.largest = std::max(needed.largest, operand);
+    needed.total += 2 * operand;  // packed panels may take as much again as A and B
+  }
+  return needed;
+}
+
+std::uint64_t largest_buffer(const DeviceLimits& limits) {
+  return std::min(limits.max_storage_buffer_range_bytes, limits.max_memory_allocation_bytes);
+}
+
 }  // namespace
 
 DeviceTier::DeviceTier(DeviceProfile profile, KernelRanking ranking,
@@ -138,25 +156,21 @@ DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
   return {};
 }
 
+bool DeviceTier::fits(const Problem& p) const {
+  const Footprint needed = footprint(p);
+  return needed.largest <= largest_buffer(profile_.limits) &&
+         needed.total <= profile_.device_memory_bytes;
+}
+
 std::string DeviceTier::does_not_fit(const Problem& p) const {
-  const Problem staged = effective(p);
-  const DeviceLimits& limits = profile_.limits;
-  const std::uint64_t largest =
-      std::min(limits.max_storage_buffer_range_bytes, limits.max_memory_allocation_bytes);
-  std::uint64_t total = 0;
-  const StagedBytes operands = staged_bytes(staged);
-  for (const std::uint64_t bytes :
-       {operands.a, operands.b, operands.c, operands.scales, operands.zero_points}) {
-    if (bytes > largest)
-      return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}", bytes,
-                         largest);
-    total += bytes;
-  }
-  // Packed panels may take as much again as A and B.
-  if (2 * total > profile_.device_memory_bytes)
-    return fmt::format("operands and panels of {} bytes do not fit the device's memory of {}",
-                       2 * total, profile_.device_memory_bytes);
-  return {};
+  if (fits(p)) return {};
+  const Footprint needed = footprint(p);
+  const std::uint64_t most = largest_buffer(profile_.limits);
+  if (needed.largest > most)
+    return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}",
+                       needed.largest, most);
+  return fmt::format("operands and panels of {} bytes do not fit the device's memory of {}",
+                     needed.total, profile_.device_memory_bytes);
 }
 
 std::shared_ptr<Device> DeviceTier::device() { return kernels_.device(); }

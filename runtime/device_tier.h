@@ -42,7 +42,9 @@ class DeviceTier {
   };
   Refusal veto(const Problem& p) const;
 
-  /// Why the operands exceed the device's memory, or "". Takes no lock.
+  /// Whether the device's memory and its buffers hold the operands. Takes no lock.
+  bool fits(const Problem& p) const;
+  /// Why not, or "".
   std::string does_not_fit(const Problem& p) const;
 
   /// A spot check did not like the result of a kernel; C is untouched.

@@ -6,6 +6,8 @@ namespace rooftile {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
+// More are hours of work, and their list takes longer than a decision may.
+constexpr std::size_t kMostParts = 1024;
 
 struct Span {
   std::int64_t begin, end;
@@ -24,13 +26,18 @@ const float* behind(const float* x, std::int64_t elements) {
   return x == nullptr ? nullptr : x + elements;
 }
 
+/// Calls that only ask have no operands.
+void* c_at(const GemmCall& call, std::int64_t i) {
+  return call.c == nullptr && call.c_array == nullptr ? nullptr : call.c_of(i);
+}
+
 /// The i-th product of a batch.
 GemmCall product_of_batch(const GemmCall& call, std::int64_t i) {
   GemmCall one = call;
   one.problem = one_product(call.problem);
   one.a = call.a_of(i);
   one.b = call.b_of(i);
-  one.c = call.c_of(i);
+  one.c = c_at(call, i);
   one.a_array = one.b_array = nullptr;
   one.c_array = nullptr;
   one.epilogue.residual = behind(call.epilogue.residual, i * call.epilogue.stride_residual);
@@ -52,7 +59,7 @@ GemmCall range_of_batch(const GemmCall& call, Span range) {
   if (call.c_array != nullptr)
     part.c_array += range.begin;
   else
-    part.c = call.c_of(range.begin);
+    part.c = c_at(call, range.begin);
   part.epilogue.residual =
       behind(call.epilogue.residual, range.begin * call.epilogue.stride_residual);
   return part;
@@ -121,6 +128,7 @@ bool halve(const Span& span, Span& first, Span& second) {
 
 bool cut(const GemmCall& call, const Part& part, const std::function<bool(const Problem&)>& fits,
          std::vector<GemmCall>& result) {
+  if (result.size() == kMostParts) return false;
   GemmCall here = part_of(call, part);
   if (fits(here.problem)) {
     result.push_back(here);
@@ -137,6 +145,7 @@ bool cut(const GemmCall& call, const Part& part, const std::function<bool(const 
 
 bool cut_batch(const GemmCall& call, const std::function<bool(const Problem&)>& fits,
                std::vector<GemmCall>& result) {
+  if (result.size() == kMostParts) return false;
   const Problem& p = call.problem;
   if (p.batch == 1) {
     const GemmCall one = product_of_batch(call, 0);

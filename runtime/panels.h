@@ -13,7 +13,8 @@ namespace rooftile {
 /// size is halved until all fit, at multiples of 64, so that matrices stay as aligned as they were.
 /// Their pointers are into the call's operands; an array of batch pointers must live as long. The
 /// call alone when it fits. Empty when it cannot be cut so far: depth is not cut where C would be
-/// rounded between the parts (16-bit C) or is the residual, or where B is quantised.
+/// rounded between the parts (16-bit C) or is the residual, or where B is quantised; nor into more
+/// than 1024 parts.
 std::vector<GemmCall> panels(const GemmCall& call, const std::function<bool(const Problem&)>& fits);
 
 }  // namespace rooftile

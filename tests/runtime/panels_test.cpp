@@ -95,6 +95,14 @@ TEST(PanelsTest, OtherTypesAreCutWhereTheResultStaysExact) {
   }
 }
 
+TEST(PanelsTest, MorePartsThanAnybodyWouldWaitForAreRefusedAtOnce) {
+  const Problem p = packed_problem(1 << 20, 1 << 20, 1 << 20);
+  EXPECT_TRUE(panels({.problem = p}, at_most(64 * 64)).empty());
+  const Problem batch =
+      packed_problem(64, 64, 64, Transpose::kNo, Transpose::kNo, std::int64_t{1} << 40);
+  EXPECT_TRUE(panels({.problem = batch}, at_most(64 * 64)).empty());
+}
+
 TEST(PanelsTest, WhatCannotBeCutFarEnoughIsRefused) {
   Product product(padded_problem(65, 65, 65, Transpose::kNo, Transpose::kNo));
   EXPECT_TRUE(panels(call_of(product), at_most(1)).empty());
