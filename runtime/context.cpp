@@ -53,26 +53,6 @@ Tier tier_of(TierChoice choice) {
 
 Tier best_host(const Decision& d) { return d.host1_ns < d.host_ns ? Tier::kHost1 : Tier::kHost; }
 
-// Beyond this condition number of what follows, float32's seven digits leave too few.
-constexpr double kIllConditioned = 1000;
-
-Precision precision_of(const Guard& guard) {
-  return guard.precision.value_or(Precision::kStandard);
-}
-bool needs_float64(const Guard& guard) {
-  return precision_of(guard) == Precision::kExact64 ||
-         (precision_of(guard) != Precision::kRelaxed && guard.kappa >= kIllConditioned);
-}
-bool scans(const Guard& guard) {
-  return guard.scan_range || precision_of(guard) == Precision::kHigh;
-}
-bool checks_spots(const Guard& guard) {
-  return guard.check_spots || precision_of(guard) == Precision::kHigh;
-}
-bool is_guarded(const Guard& guard) {
-  return needs_float64(guard) || scans(guard) || checks_spots(guard);
-}
-
 Deterministic deterministic_from_environment() {
   const std::string text = environment("ROOFTILE_DETERMINISTIC");
   if (text == "1") return Deterministic::kYes;
@@ -140,7 +120,7 @@ struct Context::Impl {
   Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {}) const;
   Guard guard_of(const GemmCall& call) const;
   /// On the device with scan and check as the guard has them, or throws why not.
-  bool run_guarded(const GemmCall& call, const Guard& guard, bool wait);
+  bool run_guarded(const GemmCall& call, const Guard& guard, WhileCompiling what);
   void gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced, LastAnswer& last);
   /// How the device would do what does not fit its buffers; false when it cannot.
   bool ask_for_parts(Call& question) const;
@@ -151,7 +131,9 @@ struct Context::Impl {
   CachedDecision decide_new(const Problem& p);
   std::string best_kernel(const Problem& p) const;  // "" when there is none
   /// False when the host has to answer.
-  bool run_on_device(const GemmCall& call);
+  bool run_on_device(const GemmCall& call, WhileCompiling what, const SpotCheck* check = nullptr);
+  /// A device that is gone is out of every later decision.
+  void look_whether_lost();
   void run_on_host(const GemmCall& call, Tier host_tier) const;
   /// Where this problem's calls are counted; null when they are not. best_host_ns: that the device
   /// has to beat for its tuning to be worth anything; infinity: anything is.
@@ -232,13 +214,12 @@ void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) const {
   }
 }
 
-bool Context::Impl::run_guarded(const GemmCall& call, const Guard& guard, bool wait) {
+bool Context::Impl::run_guarded(const GemmCall& call, const Guard& guard, WhileCompiling what) {
   // Other elements each time, or a kernel that is wrong at some would never be found out.
   const SpotCheck check(precision_of(guard), checks.load(std::memory_order_relaxed));
   const SpotCheck* const wanted = checks_spots(guard) ? &check : nullptr;
   try {
-    if (!wait && !device->gemm_if_ready(call, wanted)) return false;
-    if (wait) device->gemm(call, wanted);
+    if (!run_on_device(call, what, wanted)) return false;
     if (wanted != nullptr) checks.fetch_add(1, std::memory_order_relaxed);
     return true;
   } catch (const DeviceTier::SpotCheckFailed& failure) {
@@ -277,7 +258,7 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
   Reason reason = Reason::kCompiling;
   const Tier instead = high ? Tier::kHost64 : best_host(decision);
   try {
-    if (run_guarded(call, guard, forced || while_compiling == WhileCompiling::kWait)) {
+    if (run_guarded(call, guard, forced ? WhileCompiling::kWait : while_compiling)) {
       last.set(id, p, Tier::kDevice, forced ? Reason::kForced : Reason::kPredicted);
       return;
     }
@@ -286,7 +267,7 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
     reason = Reason::kPrecision;
   } catch (const Error&) {
     if (forced) throw;
-    if (device->state().lost) owner.store(next_owner());
+    look_whether_lost();
     reason = Reason::kFailed;
   }
   on_host(instead, reason);
@@ -306,10 +287,15 @@ CachedDecision Context::Impl::decide_new(const Problem& p) {
           .untuned_calls = untuned_counter(p, decision.best_host_ns)};
 }
 
-bool Context::Impl::run_on_device(const GemmCall& call) {
-  if (while_compiling == WhileCompiling::kHostAnswers) return device->gemm_if_ready(call);
-  device->gemm(call);
+bool Context::Impl::run_on_device(const GemmCall& call, WhileCompiling what,
+                                  const SpotCheck* check) {
+  if (what == WhileCompiling::kHostAnswers) return device->gemm_if_ready(call, check);
+  device->gemm(call, check);
   return true;
+}
+
+void Context::Impl::look_whether_lost() {
+  if (device->state().lost) owner.store(next_owner());
 }
 
 void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {
@@ -376,14 +362,17 @@ void Context::gemm(const GemmCall& call) {
     cache.last.set(impl_->id, p, tier, reason);
   };
   if (is_empty(p)) return answered(Tier::kHost, Reason::kNothingToDo);
+  // Each part decides for itself, and finds its equals' decision in the cache.
+  const auto in_parts = [&](const std::vector<GemmCall>& parts, Reason reason) {
+    for (const GemmCall& part : parts) gemm(part);
+    answered(Tier::kDevice, reason);
+  };
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   if (choice == TierChoice::kDevice) {
     if (impl_->device == nullptr)
       fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", impl_->data.note);
-    if (const std::vector<GemmCall> parts = impl_->panels_of(call); !parts.empty()) {
-      for (const GemmCall& part : parts) gemm(part);
-      return answered(Tier::kDevice, Reason::kForced);
-    }
+    if (const std::vector<GemmCall> parts = impl_->panels_of(call); !parts.empty())
+      return in_parts(parts, Reason::kForced);
     if (const DeviceTier::Refusal refusal = impl_->device->veto(p); !refusal.reason.empty())
       fail(ErrorCode::kUnsupported, "{}", refusal.reason);
     // Whoever asks for the device wants it faster, won or not.
@@ -399,14 +388,10 @@ void Context::gemm(const GemmCall& call) {
     return answered(tier_of(choice), Reason::kForced);
   }
 
-  // Each part decides for itself, and finds its equals' decision in the cache.
-  const auto in_parts = [&](const std::vector<GemmCall>& parts) {
-    for (const GemmCall& part : parts) gemm(part);
-    answered(Tier::kDevice, Reason::kPredicted);
-  };
   if (const Guard guard = impl_->guard_of(call); is_guarded(guard)) {
     const std::vector<GemmCall> parts = impl_->panels_of(call);
-    if (!parts.empty() && impl_->decide(p, {}, guard).tier == Tier::kDevice) return in_parts(parts);
+    if (!parts.empty() && impl_->decide(p, {}, guard).tier == Tier::kDevice)
+      return in_parts(parts, Reason::kPredicted);
     return impl_->gemm_with_guard(call, guard, false, cache.last);
   }
 
@@ -424,13 +409,13 @@ void Context::gemm(const GemmCall& call) {
     return decided(chosen.tier, Reason::kPredicted);
   }
   if (const std::vector<GemmCall> parts = impl_->panels_of(call); !parts.empty())
-    return in_parts(parts);
+    return in_parts(parts, Reason::kPredicted);
   Reason reason = Reason::kCompiling;
   try {
-    if (impl_->run_on_device(call)) return decided(Tier::kDevice, Reason::kPredicted);
+    if (impl_->run_on_device(call, impl_->while_compiling))
+      return decided(Tier::kDevice, Reason::kPredicted);
   } catch (const Error&) {
-    // C is untouched: the host answers. A device that is gone is out of every later decision.
-    if (impl_->device->state().lost) impl_->owner.store(next_owner());
+    impl_->look_whether_lost();  // C is untouched: the host answers
     reason = Reason::kFailed;
   }
   impl_->run_on_host(call, chosen.host);

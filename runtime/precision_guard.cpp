@@ -17,6 +17,8 @@
 namespace rooftile {
 namespace {
 
+// Beyond this condition number of what follows, float32's seven digits leave too few.
+constexpr double kIllConditioned = 1000;
 constexpr double kCacheLineBytes = 64;
 constexpr double kStandardTolerance = 1e-4, kHighTolerance = 1e-6;
 // float32 holds every integer up to here.
@@ -105,6 +107,23 @@ bool same_wrapped(double wanted, double computed) {
 }
 
 }  // namespace
+
+Precision precision_of(const Guard& guard) {
+  return guard.precision.value_or(Precision::kStandard);
+}
+bool needs_float64(const Guard& guard) {
+  return precision_of(guard) == Precision::kExact64 ||
+         (precision_of(guard) != Precision::kRelaxed && guard.kappa >= kIllConditioned);
+}
+bool scans(const Guard& guard) {
+  return guard.scan_range || precision_of(guard) == Precision::kHigh;
+}
+bool checks_spots(const Guard& guard) {
+  return guard.check_spots || precision_of(guard) == Precision::kHigh;
+}
+bool is_guarded(const Guard& guard) {
+  return needs_float64(guard) || scans(guard) || checks_spots(guard);
+}
 
 Range range(DataType type, Extent extent, const void* matrix, std::int64_t ld) {
   if (!is_float(type) || extent.columns == 0) return {};

@@ -10,6 +10,13 @@
 
 namespace rooftile {
 
+/// What a call asks for.
+Precision precision_of(const Guard& guard);  // kStandard where it does not say
+bool needs_float64(const Guard& guard);
+bool scans(const Guard& guard);
+bool checks_spots(const Guard& guard);
+bool is_guarded(const Guard& guard);  // any of them
+
 /// Of a matrix' elements as they are read.
 struct Range {
   double largest = 0;  // magnitude, of the finite ones

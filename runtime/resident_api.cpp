@@ -60,15 +60,7 @@ ResidentWork work_of(const Resident& resident, const rooftile_gemm_args* args,
     work.uses.push_back(memory_of(resident, given.buffer));
     return {&work.uses.back()->buffer, given.offset};
   };
-  work.call = resident_call(args, {.a = place(operands->a),
-                                   .b = place(operands->b),
-                                   .c = place(operands->c),
-                                   .row_scale = place(operands->row_scale),
-                                   .column_scale = place(operands->column_scale),
-                                   .bias = place(operands->bias),
-                                   .residual = place(operands->residual),
-                                   .scales = place(operands->scales),
-                                   .zero_points = place(operands->zero_points)});
+  work.call = resident_call(args, places_of(*operands, place));
   work.workspace = workspace_bound(place(operands->workspace), operands->workspace_bytes,
                                    resident.device()->profile());
   return work;

@@ -15,6 +15,20 @@ struct Places {
   Place scales, zero_points;
 };
 
+/// Of the C ABI's structures of operands, which name them alike; place makes a Place of a field.
+template <typename Operands, typename PlaceOf>
+Places places_of(const Operands& operands, const PlaceOf& place) {
+  return {.a = place(operands.a),
+          .b = place(operands.b),
+          .c = place(operands.c),
+          .row_scale = place(operands.row_scale),
+          .column_scale = place(operands.column_scale),
+          .bias = place(operands.bias),
+          .residual = place(operands.residual),
+          .scales = place(operands.scales),
+          .zero_points = place(operands.zero_points)};
+}
+
 /// Throws kInvalidArgument, naming the argument: pointers that are not null, operands that are not
 /// in their buffers, and whatever is wrong for products of host memory.
 ResidentCall resident_call(const rooftile_gemm_args* args, const Places& places);

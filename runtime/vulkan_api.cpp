@@ -64,15 +64,8 @@ class VulkanWork {
            "operands->usage is {:#x}, without VK_BUFFER_USAGE_STORAGE_BUFFER_BIT", operands->usage);
     work_.buffers = {.texels = (operands->usage & VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT) != 0,
                      .copies = (operands->usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) != 0};
-    work_.call = resident_call(args, {.a = place(operands->a),
-                                      .b = place(operands->b),
-                                      .c = place(operands->c),
-                                      .row_scale = place(operands->row_scale),
-                                      .column_scale = place(operands->column_scale),
-                                      .bias = place(operands->bias),
-                                      .residual = place(operands->residual),
-                                      .scales = place(operands->scales),
-                                      .zero_points = place(operands->zero_points)});
+    work_.call = resident_call(
+        args, places_of(*operands, [this](const auto& given) { return place(given); }));
     const Place workspace = place(operands->workspace);
     if (workspace.buffer != nullptr || purpose == Purpose::kPrepare)
       work_.workspace = workspace_bound(workspace, operands->workspace_bytes, device_.profile());

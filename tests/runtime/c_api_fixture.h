@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "tests/runtime/problem_args.h"
 #include "tests/runtime/product.h"
 #include "tests/runtime/scratch.h"
 
@@ -25,8 +26,8 @@ class CApi : public ::testing::Test {
     const Problem& p = product.problem;
     return {.struct_size = sizeof(rooftile_sgemm_args),
             .layout = ROOFTILE_ROW_MAJOR,
-            .trans_a = p.trans_a == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
-            .trans_b = p.trans_b == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
+            .trans_a = c_transpose(p.trans_a),
+            .trans_b = c_transpose(p.trans_b),
             .m = p.m,
             .n = p.n,
             .k = p.k,
@@ -40,56 +41,28 @@ class CApi : public ::testing::Test {
             .ldc = p.ldc};
   }
   static rooftile_gemm_args gemm_args_of(Product& product) {
-    const Problem& p = product.problem;
-    return {.struct_size = sizeof(rooftile_gemm_args),
-            .type = static_cast<rooftile_type>(p.types.a),
-            .type_c = static_cast<rooftile_type>(p.types.c),
-            .f16_sums = p.types.f16_sums ? 1 : 0,
-            .trans_a = p.trans_a == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
-            .trans_b = p.trans_b == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
-            .m = p.m,
-            .n = p.n,
-            .k = p.k,
-            .batch = p.batch,
-            .alpha = p.alpha,
-            .beta = p.beta,
-            .a = product.stored_a_elements.data(),
-            .b = product.stored_b_elements.data(),
-            .c = product.c_data(),
-            .lda = p.lda,
-            .ldb = p.ldb,
-            .ldc = p.ldc,
-            .stride_a = p.stride_a,
-            .stride_b = p.stride_b,
-            .stride_c = p.stride_c};
+    rooftile_gemm_args args = problem_args(product.problem);
+    args.a = product.stored_a_elements.data();
+    args.b = product.stored_b_elements.data();
+    args.c = product.c_data();
+    return args;
   }
   static rooftile_quantization quantization_of(const Product& product) {
-    const Quantization& q = product.problem.types.b;
-    const QuantizedBytes bytes = quantized_bytes(product.problem);
-    return {.struct_size = sizeof(rooftile_quantization),
-            .bits = q.bits,
-            .block = q.block,
-            .zero_point = static_cast<rooftile_zero_point>(q.zero_point),
-            .values_bytes = static_cast<std::size_t>(bytes.values),
-            .scales = product.quantization.scales.data(),
-            .scales_bytes = static_cast<std::size_t>(bytes.scales),
-            .zero_points = product.quantization.zero_points.data(),
-            .zero_points_bytes = static_cast<std::size_t>(bytes.zero_points)};
+    rooftile_quantization quantization = quantization_args(product.problem);
+    quantization.scales = product.quantization.scales.data();
+    quantization.zero_points = product.quantization.zero_points.data();
+    return quantization;
   }
   static rooftile_epilogue epilogue_of(Product& product) {
     const Epilogue& e = product.problem.epilogue;
-    return {.struct_size = sizeof(rooftile_epilogue),
-            .row_scale = e.row_scale ? product.row_scale.data() : nullptr,
-            .column_scale = e.column_scale ? product.column_scale.data() : nullptr,
-            .bias_kind = static_cast<rooftile_bias>(e.bias),
-            .bias = product.bias.data(),
-            .activation = static_cast<rooftile_activation>(e.activation),
-            .residual = e.residual ? product.residual.data() : nullptr,
-            .ld_residual = product.ld_residual(),
-            .stride_residual = product.stride_residual(),
-            .clamp = e.clamp ? 1 : 0,
-            .low = e.low,
-            .high = e.high};
+    rooftile_epilogue epilogue = epilogue_args(e);
+    epilogue.row_scale = e.row_scale ? product.row_scale.data() : nullptr;
+    epilogue.column_scale = e.column_scale ? product.column_scale.data() : nullptr;
+    epilogue.bias = product.bias.data();
+    epilogue.residual = e.residual ? product.residual.data() : nullptr;
+    epilogue.ld_residual = product.ld_residual();
+    epilogue.stride_residual = product.stride_residual();
+    return epilogue;
   }
   void expect_refused(const Product& product, const rooftile_sgemm_args& args,
                       const std::string& message,

@@ -1,5 +1,5 @@
-// plant_tuned_database FILE fast|even: a tuned database for the first device that is here, with a
-// host that usually wins (fast) or wins small problems (even).
+// plant_tuned_database FILE fast|even|slow: a tuned database for the first device that is here,
+// with a host that usually wins (fast), wins small problems (even), or never wins (slow).
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
@@ -9,14 +9,25 @@
 #include "runtime/device/device.h"
 #include "tests/runtime/planted_database.h"
 
+namespace {
+
+rooftile::Calibration host_named(std::string_view name) {
+  if (name == "fast") return rooftile::fast_host();
+  if (name == "even") return rooftile::even_host();
+  if (name == "slow") return rooftile::slow_host();
+  throw std::runtime_error("FILE fast|even|slow");
+}
+
+}  // namespace
+
 int main(int argc, char** argv) try {
   using namespace rooftile;
-  if (argc != 3) throw std::runtime_error("FILE fast|even");
+  if (argc != 3) throw std::runtime_error("FILE fast|even|slow");
   const Enumeration found = enumerate_devices();
   if (found.devices.empty()) throw std::runtime_error(found.note);
   const DeviceProfile& device = found.devices.front();
   plant_database(argv[1], device, {default_variant(device), fallback_variant()}, {}, {},
-                 std::string_view(argv[2]) == "even" ? even_host() : fast_host());
+                 host_named(argv[2]));
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "plant_tuned_database: %s\n", error.what());

@@ -12,6 +12,7 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/runtime/planted_database.h"
+#include "tests/runtime/problem_args.h"
 #include "tests/runtime/product.h"
 #include "tests/runtime/scratch.h"
 
@@ -28,43 +29,13 @@ struct ProblemArgs {
 
   explicit ProblemArgs(const Product& product) {
     const Problem& p = product.problem;
-    args = {.struct_size = sizeof args,
-            .type = static_cast<rooftile_type>(p.types.a),
-            .type_c = static_cast<rooftile_type>(p.types.c),
-            .f16_sums = p.types.f16_sums ? 1 : 0,
-            .trans_a = p.trans_a == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
-            .trans_b = p.trans_b == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE,
-            .m = p.m,
-            .n = p.n,
-            .k = p.k,
-            .batch = p.batch,
-            .alpha = p.alpha,
-            .beta = p.beta,
-            .lda = p.lda,
-            .ldb = p.ldb,
-            .ldc = p.ldc,
-            .stride_a = p.stride_a,
-            .stride_b = p.stride_b,
-            .stride_c = p.stride_c};
-    const Epilogue& e = p.epilogue;
-    epilogue = {.struct_size = sizeof epilogue,
-                .bias_kind = static_cast<rooftile_bias>(e.bias),
-                .activation = static_cast<rooftile_activation>(e.activation),
-                .ld_residual = product.ld_residual(),
-                .stride_residual = product.stride_residual(),
-                .clamp = e.clamp ? 1 : 0,
-                .low = e.low,
-                .high = e.high};
-    if (any(e)) args.epilogue = &epilogue;
+    args = problem_args(p);
+    epilogue = epilogue_args(p.epilogue);
+    epilogue.ld_residual = product.ld_residual();
+    epilogue.stride_residual = product.stride_residual();
+    if (any(p.epilogue)) args.epilogue = &epilogue;
     if (!rooftile::quantized(p.types)) return;
-    const QuantizedBytes bytes = quantized_bytes(p);
-    quantization = {.struct_size = sizeof quantization,
-                    .bits = p.types.b.bits,
-                    .block = p.types.b.block,
-                    .zero_point = static_cast<rooftile_zero_point>(p.types.b.zero_point),
-                    .values_bytes = static_cast<std::size_t>(bytes.values),
-                    .scales_bytes = static_cast<std::size_t>(bytes.scales),
-                    .zero_points_bytes = static_cast<std::size_t>(bytes.zero_points)};
+    quantization = quantization_args(p);
     args.quantization = &quantization;
   }
   ProblemArgs(const ProblemArgs&) = delete;

@@ -5,19 +5,6 @@
 
 #include "runtime/device/device.h"
 
-// What the sanitizers say of the layer itself: see tests/device/test_device.cpp.
-#if defined(__SANITIZE_ADDRESS__)
-extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libVkLayer_khronos_validation.so";
-}
-#elif defined(__SANITIZE_THREAD__)
-extern "C" __attribute__((visibility("default"))) const char* __tsan_default_suppressions();
-extern "C" const char* __tsan_default_suppressions() {
-  return "race:libVkLayer_khronos_validation.so";
-}
-#endif
-
 namespace rooftile {
 namespace {
 

@@ -1,0 +1,55 @@
+// A problem as the C ABI's structures have it, without operands.
+#pragma once
+
+#include <rooftile/rooftile.h>
+
+#include "core/quantized.h"
+
+namespace rooftile {
+
+inline rooftile_transpose c_transpose(Transpose transpose) {
+  return transpose == Transpose::kYes ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE;
+}
+
+inline rooftile_gemm_args problem_args(const Problem& p) {
+  return {.struct_size = sizeof(rooftile_gemm_args),
+          .type = static_cast<rooftile_type>(p.types.a),
+          .type_c = static_cast<rooftile_type>(p.types.c),
+          .f16_sums = p.types.f16_sums ? 1 : 0,
+          .trans_a = c_transpose(p.trans_a),
+          .trans_b = c_transpose(p.trans_b),
+          .m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .batch = p.batch,
+          .alpha = p.alpha,
+          .beta = p.beta,
+          .lda = p.lda,
+          .ldb = p.ldb,
+          .ldc = p.ldc,
+          .stride_a = p.stride_a,
+          .stride_b = p.stride_b,
+          .stride_c = p.stride_c};
+}
+
+inline rooftile_epilogue epilogue_args(const Epilogue& e) {
+  return {.struct_size = sizeof(rooftile_epilogue),
+          .bias_kind = static_cast<rooftile_bias>(e.bias),
+          .activation = static_cast<rooftile_activation>(e.activation),
+          .clamp = e.clamp ? 1 : 0,
+          .low = e.low,
+          .high = e.high};
+}
+
+inline rooftile_quantization quantization_args(const Problem& p) {
+  const QuantizedBytes bytes = quantized_bytes(p);
+  return {.struct_size = sizeof(rooftile_quantization),
+          .bits = p.types.b.bits,
+          .block = p.types.b.block,
+          .zero_point = static_cast<rooftile_zero_point>(p.types.b.zero_point),
+          .values_bytes = static_cast<std::size_t>(bytes.values),
+          .scales_bytes = static_cast<std::size_t>(bytes.scales),
+          .zero_points_bytes = static_cast<std::size_t>(bytes.zero_points)};
+}
+
+}  // namespace rooftile
