@@ -171,16 +171,18 @@ class FirstCall : public Compiling {
 };
 
 TEST_F(FirstCall, DoesNotWaitForTheDeviceToOpen) {
-  const std::filesystem::path manifest = folder_ / "icd.json", answer = folder_ / "answer.json";
-  ASSERT_EQ(::mkfifo(manifest.c_str(), 0600), 0);
+  const std::filesystem::path manifest = folder_ / "icd.json", answer = folder_ / "answer.json",
+                              go_on = folder_ / "go on";
+  for (const auto& pipe : {manifest, go_on}) ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   std::ofstream(answer) << "no manifest\n";
-  Process process(
-      fmt::format("{0} VK_DRIVER_FILES={1} VK_ICD_FILENAMES={1}", environment(), manifest.string()),
-      "close");
+  Process process(fmt::format("{0} VK_DRIVER_FILES={1} VK_ICD_FILENAMES={1} WAIT_FOR='{2}'",
+                              environment(), manifest.string(), go_on.string()),
+                  "close");
   EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling)));
   const int fd = ::open(manifest.c_str(), O_WRONLY | O_CLOEXEC);  // once the loader stands there
   std::filesystem::rename(answer, manifest);                      // for its next look
   ::close(fd);
+  std::ofstream(go_on) << '\n';  // a context closed before would have dropped the opening
   EXPECT_EQ(process.end(), 0);
 }
 
