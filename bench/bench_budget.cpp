@@ -1,0 +1,139 @@
+// What a tuning run lost by ending early: on every problem that two databases of this machine have
+// tuned, the winner of one beside the winner of the other, in turns, packing counted.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/statistics.h"
+#include "db/store.h"
+#include "generator/version.h"
+#include "runtime/device/device.h"
+#include "tuner/measure.h"
+
+namespace rooftile {
+namespace {
+
+constexpr int kFewestTurns = 7, kMostTurns = 101;
+constexpr double kRotateBytes = 128e6;  // past the last-level cache
+
+struct Setting {
+  std::string shorter, longer, csv;
+  double seconds = 3;  // of turns for one problem
+};
+
+/// The first of each ranked list, by problem.
+std::map<std::string, TunedKernel> winners(const std::string& path, const DeviceProfile& device) {
+  const Store store(path, OpenMode::kReadOnly);
+  const auto row = store.find_device(device);
+  if (!row) fail(ErrorCode::kDatabase, "{} is not tuned in {}", device.name, path);
+  std::map<std::string, TunedKernel> found;
+  for (TunedKernel& kernel : store.tuned_kernels(*row, kGeneratorVersion))
+    if (kernel.rank == 0) found.emplace(to_string(kernel.problem), std::move(kernel));
+  return found;
+}
+
+double time_ns(Measurer& measurer, const TunedKernel& kernel) {
+  const TimeReply reply = measurer.time({.variant = kernel.candidate.variant,
+                                         .problem = kernel.problem,
+                                         .samples = 1,
+                                         .rotate_bytes = kRotateBytes});
+  return reply.kernel_ns.at(0) + reply.pack_ns;
+}
+
+/// Time of the longer run's winner over that of the shorter one's: 1 when the shorter lost nothing.
+/// Which of the two is timed first changes from turn to turn.
+std::vector<double> shares(Measurer& measurer, const TunedKernel& shorter,
+                           const TunedKernel& longer, double seconds) {
+  const std::array<const TunedKernel*, 2> kernels = {&shorter, &longer};
+  for (const TunedKernel* kernel : kernels) time_ns(measurer, *kernel);
+  std::vector<double> sample;
+  const double end = now_ns() + seconds * 1e9;
+  for (int turn = 0; turn < kMostTurns && (turn < kFewestTurns || now_ns() < end); ++turn) {
+    std::array<double, 2> ns = {};
+    for (int i = 0; i < 2; ++i) {
+      const auto which = static_cast<std::size_t>((turn + i) % 2);
+      ns[which] = time_ns(measurer, *kernels[which]);
+    }
+    sample.push_back(ns[1] / ns[0]);
+  }
+  return sample;
+}
+
+int run(const Setting& setting) {
+  const Enumeration found = enumerate_devices();
+  if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
+  const DeviceProfile& profile = found.devices.front();
+  const auto shorter = winners(setting.shorter, profile), longer = winners(setting.longer, profile);
+  std::ofstream csv;
+  if (!setting.csv.empty()) {
+    csv.open(setting.csv);
+    if (!csv) fail(ErrorCode::kIo, "cannot write {}", setting.csv);
+    csv << "problem,shorter,longer,share,mad,turns\n";
+  }
+  fmt::print("device: {} ({})\n", profile.name, profile.driver_info);
+  std::vector<double> medians;
+  for (const auto& [problem, kernel] : longer) {
+    const auto other = shorter.find(problem);
+    if (other == shorter.end()) continue;
+    const Variant &before = other->second.candidate.variant, &after = kernel.candidate.variant;
+    Summary share = {.median_ns = 1};
+    if (before != after) {
+      // Kernels and operands of one problem at a time.
+      Measurer measurer(Device::open(profile));
+      share = summarize(shares(measurer, other->second, kernel, setting.seconds));
+    }
+    medians.push_back(share.median_ns);
+    fmt::print("{:<24} {:>6.1f} % +- {:>4.1f}  {:<36} {}\n", problem, 100 * share.median_ns,
+               100 * share.mad_ns, short_name(before),
+               before == after ? "the same" : short_name(after));
+    std::fflush(stdout);
+    if (csv.is_open())
+      csv << fmt::format("{},{},{},{:.4f},{:.4f},{}\n", problem, short_name(before),
+                         short_name(after), share.median_ns, share.mad_ns, share.count);
+  }
+  if (medians.empty()) fail(ErrorCode::kDatabase, "the two databases have no problem in common");
+  fmt::print(
+      "share of the longer run's speed: geometric mean {:.1f} %, lowest {:.1f} % ({} problems)\n",
+      100 * geometric_mean(medians), 100 * std::ranges::min(medians), medians.size());
+  if (csv.is_open() && !csv.flush()) fail(ErrorCode::kIo, "cannot write all of {}", setting.csv);
+  return 0;
+}
+
+}  // namespace
+}  // namespace rooftile
+
+int main(int argc, char** argv) {
+  using namespace rooftile;
+  CLI::App app(
+      "Speed of a short tuning run's winners over those of a long one, in turns.\n"
+      "Example: bench_budget 3m.db 30m.db");
+  Setting setting;
+  app.add_option("shorter", setting.shorter, "Tuning database of the short run")
+      ->required()
+      ->check(CLI::ExistingFile);
+  app.add_option("longer", setting.longer, "Tuning database of the long run")
+      ->required()
+      ->check(CLI::ExistingFile);
+  app.add_option("--seconds", setting.seconds, "Of turns for one problem (3)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--csv", setting.csv, "Write the table here as well");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    return run(setting);
+  } catch (const Error& error) {
+    fmt::print(stderr, "bench_budget: {}\n", error.what());
+    return 1;
+  }
+}
