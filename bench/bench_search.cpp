@@ -23,6 +23,7 @@ enum class Sources : std::uint8_t { kNone, kSameDevice, kOtherDevices, kAll };
 struct Arm {
   std::string label, strategy;
   Sources sources;
+  bool priors = true;  // false: as on a device of a kind that nobody has seen
 };
 
 const std::vector<Arm>& arms() {
@@ -37,6 +38,8 @@ const std::vector<Arm>& arms() {
       {"auto, other problems known", "auto", Sources::kSameDevice},
       {"auto, other devices known", "auto", Sources::kOtherDevices},
       {"auto, both known", "auto", Sources::kAll},
+      {"auto, no priors", "auto", Sources::kNone, false},
+      {"auto, no priors, other devices known", "auto", Sources::kOtherDevices, false},
   };
   return all;
 }
@@ -45,6 +48,14 @@ bool is_source(const Replay& replay, const Replay& target, Sources sources) {
   if (&replay == &target || sources == Sources::kNone) return false;
   if (sources == Sources::kAll) return true;
   return same_device(replay, target) == (sources == Sources::kSameDevice);
+}
+
+/// What is tried first on any device: the default, where the space has it.
+std::vector<std::size_t> default_start(const Replay& replay) {
+  const auto& starts = replay.space.starts;
+  const bool has =
+      !starts.empty() && replay.space.variants[starts.front()] == replay.frozen.starts.front();
+  return {starts.begin(), starts.begin() + (has ? 1 : 0)};
 }
 
 struct Settings {
@@ -109,6 +120,7 @@ class Comparison {
     std::vector<std::vector<double>> of_seeds(settings_.seeds);
     parallel(settings_.seeds, [&](std::size_t seed) {
       SearchSpace space = replay.space;
+      if (!arm.priors) space.starts = default_start(replay);
       std::vector<TransferSource> sources;
       for (std::size_t r = 0; r < replays_.size(); ++r)
         if (is_source(replays_[r], replay, arm.sources))
@@ -125,7 +137,7 @@ class Comparison {
       line += fmt::format("  {:>3}: {:5.1f} % [{:5.1f}, {:5.1f}]", n, 100 * level.middle,
                           100 * level.interval.low, 100 * level.interval.high);
     }
-    fmt::print("  {:<28}{}\n", arm.label, line);
+    fmt::print("  {:<36}{}\n", arm.label, line);
   }
 
   void summarize() const {
@@ -140,7 +152,7 @@ class Comparison {
         line += fmt::format("  {:>3}: {:5.1f} % ({:5.1f})", n, 100 * geometric_mean(middles),
                             100 * *std::ranges::min_element(middles));
       }
-      if (!line.empty()) fmt::print("  {:<28}{}\n", arm.label, line);
+      if (!line.empty()) fmt::print("  {:<36}{}\n", arm.label, line);
     }
   }
 
