@@ -231,10 +231,11 @@ class Import {
       Sql(connection_,
           "INSERT INTO main.samples (run_id, candidate_id, problem_id, status, measurements,"
           " kernel_ns, kernel_mad_ns, kernel_low_ns, kernel_high_ns, pack_ns, compile_ns, detail,"
-          " created_at, retaken, noisy, level)"
+          " created_at, retaken, noisy, level, purpose)"
           " SELECT ?, c.ours, p.ours, s.status, s.measurements, s.kernel_ns, s.kernel_mad_ns,"
           " s.kernel_low_ns, s.kernel_high_ns, s.pack_ns, s.compile_ns,"
-          " cleaned_text(s.detail, 4096), s.created_at, s.retaken, s.noisy, s.level"
+          " cleaned_text(s.detail, 4096), s.created_at, s.retaken, s.noisy, s.level,"
+          " s.purpose"
           " FROM theirs.samples AS s"
           " CROSS JOIN temp.import_candidates AS c ON c.theirs = s.candidate_id"
           " CROSS JOIN temp.import_problems AS p ON p.theirs = s.problem_id"

@@ -37,6 +37,7 @@ namespace {
 // As in the CHECKs of db/migrations; indexed by the enumerator.
 constexpr std::array<std::string_view, 6> kSampleStatusNames = {
     "measured", "compile failed", "launch failed", "wrong result", "timed out", "crashed"};
+constexpr std::array<std::string_view, 3> kSamplePurposeNames = {"search", "refresh", "portfolio"};
 constexpr std::array<std::string_view, 4> kVerdictNames = {"none", "passed", "failed", "revoked"};
 
 /// Calls visit(name, member) for every limit, so that writing and reading cannot drift apart.
@@ -84,6 +85,16 @@ SampleStatus parse_sample_status(std::string_view text) {
   for (std::size_t i = 0; i < kSampleStatusNames.size(); ++i)
     if (kSampleStatusNames[i] == text) return static_cast<SampleStatus>(i);
   fail(ErrorCode::kInvalidArgument, "unknown sample status '{}'", text);
+}
+
+std::string_view name(SamplePurpose purpose) {
+  return kSamplePurposeNames[static_cast<std::size_t>(purpose)];
+}
+
+SamplePurpose parse_sample_purpose(std::string_view text) {
+  for (std::size_t i = 0; i < kSamplePurposeNames.size(); ++i)
+    if (kSamplePurposeNames[i] == text) return static_cast<SamplePurpose>(i);
+  fail(ErrorCode::kInvalidArgument, "unknown purpose '{}' of a sample", text);
 }
 
 std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }

@@ -48,6 +48,12 @@ std::string_view name(SampleStatus status);               // "compile failed"
 SampleStatus parse_sample_status(std::string_view text);  // throws kInvalidArgument
 
 /// One measurement of one candidate on one problem: what happened, and the times if it ran.
+/// What a sample was taken for: a search takes them beside the problem's other candidates, the
+/// others later and beside a few.
+enum class SamplePurpose : std::uint8_t { kSearch, kRefresh, kPortfolio };
+std::string_view name(SamplePurpose purpose);               // "search", "refresh", "portfolio"
+SamplePurpose parse_sample_purpose(std::string_view text);  // throws kInvalidArgument
+
 struct SampleRecord {
   RowId run = 0, candidate = 0, problem = 0;
   SampleStatus status = SampleStatus::kMeasured;
@@ -58,6 +64,7 @@ struct SampleRecord {
   // Runs that were thrown away as spoilt and taken again, and those of kernel.count that look so.
   int retaken = 0, noisy = 0;
   double level = 1;  // the reference kernel's time then over its time at the run's start
+  SamplePurpose purpose = SamplePurpose::kSearch;
 };
 
 /// What the system told while a run went on; nothing where it does not tell.

@@ -44,12 +44,12 @@ void Store::add_sample(const SampleRecord& sample) {
     Sql(*impl_->connection,
         "INSERT INTO samples (run_id, candidate_id, problem_id, status, measurements, kernel_ns, "
         "kernel_mad_ns,"
-        " kernel_low_ns, kernel_high_ns, pack_ns, compile_ns, detail, retaken, noisy, level) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        " kernel_low_ns, kernel_high_ns, pack_ns, compile_ns, detail, retaken, noisy, level,"
+        " purpose) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         .bind_all(sample.run, sample.candidate, sample.problem, name(sample.status),
                   sample.kernel.count, sample.kernel.median_ns, sample.kernel.mad_ns,
                   sample.kernel.low_ns, sample.kernel.high_ns, sample.pack_ns, sample.compile_ns,
-                  sample.detail, sample.retaken, sample.noisy, sample.level)
+                  sample.detail, sample.retaken, sample.noisy, sample.level, name(sample.purpose))
         .run();
   });
 }
@@ -61,7 +61,7 @@ std::vector<SampleRecord> Store::samples(RowId device, RowId problem) const {
             "SELECT s.run_id, s.candidate_id, s.problem_id, s.status, s.measurements, s.kernel_ns, "
             "s.kernel_mad_ns,"
             " s.kernel_low_ns, s.kernel_high_ns, s.pack_ns, s.compile_ns, s.detail, s.retaken, "
-            "s.noisy, s.level"
+            "s.noisy, s.level, s.purpose"
             " FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
             " WHERE s.problem_id = ? AND r.device_id = ? AND r.origin_id IS NULL ORDER BY s.id");
     sql.bind_all(problem, device);
@@ -82,6 +82,7 @@ std::vector<SampleRecord> Store::samples(RowId device, RowId problem) const {
       sample.retaken = static_cast<int>(sql.integer());
       sample.noisy = static_cast<int>(sql.integer());
       sample.level = sql.real();
+      sample.purpose = parse_sample_purpose(sql.text());
     }
     return samples;
   });
@@ -92,11 +93,12 @@ std::vector<SearchCurve> Store::search_curves(RowId device) const {
     constexpr double kSecondsOfDay = 86400;
     std::map<std::pair<RowId, RowId>, SearchCurve> curves;  // by problem and run
     // In the order of the table: any other would look up each row by itself.
-    Sql sql(*impl_->connection,
-            "SELECT s.problem_id, s.run_id, s.status = 'measured', s.kernel_ns + s.pack_ns,"
-            " julianday(s.created_at), s.created_at"
-            " FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
-            " WHERE r.device_id = ? AND r.origin_id IS NULL ORDER BY s.id");
+    Sql sql(
+        *impl_->connection,
+        "SELECT s.problem_id, s.run_id, s.status = 'measured', s.kernel_ns + s.pack_ns,"
+        " julianday(s.created_at), s.created_at"
+        " FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
+        " WHERE r.device_id = ? AND r.origin_id IS NULL AND s.purpose = 'search' ORDER BY s.id");
     sql.bind(device);
     std::map<std::pair<RowId, RowId>, double> first_days;
     while (sql.next_row()) {

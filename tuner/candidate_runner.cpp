@@ -20,8 +20,9 @@ struct Allowance {
   double first_s;  // before any was seen; no reason to wait longer because most are slow
   double least_s;
 };
-// Shader and driver compilation, and certification with it.
-constexpr Allowance kCompile = {20, 5}, kCertification = {60, 10};
+// Shader and driver compilation; certification, for which a driver may compile a kernel some dozens
+// of times: 8 s were seen of an honest one, after others that took half a second.
+constexpr Allowance kCompile = {20, 5}, kCertification = {60, 30};
 // Some kernels take many times as long as others, on a busy machine a few times as long as before.
 constexpr double kTimesMedian = 10, kTimesLongest = 3;
 constexpr double kFillBytesPerS = 20e6;  // operands of random numbers; 200e6 on an idle machine
@@ -226,33 +227,35 @@ double CandidateRunner::preparation_s(const Problem& problem) const {
 }
 
 std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Problem& problem,
-                                               int samples, double limit_ns, Spilled spilled) {
+                                               const TimeOptions& options) {
   if (over()) return std::nullopt;
   const RowId candidate = id(variant, signature_of(problem));
   if (rejected(candidate)) return std::nullopt;
-  if (spilled == Spilled::kDrop && known_facts(candidate).spilled) {
+  if (options.spilled == Spilled::kDrop && known_facts(candidate).spilled) {
     ++spilled_;
     return std::nullopt;
   }
   watch_reference();
   if (over()) return std::nullopt;
-  const double limit_s = std::min(limit_ns * 1e-9, kLongestLimitS);
+  const double limit_s = std::min(options.limit_ns * 1e-9, kLongestLimitS);
   std::vector<double> compile_s;
   for (const auto& [other, seconds] : compile_s_) compile_s.push_back(seconds);
   // One untimed turn, one for the probe, and those that are taken again.
   const double watchdog_s = allowed_s(kCompile, compile_s) + preparation_s(problem) +
-                            2 * limit_s * (samples + kMostRetakes + 2);
+                            2 * limit_s * (options.samples + kMostRetakes + 2);
   const Json request = {{"operation", "time"},
                         {"request", to_json(TimeRequest{.variant = variant,
                                                         .problem = problem,
-                                                        .samples = samples,
+                                                        .samples = options.samples,
                                                         .limit_ns = limit_s * 1e9,
                                                         .compute_units = options_.compute_units,
                                                         .rotate_bytes = options_.rotate_bytes,
-                                                        .spilled = spilled})}};
+                                                        .spilled = options.spilled})}};
   const Outcome outcome = ask(candidate, request, watchdog_s);
-  SampleRecord sample = {
-      .run = options_.run, .candidate = candidate, .problem = store_.problem_id(problem)};
+  SampleRecord sample = {.run = options_.run,
+                         .candidate = candidate,
+                         .problem = store_.problem_id(problem),
+                         .purpose = options.purpose};
   if (outcome.failure) {
     sample.status = *outcome.failure;
     sample.detail = fmt::format("{} ({:.1f} s lost)", outcome.message, outcome.wall_s);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,6 +45,13 @@ struct RunnerOptions {
   std::function<void(const std::string&)> message;
 };
 
+struct TimeOptions {
+  int samples = 1;
+  double limit_ns = std::numeric_limits<double>::infinity();  // device time of one product
+  SamplePurpose purpose = SamplePurpose::kSearch;
+  Spilled spilled = Spilled::kMeasure;
+};
+
 /// A candidate that fails is data: it is black-listed for this device and driver, and answers
 /// nothing from then on. What it may cost before it counts as hanging follows from the time that a
 /// product may take, from the operands' size and from how long others took to compile.
@@ -67,11 +75,11 @@ class CandidateRunner {
   bool fits(const Problem& problem) const;
 
   /// Nothing: rejected, failed, spilled and to be dropped, interrupted, out of budget, or estimated
-  /// beyond limit_ns (device time of one product). What the compiler says is stored either way.
+  /// beyond options.limit_ns. What the compiler says is stored either way.
   /// Times are what they would have been when begin_problem() was called: the device's drift since
   /// then is taken out. Stored as they were measured, with the reference's level.
-  std::optional<TimeReply> time(const Variant& variant, const Problem& problem, int samples,
-                                double limit_ns, Spilled spilled = Spilled::kMeasure);
+  std::optional<TimeReply> time(const Variant& variant, const Problem& problem,
+                                const TimeOptions& options);
   /// To be called before a problem's first candidate.
   void begin_problem() { first_level_ = drift_.level(); }
   /// How much slower the device is now than it was at begin_problem().

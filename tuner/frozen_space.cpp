@@ -114,7 +114,8 @@ FrozenSpace frozen_space(const Store& store, const DeviceRecord& device, const P
   if (!row) return space;
   std::map<RowId, std::vector<SampleRecord>> samples;
   for (SampleRecord& sample : store.samples(device.id, *row))
-    samples[sample.candidate].push_back(std::move(sample));
+    if (sample.purpose == SamplePurpose::kSearch)
+      samples[sample.candidate].push_back(std::move(sample));
   for (const auto& [id, of_candidate] : samples)
     space.points.push_back(summarized(store.candidate(id).value().variant, of_candidate));
   std::ranges::sort(space.points, {}, [](const FrozenPoint& p) { return to_string(p.variant); });

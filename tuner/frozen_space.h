@@ -36,8 +36,9 @@ struct FrozenSpace {
   bool operator==(const FrozenSpace&) const = default;
 };
 
-/// All candidates that a device has measured on a problem, or failed on, over all runs; by variant.
-/// Empty points when there are none.
+/// All candidates that searches have measured on a problem, or failed on, over all runs; by
+/// variant. Samples that were taken later beside a few kernels only are left out: the machine may
+/// have been another. Empty points when there are none.
 FrozenSpace frozen_space(const Store& store, const DeviceRecord& device, const Problem& problem);
 
 /// A comment line, JSON with device, driver, problem, figures and starts; then CSV with a header

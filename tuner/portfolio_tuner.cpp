@@ -190,8 +190,10 @@ std::optional<std::map<std::size_t, double>> ClassPortfolio::compare(
       const bool hopeless = ns.contains(index) && ns[index] > hopeful_ratio * best_ns;
       if (context_.runner.rejected(contenders_[index].id) || hopeless) continue;
       const double limit_ns = std::isfinite(best_ns) ? kCutRatio * best_ns : kFirstLimitNs;
-      const auto reply =
-          context_.runner.time(contenders_[index].variant, p, static_cast<int>(kSamples), limit_ns);
+      const auto reply = context_.runner.time(contenders_[index].variant, p,
+                                              {.samples = static_cast<int>(kSamples),
+                                               .limit_ns = limit_ns,
+                                               .purpose = SamplePurpose::kPortfolio});
       if (context_.over()) return std::nullopt;
       if (context_.runner.rejected(contenders_[index].id)) continue;
       const double time_ns = reply ? std::ranges::min(reply->kernel_ns) + reply->pack_ns : limit_ns;

@@ -114,7 +114,9 @@ RefreshReport refresh(Store& store, CandidateRunner& runner, RowId device_row,
     double limit_ns = kFirstLimitNs;
     for (const Variant& variant : list.kernels) {
       if (options.over() || !runner.certified(variant, signature)) continue;
-      const auto reply = runner.time(variant, list.problem, kSamples, limit_ns);
+      const auto reply = runner.time(
+          variant, list.problem,
+          {.samples = kSamples, .limit_ns = limit_ns, .purpose = SamplePurpose::kRefresh});
       if (!reply) continue;
       records.push_back({.candidate = runner.id(variant, signature),
                          .kernel_ns = summarize(reply->kernel_ns).median_ns,

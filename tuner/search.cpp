@@ -147,7 +147,8 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   const Spilled spilled = spilled_policy({.trusted = candidate.trusted,
                                           .measured = !candidate.samples_ns.empty(),
                                           .first_here = !std::isfinite(best)});
-  const auto reply = context_.runner.time(candidate.variant, problem_, samples, limit_ns, spilled);
+  const auto reply = context_.runner.time(
+      candidate.variant, problem_, {.samples = samples, .limit_ns = limit_ns, .spilled = spilled});
   if (!reply) return std::nullopt;
   candidate.samples_ns.insert(candidate.samples_ns.end(), reply->kernel_ns.begin(),
                               reply->kernel_ns.end());

@@ -46,7 +46,8 @@ class ExchangeTest : public StoreTest {
     return store
         .query(
             "SELECT d.device_uuid, d.driver_version, r.key, r.outcome, c.hash, p.bucket, s.status,"
-            " s.kernel_ns, s.detail, s.created_at, s.retaken, s.noisy, s.level FROM samples AS s "
+            " s.kernel_ns, s.detail, s.created_at, s.retaken, s.noisy, s.level, s.purpose FROM "
+            "samples AS s "
             "JOIN runs AS r ON r.id = "
             "s.run_id JOIN devices AS d ON d.id = r.device_id JOIN candidates AS c ON c.id = "
             "s.candidate_id JOIN problems AS p ON p.id = s.problem_id ORDER BY r.key, s.id")

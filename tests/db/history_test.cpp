@@ -33,6 +33,19 @@ TEST_F(StoreTest, SearchCurvesAreTheFastestSoFarOfEachProblemAndRun) {
   EXPECT_THAT(curves[2].steps, ElementsAre(step(2, 340))) << "the first one failed";
 }
 
+TEST_F(StoreTest, SamplesOfOtherPurposesAreInNoSearchCurve) {
+  Store store(file());
+  const Filled filled = fill_store(store);
+  for (const SamplePurpose purpose : {SamplePurpose::kPortfolio, SamplePurpose::kRefresh}) {
+    SampleRecord later =
+        measured(2, filled.fast.id, *store.find_problem(packed_problem(37, 129, 65)), 5);
+    later.purpose = purpose;
+    store.add_sample(later);
+  }
+  EXPECT_THAT(store.search_curves(filled.device).at(1).steps,
+              ElementsAre(step(1, 1240), step(2, 940)));
+}
+
 TEST_F(StoreTest, SearchCurvesHaveSecondsSinceTheirFirstSample) {
   Store store(file());
   const Filled filled = fill_store(store);

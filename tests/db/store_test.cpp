@@ -22,7 +22,8 @@ bool same(const SampleRecord& a, const SampleRecord& b) {
          a.kernel.mad_ns == b.kernel.mad_ns && a.kernel.low_ns == b.kernel.low_ns &&
          a.kernel.high_ns == b.kernel.high_ns && a.kernel.count == b.kernel.count &&
          a.pack_ns == b.pack_ns && a.compile_ns == b.compile_ns && a.detail == b.detail &&
-         a.retaken == b.retaken && a.noisy == b.noisy && a.level == b.level;
+         a.retaken == b.retaken && a.noisy == b.noisy && a.level == b.level &&
+         a.purpose == b.purpose;
 }
 
 TEST_F(StoreTest, NewFileHasTheNewestSchemaAndNothingToSay) {
@@ -193,6 +194,7 @@ TEST_F(StoreTest, SamplesComeBackByDeviceAndProblemOverAllRuns) {
   }
   expected[0].retaken = 3;
   expected[0].noisy = 2;
+  expected[0].purpose = SamplePurpose::kPortfolio;
   expected[0].level = 1.25;
   for (const SampleRecord& sample : expected) store.add_sample(sample);
   store.add_sample(measured(run1, candidate, other_problem, 1));

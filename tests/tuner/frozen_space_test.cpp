@@ -30,7 +30,7 @@ class FrozenSpaceTest : public testing::Test {
   ~FrozenSpaceTest() override { std::filesystem::remove_all(folder_); }
 
   void sample(const Variant& variant, SampleStatus status, double ns = 0, std::size_t count = 0,
-              double pack_ns = 0) {
+              double pack_ns = 0, SamplePurpose purpose = SamplePurpose::kSearch) {
     const RowId candidate = store_.candidate_id(
         {.hash = to_string(variant), .signature = "f32.nn", .variant = variant});
     SampleRecord record{
@@ -40,6 +40,7 @@ class FrozenSpaceTest : public testing::Test {
         .median_ns = ns, .mad_ns = ns / 100, .low_ns = ns, .high_ns = ns, .count = count};
     record.pack_ns = pack_ns;
     record.compile_ns = 1e6;
+    record.purpose = purpose;
     store_.add_sample(record);
   }
   FrozenSpace frozen() const { return frozen_space(store_, store_.devices().front(), problem_); }
@@ -63,6 +64,16 @@ TEST_F(FrozenSpaceTest, SamplesOfACandidateAreOnePoint) {
   EXPECT_EQ(space.points[0].count, 3u);
   EXPECT_EQ(space.points[0].pack_ns, 25);
   EXPECT_EQ(space.points[0].variant, tiled_);
+}
+
+TEST_F(FrozenSpaceTest, OnlyWhatASearchHasMeasured) {
+  sample(tiled_, SampleStatus::kMeasured, 1000, 2);
+  sample(tiled_, SampleStatus::kMeasured, 5000, 9, 0, SamplePurpose::kPortfolio);
+  sample(naive_, SampleStatus::kMeasured, 9000, 3, 0, SamplePurpose::kRefresh);
+  const FrozenSpace space = frozen();
+  ASSERT_EQ(space.points.size(), 1u);
+  EXPECT_EQ(space.points[0].kernel_ns, 1000);
+  EXPECT_EQ(space.points[0].count, 2u);
 }
 
 TEST_F(FrozenSpaceTest, FailuresAreKept) {
