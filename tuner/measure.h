@@ -17,6 +17,10 @@
 
 namespace rooftile {
 
+/// A product longer than this needs no other one before it to wake clocks, and a sample of it says
+/// as much as several of a shorter one.
+inline constexpr double kLongProductNs = 50e6;
+
 struct TimeRequest {
   Variant variant;
   Problem problem;

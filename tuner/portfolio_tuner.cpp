@@ -23,7 +23,10 @@ constexpr double kContenderS = 2;
 constexpr double kNear = 1.1;  // of the best time: such a kernel may be the best elsewhere
 constexpr std::size_t kMostProblems = 64, kLeastProblems = 24;
 constexpr double kMeasuringShare = 0.7;  // of a class's slice; certificates follow
-constexpr std::size_t kSamples = 2;
+// Of a kernel in a round: more of short ones, which a wake-up or another program's burst may
+// double.
+constexpr int kSamples = 2, kMostSamples = 16;
+constexpr double kSampledNs = 4e6;  // of product time in all, where it takes more than kSamples
 // A round each: times the best time up to which a kernel is measured again. Not too soon: a first
 // time may have been disturbed.
 constexpr std::array kHopefulRatios = {std::numeric_limits<double>::infinity(), 3.0, 1.5, 1.5};
@@ -179,6 +182,10 @@ double ClassPortfolio::max_flops() const {
   return best_gflops_ * kMeasuringShare * slice_s_ * 1e9 / (runs * kLeastProblems);
 }
 
+int samples_of(double product_ns) {
+  return static_cast<int>(std::clamp<double>(kSampledNs / product_ns, kSamples, kMostSamples));
+}
+
 /// Shortest times of the group, interleaved; nothing when interrupted. Whatever disturbs a
 /// measurement only ever adds to it.
 std::optional<std::map<std::size_t, double>> ClassPortfolio::compare(
@@ -191,7 +198,7 @@ std::optional<std::map<std::size_t, double>> ClassPortfolio::compare(
       if (context_.runner.rejected(contenders_[index].id) || hopeless) continue;
       const double limit_ns = std::isfinite(best_ns) ? kCutRatio * best_ns : kFirstLimitNs;
       const auto reply = context_.runner.time(contenders_[index].variant, p,
-                                              {.samples = static_cast<int>(kSamples),
+                                              {.samples = samples_of(best_ns),
                                                .limit_ns = limit_ns,
                                                .purpose = SamplePurpose::kPortfolio});
       if (context_.over()) return std::nullopt;

@@ -23,6 +23,9 @@ constexpr double kCloseToBound = 1.02;   // of the roofline's bound: nothing lef
 constexpr double kCutRatio = 8;          // times the best: such a candidate is probed, not measured
 // Before there is a best: so many times what is predicted, but what a slow machine may need.
 constexpr double kFirstRatio = 100, kFirstLeastNs = 1e9, kFirstLimitNs = 10e9;
+// A wake-up or another program's burst may double what a product shorter than this takes: it has up
+// to so many times the samples.
+constexpr double kShortProductNs = 1e6, kMostShort = 4;
 // Where everything is measured, few are cut and the field of the finals is wide.
 constexpr std::string_view kExhaustive = "exhaustive";
 constexpr double kExhaustiveCutRatio = 100;
@@ -189,6 +192,13 @@ double Search::best_ns() const {
   return fastest == nullptr ? std::numeric_limits<double>::infinity() : fastest->total_ns();
 }
 
+int Search::round_samples(int usual) const {
+  const double best = best_ns(), ns = std::isfinite(best) ? best : bound_ns_;
+  if (ns > kLongProductNs) return 1;
+  if (!std::isfinite(best)) return usual;
+  return usual * static_cast<int>(std::clamp(kShortProductNs / ns, 1.0, kMostShort));
+}
+
 const Candidate* Search::best() const {
   const Candidate* best = nullptr;
   double best_ns = std::numeric_limits<double>::infinity();
@@ -292,9 +302,10 @@ void Search::run(double end_s) {
     const std::vector<std::size_t> batch = next_batch(*strategy, pending, history);
     if (batch.empty()) return;
     const std::size_t spilled_before = context_.runner.spilled();
-    eliminate(batch.size(),
-              [&](std::size_t arm, int samples) { return measure(batch[arm], samples); }, over,
-              {.samples_per_round = kSearchSamples, .rounds = kSearchRounds, .keep = 2});
+    eliminate(
+        batch.size(), [&](std::size_t arm, int samples) { return measure(batch[arm], samples); },
+        over,
+        {.samples_per_round = round_samples(kSearchSamples), .rounds = kSearchRounds, .keep = 2});
     for (const std::size_t index : batch) history.push_back({index, candidates_[index].total_ns()});
     if (context_.runner.spilled() - spilled_before == batch.size())
       continue;  // nobody had a chance
@@ -331,7 +342,7 @@ void Search::finals(double end_s) {
   if (order.size() < 2) return;
   const std::vector<Arm> arms = eliminate(
       order.size(), [&](std::size_t arm, int samples) { return measure(order[arm], samples); },
-      over, {.samples_per_round = kFinalSamples, .rounds = kFinalRounds, .keep = 1});
+      over, {.samples_per_round = round_samples(kFinalSamples), .rounds = kFinalRounds, .keep = 1});
   // Only when all were timed side by side do the new samples replace the old ones.
   if (std::ranges::any_of(arms, [](const Arm& arm) { return arm.samples_ns.empty(); })) return;
   // Without what disturbed a whole round of them.

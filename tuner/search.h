@@ -59,6 +59,8 @@ class Search {
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
   std::vector<std::size_t> ranked() const;  // measured ones by time
   double best_ns() const;
+  /// Samples of a candidate in a round of many.
+  int round_samples(int usual) const;
   const Candidate* best() const;  // null: none is measured
   void report() const;
   std::optional<std::size_t> index_of(const Variant& variant) const;

@@ -15,6 +15,7 @@
 #include "tuner/portfolio_tuner.h"
 #include "tuner/problem_tuner.h"
 #include "tuner/settle_journal.h"
+#include "tuner/slices.h"
 #include "tuner/thermal.h"
 #include "tuner/worker_process.h"
 
@@ -124,10 +125,11 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                   context.progress(progress);
                                 }});
   if (report.refresh.stale > 0 && callbacks.refreshed) callbacks.refreshed(report.refresh);
+  const std::vector<double> weights =
+      slice_weights(problems, default_variant(device), calibration.device);
   for (std::size_t i = 0; i < problems.size() && !over(); ++i) {
-    const double slice_s =
-        (budget.left_s() - reserved_s) / static_cast<double>(problems.size() - i);
-    report.results.push_back(tune_problem(context, device_row, problems[i].problem, slice_s));
+    report.results.push_back(tune_problem(context, device_row, problems[i].problem,
+                                          slice_s(weights, i, budget.left_s() - reserved_s)));
     const Thermal thermal = read_thermal();
     RunConditions& conditions = report.conditions;
     conditions.highest_c = std::max(conditions.highest_c, thermal.highest_c);
