@@ -191,7 +191,7 @@ TEST_F(IsolationTest, AKilledTunerTakesItsWorkerAlongAndTheCandidateHasTwoTries)
           store, process, budget, stop,
           {.device = device, .run = store.begin_run(device, kGeneratorVersion, "{}")});
       for (const CandidateRecord& suspect : runner.suspects()) runner.release(suspect.id);
-      runner.time(variant, problem_, 2, 60e9);
+      runner.time(variant, problem_, {.samples = 2, .limit_ns = 60e9});
     });
     pid_t process = 0;
     const double in_the_kernel_s = 1;  // more than opening and compiling take

@@ -100,13 +100,15 @@ class SpilledTest : public ::testing::Test {
   std::atomic<bool> stop_ = false;
   const Problem problem_ = packed_problem(33, 17, 65);
   static constexpr double kLimitNs = 1e9;
+  static constexpr TimeOptions kDropped = {
+      .samples = 2, .limit_ns = kLimitNs, .spilled = Spilled::kDrop};
 };
 
 TEST_F(SpilledTest, ADroppedCandidateLeavesItsFactsAndNothingElse) {
   CandidateRunner runner = this->runner();
   const Variant variant = fallback_variant();
   const RowId id = runner.id(variant, signature_of(problem_));
-  EXPECT_EQ(runner.time(variant, problem_, 2, kLimitNs, Spilled::kDrop), std::nullopt);
+  EXPECT_EQ(runner.time(variant, problem_, kDropped), std::nullopt);
   EXPECT_EQ(runner.spilled(), 1u);
   EXPECT_EQ(runner.measured(), 0u);
   EXPECT_EQ(runner.failures(), 0u);
@@ -123,12 +125,12 @@ TEST_F(SpilledTest, WhatIsKnownToSpillIsNotEvenCompiled) {
   const Variant variant = fallback_variant();
   {
     CandidateRunner first = runner();
-    first.time(variant, problem_, 2, kLimitNs, Spilled::kDrop);
-    first.time(variant, packed_problem(5, 7, 9), 2, kLimitNs, Spilled::kDrop);
+    first.time(variant, problem_, kDropped);
+    first.time(variant, packed_problem(5, 7, 9), kDropped);
     EXPECT_EQ(first.spilled(), 2u);
   }
   CandidateRunner second = runner();
-  EXPECT_EQ(second.time(variant, problem_, 2, kLimitNs, Spilled::kDrop), std::nullopt);
+  EXPECT_EQ(second.time(variant, problem_, kDropped), std::nullopt);
   EXPECT_EQ(second.spilled(), 1u);
   EXPECT_THAT(requests(), SizeIs(1));
 }
@@ -137,8 +139,8 @@ TEST_F(SpilledTest, ADroppedCandidateMayBeMeasuredLater) {
   CandidateRunner runner = this->runner();
   const Variant variant = fallback_variant();
   const RowId id = runner.id(variant, signature_of(problem_));
-  runner.time(variant, problem_, 2, kLimitNs, Spilled::kDrop);
-  const auto reply = runner.time(variant, problem_, 2, kLimitNs, Spilled::kMeasure);
+  runner.time(variant, problem_, kDropped);
+  const auto reply = runner.time(variant, problem_, {.samples = 2, .limit_ns = kLimitNs});
   ASSERT_TRUE(reply);
   EXPECT_THAT(reply->kernel_ns, SizeIs(2));
   EXPECT_THAT(store_.samples(device_, store_.problem_id(problem_)), SizeIs(1));
