@@ -36,8 +36,8 @@ TEST_F(StoreTest, QueryMayBeLargeAndRecursiveAndExplained) {
 
 TEST_F(StoreTest, QueryMayLookAtTheSchema) {
   Store store(file());
-  EXPECT_THAT(store.query("PRAGMA table_info(samples)").rows, SizeIs(17));
-  EXPECT_THAT(store.query("SELECT name FROM pragma_table_info('samples')").rows, SizeIs(17));
+  EXPECT_THAT(store.query("PRAGMA table_info(samples)").rows, SizeIs(18));
+  EXPECT_THAT(store.query("SELECT name FROM pragma_table_info('samples')").rows, SizeIs(18));
   EXPECT_EQ(store.query("PRAGMA user_version").rows[0][0], std::to_string(store.schema_version()));
   EXPECT_THAT(store.query("SELECT * FROM json_each('[1, 2]')").rows, SizeIs(2));
 }
