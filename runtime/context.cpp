@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <limits>
 #include <vector>
@@ -10,17 +9,11 @@
 #include "core/error.h"
 #include "db/store.h"
 #include "runtime/call_checks.h"
-#include "runtime/decision_cache.h"
-#include "runtime/decision_log.h"
-#include "runtime/device_tier.h"
+#include "runtime/context_impl.h"
 #include "runtime/float_environment.h"
 #include "runtime/host_tier.h"
 #include "runtime/log.h"
 #include "runtime/panels.h"
-#include "runtime/precision_guard.h"
-#include "runtime/resident_source.h"
-#include "runtime/tuned_data.h"
-#include "runtime/untuned_log.h"
 
 namespace rooftile {
 namespace {
@@ -51,8 +44,6 @@ Tier tier_of(TierChoice choice) {
   }
 }
 
-Tier best_host(const Decision& d) { return d.host1_ns < d.host_ns ? Tier::kHost1 : Tier::kHost; }
-
 Deterministic deterministic_from_environment() {
   const std::string text = environment("ROOFTILE_DETERMINISTIC");
   if (text == "1") return Deterministic::kYes;
@@ -74,12 +65,12 @@ std::optional<double> measured_ns(const HostRates& rates, const Problem& p) {
   return flops(p) / same->gflops;
 }
 
+}  // namespace
+
 std::uint64_t next_owner() {
   static std::atomic<std::uint64_t> owner = 1;
   return owner++;
 }
-
-}  // namespace
 
 DecisionCache& DecisionCache::of_this_thread() {
   static thread_local DecisionCache cache;
@@ -99,46 +90,6 @@ Precision parse_precision(std::string_view text) {
   fail(ErrorCode::kInvalidArgument,
        "unknown precision '{}'; known: relaxed, standard, high, exact64", text);
 }
-
-struct Context::Impl {
-  const HostBlas& blas = HostBlas::get();
-  TierChoice tier = TierChoice::kAuto;
-  Deterministic deterministic = Deterministic::kNo;
-  WhileCompiling while_compiling = WhileCompiling::kHostAnswers;
-  std::unique_ptr<DecisionLog> log;  // null: decisions are not logged
-  TunedData data;
-  std::unique_ptr<DeviceTier> device;   // null: nothing tuned
-  std::unique_ptr<UntunedLog> untuned;  // null: off, or nowhere to write
-  std::unique_ptr<ResidentSource> resident;
-  const std::uint64_t id = next_owner();
-  Precision precision = Precision::kStandard;
-  // Spot checks, and how many of them sent the call to the host: P(rerun).
-  std::atomic<std::uint64_t> checks = 0, reruns = 0;
-  // Changes when the device is lost: decisions made before are void.
-  std::atomic<std::uint64_t> owner = next_owner();
-
-  Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {}) const;
-  Guard guard_of(const GemmCall& call) const;
-  /// On the device with scan and check as the guard has them, or throws why not.
-  bool run_guarded(const GemmCall& call, const Guard& guard, WhileCompiling what);
-  void gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced, LastAnswer& last);
-  /// How the device would do what does not fit its buffers; false when it cannot.
-  bool ask_for_parts(Call& question) const;
-  /// Parts that fit the device, of a call that does not; empty when it does, or cannot be cut.
-  std::vector<GemmCall> panels_of(const GemmCall& call) const;
-  /// No process uses the kernel any more before it is certified anew.
-  void revoke(const DeviceTier::SpotCheckFailed& failure) const;
-  CachedDecision decide_new(const Problem& p);
-  std::string best_kernel(const Problem& p) const;  // "" when there is none
-  /// False when the host has to answer.
-  bool run_on_device(const GemmCall& call, WhileCompiling what, const SpotCheck* check = nullptr);
-  /// A device that is gone is out of every later decision.
-  void look_whether_lost();
-  void run_on_host(const GemmCall& call, Tier host_tier) const;
-  /// Where this problem's calls are counted; null when they are not. best_host_ns: that the device
-  /// has to beat for its tuning to be worth anything; infinity: anything is.
-  std::atomic<std::int64_t>* untuned_counter(const Problem& p, double best_host_ns) const;
-};
 
 Decision Context::Impl::decide(const Problem& p, const Residencies& where,
                                const Guard& guard) const {
@@ -175,12 +126,6 @@ Decision Context::Impl::decide(const Problem& p, const Residencies& where,
   return rooftile::decide(question, data.model);
 }
 
-Guard Context::Impl::guard_of(const GemmCall& call) const {
-  Guard guard = call.guard;
-  if (!guard.precision) guard.precision = precision;
-  return guard;
-}
-
 bool Context::Impl::ask_for_parts(Call& question) const {
   const bool on_device = question.a == Residency::kDevice || question.b == Residency::kDevice ||
                          question.c == Residency::kDevice;
@@ -199,78 +144,6 @@ bool Context::Impl::ask_for_parts(Call& question) const {
 std::vector<GemmCall> Context::Impl::panels_of(const GemmCall& call) const {
   if (device == nullptr || device->fits(call.problem)) return {};
   return panels(call, [&](const Problem& p) { return device->fits(p); });
-}
-
-void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) const {
-  try {
-    Store store(data.file);
-    if (const auto row = store.find_device(device->profile()))
-      store.revoke_certificates(*row, failure.hash(), failure.what());
-  } catch (const Error& error) {
-    log_warning(
-        fmt::format("a kernel that computes wrongly stays in the database: {}; run "
-                    "`rooftile tune` where it can be written",
-                    error.what()));
-  }
-}
-
-bool Context::Impl::run_guarded(const GemmCall& call, const Guard& guard, WhileCompiling what) {
-  // Other elements each time, or a kernel that is wrong at some would never be found out.
-  const SpotCheck check(precision_of(guard), checks.load(std::memory_order_relaxed));
-  const SpotCheck* const wanted = checks_spots(guard) ? &check : nullptr;
-  try {
-    if (!run_on_device(call, what, wanted)) return false;
-    if (wanted != nullptr) checks.fetch_add(1, std::memory_order_relaxed);
-    return true;
-  } catch (const DeviceTier::SpotCheckFailed& failure) {
-    checks.fetch_add(1, std::memory_order_relaxed);
-    reruns.fetch_add(1, std::memory_order_relaxed);
-    if (failure.wrong()) revoke(failure);
-    throw;
-  }
-}
-
-void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced,
-                                    LastAnswer& last) {
-  const Problem& p = call.problem;
-  const auto on_host = [&](Tier host_tier, Reason reason) {
-    run_on_host(call, host_tier);
-    last.set(id, p, host_tier, reason);
-  };
-  if (needs_float64(guard)) {
-    if (forced)
-      fail(ErrorCode::kUnsupported, "the device tier was asked for, but float64 sums are, too");
-    return on_host(Tier::kHost64, Reason::kPrecision);
-  }
-  const Decision decision = decide(p, {}, guard);
-  // Nobody checks the host's float32 sums, so where they may be short of it they are float64.
-  const bool high = precision_of(guard) == Precision::kHigh;
-  if (!forced && decision.tier != Tier::kDevice)
-    return high ? on_host(Tier::kHost64, Reason::kPrecision)
-                : on_host(decision.tier, Reason::kPredicted);
-  if (scans(guard)) {
-    if (const auto refusal = range_refusal(call)) {
-      if (forced) fail(ErrorCode::kUnsupported, "{}", refusal->reason);
-      return on_host(refusal->needs_float64 || high ? Tier::kHost64 : best_host(decision),
-                     Reason::kPrecision);
-    }
-  }
-  Reason reason = Reason::kCompiling;
-  const Tier instead = high ? Tier::kHost64 : best_host(decision);
-  try {
-    if (run_guarded(call, guard, forced ? WhileCompiling::kWait : while_compiling)) {
-      last.set(id, p, Tier::kDevice, forced ? Reason::kForced : Reason::kPredicted);
-      return;
-    }
-  } catch (const DeviceTier::SpotCheckFailed&) {
-    if (forced) throw;
-    reason = Reason::kPrecision;
-  } catch (const Error&) {
-    if (forced) throw;
-    look_whether_lost();
-    reason = Reason::kFailed;
-  }
-  on_host(instead, reason);
 }
 
 std::string Context::Impl::best_kernel(const Problem& p) const {

@@ -1,0 +1,69 @@
+// The state behind Context. Private to context.cpp and context_guard.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/context.h"
+#include "runtime/decision_cache.h"
+#include "runtime/decision_log.h"
+#include "runtime/device_tier.h"
+#include "runtime/host_blas.h"
+#include "runtime/precision_guard.h"
+#include "runtime/resident_source.h"
+#include "runtime/tuned_data.h"
+#include "runtime/untuned_log.h"
+
+namespace rooftile {
+
+/// A number that no context, and no state of one, has had.
+std::uint64_t next_owner();
+
+inline Tier best_host(const Decision& d) {
+  return d.host1_ns < d.host_ns ? Tier::kHost1 : Tier::kHost;
+}
+
+struct Context::Impl {
+  const HostBlas& blas = HostBlas::get();
+  TierChoice tier = TierChoice::kAuto;
+  Deterministic deterministic = Deterministic::kNo;
+  WhileCompiling while_compiling = WhileCompiling::kHostAnswers;
+  std::unique_ptr<DecisionLog> log;  // null: decisions are not logged
+  TunedData data;
+  std::unique_ptr<DeviceTier> device;   // null: nothing tuned
+  std::unique_ptr<UntunedLog> untuned;  // null: off, or nowhere to write
+  std::unique_ptr<ResidentSource> resident;
+  const std::uint64_t id = next_owner();
+  Precision precision = Precision::kStandard;
+  // Spot checks, and how many of them sent the call to the host: P(rerun).
+  std::atomic<std::uint64_t> checks = 0, reruns = 0;
+  // Changes when the device is lost: decisions made before are void.
+  std::atomic<std::uint64_t> owner = next_owner();
+
+  Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {}) const;
+  Guard guard_of(const GemmCall& call) const;
+  /// On the device with scan and check as the guard has them, or throws why not.
+  bool run_guarded(const GemmCall& call, const Guard& guard, WhileCompiling what);
+  void gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced, LastAnswer& last);
+  /// How the device would do what does not fit its buffers; false when it cannot.
+  bool ask_for_parts(Call& question) const;
+  /// Parts that fit the device, of a call that does not; empty when it does, or cannot be cut.
+  std::vector<GemmCall> panels_of(const GemmCall& call) const;
+  /// No process uses the kernel any more before it is certified anew.
+  void revoke(const DeviceTier::SpotCheckFailed& failure) const;
+  CachedDecision decide_new(const Problem& p);
+  std::string best_kernel(const Problem& p) const;  // "" when there is none
+  /// False when the host has to answer.
+  bool run_on_device(const GemmCall& call, WhileCompiling what, const SpotCheck* check = nullptr);
+  /// A device that is gone is out of every later decision.
+  void look_whether_lost();
+  void run_on_host(const GemmCall& call, Tier host_tier) const;
+  /// Where this problem's calls are counted; null when they are not. best_host_ns: that the device
+  /// has to beat for its tuning to be worth anything; infinity: anything is.
+  std::atomic<std::int64_t>* untuned_counter(const Problem& p, double best_host_ns) const;
+};
+
+}  // namespace rooftile
