@@ -2,7 +2,7 @@
 
 #include <sqlite3.h>
 
-#include "core/error.h"
+#include "db/database_locked.h"
 
 namespace rooftile {
 namespace {
@@ -63,8 +63,11 @@ void rethrow(const SQLite::Exception& error, const std::filesystem::path& path,
   for (const Remedy& remedy : kRemedies) {
     if (remedy.sqlite_code != primary_code(error)) continue;
     const bool place_may_be_wrong = remedy.advice.ends_with(',');
-    fail(remedy.code, "{}: {}: {}; {}{}{}", doing, path.string(), error.what(), remedy.advice,
-         place_may_be_wrong ? " " : "", place_may_be_wrong ? kOtherPlace : "");
+    const std::string message =
+        fmt::format("{}: {}: {}; {}{}{}", doing, path.string(), error.what(), remedy.advice,
+                    place_may_be_wrong ? " " : "", place_may_be_wrong ? kOtherPlace : "");
+    if (remedy.sqlite_code == SQLITE_BUSY) throw DatabaseLocked(message);
+    throw Error(remedy.code, message);
   }
   fail(ErrorCode::kDatabase, "{}: {}: {}", doing, path.string(), error.what());
 }

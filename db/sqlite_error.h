@@ -14,7 +14,7 @@ bool means_busy(const SQLite::Exception& error);
 bool means_broken_rule(const SQLite::Exception& error);  // of a table, or of the longest value
 
 /// doing: "adding a sample". kIo for disk and permissions, kInvalidArgument for values that a CHECK
-/// or reference refuses, kOutOfMemory, else kDatabase.
+/// or reference refuses, kOutOfMemory, DatabaseLocked, else kDatabase.
 [[noreturn]] void rethrow(const SQLite::Exception& error, const std::filesystem::path& path,
                           std::string_view doing);
 

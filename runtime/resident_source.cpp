@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/version.h"
+#include "runtime/tuned_data.h"
 #include "runtime/wanted_device.h"
 
 namespace rooftile {
@@ -34,7 +35,8 @@ std::shared_ptr<Device> ResidentSource::open_wanted() const {
 KernelHashes ResidentSource::condemned(const DeviceProfile& device) const {
   KernelHashes hashes;
   if (!std::filesystem::exists(database_)) return hashes;
-  const Store store(database_, OpenMode::kReadOnly);
+  const Store store(database_,
+                    {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
   for (const DeviceRecord& record : store.devices())
     if (same_device(record.profile, device))
       for (std::string& hash : store.condemned(record.id, kGeneratorVersion))

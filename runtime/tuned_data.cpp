@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/error.h"
+#include "db/database_locked.h"
 #include "db/store.h"
 #include "generator/version.h"
+#include "runtime/log.h"
 #include "runtime/wanted_device.h"
 
 namespace rooftile {
@@ -49,11 +50,12 @@ class Reader {
 }  // namespace
 
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
-                          Deterministic deterministic, const DeviceProfile* only) {
+                          Deterministic deterministic, const DeviceProfile* only) try {
   if (!std::filesystem::exists(database))
     return {.note =
                 fmt::format("no tuning database at {}; run `rooftile tune`", database.string())};
-  const Store store(database, OpenMode::kReadOnly);
+  const Store store(database,
+                    {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
   const Reader reader(store, deterministic);
   TunedData data = {.file = store.path()};
   const DeviceRecord* best = nullptr;
@@ -75,7 +77,7 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
   }
   if (best != nullptr) known = best;
   if (known != nullptr) {
-    if (::access(store.path().c_str(), W_OK) == 0) data.counted_device = known->id;
+    if (::access(store.path().c_str(), W_OK) == 0) data.counted_device = known->profile;
     data.calibration = reader.calibration(known->id);
   }
   if (best == nullptr) {
@@ -107,6 +109,9 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
   data.model =
       DispatchModel(data.calibration, best->profile.kind, times, data.ranking->predicted_classes());
   return data;
+} catch (const DatabaseLocked& locked) {
+  log_warning(fmt::format("{}; this context computes on the host", locked.what()));
+  return {.note = locked.what()};
 }
 
 }  // namespace rooftile

@@ -26,9 +26,10 @@ struct BucketHash {
 };
 
 struct TunedData {
-  std::string note = {};                     // why there is no tuned device, "" when there is one
-  std::filesystem::path file = {};           // absolute, links resolved
-  std::optional<RowId> counted_device = {};  // its untuned problems may be counted in the file
+  std::string note = {};            // why there is no tuned device, "" when there is one
+  std::filesystem::path file = {};  // absolute, links resolved
+  // Its untuned problems may be counted in the file.
+  std::optional<DeviceProfile> counted_device = {};
   Calibration calibration = {};  // of the tuned device, else of the one that would be tuned
   DispatchModel model = {};
   // Of the tuned device, or nothing:
@@ -38,8 +39,11 @@ struct TunedData {
   std::unordered_set<Bucket, BucketHash> buckets = {};
 };
 
+/// How long calls wait for whoever keeps the database locked. Tuners write for milliseconds.
+inline constexpr int kDatabasePatienceMs = 1000;
+
 /// wanted_device: part of a name or UUID, or "". only: nothing of other devices, if not null.
-/// Throws kDatabase; a file that is not there is a note.
+/// Throws kDatabase; a file that is not there, or locked, is a note. The latter is said on stderr.
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
                           Deterministic deterministic, const DeviceProfile* only = nullptr);
 

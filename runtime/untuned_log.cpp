@@ -1,13 +1,16 @@
 #include "runtime/untuned_log.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <utility>
 
 #include "db/store.h"
 #include "runtime/background.h"
+#include "runtime/log.h"
 
 namespace rooftile {
 namespace {
@@ -37,8 +40,8 @@ std::size_t hash_of(const Problem& p) {
 
 }  // namespace
 
-UntunedLog::UntunedLog(std::filesystem::path database, RowId device)
-    : database_(std::move(database)), device_(device), process_(::getpid()) {
+UntunedLog::UntunedLog(std::filesystem::path database, DeviceProfile device)
+    : database_(std::move(database)), device_(std::move(device)), process_(::getpid()) {
   try {
     writer_ = std::make_unique<std::jthread>(
         thread_without_signals([this](const std::stop_token& stop) { write_every_minute(stop); }));
@@ -86,27 +89,45 @@ std::atomic<std::int64_t>* UntunedLog::counter(const Problem& p) {
 void UntunedLog::write() noexcept {
   if (::getpid() != process_) return;
   const std::lock_guard lock(writing_);
+  try {
+    write_changes();
+  } catch (const std::exception& error) {  // the log is a hint: no program fails for it
+    say(error.what());
+  }
+}
+
+void UntunedLog::write_changes() {
   struct Change {
     Entry& entry;
     std::int64_t calls;
   };
-  try {
-    std::vector<Change> changes;
-    const std::size_t used = used_.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i < used; ++i)
-      if (const std::int64_t calls = entries_[i].calls.load(std::memory_order_relaxed);
-          calls > entries_[i].written)
-        changes.push_back({entries_[i], calls});
-    // A writer would make a new file.
-    if (changes.empty() || !std::filesystem::exists(database_)) return;
-    Store store(database_, {.busy_timeout_ms = kBusyTimeoutMs});
-    Store::Transaction transaction(store);
-    for (const Change& change : changes)
-      store.log_untuned(device_, change.entry.problem, change.calls - change.entry.written);
-    transaction.commit();
-    for (const Change& change : changes) change.entry.written = change.calls;
-  } catch (const std::exception&) {  // the log is a hint: no program fails for it
-  }
+  std::vector<Change> changes;
+  const std::size_t used = used_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < used; ++i)
+    if (const std::int64_t calls = entries_[i].calls.load(std::memory_order_relaxed);
+        calls > entries_[i].written)
+      changes.push_back({entries_[i], calls});
+  if (changes.empty()) return;
+  // A writer would make a new file.
+  if (!std::filesystem::exists(database_))
+    return say(fmt::format("{} is gone", database_.string()));
+  Store store(database_, {.busy_timeout_ms = kBusyTimeoutMs});
+  // By its identity: another file may have taken the first one's place.
+  const std::optional<RowId> device = store.find_device(device_);
+  if (!device)
+    return say(
+        fmt::format("{} was replaced, and does not know {}", database_.string(), device_.name));
+  Store::Transaction transaction(store);
+  for (const Change& change : changes)
+    store.log_untuned(*device, change.entry.problem, change.calls - change.entry.written);
+  transaction.commit();
+  for (const Change& change : changes) change.entry.written = change.calls;
+}
+
+void UntunedLog::say(std::string_view why) noexcept try {
+  if (!std::exchange(said_, true))
+    log_warning(fmt::format("problems without a tuned kernel are not counted: {}", why));
+} catch (const std::exception&) {  // no memory for a message
 }
 
 }  // namespace rooftile

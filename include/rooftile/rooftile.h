@@ -270,8 +270,8 @@ typedef struct rooftile_decision {
 
 /* Opens a context; *context is NULL on failure. options may be NULL.
  * Errors: INVALID_ARGUMENT (options), DATABASE_ERROR, UNSUPPORTED (no BLAS library on this
- * machine), OUT_OF_MEMORY. A missing database or a missing driver is no error. No Vulkan device is
- * opened, and no thread for it started, before a call needs one. */
+ * machine), OUT_OF_MEMORY. A missing or locked database or a missing driver is no error. No Vulkan
+ * device is opened, and no thread for it started, before a call needs one. */
 ROOFTILE_API rooftile_status rooftile_open(const rooftile_options* options,
                                            rooftile_context** context);
 

@@ -155,7 +155,7 @@ TEST_F(UntunedLogTest, OptionAndEnvironmentTurnItOff) {
 }
 
 TEST_F(UntunedLogTest, WritesOnlyWhatIsNew) {
-  UntunedLog log(file(), device_);
+  UntunedLog log(file(), profile_);
   *log.counter(packed_problem(9, 10, 11)) += 5;
   log.write();
   log.write();
@@ -166,7 +166,7 @@ TEST_F(UntunedLogTest, WritesOnlyWhatIsNew) {
 }
 
 TEST_F(UntunedLogTest, AFullTableCountsWhatItHolds) {
-  UntunedLog log(file(), device_);
+  UntunedLog log(file(), profile_);
   for (std::size_t i = 0; i < UntunedLog::kEntries; ++i) {
     auto* calls = log.counter(packed_problem(static_cast<std::int64_t>(i) + 1, 3, 5));
     ASSERT_NE(calls, nullptr) << i;
@@ -182,7 +182,7 @@ TEST_F(UntunedLogTest, AFullTableCountsWhatItHolds) {
 }
 
 TEST_F(UntunedLogTest, ABusyFileIsTriedAgainAndAFileThatIsGoneStaysGone) {
-  UntunedLog log(file(), device_);
+  UntunedLog log(file(), profile_);
   ++*log.counter(packed_problem(9, 10, 11));
   {
     Store other(file());
@@ -240,7 +240,7 @@ bool survives(const Body& body) {
 }
 
 TEST_F(UntunedLogTest, AForkedChildWritesNothingAndEnds) {
-  auto log = std::make_unique<UntunedLog>(file(), device_);
+  auto log = std::make_unique<UntunedLog>(file(), profile_);
   ++*log->counter(packed_problem(9, 10, 11));
   EXPECT_TRUE(survives([&] {
     ++*log->counter(packed_problem(12, 13, 14));
@@ -253,7 +253,7 @@ TEST_F(UntunedLogTest, AForkedChildWritesNothingAndEnds) {
 
 TEST_F(UntunedLogTest, AReadOnlyFileAndAFullDiskTakeNothing) {
   const auto count_and_write = [&] {
-    UntunedLog log(file(), device_);
+    UntunedLog log(file(), profile_);
     ++*log.counter(packed_problem(9, 10, 11));
     log.write();
   };
