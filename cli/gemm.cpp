@@ -105,8 +105,6 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
     if (const int code = verify(product, before); code != kDone) return code;
   write_result(output, product.problem, npy_type(product.problem.types.c), product.c);
   print_speed(product.problem, std::string(name(used)).c_str(), ns);
-  const DeviceState state = context.device_state();
-  if (!state.last_failure.empty()) fmt::print(stderr, "rooftile: {}\n", state.last_failure);
   return kDone;
 }
 

@@ -154,6 +154,7 @@ std::string Context::Impl::best_kernel(const Problem& p) const {
 
 CachedDecision Context::Impl::decide_new(const Problem& p) {
   const Decision decision = decide(p, {});
+  if (decision.veto_name == Veto::kDeviceGone) device->say_gone();
   if (log != nullptr) log->say(p, decision, best_kernel(p));
   return {.tier = decision.tier,
           .host = best_host(decision),
@@ -167,8 +168,9 @@ bool Context::Impl::run_on_device(const GemmCall& call, WhileCompiling what,
   return true;
 }
 
-void Context::Impl::look_whether_lost() {
-  if (device->state().lost) owner.store(next_owner());
+void Context::Impl::device_failed(const Problem& p, const Error& error) {
+  device->say(error);
+  if (device->veto(p).name != Veto::kNone) owner.store(next_owner());
 }
 
 void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {
@@ -237,8 +239,15 @@ void Context::gemm(const GemmCall& call) {
   if (is_empty(p)) return answered(Tier::kHost, Reason::kNothingToDo);
   // Each part decides for itself, and finds its equals' decision in the cache.
   const auto in_parts = [&](const std::vector<GemmCall>& parts, Reason reason) {
-    for (const GemmCall& part : parts) gemm(part);
-    answered(Tier::kDevice, reason);
+    Tier tier = Tier::kDevice;
+    for (const GemmCall& part : parts) {
+      gemm(part);
+      const LastAnswer& last = cache.last;
+      if (last.reason == Reason::kPredicted || last.reason == Reason::kForced) continue;
+      tier = last.tier;
+      reason = last.reason;
+    }
+    answered(tier, reason);
   };
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   if (choice == TierChoice::kDevice) {
@@ -287,8 +296,8 @@ void Context::gemm(const GemmCall& call) {
   try {
     if (impl_->run_on_device(call, impl_->while_compiling))
       return decided(Tier::kDevice, Reason::kPredicted);
-  } catch (const Error&) {
-    impl_->look_whether_lost();  // C is untouched: the host answers
+  } catch (const Error& error) {
+    impl_->device_failed(p, error);  // C is untouched: the host answers
     reason = Reason::kFailed;
   }
   impl_->run_on_host(call, chosen.host);

@@ -1,6 +1,8 @@
 // Calls that ask for more than a product: scanned before, checked after, or summed in float64
 // (docs/precision.md).
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "core/error.h"
 #include "db/store.h"
@@ -17,7 +19,10 @@ Guard Context::Impl::guard_of(const GemmCall& call) const {
 
 void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) const {
   try {
-    Store store(data.file);
+    std::error_code unknown;
+    // A writer would make a new file.
+    if (!std::filesystem::exists(data.file, unknown)) return;
+    Store store(data.file, {.busy_timeout_ms = kDatabasePatienceMs});
     if (const auto row = store.find_device(device->profile()))
       store.revoke_certificates(*row, failure.hash(), failure.what());
   } catch (const Error& error) {
@@ -57,6 +62,7 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
     return on_host(Tier::kHost64, Reason::kPrecision);
   }
   const Decision decision = decide(p, {}, guard);
+  if (decision.veto_name == Veto::kDeviceGone) device->say_gone();
   // Nobody checks the host's float32 sums, so where they may be short of it they are float64.
   const bool high = precision_of(guard) == Precision::kHigh;
   if (!forced && decision.tier != Tier::kDevice)
@@ -79,9 +85,9 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
   } catch (const DeviceTier::SpotCheckFailed&) {
     if (forced) throw;
     reason = Reason::kPrecision;
-  } catch (const Error&) {
+  } catch (const Error& error) {
     if (forced) throw;
-    look_whether_lost();
+    device_failed(p, error);
     reason = Reason::kFailed;
   }
   on_host(instead, reason);

@@ -40,7 +40,7 @@ struct Context::Impl {
   Precision precision = Precision::kStandard;
   // Spot checks, and how many of them sent the call to the host: P(rerun).
   std::atomic<std::uint64_t> checks = 0, reruns = 0;
-  // Changes when the device is lost: decisions made before are void.
+  // Changes when the device can do less than it could: decisions made before are void.
   std::atomic<std::uint64_t> owner = next_owner();
 
   Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {}) const;
@@ -58,8 +58,8 @@ struct Context::Impl {
   std::string best_kernel(const Problem& p) const;  // "" when there is none
   /// False when the host has to answer.
   bool run_on_device(const GemmCall& call, WhileCompiling what, const SpotCheck* check = nullptr);
-  /// A device that is gone is out of every later decision.
-  void look_whether_lost();
+  /// What the device cannot do any more is out of every later decision, and said on stderr.
+  void device_failed(const Problem& p, const Error& error);
   void run_on_host(const GemmCall& call, Tier host_tier) const;
   /// Where this problem's calls are counted; null when they are not. best_host_ns: that the device
   /// has to beat for its tuning to be worth anything; infinity: anything is.

@@ -14,6 +14,7 @@
 
 #include "generator/emit.h"
 #include "runtime/background.h"
+#include "runtime/cache_fault.h"
 #include "runtime/log.h"
 #include "runtime/wanted_device.h"
 
@@ -47,6 +48,8 @@ struct DeviceKernels::Impl {
   std::unordered_map<std::string, Slot> slots;  // by shader hash
   bool gone = false;                            // never tried again
   std::string last_failure;
+  bool said_gone = false, said_memory = false;
+  std::atomic<int> failures = 0;  // slots that are kFailed; changed under the mutex only
 
   Background background;  // last: its jobs use the rest
 
@@ -58,6 +61,7 @@ struct DeviceKernels::Impl {
   std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate,
                                        const Signature& signature);
   bool passed_over(const CandidateRecord& candidate, const Error& error);  // mutex is held
+  void say(const Error* error) noexcept;
   void compile_first(std::span<const RankedChoice> choices, const Signature& signature) noexcept;
 
   // Before any lock: the parent's other threads may have held it at the fork, for ever.
@@ -88,7 +92,9 @@ std::shared_ptr<Device> DeviceKernels::Impl::open() const {
         ErrorCode::kDevice,
         "the tuned device '{}' ({}) is not here or its driver has changed{}{}; run `rooftile tune`",
         profile.name, profile.driver_info, found.note.empty() ? "" : ": ", found.note);
-  return Device::open(*match, {.cache_folder = shader_cache.folder()});
+  std::shared_ptr<Device> opened = Device::open(*match, {.cache_folder = shader_cache.folder()});
+  say_cache_fault(*opened);
+  return opened;
 }
 
 std::shared_ptr<const Kernel> DeviceKernels::Impl::compile(std::shared_ptr<Device> on,
@@ -101,6 +107,7 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::compile(std::shared_ptr<Devic
   auto kernel = std::make_shared<const Kernel>(on, candidate.variant, signature, shader_cache);
   kernel->warm_up(kCompileTimeoutNs);
   on->save_pipeline_cache();
+  say_cache_fault(*on);
   return kernel;
 }
 
@@ -115,17 +122,20 @@ std::shared_ptr<Device> DeviceKernels::Impl::opened_device() {
   std::shared_ptr<Device> opened;
   std::exception_ptr failure;
   std::string why;
+  bool for_ever = true;
   try {
     opened = open();
   } catch (const std::exception& error) {
     failure = std::current_exception();
     why = error.what();
+    const auto* const ours = dynamic_cast<const Error*>(&error);
+    for_ever = ours == nullptr || ours->code() != ErrorCode::kOutOfMemory;
   }
   lock.lock();
   opening = false;
   device = opened;
   if (failure != nullptr) {
-    gone = true;
+    gone = for_ever;
     last_failure = why;
   }
   changed.notify_all();
@@ -162,16 +172,36 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord&
 }
 
 bool DeviceKernels::Impl::passed_over(const CandidateRecord& candidate, const Error& error) {
-  last_failure = error.what();
   changed.notify_all();
+  if (gone) return false;  // found out by another call meanwhile
+  last_failure = error.what();
   if (error.code() == ErrorCode::kOutOfMemory) return false;  // the next kernel needs no less
-  slots[candidate.hash] = {State::kFailed, nullptr};
+  if (device != nullptr && device->lost()) {
+    gone = true;
+    last_failure = fmt::format("the device {} was lost: {}", profile.name, error.what());
+    return false;
+  }
+  Slot& slot = slots[candidate.hash];
+  if (slot.state == State::kFailed) return true;  // in another call
+  slot = {State::kFailed, nullptr};
+  ++failures;
   log_warning(fmt::format("kernel '{}' fails on {} and is not used any more: {}",
                           short_name(candidate.variant), profile.name, error.what()));
-  if (device == nullptr || !device->lost()) return true;
-  gone = true;
-  last_failure = fmt::format("the device {} was lost: {}", profile.name, error.what());
-  return false;
+  return true;
+}
+
+void DeviceKernels::Impl::say(const Error* error) noexcept try {
+  if (forked() || forked_after_use()) return;
+  const std::lock_guard lock(mutex);
+  if (gone) {
+    if (!std::exchange(said_gone, true))
+      log_warning(fmt::format("{}; the host computes instead", last_failure));
+  } else if (error != nullptr && error->code() == ErrorCode::kOutOfMemory) {
+    if (!std::exchange(said_memory, true))
+      log_warning(fmt::format("no memory on {}: {}; the host computes such products", profile.name,
+                              error->what()));
+  }
+} catch (const std::exception&) {  // no memory for a message
 }
 
 void DeviceKernels::Impl::compile_first(std::span<const RankedChoice> choices,
@@ -179,9 +209,15 @@ void DeviceKernels::Impl::compile_first(std::span<const RankedChoice> choices,
   for (const RankedChoice& choice : choices) {
     try {
       if (kernel(*choice.candidate, signature) != nullptr) return;
-    } catch (const std::exception&) {  // is noted; the next one may do
+    } catch (const Error& error) {  // is noted; the next one may do
+      say(&error);
+    } catch (const std::exception&) {
     }
   }
+  const std::lock_guard lock(mutex);
+  for (const RankedChoice& choice : choices)  // the device could not be opened
+    if (Slot& slot = slots[choice.candidate->hash]; slot.state == State::kQueued)
+      slot.state = State::kNew;
 }
 
 DeviceKernels::DeviceKernels(DeviceProfile profile, std::filesystem::path cache_folder)
@@ -224,6 +260,21 @@ bool DeviceKernels::passed_over(const CandidateRecord& candidate, const Error& e
   const std::lock_guard lock(impl_->mutex);
   return impl_->passed_over(candidate, error);
 }
+
+bool DeviceKernels::any_failed() const { return impl_->failures > 0; }
+
+bool DeviceKernels::all_failed(std::span<const RankedChoice> choices) const {
+  if (impl_->forked()) return false;
+  const std::lock_guard lock(impl_->mutex);
+  return std::ranges::all_of(choices, [&](const RankedChoice& choice) {
+    const auto slot = impl_->slots.find(choice.candidate->hash);
+    return slot != impl_->slots.end() && slot->second.state == State::kFailed;
+  });
+}
+
+void DeviceKernels::say_gone() noexcept { impl_->say(nullptr); }
+
+void DeviceKernels::say(const Error& error) noexcept { impl_->say(&error); }
 
 bool DeviceKernels::opened() const {
   if (impl_->forked()) return false;

@@ -23,7 +23,8 @@ class DeviceKernels {
   /// Waits for what is being compiled in the background.
   ~DeviceKernels();
 
-  /// Opens it if need be. Throws kDevice when it is absent, changed, or gone.
+  /// Opens it if need be. Throws kDevice when it is absent, changed, or gone; kOutOfMemory, after
+  /// which it may be tried again.
   std::shared_ptr<Device> device();
 
   /// Compiles it if need be. Null when it has failed in this process. Throws what device() throws,
@@ -36,9 +37,17 @@ class DeviceKernels {
   /// candidates must outlive this object.
   bool ready(std::span<const RankedChoice> choices, const Signature& signature);
 
-  /// The kernel is not used any more, unless there was no memory; said once. False when no other
-  /// kernel is worth trying.
+  /// The kernel is not used any more, unless there was no memory or the device is lost; said once.
+  /// False when no other kernel is worth trying.
   bool passed_over(const CandidateRecord& candidate, const Error& error);
+
+  bool any_failed() const;  // takes no lock
+  bool all_failed(std::span<const RankedChoice> choices) const;
+
+  /// Say on stderr that the host computes in the device's place, once each: because the device is
+  /// gone, or because it had no memory. Silent in a forked child, which never has a device.
+  void say_gone() noexcept;
+  void say(const Error& error) noexcept;
 
   bool opened() const;
   std::string gone() const;  // why the device is never tried again; "" when it is

@@ -153,6 +153,10 @@ DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
     return {Veto::kDeviceGone, std::move(gone)};
   if (std::string large = does_not_fit(p); !large.empty())
     return {Veto::kDoesNotFit, std::move(large)};
+  if (kernels_.any_failed())
+    if (const auto kernels = ranked(p); !kernels.empty() && kernels_.all_failed(kernels))
+      return {Veto::kNoKernel, fmt::format("every kernel of {} for it has failed: {}",
+                                           profile_.name, kernels_.last_failure())};
   return {};
 }
 

@@ -74,6 +74,10 @@ class DeviceTier {
 
   DeviceState state() const;
 
+  /// Say on stderr, once each, why the host computes instead (DeviceKernels).
+  void say_gone() noexcept { kernels_.say_gone(); }
+  void say(const Error& error) noexcept { kernels_.say(error); }
+
  private:
   enum class Wait : std::uint8_t { kNo, kYes };
   bool gemm(const GemmCall& call, Wait wait, const SpotCheck* check);

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <unordered_set>
 
 namespace rooftile {
 
@@ -23,6 +25,17 @@ void log_line(std::string_view text) {
 
 void log_warning(std::string_view text) {
   if (log_level() != LogLevel::kOff) log_line(text);
+}
+
+void log_warning_once(const std::string& key, std::string_view text) {
+  // Never destroyed: threads in the background may have something to say at the very end.
+  static auto& mutex = *new std::mutex;
+  static auto& said = *new std::unordered_set<std::string>;
+  {
+    const std::lock_guard lock(mutex);
+    if (!said.insert(key).second) return;
+  }
+  log_warning(text);
 }
 
 }  // namespace rooftile

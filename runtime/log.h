@@ -1,6 +1,7 @@
 // What a program should hear of although its call succeeded.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace rooftile {
@@ -18,5 +19,8 @@ void log_line(std::string_view text);
 
 /// The same, unless the level is kOff. Whoever calls sees to it that nothing is said twice.
 void log_warning(std::string_view text);
+
+/// The same, once a process for each key. Thread-safe.
+void log_warning_once(const std::string& key, std::string_view text);
 
 }  // namespace rooftile

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "generator/space.h"
+#include "runtime/cache_fault.h"
 #include "runtime/fallback_check.h"
 #include "runtime/log.h"
 #include "runtime/step_time.h"
@@ -45,6 +46,7 @@ std::shared_ptr<const Kernel> ResidentKernels::build(const CandidateRecord& cand
   auto kernel =
       std::make_shared<const Kernel>(device_, candidate.variant, signature, shader_cache_);
   device_->save_pipeline_cache();
+  say_cache_fault(*device_);
   return kernel;
 }
 

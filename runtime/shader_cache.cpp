@@ -1,17 +1,27 @@
+const int error = errno;
+const bool closed = ::close(fd) == 0;
+if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
+const std::string why = message_of(written ? errno : error);
+::unlink(temporary.c_str());
+return why;
 #include "runtime/shader_cache.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <string>
+#include <system_error>
 
 #include "core/error.h"
 #include "core/hash.h"
 #include "generator/compile.h"
+#include "runtime/log.h"
 
 namespace rooftile {
 namespace {
@@ -37,21 +47,31 @@ std::optional<std::vector<std::uint32_t>> read(const std::filesystem::path& path
   return words;
 }
 
-void write(const std::filesystem::path& path, const std::vector<std::uint32_t>& words) {
+std::string message_of(int error) {
+  return std::error_code(error, std::generic_category()).message();
+}
+
+/// Why it is not there whole; "" when it is.
+std::string write(const std::filesystem::path& path, const std::vector<std::uint32_t>& words) {
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all, ignored);
   static std::atomic<unsigned> counter = 0;
   const std::string temporary = fmt::format("{}.{}.{}", path.string(), ::getpid(), counter++);
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return;
+  if (fd < 0) return message_of(errno);
   const std::string checksum = hash_hex(words);
   const auto bytes = static_cast<ssize_t>(words.size() * sizeof(std::uint32_t));
-  const bool whole =
+  errno = ENOSPC;  // where it takes a part and says nothing
+  const bool written =
       ::write(fd, checksum.data(), checksum.size()) == static_cast<ssize_t>(checksum.size()) &&
       ::write(fd, words.data(), static_cast<std::size_t>(bytes)) == bytes;
-  ::close(fd);
-  if (!whole || std::rename(temporary.c_str(), path.c_str()) != 0) ::unlink(temporary.c_str());
+  const int error = errno;
+  const bool closed = ::close(fd) == 0;
+  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  const std::string why = message_of(written ? errno : error);
+  ::unlink(temporary.c_str());
+  return why;
 }
 
 }  // namespace
@@ -71,7 +91,10 @@ std::vector<std::uint32_t> ShaderCache::spirv(const Shader& shader) const {
   const std::filesystem::path path = file_of(folder_, shader);
   if (auto cached = read(path)) return *std::move(cached);
   std::vector<std::uint32_t> words = compile(shader);
-  write(path, words);
+  if (const std::string why = write(path, words); !why.empty())
+    log_warning_once(folder_.string(),
+                     fmt::format("cannot write {}: {}; kernels are compiled anew in each process",
+                                 path.string(), why));
   return words;
 }
 

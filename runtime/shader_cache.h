@@ -15,7 +15,7 @@ std::filesystem::path default_cache_folder();
 
 /// Thread-safe and safe among processes: files appear whole (temporary name, rename), are private
 /// (0600) and carry a checksum; whatever looks wrong is compiled again. A folder that cannot be
-/// written is no error: nothing is cached then.
+/// written is no error: nothing is cached then, which is said on stderr once a process.
 class ShaderCache {
  public:
   /// An empty folder path keeps nothing.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/error.h"
 #include "core/quantized.h"
 #include "core/round.h"
 
@@ -31,7 +32,13 @@ Buffer BufferPool::acquire(std::uint64_t bytes, BufferUse use) {
       return buffer;
     }
   }
-  return device_->create_buffer(wanted, use);
+  try {
+    return device_->create_buffer(wanted, use);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory || free_.empty()) throw;
+    trim();  // buffers of other sizes may be what fills the memory
+    return device_->create_buffer(wanted, use);
+  }
 }
 
 void BufferPool::release(Buffer buffer, BufferUse use) {

@@ -18,10 +18,11 @@ class BufferPool {
  public:
   explicit BufferPool(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  /// A buffer of at least this many bytes; give it back with release.
+  /// A buffer of at least this many bytes; give it back with release. What is not in use is freed
+  /// before it is given up for want of memory.
   Buffer acquire(std::uint64_t bytes, BufferUse use);
   void release(Buffer buffer, BufferUse use);
-  /// Frees what is not in use: before giving up on an out-of-memory.
+  /// Frees what is not in use.
   void trim() { free_.clear(); }
 
  private:

@@ -63,6 +63,7 @@ void open_cache(Device::Impl& impl, const std::filesystem::path& folder) {
     impl.cache_state.file = folder / pipeline_cache_file_name(impl.profile());
     const LoadedPipelineCache loaded = load_pipeline_cache(impl.cache_state.file, impl.profile());
     impl.cache_state.note = loaded.note;
+    impl.cache_state.fault = !loaded.note.empty() && !loaded.missing;
     if (loaded.note.empty()) {
       info.initialDataSize = loaded.data.size();
       info.pInitialData = loaded.data.data();
@@ -74,6 +75,7 @@ void open_cache(Device::Impl& impl, const std::filesystem::path& folder) {
       } catch (const vk::SystemError& error) {
         impl.cache_state.note = fmt::format("{} is ignored: the driver refused it ({})",
                                             impl.cache_state.file.string(), error.what());
+        impl.cache_state.fault = true;
       }
     }
   }
@@ -183,6 +185,7 @@ void Device::save_pipeline_cache() noexcept try {
     impl_->cache_stored_hash = hash;
   } catch (const std::exception& error) {
     impl_->cache_state.note = error.what();
+    impl_->cache_state.fault = true;
   }
 } catch (...) {  // only the copy of a message can get here
 }

@@ -30,6 +30,9 @@ Enumeration enumerate_devices();
 /// nothing of theirs runs yet.
 void load_drivers() noexcept;
 
+/// Whether this process was forked from one that had used Vulkan, and therefore cannot.
+bool forked_after_use();
+
 enum class BufferUse : std::uint8_t {
   kDevice,    // fastest for kernels; mapped only on unified memory
   kUpload,    // host writes, device reads; always mapped
@@ -184,6 +187,7 @@ struct RunResult {
 struct PipelineCacheState {
   bool loaded = false;                  // a valid file was found and taken by the driver
   std::string note;                     // why not, or why it could not be written
+  bool fault = false;                   // note tells of more than a file that is not there yet
   std::filesystem::path file;           // empty: no file is used
   std::uint32_t pipelines_created = 0;  // since the device was opened
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "runtime/device/device.h"
 #include "runtime/device/validation.h"
 #include "runtime/device/volk_loader.h"
 
@@ -125,24 +126,30 @@ std::unique_ptr<Instance> find_loader_and_create() {
   }
 }
 
+// The process that has made the instance, or is at it.
+std::atomic<pid_t> owner = 0;
+
 }  // namespace
+
+bool forked_after_use() {
+  const pid_t made_by = owner;
+  return made_by != 0 && made_by != ::getpid();
+}
 
 Instance& shared_instance() {
   static auto& mutex = *new std::mutex;
-  static std::atomic<pid_t> owner = 0;  // the process that has made the instance, or is at it
   static Instance* instance = nullptr;
 
   // Before the lock: another thread of the parent may have held it at the fork, for ever.
-  const pid_t self = ::getpid(), made_by = owner;
-  if (made_by != 0 && made_by != self) {
+  if (forked_after_use()) {
     fail(ErrorCode::kDevice,
          "process {} was forked from {}, which already used Vulkan, and drivers do not survive a "
          "fork; start the child with exec, or fork before the first use",
-         self, made_by);
+         ::getpid(), owner.load());
   }
   std::lock_guard lock(mutex);
   if (instance == nullptr) {
-    owner = self;
+    owner = ::getpid();
     try {
       instance = find_loader_and_create().release();
     } catch (...) {

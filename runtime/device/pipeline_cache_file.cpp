@@ -104,7 +104,7 @@ LoadedPipelineCache load_pipeline_cache(const std::filesystem::path& file,
   };
   const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (fd.get() < 0 && errno == ENOENT)
-    return {.data = {}, .note = fmt::format("{} is not there yet", file.string())};
+    return {.data = {}, .note = fmt::format("{} is not there yet", file.string()), .missing = true};
   if (fd.get() < 0) return refused(std::strerror(errno));
   struct stat status = {};
   if (::fstat(fd.get(), &status) != 0) return refused(std::strerror(errno));

@@ -17,7 +17,8 @@ std::string pipeline_cache_file_name(const DeviceProfile& profile);
 struct LoadedPipelineCache {
   std::string
       data;  // what vkGetPipelineCacheData gave; empty unless the file is good in every respect
-  std::string note;  // why data is empty
+  std::string note;      // why data is empty
+  bool missing = false;  // there is no file
 };
 /// Refuses, with a note and never a throw: a missing file, a link, another user's file or one that
 /// others can write, a damaged one, and one of another device, driver or format.
