@@ -1,17 +1,13 @@
-// The device tier over a database that was written by hand: right results, and the next kernel when
-// one fails.
+// The device tier over a database that was written by hand: right results, of certified kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <functional>
 
 #include "core/error.h"
-#include "core/hash.h"
 #include "db/store.h"
-#include "generator/compile.h"
 #include "generator/emit.h"
 #include "generator/rules.h"
 #include "generator/space.h"
@@ -186,29 +182,6 @@ TEST_F(TunedContext, AutoAndExplainAgreeAndHostCallsOpenNoDevice) {
   context.gemm(call_of(product, TierChoice::kAuto));
   product.expect_right();
   EXPECT_FALSE(context.device_state().opened);
-}
-
-TEST_F(TunedContext, AKernelThatFailsIsPassedOverForTheNext) {
-  write_database({default_variant(device_), fallback_variant()});
-  // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
-  const std::filesystem::path folder = folder_ / "cache";
-  const Shader first = emit_gemm(default_variant(device_), {});
-  std::vector<std::uint32_t> words = compile(first);
-  words.resize(words.size() / 2);
-  std::filesystem::create_directories(folder / "spirv");
-  std::ofstream(folder / "spirv" / (first.hash + ".spv"), std::ios::binary)
-      << hash_hex(words)
-      << std::string_view(reinterpret_cast<const char*>(words.data()),
-                          words.size() * sizeof(std::uint32_t));
-  Context context({.database = folder_ / "tuned.db", .cache_folder = folder});
-  Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
-  testing::internal::CaptureStderr();
-  for (int call = 0; call < 3; ++call) context.gemm(call_of(product, TierChoice::kDevice));
-  const std::string said = testing::internal::GetCapturedStderr();
-  product.expect_right();
-  EXPECT_FALSE(context.device_state().last_failure.empty());
-  EXPECT_THAT(said, HasSubstr(short_name(default_variant(device_))));
-  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
 }
 
 // Edges that are no multiple of a fragment, rows that vectors do not divide, offsets anywhere.

@@ -1,0 +1,34 @@
+// A Vulkan driver that fails on command. Linked into a test program it stands between the library
+// and the loader, from the first use of Vulkan on; whatever it is not told to spoil goes through.
+#pragma once
+
+#ifndef VK_NO_PROTOTYPES
+#define VK_NO_PROTOTYPES
+#endif
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+
+namespace rooftile {
+
+/// Of the whole process. Thread-safe.
+class FaultyDriver {
+ public:
+  enum class Call : std::uint8_t {
+    kEnumerate,  // vkEnumeratePhysicalDevices
+    kOpen,       // vkCreateDevice
+    kCompile,    // vkCreateComputePipelines
+    kSubmit,     // vkQueueSubmit
+    kWait,       // vkWaitForFences; what was submitted has ended all the same
+  };
+  /// All such calls end so, but for the next few.
+  static void fail(Call call, VkResult result, int good_calls = 0);
+  static int failed(Call call);  // since then
+  /// Allocations fail that would make it more, over all devices.
+  static void limit_memory(std::uint64_t bytes);
+  static std::uint64_t memory_in_use();
+  /// Nothing fails any more.
+  static void heal();
+};
+
+}  // namespace rooftile
