@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <system_error>
 
@@ -155,10 +157,14 @@ std::unique_ptr<Connection> open_once(const fs::path& path, const StoreOptions& 
     return open_read_only(path, Access::kReadOnly, options);
   } catch (const SQLite::Exception& error) {
     // Readers of a write-ahead log share memory through a -shm file. In a folder that cannot be
-    // written they can do without when there is no log.
+    // written, and on a full disk, they can do without when there is no log.
     constexpr int kPrimaryCodeMask = 0xff;
     const int code = error.getErrorCode() & kPrimaryCodeMask;
-    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !log_is_empty(path)) throw;
+    constexpr std::array kWithoutSharedMemory = {SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_IOERR,
+                                                 SQLITE_FULL};
+    if (std::ranges::find(kWithoutSharedMemory, code) == kWithoutSharedMemory.end() ||
+        !log_is_empty(path))
+      throw;
     return open_read_only(path, Access::kImmutable, options);
   }
 }

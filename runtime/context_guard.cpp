@@ -43,8 +43,10 @@ bool Context::Impl::run_guarded(const GemmCall& call, const Guard& guard, WhileC
     return true;
   } catch (const DeviceTier::SpotCheckFailed& failure) {
     checks.fetch_add(1, std::memory_order_relaxed);
-    reruns.fetch_add(1, std::memory_order_relaxed);
-    if (failure.wrong()) revoke(failure);
+    if (failure.wrong())
+      revoke(failure);  // nor is it used again: it tells nothing of later calls
+    else
+      reruns.fetch_add(1, std::memory_order_relaxed);
     throw;
   }
 }

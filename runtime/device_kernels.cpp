@@ -192,6 +192,7 @@ bool DeviceKernels::Impl::passed_over(const CandidateRecord& candidate, const Er
 
 void DeviceKernels::Impl::say(const Error* error) noexcept try {
   if (forked() || forked_after_use()) return;
+  if (!Background::wait_at_exit()) return;  // the process is ending, and opens nothing any more
   const std::lock_guard lock(mutex);
   if (gone) {
     if (!std::exchange(said_gone, true))

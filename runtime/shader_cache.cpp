@@ -1,9 +1,3 @@
-const int error = errno;
-const bool closed = ::close(fd) == 0;
-if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
-const std::string why = message_of(written ? errno : error);
-::unlink(temporary.c_str());
-return why;
 #include "runtime/shader_cache.h"
 
 #include <fcntl.h>

@@ -45,7 +45,12 @@ using DriverCall = FaultyDriver::Call;
 /// What body says on stderr.
 std::string said_by(const std::function<void()>& body) {
   testing::internal::CaptureStderr();
-  body();
+  try {
+    body();
+  } catch (...) {
+    testing::internal::GetCapturedStderr();
+    throw;
+  }
   return testing::internal::GetCapturedStderr();
 }
 
@@ -160,9 +165,9 @@ TEST_P(LostDevice, AmidACallIsAnsweredByTheHost) {
 }
 INSTANTIATE_TEST_SUITE_P(Found, LostDevice,
                          ::testing::Values(DriverCall::kSubmit, DriverCall::kWait),
-                         [](const auto& info) {
-                           return info.param == DriverCall::kSubmit ? "AtItsSubmission"
-                                                                    : "AtItsEnd";
+                         [](const auto& found) {
+                           return std::string(found.param == DriverCall::kSubmit ? "AtItsSubmission"
+                                                                                 : "AtItsEnd");
                          });
 
 TEST_F(Faults, ALostDeviceIsSaidOnceByAllThreads) {
@@ -669,9 +674,11 @@ TEST_F(Faults, ACacheFolderThatCannotBeWrittenIsDoneWithout) {
 }
 
 TEST_F(Faults, OnAFullDiskNoHalfOfAKernelIsKept) {
+  std::unique_ptr<Context> context;  // which writes counts when it is closed
   expect_one_line(said_by([&] {
                     const FullDisk full;
-                    expect(multiply(*open()), Tier::kDevice, Reason::kPredicted);
+                    context = open();
+                    expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
                   }),
                   "kernels are compiled anew");
   EXPECT_THAT(files_in(cache_ / "spirv"), IsEmpty());
