@@ -138,7 +138,7 @@ class Faults : public ::testing::Test {
   const Problem problem_ = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f);
   const Guard checked_ = {.check_spots = true};
   // Of no tuned bucket, so that its calls are counted.
-  const Problem untuned_ = padded_problem(300, 300, 300, Transpose::kNo, Transpose::kNo);
+  const Problem untuned_ = padded_problem(200, 130, 40, Transpose::kNo, Transpose::kNo);
 };
 
 // A device that is lost.
@@ -287,7 +287,7 @@ TEST_F(ResidentFaults, WorkOnALostDeviceIsAnErrorAndHostPointersGoOn) {
 TEST_F(Faults, WithoutDeviceMemoryTheHostAnswersAsLongAsThatLasts) {
   const auto context = open();
   expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
-  const Problem larger = packed_problem(300, 200, 250);
+  const Problem larger = packed_problem(300, 200, 50);
   expect_one_line(said_by([&] {
                     FaultyDriver::limit_memory(FaultyDriver::memory_in_use());
                     for (int call = 0; call < 3; ++call)
@@ -302,7 +302,7 @@ TEST_F(Faults, WithoutDeviceMemoryTheHostAnswersAsLongAsThatLasts) {
 
 TEST_F(Faults, BuffersKeptForOtherSizesAreGivenUpBeforeMemoryIsShort) {
   const auto context = open();
-  expect(multiply(*context, packed_problem(600, 400, 300)), Tier::kDevice, Reason::kPredicted);
+  expect(multiply(*context, packed_problem(600, 400, 20)), Tier::kDevice, Reason::kPredicted);
   FaultyDriver::limit_memory(FaultyDriver::memory_in_use());
   EXPECT_THAT(said_by([&] {
                 expect(multiply(*context, packed_problem(200, 100, 100)), Tier::kDevice,
