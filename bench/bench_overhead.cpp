@@ -1,7 +1,7 @@
-// What a call through the runtime costs over the same call into OpenBLAS, what deciding on a new
-// problem adds, what it costs to count a call of an untuned problem, and how long a process waits
-// for an open context and for its first result from the device. All through the C ABI, as programs
-// use it.
+// What a call through the runtime costs over the same call into OpenBLAS, what of that finding the
+// decision is, what deciding on a new problem adds, what it costs to count a call of an untuned
+// problem, and how long a process waits for an open context and for its first result from the
+// device. All but the decision that is found through the C ABI, as programs use it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <rooftile/rooftile.h>
@@ -21,12 +21,15 @@
 #include "core/clock.h"
 #include "core/statistics.h"
 #include "db/store.h"
+#include "runtime/c_api_plain_call.h"
+#include "runtime/repeated_calls.h"
 
 namespace rooftile {
 namespace {
 
 constexpr int kTiny = 8;                     // m, n and k of the overhead's product
 constexpr int kCalls = 1000, kRounds = 301;  // per round; the clock's own cost vanishes in a round
+constexpr std::size_t kLayers = 16;          // products that a program makes in turn
 // Decision: problems with an lda of their own, many more than a thread's cache of decisions holds.
 constexpr int kNewProblems = 1000;
 constexpr int kUntuned = 80;  // m, n and k of a product that is just worth counting
@@ -139,6 +142,32 @@ void print_overhead(const std::string& database) {
       median_absolute_deviation(difference_ns), difference_ns.size(), kCalls);
 }
 
+/// From a call's arguments to where it went before, operands looked at: what the runtime does with
+/// a call that it knows, the call itself aside. Products of several sizes in turn, as a program's.
+void print_known_decision() {
+  constexpr std::uint64_t kOwner = 1;
+  static thread_local RepeatedCalls calls;
+  const std::vector<float> a(kTiny * kTiny), b(kTiny * (kTiny + kLayers));
+  std::vector<float> c(kTiny * (kTiny + kLayers));
+  std::vector<rooftile_sgemm_args> layers(kLayers, square(kTiny, a, b, c));
+  for (std::size_t i = 0; i < kLayers; ++i) {
+    layers[i].n = layers[i].ldb = layers[i].ldc = kTiny + static_cast<std::int64_t>(i);
+    calls.store(plain_call(&layers[i]).value().product, kOwner, {});
+  }
+  std::size_t next = 0, found = 0;
+  const auto look = [&] {
+    const std::optional<PlainCall> call = plain_call(&layers[next++ % kLayers]);
+    if (!call) return;
+    const RepeatedCalls::Entry* const known = calls.find(call->product, kOwner);
+    if (known != nullptr && known->takes(*call)) ++found;
+  };
+  std::vector<double> ns;
+  for (int round = 0; round < kRounds; ++round) ns.push_back(call_ns(kCalls, look));
+  if (found != next) throw std::runtime_error("a call that was made before is not known");
+  fmt::print("decision on a known problem: {:.1f} ns (mad {:.1f}, {} rounds of {})\n", median(ns),
+             median_absolute_deviation(ns), ns.size(), kCalls);
+}
+
 /// The same tiny product, its lda aside, as one problem again and again and as ever new ones.
 void print_new_decision(const std::string& database) {
   const ContextPointer context = open_context(database, 1);
@@ -229,6 +258,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     rooftile::print_overhead(database);
+    rooftile::print_known_decision();
     rooftile::print_new_decision(database);
     rooftile::print_counting();
     rooftile::print_start(database);

@@ -9,6 +9,7 @@
 #include "runtime/c_api_arguments.h"
 #include "runtime/c_api_context.h"
 #include "runtime/c_api_guard.h"
+#include "runtime/c_api_plain_call.h"
 #include "runtime/context.h"
 
 namespace rooftile {
@@ -76,6 +77,9 @@ rooftile_decision c_decision(const Explanation& explanation, Tier tier, Reason r
 template <typename Args>
 void multiply(rooftile_context* context, const Args* args) {
   if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
+  if (const std::optional<PlainCall> plain = plain_call(args);
+      plain && context->context.gemm_again(*plain))
+    return;
   Context::forget_last_answer();
   context->context.gemm(checked_call(args));
 }

@@ -108,7 +108,7 @@ class Written {
 
 void check_alignment(const char* what, const void* pointer, DataType type) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (address % static_cast<std::uintptr_t>(bytes_of(type)) != 0)
+  if ((address & static_cast<std::uintptr_t>(bytes_of(type) - 1)) != 0)  // a power of two
     fail(ErrorCode::kInvalidArgument, "{} is {:#x}, which is not aligned to {}'s {} bytes", what,
          address, name(type), bytes_of(type));
 }

@@ -4,10 +4,13 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
 #include "db/store.h"
+#include "runtime/background.h"
 #include "runtime/call_checks.h"
 #include "runtime/context_impl.h"
 #include "runtime/float_environment.h"
@@ -49,6 +52,18 @@ Deterministic deterministic_from_environment() {
   if (text == "1") return Deterministic::kYes;
   if (text.empty() || text == "0") return Deterministic::kNo;
   fail(ErrorCode::kInvalidArgument, "ROOFTILE_DETERMINISTIC is '{}'; known: 0 and 1", text);
+}
+
+/// Loading the machine's BLAS takes about as long as reading the database.
+std::jthread load_blas_meanwhile() try {
+  return thread_without_signals([](const std::stop_token&) {
+    try {
+      HostBlas::get();
+    } catch (const std::exception&) {  // whoever needs it will hear why
+    }
+  });
+} catch (const std::system_error&) {  // no thread to be had
+  return {};
 }
 
 /// What the calibration measured on this very problem.
@@ -93,7 +108,7 @@ Precision parse_precision(std::string_view text) {
 
 Decision Context::Impl::decide(const Problem& p, const Residencies& where,
                                const Guard& guard) const {
-  const QuietFloats quiet;
+  const QuietArithmetic quiet;
   Call question{.problem = p,
                 .a = where.a,
                 .b = where.b,
@@ -174,24 +189,38 @@ void Context::Impl::device_failed(const Problem& p, const Error& error) {
 }
 
 void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {
-  rooftile::run_on_host(
-      blas, call, host_tier,
-      deterministic == Deterministic::kYes ? HostThreads::kOne : HostThreads::kAll);
+  rooftile::run_on_host(*blas, call, host_tier, most_threads());
+}
+
+void Context::Impl::remember(const GemmCall& call, Tier host_tier, Reason reason,
+                             std::atomic<std::int64_t>* untuned_calls, RepeatedCalls& calls) const {
+  const Problem& p = call.problem;
+  // A tier or a guard of the call's own is none of its product.
+  const bool asks_for_more = call.tier != TierChoice::kAuto || call.guard != Guard{};
+  if (asks_for_more || host_tier == Tier::kHost64 || p.k == 0 || p.alpha == 0.0f) return;
+  const std::optional<PlainProduct> product = plain_product(p);
+  if (!product) return;
+  calls.store(*product, owner.load(std::memory_order_relaxed),
+              {.tier = host_tier,
+               .threads = host_tier == Tier::kHost1 ? HostThreads::kOne : most_threads(),
+               .reason = reason,
+               .untuned_calls = untuned_calls});
 }
 
 std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
                                                           double best_host_ns) const {
-  const QuietFloats quiet;
+  const QuietArithmetic quiet;
   if (untuned == nullptr || data.buckets.contains(bucket_of(p))) return nullptr;
   if (p.alpha == 0.0f || p.k == 0) return nullptr;
-  if (device != nullptr && !device->fits(p)) return nullptr;
   const bool worthwhile = is_calibrated(data.model.device())
                               ? least_device_ns({.problem = p}, data.model) < best_host_ns
                               : flops(p) >= kLeastLoggedFlops;
-  return worthwhile ? untuned->counter(p) : nullptr;
+  if (!worthwhile || (device != nullptr && !device->fits(p))) return nullptr;
+  return untuned->counter(p);
 }
 
 Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
+  const std::jthread loading = load_blas_meanwhile();
   const QuietFloats quiet;
   const std::string tier = environment("ROOFTILE_TIER");
   impl_->tier = options.tier   ? *options.tier
@@ -224,6 +253,7 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   if (data.ranking)
     impl_->device =
         std::make_unique<DeviceTier>(*data.profile, *std::move(data.ranking), cache_folder);
+  impl_->blas = &HostBlas::get();
 }
 
 Context::~Context() = default;
@@ -267,6 +297,7 @@ void Context::gemm(const GemmCall& call) {
   }
   if (choice != TierChoice::kAuto) {
     impl_->run_on_host(call, tier_of(choice));
+    impl_->remember(call, tier_of(choice), Reason::kForced, nullptr, cache.repeated);
     return answered(tier_of(choice), Reason::kForced);
   }
 
@@ -288,6 +319,7 @@ void Context::gemm(const GemmCall& call) {
     chosen.untuned_calls->fetch_add(1, std::memory_order_relaxed);
   if (chosen.tier != Tier::kDevice) {
     impl_->run_on_host(call, chosen.tier);
+    impl_->remember(call, chosen.tier, Reason::kPredicted, chosen.untuned_calls, cache.repeated);
     return decided(chosen.tier, Reason::kPredicted);
   }
   if (const std::vector<GemmCall> parts = impl_->panels_of(call); !parts.empty())
@@ -302,6 +334,19 @@ void Context::gemm(const GemmCall& call) {
   }
   impl_->run_on_host(call, chosen.host);
   decided(chosen.host, reason);
+}
+
+bool Context::gemm_again(const PlainCall& call) {
+  DecisionCache& cache = DecisionCache::of_this_thread();
+  cache.last.context = 0;
+  const RepeatedCalls::Entry* const known =
+      cache.repeated.find(call.product, impl_->owner.load(std::memory_order_relaxed));
+  if (known == nullptr || !known->takes(call)) return false;
+  const HostRoute& route = known->route();
+  if (route.untuned_calls != nullptr) route.untuned_calls->fetch_add(1, std::memory_order_relaxed);
+  impl_->blas->sgemm(call.product, call.a, call.b, call.c, route.threads);
+  cache.last.set_repeated(impl_->id, known->product(), route);
+  return true;
 }
 
 Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
@@ -339,7 +384,7 @@ const std::string& Context::note() const { return impl_->data.note; }
 std::optional<Answer> Context::last_answer() const {
   const LastAnswer& last = DecisionCache::of_this_thread().last;
   if (last.context != impl_->id) return std::nullopt;
-  return Answer{.problem = *last.problem, .tier = last.tier, .reason = last.reason};
+  return last.answer();
 }
 
 void Context::forget_last_answer() { DecisionCache::of_this_thread().last.context = 0; }

@@ -27,6 +27,7 @@ TierChoice parse_tier_choice(std::string_view text);
 
 class Device;
 class Resident;
+struct PlainCall;
 
 /// How good a result has to be, and what is done for it (docs/precision.md).
 struct Guard {
@@ -36,6 +37,8 @@ struct Guard {
   bool scan_range = false;             // of the operands, before a device gets them
   bool check_spots = false;            // of a device's result, before the caller gets it
   double kappa = 0;  // condition number of what the caller will do with C; 0: not known
+
+  bool operator==(const Guard&) const = default;
 };
 /// "relaxed", "standard", "high", "exact64"; throws kInvalidArgument.
 Precision parse_precision(std::string_view text);
@@ -144,6 +147,10 @@ class Context {
   /// A device that is predicted to win is opened, and its kernel compiled, in the background; until
   /// then the host answers. A forced device waits.
   void gemm(const GemmCall& call);
+  /// The same for a call like one that this thread has made on this context, pointers aside, and
+  /// the host has answered: for the price of a lookup. False, and nothing is done: gemm() has to
+  /// look at it, which includes whatever is wrong with it.
+  bool gemm_again(const PlainCall& call);
   Explanation explain(const GemmCall& call, const Residencies& where = {}) const;
   /// The decision alone, tiers that are forced aside.
   Decision decide(const Problem& p, const Residencies& where = {}) const;

@@ -13,6 +13,7 @@
 #include "runtime/device_tier.h"
 #include "runtime/host_blas.h"
 #include "runtime/precision_guard.h"
+#include "runtime/repeated_calls.h"
 #include "runtime/resident_source.h"
 #include "runtime/tuned_data.h"
 #include "runtime/untuned_log.h"
@@ -27,7 +28,7 @@ inline Tier best_host(const Decision& d) {
 }
 
 struct Context::Impl {
-  const HostBlas& blas = HostBlas::get();
+  const HostBlas* blas = nullptr;  // once it is constructed
   TierChoice tier = TierChoice::kAuto;
   Deterministic deterministic = Deterministic::kNo;
   WhileCompiling while_compiling = WhileCompiling::kHostAnswers;
@@ -61,6 +62,12 @@ struct Context::Impl {
   /// What the device cannot do any more is out of every later decision, and said on stderr.
   void device_failed(const Problem& p, const Error& error);
   void run_on_host(const GemmCall& call, Tier host_tier) const;
+  HostThreads most_threads() const {
+    return deterministic == Deterministic::kYes ? HostThreads::kOne : HostThreads::kAll;
+  }
+  /// So that gemm_again() knows the next one.
+  void remember(const GemmCall& call, Tier host_tier, Reason reason,
+                std::atomic<std::int64_t>* untuned_calls, RepeatedCalls& calls) const;
   /// Where this problem's calls are counted; null when they are not. best_host_ns: that the device
   /// has to beat for its tuning to be worth anything; infinity: anything is.
   std::atomic<std::int64_t>* untuned_counter(const Problem& p, double best_host_ns) const;

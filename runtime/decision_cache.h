@@ -8,6 +8,8 @@
 
 #include "core/problem.h"
 #include "runtime/context.h"
+#include "runtime/plain_call.h"
+#include "runtime/repeated_calls.h"
 
 namespace rooftile {
 
@@ -19,8 +21,9 @@ struct CachedDecision {
 
 /// Of the thread's last call: a call that is decided costs no copy of its problem.
 struct LastAnswer {
-  std::uint64_t context = 0;         // 0: none
-  const Problem* problem = nullptr;  // an entry's, or copy
+  std::uint64_t context = 0;               // 0: none
+  const Problem* problem = nullptr;        // an entry's, or copy; null: plain
+  const PlainProduct* repeated = nullptr;  // an entry's
   Problem copy = {};
   Tier tier = Tier::kHost;
   Reason reason = Reason::kPredicted;
@@ -35,6 +38,19 @@ struct LastAnswer {
   void set(std::uint64_t by, const Problem& p, Tier answered, Reason why) {
     copy = p;
     set_decided(by, copy, answered, why);
+  }
+  /// p stays where it is.
+  void set_repeated(std::uint64_t by, const PlainProduct& p, const HostRoute& route) {
+    context = by;
+    problem = nullptr;
+    repeated = &p;
+    tier = route.tier;
+    reason = route.reason;
+  }
+  Answer answer() const {
+    return {.problem = problem != nullptr ? *problem : problem_of(*repeated),
+            .tier = tier,
+            .reason = reason};
   }
 };
 
@@ -62,6 +78,7 @@ class DecisionCache {
   }
 
   LastAnswer last;
+  RepeatedCalls repeated;
 
  private:
   static constexpr std::size_t kEntries = 128;

@@ -178,6 +178,16 @@ void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c,
   gemm_in_panels(symbols_->sgemm, p, a, b, c);
 }
 
+void HostBlas::sgemm(const PlainProduct& p, const float* a, const float* b, float* c,
+                     HostThreads threads) const {
+  std::optional<OneThread<Symbols>> one;
+  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
+  const char trans_a = letter(p.trans_a), trans_b = letter(p.trans_b);
+  // Column-major, so that A and B swap places.
+  symbols_->sgemm(&trans_b, &trans_a, &p.n, &p.m, &p.k, &p.alpha, b, &p.ldb, a, &p.lda, &p.beta, c,
+                  &p.ldc, 1, 1);
+}
+
 void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double* c) const {
   gemm_in_panels(symbols_->dgemm, p, a, b, c);
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/problem.h"
+#include "runtime/plain_call.h"
 
 namespace rooftile {
 
@@ -25,6 +26,9 @@ class HostBlas {
   /// Row-major, as validate(p) allows, batch 1. Sizes past 2^31 - 1 run as panels (BLAS counts in
   /// 32 bits); an ld past it is kUnsupported unless the operand has one row.
   void sgemm(const Problem& p, const float* a, const float* b, float* c, HostThreads threads) const;
+  /// The same for one that BLAS takes as it is.
+  void sgemm(const PlainProduct& p, const float* a, const float* b, float* c,
+             HostThreads threads) const;
   /// The same in float64: inputs widened, the result rounded once. kOutOfMemory when the copies do
   /// not fit.
   void sgemm64(const Problem& p, const float* a, const float* b, float* c,

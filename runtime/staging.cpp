@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "core/quantized.h"
-#include "core/round.h"
 
 namespace rooftile {
 namespace {
@@ -46,8 +45,10 @@ void BufferPool::release(Buffer buffer, BufferUse use) {
 }
 
 std::int64_t staged_ld(std::int64_t columns, DataType type) {
-  const std::int64_t step = std::max(kVectorElements, kLoadBytes / bytes_of(type));
-  return std::max(round_up(columns, step), step);
+  // Powers of two: each decision on a new problem asks, and a division takes 10 ns.
+  const auto shift = std::countr_zero(static_cast<std::uint64_t>(bytes_of(type)));
+  const std::int64_t step = std::max(kVectorElements, kLoadBytes >> shift);
+  return std::max((columns + step - 1) & -step, step);
 }
 
 Problem staged_problem(const Problem& p) {

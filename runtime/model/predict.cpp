@@ -75,13 +75,18 @@ TunedModel::TunedModel(const DeviceRates& rates, std::span<const TunedTime> tune
     of_class->points.push_back({{p.m, p.n, p.k, p.batch}, t.ns, t.tile_m, t.tile_n});
   }
   for (std::size_t i = 0; i < classes_.size(); ++i) {
-    classes_[i].loss = Surface(points[i]);
     classes_[i].sorted = classes_[i].points;
     std::ranges::stable_sort(classes_[i].sorted, {}, &Tuned::sizes);
     // Epilogues differ in kernels, hardly in time: the first of the class speaks for all.
     const auto of_class = std::ranges::find_if(
         predicted, [&](const PredictedClass& p) { return classes_[i].holds(p.of_class); });
-    if (of_class != predicted.end()) classes_[i].selector = of_class->selector;
+    if (of_class != predicted.end() && of_class->selector != nullptr &&
+        of_class->selector->size() > 0) {
+      classes_[i].selector = of_class->selector;
+    } else {
+      classes_[i].loss = Surface(points[i]);
+      classes_[i].nearest = NearestPoint(points[i]);
+    }
   }
 }
 
@@ -100,9 +105,9 @@ double TunedModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   const std::array<std::int64_t, 4> exact = {p.m, p.n, p.k, p.batch};
   const auto found = std::ranges::lower_bound(c.sorted, exact, {}, &Tuned::sizes);
   if (found != c.sorted.end() && found->sizes == exact) return found->ns;
-  if (c.selector != nullptr && c.selector->size() > 0)
-    return std::max(std::ranges::min(c.selector->predict_ns(p)), rates_.dispatch_ns);
-  const Tuned& nearest = c.points[c.loss.nearest(sizes)];
+  if (c.selector != nullptr)
+    return std::max(std::ranges::min(c.selector->predict_ns(p, sizes)), rates_.dispatch_ns);
+  const Tuned& nearest = c.points[c.nearest.of(sizes)];
   const double efficiency =
       block_efficiency(p, nearest.tile_m, nearest.tile_n, rates_.compute_units);
   return std::max(bound * std::exp2(c.loss.at(sizes)) / efficiency, rates_.dispatch_ns);

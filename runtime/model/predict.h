@@ -74,10 +74,12 @@ class TunedModel {
   struct Class {
     Types types;
     Transpose trans_a, trans_b;
-    Surface loss;               // log2 of measured over bound, waves and edges taken out
-    std::vector<Tuned> points;  // in the order of the surface's points
     std::vector<Tuned> sorted;  // by sizes
     std::shared_ptr<const Selector> selector = nullptr;
+    // Without a selector:
+    Surface loss;               // log2 of measured over bound, waves and edges taken out
+    NearestPoint nearest;       // of points
+    std::vector<Tuned> points;  // in the order of the surface's points
 
     bool holds(const Problem& p) const {
       return types == p.types && trans_a == p.trans_a && trans_b == p.trans_b;

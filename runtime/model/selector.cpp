@@ -59,9 +59,9 @@ double slope_in_k(const Variant& v, const Problem& of_class, const DeviceRates& 
 
 }  // namespace
 
-Selector::Place Selector::place_of(const Sizes& s) {
-  const auto log_size = [](double x) { return static_cast<float>(std::log2(std::max(x, 1.0))); };
-  return {log_size(s.m), log_size(s.n), log_size(s.k), log_size(s.batch)};
+Selector::Place Selector::place_of(const LogSizes& logs, double batch) {
+  return {static_cast<float>(logs[0]), static_cast<float>(logs[1]), static_cast<float>(logs[2]),
+          batch > 1 ? static_cast<float>(std::log2(batch)) : 0.0f};
 }
 
 /// Logarithms of the factors that bring the sums of terms close to the times (squares of log
@@ -162,7 +162,10 @@ Selector::Selector(const Problem& of_class, const DeviceRates& rates,
 void Selector::interpolate(std::span<const MeasuredTime> points, std::span<const Timings> timings) {
   points_ = points.size();
   std::vector<Place> places;
-  for (const MeasuredTime& t : points) places.push_back(place_of(sizes_of(t)));
+  for (const MeasuredTime& t : points) {
+    const auto [m, n, k, batch] = sizes_of(t);
+    places.push_back(place_of(log_sizes(m, n, k), batch));
+  }
   for (std::size_t axis = 0; axis < Place().size(); ++axis)
     for (const Place& place : places) places_.push_back(place[axis]);
   std::vector<double> matrix, misses(points_ * kernels_.size(), 0.0);
@@ -186,7 +189,7 @@ void Selector::interpolate(std::span<const MeasuredTime> points, std::span<const
       weights_[x][i] = static_cast<float>(misses[x * kernels_.size() + i]);
 }
 
-Selector::Times Selector::predict_ns(const Problem& p) const {
+Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) const {
   Times predicted;
   predicted.fill(std::numeric_limits<double>::infinity());
   const Sizes sizes = sizes_of(p);
@@ -194,7 +197,7 @@ Selector::Times Selector::predict_ns(const Problem& p) const {
     predicted[i] = dot(kernels_[i].factors, terms(kernels_[i].shape, sizes));
   // A part of the points at a time: this does not allocate, and the compiler makes vectors of it.
   constexpr std::size_t kPart = 64;
-  const Place place = place_of(sizes);
+  const Place place = place_of(logs, sizes.batch);
   Weights correction = {};
   for (std::size_t begin = 0; begin < points_; begin += kPart) {
     const std::size_t count = std::min(kPart, points_ - begin);
@@ -212,7 +215,7 @@ Selector::Times Selector::predict_ns(const Problem& p) const {
         correction[i] += near[x] * weights_[begin + x][i];
   }
   for (std::size_t i = 0; i < kernels_.size(); ++i)
-    predicted[i] *= std::exp(static_cast<double>(correction[i]));
+    predicted[i] *= static_cast<double>(std::exp(correction[i]));
   return predicted;
 }
 

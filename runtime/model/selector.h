@@ -11,6 +11,7 @@
 #include "core/problem.h"
 #include "core/variant.h"
 #include "runtime/model/calibration.h"
+#include "runtime/model/surface.h"
 
 namespace rooftile {
 
@@ -39,8 +40,9 @@ class Selector {
   std::size_t size() const { return kernels_.size(); }
   /// ns of each kernel, packing included, in the constructor's order; those past size() are
   /// infinite. Whether a kernel is legal is the caller's to ask. Below a microsecond, and does not
-  /// allocate.
-  Times predict_ns(const Problem& p) const;
+  /// allocate. logs == log_sizes(p), which callers that ask several models compute once.
+  Times predict_ns(const Problem& p, const LogSizes& logs) const;
+  Times predict_ns(const Problem& p) const { return predict_ns(p, log_sizes(p)); }
 
  private:
   static constexpr std::size_t kTerms = 6;
@@ -74,7 +76,7 @@ class Selector {
     return {static_cast<double>(x.m), static_cast<double>(x.n), static_cast<double>(x.k),
             static_cast<double>(x.batch)};
   }
-  static Place place_of(const Sizes& sizes);
+  static Place place_of(const LogSizes& logs, double batch);
   static Terms fit_factors(std::span<const Timing> timings, const Terms& expected, double spread);
   static Shape shape_of(const Variant& v, const Problem& of_class, const DeviceRates& rates);
   Terms terms(const Shape& shape, const Sizes& sizes) const;

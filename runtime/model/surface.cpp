@@ -1,17 +1,15 @@
 #include "runtime/model/surface.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
-
-#include "runtime/model/linear_system.h"
 
 namespace rooftile {
 namespace {
 
-// Not std::hypot: octaves are far from overflow, and preparation is mostly this.
+// Not std::hypot: octaves are far from overflow.
 double distance(const LogSizes& a, const LogSizes& b) {
   const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
   return std::sqrt(x * x + y * y + z * z);
@@ -31,45 +29,68 @@ std::vector<SurfacePoint> merge_duplicates(std::span<const SurfacePoint> points)
 }
 
 struct Spline {
-  std::vector<SurfacePoint> points;  // value: the kernel's weight
+  std::vector<SurfacePoint> points;
+  Eigen::ArrayXd weights = {};  // of the points' kernels
   double constant = 0;
-
-  double at(const LogSizes& sizes) const {
-    double sum = constant;
-    for (const SurfacePoint& point : points) sum -= point.value * distance(point.at, sizes);
-    return sum;
-  }
 };
 
-Spline fit(std::span<const SurfacePoint> points) {
-  Spline spline{.points = merge_duplicates(points)};
-  // Last row and column: weights sum to 0, and the constant.
-  const std::size_t n = spline.points.size() + 1;
-  std::vector<double> matrix(n * n, 1.0), x(n, 0.0);
-  for (std::size_t i = 0; i + 1 < n; ++i) {
-    for (std::size_t j = 0; j + 1 < n; ++j)
-      matrix[i * n + j] = -distance(spline.points[i].at, spline.points[j].at);
-    x[i] = spline.points[i].value;
+Spline fit(std::span<const SurfacePoint> all) {
+  Spline spline{.points = merge_duplicates(all)};
+  const std::vector<SurfacePoint>& points = spline.points;
+  // Weights sum to 0, which gives the first one; the system of the others is positive definite.
+  const auto n = static_cast<Eigen::Index>(points.size()) - 1;
+  const SurfacePoint& first = points.front();
+  Eigen::VectorXd values(n), to_first(n);
+  Eigen::MatrixXd matrix(n, n);  // below the diagonal
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const SurfacePoint& point = points[static_cast<std::size_t>(i) + 1];
+    values[i] = point.value - first.value;
+    to_first[i] = distance(point.at, first.at);
+    for (Eigen::Index j = 0; j <= i; ++j)
+      matrix(i, j) = to_first[i] + to_first[j] -
+                     distance(point.at, points[static_cast<std::size_t>(j) + 1].at);
   }
-  matrix.back() = 0;
-  solve(matrix, x);
-  for (std::size_t i = 0; i + 1 < n; ++i) spline.points[i].value = x[i];
-  spline.constant = x.back();
+  spline.weights.resize(n + 1);
+  if (n > 0) {
+    const Eigen::VectorXd weights = matrix.selfadjointView<Eigen::Lower>().llt().solve(values);
+    spline.weights.tail(n) = weights.array();
+    spline.constant = weights.dot(to_first);
+  }
+  spline.weights[0] = -spline.weights.tail(n).sum();
+  spline.constant += first.value;
   return spline;
 }
 
-std::uint32_t nearest_point(std::span<const SurfacePoint> points, const LogSizes& sizes) {
-  double best = std::numeric_limits<double>::infinity();
-  std::uint32_t index = 0;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const double d = distance(points[i].at, sizes);
-    if (d < best) {
-      best = d;
-      index = static_cast<std::uint32_t>(i);
+/// Of points from the nodes.
+class SquaredDistances {
+ public:
+  SquaredDistances(const OctaveLattice& lattice, std::span<const SurfacePoint> points) {
+    for (std::size_t axis = 0; axis < along_.size(); ++axis) {
+      along_[axis].resize(static_cast<Eigen::Index>(points.size()),
+                          static_cast<Eigen::Index>(lattice.nodes(axis)));
+      for (std::size_t node = 0; node < lattice.nodes(axis); ++node)
+        for (std::size_t i = 0; i < points.size(); ++i) {
+          const double x = points[i].at[axis] - lattice.octave(axis, node);
+          along_[axis](static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(node)) = x * x;
+        }
     }
   }
-  return index;
-}
+
+  /// visit(squares) for all nodes, in the order of their indices.
+  template <typename Visit>
+  void for_each_node(const Visit& visit) const {
+    for (Eigen::Index m = 0; m < along_[0].cols(); ++m)
+      for (Eigen::Index n = 0; n < along_[1].cols(); ++n) {
+        const Eigen::ArrayXd in_plane = along_[0].col(m) + along_[1].col(n);
+        for (Eigen::Index k = 0; k < along_[2].cols(); ++k) visit(in_plane + along_[2].col(k));
+      }
+  }
+
+ private:
+  std::array<Eigen::ArrayXXd, 3> along_;  // the axes: points by nodes
+};
+
+double between(double low, double high, double share) { return low + share * (high - low); }
 
 }  // namespace
 
@@ -81,8 +102,7 @@ LogSizes log_sizes(const Problem& p) {
   return log_sizes(static_cast<double>(p.m), static_cast<double>(p.n), static_cast<double>(p.k));
 }
 
-Surface::Surface(std::span<const SurfacePoint> points) {
-  if (points.empty()) return;
+OctaveLattice::OctaveLattice(std::span<const SurfacePoint> points) {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const auto [low, high] =
         std::ranges::minmax(points, {}, [i](const SurfacePoint& point) { return point.at[i]; });
@@ -92,53 +112,58 @@ Surface::Surface(std::span<const SurfacePoint> points) {
     axis.origin = std::floor(axis.low);
     axis.nodes = static_cast<std::size_t>(std::ceil(axis.high) - axis.origin) + 1;
   }
-  const Spline spline = fit(points);
-  values_.reserve(axes_[0].nodes * axes_[1].nodes * axes_[2].nodes);
-  nearest_.reserve(values_.capacity());
-  LogSizes sizes;
-  for (std::size_t i = 0; i < axes_[0].nodes; ++i) {
-    sizes[0] = axes_[0].origin + static_cast<double>(i);
-    for (std::size_t j = 0; j < axes_[1].nodes; ++j) {
-      sizes[1] = axes_[1].origin + static_cast<double>(j);
-      for (std::size_t l = 0; l < axes_[2].nodes; ++l) {
-        sizes[2] = axes_[2].origin + static_cast<double>(l);
-        values_.push_back(spline.at(sizes));
-        nearest_.push_back(nearest_point(points, sizes));
-      }
-    }
-  }
 }
 
-double Surface::node(std::size_t axis, const LogSizes& sizes) const {
+double OctaveLattice::place(std::size_t axis, const LogSizes& sizes) const {
   const Axis& a = axes_[axis];
   return std::clamp(sizes[axis], a.low, a.high) - a.origin;
+}
+
+Surface::Surface(std::span<const SurfacePoint> points) {
+  if (points.empty()) return;
+  lattice_ = OctaveLattice(points);
+  const Spline spline = fit(points);
+  SquaredDistances(lattice_, spline.points).for_each_node([&](const auto& squares) {
+    values_.push_back(spline.constant - (spline.weights * squares.sqrt()).sum());
+  });
 }
 
 double Surface::at(const LogSizes& sizes) const {
   std::array<std::size_t, 3> low, step;  // step 0 on an axis with one node
   std::array<double, 3> share;           // of the upper neighbour
-  for (std::size_t i = 0; i < axes_.size(); ++i) {
-    const double x = node(i, sizes);
-    low[i] = std::min(static_cast<std::size_t>(x), axes_[i].nodes < 2 ? 0 : axes_[i].nodes - 2);
-    step[i] = axes_[i].nodes < 2 ? 0 : 1;
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    const double x = lattice_.place(i, sizes);
+    const std::size_t nodes = lattice_.nodes(i);
+    low[i] = std::min(static_cast<std::size_t>(x), nodes < 2 ? 0 : nodes - 2);
+    step[i] = nodes < 2 ? 0 : 1;
     share[i] = x - static_cast<double>(low[i]);
   }
-  const std::size_t row = axes_[2].nodes, plane = axes_[1].nodes * row;
-  const double* corner = &values_[low[0] * plane + low[1] * row + low[2]];
+  const std::size_t row = lattice_.nodes(2), plane = lattice_.nodes(1) * row;
+  const double* corner = &values_[lattice_.index(low)];
   const auto along_k = [&](std::size_t offset) {
-    return std::lerp(corner[offset], corner[offset + step[2]], share[2]);
+    return between(corner[offset], corner[offset + step[2]], share[2]);
   };
   const auto along_n = [&](std::size_t offset) {
-    return std::lerp(along_k(offset), along_k(offset + step[1] * row), share[1]);
+    return between(along_k(offset), along_k(offset + step[1] * row), share[1]);
   };
-  return std::lerp(along_n(0), along_n(step[0] * plane), share[0]);
+  return between(along_n(0), along_n(step[0] * plane), share[0]);
 }
 
-std::size_t Surface::nearest(const LogSizes& sizes) const {
-  std::array<std::size_t, 3> at;
-  for (std::size_t i = 0; i < axes_.size(); ++i)
-    at[i] = static_cast<std::size_t>(std::lround(node(i, sizes)));
-  return nearest_[(at[0] * axes_[1].nodes + at[1]) * axes_[2].nodes + at[2]];
+NearestPoint::NearestPoint(std::span<const SurfacePoint> points) {
+  if (points.empty()) return;
+  lattice_ = OctaveLattice(points);
+  SquaredDistances(lattice_, points).for_each_node([&](const auto& squares) {
+    Eigen::Index nearest = 0;
+    squares.minCoeff(&nearest);
+    nearest_.push_back(static_cast<std::uint32_t>(nearest));
+  });
+}
+
+std::size_t NearestPoint::of(const LogSizes& sizes) const {
+  std::array<std::size_t, 3> node;
+  for (std::size_t i = 0; i < node.size(); ++i)
+    node[i] = static_cast<std::size_t>(std::lround(lattice_.place(i, sizes)));
+  return nearest_[lattice_.index(node)];
 }
 
 }  // namespace rooftile

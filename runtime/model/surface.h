@@ -22,10 +22,35 @@ struct SurfacePoint {
   double value;
 };
 
+/// Nodes an octave apart over the box around points. Outside of it the nearest place on it counts.
+class OctaveLattice {
+ public:
+  OctaveLattice() = default;
+  explicit OctaveLattice(std::span<const SurfacePoint> points);  // one at least
+
+  std::size_t nodes(std::size_t axis) const { return axes_[axis].nodes; }
+  double octave(std::size_t axis, std::size_t node) const {
+    return axes_[axis].origin + static_cast<double>(node);
+  }
+  /// Of sizes along an axis, in nodes.
+  double place(std::size_t axis, const LogSizes& sizes) const;
+  /// In arrays of all nodes: m slowest, k fastest.
+  std::size_t index(const std::array<std::size_t, 3>& node) const {
+    return (node[0] * axes_[1].nodes + node[1]) * axes_[2].nodes + node[2];
+  }
+
+ private:
+  struct Axis {
+    double low = 0, high = 0;  // of the points
+    double origin = 0;         // of the nodes
+    std::size_t nodes = 0;
+  };
+  std::array<Axis, 3> axes_ = {};
+};
+
 /// Polyharmonic spline (kernel -r and a constant: solvable for any distinct points, flat far away;
-/// Duchon 1977), sampled on a lattice of one octave and read by trilinear interpolation. Outside
-/// the points' box the nearest place on the box counts. Preparation is O(points^3); lookup does not
-/// depend on their number.
+/// Duchon 1977), sampled on a lattice and read by trilinear interpolation. Preparation is
+/// O(points^3); lookup does not depend on their number.
 class Surface {
  public:
   Surface() = default;
@@ -34,21 +59,24 @@ class Surface {
 
   bool empty() const { return values_.empty(); }
   double at(const LogSizes& sizes) const;
-  /// Index, in the constructor's points, of the one nearest to the lattice node nearest to `sizes`.
-  std::size_t nearest(const LogSizes& sizes) const;
 
  private:
-  struct Axis {
-    double low = 0, high = 0;  // of the points
-    double origin = 0;         // of the lattice
-    std::size_t nodes = 0;
-  };
-  double node(std::size_t axis,
-              const LogSizes& sizes) const;  // lattice coordinate, clamped to the box
+  OctaveLattice lattice_;
+  std::vector<double> values_;
+};
 
-  std::array<Axis, 3> axes_ = {};
-  std::vector<double> values_;          // m slowest, k fastest
-  std::vector<std::uint32_t> nearest_;  // same order
+/// Which of scattered points is near.
+class NearestPoint {
+ public:
+  NearestPoint() = default;
+  explicit NearestPoint(std::span<const SurfacePoint> points);
+
+  /// Index, in the constructor's points, of the one nearest to the lattice node nearest to `sizes`.
+  std::size_t of(const LogSizes& sizes) const;
+
+ private:
+  OctaveLattice lattice_;
+  std::vector<std::uint32_t> nearest_;
 };
 
 }  // namespace rooftile

@@ -52,13 +52,13 @@ TEST(Surface, OutsideTheBoxTheNearestPlaceOnItCounts) {
   EXPECT_EQ(surface.at(log_sizes(1, 1, 1)), surface.at(log_sizes(4, 4, 4)));
 }
 
-TEST(Surface, FindsTheNearestPoint) {
+TEST(NearestPoint, IsFound) {
   const std::vector<SurfacePoint> points = {point(4, 4, 4, 0), point(1024, 4, 4, 0),
                                             point(4, 4, 1024, 0)};
-  const Surface surface(points);
-  EXPECT_EQ(surface.nearest(log_sizes(3, 5, 6)), 0u);
-  EXPECT_EQ(surface.nearest(log_sizes(700, 3, 9)), 1u);
-  EXPECT_EQ(surface.nearest(log_sizes(9, 3, 7000)), 2u);
+  const NearestPoint nearest(points);
+  EXPECT_EQ(nearest.of(log_sizes(3, 5, 6)), 0u);
+  EXPECT_EQ(nearest.of(log_sizes(700, 3, 9)), 1u);
+  EXPECT_EQ(nearest.of(log_sizes(9, 3, 7000)), 2u);
 }
 
 TEST(Surface, SizesBelowOneCountAsOne) { EXPECT_EQ(log_sizes(0, 1, 8), (LogSizes{0, 0, 3})); }
