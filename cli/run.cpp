@@ -18,11 +18,14 @@ constexpr int kCannotRun = 126, kNotFound = 127;
 std::filesystem::path preloaded_library() {
   constexpr const char* kName = "librooftile_preload.so";
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const std::array places = {own / "blas" / kName, own / ROOFTILE_PRELOAD_FOLDER / kName};
+  const std::array places = {own / "blas" / kName, own / ROOFTILE_PRELOAD_FOLDER / kName,
+                             own / ROOFTILE_PACKAGED_PRELOAD_FOLDER / kName};
   for (const std::filesystem::path& place : places)
     if (std::filesystem::exists(place)) return place.lexically_normal();
-  fail(ErrorCode::kIo, "no {} beside this program: looked for {} and {}; install Rooftile again",
-       kName, places[0].string(), places[1].lexically_normal().string());
+  fail(ErrorCode::kIo,
+       "no {} beside this program: looked for {}, {} and {}; install Rooftile again", kName,
+       places[0].string(), places[1].lexically_normal().string(),
+       places[2].lexically_normal().string());
 }
 
 void set(const char* variable, const std::string& value) {

@@ -1,4 +1,5 @@
-# Everything comes from the distribution's packages; scripts/build installs them (scripts/packages lists them).
+# Everything comes from the distribution's packages; scripts/build installs them (scripts/packages lists them). What only the
+# tests need, they find themselves (scripts/packages-test).
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)

@@ -2,27 +2,32 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Components are what the Debian packages are made of (RooftilePackage.cmake).
-install(TARGETS rooftile rooftile_blas EXPORT RooftileTargets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
-# Not where linkers and loaders look: update-alternatives and `rooftile run` name them.
-install(TARGETS rooftile_blas3 rooftile_preload
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rooftile COMPONENT runtime NAMELINK_SKIP)
-install(TARGETS rooftile_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rooftile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-
-set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Rooftile)
-install(EXPORT RooftileTargets NAMESPACE Rooftile:: DESTINATION ${package} COMPONENT development)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/RooftileConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 file(WRITE ${PROJECT_BINARY_DIR}/RooftileConfig.cmake
   "include(\${CMAKE_CURRENT_LIST_DIR}/RooftileTargets.cmake)\n")
-install(FILES ${PROJECT_BINARY_DIR}/RooftileConfig.cmake ${PROJECT_BINARY_DIR}/RooftileConfigVersion.cmake
-  DESTINATION ${package} COMPONENT development)
 
-# The prefix is where the file lies, so that an installed tree can be moved.
-file(WRITE ${PROJECT_BINARY_DIR}/rooftile.pc
-"prefix=\${pcfiledir}/../..
-libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
+# rooftile_install_libraries(libdir prefix [EXCLUDE_FROM_ALL]): libraries, and what names their folder, as the components
+# <prefix>runtime and <prefix>development.
+function(rooftile_install_libraries libdir prefix)
+  install(TARGETS rooftile rooftile_blas EXPORT ${prefix}RooftileTargets
+    LIBRARY DESTINATION ${libdir} COMPONENT ${prefix}runtime NAMELINK_COMPONENT ${prefix}development ${ARGN})
+  # Not where linkers and loaders look: update-alternatives and `rooftile run` name them.
+  install(TARGETS rooftile_blas3 rooftile_preload
+    LIBRARY DESTINATION ${libdir}/rooftile COMPONENT ${prefix}runtime NAMELINK_SKIP ${ARGN})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rooftile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    COMPONENT ${prefix}development ${ARGN})
+
+  install(EXPORT ${prefix}RooftileTargets FILE RooftileTargets.cmake NAMESPACE Rooftile:: DESTINATION ${libdir}/cmake/Rooftile
+    COMPONENT ${prefix}development ${ARGN})
+  install(FILES ${PROJECT_BINARY_DIR}/RooftileConfig.cmake ${PROJECT_BINARY_DIR}/RooftileConfigVersion.cmake
+    DESTINATION ${libdir}/cmake/Rooftile COMPONENT ${prefix}development ${ARGN})
+
+  # The prefix is where the file lies, so that an installed tree can be moved.
+  string(REGEX REPLACE "[^/]+" ".." up ${libdir}/pkgconfig)
+  set(pkgconfig ${PROJECT_BINARY_DIR}/${prefix}pkgconfig)
+  file(WRITE ${pkgconfig}/rooftile.pc
+"prefix=\${pcfiledir}/${up}
+libdir=\${prefix}/${libdir}
 includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
 
 Name: rooftile
@@ -31,14 +36,18 @@ Version: ${PROJECT_VERSION}
 Cflags: -I\${includedir}
 Libs: -L\${libdir} -lrooftile
 ")
-file(WRITE ${PROJECT_BINARY_DIR}/rooftile-blas.pc
-"prefix=\${pcfiledir}/../..
-libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
+  file(WRITE ${pkgconfig}/rooftile-blas.pc
+"prefix=\${pcfiledir}/${up}
+libdir=\${prefix}/${libdir}
 
 Name: rooftile-blas
 Description: BLAS and LAPACK symbols, with Rooftile's matrix products
 Version: ${PROJECT_VERSION}
 Libs: -L\${libdir} -lrooftile_blas
 ")
-install(FILES ${PROJECT_BINARY_DIR}/rooftile.pc ${PROJECT_BINARY_DIR}/rooftile-blas.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+  install(FILES ${pkgconfig}/rooftile.pc ${pkgconfig}/rooftile-blas.pc DESTINATION ${libdir}/pkgconfig
+    COMPONENT ${prefix}development ${ARGN})
+endfunction()
+
+rooftile_install_libraries(${CMAKE_INSTALL_LIBDIR} "")
+install(TARGETS rooftile_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)

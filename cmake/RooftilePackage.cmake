@@ -1,5 +1,5 @@
-# Debian packages: cpack --config build/CPackConfig.cmake. One a component: librooftile0 (runtime), librooftile-dev
-# (development), rooftile (tools).
+# Debian packages: cpack --config build/CPackConfig.cmake. One a component: librooftile0 (debian_runtime), librooftile-dev
+# (debian_development), rooftile (tools).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rooftile)
 set(CPACK_PACKAGE_VENDOR Rooftile)
@@ -7,49 +7,72 @@ set(CPACK_PACKAGE_CONTACT "Rooftile maintainers <maintainers@rooftile.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL runtime development tools)
+set(CPACK_COMPONENTS_ALL debian_runtime debian_development tools)
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-set(library librooftile${PROJECT_VERSION_MAJOR})
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${library})
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+# The distribution's libraries lie in a folder of their architecture, those of `cmake --install` where its prefix has them.
+set(triplet ${CMAKE_LIBRARY_ARCHITECTURE})
+rooftile_install_libraries(lib/${triplet} debian_ EXCLUDE_FROM_ALL)
+
+set(soversion ${PROJECT_VERSION_MAJOR})
+set(library librooftile${soversion})
+set(libdir /usr/lib/${triplet})
+foreach(file postinst prerm shlibs)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/debian/${file}.in ${PROJECT_BINARY_DIR}/debian/${file} @ONLY)
+endforeach()
+set(CPACK_DEBIAN_DEBIAN_RUNTIME_PACKAGE_NAME ${library})
+set(CPACK_DEBIAN_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 # Loaded at run time, so no linker knows of them.
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libblas3 | libblas.so.3")
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libopenblas0, libvulkan1, mesa-vulkan-drivers | vulkan-icd")
-set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
+set(CPACK_DEBIAN_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libblas3 | libblas.so.3")
+set(CPACK_DEBIAN_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libopenblas0, libvulkan1, mesa-vulkan-drivers | vulkan-icd")
+# There is no postrm: one that is named keeps CPack from writing one that calls ldconfig, which is the trigger's.
+set(CPACK_DEBIAN_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
+  ${PROJECT_BINARY_DIR}/debian/postinst ${PROJECT_BINARY_DIR}/debian/prerm ${PROJECT_BINARY_DIR}/debian/shlibs
+  ${CMAKE_CURRENT_LIST_DIR}/debian/triggers ${PROJECT_BINARY_DIR}/debian/postrm)
+set(CPACK_COMPONENT_DEBIAN_RUNTIME_DESCRIPTION
   "Tuned matrix products on Vulkan devices: runtime library
-Sends each product to the tier that is predicted to be fastest: a kernel that was tuned for this device, or the BLAS of this
-machine on all threads or on one.")
+Sends each product to the tier that is predicted to be fastest: a kernel
+that was tuned for this device, or the BLAS of this machine on all threads
+or on one. For programs that call BLAS it is one of the providers of
+libblas.so.3.")
 
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME librooftile-dev)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_NAME librooftile-dev)
+set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION})")
 # For rooftile/vulkan.h.
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS libvulkan-dev)
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS libvulkan-dev)
+set(CPACK_COMPONENT_DEBIAN_DEVELOPMENT_DESCRIPTION
   "Tuned matrix products on Vulkan devices: headers
-C and C++ headers, the CMake package and the pkg-config file of Rooftile's runtime.")
+C and C++ headers, the CMake package and the pkg-config file of Rooftile's
+runtime.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME rooftile)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libblas3 | libblas.so.3")
+# The library is what `rooftile run` preloads.
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION}), libblas3 | libblas.so.3")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "libopenblas0, libvulkan1, mesa-vulkan-drivers | vulkan-icd")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
   "Tuned matrix products on Vulkan devices: tuner and reports
-Calibrates and tunes this machine's devices, keeps the certified winners in a database, and reports from it.")
+Calibrates and tunes this machine's devices, keeps the certified winners in
+a database, and reports from it.")
 
 # Policy 12.5: every package says under which terms it may be used; 12.7: and what changed.
-foreach(pair "runtime ${library}" "development librooftile-dev" "tools rooftile")
-  string(REPLACE " " ";" pair ${pair})
-  list(GET pair 0 component)
-  list(GET pair 1 package)
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} RENAME copyright
-    COMPONENT ${component})
+set(package_debian_runtime ${library})
+set(package_debian_development librooftile-dev)
+set(package_tools rooftile)
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # of $SOURCE_DATE_EPOCH, where that is set
+configure_file(${CMAKE_CURRENT_LIST_DIR}/debian/changelog.in ${PROJECT_BINARY_DIR}/debian/changelog @ONLY)
+execute_process(COMMAND gzip -9n -c INPUT_FILE ${PROJECT_BINARY_DIR}/debian/changelog
+  OUTPUT_FILE ${PROJECT_BINARY_DIR}/debian/changelog.gz COMMAND_ERROR_IS_FATAL ANY)
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/debian/copyright ${PROJECT_BINARY_DIR}/debian/changelog.gz
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package_${component}} COMPONENT ${component})
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rooftile
   COMPONENT tools)

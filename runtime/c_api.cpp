@@ -50,7 +50,6 @@ rooftile_reason c_reason(Reason reason) {
 rooftile_decision c_decision(const Explanation& explanation, Tier tier, Reason reason) {
   const Decision& d = explanation.decision;
   rooftile_decision result = {};
-  result.struct_size = sizeof result;
   result.tier = c_tier(tier);
   result.reason = c_reason(reason);
   result.device_ns = d.device_ns;
@@ -87,10 +86,10 @@ void multiply(rooftile_context* context, const Args* args) {
 template <typename Args>
 void explain(rooftile_context* context, const Args* args, rooftile_decision* decision) {
   if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
-  check_struct("decision", decision);
   const Explanation explanation = context->context.explain(checked_call(args));
-  *decision = c_decision(explanation, explanation.decision.tier,
-                         explanation.forced ? Reason::kForced : Reason::kPredicted);
+  give_struct("decision", decision,
+              c_decision(explanation, explanation.decision.tier,
+                         explanation.forced ? Reason::kForced : Reason::kPredicted));
 }
 
 }  // namespace
@@ -140,13 +139,12 @@ rooftile_status rooftile_last_decision(rooftile_context* context, rooftile_decis
   using namespace rooftile;
   return guarded([&] {
     if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
-    check_struct("decision", decision);
     const std::optional<Answer> answer = context->context.last_answer();
     if (!answer)
       fail(ErrorCode::kUnsupported,
            "this thread's last call on this context failed, or there was none");
     const Explanation explanation = context->context.explain({.problem = answer->problem});
-    *decision = c_decision(explanation, answer->tier, answer->reason);
+    give_struct("decision", decision, c_decision(explanation, answer->tier, answer->reason));
   });
 }
 

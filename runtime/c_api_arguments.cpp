@@ -6,6 +6,21 @@
 namespace rooftile {
 namespace {
 
+// Of a structure in any version. A larger one is memory that nobody has set, and is not read.
+constexpr std::size_t kMostBytes = 4096;
+
+/// The caller's.
+std::size_t checked_size(const char* argument, const void* structure, StructSizes sizes) {
+  std::size_t size = 0;
+  std::memcpy(&size, structure, sizeof size);
+  if (size < sizes.least || size > kMostBytes || size % alignof(std::size_t) != 0)
+    fail(ErrorCode::kInvalidArgument,
+         "{}->struct_size is {}, which no version of the header gives (this library's: {}): set it "
+         "to sizeof the structure",
+         argument, size, sizes.known);
+  return size;
+}
+
 template <typename Enum>
 Enum enumerator(const char* argument, const char* type, int value, Enum last) {
   if (value < 0 || value > static_cast<int>(last))
@@ -26,38 +41,37 @@ std::optional<Precision> precision_of(const rooftile_precision& given) {
   return value == 0 ? std::nullopt : std::optional(static_cast<Precision>(value - 1));
 }
 
-void add_guard(GemmCall& call, const rooftile_guard& given) {
-  check_struct("guard", &given);
-  if (!(given.kappa >= 0))
+void add_guard(GemmCall& call, const rooftile_guard* guard) {
+  const Given given("guard", guard);
+  if (!(given->kappa >= 0))
     fail(ErrorCode::kInvalidArgument,
          "guard->kappa is {}; condition numbers are 1 or more, 0 says "
          "that it is not known",
-         given.kappa);
-  call.guard = {.precision = precision_of(given.precision),
-                .scan_range = given.scan_range != 0,
-                .check_spots = given.check_spots != 0,
-                .kappa = given.kappa};
+         given->kappa);
+  call.guard = {.precision = precision_of(given->precision),
+                .scan_range = given->scan_range != 0,
+                .check_spots = given->check_spots != 0,
+                .kappa = given->kappa};
 }
 
 /// The fields that all argument structures have.
 template <typename Args>
-GemmCall unchecked_call(const Args* args) {
-  check_struct("args", args);
-  GemmCall call = {.problem = {.m = args->m,
-                               .n = args->n,
-                               .k = args->k,
-                               .trans_a = transpose("trans_a", args->trans_a),
-                               .trans_b = transpose("trans_b", args->trans_b),
-                               .lda = args->lda,
-                               .ldb = args->ldb,
-                               .ldc = args->ldc,
-                               .alpha = args->alpha,
-                               .beta = args->beta},
-                   .a = args->a,
-                   .b = args->b,
-                   .c = args->c,
-                   .tier = tier_choice(args->tier)};
-  if (args->guard != nullptr) add_guard(call, *args->guard);
+GemmCall unchecked_call(const Args& args) {
+  GemmCall call = {.problem = {.m = args.m,
+                               .n = args.n,
+                               .k = args.k,
+                               .trans_a = transpose("trans_a", args.trans_a),
+                               .trans_b = transpose("trans_b", args.trans_b),
+                               .lda = args.lda,
+                               .ldb = args.ldb,
+                               .ldc = args.ldc,
+                               .alpha = args.alpha,
+                               .beta = args.beta},
+                   .a = args.a,
+                   .b = args.b,
+                   .c = args.c,
+                   .tier = tier_choice(args.tier)};
+  if (args.guard != nullptr) add_guard(call, args.guard);
   return call;
 }
 
@@ -77,26 +91,26 @@ GemmCall checked(GemmCall call, Layout layout) {
   return call;
 }
 
-void add_epilogue(GemmCall& call, const rooftile_epilogue& given) {
-  check_struct("epilogue", &given);
+void add_epilogue(GemmCall& call, const rooftile_epilogue* epilogue) {
+  const Given given("epilogue", epilogue);
   Epilogue& e = call.problem.epilogue;
-  e.row_scale = given.row_scale != nullptr;
-  e.column_scale = given.column_scale != nullptr;
-  e.bias = enumerator("bias_kind", "rooftile_bias", value_of(given.bias_kind), Bias::kColumn);
-  e.activation = enumerator("activation", "rooftile_activation", value_of(given.activation),
+  e.row_scale = given->row_scale != nullptr;
+  e.column_scale = given->column_scale != nullptr;
+  e.bias = enumerator("bias_kind", "rooftile_bias", value_of(given->bias_kind), Bias::kColumn);
+  e.activation = enumerator("activation", "rooftile_activation", value_of(given->activation),
                             Activation::kSilu);
-  e.residual = given.residual != nullptr;
-  e.clamp = given.clamp != 0;
+  e.residual = given->residual != nullptr;
+  e.clamp = given->clamp != 0;
   if (e.clamp) {
-    e.low = given.low;
-    e.high = given.high;
+    e.low = given->low;
+    e.high = given->high;
   }
-  call.epilogue = {.row_scale = given.row_scale,
-                   .column_scale = given.column_scale,
-                   .bias = given.bias,
-                   .residual = given.residual,
-                   .ld_residual = given.ld_residual,
-                   .stride_residual = given.stride_residual};
+  call.epilogue = {.row_scale = given->row_scale,
+                   .column_scale = given->column_scale,
+                   .bias = given->bias,
+                   .residual = given->residual,
+                   .ld_residual = given->ld_residual,
+                   .stride_residual = given->stride_residual};
 }
 
 void check_length(const char* what, std::size_t given, std::int64_t needed) {
@@ -105,24 +119,25 @@ void check_length(const char* what, std::size_t given, std::int64_t needed) {
          given, needed);
 }
 
-void add_quantization(GemmCall& call, const rooftile_quantization& given, Layout layout) {
-  check_struct("quantization", &given);
+void add_quantization(GemmCall& call, const rooftile_quantization* quantization, Layout layout) {
+  const Given given("quantization", quantization);
   Problem& p = call.problem;
-  p.types.b = {.bits = given.bits,
-               .block = given.block,
+  p.types.b = {.bits = given->bits,
+               .block = given->block,
                .zero_point = enumerator("zero_point", "rooftile_zero_point",
-                                        value_of(given.zero_point), ZeroPoint::kFloat)};
-  if (given.bits == 0) fail(ErrorCode::kInvalidArgument, "quantization->bits is 0; known: 4 and 8");
+                                        value_of(given->zero_point), ZeroPoint::kFloat)};
+  if (given->bits == 0)
+    fail(ErrorCode::kInvalidArgument, "quantization->bits is 0; known: 4 and 8");
   validate(p.types);
   if (p.ldb == 0) p.ldb = std::max<std::int64_t>(ld_quantized(p), 1);
   validate(p, layout);
   const QuantizedBytes bytes = quantized_bytes(p);
-  check_length("values", given.values_bytes, bytes.values);
-  check_length("scales", given.scales_bytes, bytes.scales);
+  check_length("values", given->values_bytes, bytes.values);
+  check_length("scales", given->scales_bytes, bytes.scales);
   if (p.types.b.zero_point != ZeroPoint::kMiddle)
-    check_length("zero_points", given.zero_points_bytes, bytes.zero_points);
-  call.scales = given.scales;
-  call.zero_points = given.zero_points;
+    check_length("zero_points", given->zero_points_bytes, bytes.zero_points);
+  call.scales = given->scales;
+  call.zero_points = given->zero_points;
 }
 
 void add_batch(GemmCall& call, const rooftile_gemm_args& args, Layout layout) {
@@ -154,10 +169,33 @@ DataType data_type(const char* argument, const rooftile_type& value) {
   return enumerator(argument, "rooftile_type", value_of(value), DataType::kU8);
 }
 
-ContextOptions context_options(const rooftile_options* options) {
+void copy_struct(const char* argument, const void* given, StructSizes sizes, void* copy) {
+  const std::size_t size = checked_size(argument, given, sizes);
+  const auto* const bytes = static_cast<const unsigned char*>(given);
+  for (std::size_t i = sizes.known; i < size; ++i)
+    if (bytes[i] != 0)
+      fail(ErrorCode::kUnsupported,
+           "{} has a field, at byte {}, that this library (version {}) does not know: load the "
+           "library of the header that the program was compiled with, or leave the field zero",
+           argument, i, rooftile_version());
+  std::memset(copy, 0, sizes.known);
+  std::memcpy(copy, given, std::min(size, sizes.known));
+  std::memcpy(copy, &sizes.known, sizeof sizes.known);
+}
+
+void fill_struct(const char* argument, void* target, StructSizes sizes, const void* result) {
+  const std::size_t size = checked_size(argument, target, sizes);
+  auto* const bytes = static_cast<unsigned char*>(target);
+  constexpr std::size_t kFirst = sizeof size;  // behind struct_size
+  std::memcpy(bytes + kFirst, static_cast<const unsigned char*>(result) + kFirst,
+              std::min(size, sizes.known) - kFirst);
+  if (size > sizes.known) std::memset(bytes + sizes.known, 0, size - sizes.known);
+}
+
+ContextOptions context_options(const rooftile_options* given) {
   ContextOptions chosen;
-  if (options == nullptr) return chosen;
-  check_struct("options", options);
+  if (given == nullptr) return chosen;
+  const Given options("options", given);
   if (options->database_path != nullptr) chosen.database = options->database_path;
   if (options->device != nullptr) chosen.device = options->device;
   const TierChoice tier = tier_choice(options->tier);
@@ -168,20 +206,21 @@ ContextOptions context_options(const rooftile_options* options) {
   return chosen;
 }
 
-GemmCall checked_call(const rooftile_sgemm_args* args) {
-  GemmCall call = unchecked_call(args);  // which looks whether there are any args
-  return checked(call, layout_of(args->layout));
+GemmCall checked_call(const rooftile_sgemm_args* given) {
+  const Given args("args", given);
+  return checked(unchecked_call(*args), layout_of(args->layout));
 }
 
-GemmCall checked_call(const rooftile_gemm_args* args) {
-  GemmCall call = unchecked_call(args);
+GemmCall checked_call(const rooftile_gemm_args* given) {
+  const Given args("args", given);
+  GemmCall call = unchecked_call(*args);
   Types& types = call.problem.types;
   types.a = data_type("type", args->type);
   types.c = data_type("type_c", args->type_c);
   types.f16_sums = args->f16_sums != 0;
   const Layout layout = layout_of(args->layout);
-  if (args->quantization != nullptr) add_quantization(call, *args->quantization, layout);
-  if (args->epilogue != nullptr) add_epilogue(call, *args->epilogue);
+  if (args->quantization != nullptr) add_quantization(call, args->quantization, layout);
+  if (args->epilogue != nullptr) add_epilogue(call, args->epilogue);
   add_batch(call, *args, layout);
   return checked(call, layout);
 }

@@ -52,8 +52,8 @@ std::shared_ptr<DeviceMemory> memory_of(const Resident& resident, const rooftile
 }
 
 ResidentWork work_of(const Resident& resident, const rooftile_gemm_args* args,
-                     const rooftile_resident_operands* operands) {
-  check_struct("operands", operands);
+                     const rooftile_resident_operands* given_operands) {
+  const Given operands("operands", given_operands);
   ResidentWork work;
   const auto place = [&](const rooftile_place& given) -> Place {
     if (given.buffer == nullptr) return {};

@@ -32,8 +32,8 @@ class HostForm {
     args_.a = address("a", places.a, bytes_of(type_a));
     args_.b = address("b", places.b, quantized ? 1 : bytes_of(type_a));
     args_.c = const_cast<void*>(address("c", places.c, bytes_of(type_c)));
-    if (quantized) add_quantization(*given.quantization, places, bytes_of(type_a));
-    if (given.epilogue != nullptr) add_epilogue(*given.epilogue, places);
+    if (quantized) add_quantization(given.quantization, places, bytes_of(type_a));
+    if (given.epilogue != nullptr) add_epilogue(given.epilogue, places);
   }
   HostForm(const HostForm&) = delete;
   HostForm& operator=(const HostForm&) = delete;
@@ -49,22 +49,22 @@ class HostForm {
     check_null(what, given);
     return static_cast<const float*>(address(what, place, sizeof(float)));
   }
-  void add_epilogue(const rooftile_epilogue& given, const Places& places) {
-    check_struct("epilogue", &given);
-    epilogue_ = given;
-    epilogue_.row_scale = floats("row_scale", given.row_scale, places.row_scale);
-    epilogue_.column_scale = floats("column_scale", given.column_scale, places.column_scale);
-    epilogue_.bias = floats("bias", given.bias, places.bias);
-    epilogue_.residual = floats("residual", given.residual, places.residual);
+  void add_epilogue(const rooftile_epilogue* epilogue, const Places& places) {
+    const Given given("epilogue", epilogue);
+    epilogue_ = *given;
+    epilogue_.row_scale = floats("row_scale", given->row_scale, places.row_scale);
+    epilogue_.column_scale = floats("column_scale", given->column_scale, places.column_scale);
+    epilogue_.bias = floats("bias", given->bias, places.bias);
+    epilogue_.residual = floats("residual", given->residual, places.residual);
     args_.epilogue = &epilogue_;
   }
-  void add_quantization(const rooftile_quantization& given, const Places& places,
+  void add_quantization(const rooftile_quantization* quantization, const Places& places,
                         std::int64_t bytes_a) {
-    check_struct("quantization", &given);
-    check_null("scales", given.scales);
-    check_null("zero_points", given.zero_points);
-    quantization_ = given;
-    const bool floats = value_of(given.zero_point) == ROOFTILE_ZERO_POINT_FLOAT;
+    const Given given("quantization", quantization);
+    check_null("scales", given->scales);
+    check_null("zero_points", given->zero_points);
+    quantization_ = *given;
+    const bool floats = value_of(given->zero_point) == ROOFTILE_ZERO_POINT_FLOAT;
     quantization_.scales = address("scales", places.scales, bytes_a);
     quantization_.zero_points = address("zero_points", places.zero_points, floats ? bytes_a : 1);
     args_.quantization = &quantization_;
@@ -83,8 +83,8 @@ void check_unused(const char* what, const Place& place, const char* with) {
 
 }  // namespace
 
-ResidentCall resident_call(const rooftile_gemm_args* args, const Places& places) {
-  check_struct("args", args);
+ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places) {
+  const Given args("args", given);
   const TierChoice tier = tier_choice(args->tier);
   if (tier != TierChoice::kAuto && tier != TierChoice::kDevice)
     fail(ErrorCode::kInvalidArgument,
@@ -107,10 +107,11 @@ ResidentCall resident_call(const rooftile_gemm_args* args, const Places& places)
 }
 
 void describe(const ResidentProduct& product, rooftile_prepared* prepared) {
-  check_struct("prepared", prepared);
-  prepared->workspace_bytes = static_cast<std::size_t>(product.workspace_bytes());
-  prepared->expected_ns = product.expected_ns();
-  copy_text(prepared->kernel, product.empty() ? "" : short_name(product.kernel()->variant()));
+  rooftile_prepared result = {};
+  result.workspace_bytes = static_cast<std::size_t>(product.workspace_bytes());
+  result.expected_ns = product.expected_ns();
+  copy_text(result.kernel, product.empty() ? "" : short_name(product.kernel()->variant()));
+  give_struct("prepared", prepared, result);
 }
 
 WorkspaceBound workspace_bound(const Place& place, std::uint64_t bytes,

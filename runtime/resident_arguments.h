@@ -31,14 +31,14 @@ Places places_of(const Operands& operands, const PlaceOf& place) {
 
 /// Throws kInvalidArgument, naming the argument: pointers that are not null, operands that are not
 /// in their buffers, and whatever is wrong for products of host memory.
-ResidentCall resident_call(const rooftile_gemm_args* args, const Places& places);
+ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places);
 
 /// place: its offset in bytes. bytes 0: as far as the buffer goes, or a quarter of the device's
 /// memory without one. Throws kInvalidArgument for what is not in the buffer, or not aligned.
 WorkspaceBound workspace_bound(const Place& place, std::uint64_t bytes,
                                const DeviceProfile& device);
 
-/// Throws kInvalidArgument for a struct_size that is not this library's.
+/// Throws kInvalidArgument for a struct_size that is none.
 void describe(const ResidentProduct& product, rooftile_prepared* prepared);
 
 }  // namespace rooftile

@@ -2,6 +2,8 @@
 #include <rooftile/vulkan.h>
 
 #include <deque>
+#include <memory>
+#include <tuple>
 
 #include "runtime/c_api_arguments.h"
 #include "runtime/c_api_context.h"
@@ -11,6 +13,17 @@
 #include "runtime/resident_arguments.h"
 
 namespace rooftile {
+
+template <>
+inline constexpr std::size_t kLeastBytes<rooftile_vulkan_device> = offsetof(rooftile_vulkan_device,
+                                                                            queue);
+template <>
+inline constexpr std::size_t kLeastBytes<rooftile_vulkan_requirements> =
+    sizeof(rooftile_vulkan_requirements);
+template <>
+inline constexpr std::size_t kLeastBytes<rooftile_vulkan_operands> =
+    offsetof(rooftile_vulkan_operands, row_scale);
+
 namespace {
 
 /// What recorded commands use.
@@ -26,8 +39,8 @@ Names<rooftile_recording, NamedRecording>& recording_names() {
   return names;
 }
 
-ForeignDevice foreign_device(const rooftile_vulkan_device* given) {
-  check_struct("device", given);
+ForeignDevice foreign_device(const rooftile_vulkan_device* device) {
+  const Given given("device", device);
   const auto call = [user = given->user](void (*function)(void*)) -> std::function<void()> {
     if (function == nullptr) return {};
     return [=] { function(user); };
@@ -56,9 +69,9 @@ class VulkanWork {
   enum class Purpose : std::uint8_t { kPrepare, kRecord };
 
   VulkanWork(Resident& resident, const rooftile_gemm_args* args,
-             const rooftile_vulkan_operands* operands, Purpose purpose)
+             const rooftile_vulkan_operands* given_operands, Purpose purpose)
       : device_(*resident.device()) {
-    check_struct("operands", operands);
+    const Given operands("operands", given_operands);
     if ((operands->usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) == 0)
       fail(ErrorCode::kInvalidArgument,
            "operands->usage is {:#x}, without VK_BUFFER_USAGE_STORAGE_BUFFER_BIT", operands->usage);
@@ -108,12 +121,13 @@ rooftile_status rooftile_vulkan_requirements_get(const rooftile_vulkan_device* d
                                                  rooftile_vulkan_requirements* requirements) {
   using namespace rooftile;
   return guarded([&] {
-    check_struct("requirements", requirements);
-    auto* const owner = new DeviceRequirements(foreign_device(device));
-    requirements->extension_count = static_cast<std::uint32_t>(owner->extensions().size());
-    requirements->extensions = owner->extensions().data();
-    requirements->features = owner->chain();
-    requirements->owner = owner;
+    auto owner = std::make_unique<DeviceRequirements>(foreign_device(device));
+    give_struct("requirements", requirements,
+                {.extension_count = static_cast<std::uint32_t>(owner->extensions().size()),
+                 .extensions = owner->extensions().data(),
+                 .features = owner->chain(),
+                 .owner = owner.get()});
+    std::ignore = owner.release();
   });
 }
 

@@ -7,7 +7,13 @@
  * thread of the context: until a problem's kernel is there, the host answers. So the first results
  * of a problem may differ from later ones by roundings; rooftile_options.deterministic makes them
  * equal bit by bit. Problems without a tuned kernel are counted in the database, by a thread of the
- * context once a minute and when it is closed. */
+ * context once a minute and when it is closed.
+ *
+ * Structures begin with struct_size, which the caller sets to sizeof the structure: by it a library
+ * serves programs that were compiled with other headers of its soname. What an older structure
+ * lacks counts as zero. A newer one is taken as long as the fields that this library does not know
+ * are zero, and else UNSUPPORTED. A result is filled as far as the caller's structure goes, and is
+ * zero where the library knows nothing. Other sizes are an INVALID_ARGUMENT. */
 #ifndef ROOFTILE_ROOFTILE_H_
 #define ROOFTILE_ROOFTILE_H_
 
@@ -279,8 +285,8 @@ ROOFTILE_API rooftile_status rooftile_open(const rooftile_options* options,
  * compiled; so does a process that ends, or unloads the library, without closing its contexts. */
 ROOFTILE_API void rooftile_close(rooftile_context* context);
 
-/* Writes now what the context counts (above). For programs that end without rooftile_close; not from
- * a handler of exit, whose thread is half gone. NULL is fine. Thread-safe. */
+/* Writes now what the context counts (above). For programs that end without rooftile_close; not
+ * from a handler of exit, whose thread is half gone. NULL is fine. Thread-safe. */
 ROOFTILE_API void rooftile_flush(rooftile_context* context);
 
 /* Thread-safe on one context. Errors leave C untouched. A lost device, a failing driver or a kernel

@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "runtime/device/adopt.h"
 #include "runtime/device/device_impl.h"
+#include "runtime/device/exit_of_children.h"
 #include "runtime/device/features.h"
 #include "runtime/device/instance.h"
 #include "runtime/device/pipeline_cache_file.h"
@@ -128,6 +129,7 @@ std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceO
     impl->queue = vk::raii::Queue(impl->handle, impl->details.queue_family, 0);
     open_cache(*impl, options.cache_folder);
   });
+  end_children_without_earlier_handlers();
   return std::shared_ptr<Device>(new Device(std::move(impl)));
 }
 

@@ -1,7 +1,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "test_device.h"
 
@@ -42,6 +45,43 @@ TEST(Fork, TheChildIsToldInsteadOfHanging) {
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_NO_THROW(device->run(list, kPatience_ns)) << "the parent goes on";
+}
+
+// Mesa's exit handlers join its threads, which are the parent's: where the child has made threads
+// of its own in their memory, as a BLAS does, they would be waited for.
+TEST(Fork, TheChildMayExit) {
+  // A shader that was compiled, so that the driver's threads have had work.
+  Device& device = test_device();
+  const Affine affine(device);
+  const Buffer x = device.create_buffer(64, BufferUse::kUpload);
+  const Buffer y = device.create_buffer(64, BufferUse::kDownload);
+  CommandList list =
+      device.record(std::vector<Step>{affine.step({&x}, {&y}, {.n = 16, .factor = 2})});
+  device.run(list, kPatience_ns);
+  std::array<int, 2> ends;
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  std::FILE* const stream = ::fdopen(ends[1], "w");
+  ASSERT_NE(stream, nullptr);
+
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);  // a hang becomes a failure
+    for (int i = 0; i < 32; ++i) std::thread(::pause).detach();
+    static std::FILE* to_parent = stream;
+    std::atexit([] { std::fputs("the child's own handler", to_parent); });
+    std::exit(7);
+  }
+  std::fclose(stream);
+  std::array<char, 64> said = {};
+  EXPECT_GT(::read(ends[0], said.data(), said.size() - 1), 0);
+  EXPECT_STREQ(said.data(), "the child's own handler");
+  ::close(ends[0]);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 }  // namespace

@@ -1,54 +1,105 @@
 #!/usr/bin/env bash
 # Makes the Debian packages, installs them into an empty root with a dpkg database of its own, and uses what lies there: the
-# command line, and the README's C program built against the installed files.   deb_test.sh SOURCE_DIR BINARY_DIR
-set -euo pipefail
-source_dir=$1 binary_dir=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-export HOME=$scratch ROOFTILE_DB=$scratch/none.db
-cd "$scratch"
+# command line, the README's C program built against the installed files, and NumPy over the BLAS that update-alternatives
+# chooses.   deb_test.sh SOURCE_DIR BINARY_DIR
+. "$(dirname "$0")/scratch.sh"
+PATH=$PATH:/usr/sbin:/sbin
+root=$scratch/root
+triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+libdir=/usr/lib/$triplet
+blas=libblas.so.3-$triplet
 
-fail() {
-  echo "$*" >&2
-  exit 1
+# in_root ARG...: dpkg there. Only what these packages hold: what they depend on is this machine's. Their scripts run here, and
+# are told of the root, as update-alternatives is by them.
+in_root() {
+  quietly dpkg --root="$root" --log=/dev/null --force-depends --force-not-root --force-script-chrootless "$@"
 }
 
-cpack --config "$binary_dir/CPackConfig.cmake" -B "$scratch/packages" >cpack.log 2>&1 || { cat cpack.log >&2; exit 1; }
+alternatives() {
+  update-alternatives --root "$root" "$@"
+}
+
+# The provider that programs in the root get as libblas.so.3.
+chosen() {
+  readlink "$root$(readlink "$root$libdir/libblas.so.3")"
+}
+
+expect_chosen() {
+  [ "$(chosen)" = "$libdir/$2/libblas.so.3" ] || fail "$1, libblas.so.3 is $(chosen) instead of $2's"
+}
+
+quietly cpack --config "$binary_dir/CPackConfig.cmake" -B "$scratch/packages"
 packages=("$scratch"/packages/*.deb)
 [ ${#packages[@]} = 3 ] || fail "three packages expected: ${packages[*]}"
 
-mkdir -p root/var/lib/dpkg
-touch root/var/lib/dpkg/status
-# Only what these packages hold: what they depend on is this machine's.
-dpkg --root="$scratch/root" --log=/dev/null --force-depends --force-not-root --force-script-chrootless -i "${packages[@]}" \
-  >dpkg.log 2>&1 || { cat dpkg.log >&2; exit 1; }
+# --- A machine with the reference BLAS, whose priority on Debian is 10.
+mkdir -p "$root"/var/lib/dpkg/alternatives "$root"/var/log "$root"/etc/alternatives "$root$libdir/blas"
+touch "$root/var/lib/dpkg/status"
+cp -L "$libdir/blas/libblas.so.3" "$root$libdir/blas/"
+quietly alternatives --install "$libdir/libblas.so.3" "$blas" "$libdir/blas/libblas.so.3" 10
+in_root -i "${packages[@]}"
 
 # Every library that a program of a package needs is in a package that it depends on.
 for package in librooftile0 rooftile; do
-  depends=$(dpkg --root="$scratch/root" -s $package | sed -n 's/^Depends: //p')
+  depends=$(dpkg --root="$root" -s $package | sed -n 's/^Depends: //p')
   while read -r file; do
     while read -r library; do
       path=$(readlink -f "$library")  # dpkg knows some files by their names before /lib became a link
       owner=$( (dpkg -S "$path" || dpkg -S "${path#/usr}") 2>/dev/null | cut -d: -f1)
       [[ $depends == *"$owner "* ]] || fail "$package needs $library of $owner, but depends on: $depends"
-    done < <(ldd "$scratch/root$file" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p')
-  done < <(dpkg --root="$scratch/root" -L $package | grep -E '/bin/rooftile$|\.so\.[0-9.]+$')
+    done < <(ldd "$root$file" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p')
+  done < <(dpkg --root="$root" -L $package | grep -E '/bin/rooftile$|\.so\.[0-9.]+$')
 done
 
-library=$(dirname "$(find "$scratch/root" -name 'librooftile.so.0')")
-export LD_LIBRARY_PATH=$library
-version=$(sed -n 's/^project(rooftile VERSION \([0-9.]*\).*/\1/p' "$source_dir/CMakeLists.txt")
-[[ $("$scratch/root/usr/bin/rooftile" --version) == *"$version"* ]] || fail "rooftile --version does not say $version"
-[ -s "$scratch/root/usr/share/doc/librooftile0/copyright" ] || fail "no copyright file"
+# --- Where a distribution has its files, and known to its loader without a script that says so.
+[ "$(ls "$root/usr/lib")" = "$triplet" ] || fail "libraries outside of $libdir:" "$(ls "$root/usr/lib")"
+[ "$(grep -c '^activate-noawait ldconfig$' "$root/var/lib/dpkg/info/librooftile0.triggers")" = 1 ] || fail "no ldconfig trigger"
+! grep -l ldconfig "$root"/var/lib/dpkg/info/*.p{ost,re}* 2>/dev/null || fail "a script calls ldconfig, which the trigger does"
+[ -s "$root/usr/share/doc/librooftile0/copyright" ] || fail "no copyright file"
 
-sed -n '/^```c$/,/^```$/p' "$source_dir/README.md" | sed '1d;$d' >example.c
-export PKG_CONFIG_PATH=$library/pkgconfig
+# --- The command line, and programs that are built against the packages.
+export LD_LIBRARY_PATH=$root$libdir
+version=$(sed -n 's/^project(rooftile VERSION \([0-9.]*\).*/\1/p' "$source_dir/CMakeLists.txt")
+[[ $("$root/usr/bin/rooftile" --version) == *"$version"* ]] || fail "rooftile --version does not say $version"
+# shellcheck disable=SC2016  # by that shell
+preloaded=$("$root/usr/bin/rooftile" run -- sh -c 'echo "$LD_PRELOAD"')
+[ "$preloaded" = "$root$libdir/rooftile/librooftile_preload.so" ] || fail "rooftile run preloads $preloaded"
+
+snippet c example.c
+export PKG_CONFIG_PATH=$LD_LIBRARY_PATH/pkgconfig
 # shellcheck disable=SC2046
 cc example.c -o example $(pkg-config --cflags --libs rooftile)
-[ "$(./example)" = $'4 5\n10 11' ] || fail "the README's program, built against the packages, prints something else"
+expect "pkg-config" ./example
+quietly cmake -S "$source_dir/tests/package/outside" -B outside -DSOURCE="$scratch/example.c" -DCMAKE_PREFIX_PATH="$root/usr"
+quietly cmake --build outside
+expect "find_package" outside/outside
+unset LD_LIBRARY_PATH
 
-# Removed again, nothing is left of them.
-dpkg --root="$scratch/root" --log=/dev/null --force-not-root --force-script-chrootless --purge rooftile librooftile-dev \
-  librooftile0 >/dev/null 2>&1
-left=$(find "$scratch/root" -path "$scratch/root/var" -prune -o -type f -print)
+# --- One of the providers of libblas.so.3, and none that anybody gets without asking.
+expect_chosen "Installed" blas
+alternatives --query "$blas" | grep -A 1 "^Alternative: $libdir/rooftile/" | grep -q '^Priority: 5$' ||
+  fail "Rooftile is no provider of libblas.so.3 with priority 5:" "$(alternatives --query "$blas")"
+quietly alternatives --set "$blas" "$libdir/rooftile/libblas.so.3"
+expect_chosen "Asked for" rooftile
+in_root -i "${packages[@]}"
+expect_chosen "Upgraded" rooftile
+
+# As the loader finds it in a system that has this root: through the links.
+mkdir system
+ln -s "$root$(chosen)" system/libblas.so.3
+loaded=$(LD_LIBRARY_PATH=$scratch/system /usr/bin/python3 -c '
+import numpy as np
+a = np.arange(200 * 300, dtype="f4").reshape(200, 300) % 7 - 3
+assert np.array_equal(a @ a.T, (a.astype("f8") @ a.T.astype("f8")).astype("f4"))
+print(*sorted({line.split()[-1] for line in open("/proc/self/maps")}), sep="\n")')
+for library in rooftile/libblas.so.3 "librooftile.so.$version"; do
+  grep -qx "$root$libdir/$library" <<<"$loaded" || fail "NumPy's product does not get to $library:" "$loaded"
+done
+
+# --- Removed again, nothing is left of them.
+in_root --purge rooftile librooftile-dev librooftile0
+expect_chosen "Purged" blas
+quietly alternatives --remove-all "$blas"
+rm -r "$root$libdir/blas"
+left=$(find "$root" -path "$root/var" -prune -o ! -type d -print)
 [ -z "$left" ] || fail "left behind: $left"

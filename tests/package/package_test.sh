@@ -1,37 +1,16 @@
 #!/usr/bin/env bash
 # Installs the build tree into an empty prefix, then builds and runs outside of it: the README's C and C++ programs through
 # find_package, pkg-config and the README's own command line, and examples/.   package_test.sh SOURCE_DIR BINARY_DIR
-set -euo pipefail
-source_dir=$1 binary_dir=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-export HOME=$scratch ROOFTILE_DB=$scratch/none.db
-cd "$scratch"
+. "$(dirname "$0")/scratch.sh"
 
-fail() {
-  echo "$*" >&2
-  exit 1
-}
-
-# snippet LANGUAGE FILE: the README's only fenced block of that language.
-snippet() {
-  [ "$(grep -c "^\`\`\`$1\$" "$source_dir/README.md")" = 1 ] || fail "README.md does not hold one $1 block"
-  sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$source_dir/README.md" | sed '1d;$d' >"$2"
-}
-
-# expect WHAT PROGRAM: its output is the product that both README programs print.
-expect() {
-  [ "$("$2")" = $'4 5\n10 11' ] || fail "$1: wrong output"
-}
-
-cmake --install "$binary_dir" --prefix "$scratch/prefix" >/dev/null
+quietly cmake --install "$binary_dir" --prefix "$scratch/prefix"
 snippet c example.c
 snippet cpp example.cpp
 
 for program in example.c example.cpp; do
-  cmake -S "$source_dir/tests/package/outside" -B "outside-$program" -DSOURCE="$scratch/$program" \
-    -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
-  cmake --build "outside-$program" >/dev/null
+  quietly cmake -S "$source_dir/tests/package/outside" -B "outside-$program" -DSOURCE="$scratch/$program" \
+    -DCMAKE_PREFIX_PATH="$scratch/prefix"
+  quietly cmake --build "outside-$program"
   expect "find_package, $program" "outside-$program/outside"
 done
 

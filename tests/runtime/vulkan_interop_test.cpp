@@ -3,7 +3,10 @@
 // After the switches of Vulkan-Hpp.
 #include <rooftile/vulkan.h>
 
+#include <cstring>
+
 #include "tests/runtime/resident_fixture.h"
+#include "tests/runtime/resized.h"
 
 namespace rooftile {
 namespace {
@@ -180,6 +183,36 @@ TEST_F(VulkanInterop, WithoutFeaturesAndWithoutATunedDevice) {
   program_->run(commands);
   fetch_c(product, operands);
   product.expect_right();
+}
+
+TEST_F(VulkanInterop, StructuresOfOlderAndNewerHeaders) {
+  start(Features::kNone, {fallback_variant()});
+  for (const std::size_t size :
+       sizes_from<rooftile_vulkan_device>(offsetof(rooftile_vulkan_device, queue))) {
+    SCOPED_TRACE(size);
+    rooftile_close(context_);
+    open_vulkan(*Resized(given(), size).get());
+  }
+  const Resized newer(rooftile_vulkan_requirements{}, sizeof(rooftile_vulkan_requirements) + 16);
+  std::memset(newer.bytes() + sizeof(rooftile_vulkan_requirements), 0xa5, 16);
+  const rooftile_vulkan_device device = given();
+  ok(rooftile_vulkan_requirements_get(&device, newer.get()));
+  EXPECT_EQ(newer.get()->extension_count, requirements_.extension_count);
+  for (int i = 0; i < 16; ++i)
+    EXPECT_EQ(newer.bytes()[sizeof(rooftile_vulkan_requirements) + static_cast<std::size_t>(i)],
+              std::byte{0});
+  rooftile_vulkan_requirements_free(newer.get());
+
+  Product product(packed_problem(3, 4, 5));
+  const ProblemArgs problem(product);
+  const rooftile_vulkan_operands operands = vulkan_operands(product, 0);
+  for (const std::size_t size :
+       sizes_from<rooftile_vulkan_operands>(offsetof(rooftile_vulkan_operands, row_scale))) {
+    SCOPED_TRACE(size);
+    rooftile_prepared result = {.struct_size = sizeof result};
+    ok(rooftile_vulkan_prepare(context_, &problem.args, Resized(operands, size).get(), &result));
+    EXPECT_EQ(result.kernel, short_name(fallback_variant()));
+  }
 }
 
 TEST_F(VulkanInterop, KernelsThatNeedWhatIsNotEnabledAreNotChosen) {

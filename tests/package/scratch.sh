@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# What the tests of packages begin with: a folder of their own, which is home and current folder and gone in the end, and the
+# programs that README.md holds. Sourced with the test's arguments, SOURCE_DIR BINARY_DIR.
+set -euo pipefail
+source_dir=$1 binary_dir=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export HOME=$scratch ROOFTILE_DB=$scratch/none.db
+cd "$scratch"
+
+fail() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
+
+# quietly COMMAND...: what it says is shown where it fails.
+quietly() {
+  "$@" >command.log 2>&1 || fail "$*:" "$(cat command.log)"
+}
+
+# snippet LANGUAGE FILE: the README's only fenced block of that language.
+snippet() {
+  [ "$(grep -c "^\`\`\`$1\$" "$source_dir/README.md")" = 1 ] || fail "README.md does not hold one $1 block"
+  sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$source_dir/README.md" | sed '1d;$d' >"$2"
+}
+
+# expect WHAT PROGRAM: its output is the product that both README programs print.
+expect() {
+  [ "$("$2")" = $'4 5\n10 11' ] || fail "$1: wrong output"
+}

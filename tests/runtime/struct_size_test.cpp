@@ -1,0 +1,156 @@
+// Programs that were compiled with an older or a newer header than the library's: structures that
+// lack fields, and structures with fields that this library does not know.
+#include <cstring>
+#include <limits>
+
+#include "tests/runtime/c_api_fixture.h"
+#include "tests/runtime/resized.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+class StructSize : public CApi {
+ protected:
+  /// Multiplies anew, and checks the result.
+  template <typename Multiply, typename Args>
+  rooftile_status product(const Multiply& multiply, const Args* args) {
+    product_.c = product_.c_before;
+    const rooftile_status status = multiply(context_, args);
+    if (status == ROOFTILE_OK)
+      product_.expect_right();
+    else
+      EXPECT_TRUE(product_.c_is_untouched());
+    return status;
+  }
+  rooftile_tier last_tier() {
+    rooftile_decision decision = {.struct_size = sizeof decision};
+    EXPECT_EQ(rooftile_last_decision(context_, &decision), ROOFTILE_OK) << rooftile_last_error();
+    return decision.tier;
+  }
+};
+
+/// call(structure) -> status takes it in all sizes from the least on; those that no header gives
+/// are refused, and so are fields that are set and not known.
+template <typename T, typename Call>
+void expect_sizes(const T& value, std::size_t least, const Call& call) {
+  for (const std::size_t size : sizes_from<T>(least)) {
+    SCOPED_TRACE(size);
+    EXPECT_EQ(call(Resized(value, size).get()), ROOFTILE_OK) << rooftile_last_error();
+  }
+  for (const std::size_t size :
+       {std::size_t{0}, sizeof(void*), least - 8, sizeof(T) - 1, sizeof(T) + 4, std::size_t{4104},
+        std::numeric_limits<std::size_t>::max() - 7}) {
+    SCOPED_TRACE(size);
+    T wrong = value;
+    wrong.struct_size = size;
+    EXPECT_EQ(call(&wrong), ROOFTILE_INVALID_ARGUMENT);
+    EXPECT_THAT(rooftile_last_error(), HasSubstr("struct_size is " + std::to_string(size)));
+  }
+  const std::size_t last = sizeof(T) + 15;
+  const Resized newer(value, last + 1);
+  newer.bytes()[last] = std::byte{1};
+  EXPECT_EQ(call(newer.get()), ROOFTILE_UNSUPPORTED);
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("at byte " + std::to_string(last)));
+}
+
+TEST_F(StructSize, OfAPlainProduct) {
+  expect_sizes(args_of(product_), offsetof(rooftile_sgemm_args, tier),
+               [&](const rooftile_sgemm_args* args) { return product(rooftile_sgemm, args); });
+}
+
+TEST_F(StructSize, OfAGeneralProduct) {
+  expect_sizes(gemm_args_of(product_), offsetof(rooftile_gemm_args, a_array),
+               [&](const rooftile_gemm_args* args) { return product(rooftile_gemm, args); });
+}
+
+TEST_F(StructSize, OfAnEpilogue) {
+  product_.problem.epilogue = parse_epilogue("bias_row");
+  rooftile_gemm_args args = gemm_args_of(product_);
+  expect_sizes(epilogue_of(product_), offsetof(rooftile_epilogue, activation),
+               [&](const rooftile_epilogue* epilogue) {
+                 args.epilogue = epilogue;
+                 return product(rooftile_gemm, &args);
+               });
+}
+
+TEST_F(StructSize, OfAQuantization) {
+  product_ = Product(padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, 1.0f, 0.0f,
+                                    parse_types("f32xq4b16")));
+  rooftile_gemm_args args = gemm_args_of(product_);
+  expect_sizes(quantization_of(product_), offsetof(rooftile_quantization, zero_points),
+               [&](const rooftile_quantization* quantization) {
+                 args.quantization = quantization;
+                 return product(rooftile_gemm, &args);
+               });
+}
+
+TEST_F(StructSize, OfAGuard) {
+  const rooftile_guard guard = {.precision = ROOFTILE_PRECISION_EXACT64};
+  rooftile_sgemm_args args = args_of(product_);
+  expect_sizes(guard, offsetof(rooftile_guard, kappa), [&](const rooftile_guard* given) {
+    args.guard = given;
+    const rooftile_status status = product(rooftile_sgemm, &args);
+    if (status == ROOFTILE_OK) {
+      EXPECT_EQ(last_tier(), ROOFTILE_TIER_HOST64);
+    }
+    return status;
+  });
+}
+
+TEST_F(StructSize, OfOptions) {
+  const std::string database = (folder_ / "none.db").string();
+  expect_sizes(rooftile_options{.database_path = database.c_str()},
+               offsetof(rooftile_options, tier), [&](const rooftile_options* options) {
+                 rooftile_context* context = nullptr;
+                 const rooftile_status status = rooftile_open(options, &context);
+                 rooftile_close(context);
+                 return status;
+               });
+}
+
+TEST_F(StructSize, FieldsBehindItAreNotRead) {
+  rooftile_sgemm_args args = args_of(product_);
+  args.tier = ROOFTILE_TIER_HOST64;
+  const auto tier_with = [&](std::size_t size) {
+    args.struct_size = size;
+    EXPECT_EQ(product(rooftile_sgemm, &args), ROOFTILE_OK) << rooftile_last_error();
+    return last_tier();
+  };
+  EXPECT_EQ(tier_with(offsetof(rooftile_sgemm_args, guard)), ROOFTILE_TIER_HOST64);
+  EXPECT_NE(tier_with(offsetof(rooftile_sgemm_args, tier)), ROOFTILE_TIER_HOST64);
+}
+
+TEST_F(StructSize, ResultsAreAsLongAsTheCallersStructure) {
+  const rooftile_sgemm_args args = args_of(product_);
+  ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+  rooftile_decision poison;
+  std::memset(&poison, 0xa5, sizeof poison);
+  for (const bool last : {false, true}) {
+    const auto ask = [&](rooftile_decision* decision) {
+      return last ? rooftile_last_decision(context_, decision)
+                  : rooftile_explain(context_, &args, decision);
+    };
+    rooftile_decision known = {.struct_size = sizeof known};
+    ASSERT_EQ(ask(&known), ROOFTILE_OK) << rooftile_last_error();
+    EXPECT_THAT(known.veto, HasSubstr("no tuning database"));
+    for (const std::size_t size :
+         sizes_from<rooftile_decision>(offsetof(rooftile_decision, veto_name))) {
+      SCOPED_TRACE(size);
+      const Resized decision(poison, size);
+      if (size > sizeof known)
+        std::memset(decision.bytes() + sizeof known, 0xa5, size - sizeof known);
+      ASSERT_EQ(ask(decision.get()), ROOFTILE_OK) << rooftile_last_error();
+      const Resized expected(known, size);
+      EXPECT_EQ(std::memcmp(decision.bytes(), expected.bytes(), size), 0);
+    }
+    for (const std::size_t size : {offsetof(rooftile_decision, veto_name) - 8, sizeof known + 1}) {
+      known.struct_size = size;
+      EXPECT_EQ(ask(&known), ROOFTILE_INVALID_ARGUMENT);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rooftile
