@@ -1,23 +1,25 @@
 /* What a host can do, measured by a program that shares nothing with Rooftile: STREAM (McCalpin) over
- * arrays of 128 MiB and multiply-adds in registers, on as many threads as the argument says. One line a
- * figure, "copy 12.3": GB/s, and GFLOP/s for fma; medians of seven. */
+ * arrays of 128 MiB and multiply-adds in registers, on as many threads as the argument says. For each
+ * name on standard input ("copy") that kernel runs once, and a line says how fast: GB/s, GFLOP/s for fma. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
-enum { kFloats = 1 << 25, kSamples = 7, kMostThreads = 1024, kKernels = 5 };
+enum { kFloats = 1 << 25, kMostThreads = 1024, kKernels = 5 };
 static const char* const kNames[kKernels] = {"copy", "scale", "add", "triad", "fma"};
 static const double kBytes[kKernels] = {8, 8, 12, 12, 0};
 static const uint64_t kTrips = 4000000;
 
 static float *a, *b, *c;
 static int threads;
+static int asked;  // kernel of the next turn; kKernels: none any more
 static volatile float sink[kMostThreads];
 static double flops_per_trip;
 static pthread_barrier_t begin, end;
@@ -88,24 +90,24 @@ static void* work(void* argument) {
   const size_t share = (size_t)kFloats / (size_t)threads;
   for (size_t i = share * (size_t)thread; i < share * (size_t)(thread + 1); ++i)
     a[i] = 1.0f, b[i] = 2.0f, c[i] = 0.0f;
-  for (int kernel = 0; kernel < kKernels; ++kernel)
-    for (int sample = 0; sample <= kSamples; ++sample) {
-      pthread_barrier_wait(&begin);
-      run(kernel, thread);
-      pthread_barrier_wait(&end);
-    }
-  return NULL;
+  while (1) {
+    pthread_barrier_wait(&begin);
+    if (asked == kKernels) return NULL;
+    run(asked, thread);
+    pthread_barrier_wait(&end);
+  }
 }
 
-static int less(const void* x, const void* y) {
-  const double d = *(const double*)x - *(const double*)y;
-  return (d > 0) - (d < 0);
+static int kernel_named(const char* name) {
+  int kernel = 0;
+  while (kernel < kKernels && strcmp(name, kNames[kernel]) != 0) ++kernel;
+  return kernel;
 }
 
 int main(int argc, char** argv) {
   threads = argc > 1 ? atoi(argv[1]) : 1;
   if (threads < 1 || threads > kMostThreads) {
-    fprintf(stderr, "usage: host_reference THREADS\n");
+    fprintf(stderr, "usage: host_reference THREADS, and then names of kernels on its standard input\n");
     return 2;
   }
   a = aligned_alloc(4096, kFloats * sizeof(float));
@@ -123,20 +125,24 @@ int main(int argc, char** argv) {
       fprintf(stderr, "host_reference: no thread\n");
       return 1;
     }
-  for (int kernel = 0; kernel < kKernels; ++kernel) {
-    double ns[kSamples];
-    for (int sample = -1; sample < kSamples; ++sample) {
-      pthread_barrier_wait(&begin);
-      const double start = now();
-      pthread_barrier_wait(&end);
-      if (sample >= 0) ns[sample] = 1e9 * (now() - start);
+  char name[16];
+  while (scanf("%15s", name) == 1) {
+    asked = kernel_named(name);
+    if (asked == kKernels) {
+      fprintf(stderr, "host_reference: no kernel '%s'\n", name);
+      return 2;
     }
-    qsort(ns, kSamples, sizeof *ns, less);
-    const double amount = kernel + 1 < kKernels
-                              ? kBytes[kernel] * (double)(kFloats / threads) * threads
-                              : flops_per_trip * (double)kTrips * threads;
-    printf("%s %.4f\n", kNames[kernel], amount / ns[kSamples / 2]);
+    pthread_barrier_wait(&begin);
+    const double start = now();
+    pthread_barrier_wait(&end);
+    const double ns = 1e9 * (now() - start);
+    const double amount = asked + 1 < kKernels ? kBytes[asked] * (double)(kFloats / threads) * threads
+                                               : flops_per_trip * (double)kTrips * threads;
+    printf("%.6f\n", amount / ns);
+    fflush(stdout);
   }
+  asked = kKernels;
+  pthread_barrier_wait(&begin);
   for (int t = 0; t < threads; ++t) pthread_join(team[t], NULL);
   return 0;
 }

@@ -32,6 +32,13 @@ void print_figures(const CalibrationRun& run) {
       ratios.compute, ratios.bandwidth, ratios.latency);
 }
 
+std::string where_time_went(const CalibrationRun& run) {
+  std::string text;
+  for (const CalibrationPart& part : run.parts)
+    text += fmt::format("{}{} {:.1f}", text.empty() ? "" : ", ", part.name, part.seconds);
+  return text;
+}
+
 // JSON has neither infinity nor NaN.
 nlohmann::json number(double x) {
   return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
@@ -59,11 +66,15 @@ nlohmann::json json_of(const DeviceProfile& device, const CalibrationRun& run) {
     entry["ratio"] = number(drift->ratio);
     entry["beyond_spread"] = drift->beyond_spread;
   }
+  nlohmann::json parts = nlohmann::json::array();
+  for (const CalibrationPart& part : run.parts)
+    parts.push_back({{"name", part.name}, {"seconds", part.seconds}});
   const CalibrationRatios ratios = calibration_ratios(calibration_from_figures(run.figures));
   return {{"name", device.name},
           {"uuid", device.device_uuid},
           {"driver", device.driver_info},
           {"elapsed_s", run.elapsed_s},
+          {"parts", parts},
           {"figures", figures},
           {"calibration_ratios",
            {{"compute", number(ratios.compute)},
@@ -93,7 +104,7 @@ int calibrate_all(const Globals& globals, bool json) {
     }
     print_figures(*run);
     print_drift(*run);
-    fmt::print("calibrated in {:.1f} s\n", run->elapsed_s);
+    fmt::print("calibrated in {:.1f} s: {}\n", run->elapsed_s, where_time_went(*run));
   }
   if (json) {
     const nlohmann::json all = {{"database", store.path().string()}, {"devices", list}};

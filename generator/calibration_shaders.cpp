@@ -56,10 +56,11 @@ Shader emit_read(LoadPath load_path, int local_size) {
       {texel ? BindingKind::kTexelRgba32 : kBuffer, kBuffer}, sizeof(ReadPushConstants));
 }
 
-Shader emit_fma(DataType type, int local_size, int chains) {
+Shader emit_fma(DataType type, int local_size, int chains, Trip trip) {
   Includes includes;
   includes["elements_f32.glsl"] = fmt::format("elements_{}.glsl", name(type));
   if (type == DataType::kI32) includes["product.glsl"] = "product_dot.glsl";
+  if (trip == Trip::kSynchronised) includes["trip_free.glsl"] = "trip_synchronised.glsl";
   return calibration_shader(
       "fma.comp", numbers({{"LOCAL_SIZE", local_size}, {"CHAINS", chains}, {"STEPS", kFmaSteps}}),
       includes, {kBuffer}, sizeof(FmaPushConstants));
@@ -102,6 +103,13 @@ Shader emit_stores(int width, int local_size) {
       "stores.comp",
       numbers({{"LOCAL_SIZE", local_size}, {"WIDTH", width}, {"UNROLL", kStoresUnroll}}), {},
       {kBuffer}, sizeof(StoresPushConstants));
+}
+
+Shader emit_c_stores(int width, int local_size) {
+  Defines defines =
+      numbers({{"LOCAL_SIZE", local_size}, {"VECTOR_WIDTH_C", width}, {"UNROLL", kStoresUnroll}});
+  defines.emplace_back("RESULT_C", width == 4 ? "vec4" : "float");
+  return calibration_shader("c_stores.comp", defines, {}, {kBuffer}, sizeof(CStoresPushConstants));
 }
 
 Shader emit_chase() {

@@ -42,10 +42,12 @@ struct FmaPushConstants {
   float multiplier, addend;
 };
 inline constexpr int kFmaSteps = 16;
+/// What a trip begins with.
+enum class Trip : std::uint8_t { kFree, kSynchronised };  // nothing; a workgroup barrier
 /// Multiply-adds of float32, of float16, or packed dot products of 8-bit integers (type kI32):
 /// 8 * chains * kFmaSteps flops an invocation and trip, four times as many for integers. Binding 0:
 /// one float an invocation.
-Shader emit_fma(DataType type, int local_size, int chains);
+Shader emit_fma(DataType type, int local_size, int chains, Trip trip = Trip::kFree);
 
 struct MatrixPeakPushConstants {
   std::uint32_t trips;
@@ -80,6 +82,15 @@ struct StoresPushConstants {
 inline constexpr int kStoresUnroll = 8;
 /// kStoresUnroll stores of 1 or 4 floats an invocation and trip. Binding 0: a window a workgroup.
 Shader emit_stores(int width, int local_size);
+
+struct CStoresPushConstants {
+  std::uint32_t trips;
+  std::uint32_t window;  // as StoresPushConstants
+  std::uint32_t n, ldc;  // at least window * width; ldc a multiple of width: whole vectors
+  float alpha, beta;
+};
+/// The same stores as kernels do them: of whole vectors or of elements, and with beta.
+Shader emit_c_stores(int width, int local_size);
 
 struct ChasePushConstants {
   std::uint32_t trips;

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace rooftile {
 namespace {
 
-/// The plateau that is not device memory; 0: none was found.
-double plateau_gbps(const DeviceRates& rates) {
-  return rates.levels.size() > 1 ? rates.levels.front().gbps : 0;
+/// Plateaus that are not device memory, fastest first.
+std::span<const MemoryLevel> caches(const DeviceRates& rates) {
+  return std::span(rates.levels).first(rates.levels.empty() ? 0 : rates.levels.size() - 1);
 }
 
 /// What the roofline says of a level; 0: it bounds nothing there.
@@ -35,8 +36,12 @@ std::vector<LevelReport> levels(const ProblemReport& problem, const DeviceRates&
                                 const Decision& call) {
   const Traffic& traffic = problem.roofline.traffic;
   std::vector<LevelReport> list = {
-      level(problem, "memory", traffic.memory_bytes, memory_gbps(rates)),
-      level(problem, "cache", traffic.cache_bytes, plateau_gbps(rates))};
+      level(problem, "memory", traffic.memory_bytes, memory_gbps(rates))};
+  // Blocks are read from the nearest cache; behind it only what no cache spares.
+  const std::span<const MemoryLevel> found = caches(rates);
+  for (std::size_t i = found.size(); i > 1; --i)
+    list.push_back(level(problem, found[i - 1].name, traffic.memory_bytes, found[i - 1].gbps));
+  list.push_back(level(problem, "cache", traffic.cache_bytes, found.empty() ? 0 : found[0].gbps));
   // Other kernels read their operands straight from a cache.
   if (problem.variant.family == Family::kTiled)
     list.push_back(level(problem, "shared", traffic.register_bytes, rates.shared_gbps));
@@ -53,11 +58,12 @@ std::vector<LevelReport> levels(const ProblemReport& problem, const DeviceRates&
 
 std::vector<LevelReport> level_roofs(const DeviceRates& rates) {
   std::vector<LevelReport> roofs;
-  const auto add = [&](const char* level, double gbps) {
+  const auto add = [&](const std::string& level, double gbps) {
     if (gbps > 0) roofs.push_back({.level = level, .gbps = gbps});
   };
   add("memory", memory_gbps(rates));
-  add("cache", plateau_gbps(rates));
+  const std::span<const MemoryLevel> found = caches(rates);
+  for (std::size_t i = found.size(); i > 0; --i) add(found[i - 1].name, found[i - 1].gbps);
   add("shared", rates.shared_gbps);
   // Of both directions the faster one: no mixture of them is above it.
   if (!rates.zero_copy) add("link", std::max(rates.upload_gbps, rates.download_gbps));

@@ -77,6 +77,7 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
         100 * p.bound_ns / p.kernel_ns, p.pack_ns * 1e-3, ratio_text(p.default_ns, p.total_ns()),
         ratio_text(p.naive_ns, p.total_ns()), ratio_text(p.host_ns, p.total_ns()), p.limiter,
         facts ? facts_text(p.facts) : "");
+  fmt::format_to(to, "  vs host: its BLAS on all threads, as predicted from its calibration\n");
 }
 
 }  // namespace
@@ -87,6 +88,8 @@ std::string_view limiter_text(std::string_view limiter) {
       {"tail", "units that idle while the last workgroups run"},
       {"memory:memory", "the bandwidth of device memory"},
       {"memory:cache", "the bandwidth of the cache"},
+      {"memory:cache2", "the bandwidth of the second cache"},
+      {"memory:cache3", "the bandwidth of the third cache"},
       {"memory:shared", "the bandwidth of shared memory"},
       {"latency", "the cost of a dispatch"}};
   const auto known =

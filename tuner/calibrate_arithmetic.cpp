@@ -18,48 +18,54 @@ std::vector<int> local_sizes(const DeviceLimits& limits) {
   return sizes;
 }
 
+FmaPushConstants fma_push(std::uint32_t trips, float multiplier = 0.5f) {
+  return {trips, multiplier, 1.0f};
+}
+
 }  // namespace
 
+// The best of several shapes of the kernel, and then that one in the rounds.
 void Calibrator::multiply_adds() {
-  const Buffer target = device_.create_buffer(262144 * sizeof(float), BufferUse::kDevice);
-  std::vector<double> best = {0.0};
+  constexpr int kFewSamples = 3;
+  const std::vector<BufferRange> target = {{&buffer(262144 * sizeof(float))}};
+  const auto push = [](std::uint32_t trips) { return fma_push(trips); };
+  double best = 0;
   for (int local_size : local_sizes(limits_)) {
     for (int chains : {2, 3, 8}) {
-      Probe probe(device_, emit_fma(DataType::kF32, local_size, chains));
+      Probe shape(device_, emit_fma(DataType::kF32, local_size, chains));
       const std::uint32_t groups = many_groups(local_size) / 8;
-      const std::vector<double> rate = rate_of(
-          probe, {{&target}}, groups,
-          [](std::uint32_t trips) {
-            return FmaPushConstants{trips, 0.5f, 1.0f};
-          },
-          [&](double trips) { return 8.0 * chains * kFmaSteps * local_size * trips * groups; });
-      if (median(rate) <= median(best)) continue;
+      const std::uint32_t trips = trips_of(shape, target, groups, push);
+      const double rate = 1.0 * chains * local_size * groups * trips /
+                          std::ranges::min(shape.times(target, push(trips), groups, kFewSamples));
+      if (rate <= best) continue;
       best = rate;
       best_local_size_ = local_size;
       best_chains_ = chains;
     }
   }
-  add("device.fma.f32", "gflops", best);
+  const std::uint32_t groups = many_groups(best_local_size_) / 8;
+  sample_rate("device.fma.f32", "gflops",
+              probe(emit_fma(DataType::kF32, best_local_size_, best_chains_)), target, groups, push,
+              [&](double trips) {
+                return 8.0 * best_chains_ * kFmaSteps * best_local_size_ * trips * groups;
+              });
 }
 
 // Of float16, and of packed dot products: in workgroups and chains as float32 likes them.
 void Calibrator::other_multiply_adds() {
-  const Buffer target = device_.create_buffer(262144 * sizeof(float), BufferUse::kDevice);
-  const auto measure = [&](DataType type, float multiplier, double flops_per_step) {
+  const std::vector<BufferRange> target = {{&buffer(262144 * sizeof(float))}};
+  const auto measure = [&](const char* figure, DataType type, float multiplier,
+                           double flops_per_step) {
     const std::uint32_t groups = many_groups(best_local_size_) / 8;
-    Probe probe(device_, emit_fma(type, best_local_size_, best_chains_));
-    return rate_of(
-        probe, {{&target}}, groups,
-        [&](std::uint32_t trips) {
-          return FmaPushConstants{trips, multiplier, 1.0f};
-        },
+    sample_rate(
+        figure, "gflops", probe(emit_fma(type, best_local_size_, best_chains_)), target, groups,
+        [&](std::uint32_t trips) { return fma_push(trips, multiplier); },
         [&](double trips) {
           return flops_per_step * best_chains_ * kFmaSteps * best_local_size_ * trips * groups;
         });
   };
-  if (limits_.float16_arithmetic) add("device.fma.f16", "gflops", measure(DataType::kF16, 0.5f, 8));
-  if (limits_.integer_dot_product)
-    add("device.dot.i8", "gflops", measure(DataType::kI32, 3.0f, 32));
+  if (limits_.float16_arithmetic) measure("device.fma.f16", DataType::kF16, 0.5f, 8);
+  if (limits_.integer_dot_product) measure("device.dot.i8", DataType::kI32, 3.0f, 32);
 }
 
 // From the driver, else from the steps in time as the number of workgroups grows. A workgroup is
@@ -74,10 +80,9 @@ void Calibrator::compute_units() {
   const int local_size = local_sizes(limits_).back();
   const Buffer target = device_.create_buffer(
       kMostWorkgroups * static_cast<std::uint64_t>(local_size) * sizeof(float), BufferUse::kDevice);
-  Probe probe(device_, emit_fma(DataType::kF32, local_size, best_chains_));
+  Probe shape(device_, emit_fma(DataType::kF32, local_size, best_chains_));
   const auto times = [&](std::uint32_t trips, std::size_t groups, int samples) {
-    return probe.times({{&target}}, FmaPushConstants{trips, 0.5f, 1.0f},
-                       static_cast<std::uint32_t>(groups), samples);
+    return shape.times({{&target}}, fma_push(trips), static_cast<std::uint32_t>(groups), samples);
   };
   const std::uint32_t trips =
       long_enough(limits_, [&](std::uint32_t n) { return times(n, 1, 1).front(); });

@@ -11,17 +11,16 @@ namespace {
 
 constexpr std::uint64_t kBytes = 1u << 24;
 
-enum class Direction : std::uint8_t { kUp, kDown };
+template <typename Move>
+Turn timed_ns(const Move& move) {
+  const double start = now_ns();
+  move();
+  return {.value = now_ns() - start};
+}
 
 template <typename Move>
-std::vector<double> move_gbps(const Move& move) {
-  std::vector<double> gbps;
-  for (int i = -1; i < kProbeSamples; ++i) {
-    const double start = now_ns();
-    move();
-    if (i >= 0) gbps.push_back(static_cast<double>(kBytes) / (now_ns() - start));
-  }
-  return gbps;
+std::function<Turn()> gbps_of(Move move) {
+  return [move] { return Turn{static_cast<double>(kBytes) / timed_ns(move).value}; };
 }
 
 void copy(Device& device, const Buffer& source, const Buffer& target) {
@@ -36,23 +35,21 @@ void copy(Device& device, const Buffer& source, const Buffer& target) {
 // not the kernels' own.
 void Calibrator::transfers() {
   const bool unified = device_.profile().unified_memory;
-  const Buffer device_side = device_.create_buffer(kBytes, BufferUse::kDevice);
-  std::vector<char> host(kBytes, 1);
-  const auto moved = [&](BufferUse use, Direction direction) {
-    const Buffer staging = unified ? Buffer() : device_.create_buffer(kBytes, use);
-    void* const view = unified ? device_side.mapped() : staging.mapped();
-    return move_gbps([&] {
-      if (direction == Direction::kUp) {
-        std::memcpy(view, host.data(), kBytes);
-        if (!unified) copy(device_, staging, device_side);
-      } else {
-        if (!unified) copy(device_, device_side, staging);
-        std::memcpy(host.data(), view, kBytes);
-      }
-    });
+  const Buffer& device_side = buffer(kBytes);
+  const auto host = std::make_shared<std::vector<char>>(kBytes, 1);
+  const auto staging = [&](BufferUse use) -> const Buffer& {
+    return unified ? device_side : buffers_.emplace_back(device_.create_buffer(kBytes, use));
   };
-  add("device.upload", "gbps", moved(BufferUse::kUpload, Direction::kUp));
-  add("device.download", "gbps", moved(BufferUse::kDownload, Direction::kDown));
+  const Buffer& up = staging(BufferUse::kUpload);
+  const Buffer& down = staging(BufferUse::kDownload);
+  sample("device.upload", "gbps", gbps_of([this, unified, host, &up, &device_side] {
+           std::memcpy(up.mapped(), host->data(), kBytes);
+           if (!unified) copy(device_, up, device_side);
+         }));
+  sample("device.download", "gbps", gbps_of([this, unified, host, &down, &device_side] {
+           if (!unified) copy(device_, device_side, down);
+           std::memcpy(host->data(), down.mapped(), kBytes);
+         }));
 }
 
 // Without staging: the host's own memory becomes a buffer, which the device copies from and to, or
@@ -60,36 +57,39 @@ void Calibrator::transfers() {
 void Calibrator::imports() {
   const std::uint64_t alignment = limits_.host_import_alignment_bytes;
   if (alignment == 0 || kBytes % alignment != 0) return;
-  const std::unique_ptr<void, decltype(&std::free)> host(std::aligned_alloc(alignment, kBytes),
-                                                         &std::free);
-  if (host == nullptr) fail(ErrorCode::kOutOfMemory, "no {} bytes for the host link", kBytes);
-  std::memset(host.get(), 0, kBytes);
+  const auto host_memory = [&] {
+    void* const memory =
+        host_memory_.emplace_back(std::aligned_alloc(alignment, kBytes), &std::free).get();
+    if (memory == nullptr) fail(ErrorCode::kOutOfMemory, "no {} bytes for the host link", kBytes);
+    return std::memset(memory, 0, kBytes);
+  };
+  const auto import_host = [this, host = host_memory()] {
+    return device_.import_host(host, kBytes);
+  };
   try {
-    std::vector<double> import_ns;
-    for (int i = -1; i < kProbeSamples; ++i) {
-      const double start = now_ns();
-      { const Buffer imported = device_.import_host(host.get(), kBytes); }
-      if (i >= 0) import_ns.push_back(now_ns() - start);
-    }
-    add("device.import", "ns", import_ns);
+    // Memory of its own: whether some may be imported twice at once is the driver's choice.
+    buffers_.push_back(device_.import_host(host_memory(), kBytes));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
     return;  // the driver offers it, but not for this memory
   }
-  const Buffer device_side = device_.create_buffer(kBytes, BufferUse::kDevice);
-  add("device.import.upload", "gbps",
-      move_gbps([&] { copy(device_, device_.import_host(host.get(), kBytes), device_side); }));
-  add("device.import.download", "gbps",
-      move_gbps([&] { copy(device_, device_side, device_.import_host(host.get(), kBytes)); }));
+  const Buffer& imported = buffers_.back();
+  const Buffer& device_side = buffer(kBytes);
+  sample("device.import", "ns",
+         [import_host] { return timed_ns([&] { const Buffer once = import_host(); }); });
+  sample("device.import.upload", "gbps",
+         gbps_of([this, import_host, &device_side] { copy(device_, import_host(), device_side); }));
+  sample("device.import.download", "gbps",
+         gbps_of([this, import_host, &device_side] { copy(device_, device_side, import_host()); }));
   const std::uint32_t groups = many_groups(best_local_size_) / 16;
-  const Buffer sums = device_.create_buffer(
-      std::uint64_t{16} * groups * static_cast<std::uint64_t>(best_local_size_),
-      BufferUse::kDevice);
-  Probe probe(device_, emit_read(LoadPath::kBuffer, best_local_size_));
-  const Buffer imported = device_.import_host(host.get(), kBytes);
-  add("device.import.read", "gbps",
-      rates(static_cast<double>(kBytes),
-            probe.times({{&imported}, {&sums}}, ReadPushConstants{kBytes / 16, 1}, groups)));
+  const Buffer& sums =
+      buffer(std::uint64_t{16} * groups * static_cast<std::uint64_t>(best_local_size_));
+  TimedDispatch& read = dispatch(probe(emit_read(LoadPath::kBuffer, best_local_size_)),
+                                 {{&imported}, {&sums}}, ReadPushConstants{kBytes / 16, 1}, groups);
+  sample("device.import.read", "gbps", [&read] {
+    const Reading reading = read.take();
+    return Turn{static_cast<double>(kBytes) / reading.kernel_ns, reading.busy_share};
+  });
 }
 
 }  // namespace rooftile

@@ -1,9 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <optional>
 
 #include "core/error.h"
-#include "core/statistics.h"
 #include "runtime/model/calibration.h"
 #include "runtime/model/plateaus.h"
 #include "tuner/calibrator.h"
@@ -13,160 +14,134 @@ namespace {
 
 constexpr std::uint64_t kSmallestFootprint = 1u << 15;  // bytes of all arrays together
 constexpr std::uint64_t kLargestFootprint = 1u << 29;
-constexpr std::uint64_t kVectorBytes = 16;
-constexpr std::uint64_t kPage = 4096;
-// From the end of an array to the next: at equal places of their pages, stores hold up the loads
-// behind them on many processors. A multiple of every alignment that Vulkan allows a device to ask.
-constexpr std::uint64_t kSkew = 1280;
-constexpr std::uint64_t kMovedBytes = 1u << 24;  // by a sample at least, in passes; more
-constexpr double kEnoughNs = 0.5e6;              // until it is as long as this
-constexpr int kCurveSamples = 3;  // of a point; a level's own figures have kProbeSamples
-constexpr std::uint32_t kInvocations = 262144;  // at most: enough for every device
-// Of them those that read only: the sums that they write stay below a part in sixteen.
-constexpr std::uint32_t kReaders = kInvocations / 16;
+// Reached however late it is: past the caches of all but the largest devices.
+constexpr std::uint64_t kAlwaysFootprint = 1u << 27;
+// Device memory is measured on so many times what the largest cache holds, as STREAM asks for.
+constexpr std::uint64_t kPastCaches = 4;
 
-using Sample = std::vector<double>;  // GB/s
+/// GB/s, the best of a few: what disturbs them only makes them slower. Long ones are taken once.
+double gbps_of(std::optional<StreamRun> run) {
+  constexpr double kLongNs = 5e6;
+  constexpr int kFewSamples = 3;
+  double best = 0;
+  for (int i = 0; run && i < (run->ns() < kLongNs ? kFewSamples : 1); ++i)
+    best = std::max(best, run->take().value);
+  return best;
+}
 
-double middle(const Sample& sample) { return sample.empty() ? 0 : median(sample); }
-
-/// STREAM kernels, and one that only reads, on slices of one buffer.
-class StreamBench {
- public:
-  StreamBench(Device& device, std::uint64_t largest, int local_size)
-      : device_(device),
-        local_size_(local_size),
-        pool_(device.create_buffer(largest + 3 * kSkew, BufferUse::kDevice)),
-        sums_(device.create_buffer(kVectorBytes * kInvocations, BufferUse::kDevice)) {}
-
-  Sample gbps(Stream kernel, LoadPath load_path, std::uint64_t footprint, int samples) {
-    const int arrays = arrays_moved(kernel);
-    const std::uint64_t bytes = footprint / static_cast<std::uint64_t>(arrays) / kPage * kPage;
-    if (!fits(load_path, bytes) || !fits(LoadPath::kBuffer, bytes)) return {};  // c is no texels
-    auto& probe = probes_[{static_cast<int>(kernel), load_path}];
-    if (!probe) probe.emplace(device_, emit_stream(kernel, load_path, local_size_));
-    const auto slice = [&](std::uint64_t i) {
-      return BufferRange{&pool_, i * (bytes + kSkew), bytes};
-    };
-    const auto elements = static_cast<std::uint32_t>(bytes / kVectorBytes);
-    // Two arrays of three where there are two: the third binding is not read.
-    return sample(*probe, {slice(0), slice(arrays == 3 ? 1 : 0), slice(arrays == 3 ? 2 : 1)},
-                  groups(elements, kInvocations), bytes * static_cast<std::uint64_t>(arrays),
-                  samples, [&](std::uint32_t passes) {
-                    return StreamPushConstants{elements, passes, 3.0f};
-                  });
-  }
-
-  Sample read_gbps(LoadPath load_path, std::uint64_t footprint, int samples) {
-    if (!fits(load_path, footprint)) return {};
-    auto& probe = probes_[{-1, load_path}];
-    if (!probe) probe.emplace(device_, emit_read(load_path, local_size_));
-    const auto elements = static_cast<std::uint32_t>(footprint / kVectorBytes);
-    return sample(*probe, {{&pool_, 0, footprint}, {&sums_}}, groups(elements, kReaders), footprint,
-                  samples, [&](std::uint32_t passes) {
-                    return ReadPushConstants{elements, passes};
-                  });
-  }
-
- private:
-  bool fits(LoadPath load_path, std::uint64_t bytes) const {
-    const DeviceLimits& limits = device_.profile().limits;
-    if (load_path == LoadPath::kBuffer) return bytes <= limits.max_storage_buffer_range_bytes;
-    return limits.texel_buffer_rgba32 && bytes / kVectorBytes <= limits.max_texel_buffer_elements;
-  }
-  std::uint32_t groups(std::uint32_t elements, std::uint32_t most_invocations) const {
-    const auto local_size = static_cast<std::uint32_t>(local_size_);
-    return std::min({most_invocations / local_size, std::max(1u, elements / local_size),
-                     device_.profile().limits.max_workgroup_count[0]});
-  }
-  template <typename Push>
-  Sample sample(Probe& probe, const std::vector<BufferRange>& bindings, std::uint32_t groups,
-                std::uint64_t bytes, int samples, const Push& push) {
-    std::uint64_t passes = std::max<std::uint64_t>(1, kMovedBytes / bytes);
-    std::vector<double> ns;
-    while (true) {
-      ns = probe.times(bindings, push(static_cast<std::uint32_t>(passes)), groups, samples);
-      constexpr std::uint64_t kMostPasses = 1u << 12;  // of few trips each
-      if (median(ns) >= kEnoughNs || passes >= kMostPasses) break;
-      passes *= 4;
-    }
-    return rates(static_cast<double>(bytes * passes), ns);
-  }
-
-  Device& device_;
-  int local_size_;
-  Buffer pool_, sums_;
-  std::map<std::pair<int, LoadPath>, std::optional<Probe>> probes_;
+/// The better load path of a kernel, and its rate; 0: none is possible.
+struct Best {
+  LoadPath path = LoadPath::kBuffer;
+  double gbps = 0;
 };
+Best best_of(const std::function<std::optional<StreamRun>(LoadPath)>& run) {
+  Best best;
+  for (LoadPath path : {LoadPath::kBuffer, LoadPath::kTexel})
+    if (const double gbps = gbps_of(run(path)); gbps > best.gbps) best = {path, gbps};
+  return best;
+}
 
-/// One footprint: the better load path of each kernel.
+/// One footprint.
 struct Point {
   std::uint64_t footprint = 0;
-  LoadPath stream_path = LoadPath::kBuffer, read_path = LoadPath::kBuffer;
-  Sample triad, read;
+  Best triad, read;
 
-  const Sample& best() const { return middle(triad) > middle(read) ? triad : read; }
+  double gbps() const { return std::max(triad.gbps, read.gbps); }
 };
+
+/// Where a level's kernels are measured: on the fastest point of a cache, well past the caches for
+/// memory.
+const Point& place_of(std::span<const Point> level, std::uint64_t caches_bytes, bool memory) {
+  if (!memory) return *std::ranges::max_element(level, {}, &Point::gbps);
+  const std::uint64_t wanted = std::max(kAlwaysFootprint / 2, kPastCaches * caches_bytes);
+  for (const Point& point : level)
+    if (point.footprint >= wanted) return point;
+  return level.back();
+}
 
 }  // namespace
 
-// Triad and reads over growing footprints find the levels; on each, the other kernels are measured,
-// too. A level's bandwidth is the best of them all: a bound has to be one.
-void Calibrator::stream() {
+// Triad and reads over growing footprints find the levels; on each, all kernels are sampled in the
+// rounds.
+void Calibrator::stream(double end_s) {
   const std::uint64_t largest =
       std::min({kLargestFootprint, device_.profile().device_memory_bytes / 4,
                 limits_.max_memory_allocation_bytes / 2,
                 2 * limits_.max_storage_buffer_range_bytes});  // copy: two arrays
   if (largest < kSmallestFootprint)
     fail(ErrorCode::kUnsupported, "{} has too little memory to calibrate", device_.profile().name);
-  StreamBench bench(device_, largest, best_local_size_);
+  stream_bench_ = std::make_unique<StreamBench>(device_, largest, best_local_size_);
+  StreamBench& bench = *stream_bench_;
   std::vector<Point> points;
   std::vector<BandwidthPoint> curve;
   for (std::uint64_t footprint = kSmallestFootprint; footprint <= largest; footprint *= 2) {
-    Point point{.footprint = footprint, .triad = {}, .read = {}};
-    for (LoadPath load_path : {LoadPath::kBuffer, LoadPath::kTexel}) {
-      if (Sample gbps = bench.gbps(Stream::kTriad, load_path, footprint, kCurveSamples);
-          middle(gbps) > middle(point.triad)) {
-        point.triad = std::move(gbps);
-        point.stream_path = load_path;
-      }
-      if (Sample gbps = bench.read_gbps(load_path, footprint, kCurveSamples);
-          middle(gbps) > middle(point.read)) {
-        point.read = std::move(gbps);
-        point.read_path = load_path;
-      }
-    }
-    if (point.best().empty()) break;  // past what can be bound at once
-    curve.push_back({static_cast<double>(footprint), middle(point.best())});
-    points.push_back(std::move(point));
+    if (footprint > kAlwaysFootprint && now_s() > end_s) break;
+    const Point point{.footprint = footprint,
+                      .triad = best_of([&](LoadPath path) {
+                        return bench.stream(Stream::kTriad, path, footprint);
+                      }),
+                      .read = best_of([&](LoadPath path) { return bench.read(path, footprint); })};
+    if (point.gbps() == 0) break;  // past what can be bound at once
+    curve.push_back({static_cast<double>(footprint), point.gbps()});
+    points.push_back(point);
   }
   const std::vector<Plateau> plateaus = find_plateaus(curve);
+  std::uint64_t caches_bytes = 0;
   for (std::size_t i = 0; i < plateaus.size(); ++i) {
     const auto [first, last] = plateaus[i];
     const bool memory = i + 1 == plateaus.size();
     const Point& at =
-        memory ? points[last]
-               : *std::max_element(points.begin() + static_cast<std::ptrdiff_t>(first),
-                                   points.begin() + static_cast<std::ptrdiff_t>(last) + 1,
-                                   [](const Point& x, const Point& y) {
-                                     return middle(x.best()) < middle(y.best());
-                                   });
-    const std::string level = level_name(i, plateaus.size());
-    Sample best;
-    const auto keep = [&](std::string_view kernel, const Sample& gbps) {
-      if (gbps.empty()) return;
-      add(fmt::format("device.stream.{}{}", kernel, memory ? "" : "." + level), "gbps", gbps);
-      if (middle(gbps) > middle(best)) best = gbps;
+        place_of(std::span(points).subspan(first, last - first + 1), caches_bytes, memory);
+    caches_bytes = points[last].footprint;
+    Level& level = levels_.emplace_back(Level{level_name(i, plateaus.size()), {}});
+    const auto keep = [&](std::string_view kernel, std::optional<StreamRun> run) {
+      if (!run) return;
+      StreamRun& kept = stream_runs_.emplace_back(std::move(*run));
+      level.figures.push_back(
+          fmt::format("device.stream.{}{}", kernel, memory ? "" : "." + level.name));
+      sample(level.figures.back(), "gbps", [&kept, memory] {
+        if (!memory)
+          kept.take();  // what was sampled before has filled the cache with something else
+        return kept.take();
+      });
     };
     for (const Stream kernel : kStreams) {
-      Sample gbps = bench.gbps(kernel, at.stream_path, at.footprint, kProbeSamples);
-      if (gbps.empty()) gbps = bench.gbps(kernel, LoadPath::kBuffer, at.footprint, kProbeSamples);
-      keep(name(kernel), gbps);
+      std::optional<StreamRun> run = bench.stream(kernel, at.triad.path, at.footprint);
+      keep(name(kernel),
+           run ? std::move(run) : bench.stream(kernel, LoadPath::kBuffer, at.footprint));
     }
-    keep("read", bench.read_gbps(at.read_path, at.footprint, kProbeSamples));
-    add(fmt::format("device.level.{}.bandwidth", level), "gbps", best);
+    keep("read", bench.read(at.read.path, at.footprint));
     if (!memory)
-      figures_.push_back({fmt::format("device.level.{}.footprint", level), "bytes",
+      figures_.push_back({fmt::format("device.level.{}.footprint", level.name), "bytes",
                           static_cast<double>(points[last].footprint), 0, last - first + 1});
+  }
+}
+
+// A level's bandwidth is the best of all its kernels: a bound has to be one. On a processor loads
+// out of a small window are served by the nearest cache as well, which keeps blocks from one
+// workgroup to the next; a GPU's first level does not.
+void Calibrator::level_bandwidths() {
+  const bool on_processor = device_.profile().kind == DeviceKind::kSoftware;
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    const bool nearest_cache = i == 0 && levels_.size() > 1;
+    Figure best;
+    const auto consider = [&](const std::string& name, double bytes) {
+      const Figure* const figure = found(name);
+      if (figure == nullptr || figure->value * bytes <= best.value) return;
+      best = *figure;
+      best.value *= bytes;
+      best.mad *= bytes;
+    };
+    for (const std::string& name : levels_[i].figures) consider(name, 1);
+    if (nearest_cache && on_processor)
+      for (const char* path : {"buffer", "texel"}) {
+        consider(fmt::format("device.load.{}.vector", path), 4 * sizeof(float));
+        consider(fmt::format("device.load.{}.scalar", path), sizeof(float));
+      }
+    if (best.value == 0) continue;
+    best.name = fmt::format("device.level.{}.bandwidth", levels_[i].name);
+    best.unit = "gbps";
+    figures_.push_back(std::move(best));
   }
 }
 

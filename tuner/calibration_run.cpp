@@ -11,6 +11,7 @@ namespace rooftile {
 namespace {
 
 constexpr double kCalibrationDeadlineS = 120;
+constexpr double kLeastHostS = 4;        // whatever the device has left of the time
 constexpr double kMatrixDeadlineS = 30;  // one shape: compiling twice, and some ms
 
 /// The best shape of each pair of types. One that fails, crashes or hangs costs its figure only, as
@@ -62,12 +63,18 @@ std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& devic
   if (answer.fate != WorkerFate::kAnswered)
     fail(ErrorCode::kDevice, "calibration failed: {}; nothing was stored", answer.message);
   run.figures = figures_from_json(answer.reply.at("figures"));
+  run.parts = parts_from_json(answer.reply.at("parts"));
   const double units = calibration_from_figures(run.figures).device.compute_units;
+  const double matrix_s = now_s();
   for (Figure& figure : calibrate_matrix_units(device, units, worker, message, stop))
     run.figures.push_back(std::move(figure));
-  const std::vector<Figure> host = calibrate_host(stop);
+  if (!device.limits.matrix_shapes.empty())
+    run.parts.push_back({"matrix units", now_s() - matrix_s});
+  const Calibrated host =
+      calibrate_host(stop, std::max(kLeastHostS, kCalibrationS - (now_s() - start_s)));
   if (stop.load()) return std::nullopt;
-  run.figures.insert(run.figures.end(), host.begin(), host.end());
+  run.figures.insert(run.figures.end(), host.figures.begin(), host.figures.end());
+  run.parts.insert(run.parts.end(), host.parts.begin(), host.parts.end());
   store.add_calibration(row, run.figures);
   run.elapsed_s = now_s() - start_s;
   return run;
@@ -85,7 +92,7 @@ std::optional<Calibration> known_calibration(const Store& store, const DevicePro
   if (!row) return std::nullopt;
   const Calibration known =
       calibration_from_figures(store.latest_calibration(*row, Provenance::kOwn));
-  const bool complete = is_calibrated(known.device) && known.device.load_latency_ns > 0 &&
+  const bool complete = is_calibrated(known.device) && known.device.synchronised_fma_gflops > 0 &&
                         is_calibrated(known.host) && is_calibrated(known.host1);
   return complete ? std::optional(known) : std::nullopt;
 }

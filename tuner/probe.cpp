@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "core/statistics.h"
 #include "generator/compile.h"
@@ -16,32 +17,30 @@ constexpr std::uint32_t kMostTrips = 1u << 24;
 
 }  // namespace
 
+TimedDispatch::TimedDispatch(Device& device, const DispatchStep& step)
+    : device_(device), list_(device.record(std::vector<Step>{step}, Timing::kPerStep)) {}
+
+Reading TimedDispatch::take() {
+  const bool on_host = device_.profile().kind == DeviceKind::kSoftware;
+  const ProcessorTime before = on_host ? processor_time_now() : ProcessorTime();
+  Reading reading{.kernel_ns = std::max(1.0, device_.run(list_, kProbeTimeoutNs).step_ns.front())};
+  const ProcessorTime used = on_host ? processor_time_now() - before : ProcessorTime();
+  reading.busy_share = busy_share(used, occupancy_);
+  occupancy_ = std::max(occupancy_, used.occupancy());
+  return reading;
+}
+
 Probe::Probe(Device& device, const Shader& shader)
     : device_(device), pipeline_(device.create_pipeline(compile(shader), shader.interface)) {}
 
-std::vector<double> undisturbed(int samples, const std::function<Reading()>& take) {
-  const SteadySamples steady = steady_samples(samples, kMostRetakes, take, [](int before) {
-    std::this_thread::sleep_for(kFirstBackOff * (1 << before));
-  });
+std::vector<double> Probe::times(TimedDispatch dispatch, int samples) {
+  dispatch.take();
+  const SteadySamples steady = steady_samples(
+      samples, kMostRetakes, [&] { return dispatch.take(); },
+      [](int before) { std::this_thread::sleep_for(kFirstBackOff * (1 << before)); });
   std::vector<double> times;
   for (const Reading& reading : steady.readings) times.push_back(reading.kernel_ns);
   return times;
-}
-
-std::vector<double> Probe::times(const DispatchStep& step, int samples) {
-  CommandList list = device_.record(std::vector<Step>{step}, Timing::kPerStep);
-  const bool on_host = device_.profile().kind == DeviceKind::kSoftware;
-  double occupancy = 0;  // the most of any run: so many processors this dispatch keeps busy
-  const auto take = [&] {
-    const ProcessorTime before = on_host ? processor_time_now() : ProcessorTime();
-    Reading reading{.kernel_ns = std::max(1.0, device_.run(list, kProbeTimeoutNs).step_ns.front())};
-    const ProcessorTime used = on_host ? processor_time_now() - before : ProcessorTime();
-    reading.busy_share = busy_share(used, occupancy);
-    occupancy = std::max(occupancy, used.occupancy());
-    return reading;
-  };
-  take();
-  return undisturbed(samples, take);
 }
 
 std::uint32_t long_enough(const DeviceLimits& limits,

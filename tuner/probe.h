@@ -16,31 +16,48 @@ namespace rooftile {
 inline constexpr double kProbeTimeoutNs = 30e9;
 inline constexpr int kProbeSamples = 7;
 
+/// One dispatch, recorded, to be timed as often as one likes. The pipeline and the buffers of its
+/// step must outlive it.
+class TimedDispatch {
+ public:
+  TimedDispatch(Device& device, const DispatchStep& step);
+
+  /// Device time of one run.
+  Reading take();
+
+ private:
+  Device& device_;
+  CommandList list_;
+  double occupancy_ = 0;  // the most of any run: so many processors this dispatch keeps busy
+};
+
 class Probe {
  public:
   Probe(Device& device, const Shader& shader);
+
+  template <typename Push>
+  TimedDispatch dispatch(const std::vector<BufferRange>& bindings, const Push& push,
+                         std::uint32_t groups) {
+    return TimedDispatch(device_, {.pipeline = &pipeline_,
+                                   .bindings = bindings,
+                                   .push_constants = bytes_of_block(push),
+                                   .groups = {groups, 1, 1}});
+  }
 
   /// Device time of one dispatch of a whole command list run; so many of them after a warm-up.
   template <typename Push>
   std::vector<double> times(const std::vector<BufferRange>& bindings, const Push& push,
                             std::uint32_t groups, int samples = kProbeSamples) {
-    return times(DispatchStep{.pipeline = &pipeline_,
-                              .bindings = bindings,
-                              .push_constants = bytes_of_block(push),
-                              .groups = {groups, 1, 1}},
-                 samples);
+    return times(dispatch(bindings, push, groups), samples);
   }
   const Pipeline& pipeline() const { return pipeline_; }
 
  private:
-  std::vector<double> times(const DispatchStep& step, int samples);
+  static std::vector<double> times(TimedDispatch dispatch, int samples);
 
   Device& device_;
   Pipeline pipeline_;
 };
-
-/// Times of so many readings, those taken again that somebody else spoilt (steady_samples.h).
-std::vector<double> undisturbed(int samples, const std::function<Reading()>& take);
 
 /// Trips after which a dispatch is long against launch and clock steps and short against a budget,
 /// at most as many as the device runs of all loops together. timed(trips) runs it once.

@@ -25,7 +25,10 @@ class Server {
     const std::string operation = request.at("operation");
     if (operation == "open") return open(request);
     if (device_ == nullptr) fail(ErrorCode::kInternal, "worker: '{}' before 'open'", operation);
-    if (operation == "calibrate") return {{"figures", to_json(calibrate_device(device_))}};
+    if (operation == "calibrate") {
+      const Calibrated device = calibrate_device(device_);
+      return {{"figures", to_json(device.figures)}, {"parts", to_json(device.parts)}};
+    }
     if (operation == "calibrate matrix unit") {
       const MatrixShape& shape =
           device_->profile().limits.matrix_shapes.at(request.at("shape").get<std::size_t>());

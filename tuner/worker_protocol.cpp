@@ -147,4 +147,16 @@ std::vector<Figure> figures_from_json(const Json& json) {
   return figures;
 }
 
+Json to_json(const std::vector<CalibrationPart>& parts) {
+  Json list = Json::array();
+  for (const CalibrationPart& part : parts)
+    list.push_back({{"name", part.name}, {"seconds", part.seconds}});
+  return list;
+}
+std::vector<CalibrationPart> parts_from_json(const Json& json) {
+  std::vector<CalibrationPart> parts;
+  for (const Json& part : json) parts.push_back({part.at("name"), part.at("seconds")});
+  return parts;
+}
+
 }  // namespace rooftile

@@ -9,6 +9,7 @@
 #include "core/problem.h"
 #include "core/variant.h"
 #include "generator/signature.h"
+#include "tuner/calibrate.h"
 #include "tuner/measure.h"
 
 namespace rooftile {
@@ -27,5 +28,7 @@ Json to_json(const Certificate& certificate);
 Certificate certificate_from_json(const Json& json);
 Json to_json(const std::vector<Figure>& figures);
 std::vector<Figure> figures_from_json(const Json& json);
+Json to_json(const std::vector<CalibrationPart>& parts);
+std::vector<CalibrationPart> parts_from_json(const Json& json);
 
 }  // namespace rooftile

@@ -8,8 +8,10 @@ function colour(name) {
 
 /** "#rrggbb" with an opacity. */
 const faint = (hex, opacity) => hex + Math.round(255 * opacity).toString(16).padStart(2, "0");
-const levelColour = (level) => colour({memory: "blue", cache: "teal", shared: "orange", link: "violet"}[level] ?? "grey");
+const levelKind = (level) => (level.startsWith("cache") ? "cache" : level);
+const levelColour = (level) => colour({memory: "blue", cache: "teal", shared: "orange", link: "violet"}[levelKind(level)] ?? "grey");
 const kLevelStyles = {memory: "circle", cache: "rect", shared: "triangle", link: "rectRot"};
+const levelStyle = (level) => kLevelStyles[levelKind(level)] ?? "circle";
 
 const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches && !document.documentElement.dataset.theme;
 

@@ -31,9 +31,10 @@ const kLimits = {
   "math": "arithmetic", "tail": "idle units in the last wave", "memory:memory": "device memory", "memory:cache": "cache",
   "memory:shared": "shared memory", "latency": "dispatch",
 };
-const limitName = (limiter) => kLimits[limiter] ?? limiter;
 const kLevels = {memory: "device memory", cache: "cache", shared: "shared memory", link: "host link"};
-const levelName = (level) => kLevels[level] ?? level;
+/** Caches behind the nearest one have a number: "cache2". */
+const levelName = (level) => kLevels[level] ?? level.replace(/^cache(\d+)$/, "cache level $1");
+const limitName = (limiter) => kLimits[limiter] ?? levelName(limiter.replace(/^memory:/, ""));
 
 /** element("td", {class: "number"}, "3", anotherElement) */
 function element(tag, attributes = {}, ...children) {

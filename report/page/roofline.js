@@ -76,7 +76,7 @@ function rooflineDatasets(device) {
     pointHitRadius: 0, borderColor: colour("red"),
     data: [{x: roof.gflops / fastest, y: roof.gflops}, {x: range.right, y: roof.gflops}]}));
   const scatters = shown.map((roof, i) => ({
-    type: "scatter", label: roof.level, data: dots[i], pointStyle: kLevelStyles[roof.level] ?? "circle", radius: 6, hoverRadius: 9,
+    type: "scatter", label: roof.level, data: dots[i], pointStyle: levelStyle(roof.level), radius: 6, hoverRadius: 9,
     borderColor: levelColour(roof.level), backgroundColor: faint(levelColour(roof.level), 0.45)}));
   return {range, datasets: [...scatters, ...lines, ...peaks]};
 }

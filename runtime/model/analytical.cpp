@@ -26,7 +26,43 @@ double values_of_invocation(const Variant& v) {
   return static_cast<double>(v.reg_m) * v.reg_n;
 }
 
-/// Work as it is really issued: whole blocks, edges included.
+/// Steps of the loop that ends a walk along k which is no multiple of the trip (TAIL_K of the
+/// kernels); 0: there is none.
+double tail_steps(const Problem& p, const Variant& v) {
+  const bool whole =
+      v.edge == Edge::kExact || (v.packed_a == Packed::kYes && v.packed_b == Packed::kYes);
+  if (whole || v.family == Family::kNaive) return 0;
+  if (v.stage == Stage::kSubgroup) return v.unroll_k;
+  if (quantized(p.types) && v.packed_b == Packed::kNo) return 32.0 / p.types.b.bits;
+  const bool a_along_k = v.packed_a == Packed::kYes || p.trans_a == Transpose::kNo;
+  const bool b_along_k = v.packed_b == Packed::kNo && p.trans_b == Transpose::kYes;
+  return std::max(a_along_k ? v.vector_width_a : 1, b_along_k ? v.vector_width_b : 1);
+}
+
+/// How often what is inside a kernel's loops is run, over how often it has to be. Devices that run
+/// invocations together under a mask find only at the end of a further trip that none of them is
+/// left in the loop.
+struct Repeated {
+  double walk = 1;      // along k: what is loaded
+  double multiply = 1;  // and what is done with it
+};
+Repeated repeated(const Problem& p, const Variant& v, double depth, const DeviceRates& rates) {
+  if (depth == 0 || rates.loop_overrun == 0) return {};
+  const double trip = v.family == Family::kNaive ? 1 : steps_of_trip(v);
+  Repeated r;
+  if (v.family == Family::kTiled || v.family == Family::kMatrix) {
+    r.walk = 1 + rates.loop_overrun / std::ceil(depth / trip);
+    const double inner_trips = v.family == Family::kTiled ? v.tile_k / v.unroll_k : 1;
+    r.multiply = r.walk * (inner_trips > 1 ? 1 + rates.loop_overrun / inner_trips : 1);
+  } else {
+    const double lanes = lanes_k(v);
+    r.walk = 1 + rates.loop_overrun * (trip / lanes + tail_steps(p, v)) / (depth / lanes);
+    r.multiply = r.walk;
+  }
+  return r;
+}
+
+/// Work as it is really issued: whole blocks, edges included, and what loops repeat.
 struct Issued {
   double workgroups, invocations;
   double multiply_adds;
@@ -35,17 +71,19 @@ struct Issued {
   double depth;                   // steps of k that a workgroup walks
 };
 
-Issued issued(const Problem& p, const Variant& v, const Waves& w) {
+Issued issued(const Problem& p, const Variant& v, const Waves& w, const DeviceRates& rates) {
   const double depth = k_parts(p, v).depth;
-  const double multiply_adds = w.workgroups * v.tile_batch * v.tile_m * v.tile_n * depth;
+  const Repeated times = repeated(p, v, depth, rates);
+  const double needed = w.workgroups * v.tile_batch * v.tile_m * v.tile_n * depth;
+  const double multiply_adds = needed * times.multiply;
   const bool matrix = v.family == Family::kMatrix;
   return {.workgroups = w.workgroups,
           .invocations = w.workgroups * local_size(v),
           .multiply_adds = multiply_adds,
           .a_elements = multiply_adds / (matrix ? v.subgroup_n : v.reg_n),
           .b_elements = multiply_adds / (matrix ? v.subgroup_m : v.reg_m),
-          .a_shared = multiply_adds / v.tile_n,
-          .b_shared = multiply_adds / v.tile_m,
+          .a_shared = needed * times.walk / v.tile_n,
+          .b_shared = needed * times.walk / v.tile_m,
           .depth = depth};
 }
 
@@ -76,6 +114,9 @@ double cached_bytes_ns(const DeviceRates& rates, double elements) {
   return over(elements * static_cast<double>(bytes_of(DataType::kF32)), cache_gbps(rates));
 }
 
+/// Whether invocations wait for one another while they hold their sums.
+bool is_synchronised(const Variant& v) { return v.stage == Stage::kShared || lanes_k(v) > 1; }
+
 /// elements / width loads, and the bytes that they carry from the fastest memory level where load
 /// rates are unknown.
 double load_ns(const DeviceRates& rates, LoadPath path, int width, double elements) {
@@ -85,6 +126,12 @@ double load_ns(const DeviceRates& rates, LoadPath path, int width, double elemen
 double store_ns(const DeviceRates& rates, int width, double elements) {
   const double rate = width > 1 ? rates.buffer_vector_stores_per_ns : rates.buffer_stores_per_ns;
   return rate > 0 ? elements / width / rate : cached_bytes_ns(rates, elements);
+}
+/// Of C, or of parts of it: beta and the edge are asked for at each store. Devices that run both
+/// sides of a branch pay for those that are not taken, too.
+double store_c_ns(const DeviceRates& rates, int width, double elements) {
+  const double rate = width > 1 ? rates.c_vector_stores_per_ns : rates.c_stores_per_ns;
+  return rate > 0 ? elements / width / rate : store_ns(rates, width, elements);
 }
 
 /// Loads of a quantised B carry words of several values, as vectors where the kernel takes four.
@@ -124,7 +171,7 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
   const auto value_bytes = static_cast<double>(bytes_of(DataType::kF32));
   if (v.family == Family::kVector) {  // a tree over the lanes for each row of sums
     if (lanes_k(v) == 1) return 0;
-    const double halvings = std::log2(lanes_k(v));
+    const double halvings = std::log2(lanes_k(v)) + rates.loop_overrun;
     // Put there and taken back; at each halving two are read and one is written, and lanes that
     // have nothing to add wait for those that have.
     const double bytes = i.invocations * v.reg_m * v.reg_n * (2 + 3 * halvings) * value_bytes;
@@ -137,7 +184,7 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
   const double elements =
       (staged_a(v) ? i.a_elements + i.a_shared : 0) + (staged_b(v) ? i.b_elements + i.b_shared : 0);
   const double bytes = elements * (matrix ? static_cast<double>(bytes_of(p.types.a)) : value_bytes);
-  const double tiles = std::ceil(i.depth / steps_of_trip(v));
+  const double tiles = std::ceil(i.depth / steps_of_trip(v)) + rates.loop_overrun;
   const double barriers = tiles * kBarriersPerTile / v.stages;
   return over(bytes, rates.shared_gbps) + i.invocations * barriers * rates.barrier_ns;
 }
@@ -145,7 +192,7 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
 /// C, or the parts of a split product, from registers.
 double stores_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
   const double elements = static_cast<double>(p.m * p.n * p.batch) * k_parts(p, v).parts;
-  double ns = store_ns(rates, store_width(p, v), elements);
+  double ns = store_c_ns(rates, store_width(p, v), elements);
   // Row for row, the others moved up by one each time (templates/store_c.glsl).
   if (v.family != Family::kNaive && v.family != Family::kMatrix) {
     const double rows = std::min<double>(v.reg_m, static_cast<double>(p.m));
@@ -163,7 +210,7 @@ double reduce_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const double elements = static_cast<double>(p.m * p.n * p.batch);
   return rates.dispatch_ns +
          load_ns(rates, LoadPath::kBuffer, kWidth, elements * stored_parts(k, v)) +
-         store_ns(rates, kWidth, elements);
+         store_c_ns(rates, kWidth, elements);
 }
 
 /// Packing loads and stores four elements at a time, and moves what packing() counts.
@@ -176,18 +223,35 @@ double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
          store_ns(rates, kWidth, elements);
 }
 
+/// Arithmetic of a kernel that is not stopped by memory: what multiplies sums in registers. Sums
+/// that outlive a barrier lie in memory on devices that let invocations take turns there.
+double multiply_add_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
+                       double multiply_adds) {
+  const double flops = 2 * multiply_adds;
+  const double apart = over(flops, math_gflops(rates, p.types, v));
+  const bool float32 = v.family != Family::kMatrix && v.dot == 1;
+  return is_synchronised(v) && float32 ? std::max(apart, over(flops, rates.synchronised_fma_gflops))
+                                       : apart;
+}
+
+double launch_ns(const Variant& v, const DeviceRates& rates, double workgroups) {
+  const bool dearer = is_synchronised(v) && rates.synchronised_workgroup_ns > 0;
+  return workgroups * (dearer ? rates.synchronised_workgroup_ns : rates.workgroup_ns);
+}
+
 }  // namespace
 
 double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const Waves w = waves(p, v, rates.compute_units);
-  const Issued i = issued(p, v, w);
+  const Issued i = issued(p, v, w, rates);
   const double memory_bytes = minimum_bytes(p);
   const double per_trip = kLoopInstructions / (values_of_invocation(v) * v.unroll_k);
-  const double math = over(2 * i.multiply_adds * (1 + per_trip), math_gflops(rates, p.types, v));
+  const double math = multiply_add_ns(p, v, rates, i.multiply_adds) +
+                      over(2 * i.multiply_adds * per_trip, math_gflops(rates, p.types, v));
   const double busy = math + operand_loads_ns(p, v, rates, i) + broadcasts_ns(v, rates, i) +
                       shared_ns(p, v, rates, i) + stores_ns(p, v, rates, i);
   return busy / w.wave_efficiency + over(memory_bytes, gbps_for_footprint(rates, memory_bytes)) +
-         i.workgroups * rates.workgroup_ns + reduce_ns(p, v, rates) + pack_ns(p, v, rates) +
+         launch_ns(v, rates, i.workgroups) + reduce_ns(p, v, rates) + pack_ns(p, v, rates) +
          rates.dispatch_ns;
 }
 

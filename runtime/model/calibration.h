@@ -26,15 +26,18 @@ struct MemoryLevel {
 
 /// A rate of 0 was not measured: what would need it is left out of every bound and every estimate.
 struct DeviceRates {
-  double submit_ns = 0;      // empty submit to fence
-  double dispatch_ns = 0;    // one more dispatch in the same submit
-  double workgroup_ns = 0;   // one more (empty) workgroup in the same dispatch
+  double submit_ns = 0;                  // empty submit to fence
+  double dispatch_ns = 0;                // one more dispatch in the same submit
+  double workgroup_ns = 0;               // one more (empty) workgroup in the same dispatch
+  double synchronised_workgroup_ns = 0;  // of a kernel that has barriers
   double barrier_ns = 0;     // a barrier over its invocations, all units busy (slope over barriers)
+  double loop_overrun = 0;   // trips that a loop is run beyond its last one
   double upload_gbps = 0;    // host pointer to kernel-visible buffer, as the runtime copies it
   double download_gbps = 0;  // and back
   double fma_gflops = 0;     // f32
-  double fma_f16_gflops = 0;  // multiply-adds of f16
-  double dot_gflops = 0;      // packed dot products of 8-bit integers
+  double synchronised_fma_gflops = 0;  // f32, on sums that invocations keep across barriers
+  double fma_f16_gflops = 0;           // multiply-adds of f16
+  double dot_gflops = 0;               // packed dot products of 8-bit integers
   // Matrix units, by the types of operands and sums, in the best of their shapes.
   double matrix_f16_gflops = 0, matrix_f16_f16_gflops = 0, matrix_bf16_gflops = 0,
          matrix_i8_gflops = 0, matrix_u8_gflops = 0;
@@ -47,6 +50,9 @@ struct DeviceRates {
   std::vector<MemoryLevel> levels = {};    // fastest first
   double buffer_stores_per_ns = 0;         // scalar stores that hit a cache, as loads are counted
   double buffer_vector_stores_per_ns = 0;  // vec4: stores, not elements
+  double c_stores_per_ns =
+      0;  // as kernels store C: beta and edges asked for each (store_vector.glsl)
+  double c_vector_stores_per_ns = 0;  // vec4: stores, not elements
   double broadcasts_per_ns = 0;  // vec4 from a lane to its subgroup, one an invocation, all units
   double load_latency_ns = 0;    // from a load that hits a cache to the next that needs it
   double compute_units = 1;      // as the driver says, else workgroups that run at once

@@ -119,6 +119,9 @@ def test_calibrate_stores_figures_and_shows_their_drift(tuned):
         joint = np.hypot(figure["mad"], figure["before"]["mad"]) * 1.4826
         assert figure["beyond_spread"] == (moved > 2 * joint)
     assert set(device["calibration_ratios"]) == {"compute", "bandwidth", "latency"}
+    parts = {part["name"]: part["seconds"] for part in device["parts"]}
+    assert {"device kernels", "device memory levels", "device rounds", "host peaks", "host products"} <= set(parts)
+    assert min(parts.values()) > 0 and sum(parts.values()) <= device["elapsed_s"]
     assert "device.compute_units" in tuned.run("report").stdout
 
 

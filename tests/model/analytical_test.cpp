@@ -189,6 +189,65 @@ TEST(Analytical, StoresAndBroadcastsCostWhatIsMeasured) {
   EXPECT_NEAR(cost(lanes, broadcasts) - cost(lanes, software()), vectors / 0.5, 1);
 }
 
+TEST(Analytical, StoresOfCAreDearerWhereBranchesAre) {
+  DeviceRates slow = software();
+  slow.c_vector_stores_per_ns = 0.01;
+  DeviceRates fast = slow;
+  fast.c_vector_stores_per_ns = 1;
+  EXPECT_NEAR(cost(kRegister, slow) - cost(kRegister, fast), 512.0 * 500 / 4 * (1 / 0.01 - 1), 1e3);
+  // Packing asks nothing at its stores.
+  Variant packed = kRegister;
+  packed.packed_b = Packed::kYes;
+  EXPECT_NEAR(cost(packed, slow) - cost(kRegister, slow),
+              cost(packed, fast) - cost(kRegister, fast), 1e-3);
+}
+
+TEST(Analytical, SumsThatOutliveBarriersMultiplyAtTheirOwnRate) {
+  DeviceRates turns = software();
+  turns.synchronised_fma_gflops = 10;
+  turns.synchronised_workgroup_ns = 1000;
+  EXPECT_EQ(cost(kRegister, turns), cost(kRegister, software()));
+  const double groups = 4 * 4, multiply_adds = groups * 128 * 128 * 520;
+  EXPECT_NEAR(cost(kTiled, turns) - cost(kTiled, software()),
+              2 * multiply_adds * (1.0 / 10 - 1.0 / 80) + groups * (1000 - software().workgroup_ns),
+              1);
+  // A measurement above the peak is noise.
+  turns.synchronised_fma_gflops = 100;
+  turns.synchronised_workgroup_ns = software().workgroup_ns;
+  EXPECT_EQ(cost(kTiled, turns), cost(kTiled, software()));
+}
+
+TEST(Analytical, LoopsThatAreRunOnceMoreCostSo) {
+  DeviceRates masked = software();
+  masked.loop_overrun = 1;
+  DeviceRates arithmetic{.fma_gflops = 80, .levels = {{.name = "memory", .gbps = 1e9}}};
+  DeviceRates masked_arithmetic = arithmetic;
+  masked_arithmetic.loop_overrun = 1;
+  const auto ratio = [&](const Variant& v) {
+    return cost(v, masked_arithmetic) / cost(v, arithmetic);
+  };
+  // 520 steps: 130 trips of four and one more, and once the end that there is none of, a vector of
+  // A long.
+  EXPECT_NEAR(ratio(kRegister), 1 + (4.0 + 4) / 520, 2e-3);
+  Variant exact = kRegister;
+  exact.edge = Edge::kExact;
+  EXPECT_NEAR(ratio(exact), 1 + 4.0 / 520, 2e-3);
+  // 33 tiles and one more, of four trips and one more.
+  EXPECT_NEAR(ratio(kTiled), 34.0 / 33 * 5 / 4, 1e-2);
+  Variant unrolled = kTiled;
+  unrolled.unroll_k = 16;  // no loop inside the tile
+  EXPECT_NEAR(ratio(unrolled), 34.0 / 33, 2e-3);
+  const double groups = 4 * 4, invocations = 256;
+  DeviceRates free_barriers = masked;
+  free_barriers.barrier_ns = 0;
+  EXPECT_NEAR(cost(kTiled, masked) - cost(kTiled, free_barriers),
+              2 * 34 * groups * invocations * software().barrier_ns, 1);
+  // A part of k that is one trip deep is run twice, and its end once.
+  Variant split = kRegister;
+  split.split_k = 130;
+  EXPECT_GT(ratio(split), 1.5);
+}
+
 TEST(Analytical, WorksFromArithmeticAndBandwidthAlone) {
   const DeviceRates few{.dispatch_ns = 10,
                         .fma_gflops = 80,

@@ -74,6 +74,23 @@ TEST_F(LevelsTest, BoundsAreBytesOverRates) {
   EXPECT_NEAR(p.headroom.over_bound, kKernelNs / 384000, 1e-9);
 }
 
+// Three levels: blocks come from the nearest cache, each operand once from the one behind it, which
+// bounds what fits there.
+TEST_F(LevelsTest, EveryCacheIsALevel) {
+  rates_.levels[1].footprint_bytes = 64e6;
+  store_.add_calibration(store_.device_id(example_device()), to_figures({.device = rates_}));
+  const DeviceReport report = device();
+  const ProblemReport& p = report.problems.at(0);
+  EXPECT_DOUBLE_EQ(level(p, "cache2").bytes, level(p, "memory").bytes);
+  EXPECT_DOUBLE_EQ(level(p, "cache2").gbps, 1000);
+  EXPECT_DOUBLE_EQ(level(p, "cache2").bound_ns, level(p, "cache2").bytes / 1000);
+  EXPECT_EQ(level(p, "memory").bound_ns, 0);
+  EXPECT_GT(level(p, "cache").bytes, level(p, "cache2").bytes);
+  std::vector<std::string> roofs;
+  for (const LevelReport& roof : level_roofs(rates_)) roofs.push_back(roof.level);
+  EXPECT_THAT(roofs, testing::ElementsAre("memory", "cache2", "cache", "shared", "link"));
+}
+
 TEST_F(LevelsTest, TheLinkCountsTheWholeCall) {
   const ProblemReport p = device().problems.at(0);
   const double up_ns = (1000.0 * 800 + 800 * 1200) * 4 / 12, down_ns = 1000.0 * 1200 * 4 / 11;
@@ -115,7 +132,7 @@ TEST_F(LevelsTest, WithoutACalibrationThereAreBytesAndNoBounds) {
 
 TEST_F(LevelsTest, RoofsAreTheCalibratedRates) {
   const DeviceReport report = device();
-  EXPECT_THAT(report.level_roofs, SizeIs(4));
+  EXPECT_THAT(report.level_roofs, SizeIs(5));
   EXPECT_THAT(report.level_roofs, Contains(Field(&LevelReport::gbps, 12.0)))
       << "the link: the faster direction";
   ASSERT_THAT(report.math_roofs, SizeIs(1));

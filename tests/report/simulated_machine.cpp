@@ -210,6 +210,7 @@ DeviceRates simulated_rates(double speed) {
           .texel_loads_per_ns = 15 * speed,
           .texel_vector_loads_per_ns = 9 * speed,
           .levels = {{.name = "cache", .gbps = 400 * speed, .footprint_bytes = 4e6},
+                     {.name = "cache2", .gbps = 200 * speed, .footprint_bytes = 8e6},
                      {.name = "memory", .gbps = 100 * speed}},
           .compute_units = 24};
 }

@@ -80,7 +80,7 @@ def test_roofline_has_a_dot_for_each_winner_and_level(browser, page):
     for problem in device["problems"]:
         for level in problem["levels"]:
             wanted[level["level"]] += 1
-    assert set(wanted) == {"memory", "cache", "shared", "link"} and wanted["memory"] == 6
+    assert set(wanted) == {"memory", "cache2", "cache", "shared", "link"} and wanted["memory"] == 6
     drawn = browser.execute_script("""
         const chart = charts.roofline;
         return chart.data.datasets.map((set, i) => [set.type, set.label, chart.getDatasetMeta(i).data
@@ -88,7 +88,8 @@ def test_roofline_has_a_dot_for_each_winner_and_level(browser, page):
                            dot.y > chart.chartArea.top && dot.y < chart.chartArea.bottom).length]);""")
     assert {label: dots for kind, label, dots in drawn if kind == "scatter"} == wanted
     lines = [label for kind, label, _ in drawn if kind == "line"]
-    assert len(lines) == 5  # four levels and one kind of arithmetic
+    assert len(lines) == 6  # five levels and one kind of arithmetic
+    assert "cache level 2 200 GB/s" in lines
     assert_silent(browser)
 
 

@@ -74,8 +74,8 @@ void store_calibration(Store& store, const DeviceProfile& device) {
   const Calibration calibration = {.device = {.submit_ns = 1e4,
                                               .dispatch_ns = 1e3,
                                               .fma_gflops = 100,
-                                              .levels = {{.name = "memory", .gbps = 10}},
-                                              .load_latency_ns = 100},
+                                              .synchronised_fma_gflops = 50,
+                                              .levels = {{.name = "memory", .gbps = 10}}},
                                    .host = host,
                                    .host1 = host};
   store.add_calibration(store.device_id(device), to_figures(calibration));
