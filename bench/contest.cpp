@@ -102,6 +102,7 @@ struct Contest::Impl {
   ContestSetting setting;
   Context context;
   DeviceProfile profile;
+  DeviceRates rates;
   std::unique_ptr<DeviceTier> tuned;
   std::unique_ptr<Measurer> measurer;
   std::vector<std::unique_ptr<Yardstick>> yardsticks;
@@ -171,8 +172,8 @@ Contestant Contest::Impl::device_call(const std::string& name, const Problem& p,
       const TunedKernel only = {.candidate = {.hash = short_name(variant), .variant = variant},
                                 .problem = call.problem,
                                 .kernel_ns = *kernel_ns};
-      *tier = std::make_unique<DeviceTier>(profile, KernelRanking(profile.limits, {}, {only}),
-                                           default_cache_folder());
+      *tier = std::make_unique<DeviceTier>(
+          profile, rates, KernelRanking(profile.limits, {}, {only}), default_cache_folder());
     }
     (*tier)->gemm(call);
   });
@@ -294,8 +295,9 @@ Contest::Contest(const ContestSetting& setting) : impl_(std::make_unique<Impl>(s
     if (!row) continue;
     impl_->profile = profile;
     const Calibration calibration = calibration_from_figures(store.latest_calibration(*row));
+    impl_->rates = calibration.device;
     impl_->tuned =
-        std::make_unique<DeviceTier>(profile,
+        std::make_unique<DeviceTier>(profile, calibration.device,
                                      KernelRanking(profile.limits, calibration.device,
                                                    store.tuned_kernels(*row, kGeneratorVersion),
                                                    store.portfolio(*row, kGeneratorVersion)),

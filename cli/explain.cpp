@@ -78,7 +78,8 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("explain", "Say where a product would run, and why");
   command->footer(
       "Rooftile runs matrix products only: for operations and the table it says where such a\n"
-      "kernel would pay. docs/explain.md describes the JSON.\n"
+      "kernel would pay. docs/explain.md describes the JSON. Beside gpu_class stands how the\n"
+      "operands get to the device: staged, copied by it, or used in place (docs/memory.md).\n"
       "Examples:\n  rooftile explain --m 1024 --n 1024 --k 1024\n"
       "  rooftile explain --operation relu --elements 1000000 --resident a,c\n"
       "  rooftile explain --table");

@@ -61,6 +61,11 @@ nlohmann::json json_of(const ExplainedWork& work) {
   all["upload_ns"] = number(d.upload_ns);
   all["kernel_ns"] = number(d.kernel_ns);
   all["download_ns"] = number(d.download_ns);
+  all["overlapped_ns"] = number(d.overlapped_ns);
+  all["way_a"] = name(d.ways.a);
+  all["way_b"] = name(d.ways.b);
+  all["way_c_in"] = name(d.ways.c_in);
+  all["way_c_out"] = name(d.ways.c_out);
   all["measured"] = {{"kernel_ns", number(e.measured_kernel_ns)},
                      {"host_ns", number(e.measured_host_ns)},
                      {"host1_ns", number(e.measured_host1_ns)}};

@@ -46,11 +46,35 @@ std::string measured_text(const Explanation& e) {
   return text.empty() ? "measured: nothing on these sizes\n" : text + "\n";
 }
 
+/// "a in place, b staged, c staged": what class of device this is, as far as transfers go.
+std::string ways_text(const Ways& ways) {
+  std::string text;
+  const auto add = [&](std::string_view operand, Way way) {
+    if (way == Way::kNone) return;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", operand,
+                        way == Way::kInPlace  ? "in place"
+                        : way == Way::kCopied ? "copied by the device"
+                                              : "staged");
+  };
+  add("a", ways.a);
+  add("b", ways.b);
+  if (ways.c_in != Way::kNone && ways.c_in != ways.c_out) {
+    add("c", ways.c_in);
+    add("c back", ways.c_out);
+  } else {
+    add("c", ways.c_out);
+  }
+  return text;
+}
+
 std::string factor_table(const Decision& d) {
   std::string text = fmt::format("{:<22} {:>10}  {:>12}\n", "factor", "value", "costs device");
-  for (const Factor& f : d.factors)
-    text += fmt::format("{:<22} {:>10.4f}  {:>12}\n", f.name, f.value,
+  for (const Factor& f : d.factors) {
+    text += fmt::format("{:<22} {:>10.4f}  {:>12}", f.name, f.value,
                         std::isfinite(f.ns) ? fmt::format("{:+.1f} us", f.ns * 1e-3 + 0.0) : "-");
+    if (f.name == "gpu_class" && d.ways != Ways{}) text += "  " + ways_text(d.ways);
+    text += "\n";
+  }
   return text + fmt::format("{:<22} {:>10.4f}  (host over device; above 1 the device wins)\n",
                             "product = score", d.score);
 }
@@ -61,6 +85,8 @@ std::string predictions(const Decision& d) {
     text +=
         fmt::format("  = submit {} + upload {} + kernel {} + download {}", time_text(d.submit_ns),
                     time_text(d.upload_ns), time_text(d.kernel_ns), time_text(d.download_ns));
+  if (d.overlapped_ns > 0)
+    text += fmt::format("; {} of transfers behind kernels", time_text(d.overlapped_ns));
   return text + fmt::format("\nhost    {:>14}\nhost1   {:>14}\n", prediction_text(d.host_ns),
                             prediction_text(d.host1_ns));
 }

@@ -46,8 +46,9 @@ std::vector<LevelReport> levels(const ProblemReport& problem, const DeviceRates&
   if (problem.variant.family == Family::kTiled)
     list.push_back(level(problem, "shared", traffic.register_bytes, rates.shared_gbps));
   const double link_ns = call.upload_ns + call.download_ns;
-  if (std::isfinite(call.device_ns) && link_ns > 0) {
-    LevelReport link = level(problem, "link", traffic.memory_bytes, 0);
+  // Operands that kernels read and write in the host's memory cross no link of their own.
+  if (std::isfinite(call.device_ns) && link_ns > 0 && call.link_bytes > 0) {
+    LevelReport link = level(problem, "link", call.link_bytes, 0);
     link.gbps = link.bytes / link_ns;
     link.bound_ns = link_ns;
     link.gflops = flops(problem.problem) / call.device_ns;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -28,6 +29,9 @@ constexpr std::array<std::string_view, 5> kTierChoices = {"auto", "device", "hos
 // Of a problem whose chances on a device that is not calibrated nobody can tell: tens of
 // microseconds on any processor, which is what a submission costs.
 constexpr double kLeastLoggedFlops = 1e6;
+
+// While one is computed, another one's operands are on their way.
+constexpr int kPartsAtATime = 2;
 
 std::string environment(const char* variable) {
   const char* value = std::getenv(variable);
@@ -114,7 +118,8 @@ Decision Context::Impl::decide(const Problem& p, const Residencies& where,
                 .b = where.b,
                 .c = where.c,
                 .precision = precision_of(guard),
-                .extra_passes_over_c = any(p.epilogue) ? 1.0 : 0.0};
+                .extra_passes_over_c = any(p.epilogue) ? 1.0 : 0.0,
+                .c_is_checked = checks_spots(guard)};
   const double guard_bytes =
       (scans(guard) ? scanned_bytes(p) : 0) + (checks_spots(guard) ? checked_bytes(p) : 0);
   if (guard_bytes > 0 && data.calibration.host.gbps > 0) {
@@ -132,6 +137,8 @@ Decision Context::Impl::decide(const Problem& p, const Residencies& where,
                                        to_string(signature_of(p)), device->profile().name);
     question.device_veto_name = Veto::kNoKernel;
   } else {
+    question.reach_bytes =
+        static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
     DeviceTier::Refusal refusal = device->veto(p);
     if (refusal.name != Veto::kDoesNotFit || !ask_for_parts(question)) {
       question.device_veto = std::move(refusal.reason);
@@ -146,19 +153,34 @@ bool Context::Impl::ask_for_parts(Call& question) const {
                          question.c == Residency::kDevice;
   if (on_device) return false;  // what does not fit is not there
   const std::vector<GemmCall> parts = panels_of({.problem = question.problem});
+  const OperandPlaces places = {.c_is_checked = question.c_is_checked,
+                                .reach_bytes = question.reach_bytes};
   for (const GemmCall& part : parts) {
-    const double c = static_cast<double>(part.problem.m * part.problem.n * part.problem.batch *
-                                         bytes_of(part.problem.types.c));
     question.parts += 1;
-    question.parts_upload_bytes += minimum_bytes(part.problem) - c;
-    question.parts_download_bytes += c;
+    question.parts_transfers =
+        question.parts_transfers + transfers(part.problem, places, data.calibration.device);
   }
   return !parts.empty();
 }
 
 std::vector<GemmCall> Context::Impl::panels_of(const GemmCall& call) const {
   if (device == nullptr || device->fits(call.problem)) return {};
-  return panels(call, [&](const Problem& p) { return device->fits(p); });
+  return panels(call, [&](const Problem& p) { return device->fits(p, kPartsAtATime); });
+}
+
+std::size_t Context::Impl::parts_in_turn(const std::vector<GemmCall>& parts, Reason reason) {
+  const bool forced = reason == Reason::kForced;
+  if (is_guarded(guard_of(parts.front()))) return 0;  // parts are looked at one by one
+  const std::size_t done =
+      device->gemm_in_turn(parts, forced ? WhileCompiling::kWait : while_compiling);
+  for (const GemmCall& part : std::span(parts).first(done)) {
+    // As where the parts are calls of their own.
+    auto* const calls = forced
+                            ? untuned_counter(part.problem, std::numeric_limits<double>::infinity())
+                            : decide_new(part.problem).untuned_calls;
+    if (calls != nullptr) calls->fetch_add(1, std::memory_order_relaxed);
+  }
+  return done;
 }
 
 std::string Context::Impl::best_kernel(const Problem& p) const {
@@ -251,8 +273,8 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   if (counts && data.counted_device)
     impl_->untuned = std::make_unique<UntunedLog>(data.file, *data.counted_device);
   if (data.ranking)
-    impl_->device =
-        std::make_unique<DeviceTier>(*data.profile, *std::move(data.ranking), cache_folder);
+    impl_->device = std::make_unique<DeviceTier>(*data.profile, data.calibration.device,
+                                                 *std::move(data.ranking), cache_folder);
   impl_->blas = &HostBlas::get();
 }
 
@@ -267,10 +289,11 @@ void Context::gemm(const GemmCall& call) {
     cache.last.set(impl_->id, p, tier, reason);
   };
   if (is_empty(p)) return answered(Tier::kHost, Reason::kNothingToDo);
-  // Each part decides for itself, and finds its equals' decision in the cache.
   const auto in_parts = [&](const std::vector<GemmCall>& parts, Reason reason) {
+    const std::size_t done = impl_->parts_in_turn(parts, reason);
+    // Each of the rest decides for itself, and finds its equals' decision in the cache.
     Tier tier = Tier::kDevice;
-    for (const GemmCall& part : parts) {
+    for (const GemmCall& part : std::span(parts).subspan(done)) {
       gemm(part);
       const LastAnswer& last = cache.last;
       if (last.reason == Reason::kPredicted || last.reason == Reason::kForced) continue;

@@ -128,7 +128,10 @@ struct Answer {
 struct DeviceState {
   bool opened = false;
   bool lost = false;
-  std::string last_failure;  // message of the last kernel that failed and was passed over
+  std::string last_failure;   // message of the last kernel that failed and was passed over
+  std::uint64_t imports = 0;  // operands, so far, whose memory was imported instead of staged
+  // Memory that calls are staged through: held, and the most that was in use at once.
+  std::uint64_t staging_bytes = 0, most_staging_bytes = 0;
 };
 
 /// Thread-safe.
@@ -142,8 +145,8 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   /// Errors leave C untouched: kInvalidArgument; kUnsupported, kDevice, kTimeout, kOutOfMemory only
-  /// for a forced tier. What is larger than the device's buffers is done in panels, each a call of
-  /// its own: where a forced device fails in the middle of them, C is undefined.
+  /// for a forced tier. Where a forced device fails, C is undefined if beta is 0 (DeviceProduct),
+  /// or if it fails in the middle of the panels in which it does what is larger than its buffers.
   /// A device that is predicted to win is opened, and its kernel compiled, in the background; until
   /// then the host answers. A forced device waits.
   void gemm(const GemmCall& call);

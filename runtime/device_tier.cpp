@@ -1,118 +1,13 @@
 #include "runtime/device_tier.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/error.h"
 #include "runtime/float_environment.h"
-#include "runtime/step_time.h"
 
 namespace rooftile {
 namespace {
-
-// A step that takes this many times its predicted time, and at least this long, is a hang.
-constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
-
-// alpha == 0 must not read A and B: the staged product has no depth then.
-Problem effective(const Problem& p) {
-  Problem staged = staged_problem(p);
-  if (p.alpha == 0.0f) staged.k = 0;
-  return staged;
-}
-
-// Host matrices on their way to a kernel: in one buffer on unified memory, else through a mapped
-// one.
-class StagedInput {
- public:
-  StagedInput(BufferPool& pool, const DeviceProfile& profile, std::uint64_t bytes)
-      : bytes_(bytes), device_(pool, bytes_, BufferUse::kDevice) {
-    if (!profile.unified_memory)
-      upload_ = std::make_unique<PooledBuffer>(pool, bytes_, BufferUse::kUpload);
-  }
-  void* host() const { return upload_ ? (*upload_)->mapped() : device_->mapped(); }
-  float* floats() const { return static_cast<float*>(host()); }
-  const Buffer* device() const { return &*device_; }
-  void append_copy(std::vector<Step>& steps) const {
-    if (upload_) steps.emplace_back(CopyStep{{&**upload_, 0, bytes_}, {device(), 0, bytes_}});
-  }
-
- private:
-  std::uint64_t bytes_;
-  PooledBuffer device_;
-  std::unique_ptr<PooledBuffer> upload_;
-};
-
-/// The epilogue's vectors and residual, laid out as own_buffers() says.
-class StagedEpilogue {
- public:
-  StagedEpilogue(BufferPool& pool, const DeviceProfile& profile, const GemmCall& call,
-                 const Placement& at) {
-    const Problem& p = call.problem;
-    const EpilogueElements elements = epilogue_elements(p);
-    const auto stage = [&](std::int64_t count, std::unique_ptr<StagedInput>& buffer) {
-      if (count > 0)
-        buffer = std::make_unique<StagedInput>(
-            pool, profile,
-            std::max<std::uint64_t>(16, static_cast<std::uint64_t>(count) * sizeof(float)));
-    };
-    stage(elements.vectors, vectors_);
-    stage(elements.residual, residual_);
-    const Epilogue& e = p.epilogue;
-    if (e.row_scale)
-      std::copy_n(call.epilogue.row_scale, p.m, vectors_->floats() + at.offset_row_scale);
-    if (e.column_scale)
-      std::copy_n(call.epilogue.column_scale, p.n, vectors_->floats() + at.offset_column_scale);
-    if (e.bias != Bias::kNone)
-      std::copy_n(call.epilogue.bias, e.bias == Bias::kRow ? p.m : p.n,
-                  vectors_->floats() + at.offset_bias);
-    for (std::int64_t i = 0; e.residual && i < p.batch; ++i)
-      copy_matrix(
-          {p.m, p.n}, DataType::kF32, call.epilogue.residual + i * call.epilogue.stride_residual,
-          call.epilogue.ld_residual, residual_->floats() + i * at.stride_residual, at.ld_residual);
-  }
-  const Buffer* vectors() const { return vectors_ ? vectors_->device() : nullptr; }
-  const Buffer* residual() const { return residual_ ? residual_->device() : nullptr; }
-  void append_copies(std::vector<Step>& steps) const {
-    if (vectors_) vectors_->append_copy(steps);
-    if (residual_) residual_->append_copy(steps);
-  }
-
- private:
-  std::unique_ptr<StagedInput> vectors_, residual_;
-};
-
-/// Values of a quantised B into its buffer, scales and zero points into their own.
-class StagedQuantization {
- public:
-  /// staged: without depth when B must not be read.
-  StagedQuantization(BufferPool& pool, const DeviceProfile& profile, const GemmCall& call,
-                     const Problem& staged, const StagedInput& b) {
-    if (!quantized(staged.types)) return;
-    const bool reads = staged.k > 0;
-    const QuantizedBytes bytes = quantized_bytes(call.problem);
-    const StagedBytes sizes = staged_bytes(call.problem);
-    if (reads) std::memcpy(b.host(), call.b, static_cast<std::size_t>(bytes.values));
-    const auto stage = [&](std::uint64_t size, const void* from, std::int64_t used) {
-      auto buffer = std::make_unique<StagedInput>(pool, profile, size);
-      if (reads) std::memcpy(buffer->host(), from, static_cast<std::size_t>(used));
-      return buffer;
-    };
-    scales_ = stage(std::max<std::uint64_t>(sizes.scales, 16), call.scales, bytes.scales);
-    if (staged.types.b.zero_point != ZeroPoint::kMiddle)
-      zero_points_ = stage(std::max<std::uint64_t>(sizes.zero_points, 16), call.zero_points,
-                           bytes.zero_points);
-  }
-  const Buffer* scales() const { return scales_ ? scales_->device() : nullptr; }
-  const Buffer* zero_points() const { return zero_points_ ? zero_points_->device() : nullptr; }
-  void append_copies(std::vector<Step>& steps) const {
-    if (scales_) scales_->append_copy(steps);
-    if (zero_points_) zero_points_->append_copy(steps);
-  }
-
- private:
-  std::unique_ptr<StagedInput> scales_, zero_points_;
-};
 
 /// Bytes of the largest operand, and of all with what they may be packed into.
 struct Footprint {
@@ -128,15 +23,26 @@ Footprint footprint(const Problem& p) {
   return needed;
 }
 
+/// Whether the C that one reads may be the C that the one before writes: parts of the depth add up.
+bool may_read_result(const GemmCall& call, const GemmCall& before) {
+  if (call.problem.beta == 0.0f) return false;
+  if (call.c_array != nullptr || before.c_array != nullptr) return true;
+  const auto end = [](const GemmCall& x) {
+    return static_cast<const char*>(x.c) + span_c(x.problem) * bytes_of(x.problem.types.c);
+  };
+  return call.c < end(before) && before.c < end(call);
+}
+
 std::uint64_t largest_buffer(const DeviceLimits& limits) {
   return std::min(limits.max_storage_buffer_range_bytes, limits.max_memory_allocation_bytes);
 }
 
 }  // namespace
 
-DeviceTier::DeviceTier(DeviceProfile profile, KernelRanking ranking,
+DeviceTier::DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking ranking,
                        std::filesystem::path cache_folder)
     : profile_(std::move(profile)),
+      rates_(std::move(rates)),
       ranking_(std::move(ranking)),
       kernels_(profile_, std::move(cache_folder)) {}
 
@@ -160,10 +66,10 @@ DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
   return {};
 }
 
-bool DeviceTier::fits(const Problem& p) const {
+bool DeviceTier::fits(const Problem& p, int products) const {
   const Footprint needed = footprint(p);
   return needed.largest <= largest_buffer(profile_.limits) &&
-         needed.total <= profile_.device_memory_bytes;
+         needed.total <= profile_.device_memory_bytes / static_cast<std::uint64_t>(products);
 }
 
 std::string DeviceTier::does_not_fit(const Problem& p) const {
@@ -179,102 +85,67 @@ std::string DeviceTier::does_not_fit(const Problem& p) const {
 
 std::shared_ptr<Device> DeviceTier::device() { return kernels_.device(); }
 
-void DeviceTier::run(const RankedChoice& choice, const Kernel& kernel, const GemmCall& call,
-                     const SpotCheck* check) {
+DeviceLink DeviceTier::link() {
   const std::shared_ptr<Device> device = kernels_.device();
+  if (pool_ == nullptr) {
+    pool_ = std::make_unique<BufferPool>(device);
+    made_pool_ = pool_.get();
+  }
+  return {device, profile_, rates_, *pool_, imports_};
+}
+
+void DeviceTier::run(const RankedChoice& choice, std::shared_ptr<const Kernel> kernel,
+                     const GemmCall& call, const SpotCheck* check) {
   const std::lock_guard running(running_);
-  if (pool_ == nullptr) pool_ = std::make_unique<BufferPool>(device);
-  const Problem staged = effective(call.problem);
-  const double timeout_ns =
-      std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(choice.expected_ns, kStepNs));
+  DeviceProduct product(link(), std::move(kernel), choice.expected_ns, call, check);
+  product.submit();
+  product.wait();
+  if (auto mismatch = product.collect())
+    throw SpotCheckFailed(*std::move(mismatch), choice.candidate->hash);
+}
 
-  const double steps_needed = choice.expected_ns / kStepNs;
-  const GemmPlan plan = steps_needed > 1
-                            ? kernel.plan(staged, own_buffers(staged), flops(staged) / steps_needed)
-                            : kernel.plan(staged, own_buffers(staged));
+DeviceTier::Chosen DeviceTier::choose(const Problem& p, Wait wait) {
+  const Signature signature = signature_of(p);
+  const std::vector<RankedChoice> kernels = ranked(p);
+  if (wait == Wait::kNo && !kernels_.ready(kernels, signature)) return {};
+  for (const RankedChoice& choice : kernels)
+    if (auto kernel = kernels_.kernel(*choice.candidate, signature))
+      return {std::move(kernel), choice.expected_ns};
+  return {};
+}
 
-  const Extent extent_a = stored_a(staged), extent_b = stored_b(staged),
-               extent_c = {staged.m, staged.n};
-  const StagedBytes bytes = staged_bytes(staged);
-  const StagedInput a(*pool_, profile_, bytes.a), b(*pool_, profile_, bytes.b),
-      c(*pool_, profile_, bytes.c);
-  const Placement placement = own_buffers(staged);
-  const StagedEpilogue epilogue(*pool_, profile_, call, placement);
-  std::unique_ptr<PooledBuffer> download;
-  if (!profile_.unified_memory)
-    download = std::make_unique<PooledBuffer>(*pool_, bytes.c, BufferUse::kDownload);
-  const auto workspace_of = [&](std::int64_t elements) {
-    return elements == 0 ? nullptr
-                         : std::make_unique<PooledBuffer>(
-                               *pool_, static_cast<std::uint64_t>(elements) * sizeof(float),
-                               BufferUse::kDevice);
+std::size_t DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what) {
+  const QuietFloats quiet;
+  const Wait wait = what == WhileCompiling::kWait ? Wait::kYes : Wait::kNo;
+  std::size_t done = 0;
+  std::unique_ptr<DeviceProduct> computed;  // by the device, at the moment
+  const auto finish = [&] {
+    computed->wait();
+    computed->collect();
+    computed = nullptr;
+    ++done;
   };
-  const auto packed_a = workspace_of(plan.packed_a_elements),
-             packed_b = workspace_of(plan.packed_b_elements),
-             parts = workspace_of(plan.part_elements);
-
-  for (std::int64_t i = 0; i < staged.batch; ++i) {
-    const auto put = [&](const StagedInput& target, Extent extent, DataType type, const void* from,
-                         std::int64_t ld, std::int64_t stride, std::int64_t staged_ld) {
-      copy_matrix(extent, type, from, ld,
-                  static_cast<char*>(target.host()) + i * stride * bytes_of(type), staged_ld);
-    };
-    const Types& types = staged.types;
-    if (i == 0 || staged.stride_a != 0)
-      put(a, extent_a, types.a, call.a_of(i), call.problem.lda, staged.stride_a, staged.lda);
-    if (!quantized(types) && (i == 0 || staged.stride_b != 0))
-      put(b, extent_b, types.a, call.b_of(i), call.problem.ldb, staged.stride_b, staged.ldb);
-    if (staged.beta != 0.0f)
-      put(c, extent_c, types.c, call.c_of(i), call.problem.ldc, staged.stride_c, staged.ldc);
+  try {
+    for (const GemmCall& call : calls) {
+      const Chosen chosen = choose(call.problem, wait);
+      if (chosen.kernel == nullptr) break;
+      const std::lock_guard running(running_);  // others have their turn in between
+      auto next = std::make_unique<DeviceProduct>(link(), chosen.kernel, chosen.expected_ns, call);
+      if (computed != nullptr && may_read_result(call, computed->call())) finish();
+      if (computed != nullptr) computed->wait();
+      next->submit();
+      if (computed != nullptr) finish();
+      computed = std::move(next);
+    }
+    if (computed != nullptr) finish();
+  } catch (const Error&) {
+    // Whoever does the rest finds out, and says, what is wrong. What was under way may be whole.
+    try {
+      if (computed != nullptr) finish();
+    } catch (const Error&) {
+    }
   }
-  const StagedQuantization quantization(*pool_, profile_, call, staged, b);
-
-  const Operands operands = {a.device(),
-                             b.device(),
-                             c.device(),
-                             placement,
-                             epilogue.vectors(),
-                             epilogue.residual(),
-                             quantization.scales(),
-                             quantization.zero_points()};
-  const auto buffer = [](const std::unique_ptr<PooledBuffer>& pooled) {
-    return pooled ? &**pooled : nullptr;
-  };
-  const Workspace workspace = {buffer(packed_a), buffer(packed_b), buffer(parts)};
-  std::vector<Step> steps;
-  const auto run_steps = [&] {
-    CommandList list = device->record(steps);
-    device->run(list, timeout_ns);
-    steps.clear();
-  };
-  a.append_copy(steps);
-  b.append_copy(steps);
-  if (staged.beta != 0.0f) c.append_copy(steps);
-  epilogue.append_copies(steps);
-  quantization.append_copies(steps);
-  if (!steps.empty()) steps.emplace_back(BarrierStep{});
-  for (Step& step : kernel.pack_steps(plan, operands, workspace)) steps.push_back(std::move(step));
-  // The first gemm step shares its submit with copies and packing; each further panel has its own.
-  std::vector<Step> gemms = kernel.gemm_steps(plan, operands, workspace);
-  for (std::size_t i = 0; i < gemms.size(); ++i) {
-    steps.push_back(std::move(gemms[i]));
-    if (i + 1 < gemms.size()) run_steps();
-  }
-  for (Step& step : kernel.reduce_steps(plan, operands, workspace))
-    steps.push_back(std::move(step));
-  if (download) {
-    steps.emplace_back(BarrierStep{});
-    steps.emplace_back(CopyStep{{c.device(), 0, bytes.c}, {&**download, 0, bytes.c}});
-  }
-  run_steps();
-  const auto* result = static_cast<const char*>(download ? (**download).mapped() : c.host());
-  if (check != nullptr)
-    if (auto mismatch = check->mismatch(call, result, staged.ldc, staged.stride_c))
-      throw SpotCheckFailed(*std::move(mismatch), choice.candidate->hash);
-  const DataType type_c = staged.types.c;
-  for (std::int64_t i = 0; i < staged.batch; ++i)
-    copy_matrix(extent_c, type_c, result + i * staged.stride_c * bytes_of(type_c), staged.ldc,
-                call.c_of(i), call.problem.ldc);
+  return done;
 }
 
 bool DeviceTier::gemm(const GemmCall& call, Wait wait, const SpotCheck* check) {
@@ -298,7 +169,7 @@ bool DeviceTier::gemm(const GemmCall& call, Wait wait, const SpotCheck* check) {
     }
     if (kernel == nullptr) continue;
     try {
-      run(choice, *kernel, call, check);
+      run(choice, kernel, call, check);
       return true;
     } catch (const SpotCheckFailed& error) {
       if (error.wrong()) kernels_.passed_over(*choice.candidate, error);
@@ -326,9 +197,13 @@ bool DeviceTier::gemm_if_ready(const GemmCall& call, const SpotCheck* check) {
 }
 
 DeviceState DeviceTier::state() const {
+  const BufferPool* const pool = made_pool_;
   return {.opened = kernels_.opened(),
           .lost = !kernels_.gone().empty(),
-          .last_failure = kernels_.last_failure()};
+          .last_failure = kernels_.last_failure(),
+          .imports = imports_,
+          .staging_bytes = pool != nullptr ? pool->bytes() : 0,
+          .most_staging_bytes = pool != nullptr ? pool->most_bytes() : 0};
 }
 
 }  // namespace rooftile

@@ -1,9 +1,11 @@
 // The device tier: a tuned device, opened when the first call needs it, and its ranked kernels.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "core/error.h"
 #include "runtime/context.h"
 #include "runtime/device_kernels.h"
+#include "runtime/device_product.h"
 #include "runtime/kernel_ranking.h"
 #include "runtime/precision_guard.h"
 #include "runtime/staging.h"
@@ -21,7 +24,8 @@ namespace rooftile {
 class DeviceTier {
  public:
   /// profile: as it was when the device was tuned. Nothing is opened here.
-  DeviceTier(DeviceProfile profile, KernelRanking ranking, std::filesystem::path cache_folder);
+  DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking ranking,
+             std::filesystem::path cache_folder);
 
   const DeviceProfile& profile() const { return profile_; }
   const KernelRanking& ranking() const { return ranking_; }
@@ -42,8 +46,9 @@ class DeviceTier {
   };
   Refusal veto(const Problem& p) const;
 
-  /// Whether the device's memory and its buffers hold the operands. Takes no lock.
-  bool fits(const Problem& p) const;
+  /// Whether the device's memory and its buffers hold the operands, of so many products at a time.
+  /// Takes no lock.
+  bool fits(const Problem& p, int products = 1) const;
   /// Why not, or "".
   std::string does_not_fit(const Problem& p) const;
 
@@ -72,6 +77,12 @@ class DeviceTier {
   /// the background has begun with it.
   bool gemm_if_ready(const GemmCall& call, const SpotCheck* check = nullptr);
 
+  /// Products of which each fits beside another one, in their order: one's operands are on their
+  /// way while the one before is computed. Ends at the first that cannot be done at once, or fails,
+  /// and says how many are done: the C of those behind are untouched, or not needed
+  /// (DeviceProduct).
+  std::size_t gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what);
+
   DeviceState state() const;
 
   /// Say on stderr, once each, why the host computes instead (DeviceKernels).
@@ -81,14 +92,24 @@ class DeviceTier {
  private:
   enum class Wait : std::uint8_t { kNo, kYes };
   bool gemm(const GemmCall& call, Wait wait, const SpotCheck* check);
-  void run(const RankedChoice& choice, const Kernel& kernel, const GemmCall& call,
+  void run(const RankedChoice& choice, std::shared_ptr<const Kernel> kernel, const GemmCall& call,
            const SpotCheck* check);
+  struct Chosen {
+    std::shared_ptr<const Kernel> kernel =
+        nullptr;  // the best that can be had; null: none is ready
+    double expected_ns = 0;
+  };
+  Chosen choose(const Problem& p, Wait wait);
+  DeviceLink link();  // running_ is held
 
   const DeviceProfile profile_;
+  const DeviceRates rates_;
   const KernelRanking ranking_;
 
-  std::mutex running_;  // guards the pool, for as long as a product runs
+  std::mutex running_;  // for as long as a product runs
   std::unique_ptr<BufferPool> pool_;
+  std::atomic<const BufferPool*> made_pool_ = nullptr;  // for who only asks
+  std::atomic<std::uint64_t> imports_ = 0;
   DeviceKernels kernels_;
 };
 

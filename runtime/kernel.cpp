@@ -61,8 +61,11 @@ void Kernel::warm_up(double timeout_ns) const {
         .groups = {0, 1, 1}});
   };
   add(gemm_);
-  for (const std::optional<Pipeline>* more : {&pack_a_, &pack_b_, &reduce_})
-    if (*more) add(**more);
+  for (const std::optional<Pipeline>* more : {&pack_a_, &pack_b_, &reduce_}) {
+    if (!*more) continue;
+    steps.emplace_back(BarrierStep{});  // they name the same buffer
+    add(**more);
+  }
   CommandList list = device_->record(steps);
   device_->run(list, timeout_ns);
 }

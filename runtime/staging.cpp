@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "core/error.h"
 #include "core/quantized.h"
@@ -24,24 +26,48 @@ std::uint64_t size_class(std::uint64_t bytes) {
 Buffer BufferPool::acquire(std::uint64_t bytes, BufferUse use) {
   const std::uint64_t limit = device_->profile().limits.max_memory_allocation_bytes;
   const std::uint64_t wanted = std::max(bytes, std::min(size_class(bytes), limit));
-  for (auto it = free_.begin(); it != free_.end(); ++it) {
-    if (it->use == use && it->buffer.size_bytes() == wanted) {
-      Buffer buffer = std::move(it->buffer);
-      free_.erase(it);
-      return buffer;
+  const std::lock_guard lock(mutex_);
+  // The one that was used last is the likeliest to be in a cache.
+  const auto found = std::find_if(free_.rbegin(), free_.rend(), [&](const Free& free) {
+    return free.use == use && free.buffer.size_bytes() == wanted;
+  });
+  Buffer buffer;
+  if (found != free_.rend()) {
+    buffer = std::move(found->buffer);
+    free_.erase(std::next(found).base());
+    free_bytes_ -= wanted;
+  } else {
+    keep_within(2 * std::max<std::uint64_t>(most_bytes_, lent_bytes_ + wanted) - wanted);
+    try {
+      buffer = device_->create_buffer(wanted, use);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kOutOfMemory || free_.empty()) throw;
+      keep_within(0);
+      buffer = device_->create_buffer(wanted, use);
     }
   }
-  try {
-    return device_->create_buffer(wanted, use);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kOutOfMemory || free_.empty()) throw;
-    trim();  // buffers of other sizes may be what fills the memory
-    return device_->create_buffer(wanted, use);
-  }
+  lent_bytes_ += wanted;
+  most_bytes_ = std::max<std::uint64_t>(most_bytes_, lent_bytes_);
+  return buffer;
 }
 
 void BufferPool::release(Buffer buffer, BufferUse use) {
+  const std::lock_guard lock(mutex_);
+  lent_bytes_ -= buffer.size_bytes();
+  free_bytes_ += buffer.size_bytes();
   free_.push_back({std::move(buffer), use});
+}
+
+void BufferPool::trim() {
+  const std::lock_guard lock(mutex_);
+  keep_within(0);
+}
+
+void BufferPool::keep_within(std::uint64_t bytes) {
+  auto first_kept = free_.begin();
+  for (; first_kept != free_.end() && lent_bytes_ + free_bytes_ > bytes; ++first_kept)
+    free_bytes_ -= first_kept->buffer.size_bytes();
+  free_.erase(free_.begin(), first_kept);
 }
 
 std::int64_t staged_ld(std::int64_t columns, DataType type) {

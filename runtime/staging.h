@@ -2,6 +2,7 @@
 // warm.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -12,26 +13,36 @@
 
 namespace rooftile {
 
-/// Reuses buffers of the same use and size class (powers of two). Not thread-safe: one lock covers
-/// a device tier's call.
+/// Reuses buffers of the same use and size class (powers of two): calls of one size take turns on
+/// the same ones. What it holds, lent out or not, stays within twice the most that was ever lent
+/// out at once: all smaller classes together are not larger than the largest, so that calls of
+/// many sizes find theirs again. Thread-safe.
 class BufferPool {
  public:
   explicit BufferPool(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  /// A buffer of at least this many bytes; give it back with release. What is not in use is freed
-  /// before it is given up for want of memory.
+  /// A buffer of at least this many bytes; give it back with release. Where memory is short the
+  /// pool's own goes first.
   Buffer acquire(std::uint64_t bytes, BufferUse use);
   void release(Buffer buffer, BufferUse use);
-  /// Frees what is not in use.
-  void trim() { free_.clear(); }
+  /// Frees what is not in use: before giving up on an out-of-memory.
+  void trim();
+
+  // Without a lock, which a process may be forked with.
+  std::uint64_t bytes() const { return lent_bytes_ + free_bytes_; }  // that it holds
+  std::uint64_t most_bytes() const { return most_bytes_; }           // lent out at once
 
  private:
   struct Free {
     Buffer buffer;
     BufferUse use;
   };
+  void keep_within(std::uint64_t bytes);  // mutex_ is held
+
   std::shared_ptr<Device> device_;
-  std::vector<Free> free_;
+  std::mutex mutex_;        // held to change anything below
+  std::vector<Free> free_;  // the longest unused first
+  std::atomic<std::uint64_t> free_bytes_ = 0, lent_bytes_ = 0, most_bytes_ = 0;
 };
 
 /// A pooled buffer that returns itself.

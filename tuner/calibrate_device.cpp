@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/clock.h"
 #include "core/statistics.h"
@@ -22,6 +23,11 @@ double wall_ns(Device& device, CommandList& list) {
   return median(sample);
 }
 
+/// Twice the standard error of the median, for normal samples.
+bool surely_positive(const Figure& figure) {
+  return figure.value > 2 * 1.4826 * 1.2533 * figure.mad / std::sqrt(figure.count);
+}
+
 }  // namespace
 
 Calibrator::Calibrator(Device& device, double seconds)
@@ -40,10 +46,13 @@ Calibrated Calibrator::run() {
   load_latency();
   transfers();
   imports();
+  overlap();
   end_part("device kernels");
   stream(begin_s_ + kCurveShare * (end_s_ - begin_s_));
   end_part("device memory levels");
-  for (Figure& figure : sample_in_rounds(sampled_, end_s_)) figures_.push_back(std::move(figure));
+  for (Figure& figure : sample_in_rounds(sampled_, end_s_))
+    if (figure.unit != kDifference || surely_positive(figure))
+      figures_.push_back(std::move(figure));
   level_bandwidths();
   end_part("device rounds");
   return {.figures = std::move(figures_), .parts = std::move(parts_)};

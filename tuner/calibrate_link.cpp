@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -53,7 +55,7 @@ void Calibrator::transfers() {
 }
 
 // Without staging: the host's own memory becomes a buffer, which the device copies from and to, or
-// reads where it is. Importing is counted, for every call brings other memory.
+// kernels use where it is. Importing is counted, for every call brings other memory.
 void Calibrator::imports() {
   const std::uint64_t alignment = limits_.host_import_alignment_bytes;
   if (alignment == 0 || kBytes % alignment != 0) return;
@@ -63,8 +65,8 @@ void Calibrator::imports() {
     if (memory == nullptr) fail(ErrorCode::kOutOfMemory, "no {} bytes for the host link", kBytes);
     return std::memset(memory, 0, kBytes);
   };
-  const auto import_host = [this, host = host_memory()] {
-    return device_.import_host(host, kBytes);
+  const auto import_host = [this, host = host_memory()](std::uint64_t bytes) {
+    return device_.import_host(host, bytes);
   };
   try {
     // Memory of its own: whether some may be imported twice at once is the driver's choice.
@@ -75,20 +77,93 @@ void Calibrator::imports() {
   }
   const Buffer& imported = buffers_.back();
   const Buffer& device_side = buffer(kBytes);
-  sample("device.import", "ns",
-         [import_host] { return timed_ns([&] { const Buffer once = import_host(); }); });
-  sample("device.import.upload", "gbps",
-         gbps_of([this, import_host, &device_side] { copy(device_, import_host(), device_side); }));
-  sample("device.import.download", "gbps",
-         gbps_of([this, import_host, &device_side] { copy(device_, device_side, import_host()); }));
+  const auto import_ns = [import_host](std::uint64_t bytes) {
+    return timed_ns([&] { const Buffer once = import_host(bytes); });
+  };
+  sample("device.import", "ns", [import_ns] { return import_ns(kBytes); });
+  sample("device.import.least", "ns", [import_ns, alignment] { return import_ns(alignment); });
+  sample_difference("device.import.growth", [import_ns, alignment] {
+    return Turn{(import_ns(kBytes).value - import_ns(alignment).value) /
+                static_cast<double>(kBytes - alignment)};
+  });
+  sample("device.import.upload", "gbps", gbps_of([this, import_host, &device_side] {
+           copy(device_, import_host(kBytes), device_side);
+         }));
+  sample("device.import.download", "gbps", gbps_of([this, import_host, &device_side] {
+           copy(device_, device_side, import_host(kBytes));
+         }));
+  use_in_place(imported, device_side);
+}
+
+// Kernels that read, and that write, imported memory and the device's own, in turns: what a byte
+// costs more there.
+void Calibrator::use_in_place(const Buffer& imported, const Buffer& own) {
+  constexpr std::uint32_t kVectors = kBytes / 16;
   const std::uint32_t groups = many_groups(best_local_size_) / 16;
-  const Buffer& sums =
-      buffer(std::uint64_t{16} * groups * static_cast<std::uint64_t>(best_local_size_));
-  TimedDispatch& read = dispatch(probe(emit_read(LoadPath::kBuffer, best_local_size_)),
-                                 {{&imported}, {&sums}}, ReadPushConstants{kBytes / 16, 1}, groups);
-  sample("device.import.read", "gbps", [&read] {
-    const Reading reading = read.take();
+  const Buffer& other = buffer(kBytes);  // sums, and what is copied
+  Probe& read = probe(emit_read(LoadPath::kBuffer, best_local_size_));
+  Probe& write = probe(emit_stream(Stream::kCopy, LoadPath::kBuffer, best_local_size_));
+  const auto read_from = [&](const Buffer& from) -> TimedDispatch& {
+    return dispatch(read, {{&from}, {&other}}, ReadPushConstants{kVectors, 1}, groups);
+  };
+  const auto write_to = [&](const Buffer& to) -> TimedDispatch& {
+    return dispatch(write, {{&other}, {&other}, {&to}}, StreamPushConstants{kVectors, 1, 1.0f},
+                    groups);
+  };
+  TimedDispatch &reads_imported = read_from(imported), &reads_own = read_from(own),
+                &writes_imported = write_to(imported), &writes_own = write_to(own);
+  sample("device.import.read", "gbps", [&reads_imported] {
+    const Reading reading = reads_imported.take();
     return Turn{static_cast<double>(kBytes) / reading.kernel_ns, reading.busy_share};
+  });
+  const auto extra = [](TimedDispatch& there, TimedDispatch& here) {
+    return [&there, &here] {
+      const Reading dear = there.take(), cheap = here.take();
+      return Turn{(dear.kernel_ns - cheap.kernel_ns) / static_cast<double>(kBytes),
+                  std::max(dear.busy_share, cheap.busy_share)};
+    };
+  };
+  sample_difference("device.import.read.extra", extra(reads_imported, reads_own));
+  sample_difference("device.import.write.extra", extra(writes_imported, writes_own));
+}
+
+// A kernel that keeps all units busy, copies by the host that take about as long, and both at once.
+// Where kernels run on the host's processors they take them from its copies.
+void Calibrator::overlap() {
+  Probe& kernel = probe(emit_fma(DataType::kF32, best_local_size_, best_chains_));
+  const std::vector<BufferRange> target = {{&buffer(262144 * sizeof(float))}};
+  const std::uint32_t groups = many_groups(best_local_size_) / 8;
+  const auto push = [](std::uint32_t trips) { return FmaPushConstants{trips, 0.5f, 1.0f}; };
+  const std::uint32_t trips = trips_of(kernel, target, groups, push);
+  CommandList& list = lists_.emplace_back(
+      device_.record(std::vector<Step>{DispatchStep{.pipeline = &kernel.pipeline(),
+                                                    .bindings = target,
+                                                    .push_constants = bytes_of_block(push(trips)),
+                                                    .groups = {groups, 1, 1}}}));
+  const auto from = std::make_shared<std::vector<char>>(kBytes, 1),
+             to = std::make_shared<std::vector<char>>(kBytes, 0);
+  const auto copies_ns = [from, to](int times) {
+    return timed_ns([&] {
+             for (int i = 0; i < times; ++i) std::memcpy(to->data(), from->data(), kBytes);
+           })
+        .value;
+  };
+  const double kernel_ns = device_.run(list, kProbeTimeoutNs).wall_ns;
+  const int times = std::max(1, static_cast<int>(std::lround(kernel_ns / copies_ns(1))));
+  sample("device.overlap", "share", [this, &list, copies_ns, times] {
+    const double alone_ns = device_.run(list, kProbeTimeoutNs).wall_ns,
+                 copied_ns = copies_ns(times);
+    const double both_ns = timed_ns([&] {
+                             CommandList* const lists[] = {&list};
+                             const Submission submission = device_.submit(lists);
+                             copies_ns(times);
+                             if (submission.wait(kProbeTimeoutNs)) return;
+                             device_.give_up();
+                             fail(ErrorCode::kTimeout, "a calibration kernel does not end on {}",
+                                  device_.profile().name);
+                           }).value;
+    return Turn{
+        std::clamp((alone_ns + copied_ns - both_ns) / std::min(alone_ns, copied_ns), 0.0, 1.0)};
   });
 }
 

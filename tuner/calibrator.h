@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,8 @@ namespace rooftile {
 /// sampled in rounds until the time is up.
 class Calibrator {
  public:
+  static constexpr std::string_view kDifference = "ns/byte";  // unit of nothing else
+
   Calibrator(Device& device, double seconds);
 
   Calibrated run();
@@ -40,6 +43,10 @@ class Calibrator {
   /// A figure to be sampled in the rounds.
   void sample(std::string figure, std::string unit, std::function<Turn()> take) {
     sampled_.push_back({std::move(figure), std::move(unit), std::move(take)});
+  }
+  /// The same of what costs more, in ns a byte: none when it is not sure that it is above 0.
+  void sample_difference(std::string figure, std::function<Turn()> take) {
+    sample(std::move(figure), std::string(kDifference), std::move(take));
   }
   const Buffer& buffer(std::uint64_t bytes) {
     return buffers_.emplace_back(device_.create_buffer(bytes, BufferUse::kDevice));
@@ -101,6 +108,8 @@ class Calibrator {
   // calibrate_link.cpp
   void transfers();
   void imports();
+  void use_in_place(const Buffer& imported, const Buffer& own);
+  void overlap();
 
   Device& device_;
   const DeviceLimits& limits_;

@@ -289,8 +289,10 @@ ROOFTILE_API void rooftile_close(rooftile_context* context);
  * from a handler of exit, whose thread is half gone. NULL is fine. Thread-safe. */
 ROOFTILE_API void rooftile_flush(rooftile_context* context);
 
-/* Thread-safe on one context. Errors leave C untouched. A lost device, a failing driver or a kernel
- * that cannot run is no error under AUTO: the next kernel, and in the end the host, answers. */
+/* Thread-safe on one context. Errors leave C untouched, but for one: a device that was asked for
+ * and fails may have written into a C whose old content beta, being 0, does not ask for. A lost
+ * device, a failing driver or a kernel that cannot run is no error under AUTO: the next kernel, and
+ * in the end the host, answers. */
 ROOFTILE_API rooftile_status rooftile_sgemm(rooftile_context* context,
                                             const rooftile_sgemm_args* args);
 

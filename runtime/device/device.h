@@ -137,6 +137,9 @@ class Submission {
   /// Waits at most so long (0: not at all; infinity: for ever) and says whether all is finished;
   /// what was written is then visible to the host. Throws kDevice when the device is lost.
   bool wait(double timeout_ns) const;
+  /// Waits until the device touches nothing more of it, even if it has been given up: for memory
+  /// that cannot be leaked.
+  void outlast() const noexcept;
   struct Impl;
 
  private:

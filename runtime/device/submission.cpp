@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "runtime/device/device_impl.h"
 #include "runtime/device/wait_ns.h"
@@ -62,6 +63,18 @@ bool Submission::wait(double timeout_ns) const {
     impl_->done = true;
     return true;
   });
+}
+
+void Submission::outlast() const noexcept {
+  if (impl_ == nullptr || impl_->done) return;
+  Device::Impl& device = *impl_->device;
+  if (device.forked()) return;  // what runs belongs to the parent
+  constexpr auto kForever = std::numeric_limits<std::uint64_t>::max();
+  const vk::Fence finished = *impl_->finished;
+  const vk::Result result =
+      (*device.handle).waitForFences(1, &finished, VK_TRUE, kForever, device.dispatcher());
+  if (result == vk::Result::eErrorDeviceLost) device.state = DeviceState::kLost;
+  if (result == vk::Result::eSuccess) impl_->done = true;
 }
 
 Submission Device::submit(std::span<CommandList* const> lists) {

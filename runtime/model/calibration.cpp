@@ -44,6 +44,13 @@ constexpr DeviceFigure kDeviceFigures[] = {
     {"device.broadcast", "vectors/ns", &DeviceRates::broadcasts_per_ns},
     {"device.load.latency", "ns", &DeviceRates::load_latency_ns},
     {"device.compute_units", "count", &DeviceRates::compute_units},
+    {"device.import.least", "ns", &DeviceRates::import_ns},
+    {"device.import.growth", "ns/byte", &DeviceRates::import_growth_ns},
+    {"device.import.upload", "gbps", &DeviceRates::import_upload_gbps},
+    {"device.import.download", "gbps", &DeviceRates::import_download_gbps},
+    {"device.import.read.extra", "ns/byte", &DeviceRates::import_read_extra_ns},
+    {"device.import.write.extra", "ns/byte", &DeviceRates::import_write_extra_ns},
+    {"device.overlap", "share", &DeviceRates::overlap},
 };
 constexpr std::string_view kZeroCopy = "device.zero_copy";
 constexpr std::string_view kLevel = "device.level.", kBandwidth = ".bandwidth",

@@ -56,6 +56,14 @@ struct DeviceRates {
   double broadcasts_per_ns = 0;  // vec4 from a lane to its subgroup, one an invocation, all units
   double load_latency_ns = 0;    // from a load that hits a cache to the next that needs it
   double compute_units = 1;      // as the driver says, else workgroups that run at once
+  // The host's own memory as a buffer, for one call: importing the least that can be, each further
+  // byte, what the device copies from it and to it, importing counted, and what a kernel pays more
+  // for each byte that it reads or writes there than in the device's memory. 0 ns: it cannot be
+  // imported.
+  double import_ns = 0, import_growth_ns = 0;
+  double import_upload_gbps = 0, import_download_gbps = 0;
+  double import_read_extra_ns = 0, import_write_extra_ns = 0;
+  double overlap = 0;  // share of the shorter one that host's copies and kernels hide of each other
   bool zero_copy =
       false;  // host pointers are imported: nothing is copied, whatever upload_gbps says
 

@@ -10,38 +10,24 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct OperandBytes {
-  double a, b, c;
-};
-
-OperandBytes operand_bytes(const Problem& p) {
-  const double each_a = static_cast<double>(bytes_of(p.types.a)),
-               each_b = static_cast<double>(bits_of_b(p.types)) / 8;
-  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
-               k = static_cast<double>(p.k);
-  const double batch = static_cast<double>(p.batch);
-  const auto matrices = [&](std::int64_t stride) { return p.batch > 1 && stride == 0 ? 1 : batch; };
-  return {m * k * each_a * matrices(p.stride_a),
-          (k * n * each_b + static_cast<double>(quantization_bytes(p))) * matrices(p.stride_b),
-          m * n * batch * static_cast<double>(bytes_of(p.types.c))};
-}
-
 double copy_ns(double bytes, double gbps) { return gbps > 0 ? bytes / gbps : 0; }
 
 struct Moves {
   double up = 0, down = 0;  // bytes
 };
 
-Moves moves_for_device(const Call& call, const OperandBytes& bytes) {
-  if (call.parts > 0) return {.up = call.parts_upload_bytes, .down = call.parts_download_bytes};
-  Moves moves;
-  if (call.a == Residency::kHost) moves.up += bytes.a;
-  if (call.b == Residency::kHost) moves.up += bytes.b;
-  if (call.c == Residency::kHost) {
-    moves.down += bytes.c;
-    if (call.problem.beta != 0.0f) moves.up += bytes.c;
-  }
-  return moves;
+Transfers transfers_of(const Call& call, const DeviceRates& device) {
+  if (call.parts > 0) return call.parts_transfers;
+  return transfers(call.problem, {call.a, call.b, call.c, call.c_is_checked, call.reach_bytes},
+                   device);
+}
+
+/// While a part computes, the next one's operands come and the last one's result goes: all but the
+/// first part's and the last part's.
+double overlapped_ns(const Call& call, double transfer_ns, double kernel_ns,
+                     const DeviceRates& device) {
+  if (call.parts < 2) return 0;
+  return device.overlap * std::min(transfer_ns, kernel_ns) * (call.parts - 1) / call.parts;
 }
 
 Moves moves_for_host(const Call& call, const OperandBytes& bytes) {
@@ -53,10 +39,6 @@ Moves moves_for_host(const Call& call, const OperandBytes& bytes) {
     if (call.problem.beta != 0.0f) moves.down += bytes.c;
   }
   return moves;
-}
-
-double staged_ns(const Moves& moves, const DeviceRates& device) {
-  return copy_ns(moves.up, device.upload_gbps) + copy_ns(moves.down, device.download_gbps);
 }
 
 /// The host's way to operands that lie on the device: one submission for each direction.
@@ -114,19 +96,19 @@ Reason veto_reason(const Call& call, const DispatchModel& model, const HostTime&
   return uncalibrated(model, host.total());
 }
 
-TimeParts time_parts(const Call& call, const OperandBytes& bytes, const LogSizes& sizes,
+TimeParts time_parts(const Call& call, const Transfers& moved, const LogSizes& sizes,
                      const DispatchModel& model, const HostTime& time, const HostModel& host) {
   const DeviceRates& device = model.device();
-  const double staged = staged_ns(moves_for_device(call, bytes), device);
+  const double kernel = model.kernels().predict_ns(call.problem, sizes);
   return {.host_roofline = host.roofline_ns(call.problem),
           .host_dense = time.dense,
           .host_sparse = time.sparse,
           .host_extra = time.extra,
           .device_roofline = model.kernels().bound_ns(call.problem),
-          .kernel = model.kernels().predict_ns(call.problem, sizes),
+          .kernel = kernel,
           .submit = device.submit_ns * std::max(call.parts, 1.0),
-          .transfer_staged = staged,
-          .transfer = device.zero_copy ? 0 : staged,
+          .transfer_staged = moved.staged_ns(),
+          .transfer = moved.ns() - overlapped_ns(call, moved.ns(), kernel, device),
           .guard = call.guard_ns,
           .rerun = call.rerun_probability * time.total()};
 }
@@ -146,14 +128,16 @@ void veto(Decision& d, const Reason& reason) {
 }
 
 /// d knows the host's times, and has the tier of the fastest of them.
-void enter_device(Decision& d, const TimeParts& t, const Moves& moves, const DeviceRates& device) {
+void enter_device(Decision& d, const TimeParts& t, const Transfers& moved) {
   d.device_ns = t.device();
   d.submit_ns = t.submit;
   d.kernel_ns = t.kernel;
-  if (!device.zero_copy) {
-    d.upload_ns = copy_ns(moves.up, device.upload_gbps);
-    d.download_ns = copy_ns(moves.down, device.download_gbps);
-  }
+  const double shown = moved.ns() > 0 ? t.transfer / moved.ns() : 1;
+  d.upload_ns = moved.in_ns * shown;
+  d.download_ns = moved.out_ns * shown;
+  d.overlapped_ns = moved.ns() - t.transfer;
+  d.ways = moved.ways;
+  d.link_bytes = moved.link_bytes;
   d.device_roofline_ns = t.device_roofline;
   d.host_roofline_ns = t.host_roofline;
   d.factors = all_factors(t, Vetoed::kNo);
@@ -251,11 +235,12 @@ Decision decide(const Call& call, const DispatchModel& model) {
   const HostTime& best = d.tier == Tier::kHost1 ? host1 : host;
   d.best_host_ns = d.tier == Tier::kHost64 ? d.host64_ns : best.total();
 
-  if (const Reason reason = veto_reason(call, model, best); reason.name != Veto::kNone)
+  if (const Reason reason = veto_reason(call, model, best); reason.name != Veto::kNone) {
     veto(d, reason);
-  else
-    enter_device(d, time_parts(call, bytes, sizes, model, best, model.host(d.tier)),
-                 moves_for_device(call, bytes), model.device());
+  } else {
+    const Transfers moved = transfers_of(call, model.device());
+    enter_device(d, time_parts(call, moved, sizes, model, best, model.host(d.tier)), moved);
+  }
   return d;
 }
 
@@ -267,9 +252,8 @@ Decision decide(const Call& call, const Calibration& calibration, DeviceKind kin
 double least_device_ns(const Call& call, const DispatchModel& model) {
   const DeviceRates& device = model.device();
   if (!is_calibrated(device)) return kInfinity;
-  const Moves moves = moves_for_device(call, operand_bytes(call.problem));
-  const double transfer = device.zero_copy ? 0 : staged_ns(moves, device);
-  return device.submit_ns + transfer + model.kernels().bound_ns(call.problem);
+  return device.submit_ns + transfers_of(call, device).ns() +
+         model.kernels().bound_ns(call.problem);
 }
 
 Decision decide_operation(const OperationCall& call, const DispatchModel& model) {
@@ -290,8 +274,15 @@ Decision decide_operation(const OperationCall& call, const DispatchModel& model)
     veto(d, reason);
     return d;
   }
-  const Moves moves = {.up = call.upload_bytes, .down = call.download_bytes};
-  const double staged = staged_ns(moves, device), bound = roofline_ns(call.operation, device);
+  const double up = copy_ns(call.upload_bytes, device.upload_gbps),
+               down = copy_ns(call.download_bytes, device.download_gbps),
+               bound = roofline_ns(call.operation, device);
+  Transfers moved = {.staged_in_ns = up, .staged_out_ns = down};
+  if (!device.zero_copy) {
+    moved.in_ns = up;
+    moved.out_ns = down;
+    moved.link_bytes = call.upload_bytes + call.download_bytes;
+  }
   enter_device(d,
                {.host_roofline = roofline_ns(call.operation, model.host(d.tier)),
                 .host_dense = d.best_host_ns - fetch,
@@ -300,9 +291,9 @@ Decision decide_operation(const OperationCall& call, const DispatchModel& model)
                 .device_roofline = bound,
                 .kernel = bound,
                 .submit = device.submit_ns,
-                .transfer_staged = staged,
-                .transfer = device.zero_copy ? 0 : staged},
-               moves, device);
+                .transfer_staged = moved.staged_ns(),
+                .transfer = moved.ns()},
+               moved);
   return d;
 }
 

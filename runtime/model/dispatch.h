@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,13 +13,13 @@
 #include "runtime/model/calibration.h"
 #include "runtime/model/predict.h"
 #include "runtime/model/roofline.h"
+#include "runtime/model/transfer.h"
 
 namespace rooftile {
 
 enum class Tier : std::uint8_t { kDevice, kHost, kHost1, kHost64 };
 std::string_view name(Tier tier);  // "device", "host", "host1", "host64"
 
-enum class Residency : std::uint8_t { kHost, kDevice };
 enum class Precision : std::uint8_t { kRelaxed, kStandard, kHigh, kExact64 };
 
 /// Why the device is out of the race, for programs; Decision::veto says it to people.
@@ -48,8 +49,11 @@ struct Call {
   double density =
       1.0;  // share of the work left to a host tier that skips zeros; 1: dense, or it skips none
   // Of a product that the device does in parts, because it is larger than its buffers: how many,
-  // and the bytes that move for all of them. 0 parts: it is done as one.
-  double parts = 0, parts_upload_bytes = 0, parts_download_bytes = 0;
+  // and the transfers of all of them. 0 parts: it is done as one.
+  double parts = 0;
+  Transfers parts_transfers = {};
+  bool c_is_checked = false;                                     // before the caller gets it
+  double reach_bytes = std::numeric_limits<double>::infinity();  // of a kernel, in one operand
   double guard_ns = 0;           // cost of a spot check or range scan on the device's result
   double rerun_probability = 0;  // chance that the guard sends the call to the host after all
   std::string device_veto = {};  // reason found outside the model (type, memory, lost device,
@@ -76,6 +80,11 @@ struct Decision {
   double best_host_ns = 0;  // t_host: of the host tier that competes with the device
   double submit_ns = 0, upload_ns = 0, kernel_ns = 0,
          download_ns = 0;  // of t_device, with guard and re-runs the rest
+  // Of the transfers of a product in parts what other parts' kernels hide: no part of t_device, nor
+  // of upload_ns and download_ns.
+  double overlapped_ns = 0;
+  Ways ways = {};         // how the operands move; of the first part, if there are several
+  double link_bytes = 0;  // of what is copied on the way
   double device_roofline_ns = 0, host_roofline_ns = 0;
   std::array<Factor, 7> factors = {};
   double score = 0;  // best_host_ns / device_ns == product of the factors; 0 when vetoed

@@ -67,6 +67,16 @@ def test_what_is_resident_does_not_move(planted):
     assert there["host_ns"] > here["host_ns"]  # which has to fetch A and put C back
 
 
+def test_ways_of_operands_are_told(planted):
+    ways = ("way_a", "way_b", "way_c_in", "way_c_out")
+    answer = explain(planted, *SIZES)  # the planted device imports nothing
+    assert [answer[way] for way in ways] == ["staged", "staged", "none", "staged"]
+    assert re.search(r"^gpu_class .* a staged, b staged, c staged$", planted.run("explain", *SIZES).stdout, re.MULTILINE)
+    there = explain(planted, *SIZES, "--resident", "a,c")
+    assert [there[way] for way in ways] == ["none", "staged", "none", "none"]
+    assert answer["overlapped_ns"] == 0
+
+
 def test_flips_are_where_the_choice_changes(rooftile):
     subprocess.run([os.environ["ROOFTILE_PLANT"], rooftile.database, "even"], check=True)
     answer = explain(rooftile, *SIZES, "--resident", "a,b,c")

@@ -1,4 +1,5 @@
 // Host memory bound as a buffer's without a copy.
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -35,6 +36,40 @@ TEST_F(Import, KernelsReadAndWriteTheCallersMemory) {
   device.run(list, kPatience_ns);
   for (std::uint32_t i = 0; i < count; i += 131)
     EXPECT_EQ(memory_.get()[i], 2.0f * static_cast<float>(i % 97) + static_cast<float>(i));
+}
+
+/// 0 when what a given-up device was to do with the host's memory is done once it has been waited
+/// for, else the number of the first broken promise.
+int outlast_a_given_up_device(float* memory, std::uint64_t bytes) {
+  const auto device = Device::open(first_profile());
+  const auto count = static_cast<std::uint32_t>(bytes / sizeof(float));
+  std::fill_n(memory, count, 0.0f);
+  const Buffer imported = device->import_host(memory, bytes);
+  const Affine affine(*device);
+  constexpr int kTimes = 3000;  // tens of milliseconds
+  std::vector<Step> steps;
+  for (int i = 0; i < kTimes; ++i) {
+    steps.emplace_back(affine.step({&imported}, {&imported}, {count, 1.0f}));
+    steps.emplace_back(BarrierStep{});
+  }
+  CommandList list = device->record(steps);
+  CommandList* const lists[] = {&list};
+  const Submission submission = device->submit(lists);
+  device->give_up();
+  if (code_of([&] { submission.wait(kPatience_ns); }) != ErrorCode::kDevice) return 1;
+  submission.outlast();
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (memory[i] != static_cast<float>(kTimes) * static_cast<float>(i)) return 2;
+  return validation_messages().empty() ? 0 : 3;
+}
+
+using ImportDeathTest = Import;
+
+// In a process of its own, for what a given-up device leaks.
+TEST_F(ImportDeathTest, AGivenUpDeviceCanBeOutlasted) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(std::_Exit(outlast_a_given_up_device(memory_.get(), bytes_)),
+              testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Import, TheMemoryOutlivesItsBuffer) {

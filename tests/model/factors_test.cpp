@@ -113,9 +113,39 @@ TEST_F(ByHand, ZeroCopySavesTheTransferAndClassSaysSo) {
   EXPECT_EQ(d.upload_ns + d.download_ns, 0);
 }
 
+TEST_F(ByHand, WhatIsImportedIsSavedAndClassSaysSo) {
+  calibration.device.import_ns = 2e3;
+  const Decision d = decision();
+  EXPECT_DOUBLE_EQ(d.device_ns, 150e3 + 3 * 2e3);
+  EXPECT_DOUBLE_EQ(factor(d, "gpu_class"), (150e3 + kTransfer) / (150e3 + 3 * 2e3));
+  EXPECT_EQ(d.upload_ns, 2 * 2e3);
+  EXPECT_EQ(d.download_ns, 2e3);
+  EXPECT_EQ(d.ways, (Ways{Way::kInPlace, Way::kInPlace, Way::kNone, Way::kInPlace}));
+}
+
+TEST_F(ByHand, PartsTakeTheLongerOfWhatOverlaps) {
+  call.parts = 4;
+  for (int part = 0; part < 4; ++part)
+    call.parts_transfers =
+        call.parts_transfers +
+        Transfers{.in_ns = 60e3, .out_ns = 20e3, .staged_in_ns = 60e3, .staged_out_ns = 20e3};
+  EXPECT_DOUBLE_EQ(decision().device_ns, 4 * 50e3 + 320e3 + 100e3);
+  // All but the first part's way there and the last one's back; the kernels are shorter.
+  calibration.device.overlap = 1;
+  const Decision d = decision();
+  EXPECT_DOUBLE_EQ(d.overlapped_ns, 100e3 * 3 / 4);
+  EXPECT_DOUBLE_EQ(d.device_ns, 4 * 50e3 + 320e3 + 100e3 / 4);
+  EXPECT_DOUBLE_EQ(d.submit_ns + d.upload_ns + d.kernel_ns + d.download_ns, d.device_ns);
+  EXPECT_DOUBLE_EQ(d.upload_ns, 3 * d.download_ns);
+  calibration.device.overlap = 0.5;
+  EXPECT_DOUBLE_EQ(decision().overlapped_ns, 100e3 * 3 / 8);
+  call.parts = 1;
+  EXPECT_EQ(decision().overlapped_ns, 0);
+}
+
 TEST_F(ByHand, BetaReadsCFromTheHost) {
   call.problem.beta = 1;
-  EXPECT_EQ(decision().upload_ns, 3 * kBytes / 10);
+  EXPECT_DOUBLE_EQ(decision().upload_ns, 3 * kBytes / 10);
 }
 
 TEST_F(ByHand, FusionIsTheHostsExtraPasses) {

@@ -44,6 +44,15 @@ inline DeviceRates random_device() {
                     .levels = {{.name = "memory", .gbps = memory}},
                     .compute_units = std::floor(log_uniform(1, 150)),
                     .zero_copy = *rc::gen::arbitrary<bool>()};
+  if (*rc::gen::arbitrary<bool>()) {
+    rates.import_ns = log_uniform(500, 1e6);
+    rates.import_upload_gbps = log_uniform(1, 60);
+    rates.import_download_gbps = log_uniform(1, 60);
+    if (*rc::gen::arbitrary<bool>()) rates.import_growth_ns = log_uniform(1e-4, 1);
+    if (*rc::gen::arbitrary<bool>())
+      rates.import_read_extra_ns = rates.import_write_extra_ns = log_uniform(1e-4, 1);
+  }
+  if (*rc::gen::arbitrary<bool>()) rates.overlap = uniform(0, 1);
   if (*rc::gen::arbitrary<bool>())
     rates.levels.insert(rates.levels.begin(), {.name = "cache",
                                                .gbps = memory * uniform(1, 8),
@@ -93,6 +102,7 @@ inline Call random_call() {
   if (*rc::gen::arbitrary<bool>()) call.density = uniform(0, 1);
   if (*rc::gen::arbitrary<bool>()) call.guard_ns = log_uniform(10, 1e7);
   if (*rc::gen::arbitrary<bool>()) call.rerun_probability = uniform(0, 1);
+  call.c_is_checked = *rc::gen::arbitrary<bool>();
   return call;
 }
 

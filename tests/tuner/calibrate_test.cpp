@@ -64,7 +64,11 @@ void expect_what_the_model_asks_for(const std::vector<Figure>& figures) {
   if (limits.integer_dot_product) wanted.push_back("device.dot.i8");
   if (limits.subgroup_broadcast && limits.subgroup_size >= 4) wanted.push_back("device.broadcast");
   if (limits.texel_buffer_rgba32) wanted.push_back("device.load.texel.vector");
-  if (limits.host_import_alignment_bytes > 0) wanted.push_back("device.import.upload");
+  if (limits.host_import_alignment_bytes > 0)
+    wanted.insert(wanted.end(), {"device.import.least", "device.import.upload"});
+  const Figure* const overlap = find(figures, "device.overlap");
+  ASSERT_NE(overlap, nullptr);
+  EXPECT_LE(overlap->value, 1);
   for (const std::string& name : wanted)
     EXPECT_TRUE(find(figures, name) != nullptr && find(figures, name)->value > 0) << name;
 }

@@ -1,0 +1,421 @@
+#include "runtime/device_product.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "runtime/imported_operand.h"
+#include "runtime/model/transfer.h"
+#include "runtime/step_time.h"
+
+namespace rooftile {
+namespace {
+
+// A step that takes this many times its predicted time, and at least this long, is a hang.
+constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
+constexpr std::uint64_t kLoadBytes = 16;  // the widest of a kernel
+
+/// Memory of the device's for one operand: in one buffer on unified memory; else the host fills it
+/// through a mapped one, if it is to fill it.
+class DeviceInput {
+ public:
+  enum class Filled : std::uint8_t { kByHost, kByDevice };
+  DeviceInput(const DeviceLink& link, std::uint64_t bytes, Filled filled = Filled::kByHost)
+      : bytes_(bytes), device_(link.pool, bytes_, BufferUse::kDevice) {
+    if (!link.profile.unified_memory && filled == Filled::kByHost)
+      upload_ = std::make_unique<PooledBuffer>(link.pool, bytes_, BufferUse::kUpload);
+  }
+  void* host() const { return upload_ ? (*upload_)->mapped() : device_->mapped(); }
+  float* floats() const { return static_cast<float*>(host()); }
+  const Buffer* device() const { return &*device_; }
+  void append_copy(std::vector<Step>& steps) const {
+    if (upload_) steps.emplace_back(CopyStep{{&**upload_, 0, bytes_}, {device(), 0, bytes_}});
+  }
+
+ private:
+  std::uint64_t bytes_;
+  PooledBuffer device_;
+  std::unique_ptr<PooledBuffer> upload_;
+};
+
+/// A, B or C: the caller's memory, the device's, or both.
+struct Matrix {
+  Way way = Way::kStaged;  // to the kernel
+  std::optional<ImportedOperand> imported = {};
+  std::unique_ptr<DeviceInput> own = {};
+
+  const Buffer* kernel_side() const {
+    return way == Way::kInPlace ? &imported->buffer() : own->device();
+  }
+  BufferRange imported_range(std::uint64_t size) const {
+    return {&imported->buffer(), imported->offset_bytes(), size};
+  }
+  std::int64_t offset(DataType type) const {
+    return way == Way::kInPlace
+               ? static_cast<std::int64_t>(imported->offset_bytes()) / bytes_of(type)
+               : 0;
+  }
+};
+
+/// The epilogue's vectors and residual, laid out as own_buffers() says.
+class StagedEpilogue {
+ public:
+  StagedEpilogue(const DeviceLink& link, const GemmCall& call, const Placement& at) {
+    const Problem& p = call.problem;
+    const EpilogueElements elements = epilogue_elements(p);
+    const auto stage = [&](std::int64_t count, std::unique_ptr<DeviceInput>& buffer) {
+      if (count > 0)
+        buffer = std::make_unique<DeviceInput>(
+            link, std::max<std::uint64_t>(16, static_cast<std::uint64_t>(count) * sizeof(float)));
+    };
+    stage(elements.vectors, vectors_);
+    stage(elements.residual, residual_);
+    const Epilogue& e = p.epilogue;
+    if (e.row_scale)
+      std::copy_n(call.epilogue.row_scale, p.m, vectors_->floats() + at.offset_row_scale);
+    if (e.column_scale)
+      std::copy_n(call.epilogue.column_scale, p.n, vectors_->floats() + at.offset_column_scale);
+    if (e.bias != Bias::kNone)
+      std::copy_n(call.epilogue.bias, e.bias == Bias::kRow ? p.m : p.n,
+                  vectors_->floats() + at.offset_bias);
+    for (std::int64_t i = 0; e.residual && i < p.batch; ++i)
+      copy_matrix(
+          {p.m, p.n}, DataType::kF32, call.epilogue.residual + i * call.epilogue.stride_residual,
+          call.epilogue.ld_residual, residual_->floats() + i * at.stride_residual, at.ld_residual);
+  }
+  const Buffer* vectors() const { return vectors_ ? vectors_->device() : nullptr; }
+  const Buffer* residual() const { return residual_ ? residual_->device() : nullptr; }
+  void append_copies(std::vector<Step>& steps) const {
+    if (vectors_) vectors_->append_copy(steps);
+    if (residual_) residual_->append_copy(steps);
+  }
+
+ private:
+  std::unique_ptr<DeviceInput> vectors_, residual_;
+};
+
+/// Values of a quantised B into its buffer, scales and zero points into their own.
+class StagedQuantization {
+ public:
+  /// staged: without depth when B must not be read.
+  StagedQuantization(const DeviceLink& link, const GemmCall& call, const Problem& staged,
+                     const DeviceInput* b) {
+    if (!quantized(staged.types)) return;
+    const bool reads = staged.k > 0;
+    const QuantizedBytes bytes = quantized_bytes(call.problem);
+    const StagedBytes sizes = staged_bytes(call.problem);
+    if (reads) std::memcpy(b->host(), call.b, static_cast<std::size_t>(bytes.values));
+    const auto stage = [&](std::uint64_t size, const void* from, std::int64_t used) {
+      auto buffer = std::make_unique<DeviceInput>(link, size);
+      if (reads) std::memcpy(buffer->host(), from, static_cast<std::size_t>(used));
+      return buffer;
+    };
+    scales_ = stage(std::max<std::uint64_t>(sizes.scales, 16), call.scales, bytes.scales);
+    if (staged.types.b.zero_point != ZeroPoint::kMiddle)
+      zero_points_ = stage(std::max<std::uint64_t>(sizes.zero_points, 16), call.zero_points,
+                           bytes.zero_points);
+  }
+  const Buffer* scales() const { return scales_ ? scales_->device() : nullptr; }
+  const Buffer* zero_points() const { return zero_points_ ? zero_points_->device() : nullptr; }
+  void append_copies(std::vector<Step>& steps) const {
+    if (scales_) scales_->append_copy(steps);
+    if (zero_points_) zero_points_->append_copy(steps);
+  }
+
+ private:
+  std::unique_ptr<DeviceInput> scales_, zero_points_;
+};
+
+/// Ways of operands that may be imported: matrices of a batch of pointers lie anywhere.
+Ways ways_of(const GemmCall& call, const SpotCheck* check, const DeviceLink& link) {
+  const OperandPlaces places = {
+      .c_is_checked = check != nullptr,
+      .reach_bytes = static_cast<double>(link.profile.limits.max_storage_buffer_range_bytes)};
+  Ways ways = transfers(call.problem, places, link.rates).ways;
+  const bool reads = effective(call.problem).k > 0;
+  if (call.a_array != nullptr || !reads) ways.a = Way::kStaged;
+  if (call.b_array != nullptr || !reads) ways.b = Way::kStaged;
+  if (call.c_array != nullptr) ways.c_in = ways.c_out = Way::kStaged;
+  return ways;
+}
+
+std::uint64_t span_bytes(std::int64_t elements, DataType type) {
+  return static_cast<std::uint64_t>(elements * bytes_of(type));
+}
+
+}  // namespace
+
+struct DeviceProduct::Impl {
+  Impl(const DeviceLink& device_link, std::shared_ptr<const Kernel> of_kernel, double expected_ns,
+       const GemmCall& of_call, const SpotCheck* of_check);
+  ~Impl() { end_current(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void import_operands();
+  /// The problem with every operand where it is going to be.
+  void lay_out();
+  void try_import(Matrix& matrix, Way way, const void* at, std::uint64_t size,
+                  std::uint64_t alignment) const;
+  void stage_inputs();
+  void stage_c();
+  void put(const DeviceInput& target, Extent extent, DataType type, const void* from,
+           std::int64_t ld, std::int64_t offset, std::int64_t staged_ld) const;
+  std::vector<Step> copies_in() const;
+  void record();
+  void start_next();
+  void end_current() noexcept;
+  bool imports() const { return a.imported || b.imported || c.imported; }
+
+  const DeviceLink link;
+  const std::shared_ptr<const Kernel> kernel;
+  const GemmCall call;
+  const SpotCheck* const check;
+  const Problem staged;  // all operands in buffers of the device's own
+  const StagedBytes bytes;
+  const double timeout_ns;
+
+  Matrix a, b, c;
+  Way c_out = Way::kStaged;
+  Problem problem;  // as the kernel gets it
+  Placement placement;
+  GemmPlan plan;
+  std::optional<StagedEpilogue> epilogue;
+  std::optional<StagedQuantization> quantization;
+  std::unique_ptr<PooledBuffer> packed_a, packed_b, parts, download;
+
+  std::vector<std::vector<Step>> submissions;  // each short enough for a watchdog
+  std::size_t started = 0;
+  CommandList list;
+  Submission submission;
+};
+
+Problem effective(const Problem& p) {
+  Problem staged = staged_problem(p);
+  if (p.alpha == 0.0f) staged.k = 0;
+  return staged;
+}
+
+DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const Kernel> of_kernel,
+                          double expected_ns, const GemmCall& of_call, const SpotCheck* of_check)
+    : link(device_link),
+      kernel(std::move(of_kernel)),
+      call(of_call),
+      check(of_check),
+      staged(effective(call.problem)),
+      bytes(staged_bytes(staged)),
+      timeout_ns(std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(expected_ns, kStepNs))) {
+  import_operands();
+  lay_out();
+  if (illegal_reason(kernel->variant(), link.device->profile().limits, problem, placement)) {
+    // What is wrong with the caller's places, an address beyond 32 bits say, a copy puts right.
+    for (Matrix* matrix : {&a, &b, &c})
+      if (matrix->way == Way::kInPlace) *matrix = {};
+    if (c_out == Way::kInPlace) c_out = Way::kStaged;
+    lay_out();
+  }
+  const double steps = expected_ns / kStepNs;
+  plan = steps > 1 ? kernel->plan(problem, placement, flops(problem) / steps)
+                   : kernel->plan(problem, placement);
+  for (const Matrix* matrix : {&a, &b, &c})
+    if (matrix->imported) link.imports.fetch_add(1, std::memory_order_relaxed);
+  stage_inputs();
+  const auto workspace_of = [&](std::int64_t elements) {
+    return elements == 0 ? nullptr
+                         : std::make_unique<PooledBuffer>(
+                               link.pool, static_cast<std::uint64_t>(elements) * sizeof(float),
+                               BufferUse::kDevice);
+  };
+  packed_a = workspace_of(plan.packed_a_elements);
+  packed_b = workspace_of(plan.packed_b_elements);
+  parts = workspace_of(plan.part_elements);
+  if (c_out == Way::kStaged && !link.profile.unified_memory)
+    download = std::make_unique<PooledBuffer>(link.pool, bytes.c, BufferUse::kDownload);
+  record();
+}
+
+void DeviceProduct::Impl::try_import(Matrix& matrix, Way way, const void* at, std::uint64_t size,
+                                     std::uint64_t alignment) const {
+  if (way != Way::kCopied && way != Way::kInPlace) return;
+  if (way == Way::kInPlace && reinterpret_cast<std::uintptr_t>(at) % alignment != 0) return;
+  matrix.imported = ImportedOperand::of(*link.device, at, size);
+  if (matrix.imported) matrix.way = way;
+}
+
+void DeviceProduct::Impl::import_operands() {
+  const Ways ways = ways_of(call, check, link);
+  const Problem& p = call.problem;
+  try_import(a, ways.a, call.a, span_bytes(span_a(p), p.types.a), kLoadBytes);
+  if (!quantized(p.types))
+    try_import(b, ways.b, call.b, span_bytes(span_b(p), p.types.a), kLoadBytes);
+  const bool reads_c = p.beta != 0.0f;
+  const Way way_c = reads_c ? ways.c_in : ways.c_out;
+  try_import(c, way_c, call.c, span_bytes(span_c(p), p.types.c),
+             static_cast<std::uint64_t>(bytes_of(p.types.c)));
+  for (const Matrix* read : {&a, &b})
+    if (read->imported && c.imported && c.imported->shares_pages(*read->imported)) c = {};
+  if (!reads_c && c.imported) c_out = way_c;
+}
+
+void DeviceProduct::Impl::lay_out() {
+  problem = staged;
+  const Problem& p = call.problem;
+  if (a.way == Way::kInPlace) problem.lda = p.lda, problem.stride_a = p.stride_a;
+  if (b.way == Way::kInPlace) problem.ldb = p.ldb, problem.stride_b = p.stride_b;
+  if (c.way == Way::kInPlace) problem.ldc = p.ldc, problem.stride_c = p.stride_c;
+  placement = own_buffers(problem);
+  placement.offset_a = a.offset(p.types.a);
+  placement.offset_b = b.offset(p.types.a);
+  placement.offset_c = c.offset(p.types.c);
+}
+
+void DeviceProduct::Impl::put(const DeviceInput& target, Extent extent, DataType type,
+                              const void* from, std::int64_t ld, std::int64_t offset,
+                              std::int64_t staged_ld) const {
+  copy_matrix(extent, type, from, ld, static_cast<char*>(target.host()) + offset * bytes_of(type),
+              staged_ld);
+}
+
+void DeviceProduct::Impl::stage_inputs() {
+  const auto own = [&](Matrix& matrix, std::uint64_t size, bool by_host) {
+    using enum DeviceInput::Filled;
+    if (matrix.way != Way::kInPlace)
+      matrix.own = std::make_unique<DeviceInput>(link, size, by_host ? kByHost : kByDevice);
+  };
+  own(a, bytes.a, a.way == Way::kStaged);
+  own(b, bytes.b, b.way == Way::kStaged);
+  own(c, bytes.c, staged.beta != 0.0f && c.way == Way::kStaged);
+  const Problem& p = call.problem;
+  for (std::int64_t i = 0; i < staged.batch; ++i) {
+    if (a.way == Way::kStaged && (i == 0 || staged.stride_a != 0))
+      put(*a.own, stored_a(staged), p.types.a, call.a_of(i), p.lda, i * staged.stride_a,
+          staged.lda);
+    if (b.way == Way::kStaged && !quantized(p.types) && (i == 0 || staged.stride_b != 0))
+      put(*b.own, stored_b(staged), p.types.a, call.b_of(i), p.ldb, i * staged.stride_b,
+          staged.ldb);
+  }
+  epilogue.emplace(link, call, placement);
+  quantization.emplace(link, call, staged, b.own.get());
+}
+
+void DeviceProduct::Impl::stage_c() {
+  if (staged.beta == 0.0f || c.way != Way::kStaged) return;
+  for (std::int64_t i = 0; i < staged.batch; ++i)
+    put(*c.own, {staged.m, staged.n}, staged.types.c, call.c_of(i), call.problem.ldc,
+        i * staged.stride_c, staged.ldc);
+}
+
+std::vector<Step> DeviceProduct::Impl::copies_in() const {
+  std::vector<Step> steps;
+  const auto copy = [&](const Matrix& matrix, std::uint64_t size) {
+    if (matrix.way == Way::kStaged) matrix.own->append_copy(steps);
+    if (matrix.way == Way::kCopied)
+      steps.emplace_back(CopyStep{matrix.imported_range(size), {matrix.own->device(), 0, size}});
+  };
+  const Problem& p = call.problem;
+  copy(a, span_bytes(span_a(p), p.types.a));
+  copy(b, span_bytes(span_b(p), p.types.a));
+  if (staged.beta != 0.0f) copy(c, span_bytes(span_c(p), p.types.c));
+  epilogue->append_copies(steps);
+  quantization->append_copies(steps);
+  if (!steps.empty()) steps.emplace_back(BarrierStep{});
+  return steps;
+}
+
+// The first gemm step shares its submission with copies and packing, the last one with the way
+// back; each further panel has its own.
+void DeviceProduct::Impl::record() {
+  const auto buffer = [](const std::unique_ptr<PooledBuffer>& pooled) {
+    return pooled ? &**pooled : nullptr;
+  };
+  const Operands operands = {a.kernel_side(),        b.kernel_side(),
+                             c.kernel_side(),        placement,
+                             epilogue->vectors(),    epilogue->residual(),
+                             quantization->scales(), quantization->zero_points()};
+  const Workspace workspace = {buffer(packed_a), buffer(packed_b), buffer(parts)};
+  std::vector<Step> steps = copies_in();
+  const auto append = [&](std::vector<Step> more) {
+    std::ranges::move(more, std::back_inserter(steps));
+  };
+  append(kernel->pack_steps(plan, operands, workspace));
+  std::vector<Step> gemms = kernel->gemm_steps(plan, operands, workspace);
+  for (std::size_t i = 0; i < gemms.size(); ++i) {
+    steps.push_back(std::move(gemms[i]));
+    if (i + 1 < gemms.size()) submissions.push_back(std::exchange(steps, {}));
+  }
+  append(kernel->reduce_steps(plan, operands, workspace));
+  const std::uint64_t span_c_bytes = span_bytes(span_c(call.problem), staged.types.c);
+  if (download || c_out == Way::kCopied) steps.emplace_back(BarrierStep{});
+  if (download)
+    steps.emplace_back(CopyStep{{c.own->device(), 0, bytes.c}, {&**download, 0, bytes.c}});
+  if (c_out == Way::kCopied)
+    steps.emplace_back(
+        CopyStep{{c.own->device(), 0, span_c_bytes}, c.imported_range(span_c_bytes)});
+  submissions.push_back(std::move(steps));
+}
+
+void DeviceProduct::Impl::start_next() {
+  list = link.device->record(submissions[started]);
+  ++started;
+  CommandList* const lists[] = {&list};
+  submission = link.device->submit(lists);
+}
+
+void DeviceProduct::Impl::end_current() noexcept {
+  // Staging memory goes with a device that is given up. Memory that is not ours cannot.
+  if (imports()) return submission.outlast();
+  try {
+    if (!submission.wait(timeout_ns)) link.device->give_up();
+  } catch (const Error&) {  // lost, or given up before: nobody uses the buffers again
+  }
+}
+
+DeviceProduct::DeviceProduct(const DeviceLink& link, std::shared_ptr<const Kernel> kernel,
+                             double expected_ns, const GemmCall& call, const SpotCheck* check)
+    : impl_(std::make_unique<Impl>(link, std::move(kernel), expected_ns, call, check)) {}
+DeviceProduct::~DeviceProduct() = default;
+
+const GemmCall& DeviceProduct::call() const { return impl_->call; }
+
+void DeviceProduct::submit() {
+  impl_->stage_c();
+  impl_->start_next();
+}
+
+void DeviceProduct::wait() {
+  Impl& impl = *impl_;
+  // A hang with the caller's memory is waited for until the driver calls the device lost.
+  const double patience_ns =
+      impl.imports() ? std::numeric_limits<double>::infinity() : impl.timeout_ns;
+  while (true) {
+    if (!impl.submission.wait(patience_ns)) {
+      impl.link.device->give_up();
+      fail(ErrorCode::kTimeout, "a run on {} took more than {:.3g} ms; the device is given up",
+           impl.link.profile.name, patience_ns * 1e-6);
+    }
+    if (impl.started == impl.submissions.size()) return;
+    impl.start_next();
+  }
+}
+
+std::optional<Mismatch> DeviceProduct::collect() {
+  const Impl& impl = *impl_;
+  if (impl.c_out != Way::kStaged) return std::nullopt;
+  const Problem& staged = impl.staged;
+  const auto* const result =
+      static_cast<const char*>(impl.download ? (**impl.download).mapped() : impl.c.own->host());
+  if (impl.check != nullptr)
+    if (auto mismatch = impl.check->mismatch(impl.call, result, staged.ldc, staged.stride_c))
+      return mismatch;
+  const DataType type = staged.types.c;
+  for (std::int64_t i = 0; i < staged.batch; ++i)
+    copy_matrix({staged.m, staged.n}, type, result + i * staged.stride_c * bytes_of(type),
+                staged.ldc, impl.call.c_of(i), impl.call.problem.ldc);
+  return std::nullopt;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,177 @@
+#include "runtime/model/transfer.h"
+
+#include <limits>
+
+namespace rooftile {
+namespace {
+
+// The widest load of a kernel: what rows of staged copies are padded to.
+constexpr std::int64_t kLoadBytes = 16;
+// Elements that rows of a staged C are padded to, whatever its type.
+constexpr std::int64_t kRowElementsOfC = 4;
+
+double copy_ns(double bytes, double gbps) { return gbps > 0 ? bytes / gbps : 0; }
+
+/// Matrices of one operand in host memory.
+struct Stored {
+  Extent extent;
+  DataType type;
+  std::int64_t ld, stride, matrices;
+  double bytes;  // the matrices alone
+
+  double span_bytes() const {
+    const std::int64_t one = span_elements(extent, ld);
+    return static_cast<double>(((matrices - 1) * stride + one) * bytes_of(type));
+  }
+  bool in_whole_loads() const {
+    const auto whole = [&](std::int64_t elements) {
+      return elements * bytes_of(type) % kLoadBytes == 0;
+    };
+    return whole(ld) && (matrices == 1 || whole(stride));
+  }
+  bool has_no_gaps() const {
+    return ld == extent.columns && (matrices == 1 || stride == extent.rows * ld);
+  }
+};
+
+Stored stored(Extent extent, DataType type, std::int64_t ld, std::int64_t stride,
+              std::int64_t batch, double bytes) {
+  const std::int64_t matrices = batch > 1 && stride != 0 ? batch : 1;
+  return {extent, type, ld, stride, matrices, bytes};
+}
+
+/// A way that an operand can go, and its time.
+struct Offer {
+  Way way;
+  double ns;
+};
+
+constexpr double kImpossible = std::numeric_limits<double>::infinity();
+
+/// The first of the fastest.
+Offer best(double staged_ns, double copied_ns, double in_place_ns) {
+  Offer chosen = {Way::kStaged, staged_ns};
+  if (copied_ns < chosen.ns) chosen = {Way::kCopied, copied_ns};
+  if (in_place_ns < chosen.ns) chosen = {Way::kInPlace, in_place_ns};
+  return chosen;
+}
+
+/// What a device offers to operands in host memory.
+class Link {
+ public:
+  Link(const DeviceRates& rates, double reach_bytes) : rates_(rates), reach_bytes_(reach_bytes) {}
+
+  Offer staged_in(double bytes) const { return {Way::kStaged, copy_ns(bytes, rates_.upload_gbps)}; }
+  Offer staged_out(double bytes) const {
+    return {Way::kStaged, copy_ns(bytes, rates_.download_gbps)};
+  }
+  /// A or B. reads: how often a kernel without any cache would read it.
+  Offer in(const Stored& x, double reads) const {
+    const bool whole = x.in_whole_loads();
+    return best(staged_in(x.bytes).ns,
+                whole && x.has_no_gaps() ? copied_ns(x, rates_.import_upload_gbps) : kImpossible,
+                whole ? in_place_ns(x, reads * rates_.import_read_extra_ns) : kImpossible);
+  }
+  /// C where beta asks for it: the kernel has a copy of its own to write to.
+  Offer c_in(const Stored& c) const {
+    return best(staged_in(c.bytes).ns, copied_c_ns(c, rates_.import_upload_gbps), kImpossible);
+  }
+  /// Of a C that the device may write.
+  Offer c_out(const Stored& c) const {
+    const bool words = bytes_of(c.type) == 4;  // smaller ones are written with their neighbours
+    return best(staged_out(c.bytes).ns, copied_c_ns(c, rates_.import_download_gbps),
+                words ? in_place_ns(c, rates_.import_write_extra_ns) : kImpossible);
+  }
+
+ private:
+  double copied_ns(const Stored& x, double gbps) const {
+    return rates_.import_ns > 0 && gbps > 0 ? rates_.import_ns + x.bytes / gbps : kImpossible;
+  }
+  double copied_c_ns(const Stored& c, double gbps) const {
+    const bool as_staged = c.has_no_gaps() && c.extent.columns % kRowElementsOfC == 0;
+    return as_staged ? copied_ns(c, gbps) : kImpossible;
+  }
+  double in_place_ns(const Stored& x, double extra_ns_per_byte) const {
+    const double span = x.span_bytes();
+    if (rates_.import_ns <= 0 || span > reach_bytes_) return kImpossible;
+    return rates_.import_ns + span * rates_.import_growth_ns + x.bytes * extra_ns_per_byte;
+  }
+
+  const DeviceRates& rates_;
+  const double reach_bytes_;
+};
+
+}  // namespace
+
+std::string_view name(Way way) {
+  switch (way) {
+    case Way::kNone:
+      return "none";
+    case Way::kStaged:
+      return "staged";
+    case Way::kCopied:
+      return "copied";
+    case Way::kInPlace:
+      return "in_place";
+  }
+  return "none";
+}
+
+OperandBytes operand_bytes(const Problem& p) {
+  const double each_a = static_cast<double>(bytes_of(p.types.a)),
+               each_b = static_cast<double>(bits_of_b(p.types)) / 8;
+  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
+               k = static_cast<double>(p.k);
+  const double batch = static_cast<double>(p.batch);
+  const auto matrices = [&](std::int64_t stride) { return p.batch > 1 && stride == 0 ? 1 : batch; };
+  return {m * k * each_a * matrices(p.stride_a),
+          (k * n * each_b + static_cast<double>(quantization_bytes(p))) * matrices(p.stride_b),
+          m * n * batch * static_cast<double>(bytes_of(p.types.c))};
+}
+
+Transfers operator+(const Transfers& first, const Transfers& second) {
+  return {.ways = first.ways == Ways{} ? second.ways : first.ways,
+          .in_ns = first.in_ns + second.in_ns,
+          .out_ns = first.out_ns + second.out_ns,
+          .staged_in_ns = first.staged_in_ns + second.staged_in_ns,
+          .staged_out_ns = first.staged_out_ns + second.staged_out_ns,
+          .link_bytes = first.link_bytes + second.link_bytes};
+}
+
+Transfers transfers(const Problem& p, const OperandPlaces& places, const DeviceRates& rates) {
+  const OperandBytes bytes = operand_bytes(p);
+  const Link link(rates, places.reach_bytes);
+  const Stored a = stored(stored_a(p), p.types.a, p.lda, p.stride_a, p.batch, bytes.a),
+               b = stored(stored_b(p), p.types.a, p.ldb, p.stride_b, p.batch, bytes.b),
+               c = stored({p.m, p.n}, p.types.c, p.ldc, p.stride_c, p.batch, bytes.c);
+  Transfers all;
+  const auto take = [&](Offer offer, Way& way) {
+    if (rates.zero_copy) offer = {Way::kInPlace, 0};
+    way = offer.way;
+    return offer;
+  };
+  const auto add_in = [&](double moved, const Offer& offer, Way& way) {
+    all.staged_in_ns += link.staged_in(moved).ns;
+    all.in_ns += take(offer, way).ns;
+    if (way != Way::kInPlace) all.link_bytes += moved;
+  };
+  if (places.a == Residency::kHost)
+    add_in(bytes.a, link.in(a, static_cast<double>(p.n)), all.ways.a);
+  // The scales of a quantised B are found by its rows, which must begin where the buffer does.
+  if (places.b == Residency::kHost)
+    add_in(bytes.b,
+           quantized(p.types) ? link.staged_in(bytes.b) : link.in(b, static_cast<double>(p.m)),
+           all.ways.b);
+  if (places.c != Residency::kHost) return all;
+  const bool reads_c = p.beta != 0.0f;
+  if (reads_c) add_in(bytes.c, link.c_in(c), all.ways.c_in);
+  // A residual may be C itself, which would be wanted again after a failure.
+  const bool may_be_written = !reads_c && !places.c_is_checked && !p.epilogue.residual;
+  const Offer staged_out = link.staged_out(bytes.c);
+  all.staged_out_ns = staged_out.ns;
+  all.out_ns = take(may_be_written ? link.c_out(c) : staged_out, all.ways.c_out).ns;
+  if (all.ways.c_out != Way::kInPlace) all.link_bytes += bytes.c;
+  return all;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,486 @@
+// Operands in host memory on their way over the device: staged, copied by it, or used in place. The
+// result is the same, nothing but C is written, and what cannot be imported is staged.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "core/hash.h"
+#include "core/random.h"
+#include "generator/compile.h"
+#include "generator/emit.h"
+#include "generator/space.h"
+#include "runtime/context.h"
+#include "runtime/device/device.h"
+#include "tests/runtime/call_of.h"
+#include "tests/runtime/planted_database.h"
+#include "tests/runtime/product.h"
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Importing costs next to nothing, and staging much.
+Calibration in_place() {
+  Calibration c = slow_host();
+  c.device.upload_gbps = c.device.download_gbps = 1e-3;
+  c.device.import_ns = 1;
+  c.device.import_upload_gbps = c.device.import_download_gbps = 1;
+  return c;
+}
+/// Kernels reach the host's memory at a crawl.
+Calibration copied() {
+  Calibration c = in_place();
+  c.device.import_read_extra_ns = c.device.import_write_extra_ns = 1e6;
+  return c;
+}
+
+constexpr std::size_t kPage = 4096;
+
+/// Memory of whole pages; what lies behind the last byte is not mapped.
+class Pages {
+ public:
+  explicit Pages(std::size_t bytes)
+      : bytes_((bytes + kPage - 1) / kPage * kPage),
+        memory_(static_cast<char*>(::mmap(nullptr, bytes_ + kPage, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    EXPECT_EQ(::munmap(memory_ + bytes_, kPage), 0);
+  }
+  ~Pages() { ::munmap(memory_, bytes_); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  /// A copy so many bytes behind the start.
+  char* put(const void* from, std::size_t bytes, std::size_t offset) {
+    EXPECT_LE(offset + bytes, bytes_);
+    std::memcpy(memory_ + offset, from, bytes);
+    return memory_ + offset;
+  }
+  char* data() const { return memory_; }
+  void forbid_writing() { EXPECT_EQ(::mprotect(memory_, bytes_, PROT_READ), 0); }
+
+ private:
+  std::size_t bytes_;
+  char* memory_;
+};
+
+/// Sizes at tile edges, rows that kernels can load where they are, and a C with gaps.
+Problem odd(Transpose trans_a, Transpose trans_b, float beta) {
+  Problem p = packed_problem(65, 67, 129, trans_a, trans_b);
+  const auto whole_loads = [](std::int64_t columns) { return (columns + 3) / 4 * 4 + 4; };
+  p.lda = whole_loads(p.lda);
+  p.ldb = whole_loads(p.ldb);
+  p.ldc += 2;
+  p.alpha = -1.5f;
+  p.beta = beta;
+  return p;
+}
+/// Laid out as staged copies would be.
+Problem whole(float beta = 0) {
+  Problem p = packed_problem(65, 68, 132);
+  p.beta = beta;
+  return p;
+}
+
+/// Of operands, in bytes behind the start of a page.
+struct Offsets {
+  std::size_t a = 0, b = 0, c = 0;
+};
+
+class Transfer : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    device_ = found.devices.front();
+    if (device_.limits.host_import_alignment_bytes == 0)
+      GTEST_SKIP() << device_.name << " cannot import host memory";
+  }
+
+  std::unique_ptr<Context> open(const Calibration& calibration, const Types& types = {}) {
+    const std::filesystem::path file = folder_ / fmt::format("{}.db", databases_++);
+    plant_database(file, device_, {default_variant(device_), fallback_variant()}, {}, types,
+                   calibration);
+    return std::make_unique<Context>(
+        ContextOptions{.database = file, .cache_folder = folder_ / "cache"});
+  }
+  std::unique_ptr<Context> open_staging() { return open(slow_host()); }
+
+  /// On the device, with each operand in pages of its own that are gone afterwards.
+  static void run(Context& context, Product& product, const Guard& guard = {},
+                  const Offsets& at = {}) {
+    const std::size_t bytes_a = product.stored_a_elements.size(),
+                      bytes_b = product.stored_b_elements.size(),
+                      bytes_c = product.c.size() *
+                                static_cast<std::size_t>(bytes_of(product.problem.types.c));
+    Pages a(bytes_a + at.a), b(bytes_b + at.b), c(bytes_c + at.c);
+    GemmCall call = call_of(product, TierChoice::kDevice);
+    call.a = a.put(call.a, bytes_a, at.a);
+    call.b = b.put(call.b, bytes_b, at.b);
+    call.c = c.put(call.c, bytes_c, at.c);
+    call.guard = guard;
+    context.gemm(call);
+    std::memcpy(product.c_data(), call.c, bytes_c);
+    product.expect_right();
+    EXPECT_EQ(context.device_state().last_failure, "");
+  }
+  /// The same, and how many operands were imported.
+  static std::uint64_t imports(Context& context, Product& product, const Guard& guard = {},
+                               const Offsets& at = {}) {
+    const std::uint64_t before = context.device_state().imports;
+    run(context, product, guard, at);
+    return context.device_state().imports - before;
+  }
+  static void expect_same_bits(const Product& x, const Product& y) {
+    for (std::size_t i = 0; i < x.c.size(); ++i)
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(x.c[i]), std::bit_cast<std::uint32_t>(y.c[i])) << i;
+  }
+
+  ScratchFolder folder_;
+  DeviceProfile device_;
+  int databases_ = 0;
+};
+
+TEST_F(Transfer, KernelsUseTheCallersMemoryAndTheResultIsTheSame) {
+  const auto staging = open_staging(), importing = open(in_place());
+  for (const Transpose trans_a : {Transpose::kNo, Transpose::kYes})
+    for (const Transpose trans_b : {Transpose::kNo, Transpose::kYes})
+      for (const float beta : {0.0f, 0.5f}) {
+        Product staged(odd(trans_a, trans_b, beta)), imported(staged.problem);
+        EXPECT_EQ(imports(*staging, staged), 0u);
+        // An old C that is needed is written by the host alone.
+        EXPECT_EQ(imports(*importing, imported), beta == 0 ? 3u : 2u);
+        expect_same_bits(staged, imported);
+      }
+}
+
+TEST_F(Transfer, TheDeviceCopiesWhatKernelsReachSlowly) {
+  const auto staging = open_staging(), importing = open(copied());
+  for (const float beta : {0.0f, 0.5f}) {
+    Product staged(whole(beta)), imported(staged.problem);
+    run(*staging, staged);
+    EXPECT_EQ(imports(*importing, imported), 3u);
+    expect_same_bits(staged, imported);
+  }
+  Product gaps(odd(Transpose::kNo, Transpose::kYes, 0));
+  EXPECT_EQ(imports(*importing, gaps), 0u) << "gaps are not the call's";
+}
+
+// As behind a bus: through mapped memory, which the device copies from and to.
+TEST_F(Transfer, MemoryThatIsNotSharedIsFilledEitherWay) {
+  device_.unified_memory = false;
+  for (const Calibration& calibration : {slow_host(), in_place(), copied()})
+    for (const float beta : {0.0f, 0.5f}) {
+      const auto context = open(calibration);
+      Product gaps(odd(Transpose::kYes, Transpose::kNo, beta)), packed(whole(beta));
+      run(*context, gaps);
+      run(*context, packed);
+    }
+}
+
+TEST_F(Transfer, ExplanationsSayTheWaysThatCallsGo) {
+  const auto importing = open(in_place());
+  const Problem p = odd(Transpose::kNo, Transpose::kNo, 0);
+  const Decision d = importing->explain({.problem = p}).decision;
+  EXPECT_EQ(d.ways, (Ways{Way::kInPlace, Way::kInPlace, Way::kNone, Way::kInPlace}));
+  EXPECT_EQ(d.upload_ns, 2);
+  EXPECT_GT(d.factors[2].value, 1) << d.factors[2].name;
+  EXPECT_EQ(open_staging()->explain({.problem = p}).decision.ways.a, Way::kStaged);
+}
+
+TEST_F(Transfer, OperandsBeginAnywhereInTheirPages) {
+  const auto context = open(in_place());
+  const Problem p = odd(Transpose::kNo, Transpose::kYes, 0);
+  for (const std::size_t offset : {0, 16, 2048, 4080}) {
+    Product product(p);
+    EXPECT_EQ(imports(*context, product, {}, {offset, 4096 - offset, offset + 4}), 3u) << offset;
+  }
+  // Vectors of a kernel's begin at multiples of 16 bytes.
+  Product shifted(p);
+  EXPECT_EQ(imports(*context, shifted, {}, {4, 16, 8}), 2u);
+  const auto copying = open(copied());
+  for (const std::size_t offset : {4, 100}) {
+    Product product(whole());
+    EXPECT_EQ(imports(*copying, product, {}, {offset, 2 * offset, 3 * offset}), 3u);
+  }
+}
+
+TEST_F(Transfer, RowsThatVectorsDoNotDivideAreStaged) {
+  const auto context = open(in_place());
+  Product product(padded_problem(65, 33, 127, Transpose::kNo, Transpose::kNo));
+  EXPECT_EQ(imports(*context, product), 1u) << "C alone";
+}
+
+TEST_F(Transfer, MemoryThatMayOnlyBeReadIsRead) {
+  for (const auto& [calibration, p] :
+       {std::pair(in_place(), odd(Transpose::kNo, Transpose::kNo, 0)),
+        std::pair(copied(), whole())}) {
+    const auto context = open(calibration);
+    Product product(p);
+    Pages pages(product.stored_a_elements.size());
+    const char* const a =
+        pages.put(product.stored_a_elements.data(), product.stored_a_elements.size(), 0);
+    pages.forbid_writing();
+    GemmCall call = call_of(product, TierChoice::kDevice);
+    call.a = a;
+    context->gemm(call);
+    product.expect_right();
+
+    // A file, from its second page on.
+    const std::filesystem::path path = folder_ / "operand";
+    std::ofstream(path, std::ios::binary)
+        << std::string(kPage, 'x')
+        << std::string_view(product.stored_a_elements.data(), product.stored_a_elements.size());
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const std::size_t bytes = kPage + product.stored_a_elements.size();
+    void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+    ::close(file);
+    ASSERT_NE(mapped, MAP_FAILED);
+    std::ranges::copy(product.c_before, product.c.begin());
+    call.a = static_cast<const char*>(mapped) + kPage;
+    context->gemm(call);
+    product.expect_right();
+    ::munmap(mapped, bytes);
+  }
+}
+
+TEST_F(Transfer, ConstantsOfTheProgramAreOperandsToo) {
+  alignas(16) static constexpr float kA[4 * 8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  alignas(16) static constexpr float kB[8 * 4] = {1, 0, 0, 0, 1};
+  const auto context = open(in_place());
+  float c[4 * 4];
+  context->gemm(
+      {.problem = packed_problem(4, 4, 8), .a = kA, .b = kB, .c = c, .tier = TierChoice::kDevice});
+  EXPECT_EQ(c[0], 3);
+  EXPECT_EQ(c[15], 0);
+}
+
+TEST_F(Transfer, BlocksOfOneMatrixShareItsPages) {
+  const auto context = open(in_place());
+  // A, B and C side by side: pages of C are read, too.
+  constexpr std::int64_t kSize = 20, kLd = 3 * kSize;
+  std::vector<float> matrix(kSize * kLd);
+  Random random(7);
+  for (float& x : matrix) x = random.symmetric();
+  const std::vector<float> before = matrix;
+  Problem p = packed_problem(kSize, kSize, kSize);
+  p.lda = p.ldb = p.ldc = kLd;
+  const std::uint64_t imports = context->device_state().imports;
+  context->gemm({.problem = p,
+                 .a = matrix.data(),
+                 .b = matrix.data() + kSize,
+                 .c = matrix.data() + 2 * kSize,
+                 .tier = TierChoice::kDevice});
+  EXPECT_EQ(context->device_state().imports - imports, 2u) << "C goes through staging memory";
+  for (std::int64_t row = 0; row < kSize; ++row)
+    for (std::int64_t column = 0; column < kLd; ++column) {
+      const auto at = static_cast<std::size_t>(row * kLd + column);
+      double expected = before[at];
+      if (column >= 2 * kSize) {
+        expected = 0;
+        for (std::int64_t k = 0; k < kSize; ++k)
+          expected += double{before[static_cast<std::size_t>(row * kLd + k)]} *
+                      double{before[static_cast<std::size_t>(k * kLd + column - kSize)]};
+      }
+      EXPECT_NEAR(matrix[at], expected, column < 2 * kSize ? 0 : 1e-4);
+    }
+}
+
+TEST_F(Transfer, BatchesAreImportedWholeAndArraysStaged) {
+  const auto context = open(in_place());
+  Problem p = odd(Transpose::kNo, Transpose::kNo, 0);
+  p.batch = 3;
+  p.stride_a = stored_a(p).rows * p.lda + 8;
+  p.stride_b = 0;
+  p.stride_c = p.m * p.ldc + 1;
+  Product product(p);
+  EXPECT_EQ(imports(*context, product), 3u);
+
+  std::vector<const void*> a, b;
+  std::vector<void*> c;
+  std::ranges::copy(product.c_before, product.c.begin());
+  GemmCall call = call_of(product, TierChoice::kDevice);
+  for (std::int64_t i = 0; i < p.batch; ++i) {
+    a.push_back(call.a_of(i));
+    b.push_back(call.b_of(i));
+    c.push_back(call.c_of(i));
+  }
+  call.a_array = a.data(), call.b_array = b.data(), call.c_array = c.data();
+  const std::uint64_t before = context->device_state().imports;
+  context->gemm(call);
+  product.expect_right();
+  EXPECT_EQ(context->device_state().imports, before);
+}
+
+TEST_F(Transfer, WhatIsNotReadNeedNotBeThere) {
+  const auto context = open(in_place());
+  for (const float beta : {0.0f, 0.5f}) {
+    Problem p = odd(Transpose::kNo, Transpose::kNo, beta);
+    p.alpha = 0;
+    Product product(p);
+    GemmCall call = call_of(product, TierChoice::kDevice);
+    call.a = call.b = nullptr;
+    context->gemm(call);
+    product.expect_right();
+  }
+}
+
+TEST_F(Transfer, WhoLooksAtCGetsItBeforeTheCaller) {
+  const auto context = open(in_place());
+  Product product(odd(Transpose::kNo, Transpose::kNo, 0));
+  EXPECT_EQ(imports(*context, product, {.check_spots = true}), 2u);
+}
+
+TEST_F(Transfer, OtherTypesAreImportedWhereKernelsWriteWords) {
+  for (const auto& [text, imported] : {std::pair("f16", 3u), std::pair("i8_i32", 3u),
+                                       std::pair("f16_f16", 2u), std::pair("f32xq4b32", 2u)}) {
+    const Types types = parse_types(text);
+    const auto context = open(in_place(), types);
+    Problem p = retyped(packed_problem(33, 48, 64, Transpose::kNo, Transpose::kYes), types);
+    p.ldc += 1;
+    Product product(p);
+    EXPECT_EQ(imports(*context, product), imported) << text;
+  }
+}
+
+TEST_F(Transfer, ThreadsImportWhatTheyHave) {
+  const auto context = open(in_place());
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 12; ++i) {
+        Product product((i + t) % 2 == 0 ? odd(Transpose::kNo, Transpose::kYes, 0) : whole(0.5f));
+        run(*context, product);
+      }
+    });
+  threads.clear();
+  EXPECT_EQ(context->device_state().imports, 4u * (6 * 3 + 6 * 3));
+  EXPECT_EQ(context->device_state().last_failure, "");
+}
+
+TEST_F(Transfer, StagingMemoryStaysWithinTwiceTheLargestCalls) {
+  const auto context = open_staging();
+  Random random(3);
+  for (int i = 0; i < 200; ++i) {
+    const auto size = [&] { return static_cast<std::int64_t>(1 + random.below(90)); };
+    Product product(padded_problem(size(), size(), size(), Transpose::kNo, Transpose::kNo, 1,
+                                   random.below(2) == 0 ? 0.0f : 1.0f));
+    context->gemm(call_of(product, TierChoice::kDevice));
+    const DeviceState state = context->device_state();
+    ASSERT_LE(state.staging_bytes, 2 * state.most_staging_bytes);
+    // Three operands of 90 x 92 floats, as powers of two, and panels of more.
+    ASSERT_LE(state.most_staging_bytes, 8u * 65536);
+  }
+}
+
+/// Buffers so small that products have to be cut.
+class Parts : public Transfer {
+ protected:
+  void SetUp() override {
+    Transfer::SetUp();
+    device_.limits.max_storage_buffer_range_bytes = 64 * 66 * sizeof(float);
+  }
+};
+
+TEST_F(Parts, OneIsOnItsWayWhileAnotherIsComputed) {
+  for (const Calibration& calibration : {slow_host(), in_place(), copied()})
+    for (const bool unified : {true, false}) {
+      device_.unified_memory = unified;
+      const auto context = open(calibration);
+      for (const float beta : {0.0f, -0.5f}) {
+        Product product(padded_problem(131, 67, 150, Transpose::kNo, Transpose::kYes, 1.5f, beta));
+        run(*context, product);
+        Product rows(packed_problem(200, 64, 64));
+        run(*context, rows);
+      }
+    }
+}
+
+TEST_F(Parts, TwoAtATimeAndNoMore) {
+  const auto in_turn = open_staging(), one_by_one = open_staging();
+  Product product(packed_problem(128, 64, 64)), checked(product.problem);
+  run(*in_turn, product);
+  run(*one_by_one, checked, {.check_spots = true});
+  const std::uint64_t one = one_by_one->device_state().most_staging_bytes,
+                      two = in_turn->device_state().most_staging_bytes;
+  EXPECT_GT(two, one) << "no operand was on its way while a part was computed";
+  EXPECT_LE(two, 2 * one);
+  expect_same_bits(product, checked);
+}
+
+TEST_F(Parts, ManyPartsKeepTheMemoryOfTwo) {
+  const auto context = open_staging();
+  Product few(packed_problem(128, 64, 64)), many(packed_problem(1024, 64, 64));
+  run(*context, few);
+  const std::uint64_t most = context->device_state().most_staging_bytes;
+  run(*context, many);
+  EXPECT_EQ(context->device_state().most_staging_bytes, most);
+}
+
+TEST_F(Parts, AKernelThatFailsLeavesThePartsToTheNext) {
+  // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
+  // Room for the panels of any kernel.
+  device_.limits.max_storage_buffer_range_bytes = 300'000;
+  const Problem p = packed_problem(600, 128, 256);
+  const Shader first = emit_gemm(default_variant(device_), {});
+  std::vector<std::uint32_t> words = compile(first);
+  words.resize(words.size() / 2);
+  std::filesystem::create_directories(folder_ / "cache" / "spirv");
+  std::ofstream(folder_ / "cache" / "spirv" / (first.hash + ".spv"), std::ios::binary)
+      << hash_hex(words)
+      << std::string_view(reinterpret_cast<const char*>(words.data()),
+                          words.size() * sizeof(std::uint32_t));
+  const auto context = open_staging();
+  testing::internal::CaptureStderr();
+  Product product(p);
+  context->gemm(call_of(product, TierChoice::kDevice));
+  product.expect_right();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr(short_name(default_variant(device_))));
+}
+
+TEST_F(Parts, TheyAreDecidedAndPredictedTogether) {
+  Calibration calibration = slow_host();
+  calibration.device.overlap = 1;
+  const auto context = open(calibration);
+  const Problem p = packed_problem(256, 64, 64);
+  const Decision d = context->decide(p);
+  EXPECT_EQ(d.tier, Tier::kDevice);
+  EXPECT_GT(d.overlapped_ns, 0);
+  EXPECT_NEAR(d.submit_ns + d.upload_ns + d.kernel_ns + d.download_ns, d.device_ns,
+              1e-9 * d.device_ns);
+  Product product(p);
+  context->gemm(call_of(product, TierChoice::kDevice));
+  for (int call = 0; call < 2; ++call) {  // warm by now
+    std::ranges::copy(product.c_before, product.c.begin());
+    context->gemm(call_of(product, TierChoice::kAuto));
+    product.expect_right();
+    EXPECT_EQ(context->last_answer()->tier, Tier::kDevice);
+  }
+}
+
+TEST_F(Parts, ThreadsTakeTurnsBetweenThem) {
+  const auto context = open(in_place());
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 3; ++i) {
+        Product large(padded_problem(131, 70 + t, 200, Transpose::kNo, Transpose::kNo, 1, 0.5f));
+        Product small(whole());
+        run(*context, large);
+        run(*context, small);
+      }
+    });
+}
+
+}  // namespace
+}  // namespace rooftile
