@@ -3,9 +3,17 @@
 # own, or, where none may be entered, this machine's with a look at every library that is loaded.
 #   bundle_test.sh SOURCE_DIR BINARY_DIR
 # shellcheck disable=SC2016  # $ORIGIN is for the loader
-. "$(dirname "$0")/scratch.sh"
+set -euo pipefail
+source_dir=$1 binary_dir=$2
 PATH=$PATH:/usr/sbin
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 root=$scratch/root
+
+fail() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
 
 # --- The machine: glibc, sh and readlink for the launcher, and in /driver Mesa's software device with all that it needs but
 # libstdc++. Nothing but these look for libraries in /driver.
@@ -104,6 +112,7 @@ for file, rows in zip(sys.argv[1:], (5, 7)): np.save(file, (np.arange(rows * 33)
   "$root"/home/{a,b}.npy
 version=$("$binary_dir/rooftile" --version)
 name=rooftile-$version-linux-x86_64
+cd "$scratch"
 mkdir "the bundles"
 ln -s "the bundles" link
 XZ_OPT=-0 "$source_dir/scripts/bundle" --from "$binary_dir" --out link --archive

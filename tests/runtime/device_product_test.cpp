@@ -21,6 +21,8 @@ PFN_vkGetDeviceProcAddr real_device_functions;
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name) {
   if (std::string_view(name) == "vkGetMemoryHostPointerPropertiesEXT")
     return reinterpret_cast<PFN_vkVoidFunction>(refuse);
+  if (std::string_view(name) == "vkGetDeviceProcAddr")
+    return reinterpret_cast<PFN_vkVoidFunction>(device_function);
   return real_device_functions(device, name);
 }
 
