@@ -207,16 +207,19 @@ void DeviceKernels::Impl::say(const Error* error) noexcept try {
 
 void DeviceKernels::Impl::compile_first(std::span<const RankedChoice> choices,
                                         const Signature& signature) noexcept {
-  for (const RankedChoice& choice : choices) {
+  const auto compiled = [&](const RankedChoice& choice) {
     try {
-      if (kernel(*choice.candidate, signature) != nullptr) return;
+      return kernel(*choice.candidate, signature) != nullptr;
     } catch (const Error& error) {  // is noted; the next one may do
       say(&error);
     } catch (const std::exception&) {
     }
-  }
+    return false;
+  };
+  std::ignore = std::ranges::any_of(choices, compiled);
   const std::lock_guard lock(mutex);
-  for (const RankedChoice& choice : choices)  // the device could not be opened
+  // While the device could not be opened; it may have been for a later one.
+  for (const RankedChoice& choice : choices)
     if (Slot& slot = slots[choice.candidate->hash]; slot.state == State::kQueued)
       slot.state = State::kNew;
 }

@@ -328,6 +328,21 @@ TEST_F(Faults, WithoutMemoryForTheDeviceItselfTheHostAnswersAsLongAsThatLasts) {
   }
 }
 
+// The second kernel in line finds the device open and is compiled: the first one is still wanted.
+TEST_F(Faults, MemoryThatIsBackForTheSecondKernelIsForTheFirstOneToo) {
+  Context in_background({.database = database_, .cache_folder = cache_});
+  FaultyDriver::fail_once(DriverCall::kOpen, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+  expect_one_line(said_by([&] {
+                    constexpr int kFarTooMany = 100'000;
+                    int calls = 0;
+                    while (multiply(in_background).tier != Tier::kDevice && calls < kFarTooMany)
+                      ++calls;
+                    EXPECT_LT(calls, kFarTooMany);
+                  }),
+                  "no memory on " + device_.name);
+  EXPECT_EQ(FaultyDriver::failed(DriverCall::kOpen), 1);
+}
+
 TEST_F(Faults, WithoutMemoryForTheCompilerTheHostAnswersAsLongAsThatLasts) {
   const auto context = open();
   expect_one_line(said_by([&] {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace rooftile {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 struct Plan {
   VkResult result = VK_SUCCESS;  // VK_SUCCESS: none
   int good_calls = 0;
+  bool once = false;
   int failed = 0;
 };
 
@@ -48,7 +50,7 @@ VkResult due(Call call) {
   if (plan.result == VK_SUCCESS || plan.good_calls-- > 0) return VK_SUCCESS;
   plan.good_calls = 0;
   ++plan.failed;
-  return plan.result;
+  return plan.once ? std::exchange(plan.result, VK_SUCCESS) : plan.result;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL enumerate_physical_devices(VkInstance instance, std::uint32_t* count,
@@ -167,6 +169,11 @@ const bool in_place = [] {
 void FaultyDriver::fail(Call call, VkResult result, int good_calls) {
   const std::lock_guard lock(state().mutex);
   state().plans[static_cast<std::size_t>(call)] = {.result = result, .good_calls = good_calls};
+}
+
+void FaultyDriver::fail_once(Call call, VkResult result) {
+  const std::lock_guard lock(state().mutex);
+  state().plans[static_cast<std::size_t>(call)] = {.result = result, .once = true};
 }
 
 int FaultyDriver::failed(Call call) {

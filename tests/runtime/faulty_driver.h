@@ -23,6 +23,7 @@ class FaultyDriver {
   };
   /// All such calls end so, but for the next few.
   static void fail(Call call, VkResult result, int good_calls = 0);
+  static void fail_once(Call call, VkResult result);
   static int failed(Call call);  // since then
   /// Allocations fail that would make it more, over all devices.
   static void limit_memory(std::uint64_t bytes);
