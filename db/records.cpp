@@ -40,6 +40,14 @@ constexpr std::array<std::string_view, 6> kSampleStatusNames = {
 constexpr std::array<std::string_view, 3> kSamplePurposeNames = {"search", "refresh", "portfolio"};
 constexpr std::array<std::string_view, 4> kVerdictNames = {"none", "passed", "failed", "revoked"};
 
+template <typename Enumeration, std::size_t size>
+Enumeration parse(const std::array<std::string_view, size>& names, std::string_view text,
+                  std::string_view what) {
+  for (std::size_t i = 0; i < size; ++i)
+    if (names[i] == text) return static_cast<Enumeration>(i);
+  fail(ErrorCode::kInvalidArgument, "unknown {} '{}'", what, text);
+}
+
 /// Calls visit(name, member) for every limit, so that writing and reading cannot drift apart.
 template <typename Limits, typename Visit>
 void for_each_limit(Limits& limits, Visit&& visit) {
@@ -82,9 +90,7 @@ std::string_view name(SampleStatus status) {
 }
 
 SampleStatus parse_sample_status(std::string_view text) {
-  for (std::size_t i = 0; i < kSampleStatusNames.size(); ++i)
-    if (kSampleStatusNames[i] == text) return static_cast<SampleStatus>(i);
-  fail(ErrorCode::kInvalidArgument, "unknown sample status '{}'", text);
+  return parse<SampleStatus>(kSampleStatusNames, text, "sample status");
 }
 
 std::string_view name(SamplePurpose purpose) {
@@ -92,9 +98,7 @@ std::string_view name(SamplePurpose purpose) {
 }
 
 SamplePurpose parse_sample_purpose(std::string_view text) {
-  for (std::size_t i = 0; i < kSamplePurposeNames.size(); ++i)
-    if (kSamplePurposeNames[i] == text) return static_cast<SamplePurpose>(i);
-  fail(ErrorCode::kInvalidArgument, "unknown purpose '{}' of a sample", text);
+  return parse<SamplePurpose>(kSamplePurposeNames, text, "sample purpose");
 }
 
 std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }

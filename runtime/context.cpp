@@ -352,7 +352,7 @@ void Context::gemm(const GemmCall& call) {
     if (impl_->run_on_device(call, impl_->while_compiling))
       return decided(Tier::kDevice, Reason::kPredicted);
   } catch (const Error& error) {
-    impl_->device_failed(p, error);  // C is untouched: the host answers
+    impl_->device_failed(p, error);  // what the call reads is untouched: the host answers
     reason = Reason::kFailed;
   }
   impl_->run_on_host(call, chosen.host);
