@@ -26,7 +26,9 @@ namespace {
 constexpr int kLargest = 3000;  // m, n and k are log-uniform from 1 to this
 constexpr double kShortestNs =
     20e3;  // of what is timed at once: the clock's own cost vanishes in it
-constexpr double kMostRatio = 1.10;  // that a problem may be slower, beyond its spread
+// A problem is slower when it takes longer than both allow, beyond its spread: a ratio, and what a
+// call may cost more that is itself no longer than that.
+constexpr double kMostRatio = 1.10, kMostOverheadNs = 200;
 constexpr int kProcesses = 15;
 constexpr int kHost = 100;  // m, n and k of a product that asks the runtime
 
@@ -177,7 +179,8 @@ void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
            "ratio_low,ratio_high\n";
   }
   double blas_total = 0, drop_in_total = 0, slowest = 0, slowest_low = 0;
-  int too_slow = 0;
+  double overhead = 0;  // most, of products that kMostRatio gives less than kMostOverheadNs
+  int slower = 0, shortest = 0;
   Problem slowest_problem = {};
   for (const Problem& p : random_problems(options)) {
     const Pair pair = measure(p, blas, drop_in, options);
@@ -186,8 +189,12 @@ void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
     const Interval spread = median_interval(pair.ratio);
     blas_total += blas_time.median_ns;
     drop_in_total += time.median_ns;
-    too_slow += spread.low > kMostRatio ? 1 : 0;
-    if (ratio > slowest) {
+    const double extra_ns = time.median_ns - blas_time.median_ns;
+    slower += spread.low > kMostRatio && extra_ns > kMostOverheadNs ? 1 : 0;
+    if ((kMostRatio - 1) * blas_time.median_ns < kMostOverheadNs) {
+      ++shortest;
+      overhead = std::max(overhead, extra_ns);
+    } else if (ratio > slowest) {
       slowest = ratio;
       slowest_low = spread.low;
       slowest_problem = p;
@@ -200,9 +207,13 @@ void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
   const Problem& p = slowest_problem;
   fmt::print(
       "{} random problems: BLAS {:.1f} ms, drop-in {:.1f} ms, total ratio {:.4f}\n"
-      "slowest ratio {:.3f} (at least {:.3f}) at {}x{}x{} {}{}; {} slower than {} beyond spread\n",
+      "{} of them below {:.0f} us: at most {:.0f} ns more; of the others the slowest has {:.3f} "
+      "(at "
+      "least {:.3f}), {}x{}x{} {}{}\n{} slower by more than {:.0f} % and {:.0f} ns, beyond "
+      "spread\n",
       options.problems, blas_total * 1e-6, drop_in_total * 1e-6, drop_in_total / blas_total,
-      slowest, slowest_low, p.m, p.n, p.k, p.trans_a, p.trans_b, too_slow, kMostRatio);
+      shortest, 1e-3 * kMostOverheadNs / (kMostRatio - 1), overhead, slowest, slowest_low, p.m, p.n,
+      p.k, p.trans_a, p.trans_b, slower, 100 * (kMostRatio - 1), kMostOverheadNs);
   if (csv.is_open() && !csv.flush()) throw std::runtime_error("cannot write " + options.csv);
 }
 

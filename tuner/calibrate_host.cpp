@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -18,34 +19,38 @@
 namespace rooftile {
 namespace {
 
-constexpr int kSamples = 5;  // of a point at most
-constexpr double kShortNs = 1e5;
+constexpr std::size_t kCoarse = 8;  // every eighth problem of the grid
+constexpr int kMostSamples = 7;     // of a product
 constexpr std::size_t kStreamFloats =
     std::size_t{1} << 25;  // 128 MiB an array: past most last-level caches together
 
-/// Times of single calls after a first one, until there are kSamples or the time is up; a first one
-/// that took all of it is the sample, but for short calls. Very short ones are timed in groups, so
-/// that the clock's own cost vanishes.
-std::vector<double> times(const std::function<void()>& call, double end_ns) {
-  const double start = now_ns();
+/// Of a call right after one of the same. Short ones are timed in groups, so that the clock's own
+/// cost vanishes.
+double warm_ns(const std::function<void()>& call) {
+  constexpr double kGroupNs = 20e3;
+  double start = now_ns();
   call();
   const double once = std::max(1.0, now_ns() - start);
-  const int group = static_cast<int>(std::clamp(20e3 / once, 1.0, 1000.0));
-  std::vector<double> sample;
-  while (static_cast<int>(sample.size()) < kSamples &&
-         (now_ns() < end_ns || (once < kShortNs && sample.empty()))) {
-    const double begin = now_ns();
-    for (int i = 0; i < group; ++i) call();
-    sample.push_back((now_ns() - begin) / group);
-  }
-  return sample.empty() ? std::vector<double>{once} : sample;
+  const int group = static_cast<int>(std::clamp(kGroupNs / once, 1.0, 1000.0));
+  start = now_ns();
+  for (int i = 0; i < group; ++i) call();
+  return (now_ns() - start) / group;
 }
 
-/// Time of all threads doing their share at once; share(thread) is run by each.
+/// Time of all threads doing their share at once; share(thread) is run by each. From when all are
+/// there: a thread is made, and a processor that idled wakes up, in up to a millisecond.
 Reading team_time(int threads, const std::function<void(int)>& share) {
-  const ProcessorTime before = processor_time_now();
+  std::atomic<int> absent = threads;
   std::vector<std::jthread> team;
-  for (int t = 1; t < threads; ++t) team.emplace_back([&, t] { share(t); });
+  for (int t = 1; t < threads; ++t)
+    team.emplace_back([&, t](const std::stop_token& given_up) {
+      --absent;
+      while (absent.load() > 0 && !given_up.stop_requested()) std::this_thread::yield();
+      if (absent.load() == 0) share(t);
+    });
+  while (absent.load() > 1) std::this_thread::yield();
+  const ProcessorTime before = processor_time_now();
+  --absent;
   share(0);
   team.clear();  // joins
   const ProcessorTime used = processor_time_now() - before;
@@ -89,12 +94,13 @@ void add_peaks(std::vector<SampledFigure>& figures, const std::string& tier_name
           });
 }
 
-/// BLAS calls over the grid, small ones first. Tiers take turns, problem by problem, and share what
-/// time is left equally: what small problems do not need is left for large ones. When time is up,
-/// the rest of the grid is as coarse as that of float64.
+/// BLAS calls over the grid, small ones first, tiers in turn, one sample of each a round: where the
+/// machine is disturbed for a second, most of each product's samples are from before and after, and
+/// its tiers, which are compared with one another, are disturbed alike. What the time does not
+/// suffice for in the first round is left out, but for a grid as coarse as that of float64.
 class HostProducts {
  public:
-  HostProducts(const std::atomic<bool>& stop, double end_s) : stop_(stop), end_s_(end_s) {}
+  HostProducts(const std::atomic<bool>& stop, double end_s);
 
   std::vector<Figure> run();
 
@@ -104,65 +110,81 @@ class HostProducts {
     std::function<void(const Problem&)> gemm;
     std::size_t stride;  // of the grid
   };
+  struct Measured {
+    Problem problem;
+    const Tier* tier;
+    std::string figure, unit;
+    bool is_coarse;              // of the coarse grid
+    std::vector<double> values;  // one a round
+  };
 
-  void measure(const std::string& figure, const std::string& unit, const Tier& tier,
-               const Problem& p, const std::function<double(double)>& value_of_ns);
+  void plan();
+  double sample(const Measured& of) const;
 
   const std::atomic<bool>& stop_;
   double end_s_;
-  std::size_t left_ = 0;  // measurements to come
-  std::vector<Figure> figures_;
+  std::vector<Tier> tiers_;
+  std::vector<Measured> all_;
   std::vector<float> a_, b_, c_;
 };
 
-void HostProducts::measure(const std::string& figure, const std::string& unit, const Tier& tier,
-                           const Problem& p, const std::function<double(double)>& value_of_ns) {
-  const double share_s = std::max(0.0, end_s_ - now_s()) / static_cast<double>(left_--);
-  std::vector<double> values;
-  for (double ns : times([&] { tier.gemm(p); }, now_ns() + 1e9 * share_s))
-    values.push_back(value_of_ns(ns));
-  figures_.push_back(figure_of(figure, unit, values));
+HostProducts::HostProducts(const std::atomic<bool>& stop, double end_s)
+    : stop_(stop), end_s_(end_s) {
+  const HostBlas& blas = HostBlas::get();
+  const auto on = [&](HostThreads threads) {
+    return
+        [&, threads](const Problem& p) { blas.sgemm(p, a_.data(), b_.data(), c_.data(), threads); };
+  };
+  // In float64 it is never chosen for speed: a coarser grid is enough to say what it costs.
+  tiers_ = {{"threads", on(HostThreads::kAll), 1},
+            {"single", on(HostThreads::kOne), 1},
+            {"float64", [&](const Problem& p) { blas.sgemm64(p, a_.data(), b_.data(), c_.data()); },
+             kCoarse}};
+  plan();
+}
+
+void HostProducts::plan() {
+  std::int64_t a = 1, b = 1, c = 1;
+  for (const Tier& tier : tiers_)
+    all_.push_back({packed_problem(1, 1, 1), &tier, "host.call." + tier.name, "ns", true, {}});
+  const std::vector<Problem> grid = host_calibration_problems();
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const Problem& p = grid[i];
+    a = std::max(a, p.m * p.k), b = std::max(b, p.k * p.n), c = std::max(c, p.m * p.n);
+    for (const Tier& tier : tiers_)
+      if (i % tier.stride == 0)
+        all_.push_back({p,
+                        &tier,
+                        fmt::format("host.gemm.{}.{}x{}x{}", tier.name, p.m, p.n, p.k),
+                        "gflops",
+                        i % kCoarse == 0,
+                        {}});
+  }
+  Random random(0x4057);
+  for (const auto& [operand, count] : {std::pair(&a_, a), std::pair(&b_, b), std::pair(&c_, c)}) {
+    operand->resize(static_cast<std::size_t>(count));
+    std::ranges::generate(*operand, [&] { return random.symmetric(); });
+  }
+}
+
+double HostProducts::sample(const Measured& of) const {
+  const double ns = warm_ns([&] { of.tier->gemm(of.problem); });
+  return of.unit == "ns" ? ns : flops(of.problem) / ns;
 }
 
 std::vector<Figure> HostProducts::run() {
-  constexpr std::size_t kCoarse = 8;  // every eighth problem
-  const HostBlas& blas = HostBlas::get();
-  // In float64 it is never chosen for speed: a coarser grid is enough to say what it costs.
-  const Tier tiers[] = {
-      {"threads",
-       [&](const Problem& p) { blas.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kAll); },
-       1},
-      {"single",
-       [&](const Problem& p) { blas.sgemm(p, a_.data(), b_.data(), c_.data(), HostThreads::kOne); },
-       1},
-      {"float64", [&](const Problem& p) { blas.sgemm64(p, a_.data(), b_.data(), c_.data()); },
-       kCoarse}};
-  Random random(0x4057);
-  const auto filled = [&](std::vector<float>& x, std::int64_t count) {
-    const std::size_t before = x.size();
-    if (static_cast<std::size_t>(count) <= before) return;
-    x.resize(static_cast<std::size_t>(count));
-    std::generate(x.begin() + static_cast<std::ptrdiff_t>(before), x.end(),
-                  [&] { return random.symmetric(); });
-  };
-  const std::vector<Problem> grid = host_calibration_problems();
-  for (const Tier& tier : tiers) left_ += 1 + (grid.size() + tier.stride - 1) / tier.stride;
-  filled(a_, 1), filled(b_, 1), filled(c_, 1);
-  for (const Tier& tier : tiers)
-    measure("host.call." + tier.name, "ns", tier, packed_problem(1, 1, 1),
-            [](double ns) { return ns; });
-  for (std::size_t i = 0; i < grid.size() && !stop_.load(); ++i) {
-    if (now_s() >= end_s_ && i % kCoarse != 0) continue;
-    const Problem& p = grid[i];
-    filled(a_, p.m * p.k);
-    filled(b_, p.k * p.n);
-    filled(c_, p.m * p.n);
-    for (const Tier& tier : tiers)
-      if (i % tier.stride == 0)
-        measure(fmt::format("host.gemm.{}.{}x{}x{}", tier.name, p.m, p.n, p.k), "gflops", tier, p,
-                [&](double ns) { return flops(p) / ns; });
-  }
-  return std::move(figures_);
+  const auto late = [&] { return now_s() >= end_s_; };
+  for (int round = 0; round < kMostSamples && !(round > 0 && late()); ++round)
+    for (Measured& measured : all_) {
+      if (stop_.load()) break;
+      if (late() && (round > 0 || !measured.is_coarse)) continue;
+      measured.values.push_back(sample(measured));
+    }
+  std::vector<Figure> figures;
+  for (const Measured& measured : all_)
+    if (!measured.values.empty())
+      figures.push_back(figure_of(measured.figure, measured.unit, measured.values));
+  return figures;
 }
 
 }  // namespace

@@ -19,6 +19,9 @@ namespace rooftile {
 
 enum class Tier : std::uint8_t { kDevice, kHost, kHost1, kHost64 };
 std::string_view name(Tier tier);  // "device", "host", "host1", "host64"
+/// kHost or kHost1, by their predicted times: one thread is asked for only where that saves more
+/// than 100 ns.
+Tier faster_host(double host_ns, double host1_ns);
 
 enum class Precision : std::uint8_t { kRelaxed, kStandard, kHigh, kExact64 };
 
