@@ -89,8 +89,10 @@ static void run(int kernel, int thread) {
 static void* work(void* argument) {
   const int thread = (int)(intptr_t)argument;
   const size_t share = (size_t)kFloats / (size_t)threads;
-  for (size_t i = share * (size_t)thread; i < share * (size_t)(thread + 1); ++i)
-    a[i] = 1.0f, b[i] = 2.0f, c[i] = 0.0f;
+  const size_t from = share * (size_t)thread, to = from + share;
+  for (size_t i = from; i < to; ++i) a[i] = 1.0f;
+  for (size_t i = from; i < to; ++i) b[i] = 2.0f;
+  for (size_t i = from; i < to; ++i) c[i] = 0.0f;
   while (1) {
     pthread_barrier_wait(&begin);
     if (asked == kKernels) return NULL;
@@ -124,9 +126,9 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: host_reference THREADS, and then names of kernels on its standard input\n");
     return 2;
   }
-  a = aligned_alloc(4096, kFloats * sizeof(float));
-  b = aligned_alloc(4096, kFloats * sizeof(float));
-  c = aligned_alloc(4096, kFloats * sizeof(float));
+  a = malloc(kFloats * sizeof(float));
+  b = malloc(kFloats * sizeof(float));
+  c = malloc(kFloats * sizeof(float));
   pthread_t* team = calloc((size_t)threads, sizeof *team);
   if (!a || !b || !c || !team) {
     fprintf(stderr, "host_reference: out of memory\n");
