@@ -32,7 +32,7 @@ constexpr double kMostFlops = 8e9;
 struct Options {
   std::string database, csv;
   int problems = 60, rounds = 9;
-  std::int64_t largest = 2000;
+  std::int64_t smallest = 1, largest = 2000;
   std::uint64_t seed = 1;
 };
 
@@ -127,7 +127,9 @@ class Bench {
 
  private:
   std::int64_t random_size() {
-    return std::llround(std::exp(random_.unit() * std::log(static_cast<double>(options_.largest))));
+    const double from = std::log(static_cast<double>(options_.smallest)),
+                 to = std::log(static_cast<double>(options_.largest));
+    return std::llround(std::exp(from + random_.unit() * (to - from)));
   }
 
   /// Nowhere measured, by the device's kernels or by the host's calibration.
@@ -241,11 +243,18 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 100'000));
   app.add_option("--rounds", options.rounds, "Samples of each tier on each problem (9)")
       ->check(CLI::Range(1, 1001));
-  app.add_option("--largest", options.largest, "m, n and k are log-uniform in 1 to this (2000)")
+  app.add_option("--smallest", options.smallest, "m, n and k are log-uniform from this (1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
+  app.add_option("--largest", options.largest, "... to this (2000)")
       ->check(CLI::Range(std::int64_t{2}, std::int64_t{100'000}));
   app.add_option("--seed", options.seed, "Of the problems (1)");
   app.add_option("--csv", options.csv, "A line for each problem");
   CLI11_PARSE(app, argc, argv);
+  if (options.smallest > options.largest) {
+    fmt::print(stderr, "bench_dispatch: --smallest {} is above --largest {}\n", options.smallest,
+               options.largest);
+    return 2;
+  }
   try {
     rooftile::Bench(options).run();
     return 0;
