@@ -192,7 +192,7 @@ std::vector<Figure> figures_of(const FrozenSpace& space, const std::string& data
 }
 
 // Of a median: two standard deviations, in median absolute deviations.
-constexpr double kSpread = 2 * 1.4826;
+constexpr double kSpread = 2 * kNormalDeviation;
 
 /// Rates at the upper end of their spread: a bound is as sure as the rate that it rests on.
 std::vector<Figure> highest_of(std::vector<Figure> figures) {

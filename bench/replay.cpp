@@ -9,15 +9,13 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/statistics.h"
 #include "runtime/model/calibration.h"
 #include "tuner/search.h"
 
 namespace rooftile {
 namespace {
 
-// Standard error of a median of n normal values: so much over the square root of n.
-constexpr double kMedianError = 1.2533;
-constexpr double kNormalDeviation = 1.4826;  // of a normal distribution, over its median deviation
 // Other sequences than the strategy's.
 constexpr std::uint64_t kNoise = 0x5eed, kFinalNoise = 0xf1a1;
 

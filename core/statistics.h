@@ -6,6 +6,10 @@
 
 namespace rooftile {
 
+/// Of a normal distribution: its standard deviation over its median absolute deviation, and the
+/// standard error of a sample's median over that of its mean.
+inline constexpr double kNormalDeviation = 1.4826, kMedianError = 1.2533;
+
 struct Interval {
   double low, high;
 };

@@ -25,7 +25,7 @@ double wall_ns(Device& device, CommandList& list) {
 
 /// Twice the standard error of the median, for normal samples.
 bool surely_positive(const Figure& figure) {
-  return figure.value > 2 * 1.4826 * 1.2533 * figure.mad / std::sqrt(figure.count);
+  return figure.value > 2 * kNormalDeviation * kMedianError * figure.mad / std::sqrt(figure.count);
 }
 
 }  // namespace

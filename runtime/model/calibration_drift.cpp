@@ -5,11 +5,12 @@
 #include <limits>
 #include <unordered_map>
 
+#include "core/statistics.h"
+
 namespace rooftile {
 namespace {
 
-constexpr double kNormalDeviation = 1.4826;  // of a normal distribution, over its MAD
-constexpr double kDeviations = 2;            // 95 % of what has not moved stays within
+constexpr double kDeviations = 2;  // 95 % of what has not moved stays within
 
 }  // namespace
 
