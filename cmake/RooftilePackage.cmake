@@ -74,6 +74,15 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/debian/copyright ${PROJECT_BINARY_DIR}/debian/changelog.gz
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package_${component}} COMPONENT ${component})
 endforeach()
+# Libraries and command line hold other people's code, whose licences go with it.
+file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/packages-built-in built_in REGEX "^[^#]")
+foreach(package IN LISTS built_in)
+  foreach(component debian_runtime tools)
+    install(FILES /usr/share/doc/${package}/copyright RENAME ${package}.txt
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package_${component}}/licences COMPONENT ${component}
+      EXCLUDE_FROM_ALL)
+  endforeach()
+endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rooftile
   COMPONENT tools)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rooftile/docs COMPONENT tools)

@@ -56,6 +56,11 @@ done
 [ "$(grep -c '^activate-noawait ldconfig$' "$root/var/lib/dpkg/info/librooftile0.triggers")" = 1 ] || fail "no ldconfig trigger"
 ! grep -l ldconfig "$root"/var/lib/dpkg/info/*.p{ost,re}* 2>/dev/null || fail "a script calls ldconfig, which the trigger does"
 [ -s "$root/usr/share/doc/librooftile0/copyright" ] || fail "no copyright file"
+for package in librooftile0 rooftile; do
+  licences=$root/usr/share/doc/$package/licences
+  grep -q 'Chart.js Contributors' "$licences/libjs-chart.js.txt" && [ -s "$licences/libshaderc-dev.txt" ] ||
+    fail "$package holds code whose licence it lacks: $(ls "$licences")"
+done
 
 # --- The command line, and programs that are built against the packages.
 export LD_LIBRARY_PATH=$root$libdir
