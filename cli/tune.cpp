@@ -21,7 +21,7 @@ struct TuneArguments {
   std::uint64_t seed = 1;
   std::size_t candidates = 0;
   bool quick = false, thorough = false, recalibrate = false, atomics = false, refresh = false,
-       from_log = false;
+       from_log = false, no_counters = false;
 };
 
 double parse_budget_s(const std::string& text) {
@@ -116,6 +116,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   options.candidates = arguments.candidates;
   options.recalibrate = arguments.recalibrate;
   options.atomics = arguments.atomics;
+  options.counters = !arguments.no_counters;
   options.budget_s = !arguments.budget.empty() ? parse_budget_s(arguments.budget)
                      : arguments.quick         ? kQuickS
                      : arguments.thorough      ? kThoroughS
@@ -241,6 +242,9 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
                       "run (default: all)");
   command->add_flag("--atomics", arguments.atomics,
                     "Also kernels that add atomically: results then differ in the last bits");
+  command->add_flag("--no-counters", arguments.no_counters,
+                    "Do not read the driver's hardware counters of the best kernels "
+                    "(VK_KHR_performance_query); docs/roofline.md");
   command->add_flag("--refresh", arguments.refresh,
                     "Only certify and time again what a new driver or a new Rooftile made stale; "
                     "every run begins with that");

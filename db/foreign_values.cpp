@@ -43,6 +43,10 @@ constexpr Suspicion kSuspicions[] = {
      "SELECT 1 FROM theirs.imported_winners WHERE NOT (kernel_ns < 1e18 AND pack_ns < 1e18)"
      " LIMIT 1",
      "a winner that took longer than anybody waited"},
+    {"SELECT 1 FROM theirs.counter_sets WHERE NOT is_time(created_at) LIMIT 1",
+     "counters of a time that is none"},
+    {"SELECT 1 FROM theirs.counters WHERE NOT abs(value) < 1e300 LIMIT 1",
+     "a counter that is not finite"},
     {"SELECT 1 FROM theirs.calibration_figures WHERE NOT (abs(value) < 1e300 AND mad < 1e300)"
      " LIMIT 1",
      "a figure that is not finite"},

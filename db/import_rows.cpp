@@ -29,6 +29,7 @@ class Import {
     calibrations();
     runs();
     compiler_facts();
+    counters();
     winners();
     black_list();
     log();
@@ -261,6 +262,37 @@ class Import {
         " LEFT JOIN temp.import_origins AS o ON o.theirs = f.origin_id"
         " WHERE true ON CONFLICT (device_id, candidate_id) DO NOTHING")
         .bind(file_origin_)
+        .run();
+  }
+
+  /// What is here stays: its own, or what came first.
+  void counters() {
+    Sql(connection_,
+        "INSERT INTO main.counter_sets (device_id, candidate_id, problem_id, passes, created_at,"
+        " origin_id)"
+        " SELECT d.ours, c.ours, p.ours, s.passes, s.created_at, coalesce(o.ours, ?)"
+        " FROM theirs.counter_sets AS s"
+        " JOIN temp.import_devices AS d ON d.theirs = s.device_id"
+        " JOIN temp.import_candidates AS c ON c.theirs = s.candidate_id"
+        " JOIN temp.import_problems AS p ON p.theirs = s.problem_id"
+        " LEFT JOIN temp.import_origins AS o ON o.theirs = s.origin_id"
+        " WHERE true ORDER BY s.id ON CONFLICT (device_id, candidate_id, problem_id) DO NOTHING")
+        .bind(file_origin_)
+        .run();
+    Sql(connection_,
+        "INSERT INTO main.counters (counter_set_id, position, name, category, description, unit,"
+        " scope, value)"
+        " SELECT ours.id, x.position, cleaned_text(x.name, 256), cleaned_text(x.category, 256),"
+        " cleaned_text(x.description, 256), x.unit, x.scope, x.value"
+        " FROM theirs.counter_sets AS s"
+        " JOIN temp.import_devices AS d ON d.theirs = s.device_id"
+        " JOIN temp.import_candidates AS c ON c.theirs = s.candidate_id"
+        " JOIN temp.import_problems AS p ON p.theirs = s.problem_id"
+        " JOIN main.counter_sets AS ours ON ours.device_id = d.ours"
+        "  AND ours.candidate_id = c.ours AND ours.problem_id = p.ours"
+        " JOIN theirs.counters AS x ON x.counter_set_id = s.id"
+        " WHERE ours.origin_id IS NOT NULL AND NOT EXISTS"
+        " (SELECT 1 FROM main.counters AS known WHERE known.counter_set_id = ours.id)")
         .run();
   }
 

@@ -12,6 +12,7 @@
 #include "core/device_profile.h"
 #include "core/figure.h"
 #include "core/measured_time.h"
+#include "core/performance_counter.h"
 #include "core/problem.h"
 #include "core/statistics.h"
 #include "core/variant.h"
@@ -84,6 +85,13 @@ struct CompilerFactsRecord {
 std::string statistics_json(std::span<const CompilerStatistic> statistics);
 /// What is no statistic is left out. Integers that are not negative come back unsigned.
 std::vector<CompilerStatistic> parse_statistics(const std::string& json);
+
+/// What a driver counted while a kernel computed a problem once.
+struct CounterSetRecord {
+  std::int64_t passes = 0;                        // so often it was run for that
+  std::vector<PerformanceCounter> counters = {};  // in the driver's order
+  std::string at = {};                            // ISO 8601 UTC; not looked at when stored
+};
 
 /// One entry of a bucket's ranked list; rank 0 is the best. Only certified candidates are handed
 /// out for dispatch.

@@ -122,6 +122,10 @@ class Store {
   void put_compiler_facts(RowId device, RowId candidate, const CompilerFactsRecord& record);
   std::optional<CompilerFactsRecord> compiler_facts(RowId device, RowId candidate) const;
 
+  /// Takes the place of what was counted before of this kernel and problem. Values are finite.
+  void put_counters(RowId device, RowId candidate, RowId problem, const CounterSetRecord& record);
+  std::optional<CounterSetRecord> counters(RowId device, RowId candidate, RowId problem) const;
+
   // Winners: the whole ranked list of a bucket is replaced in one transaction. Its untuned problems
   // are forgotten, unless the list is empty.
   void put_winners(RowId device, std::string_view bucket, std::span<const WinnerRecord> ranked);
@@ -192,9 +196,9 @@ class Store {
 
   /// Writes what is known of these devices (rows) to a new file, which takes the place of an old
   /// one at once when it is whole: devices, calibrations, candidates, problems, runs, samples,
-  /// ranked lists, black list and compiler facts, imported ones with their origins. Certificates,
-  /// journal and untuned problems stay: they are about this machine.
-  /// Errors: kInvalidArgument when file is this database; kIo, the old file is then still there.
+  /// ranked lists, black list, compiler facts and counters, imported ones with their origins.
+  /// Certificates, journal and untuned problems stay: they are about this machine. Errors:
+  /// kInvalidArgument when file is this database; kIo, the old file is then still there.
   void export_to(const std::filesystem::path& file, std::span<const RowId> devices) const;
 
   /// Adds what is new in a file that export_to wrote, or in another machine's database, of this

@@ -78,21 +78,28 @@ constexpr const char* kCopies[] = {
     " WHERE device_id IN (SELECT id FROM temp.chosen)",
     "INSERT INTO main.compiler_facts SELECT * FROM own.compiler_facts"
     " WHERE device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.counter_sets SELECT * FROM own.counter_sets"
+    " WHERE device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.counters SELECT * FROM own.counters"
+    " WHERE counter_set_id IN (SELECT id FROM main.counter_sets)",
     "INSERT INTO main.candidates SELECT * FROM own.candidates WHERE id IN"
     " (SELECT candidate_id FROM main.samples UNION SELECT candidate_id FROM main.winners"
     "  UNION SELECT candidate_id FROM main.imported_winners"
     "  UNION SELECT candidate_id FROM main.black_list"
     "  UNION SELECT candidate_id FROM main.imported_black_list"
-    "  UNION SELECT candidate_id FROM main.compiler_facts)",
+    "  UNION SELECT candidate_id FROM main.compiler_facts"
+    "  UNION SELECT candidate_id FROM main.counter_sets)",
     "INSERT INTO main.problems SELECT * FROM own.problems WHERE id IN"
     " (SELECT problem_id FROM main.samples UNION SELECT problem_id FROM main.winners"
-    "  UNION SELECT problem_id FROM main.imported_winners)",
+    "  UNION SELECT problem_id FROM main.imported_winners"
+    "  UNION SELECT problem_id FROM main.counter_sets)",
     "DELETE FROM main.origins",
     "INSERT INTO main.origins SELECT * FROM own.origins WHERE own = 1 OR id IN"
     " (SELECT origin_id FROM main.calibrations UNION SELECT origin_id FROM main.runs"
     "  UNION SELECT origin_id FROM main.imported_winners"
     "  UNION SELECT origin_id FROM main.imported_black_list"
-    "  UNION SELECT origin_id FROM main.compiler_facts)",
+    "  UNION SELECT origin_id FROM main.compiler_facts"
+    "  UNION SELECT origin_id FROM main.counter_sets)",
 };
 
 bool same_file(const fs::path& x, const fs::path& y) {

@@ -19,6 +19,8 @@ StoreStats Store::stats() const {
             " SELECT 'candidates', count(*) FROM candidates UNION ALL"
             " SELECT 'certificates', count(*) FROM certificates UNION ALL"
             " SELECT 'compiler_facts', count(*) FROM compiler_facts UNION ALL"
+            " SELECT 'counter_sets', count(*) FROM counter_sets UNION ALL"
+            " SELECT 'counters', count(*) FROM counters UNION ALL"
             " SELECT 'devices', count(*) FROM devices UNION ALL"
             " SELECT 'import_log', count(*) FROM import_log UNION ALL"
             " SELECT 'imported_black_list', count(*) FROM imported_black_list UNION ALL"

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "report/json_values.h"
 #include "report/report.h"
@@ -26,10 +28,35 @@ Json json_of(const std::optional<CompilerFacts>& facts) {
 Json json_of(const LevelReport& level) {
   return {{"level", level.level},
           {"bytes", json_number(level.bytes)},
+          {"source", level.modelled_bytes ? "counted" : "modelled"},
+          {"modelled_bytes", json_number(level.modelled_bytes.value_or(level.bytes))},
           {"intensity", json_known(level.intensity)},
           {"gbps", json_known(level.gbps)},
           {"gflops", json_known(level.gflops)},
           {"bound_ns", json_known(level.bound_ns)}};
+}
+
+// Drivers may have hundreds, and the page shows hundreds of problems.
+constexpr std::size_t kPageCounters = 20;
+
+/// The page has room for what it shows.
+Json json_of(const std::optional<CounterSetRecord>& counted, JsonDetail detail) {
+  if (!counted) return nullptr;
+  Json list = Json::array();
+  const std::size_t all = counted->counters.size();
+  const std::size_t shown = detail == JsonDetail::kFull ? all : std::min(all, kPageCounters);
+  for (const PerformanceCounter& counter : std::span(counted->counters).first(shown)) {
+    Json& entry = list.emplace_back(Json{{"name", counter.name},
+                                         {"category", counter.category},
+                                         {"unit", counter.unit},
+                                         {"value", json_number(counter.value)}});
+    if (detail == JsonDetail::kFull)
+      entry.update({{"description", counter.description}, {"scope", counter.scope}});
+  }
+  return {{"counted_at", counted->at},
+          {"passes", counted->passes},
+          {"counters", list},
+          {"counters_left_out", all - shown}};
 }
 
 Json json_of(const RankedReport& ranked) {
@@ -112,7 +139,8 @@ Json json_of(const ProblemReport& p, JsonDetail detail) {
                {"predicted_host_ns", json_number(p.host_ns)},
                {"predicted_call_ns", json_known(p.call_ns)},
                {"alternatives", json_list(p.alternatives)},
-               {"compiler_facts", json_of(p.facts)}});
+               {"compiler_facts", json_of(p.facts)},
+               {"counted", json_of(p.counters, detail)}});
   return json;
 }
 

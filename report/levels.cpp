@@ -19,7 +19,9 @@ double bound_of(const Roofline& roofline, const std::string& level) {
   return bound == roofline.bounds.end() ? 0 : bound->ns;
 }
 
-LevelReport level(const ProblemReport& problem, std::string name, double bytes, double gbps) {
+LevelReport level(const ProblemReport& problem, std::string name, double modelled_bytes,
+                  double gbps, const std::optional<double>& counted_bytes = {}) {
+  const double bytes = counted_bytes.value_or(modelled_bytes);
   const double work = flops(problem.problem);
   LevelReport report{.level = std::move(name),
                      .bytes = bytes,
@@ -27,16 +29,17 @@ LevelReport level(const ProblemReport& problem, std::string name, double bytes, 
                      .gbps = gbps,
                      .gflops = problem.kernel_ns > 0 ? work / problem.kernel_ns : 0};
   report.bound_ns = gbps > 0 ? bound_of(problem.roofline, report.level) : 0;
+  if (counted_bytes) report.modelled_bytes = modelled_bytes;
   return report;
 }
 
 }  // namespace
 
 std::vector<LevelReport> levels(const ProblemReport& problem, const DeviceRates& rates,
-                                const Decision& call) {
+                                const Decision& call, const CountedBytes& counted) {
   const Traffic& traffic = problem.roofline.traffic;
   std::vector<LevelReport> list = {
-      level(problem, "memory", traffic.memory_bytes, memory_gbps(rates))};
+      level(problem, "memory", traffic.memory_bytes, memory_gbps(rates), counted.memory)};
   // Blocks are read from the nearest cache; behind it only what no cache spares.
   const std::span<const MemoryLevel> found = caches(rates);
   for (std::size_t i = found.size(); i > 1; --i)
@@ -44,7 +47,8 @@ std::vector<LevelReport> levels(const ProblemReport& problem, const DeviceRates&
   list.push_back(level(problem, "cache", traffic.cache_bytes, found.empty() ? 0 : found[0].gbps));
   // Other kernels read their operands straight from a cache.
   if (problem.variant.family == Family::kTiled)
-    list.push_back(level(problem, "shared", traffic.register_bytes, rates.shared_gbps));
+    list.push_back(
+        level(problem, "shared", traffic.register_bytes, rates.shared_gbps, counted.shared));
   const double link_ns = call.upload_ns + call.download_ns;
   // Operands that kernels read and write in the host's memory cross no link of their own.
   if (std::isfinite(call.device_ns) && link_ns > 0 && call.link_bytes > 0) {

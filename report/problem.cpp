@@ -35,20 +35,36 @@ std::string tuned_instead(const Report& report, const Problem& wanted) {
 
 double microseconds(double ns) { return ns * 1e-3; }
 
+std::string bytes_are(const LevelReport& level) {
+  if (!level.modelled_bytes) return "  modelled";
+  return fmt::format("  counted; the model says {:.0f}", *level.modelled_bytes);
+}
+
 void write_levels(fmt::memory_buffer& out, const ProblemReport& p) {
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "\n  {:<10} {:>14} {:>12} {:>12} {:>14} {:>10}\n", "level", "bytes",
-                 "flop/byte", "GB/s roof", "bound us", "of it");
+  fmt::format_to(to, "\n  {:<10} {:>14} {:>12} {:>12} {:>14} {:>10}{}\n", "level", "bytes",
+                 "flop/byte", "GB/s roof", "bound us", "of it", p.counted() ? "  bytes are" : "");
   for (const LevelReport& level : p.levels) {
     const auto known = [](double x, double scale, int digits) {
       return x > 0 ? fmt::format("{:.{}f}", x * scale, digits) : std::string("-");
     };
     const double passed_ns = level.gflops > 0 ? flops(p.problem) / level.gflops : 0;
     fmt::format_to(
-        to, "  {:<10} {:>14.0f} {:>12} {:>12} {:>14} {:>10}\n", level.level, level.bytes,
+        to, "  {:<10} {:>14.0f} {:>12} {:>12} {:>14} {:>10}{}\n", level.level, level.bytes,
         known(level.intensity, 1, 2), known(level.gbps, 1, 1), known(level.bound_ns, 1e-3, 1),
-        level.bound_ns > 0 ? fmt::format("{:.0f} %", 100 * level.bound_ns / passed_ns) : "-");
+        level.bound_ns > 0 ? fmt::format("{:.0f} %", 100 * level.bound_ns / passed_ns) : "-",
+        p.counted() ? bytes_are(level) : "");
   }
+}
+
+void write_counters(fmt::memory_buffer& out, const ProblemReport& p) {
+  if (!p.counters) return;
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "\n  counted by the driver in {} {}, {}:\n", p.counters->passes,
+                 p.counters->passes == 1 ? "pass" : "passes", p.counters->at);
+  for (const PerformanceCounter& counter : p.counters->counters)
+    fmt::format_to(to, "  {:<44} {:>16} {:<8} {}\n", counter.name, counter_value(counter),
+                   counter.unit == "generic" ? "" : counter.unit, counter.category);
 }
 
 void write_limits(fmt::memory_buffer& out, const ProblemReport& p) {
@@ -137,6 +153,7 @@ std::string problem_text(const std::vector<ProblemOnDevice>& found) {
                    "efficiency {:.0f} %\n",
                    waves.workgroups, waves.waves, 100 * waves.wave_efficiency,
                    100 * waves.tile_efficiency);
+    write_counters(out, p);
     write_gains(out, p);
     write_alternatives(out, p);
   }

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "report/levels.h"
+#include "runtime/model/counted.h"
 #include "runtime/model/predict.h"
 
 namespace rooftile {
@@ -27,7 +28,7 @@ RankedReport ranked_report(const TunedKernel& tuned, const DeviceRates& rates) {
 }
 
 ProblemReport problem_report(const TunedKernel& tuned, const Calibration& calibration,
-                             const DispatchModel& model) {
+                             const DispatchModel& model, std::optional<CounterSetRecord> counters) {
   const Variant& v = tuned.candidate.variant;
   ProblemReport report{.problem = tuned.problem,
                        .signature = tuned.candidate.signature,
@@ -37,7 +38,11 @@ ProblemReport problem_report(const TunedKernel& tuned, const Calibration& calibr
                        .pack_ns = tuned.pack_ns,
                        .bound_ns = problem_bound_ns(tuned.problem, calibration.device),
                        .roofline = roofline(tuned.problem, v, calibration.device),
-                       .host_ns = predict_host_ns(tuned.problem, calibration.host)};
+                       .host_ns = predict_host_ns(tuned.problem, calibration.host),
+                       .counters = std::move(counters)};
+  const CountedBytes counted =
+      report.counters ? counted_bytes(report.counters->counters) : CountedBytes();
+  report.roofline = with_counted(std::move(report.roofline), counted, calibration.device);
   const Decision call = decide({.problem = tuned.problem}, model);
   report.call_ns = std::isfinite(call.device_ns) ? call.device_ns : 0;
   if (report.roofline.ns() > 0) {
@@ -45,7 +50,7 @@ ProblemReport problem_report(const TunedKernel& tuned, const Calibration& calibr
     report.limiter_ns = report.roofline.ns();
     report.headroom = headroom(report.roofline, tuned.kernel_ns);
   }
-  report.levels = levels(report, calibration.device, call);
+  report.levels = levels(report, calibration.device, call, counted);
   return report;
 }
 
@@ -144,6 +149,11 @@ std::string ProblemReport::next_limiter() const {
   return bounds.size() > 1 && bounds[1].ns > 0 ? bounds[1].limiter : "";
 }
 
+bool ProblemReport::counted() const {
+  return std::ranges::any_of(
+      levels, [](const LevelReport& level) { return level.modelled_bytes.has_value(); });
+}
+
 std::optional<double> FigureReport::drift() const {
   if (!before || before->value == 0) return std::nullopt;
   return figure.value / before->value - 1;
@@ -179,9 +189,11 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record,
     // By bucket and rank: the first of a problem is its best.
     auto problem = std::ranges::find(report.problems, tuned.problem, &ProblemReport::problem);
     if (problem == report.problems.end()) {
-      report.problems.push_back(problem_report(tuned, report.calibration, model));
+      const RowId row = store.find_problem(tuned.problem).value_or(0);
+      report.problems.push_back(problem_report(tuned, report.calibration, model,
+                                               store.counters(record.id, tuned.candidate.id, row)));
       problem = std::prev(report.problems.end());
-      problem->problem_row = store.find_problem(tuned.problem).value_or(0);
+      problem->problem_row = row;
       if (auto known = store.compiler_facts(record.id, tuned.candidate.id))
         problem->facts = std::move(known->facts);
     }

@@ -21,6 +21,7 @@ struct LevelReport {
   double gbps = 0;       // calibrated
   double gflops = 0;     // while these bytes moved: the kernel's; of the link the whole call's
   double bound_ns = 0;
+  std::optional<double> modelled_bytes = {};  // what bytes would be, where the driver counted them
 };
 
 /// A place of a problem's ranked list.
@@ -41,8 +42,8 @@ struct ProblemReport {
   Variant variant;
   double kernel_ns = 0, pack_ns = 0;
   double bound_ns = 0;  // of the problem, whatever the kernel
-  Roofline roofline;    // of this kernel
-  std::string limiter;  // of this kernel, by the model; "" without a calibration
+  Roofline roofline;    // of this kernel; bounds by counted bytes where there are any
+  std::string limiter;  // of this kernel, by its roofline; "" without a calibration
   double limiter_ns = 0;
   Headroom headroom = {1, 1};
   std::vector<LevelReport> levels = {};
@@ -52,7 +53,10 @@ struct ProblemReport {
   double call_ns = 0;                           // predicted, operands in host memory
   std::vector<RankedReport> alternatives = {};  // best first, without the winner
   std::optional<CompilerFacts> facts = {};
+  std::optional<CounterSetRecord> counters = {};
 
+  /// Whether the driver counted any level's bytes.
+  bool counted() const;
   double total_ns() const { return kernel_ns + pack_ns; }
   /// What limits it once the limiter is lifted; "" when nothing is known to.
   std::string next_limiter() const;
@@ -110,6 +114,9 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record,
 std::string report_text(const Report& report);
 /// docs/report.md describes the fields, docs/report.schema.json checks them.
 std::string report_json(const Report& report);
+
+/// Whole numbers in full, others with six digits.
+std::string counter_value(const PerformanceCounter& counter);
 
 /// A limiter in words: "arithmetic", "the bandwidth of device memory", ...
 std::string_view limiter_text(std::string_view limiter);

@@ -65,6 +65,7 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
   }
   const bool facts = std::ranges::any_of(
       device.problems, [](const ProblemReport& p) { return p.facts.has_value(); });
+  const bool counted = std::ranges::any_of(device.problems, &ProblemReport::counted);
   fmt::format_to(
       to, "  {:<20} {:<44} {:>9} {:>9} {:>7} {:>9} {:>10} {:>8} {:>8} {:<16}{}\n", "problem",
       "best kernel", "us", "GFLOP/s", "% roof", "pack us", "vs default", "vs naive", "vs host",
@@ -75,12 +76,23 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
         to, "  {:<20} {:<44} {:>9.1f} {:>9.1f} {:>6.0f}% {:>9.1f} {:>10} {:>8} {:>8} {:<16}{}\n",
         to_string(p.problem), p.kernel, p.kernel_ns * 1e-3, flops(p.problem) / p.kernel_ns,
         100 * p.bound_ns / p.kernel_ns, p.pack_ns * 1e-3, ratio_text(p.default_ns, p.total_ns()),
-        ratio_text(p.naive_ns, p.total_ns()), ratio_text(p.host_ns, p.total_ns()), p.limiter,
+        ratio_text(p.naive_ns, p.total_ns()), ratio_text(p.host_ns, p.total_ns()),
+        p.limiter + (p.counted() && !p.limiter.empty() ? " *" : ""),
         facts ? facts_text(p.facts) : "");
   fmt::format_to(to, "  vs host: its BLAS on all threads, as predicted from its calibration\n");
+  if (counted)
+    fmt::format_to(to,
+                   "  *: with bytes that the driver counted; `rooftile report --problem m,n,k`\n");
 }
 
 }  // namespace
+
+std::string counter_value(const PerformanceCounter& counter) {
+  const double x = counter.value;
+  constexpr double kExact = 9e15;  // of integers in a double
+  return x == std::floor(x) && std::abs(x) < kExact ? fmt::format("{:.0f}", x)
+                                                    : fmt::format("{:.6g}", x);
+}
 
 std::string_view limiter_text(std::string_view limiter) {
   constexpr std::pair<std::string_view, std::string_view> kTexts[] = {

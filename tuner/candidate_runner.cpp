@@ -34,6 +34,10 @@ constexpr double kReferenceAllowanceS = 30;
 // What has moved is looked at again: another program may be gone in a moment.
 constexpr int kReferenceRepeats = 3;
 constexpr std::chrono::milliseconds kReferencePause(50);  // doubled each time
+// Of counting, besides compilation, operands and runs: a second device, the profiling lock, and
+// memory that is cleared before each of at most 16 passes.
+constexpr double kCountAllowanceS = 20;
+constexpr int kCountRuns = 17;
 constexpr double kGraceS = 5;  // past the budget, so that a candidate in flight may finish
 
 /// Who takes longer counts as hanging.
@@ -130,9 +134,13 @@ void CandidateRunner::store_facts(RowId candidate, const TimeReply& reply) {
            .spilled = spill_reason(facts).has_value()};
 }
 
+double CandidateRunner::deadline_s(double watchdog_s) const {
+  return std::min(watchdog_s, std::max(0.0, budget_.left_s()) + kGraceS);
+}
+
 CandidateRunner::Outcome CandidateRunner::ask(RowId candidate, const Json& request,
                                               double watchdog_s) {
-  const double deadline_s = std::min(watchdog_s, std::max(0.0, budget_.left_s()) + kGraceS);
+  const double deadline_s = this->deadline_s(watchdog_s);
   const RowId journal = store_.journal_begin(options_.device, candidate, ::getpid());
   const double start_s = now_s();
   const WorkerAnswer answer = worker_.ask(request, deadline_s, stop_);
@@ -288,6 +296,44 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
   for (double& ns : reply.kernel_ns) ns /= level();
   reply.pack_ns /= level();
   return reply;
+}
+
+void CandidateRunner::count(const Variant& variant, const Problem& problem, double kernel_ns) {
+  if (!options_.counters || !countable_ || over() || !(kernel_ns <= kLongestCountedNs)) return;
+  const auto give_up = [&](const std::string& reason) {
+    countable_ = false;
+    if (options_.message) options_.message(fmt::format("counters are not read: {}", reason));
+  };
+  std::vector<double> compile_s;
+  for (const auto& [other, seconds] : compile_s_) compile_s.push_back(seconds);
+  const double watchdog_s = allowed_s(kCompile, compile_s) +
+                            operand_bytes(problem) / kFillBytesPerS + kCountAllowanceS +
+                            2 * kCountRuns * kernel_ns * 1e-9;
+  const double deadline_s = this->deadline_s(watchdog_s);
+  const Json request = {{"operation", "count"},
+                        {"request", to_json(CountRequest{.variant = variant,
+                                                         .problem = problem,
+                                                         .rotate_bytes = options_.rotate_bytes})}};
+  try {
+    // Not in the journal: what counting does to the machine is not the kernel's fault.
+    const WorkerAnswer answer = worker_.ask(request, deadline_s, stop_);
+    if (answer.fate == WorkerFate::kInterrupted) return;
+    // The budget's end is no watchdog.
+    if (answer.fate == WorkerFate::kTimedOut && deadline_s < watchdog_s) return;
+    if (answer.fate != WorkerFate::kAnswered) return give_up(answer.message);
+    const Json& counted = answer.reply.at("counted");
+    if (counted.is_null()) {
+      countable_ = false;
+      return;
+    }
+    const CounterReadings readings = counter_readings_from_json(counted);
+    if (readings.counters.empty()) return give_up("no counter has a value");
+    store_.put_counters(options_.device, id(variant, signature_of(problem)),
+                        store_.problem_id(problem),
+                        {.passes = readings.passes, .counters = readings.counters});
+  } catch (const Error& error) {
+    give_up(error.what());
+  }
 }
 
 bool CandidateRunner::certified(const Variant& variant, const Signature& signature) {

@@ -42,6 +42,7 @@ struct RunnerOptions {
   double compute_units = 1;  // of the device
   double rotate_bytes = 0;
   std::optional<ReferenceKernel> reference;
+  bool counters = true;  // count() reads them
   std::function<void(const std::string&)> message;
 };
 
@@ -87,6 +88,11 @@ class CandidateRunner {
   /// From the database when this generator's verdict is there, else tried now.
   bool certified(const Variant& variant, const Signature& signature);
 
+  /// Stores what the driver's counters read while the kernel computes the problem, which takes it
+  /// kernel_ns, once for each of their passes. Where they cannot be read that is said once, and
+  /// costs nobody anything; nothing is said where the driver has none.
+  void count(const Variant& variant, const Problem& problem, double kernel_ns);
+
   std::size_t measured() const { return measured_; }
   std::size_t failures() const { return failures_; }
   double lost_s() const { return lost_s_; }  // wall time of failures, with the new workers' start
@@ -108,6 +114,7 @@ class CandidateRunner {
   KnownFacts& known_facts(RowId candidate);
   void store_facts(RowId candidate, const TimeReply& reply);
   Outcome ask(RowId candidate, const Json& request, double watchdog_s);
+  double deadline_s(double watchdog_s) const;
   /// Times the reference when it is due.
   void watch_reference();
   std::optional<double> time_reference(const ReferenceKernel& reference);
@@ -136,6 +143,7 @@ class CandidateRunner {
   Drift drift_;
   double first_level_ = 1, reference_due_s_ = 0;
   NoiseReport noise_;
+  bool countable_ = true;  // as far as is known
 };
 
 }  // namespace rooftile

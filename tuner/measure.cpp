@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <thread>
 
@@ -12,6 +13,7 @@
 #include "core/error.h"
 #include "core/half.h"
 #include "core/statistics.h"
+#include "runtime/model/counted.h"
 #include "runtime/reference.h"
 #include "runtime/staging.h"
 #include "tuner/random_operand.h"
@@ -246,6 +248,19 @@ std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const 
   return {};
 }
 
+Operands Measurer::operands_of(std::size_t turn, const Placement& placement) const {
+  const OperandSet& set = *sets_[turn % sets_.size()];
+  const auto or_null = [](const Buffer& x) { return x.size_bytes() > 0 ? &x : nullptr; };
+  return {&set.a,
+          &set.b,
+          &set.c,
+          placement,
+          or_null(set.vectors),
+          or_null(set.residual),
+          or_null(set.scales),
+          or_null(set.zero_points)};
+}
+
 TimeReply Measurer::time(const TimeRequest& request) {
   const Problem p = staged_problem(request.problem);
   Built& built = build(request.variant, signature_of(p));
@@ -259,20 +274,8 @@ TimeReply Measurer::time(const TimeRequest& request) {
   const Placement placement = own_buffers(p);
   const Panels panels(*device_, built.kernel->plan(p, placement));
   prepare_operands(p, request.rotate_bytes);
-  const auto operands_of = [&](std::size_t turn) {
-    const OperandSet& set = *sets_[turn % sets_.size()];
-    const auto or_null = [](const Buffer& x) { return x.size_bytes() > 0 ? &x : nullptr; };
-    return Operands{&set.a,
-                    &set.b,
-                    &set.c,
-                    placement,
-                    or_null(set.vectors),
-                    or_null(set.residual),
-                    or_null(set.scales),
-                    or_null(set.zero_points)};
-  };
   if (built.probed != p)
-    probe(built, p, operands_of(turn_), panels.workspace(), request.compute_units);
+    probe(built, p, operands_of(turn_, placement), panels.workspace(), request.compute_units);
   TimeReply reply{.hash = built.kernel->hash(),
                   .compile_ns = built.compile_ns,
                   .estimate_ns = built.estimate_ns,
@@ -283,7 +286,7 @@ TimeReply Measurer::time(const TimeRequest& request) {
       built.kernel->plan(p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
   const auto take = [&] {
     // From call to call as well: one sample a call would else meet the same two sets each time.
-    const Operands operands = operands_of(++turn_);
+    const Operands operands = operands_of(++turn_, placement);
     std::vector<Step> steps = built.kernel->pack_steps(plan, operands, panels.workspace());
     Reading reading;
     ProcessorTime used;
@@ -311,7 +314,7 @@ TimeReply Measurer::time(const TimeRequest& request) {
   // Untimed: page faults of fresh panels, clocks that sleep, and a reduction, which the probe left
   // out and the driver may have to compile.
   const std::vector<Step> packs =
-      built.kernel->pack_steps(plan, operands_of(turn_), panels.workspace());
+      built.kernel->pack_steps(plan, operands_of(turn_, placement), panels.workspace());
   if (built.estimate_ns <= kLongProductNs || !plan.reduces.empty()) {
     take();
   } else if (!packs.empty()) {
@@ -336,6 +339,44 @@ TimeReply Measurer::time(const TimeRequest& request) {
   if (const std::string wrong = spot_check(p, last); !wrong.empty())
     fail(ErrorCode::kInternal, "{}", wrong);
   return reply;
+}
+
+CounterReadings Measurer::count(const CountRequest& request) {
+  const Problem p = staged_problem(request.problem);
+  const struct Forget {
+    Measurer& measurer;
+    ~Forget() {
+      measurer.sets_.clear();
+      measurer.built_.clear();
+    }
+  } forget{*this};
+  const Kernel& kernel = *build(request.variant, signature_of(p)).kernel;
+  const Placement placement = own_buffers(p);
+  const GemmPlan plan = kernel.plan(p, placement);
+  const Panels panels(*device_, plan);
+  prepare_operands(p, 0);
+  const Operands operands = operands_of(0, placement);
+  const auto run = [&](const std::vector<Step>& steps) {
+    if (steps.empty()) return;
+    CommandList list = device_->record(steps);
+    device_->run(list, kTimeoutNs);
+  };
+  run(kernel.pack_steps(plan, operands, panels.workspace()));
+  std::vector<Step> steps = kernel.gemm_steps(plan, operands, panels.workspace());
+  std::ranges::move(kernel.reduce_steps(plan, operands, panels.workspace()),
+                    std::back_inserter(steps));
+  run(steps);  // drivers may compile at the first dispatch
+  // Each pass begins like a measured run: with none of the operands in a cache.
+  const auto cold_bytes = static_cast<std::uint64_t>(std::min(request.rotate_bytes, kMostSetBytes));
+  Buffer cold;
+  CommandList chill;
+  if (cold_bytes >= sizeof(std::uint32_t)) {
+    const std::uint64_t whole_words = cold_bytes / sizeof(std::uint32_t) * sizeof(std::uint32_t);
+    cold = device_->create_buffer(whole_words, BufferUse::kDevice);
+    chill = device_->record(std::vector<Step>{ClearStep{{&cold, 0, whole_words}}});
+  }
+  return device_->count(steps, {.first = is_known}, kTimeoutNs,
+                        cold.size_bytes() > 0 ? &chill : nullptr);
 }
 
 Certificate Measurer::certify(const Variant& variant, const Signature& signature) {

@@ -45,6 +45,17 @@ struct TimeReply {
   std::optional<std::string> dropped_reason = {};  // why it was compiled only
 };
 
+/// A kernel's problem computed once for each pass of a driver's counters.
+struct CountRequest {
+  Variant variant;
+  Problem problem;
+  double rotate_bytes = 0;  // of memory are written before each pass, so that caches are cold
+};
+
+/// A product longer than this is not counted: it is one submission, which must stay under the
+/// shortest OS watchdog (2 s) with clocks that counting may have lowered.
+inline constexpr double kLongestCountedNs = 0.5e9;
+
 /// How many sets of a staged problem's operands a Measurer rotates over.
 std::size_t operand_sets(const Problem& staged, double rotate_bytes);
 
@@ -58,6 +69,9 @@ class Measurer {
 
   TimeReply time(const TimeRequest& request);
   Certificate certify(const Variant& variant, const Signature& signature);
+  /// Of a Measurer whose device was opened with CounterQueries::kOn. Packing is not counted; keeps
+  /// neither kernel nor operands. Errors besides the others: kUnsupported (Device::count).
+  CounterReadings count(const CountRequest& request);
 
  private:
   struct OperandSet;
@@ -74,6 +88,8 @@ class Measurer {
   std::vector<double> timed_run(const std::vector<Step>& steps, ProcessorTime& used);
   Buffer buffer_of(const std::vector<char>& content) const;  // none for nothing
   Built& build(const Variant& variant, const Signature& signature);
+  /// Of the set whose turn it is. A staged problem's.
+  Operands operands_of(std::size_t turn, const Placement& placement) const;
   void probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace,
              double compute_units);
   void prepare_operands(const Problem& p, double rotate_bytes);

@@ -75,6 +75,7 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
     result.winner = short_name(list.front()->variant);
     result.kernel_ns = context.runner.level() * median(list.front()->samples_ns);
     result.pack_ns = context.runner.level() * list.front()->pack_ns;
+    if (!context.over()) context.runner.count(list.front()->variant, problem, result.kernel_ns);
   }
   result.default_ns = context.runner.level() * time_of(search, default_variant(context.device));
   result.naive_ns = context.runner.level() * time_of(search, fallback_variant());

@@ -127,6 +127,8 @@ RefreshReport refresh(Store& store, CandidateRunner& runner, RowId device_row,
     std::ranges::stable_sort(
         records, {}, [](const WinnerRecord& record) { return record.kernel_ns + record.pack_ns; });
     store_ranked(store, device_row, list.problem, records);
+    if (const auto winner = store.candidate(records.front().candidate); winner && !options.over())
+      runner.count(winner->variant, list.problem, records.front().kernel_ns);
     ++report.refreshed;
   }
   report.elapsed_s = now_s() - start_s;

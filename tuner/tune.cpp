@@ -91,6 +91,7 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                           .compute_units = std::max(1.0, calibration.device.compute_units),
                           .rotate_bytes = rotated_bytes(calibration.device),
                           .reference = reference_kernel(device, calibration.device),
+                          .counters = options.counters,
                           .message = callbacks.message});
   const std::vector<Variant> space = legal_variants(device.limits);
   const double portfolio_s = options.refresh_only ? 0.0 : kPortfolioShare * budget.seconds();

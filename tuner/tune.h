@@ -42,6 +42,7 @@ struct TuneOptions {
   std::size_t candidates = 0;
   bool recalibrate = false;   // even if this device and driver have figures
   bool refresh_only = false;  // stale ranked lists, and then nothing; problems may be empty
+  bool counters = true;       // reads the driver's counters of each winner, where it has any
   bool atomics = false;       // kernels whose results do not repeat bit by bit as well
   std::filesystem::path
       worker;  // program run as `worker worker`: the CLI itself; empty: /proc/self/exe

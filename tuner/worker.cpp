@@ -43,6 +43,7 @@ class Server {
     if (operation == "certify")
       return to_json(measurer_->certify(parse_variant(request.at("variant").get<std::string>()),
                                         signature_from_json(request.at("signature"))));
+    if (operation == "count") return count(count_request_from_json(request.at("request")));
     fail(ErrorCode::kInternal, "worker: unknown operation '{}'", operation);
   }
 
@@ -62,8 +63,19 @@ class Server {
          found.note);
   }
 
+  /// null where the driver has no counters. On a device of its own, from the first time on: where
+  /// counters can be read, kernels may be slower.
+  Json count(const CountRequest& request) {
+    if (!counting_) {
+      const DeviceProfile& profile = device_->profile();
+      if (performance_counters(profile).empty()) return {{"counted", nullptr}};
+      counting_.emplace(Device::open(profile, {.counter_queries = CounterQueries::kOn}));
+    }
+    return {{"counted", to_json(counting_->count(request))}};
+  }
+
   std::shared_ptr<Device> device_;
-  std::optional<Measurer> measurer_, reference_;
+  std::optional<Measurer> measurer_, reference_, counting_;
 };
 
 Json error_reply(ErrorCode code, const char* what) {

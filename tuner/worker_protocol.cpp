@@ -115,6 +115,42 @@ TimeReply time_reply_from_json(const Json& json) {
               dropped.is_null() ? std::nullopt : std::optional(dropped.get<std::string>())};
 }
 
+Json to_json(const CountRequest& r) {
+  return {{"variant", to_string(r.variant)},
+          {"problem", to_json(r.problem)},
+          {"rotate_bytes", r.rotate_bytes}};
+}
+
+CountRequest count_request_from_json(const Json& json) {
+  return {.variant = parse_variant(json.at("variant").get<std::string>()),
+          .problem = problem_from_json(json.at("problem")),
+          .rotate_bytes = json.at("rotate_bytes")};
+}
+
+Json to_json(const CounterReadings& readings) {
+  Json counters = Json::array();
+  for (const PerformanceCounter& c : readings.counters)
+    counters.push_back({{"name", c.name},
+                        {"category", c.category},
+                        {"description", c.description},
+                        {"unit", c.unit},
+                        {"scope", c.scope},
+                        {"value", c.value}});
+  return {{"passes", readings.passes}, {"counters", counters}};
+}
+
+CounterReadings counter_readings_from_json(const Json& json) {
+  CounterReadings readings{.passes = json.at("passes")};
+  for (const Json& c : json.at("counters"))
+    readings.counters.push_back({.name = c.at("name"),
+                                 .category = c.at("category"),
+                                 .description = c.at("description"),
+                                 .unit = c.at("unit"),
+                                 .scope = c.at("scope"),
+                                 .value = c.at("value")});
+  return readings;
+}
+
 Json to_json(const Certificate& c) {
   return {{"passed", c.passed},
           {"detail", c.detail},

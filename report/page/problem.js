@@ -20,13 +20,22 @@ function renderProblem(device) {
   drawProblem(device.problems[select.value]);
 }
 
+/** What the driver counted, if anything. */
+function countersTable(p) {
+  if (!p || !p.counted) return [];
+  const rest = p.counted.counters_left_out;
+  const value = (c) => c.unit === "bytes" ? bytes(c.value) : `${significant(c.value, 9)}${c.unit === "generic" ? "" : ` ${c.unit}`}`;
+  return [table(`Counters of the driver, read in ${p.counted.passes} passes`, [{name: "driver's counter"}, {name: "of"}, {name: "value", number: true}],
+    [...p.counted.counters.map((c) => [c.name, c.category, value(c)]), ...(rest > 0 ? [[`${rest} more, which rooftile report --problem shows`, "", ""]] : [])])];
+}
+
 function drawProblem(p) {
   const number = true;
   byId("problem-text").textContent = p ? problemText(p) : "";
   byId("problem-levels").replaceChildren(...(p ? [table("Levels",
     [{name: "level"}, {name: "bytes", number}, {name: "flop/byte", number}, {name: "roof", number}, {name: "bound", number}],
-    p.levels.map((l) => [levelName(l.level), bytes(l.bytes), significant(l.intensity),
-                         known(l.gbps) ? `${significant(l.gbps)} GB/s` : "not measured", time(l.bound_ns)]))] : []));
+    p.levels.map((l) => [levelName(l.level), bytes(l.bytes) + (l.source === "counted" ? ` counted, ${bytes(l.modelled_bytes)} modelled` : ""), significant(l.intensity),
+                         known(l.gbps) ? `${significant(l.gbps)} GB/s` : "not measured", time(l.bound_ns)]))] : []), ...countersTable(p));
   byId("problem-ranked").replaceChildren(...(p ? [table("Ranked kernels",
     [{name: "rank", number}, {name: "kernel"}, {name: "time", number}, {name: "packing", number}, {name: "of the best", number}, {name: "limiter"}],
     [p, ...p.alternatives].map((k, rank) => [String(rank), k.kernel, time(k.kernel_ns), k.pack_ns > 0 ? time(k.pack_ns) : "–",

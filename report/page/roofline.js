@@ -10,7 +10,7 @@ function rooflineDots(device, level) {
     dots.push({x: at.intensity, y: at.gflops, problem, lines: [
       `${problemName(p)}, ${levelName(level)}`,
       p.kernel,
-      `${rate(at.gflops)} at ${significant(at.intensity)} flop/byte (${bytes(at.bytes)})`,
+      `${rate(at.gflops)} at ${significant(at.intensity)} flop/byte (${bytes(at.bytes)}${at.source === "counted" ? " counted" : ""})`,
       ...(p.limiter ? [`limiter: ${limitName(p.limiter)}, ${times(p.over_bound)} its bound`] : []),
       ...(p.next_limiter ? [`lifted: ${times(p.if_lifted)} at most, then ${limitName(p.next_limiter)}`] : []),
     ]});

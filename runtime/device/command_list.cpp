@@ -78,10 +78,28 @@ class Device::Recorder {
     if (list_->queries != 0) {
       list_->commands.resetQueryPool(*list_->timestamps, 0, list_->queries, device_.dispatcher());
     }
+    // Counters of whole command buffers want to be begun by the first command and ended by the
+    // last.
+    const bool counted = *list_->counters != vk::QueryPool();
+    if (counted) list_->commands.beginQuery(*list_->counters, 0, {}, device_.dispatcher());
     for (const Step& step : steps) record_timed(step);
     write(BarrierStep{});  // for the host, and for whatever list comes next on the queue
+    if (counted) list_->commands.endQuery(*list_->counters, 0, device_.dispatcher());
     list_->commands.end(device_.dispatcher());
     return std::move(list_);
+  }
+
+  /// With one query of these counters around all of it. The profiling lock must be held.
+  std::unique_ptr<CommandList::Impl> record_counted(std::span<const Step> steps,
+                                                    std::span<const std::uint32_t> counters) {
+    vk::QueryPoolPerformanceCreateInfoKHR chosen;
+    chosen.queueFamilyIndex = device_.counters->queue_family;
+    chosen.counterIndexCount = static_cast<std::uint32_t>(counters.size());
+    chosen.pCounterIndices = counters.data();
+    vk::QueryPoolCreateInfo info({}, vk::QueryType::ePerformanceQueryKHR, 1);
+    info.pNext = &chosen;
+    list_->counters = {device_.handle, info};
+    return record(steps);
   }
 
   std::unique_ptr<CommandList::Impl> record_into(vk::CommandBuffer commands,
@@ -114,8 +132,21 @@ class Device::Recorder {
     list_->incoherent = std::move(needs.incoherent);
     list_->finished = {device_.handle, vk::FenceCreateInfo()};
     list_->pool = {device_.handle, vk::CommandPoolCreateInfo({}, device_.details.queue_family)};
+    list_->commands = allocate_commands();
+    if (*list_->counters != vk::QueryPool()) reset_counters();
+  }
+
+  vk::CommandBuffer allocate_commands() const {
     const vk::CommandBufferAllocateInfo info(*list_->pool, vk::CommandBufferLevel::ePrimary, 1);
-    list_->commands = (*device_.handle).allocateCommandBuffers(info, device_.dispatcher()).front();
+    return (*device_.handle).allocateCommandBuffers(info, device_.dispatcher()).front();
+  }
+
+  /// A query of counters may not be reset by the command buffer that it is in.
+  void reset_counters() {
+    list_->counter_reset = allocate_commands();
+    list_->counter_reset.begin(vk::CommandBufferBeginInfo(), device_.dispatcher());
+    list_->counter_reset.resetQueryPool(*list_->counters, 0, 1, device_.dispatcher());
+    list_->counter_reset.end(device_.dispatcher());
   }
 
   void record_timed(const Step& step) {
@@ -227,6 +258,14 @@ CommandList Device::record(std::span<const Step> steps, Timing timing, Resubmiss
   CommandList list;
   list.impl_ = impl_->driver("recording commands",
                              [&] { return Recorder(impl_, timing, resubmission).record(steps); });
+  return list;
+}
+
+CommandList Device::record_counted(std::span<const Step> steps,
+                                   std::span<const std::uint32_t> counters) {
+  CommandList list;
+  list.impl_ = impl_->driver("recording counted commands",
+                             [&] { return Recorder(impl_).record_counted(steps, counters); });
   return list;
 }
 

@@ -37,7 +37,8 @@ Found find(const DeviceProfile& profile) {
        profile.device_uuid, profile.driver_name);
 }
 
-vk::raii::Device create_logical_device(const Found& found, CompilerStatistics statistics) {
+vk::raii::Device create_logical_device(const Found& found, CompilerStatistics statistics,
+                                       CounterQueries counters) {
   const float priority = 1.0f;
   vk::DeviceQueueCreateInfo queue;
   queue.queueFamilyIndex = found.details.queue_family;
@@ -45,16 +46,25 @@ vk::raii::Device create_logical_device(const Found& found, CompilerStatistics st
 
   DeviceFeatures features(found.physical, found.details);
   std::vector<const char*> extensions = features.extensions();
+  vk::DeviceCreateInfo info;
+  info.pNext = features.chain();
+  const auto chain = [&](auto& structure) {
+    structure.pNext = const_cast<void*>(std::exchange(info.pNext, &structure));
+  };
   vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables;
-  executables.pNext = const_cast<void*>(features.chain());
   if (statistics == CompilerStatistics::kKeep) {
     extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
     executables.pipelineExecutableInfo = VK_TRUE;
+    chain(executables);
   }
-  vk::DeviceCreateInfo info;
+  vk::PhysicalDevicePerformanceQueryFeaturesKHR queries;
+  if (counters == CounterQueries::kOn) {
+    extensions.push_back(VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
+    queries.performanceCounterQueryPools = VK_TRUE;
+    chain(queries);
+  }
   info.setQueueCreateInfos(queue);
   info.setPEnabledExtensionNames(extensions);
-  info.pNext = statistics == CompilerStatistics::kKeep ? &executables : features.chain();
   return vk::raii::Device(found.physical, info);
 }
 
@@ -84,6 +94,16 @@ void open_cache(Device::Impl& impl, const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+std::vector<PerformanceCounter> performance_counters(const DeviceProfile& profile) {
+  return translated(fmt::format("looking for counters of {}", profile.name), [&] {
+    std::vector<PerformanceCounter> counters;
+    const Found found = find(profile);
+    if (const auto source = find_counters(found.physical, found.details))
+      for (const OfferedCounter& counter : source->offered) counters.push_back(counter.description);
+    return counters;
+  });
+}
 
 Device::Impl::~Impl() {
   if (!foreign) return;
@@ -124,8 +144,11 @@ std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceO
         offers_compiler_statistics(found.physical,
                                    found.physical.enumerateDeviceExtensionProperties()))
       impl->statistics = CompilerStatistics::kKeep;
+    if (options.counter_queries == CounterQueries::kOn)
+      impl->counters = find_counters(found.physical, impl->details);
     impl->handle =
-        create_logical_device({std::move(found.physical), impl->details}, impl->statistics);
+        create_logical_device({std::move(found.physical), impl->details}, impl->statistics,
+                              impl->counters ? CounterQueries::kOn : CounterQueries::kOff);
     impl->queue = vk::raii::Queue(impl->handle, impl->details.queue_family, 0);
     open_cache(*impl, options.cache_folder);
   });

@@ -14,6 +14,7 @@
 
 #include "core/compiler_facts.h"
 #include "core/device_profile.h"
+#include "core/performance_counter.h"
 #include "core/shader_interface.h"
 
 namespace rooftile {
@@ -29,6 +30,11 @@ Enumeration enumerate_devices();
 /// What enumerate_devices() begins with: loader and drivers are in the process from then on, but
 /// nothing of theirs runs yet.
 void load_drivers() noexcept;
+
+/// Counters of the driver (VK_KHR_performance_query) that can be read around dispatches on this
+/// device's compute queue, in the driver's order and without values. Empty where there are none,
+/// which opens no device. Errors as Device::open.
+std::vector<PerformanceCounter> performance_counters(const DeviceProfile& profile);
 
 /// Whether this process was forked from one that had used Vulkan, and therefore cannot.
 bool forked_after_use();
@@ -186,6 +192,18 @@ struct RunResult {
   std::vector<double> step_ns;
 };
 
+/// Which counters Device::count() reads: as many as go into so many runs of the same work.
+struct CounterChoice {
+  // Those for which it is true are chosen before the others; empty: none of them.
+  std::function<bool(const PerformanceCounter&)> first = {};
+  std::uint32_t most_passes = 16;
+};
+
+struct CounterReadings {
+  std::vector<PerformanceCounter> counters;  // in the driver's order; values are finite
+  std::uint32_t passes = 0;                  // so often the work was run
+};
+
 /// State of the on-disk pipeline cache, for reports and tests.
 struct PipelineCacheState {
   bool loaded = false;                  // a valid file was found and taken by the driver
@@ -198,9 +216,13 @@ struct PipelineCacheState {
 /// Keeping compiler statistics may cost a driver its caches: for tuning only.
 enum class CompilerStatistics : std::uint8_t { kDiscard, kKeep };
 
+/// A driver may be slower where counters can be read: for a device of its own.
+enum class CounterQueries : std::uint8_t { kOff, kOn };
+
 struct DeviceOptions {
   std::filesystem::path cache_folder = {};  // pipeline cache file's place; empty: no file
   CompilerStatistics compiler_statistics = CompilerStatistics::kDiscard;
+  CounterQueries counter_queries = CounterQueries::kOff;
 };
 
 /// One logical device with one compute queue. Thread-safe: submissions are serialised inside.
@@ -258,6 +280,12 @@ class Device {
   /// and, on lavapipe, for the compiler. kTimeout leaves the work running: the device must then be
   /// given up (lost() becomes true).
   RunResult run(CommandList& list, double timeout_ns);
+  /// Runs steps once for each pass that the chosen counters take, before_each (uncounted) ahead of
+  /// every pass, and reads them. Holds the profiling lock meanwhile, which other programs may want;
+  /// waits a second for it. timeout_ns is that of each run. kUnsupported: not opened with
+  /// CounterQueries::kOn, nothing to count, no lock, or no result; the device is usable after that.
+  CounterReadings count(std::span<const Step> steps, const CounterChoice& choice, double timeout_ns,
+                        CommandList* before_each = nullptr);
   /// Puts lists on the queue, each in a submission of its own, and does not wait. Lists and what
   /// they name must outlive the result's end. kUnsupported on a device without a queue.
   Submission submit(std::span<CommandList* const> lists);
@@ -272,6 +300,8 @@ class Device {
   class Recorder;
   class StepChecker;
   explicit Device(std::shared_ptr<Impl> impl);
+  CommandList record_counted(std::span<const Step> steps, std::span<const std::uint32_t> counters);
+  void run_pass(CommandList& list, std::uint32_t pass, double timeout_ns);
   std::shared_ptr<Impl> impl_;
 };
 

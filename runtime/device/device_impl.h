@@ -7,10 +7,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/device/compiler_statistics.h"
+#include "runtime/device/counters.h"
 #include "runtime/device/device.h"
 #include "runtime/device/error_translation.h"
 #include "runtime/device/profile.h"
@@ -38,6 +40,8 @@ struct Device::Impl {
   std::atomic<DeviceState> state = DeviceState::kUsable;
 
   CompilerStatistics statistics = CompilerStatistics::kDiscard;  // kKeep: asked for and offered
+  std::optional<CounterSource> counters;                         // asked for and offered
+  std::mutex counting;  // the profiling lock is held once at a time
 
   vk::raii::PipelineCache cache = nullptr;
   std::mutex cache_mutex;  // of the fields below
@@ -51,6 +55,8 @@ struct Device::Impl {
   const vk::raii::DeviceDispatcher& dispatcher() const { return *handle.getDispatcher(); }
 
   void submit(const vk::SubmitInfo& work, vk::Fence fence);
+  /// Submits work of that list, waits, and gives the wall time between in ns. kTimeout: abandoned.
+  double run_and_wait(CommandList::Impl& list, const vk::SubmitInfo& work, double timeout_ns);
 
   bool forked() const;
   bool must_leak() const { return state == DeviceState::kAbandoned || forked(); }
@@ -117,6 +123,8 @@ struct CommandList::Impl {
   vk::raii::QueryPool timestamps = nullptr;  // two a timed step; null without timing
   std::vector<int> first_query;              // one a step when timed, kNoQuery for barriers
   static constexpr int kNoQuery = -1;
+  vk::raii::QueryPool counters = nullptr;  // one query around all commands; null without counters
+  vk::CommandBuffer counter_reset;         // of it, to be run once before
 
   bool foreign() const { return *pool == vk::CommandPool(); }  // commands are the program's own
 };

@@ -1,3 +1,4 @@
+#include <array>
 #include <chrono>
 
 #include "runtime/device/device_impl.h"
@@ -28,6 +29,44 @@ std::vector<double> step_times(const CommandList::Impl& list, const DeviceLimits
 
 }  // namespace
 
+double Device::Impl::run_and_wait(CommandList::Impl& list, const vk::SubmitInfo& work,
+                                  double timeout_ns) {
+  const vk::Device device = *handle;
+  if (!list.incoherent.empty()) device.flushMappedMemoryRanges(list.incoherent, dispatcher());
+
+  const auto start = std::chrono::steady_clock::now();
+  const vk::Fence fence = *list.finished;
+  device.resetFences(fence, dispatcher());
+  submit(work, fence);
+  if (device.waitForFences(fence, VK_TRUE, wait_ns(timeout_ns), dispatcher()) ==
+      vk::Result::eTimeout) {
+    state = DeviceState::kAbandoned;
+    fail(ErrorCode::kTimeout, "a run on {} took more than {:.3g} ms; the device is given up",
+         profile().name, timeout_ns * 1e-6);
+  }
+  const auto wall = std::chrono::steady_clock::now() - start;
+
+  if (!list.incoherent.empty()) device.invalidateMappedMemoryRanges(list.incoherent, dispatcher());
+  return std::chrono::duration<double, std::nano>(wall).count();
+}
+
+void Device::run_pass(CommandList& list, std::uint32_t pass, double timeout_ns) {
+  CommandList::Impl& commands = *list.impl_;
+  impl_->driver("counting", [&] {
+    const std::array buffers = {commands.counter_reset, commands.commands};
+    vk::PerformanceQuerySubmitInfoKHR counted;
+    counted.counterPassIndex = pass;
+    vk::SubmitInfo work;
+    // All passes of a query are reset at once.
+    if (pass == 0)
+      work.setCommandBuffers(buffers);
+    else
+      work.setCommandBuffers(commands.commands);
+    work.pNext = &counted;
+    impl_->run_and_wait(commands, work, timeout_ns);
+  });
+}
+
 RunResult Device::run(CommandList& list, double timeout_ns) {
   impl_->check_usable();
   if (list.impl_ == nullptr || list.impl_->device != impl_) {
@@ -42,27 +81,9 @@ RunResult Device::run(CommandList& list, double timeout_ns) {
   impl_->check_usable();  // the device may have been lost while this thread waited for its turn
 
   return impl_->driver("running commands", [&] {
-    const vk::Device device = *impl_->handle;
-    const auto& dispatcher = impl_->dispatcher();
-    if (!commands.incoherent.empty())
-      device.flushMappedMemoryRanges(commands.incoherent, dispatcher);
-
-    const auto start = std::chrono::steady_clock::now();
-    const vk::Fence fence = *commands.finished;
-    device.resetFences(fence, dispatcher);
-    impl_->submit(vk::SubmitInfo({}, {}, commands.commands), fence);
-    if (device.waitForFences(fence, VK_TRUE, wait_ns(timeout_ns), dispatcher) ==
-        vk::Result::eTimeout) {
-      impl_->state = DeviceState::kAbandoned;
-      fail(ErrorCode::kTimeout, "a run on {} took more than {:.3g} ms; the device is given up",
-           profile().name, timeout_ns * 1e-6);
-    }
     RunResult result;
     result.wall_ns =
-        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
-
-    if (!commands.incoherent.empty())
-      device.invalidateMappedMemoryRanges(commands.incoherent, dispatcher);
+        impl_->run_and_wait(commands, vk::SubmitInfo({}, {}, commands.commands), timeout_ns);
     result.step_ns = step_times(commands, impl_->limits());
     return result;
   });

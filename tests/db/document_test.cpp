@@ -39,7 +39,7 @@ TEST_F(StoreTest, QueriesOfTheDocumentRunAndFindSomething) {
   fill_store(store);
   import_filled(store, folder_);
   const std::vector<std::string> blocks = sql_blocks(document());
-  EXPECT_THAT(blocks, SizeIs(12));
+  EXPECT_THAT(blocks, SizeIs(13));
   for (const std::string& sql : blocks) EXPECT_THAT(store.query(sql).rows, Not(IsEmpty())) << sql;
 }
 
@@ -63,7 +63,7 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   Store store(file());
   fill_store(store);
   const std::vector<std::string> blocks = sql_blocks(document());
-  ASSERT_THAT(blocks, SizeIs(12));
+  ASSERT_THAT(blocks, SizeIs(13));
   using Rows = std::vector<std::vector<std::string>>;
   const Rows best = store.query(blocks[0]).rows;
   ASSERT_THAT(best, SizeIs(1)) << "the other bucket's best is not certified";
@@ -80,6 +80,9 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   ASSERT_THAT(regret, SizeIs(1));
   EXPECT_EQ(regret[0][2], "1");
   EXPECT_EQ(regret[0][4], "2.0");
+  const Rows counted = store.query(blocks[12]).rows;
+  ASSERT_THAT(counted, SizeIs(1)) << "one counter in bytes";
+  EXPECT_EQ(counted[0][4], "VRAM read size");
   import_filled(store, folder_);
   const Rows imports = store.query(blocks[7]).rows;
   ASSERT_THAT(imports, SizeIs(1));

@@ -79,6 +79,7 @@ TEST_F(ExchangeTest, AnExportIsOneSoundFileWithTheDataAndNothingPrivate) {
   EXPECT_EQ(content(copy), content(store));
   EXPECT_EQ(value(copy, "SELECT count(*) FROM compiler_facts"), "1");
   EXPECT_EQ(value(copy, "SELECT count(*) FROM calibration_figures"), "3");
+  EXPECT_EQ(value(copy, "SELECT count(*) FROM kernel_counters"), "2");
   EXPECT_EQ(value(copy, "SELECT count(*) FROM winners"), "3");
   EXPECT_EQ(value(copy, "SELECT count(*) FROM black_list"), "1");
   EXPECT_EQ(value(copy, "SELECT count(*) FROM candidates WHERE hash = 'never tried'"), "0");
@@ -322,6 +323,9 @@ TEST_F(ExchangeTest, WhatNoRooftileWritesIsRefusedWholly) {
       {"UPDATE origins SET key = char(10)", "origin"},
       {"UPDATE winners SET created_at = ''", "time"},
       {"UPDATE calibration_figures SET value = 9e999", "finite"},
+      {"UPDATE counters SET value = -9e999", "finite"},
+      {"UPDATE counters SET unit = 'furlongs'", "CHECK|damaged"},
+      {"UPDATE counter_sets SET created_at = 'now'", "time"},
       {"UPDATE devices SET device_uuid = 'x; rm'", "identity"},
       {"PRAGMA foreign_keys = OFF; DELETE FROM problems WHERE m = 37", "do not exist"},
       {"UPDATE runs SET settings = '{'", "JSON|damaged"},

@@ -68,6 +68,20 @@ inline Filled fill_store(Store& store) {
                  .shared_bytes = 8192,
                  .subgroups_per_unit = 8,
                  .statistics = {{"compute", "VGPRs", "of a subgroup", std::uint64_t{96}}}}});
+  store.put_counters(filled.device, filled.fast.id, problem_id,
+                     {.passes = 2,
+                      .counters = {{.name = "VRAM read size",
+                                    .category = "Memory",
+                                    .description = "Number of bytes read from VRAM",
+                                    .unit = "bytes",
+                                    .scope = "command",
+                                    .value = 1e6},
+                                   {.name = "VALU Busy",
+                                    .category = "Shaders",
+                                    .description = "",
+                                    .unit = "percent",
+                                    .scope = "command buffer",
+                                    .value = 87.5}}});
   store.put_certificate(filled.device, filled.fast.id, "1.0", true, "all 432 problems");
   store.put_certificate(filled.device, filled.wrong.id, "1.0", false, "NaN at (3, 5)");
   store.black_list(filled.device, filled.wrong.id, "hung for 2 s");

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   app.add_option("--problems", simulation.problems, "Tuned ones");
   app.add_option("--samples", simulation.samples, "Of each");
   app.add_option("--calibrations", simulation.calibrations);
+  app.add_option("--counters", simulation.counters, "Of the driver, for each winner");
   CLI11_PARSE(app, argc, argv);
   try {
     rooftile::Store store(file);

@@ -66,7 +66,7 @@ TEST_F(PageTest, AHundredThousandSamplesStayBelowThreeMegabytes) {
 TEST_F(PageTest, AFullPageStaysBelowThreeMegabytes) {
   Store store(file());
   for (int i = 0; i < 4; ++i)
-    simulate(store, {.uuid = std::to_string(i), .problems = 80, .samples = 40});
+    simulate(store, {.uuid = std::to_string(i), .problems = 80, .samples = 40, .counters = 300});
   EXPECT_LT(page(store).size(), 3'000'000u);
 }
 

@@ -157,6 +157,21 @@ class Machine {
       ranked.push_back({.candidate = kernel.candidate, .problem = row, .kernel_ns = kernel.ns});
     for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i].rank = static_cast<int>(i);
     store_.put_winners(device_, to_string(bucket_of(problem)), ranked);
+    if (simulation_.counters > 0) count(timed.front(), problem, row);
+  }
+
+  void count(const Timed& winner, const Problem& problem, RowId row) {
+    CounterSetRecord record{.passes = 3};
+    for (std::size_t i = 0; i < simulation_.counters; ++i)
+      record.counters.push_back({.name = i == 0   ? "VRAM read size"
+                                         : i == 1 ? "VRAM write size"
+                                                  : fmt::format("<b>Counter</b> {}", i),
+                                 .category = "Memory",
+                                 .description = "what it counts",
+                                 .unit = i < 2 ? "bytes" : "percent",
+                                 .scope = "command",
+                                 .value = i < 2 ? 3.0 * minimum_bytes(problem) : 12.5});
+    store_.put_counters(device_, winner.candidate, row, record);
   }
 
   void compare(Transpose trans_b) {

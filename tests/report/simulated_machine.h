@@ -16,6 +16,7 @@ struct Simulation {
   std::size_t problems = 6;  // tuned ones
   std::size_t samples = 40;  // of each
   std::size_t calibrations = 2;
+  std::size_t counters = 0;  // of the driver, for each winner: the first two are known bytes
 };
 
 /// Calibrates and tunes it; the new row of devices.

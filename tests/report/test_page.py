@@ -242,6 +242,22 @@ def test_controls_change_what_is_drawn(browser, page):
     assert_silent(browser)
 
 
+def test_counters_are_a_table_where_there_are_any(browser, page, tmp_path):
+    def tables():
+        return [t.text for t in browser.find_elements(By.CSS_SELECTOR, "#problem-levels table")]
+    show(browser, page)
+    assert len(tables()) == 1 and "counted" not in tables()[0]
+    rooftile = Reporter(tmp_path)
+    rooftile.simulate("--problems", 1, "--counters", 25)
+    rooftile.run("report", "--html", "report.html")
+    show(browser, tmp_path / "report.html")
+    levels, counters = tables()
+    assert "counted" in levels and "modelled" in levels
+    assert "VRAM read size" in counters and "<b>Counter</b> 19 Memory 12.5 percent" in counters
+    assert "5 more" in counters and "Counter</b> 20" not in counters
+    assert_silent(browser)
+
+
 def test_every_chart_has_its_table(browser, page):
     show(browser, page)
     tables = browser.execute_script("""

@@ -81,6 +81,37 @@ def test_problem_is_explained(rooftile):
     assert "139x235x169 nt" in rooftile.run("report", "--problem", "139,235,169", "--trans-b").stdout
 
 
+def test_counters_are_shown_where_there_are_any(rooftile):
+    rooftile.simulate("--problems", 2)
+    for form in (["report"], ["report", "--problem", "65,129,47"]):
+        assert "counted" not in rooftile.run(*form).stdout
+    plain = validate(rooftile.run("report", "--json").stdout, "report")["devices"][0]["problems"]
+    assert all(p["counted"] is None and {level["source"] for level in p["levels"]} == {"modelled"} for p in plain)
+
+    rooftile.simulate("--problems", 2, "--uuid", "counting", "--counters", 25)
+    report = validate(rooftile.run("report", "--json").stdout, "report")
+    for before, problem in zip(plain, report["devices"][1]["problems"]):
+        counted = problem["counted"]
+        assert counted["passes"] == 3 and len(counted["counters"]) == 25 and counted["counters_left_out"] == 0
+        assert counted["counters"][2] == {"name": "<b>Counter</b> 2", "category": "Memory", "description": "what it counts",
+                                          "unit": "percent", "scope": "command", "value": 12.5}
+        memory, modelled = problem["levels"][0], before["levels"][0]
+        assert memory["source"] == "counted" and memory["modelled_bytes"] == modelled["bytes"]
+        assert memory["bytes"] == counted["counters"][0]["value"] + counted["counters"][1]["value"]
+        assert memory["bound_ns"] == pytest.approx(memory["bytes"] / memory["gbps"])
+        assert {"limiter": "memory:memory", "ns": memory["bound_ns"]} in problem["bounds"]
+        assert problem["limiter_ns"] == problem["bounds"][0]["ns"] == max(b["ns"] for b in problem["bounds"])
+    text = rooftile.run("report", "--problem", "65,129,47", "--device", "Simulated").stdout
+    assert re.search(r"^  memory .* counted; the model says \d+$", text, re.MULTILINE)
+    assert re.search(r"^  <b>Counter</b> 24 +12.5 percent +Memory$", text, re.MULTILINE)
+    assert text.count("counted by the driver in 3 passes") == 1
+
+    rooftile.run("report", "--html", "report.html")
+    page = validate(page_data(rooftile.folder / "report.html"), "page")
+    shown = page["devices"][1]["problems"][0]["counted"]
+    assert len(shown["counters"]) == 20 and shown["counters_left_out"] == 5 and "scope" not in shown["counters"][0]
+
+
 def test_databases_are_compared(rooftile):
     rooftile.simulate("--problems", 2)
     rooftile.simulate("--problems", 3, "--speed", 3, "--driver", 2, database=rooftile.folder / "other.db")

@@ -36,6 +36,11 @@ State& state() {
   return *only;
 }
 
+FaultyDriver::Override& in_front() {
+  static FaultyDriver::Override override = nullptr;
+  return override;
+}
+
 /// The loader's own function, which finds the driver by the handle it is given.
 template <typename Function>
 Function loaders(const char* name) {
@@ -144,16 +149,22 @@ PFN_vkVoidFunction spoilt(std::string_view name) {
   return nullptr;
 }
 
+/// Null: the loader's.
+PFN_vkVoidFunction offered(const char* name) {
+  const PFN_vkVoidFunction first = in_front() != nullptr ? in_front()(name) : nullptr;
+  return first != nullptr ? first : spoilt(name);
+}
+
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const char* name) {
   static const auto real = loaders<PFN_vkGetDeviceProcAddr>("vkGetDeviceProcAddr");
-  const PFN_vkVoidFunction ours = spoilt(name);
+  const PFN_vkVoidFunction ours = offered(name);
   return ours != nullptr ? ours : real(device, name);
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance instance,
                                                                 const char* name) {
   static const auto real = loaders<PFN_vkGetInstanceProcAddr>("vkGetInstanceProcAddr");
-  const PFN_vkVoidFunction ours = spoilt(name);
+  const PFN_vkVoidFunction ours = offered(name);
   return ours != nullptr ? ours : real(instance, name);
 }
 
@@ -190,6 +201,15 @@ std::uint64_t FaultyDriver::memory_in_use() {
   const std::lock_guard lock(state().mutex);
   return state().memory_in_use;
 }
+
+PFN_vkVoidFunction FaultyDriver::function(VkInstance instance, const char* name) {
+  if (const PFN_vkVoidFunction ours = spoilt(name); ours != nullptr) return ours;
+  static const auto real = loaders<PFN_vkGetInstanceProcAddr>("vkGetInstanceProcAddr");
+  const auto exported = loaders<PFN_vkVoidFunction>(name);
+  return exported != nullptr ? exported : real(instance, name);
+}
+
+void FaultyDriver::put_in_front(Override override) { in_front() = override; }
 
 void FaultyDriver::heal() {
   const std::lock_guard lock(state().mutex);

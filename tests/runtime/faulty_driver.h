@@ -30,6 +30,13 @@ class FaultyDriver {
   static std::uint64_t memory_in_use();
   /// Nothing fails any more.
   static void heal();
+
+  /// A driver's function, as this one offers it: spoilt, or the loader's. Null: there is none.
+  static PFN_vkVoidFunction function(VkInstance instance, const char* name);
+  /// Stands in front of that from now on, for the functions that it answers for; null for others.
+  /// To be called before the first use of Vulkan.
+  using Override = PFN_vkVoidFunction (*)(const char* name);
+  static void put_in_front(Override override);
 };
 
 }  // namespace rooftile
