@@ -190,30 +190,38 @@ void print_new_decision(const std::string& database) {
              median_absolute_deviation(new_ns), new_ns.size(), kNewProblems);
 }
 
+/// Of which database and which product: kernels differ in how long drivers compile them.
+struct First {
+  std::string database;
+  bool trans_b = false;
+};
+
 struct Start {
   double open_ms = 0, first_result_ms = 0;
 };
 
 /// rooftile_open, and from its beginning to the first result of the device tier, in this process.
-Start measure_start(const std::string& database) {
+Start measure_start(const First& first) {
   constexpr auto kElements = static_cast<std::size_t>(kFirstSize * kFirstSize);
   std::vector<float> a(kElements, 0.5f), b(kElements, 0.25f), c(kElements, 0.0f);
   const double start = now_ns();
-  const ContextPointer context = open_context(database);
+  const ContextPointer context = open_context(first.database);
   const double opened = now_ns();
   rooftile_sgemm_args args = square(kFirstSize, a, b, c);
+  args.trans_b = first.trans_b ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE;
   args.tier = ROOFTILE_TIER_DEVICE;
   check(rooftile_sgemm(context.get(), &args));
   return {.open_ms = (opened - start) * 1e-6, .first_result_ms = (now_ns() - start) * 1e-6};
 }
 
 // A process of its own for every sample: nothing may be warm but files.
-Start start_of_a_process(const std::string& database) {
+Start start_of_a_process(const First& first) {
   std::array<char, 4096> self = {};
   if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0)
     throw std::runtime_error("cannot read /proc/self/exe");
-  const std::string command = fmt::format("'{}' --first-result{}", self.data(),
-                                          database.empty() ? "" : " --db '" + database + "'");
+  const std::string command =
+      fmt::format("'{}' --first-result{}{}", self.data(), first.trans_b ? " --trans-b" : "",
+                  first.database.empty() ? "" : " --db '" + first.database + "'");
   FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot start " + command);
   Start start;
@@ -223,11 +231,11 @@ Start start_of_a_process(const std::string& database) {
   return start;
 }
 
-void print_start(const std::string& database) {
-  start_of_a_process(database);  // fills the caches
+void print_start(const First& first) {
+  start_of_a_process(first);  // fills the caches
   std::vector<double> open_ms, first_result_ms;
   for (int i = 0; i < kProcesses; ++i) {
-    const Start start = start_of_a_process(database);
+    const Start start = start_of_a_process(first);
     open_ms.push_back(start.open_ms);
     first_result_ms.push_back(start.first_result_ms);
   }
@@ -236,7 +244,8 @@ void print_start(const std::string& database) {
                median(ms), median_absolute_deviation(ms), std::ranges::max(ms), ms.size());
   };
   print("rooftile_open", open_ms);
-  print(fmt::format("rooftile_open to the first device result of {0}x{0}x{0}:", kFirstSize),
+  print(fmt::format("rooftile_open to the first device result of {0}x{0}x{0} {1}:", kFirstSize,
+                    first.trans_b ? "nt" : "nn"),
         first_result_ms);
 }
 
@@ -245,15 +254,17 @@ void print_start(const std::string& database) {
 
 int main(int argc, char** argv) {
   CLI::App app("Costs of the runtime itself.\nExample: bench_overhead --db rooftile.db");
-  std::string database;
+  rooftile::First first;
+  std::string& database = first.database;
   bool first_result = false;
+  app.add_flag("--trans-b", first.trans_b, "The first device result is of a transposed B");
   app.add_option("--db", database, "Tuning database (default: the user's)");
   app.add_flag("--first-result", first_result,
                "Print one process' milliseconds to an open context and to its first device result");
   CLI11_PARSE(app, argc, argv);
   try {
     if (first_result) {
-      const rooftile::Start start = rooftile::measure_start(database);
+      const rooftile::Start start = rooftile::measure_start(first);
       fmt::print("{} {}\n", start.open_ms, start.first_result_ms);
       return 0;
     }
@@ -261,7 +272,7 @@ int main(int argc, char** argv) {
     rooftile::print_known_decision();
     rooftile::print_new_decision(database);
     rooftile::print_counting();
-    rooftile::print_start(database);
+    rooftile::print_start(first);
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_overhead: {}\n", error.what());

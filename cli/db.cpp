@@ -12,7 +12,8 @@ int check(const Globals& globals) {
   for (const std::string& line : wrong)
     fmt::print(stderr, "rooftile: {}: {}\n", store.path().string(), line);
   if (!wrong.empty()) return kFailure;
-  fmt::print("{}: sound, schema {}\n", store.path().string(), store.schema_version());
+  fmt::print("{}: sound, schema {}{}\n", store.path().string(), store.schema_version(),
+             store.older() ? ", older than this Rooftile's: `rooftile tune` migrates it" : "");
   return kDone;
 }
 

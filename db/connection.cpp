@@ -8,8 +8,9 @@ namespace {
 int flags(Access access) {
   // A Store belongs to one thread, so SQLite's own mutexes are not needed.
   return SQLite::OPEN_NOMUTEX | SQLite::OPEN_URI |
-         (access == Access::kReadWrite ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE
-                                       : SQLite::OPEN_READONLY);
+         (access == Access::kReadWrite || access == Access::kMemory
+              ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE
+              : SQLite::OPEN_READONLY);
 }
 
 std::string uri_of(const std::filesystem::path& path, std::string_view parameter) {
@@ -31,6 +32,7 @@ std::string uri_of(const std::filesystem::path& path, std::string_view parameter
 /// Only a URI can ask for immutable. Elsewhere the plain path is used: absolute, so that SQLite
 /// takes neither ":memory:" nor "file:" in it for something special.
 std::string file_name(const std::filesystem::path& path, Access access) {
+  if (access == Access::kMemory) return ":memory:";
   return access == Access::kImmutable ? uri_of(path, "immutable=1") : path.string();
 }
 

@@ -20,6 +20,7 @@ enum class Access : std::uint8_t {
   kReadOnly,
   kImmutable,  // read-only where not even SQLite's shared memory file can be made; nobody may write
                // meanwhile
+  kMemory,     // a database of its own, empty at first; path only says where its content is from
 };
 
 class Connection {

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "db/file_place.h"
+#include "db/older_file.h"
 #include "db/schema.h"
 #include "db/set_aside.h"
 
@@ -121,7 +122,7 @@ void set_up(Connection& connection) {
   connection.database().exec("PRAGMA synchronous = NORMAL");
 }
 
-std::unique_ptr<Connection> open_read_write(const fs::path& path, const StoreOptions& options) {
+OpenedFile open_read_write(const fs::path& path, const StoreOptions& options) {
   auto connection = std::make_unique<Connection>(path, Access::kReadWrite, options.busy_timeout_ms);
   LogUntouched log_untouched(*connection);
   const FileIdentity identity = inspect(*connection, options.check);
@@ -134,24 +135,34 @@ std::unique_ptr<Connection> open_read_write(const fs::path& path, const StoreOpt
   use_write_ahead_log(*connection);
   set_up(*connection);
   if (identity.schema_version < newest_schema_version()) migrate(*connection);
-  return connection;
+  return {.connection = std::move(connection), .note = {}, .older = {}};
 }
 
-std::unique_ptr<Connection> open_read_only(const fs::path& path, Access access,
-                                           const StoreOptions& options) {
+std::unique_ptr<Connection> migrated_copy_of_sound(Connection& file) try {
+  return migrated_copy(file);
+} catch (const SQLite::Exception& error) {
+  if (means_damage(error)) throw Damaged{error.what()};
+  throw;
+}
+
+OpenedFile open_read_only(const fs::path& path, Access access, const StoreOptions& options) {
   auto connection = std::make_unique<Connection>(path, access, options.busy_timeout_ms);
   LogUntouched log_untouched(*connection);
   const FileIdentity identity = inspect(*connection, options.check);
-  if (identity.schema_version < newest_schema_version())
-    fail(ErrorCode::kDatabase,
-         "{} has schema version {}, and this Rooftile reads version {}; `rooftile tune` brings it "
-         "up to date",
-         path.string(), identity.schema_version, newest_schema_version());
+  std::optional<OlderFile> older;
+  if (identity.schema_version < newest_schema_version()) {
+    const std::int64_t page_bytes = connection->integer("PRAGMA page_size");
+    older = {.schema_version = static_cast<int>(identity.schema_version),
+             .access = access,
+             .file_bytes = connection->integer("PRAGMA page_count") * page_bytes,
+             .free_bytes = connection->integer("PRAGMA freelist_count") * page_bytes};
+    connection = migrated_copy_of_sound(*connection);
+  }
   connection->database().exec("PRAGMA query_only = ON");
-  return connection;
+  return {.connection = std::move(connection), .note = {}, .older = older};
 }
 
-std::unique_ptr<Connection> open_once(const fs::path& path, const StoreOptions& options) {
+OpenedFile open_once(const fs::path& path, const StoreOptions& options) {
   if (options.mode == OpenMode::kReadWrite) return open_read_write(path, options);
   try {
     return open_read_only(path, Access::kReadOnly, options);
@@ -194,7 +205,9 @@ OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
     constexpr int kAttempts = 4;
     for (int attempt = 1;; ++attempt) {
       try {
-        return {open_once(path, options), note};
+        OpenedFile opened = open_once(path, options);
+        opened.note = note;
+        return opened;
       } catch (const Damaged& damage) {
         if (options.mode == OpenMode::kReadOnly)
           fail(ErrorCode::kDatabase,

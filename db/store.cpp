@@ -17,6 +17,7 @@ Store::Store(const std::filesystem::path& path, const StoreOptions& options)
   OpenedFile opened = open_file(resolved_path(path), options);
   impl_->options = options;
   impl_->note = std::move(opened.note);
+  impl_->older = opened.older;
   impl_->connection = std::move(opened.connection);
 }
 
@@ -28,7 +29,10 @@ const std::filesystem::path& Store::path() const { return impl_->connection->pat
 
 const std::string& Store::note() const { return impl_->note; }
 
+bool Store::older() const { return impl_->older.has_value(); }
+
 int Store::schema_version() const {
+  if (impl_->older) return impl_->older->schema_version;
   return impl_->guarded("reading the schema's version", [&] {
     return static_cast<int>(impl_->connection->integer("PRAGMA user_version"));
   });

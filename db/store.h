@@ -23,7 +23,8 @@ namespace rooftile {
 
 enum class OpenMode : std::uint8_t {
   kReadWrite,  // creates folder and file, migrates
-  kReadOnly,   // kDatabase error when there is no file; never writes, never migrates
+  kReadOnly,   // kDatabase error when there is no file; never writes. Of a file with an older
+               // schema, up to 64 MiB, it reads a migrated copy in memory, as it is now
 };
 
 enum class OpenCheck : std::uint8_t {
@@ -59,7 +60,9 @@ class Store {
 
   const std::filesystem::path& path() const;  // absolute, links resolved
   const std::string& note() const;            // empty when nothing happened
-  int schema_version() const;
+  int schema_version() const;                 // of the file
+  /// The schema is older than this program's: what is read is a copy.
+  bool older() const;
 
   /// Several calls as one transaction: all of them, or none unless commit() is reached. Others
   /// cannot write meanwhile, so keep it short; a thousand samples in one are some ten times
@@ -183,8 +186,8 @@ class Store {
   std::vector<UntunedProblem> untuned_problems(RowId device) const;  // most calls first
 
   /// Any read-only SQL, rows as text, NULL as empty: `rooftile query`. One statement. Sees what is
-  /// committed. kDatabase with SQLite's message for bad SQL or one that would do anything but read
-  /// this file.
+  /// committed, of an older() file what was when it was opened. kDatabase with SQLite's message for
+  /// bad SQL or one that would do anything but read this file.
   struct Table {
     std::vector<std::string> columns;
     std::vector<std::vector<std::string>> rows;

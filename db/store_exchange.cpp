@@ -11,6 +11,7 @@
 #include "db/file_place.h"
 #include "db/foreign_file.h"
 #include "db/import_rows.h"
+#include "db/older_file.h"
 #include "db/schema.h"
 #include "db/store_impl.h"
 
@@ -120,7 +121,10 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
     Connection out(fresh.path(), Access::kReadWrite, impl_->options.busy_timeout_ms);
     out.database().exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
     migrate(out);
-    out.attach(path(), impl_->connection->access(), "own");
+    if (impl_->older)
+      attach_copy(*impl_->connection, out, "own");
+    else
+      out.attach(path(), impl_->connection->access(), "own");
     out.database().exec("BEGIN; CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)");
     for (const RowId device : devices)
       Sql(out, "INSERT OR IGNORE INTO temp.chosen VALUES (?)").bind(device).run();

@@ -1,7 +1,10 @@
 // What a Store holds. Inside db/ only: its member functions are spread over store_*.cpp by subject.
 #pragma once
 
+#include <optional>
+
 #include "db/connection.h"
+#include "db/open_file.h"
 #include "db/store.h"
 
 namespace rooftile {
@@ -9,6 +12,7 @@ namespace rooftile {
 struct Store::Impl {
   StoreOptions options;
   std::string note;
+  std::optional<OlderFile> older;  // what connection, in memory, is a migrated copy of
   std::unique_ptr<Connection> connection;
   std::unique_ptr<Connection> query_connection;  // made by the first query()
 

@@ -41,8 +41,10 @@ StoreStats Store::stats() const {
       rows.rows = sql.integer();
     }
     const std::int64_t page_bytes = connection.integer("PRAGMA page_size");
-    stats.file_bytes = connection.integer("PRAGMA page_count") * page_bytes;
-    stats.free_bytes = connection.integer("PRAGMA freelist_count") * page_bytes;
+    stats.file_bytes = impl_->older ? impl_->older->file_bytes
+                                    : connection.integer("PRAGMA page_count") * page_bytes;
+    stats.free_bytes = impl_->older ? impl_->older->free_bytes
+                                    : connection.integer("PRAGMA freelist_count") * page_bytes;
     std::error_code missing;
     const std::uintmax_t wal_bytes =
         std::filesystem::file_size(std::filesystem::path(path()) += "-wal", missing);
@@ -87,9 +89,16 @@ std::vector<DeviceStats> Store::device_stats() const {
 std::vector<std::string> Store::check() const {
   return impl_->guarded("checking the file", [&] {
     Connection& connection = *impl_->connection;
-    std::vector<std::string> findings = find_damage(connection);
+    // A migrated copy has an older file's rows, but not all that is wrong with its pages and
+    // schema.
+    std::unique_ptr<Connection> older;
+    if (impl_->older)
+      older = std::make_unique<Connection>(path(), impl_->older->access,
+                                           impl_->options.busy_timeout_ms);
+    Connection& file = older != nullptr ? *older : connection;
+    std::vector<std::string> findings = find_damage(file);
     if (!findings.empty()) return findings;  // what follows would stumble over it
-    findings = compare_schema(connection);
+    findings = compare_schema(file);
     if (!findings.empty()) return findings;
 
     SQLite::Statement strays(

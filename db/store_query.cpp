@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/error.h"
+#include "db/older_file.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -72,10 +73,13 @@ Store::Table Store::query(const std::string& sql) const {
          kMaxSqlBytes);
   return impl_->guarded("running a query", [&] {
     if (!impl_->query_connection) {
-      const Access access = impl_->connection->access() == Access::kImmutable ? Access::kImmutable
-                                                                              : Access::kReadOnly;
+      const Access access = impl_->connection->access();
       impl_->query_connection =
-          std::make_unique<Connection>(path(), access, impl_->options.busy_timeout_ms);
+          access == Access::kMemory
+              ? copy_in_memory(*impl_->connection)
+              : std::make_unique<Connection>(
+                    path(), access == Access::kReadWrite ? Access::kReadOnly : access,
+                    impl_->options.busy_timeout_ms);
       sqlite3_set_authorizer(impl_->query_connection->database().getHandle(), allow_reading_only,
                              nullptr);
     }

@@ -56,13 +56,14 @@ struct DeviceKernels::Impl {
   std::shared_ptr<Device> open() const;
   std::shared_ptr<const Kernel> compile(std::shared_ptr<Device> on,
                                         const CandidateRecord& candidate,
-                                        const Signature& signature) const;
+                                        const Signature& signature, const Bound& bound) const;
   std::shared_ptr<Device> opened_device();
-  std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate,
-                                       const Signature& signature);
+  std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate, const Signature& signature,
+                                       const Bound& bound);
   bool passed_over(const CandidateRecord& candidate, const Error& error);  // mutex is held
   void say(const Error* error) noexcept;
-  void compile_first(std::span<const RankedChoice> choices, const Signature& signature) noexcept;
+  void compile_first(std::span<const RankedChoice> choices, const Signature& signature,
+                     const Bound& bound) noexcept;
 
   // Before any lock: the parent's other threads may have held it at the fork, for ever.
   bool forked() const {
@@ -99,13 +100,14 @@ std::shared_ptr<Device> DeviceKernels::Impl::open() const {
 
 std::shared_ptr<const Kernel> DeviceKernels::Impl::compile(std::shared_ptr<Device> on,
                                                            const CandidateRecord& candidate,
-                                                           const Signature& signature) const {
+                                                           const Signature& signature,
+                                                           const Bound& bound) const {
   // The certificate is of the kernel with that hash: templates, or the row, may have changed since.
   if (emit_gemm(candidate.variant, signature).hash != candidate.hash)
     fail(ErrorCode::kUnsupported,
          "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
   auto kernel = std::make_shared<const Kernel>(on, candidate.variant, signature, shader_cache);
-  kernel->warm_up(kCompileTimeoutNs);
+  kernel->warm_up(kCompileTimeoutNs, bound(candidate.variant, on->profile()));
   on->save_pipeline_cache();
   say_cache_fault(*on);
   return kernel;
@@ -144,7 +146,8 @@ std::shared_ptr<Device> DeviceKernels::Impl::opened_device() {
 }
 
 std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord& candidate,
-                                                          const Signature& signature) {
+                                                          const Signature& signature,
+                                                          const Bound& bound) {
   const std::shared_ptr<Device> on = opened_device();
   std::unique_lock lock(mutex);
   Slot& slot = slots[candidate.hash];
@@ -153,7 +156,7 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord&
   slot.state = State::kCompiling;
   lock.unlock();
   try {
-    std::shared_ptr<const Kernel> compiled = compile(on, candidate, signature);
+    std::shared_ptr<const Kernel> compiled = compile(on, candidate, signature, bound);
     lock.lock();
     slot = {State::kReady, compiled};
     changed.notify_all();
@@ -206,10 +209,10 @@ void DeviceKernels::Impl::say(const Error* error) noexcept try {
 }
 
 void DeviceKernels::Impl::compile_first(std::span<const RankedChoice> choices,
-                                        const Signature& signature) noexcept {
+                                        const Signature& signature, const Bound& bound) noexcept {
   const auto compiled = [&](const RankedChoice& choice) {
     try {
-      return kernel(*choice.candidate, signature) != nullptr;
+      return kernel(*choice.candidate, signature, bound) != nullptr;
     } catch (const Error& error) {  // is noted; the next one may do
       say(&error);
     } catch (const std::exception&) {
@@ -235,11 +238,13 @@ DeviceKernels::~DeviceKernels() {
 std::shared_ptr<Device> DeviceKernels::device() { return impl_->opened_device(); }
 
 std::shared_ptr<const Kernel> DeviceKernels::kernel(const CandidateRecord& candidate,
-                                                    const Signature& signature) {
-  return impl_->kernel(candidate, signature);
+                                                    const Signature& signature,
+                                                    const Bound& bound) {
+  return impl_->kernel(candidate, signature, bound);
 }
 
-bool DeviceKernels::ready(std::span<const RankedChoice> choices, const Signature& signature) {
+bool DeviceKernels::ready(std::span<const RankedChoice> choices, const Signature& signature,
+                          const Bound& bound) {
   if (impl_->forked()) return true;
   Impl& impl = *impl_;
   const std::lock_guard lock(impl.mutex);
@@ -255,7 +260,7 @@ bool DeviceKernels::ready(std::span<const RankedChoice> choices, const Signature
   slot.state = State::kQueued;
   const std::vector<RankedChoice> kernels(best, choices.end());
   if (!impl.background.post(
-          [&impl, kernels, signature] { impl.compile_first(kernels, signature); }))
+          [&impl, kernels, signature, bound] { impl.compile_first(kernels, signature, bound); }))
     slot.state = State::kNew;
   return false;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,15 +28,19 @@ class DeviceKernels {
   /// which it may be tried again.
   std::shared_ptr<Device> device();
 
+  /// How the product that wants a kernel binds its operands on this device; asked only if the
+  /// kernel is compiled, maybe in the background.
+  using Bound = std::function<BoundOperands(const Variant&, const DeviceProfile&)>;
+
   /// Compiles it if need be. Null when it has failed in this process. Throws what device() throws,
   /// and what compiling throws, which is a failure unless it is kOutOfMemory.
-  std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate,
-                                       const Signature& signature);
+  std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate, const Signature& signature,
+                                       const Bound& bound);
 
   /// Whether the best of these kernels that has not failed can run at once, or nothing more can
   /// become of them. Else it will, soon: they are opened and compiled in the background. The
   /// candidates must outlive this object.
-  bool ready(std::span<const RankedChoice> choices, const Signature& signature);
+  bool ready(std::span<const RankedChoice> choices, const Signature& signature, const Bound& bound);
 
   /// The kernel is not used any more, unless there was no memory or the device is lost; said once.
   /// False when no other kernel is worth trying.

@@ -131,16 +131,21 @@ class StagedQuantization {
 };
 
 /// Ways of operands that may be imported: matrices of a batch of pointers lie anywhere.
-Ways ways_of(const GemmCall& call, const SpotCheck* check, const DeviceLink& link) {
+Ways ways_of(const GemmCall& call, const SpotCheck* check, const DeviceProfile& profile,
+             const DeviceRates& rates) {
   const OperandPlaces places = {
       .c_is_checked = check != nullptr,
-      .reach_bytes = static_cast<double>(link.profile.limits.max_storage_buffer_range_bytes)};
-  Ways ways = transfers(call.problem, places, link.rates).ways;
+      .reach_bytes = static_cast<double>(profile.limits.max_storage_buffer_range_bytes)};
+  Ways ways = transfers(call.problem, places, rates).ways;
   const bool reads = effective(call.problem).k > 0;
   if (call.a_array != nullptr || !reads) ways.a = Way::kStaged;
   if (call.b_array != nullptr || !reads) ways.b = Way::kStaged;
   if (call.c_array != nullptr) ways.c_in = ways.c_out = Way::kStaged;
   return ways;
+}
+
+bool in_place(Way way, const void* at, std::uint64_t alignment) {
+  return way == Way::kInPlace && reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
 }
 
 std::uint64_t span_bytes(std::int64_t elements, DataType type) {
@@ -200,6 +205,36 @@ Problem effective(const Problem& p) {
   return staged;
 }
 
+BoundOperands bound_operands(const GemmCall& call, const Variant& variant,
+                             const DeviceProfile& profile, const DeviceRates& rates) {
+  const Problem& p = call.problem;
+  const Problem staged = effective(p);
+  const Ways ways = ways_of(call, nullptr, profile, rates);  // a check is C's only
+  const StagedBytes bytes = staged_bytes(staged);
+  const auto pooled = [&](std::uint64_t size) {
+    const std::uint64_t whole = pooled_bytes(size, profile.limits);
+    return BoundOperand{whole, whole};
+  };
+  const auto bound = [&](Way way, const void* at, std::int64_t elements, std::uint64_t size) {
+    if (in_place(way, at, kLoadBytes))
+      if (const auto pages =
+              ImportedOperand::pages(profile.limits, at, span_bytes(elements, p.types.a)))
+        return BoundOperand{pages->end - pages->begin, pages->reachable_bytes};
+    return pooled(size);
+  };
+  BoundOperands operands = {
+      .a = bound(ways.a, call.a, span_a(p), bytes.a),
+      .b = quantized(p.types) ? pooled(bytes.b) : bound(ways.b, call.b, span_b(p), bytes.b),
+      .scales = pooled(bytes.scales),
+      .zero_points = pooled(bytes.zero_points)};
+  if (variant.packed_a == Packed::kYes || variant.packed_b == Packed::kYes) {
+    const GemmPlan plan = plan_gemm(variant, profile.limits, staged, own_buffers(staged));
+    operands.packed_a = pooled(static_cast<std::uint64_t>(plan.packed_a_elements) * sizeof(float));
+    operands.packed_b = pooled(static_cast<std::uint64_t>(plan.packed_b_elements) * sizeof(float));
+  }
+  return operands;
+}
+
 DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const Kernel> of_kernel,
                           double expected_ns, const GemmCall& of_call, const SpotCheck* of_check)
     : link(device_link),
@@ -241,13 +276,13 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
 void DeviceProduct::Impl::try_import(Matrix& matrix, Way way, const void* at, std::uint64_t size,
                                      std::uint64_t alignment) const {
   if (way != Way::kCopied && way != Way::kInPlace) return;
-  if (way == Way::kInPlace && reinterpret_cast<std::uintptr_t>(at) % alignment != 0) return;
+  if (way == Way::kInPlace && !in_place(way, at, alignment)) return;
   matrix.imported = ImportedOperand::of(*link.device, at, size);
   if (matrix.imported) matrix.way = way;
 }
 
 void DeviceProduct::Impl::import_operands() {
-  const Ways ways = ways_of(call, check, link);
+  const Ways ways = ways_of(call, check, link.profile, link.rates);
   const Problem& p = call.problem;
   try_import(a, ways.a, call.a, span_bytes(span_a(p), p.types.a), kLoadBytes);
   if (!quantized(p.types))

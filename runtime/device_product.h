@@ -28,6 +28,13 @@ struct DeviceLink {
 /// the staged product has no depth then.
 Problem effective(const Problem& p);
 
+/// How a product of this call is going to bind its operands, unless the driver refuses their
+/// memory. profile: as the device was opened, because what it can import is not in the database;
+/// rates as in DeviceLink; the variant is legal for effective(call.problem). Reads no memory of the
+/// operands.
+BoundOperands bound_operands(const GemmCall& call, const Variant& variant,
+                             const DeviceProfile& profile, const DeviceRates& rates);
+
 /// Not thread-safe. The phases are called once each, in this order. Any of them throws kDevice,
 /// kTimeout, kOutOfMemory or kUnsupported, which ends the product: C is untouched then, unless the
 /// device was to write the caller's memory itself (transfers()), which it does only if beta is 0.

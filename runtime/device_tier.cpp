@@ -104,12 +104,20 @@ void DeviceTier::run(const RankedChoice& choice, std::shared_ptr<const Kernel> k
     throw SpotCheckFailed(*std::move(mismatch), choice.candidate->hash);
 }
 
-DeviceTier::Chosen DeviceTier::choose(const Problem& p, Wait wait) {
-  const Signature signature = signature_of(p);
-  const std::vector<RankedChoice> kernels = ranked(p);
-  if (wait == Wait::kNo && !kernels_.ready(kernels, signature)) return {};
+// The call may be over when it is asked; of its operands only the addresses count then.
+DeviceKernels::Bound DeviceTier::bound_like(const GemmCall& call) const {
+  return [this, call](const Variant& variant, const DeviceProfile& device) {
+    return bound_operands(call, variant, device, rates_);
+  };
+}
+
+DeviceTier::Chosen DeviceTier::choose(const GemmCall& call, Wait wait) {
+  const Signature signature = signature_of(call.problem);
+  const std::vector<RankedChoice> kernels = ranked(call.problem);
+  const DeviceKernels::Bound bound = bound_like(call);
+  if (wait == Wait::kNo && !kernels_.ready(kernels, signature, bound)) return {};
   for (const RankedChoice& choice : kernels)
-    if (auto kernel = kernels_.kernel(*choice.candidate, signature))
+    if (auto kernel = kernels_.kernel(*choice.candidate, signature, bound))
       return {std::move(kernel), choice.expected_ns};
   return {};
 }
@@ -127,7 +135,7 @@ std::size_t DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, WhileCompi
   };
   try {
     for (const GemmCall& call : calls) {
-      const Chosen chosen = choose(call.problem, wait);
+      const Chosen chosen = choose(call, wait);
       if (chosen.kernel == nullptr) break;
       const std::lock_guard running(running_);  // others have their turn in between
       auto next = std::make_unique<DeviceProduct>(link(), chosen.kernel, chosen.expected_ns, call);
@@ -156,13 +164,14 @@ bool DeviceTier::gemm(const GemmCall& call, Wait wait, const SpotCheck* check) {
          "no certified kernel of {} is legal for {}; run `rooftile tune` with this problem",
          profile_.name, to_string(call.problem));
   const Signature signature = signature_of(call.problem);
+  const DeviceKernels::Bound bound = bound_like(call);
   std::optional<Error> last;
   for (const RankedChoice& choice : kernels) {
     const std::span<const RankedChoice> rest(&choice, &kernels.back() + 1);
-    if (wait == Wait::kNo && !kernels_.ready(rest, signature)) return false;
+    if (wait == Wait::kNo && !kernels_.ready(rest, signature, bound)) return false;
     std::shared_ptr<const Kernel> kernel;
     try {
-      kernel = kernels_.kernel(*choice.candidate, signature);
+      kernel = kernels_.kernel(*choice.candidate, signature, bound);
     } catch (const Error& error) {
       last = error;
       if (error.code() == ErrorCode::kOutOfMemory || !kernels_.gone().empty()) break;

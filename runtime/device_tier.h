@@ -99,7 +99,8 @@ class DeviceTier {
         nullptr;  // the best that can be had; null: none is ready
     double expected_ns = 0;
   };
-  Chosen choose(const Problem& p, Wait wait);
+  Chosen choose(const GemmCall& call, Wait wait);
+  DeviceKernels::Bound bound_like(const GemmCall& call) const;
   DeviceLink link();  // running_ is held
 
   const DeviceProfile profile_;

@@ -15,9 +15,8 @@ std::uint64_t up(std::uint64_t x, std::uint64_t step) { return (x + step - 1) / 
 
 }  // namespace
 
-std::optional<ImportedOperand> ImportedOperand::of(Device& device, const void* at,
-                                                   std::uint64_t bytes) {
-  const DeviceLimits& limits = device.profile().limits;
+std::optional<ImportedOperand::Pages> ImportedOperand::pages(const DeviceLimits& limits,
+                                                             const void* at, std::uint64_t bytes) {
   const std::uint64_t alignment = limits.host_import_alignment_bytes;
   if (alignment == 0 || bytes == 0) return std::nullopt;
   const auto address = reinterpret_cast<std::uintptr_t>(at);
@@ -27,18 +26,25 @@ std::optional<ImportedOperand> ImportedOperand::of(Device& device, const void* a
   const bool whole_pages = page % alignment == 0;
   if (!whole_pages && (begin != address || end != address + bytes)) return std::nullopt;
   if (end - begin > limits.max_memory_allocation_bytes) return std::nullopt;
+  return Pages{begin, end, std::min(up(address - begin + bytes, kLoadBytes), end - begin)};
+}
+
+std::optional<ImportedOperand> ImportedOperand::of(Device& device, const void* at,
+                                                   std::uint64_t bytes) {
+  const std::optional<Pages> pages = ImportedOperand::pages(device.profile().limits, at, bytes);
+  if (!pages) return std::nullopt;
   ImportedOperand imported;
   try {
-    imported.pages_ = device.import_host(reinterpret_cast<void*>(begin), end - begin);
+    imported.pages_ =
+        device.import_host(reinterpret_cast<void*>(pages->begin), pages->end - pages->begin);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kUnsupported || error.code() == ErrorCode::kOutOfMemory)
       return std::nullopt;
     throw;
   }
-  imported.first_page_ = begin;
-  imported.offset_bytes_ = address - begin;
-  imported.reachable_ = device.view(
-      imported.pages_, 0, std::min(up(imported.offset_bytes_ + bytes, kLoadBytes), end - begin));
+  imported.first_page_ = pages->begin;
+  imported.offset_bytes_ = reinterpret_cast<std::uintptr_t>(at) - pages->begin;
+  imported.reachable_ = device.view(imported.pages_, 0, pages->reachable_bytes);
   return imported;
 }
 

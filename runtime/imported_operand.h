@@ -12,6 +12,15 @@ namespace rooftile {
 /// The memory is the device's as long as this lives: nothing may run with it any more at its end.
 class ImportedOperand {
  public:
+  /// Where an operand lies: what would be imported, and how much of that a kernel may reach.
+  struct Pages {
+    std::uintptr_t begin = 0, end = 0;
+    std::uint64_t reachable_bytes = 0;
+  };
+  /// Nothing when such memory is not imported from a device with these limits.
+  static std::optional<Pages> pages(const DeviceLimits& limits, const void* at,
+                                    std::uint64_t bytes);
+
   /// Nothing when this memory cannot be imported: the driver refuses it (drivers differ in what
   /// they take of file mappings and memory that may only be read), or the device's alignment goes
   /// beyond the pages that the operand lies in. Throws kDevice.

@@ -1,15 +1,38 @@
 #include "runtime/kernel.h"
 
+#include <bit>
+#include <exception>
+#include <functional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
 #include "core/error.h"
 #include "generator/emit.h"
+#include "runtime/background.h"
 #include "runtime/device/push_constants.h"
 
 namespace rooftile {
 namespace {
 
-// lavapipe 22.3 compiles once more for texel buffers whose size has none of bits 8 to 15: those of
-// 64 KiB and more, in powers of two as the pool hands them out.
-constexpr std::uint64_t kWarmUpBytes = 64 << 10;
+/// A small buffer in an operand's place. lavapipe 22.3 compiles once more for texel buffers that
+/// differ in whether the whole buffer's size is a power of two, and in whether the bound size has
+/// any of bits 8 to 15.
+class StandIn {
+ public:
+  StandIn(Device& device, const BoundOperand& like)
+      : buffer_(device.create_buffer(std::has_single_bit(like.buffer_bytes) ? kBytes : kOddBytes,
+                                     BufferUse::kDevice)),
+        bound_bytes_((like.bound_bytes & kMiddleBits) == 0 ? kBytes
+                                                           : buffer_.size_bytes() - kLoadBytes) {}
+  BufferRange range() const { return {.buffer = &buffer_, .size_bytes = bound_bytes_}; }
+
+ private:
+  static constexpr std::uint64_t kBytes = 64 << 10, kOddBytes = 68 << 10, kLoadBytes = 16,
+                                 kMiddleBits = 0xff00;
+  Buffer buffer_;  // nobody looks at what is in it
+  std::uint64_t bound_bytes_;
+};
 
 /// Adds the epilogue's operands to a step that stores C.
 void fuse(DispatchStep& step, const Operands& operands, const EpiloguePushConstants& constants) {
@@ -30,6 +53,40 @@ Pipeline build(Device& device, const Shader& shader, const ShaderCache& cache) {
   return device.create_pipeline(cache.spirv(shader), shader.interface);
 }
 
+/// Work beside the caller's own: on another thread, or in finish() where none is to be had. What it
+/// refers to must outlive this.
+class Meanwhile {
+ public:
+  explicit Meanwhile(std::function<void()> work) : work_(std::move(work)) {
+    if (!work_) return;
+    try {
+      thread_ = thread_without_signals([this](const std::stop_token&) { run(); });
+    } catch (const std::system_error&) {  // no thread
+    }
+  }
+  /// Waits for it. Throws what it threw.
+  void finish() {
+    if (thread_.joinable())
+      thread_.join();
+    else if (work_)
+      run();
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void run() noexcept {
+    try {
+      work_();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  std::function<void()> work_;
+  std::exception_ptr failure_;
+  std::jthread thread_;  // last: it uses the rest
+};
+
 }  // namespace
 
 Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
@@ -40,32 +97,51 @@ Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Sig
          device_->profile().name, *reason);
   const Shader gemm = emit_gemm(variant, signature);
   hash_ = gemm.hash;
+  const bool packs_a = variant.packed_a == Packed::kYes, packs_b = variant.packed_b == Packed::kYes,
+             reduces = variant.split_k > 1;
+  const auto build_others = [&] {
+    if (packs_a) pack_a_ = build(*device_, emit_pack(variant, signature, Operand::kA), cache);
+    if (packs_b) pack_b_ = build(*device_, emit_pack(variant, signature, Operand::kB), cache);
+    if (reduces) reduce_ = build(*device_, emit_reduce(signature), cache);
+  };
+  // lavapipe with warm caches: 16 ms for a packed kernel of 16x8 registers, 4 for either of the
+  // others.
+  Meanwhile others(packs_a || packs_b || reduces ? build_others : std::function<void()>());
   gemm_ = build(*device_, gemm, cache);
-  if (variant.packed_a == Packed::kYes)
-    pack_a_ = build(*device_, emit_pack(variant, signature, Operand::kA), cache);
-  if (variant.packed_b == Packed::kYes)
-    pack_b_ = build(*device_, emit_pack(variant, signature, Operand::kB), cache);
-  if (variant.split_k > 1) reduce_ = build(*device_, emit_reduce(signature), cache);
+  others.finish();
 }
 
-void Kernel::warm_up(double timeout_ns) const {
-  // Nobody looks at what is in it.
-  const Buffer anything = device_->create_buffer(kWarmUpBytes, BufferUse::kDevice);
+void Kernel::warm_up(double timeout_ns, const BoundOperands& like) const {
+  const auto stand_in = [&](const BoundOperand& operand) { return StandIn(*device_, operand); };
+  const StandIn a = stand_in(like.a), b = stand_in(like.b), scales = stand_in(like.scales),
+                zero_points = stand_in(like.zero_points), other = stand_in({}),
+                panel_a = stand_in(like.packed_a), panel_b = stand_in(like.packed_b);
   std::vector<Step> steps;
-  const auto add = [&](const Pipeline& pipeline) {
+  const auto add = [&](const Pipeline& pipeline, std::vector<BufferRange> first) {
     const ShaderInterface& interface = pipeline.interface();
-    steps.emplace_back(DispatchStep{
-        .pipeline = &pipeline,
-        .bindings = std::vector<BufferRange>(interface.bindings.size(), {.buffer = &anything}),
-        .push_constants = std::vector<std::byte>(interface.push_constants_bytes),
-        .groups = {0, 1, 1}});
+    if (!steps.empty()) steps.emplace_back(BarrierStep{});  // they name the same buffers
+    first.resize(interface.bindings.size(), other.range());
+    steps.emplace_back(
+        DispatchStep{.pipeline = &pipeline,
+                     .bindings = std::move(first),
+                     .push_constants = std::vector<std::byte>(interface.push_constants_bytes),
+                     .groups = {0, 1, 1}});
   };
-  add(gemm_);
-  for (const std::optional<Pipeline>* more : {&pack_a_, &pack_b_, &reduce_}) {
-    if (!*more) continue;
-    steps.emplace_back(BarrierStep{});  // they name the same buffer
-    add(**more);
-  }
+  const auto with_scales = [&](std::vector<BufferRange> bindings) {
+    if (!quantized(signature_.types)) return bindings;
+    bindings.push_back(scales.range());
+    if (signature_.types.b.zero_point != ZeroPoint::kMiddle)
+      bindings.push_back(zero_points.range());
+    return bindings;
+  };
+  const BufferRange read_a = pack_a_ ? panel_a.range() : a.range();
+  if (pack_b_)
+    add(gemm_, {read_a, panel_b.range()});
+  else
+    add(gemm_, with_scales({read_a, b.range(), other.range()}));
+  if (pack_a_) add(*pack_a_, {a.range()});
+  if (pack_b_) add(*pack_b_, with_scales({b.range(), other.range()}));
+  if (reduce_) add(*reduce_, {});
   CommandList list = device_->record(steps);
   device_->run(list, timeout_ns);
 }

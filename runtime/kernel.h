@@ -2,6 +2,7 @@
 // runtime ships it.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -35,11 +36,21 @@ struct Workspace {
   const Buffer* parts = nullptr;
 };
 
+/// What of a buffer a product binds, from its start on.
+struct BoundOperand {
+  std::uint64_t buffer_bytes = std::uint64_t{64} << 10, bound_bytes = std::uint64_t{64} << 10;
+};
+/// Those that kernels may read as texels; packed: the panels.
+struct BoundOperands {
+  BoundOperand a = {}, b = {}, packed_a = {}, packed_b = {}, scales = {}, zero_points = {};
+};
+
 /// Immutable once built; thread-safe. Must not outlive its device (which it keeps alive).
 class Kernel {
  public:
-  /// Compiles everything that the variant needs. Throws kUnsupported with the rule's reason when it
-  /// is illegal on the device, kCompile, kDevice.
+  /// Compiles everything that the variant needs, on two threads where that is more than one shader.
+  /// Throws kUnsupported with the rule's reason when it is illegal on the device, kCompile,
+  /// kDevice.
   Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
          const ShaderCache& cache);
 
@@ -55,8 +66,9 @@ class Kernel {
                 double max_flops = std::numeric_limits<double>::infinity()) const;
 
   /// Dispatches no workgroup of any of its shaders: drivers that compile at the first run, as
-  /// lavapipe does, have done so then. Errors and timeout as Device::run.
-  void warm_up(double timeout_ns) const;
+  /// lavapipe does, have done so then for products that bind operands like these. Small buffers
+  /// stand for them. Errors and timeout as Device::run.
+  void warm_up(double timeout_ns, const BoundOperands& like = {}) const;
 
   /// Pack steps and what clears the parts of a split product, and a barrier after them; none when
   /// there are none.

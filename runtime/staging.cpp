@@ -23,9 +23,12 @@ std::uint64_t size_class(std::uint64_t bytes) {
 
 }  // namespace
 
+std::uint64_t pooled_bytes(std::uint64_t bytes, const DeviceLimits& limits) {
+  return std::max(bytes, std::min(size_class(bytes), limits.max_memory_allocation_bytes));
+}
+
 Buffer BufferPool::acquire(std::uint64_t bytes, BufferUse use) {
-  const std::uint64_t limit = device_->profile().limits.max_memory_allocation_bytes;
-  const std::uint64_t wanted = std::max(bytes, std::min(size_class(bytes), limit));
+  const std::uint64_t wanted = pooled_bytes(bytes, device_->profile().limits);
   const std::lock_guard lock(mutex_);
   // The one that was used last is the likeliest to be in a cache.
   const auto found = std::find_if(free_.rbegin(), free_.rend(), [&](const Free& free) {

@@ -13,6 +13,9 @@
 
 namespace rooftile {
 
+/// Of the buffer that a pool hands out for so many.
+std::uint64_t pooled_bytes(std::uint64_t bytes, const DeviceLimits& limits);
+
 /// Reuses buffers of the same use and size class (powers of two): calls of one size take turns on
 /// the same ones. What it holds, lent out or not, stays within twice the most that was ever lent
 /// out at once: all smaller classes together are not larger than the largest, so that calls of

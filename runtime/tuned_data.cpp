@@ -77,7 +77,9 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
   }
   if (best != nullptr) known = best;
   if (known != nullptr) {
-    if (::access(store.path().c_str(), W_OK) == 0) data.counted_device = known->profile;
+    // Whoever counts migrates an older file, and programs of that version would be shut out.
+    if (!store.older() && ::access(store.path().c_str(), W_OK) == 0)
+      data.counted_device = known->profile;
     data.calibration = reader.calibration(known->id);
   }
   if (best == nullptr) {

@@ -1,11 +1,13 @@
 """Databases that are not there, not databases, not ours, or not to be written."""
 import json
 import os
+import re
 import sqlite3
 import subprocess
 
 import numpy as np
 import pytest
+from conftest import SOURCE
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # root may write everywhere
 
@@ -174,6 +176,34 @@ def test_a_newer_file_is_refused_and_left_alone(machine, command):
     before = machine.database.read_bytes()
     machine.refuses(*command, says=f"version {version + 1}.*up to {version}.*update Rooftile")
     assert machine.database.read_bytes() == before
+
+
+def write_older(newest, path, version):
+    """As an older Rooftile would have left it, with the rows that its schema has places for."""
+    connection = sqlite3.connect(path)
+    for migration in sorted((SOURCE / "db/migrations").glob("*.sql"))[:version]:
+        connection.executescript(migration.read_text())
+    connection.executescript(f"PRAGMA application_id = {0x5266746c}; PRAGMA user_version = {version};")
+    connection.execute("ATTACH ? AS newest", [str(newest)])
+    tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+    for (table,) in connection.execute(tables).fetchall():
+        columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
+        connection.execute(f"DELETE FROM main.{table}")
+        connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM newest.{table}")
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("command, shows", [
+    (["devices"], r"\w"), (["report"], "A GPU"), (["db", "stats"], "A GPU"), (["db", "check"], "sound, schema 6, "),
+    (["db", "black-list"], "A GPU"), (["db", "export", "x.db"], "2 devices"), (["query", "SELECT name FROM devices"], "A GPU")])
+def test_an_older_file_is_read_and_left_alone(machine, command, shows):
+    machine.database.rename(machine.folder / "newest.db")
+    write_older(machine.folder / "newest.db", machine.database, 6)
+    before = machine.database.read_bytes()
+    assert re.search(shows, machine.run(*command).stdout)
+    assert machine.database.read_bytes() == before
+    assert sql(machine, "PRAGMA user_version") == 6
 
 
 def test_a_newer_file_is_not_imported(machine):

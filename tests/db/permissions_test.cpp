@@ -4,7 +4,8 @@
 
 #include "child_process.h"
 #include "file_bytes.h"
-#include "store_fixture.h"
+#include "filled_store.h"
+#include "older_database.h"
 
 namespace rooftile {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 class PermissionsTest : public StoreTest {};
@@ -59,6 +61,25 @@ TEST_F(PermissionsTest, ReadOnlyFolderCanBeReadFromAndNotWrittenTo) {
               Store store(file(), OpenMode::kReadOnly);
               EXPECT_THAT(store.devices(), SizeIs(1));
               EXPECT_THAT(store.query("SELECT * FROM devices").rows, SizeIs(1));
+              fs::permissions(folder_.path(), fs::perms::owner_all);
+            }).wait(),
+            0);
+}
+
+TEST_F(PermissionsTest, OlderFileInAReadOnlyFolderCanBeRead) {
+  {
+    Store store(folder_ / "newest.db");
+    fill_store(store);
+  }
+  write_older(folder_ / "newest.db", file(), 6);
+  EXPECT_EQ(ChildProcess([&] {
+              give_up_root(folder_.path());
+              fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec);
+              const Store store(file(), OpenMode::kReadOnly);
+              EXPECT_TRUE(store.older());
+              EXPECT_THAT(store.devices(), SizeIs(1));
+              EXPECT_THAT(store.query("SELECT * FROM devices").rows, SizeIs(1));
+              EXPECT_THAT(store.check(), IsEmpty());
               fs::permissions(folder_.path(), fs::perms::owner_all);
             }).wait(),
             0);

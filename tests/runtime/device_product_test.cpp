@@ -3,6 +3,12 @@
 // After the switches of Vulkan-Hpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "generator/space.h"
 #include "runtime/device_product.h"
 #include "tests/runtime/call_of.h"
@@ -35,6 +41,65 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance instance, 
   return reinterpret_cast<PFN_vkVoidFunction>(device_function);
 }
 
+/// What drivers compile a kernel anew for, of each texel buffer that is bound (runtime/kernel.cpp).
+struct Form {
+  bool power_of_two = false, middle_bits = false;
+  bool operator==(const Form&) const = default;
+};
+std::vector<Form> forms;  // in the order in which they are bound
+std::map<VkBuffer, VkDeviceSize> buffer_bytes;
+
+VKAPI_ATTR VkResult VKAPI_CALL watch_buffer(VkDevice device, const VkBufferCreateInfo* info,
+                                            const VkAllocationCallbacks* allocator,
+                                            VkBuffer* buffer) {
+  const auto real =
+      reinterpret_cast<PFN_vkCreateBuffer>(real_device_functions(device, "vkCreateBuffer"));
+  const VkResult result = real(device, info, allocator, buffer);
+  buffer_bytes[*buffer] = info->size;
+  return result;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL watch_view(VkDevice device, const VkBufferViewCreateInfo* info,
+                                          const VkAllocationCallbacks* allocator,
+                                          VkBufferView* view) {
+  const VkDeviceSize whole = buffer_bytes.at(info->buffer);
+  const VkDeviceSize range = info->range == VK_WHOLE_SIZE ? whole - info->offset : info->range;
+  forms.push_back({std::has_single_bit(whole), (range & 0xff00) != 0});
+  return reinterpret_cast<PFN_vkCreateBufferView>(
+      real_device_functions(device, "vkCreateBufferView"))(device, info, allocator, view);
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watched_device_function(VkDevice device,
+                                                                 const char* name) {
+  if (std::string_view(name) == "vkCreateBuffer")
+    return reinterpret_cast<PFN_vkVoidFunction>(watch_buffer);
+  if (std::string_view(name) == "vkCreateBufferView")
+    return reinterpret_cast<PFN_vkVoidFunction>(watch_view);
+  if (std::string_view(name) == "vkGetDeviceProcAddr")
+    return reinterpret_cast<PFN_vkVoidFunction>(watched_device_function);
+  return real_device_functions(device, name);
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watched_function(VkInstance instance, const char* name) {
+  if (std::string_view(name) == "vkGetInstanceProcAddr")
+    return reinterpret_cast<PFN_vkVoidFunction>(watched_function);
+  const PFN_vkVoidFunction real = VulkanProgram::loader()(instance, name);
+  if (std::string_view(name) != "vkGetDeviceProcAddr") return real;
+  real_device_functions = reinterpret_cast<PFN_vkGetDeviceProcAddr>(real);
+  return reinterpret_cast<PFN_vkVoidFunction>(watched_device_function);
+}
+
+ForeignDevice foreign_device(const VulkanProgram& program, PFN_vkGetInstanceProcAddr functions) {
+  return {.get_instance_proc_addr = reinterpret_cast<ForeignDevice::Function>(functions),
+          .instance = *program.instance(),
+          .physical_device = *program.physical(),
+          .device = *program.device(),
+          .queue = *program.queue(),
+          .queue_family = program.queue_family(),
+          .api_version = VulkanProgram::kApiVersion,
+          .create_info = &static_cast<const VkDeviceCreateInfo&>(program.info())};
+}
+
 class DeviceProductTest : public ::testing::Test {
  protected:
   void use(std::shared_ptr<Device> device) {
@@ -48,9 +113,16 @@ class DeviceProductTest : public ::testing::Test {
     ASSERT_FALSE(found.devices.empty()) << found.note;
     use(Device::open(found.devices.front()));
   }
-  std::unique_ptr<DeviceProduct> prepared(Product& product) {
+  /// Before a program's own device.
+  void close() {
+    kernel_ = nullptr;
+    pool_ = nullptr;
+    device_ = nullptr;
+  }
+  std::unique_ptr<DeviceProduct> prepared(Product& product) { return prepared(product, rates_); }
+  std::unique_ptr<DeviceProduct> prepared(Product& product, const DeviceRates& rates) {
     return std::make_unique<DeviceProduct>(
-        DeviceLink{device_, device_->profile(), rates_, *pool_, imports_}, kernel_, 1e5,
+        DeviceLink{device_, device_->profile(), rates, *pool_, imports_}, kernel_, 1e5,
         call_of(product));
   }
 
@@ -114,19 +186,9 @@ TEST_F(DeviceProductTest, ADriverThatImportsNothingGetsCopies) {
   if (device_->profile().limits.host_import_alignment_bytes == 0) GTEST_SKIP();
   VulkanProgram program;
   program.make_device({VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME}, nullptr);
-  ForeignDevice foreign = {
-      .get_instance_proc_addr = reinterpret_cast<ForeignDevice::Function>(VulkanProgram::loader()),
-      .instance = *program.instance(),
-      .physical_device = *program.physical(),
-      .device = *program.device(),
-      .queue = *program.queue(),
-      .queue_family = program.queue_family(),
-      .api_version = VulkanProgram::kApiVersion,
-      .create_info = &static_cast<const VkDeviceCreateInfo&>(program.info())};
   for (const bool refuses : {false, true}) {
-    if (refuses)
-      foreign.get_instance_proc_addr = reinterpret_cast<ForeignDevice::Function>(instance_function);
-    use(Device::adopt(foreign));
+    use(Device::adopt(
+        foreign_device(program, refuses ? instance_function : VulkanProgram::loader())));
     imports_ = 0;
     Product product(packed_problem(50, 60, 72));
     {
@@ -138,9 +200,55 @@ TEST_F(DeviceProductTest, ADriverThatImportsNothingGetsCopies) {
     product.expect_right();
     EXPECT_EQ(imports_ == 0, refuses);
   }
-  kernel_ = nullptr;
-  pool_ = nullptr;
-  device_ = nullptr;  // before the program's own
+  close();
+  EXPECT_TRUE(program.messages().empty()) << program.messages().front();
+}
+
+// Or the call that finds its kernel ready waits for a compiler.
+TEST_F(DeviceProductTest, AWarmKernelHasBeenBoundToWhatTheProductBinds) {
+  use_first();
+  const bool imports = device_->profile().limits.host_import_alignment_bytes > 0;
+  VulkanProgram program;
+  program.make_device(imports ? std::vector<const char*>{VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME}
+                              : std::vector<const char*>{},
+                      nullptr);
+  use(Device::adopt(foreign_device(program, watched_function)));
+  std::vector<Form> seen;
+  for (const char* packed : {"", " packed_a=yes", " packed_b=yes"}) {
+    kernel_ = std::make_shared<const Kernel>(
+        device_,
+        parse_variant(std::string("family=register tile_m=16 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 "
+                                  "vector_width_a=4 vector_width_b=4 load_path_a=texel "
+                                  "load_path_b=texel") +
+                      packed),
+        Signature{}, ShaderCache(folder_.path()));
+    for (const DeviceRates& rates : {rates_, DeviceRates{}}) {
+      for (const std::int64_t columns : {64, 128, 136, 512}) {
+        SCOPED_TRACE(std::to_string(columns) + " columns" + packed);
+        Product product(packed_problem(128, columns, 64));
+        forms.clear();
+        kernel_->warm_up(
+            60e9, bound_operands(call_of(product), kernel_->variant(), device_->profile(), rates));
+        const std::vector<Form> warm = std::exchange(forms, {});
+        const auto computed = prepared(product, rates);
+        computed->submit();
+        computed->wait();
+        EXPECT_EQ(computed->collect(), std::nullopt);
+        product.expect_right();
+        const auto was_bound = [&](const Form& form) {
+          return std::ranges::find(warm, form) != warm.end();
+        };
+        EXPECT_FALSE(forms.empty());
+        EXPECT_TRUE(std::ranges::all_of(forms, was_bound));
+        EXPECT_TRUE(*packed != '\0' || forms == warm);
+        seen.insert(seen.end(), forms.begin(), forms.end());
+      }
+    }
+  }
+  close();
+  for (const Form& form : {Form{true, true}, Form{true, false}})
+    EXPECT_NE(std::ranges::find(seen, form), seen.end());
+  EXPECT_EQ(std::ranges::find(seen, Form{false, true}) != seen.end(), imports);
   EXPECT_TRUE(program.messages().empty()) << program.messages().front();
 }
 

@@ -19,6 +19,8 @@
 #include "runtime/context.h"
 #include "runtime/device/device.h"
 #include "runtime/model/calibration.h"
+#include "tests/db/file_bytes.h"
+#include "tests/db/older_database.h"
 #include "tests/runtime/product.h"
 #include "tests/runtime/scratch.h"
 
@@ -97,6 +99,35 @@ TEST_F(UntunedLogTest, CallsReachTheFileWhenTheContextIsClosed) {
   EXPECT_EQ(found[0].problem, packed_problem(130, 260, 200)) << "ld of the caller was kept";
   EXPECT_EQ(found[0].calls, 3);
   EXPECT_EQ(found[1].calls, 1);
+}
+
+TEST_F(UntunedLogTest, AFileOfAnOlderRooftileIsUsedAndNotCountedIn) {
+  constexpr int kOlder = 6;
+  tune();
+  std::filesystem::rename(file(), folder_ / "newest.db");
+  write_older(folder_ / "newest.db", file(), kOlder);
+  const auto before = contents(folder_.path());
+  {
+    Context context = this->context();
+    EXPECT_EQ(context.note(), "");
+    Product product(padded_problem(65, 70, 100, Transpose::kNo, Transpose::kNo));
+    context.gemm({.problem = product.problem,
+                  .a = product.a.data(),
+                  .b = product.b.data(),
+                  .c = product.c.data(),
+                  .tier = TierChoice::kDevice});
+    product.expect_right();
+    multiply(context, 130, 260, 200);
+    context.write_counts();
+  }
+  std::filesystem::remove_all(folder_ / "cache");
+  EXPECT_EQ(contents(folder_.path()), before) << "programs with the older Rooftile use it still";
+  { const Store migrated(file()); }
+  {
+    Context context = this->context();
+    multiply(context, 130, 260, 200);
+  }
+  EXPECT_THAT(logged(), SizeIs(1));
 }
 
 TEST_F(UntunedLogTest, TunedAndSmallProblemsAreNotCounted) {
