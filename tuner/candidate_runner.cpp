@@ -331,7 +331,7 @@ void CandidateRunner::count(const Variant& variant, const Problem& problem, doub
     store_.put_counters(options_.device, id(variant, signature_of(problem)),
                         store_.problem_id(problem),
                         {.passes = readings.passes, .counters = readings.counters});
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // an answer that is none, too
     give_up(error.what());
   }
 }
