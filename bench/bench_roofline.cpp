@@ -16,6 +16,7 @@
 #include <set>
 #include <sstream>
 
+#include "bench/replay.h"
 #include "core/error.h"
 #include "core/rank_correlation.h"
 #include "core/statistics.h"
@@ -183,10 +184,7 @@ struct ModelOptions {
 /// Of the space's device and driver in another database; the space's own without one.
 std::vector<Figure> figures_of(const FrozenSpace& space, const std::string& database) {
   if (database.empty()) return space.figures;
-  const Store store(database, OpenMode::kReadOnly);
-  for (const DeviceRecord& device : store.devices())
-    if (device.profile.name == space.device && device.profile.driver_info == space.driver)
-      return store.latest_calibration(device.id, Provenance::kOwn);
+  if (auto figures = figures_in(database, space)) return *std::move(figures);
   fail(ErrorCode::kInvalidArgument, "{} has no calibration of {} ({})", database, space.device,
        space.driver);
 }

@@ -61,7 +61,7 @@ std::vector<std::size_t> default_start(const Replay& replay) {
 struct Settings {
   std::vector<std::string> files, strategies;
   std::size_t seeds = 100, candidates = 64;
-  std::string csv, plot;
+  std::string calibration, csv, plot;
 };
 
 template <typename Work>
@@ -77,7 +77,8 @@ void parallel(std::size_t count, const Work& work) {
 class Comparison {
  public:
   explicit Comparison(const Settings& settings) : settings_(settings) {
-    for (const std::string& file : settings.files) replays_.push_back(load_replay(file));
+    for (const std::string& file : settings.files)
+      replays_.push_back(load_replay(file, settings.calibration));
     // What a search of each space has left behind for the others.
     earlier_.assign(replays_.size(), std::vector<Trace>(settings.seeds));
     parallel(replays_.size() * settings.seeds, [&](std::size_t i) {
@@ -182,6 +183,9 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 100'000));
   app.add_option("--strategies", settings.strategies, "Only these")
       ->check(CLI::IsMember(strategy_names()));
+  app.add_option(
+      "--calibration", settings.calibration,
+      "Database with figures to use for the devices that it has, instead of the spaces' own");
   app.add_option("--csv", settings.csv, "Write every curve's median and 95 % interval there");
   app.add_option("--plot", settings.plot,
                  "Draw the curves there, as PNG if it ends so, else SVG (needs gnuplot)");

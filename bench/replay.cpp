@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/statistics.h"
+#include "db/store.h"
 #include "runtime/model/calibration.h"
 #include "tuner/search.h"
 
@@ -32,11 +33,23 @@ double measured(const Replay& replay, std::size_t candidate, double samples, Ran
 
 }  // namespace
 
-Replay load_replay(const std::filesystem::path& file) {
+std::optional<std::vector<Figure>> figures_in(const std::filesystem::path& database,
+                                              const FrozenSpace& space) {
+  const Store store(database, OpenMode::kReadOnly);
+  for (const DeviceRecord& device : store.devices())
+    if (device.profile.name == space.device && device.profile.driver_info == space.driver)
+      return store.latest_calibration(device.id, Provenance::kOwn);
+  return std::nullopt;
+}
+
+Replay load_replay(const std::filesystem::path& file, const std::filesystem::path& calibration) {
   std::ifstream stream(file);
   const std::string text((std::istreambuf_iterator<char>(stream)), {});
   if (!stream) fail(ErrorCode::kIo, "cannot read {}", file.string());
   Replay replay{.name = file.stem().string(), .frozen = parse_frozen_space(text, file.string())};
+  if (!calibration.empty())
+    if (auto figures = figures_in(calibration, replay.frozen))
+      replay.frozen.figures = *std::move(figures);
   std::vector<Variant> variants;
   for (const FrozenPoint& point : replay.frozen.points) {
     const bool measured = point.status == SampleStatus::kMeasured;
@@ -52,11 +65,15 @@ Replay load_replay(const std::filesystem::path& file) {
   replay.space =
       search_space(replay.frozen.problem, calibration_from_figures(replay.frozen.figures).device,
                    std::move(variants));
+  // As Search::seeds() chooses them where nothing has won yet: the default first.
   for (const Variant& start : replay.frozen.starts) {
     const auto found = std::ranges::find(replay.space.variants, start);
-    if (found != replay.space.variants.end())
-      replay.space.starts.push_back(
-          static_cast<std::size_t>(found - replay.space.variants.begin()));
+    if (found == replay.space.variants.end()) continue;
+    const auto index = static_cast<std::size_t>(found - replay.space.variants.begin());
+    const bool is_default = start == replay.frozen.starts.front();
+    if ((is_default || is_plausible(replay.space, index)) &&
+        std::ranges::find(replay.space.starts, index) == replay.space.starts.end())
+      replay.space.starts.push_back(index);
   }
   return replay;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,15 @@ struct Replay {
   std::vector<double> deviation;  // of the logarithm of a median, times the root of its samples
   double best_ns = 0;
 };
-/// Throws kIo, kInvalidArgument.
-Replay load_replay(const std::filesystem::path& file);
+/// The latest calibration of the space's device and driver in a database; none: it has no such
+/// device. Throws as Store does.
+std::optional<std::vector<Figure>> figures_in(const std::filesystem::path& database,
+                                              const FrozenSpace& space);
+
+/// calibration: a database whose figures are used instead of the space's own where it has that
+/// device and driver; empty: the space's own. Throws kIo, kInvalidArgument.
+Replay load_replay(const std::filesystem::path& file,
+                   const std::filesystem::path& calibration = {});
 bool same_device(const Replay& x, const Replay& y);
 
 /// What a search saw, in order.

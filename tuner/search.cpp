@@ -113,9 +113,10 @@ std::optional<std::size_t> Search::index_of(const Variant& variant) const {
   return std::nullopt;
 }
 
-// The default, what has won on the nearest other problems of this device, and the priors: winners
-// travel well, but a database of many problems must not leave time for nothing else.
-std::vector<std::size_t> Search::seeds() const {
+// The default, what has won on the nearest other problems of this device, and the priors that the
+// model does not speak against: winners travel well, but a database of many problems must not leave
+// time for nothing else.
+std::vector<std::size_t> Search::seeds(const SearchSpace& space) const {
   std::vector<std::size_t> order;
   const auto add = [&](const Variant& variant) {
     const auto index = index_of(variant);
@@ -132,8 +133,10 @@ std::vector<std::size_t> Search::seeds() const {
   });
   for (const TunedKernel& winner : winners)
     if (order.size() < kMostWinners) add(winner.candidate.variant);
-  for (const Prior& prior : priors_)
-    if (order.size() < kMostSeeds) add(prior.variant);
+  for (const Prior& prior : priors_) {
+    const auto index = index_of(prior.variant);
+    if (order.size() < kMostSeeds && index && is_plausible(space, *index)) add(prior.variant);
+  }
   add(fallback_variant());
   return order;
 }
@@ -256,7 +259,7 @@ SearchSpace Search::space() const {
   std::ranges::move(sources_of_others(context_.store, device_row_, problem_),
                     std::back_inserter(sources));
   space.transferred = transferred(problem_, space.variants, sources);
-  space.starts = seeds();
+  space.starts = seeds(space);
   return space;
 }
 

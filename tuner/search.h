@@ -50,7 +50,7 @@ class Search {
  private:
   void collect_candidates();
   void recall();
-  std::vector<std::size_t> seeds() const;
+  std::vector<std::size_t> seeds(const SearchSpace& space) const;
   std::vector<TransferSource> own_sources() const;
   SearchSpace space() const;
   std::vector<Observation> history() const;

@@ -35,6 +35,11 @@ struct SearchSpace {
 SearchSpace search_space(const Problem& problem, const DeviceRates& rates,
                          std::vector<Variant> variants);
 
+/// Whether a candidate that was fast on other machines is worth trying before all others: not when
+/// the analytical model says that it takes more than 1.5 times as long as the space's fastest. It
+/// stays a candidate like any other.
+bool is_plausible(const SearchSpace& space, std::size_t candidate);
+
 /// A candidate that was measured.
 struct Observation {
   std::size_t candidate;

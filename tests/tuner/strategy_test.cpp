@@ -160,6 +160,63 @@ TEST(StrategyTest, AutoTriesStartsFirst) {
   EXPECT_EQ(order[1], 3u);
 }
 
+TEST(StrategyTest, SurrogatesBeginWithWhatTheModelPutsFirst) {
+  const Valley v = valley();
+  EXPECT_EQ(searched(v, v.space, "model", 0, 4), searched(v, v.space, "exhaustive", 0, 4));
+  Valley started = valley();
+  started.space.starts = {17, 17, 3};  // what comes twice counts once
+  const auto order = searched(started, started.space, "auto", 0, 4);
+  const auto by_model = searched(started, started.space, "exhaustive", 0, 2);
+  EXPECT_EQ(order, (std::vector<std::size_t>{17, 3, by_model[0], by_model[1]}));
+}
+
+// The choice is half of the square of what was measured, at least 16, by the model.
+TEST(StrategyTest, SurrogatesWidenTheirChoiceAsTheyGo) {
+  const Valley v = valley();
+  const auto by_model = searched(v, v.space, "exhaustive", 0, v.ns.size());
+  const auto place = [&](std::size_t candidate) {
+    return static_cast<std::size_t>(std::ranges::find(by_model, candidate) - by_model.begin());
+  };
+  const auto most = [](std::size_t measured) {
+    return std::max<std::size_t>(16, measured * measured / 2);
+  };
+  const auto order = searched(v, v.space, "model", 0, 32);
+  std::size_t furthest = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    EXPECT_LT(place(order[i]), most(i / kSearchBatch * kSearchBatch)) << i;
+    furthest = std::max(furthest, place(order[i]));
+  }
+  EXPECT_GE(furthest, most(8)) << "the choice has widened";
+}
+
+TEST(StrategyTest, WhatWasSeenElsewhereLeadsTheSurrogate) {
+  Valley v = valley();
+  // Of what it looks at once it has measured a batch: octaves from the best.
+  const auto octaves = [&](std::string_view name) {
+    const auto order = searched(v, v.space, name, 0, 16);
+    double sum = 0;
+    for (std::size_t i = kSearchBatch; i < order.size(); ++i)
+      sum += std::log2(v.ns[order[i]] / v.ns[v.best]);
+    return sum;
+  };
+  const double blind = octaves("auto");
+  for (std::size_t i = 0; i < v.ns.size(); ++i)
+    v.space.transferred[i] = std::log2(v.ns[i] / v.ns[v.best]);
+  EXPECT_LT(octaves("auto"), blind);
+  EXPECT_EQ(octaves("model"), blind) << "it asks nobody";
+}
+
+TEST(StrategyTest, WhatTheModelSpeaksAgainstIsNotTriedFirst) {
+  Valley v = valley();
+  std::ranges::fill(v.space.analytical_ns, 4e5);
+  v.space.analytical_ns[7] = 1e5;
+  v.space.analytical_ns[8] = 1.5e5;
+  v.space.analytical_ns[9] = 1.6e5;
+  EXPECT_TRUE(is_plausible(v.space, 7));
+  EXPECT_TRUE(is_plausible(v.space, 8));
+  EXPECT_FALSE(is_plausible(v.space, 9));
+}
+
 TEST(StrategyTest, TransferGoesByWhatWasSeenElsewhere) {
   Valley v = valley();
   v.space.starts = {5};

@@ -4,8 +4,8 @@
 
 namespace rooftile {
 
-std::unique_ptr<Strategy> make_auto(const SearchSpace& space, std::uint64_t seed) {
-  return std::make_unique<SurrogateSearch>(space, Knowledge::kEverything, seed);
+std::unique_ptr<Strategy> make_auto(const SearchSpace& space, std::uint64_t) {
+  return std::make_unique<SurrogateSearch>(space, Knowledge::kEverything);
 }
 
 }  // namespace rooftile
