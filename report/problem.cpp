@@ -102,13 +102,13 @@ void write_gains(fmt::memory_buffer& out, const ProblemReport& p) {
   const auto to = std::back_inserter(out);
   const auto gain = [&](const char* over, double ns) {
     if (std::isfinite(ns) && ns > 0)
-      fmt::format_to(to, "  {:<9} {:>12.1f} us  {:>8.2f} x as long\n", over, microseconds(ns),
+      fmt::format_to(to, "  {:<18} {:>12.1f} us  {:>8.2f} x as long\n", over, microseconds(ns),
                      ns / p.total_ns());
   };
   fmt::format_to(to, "\n  against {:.1f} us, packing included:\n", microseconds(p.total_ns()));
   gain("default", p.default_ns);
   gain("naive", p.naive_ns);
-  gain("host", p.host_ns);
+  gain("host (predicted)", p.host_ns);
   if (p.call_ns > 0)
     fmt::format_to(to,
                    "  a call with operands in host memory is predicted to take {:.1f} us on the "
