@@ -48,19 +48,22 @@ void gemm_in_panels(Gemm<Real> gemm, const Problem& p, const Real* a, const Real
   const int ldc = blas_ld("c", p.m, p.n, p.ldc);
   const char trans_a = letter(p.trans_a), trans_b = letter(p.trans_b);
   const Real alpha = static_cast<Real>(p.alpha);
+  // OpenBLAS 0.3.21's kernels for small products (SkylakeX, Cooperlake) read A and B whatever alpha
+  // is.
+  const std::int64_t depth = p.alpha == 0 ? 0 : p.k;
   for (std::int64_t i = 0; i < p.m; i += kPanel) {
     const int m = static_cast<int>(std::min(kPanel, p.m - i));
     for (std::int64_t j = 0; j < p.n; j += kPanel) {
       const int n = static_cast<int>(std::min(kPanel, p.n - j));
       std::int64_t l = 0;
       do {  // once even for k == 0: C is still scaled by beta
-        const int k = static_cast<int>(std::min(kPanel, p.k - l));
+        const int k = static_cast<int>(std::min(kPanel, depth - l));
         const Real beta = l == 0 ? static_cast<Real>(p.beta) : Real{1};
         // Column-major, so that A and B swap places.
         gemm(&trans_b, &trans_a, &n, &m, &k, &alpha, b + at(p.trans_b, l, j, p.ldb), &ldb,
              a + at(p.trans_a, i, l, p.lda), &lda, &beta, c + i * p.ldc + j, &ldc, 1, 1);
         l += kPanel;
-      } while (l < p.k);
+      } while (l < depth);
     }
   }
 }
