@@ -7,7 +7,9 @@ target_compile_options(rooftile_options INTERFACE -Wall -Wextra -Wshadow
   # GCC 12 reports std::string's own operator+ (gcc.gnu.org/bugzilla 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict> $<$<BOOL:${ROOFTILE_WERROR}>:-Werror>)
 if(ROOFTILE_SANITIZE)
-  target_compile_options(rooftile_options INTERFACE -fsanitize=${ROOFTILE_SANITIZE} -fno-omit-frame-pointer)
+  # Undefined behaviour would be printed and go on, and no test fail for it.
+  target_compile_options(rooftile_options INTERFACE -fsanitize=${ROOFTILE_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
   target_link_options(rooftile_options INTERFACE -fsanitize=${ROOFTILE_SANITIZE})
 endif()
 

@@ -82,7 +82,7 @@ HostOperands operands_of(const Problem& p) {
 Buffer buffer_of(Device& device, const std::vector<char>& bytes, BufferUse use) {
   Buffer buffer =
       device.create_buffer((std::max<std::uint64_t>(bytes.size(), 1) + 15) / 16 * 16, use);
-  std::memcpy(buffer.mapped(), bytes.data(), bytes.size());
+  std::ranges::copy(bytes, static_cast<char*>(buffer.mapped()));
   return buffer;
 }
 

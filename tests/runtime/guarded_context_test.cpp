@@ -1,6 +1,6 @@
 // Precision wishes through a context whose device wins: what the guard refuses, and who answers
-// then (what a spot check catches is faults_test.cpp's). And products that are larger than the
-// device's buffers.
+// then (what a spot check catches is kernel_faults_test.cpp's). And products that are larger than
+// the device's buffers.
 #include <gtest/gtest.h>
 
 #include <limits>

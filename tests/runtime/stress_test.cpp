@@ -1,15 +1,23 @@
-// Many threads, all kinds of calls at once. Two seconds, or ROOFTILE_STRESS_S of them:
+// Many threads, all kinds of calls at once, on contexts of several kinds that come and go: made for
+// the sanitizers. Two seconds, or ROOFTILE_STRESS_S of them:
 //   ROOFTILE_STRESS_S=600 build-tsan/tests/runtime_test --gtest_filter='Stress.*'
 #include <array>
+#include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/random.h"
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/runtime/c_api_fixture.h"
+#include "tests/runtime/on_device.h"
 #include "tests/runtime/planted_database.h"
 
 namespace rooftile {
@@ -22,92 +30,216 @@ double stress_s() {
   return text != nullptr ? std::stod(text) : 2;
 }
 
+/// Threads and open files of this process.
+struct Held {
+  std::ptrdiff_t threads = entries("/proc/self/task"), files = entries("/proc/self/fd");
+
+  static std::ptrdiff_t entries(const char* folder) {
+    return std::distance(std::filesystem::directory_iterator(folder), {});
+  }
+};
+
+/// What a context is opened with.
+struct Kind {
+  const char* database;
+  int deterministic = 0;
+};
+constexpr std::array kKinds = {Kind{"staging.db"}, Kind{"even.db"}, Kind{"small.db"},
+                               Kind{"importing.db"}, Kind{"staging.db", 1}};
+
 class Stress : public CApi {
  protected:
   void SetUp() override {
     const Enumeration found = enumerate_devices();
     ASSERT_FALSE(found.devices.empty()) << found.note;
-    plant_database(folder_ / "planted.db", found.devices.front(),
-                   {default_variant(found.devices.front()), fallback_variant()}, {}, {},
-                   slow_host());
-    context_ = open();
+    const DeviceProfile& device = found.devices.front();
+    DeviceProfile small = device;  // the largest operands are cut into parts
+    small.limits.max_storage_buffer_range_bytes = 64 << 10;
+    Calibration importing = slow_host();  // of host memory, where that is predicted to be cheap
+    importing.device.upload_gbps = importing.device.download_gbps = 1e-3;
+    importing.device.import_ns = 1;
+    importing.device.import_upload_gbps = importing.device.import_download_gbps = 1;
+    plant("staging.db", device, slow_host());
+    plant("even.db", device, even_host());
+    plant("small.db", small, slow_host());
+    plant("importing.db", device, importing);
   }
-  rooftile_context* open() const {
-    const std::string database = (folder_ / "planted.db").string();
+  void plant(const char* name, const DeviceProfile& device, const Calibration& calibration) const {
+    for (const char* types : {"f32", "f16"})
+      plant_database(folder_ / name, device, {default_variant(device), fallback_variant()}, {},
+                     parse_types(types), calibration);
+  }
+  rooftile_context* open(const Kind& kind) const {
+    const std::string database = (folder_ / kind.database).string();
     const rooftile_options options = {.struct_size = sizeof options,
-                                      .database_path = database.c_str()};
+                                      .database_path = database.c_str(),
+                                      .deterministic = kind.deterministic};
     rooftile_context* context = nullptr;
     EXPECT_EQ(rooftile_open(&options, &context), ROOFTILE_OK) << rooftile_last_error();
     return context;
   }
 
-  static Transpose any_transpose(Random& random) {
-    return random.below(2) == 0 ? Transpose::kNo : Transpose::kYes;
-  }
-
-  /// Sizes around tile edges and thin ones; any scalars, ld, batch, epilogue and tier.
-  static void call(rooftile_context* context, Random& random) {
+  /// Sizes around tile edges and thin ones; any scalars and ld.
+  static Problem any_problem(Random& random, std::string_view type_text) {
     constexpr std::array<std::int64_t, 10> kSizes = {1, 2, 7, 16, 31, 33, 64, 65, 100, 129};
-    constexpr std::array kTiers = {ROOFTILE_TIER_AUTO, ROOFTILE_TIER_AUTO,  ROOFTILE_TIER_DEVICE,
-                                   ROOFTILE_TIER_HOST, ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64};
     const auto size = [&] { return kSizes[random.below(kSizes.size())]; };
-    Problem p =
-        padded_problem(size(), size(), size(), any_transpose(random), any_transpose(random),
-                       random.below(2) == 0 ? 1.0f : -0.5f, random.below(2) == 0 ? 0.0f : 0.75f);
-    const rooftile_tier tier = kTiers[random.below(kTiers.size())];
-    switch (random.below(3)) {
-      case 0: {
-        Product product(p);
-        rooftile_sgemm_args args = args_of(product);
-        args.tier = tier;
-        ASSERT_EQ(rooftile_sgemm(context, &args), ROOFTILE_OK) << rooftile_last_error();
-        product.expect_right();
-        break;
-      }
-      case 1: {
-        // What no tuned kernel fuses goes to the host.
-        p = padded_batch(p, 1 + static_cast<std::int64_t>(random.below(3)), random.below(2) == 0);
-        if (tier != ROOFTILE_TIER_DEVICE && random.below(2) == 0)
-          p.epilogue = parse_epilogue("bias_column+relu");
-        Product product(p);
-        rooftile_gemm_args args = gemm_args_of(product);
-        args.tier = tier;
-        const rooftile_epilogue epilogue = epilogue_of(product);
-        if (any(p.epilogue)) args.epilogue = &epilogue;
-        ASSERT_EQ(rooftile_gemm(context, &args), ROOFTILE_OK) << rooftile_last_error();
-        product.expect_right();
-        break;
-      }
-      default: {
-        Product product(p);
-        const rooftile_sgemm_args args = args_of(product);
-        rooftile_decision decision = {.struct_size = sizeof decision};
-        ASSERT_EQ(rooftile_explain(context, &args, &decision), ROOFTILE_OK)
-            << rooftile_last_error();
-        rooftile_sgemm_args wrong = args;
-        wrong.lda = 0;
-        ASSERT_EQ(rooftile_sgemm(context, &wrong), ROOFTILE_INVALID_ARGUMENT);
-        ASSERT_THAT(rooftile_last_error(), ::testing::HasSubstr("lda"));
-        ASSERT_TRUE(product.c_is_untouched());
-      }
+    const auto transpose = [&] { return random.below(2) == 0 ? Transpose::kNo : Transpose::kYes; };
+    const Types types = parse_types(type_text);
+    const bool integers = types.c == DataType::kI32;
+    const float alpha = integers || random.below(2) == 0 ? 1.0f : -0.5f;
+    const float beta = random.below(2) == 0 ? 0.0f : integers ? 1.0f : 0.75f;
+    const std::int64_t m = size(), n = size(), k = size();
+    const Transpose trans_a = quantized(types) ? Transpose::kNo : transpose();
+    return padded_problem(m, n, k, trans_a, transpose(), alpha, beta, types);
+  }
+  /// A forced device has nobody behind it who could do more.
+  static rooftile_guard any_guard(Random& random, rooftile_tier tier) {
+    rooftile_guard guard = {.struct_size = sizeof guard,
+                            .scan_range = static_cast<int>(random.below(2)),
+                            .check_spots = static_cast<int>(random.below(2))};
+    if (tier != ROOFTILE_TIER_DEVICE) {
+      guard.precision = static_cast<rooftile_precision>(random.below(5));
+      guard.kappa = random.below(4) == 0 ? 1e5 : 0;
+    }
+    return guard;
+  }
+  /// By whom it was asked for, by no device that has failed, and by float64 only if that was meant.
+  static void expect_answered(rooftile_context* context, rooftile_tier tier,
+                              const rooftile_guard* guard) {
+    rooftile_decision decision = {.struct_size = sizeof decision};
+    ASSERT_EQ(rooftile_last_decision(context, &decision), ROOFTILE_OK) << rooftile_last_error();
+    EXPECT_NE(decision.reason, ROOFTILE_REASON_FAILED);
+    if (tier != ROOFTILE_TIER_AUTO) {
+      EXPECT_EQ(decision.tier, tier);
+      EXPECT_EQ(decision.reason, ROOFTILE_REASON_FORCED);
+    }
+    const bool plain =
+        guard == nullptr || (guard->precision <= ROOFTILE_PRECISION_STANDARD && guard->kappa == 0);
+    if (plain) {
+      EXPECT_NE(decision.reason, ROOFTILE_REASON_PRECISION);
     }
   }
+
+  /// The same call some times: a thread knows the second one.
+  template <typename Args>
+  void repeat(rooftile_status (*function)(rooftile_context*, const Args*),
+              rooftile_context* context, const Args& args, Product& product, Random& random) {
+    const auto times = static_cast<int>(1 + random.below(3));
+    for (int i = 0; i < times; ++i) {
+      product.c = product.c_before;
+      product.stored_c_elements = product.stored_c_before;
+      ASSERT_EQ(function(context, &args), ROOFTILE_OK)
+          << rooftile_last_error() << ": " << to_string(product.problem);
+      product.expect_right();
+      expect_answered(context, args.tier, args.guard);
+      ++calls_;
+    }
+  }
+  void call_sgemm(rooftile_context* context, Random& random) {
+    Product product(any_problem(random, "f32"));
+    rooftile_sgemm_args args = args_of(product);
+    args.tier = static_cast<rooftile_tier>(random.below(5));
+    const rooftile_guard guard = any_guard(random, args.tier);
+    if (random.below(4) == 0) args.guard = &guard;
+    repeat(rooftile_sgemm, context, args, product, random);
+  }
+  void call_gemm(rooftile_context* context, Random& random) {
+    constexpr std::array kTypes = {"f32", "f16", "bf16_bf16", "i8_i32", "f32xq4b32z"};
+    const std::size_t types = random.below(kTypes.size());
+    Problem p = padded_batch(any_problem(random, kTypes[types]),
+                             1 + static_cast<std::int64_t>(random.below(3)), random.below(2) == 0);
+    // No kernel is tuned for the rest: it goes to the host.
+    bool tuned = types < 2;
+    if (p.types.c == DataType::kF32 && random.below(2) == 0) {
+      p.epilogue = parse_epilogue("bias_column+relu");
+      tuned = false;
+    }
+    Product product(p);
+    rooftile_gemm_args args = gemm_args_of(product);
+    const rooftile_epilogue epilogue = epilogue_of(product);
+    if (any(p.epilogue)) args.epilogue = &epilogue;
+    const rooftile_quantization quantization =
+        quantized(p.types) ? quantization_of(product) : rooftile_quantization{};
+    if (quantized(p.types)) args.quantization = &quantization;
+    args.tier = tuned ? static_cast<rooftile_tier>(random.below(5)) : ROOFTILE_TIER_AUTO;
+    const rooftile_guard guard = any_guard(random, args.tier);
+    if (random.below(4) == 0) args.guard = &guard;
+    repeat(rooftile_gemm, context, args, product, random);
+  }
+  void call_resident(rooftile_context* context, Random& random) {
+    constexpr std::array kTypes = {"f32", "f16", "i8_i32", "f32xq4b32z"};
+    Product product(any_problem(random, kTypes[random.below(kTypes.size())]));
+    const ProblemArgs problem(product);
+    OnDevice there(context, product);
+    const std::uint64_t way = random.below(4);
+    if (way == 0) return there.run_and_forget(problem);
+    way == 1 ? there.run_as_list(problem) : there.run_step_by_step(problem, way == 2);
+    product.expect_right();
+    ++calls_;
+  }
+  void ask_and_err(rooftile_context* context, Random& random) {
+    Product product(any_problem(random, "f32"));
+    const rooftile_sgemm_args args = args_of(product);
+    rooftile_decision decision = {.struct_size = sizeof decision};
+    ASSERT_EQ(rooftile_explain(context, &args, &decision), ROOFTILE_OK) << rooftile_last_error();
+    rooftile_sgemm_args wrong = args;
+    wrong.lda = 0;
+    ASSERT_EQ(rooftile_sgemm(context, &wrong), ROOFTILE_INVALID_ARGUMENT);
+    ASSERT_THAT(rooftile_last_error(), ::testing::HasSubstr("lda"));
+    ASSERT_TRUE(product.c_is_untouched());
+    if (random.below(8) == 0) rooftile_flush(context);
+    calls_ += 2;
+  }
+  void call(rooftile_context* context, Random& random) {
+    switch (random.below(8)) {
+      case 0:
+        return ask_and_err(context, random);
+      case 1:
+        return call_resident(context, random);
+      case 2:
+      case 3:
+      case 4:
+        return call_gemm(context, random);
+      default:
+        return call_sgemm(context, random);
+    }
+  }
+
+  /// Each thread makes some calls, and more until then. Contexts come and go beside those that all
+  /// share.
+  void call_by_threads(double end_s, std::uint64_t seed) {
+    const std::array shared = {open(kKinds[0]), open(kKinds[1])};
+    const auto body = [&](int thread) {
+      Random random(seed + static_cast<std::uint64_t>(thread));
+      do {
+        rooftile_context* const own =
+            thread % 4 == 3 ? open(kKinds[random.below(kKinds.size())]) : nullptr;
+        for (int i = 0; i < 20 && !HasFailure(); ++i)
+          call(own != nullptr ? own : shared[static_cast<std::size_t>(thread % 2)], random);
+        rooftile_close(own);
+      } while (now_s() < end_s && !HasFailure());
+    };
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) threads.emplace_back(body, t);
+    threads.clear();
+    for (rooftile_context* context : shared) rooftile_close(context);
+  }
+
+  std::atomic<std::int64_t> calls_ = 0;
 };
 
 TEST_F(Stress, ManyThreadsMixCallsOnSharedAndOwnContexts) {
+  const ScopedEnvironment cache("ROOFTILE_CACHE", (folder_ / "cache").string());
   const double end_s = now_s() + stress_s();
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < kThreads; ++t)
-    threads.emplace_back([&, t] {
-      Random random(static_cast<std::uint64_t>(t));
-      while (now_s() < end_s && !HasFailure()) {
-        // Contexts come and go beside the one that all share.
-        rooftile_context* const own = t % 4 == 3 ? open() : nullptr;
-        for (int i = 0; i < 20 && now_s() < end_s && !HasFailure(); ++i)
-          call(own != nullptr ? own : context_, random);
-        rooftile_close(own);
-      }
-    });
+  call_by_threads(0, 0);  // what is loaded now stays
+  const Held before;
+  call_by_threads(end_s, kThreads);
+  // A thread that was joined is listed until the kernel has buried it.
+  while (Held().threads > before.threads && now_s() < end_s + 10) std::this_thread::yield();
+  const Held after;
+  EXPECT_LE(after.threads, before.threads);
+  EXPECT_LE(after.files, before.files);
+  std::cout << calls_ << " calls\n";
 }
 
 }  // namespace
