@@ -49,11 +49,14 @@ Shader emit_stream(Stream kernel, LoadPath load_path, int local_size) {
                             {source, source, kBuffer}, sizeof(StreamPushConstants));
 }
 
-Shader emit_read(LoadPath load_path, int local_size) {
+Shader emit_read(LoadPath load_path, int local_size, ReadOrder order) {
   const bool texel = load_path == LoadPath::kTexel;
-  return calibration_shader(
-      "read.comp", numbers({{"LOCAL_SIZE", local_size}, {"TEXEL", texel ? 1 : 0}}), {},
-      {texel ? BindingKind::kTexelRgba32 : kBuffer, kBuffer}, sizeof(ReadPushConstants));
+  return calibration_shader("read.comp",
+                            numbers({{"LOCAL_SIZE", local_size},
+                                     {"TEXEL", texel ? 1 : 0},
+                                     {"PIECES", order == ReadOrder::kPieces ? 1 : 0}}),
+                            {}, {texel ? BindingKind::kTexelRgba32 : kBuffer, kBuffer},
+                            sizeof(ReadPushConstants));
 }
 
 Shader emit_fma(DataType type, int local_size, int chains, Trip trip) {

@@ -33,9 +33,12 @@ struct ReadPushConstants {
   std::uint32_t elements;  // vec4
   std::uint32_t passes;
 };
+/// Of a buffer's reads: invocations side by side, as a GPU's memory wants them; or each in a piece
+/// of its own, so that a processor's core reads several streams at once.
+enum class ReadOrder : std::uint8_t { kSideBySide, kPieces };
 /// Sums a buffer of vec4. Bindings: 0 source (storage or RGBA32 texel buffer), 1 one vec4 an
 /// invocation.
-Shader emit_read(LoadPath load_path, int local_size);
+Shader emit_read(LoadPath load_path, int local_size, ReadOrder order = ReadOrder::kSideBySide);
 
 struct FmaPushConstants {
   std::uint32_t trips;

@@ -1,6 +1,6 @@
 #version 450
-// Reads a buffer and keeps a sum, one vec4 an invocation and step of the stride; moves 16 bytes a
-// vec4 and pass. What kernels that read much and write little can hope for.
+// Reads a buffer and keeps a sum, one vec4 an invocation and step of the stride; with PIECES each
+// invocation has a piece of its own. Moves 16 bytes a vec4 and pass. What kernels that read much and write little can hope for.
 #extension GL_EXT_control_flow_attributes : enable
 #ifndef LOCAL_SIZE
 #define LOCAL_SIZE 64
@@ -10,6 +10,9 @@
 #endif
 #ifndef UNROLL
 #define UNROLL 4
+#endif
+#ifndef PIECES
+#define PIECES 0
 #endif
 layout(local_size_x = LOCAL_SIZE) in;
 #if TEXEL
@@ -23,14 +26,24 @@ layout(binding = 1, std430) writeonly buffer Target { vec4 target[]; };
 layout(push_constant) uniform Push { uint elements, passes; };
 
 void main() {
-  const uint stride = gl_NumWorkGroups.x * LOCAL_SIZE;
+  const uint invocations = gl_NumWorkGroups.x * LOCAL_SIZE;
+#if PIECES
+  const uint piece = (elements + invocations - 1) / invocations;
+  const uint begin = gl_GlobalInvocationID.x * piece;
+  const uint end = min(elements, begin + piece);
+  const uint stride = 1;
+#else
+  const uint begin = gl_GlobalInvocationID.x;
+  const uint end = elements;
+  const uint stride = invocations;
+#endif
   vec4 sums[UNROLL];
   [[unroll]] for (uint u = 0; u < UNROLL; ++u) sums[u] = vec4(0);
   for (uint p = 0; p < passes; ++p) {
-    uint i = gl_GlobalInvocationID.x;
-    for (; i + (UNROLL - 1) * stride < elements; i += UNROLL * stride)
+    uint i = begin;
+    for (; i + (UNROLL - 1) * stride < end; i += UNROLL * stride)
       [[unroll]] for (uint u = 0; u < UNROLL; ++u) sums[u] += read(i + u * stride);
-    for (; i < elements; i += stride) sums[0] += read(i);
+    for (; i < end; i += stride) sums[0] += read(i);
   }
   [[unroll]] for (uint u = 1; u < UNROLL; ++u) sums[0] += sums[u];
   target[gl_GlobalInvocationID.x] = sums[0];

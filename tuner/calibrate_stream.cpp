@@ -41,10 +41,25 @@ Best best_of(const std::function<std::optional<StreamRun>(LoadPath)>& run) {
   return best;
 }
 
+/// In the better order, too.
+struct BestRead : Best {
+  ReadOrder order = ReadOrder::kSideBySide;
+};
+BestRead best_read(StreamBench& bench, std::uint64_t footprint) {
+  BestRead best;
+  for (const ReadOrder order : {ReadOrder::kSideBySide, ReadOrder::kPieces})
+    if (const Best of_order =
+            best_of([&](LoadPath path) { return bench.read(path, order, footprint); });
+        of_order.gbps > best.gbps)
+      best = {of_order, order};
+  return best;
+}
+
 /// One footprint.
 struct Point {
   std::uint64_t footprint = 0;
-  Best triad, read;
+  Best triad;
+  BestRead read;
 
   double gbps() const { return std::max(triad.gbps, read.gbps); }
 };
@@ -80,7 +95,7 @@ void Calibrator::stream(double end_s) {
                       .triad = best_of([&](LoadPath path) {
                         return bench.stream(Stream::kTriad, path, footprint);
                       }),
-                      .read = best_of([&](LoadPath path) { return bench.read(path, footprint); })};
+                      .read = best_read(bench, footprint)};
     if (point.gbps() == 0) break;  // past what can be bound at once
     curve.push_back({static_cast<double>(footprint), point.gbps()});
     points.push_back(point);
@@ -110,7 +125,7 @@ void Calibrator::stream(double end_s) {
       keep(name(kernel),
            run ? std::move(run) : bench.stream(kernel, LoadPath::kBuffer, at.footprint));
     }
-    keep("read", bench.read(at.read.path, at.footprint));
+    keep("read", bench.read(at.read.path, at.read.order, at.footprint));
     if (!memory)
       figures_.push_back({fmt::format("device.level.{}.footprint", level.name), "bytes",
                           static_cast<double>(points[last].footprint), 0, last - first + 1});

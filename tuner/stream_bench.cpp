@@ -43,10 +43,11 @@ std::optional<StreamRun> StreamBench::stream(Stream kernel, LoadPath load_path,
              });
 }
 
-std::optional<StreamRun> StreamBench::read(LoadPath load_path, std::uint64_t footprint) {
+std::optional<StreamRun> StreamBench::read(LoadPath load_path, ReadOrder order,
+                                           std::uint64_t footprint) {
   if (!fits(load_path, footprint)) return {};
-  auto& probe = probes_[{-1, load_path}];
-  if (!probe) probe.emplace(device_, emit_read(load_path, local_size_));
+  auto& probe = probes_[{-1 - static_cast<int>(order), load_path}];
+  if (!probe) probe.emplace(device_, emit_read(load_path, local_size_, order));
   const auto elements = static_cast<std::uint32_t>(footprint / kVectorBytes);
   return run(*probe, {{&pool_, 0, footprint}, {&sums_}}, groups(elements, kReaders), footprint,
              [&](std::uint32_t passes) {

@@ -38,7 +38,7 @@ class StreamBench {
 
   /// Nothing where the device cannot bind arrays of that size in that way.
   std::optional<StreamRun> stream(Stream kernel, LoadPath load_path, std::uint64_t footprint);
-  std::optional<StreamRun> read(LoadPath load_path, std::uint64_t footprint);
+  std::optional<StreamRun> read(LoadPath load_path, ReadOrder order, std::uint64_t footprint);
 
  private:
   bool fits(LoadPath load_path, std::uint64_t bytes) const;
