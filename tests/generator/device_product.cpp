@@ -24,12 +24,20 @@ std::shared_ptr<Device>& slot() {
   return device;
 }
 
+/// A layer that is older than an extension of the device knows neither it nor its structures.
+bool is_of_an_older_layer(const std::string& message) {
+  return message.find("chain includes a structure with unknown VkStructureType") !=
+             std::string::npos ||
+         message.find("is not supported by this layer") != std::string::npos;
+}
+
 class Validation : public testing::Environment {
  public:
   void SetUp() override { ::setenv("ROOFTILE_VALIDATION", "1", 1); }
   void TearDown() override {
     slot().reset();
-    for (const std::string& message : validation_messages()) ADD_FAILURE() << message;
+    for (const std::string& message : validation_messages())
+      if (!is_of_an_older_layer(message)) ADD_FAILURE() << message;
   }
 };
 const auto* const kValidation = testing::AddGlobalTestEnvironment(new Validation);
