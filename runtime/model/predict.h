@@ -47,7 +47,7 @@ class HostModel {
  private:
   double call_ns_ = 0, gbps_ = 0, peak_gflops_ = 0;
   double largest_bytes_ = 0;  // of a measured problem's operands
-  Surface rate_;              // log2 of GFLOP/s
+  Surface rate_;              // log2 of GFLOP/s, smoothed
 };
 
 /// The tuned kernels of one device.

@@ -34,10 +34,11 @@ struct Spline {
   double constant = 0;
 };
 
-Spline fit(std::span<const SurfacePoint> all) {
+Spline fit(std::span<const SurfacePoint> all, double smoothing) {
   Spline spline{.points = merge_duplicates(all)};
   const std::vector<SurfacePoint>& points = spline.points;
-  // Weights sum to 0, which gives the first one; the system of the others is positive definite.
+  // Weights sum to 0, which gives the first one; the system of the others is positive definite. A
+  // point's smoothing times its weight is what the spline misses the point by.
   const auto n = static_cast<Eigen::Index>(points.size()) - 1;
   const SurfacePoint& first = points.front();
   Eigen::VectorXd values(n), to_first(n);
@@ -47,8 +48,9 @@ Spline fit(std::span<const SurfacePoint> all) {
     values[i] = point.value - first.value;
     to_first[i] = distance(point.at, first.at);
     for (Eigen::Index j = 0; j <= i; ++j)
-      matrix(i, j) = to_first[i] + to_first[j] -
+      matrix(i, j) = to_first[i] + to_first[j] + smoothing -
                      distance(point.at, points[static_cast<std::size_t>(j) + 1].at);
+    matrix(i, i) += smoothing;
   }
   spline.weights.resize(n + 1);
   if (n > 0) {
@@ -57,7 +59,7 @@ Spline fit(std::span<const SurfacePoint> all) {
     spline.constant = weights.dot(to_first);
   }
   spline.weights[0] = -spline.weights.tail(n).sum();
-  spline.constant += first.value;
+  spline.constant += first.value - smoothing * spline.weights[0];
   return spline;
 }
 
@@ -119,10 +121,10 @@ double OctaveLattice::place(std::size_t axis, const LogSizes& sizes) const {
   return std::clamp(sizes[axis], a.low, a.high) - a.origin;
 }
 
-Surface::Surface(std::span<const SurfacePoint> points) {
+Surface::Surface(std::span<const SurfacePoint> points, double smoothing_octaves) {
   if (points.empty()) return;
   lattice_ = OctaveLattice(points);
-  const Spline spline = fit(points);
+  const Spline spline = fit(points, smoothing_octaves);
   SquaredDistances(lattice_, spline.points).for_each_node([&](const auto& squares) {
     values_.push_back(spline.constant - (spline.weights * squares.sqrt()).sum());
   });

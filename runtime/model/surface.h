@@ -54,8 +54,11 @@ class OctaveLattice {
 class Surface {
  public:
   Surface() = default;
-  /// Points at the same place are averaged.
-  explicit Surface(std::span<const SurfacePoint> points);
+  /// Points at the same place are averaged. smoothing_octaves, 0 or more: how far a point is held
+  /// to be from where it was measured. 0: the spline goes through every point, and what is wrong
+  /// with one is wrong around it. More: a point counts beside its neighbours, those within some
+  /// smoothing_octaves above all (the diagonal term of Wahba 1990, or a Gaussian process's noise).
+  explicit Surface(std::span<const SurfacePoint> points, double smoothing_octaves = 0);
 
   bool empty() const { return values_.empty(); }
   double at(const LogSizes& sizes) const;

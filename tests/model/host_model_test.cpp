@@ -89,8 +89,8 @@ TEST(HostModel, LeavesOneOut) {
   EXPECT_LT(median(errors), 0.25);
 }
 
-TEST(HostModel, ChoosingBetweenOneAndAllThreadsCostsLittle) {
-  const std::vector<Measured> grid = measured("grid");
+/// Time of the chosen tier over that of the faster one, on problems that are not in the grid.
+std::vector<double> regrets_of_choosing(const std::vector<Measured>& grid) {
   // No device: what remains is the choice between the host's two tiers.
   const DispatchModel model({.device = {},
                              .host = rates(grid, &Measured::threads_ns),
@@ -104,8 +104,22 @@ TEST(HostModel, ChoosingBetweenOneAndAllThreadsCostsLittle) {
       const double chosen = d.tier == Tier::kHost1 ? m.single_ns : m.threads_ns;
       regrets.push_back(chosen / std::min(m.threads_ns, m.single_ns));
     }
+  return regrets;
+}
+
+TEST(HostModel, ChoosingBetweenOneAndAllThreadsCostsLittle) {
+  const std::vector<double> regrets = regrets_of_choosing(measured("grid"));
+  EXPECT_LE(geometric_mean(regrets), 1.01);
+  EXPECT_LE(quantile(regrets, 0.9), 1.02);
+}
+
+// What a hypervisor or another program does to all threads while they are calibrated.
+TEST(HostModel, DisturbedRatesMisleadLittle) {
+  std::vector<Measured> grid = measured("grid");
+  for (std::size_t i = 0; i < grid.size(); i += 10) grid[i].threads_ns *= 3;
+  const std::vector<double> regrets = regrets_of_choosing(grid);
   EXPECT_LE(geometric_mean(regrets), 1.02);
-  EXPECT_LE(quantile(regrets, 0.9), 1.10);
+  EXPECT_LE(quantile(regrets, 0.9), 1.05);
 }
 
 TEST(HostModel, NothingIsFasterThanTheSmallestCall) {

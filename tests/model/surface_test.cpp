@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/model/random_inputs.h"
@@ -62,6 +63,48 @@ TEST(NearestPoint, IsFound) {
 }
 
 TEST(Surface, SizesBelowOneCountAsOne) { EXPECT_EQ(log_sizes(0, 1, 8), (LogSizes{0, 0, 3})); }
+
+TEST(Surface, SmoothingDoesNotFollowALonePoint) {
+  std::vector<SurfacePoint> points;
+  for (double m : {1., 16., 256.})
+    for (double n : {1., 16., 256.})
+      for (double k : {1., 16., 256.}) points.push_back(point(m, n, k, 1.0));
+  SurfacePoint& lone = points[13];  // the middle
+  lone.value = 3.0;
+  const Surface through(points), smoothed(points, 1);
+  EXPECT_NEAR(through.at(lone.at), 3.0, 1e-9);
+  EXPECT_LT(smoothed.at(lone.at), 2.8);
+  EXPECT_GT(smoothed.at(lone.at), 1.0);
+  // Around it no point is as far from its own value as when the spline goes through all.
+  const LogSizes beside = log_sizes(32, 16, 16);
+  EXPECT_LT(smoothed.at(beside), through.at(beside));
+  // And with ever more smoothing the average is left.
+  EXPECT_NEAR(Surface(points, 1e6).at(lone.at), (26 * 1.0 + 3.0) / 27, 1e-3);
+}
+
+// Normal equations of the spline: a point is missed by its weight times the smoothing, and weights
+// sum to 0.
+TEST(Surface, WhatSmoothingMissesSumsToZero) {
+  const std::vector<SurfacePoint> points = {point(1, 1, 1, 3.0), point(64, 2, 1024, -1.0),
+                                            point(8, 256, 4, 0.5), point(512, 512, 512, 7.0)};
+  for (double smoothing : {0.5, 1.0, 8.0}) {
+    const Surface surface(points, smoothing);
+    double missed = 0, most = 0;
+    for (const SurfacePoint& p : points) {
+      missed += surface.at(p.at) - p.value;
+      most = std::max(most, std::abs(surface.at(p.at) - p.value));
+    }
+    EXPECT_NEAR(missed, 0, 1e-9);
+    EXPECT_GT(most, 0.1);
+  }
+}
+
+TEST(Surface, SmoothingKeepsAConstant) {
+  const std::vector<SurfacePoint> points = {point(4, 4, 4, 2.0), point(64, 16, 256, 2.0),
+                                            point(16, 64, 4, 2.0)};
+  const Surface surface(points, 1);
+  for (const SurfacePoint& p : points) EXPECT_NEAR(surface.at(p.at), 2.0, 1e-12);
+}
 
 // A spline that swung between its points would send calls to the wrong tier.
 RC_GTEST_PROP(Surface, StaysNearTheRangeOfItsPoints, ()) {
