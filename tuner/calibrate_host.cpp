@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "tuner/calibrate.h"
 #include "tuner/host_kernels.h"
 #include "tuner/probe.h"
+#include "tuner/processor_handover.h"
 #include "tuner/processor_time.h"
 
 namespace rooftile {
@@ -119,6 +121,7 @@ class HostProducts {
   };
 
   void plan();
+  void note_handover();
   double sample(const Measured& of) const;
   static Figure fastest_of(const Measured& measured);
 
@@ -126,6 +129,7 @@ class HostProducts {
   double end_s_;
   std::vector<Tier> tiers_;
   std::vector<Measured> all_;
+  std::vector<double> handover_ns_;  // one a round
   std::vector<float> a_, b_, c_;
 };
 
@@ -173,6 +177,13 @@ double HostProducts::sample(const Measured& of) const {
   return of.unit == "ns" ? ns : flops(of.problem) / ns;
 }
 
+/// All threads' rates hold for processors that are as near to each other as they were then. The
+/// shortest counts, as the fastest samples do.
+void HostProducts::note_handover() {
+  if (const std::optional<double> handover = processor_handover_ns())
+    handover_ns_.push_back(*handover);
+}
+
 /// Whatever disturbs a sample makes it slower, and one thread less than many that wait for each
 /// other: a median of disturbed ones would send products to one thread that are faster on all.
 Figure HostProducts::fastest_of(const Measured& measured) {
@@ -184,13 +195,19 @@ Figure HostProducts::fastest_of(const Measured& measured) {
 
 std::vector<Figure> HostProducts::run() {
   const auto late = [&] { return now_s() >= end_s_; };
-  for (int round = 0; round < kMostSamples && !(round > 0 && late()); ++round)
+  for (int round = 0; round < kMostSamples && !(round > 0 && late()); ++round) {
+    if (!stop_.load()) note_handover();
     for (Measured& measured : all_) {
       if (stop_.load()) break;
       if (late() && (round > 0 || !measured.is_coarse)) continue;
       measured.values.push_back(sample(measured));
     }
+  }
   std::vector<Figure> figures;
+  if (!handover_ns_.empty()) {
+    figures.push_back(figure_of("host.handover", "ns", handover_ns_));
+    figures.back().value = std::ranges::min(handover_ns_);
+  }
   for (const Measured& measured : all_)
     if (!measured.values.empty()) figures.push_back(fastest_of(measured));
   return figures;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "runtime/model/calibration.h"
+#include "tuner/processor_handover.h"
 
 namespace rooftile {
 namespace {
@@ -138,6 +139,12 @@ TEST(CalibrateHost, MeasuresEachTierHoweverLittleTimeThereIs) {
   for (const HostRates& rates : {c.host, c.host1, c.host64}) {
     EXPECT_GT(rates.call_ns, 0);
     EXPECT_GT(rates.gbps, 0);
+  }
+  const Figure* const handover = find(figures, "host.handover");
+  ASSERT_EQ(handover != nullptr, processor_handover_ns().has_value());
+  if (handover != nullptr) {
+    EXPECT_EQ(handover->unit, "ns");
+    EXPECT_GT(handover->value, 0);
   }
 }
 

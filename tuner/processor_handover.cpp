@@ -1,0 +1,93 @@
+#include "tuner/processor_handover.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "core/clock.h"
+
+namespace rooftile {
+namespace {
+
+constexpr int kSamples = 5, kRoundTrips = 50;  // of a sample: the clock's own cost vanishes
+
+/// Whether the calling thread runs on this processor alone from now on.
+bool bind_to(int processor) {
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(processor, &only);
+  return ::pthread_setaffinity_np(::pthread_self(), sizeof only, &only) == 0;
+}
+
+/// The calling thread's processors: as they were at first when it is destroyed.
+class OwnProcessors {
+ public:
+  OwnProcessors() { known_ = ::pthread_getaffinity_np(::pthread_self(), sizeof set_, &set_) == 0; }
+  ~OwnProcessors() {
+    if (known_) ::pthread_setaffinity_np(::pthread_self(), sizeof set_, &set_);
+  }
+  OwnProcessors(const OwnProcessors&) = delete;
+  OwnProcessors& operator=(const OwnProcessors&) = delete;
+
+  std::vector<int> all() const {
+    std::vector<int> processors;
+    for (int i = 0; known_ && i < CPU_SETSIZE; ++i)
+      if (CPU_ISSET(i, &set_)) processors.push_back(i);
+    return processors;
+  }
+
+ private:
+  cpu_set_t set_ = {};
+  bool known_ = false;
+};
+
+/// Odd on the way there, even on the way back; alone on its cache line.
+struct alignas(64) Ball {
+  std::atomic<int> at = 0;
+};
+
+double shortest_round_trip_ns(Ball& ball) {
+  double shortest = std::numeric_limits<double>::infinity();
+  int hits = 0;
+  for (int sample = 0; sample < kSamples; ++sample) {
+    const double start = now_ns();
+    for (int i = 0; i < kRoundTrips; ++i) {
+      ball.at.store(++hits, std::memory_order_release);
+      ++hits;
+      while (ball.at.load(std::memory_order_acquire) != hits) {
+      }
+    }
+    shortest = std::min(shortest, (now_ns() - start) / kRoundTrips);
+  }
+  return shortest;
+}
+
+}  // namespace
+
+std::optional<double> processor_handover_ns() {
+  const OwnProcessors own;
+  const std::vector<int> processors = own.all();
+  if (processors.size() < 2 || !bind_to(processors.front())) return std::nullopt;
+  Ball ball;
+  enum class There { kNotYet, kYes, kNever };
+  std::atomic<There> there = There::kNotYet;
+  const std::jthread returner([&] {
+    const bool is_bound = bind_to(processors.back());
+    there = is_bound ? There::kYes : There::kNever;
+    for (int i = 0; is_bound && i < kSamples * kRoundTrips; ++i) {
+      while (ball.at.load(std::memory_order_acquire) != 2 * i + 1) {
+      }
+      ball.at.store(2 * i + 2, std::memory_order_release);
+    }
+  });
+  while (there == There::kNotYet) std::this_thread::yield();
+  if (there == There::kNever) return std::nullopt;
+  return shortest_round_trip_ns(ball);
+}
+
+}  // namespace rooftile
