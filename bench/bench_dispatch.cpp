@@ -1,7 +1,9 @@
 // What deciding by prediction costs: the time of the chosen tier over the best tier's, on random
 // problems that neither calibration nor tuner has seen. Once as programs get it, and once with the
 // host held to one thread, so that a device that shares the host's cores is worth choosing at all.
-// Whole calls on host pointers, tiers in turn.
+// Whole calls on host pointers, tiers in turn. How near the processors were to each other is
+// measured beside each problem: where a hypervisor moves them apart, all threads are another tier
+// than the one that was calibrated.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +23,7 @@
 #include "runtime/context.h"
 #include "runtime/model/calibration.h"
 #include "runtime/model/portfolio.h"
+#include "tuner/processor_handover.h"
 #include "tuner/random_operand.h"
 
 namespace rooftile {
@@ -114,13 +118,14 @@ class Bench {
       csv.open(options_.csv);
       csv << "m,n,k,trans_a,trans_b,device_ns,host_ns,host1_ns,predicted_device_ns,"
              "predicted_host_ns,predicted_host1_ns,chosen,score,regret,one_thread_chosen,"
-             "one_thread_score,one_thread_regret\n";
+             "one_thread_score,one_thread_regret,handover_ns\n";
     }
     fmt::print("{}, {} problems, {} rounds\n", usual_.device_name(), options_.problems,
                options_.rounds);
     for (int i = 0; i < options_.problems; ++i) measure(next_problem(), csv);
     print("auto", usual_regrets_, usual_devices_);
     print("host on one thread", one_thread_regrets_, one_thread_devices_);
+    print_by_handover();
     if (csv.is_open() && !csv.flush())
       fail(ErrorCode::kIo, "cannot write {}; is the disk full?", options_.csv);
   }
@@ -169,6 +174,8 @@ class Bench {
       const double once = call_ns(contestant, p, operands, 1);
       contestant.calls = std::max(1, static_cast<int>(kSampleNs / once));
     }
+    const std::optional<double> handover = processor_handover_ns();
+    handovers_.push_back(handover.value_or(0));
     for (int round = 0; round < options_.rounds; ++round)
       for (Contestant& contestant : all) {
         // The first call after another tier's pays for that one's habits.
@@ -208,11 +215,12 @@ class Bench {
     std::fflush(stdout);
     if (csv.is_open())
       csv << fmt::format(
-          "{},{},{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{},{:.4g},{:.4f},{},{:.4g},{:.4f}\n", p.m,
-          p.n, p.k, letter(p.trans_a), letter(p.trans_b), device, time_of(Tier::kHost),
+          "{},{},{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{},{:.4g},{:.4f},{},{:.4g},{:.4f},{:.0f}\n",
+          p.m, p.n, p.k, letter(p.trans_a), letter(p.trans_b), device, time_of(Tier::kHost),
           time_of(Tier::kHost1), as_usual.decision.device_ns, as_usual.decision.host_ns,
           as_usual.decision.host1_ns, name(as_usual.decision.tier), as_usual.decision.score,
-          as_usual.regret, name(alone.decision.tier), alone.decision.score, alone.regret);
+          as_usual.regret, name(alone.decision.tier), alone.decision.score, alone.regret,
+          handovers_.back());
   }
 
   static void print(const char* what, const std::vector<double>& regrets, int devices) {
@@ -223,10 +231,26 @@ class Bench {
         what, 1 + regret.mean, 1 + regret.worst_decile, 1 + regret.worst, devices, regret.problems);
   }
 
+  /// Of auto: where processors were apart, beside where they were near.
+  void print_by_handover() const {
+    constexpr double kApart = 2;  // times the shortest handover of the run
+    const auto [least, most] = std::ranges::minmax(handovers_);
+    if (most == 0) return;
+    std::vector<double> near, apart;
+    for (std::size_t i = 0; i < handovers_.size(); ++i)
+      (handovers_[i] > kApart * least ? apart : near).push_back(usual_regrets_[i]);
+    fmt::print("a cache line to another processor and back: {:.0f} to {:.0f} ns\n", least, most);
+    if (apart.empty()) return;
+    fmt::print("auto, below {:.0f} ns: mean {:.3f} of {} problems; above: mean {:.3f} of {}\n",
+               kApart * least, 1 + summarize_regret(near).mean, near.size(),
+               1 + summarize_regret(apart).mean, apart.size());
+  }
+
   Options options_;
   Random random_;
   Context usual_, one_thread_;
   std::vector<double> usual_regrets_, one_thread_regrets_;
+  std::vector<double> handovers_;  // 0: could not be measured
   int usual_devices_ = 0, one_thread_devices_ = 0;
 };
 
