@@ -32,16 +32,26 @@ HostModel::HostModel(const HostRates& rates)
   for (const HostPoint& point : rates.gemm) {
     if (!(point.gflops > 0)) continue;
     points.push_back({log_sizes(point.m, point.n, point.k), std::log2(point.gflops)});
+    measured_.push_back({{point.m, point.n, point.k}, point.gflops});
     const double elements = point.m * point.k + point.k * point.n + point.m * point.n;
     largest_bytes_ = std::max(largest_bytes_, elements * bytes_of(DataType::kF32));
   }
+  std::ranges::stable_sort(measured_, {}, &Rate::sizes);
   rate_ = Surface(points, kHostSmoothingOctaves);
+}
+
+double HostModel::gflops(const Problem& p, const LogSizes& sizes) const {
+  const std::array<double, 3> exact = {static_cast<double>(p.m), static_cast<double>(p.n),
+                                       static_cast<double>(p.k)};
+  const auto found = std::ranges::lower_bound(measured_, exact, {}, &Rate::sizes);
+  return found != measured_.end() && found->sizes == exact ? found->gflops
+                                                           : std::exp2(rate_.at(sizes));
 }
 
 double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   if (!calibrated()) return std::numeric_limits<double>::infinity();
   const Problem one = one_product(p);
-  double ns = flops(one) / std::exp2(rate_.at(sizes));
+  double ns = flops(one) / gflops(p, sizes);
   // Among measured sizes the measured rate knows about caches; past the largest the triad bandwidth
   // speaks.
   const double bytes = minimum_bytes(one);

@@ -37,17 +37,25 @@ class HostModel {
   double call_ns() const { return call_ns_; }
   double gbps() const { return gbps_; }
   double peak_gflops() const { return peak_gflops_; }
-  /// Infinity when not calibrated. sizes == log_sizes(p), which callers that ask several models
-  /// compute once.
+  /// Sizes that were measured have the measured rate, others what a smooth surface says. Infinity
+  /// when not calibrated. sizes == log_sizes(p), which callers that ask several models compute
+  /// once.
   double predict_ns(const Problem& p, const LogSizes& sizes) const;
   double predict_ns(const Problem& p) const { return predict_ns(p, log_sizes(p)); }
   /// flops / peak or bytes / triad bandwidth, whichever is longer.
   double roofline_ns(const Problem& p) const;
 
  private:
+  double gflops(const Problem& p, const LogSizes& sizes) const;
+
   double call_ns_ = 0, gbps_ = 0, peak_gflops_ = 0;
   double largest_bytes_ = 0;  // of a measured problem's operands
-  Surface rate_;              // log2 of GFLOP/s, smoothed
+  struct Rate {
+    std::array<double, 3> sizes;  // m, n, k
+    double gflops;
+  };
+  std::vector<Rate> measured_;  // by sizes
+  Surface rate_;                // log2 of GFLOP/s, smoothed
 };
 
 /// The tuned kernels of one device.

@@ -75,10 +75,7 @@ class ByHand : public testing::Test {
   std::vector<TunedTime> tuned = {{.problem = call.problem, .ns = 100e3}};
 
   static constexpr double kFlops = 2.0 * 512 * 512 * 512, kBytes = 4.0 * 512 * 512;
-  // Smoothed by an octave, two rates that lie two octaves apart are each drawn a sixth of the way
-  // to the other: 1 / (2 * (2 + 1)).
-  static inline const double kHostGflops = 200 * std::exp2(1.0 / 6);
-  static inline const double kHostDense = kFlops / kHostGflops;
+  static constexpr double kHostDense = kFlops / 200;
   static constexpr double kTransfer = 2 * kBytes / 10 + kBytes / 8;
 
   Decision decision() const { return decide(call, calibration, DeviceKind::kDiscrete, tuned); }
@@ -97,7 +94,7 @@ TEST_F(ByHand, EachFactorIsItsFormula) {
   EXPECT_DOUBLE_EQ(factor(d, "size_vs_threshold"), 100e3 / (150e3 + kTransfer));
   EXPECT_DOUBLE_EQ(factor(d, "arithmetic_intensity"), (kFlops / 400) / (kFlops / 10'000));
   EXPECT_DOUBLE_EQ(factor(d, "gpu_class"), 1);
-  const double device_share = kFlops / 10'000 / 100e3, host_share = kHostGflops / 400;
+  const double device_share = kFlops / 10'000 / 100e3, host_share = 200.0 / 400;
   EXPECT_NEAR(factor(d, "vendor_tuning"), device_share / host_share, 1e-9);
   EXPECT_EQ(factor(d, "fusion"), 1);
   EXPECT_EQ(factor(d, "sparsity"), 1);

@@ -122,6 +122,15 @@ TEST(HostModel, DisturbedRatesMisleadLittle) {
   EXPECT_LE(quantile(regrets, 0.9), 1.05);
 }
 
+TEST(HostModel, MeasuredSizesTakeTheMeasuredTime) {
+  const std::vector<Measured> grid = measured("grid");
+  for (double Measured::*tier : {&Measured::threads_ns, &Measured::single_ns}) {
+    const HostModel model(rates(grid, tier));
+    for (const Measured& m : grid)
+      EXPECT_NEAR(model.predict_ns(m.problem), m.*tier, 1e-9 * m.*tier) << to_string(m.problem);
+  }
+}
+
 TEST(HostModel, NothingIsFasterThanTheSmallestCall) {
   const HostModel model({.call_ns = 300, .gbps = 10, .gemm = {{64, 64, 64, 100}}});
   EXPECT_EQ(model.predict_ns(packed_problem(1, 2, 3)), 300);
