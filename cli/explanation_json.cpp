@@ -72,6 +72,7 @@ nlohmann::json json_of(const ExplainedWork& work) {
   all["counterfactual"] = {{"text", counterfactual_text(work)}, {"flips", flips}};
   all["device"] = e.device_name;
   all["kernel"] = e.kernel;
+  all["quick_kernel"] = e.quick_kernel;
   all["note"] = e.note;
   return all;
 }

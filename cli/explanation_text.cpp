@@ -139,6 +139,7 @@ std::string text_of(const ExplainedWork& work) {
                         flip_text(flip, predicted_tier(d)));
   if (!e.device_name.empty()) text += fmt::format("\ndevice: {}\n", e.device_name);
   if (!e.kernel.empty()) text += fmt::format("kernel: {}\n", e.kernel);
+  if (!e.quick_kernel.empty()) text += fmt::format("while it is compiled: {}\n", e.quick_kernel);
   return text;
 }
 

@@ -233,8 +233,6 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
   const std::string a = layout_suffix(v.packed_a, s.trans_a),
                     b = quantized ? "quantized" : layout_suffix(v.packed_b, s.trans_b);
   const bool subgroup = v.stage == Stage::kSubgroup;
-  const bool whole =
-      v.edge == Edge::kExact || (v.packed_a == Packed::kYes && v.packed_b == Packed::kYes);
   Includes includes;
   choose(includes, {"raster_row.glsl", "raster_column.glsl"}, raster_file(v.raster));
   choose(includes, {"edge_masked.glsl"},
@@ -265,7 +263,7 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
                      : "multiply_lane.glsl");
   choose(includes, {"from_lanes_8.glsl"}, fmt::format("from_lanes_{}.glsl", v.subgroup_size));
   choose(includes, {"k_loop_masked.glsl", "k_loop_whole.glsl"},
-         whole ? "k_loop_whole.glsl" : "k_loop_masked.glsl");
+         has_whole_trips(v) ? "k_loop_whole.glsl" : "k_loop_masked.glsl");
   choose(includes, {"add_lanes_shared.glsl"},
          v.stage == Stage::kShared ? "add_lanes_shared.glsl" : "add_lanes_none.glsl");
   choose(includes, {"tile_a_n.glsl"}, fmt::format("tile_a_{}.glsl", a));

@@ -114,6 +114,13 @@ inline int tail_k(const Variant& v, const Signature& s) {
   return std::max(a_along_k ? load_width_a(v, s) : 1, b_along_k ? load_width_b(v, s) : 1);
 }
 
+/// Whether trips of the k loop are whole without checks: k is a multiple of them, or padded.
+inline bool has_whole_trips(const Variant& v) {
+  return v.edge == Edge::kExact || (v.packed_a == Packed::kYes && v.packed_b == Packed::kYes);
+}
+/// Whether the k loop has masked trips of tail_k behind the whole ones.
+inline bool has_tail(const Variant& v) { return !nests_k_loop(v) && !has_whole_trips(v); }
+
 /// Whether neighbouring invocations of a vector kernel lie along k: the operand of the many rows or
 /// columns is contiguous along it.
 inline bool k_fastest(const Variant& v, const Signature& s) {

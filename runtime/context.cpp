@@ -189,20 +189,23 @@ std::string Context::Impl::best_kernel(const Problem& p) const {
   return kernels.empty() ? "" : short_name(kernels.front().candidate->variant);
 }
 
+std::string Context::Impl::quick_kernel(const Problem& p, double margin_ns) const {
+  if (device == nullptr || while_compiling == WhileCompiling::kWait) return {};
+  const Variant* const quick = device->quick_kernel(p, margin_ns);
+  return quick == nullptr ? "" : short_name(*quick);
+}
+
 CachedDecision Context::Impl::decide_new(const Problem& p) {
   const Decision decision = decide(p, {});
   if (decision.veto_name == Veto::kDeviceGone) device->say_gone();
-  if (log != nullptr) log->say(p, decision, best_kernel(p));
+  const double margin_ns = device_margin_ns(decision);
+  if (log != nullptr)
+    log->say(p, decision, best_kernel(p),
+             decision.tier == Tier::kDevice ? quick_kernel(p, margin_ns) : "");
   return {.tier = decision.tier,
           .host = best_host(decision),
+          .device_margin_ns = margin_ns,
           .untuned_calls = untuned_counter(p, decision.best_host_ns)};
-}
-
-bool Context::Impl::run_on_device(const GemmCall& call, WhileCompiling what,
-                                  const SpotCheck* check) {
-  if (what == WhileCompiling::kHostAnswers) return device->gemm_if_ready(call, check);
-  device->gemm(call, check);
-  return true;
 }
 
 void Context::Impl::device_failed(const Problem& p, const Error& error) {
@@ -315,8 +318,8 @@ void Context::gemm(const GemmCall& call) {
       calls->fetch_add(1, std::memory_order_relaxed);
     const Guard guard = impl_->guard_of(call);
     if (is_guarded(guard)) return impl_->gemm_with_guard(call, guard, true, cache.last);
-    impl_->device->gemm(call);
-    return answered(Tier::kDevice, Reason::kForced);
+    const Variant* const ran = impl_->device->gemm(call, impl_->wait_of(Reason::kForced));
+    return cache.last.set(impl_->id, p, Tier::kDevice, Reason::kForced, ran);
   }
   if (choice != TierChoice::kAuto) {
     impl_->run_on_host(call, tier_of(choice));
@@ -349,8 +352,10 @@ void Context::gemm(const GemmCall& call) {
     return in_parts(parts, Reason::kPredicted);
   Reason reason = Reason::kCompiling;
   try {
-    if (impl_->run_on_device(call, impl_->while_compiling))
-      return decided(Tier::kDevice, Reason::kPredicted);
+    if (const Variant* const ran =
+            impl_->device->gemm(call, impl_->wait_of(Reason::kPredicted), chosen.device_margin_ns))
+      return cache.last.set_decided(impl_->id, entry->problem, Tier::kDevice, Reason::kPredicted,
+                                    ran);
   } catch (const Error& error) {
     impl_->device_failed(p, error);  // what the call reads is untouched: the host answers
     reason = Reason::kFailed;
@@ -383,6 +388,10 @@ Explanation Context::explain(const GemmCall& call, const Residencies& where) con
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   explanation.forced = choice != TierChoice::kAuto;
   if (explanation.forced) explanation.decision.tier = tier_of(choice);
+  if (explanation.decision.tier == Tier::kDevice)
+    explanation.quick_kernel =
+        impl_->quick_kernel(p, explanation.forced ? std::numeric_limits<double>::infinity()
+                                                  : device_margin_ns(explanation.decision));
   if (impl_->device != nullptr) explanation.measured_kernel_ns = impl_->device->measured_ns(p);
   return explanation;
 }

@@ -8,6 +8,7 @@
 
 #include "core/problem.h"
 #include "core/quantized.h"
+#include "core/variant.h"
 #include "runtime/host_epilogue.h"
 #include "runtime/model/dispatch.h"
 
@@ -20,7 +21,8 @@ enum class LogUntuned : std::uint8_t { kYes, kNo };
 /// Kernels that add atomically are left out, host tiers compute on one thread, and a call waits for
 /// its kernel instead of letting the host answer. Only a kernel that fails may change a result.
 enum class Deterministic : std::uint8_t { kNo, kYes };
-/// What a call does whose kernel is not compiled yet.
+/// What a call does whose kernel is not compiled yet: it is answered by whoever is there, or waits
+/// for just this kernel.
 enum class WhileCompiling : std::uint8_t { kHostAnswers, kWait };
 /// "auto", "device", "host", "host1", "host64"; throws kInvalidArgument.
 TierChoice parse_tier_choice(std::string_view text);
@@ -102,9 +104,10 @@ struct Residencies {
 struct Explanation {
   Decision decision;  // of the model; tier is the one that sgemm takes (forced tiers included)
   bool forced = false;
-  std::string device_name;  // tuned device, "" when none
-  std::string kernel;       // text of the variant that would run, "" when none
-  std::string note;         // what a reader should know: nothing tuned, driver changed, ...
+  std::string device_name;        // tuned device, "" when none
+  std::string kernel;             // text of the variant that would run, "" when none
+  std::string quick_kernel = {};  // that would run while that one is compiled, "" when none
+  std::string note;               // what a reader should know: nothing tuned, driver changed, ...
   // Measured on exactly these sizes: kernel and packing by the tuner, BLAS by the calibration.
   std::optional<double> measured_kernel_ns = {}, measured_host_ns = {}, measured_host1_ns = {};
 };
@@ -122,6 +125,7 @@ struct Answer {
   Problem problem;  // row-major
   Tier tier = Tier::kHost;
   Reason reason = Reason::kPredicted;
+  const Variant* kernel = nullptr;  // that the device ran; the context's. Null for parts.
 };
 
 /// What happened in the last device attempts, for reports, tests and ROOFTILE_LOG.
@@ -148,7 +152,8 @@ class Context {
   /// for a forced tier. Where a forced device fails, C is undefined if beta is 0 (DeviceProduct),
   /// or if it fails in the middle of the panels in which it does what is larger than its buffers.
   /// A device that is predicted to win is opened, and its kernel compiled, in the background; until
-  /// then the host answers. A forced device waits.
+  /// then a kernel that compiles much faster runs, if it is predicted to win as well, and until
+  /// that is there the host answers. A forced device waits for the first of the two kernels.
   void gemm(const GemmCall& call);
   /// The same for a call like one that this thread has made on this context, pointers aside, and
   /// the host has answered: for the price of a lookup. False, and nothing is done: gemm() has to

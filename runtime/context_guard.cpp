@@ -1,6 +1,7 @@
 // Calls that ask for more than a product: scanned before, checked after, or summed in float64
 // (docs/precision.md).
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <system_error>
 
@@ -33,14 +34,15 @@ void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) const {
   }
 }
 
-bool Context::Impl::run_guarded(const GemmCall& call, const Guard& guard, WhileCompiling what) {
+const Variant* Context::Impl::run_guarded(const GemmCall& call, const Guard& guard,
+                                          DeviceTier::Wait wait, double margin_ns) {
   // Other elements each time, or a kernel that is wrong at some would never be found out.
   const SpotCheck check(precision_of(guard), checks.load(std::memory_order_relaxed));
   const SpotCheck* const wanted = checks_spots(guard) ? &check : nullptr;
   try {
-    if (!run_on_device(call, what, wanted)) return false;
-    if (wanted != nullptr) checks.fetch_add(1, std::memory_order_relaxed);
-    return true;
+    const Variant* const ran = device->gemm(call, wait, margin_ns, wanted);
+    if (ran != nullptr && wanted != nullptr) checks.fetch_add(1, std::memory_order_relaxed);
+    return ran;
   } catch (const DeviceTier::SpotCheckFailed& failure) {
     checks.fetch_add(1, std::memory_order_relaxed);
     if (failure.wrong())
@@ -79,9 +81,12 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
   }
   Reason reason = Reason::kCompiling;
   const Tier instead = high ? Tier::kHost64 : best_host(decision);
+  const Reason chosen = forced ? Reason::kForced : Reason::kPredicted;
+  const double margin_ns =
+      forced ? std::numeric_limits<double>::infinity() : device_margin_ns(decision);
   try {
-    if (run_guarded(call, guard, forced ? WhileCompiling::kWait : while_compiling)) {
-      last.set(id, p, Tier::kDevice, forced ? Reason::kForced : Reason::kPredicted);
+    if (const Variant* const ran = run_guarded(call, guard, wait_of(chosen), margin_ns)) {
+      last.set(id, p, Tier::kDevice, chosen, ran);
       return;
     }
   } catch (const DeviceTier::SpotCheckFailed&) {

@@ -24,6 +24,7 @@ namespace rooftile {
 std::uint64_t next_owner();
 
 inline Tier best_host(const Decision& d) { return faster_host(d.host_ns, d.host1_ns); }
+inline double device_margin_ns(const Decision& d) { return d.best_host_ns - d.device_ns; }
 
 struct Context::Impl {
   const HostBlas* blas = nullptr;  // once it is constructed
@@ -44,8 +45,10 @@ struct Context::Impl {
 
   Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {}) const;
   Guard guard_of(const GemmCall& call) const;
-  /// On the device with scan and check as the guard has them, or throws why not.
-  bool run_guarded(const GemmCall& call, const Guard& guard, WhileCompiling what);
+  /// On the device with scan and check as the guard has them, or throws why not. Else as
+  /// DeviceTier::gemm.
+  const Variant* run_guarded(const GemmCall& call, const Guard& guard, DeviceTier::Wait wait,
+                             double margin_ns);
   void gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced, LastAnswer& last);
   /// How the device would do what does not fit its buffers; false when it cannot.
   bool ask_for_parts(Call& question) const;
@@ -57,8 +60,13 @@ struct Context::Impl {
   void revoke(const DeviceTier::SpotCheckFailed& failure) const;
   CachedDecision decide_new(const Problem& p);
   std::string best_kernel(const Problem& p) const;  // "" when there is none
-  /// False when the host has to answer.
-  bool run_on_device(const GemmCall& call, WhileCompiling what, const SpotCheck* check = nullptr);
+  /// That runs while the best one is compiled; "" when there is none, or calls wait for the best.
+  std::string quick_kernel(const Problem& p, double margin_ns) const;
+  /// What calls wait for that are forced to the device, or go there of their own accord.
+  DeviceTier::Wait wait_of(Reason reason) const {
+    if (while_compiling == WhileCompiling::kWait) return DeviceTier::Wait::kBest;
+    return reason == Reason::kForced ? DeviceTier::Wait::kFirst : DeviceTier::Wait::kNo;
+  }
   /// What the device cannot do any more is out of every later decision, and said on stderr.
   void device_failed(const Problem& p, const Error& error);
   void run_on_host(const GemmCall& call, Tier host_tier) const;

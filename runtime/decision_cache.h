@@ -15,7 +15,8 @@ namespace rooftile {
 
 struct CachedDecision {
   Tier tier = Tier::kHost;
-  Tier host = Tier::kHost;  // the better host tier: answers where the device cannot
+  Tier host = Tier::kHost;      // the better host tier: answers where the device cannot
+  double device_margin_ns = 0;  // by how much the device is predicted to win
   std::atomic<std::int64_t>* untuned_calls = nullptr;  // of the owner's log; null: not counted
 };
 
@@ -27,17 +28,21 @@ struct LastAnswer {
   Problem copy = {};
   Tier tier = Tier::kHost;
   Reason reason = Reason::kPredicted;
+  const Variant* kernel = nullptr;  // that the device ran; not of a repeated call
 
   /// p stays where it is.
-  void set_decided(std::uint64_t by, const Problem& p, Tier answered, Reason why) {
+  void set_decided(std::uint64_t by, const Problem& p, Tier answered, Reason why,
+                   const Variant* ran = nullptr) {
     context = by;
     problem = &p;
     tier = answered;
     reason = why;
+    kernel = ran;
   }
-  void set(std::uint64_t by, const Problem& p, Tier answered, Reason why) {
+  void set(std::uint64_t by, const Problem& p, Tier answered, Reason why,
+           const Variant* ran = nullptr) {
     copy = p;
-    set_decided(by, copy, answered, why);
+    set_decided(by, copy, answered, why, ran);
   }
   /// p stays where it is.
   void set_repeated(std::uint64_t by, const PlainProduct& p, const HostRoute& route) {
@@ -50,7 +55,8 @@ struct LastAnswer {
   Answer answer() const {
     return {.problem = problem != nullptr ? *problem : problem_of(*repeated),
             .tier = tier,
-            .reason = reason};
+            .reason = reason,
+            .kernel = problem != nullptr ? kernel : nullptr};
   }
 };
 

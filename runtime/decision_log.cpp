@@ -14,7 +14,8 @@ std::string prediction(double ns) { return std::isfinite(ns) ? time_text(ns) : "
 
 }  // namespace
 
-void DecisionLog::say(const Problem& p, const Decision& d, const std::string& kernel) {
+void DecisionLog::say(const Problem& p, const Decision& d, const std::string& kernel,
+                      const std::string& quick) {
   std::string line =
       fmt::format("{}{}: {}, ", to_string(p), p.types == Types{} ? " f32" : "", name(d.tier));
   if (d.veto_name == Veto::kNone)
@@ -22,6 +23,7 @@ void DecisionLog::say(const Problem& p, const Decision& d, const std::string& ke
   line += fmt::format("host {}, host1 {}", prediction(d.host_ns), prediction(d.host1_ns));
   if (d.veto_name != Veto::kNone) line += fmt::format("; veto {}: {}", name(d.veto_name), d.veto);
   if (!kernel.empty()) line += "; kernel " + kernel;
+  if (!quick.empty()) line += ", while that is compiled " + quick;
   const std::lock_guard lock(mutex_);
   if (said_.size() < kMostLines && said_.insert(line).second) log_line(line);
 }

@@ -13,8 +13,10 @@ namespace rooftile {
 /// Thread-safe. Each line once: threads decide for themselves, and forget.
 class DecisionLog {
  public:
-  /// kernel: that would run on the device, "" when none.
-  void say(const Problem& p, const Decision& decision, const std::string& kernel);
+  /// kernel: that would run on the device; quick: that runs there while it is compiled. "" when
+  /// there is none.
+  void say(const Problem& p, const Decision& decision, const std::string& kernel,
+           const std::string& quick);
 
  private:
   static constexpr std::size_t kMostLines = 10'000;  // then nobody reads them

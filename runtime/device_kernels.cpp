@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <tuple>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "runtime/background.h"
 #include "runtime/cache_fault.h"
 #include "runtime/log.h"
+#include "runtime/quick_kernel.h"
 #include "runtime/wanted_device.h"
 
 namespace rooftile {
@@ -50,13 +52,18 @@ struct DeviceKernels::Impl {
   std::string last_failure;
   bool said_gone = false, said_memory = false;
   std::atomic<int> failures = 0;  // slots that are kFailed; changed under the mutex only
+  // lavapipe compiles at the first dispatch, and products wait in the queue behind it, seconds if
+  // no cache has it. So kernels are warmed up one at a time, when no quick kernel has leave to run.
+  bool warming = false;
+  int warm_ups_due = 0;  // they have precedence over new leaves
+  int leaves = 0;
 
   Background background;  // last: its jobs use the rest
 
   std::shared_ptr<Device> open() const;
   std::shared_ptr<const Kernel> compile(std::shared_ptr<Device> on,
                                         const CandidateRecord& candidate,
-                                        const Signature& signature, const Bound& bound) const;
+                                        const Signature& signature) const;
   std::shared_ptr<Device> opened_device();
   std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate, const Signature& signature,
                                        const Bound& bound);
@@ -64,6 +71,26 @@ struct DeviceKernels::Impl {
   void say(const Error* error) noexcept;
   void compile_first(std::span<const RankedChoice> choices, const Signature& signature,
                      const Bound& bound) noexcept;
+
+  // The mutex is held.
+  State state_of(const RankedChoice& choice) const {
+    const auto slot = slots.find(choice.candidate->hash);
+    return slot != slots.end() ? slot->second.state : State::kNew;
+  }
+  bool under_way(const RankedChoice& choice) const {
+    const State state = state_of(choice);
+    return state == State::kQueued || state == State::kCompiling;
+  }
+  /// Without the failed ones at their front.
+  std::span<const RankedChoice> from_best(std::span<const RankedChoice> choices) const;
+  bool can_run(std::span<const RankedChoice> choices) const;
+  const RankedChoice* quick(std::span<const RankedChoice> choices, const Signature& signature,
+                            double margin_ns) const;
+  void begin(std::span<const RankedChoice> choices, const Signature& signature, const Bound& bound);
+  const RankedChoice* begin_with_quick(std::span<const RankedChoice> choices,
+                                       const Signature& signature, const Bound& bound,
+                                       double margin_ns);
+  Next run_quick(const RankedChoice* quick);  // may be null
 
   // Before any lock: the parent's other threads may have held it at the fork, for ever.
   bool forked() const {
@@ -100,17 +127,12 @@ std::shared_ptr<Device> DeviceKernels::Impl::open() const {
 
 std::shared_ptr<const Kernel> DeviceKernels::Impl::compile(std::shared_ptr<Device> on,
                                                            const CandidateRecord& candidate,
-                                                           const Signature& signature,
-                                                           const Bound& bound) const {
+                                                           const Signature& signature) const {
   // The certificate is of the kernel with that hash: templates, or the row, may have changed since.
   if (emit_gemm(candidate.variant, signature).hash != candidate.hash)
     fail(ErrorCode::kUnsupported,
          "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
-  auto kernel = std::make_shared<const Kernel>(on, candidate.variant, signature, shader_cache);
-  kernel->warm_up(kCompileTimeoutNs, bound(candidate.variant, on->profile()));
-  on->save_pipeline_cache();
-  say_cache_fault(*on);
-  return kernel;
+  return std::make_shared<const Kernel>(on, candidate.variant, signature, shader_cache);
 }
 
 std::shared_ptr<Device> DeviceKernels::Impl::opened_device() {
@@ -155,23 +177,101 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord&
   if (slot.state == State::kReady || slot.state == State::kFailed) return slot.kernel;
   slot.state = State::kCompiling;
   lock.unlock();
-  try {
-    std::shared_ptr<const Kernel> compiled = compile(on, candidate, signature, bound);
+  bool warms_up = false;
+  const auto over = [&](State state) {
     lock.lock();
-    slot = {State::kReady, compiled};
+    slot.state = state;
+    if (warms_up) warming = false;
     changed.notify_all();
+  };
+  try {
+    std::shared_ptr<const Kernel> compiled = compile(on, candidate, signature);
+    lock.lock();
+    ++warm_ups_due;
+    changed.wait(lock, [&] { return !warming && leaves == 0; });
+    --warm_ups_due;
+    warming = warms_up = true;
+    lock.unlock();
+    compiled->warm_up(kCompileTimeoutNs, bound(candidate.variant, on->profile()));
+    on->save_pipeline_cache();
+    say_cache_fault(*on);
+    over(State::kReady);
+    slot.kernel = compiled;
     return compiled;
   } catch (const Error& error) {
-    lock.lock();
-    slot.state = State::kNew;
+    over(State::kNew);
     passed_over(candidate, error);
     throw;
   } catch (...) {
-    lock.lock();
-    slot.state = State::kNew;
-    changed.notify_all();
+    over(State::kNew);
     throw;
   }
+}
+
+std::span<const RankedChoice> DeviceKernels::Impl::from_best(
+    std::span<const RankedChoice> choices) const {
+  const auto best = std::ranges::find_if(
+      choices, [&](const RankedChoice& choice) { return state_of(choice) != State::kFailed; });
+  return {best, choices.end()};
+}
+
+bool DeviceKernels::Impl::can_run(std::span<const RankedChoice> choices) const {
+  const std::span<const RankedChoice> best = from_best(choices);
+  return !best.empty() && state_of(best.front()) == State::kReady;
+}
+
+const RankedChoice* DeviceKernels::Impl::quick(std::span<const RankedChoice> choices,
+                                               const Signature& signature, double margin_ns) const {
+  std::vector<Progress> progress;
+  for (const RankedChoice& choice : choices) {
+    const State state = state_of(choice);
+    progress.push_back(state == State::kReady    ? Progress::kReady
+                       : state == State::kFailed ? Progress::kFailed
+                                                 : Progress::kNone);
+  }
+  const auto index = quick_kernel(choices, progress, signature, margin_ns);
+  return index ? &choices[*index] : nullptr;
+}
+
+void DeviceKernels::Impl::begin(std::span<const RankedChoice> choices, const Signature& signature,
+                                const Bound& bound) {
+  const std::span<const RankedChoice> best = from_best(choices);
+  if (best.empty()) return;
+  Slot& slot = slots[best.front().candidate->hash];
+  if (slot.state != State::kNew) return;
+  use();
+  const std::vector<RankedChoice> kernels(best.begin(), best.end());
+  slot.state = State::kQueued;
+  if (!background.post(
+          [this, kernels, signature, bound] { compile_first(kernels, signature, bound); }))
+    slot.state = State::kNew;
+}
+
+/// One after the other on one thread: threads beside it would share the processors with it, and
+/// the quick kernel would be no quick one.
+const RankedChoice* DeviceKernels::Impl::begin_with_quick(std::span<const RankedChoice> choices,
+                                                          const Signature& signature,
+                                                          const Bound& bound, double margin_ns) {
+  const RankedChoice* const quick = this->quick(choices, signature, margin_ns);
+  const std::span<const RankedChoice> best = from_best(choices);
+  if (best.empty() || state_of(best.front()) != State::kNew) return quick;
+  if (quick != nullptr) begin({quick, 1}, signature, bound);
+  begin(best, signature, bound);
+  return quick;
+}
+
+DeviceKernels::Next DeviceKernels::Impl::run_quick(const RankedChoice* quick) {
+  if (quick == nullptr || state_of(*quick) != State::kReady || warming || warm_ups_due > 0)
+    return {};
+  ++leaves;
+  return {.quick = quick, .leave = Leave(*this)};
+}
+
+DeviceKernels::Leave::~Leave() {
+  if (of_ == nullptr) return;
+  const std::lock_guard lock(of_->mutex);
+  --of_->leaves;
+  of_->changed.notify_all();
 }
 
 bool DeviceKernels::Impl::passed_over(const CandidateRecord& candidate, const Error& error) {
@@ -222,9 +322,9 @@ void DeviceKernels::Impl::compile_first(std::span<const RankedChoice> choices,
   std::ignore = std::ranges::any_of(choices, compiled);
   const std::lock_guard lock(mutex);
   // While the device could not be opened; it may have been for a later one.
-  for (const RankedChoice& choice : choices)
-    if (Slot& slot = slots[choice.candidate->hash]; slot.state == State::kQueued)
-      slot.state = State::kNew;
+  if (Slot& first = slots[choices.front().candidate->hash]; first.state == State::kQueued)
+    first.state = State::kNew;
+  changed.notify_all();
 }
 
 DeviceKernels::DeviceKernels(DeviceProfile profile, std::filesystem::path cache_folder)
@@ -248,21 +348,38 @@ bool DeviceKernels::ready(std::span<const RankedChoice> choices, const Signature
   if (impl_->forked()) return true;
   Impl& impl = *impl_;
   const std::lock_guard lock(impl.mutex);
-  if (impl.gone) return true;
-  const auto best = std::ranges::find_if(choices, [&](const RankedChoice& choice) {
-    return impl.slots[choice.candidate->hash].state != State::kFailed;
-  });
-  if (best == choices.end()) return true;
-  Slot& slot = impl.slots[best->candidate->hash];
-  if (slot.state == State::kReady) return true;
-  if (slot.state != State::kNew) return false;
-  impl.use();
-  slot.state = State::kQueued;
-  const std::vector<RankedChoice> kernels(best, choices.end());
-  if (!impl.background.post(
-          [&impl, kernels, signature, bound] { impl.compile_first(kernels, signature, bound); }))
-    slot.state = State::kNew;
+  if (impl.gone || impl.from_best(choices).empty() || impl.can_run(choices)) return true;
+  impl.begin(choices, signature, bound);
   return false;
+}
+
+DeviceKernels::Next DeviceKernels::next(std::span<const RankedChoice> choices,
+                                        const Signature& signature, const Bound& bound,
+                                        double margin_ns) {
+  if (impl_->forked()) return {.best = true};
+  Impl& impl = *impl_;
+  const std::lock_guard lock(impl.mutex);
+  if (impl.gone || impl.from_best(choices).empty() || impl.can_run(choices)) return {.best = true};
+  return impl.run_quick(impl.begin_with_quick(choices, signature, bound, margin_ns));
+}
+
+DeviceKernels::Next DeviceKernels::wait_for_next(std::span<const RankedChoice> choices,
+                                                 const Signature& signature, const Bound& bound) {
+  constexpr double kAnyMargin = std::numeric_limits<double>::infinity();
+  if (impl_->forked()) return {.best = true};
+  Impl& impl = *impl_;
+  std::unique_lock lock(impl.mutex);
+  if (impl.gone || impl.can_run(choices)) return {.best = true};
+  if (impl.quick(choices, signature, kAnyMargin) == nullptr) return {.best = true};
+  const RankedChoice* const quick = impl.begin_with_quick(choices, signature, bound, kAnyMargin);
+  impl.changed.wait(lock, [&] {
+    return impl.gone || impl.can_run(choices) || impl.state_of(*quick) == State::kReady ||
+           std::ranges::none_of(choices, [&](const RankedChoice& c) { return impl.under_way(c); });
+  });
+  if (impl.can_run(choices)) return {.best = true};
+  Next next = impl.run_quick(quick);
+  next.best = next.quick == nullptr;
+  return next;
 }
 
 bool DeviceKernels::passed_over(const CandidateRecord& candidate, const Error& error) {

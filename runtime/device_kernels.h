@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "core/device_profile.h"
 #include "core/error.h"
@@ -18,6 +20,8 @@ namespace rooftile {
 /// Thread-safe. No lock is held while something is opened or compiled. In a process forked from one
 /// that has used it, the device is gone.
 class DeviceKernels {
+  struct Impl;
+
  public:
   /// profile: as it was when the device was tuned. Nothing is opened here.
   DeviceKernels(DeviceProfile profile, std::filesystem::path cache_folder);
@@ -42,6 +46,34 @@ class DeviceKernels {
   /// candidates must outlive this object.
   bool ready(std::span<const RankedChoice> choices, const Signature& signature, const Bound& bound);
 
+  /// A product's leave to run with a quick kernel: nothing is compiled in the device's queue before
+  /// it is given back. Must not outlive this object.
+  class Leave {
+   public:
+    explicit Leave(Impl& of) : of_(&of) {}
+    Leave(Leave&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    Leave& operator=(Leave&&) = delete;
+    ~Leave();
+
+   private:
+    Impl* of_;
+  };
+  /// With which of a product's kernels to go on.
+  struct Next {
+    bool best = false;                    // the best one, whether it is ready or not
+    const RankedChoice* quick = nullptr;  // else this one of those that were asked about, if any
+    std::optional<Leave> leave = {};      // of the quick one
+  };
+  /// The best one if ready() would be true; else a quick one (quick_kernel) if that is ready, and
+  /// no other compiling in the way. Else neither will wait long: they are opened and compiled in
+  /// the background, the quick one first.
+  Next next(std::span<const RankedChoice> choices, const Signature& signature, const Bound& bound,
+            double margin_ns);
+  /// The same for who waits. The best one only if it is ready, there is no quick one for it, or
+  /// that has failed.
+  Next wait_for_next(std::span<const RankedChoice> choices, const Signature& signature,
+                     const Bound& bound);
+
   /// The kernel is not used any more, unless there was no memory or the device is lost; said once.
   /// False when no other kernel is worth trying.
   bool passed_over(const CandidateRecord& candidate, const Error& error);
@@ -59,7 +91,6 @@ class DeviceKernels {
   std::string last_failure() const;
 
  private:
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "runtime/float_environment.h"
+#include "runtime/quick_kernel.h"
 
 namespace rooftile {
 namespace {
@@ -124,7 +125,7 @@ DeviceTier::Chosen DeviceTier::choose(const GemmCall& call, Wait wait) {
 
 std::size_t DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what) {
   const QuietFloats quiet;
-  const Wait wait = what == WhileCompiling::kWait ? Wait::kYes : Wait::kNo;
+  const Wait wait = what == WhileCompiling::kWait ? Wait::kBest : Wait::kNo;
   std::size_t done = 0;
   std::unique_ptr<DeviceProduct> computed;  // by the device, at the moment
   const auto finish = [&] {
@@ -156,7 +157,8 @@ std::size_t DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, WhileCompi
   return done;
 }
 
-bool DeviceTier::gemm(const GemmCall& call, Wait wait, const SpotCheck* check) {
+const Variant* DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_ns,
+                                const SpotCheck* check) {
   const QuietFloats quiet;
   const std::vector<RankedChoice> kernels = ranked(call.problem);
   if (kernels.empty())
@@ -166,9 +168,14 @@ bool DeviceTier::gemm(const GemmCall& call, Wait wait, const SpotCheck* check) {
   const Signature signature = signature_of(call.problem);
   const DeviceKernels::Bound bound = bound_like(call);
   std::optional<Error> last;
-  for (const RankedChoice& choice : kernels) {
-    const std::span<const RankedChoice> rest(&choice, &kernels.back() + 1);
-    if (wait == Wait::kNo && !kernels_.ready(rest, signature, bound)) return false;
+  for (auto best = kernels.begin(); best != kernels.end();) {
+    const std::span<const RankedChoice> rest(best, kernels.end());
+    const DeviceKernels::Next next = wait == Wait::kBest ? DeviceKernels::Next{.best = true}
+                                     : wait == Wait::kFirst
+                                         ? kernels_.wait_for_next(rest, signature, bound)
+                                         : kernels_.next(rest, signature, bound, margin_ns);
+    if (!next.best && next.quick == nullptr) return nullptr;
+    const RankedChoice& choice = next.best ? *best++ : *next.quick;
     std::shared_ptr<const Kernel> kernel;
     try {
       kernel = kernels_.kernel(*choice.candidate, signature, bound);
@@ -179,7 +186,7 @@ bool DeviceTier::gemm(const GemmCall& call, Wait wait, const SpotCheck* check) {
     if (kernel == nullptr) continue;
     try {
       run(choice, kernel, call, check);
-      return true;
+      return &choice.candidate->variant;
     } catch (const SpotCheckFailed& error) {
       if (error.wrong()) kernels_.passed_over(*choice.candidate, error);
       throw;
@@ -197,12 +204,11 @@ bool DeviceTier::gemm(const GemmCall& call, Wait wait, const SpotCheck* check) {
        to_string(call.problem), kernels_.last_failure());
 }
 
-void DeviceTier::gemm(const GemmCall& call, const SpotCheck* check) {
-  gemm(call, Wait::kYes, check);
-}
-
-bool DeviceTier::gemm_if_ready(const GemmCall& call, const SpotCheck* check) {
-  return gemm(call, Wait::kNo, check);
+const Variant* DeviceTier::quick_kernel(const Problem& p, double margin_ns) const {
+  const std::vector<RankedChoice> kernels = ranked(p);
+  const std::vector<Progress> none(kernels.size(), Progress::kNone);
+  const auto quick = rooftile::quick_kernel(kernels, none, signature_of(p), margin_ns);
+  return quick ? &kernels[*quick].candidate->variant : nullptr;
 }
 
 DeviceState DeviceTier::state() const {

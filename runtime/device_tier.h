@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -67,15 +68,24 @@ class DeviceTier {
     std::string hash_;
   };
 
-  /// Runs the product with the first kernel that works, and waits for whatever has to be opened or
-  /// compiled for that; C is written only on success. Throws the last failure when none does:
-  /// kDevice, kTimeout, kOutOfMemory, kUnsupported, kCompile. With a check, whose failure is not
-  /// followed by another kernel: SpotCheckFailed.
-  void gemm(const GemmCall& call, const SpotCheck* check = nullptr);
+  /// What a product waits for where its best kernel has yet to be compiled, or the device opened:
+  /// that kernel; the first that is there, it or a quick one (quick_kernel); or nothing, so that
+  /// threads in the background begin with both, and the product runs only if the quick one is
+  /// there.
+  enum class Wait : std::uint8_t { kBest, kFirst, kNo };
 
-  /// The same if nothing has to be opened or compiled, else false: C is untouched, and a thread in
-  /// the background has begun with it.
-  bool gemm_if_ready(const GemmCall& call, const SpotCheck* check = nullptr);
+  /// Runs the product with the first kernel that works, and says which that was; C is written only
+  /// on success. Null, with Wait::kNo only: it has not run. margin_ns: by how much a quick kernel
+  /// may take longer than the best one. Throws the last failure when no kernel works: kDevice,
+  /// kTimeout, kOutOfMemory, kUnsupported, kCompile. With a check, whose failure is not followed by
+  /// another kernel: SpotCheckFailed.
+  const Variant* gemm(const GemmCall& call, Wait wait = Wait::kBest,
+                      double margin_ns = std::numeric_limits<double>::infinity(),
+                      const SpotCheck* check = nullptr);
+
+  /// That runs while the best one of the problem is compiled, as far as is known before either is;
+  /// null when there is none. Pure.
+  const Variant* quick_kernel(const Problem& p, double margin_ns) const;
 
   /// Products of which each fits beside another one, in their order: one's operands are on their
   /// way while the one before is computed. Ends at the first that cannot be done at once, or fails,
@@ -90,8 +100,6 @@ class DeviceTier {
   void say(const Error& error) noexcept { kernels_.say(error); }
 
  private:
-  enum class Wait : std::uint8_t { kNo, kYes };
-  bool gemm(const GemmCall& call, Wait wait, const SpotCheck* check);
   void run(const RankedChoice& choice, std::shared_ptr<const Kernel> kernel, const GemmCall& call,
            const SpotCheck* check);
   struct Chosen {

@@ -266,7 +266,9 @@ typedef struct rooftile_decision {
   double upload_ns, kernel_ns, download_ns, submit_ns; /* parts of device_ns */
   double score;
   rooftile_factor factors[7];
-  char kernel[160];          /* the device kernel that would run, "" when none */
+  char kernel[160];          /* the device kernel that would run, "" when none;
+                                rooftile_last_decision: that ran, where the device answered: until
+                                the one that would run is compiled it may be another */
   char device[256];          /* name of the tuned device, "" when none */
   char veto[256];            /* why the device is out of the race, "" when it is in */
   char veto_name[32];        /* the same for programs: "none", "not_tuned", "does_not_fit", ... */

@@ -1,0 +1,34 @@
+#include "generator/compiler_work.h"
+
+#include <algorithm>
+
+#include "generator/layout.h"
+
+namespace rooftile {
+namespace {
+
+// What there is besides the loops: addresses, edges, the store of C. Of a shader without unrolled
+// loops (naive, packing, reduction), and of the others. Fitted to the same times.
+constexpr double kPlainShader = 25, kBlockedShader = 150;
+
+/// Multiplications of sums, a vector or a matrix each, in the text of all trips of the k loop.
+double products(const Variant& v, const Signature& s) {
+  if (v.family == Family::kMatrix) {
+    const bool whole = has_workgroup_scope(v);
+    const double m = whole ? v.tile_m : v.subgroup_m, n = whole ? v.tile_n : v.subgroup_n;
+    return m / v.matrix_m * n / v.matrix_n * v.tile_k / v.matrix_k;
+  }
+  const double sums = static_cast<double>(v.reg_m) * v.reg_n / vector_width_c(v, s);
+  return sums * (v.unroll_k + (has_tail(v) ? tail_k(v, s) : 0));
+}
+
+}  // namespace
+
+double compiler_work(const Variant& v, const Signature& s) {
+  const int others = (v.packed_a == Packed::kYes ? 1 : 0) + (v.packed_b == Packed::kYes ? 1 : 0) +
+                     (v.split_k > 1 ? 1 : 0);
+  const double gemm = v.family == Family::kNaive ? kPlainShader : kBlockedShader + products(v, s);
+  return gemm + others * kPlainShader;
+}
+
+}  // namespace rooftile
