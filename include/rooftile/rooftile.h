@@ -4,7 +4,8 @@
  * One context serves any number of threads. A context reads the tuning database once, when it is
  * opened; run `rooftile tune` first to let it use a device. Without a database, a device or a
  * driver every call runs on the host's BLAS. A device is opened, and its kernels compiled, by a
- * thread of the context: until a problem's kernel is there, the host answers. So the first results
+ * thread of the context: until a problem's kernel is there, one that compiles quickly may answer
+ * (docs/dispatch-score.md, "While a kernel is compiled"), and else the host. So the first results
  * of a problem may differ from later ones by roundings; rooftile_options.deterministic makes them
  * equal bit by bit. Problems without a tuned kernel are counted in the database, by a thread of the
  * context once a minute and when it is closed.
@@ -57,10 +58,10 @@ typedef enum rooftile_transpose {
 
 /* Where a product is computed. Auto: the tier with the lowest predicted time, and the host while
  * the device's kernel is being compiled. A forced tier is used or the call fails; a forced device
- * waits for its kernel. */
+ * waits for its kernel, or for one that compiles quickly. */
 typedef enum rooftile_tier {
   ROOFTILE_TIER_AUTO = 0,
-  ROOFTILE_TIER_DEVICE = 1, /* the device's best legal kernel */
+  ROOFTILE_TIER_DEVICE = 1, /* the device's best legal kernel, once it is compiled */
   ROOFTILE_TIER_HOST = 2,   /* BLAS with all of its threads */
   ROOFTILE_TIER_HOST1 = 3,  /* BLAS with one thread */
   ROOFTILE_TIER_HOST64 =

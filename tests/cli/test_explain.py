@@ -43,6 +43,14 @@ def test_json_is_as_documented(planted, arguments):
         assert [set(f) for f in answer["factors"]] == 7 * [{"name", "value", "ns"}]
 
 
+def test_what_runs_while_the_kernel_is_compiled(planted):
+    forced = [*SIZES, "--tier", "device"]
+    assert explain(planted, *forced)["quick_kernel"] == "naive 8x8 1x1"
+    assert "\nwhile it is compiled: naive 8x8 1x1\n" in planted.run("explain", *forced).stdout
+    assert explain(planted, *forced, ROOFTILE_DETERMINISTIC="1")["quick_kernel"] == ""
+    assert explain(planted, *SIZES)["quick_kernel"] == ""  # the host is faster
+
+
 @pytest.mark.parametrize("arguments", [SIZES, [*SIZES, "--resident", "b"], [*SIZES, "--batch", 7, "--trans-a"],
                                        ["--operation", "fma", "--elements", 123456],
                                        ["--operation", "dot", "--elements", 99, "--resident", "a", "--type", "f16"]])

@@ -4,8 +4,10 @@
 #include <volk.h>
 
 #include <array>
+#include <condition_variable>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -26,6 +28,9 @@ struct Plan {
 struct State {
   std::mutex mutex;
   std::array<Plan, 5> plans;  // by Call
+  std::optional<Call> to_hold = {};
+  bool held = false;
+  std::condition_variable changed;  // either of them
   std::uint64_t memory_limit = kUnlimited, memory_in_use = 0;
   std::unordered_map<VkDeviceMemory, std::uint64_t> allocations;
 };
@@ -50,7 +55,13 @@ Function loaders(const char* name) {
 
 /// VK_SUCCESS when this call is to go through.
 VkResult due(Call call) {
-  const std::lock_guard lock(state().mutex);
+  std::unique_lock lock(state().mutex);
+  if (state().to_hold == call) {
+    state().to_hold.reset();
+    state().held = true;
+    state().changed.notify_all();
+    state().changed.wait(lock, [] { return !state().held; });
+  }
   Plan& plan = state().plans[static_cast<std::size_t>(call)];
   if (plan.result == VK_SUCCESS || plan.good_calls-- > 0) return VK_SUCCESS;
   plan.good_calls = 0;
@@ -190,6 +201,23 @@ void FaultyDriver::fail_once(Call call, VkResult result) {
 int FaultyDriver::failed(Call call) {
   const std::lock_guard lock(state().mutex);
   return state().plans[static_cast<std::size_t>(call)].failed;
+}
+
+void FaultyDriver::hold_next(Call call) {
+  const std::lock_guard lock(state().mutex);
+  state().to_hold = call;
+}
+
+void FaultyDriver::await_held() {
+  std::unique_lock lock(state().mutex);
+  state().changed.wait(lock, [] { return state().held; });
+}
+
+void FaultyDriver::release() {
+  const std::lock_guard lock(state().mutex);
+  state().to_hold.reset();
+  state().held = false;
+  state().changed.notify_all();
 }
 
 void FaultyDriver::limit_memory(std::uint64_t bytes) {

@@ -25,6 +25,10 @@ class FaultyDriver {
   static void fail(Call call, VkResult result, int good_calls = 0);
   static void fail_once(Call call, VkResult result);
   static int failed(Call call);  // since then
+  /// The next such call stands still before it goes through, until it is released.
+  static void hold_next(Call call);
+  static void await_held();  // until it has come
+  static void release();     // it, or whatever would be the next
   /// Allocations fail that would make it more, over all devices.
   static void limit_memory(std::uint64_t bytes);
   static std::uint64_t memory_in_use();

@@ -1,0 +1,285 @@
+// While the best kernel is compiled one that compiles quickly answers, where calls may get either.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <rooftile/rooftile.hpp>
+#include <thread>
+
+#include "generator/space.h"
+#include "runtime/context.h"
+#include "runtime/device/device.h"
+#include "tests/runtime/c_api_fixture.h"
+#include "tests/runtime/call_of.h"
+#include "tests/runtime/gate.h"
+#include "tests/runtime/planted_database.h"
+#include "tests/runtime/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+class QuickAnswers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    device_ = found.devices.front();
+    best_ = default_variant(device_);
+    plant(1e5, 1e5, slow_host());
+  }
+  /// Times on the problem that is tuned, which is about as large as the one that is computed.
+  void plant(double best_ns, double quick_ns, const Calibration& host, bool certified = true) {
+    std::filesystem::remove(database_);
+    plant_database(database_, device_, {best_, quick_}, {}, {}, host);
+    Store store(database_);
+    const RowId row = store.device_id(device_);
+    const Problem tuned = packed_problem(64, 64, 64);
+    const auto candidate = [&](const Variant& variant) {
+      return store.candidate_id({.hash = emit_gemm(variant, {}).hash,
+                                 .signature = to_string(Signature{}),
+                                 .variant = variant});
+    };
+    const RowId problem = store.problem_id(tuned);
+    store.put_winners(
+        row, to_string(bucket_of(tuned)),
+        {{{.candidate = candidate(best_), .problem = problem, .rank = 0, .kernel_ns = best_ns},
+          {.candidate = candidate(quick_), .problem = problem, .rank = 1, .kernel_ns = quick_ns}}});
+    if (!certified)
+      store.put_certificate(row, candidate(quick_), kGeneratorVersion, false, "planted");
+  }
+  std::unique_ptr<Context> open(Deterministic deterministic = Deterministic::kNo,
+                                WhileCompiling what = WhileCompiling::kHostAnswers) const {
+    return std::make_unique<Context>(ContextOptions{.database = database_,
+                                                    .cache_folder = cache_,
+                                                    .deterministic = deterministic,
+                                                    .while_compiling = what});
+  }
+  /// Calls, checks the result, and says how it was answered.
+  static Answer multiply(Context& context, TierChoice tier = TierChoice::kAuto) {
+    Product product(padded_problem(70, 50, 90, Transpose::kNo, Transpose::kNo));
+    context.gemm(call_of(product, tier));
+    product.expect_right();
+    return context.last_answer().value();
+  }
+  static void expect(const Answer& answer, Reason reason, const Variant& kernel) {
+    EXPECT_EQ(answer.tier, Tier::kDevice);
+    EXPECT_EQ(answer.reason, reason);
+    ASSERT_NE(answer.kernel, nullptr);
+    EXPECT_EQ(*answer.kernel, kernel);
+  }
+  static void expect_host(const Answer& answer) {
+    EXPECT_EQ(answer.tier, Tier::kHost);
+    EXPECT_EQ(answer.reason, Reason::kCompiling);
+    EXPECT_EQ(answer.kernel, nullptr);
+  }
+  /// Calls until that kernel answers. Before it do others, or the host.
+  void multiply_until(Context& context, const Variant& kernel) const {
+    for (;;) {
+      const Answer answer = multiply(context);
+      if (answer.kernel == nullptr) {
+        expect_host(answer);
+        continue;
+      }
+      if (*answer.kernel == kernel) return expect(answer, Reason::kPredicted, kernel);
+      expect(answer, Reason::kPredicted, quick_);
+    }
+  }
+  bool was_compiled(const Variant& variant) const {
+    return std::filesystem::exists(cache_ / "spirv" / (emit_gemm(variant, {}).hash + ".spv"));
+  }
+
+  ScratchFolder folder_;
+  const std::filesystem::path database_ = folder_ / "tuned.db", cache_ = folder_ / "cache";
+  DeviceProfile device_;
+  Variant best_;
+  const Variant quick_ = fallback_variant();
+};
+
+TEST_F(QuickAnswers, UntilTheBestKernelIsThere) {
+  Gate gate(cache_, best_);
+  const std::unique_ptr<Context> context = open();
+  expect(multiply(*context, TierChoice::kDevice), Reason::kForced, quick_);
+  for (int call = 0; call < 3; ++call) expect(multiply(*context), Reason::kPredicted, quick_);
+  EXPECT_TRUE(gate.open());
+  multiply_until(*context, best_);
+  expect(multiply(*context, TierChoice::kDevice), Reason::kForced, best_);
+  EXPECT_EQ(context->device_state().last_failure, "");
+}
+
+TEST_F(QuickAnswers, NobodyWaitsForTheQuickKernelEither) {
+  Gate quick(cache_, quick_), best(cache_, best_);
+  const std::unique_ptr<Context> context = open();
+  for (int call = 0; call < 3; ++call) expect_host(multiply(*context));
+  EXPECT_TRUE(quick.open());
+  multiply_until(*context, quick_);
+  EXPECT_TRUE(best.open());
+  multiply_until(*context, best_);
+}
+
+TEST_F(QuickAnswers, WhoWaitsForTheDeviceGetsTheFirstOfTheTwo) {
+  Gate quick(cache_, quick_), best(cache_, best_);
+  const std::unique_ptr<Context> context = open();
+  expect_host(multiply(*context));
+  std::optional<Answer> waited;
+  std::thread waiting([&] { waited = multiply(*context, TierChoice::kDevice); });
+  EXPECT_TRUE(quick.open());
+  waiting.join();
+  expect(*waited, Reason::kForced, quick_);
+  EXPECT_TRUE(best.open());
+}
+
+TEST_F(QuickAnswers, GuardedCallsGetItAsWell) {
+  Gate gate(cache_, best_);
+  const std::unique_ptr<Context> context = open();
+  Product product(padded_problem(70, 50, 90, Transpose::kNo, Transpose::kNo));
+  for (const TierChoice tier : {TierChoice::kDevice, TierChoice::kAuto}) {
+    GemmCall call = call_of(product, tier);
+    call.guard.check_spots = true;
+    context->gemm(call);
+    product.expect_right();
+    expect(*context->last_answer(),
+           tier == TierChoice::kDevice ? Reason::kForced : Reason::kPredicted, quick_);
+  }
+  EXPECT_TRUE(gate.open());
+}
+
+TEST_F(QuickAnswers, NeverWithAKernelThatIsNotCertified) {
+  plant(1e5, 1e5, slow_host(), false);
+  Gate gate(cache_, best_);
+  const std::unique_ptr<Context> context = open();
+  expect_host(multiply(*context));
+  std::optional<Answer> waited;
+  std::thread waiting([&] { waited = multiply(*context, TierChoice::kDevice); });
+  EXPECT_TRUE(gate.open());
+  waiting.join();
+  expect(*waited, Reason::kForced, best_);
+  EXPECT_FALSE(was_compiled(quick_));
+}
+
+TEST_F(QuickAnswers, NotWhereCallsWaitForTheirKernel) {
+  for (const auto& [deterministic, what] :
+       {std::pair{Deterministic::kYes, WhileCompiling::kHostAnswers},
+        std::pair{Deterministic::kNo, WhileCompiling::kWait}})
+    for (const TierChoice tier : {TierChoice::kAuto, TierChoice::kDevice}) {
+      std::filesystem::remove_all(cache_);
+      Gate gate(cache_, best_);
+      const std::unique_ptr<Context> context = open(deterministic, what);
+      EXPECT_EQ(context->explain({.problem = packed_problem(70, 50, 90)}).quick_kernel, "");
+      std::optional<Answer> waited;
+      std::thread waiting([&] { waited = multiply(*context, tier); });
+      EXPECT_TRUE(gate.open());
+      waiting.join();
+      expect(*waited, tier == TierChoice::kAuto ? Reason::kPredicted : Reason::kForced, best_);
+      EXPECT_FALSE(was_compiled(quick_));
+    }
+}
+
+TEST_F(QuickAnswers, NotIfTheHostIsFaster) {
+  plant(1e4, 1e6, even_host());  // of the host 130 us
+  Gate gate(cache_, best_);
+  const std::unique_ptr<Context> context = open();
+  const GemmCall call = {.problem = packed_problem(70, 50, 90)};
+  ASSERT_EQ(context->explain(call).decision.tier, Tier::kDevice);
+  EXPECT_EQ(context->explain(call).quick_kernel, "");
+  GemmCall forced = call;
+  forced.tier = TierChoice::kDevice;
+  EXPECT_EQ(context->explain(forced).quick_kernel, short_name(quick_));
+  expect_host(multiply(*context));
+  EXPECT_TRUE(gate.open());
+  Answer answer;
+  while ((answer = multiply(*context)).kernel == nullptr) expect_host(answer);
+  expect(answer, Reason::kPredicted, best_);
+  EXPECT_FALSE(was_compiled(quick_));
+}
+
+TEST_F(QuickAnswers, NotIfItDoesNotCompile) {
+  Gate quick(cache_, quick_), best(cache_, best_);
+  const std::unique_ptr<Context> context = open();
+  testing::internal::CaptureStderr();
+  expect_host(multiply(*context));
+  std::optional<Answer> waited;
+  std::thread waiting([&] { waited = multiply(*context, TierChoice::kDevice); });
+  EXPECT_TRUE(quick.open_with_damage());
+  EXPECT_TRUE(best.open());
+  waiting.join();
+  expect(*waited, Reason::kForced, best_);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("'" + short_name(quick_) + "' fails"));
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+}
+
+TEST_F(QuickAnswers, ForGoodIfTheBestKernelDoesNotCompile) {
+  Gate gate(cache_, best_);
+  const std::unique_ptr<Context> context = open();
+  testing::internal::CaptureStderr();
+  expect(multiply(*context, TierChoice::kDevice), Reason::kForced, quick_);
+  EXPECT_TRUE(gate.open_with_damage());
+  while (context->device_state().last_failure.empty()) multiply(*context);
+  expect(multiply(*context), Reason::kPredicted, quick_);
+  expect(multiply(*context, TierChoice::kDevice), Reason::kForced, quick_);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("'" + short_name(best_) + "' fails"));
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+}
+
+TEST_F(QuickAnswers, ClosingWaitsForTheOneUnderWay) {
+  for (const bool quick_is_there : {false, true}) {
+    std::filesystem::remove_all(cache_);
+    Gate gate(cache_, quick_is_there ? best_ : quick_);
+    std::unique_ptr<Context> context = open();
+    if (quick_is_there)
+      expect(multiply(*context, TierChoice::kDevice), Reason::kForced, quick_);
+    else
+      expect_host(multiply(*context));
+    gate.meet();
+    bool let_through = false;
+    std::thread opening([&] { let_through = gate.open(); });
+    context.reset();
+    opening.join();
+    EXPECT_TRUE(let_through) << "the compiler was left alone with what it works on";
+  }
+}
+
+TEST_F(QuickAnswers, IsNamedBeforeAndAfter) {
+  Gate gate(cache_, best_);
+  const ScopedEnvironment log("ROOFTILE_LOG", "decisions"),
+      cache("ROOFTILE_CACHE", cache_.string());
+  const std::string database = database_.string();
+  Product product(padded_problem(70, 50, 90, Transpose::kNo, Transpose::kNo));
+  testing::internal::CaptureStderr();
+  {
+    Session session({.database_path = database.c_str()});
+    rooftile_gemm_args args = problem_args(product.problem);
+    args.a = product.stored_a_elements.data();
+    args.b = product.stored_b_elements.data();
+    args.c = product.c_data();
+    args.tier = ROOFTILE_TIER_DEVICE;
+    session.gemm(args);
+    EXPECT_EQ(session.last_decision().kernel, short_name(quick_));
+    args.tier = ROOFTILE_TIER_AUTO;
+    session.gemm(args);
+    EXPECT_EQ(session.last_decision().kernel, short_name(quick_));
+    EXPECT_EQ(session.last_decision().reason, ROOFTILE_REASON_PREDICTED);
+    EXPECT_TRUE(gate.open());
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("; kernel " + short_name(best_) + ", while that is compiled " +
+                        short_name(quick_) + "\n"));
+  EXPECT_EQ(open()->explain({.problem = product.problem}).quick_kernel, short_name(quick_));
+}
+
+TEST_F(QuickAnswers, NothingElseIsCompiledForTheOnlyKernel) {
+  std::filesystem::remove(database_);
+  plant_database(database_, device_, {best_}, {}, {}, slow_host());
+  const std::unique_ptr<Context> context = open();
+  EXPECT_EQ(context->explain({.problem = packed_problem(70, 50, 90)}).quick_kernel, "");
+  expect(multiply(*context, TierChoice::kDevice), Reason::kForced, best_);
+  EXPECT_FALSE(was_compiled(quick_));
+}
+
+}  // namespace
+}  // namespace rooftile
