@@ -27,7 +27,8 @@ struct Plan {
 
 struct State {
   std::mutex mutex;
-  std::array<Plan, 5> plans;  // by Call
+  std::array<Plan, 5> plans;      // by Call
+  std::array<int, 5> calls = {};  // by Call
   std::optional<Call> to_hold = {};
   bool held = false;
   std::condition_variable changed;  // either of them
@@ -56,6 +57,7 @@ Function loaders(const char* name) {
 /// VK_SUCCESS when this call is to go through.
 VkResult due(Call call) {
   std::unique_lock lock(state().mutex);
+  ++state().calls[static_cast<std::size_t>(call)];
   if (state().to_hold == call) {
     state().to_hold.reset();
     state().held = true;
@@ -201,6 +203,11 @@ void FaultyDriver::fail_once(Call call, VkResult result) {
 int FaultyDriver::failed(Call call) {
   const std::lock_guard lock(state().mutex);
   return state().plans[static_cast<std::size_t>(call)].failed;
+}
+
+int FaultyDriver::calls(Call call) {
+  const std::lock_guard lock(state().mutex);
+  return state().calls[static_cast<std::size_t>(call)];
 }
 
 void FaultyDriver::hold_next(Call call) {

@@ -25,6 +25,7 @@ class FaultyDriver {
   static void fail(Call call, VkResult result, int good_calls = 0);
   static void fail_once(Call call, VkResult result);
   static int failed(Call call);  // since then
+  static int calls(Call call);   // since the program began
   /// The next such call stands still before it goes through, until it is released.
   static void hold_next(Call call);
   static void await_held();  // until it has come
