@@ -63,12 +63,17 @@ TEST_F(Faults, ADeviceLostInAGuardedCallIsAnsweredByTheHost) {
   const auto context = open();
   const Guard guard = {.scan_range = true, .check_spots = true};
   expect(multiply(*context, guard), Tier::kDevice, Reason::kPredicted);
+  expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
   expect_one_line(said_by([&] {
                     FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST);
                     expect(multiply(*context, guard), Tier::kHost, Reason::kFailed);
-                    expect(multiply(*context, guard), Tier::kHost, Reason::kPredicted);
                   }),
                   "was lost");
+  EXPECT_THAT(said_by([&] {
+                expect(multiply(*context, guard), Tier::kHost, Reason::kPredicted);
+                expect(multiply(*context), Tier::kHost, Reason::kPredicted);  // decided before
+              }),
+              IsEmpty());
 }
 
 TEST_F(Faults, ADeviceLostBetweenTheStepsOfALongProductIsAnsweredByTheHost) {
@@ -122,6 +127,7 @@ class FaultsDeathTest : public Faults {
     expect_one_line(said_by([&] {
                       FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
                       expect(multiply(*context), Tier::kHost, Reason::kFailed);
+                      EXPECT_EQ(FaultyDriver::failed(DriverCall::kWait), 1) << "waited for again";
                       FaultyDriver::heal();
                       expect(multiply(*context), Tier::kHost, Reason::kPredicted);
                     }),
@@ -134,6 +140,59 @@ class FaultsDeathTest : public Faults {
 TEST_F(FaultsDeathTest, ADeviceThatHangsIsGivenUpAndTheHostAnswers) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(hang(), testing::ExitedWithCode(0), "");
+}
+
+/// The device works in the caller's memory.
+class ImportingFaults : public Faults {
+ protected:
+  void SetUp() override {
+    Faults::SetUp();
+    if (device_.limits.host_import_alignment_bytes == 0)
+      GTEST_SKIP() << device_.name << " cannot import host memory";
+    Calibration calibration = no_host();
+    calibration.device.upload_gbps = calibration.device.download_gbps = 1e-3;
+    calibration.device.import_ns = 1;
+    calibration.device.import_upload_gbps = calibration.device.import_download_gbps = 1;
+    std::filesystem::remove(database_);
+    plant_database(database_, device_, {default_variant(device_), fallback_variant()}, {}, {},
+                   calibration);
+  }
+  Answer multiply_there(Context& context) const {
+    const std::uint64_t before = context.device_state().imports;
+    const Answer answer = multiply(context, whole_);
+    EXPECT_EQ(context.device_state().imports, before + 3);
+    return answer;
+  }
+
+  const Problem whole_ = packed_problem(64, 48, 80);
+};
+
+TEST_F(ImportingFaults, NothingIsImportedForLongerThanACall) {
+  const auto context = open();
+  multiply_there(*context);
+  const std::uint64_t held_bytes = FaultyDriver::memory_in_use();
+  multiply_there(*context);
+  EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes);
+}
+
+TEST_F(ImportingFaults, AHangIsWaitedFor) {
+  const auto context = open();
+  multiply_there(*context);
+  FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
+  expect(multiply_there(*context), Tier::kDevice, Reason::kPredicted);
+}
+
+TEST_F(ImportingFaults, ALostDeviceLeavesTheCallersMemoryToTheHost) {
+  const auto context = open();
+  multiply_there(*context);
+  const std::uint64_t held_bytes = FaultyDriver::memory_in_use();
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST);
+                    expect(multiply_there(*context), Tier::kHost, Reason::kFailed);
+                    expect(multiply(*context, whole_), Tier::kHost, Reason::kPredicted);
+                  }),
+                  "was lost");
+  EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes);
 }
 
 class ResidentFaults : public ResidentTest {
@@ -196,15 +255,18 @@ TEST_F(Faults, BuffersKeptForOtherSizesAreGivenUpBeforeMemoryIsShort) {
 TEST_F(Faults, WithoutMemoryForTheDeviceItselfTheHostAnswersAsLongAsThatLasts) {
   const auto context = open();
   Context in_background({.database = database_, .cache_folder = cache_});
+  constexpr int kFarTooMany = 100'000;
   for (Context* user : {context.get(), &in_background}) {
     FaultyDriver::fail(DriverCall::kOpen, VK_ERROR_OUT_OF_DEVICE_MEMORY);
     expect_one_line(said_by([&] {
-                      while (FaultyDriver::failed(DriverCall::kOpen) < 3)
+                      int calls = 0;
+                      for (; FaultyDriver::failed(DriverCall::kOpen) < 3 && calls < kFarTooMany;
+                           ++calls)
                         EXPECT_EQ(multiply(*user).tier, Tier::kHost);
                       expect_forced_device_fails(*user, "ran out of memory");
                       FaultyDriver::heal();
-                      while (multiply(*user).tier != Tier::kDevice) {
-                      }
+                      while (multiply(*user).tier != Tier::kDevice && calls < kFarTooMany) ++calls;
+                      EXPECT_LT(calls, kFarTooMany);
                     }),
                     "no memory on " + device_.name);
   }
@@ -277,6 +339,15 @@ TEST_F(Faults, AForcedCallThatFindsNoDriverSaysItByItsErrorAndTheHostsFirstCallO
                       expect(multiply(*context), Tier::kHost, Reason::kPredicted);
                   }),
                   "is not here or its driver has changed");
+}
+
+TEST_F(Faults, AGuardedCallThatComesFirstAfterAForcedOneSaysIt) {
+  const auto context = open();
+  FaultyDriver::fail(DriverCall::kEnumerate, VK_ERROR_INITIALIZATION_FAILED);
+  expect_forced_device_fails(*context, "is not here");
+  expect_one_line(
+      said_by([&] { expect(multiply(*context, checked_), Tier::kHost, Reason::kPredicted); }),
+      "is not here or its driver has changed");
 }
 
 TEST_F(Faults, NothingIsSaidWhereNobodyWantsToHear) {

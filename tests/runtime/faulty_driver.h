@@ -19,7 +19,8 @@ class FaultyDriver {
     kOpen,       // vkCreateDevice
     kCompile,    // vkCreateComputePipelines
     kSubmit,     // vkQueueSubmit
-    kWait,       // vkWaitForFences; what was submitted has ended all the same
+    kWait,       // vkWaitForFences; what was submitted has ended all the same. Who waits for ever
+                 // gets no VK_TIMEOUT
   };
   /// All such calls end so, but for the next few.
   static void fail(Call call, VkResult result, int good_calls = 0);

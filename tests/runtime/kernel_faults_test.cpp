@@ -44,6 +44,18 @@ TEST_F(Faults, AKernelThatFailsIsPassedOverForTheNext) {
   EXPECT_FALSE(context->device_state().last_failure.empty());
 }
 
+TEST_F(Faults, AKernelThatCannotBeLaunchedIsPassedOverForTheNext) {
+  const auto context = open();
+  expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail_once(DriverCall::kSubmit, VK_ERROR_UNKNOWN);
+                    for (int call = 0; call < 3; ++call)
+                      expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+                  }),
+                  "kernel '" + short_name(default_variant(device_)) + "' fails");
+  EXPECT_EQ(FaultyDriver::failed(DriverCall::kSubmit), 1);
+}
+
 TEST_F(Faults, WhenEveryKernelFailsTheHostAnswersAndTheDecisionSaysWhy) {
   const auto context = open();
   const std::string said = said_by([&] {
