@@ -82,6 +82,31 @@ TEST_F(ResidentTest, PreparedIsAsLongAsTheCallersStructure) {
   }
 }
 
+TEST_F(ResidentTest, StructuresOfNoHeader) {
+  open({fallback_variant()});
+  Product product(packed_problem(3, 4, 5));
+  const ProblemArgs problem(product);
+  const rooftile_resident_operands known = operands_of(product);
+  const auto expect_refused = [](rooftile_status status, const char* argument, std::size_t size) {
+    EXPECT_EQ(status, ROOFTILE_INVALID_ARGUMENT) << size;
+    EXPECT_THAT(rooftile_last_error(),
+                HasSubstr(fmt::format("{}->struct_size is {}", argument, size)));
+  };
+  for (const std::size_t size : sizes_of_no_header<rooftile_resident_operands>(
+           offsetof(rooftile_resident_operands, row_scale))) {
+    rooftile_resident_operands operands = known;
+    operands.struct_size = size;
+    expect_refused(rooftile_resident_gemm(context_, &problem.args, &operands, nullptr), "operands",
+                   size);
+  }
+  for (const std::size_t size :
+       sizes_of_no_header<rooftile_prepared>(offsetof(rooftile_prepared, kernel))) {
+    rooftile_prepared result = {.struct_size = size};
+    expect_refused(rooftile_resident_prepare(context_, &problem.args, &known, &result), "prepared",
+                   size);
+  }
+}
+
 TEST_F(ResidentTest, OperandsThatTheLibraryDoesNotKnow) {
   open({fallback_variant()});
   Product product(packed_problem(3, 4, 5));

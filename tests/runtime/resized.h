@@ -46,4 +46,10 @@ std::vector<std::size_t> sizes_from(std::size_t least) {
   return sizes;
 }
 
+/// Those that no header gives: less than the least, or no whole number of words.
+template <typename T>
+std::vector<std::size_t> sizes_of_no_header(std::size_t least) {
+  return {0, sizeof(void*), least - alignof(T), sizeof(T) - 1, sizeof(T) + 4, 4104};
+}
+
 }  // namespace rooftile

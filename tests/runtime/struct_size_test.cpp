@@ -39,9 +39,9 @@ void expect_sizes(const T& value, std::size_t least, const Call& call) {
     SCOPED_TRACE(size);
     EXPECT_EQ(call(Resized(value, size).get()), ROOFTILE_OK) << rooftile_last_error();
   }
-  for (const std::size_t size :
-       {std::size_t{0}, sizeof(void*), least - 8, sizeof(T) - 1, sizeof(T) + 4, std::size_t{4104},
-        std::numeric_limits<std::size_t>::max() - 7}) {
+  std::vector<std::size_t> wrong_sizes = sizes_of_no_header<T>(least);
+  wrong_sizes.push_back(std::numeric_limits<std::size_t>::max() - 7);
+  for (const std::size_t size : wrong_sizes) {
     SCOPED_TRACE(size);
     T wrong = value;
     wrong.struct_size = size;

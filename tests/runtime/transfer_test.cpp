@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <fstream>
@@ -379,6 +380,20 @@ TEST_F(Transfer, StagingMemoryStaysWithinTwiceTheLargestCalls) {
     ASSERT_LE(state.staging_bytes, 2 * state.most_staging_bytes);
     // Three operands of 90 x 92 floats, as powers of two, and panels of more.
     ASSERT_LE(state.most_staging_bytes, 8u * 65536);
+  }
+}
+
+// Each in buffers of sizes that the others have no use for.
+TEST_F(Transfer, ProductsOfOtherShapesDoNotAddUp) {
+  const auto context = open_staging();
+  for (const auto& [m, n, k] :
+       {std::array{128, 4, 128}, std::array{16, 16, 512}, std::array{64, 64, 64},
+        std::array{4, 128, 128}, std::array{32, 32, 60}}) {
+    Product product(packed_problem(m, n, k));
+    context->gemm(call_of(product, TierChoice::kDevice));
+    const DeviceState state = context->device_state();
+    EXPECT_GT(state.staging_bytes, 0u);
+    EXPECT_LE(state.staging_bytes, 2 * state.most_staging_bytes) << m << ' ' << n << ' ' << k;
   }
 }
 

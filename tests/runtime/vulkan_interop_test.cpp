@@ -215,6 +215,39 @@ TEST_F(VulkanInterop, StructuresOfOlderAndNewerHeaders) {
   }
 }
 
+TEST_F(VulkanInterop, StructuresOfNoHeader) {
+  start(Features::kNone, {fallback_variant()});
+  const auto expect_refused = [](rooftile_status status, const char* argument, std::size_t size) {
+    EXPECT_EQ(status, ROOFTILE_INVALID_ARGUMENT) << size;
+    EXPECT_THAT(rooftile_last_error(),
+                HasSubstr(fmt::format("{}->struct_size is {}", argument, size)));
+  };
+  rooftile_vulkan_requirements requirements = {.struct_size = sizeof requirements};
+  for (const std::size_t size :
+       sizes_of_no_header<rooftile_vulkan_device>(offsetof(rooftile_vulkan_device, queue))) {
+    rooftile_vulkan_device device = given();
+    device.struct_size = size;
+    expect_refused(rooftile_vulkan_requirements_get(&device, &requirements), "device", size);
+  }
+  const rooftile_vulkan_device device = given();
+  for (const std::size_t size :
+       sizes_of_no_header<rooftile_vulkan_requirements>(sizeof(rooftile_vulkan_requirements))) {
+    requirements.struct_size = size;
+    expect_refused(rooftile_vulkan_requirements_get(&device, &requirements), "requirements", size);
+  }
+  open_vulkan(device);
+  Product product(packed_problem(3, 4, 5));
+  const ProblemArgs problem(product);
+  rooftile_vulkan_operands operands = vulkan_operands(product, 0);
+  for (const std::size_t size : sizes_of_no_header<rooftile_vulkan_operands>(
+           offsetof(rooftile_vulkan_operands, row_scale))) {
+    operands.struct_size = size;
+    rooftile_prepared result = {.struct_size = sizeof result};
+    expect_refused(rooftile_vulkan_prepare(context_, &problem.args, &operands, &result), "operands",
+                   size);
+  }
+}
+
 TEST_F(VulkanInterop, KernelsThatNeedWhatIsNotEnabledAreNotChosen) {
   const Variant atomic = parse_variant(std::string(kSplit) + " reduction=atomic");
   ASSERT_TRUE(device_.limits.float32_atomic_add) << "another feature would have to be left out";
