@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <vector>
 
 #include "core/error.h"
 #include "core/random.h"
@@ -20,7 +21,7 @@ class StagingPool : public ::testing::Test {
     pool_ = std::make_unique<BufferPool>(Device::open(found.devices.front()));
   }
   /// As a call does: some buffers at a time, then none.
-  void call(std::initializer_list<std::uint64_t> sizes) {
+  void call(const std::vector<std::uint64_t>& sizes) {
     std::vector<std::unique_ptr<PooledBuffer>> buffers;
     for (const std::uint64_t bytes : sizes) {
       buffers.push_back(std::make_unique<PooledBuffer>(*pool_, bytes, BufferUse::kDevice));
@@ -57,6 +58,12 @@ TEST_F(StagingPool, CallsOfManySizesStayWithinTwiceTheLargest) {
   call({1 << 19, 1 << 19, 1 << 19});
   call({1 << 18, 1 << 18, 1 << 18});
   EXPECT_EQ(pool_->bytes(), held);
+}
+
+TEST_F(StagingPool, CallsOfAsManyBytesInOtherPiecesDoNotAddUp) {
+  constexpr std::uint64_t kBytes = 1 << 19;
+  for (const std::size_t pieces : {1, 2, 4, 8, 16}) call(std::vector(pieces, kBytes / pieces));
+  EXPECT_EQ(pool_->most_bytes(), kBytes);
 }
 
 TEST_F(StagingPool, TheLongestUnusedGoesFirst) {

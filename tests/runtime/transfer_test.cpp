@@ -397,6 +397,26 @@ TEST_F(Transfer, ProductsOfOtherShapesDoNotAddUp) {
   }
 }
 
+TEST_F(Transfer, ThreadsStageOneProductAtATime) {
+  const auto context = open_staging();
+  const Problem p = packed_problem(128, 96, 160);
+  Product alone(p);
+  run(*context, alone);
+  const std::uint64_t most = context->device_state().most_staging_bytes;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      Product product(p);
+      for (int i = 0; i < 12; ++i) {
+        std::ranges::copy(product.c_before, product.c.begin());
+        context->gemm(call_of(product, TierChoice::kDevice));
+      }
+      product.expect_right();
+    });
+  threads.clear();
+  EXPECT_EQ(context->device_state().most_staging_bytes, most);
+}
+
 /// Buffers so small that products have to be cut.
 class Parts : public Transfer {
  protected:
