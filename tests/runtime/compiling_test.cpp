@@ -191,18 +191,28 @@ TEST_F(FirstCall, DoesNotWaitForTheDeviceToOpen) {
   EXPECT_EQ(process.end(), 0);
 }
 
+/// Of a process.
+#ifdef __SANITIZE_THREAD__
+// ThreadSanitizer keeps a library's handlers of exit for the end of the process, when a library
+// that was unloaded is gone.
+constexpr std::array kEndings = {"leave", "close"};
+#else
+constexpr std::array kEndings = {"leave", "close", "unload"};
+#endif
+
 TEST_F(FirstCall, AProcessMayEndWhileTheDeviceIsOpened) {
-  for (const char* mode : {"leave", "leave", "leave", "close", "unload"}) {
-    Process process(environment(), mode);
-    EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling))) << mode;
-    EXPECT_EQ(process.end(), 0) << mode;
-  }
+  for (int attempt = 0; attempt < 3; ++attempt)
+    for (const char* mode : kEndings) {
+      Process process(environment(), mode);
+      EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling))) << mode;
+      EXPECT_EQ(process.end(), 0) << mode;
+    }
 }
 
 TEST_F(FirstCall, AProcessMayEndWhileAKernelIsCompiled) {
   const std::filesystem::path go_on = folder_ / "go on";
   ASSERT_EQ(::mkfifo(go_on.c_str(), 0600), 0);
-  for (const char* mode : {"leave", "close", "unload"}) {
+  for (const char* mode : kEndings) {
     Gate gate(cache_, default_variant(device_));
     Process process(fmt::format("{} WAIT_FOR='{}'", environment(), go_on.string()), mode);
     EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling))) << mode;

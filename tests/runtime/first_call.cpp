@@ -18,9 +18,26 @@
 #include <string>
 #include <vector>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+
+// Of a device that is not closed, LeakSanitizer finds all but a few bytes of Mesa's. Of a forked
+// child it does not see the stacks of threads that were the parent's.
+extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libvulkan_lvp.so\n"
+         "leak:rooftile::UntunedLog::write_every_minute\n";
+}
+#elif defined(__SANITIZE_THREAD__)
+// The child starts threads of its own.
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+#endif
+
 namespace {
 
 void* library = nullptr;
+rooftile_context* context = nullptr;  // for whoever looks for leaks: one that is not closed is kept
 
 template <typename Function>
 Function* symbol(const char* name) {
@@ -34,7 +51,7 @@ void check(rooftile_status status) {
     throw std::runtime_error(symbol<decltype(rooftile_last_error)>("rooftile_last_error")());
 }
 
-void multiply_and_print(rooftile_context* context, std::int64_t size) {
+void multiply_and_print(std::int64_t size) {
   const auto elements = static_cast<std::size_t>(size * size);
   std::vector<float> a(elements), b(elements), c(elements);
   for (std::size_t i = 0; i < elements; ++i) {
@@ -62,7 +79,6 @@ void multiply_and_print(rooftile_context* context, std::int64_t size) {
 int run(const char* path, const std::string& mode, std::int64_t size) {
   library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(dlerror());
-  rooftile_context* context = nullptr;
   check(symbol<decltype(rooftile_open)>("rooftile_open")(nullptr, &context));
   if (mode == "fork") {
     const pid_t child = fork();
@@ -71,15 +87,20 @@ int run(const char* path, const std::string& mode, std::int64_t size) {
       waitpid(child, &status, 0);
       if (status != 0) throw std::runtime_error("the child failed");
     }
-    multiply_and_print(context, size);
+    multiply_and_print(size);
     if (child == 0) return 0;
   } else {
-    multiply_and_print(context, size);
+    multiply_and_print(size);
   }
   if (const char* pipe = std::getenv("WAIT_FOR")) std::ifstream(pipe).get();
   if (mode == "leave") return 0;
   symbol<decltype(rooftile_close)>("rooftile_close")(context);
-  if (mode == "unload") dlclose(library);
+  if (mode == "unload") {
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_do_leak_check();  // for good: what the library never destroys is out of sight without it
+#endif
+    dlclose(library);
+  }
   return 0;
 }
 

@@ -131,7 +131,7 @@ TEST_F(ResidentRefusalTest, BytesThatAreNotInABuffer) {
 TEST_F(ResidentRefusalTest, WorkspacesThatCannotBe) {
   const Variant split =
       parse_variant("family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 split_k=3");
-  buffers_.clear();
+  release_buffers();
   open({split, fallback_variant()});
   Product product(packed_problem(16, 32, 64));
   const ProblemArgs problem(product);
