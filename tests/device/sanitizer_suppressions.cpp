@@ -13,9 +13,6 @@
 // LLVM 15, in Mesa's software device: ManagedStatic publishes what it has made by a release store,
 // which is inlined there. ThreadSanitizer sees only the mutex that getPermanentLibrary finds so,
 // made by one thread and locked by another; no frame of either stack is outside of LLVM.
-//
-// Children that tests fork start threads of their own, which ThreadSanitizer would take for the
-// end.
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
@@ -28,6 +25,4 @@ extern "C" const char* __tsan_default_suppressions() {
          "race:gemm_beta_\n"
          "race:llvm::sys::DynamicLibrary::getPermanentLibrary\n";
 }
-extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options();
-extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 #endif

@@ -3,10 +3,12 @@
 //   ROOFTILE_STRESS_S=600 build-tsan/tests/runtime_test --gtest_filter='Stress.*'
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -19,11 +21,14 @@
 #include "tests/runtime/c_api_fixture.h"
 #include "tests/runtime/on_device.h"
 #include "tests/runtime/planted_database.h"
+#include "tests/runtime/shared_work.h"
 
 namespace rooftile {
 namespace {
 
 constexpr int kThreads = 8;
+// By each thread, besides those that all begin with: few, for many first uses.
+constexpr int kCallsInARound = 8;
 
 double stress_s() {
   const char* const text = std::getenv("ROOFTILE_STRESS_S");
@@ -135,10 +140,10 @@ class Stress : public CApi {
       ++calls_;
     }
   }
-  void call_sgemm(rooftile_context* context, Random& random) {
+  void call_sgemm(rooftile_context* context, Random& random, rooftile_tier tier) {
     Product product(any_problem(random, "f32"));
     rooftile_sgemm_args args = args_of(product);
-    args.tier = static_cast<rooftile_tier>(random.below(5));
+    args.tier = tier;
     const rooftile_guard guard = any_guard(random, args.tier);
     if (random.below(4) == 0) args.guard = &guard;
     repeat(rooftile_sgemm, context, args, product, random);
@@ -201,23 +206,63 @@ class Stress : public CApi {
       case 4:
         return call_gemm(context, random);
       default:
-        return call_sgemm(context, random);
+        return call_sgemm(context, random, static_cast<rooftile_tier>(random.below(5)));
+    }
+  }
+
+  /// What a context makes at its first use, and where it notes new problems, is wanted by all at
+  /// once; so are the same buffers, list and runs.
+  struct Round {
+    rooftile_context* context = nullptr;
+    std::unique_ptr<SharedWork> work = nullptr;  // in every other round: it opens the device
+    bool over = false;
+  };
+  void end(Round& round) const {
+    if (round.work != nullptr) round.work->expect_right();
+    round.work = nullptr;
+    rooftile_close(round.context);
+    round.context = nullptr;
+  }
+  void begin(Round& round, std::size_t number) const {
+    round.context = open(kKinds[number % kKinds.size()]);
+    if (number % 2 == 1) round.work = std::make_unique<SharedWork>(round.context);
+  }
+  void call_together(const Round& round, std::size_t number, Random& random) {
+    for (std::size_t i = 0; i < 4 && !HasFailure(); ++i) {
+      if (round.work != nullptr) {
+        round.work->use();
+        ++calls_;
+      } else if ((number / 2 + i) % 3 == 2) {
+        call_resident(round.context, random);
+      } else {
+        call_sgemm(round.context, random, ROOFTILE_TIER_DEVICE);
+      }
     }
   }
 
   /// Each thread makes some calls, and more until then. Contexts come and go beside those that all
-  /// share.
+  /// share; each round has one that all begin with together.
   void call_by_threads(double end_s, std::uint64_t seed) {
     const std::array shared = {open(kKinds[0]), open(kKinds[1])};
+    Round round;
+    std::size_t rounds = 0;
+    std::barrier meeting(kThreads, [&]() noexcept {
+      end(round);
+      round.over = rounds > 0 && (now_s() >= end_s || HasFailure());
+      if (!round.over) begin(round, rounds++);
+    });
     const auto body = [&](int thread) {
       Random random(seed + static_cast<std::uint64_t>(thread));
-      do {
+      while (true) {
+        meeting.arrive_and_wait();
+        if (round.over) return;
+        call_together(round, rounds - 1, random);
         rooftile_context* const own =
             thread % 4 == 3 ? open(kKinds[random.below(kKinds.size())]) : nullptr;
-        for (int i = 0; i < 20 && !HasFailure(); ++i)
+        for (int i = 0; i < kCallsInARound && !HasFailure(); ++i)
           call(own != nullptr ? own : shared[static_cast<std::size_t>(thread % 2)], random);
         rooftile_close(own);
-      } while (now_s() < end_s && !HasFailure());
+      }
     };
     std::vector<std::jthread> threads;
     for (int t = 0; t < kThreads; ++t) threads.emplace_back(body, t);
