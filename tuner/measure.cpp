@@ -324,9 +324,8 @@ TimeReply Measurer::time(const TimeRequest& request) {
   const SteadySamples samples = steady_samples(
       request.samples, retakes_.any() ? kMostRetakes : 0, take,
       [](int before) { std::this_thread::sleep_for(kFirstBackOff * (1 << before)); });
-  retakes_.earn(now_s() - start);
-  retakes_.spend((now_s() - start) * samples.retaken /
-                 std::max(1, request.samples + samples.retaken));
+  retakes_.earn(now_s() - start - samples.lost_s);
+  retakes_.spend(samples.lost_s);
   std::vector<double> pack_ns;
   for (const Reading& reading : samples.readings) {
     pack_ns.push_back(reading.pack_ns);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/clock.h"
+
 namespace rooftile {
 namespace {
 
@@ -14,15 +16,18 @@ bool is_busy(const Reading& reading) { return reading.busy_share > kBusyShare; }
 SteadySamples steady_samples(int count, int most_retakes, const std::function<Reading()>& take,
                              const std::function<void(int)>& back_off) {
   SteadySamples samples;
-  const auto retake = [&] {
+  const auto retake = [&](bool after_back_off) {
+    const double start = now_s();
+    if (after_back_off) back_off(samples.retaken);
     ++samples.retaken;
-    return take();
+    const Reading reading = take();
+    samples.lost_s += now_s() - start;
+    return reading;
   };
   for (int i = 0; i < count; ++i) {
     Reading reading = take();
     while (is_busy(reading) && samples.retaken < most_retakes) {
-      back_off(samples.retaken);
-      const Reading again = retake();
+      const Reading again = retake(true);
       if (again.busy_share < reading.busy_share) reading = again;
     }
     samples.readings.push_back(reading);
@@ -35,7 +40,7 @@ SteadySamples steady_samples(int count, int most_retakes, const std::function<Re
   while (samples.retaken < most_retakes) {
     const auto slowest = std::ranges::max_element(samples.readings, {}, &Reading::kernel_ns);
     if (slowest->kernel_ns <= limit_ns()) break;
-    const Reading again = retake();
+    const Reading again = retake(false);
     if (again.kernel_ns < slowest->kernel_ns) *slowest = again;
   }
   samples.noisy = static_cast<int>(

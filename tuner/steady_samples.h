@@ -15,8 +15,9 @@ struct Reading {
 
 struct SteadySamples {
   std::vector<Reading> readings;
-  int retaken = 0;  // runs that were thrown away
-  int noisy = 0;    // of readings: kept although they look spoilt
+  int retaken = 0;    // runs that were thrown away
+  int noisy = 0;      // of readings: kept although they look spoilt
+  double lost_s = 0;  // wall time of back-offs and of runs that took another one's place
 };
 
 inline constexpr double kBusyShare = 0.1;  // a sample with more is spoilt

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 namespace rooftile {
 namespace {
 
@@ -89,6 +92,23 @@ TEST(SteadySamplesTest, WithoutAllowanceNothingIsTakenAgainAndAllIsSaid) {
   EXPECT_EQ(script.taken(), 3u);
   EXPECT_EQ(samples.retaken, 0);
   EXPECT_EQ(samples.noisy, 2);
+}
+
+// Of a short run the pause before it is nearly all that taking it again costs.
+TEST(SteadySamplesTest, PausesAndRunsTakenAgainAreCountedAsLost) {
+  constexpr std::chrono::milliseconds kRun(2), kPause(10);
+  const auto lost_s = [&](Reading reading) {
+    return steady_samples(
+               2, 1,
+               [&] {
+                 std::this_thread::sleep_for(kRun);
+                 return reading;
+               },
+               [&](int) { std::this_thread::sleep_for(kPause); })
+        .lost_s;
+  };
+  EXPECT_GE(lost_s(kBusy), std::chrono::duration<double>(kRun + kPause).count());
+  EXPECT_EQ(lost_s(kQuiet), 0);
 }
 
 TEST(RetakeAllowanceTest, IsATenthOfTheTime) {
