@@ -118,12 +118,10 @@ std::optional<std::size_t> Search::index_of(const Variant& variant) const {
 // time for nothing else.
 std::vector<std::size_t> Search::seeds(const SearchSpace& space) const {
   std::vector<std::size_t> order;
-  const auto add = [&](const Variant& variant) {
-    const auto index = index_of(variant);
-    if (index && std::find(order.begin(), order.end(), *index) == order.end())
-      order.push_back(*index);
+  const auto add = [&](std::optional<std::size_t> index) {
+    if (index && std::ranges::find(order, *index) == order.end()) order.push_back(*index);
   };
-  add(default_variant(context_.device));
+  add(index_of(default_variant(context_.device)));
   std::vector<TunedKernel> winners;
   for (const RankedKernel& winner : context_.store.winners(device_row_))
     if (winner.kernel.rank == 0) winners.push_back(winner.kernel);
@@ -132,12 +130,13 @@ std::vector<std::size_t> Search::seeds(const SearchSpace& space) const {
     return std::pair(other_kind, size_distance(winner.problem, problem_));
   });
   for (const TunedKernel& winner : winners)
-    if (order.size() < kMostWinners) add(winner.candidate.variant);
+    if (order.size() < kMostWinners) add(index_of(winner.candidate.variant));
   for (const Prior& prior : priors_) {
+    if (order.size() >= kMostSeeds) break;
     const auto index = index_of(prior.variant);
-    if (order.size() < kMostSeeds && index && is_plausible(space, *index)) add(prior.variant);
+    if (index && is_plausible(space, *index)) add(index);
   }
-  add(fallback_variant());
+  add(index_of(fallback_variant()));
   return order;
 }
 
