@@ -111,8 +111,11 @@ class Transfer : public ::testing::Test {
     const std::filesystem::path file = folder_ / fmt::format("{}.db", databases_++);
     plant_database(file, device_, {default_variant(device_), fallback_variant()}, {}, types,
                    calibration);
-    return std::make_unique<Context>(
-        ContextOptions{.database = file, .cache_folder = folder_ / "cache"});
+    // One kernel for all calls: what is staged follows the kernel, and a quick one has other
+    // panels.
+    return std::make_unique<Context>(ContextOptions{.database = file,
+                                                    .cache_folder = folder_ / "cache",
+                                                    .while_compiling = WhileCompiling::kWait});
   }
   std::unique_ptr<Context> open_staging() { return open(slow_host()); }
 
