@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +12,11 @@ namespace {
 // JSON has no infinity: null is a problem that the kernel cannot run.
 std::string times_json(std::span<const MeasuredTime> times) {
   nlohmann::json json = nlohmann::json::array();
-  for (const MeasuredTime& t : times) json.push_back({t.m, t.n, t.k, t.batch, t.ns});
+  for (const MeasuredTime& t : times) {
+    json.push_back({t.m, t.n, t.k, t.batch, t.ns});
+    if (t.half_ns)
+      for (const double ns : *t.half_ns) json.back().push_back(ns);
+  }
   return json.dump();
 }
 
@@ -23,9 +28,16 @@ std::vector<MeasuredTime> parse_times(const std::string& text) {
   for (const nlohmann::json& entry : json) {
     try {
       const nlohmann::json& ns = entry.at(4);
-      const MeasuredTime t = {
-          entry.at(0), entry.at(1), entry.at(2), entry.at(3),
-          ns.is_null() ? std::numeric_limits<double>::infinity() : ns.get<double>()};
+      MeasuredTime t = {
+          .m = entry.at(0),
+          .n = entry.at(1),
+          .k = entry.at(2),
+          .batch = entry.at(3),
+          .ns = ns.is_null() ? std::numeric_limits<double>::infinity() : ns.get<double>()};
+      if (entry.size() > 6) {
+        const std::array<double, 2> half_ns = {entry.at(5), entry.at(6)};
+        if (std::ranges::min(half_ns) > 0) t.half_ns = half_ns;
+      }
       if (std::min({t.m, t.n, t.k, t.batch}) > 0 && t.ns > 0) times.push_back(t);
     } catch (const nlohmann::json::exception&) {
     }

@@ -23,13 +23,13 @@ constexpr double kContenderS = 2;
 constexpr double kNear = 1.1;  // of the best time: such a kernel may be the best elsewhere
 constexpr std::size_t kMostProblems = 64, kLeastProblems = 24;
 constexpr double kMeasuringShare = 0.7;  // of a class's slice; certificates follow
-// Of a kernel in a round: more of short ones, which a wake-up or another program's burst may
-// double.
-constexpr int kSamples = 2, kMostSamples = 16;
-constexpr double kSampledNs = 4e6;  // of product time in all, where it takes more than kSamples
-// A round each: times the best time up to which a kernel is measured again. Not too soon: a first
-// time may have been disturbed.
-constexpr std::array kHopefulRatios = {std::numeric_limits<double>::infinity(), 3.0, 1.5, 1.5};
+// Of a kernel in a round. A few: neighbours in time err together, and rounds say more than samples.
+constexpr int kSamples = 2, kMostSamples = 6;
+constexpr double kSampledNs = 1.5e6;  // of product time in all, where it takes more than kSamples
+// A round each: times the best time up to which a kernel is measured again. Everyone is twice: a
+// first time may have been disturbed, and each half of the rounds needs one.
+constexpr double kAnyRatio = std::numeric_limits<double>::infinity();
+constexpr std::array kHopefulRatios = {kAnyRatio, kAnyRatio, 3.0, 1.5, 1.5, 1.5};
 constexpr std::size_t kRunsASample = 2;  // the untimed one, the operands, the check
 constexpr double kCutRatio = 8;          // of the best time: not measured, only known to be slower
 constexpr double kFirstLimitNs = 1e9;    // before there is a best
@@ -49,9 +49,25 @@ struct Contender {
     });
     return found == times.end() ? nullptr : &*found;
   }
-  void add_time(const Problem& p, double ns) {
-    times.push_back({.m = p.m, .n = p.n, .k = p.k, .batch = p.batch, .ns = ns});
+  void add_time(const Problem& p, double ns,
+                const std::optional<std::array<double, 2>>& half_ns = {}) {
+    times.push_back({.m = p.m, .n = p.n, .k = p.k, .batch = p.batch, .ns = ns, .half_ns = half_ns});
   }
+};
+
+/// Shortest times of the rounds with even and with odd numbers; infinite before the first of them.
+class RoundTimes {
+ public:
+  void add(std::size_t round, double ns) {
+    double& half = half_ns_[round % 2];
+    half = std::min(half, ns);
+  }
+  double ns() const { return std::ranges::min(half_ns_); }
+  const std::array<double, 2>& half_ns() const { return half_ns_; }
+
+ private:
+  std::array<double, 2> half_ns_ = {std::numeric_limits<double>::infinity(),
+                                    std::numeric_limits<double>::infinity()};
 };
 
 class ClassPortfolio {
@@ -77,8 +93,8 @@ class ClassPortfolio {
   bool legal(const Contender& contender, const Problem& p) const;
   double max_flops() const;
   bool measure(const Problem& p);
-  std::optional<std::map<std::size_t, double>> compare(const std::vector<std::size_t>& group,
-                                                       const Problem& p);
+  std::optional<std::map<std::size_t, RoundTimes>> compare(const std::vector<std::size_t>& group,
+                                                           const Problem& p);
   void give_up_hopeless();
   std::vector<MeasuredKernel> measured(const std::vector<std::size_t>& of) const;
 
@@ -186,15 +202,16 @@ int samples_of(double product_ns) {
   return static_cast<int>(std::clamp<double>(kSampledNs / product_ns, kSamples, kMostSamples));
 }
 
-/// Shortest times of the group, interleaved; nothing when interrupted. Whatever disturbs a
-/// measurement only ever adds to it.
-std::optional<std::map<std::size_t, double>> ClassPortfolio::compare(
+/// Times of the group, interleaved; nothing when interrupted. The shortest ones count: whatever
+/// disturbs a measurement only ever adds to it.
+std::optional<std::map<std::size_t, RoundTimes>> ClassPortfolio::compare(
     const std::vector<std::size_t>& group, const Problem& p) {
-  std::map<std::size_t, double> ns;
+  std::map<std::size_t, RoundTimes> times;
   double best_ns = std::numeric_limits<double>::infinity();
-  for (const double hopeful_ratio : kHopefulRatios) {
+  for (std::size_t round = 0; round < kHopefulRatios.size(); ++round) {
     for (const std::size_t index : group) {
-      const bool hopeless = ns.contains(index) && ns[index] > hopeful_ratio * best_ns;
+      const bool hopeless =
+          times.contains(index) && times[index].ns() > kHopefulRatios[round] * best_ns;
       if (context_.runner.rejected(contenders_[index].id) || hopeless) continue;
       const double limit_ns = std::isfinite(best_ns) ? kCutRatio * best_ns : kFirstLimitNs;
       const auto reply = context_.runner.time(contenders_[index].variant, p,
@@ -203,13 +220,12 @@ std::optional<std::map<std::size_t, double>> ClassPortfolio::compare(
                                                .purpose = SamplePurpose::kPortfolio});
       if (context_.over()) return std::nullopt;
       if (context_.runner.rejected(contenders_[index].id)) continue;
-      const double time_ns = reply ? std::ranges::min(reply->kernel_ns) + reply->pack_ns : limit_ns;
-      const auto [known, fresh] = ns.try_emplace(index, time_ns);
-      if (!fresh) known->second = std::min(known->second, time_ns);
-      best_ns = std::min(best_ns, time_ns);
+      const double ns = reply ? std::ranges::min(reply->kernel_ns) + reply->pack_ns : limit_ns;
+      times[index].add(round, ns);
+      best_ns = std::min(best_ns, ns);
     }
   }
-  return ns;
+  return times;
 }
 
 /// False when interrupted. A problem that is known but for some kernels gives them times on the
@@ -235,12 +251,15 @@ bool ClassPortfolio::measure(const Problem& p) {
   if (reference) group.insert(group.begin(), *reference);
   TuneProgress progress{.phase = TunePhase::kComparing, .problem = to_string(p)};
   context_.progress(progress);
-  const auto ns = compare(group, p);
-  if (!ns) return false;
+  const auto times = compare(group, p);
+  if (!times) return false;
   const double scale =
-      reference && ns->contains(*reference) ? reference_ns / ns->at(*reference) : 1.0;
-  for (const auto& [index, time_ns] : *ns)
-    if (index != reference) contenders_[index].add_time(p, scale * time_ns);
+      reference && times->contains(*reference) ? reference_ns / times->at(*reference).ns() : 1.0;
+  for (const auto& [index, of_rounds] : *times)
+    if (index != reference)
+      contenders_[index].add_time(
+          p, scale * of_rounds.ns(),
+          std::array{scale * of_rounds.half_ns()[0], scale * of_rounds.half_ns()[1]});
   return true;
 }
 
@@ -334,13 +353,21 @@ Regret tune_portfolios(const ProblemTunerContext& context, RowId device_row,
     else
       same->push_back(p);
   }
+  // By the root of the number of its problems: what a further problem tells falls with their
+  // number, and a class of one tuned problem has kernels to compile as any other. Small ones first:
+  // where they take longer than their share, a large one misses it least.
+  std::ranges::stable_sort(classes, {}, &std::vector<Problem>::size);
+  const auto weight = [](const std::vector<Problem>& of_class) {
+    return std::sqrt(static_cast<double>(of_class.size()));
+  };
   const double end_s = now_s() + seconds;
-  std::size_t left = tuned.size();  // problems of the classes that are still to come
+  double left = 0;  // of the classes that are still to come
+  for (const std::vector<Problem>& of_class : classes) left += weight(of_class);
   std::vector<double> regrets;
   for (const std::vector<Problem>& of_class : classes) {
     if (context.over()) break;
-    const double share = static_cast<double>(of_class.size()) / static_cast<double>(left);
-    left -= of_class.size();
+    const double share = weight(of_class) / left;
+    left -= weight(of_class);
     ClassPortfolio portfolio(context, device_row, of_class, share * (end_s - now_s()));
     portfolio.measure();
     const std::vector<double> of_portfolio = portfolio.store();

@@ -10,9 +10,9 @@
 
 namespace rooftile {
 
-/// Spends up to the seconds on the classes of the tuned problems, each its share, and stores their
-/// portfolios. What is known from earlier runs is not measured again. The regret of all of them,
-/// each problem left out in turn.
+/// Spends up to the seconds on the classes of the tuned problems, each its share, by the root of
+/// the number of its problems, and stores their portfolios. What is known from earlier runs is not
+/// measured again. The regret of all of them, each problem left out in turn.
 Regret tune_portfolios(const ProblemTunerContext& context, RowId device_row,
                        std::span<const Problem> tuned, double seconds);
 

@@ -13,10 +13,10 @@ constexpr double kWorstRatio = 8;
 // Of the mean regret: less is noise, and every further kernel may be chosen by mistake.
 constexpr double kLeastGain = 0.002;
 
-double time_on(const MeasuredKernel& kernel, const MeasuredTime& sizes) {
+const MeasuredTime* time_on(const MeasuredKernel& kernel, const MeasuredTime& sizes) {
   const auto found =
       std::ranges::find_if(kernel.times, [&](const auto& t) { return same_sizes(t, sizes); });
-  return found == kernel.times.end() ? std::numeric_limits<double>::quiet_NaN() : found->ns;
+  return found == kernel.times.end() || !(found->ns > 0) ? nullptr : &*found;
 }
 
 double ratio(double ns, double best_ns) { return std::min(ns / best_ns, kWorstRatio); }
@@ -56,6 +56,16 @@ std::size_t chosen(const Problem& of_class, const DeviceRates& rates,
   return best;
 }
 
+double regret(const TimeTable& table, std::size_t kernel, std::size_t problem) {
+  double sum = 0;
+  for (const std::size_t half : {0u, 1u}) {
+    const auto fastest = std::ranges::min_element(
+        table.half_ns, {}, [&](const auto& of_kernel) { return of_kernel[problem][half]; });
+    sum += ratio(table.half_ns[kernel][problem][1 - half], (*fastest)[problem][1 - half]) - 1;
+  }
+  return sum / 2;
+}
+
 std::size_t best_of_nearest(const Problem& of_class, std::size_t kernels, const TimeTable& table,
                             std::size_t left_out) {
   std::size_t nearest = left_out == 0 ? 1 : 0;
@@ -83,16 +93,21 @@ std::size_t best_of_nearest(const Problem& of_class, std::size_t kernels, const 
 TimeTable complete_table(std::span<const MeasuredKernel> kernels) {
   TimeTable table;
   table.ns.resize(kernels.size());
+  table.half_ns.resize(kernels.size());
   if (kernels.empty()) return table;
-  for (const MeasuredTime& t : kernels.front().times) {
-    std::vector<double> ns;
-    for (const MeasuredKernel& kernel : kernels) ns.push_back(time_on(kernel, t));
-    if (std::ranges::any_of(ns, [](double x) { return !(x > 0); })) continue;
-    MeasuredTime problem = t;
-    problem.ns = std::ranges::min(ns);
+  for (const MeasuredTime& sizes : kernels.front().times) {
+    std::vector<const MeasuredTime*> times;
+    for (const MeasuredKernel& kernel : kernels) times.push_back(time_on(kernel, sizes));
+    if (std::ranges::find(times, nullptr) != times.end()) continue;
+    MeasuredTime problem = sizes;
+    problem.ns = std::ranges::min(times, {}, &MeasuredTime::ns)->ns;
     if (!std::isfinite(problem.ns)) continue;
     table.problems.push_back(problem);
-    for (std::size_t i = 0; i < kernels.size(); ++i) table.ns[i].push_back(ns[i]);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      table.ns[i].push_back(times[i]->ns);
+      table.half_ns[i].push_back(
+          times[i]->half_ns.value_or(std::array{times[i]->ns, times[i]->ns}));
+    }
   }
   return table;
 }
@@ -124,10 +139,11 @@ std::vector<std::size_t> choose_portfolio(const TimeTable& table, std::size_t mo
 Regret summarize_regret(std::vector<double> regrets) {
   if (regrets.empty()) return {};
   std::ranges::sort(regrets, std::greater{});
-  Regret summary = {.problems = regrets.size(), .worst = regrets.front()};
+  Regret summary = {.problems = regrets.size(), .worst = std::max(regrets.front(), 0.0)};
   for (const double regret : regrets) summary.mean += regret / static_cast<double>(regrets.size());
+  summary.mean = std::max(summary.mean, 0.0);
   // Nearest rank: of ten problems the worst one.
-  summary.worst_decile = regrets[(regrets.size() - 1) / 10];
+  summary.worst_decile = std::max(regrets[(regrets.size() - 1) / 10], 0.0);
   return summary;
 }
 
@@ -140,12 +156,10 @@ CrossValidation cross_validate(const Problem& of_class, const DeviceRates& rates
   if (table.problems.size() < 2) return {};  // nothing is left to choose from
   CrossValidation validation;
   for (std::size_t i = 0; i < table.problems.size(); ++i) {
-    const auto regret = [&](std::size_t kernel) {
-      return ratio(table.ns[kernel][i], table.problems[i].ns) - 1;
-    };
     const std::vector<MeasuredKernel> others = without(kernels, table.problems[i]);
-    validation.selector.push_back(regret(chosen(of_class, rates, others, table, i)));
-    validation.nearest.push_back(regret(best_of_nearest(of_class, kernels.size(), table, i)));
+    validation.selector.push_back(regret(table, chosen(of_class, rates, others, table, i), i));
+    validation.nearest.push_back(
+        regret(table, best_of_nearest(of_class, kernels.size(), table, i), i));
   }
   return validation;
 }

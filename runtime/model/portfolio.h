@@ -2,6 +2,7 @@
 // Pure functions of measured times.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -16,8 +17,9 @@ namespace rooftile {
 /// Times of kernels on the problems that each of them was tried on; what is no time (not positive,
 /// NaN) was not tried.
 struct TimeTable {
-  std::vector<MeasuredTime> problems;   // ns: of the fastest kernel
-  std::vector<std::vector<double>> ns;  // [kernel][problem]
+  std::vector<MeasuredTime> problems;                       // ns: of the fastest kernel
+  std::vector<std::vector<double>> ns;                      // [kernel][problem]
+  std::vector<std::vector<std::array<double, 2>>> half_ns;  // the same; of those without, ns twice
 };
 TimeTable complete_table(std::span<const MeasuredKernel> kernels);
 
@@ -26,7 +28,8 @@ TimeTable complete_table(std::span<const MeasuredKernel> kernels);
 /// are `most` or nothing is left to gain. In the order taken.
 std::vector<std::size_t> choose_portfolio(const TimeTable& table, std::size_t most);
 
-/// Times of chosen kernels over the fastest ones, minus 1.
+/// Times of chosen kernels over the fastest ones, minus 1. No figure of it is below 0: that is
+/// noise.
 struct Regret {
   std::size_t problems = 0;
   double mean = 0, worst_decile = 0, worst = 0;  // worst_decile: one in ten is at least this
@@ -35,7 +38,10 @@ Regret summarize_regret(std::vector<double> regrets);
 
 /// Regrets of problems, none of which had a part in its own choice: each in turn is left out, with
 /// all of its times; portfolio and predictions come from the others. nearest: had it been the best
-/// kernel of the nearest other problem, by size_distance.
+/// kernel of the nearest other problem, by size_distance. The fastest kernel is named by one half
+/// of the measurements and timed, like the chosen one, by the other; the mean of both ways. So of
+/// kernels that differ by noise alone none is charged for it, and one problem's regret may be
+/// negative.
 struct CrossValidation {
   std::vector<double> selector, nearest;
 };

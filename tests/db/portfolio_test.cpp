@@ -2,6 +2,7 @@
 // are handed out for dispatch.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <limits>
 
 #include "db/connection.h"
@@ -41,7 +42,8 @@ class PortfolioTest : public StoreTest {
   std::vector<CandidateRecord> candidates_;
   const std::vector<MeasuredTime> times_ = {
       {.m = 1, .n = 4096, .k = 77, .batch = 32, .ns = 1234.5},
-      {.m = 9, .n = 8, .k = 7, .batch = 1, .ns = std::numeric_limits<double>::infinity()}};
+      {.m = 9, .n = 8, .k = 7, .batch = 1, .ns = std::numeric_limits<double>::infinity()},
+      {.m = 5, .n = 6, .k = 7, .batch = 1, .ns = 20, .half_ns = std::array<double, 2>{20, 21.5}}};
   const RegretRecord regret_ = {.signature = "f32.nt",
                                 .problems = 23,
                                 .mean = 0.021,

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 namespace rooftile {
 namespace {
@@ -63,6 +66,13 @@ TEST(Portfolio, LeavesAGainWithinTheNoiseAlone) {
   EXPECT_THAT(choose_portfolio(complete_table(kernels), 16), SizeIs(1));
 }
 
+TEST(Regret, IsNotBelowZero) {
+  const Regret regret = summarize_regret({-0.1, -0.2});
+  EXPECT_EQ(regret.mean, 0);
+  EXPECT_EQ(regret.worst_decile, 0);
+  EXPECT_EQ(regret.worst, 0);
+}
+
 TEST(Regret, IsSummarizedByMeanAndDecile) {
   EXPECT_EQ(summarize_regret({}).problems, 0u);
   const Regret regret =
@@ -113,6 +123,40 @@ TEST(CrossValidation, AProblemFarFromAllOthersHasNoPartInItsOwnChoiceEither) {
   }
   const CrossValidation validation = cross_validate({}, device(), kernels);
   EXPECT_NEAR(validation.selector[11], 1000.0 / 300 - 1, 1e-9);
+}
+
+// Two kernels of one time, which every measurement misses by a tenth up or down: the shorter of two
+// such times is too short by the same noise, so against it the chosen one would always lose.
+TEST(CrossValidation, NoiseIsNoRegret) {
+  const auto noisy = [](std::span<const std::array<double, 2>> half_ns, int tile_m) {
+    MeasuredKernel measured = kernel(std::vector(half_ns.size(), 1000.0), tile_m);
+    for (std::size_t i = 0; i < half_ns.size(); ++i) {
+      measured.times[i].ns = std::ranges::min(half_ns[i]);
+      measured.times[i].half_ns = half_ns[i];
+    }
+    return measured;
+  };
+  std::vector<std::array<double, 2>> first, second;
+  for (unsigned signs = 0; signs < 16; ++signs) {
+    const auto ns = [&](unsigned bit) { return (signs >> bit & 1) != 0 ? 1100.0 : 900.0; };
+    first.push_back({ns(0), ns(1)});
+    second.push_back({ns(2), ns(3)});
+  }
+  const CrossValidation validation =
+      cross_validate({}, device(), std::vector{noisy(first, 16), noisy(second, 32)});
+  // One kernel of the two at random: against the shorter of both times 6 % on average.
+  EXPECT_LT(summarize_regret(validation.selector).mean, 0.02);
+  EXPECT_LT(*std::ranges::min_element(validation.selector), 0);
+}
+
+// The same choice, judged by either half: here the second kernel is faster, there the first one.
+TEST(CrossValidation, TheFastestIsNamedByOneHalfAndTimedByTheOther) {
+  std::vector<MeasuredKernel> kernels = {kernel({1000, 1000, 1000, 1000}),
+                                         kernel({800, 3000, 3000, 3000}, 32)};
+  kernels[0].times[0].half_ns = {1000, 1000};
+  kernels[1].times[0].half_ns = {800, 1250};
+  // By the first half the second kernel is the fastest: 1000/1250. By the other one the first.
+  EXPECT_NEAR(cross_validate({}, device(), kernels).selector[0], (1000.0 / 1250 - 1) / 2, 1e-12);
 }
 
 TEST(CrossValidation, RivalsAreComparedWithAndNeverChosen) {
