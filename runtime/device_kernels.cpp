@@ -84,6 +84,8 @@ struct DeviceKernels::Impl {
   /// Without the failed ones at their front.
   std::span<const RankedChoice> from_best(std::span<const RankedChoice> choices) const;
   bool can_run(std::span<const RankedChoice> choices) const;
+  /// There is nothing to wait for: the best one is ready, or none of them ever will be.
+  bool is_settled(std::span<const RankedChoice> choices) const;
   const RankedChoice* quick(std::span<const RankedChoice> choices, const Signature& signature,
                             double margin_ns) const;
   void begin(std::span<const RankedChoice> choices, const Signature& signature, const Bound& bound);
@@ -220,6 +222,12 @@ bool DeviceKernels::Impl::can_run(std::span<const RankedChoice> choices) const {
   return !best.empty() && state_of(best.front()) == State::kReady;
 }
 
+bool DeviceKernels::Impl::is_settled(std::span<const RankedChoice> choices) const {
+  if (gone) return true;
+  const std::span<const RankedChoice> best = from_best(choices);
+  return best.empty() || state_of(best.front()) == State::kReady;
+}
+
 const RankedChoice* DeviceKernels::Impl::quick(std::span<const RankedChoice> choices,
                                                const Signature& signature, double margin_ns) const {
   std::vector<Progress> progress;
@@ -348,7 +356,7 @@ bool DeviceKernels::ready(std::span<const RankedChoice> choices, const Signature
   if (impl_->forked()) return true;
   Impl& impl = *impl_;
   const std::lock_guard lock(impl.mutex);
-  if (impl.gone || impl.from_best(choices).empty() || impl.can_run(choices)) return true;
+  if (impl.is_settled(choices)) return true;
   impl.begin(choices, signature, bound);
   return false;
 }
@@ -359,7 +367,7 @@ DeviceKernels::Next DeviceKernels::next(std::span<const RankedChoice> choices,
   if (impl_->forked()) return {.best = true};
   Impl& impl = *impl_;
   const std::lock_guard lock(impl.mutex);
-  if (impl.gone || impl.from_best(choices).empty() || impl.can_run(choices)) return {.best = true};
+  if (impl.is_settled(choices)) return {.best = true};
   return impl.run_quick(impl.begin_with_quick(choices, signature, bound, margin_ns));
 }
 
@@ -369,7 +377,7 @@ DeviceKernels::Next DeviceKernels::wait_for_next(std::span<const RankedChoice> c
   if (impl_->forked()) return {.best = true};
   Impl& impl = *impl_;
   std::unique_lock lock(impl.mutex);
-  if (impl.gone || impl.can_run(choices)) return {.best = true};
+  if (impl.is_settled(choices)) return {.best = true};
   if (impl.quick(choices, signature, kAnyMargin) == nullptr) return {.best = true};
   const RankedChoice* const quick = impl.begin_with_quick(choices, signature, bound, kAnyMargin);
   impl.changed.wait(lock, [&] {

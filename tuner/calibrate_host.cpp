@@ -123,7 +123,8 @@ class HostProducts {
   void plan();
   void note_handover();
   double sample(const Measured& of) const;
-  static Figure fastest_of(const Measured& measured);
+  static Figure fastest_of(const std::string& figure, const std::string& unit,
+                           const std::vector<double>& values);
 
   const std::atomic<bool>& stop_;
   double end_s_;
@@ -177,8 +178,7 @@ double HostProducts::sample(const Measured& of) const {
   return of.unit == "ns" ? ns : flops(of.problem) / ns;
 }
 
-/// All threads' rates hold for processors that are as near to each other as they were then. The
-/// shortest counts, as the fastest samples do.
+/// All threads' rates hold for processors that are as near to each other as they were then.
 void HostProducts::note_handover() {
   if (const std::optional<double> handover = processor_handover_ns())
     handover_ns_.push_back(*handover);
@@ -186,11 +186,12 @@ void HostProducts::note_handover() {
 
 /// Whatever disturbs a sample makes it slower, and one thread less than many that wait for each
 /// other: a median of disturbed ones would send products to one thread that are faster on all.
-Figure HostProducts::fastest_of(const Measured& measured) {
-  Figure figure = figure_of(measured.figure, measured.unit, measured.values);
-  const auto [least, most] = std::ranges::minmax(measured.values);
-  figure.value = measured.unit == "ns" ? least : most;
-  return figure;
+Figure HostProducts::fastest_of(const std::string& figure, const std::string& unit,
+                                const std::vector<double>& values) {
+  Figure fastest = figure_of(figure, unit, values);
+  const auto [least, most] = std::ranges::minmax(values);
+  fastest.value = unit == "ns" ? least : most;
+  return fastest;
 }
 
 std::vector<Figure> HostProducts::run() {
@@ -204,12 +205,10 @@ std::vector<Figure> HostProducts::run() {
     }
   }
   std::vector<Figure> figures;
-  if (!handover_ns_.empty()) {
-    figures.push_back(figure_of("host.handover", "ns", handover_ns_));
-    figures.back().value = std::ranges::min(handover_ns_);
-  }
+  if (!handover_ns_.empty()) figures.push_back(fastest_of("host.handover", "ns", handover_ns_));
   for (const Measured& measured : all_)
-    if (!measured.values.empty()) figures.push_back(fastest_of(measured));
+    if (!measured.values.empty())
+      figures.push_back(fastest_of(measured.figure, measured.unit, measured.values));
   return figures;
 }
 
