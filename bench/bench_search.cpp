@@ -126,7 +126,7 @@ class Comparison {
       for (std::size_t r = 0; r < replays_.size(); ++r)
         if (is_source(replays_[r], replay, arm.sources))
           sources.push_back(source_of(replays_[r], earlier_[r][seed], replay));
-      space.transferred = transferred(replay.frozen.problem, space.variants, sources);
+      space.transferred = transferred(space, sources);
       of_seeds[seed] =
           shares(replay, search(replay, space, arm.strategy, seed, settings_.candidates), seed,
                  settings_.candidates);

@@ -26,7 +26,7 @@ Eigen::MatrixXd GaussianProcess::covariance(const Eigen::MatrixXd& features,
       (5 * squared_distances(features, features_)).array().sqrt() / prior_.length_scale;
   const Eigen::ArrayXXd matern = (1 + r + r.square() / 3) * (-r).exp();
   return (squared(prior_.signal_deviation) * matern + squared(prior_.constant_deviation)).matrix() +
-         squared(prior_.slope_deviation) * trends * trends_.transpose();
+         trends * prior_.slope_deviations.cwiseAbs2().asDiagonal() * trends_.transpose();
 }
 
 GaussianProcess::GaussianProcess(GaussianProcessPrior prior, Eigen::MatrixXd features,
@@ -47,7 +47,7 @@ GaussianProcess::Prediction GaussianProcess::predict(const Eigen::MatrixXd& feat
   const Eigen::MatrixXd k = covariance(features, trends);
   const Eigen::VectorXd prior_variance =
       (squared(prior_.signal_deviation) + squared(prior_.constant_deviation) +
-       squared(prior_.slope_deviation) * trends.rowwise().squaredNorm().array());
+       (trends * prior_.slope_deviations.asDiagonal()).rowwise().squaredNorm().array());
   const Eigen::MatrixXd explained = cholesky_.matrixL().solve(k.transpose());
   return {
       .mean = trends * prior_.slopes + k * weights_,

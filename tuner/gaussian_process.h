@@ -10,12 +10,12 @@ namespace rooftile {
 
 /// What is known before any observation. Values are in the units of y.
 struct GaussianProcessPrior {
-  double constant_deviation = 10;  // of the level of y
-  Eigen::VectorXd slopes = {};     // of y over each trend, expected
-  double slope_deviation = 0.5;    // around it
-  double signal_deviation = 1;     // of what features explain beyond the trends
-  double noise_deviation = 0.1;    // of an observation
-  double length_scale = 1;         // distance of features at which values are strangers
+  double constant_deviation = 10;         // of the level of y
+  Eigen::VectorXd slopes = {};            // of y over each trend, expected
+  Eigen::VectorXd slope_deviations = {};  // around them; with a slope of 0: the trend is left out
+  double signal_deviation = 1;            // of what features explain beyond the trends
+  double noise_deviation = 0.1;           // of an observation
+  double length_scale = 1;                // distance of features at which values are strangers
 };
 
 class GaussianProcess {

@@ -257,7 +257,7 @@ SearchSpace Search::space() const {
   std::vector<TransferSource> sources = own_sources();
   std::ranges::move(sources_of_others(context_.store, device_row_, problem_),
                     std::back_inserter(sources));
-  space.transferred = transferred(problem_, space.variants, sources);
+  space.transferred = transferred(space, sources);
   space.starts = seeds(space);
   return space;
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 namespace rooftile {
 namespace {
@@ -9,16 +10,22 @@ namespace {
 constexpr std::array kLengthScales = {0.35, 0.7, 1.4, 2.8};
 constexpr std::array kSignalDeviations = {0.5, 1.0, 2.0};
 constexpr std::array kNoiseDeviations = {0.03, 0.1, 0.3};
-// Between no relation and times proportional to the trend.
+// Of a trend that counts: between no relation and times proportional to it, as uncertain.
 constexpr double kSlope = 0.5;
 
-}  // namespace
+struct Fit {
+  GaussianProcessPrior prior;
+  std::optional<double> log_likelihood;
+};
 
-GaussianProcessPrior likeliest_prior(const Eigen::MatrixXd& features, const Eigen::MatrixXd& trends,
-                                     const Eigen::VectorXd& y) {
-  GaussianProcessPrior prior, best;
-  prior.slopes = Eigen::VectorXd::Constant(trends.cols(), kSlope);
-  std::optional<double> likelihood;
+/// The likeliest when only the first so many trends count.
+Fit likeliest_fit(Eigen::Index counting, const Eigen::MatrixXd& features,
+                  const Eigen::MatrixXd& trends, const Eigen::VectorXd& y) {
+  GaussianProcessPrior prior;
+  prior.slopes = Eigen::VectorXd::Zero(trends.cols());
+  prior.slopes.head(counting).setConstant(kSlope);
+  prior.slope_deviations = prior.slopes;
+  Fit best;
   for (const double length : kLengthScales) {
     for (const double signal : kSignalDeviations) {
       for (const double noise : kNoiseDeviations) {
@@ -26,13 +33,21 @@ GaussianProcessPrior likeliest_prior(const Eigen::MatrixXd& features, const Eige
         prior.signal_deviation = signal;
         prior.noise_deviation = noise;
         const double here = GaussianProcess(prior, features, trends, y).log_likelihood();
-        if (likelihood && !(here > *likelihood)) continue;
-        likelihood = here;
-        best = prior;
+        if (!best.log_likelihood || here > *best.log_likelihood) best = {prior, here};
       }
     }
   }
   return best;
+}
+
+}  // namespace
+
+GaussianProcessPrior likeliest_prior(const Eigen::MatrixXd& features, const Eigen::MatrixXd& trends,
+                                     const Eigen::VectorXd& y) {
+  Fit all = likeliest_fit(trends.cols(), features, trends, y);
+  if (trends.cols() < 2) return std::move(all.prior);
+  Fit first = likeliest_fit(1, features, trends, y);
+  return std::move(first.log_likelihood > all.log_likelihood ? first.prior : all.prior);
 }
 
 }  // namespace rooftile

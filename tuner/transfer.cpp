@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/model/roofline.h"
 #include "tuner/surrogate.h"
 #include "tuner/variant_features.h"
 
@@ -27,8 +28,19 @@ double problem_weight(const TransferSource& source, const Problem& problem) {
   return weight;
 }
 
+/// log2 of each kernel's time over the fastest's, as the analytical model has it.
+Eigen::VectorXd analytical(const Problem& problem, std::span<const Variant> variants,
+                           const DeviceRates& rates) {
+  constexpr double kLeastNs = 1;  // uncalibrated, all are equal
+  Eigen::VectorXd result(static_cast<Eigen::Index>(variants.size()));
+  for (std::size_t i = 0; i < variants.size(); ++i)
+    result[static_cast<Eigen::Index>(i)] =
+        std::log2(std::max(kLeastNs, analytical_ns(problem, variants[i], rates)));
+  return (result.array() - result.minCoeff()).min(std::log2(kFloor));
+}
+
 /// log2 of each candidate's time over the best, as a source has it.
-Eigen::VectorXd predicted(const TransferSource& source, std::span<const Variant> candidates) {
+Eigen::VectorXd predicted(const TransferSource& source, const SearchSpace& space) {
   std::vector<MeasuredVariant> measured = source.measured;
   std::ranges::stable_sort(measured, {}, &MeasuredVariant::ns);
   measured.resize(std::min(measured.size(), kMostMeasured));
@@ -39,13 +51,13 @@ Eigen::VectorXd predicted(const TransferSource& source, std::span<const Variant>
     y[static_cast<Eigen::Index>(i)] =
         std::log2(std::min(measured[i].ns / measured.front().ns, kFloor));
   }
-  variants.insert(variants.end(), candidates.begin(), candidates.end());
+  variants.insert(variants.end(), space.variants.begin(), space.variants.end());
   const Eigen::MatrixXd features = variant_features(variants, source.problem);
-  const Eigen::MatrixXd here = features.topRows(y.size());
-  const Eigen::MatrixXd there = features.bottomRows(features.rows() - y.size());
-  const Eigen::MatrixXd no_trends(y.size(), 0);
-  const GaussianProcess process(likeliest_prior(here, no_trends, y), here, no_trends, y);
-  return process.predict(there, Eigen::MatrixXd(there.rows(), 0)).mean;
+  const Eigen::MatrixXd trend = analytical(source.problem, variants, space.rates);
+  const Eigen::MatrixXd here = features.topRows(y.size()), trend_here = trend.topRows(y.size());
+  const Eigen::Index left = features.rows() - y.size();
+  const GaussianProcess process(likeliest_prior(here, trend_here, y), here, trend_here, y);
+  return process.predict(features.bottomRows(left), trend.bottomRows(left)).mean;
 }
 
 }  // namespace
@@ -83,18 +95,17 @@ std::vector<TransferSource> sources_of_others(const Store& store, RowId device,
   return sources;
 }
 
-std::vector<double> transferred(const Problem& problem, std::span<const Variant> candidates,
-                                std::span<const TransferSource> sources) {
-  Eigen::VectorXd sum = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(candidates.size()));
+std::vector<double> transferred(const SearchSpace& space, std::span<const TransferSource> sources) {
+  const std::size_t size = space.variants.size();
+  Eigen::VectorXd sum = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(size));
   double weights = 0;
   for (const TransferSource& source : sources) {
     if (source.measured.size() < 2) continue;
-    const double weight = problem_weight(source, problem);
-    sum += weight * predicted(source, candidates);
+    const double weight = problem_weight(source, space.problem);
+    sum += weight * predicted(source, space);
     weights += weight;
   }
-  if (weights == 0)
-    return std::vector<double>(candidates.size(), std::numeric_limits<double>::quiet_NaN());
+  if (weights == 0) return std::vector<double>(size, std::numeric_limits<double>::quiet_NaN());
   sum /= weights;
   return {sum.begin(), sum.end()};
 }

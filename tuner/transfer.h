@@ -7,6 +7,7 @@
 #include "core/problem.h"
 #include "core/variant.h"
 #include "db/store.h"
+#include "tuner/strategy.h"
 
 namespace rooftile {
 
@@ -30,9 +31,10 @@ double weight_of(Nearness nearness);
 std::vector<TransferSource> sources_of_others(const Store& store, RowId device,
                                               const Problem& problem);
 
-/// SearchSpace::transferred for these candidates: a regression over each source, the nearer ones
-/// counting more. All NaN without a source that has measured at least two kernels.
-std::vector<double> transferred(const Problem& problem, std::span<const Variant> candidates,
-                                std::span<const TransferSource> sources);
+/// SearchSpace::transferred for this space's candidates: a regression over each source, the nearer
+/// ones counting more. What a source knows nothing near of, it expects as the analytical model has
+/// it for the source's problem at this device's rates. All NaN without a source that has measured
+/// at least two kernels.
+std::vector<double> transferred(const SearchSpace& space, std::span<const TransferSource> sources);
 
 }  // namespace rooftile

@@ -48,7 +48,7 @@ TEST(GaussianProcessTest, FarAwayItKnowsTheLevelOnly) {
 TEST(GaussianProcessTest, FollowsATrendBeyondTheData) {
   GaussianProcessPrior p = prior();
   p.slopes = Eigen::VectorXd::Constant(1, 0.5);
-  p.slope_deviation = 1;
+  p.slope_deviations = Eigen::VectorXd::Constant(1, 1);
   const Eigen::MatrixXd x = column({0, 1, 2, 3}), same = column({0, 0, 0, 0});
   const GaussianProcess process(p, same, x, column({1, 3, 5, 7}).col(0));
   EXPECT_NEAR(process.predict(column({0}), column({6})).mean[0], 13, 0.1);

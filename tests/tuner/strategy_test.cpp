@@ -206,6 +206,30 @@ TEST(StrategyTest, WhatWasSeenElsewhereLeadsTheSurrogate) {
   EXPECT_EQ(octaves("model"), blind) << "it asks nobody";
 }
 
+// Once what was measured here contradicts other devices they have no say: the search goes on as if
+// it had not asked.
+TEST(StrategyTest, WhatWasSeenElsewhereIsDroppedOnceItIsContradicted) {
+  Valley v = valley();
+  Random random(3);
+  for (std::size_t i = 0; i < v.ns.size(); ++i)
+    v.space.analytical_ns[i] = v.ns[i] * std::exp2(0.4 * random.unit());
+  const auto choice = [&] {
+    const auto strategy = make_strategy("auto", v.space, 0);
+    std::vector<Observation> history;
+    for (std::size_t i = 0; i < v.ns.size(); i += 30) history.push_back({i, v.ns[i]});
+    for (const std::size_t i : strategy->propose(history, kSearchBatch))
+      history.push_back({i, v.ns[i]});
+    return strategy->propose(history, kSearchBatch);
+  };
+  const auto alone = choice();
+  for (const bool right : {true, false}) {
+    for (std::size_t i = 0; i < v.ns.size(); ++i)
+      v.space.transferred[i] =
+          right ? std::log2(v.ns[i] / v.ns[v.best]) : 5 * random.unit();  // of times up to 2^5
+    EXPECT_EQ(choice() == alone, !right);
+  }
+}
+
 TEST(StrategyTest, WhatTheModelSpeaksAgainstIsNotTriedFirst) {
   Valley v = valley();
   std::ranges::fill(v.space.analytical_ns, 4e5);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/model/roofline.h"
 #include "tests/runtime/scratch.h"
 
 namespace rooftile {
@@ -33,20 +34,21 @@ std::size_t lowest(const std::vector<double>& values) {
   return static_cast<std::size_t>(std::ranges::min_element(values) - values.begin());
 }
 
+/// Where the analytical model has no rates, and so no opinion.
+SearchSpace uncalibrated(const Problem& problem) { return search_space(problem, {}, tiles()); }
+
 TEST(TransferTest, NothingKnownIsNotANumber) {
-  const std::vector<Variant> candidates = tiles();
-  for (const double value : transferred(packed_problem(64, 64, 64), candidates, {}))
-    EXPECT_TRUE(std::isnan(value));
-  const TransferSource one{packed_problem(64, 64, 64), {{candidates.front(), 1e3}}};
-  for (const double value : transferred(packed_problem(64, 64, 64), candidates, {{one}}))
-    EXPECT_TRUE(std::isnan(value));
+  const SearchSpace space = uncalibrated(packed_problem(64, 64, 64));
+  for (const double value : transferred(space, {})) EXPECT_TRUE(std::isnan(value));
+  const TransferSource one{packed_problem(64, 64, 64), {{space.variants.front(), 1e3}}};
+  for (const double value : transferred(space, {{one}})) EXPECT_TRUE(std::isnan(value));
 }
 
 TEST(TransferTest, BestElsewhereIsBestGuess) {
   const std::vector<Variant> candidates = tiles();
   const std::vector<TransferSource> sources = {source(packed_problem(256, 256, 256), 64, 16)};
   const Variant& best =
-      candidates[lowest(transferred(packed_problem(300, 256, 256), candidates, sources))];
+      candidates[lowest(transferred(uncalibrated(packed_problem(300, 256, 256)), sources))];
   EXPECT_EQ(best.tile_m, 64);
   EXPECT_EQ(best.tile_n, 16);
 }
@@ -56,14 +58,14 @@ TEST(TransferTest, NearProblemsCountMore) {
   const std::vector<TransferSource> sources = {source(packed_problem(4096, 4096, 64), 128, 8),
                                                source(packed_problem(64, 64, 64), 8, 32)};
   const Variant& best =
-      candidates[lowest(transferred(packed_problem(64, 80, 64), candidates, sources))];
+      candidates[lowest(transferred(uncalibrated(packed_problem(64, 80, 64)), sources))];
   EXPECT_EQ(best.tile_m, 8);
   EXPECT_EQ(best.tile_n, 32);
 }
 
 TEST(TransferTest, UnmeasuredCandidatesAreGuessedFromTheirNeighbours) {
   const std::vector<Variant> candidates = tiles();
-  const std::vector<double> values = transferred(packed_problem(256, 256, 256), candidates,
+  const std::vector<double> values = transferred(uncalibrated(packed_problem(256, 256, 256)),
                                                  {{source(packed_problem(256, 256, 256), 32, 32)}});
   const auto of = [&](int m, int n) {
     for (std::size_t i = 0; i < candidates.size(); ++i)
@@ -73,6 +75,34 @@ TEST(TransferTest, UnmeasuredCandidatesAreGuessedFromTheirNeighbours) {
   // 32 x 32 and 8 x 8 were not measured there: they are 0 and 4 octaves from the best.
   EXPECT_LT(of(32, 32), of(32, 16));
   EXPECT_GT(of(8, 8), of(8, 32));
+}
+
+// A source that has tried no texel buffers, and none of whose kernels surprised the model.
+TEST(TransferTest, WhatNobodyTriedIsExpectedAsTheModelHasIt) {
+  const Problem problem = packed_problem(256, 256, 256);
+  const DeviceRates rates = {
+      .fma_gflops = 1000, .buffer_loads_per_ns = 1, .texel_loads_per_ns = 4, .compute_units = 4};
+  std::vector<Variant> variants;
+  for (const int reg_m : {1, 2, 4, 8})
+    for (const int reg_n : {1, 2, 4, 8})
+      variants.push_back({.family = Family::kRegister,
+                          .tile_m = 32,
+                          .tile_n = 32,
+                          .reg_m = reg_m,
+                          .reg_n = reg_n});
+  const std::size_t tried = variants.size();
+  TransferSource source{.problem = problem};
+  for (std::size_t i = 0; i < tried; ++i) {
+    source.measured.push_back({variants[i], analytical_ns(problem, variants[i], rates)});
+    variants.push_back(variants[i]);
+    variants.back().load_path_a = variants.back().load_path_b = LoadPath::kTexel;
+  }
+  const SearchSpace space = search_space(problem, rates, variants);
+  const std::vector<double> values = transferred(space, {{source}});
+  for (std::size_t i = 0; i < tried; ++i) {
+    ASSERT_LT(space.analytical_ns[tried + i], space.analytical_ns[i]) << i;
+    EXPECT_LT(values[tried + i], values[i]) << i;
+  }
 }
 
 TEST(TransferTest, OtherDevicesAreSourcesNearestFirst) {
