@@ -125,7 +125,7 @@ ROOFTILE_API rooftile_status rooftile_resident_finish(rooftile_context* context,
 
 /* OK when the work is finished and has succeeded; then host memory that it downloads to is filled.
  * TIMEOUT when it is not finished in so long (0: does not wait); it may be waited for again.
- * DEVICE_ERROR when the device was lost. */
+ * DEVICE_ERROR when the device was lost, or given up by another call, maybe meanwhile. */
 ROOFTILE_API rooftile_status rooftile_run_wait(rooftile_run* run, uint64_t timeout_ns);
 
 /* The work goes on. Host memory that it downloads to is not touched any more. NULL is fine. */

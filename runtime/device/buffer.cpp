@@ -23,6 +23,13 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 std::uint64_t Buffer::size_bytes() const { return impl_ == nullptr ? 0 : impl_->size_bytes; }
 void* Buffer::mapped() const { return impl_ == nullptr ? nullptr : impl_->mapped; }
 
+void Buffer::free() noexcept {
+  if (impl_ != nullptr && impl_->device->forked())
+    static_cast<void>(impl_.release());
+  else
+    impl_.reset();
+}
+
 bool Buffer::host_coherent() const { return impl_ != nullptr && impl_->coherent; }
 
 Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {

@@ -62,6 +62,9 @@ class Buffer {
   void* mapped() const;  // nullptr when the host cannot see it
   /// Of mapped memory: whether each side sees the other's writes without a run's flush.
   bool host_coherent() const;
+  /// Frees it even where it would be leaked, for what no run uses any more: of a device that has
+  /// been given up, not in a forked child.
+  void free() noexcept;
   struct Impl;
 
  private:
@@ -141,10 +144,13 @@ class Submission {
   Submission& operator=(Submission&&) noexcept;
 
   /// Waits at most so long (0: not at all; infinity: for ever) and says whether all is finished;
-  /// what was written is then visible to the host. Throws kDevice when the device is lost.
+  /// what was written is then visible to the host. Throws kDevice when the device is lost, or given
+  /// up, maybe by another thread meanwhile.
   bool wait(double timeout_ns) const;
+  /// Whether the device may still touch something of it, as far as is known without waiting.
+  bool under_way() const noexcept;
   /// Waits until the device touches nothing more of it, even if it has been given up: for memory
-  /// that cannot be leaked.
+  /// that cannot be leaked. Buffers of this work alone may be freed then.
   void outlast() const noexcept;
   struct Impl;
 
@@ -278,7 +284,7 @@ class Device {
   CommandList record_into(void* vk_command_buffer, std::span<const Step> steps);
   /// Submits and waits; timeout_ns (infinity: for ever) counts the wait for other threads' work
   /// and, on lavapipe, for the compiler. kTimeout leaves the work running: the device must then be
-  /// given up (lost() becomes true).
+  /// given up (lost() becomes true). kDevice when another thread gives it up meanwhile.
   RunResult run(CommandList& list, double timeout_ns);
   /// Runs steps once for each pass that the chosen counters take, before_each (uncounted) ahead of
   /// every pass, and reads them. Holds the profiling lock meanwhile, which other programs may want;
@@ -289,7 +295,7 @@ class Device {
   /// Puts lists on the queue, each in a submission of its own, and does not wait. Lists and what
   /// they name must outlive the result's end. kUnsupported on a device without a queue.
   Submission submit(std::span<CommandList* const> lists);
-  /// Work may never end: as after kTimeout.
+  /// Work may never end: as after kTimeout. Threads that wait for this device get kDevice.
   void give_up();
   /// After kTimeout, or when the driver has reported the loss.
   bool lost() const;

@@ -57,6 +57,9 @@ struct Device::Impl {
   void submit(const vk::SubmitInfo& work, vk::Fence fence);
   /// Submits work of that list, waits, and gives the wall time between in ns. kTimeout: abandoned.
   double run_and_wait(CommandList::Impl& list, const vk::SubmitInfo& work, double timeout_ns);
+  /// False: not signalled by then. Throws kDevice soon after another thread has given the device
+  /// up.
+  bool wait(vk::Fence fence, double timeout_ns) const;
 
   bool forked() const;
   bool must_leak() const { return state == DeviceState::kAbandoned || forked(); }

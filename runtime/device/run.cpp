@@ -3,7 +3,6 @@
 
 #include "runtime/device/device_impl.h"
 #include "runtime/device/timestamps.h"
-#include "runtime/device/wait_ns.h"
 
 namespace rooftile {
 namespace {
@@ -38,8 +37,7 @@ double Device::Impl::run_and_wait(CommandList::Impl& list, const vk::SubmitInfo&
   const vk::Fence fence = *list.finished;
   device.resetFences(fence, dispatcher());
   submit(work, fence);
-  if (device.waitForFences(fence, VK_TRUE, wait_ns(timeout_ns), dispatcher()) ==
-      vk::Result::eTimeout) {
+  if (!wait(fence, timeout_ns)) {
     state = DeviceState::kAbandoned;
     fail(ErrorCode::kTimeout, "a run on {} took more than {:.3g} ms; the device is given up",
          profile().name, timeout_ns * 1e-6);

@@ -1,11 +1,18 @@
-#include <cmath>
+#include <algorithm>
+#include <chrono>
 #include <limits>
+#include <thread>
 
 #include "runtime/device/device_impl.h"
 #include "runtime/device/wait_ns.h"
 
 namespace rooftile {
 namespace {
+
+// So often who waits looks whether somebody else has given the device up.
+constexpr double kLookNs = 100e6;
+// Before a wait that the driver had no memory for, say, is tried again.
+constexpr std::chrono::milliseconds kBreath(10);
 
 /// As mutexes are locked; what is not there is not called.
 class QueueGuard {
@@ -34,6 +41,16 @@ void Device::Impl::submit(const vk::SubmitInfo& work, vk::Fence fence) {
   queue.submit(work, fence);
 }
 
+bool Device::Impl::wait(vk::Fence fence, double timeout_ns) const {
+  for (double left_ns = timeout_ns;; left_ns -= kLookNs) {
+    if ((*handle).waitForFences(fence, VK_TRUE, wait_ns(std::min(left_ns, kLookNs)),
+                                dispatcher()) != vk::Result::eTimeout)
+      return true;
+    if (left_ns <= kLookNs) return false;
+    check_usable();
+  }
+}
+
 Submission::Submission() = default;
 Submission::Submission(Submission&&) noexcept = default;
 Submission& Submission::operator=(Submission&& other) noexcept {
@@ -53,28 +70,33 @@ bool Submission::wait(double timeout_ns) const {
   Device::Impl& device = *impl_->device;
   device.check_usable();
   return device.driver("waiting for commands", [&] {
-    const auto& dispatcher = device.dispatcher();
-    if ((*device.handle)
-            .waitForFences(*impl_->finished, VK_TRUE, wait_ns(timeout_ns), dispatcher) ==
-        vk::Result::eTimeout)
-      return false;
+    if (!device.wait(*impl_->finished, timeout_ns)) return false;
     if (!impl_->incoherent.empty())
-      (*device.handle).invalidateMappedMemoryRanges(impl_->incoherent, dispatcher);
+      (*device.handle).invalidateMappedMemoryRanges(impl_->incoherent, device.dispatcher());
     impl_->done = true;
     return true;
   });
 }
 
+bool Submission::under_way() const noexcept {
+  return impl_ != nullptr && !impl_->done && impl_->device->state != DeviceState::kLost &&
+         !impl_->device->forked();  // what runs then belongs to the parent
+}
+
 void Submission::outlast() const noexcept {
-  if (impl_ == nullptr || impl_->done) return;
-  Device::Impl& device = *impl_->device;
-  if (device.forked()) return;  // what runs belongs to the parent
   constexpr auto kForever = std::numeric_limits<std::uint64_t>::max();
-  const vk::Fence finished = *impl_->finished;
-  const vk::Result result =
-      (*device.handle).waitForFences(1, &finished, VK_TRUE, kForever, device.dispatcher());
-  if (result == vk::Result::eErrorDeviceLost) device.state = DeviceState::kLost;
-  if (result == vk::Result::eSuccess) impl_->done = true;
+  while (under_way()) {
+    Device::Impl& device = *impl_->device;
+    const vk::Fence finished = *impl_->finished;
+    const vk::Result result =
+        (*device.handle).waitForFences(1, &finished, VK_TRUE, kForever, device.dispatcher());
+    if (result == vk::Result::eSuccess)
+      impl_->done = true;
+    else if (result == vk::Result::eErrorDeviceLost)
+      device.state = DeviceState::kLost;
+    else  // tells nothing of the work
+      std::this_thread::sleep_for(kBreath);
+  }
 }
 
 Submission Device::submit(std::span<CommandList* const> lists) {

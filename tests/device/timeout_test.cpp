@@ -1,6 +1,10 @@
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <future>
+#include <limits>
+#include <thread>
 
 #include "test_device.h"
 
@@ -24,10 +28,8 @@ std::uint32_t groups_for_the_limit(Device& device, DispatchStep step) {
   return step.groups[0];
 }
 
-/// 0 when everything is as promised, else the number of the first broken promise.
-int give_up_a_device() {
-  auto device = Device::open(first_profile());
-  const Pipeline spin = device->create_pipeline(
+Pipeline spinning(Device& device) {
+  return device.create_pipeline(
       compile_shader(R"(
           layout(local_size_x = 8) in;
           layout(binding = 0) buffer Y { uint y[]; };
@@ -38,6 +40,12 @@ int give_up_a_device() {
             y[gl_LocalInvocationID.x] = value;
           })"),
       {.bindings = {BindingKind::kStorageBuffer}, .push_constants_bytes = sizeof(std::uint32_t)});
+}
+
+/// 0 when everything is as promised, else the number of the first broken promise.
+int give_up_a_device() {
+  auto device = Device::open(first_profile());
+  const Pipeline spin = spinning(*device);
   Buffer y = device->create_buffer(8 * sizeof(std::uint32_t), BufferUse::kDownload);
   DispatchStep step = {
       .pipeline = &spin, .bindings = {{&y}}, .push_constants = bytes_of(kLoopTrips)};
@@ -58,6 +66,37 @@ int give_up_a_device() {
   return validation_messages().empty() ? 0 : 6;
 }
 
+/// The same, of threads that wait for seconds of work when another one gives the device up.
+int give_up_a_device_that_is_waited_for() {
+  const auto device = Device::open(first_profile());
+  const Pipeline spin = spinning(*device);
+  const Buffer y = device->create_buffer(8 * sizeof(std::uint32_t), BufferUse::kDownload);
+  DispatchStep step = {
+      .pipeline = &spin, .bindings = {{&y}}, .push_constants = bytes_of(kLoopTrips)};
+  step.groups[0] = groups_for_the_limit(*device, step);
+  // Ends by itself, for whoever is not told.
+  constexpr std::uint32_t kSeconds = 3, kTimes = kSeconds * kSecond_ns / kLimit_ns;
+  CommandList slow = device->record(std::vector<Step>(kTimes, step)),
+              behind = device->record(std::vector<Step>{step});
+  take_validation_messages();
+  CommandList* const lists[] = {&slow};
+  const Submission submission = device->submit(lists);
+  auto waiting = std::async(std::launch::async,
+                            [&] { return code_of([&] { submission.wait(60 * kSecond_ns); }); });
+  auto for_ever = std::async(std::launch::async, [&] {
+    return code_of([&] { submission.wait(std::numeric_limits<double>::infinity()); });
+  });
+  auto running = std::async(std::launch::async,
+                            [&] { return code_of([&] { device->run(behind, 60 * kSecond_ns); }); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until they wait, most likely
+  if (!submission.under_way()) return 1;
+  device->give_up();
+  if (waiting.get() != ErrorCode::kDevice) return 2;
+  if (for_ever.get() != ErrorCode::kDevice) return 3;
+  if (running.get() != ErrorCode::kDevice) return 4;
+  return submission.under_way() ? 0 : 5;
+}
+
 // In a process of its own, which ends without waiting for the work. An alarm turns a hang into a
 // failure.
 TEST(TimeoutDeathTest, GivesTheDeviceUpAndDestructionReturns) {
@@ -66,6 +105,16 @@ TEST(TimeoutDeathTest, GivesTheDeviceUpAndDestructionReturns) {
       {
         ::alarm(100);
         std::_Exit(give_up_a_device());
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(TimeoutDeathTest, WhoWaitsIsToldWhenAnotherThreadGivesTheDeviceUp) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        ::alarm(100);
+        std::_Exit(give_up_a_device_that_is_waited_for());
       },
       testing::ExitedWithCode(0), "");
 }
