@@ -168,19 +168,19 @@ std::vector<GemmCall> Context::Impl::panels_of(const GemmCall& call) const {
   return panels(call, [&](const Problem& p) { return device->fits(p, kPartsAtATime); });
 }
 
-std::size_t Context::Impl::parts_in_turn(const std::vector<GemmCall>& parts, Reason reason) {
+DeviceTier::InTurn Context::Impl::parts_in_turn(const std::vector<GemmCall>& parts, Reason reason) {
   const bool forced = reason == Reason::kForced;
-  if (is_guarded(guard_of(parts.front()))) return 0;  // parts are looked at one by one
-  const std::size_t done =
+  if (is_guarded(guard_of(parts.front()))) return {};  // parts are looked at one by one
+  DeviceTier::InTurn in_turn =
       device->gemm_in_turn(parts, forced ? WhileCompiling::kWait : while_compiling);
-  for (const GemmCall& part : std::span(parts).first(done)) {
+  for (const GemmCall& part : std::span(parts).first(in_turn.done)) {
     // As where the parts are calls of their own.
     auto* const calls = forced
                             ? untuned_counter(part.problem, std::numeric_limits<double>::infinity())
                             : decide_new(part.problem).untuned_calls;
     if (calls != nullptr) calls->fetch_add(1, std::memory_order_relaxed);
   }
-  return done;
+  return in_turn;
 }
 
 std::string Context::Impl::best_kernel(const Problem& p) const {
@@ -293,12 +293,19 @@ void Context::gemm(const GemmCall& call) {
   };
   if (is_empty(p)) return answered(Tier::kHost, Reason::kNothingToDo);
   const auto in_parts = [&](const std::vector<GemmCall>& parts, Reason reason) {
-    const std::size_t done = impl_->parts_in_turn(parts, reason);
+    const DeviceTier::InTurn in_turn = impl_->parts_in_turn(parts, reason);
+    if (in_turn.gone && reason == Reason::kForced) throw *in_turn.gone;
+    if (in_turn.gone) impl_->device_failed(p, *in_turn.gone);
     // Each of the rest decides for itself, and finds its equals' decision in the cache.
     Tier tier = Tier::kDevice;
-    for (const GemmCall& part : std::span(parts).subspan(done)) {
+    for (const GemmCall& part : std::span(parts).subspan(in_turn.done)) {
       gemm(part);
       const LastAnswer& last = cache.last;
+      if (in_turn.gone) {
+        tier = last.tier;
+        reason = Reason::kFailed;
+        continue;
+      }
       if (last.reason == Reason::kPredicted || last.reason == Reason::kForced) continue;
       tier = last.tier;
       reason = last.reason;

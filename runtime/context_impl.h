@@ -55,7 +55,7 @@ struct Context::Impl {
   /// Parts that fit the device, of a call that does not; empty when it does, or cannot be cut.
   std::vector<GemmCall> panels_of(const GemmCall& call) const;
   /// The first of these parts, as many as the device does one after the other without a pause.
-  std::size_t parts_in_turn(const std::vector<GemmCall>& parts, Reason reason);
+  DeviceTier::InTurn parts_in_turn(const std::vector<GemmCall>& parts, Reason reason);
   /// No process uses the kernel any more before it is certified anew.
   void revoke(const DeviceTier::SpotCheckFailed& failure) const;
   CachedDecision decide_new(const Problem& p);

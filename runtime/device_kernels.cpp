@@ -67,7 +67,9 @@ struct DeviceKernels::Impl {
   std::shared_ptr<Device> opened_device();
   std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate, const Signature& signature,
                                        const Bound& bound);
-  bool passed_over(const CandidateRecord& candidate, const Error& error);  // mutex is held
+  // The mutex is held.
+  bool found_gone(const Error& error);
+  bool passed_over(const CandidateRecord& candidate, const Error& error);
   void say(const Error* error) noexcept;
   void compile_first(std::span<const RankedChoice> choices, const Signature& signature,
                      const Bound& bound) noexcept;
@@ -175,7 +177,8 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord&
   const std::shared_ptr<Device> on = opened_device();
   std::unique_lock lock(mutex);
   Slot& slot = slots[candidate.hash];
-  changed.wait(lock, [&] { return slot.state != State::kCompiling; });
+  changed.wait(lock, [&] { return gone || slot.state != State::kCompiling; });
+  if (gone) fail(ErrorCode::kDevice, "{}", last_failure);
   if (slot.state == State::kReady || slot.state == State::kFailed) return slot.kernel;
   slot.state = State::kCompiling;
   lock.unlock();
@@ -190,8 +193,13 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord&
     std::shared_ptr<const Kernel> compiled = compile(on, candidate, signature);
     lock.lock();
     ++warm_ups_due;
-    changed.wait(lock, [&] { return !warming && leaves == 0; });
+    changed.wait(lock, [&] { return gone || (!warming && leaves == 0); });
     --warm_ups_due;
+    if (gone) {
+      const std::string why = last_failure;
+      lock.unlock();
+      fail(ErrorCode::kDevice, "{}", why);
+    }
     warming = warms_up = true;
     lock.unlock();
     compiled->warm_up(kCompileTimeoutNs, bound(candidate.variant, on->profile()));
@@ -282,16 +290,21 @@ DeviceKernels::Leave::~Leave() {
   of_->changed.notify_all();
 }
 
-bool DeviceKernels::Impl::passed_over(const CandidateRecord& candidate, const Error& error) {
-  changed.notify_all();
-  if (gone) return false;  // found out by another call meanwhile
-  last_failure = error.what();
-  if (error.code() == ErrorCode::kOutOfMemory) return false;  // the next kernel needs no less
-  if (device != nullptr && device->lost()) {
+bool DeviceKernels::Impl::found_gone(const Error& error) {
+  const bool tells = error.code() != ErrorCode::kOutOfMemory;  // of why it is lost
+  if (!gone && tells && device != nullptr && device->lost()) {
     gone = true;
     last_failure = fmt::format("the device {} was lost: {}", profile.name, error.what());
-    return false;
+    changed.notify_all();
   }
+  return gone;
+}
+
+bool DeviceKernels::Impl::passed_over(const CandidateRecord& candidate, const Error& error) {
+  changed.notify_all();
+  if (found_gone(error)) return false;
+  last_failure = error.what();
+  if (error.code() == ErrorCode::kOutOfMemory) return false;  // the next kernel needs no less
   Slot& slot = slots[candidate.hash];
   if (slot.state == State::kFailed) return true;  // in another call
   slot = {State::kFailed, nullptr};
@@ -388,6 +401,11 @@ DeviceKernels::Next DeviceKernels::wait_for_next(std::span<const RankedChoice> c
   Next next = impl.run_quick(quick);
   next.best = next.quick == nullptr;
   return next;
+}
+
+bool DeviceKernels::found_gone(const Error& error) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->found_gone(error);
 }
 
 bool DeviceKernels::passed_over(const CandidateRecord& candidate, const Error& error) {

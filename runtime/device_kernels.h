@@ -37,7 +37,8 @@ class DeviceKernels {
   using Bound = std::function<BoundOperands(const Variant&, const DeviceProfile&)>;
 
   /// Compiles it if need be. Null when it has failed in this process. Throws what device() throws,
-  /// and what compiling throws, which is a failure unless it is kOutOfMemory.
+  /// also when the device goes meanwhile, and what compiling throws, which is a failure unless it
+  /// is kOutOfMemory.
   std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate, const Signature& signature,
                                        const Bound& bound);
 
@@ -73,6 +74,10 @@ class DeviceKernels {
   /// that has failed.
   Next wait_for_next(std::span<const RankedChoice> choices, const Signature& signature,
                      const Bound& bound);
+
+  /// Whether the device is gone, maybe by this error that something on it has ended with: then
+  /// nobody waits for its kernels any more.
+  bool found_gone(const Error& error);
 
   /// The kernel is not used any more, unless there was no memory or the device is lost; said once.
   /// False when no other kernel is worth trying.

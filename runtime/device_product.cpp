@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -401,12 +400,12 @@ void DeviceProduct::Impl::start_next() {
 }
 
 void DeviceProduct::Impl::end_current() noexcept {
-  // Staging memory goes with a device that is given up. Memory that is not ours cannot.
-  if (imports()) return submission.outlast();
   try {
     if (!submission.wait(timeout_ns)) link.device->give_up();
   } catch (const Error&) {  // lost, or given up before: nobody uses the buffers again
   }
+  // Staging memory goes with a device that is given up. Memory that is not ours cannot.
+  if (imports()) submission.outlast();
 }
 
 DeviceProduct::DeviceProduct(const DeviceLink& link, std::shared_ptr<const Kernel> kernel,
@@ -423,18 +422,20 @@ void DeviceProduct::submit() {
 
 void DeviceProduct::wait() {
   Impl& impl = *impl_;
-  // A hang with the caller's memory is waited for until the driver calls the device lost.
-  const double patience_ns =
-      impl.imports() ? std::numeric_limits<double>::infinity() : impl.timeout_ns;
   while (true) {
-    if (!impl.submission.wait(patience_ns)) {
+    if (!impl.submission.wait(impl.timeout_ns)) {
       impl.link.device->give_up();
-      fail(ErrorCode::kTimeout, "a run on {} took more than {:.3g} ms; the device is given up",
-           impl.link.profile.name, patience_ns * 1e-6);
+      fail(ErrorCode::kTimeout, "a run on {} took more than {:.3g} ms; the device is given up{}",
+           impl.link.profile.name, impl.timeout_ns * 1e-6,
+           impl.imports() ? ", and waited for by the call whose memory it works in" : "");
     }
     if (impl.started == impl.submissions.size()) return;
     impl.start_next();
   }
+}
+
+bool DeviceProduct::is_to_be_outlasted() const noexcept {
+  return impl_->imports() && impl_->submission.under_way();
 }
 
 std::optional<Mismatch> DeviceProduct::collect() {

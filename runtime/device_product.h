@@ -46,18 +46,24 @@ class DeviceProduct {
   /// this.
   DeviceProduct(const DeviceLink& link, std::shared_ptr<const Kernel> kernel, double expected_ns,
                 const GemmCall& call, const SpotCheck* check = nullptr);
-  /// Waits until the device touches nothing of it any more: the memory is the caller's again.
+  /// Waits until the device touches nothing of it any more: the memory is the caller's again. If it
+  /// is_to_be_outlasted(), that ends when the driver says so, which it may never do.
   ~DeviceProduct();
   DeviceProduct(const DeviceProduct&) = delete;
   DeviceProduct& operator=(const DeviceProduct&) = delete;
 
   /// Reads C, if beta asks for it, and starts.
   void submit();
+  /// kTimeout, after a hundred times the predicted time and 10 s at least for each submission: the
+  /// device is given up, for all.
   void wait();
   /// C is written, unless the check finds something, which is returned.
   std::optional<Mismatch> collect();
 
   const GemmCall& call() const;
+  /// Whether the device works in imported memory at the moment: after a failure, when it has been
+  /// given up or is about to be.
+  bool is_to_be_outlasted() const noexcept;
 
  private:
   struct Impl;

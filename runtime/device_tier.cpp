@@ -97,12 +97,27 @@ DeviceLink DeviceTier::link() {
 
 void DeviceTier::run(const RankedChoice& choice, std::shared_ptr<const Kernel> kernel,
                      const GemmCall& call, const SpotCheck* check) {
+  std::unique_ptr<DeviceProduct> product;  // one that fails ends without the lock
+  std::optional<Mismatch> mismatch;
   const std::lock_guard running(running_);
-  DeviceProduct product(link(), std::move(kernel), choice.expected_ns, call, check);
-  product.submit();
-  product.wait();
-  if (auto mismatch = product.collect())
-    throw SpotCheckFailed(*std::move(mismatch), choice.candidate->hash);
+  try {
+    product =
+        std::make_unique<DeviceProduct>(link(), std::move(kernel), choice.expected_ns, call, check);
+    product->submit();
+    product->wait();
+    mismatch = product->collect();
+    product = nullptr;
+  } catch (const Error& error) {
+    note(error, product.get());
+    throw;
+  }
+  if (mismatch) throw SpotCheckFailed(*std::move(mismatch), choice.candidate->hash);
+}
+
+void DeviceTier::note(const Error& error, const DeviceProduct* product) {
+  if (!kernels_.found_gone(error)) return;
+  // The program may stand still from here on.
+  if (product != nullptr && product->is_to_be_outlasted()) kernels_.say_gone();
 }
 
 // The call may be over when it is asked; of its operands only the addresses count then.
@@ -123,38 +138,51 @@ DeviceTier::Chosen DeviceTier::choose(const GemmCall& call, Wait wait) {
   return {};
 }
 
-std::size_t DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what) {
+DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what) {
   const QuietFloats quiet;
   const Wait wait = what == WhileCompiling::kWait ? Wait::kBest : Wait::kNo;
-  std::size_t done = 0;
-  std::unique_ptr<DeviceProduct> computed;  // by the device, at the moment
+  InTurn in_turn;
+  // By the device at the moment, and behind that. Those that fail end without the lock.
+  std::unique_ptr<DeviceProduct> computed, next;
+  const auto noting = [&](const auto& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      for (const DeviceProduct* product : {computed.get(), next.get()}) note(error, product);
+      throw;
+    }
+  };
   const auto finish = [&] {
     computed->wait();
     computed->collect();
     computed = nullptr;
-    ++done;
+    ++in_turn.done;
   };
   try {
     for (const GemmCall& call : calls) {
       const Chosen chosen = choose(call, wait);
       if (chosen.kernel == nullptr) break;
       const std::lock_guard running(running_);  // others have their turn in between
-      auto next = std::make_unique<DeviceProduct>(link(), chosen.kernel, chosen.expected_ns, call);
-      if (computed != nullptr && may_read_result(call, computed->call())) finish();
-      if (computed != nullptr) computed->wait();
-      next->submit();
-      if (computed != nullptr) finish();
-      computed = std::move(next);
+      noting([&] {
+        next = std::make_unique<DeviceProduct>(link(), chosen.kernel, chosen.expected_ns, call);
+        if (computed != nullptr && may_read_result(call, computed->call())) finish();
+        if (computed != nullptr) computed->wait();
+        next->submit();
+        if (computed != nullptr) finish();
+        computed = std::move(next);
+      });
     }
-    if (computed != nullptr) finish();
-  } catch (const Error&) {
-    // Whoever does the rest finds out, and says, what is wrong. What was under way may be whole.
+    if (computed != nullptr) noting(finish);
+  } catch (const Error& error) {
+    if (kernels_.found_gone(error)) in_turn.gone = error;
+    // Of all else whoever does the rest finds out, and says, what is wrong. What was under way may
+    // be whole.
     try {
-      if (computed != nullptr) finish();
+      if (computed != nullptr) noting(finish);
     } catch (const Error&) {
     }
   }
-  return done;
+  return in_turn;
 }
 
 const Variant* DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_ns,

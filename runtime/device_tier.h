@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,9 @@
 
 namespace rooftile {
 
-/// Thread-safe; products run one at a time.
+/// Thread-safe; products run one at a time. A device that hangs is given up by the call that finds
+/// it out, and others are told so at once, whatever that call has still to wait for
+/// (DeviceProduct).
 class DeviceTier {
  public:
   /// profile: as it was when the device was tuned. Nothing is opened here.
@@ -87,11 +90,15 @@ class DeviceTier {
   /// null when there is none. Pure.
   const Variant* quick_kernel(const Problem& p, double margin_ns) const;
 
+  /// What has become of products in turn: the C of those behind the last one that is done are
+  /// untouched, or not needed (DeviceProduct).
+  struct InTurn {
+    std::size_t done = 0;
+    std::optional<Error> gone = {};  // with which the device has ended them
+  };
   /// Products of which each fits beside another one, in their order: one's operands are on their
-  /// way while the one before is computed. Ends at the first that cannot be done at once, or fails,
-  /// and says how many are done: the C of those behind are untouched, or not needed
-  /// (DeviceProduct).
-  std::size_t gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what);
+  /// way while the one before is computed. Ends at the first that cannot be done at once, or fails.
+  InTurn gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what);
 
   DeviceState state() const;
 
@@ -110,6 +117,9 @@ class DeviceTier {
   Chosen choose(const GemmCall& call, Wait wait);
   DeviceKernels::Bound bound_like(const GemmCall& call) const;
   DeviceLink link();  // running_ is held
+  /// Of a product that has failed and ends later, without running_: what it tells of the device,
+  /// for all who wait for that.
+  void note(const Error& error, const DeviceProduct* product);
 
   const DeviceProfile profile_;
   const DeviceRates rates_;

@@ -48,6 +48,11 @@ std::optional<ImportedOperand> ImportedOperand::of(Device& device, const void* a
   return imported;
 }
 
+ImportedOperand::~ImportedOperand() {
+  reachable_.free();
+  pages_.free();
+}
+
 bool ImportedOperand::shares_pages(const ImportedOperand& other) const {
   return first_page_ < other.first_page_ + other.pages_.size_bytes() &&
          other.first_page_ < first_page_ + pages_.size_bytes();

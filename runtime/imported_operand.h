@@ -9,9 +9,14 @@
 namespace rooftile {
 
 /// From the start of the page (of the device's alignment) that the operand begins in to its end.
-/// The memory is the device's as long as this lives: nothing may run with it any more at its end.
+/// The memory is the device's as long as this lives: nothing may run with it any more at its end,
+/// when it is the caller's again, also on a device that was given up.
 class ImportedOperand {
  public:
+  ~ImportedOperand();
+  ImportedOperand(ImportedOperand&&) noexcept = default;
+  ImportedOperand& operator=(ImportedOperand&&) noexcept = default;
+
   /// Where an operand lies: what would be imported, and how much of that a kernel may reach.
   struct Pages {
     std::uintptr_t begin = 0, end = 0;

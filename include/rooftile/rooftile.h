@@ -295,7 +295,9 @@ ROOFTILE_API void rooftile_flush(rooftile_context* context);
 /* Thread-safe on one context. Errors leave C untouched, but for one: a device that was asked for
  * and fails may have written into a C whose old content beta, being 0, does not ask for. A lost
  * device, a failing driver or a kernel that cannot run is no error under AUTO: the next kernel, and
- * in the end the host, answers. */
+ * in the end the host, answers. Nor is a device that hangs: it is given up after a hundred times
+ * the predicted time, 10 s at least. But a call whose memory it works in without a copy does not
+ * return before the device has ended, or its driver calls it lost (docs/memory.md). */
 ROOFTILE_API rooftile_status rooftile_sgemm(rooftile_context* context,
                                             const rooftile_sgemm_args* args);
 

@@ -28,8 +28,9 @@ struct Plan {
 
 struct State {
   std::mutex mutex;
-  std::array<Plan, 5> plans;      // by Call
-  std::array<int, 5> calls = {};  // by Call
+  std::array<Plan, 6> plans;      // by Call
+  std::array<int, 6> calls = {};  // by Call
+  double waited_in_vain_ns = 0;
   std::optional<Call> to_hold = {};
   bool held = false;
   std::condition_variable changed;  // either of them
@@ -56,7 +57,7 @@ Function loaders(const char* name) {
 }
 
 /// VK_SUCCESS when this call is to go through.
-VkResult due(Call call, std::uint64_t timeout_ns = 0) {
+VkResult due(Call call) {
   std::unique_lock lock(state().mutex);
   ++state().calls[static_cast<std::size_t>(call)];
   if (state().to_hold == call) {
@@ -66,7 +67,6 @@ VkResult due(Call call, std::uint64_t timeout_ns = 0) {
     state().changed.wait(lock, [] { return !state().held; });
   }
   Plan& plan = state().plans[static_cast<std::size_t>(call)];
-  if (plan.result == VK_TIMEOUT && timeout_ns == kForever) return VK_SUCCESS;
   if (plan.result == VK_SUCCESS || plan.good_calls-- > 0) return VK_SUCCESS;
   plan.good_calls = 0;
   ++plan.failed;
@@ -113,8 +113,11 @@ VKAPI_ATTR VkResult VKAPI_CALL wait_for_fences(VkDevice device, std::uint32_t co
                                                std::uint64_t timeout_ns) {
   static const auto real = loaders<PFN_vkWaitForFences>("vkWaitForFences");
   const VkResult result = real(device, count, fences, all, timeout_ns);
-  const VkResult fault = result == VK_SUCCESS ? due(Call::kWait, timeout_ns) : result;
-  return fault != VK_SUCCESS ? fault : result;
+  if (result != VK_SUCCESS) return result;
+  const VkResult fault = due(timeout_ns == kForever ? Call::kOutlast : Call::kWait);
+  const std::lock_guard lock(state().mutex);
+  if (fault == VK_TIMEOUT) state().waited_in_vain_ns += static_cast<double>(timeout_ns);
+  return fault;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
@@ -195,6 +198,7 @@ const bool in_place = [] {
 void FaultyDriver::fail(Call call, VkResult result, int good_calls) {
   const std::lock_guard lock(state().mutex);
   state().plans[static_cast<std::size_t>(call)] = {.result = result, .good_calls = good_calls};
+  state().waited_in_vain_ns = 0;
 }
 
 void FaultyDriver::fail_once(Call call, VkResult result) {
@@ -222,9 +226,14 @@ void FaultyDriver::await_held() {
   state().changed.wait(lock, [] { return state().held; });
 }
 
-void FaultyDriver::release() {
+double FaultyDriver::waited_in_vain_ns() {
   const std::lock_guard lock(state().mutex);
-  state().to_hold.reset();
+  return state().waited_in_vain_ns;
+}
+
+void FaultyDriver::release(std::optional<Call> then) {
+  const std::lock_guard lock(state().mutex);
+  state().to_hold = then;
   state().held = false;
   state().changed.notify_all();
 }

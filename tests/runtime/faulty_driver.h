@@ -8,6 +8,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace rooftile {
 
@@ -19,8 +20,8 @@ class FaultyDriver {
     kOpen,       // vkCreateDevice
     kCompile,    // vkCreateComputePipelines
     kSubmit,     // vkQueueSubmit
-    kWait,       // vkWaitForFences; what was submitted has ended all the same. Who waits for ever
-                 // gets no VK_TIMEOUT
+    kWait,       // vkWaitForFences; what was submitted has ended all the same
+    kOutlast,    // the same, for ever
   };
   /// All such calls end so, but for the next few.
   static void fail(Call call, VkResult result, int good_calls = 0);
@@ -30,7 +31,10 @@ class FaultyDriver {
   /// The next such call stands still before it goes through, until it is released.
   static void hold_next(Call call);
   static void await_held();  // until it has come
-  static void release();     // it, or whatever would be the next
+  /// It, or whatever would be the next; from then on that one is held.
+  static void release(std::optional<Call> then = {});
+  /// The time that waits were given that have failed with VK_TIMEOUT, since fail().
+  static double waited_in_vain_ns();
   /// Allocations fail that would make it more, over all devices.
   static void limit_memory(std::uint64_t bytes);
   static std::uint64_t memory_in_use();

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <bit>
-#include <cstring>
 #include <fstream>
 #include <thread>
 
@@ -21,6 +20,7 @@
 #include "runtime/context.h"
 #include "runtime/device/device.h"
 #include "tests/runtime/call_of.h"
+#include "tests/runtime/pages.h"
 #include "tests/runtime/planted_database.h"
 #include "tests/runtime/product.h"
 #include "tests/runtime/scratch.h"
@@ -45,35 +45,6 @@ Calibration copied() {
   return c;
 }
 
-constexpr std::size_t kPage = 4096;
-
-/// Memory of whole pages; what lies behind the last byte is not mapped.
-class Pages {
- public:
-  explicit Pages(std::size_t bytes)
-      : bytes_((bytes + kPage - 1) / kPage * kPage),
-        memory_(static_cast<char*>(::mmap(nullptr, bytes_ + kPage, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    EXPECT_EQ(::munmap(memory_ + bytes_, kPage), 0);
-  }
-  ~Pages() { ::munmap(memory_, bytes_); }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-
-  /// A copy so many bytes behind the start.
-  char* put(const void* from, std::size_t bytes, std::size_t offset) {
-    EXPECT_LE(offset + bytes, bytes_);
-    std::memcpy(memory_ + offset, from, bytes);
-    return memory_ + offset;
-  }
-  char* data() const { return memory_; }
-  void forbid_writing() { EXPECT_EQ(::mprotect(memory_, bytes_, PROT_READ), 0); }
-
- private:
-  std::size_t bytes_;
-  char* memory_;
-};
-
 /// Sizes at tile edges, rows that kernels can load where they are, and a C with gaps.
 Problem odd(Transpose trans_a, Transpose trans_b, float beta) {
   Problem p = packed_problem(65, 67, 129, trans_a, trans_b);
@@ -91,11 +62,6 @@ Problem whole(float beta = 0) {
   p.beta = beta;
   return p;
 }
-
-/// Of operands, in bytes behind the start of a page.
-struct Offsets {
-  std::size_t a = 0, b = 0, c = 0;
-};
 
 class Transfer : public ::testing::Test {
  protected:
@@ -122,18 +88,11 @@ class Transfer : public ::testing::Test {
   /// On the device, with each operand in pages of its own that are gone afterwards.
   static void run(Context& context, Product& product, const Guard& guard = {},
                   const Offsets& at = {}) {
-    const std::size_t bytes_a = product.stored_a_elements.size(),
-                      bytes_b = product.stored_b_elements.size(),
-                      bytes_c = product.c.size() *
-                                static_cast<std::size_t>(bytes_of(product.problem.types.c));
-    Pages a(bytes_a + at.a), b(bytes_b + at.b), c(bytes_c + at.c);
-    GemmCall call = call_of(product, TierChoice::kDevice);
-    call.a = a.put(call.a, bytes_a, at.a);
-    call.b = b.put(call.b, bytes_b, at.b);
-    call.c = c.put(call.c, bytes_c, at.c);
+    InPages operands(product, at);
+    GemmCall call = operands.call(TierChoice::kDevice);
     call.guard = guard;
     context.gemm(call);
-    std::memcpy(product.c_data(), call.c, bytes_c);
+    operands.take_c();
     product.expect_right();
     EXPECT_EQ(context.device_state().last_failure, "");
   }
