@@ -158,6 +158,9 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
     computed = nullptr;
     ++in_turn.done;
   };
+  const auto went_with = [&](const Error& error) {
+    if (kernels_.found_gone(error) && !in_turn.gone) in_turn.gone = error;
+  };
   try {
     for (const GemmCall& call : calls) {
       const Chosen chosen = choose(call, wait);
@@ -174,12 +177,13 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
     }
     if (computed != nullptr) noting(finish);
   } catch (const Error& error) {
-    if (kernels_.found_gone(error)) in_turn.gone = error;
+    went_with(error);
     // Of all else whoever does the rest finds out, and says, what is wrong. What was under way may
     // be whole.
     try {
       if (computed != nullptr) noting(finish);
-    } catch (const Error&) {
+    } catch (const Error& later) {
+      went_with(later);
     }
   }
   return in_turn;

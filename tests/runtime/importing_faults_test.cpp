@@ -243,6 +243,9 @@ TEST_F(ImportingFaultsDeathTest, NobodyElseWaitsForPartsOfALargeProductThatHang)
 // The best kernel is warmed up when no quick one runs, and this one runs for ever.
 TEST_F(ImportingFaultsDeathTest, NobodyWaitsForAKernelThatADeviceThatHangsKeepsFromTheCompiler) {
   EXPECT_EXIT(alone([&] {
+                // The last handler, before a sanitizer looks for what such a device leaks.
+                static int status = 1;
+                std::atexit([] { std::_Exit(status); });
                 const int compiled = FaultyDriver::calls(DriverCall::kCompile);
                 Gate gate(cache_, default_variant(device_));
                 Context context({.database = database_, .cache_folder = cache_});
@@ -266,7 +269,8 @@ TEST_F(ImportingFaultsDeathTest, NobodyWaitsForAKernelThatADeviceThatHangsKeepsF
                 EXPECT_THAT(for_kernel.error(), HasSubstr("the device is given up"));
                 // Nor does a program that ends, for the compiler.
                 EXPECT_TRUE(owner.is_waiting());
-                std::exit(cleaned_up());
+                status = cleaned_up();
+                std::exit(status);
               }),
               testing::ExitedWithCode(0), "");
 }
