@@ -1,117 +1,25 @@
 // Operands in host memory on their way over the device: staged, copied by it, or used in place. The
 // result is the same, nothing but C is written, and what cannot be imported is staged.
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <bit>
+#include <filesystem>
 #include <fstream>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
-#include "core/hash.h"
 #include "core/random.h"
-#include "generator/compile.h"
-#include "generator/emit.h"
-#include "generator/space.h"
-#include "runtime/context.h"
-#include "runtime/device/device.h"
-#include "tests/runtime/call_of.h"
-#include "tests/runtime/pages.h"
-#include "tests/runtime/planted_database.h"
-#include "tests/runtime/product.h"
-#include "tests/runtime/scratch.h"
+#include "tests/runtime/transfer_fixture.h"
 
 namespace rooftile {
 namespace {
-
-using ::testing::HasSubstr;
-
-/// Importing costs next to nothing, and staging much.
-Calibration in_place() {
-  Calibration c = slow_host();
-  c.device.upload_gbps = c.device.download_gbps = 1e-3;
-  c.device.import_ns = 1;
-  c.device.import_upload_gbps = c.device.import_download_gbps = 1;
-  return c;
-}
-/// Kernels reach the host's memory at a crawl.
-Calibration copied() {
-  Calibration c = in_place();
-  c.device.import_read_extra_ns = c.device.import_write_extra_ns = 1e6;
-  return c;
-}
-
-/// Sizes at tile edges, rows that kernels can load where they are, and a C with gaps.
-Problem odd(Transpose trans_a, Transpose trans_b, float beta) {
-  Problem p = packed_problem(65, 67, 129, trans_a, trans_b);
-  const auto whole_loads = [](std::int64_t columns) { return (columns + 3) / 4 * 4 + 4; };
-  p.lda = whole_loads(p.lda);
-  p.ldb = whole_loads(p.ldb);
-  p.ldc += 2;
-  p.alpha = -1.5f;
-  p.beta = beta;
-  return p;
-}
-/// Laid out as staged copies would be.
-Problem whole(float beta = 0) {
-  Problem p = packed_problem(65, 68, 132);
-  p.beta = beta;
-  return p;
-}
-
-class Transfer : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
-    if (device_.limits.host_import_alignment_bytes == 0)
-      GTEST_SKIP() << device_.name << " cannot import host memory";
-  }
-
-  std::unique_ptr<Context> open(const Calibration& calibration, const Types& types = {}) {
-    const std::filesystem::path file = folder_ / fmt::format("{}.db", databases_++);
-    plant_database(file, device_, {default_variant(device_), fallback_variant()}, {}, types,
-                   calibration);
-    // One kernel for all calls: what is staged follows the kernel, and a quick one has other
-    // panels.
-    return std::make_unique<Context>(ContextOptions{.database = file,
-                                                    .cache_folder = folder_ / "cache",
-                                                    .while_compiling = WhileCompiling::kWait});
-  }
-  std::unique_ptr<Context> open_staging() { return open(slow_host()); }
-
-  /// On the device, with each operand in pages of its own that are gone afterwards.
-  static void run(Context& context, Product& product, const Guard& guard = {},
-                  const Offsets& at = {}) {
-    InPages operands(product, at);
-    GemmCall call = operands.call(TierChoice::kDevice);
-    call.guard = guard;
-    context.gemm(call);
-    operands.take_c();
-    product.expect_right();
-    EXPECT_EQ(context.device_state().last_failure, "");
-  }
-  /// The same, and how many operands were imported.
-  static std::uint64_t imports(Context& context, Product& product, const Guard& guard = {},
-                               const Offsets& at = {}) {
-    const std::uint64_t before = context.device_state().imports;
-    run(context, product, guard, at);
-    return context.device_state().imports - before;
-  }
-  static void expect_same_bits(const Product& x, const Product& y) {
-    for (std::size_t i = 0; i < x.c.size(); ++i)
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(x.c[i]), std::bit_cast<std::uint32_t>(y.c[i])) << i;
-  }
-
-  ScratchFolder folder_;
-  DeviceProfile device_;
-  int databases_ = 0;
-};
 
 TEST_F(Transfer, KernelsUseTheCallersMemoryAndTheResultIsTheSame) {
   const auto staging = open_staging(), importing = open(in_place());
@@ -377,106 +285,6 @@ TEST_F(Transfer, ThreadsStageOneProductAtATime) {
     });
   threads.clear();
   EXPECT_EQ(context->device_state().most_staging_bytes, most);
-}
-
-/// Buffers so small that products have to be cut.
-class Parts : public Transfer {
- protected:
-  void SetUp() override {
-    Transfer::SetUp();
-    device_.limits.max_storage_buffer_range_bytes = 64 * 66 * sizeof(float);
-  }
-};
-
-TEST_F(Parts, OneIsOnItsWayWhileAnotherIsComputed) {
-  for (const Calibration& calibration : {slow_host(), in_place(), copied()})
-    for (const bool unified : {true, false}) {
-      device_.unified_memory = unified;
-      const auto context = open(calibration);
-      for (const float beta : {0.0f, -0.5f}) {
-        Product product(padded_problem(131, 67, 150, Transpose::kNo, Transpose::kYes, 1.5f, beta));
-        run(*context, product);
-        Product rows(packed_problem(200, 64, 64));
-        run(*context, rows);
-      }
-    }
-}
-
-TEST_F(Parts, TwoAtATimeAndNoMore) {
-  const auto in_turn = open_staging(), one_by_one = open_staging();
-  Product product(packed_problem(128, 64, 64)), checked(product.problem);
-  run(*in_turn, product);
-  run(*one_by_one, checked, {.check_spots = true});
-  const std::uint64_t one = one_by_one->device_state().most_staging_bytes,
-                      two = in_turn->device_state().most_staging_bytes;
-  EXPECT_GT(two, one) << "no operand was on its way while a part was computed";
-  EXPECT_LE(two, 2 * one);
-  expect_same_bits(product, checked);
-}
-
-TEST_F(Parts, ManyPartsKeepTheMemoryOfTwo) {
-  const auto context = open_staging();
-  Product few(packed_problem(128, 64, 64)), many(packed_problem(1024, 64, 64));
-  run(*context, few);
-  const std::uint64_t most = context->device_state().most_staging_bytes;
-  run(*context, many);
-  EXPECT_EQ(context->device_state().most_staging_bytes, most);
-}
-
-TEST_F(Parts, AKernelThatFailsLeavesThePartsToTheNext) {
-  // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
-  // Room for the panels of any kernel.
-  device_.limits.max_storage_buffer_range_bytes = 300'000;
-  const Problem p = packed_problem(600, 128, 256);
-  const Shader first = emit_gemm(default_variant(device_), {});
-  std::vector<std::uint32_t> words = compile(first);
-  words.resize(words.size() / 2);
-  std::filesystem::create_directories(folder_ / "cache" / "spirv");
-  std::ofstream(folder_ / "cache" / "spirv" / (first.hash + ".spv"), std::ios::binary)
-      << hash_hex(words)
-      << std::string_view(reinterpret_cast<const char*>(words.data()),
-                          words.size() * sizeof(std::uint32_t));
-  const auto context = open_staging();
-  testing::internal::CaptureStderr();
-  Product product(p);
-  context->gemm(call_of(product, TierChoice::kDevice));
-  product.expect_right();
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr(short_name(default_variant(device_))));
-}
-
-TEST_F(Parts, TheyAreDecidedAndPredictedTogether) {
-  Calibration calibration = slow_host();
-  calibration.device.overlap = 1;
-  const auto context = open(calibration);
-  const Problem p = packed_problem(256, 64, 64);
-  const Decision d = context->decide(p);
-  EXPECT_EQ(d.tier, Tier::kDevice);
-  EXPECT_GT(d.overlapped_ns, 0);
-  EXPECT_NEAR(d.submit_ns + d.upload_ns + d.kernel_ns + d.download_ns, d.device_ns,
-              1e-9 * d.device_ns);
-  Product product(p);
-  context->gemm(call_of(product, TierChoice::kDevice));
-  for (int call = 0; call < 2; ++call) {  // warm by now
-    std::ranges::copy(product.c_before, product.c.begin());
-    context->gemm(call_of(product, TierChoice::kAuto));
-    product.expect_right();
-    EXPECT_EQ(context->last_answer()->tier, Tier::kDevice);
-  }
-}
-
-TEST_F(Parts, ThreadsTakeTurnsBetweenThem) {
-  const auto context = open(in_place());
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < 3; ++t)
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < 3; ++i) {
-        Product large(padded_problem(131, 70 + t, 200, Transpose::kNo, Transpose::kNo, 1, 0.5f));
-        Product small(whole());
-        run(*context, large);
-        run(*context, small);
-      }
-    });
 }
 
 }  // namespace
