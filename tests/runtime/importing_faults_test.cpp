@@ -222,12 +222,16 @@ TEST_F(ImportingFaultsDeathTest, NobodyElseWaitsForPartsOfALargeProductThatHang)
                 expect(multiply(*context, large), Tier::kDevice, Reason::kPredicted);
                 const std::uint64_t held_bytes = FaultyDriver::memory_in_use();
                 FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
-                FaultyDriver::hold_next(DriverCall::kOutlast);
+                FaultyDriver::hold_next(DriverCall::kWait);
                 expect_one_line(said_by([&] {
                                   Caller owner(*context, large);
                                   FaultyDriver::await_held();
-                                  Caller other(*context, whole_);
-                                  std::ignore = other.answer();
+                                  Caller in_line(*context, whole_);
+                                  let_others_run();
+                                  EXPECT_TRUE(in_line.is_waiting());
+                                  FaultyDriver::release(DriverCall::kOutlast);
+                                  FaultyDriver::await_held();
+                                  expect(in_line.answer(), Tier::kHost, Reason::kFailed);
                                   expect(multiply(*context), Tier::kHost, Reason::kPredicted);
                                   EXPECT_TRUE(owner.is_waiting());
                                   owner.spoil_c();
@@ -271,6 +275,34 @@ TEST_F(ImportingFaultsDeathTest, NobodyWaitsForAKernelThatADeviceThatHangsKeepsF
                 EXPECT_TRUE(owner.is_waiting());
                 status = cleaned_up();
                 std::exit(status);
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST_F(ImportingFaultsDeathTest, NobodyWaitsForTheCompilerOfADeviceThatHangs) {
+  EXPECT_EXIT(alone([&] {
+                const Problem ready = packed_problem(64, 48, 80, Transpose::kNo, Transpose::kYes);
+                Gate gate(cache_, default_variant(device_));
+                const auto context = open();
+                expect(multiply(*context, ready), Tier::kDevice, Reason::kPredicted);
+                FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
+                FaultyDriver::hold_next(DriverCall::kWait);
+                Caller owner(*context, ready);
+                FaultyDriver::await_held();
+                Caller compiling(*context, whole_);
+                gate.meet();
+                Caller for_kernel(*context, whole_);
+                let_others_run();
+                EXPECT_TRUE(for_kernel.is_waiting());
+                FaultyDriver::release(DriverCall::kOutlast);
+                FaultyDriver::await_held();
+                expect(for_kernel.answer(), Tier::kHost, Reason::kFailed);
+                EXPECT_TRUE(compiling.is_waiting());
+                EXPECT_TRUE(gate.open());
+                expect(compiling.answer(), Tier::kHost, Reason::kFailed);
+                EXPECT_TRUE(owner.is_waiting());
+                FaultyDriver::release();
+                expect(owner.answer(), Tier::kHost, Reason::kFailed);
               }),
               testing::ExitedWithCode(0), "");
 }
