@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include <string>
 #include <thread>
 
+#include "runtime/device_product.h"
 #include "tests/runtime/faults_fixture.h"
 #include "tests/runtime/gate.h"
 #include "tests/runtime/pages.h"
@@ -334,6 +336,31 @@ TEST_F(ImportingFaultsDeathTest, AWaitThatTellsNothingIsTriedAgain) {
                 expect(multiply_there(*context), Tier::kHost, Reason::kFailed);
                 EXPECT_EQ(FaultyDriver::failed(DriverCall::kOutlast), 1);
                 EXPECT_EQ(FaultyDriver::calls(DriverCall::kOutlast), 2);
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST_F(ImportingFaultsDeathTest, AProductThatIsLeftGivesADeviceUpThatHangs) {
+  EXPECT_EXIT(alone([&] {
+                const std::shared_ptr<Device> device = Device::open(device_);
+                BufferPool pool(device);
+                const auto kernel = std::make_shared<const Kernel>(
+                    device, fallback_variant(), Signature{}, ShaderCache(cache_));
+                const DeviceRates rates = {
+                    .upload_gbps = 1e-3, .download_gbps = 1e-3, .import_ns = 1};
+                std::atomic<std::uint64_t> imports = 0;
+                Product product(whole_);
+                InPages operands(product);
+                {
+                  DeviceProduct left({device, device->profile(), rates, pool, imports}, kernel, 1e5,
+                                     operands.call(TierChoice::kAuto));
+                  left.submit();
+                  EXPECT_TRUE(left.is_to_be_outlasted());
+                  FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
+                }
+                EXPECT_GT(imports, 0u);
+                EXPECT_TRUE(device->lost());
+                EXPECT_EQ(FaultyDriver::calls(DriverCall::kOutlast), 1);
               }),
               testing::ExitedWithCode(0), "");
 }
