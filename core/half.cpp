@@ -86,7 +86,8 @@ std::uint16_t to_bf16(float x) {
 void widen(DataType type, const void* elements, float* values, std::int64_t count) {
   switch (type) {
     case DataType::kF32:
-      std::memcpy(values, elements, static_cast<std::size_t>(count) * sizeof(float));
+      if (count > 0)  // else there may be no memory
+        std::memcpy(values, elements, static_cast<std::size_t>(count) * sizeof(float));
       return;
     case DataType::kF16:
 #if defined(__x86_64__)
@@ -109,7 +110,8 @@ void narrow(DataType type, const float* values, void* elements, std::int64_t cou
   auto* const target = static_cast<std::uint16_t*>(elements);
   switch (type) {
     case DataType::kF32:
-      std::memcpy(elements, values, static_cast<std::size_t>(count) * sizeof(float));
+      if (count > 0)  // else there may be no memory
+        std::memcpy(elements, values, static_cast<std::size_t>(count) * sizeof(float));
       return;
     case DataType::kF16:
 #if defined(__x86_64__)
