@@ -1,6 +1,8 @@
 // What deciding by prediction costs: the time of the chosen tier over the best tier's, on random
-// problems that neither calibration nor tuner has seen. Once as programs get it, and once with the
-// host held to one thread, so that a device that shares the host's cores is worth choosing at all.
+// problems that neither calibration nor tuner has seen. Once as programs get it, who make each
+// product some times, and so have it measured; once for calls that are made for the first time; and
+// once with the host held to one thread, so that a device that shares the host's cores is worth
+// choosing at all.
 // Whole calls on host pointers, tiers in turn. How near the processors were to each other is
 // measured beside each problem: where a hypervisor moves them apart, all threads are another tier
 // than the one that was calibrated.
@@ -11,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +26,7 @@
 #include "runtime/context.h"
 #include "runtime/model/calibration.h"
 #include "runtime/model/portfolio.h"
+#include "runtime/plain_call.h"
 #include "tuner/processor_handover.h"
 #include "tuner/random_operand.h"
 
@@ -61,39 +65,72 @@ struct Contestant {
   }
 };
 
+GemmCall call_of(const Problem& p, const Operands& operands,
+                 TierChoice choice = TierChoice::kAuto) {
+  return {.problem = p,
+          .a = operands.a.data(),
+          .b = operands.b.data(),
+          .c = const_cast<char*>(operands.c.data()),
+          .tier = choice};
+}
+
 double call_ns(const Contestant& contestant, const Problem& p, const Operands& operands,
                int calls) {
   const double start = now_ns();
   for (int call = 0; call < calls; ++call)
-    contestant.context->gemm({.problem = p,
-                              .a = operands.a.data(),
-                              .b = operands.b.data(),
-                              .c = const_cast<char*>(operands.c.data()),
-                              .tier = contestant.choice});
+    contestant.context->gemm(call_of(p, operands, contestant.choice));
   return (now_ns() - start) / calls;
 }
 
-/// The time of the tier that context decides for, over that of the best of its contestants. Which
-/// is the best one half of the samples say and the other half how long it takes, in turns: the
-/// shortest of several noisy medians is shorter than any tier is.
-struct Outcome {
-  Decision decision;
+/// A tier's time over that of the best of contestants. Which is the best one half of the samples
+/// say and the other half how long it takes, in turns: the shortest of several noisy medians is
+/// shorter than any tier is.
+double regret_of(Tier tier, const std::vector<const Contestant*>& contestants) {
+  const Contestant* const chosen = *std::ranges::find(contestants, tier, &Contestant::tier);
   double regret = 0;
-};
-
-/// host: what the context's tier of that name is here.
-Outcome outcome_of(const Context& context, Tier host, const Problem& p,
-                   const std::vector<const Contestant*>& of_context) {
-  Outcome outcome = {.decision = context.decide(p)};
-  const Tier chosen_tier = outcome.decision.tier == Tier::kHost ? host : outcome.decision.tier;
-  const Contestant* const chosen = *std::ranges::find(of_context, chosen_tier, &Contestant::tier);
   for (const std::size_t half : {0, 1}) {
     const Contestant* const best = *std::ranges::min_element(
-        of_context, {}, [&](const Contestant* contestant) { return contestant->half_ns(half); });
-    outcome.regret += (chosen->half_ns(1 - half) / best->half_ns(1 - half) - 1) / 2;
+        contestants, {}, [&](const Contestant* contestant) { return contestant->half_ns(half); });
+    regret += (chosen->half_ns(1 - half) / best->half_ns(1 - half) - 1) / 2;
   }
-  return outcome;
+  return regret;
 }
+
+/// Where calls of one product went that were left to the context.
+class AutoCalls {
+ public:
+  explicit AutoCalls(Context& context) : context_(context) {}
+  void make(const Problem& p, const Operands& operands, int calls) {
+    const GemmCall call = call_of(p, operands);
+    const PlainCall again = {.product = plain_product(p).value(),
+                             .a = static_cast<const float*>(call.a),
+                             .b = static_cast<const float*>(call.b),
+                             .c = static_cast<float*>(call.c)};
+    for (int i = 0; i < calls; ++i) {
+      if (!context_.gemm_again(again)) context_.gemm(call);
+      const Tier tier = context_.last_answer().value().tier;
+      if (calls_.empty()) first_ = tier;
+      ++calls_[tier];
+    }
+  }
+  Tier first() const { return first_; }
+  int calls() const {
+    int sum = 0;
+    for (const auto& [tier, calls] : calls_) sum += calls;
+    return sum;
+  }
+  /// Of a call, on average.
+  double regret(const std::vector<const Contestant*>& contestants) const {
+    double sum = 0;
+    for (const auto& [tier, calls] : calls_) sum += calls * regret_of(tier, contestants);
+    return sum / calls();
+  }
+
+ private:
+  Context& context_;
+  Tier first_ = Tier::kHost;
+  std::map<Tier, int> calls_;
+};
 
 class Bench {
  public:
@@ -117,13 +154,14 @@ class Bench {
     if (!options_.csv.empty()) {
       csv.open(options_.csv);
       csv << "m,n,k,trans_a,trans_b,device_ns,host_ns,host1_ns,predicted_device_ns,"
-             "predicted_host_ns,predicted_host1_ns,chosen,score,regret,one_thread_chosen,"
-             "one_thread_score,one_thread_regret,handover_ns\n";
+             "predicted_host_ns,predicted_host1_ns,chosen,score,first_regret,calls,regret,"
+             "one_thread_chosen,one_thread_score,one_thread_regret,handover_ns\n";
     }
     fmt::print("{}, {} problems, {} rounds\n", usual_.device_name(), options_.problems,
                options_.rounds);
     for (int i = 0; i < options_.problems; ++i) measure(next_problem(), csv);
     print("auto", usual_regrets_, usual_devices_);
+    print("auto, first calls", first_regrets_, usual_devices_);
     print("host on one thread", one_thread_regrets_, one_thread_devices_);
     print_by_handover();
     if (csv.is_open() && !csv.flush())
@@ -176,12 +214,22 @@ class Bench {
     }
     const std::optional<double> handover = processor_handover_ns();
     handovers_.push_back(handover.value_or(0));
-    for (int round = 0; round < options_.rounds; ++round)
-      for (Contestant& contestant : all) {
-        // The first call after another tier's pays for that one's habits.
-        call_ns(contestant, p, operands, contestant.calls);
-        contestant.sample_ns.push_back(call_ns(contestant, p, operands, contestant.calls));
-      }
+    const auto take_turns = [&](int rounds) {
+      for (int round = 0; round < rounds; ++round)
+        for (Contestant& contestant : all) {
+          // The first call after another tier's pays for that one's habits.
+          call_ns(contestant, p, operands, contestant.calls);
+          contestant.sample_ns.push_back(call_ns(contestant, p, operands, contestant.calls));
+        }
+    };
+    AutoCalls left_to_it(usual_);
+    const Contestant& begins_with = *std::ranges::find(all, usual.decision.tier, &Contestant::tier);
+    const int before = options_.rounds / 2;
+    take_turns(before);
+    // As many as of the others, in a row as programs make them.
+    call_ns(begins_with, p, operands, begins_with.calls);
+    left_to_it.make(p, operands, 2 * options_.rounds * begins_with.calls);
+    take_turns(options_.rounds - before);
     std::vector<const Contestant*> of_usual, of_one_thread;
     for (const Contestant& contestant : all) {
       if (contestant.context == &usual_) of_usual.push_back(&contestant);
@@ -189,38 +237,51 @@ class Bench {
           (contestant.tier == Tier::kDevice && usual.kernel == fixed.kernel))
         of_one_thread.push_back(&contestant);
     }
-    const Outcome as_usual = outcome_of(usual_, Tier::kHost, p, of_usual);
-    const Outcome alone = outcome_of(one_thread_, Tier::kHost1, p, of_one_thread);
-    record(p, all, as_usual, alone, csv);
+    const Decision& alone = fixed.decision;
+    const Tier alone_tier = alone.tier == Tier::kHost ? Tier::kHost1 : alone.tier;
+    record(p, all, usual.decision,
+           {.first = regret_of(left_to_it.first(), of_usual),
+            .calls = left_to_it.calls(),
+            .mean = left_to_it.regret(of_usual)},
+           alone, regret_of(alone_tier, of_one_thread), csv);
   }
 
-  void record(const Problem& p, const std::vector<Contestant>& all, const Outcome& as_usual,
-              const Outcome& alone, std::ofstream& csv) {
-    usual_regrets_.push_back(as_usual.regret);
-    one_thread_regrets_.push_back(alone.regret);
-    usual_devices_ += as_usual.decision.tier == Tier::kDevice ? 1 : 0;
-    one_thread_devices_ += alone.decision.tier == Tier::kDevice ? 1 : 0;
+  /// Of the calls that were left to the context.
+  struct AutoRegret {
+    double first;
+    int calls;
+    double mean;
+  };
+
+  void record(const Problem& p, const std::vector<Contestant>& all, const Decision& usual,
+              const AutoRegret& regret, const Decision& alone, double alone_regret,
+              std::ofstream& csv) {
+    usual_regrets_.push_back(regret.mean);
+    first_regrets_.push_back(regret.first);
+    one_thread_regrets_.push_back(alone_regret);
+    usual_devices_ += usual.tier == Tier::kDevice ? 1 : 0;
+    one_thread_devices_ += alone.tier == Tier::kDevice ? 1 : 0;
     const auto time_of = [&](Tier tier) {
       const auto found = std::ranges::find(all, tier, &Contestant::tier);
       return found == all.end() ? std::string() : fmt::format("{:.0f}", found->ns());
     };
     const std::string device = time_of(Tier::kDevice);
     fmt::print(
-        "{:<20} device {:>12}  host {:>12}  host1 {:>12}  {:<6} {:+6.1f} %  alone {:<6} "
-        "{:+6.1f} %\n",
+        "{:<20} device {:>12}  host {:>12}  host1 {:>12}  {:<6} {:+6.1f} %, {} calls {:+6.1f} %  "
+        "alone {:<6} {:+6.1f} %\n",
         to_string(p), device.empty() ? "-" : time_text(std::stod(device)),
         time_text(std::stod(time_of(Tier::kHost))), time_text(std::stod(time_of(Tier::kHost1))),
-        name(as_usual.decision.tier), 100 * as_usual.regret, name(alone.decision.tier),
-        100 * alone.regret);
+        name(usual.tier), 100 * regret.first, regret.calls, 100 * regret.mean, name(alone.tier),
+        100 * alone_regret);
     std::fflush(stdout);
     if (csv.is_open())
       csv << fmt::format(
-          "{},{},{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{},{:.4g},{:.4f},{},{:.4g},{:.4f},{:.0f}\n",
+          "{},{},{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{},{:.4g},{:.4f},{},{:.4f},{},{:.4g},{:.4f}"
+          ",{:.0f}\n",
           p.m, p.n, p.k, letter(p.trans_a), letter(p.trans_b), device, time_of(Tier::kHost),
-          time_of(Tier::kHost1), as_usual.decision.device_ns, as_usual.decision.host_ns,
-          as_usual.decision.host1_ns, name(as_usual.decision.tier), as_usual.decision.score,
-          as_usual.regret, name(alone.decision.tier), alone.decision.score, alone.regret,
-          handovers_.back());
+          time_of(Tier::kHost1), usual.device_ns, usual.host_ns, usual.host1_ns, name(usual.tier),
+          usual.score, regret.first, regret.calls, regret.mean, name(alone.tier), alone.score,
+          alone_regret, handovers_.back());
   }
 
   static void print(const char* what, const std::vector<double>& regrets, int devices) {
@@ -249,7 +310,7 @@ class Bench {
   Options options_;
   Random random_;
   Context usual_, one_thread_;
-  std::vector<double> usual_regrets_, one_thread_regrets_;
+  std::vector<double> usual_regrets_, first_regrets_, one_thread_regrets_;
   std::vector<double> handovers_;  // 0: could not be measured
   int usual_devices_ = 0, one_thread_devices_ = 0;
 };
@@ -259,7 +320,8 @@ class Bench {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Time of the chosen tier over the best tier's, on problems that calibration never saw.\n"
+      "Time of the chosen tier over the best tier's, on problems that calibration never saw: on\n"
+      "average over the calls of a problem that are left to the context, the first one included.\n"
       "Example: bench_dispatch --problems 100 --csv dispatch.csv");
   rooftile::Options options;
   app.add_option("--db", options.database, "Tuning database (default: the user's)");

@@ -43,6 +43,8 @@ rooftile_reason c_reason(Reason reason) {
       return ROOFTILE_REASON_NOTHING_TO_DO;
     case Reason::kPrecision:
       return ROOFTILE_REASON_PRECISION;
+    case Reason::kMeasured:
+      return ROOFTILE_REASON_MEASURED;
   }
   return ROOFTILE_REASON_PREDICTED;
 }

@@ -202,6 +202,7 @@ ContextOptions context_options(const rooftile_options* given) {
   if (tier != TierChoice::kAuto) chosen.tier = tier;
   if (options->no_untuned_log != 0) chosen.log_untuned = LogUntuned::kNo;
   chosen.precision = precision_of(options->precision);
+  if (options->no_measured_calls != 0) chosen.measure_calls = MeasureCalls::kNo;
   if (options->deterministic != 0) chosen.deterministic = Deterministic::kYes;
   return chosen;
 }

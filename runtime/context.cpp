@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "db/store.h"
 #include "runtime/background.h"
@@ -204,6 +205,8 @@ CachedDecision Context::Impl::decide_new(const Problem& p) {
              decision.tier == Tier::kDevice ? quick_kernel(p, margin_ns) : "");
   return {.tier = decision.tier,
           .host = best_host(decision),
+          .host_ns = decision.host_ns,
+          .host1_ns = decision.host1_ns,
           .device_margin_ns = margin_ns,
           .untuned_calls = untuned_counter(p, decision.best_host_ns)};
 }
@@ -217,19 +220,15 @@ void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {
   rooftile::run_on_host(*blas, call, host_tier, most_threads());
 }
 
-void Context::Impl::remember(const GemmCall& call, Tier host_tier, Reason reason,
-                             std::atomic<std::int64_t>* untuned_calls, RepeatedCalls& calls) const {
+void Context::Impl::remember(const GemmCall& call, const HostRoute& route, const HostTimes& times,
+                             RepeatedCalls& calls) const {
   const Problem& p = call.problem;
   // A tier or a guard of the call's own is none of its product.
   const bool asks_for_more = call.tier != TierChoice::kAuto || call.guard != Guard{};
-  if (asks_for_more || host_tier == Tier::kHost64 || p.k == 0 || p.alpha == 0.0f) return;
+  if (asks_for_more || route.tier == Tier::kHost64 || p.k == 0 || p.alpha == 0.0f) return;
   const std::optional<PlainProduct> product = plain_product(p);
   if (!product) return;
-  calls.store(*product, owner.load(std::memory_order_relaxed),
-              {.tier = host_tier,
-               .threads = host_tier == Tier::kHost1 ? HostThreads::kOne : most_threads(),
-               .reason = reason,
-               .untuned_calls = untuned_calls});
+  calls.store(*product, owner.load(std::memory_order_relaxed), route, times);
 }
 
 std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
@@ -255,6 +254,10 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
       options.deterministic ? *options.deterministic : deterministic_from_environment();
   impl_->while_compiling =
       impl_->deterministic == Deterministic::kYes ? WhileCompiling::kWait : options.while_compiling;
+  const bool measures = options.measure_calls ? *options.measure_calls == MeasureCalls::kYes
+                                              : environment("ROOFTILE_MEASURE_CALLS") != "off";
+  if (!measures || impl_->deterministic == Deterministic::kYes)
+    impl_->measure_calls = MeasureCalls::kNo;
   const std::string precision = environment("ROOFTILE_PRECISION");
   impl_->precision = options.precision   ? *options.precision
                      : precision.empty() ? Precision::kStandard
@@ -330,7 +333,7 @@ void Context::gemm(const GemmCall& call) {
   }
   if (choice != TierChoice::kAuto) {
     impl_->run_on_host(call, tier_of(choice));
-    impl_->remember(call, tier_of(choice), Reason::kForced, nullptr, cache.repeated);
+    impl_->remember(call, {.tier = tier_of(choice), .reason = Reason::kForced}, {}, cache.repeated);
     return answered(tier_of(choice), Reason::kForced);
   }
 
@@ -352,7 +355,11 @@ void Context::gemm(const GemmCall& call) {
     chosen.untuned_calls->fetch_add(1, std::memory_order_relaxed);
   if (chosen.tier != Tier::kDevice) {
     impl_->run_on_host(call, chosen.tier);
-    impl_->remember(call, chosen.tier, Reason::kPredicted, chosen.untuned_calls, cache.repeated);
+    impl_->remember(call, {.tier = chosen.tier, .untuned_calls = chosen.untuned_calls},
+                    impl_->measure_calls == MeasureCalls::kYes
+                        ? HostTimes(chosen.host_ns, chosen.host1_ns)
+                        : HostTimes(),
+                    cache.repeated);
     return decided(chosen.tier, Reason::kPredicted);
   }
   if (const std::vector<GemmCall> parts = impl_->panels_of(call); !parts.empty())
@@ -374,13 +381,23 @@ void Context::gemm(const GemmCall& call) {
 bool Context::gemm_again(const PlainCall& call) {
   DecisionCache& cache = DecisionCache::of_this_thread();
   cache.last.context = 0;
-  const RepeatedCalls::Entry* const known =
+  RepeatedCalls::Entry* const known =
       cache.repeated.find(call.product, impl_->owner.load(std::memory_order_relaxed));
   if (known == nullptr || !known->takes(call)) return false;
   const HostRoute& route = known->route();
   if (route.untuned_calls != nullptr) route.untuned_calls->fetch_add(1, std::memory_order_relaxed);
-  impl_->blas->sgemm(call.product, call.a, call.b, call.c, route.threads);
-  cache.last.set_repeated(impl_->id, known->product(), route);
+  HostTimes& times = known->times();
+  const Tier tier = times.open() ? times.next() : route.tier;
+  const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : impl_->most_threads();
+  if (times.open()) {
+    const double start = now_ns();
+    impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
+    times.took(now_ns() - start);
+  } else {
+    impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
+  }
+  cache.last.set_repeated(impl_->id, known->product(), tier,
+                          tier == route.tier ? route.reason : Reason::kMeasured);
   return true;
 }
 

@@ -17,9 +17,12 @@ namespace rooftile {
 enum class TierChoice : std::uint8_t { kAuto, kDevice, kHost, kHost1, kHost64 };
 /// Whether problems without a tuned bucket are counted in the database.
 enum class LogUntuned : std::uint8_t { kYes, kNo };
+/// Whether calls that are made again are measured, and go to the host tier that was the faster one
+/// (runtime/host_times.h).
+enum class MeasureCalls : std::uint8_t { kYes, kNo };
 /// Yes: one database and one input give the same bits, in every run and from any number of threads.
-/// Kernels that add atomically are left out, host tiers compute on one thread, and a call waits for
-/// its kernel instead of letting the host answer. Only a kernel that fails may change a result.
+/// Kernels that add atomically are left out, host tiers compute on one thread, calls are not
+/// measured, and one waits for its kernel instead of letting the host answer. Only a kernel that fails may change a result.
 enum class Deterministic : std::uint8_t { kNo, kYes };
 /// What a call does whose kernel is not compiled yet: it is answered by whoever is there, or waits
 /// for just this kernel.
@@ -52,6 +55,7 @@ struct ContextOptions {
   std::optional<TierChoice> tier;              // nothing: $ROOFTILE_TIER, else auto
   std::filesystem::path cache_folder;          // empty: default_cache_folder()
   std::optional<LogUntuned> log_untuned;       // nothing: no if $ROOFTILE_LOG_UNTUNED is "off"
+  std::optional<MeasureCalls> measure_calls;   // nothing: no if $ROOFTILE_MEASURE_CALLS is "off"
   std::optional<Deterministic> deterministic;  // nothing: yes if $ROOFTILE_DETERMINISTIC is 1
   WhileCompiling while_compiling = WhileCompiling::kHostAnswers;  // deterministic: always kWait
   // Of calls that do not say; nothing: $ROOFTILE_PRECISION, else standard.
@@ -120,6 +124,7 @@ enum class Reason : std::uint8_t {
   kFailed,       // by the host, because the device failed
   kNothingToDo,  // C is empty
   kPrecision,    // by the host, because of what the guard found, or was told
+  kMeasured,     // by the host tier that earlier calls found to be faster, or that is on trial
 };
 struct Answer {
   Problem problem;  // row-major

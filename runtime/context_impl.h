@@ -31,6 +31,7 @@ struct Context::Impl {
   TierChoice tier = TierChoice::kAuto;
   Deterministic deterministic = Deterministic::kNo;
   WhileCompiling while_compiling = WhileCompiling::kHostAnswers;
+  MeasureCalls measure_calls = MeasureCalls::kYes;
   std::unique_ptr<DecisionLog> log;  // null: decisions are not logged
   TunedData data;
   std::unique_ptr<DeviceTier> device;   // null: nothing tuned
@@ -73,9 +74,9 @@ struct Context::Impl {
   HostThreads most_threads() const {
     return deterministic == Deterministic::kYes ? HostThreads::kOne : HostThreads::kAll;
   }
-  /// So that gemm_again() knows the next one.
-  void remember(const GemmCall& call, Tier host_tier, Reason reason,
-                std::atomic<std::int64_t>* untuned_calls, RepeatedCalls& calls) const;
+  /// So that gemm_again() knows the next one, and measures it if times are open.
+  void remember(const GemmCall& call, const HostRoute& route, const HostTimes& times,
+                RepeatedCalls& calls) const;
   /// Where this problem's calls are counted; null when they are not. best_host_ns: that the device
   /// has to beat for its tuning to be worth anything; infinity: anything is.
   std::atomic<std::int64_t>* untuned_counter(const Problem& p, double best_host_ns) const;

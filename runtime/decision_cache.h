@@ -15,8 +15,9 @@ namespace rooftile {
 
 struct CachedDecision {
   Tier tier = Tier::kHost;
-  Tier host = Tier::kHost;      // the better host tier: answers where the device cannot
-  double device_margin_ns = 0;  // by how much the device is predicted to win
+  Tier host = Tier::kHost;           // the better host tier: answers where the device cannot
+  double host_ns = 0, host1_ns = 0;  // predicted
+  double device_margin_ns = 0;       // by how much the device is predicted to win
   std::atomic<std::int64_t>* untuned_calls = nullptr;  // of the owner's log; null: not counted
 };
 
@@ -45,12 +46,12 @@ struct LastAnswer {
     set_decided(by, copy, answered, why, ran);
   }
   /// p stays where it is.
-  void set_repeated(std::uint64_t by, const PlainProduct& p, const HostRoute& route) {
+  void set_repeated(std::uint64_t by, const PlainProduct& p, Tier answered, Reason why) {
     context = by;
     problem = nullptr;
     repeated = &p;
-    tier = route.tier;
-    reason = route.reason;
+    tier = answered;
+    reason = why;
   }
   Answer answer() const {
     return {.problem = problem != nullptr ? *problem : problem_of(*repeated),

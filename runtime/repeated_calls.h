@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "runtime/context.h"
-#include "runtime/host_blas.h"
+#include "runtime/host_times.h"
 #include "runtime/plain_call.h"
 
 namespace rooftile {
@@ -17,7 +17,6 @@ namespace rooftile {
 /// Where the host computes a product.
 struct HostRoute {
   Tier tier = Tier::kHost;
-  HostThreads threads = HostThreads::kAll;
   Reason reason = Reason::kPredicted;
   std::atomic<std::int64_t>* untuned_calls = nullptr;  // counts them, of the owner; null: nobody
 };
@@ -30,6 +29,7 @@ class RepeatedCalls {
    public:
     const PlainProduct& product() const { return product_; }
     const HostRoute& route() const { return route_; }
+    HostTimes& times() { return times_; }
 
     /// Pointers to floats, and C apart from A and B. False is no refusal: operands that may share
     /// something need a closer look (validate_call).
@@ -54,17 +54,20 @@ class RepeatedCalls {
     PlainProduct product_;
     std::uintptr_t a_bytes_ = 0, b_bytes_ = 0, c_bytes_ = 0;  // from the first to the last
     HostRoute route_;
+    HostTimes times_;
   };
 
   /// nullptr when this product is not there.
-  const Entry* find(const PlainProduct& p, std::uint64_t owner) const {
-    for (const Entry& entry : places_[place(p)])
+  Entry* find(const PlainProduct& p, std::uint64_t owner) {
+    for (Entry& entry : places_[place(p)])
       if (entry.is_of(p, owner)) return &entry;
     return nullptr;
   }
 
-  /// A product that has passed validate() and reads A and B.
-  void store(const PlainProduct& p, std::uint64_t owner, const HostRoute& route) {
+  /// A product that has passed validate() and reads A and B. times: where its calls are measured,
+  /// and may leave the route's tier for another one.
+  void store(const PlainProduct& p, std::uint64_t owner, const HostRoute& route,
+             const HostTimes& times = {}) {
     const Problem problem = problem_of(p);
     const auto bytes = [](std::int64_t elements) {
       return static_cast<std::uintptr_t>(elements) * sizeof(float);
@@ -77,6 +80,7 @@ class RepeatedCalls {
     entry.b_bytes_ = bytes(span_b(problem));
     entry.c_bytes_ = bytes(span_c(problem));
     entry.route_ = route;
+    entry.times_ = times;
   }
 
  private:

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t kCoarse = 8;  // every eighth problem of the grid
 constexpr int kMostSamples = 7;     // of a product
+constexpr double kShortNs = 50e3;   // of a product's call
 constexpr std::size_t kStreamFloats =
     std::size_t{1} << 25;  // 128 MiB an array: past most last-level caches together
 
@@ -99,7 +100,9 @@ void add_peaks(std::vector<SampledFigure>& figures, const std::string& tier_name
 /// BLAS calls over the grid, small ones first, tiers in turn, one sample of each a round: where the
 /// machine is disturbed for a second, most of each product's samples are from before and after, and
 /// its tiers, which are compared with one another, are disturbed alike. What the time does not
-/// suffice for in the first round is left out, but for a grid as coarse as that of float64.
+/// suffice for in the first round is left out, but for a grid as coarse as that of float64. Short
+/// products have all of their rounds: those take no time to speak of, and 20 ns of noise are a
+/// third of the smallest.
 class HostProducts {
  public:
   HostProducts(const std::atomic<bool>& stop, double end_s);
@@ -118,11 +121,12 @@ class HostProducts {
     std::string figure, unit;
     bool is_coarse;              // of the coarse grid
     std::vector<double> values;  // one a round
+    bool is_short = false;       // known after the first one
   };
 
   void plan();
   void note_handover();
-  double sample(const Measured& of) const;
+  static void take_sample(Measured& of);
   static Figure fastest_of(const std::string& figure, const std::string& unit,
                            const std::vector<double>& values);
 
@@ -173,9 +177,10 @@ void HostProducts::plan() {
   }
 }
 
-double HostProducts::sample(const Measured& of) const {
+void HostProducts::take_sample(Measured& of) {
   const double ns = warm_ns([&] { of.tier->gemm(of.problem); });
-  return of.unit == "ns" ? ns : flops(of.problem) / ns;
+  of.values.push_back(of.unit == "ns" ? ns : flops(of.problem) / ns);
+  of.is_short = ns < kShortNs;
 }
 
 /// All threads' rates hold for processors that are as near to each other as they were then.
@@ -196,12 +201,12 @@ Figure HostProducts::fastest_of(const std::string& figure, const std::string& un
 
 std::vector<Figure> HostProducts::run() {
   const auto late = [&] { return now_s() >= end_s_; };
-  for (int round = 0; round < kMostSamples && !(round > 0 && late()); ++round) {
+  for (int round = 0; round < kMostSamples; ++round) {
     if (!stop_.load()) note_handover();
     for (Measured& measured : all_) {
       if (stop_.load()) break;
-      if (late() && (round > 0 || !measured.is_coarse)) continue;
-      measured.values.push_back(sample(measured));
+      const bool comes_late = round > 0 ? measured.is_short : measured.is_coarse;
+      if (!late() || comes_late) take_sample(measured);
     }
   }
   std::vector<Figure> figures;

@@ -16,7 +16,7 @@ TIERS = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
 class _Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("database_path", ctypes.c_char_p), ("device", ctypes.c_char_p),
                 ("tier", ctypes.c_int), ("no_untuned_log", ctypes.c_int), ("deterministic", ctypes.c_int),
-                ("precision", ctypes.c_int)]
+                ("precision", ctypes.c_int), ("no_measured_calls", ctypes.c_int)]
 
 
 class _SgemmArgs(ctypes.Structure):

@@ -1,0 +1,77 @@
+// Products that are made again: on the host tier that was faster, unless nobody measures.
+#include "generator/space.h"
+#include "runtime/device/device.h"
+#include "tests/runtime/c_api_fixture.h"
+#include "tests/runtime/planted_database.h"
+
+namespace rooftile {
+namespace {
+
+constexpr int kCalls = 6;
+
+class MeasuredCalls : public CApi {
+ protected:
+  // A calibration of no machine: all threads take 10 us for what takes any processor milliseconds,
+  // and one takes hardly longer. So two calls tell that one thread is worth a try, whatever else
+  // runs here.
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    const double gflops = flops(large_.problem) / 10e3;
+    Calibration calibration = fast_host();
+    calibration.host = {.call_ns = 100, .gbps = 1e6, .gemm = {{64, 64, 64, gflops}}};
+    calibration.host1 = {.call_ns = 100, .gbps = 1e6, .gemm = {{64, 64, 64, gflops / 1.2}}};
+    plant_database(folder_ / "tuned.db", found.devices.front(), {fallback_variant()}, {}, {},
+                   calibration);
+  }
+
+  /// Of the last of some calls.
+  rooftile_decision last_of_some(rooftile_options options = {}) {
+    const std::string database = (folder_ / "tuned.db").string();
+    options.struct_size = sizeof options;
+    options.database_path = database.c_str();
+    rooftile_context* context = nullptr;
+    EXPECT_EQ(rooftile_open(&options, &context), ROOFTILE_OK) << rooftile_last_error();
+    rooftile_sgemm_args args = args_of(large_);
+    rooftile_decision decision = {.struct_size = sizeof decision};
+    for (int call = 0; call < kCalls; ++call) {
+      EXPECT_EQ(rooftile_sgemm(context, &args), ROOFTILE_OK) << rooftile_last_error();
+      EXPECT_EQ(rooftile_last_decision(context, &decision), ROOFTILE_OK) << rooftile_last_error();
+      if (call < 3) {
+        EXPECT_EQ(decision.reason, first_reason_) << call;
+      }
+    }
+    rooftile_close(context);
+    large_.expect_right();
+    return decision;
+  }
+
+  Product large_{padded_problem(401, 503, 402, Transpose::kNo, Transpose::kYes)};
+  rooftile_reason first_reason_ = ROOFTILE_REASON_PREDICTED;
+};
+
+TEST_F(MeasuredCalls, GoToTheTierThatWasFaster) {
+  const rooftile_decision decision = last_of_some();
+  EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST1);
+  EXPECT_EQ(decision.reason, ROOFTILE_REASON_MEASURED);
+  EXPECT_LT(decision.host_ns, decision.host1_ns) << "which is not what was predicted";
+}
+
+TEST_F(MeasuredCalls, StayWhereTheyArePredictedIfNobodyMeasures) {
+  const auto stays = [&](const rooftile_options& options) {
+    const rooftile_decision decision = last_of_some(options);
+    EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST);
+    EXPECT_EQ(decision.reason, first_reason_);
+  };
+  stays({.no_measured_calls = 1});
+  stays({.deterministic = 1});
+  {
+    const ScopedEnvironment off("ROOFTILE_MEASURE_CALLS", "off");
+    stays({});
+  }
+  first_reason_ = ROOFTILE_REASON_FORCED;
+  stays({.tier = ROOFTILE_TIER_HOST});
+}
+
+}  // namespace
+}  // namespace rooftile
