@@ -5,9 +5,10 @@
  * opened; run `rooftile tune` first to let it use a device. Without a database, a device or a
  * driver every call runs on the host's BLAS. A device is opened, and its kernels compiled, by a
  * thread of the context: until a problem's kernel is there, one that compiles quickly may answer
- * (docs/dispatch-score.md, "While a kernel is compiled"), and else the host. So the first results
- * of a problem may differ from later ones by roundings; rooftile_options.deterministic makes them
- * equal bit by bit. Problems without a tuned kernel are counted in the database, by a thread of the
+ * (docs/dispatch-score.md, "While a kernel is compiled"), and else the host. A product that a thread
+ * makes again is measured, and may change between one thread of the host and all of them. So
+ * results of one problem may differ by roundings; rooftile_options.deterministic makes them equal
+ * bit by bit. Problems without a tuned kernel are counted in the database, by a thread of the
  * context once a minute and when it is closed.
  *
  * Structures begin with struct_size, which the caller sets to sizeof the structure: by it a library
