@@ -389,13 +389,9 @@ bool Context::gemm_again(const PlainCall& call) {
   HostTimes& times = known->times();
   const Tier tier = times.open() ? times.next() : route.tier;
   const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : impl_->most_threads();
-  if (times.open()) {
-    const double start = now_ns();
-    impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
-    times.took(now_ns() - start);
-  } else {
-    impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
-  }
+  const double start = times.open() ? now_ns() : 0;
+  impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
+  if (times.open()) times.took(now_ns() - start);
   cache.last.set_repeated(impl_->id, known->product(), tier,
                           tier == route.tier ? route.reason : Reason::kMeasured);
   return true;

@@ -231,9 +231,7 @@ bool DeviceKernels::Impl::can_run(std::span<const RankedChoice> choices) const {
 }
 
 bool DeviceKernels::Impl::is_settled(std::span<const RankedChoice> choices) const {
-  if (gone) return true;
-  const std::span<const RankedChoice> best = from_best(choices);
-  return best.empty() || state_of(best.front()) == State::kReady;
+  return gone || from_best(choices).empty() || can_run(choices);
 }
 
 const RankedChoice* DeviceKernels::Impl::quick(std::span<const RankedChoice> choices,

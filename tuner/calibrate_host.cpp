@@ -204,7 +204,7 @@ std::vector<Figure> HostProducts::run() {
   const double half_s = (now_s() + end_s_) / 2;
   for (int round = 0; round < kMostSamples; ++round) {
     const auto late = [&] { return now_s() >= (round == 0 ? half_s : end_s_); };
-    if (!stop_.load()) note_handover();
+    if (!stop_.load() && (round == 0 || !late())) note_handover();
     for (Measured& measured : all_) {
       if (stop_.load()) break;
       const bool comes_late = round > 0 ? measured.is_short : measured.is_coarse;
