@@ -196,6 +196,20 @@ std::string Context::Impl::quick_kernel(const Problem& p, double margin_ns) cons
   return quick == nullptr ? "" : short_name(*quick);
 }
 
+TierTimes Context::Impl::times_of(const Problem& p, const Decision& decision) const {
+  // A product that the host is predicted to win by less may be the device's after all. Nobody opens
+  // a device to find out.
+  constexpr double kNear = 1.5;
+  if (measure_calls == MeasureCalls::kNo || p.k == 0 || p.alpha == 0.0f) return {};
+  TierTimes::Predicted predicted = {.host_ns = decision.host_ns, .host1_ns = decision.host1_ns};
+  if (decision.tier == Tier::kDevice ||
+      (decision.device_ns < kNear * decision.best_host_ns && device->opened())) {
+    if (!device->fits(p)) return {};
+    predicted.device_ns = decision.device_ns;
+  }
+  return TierTimes(predicted, decision.tier);
+}
+
 CachedDecision Context::Impl::decide_new(const Problem& p) {
   const Decision decision = decide(p, {});
   if (decision.veto_name == Veto::kDeviceGone) device->say_gone();
@@ -205,9 +219,8 @@ CachedDecision Context::Impl::decide_new(const Problem& p) {
              decision.tier == Tier::kDevice ? quick_kernel(p, margin_ns) : "");
   return {.tier = decision.tier,
           .host = best_host(decision),
-          .host_ns = decision.host_ns,
-          .host1_ns = decision.host1_ns,
           .device_margin_ns = margin_ns,
+          .times = times_of(p, decision),
           .untuned_calls = untuned_counter(p, decision.best_host_ns)};
 }
 
@@ -220,7 +233,7 @@ void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {
   rooftile::run_on_host(*blas, call, host_tier, most_threads());
 }
 
-void Context::Impl::remember(const GemmCall& call, const HostRoute& route, const HostTimes& times,
+void Context::Impl::remember(const GemmCall& call, const HostRoute& route, const TierTimes& times,
                              RepeatedCalls& calls) const {
   const Problem& p = call.problem;
   // A tier or a guard of the call's own is none of its product.
@@ -328,8 +341,8 @@ void Context::gemm(const GemmCall& call) {
       calls->fetch_add(1, std::memory_order_relaxed);
     const Guard guard = impl_->guard_of(call);
     if (is_guarded(guard)) return impl_->gemm_with_guard(call, guard, true, cache.last);
-    const Variant* const ran = impl_->device->gemm(call, impl_->wait_of(Reason::kForced));
-    return cache.last.set(impl_->id, p, Tier::kDevice, Reason::kForced, ran);
+    const DeviceTier::Ran ran = impl_->device->gemm(call, impl_->wait_of(Reason::kForced));
+    return cache.last.set(impl_->id, p, Tier::kDevice, Reason::kForced, ran.kernel);
   }
   if (choice != TierChoice::kAuto) {
     impl_->run_on_host(call, tier_of(choice));
@@ -345,34 +358,41 @@ void Context::gemm(const GemmCall& call) {
   }
 
   const std::uint64_t owner = impl_->owner.load(std::memory_order_relaxed);
-  const DecisionCache::Entry* entry = cache.find(p, owner);
+  DecisionCache::Entry* entry = cache.find(p, owner);
   if (entry == nullptr) entry = cache.store(p, owner, impl_->decide_new(p));
   const CachedDecision& chosen = entry->decision;
+  TierTimes& times = entry->decision.times;
   const auto decided = [&](Tier tier, Reason reason) {
     cache.last.set_decided(impl_->id, entry->problem, tier, reason);
   };
   if (chosen.untuned_calls != nullptr)
     chosen.untuned_calls->fetch_add(1, std::memory_order_relaxed);
-  if (chosen.tier != Tier::kDevice) {
-    impl_->run_on_host(call, chosen.tier);
-    impl_->remember(call, {.tier = chosen.tier, .untuned_calls = chosen.untuned_calls},
-                    impl_->measure_calls == MeasureCalls::kYes
-                        ? HostTimes(chosen.host_ns, chosen.host1_ns)
-                        : HostTimes(),
-                    cache.repeated);
-    return decided(chosen.tier, Reason::kPredicted);
+  const Tier tier = times.open() ? times.next() : chosen.tier;
+  const bool predicted = tier == chosen.tier;
+  const Reason usual = predicted ? Reason::kPredicted : Reason::kMeasured;
+  const double start = times.open() ? now_ns() : 0;
+  if (tier != Tier::kDevice) {
+    impl_->run_on_host(call, tier);
+    if (times.open()) times.took(now_ns() - start);
+    if (chosen.tier != Tier::kDevice && !times.device_races())
+      impl_->remember(call, {.tier = chosen.tier, .untuned_calls = chosen.untuned_calls}, times,
+                      cache.repeated);
+    return decided(tier, usual);
   }
   if (const std::vector<GemmCall> parts = impl_->panels_of(call); !parts.empty())
     return in_parts(parts, Reason::kPredicted);
   Reason reason = Reason::kCompiling;
   try {
-    if (const Variant* const ran =
-            impl_->device->gemm(call, impl_->wait_of(Reason::kPredicted), chosen.device_margin_ns))
-      return cache.last.set_decided(impl_->id, entry->problem, Tier::kDevice, Reason::kPredicted,
-                                    ran);
+    const DeviceTier::Wait wait =
+        predicted ? impl_->wait_of(Reason::kPredicted) : DeviceTier::Wait::kNo;
+    if (const DeviceTier::Ran ran = impl_->device->gemm(call, wait, chosen.device_margin_ns)) {
+      if (times.open() && ran.best) times.took(now_ns() - start);
+      return cache.last.set_decided(impl_->id, entry->problem, Tier::kDevice, usual, ran.kernel);
+    }
   } catch (const Error& error) {
     impl_->device_failed(p, error);  // what the call reads is untouched: the host answers
     reason = Reason::kFailed;
+    if (!predicted) times.leave_device_out();
   }
   impl_->run_on_host(call, chosen.host);
   decided(chosen.host, reason);
@@ -386,7 +406,7 @@ bool Context::gemm_again(const PlainCall& call) {
   if (known == nullptr || !known->takes(call)) return false;
   const HostRoute& route = known->route();
   if (route.untuned_calls != nullptr) route.untuned_calls->fetch_add(1, std::memory_order_relaxed);
-  HostTimes& times = known->times();
+  TierTimes& times = known->times();
   const Tier tier = times.open() ? times.next() : route.tier;
   const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : impl_->most_threads();
   const double start = times.open() ? now_ns() : 0;

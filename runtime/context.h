@@ -17,12 +17,13 @@ namespace rooftile {
 enum class TierChoice : std::uint8_t { kAuto, kDevice, kHost, kHost1, kHost64 };
 /// Whether problems without a tuned bucket are counted in the database.
 enum class LogUntuned : std::uint8_t { kYes, kNo };
-/// Whether calls that are made again are measured, and go to the host tier that was the faster one
-/// (runtime/host_times.h).
+/// Whether calls that are made again are measured, and go to the tier that was the fastest one
+/// (runtime/tier_times.h).
 enum class MeasureCalls : std::uint8_t { kYes, kNo };
 /// Yes: one database and one input give the same bits, in every run and from any number of threads.
 /// Kernels that add atomically are left out, host tiers compute on one thread, calls are not
-/// measured, and one waits for its kernel instead of letting the host answer. Only a kernel that fails may change a result.
+/// measured, and one waits for its kernel instead of letting the host answer. Only a kernel that
+/// fails may change a result.
 enum class Deterministic : std::uint8_t { kNo, kYes };
 /// What a call does whose kernel is not compiled yet: it is answered by whoever is there, or waits
 /// for just this kernel.
@@ -124,7 +125,7 @@ enum class Reason : std::uint8_t {
   kFailed,       // by the host, because the device failed
   kNothingToDo,  // C is empty
   kPrecision,    // by the host, because of what the guard found, or was told
-  kMeasured,     // by the host tier that earlier calls found to be faster, or that is on trial
+  kMeasured,     // by the tier that earlier calls found to be faster, or that is on trial
 };
 struct Answer {
   Problem problem;  // row-major

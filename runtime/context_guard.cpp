@@ -34,14 +34,14 @@ void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) const {
   }
 }
 
-const Variant* Context::Impl::run_guarded(const GemmCall& call, const Guard& guard,
-                                          DeviceTier::Wait wait, double margin_ns) {
+DeviceTier::Ran Context::Impl::run_guarded(const GemmCall& call, const Guard& guard,
+                                           DeviceTier::Wait wait, double margin_ns) {
   // Other elements each time, or a kernel that is wrong at some would never be found out.
   const SpotCheck check(precision_of(guard), checks.load(std::memory_order_relaxed));
   const SpotCheck* const wanted = checks_spots(guard) ? &check : nullptr;
   try {
-    const Variant* const ran = device->gemm(call, wait, margin_ns, wanted);
-    if (ran != nullptr && wanted != nullptr) checks.fetch_add(1, std::memory_order_relaxed);
+    const DeviceTier::Ran ran = device->gemm(call, wait, margin_ns, wanted);
+    if (ran && wanted != nullptr) checks.fetch_add(1, std::memory_order_relaxed);
     return ran;
   } catch (const DeviceTier::SpotCheckFailed& failure) {
     checks.fetch_add(1, std::memory_order_relaxed);
@@ -85,8 +85,8 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
   const double margin_ns =
       forced ? std::numeric_limits<double>::infinity() : device_margin_ns(decision);
   try {
-    if (const Variant* const ran = run_guarded(call, guard, wait_of(chosen), margin_ns)) {
-      last.set(id, p, Tier::kDevice, chosen, ran);
+    if (const DeviceTier::Ran ran = run_guarded(call, guard, wait_of(chosen), margin_ns)) {
+      last.set(id, p, Tier::kDevice, chosen, ran.kernel);
       return;
     }
   } catch (const DeviceTier::SpotCheckFailed&) {

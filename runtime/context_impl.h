@@ -48,8 +48,8 @@ struct Context::Impl {
   Guard guard_of(const GemmCall& call) const;
   /// On the device with scan and check as the guard has them, or throws why not. Else as
   /// DeviceTier::gemm.
-  const Variant* run_guarded(const GemmCall& call, const Guard& guard, DeviceTier::Wait wait,
-                             double margin_ns);
+  DeviceTier::Ran run_guarded(const GemmCall& call, const Guard& guard, DeviceTier::Wait wait,
+                              double margin_ns);
   void gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced, LastAnswer& last);
   /// How the device would do what does not fit its buffers; false when it cannot.
   bool ask_for_parts(Call& question) const;
@@ -60,6 +60,8 @@ struct Context::Impl {
   /// No process uses the kernel any more before it is certified anew.
   void revoke(const DeviceTier::SpotCheckFailed& failure) const;
   CachedDecision decide_new(const Problem& p);
+  /// Which tiers its calls are measured on, if they are.
+  TierTimes times_of(const Problem& p, const Decision& decision) const;
   std::string best_kernel(const Problem& p) const;  // "" when there is none
   /// That runs while the best one is compiled; "" when there is none, or calls wait for the best.
   std::string quick_kernel(const Problem& p, double margin_ns) const;
@@ -75,7 +77,7 @@ struct Context::Impl {
     return deterministic == Deterministic::kYes ? HostThreads::kOne : HostThreads::kAll;
   }
   /// So that gemm_again() knows the next one, and measures it if times are open.
-  void remember(const GemmCall& call, const HostRoute& route, const HostTimes& times,
+  void remember(const GemmCall& call, const HostRoute& route, const TierTimes& times,
                 RepeatedCalls& calls) const;
   /// Where this problem's calls are counted; null when they are not. best_host_ns: that the device
   /// has to beat for its tuning to be worth anything; infinity: anything is.

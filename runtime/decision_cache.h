@@ -10,14 +10,15 @@
 #include "runtime/context.h"
 #include "runtime/plain_call.h"
 #include "runtime/repeated_calls.h"
+#include "runtime/tier_times.h"
 
 namespace rooftile {
 
 struct CachedDecision {
   Tier tier = Tier::kHost;
   Tier host = Tier::kHost;           // the better host tier: answers where the device cannot
-  double host_ns = 0, host1_ns = 0;  // predicted
   double device_margin_ns = 0;       // by how much the device is predicted to win
+  TierTimes times = {};              // where calls are measured
   std::atomic<std::int64_t>* untuned_calls = nullptr;  // of the owner's log; null: not counted
 };
 
@@ -74,11 +75,11 @@ class DecisionCache {
   static DecisionCache& of_this_thread();
 
   /// nullptr when this problem is not there.
-  const Entry* find(const Problem& p, std::uint64_t owner) const {
-    const Entry& entry = entries_[slot(p)];
+  Entry* find(const Problem& p, std::uint64_t owner) {
+    Entry& entry = entries_[slot(p)];
     return entry.owner == owner && entry.problem == p ? &entry : nullptr;
   }
-  const Entry* store(const Problem& p, std::uint64_t owner, const CachedDecision& decision) {
+  Entry* store(const Problem& p, std::uint64_t owner, const CachedDecision& decision) {
     Entry& entry = entries_[slot(p)];
     entry = {p, owner, decision};
     return &entry;

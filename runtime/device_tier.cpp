@@ -189,8 +189,8 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
   return in_turn;
 }
 
-const Variant* DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_ns,
-                                const SpotCheck* check) {
+DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_ns,
+                                 const SpotCheck* check) {
   const QuietFloats quiet;
   const std::vector<RankedChoice> kernels = ranked(call.problem);
   if (kernels.empty())
@@ -206,7 +206,7 @@ const Variant* DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_n
                                      : wait == Wait::kFirst
                                          ? kernels_.wait_for_next(rest, signature, bound)
                                          : kernels_.next(rest, signature, bound, margin_ns);
-    if (!next.best && next.quick == nullptr) return nullptr;
+    if (!next.best && next.quick == nullptr) return {};
     const RankedChoice& choice = next.best ? *best++ : *next.quick;
     std::shared_ptr<const Kernel> kernel;
     try {
@@ -218,7 +218,7 @@ const Variant* DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_n
     if (kernel == nullptr) continue;
     try {
       run(choice, kernel, call, check);
-      return &choice.candidate->variant;
+      return {.kernel = &choice.candidate->variant, .best = next.best};
     } catch (const SpotCheckFailed& error) {
       if (error.wrong()) kernels_.passed_over(*choice.candidate, error);
       throw;

@@ -77,14 +77,21 @@ class DeviceTier {
   /// there.
   enum class Wait : std::uint8_t { kBest, kFirst, kNo };
 
-  /// Runs the product with the first kernel that works, and says which that was; C is written only
-  /// on success. Null, with Wait::kNo only: it has not run. margin_ns: by how much a quick kernel
+  /// What a product ran with.
+  struct Ran {
+    const Variant* kernel = nullptr;  // null: it has not run
+    bool best = false;                // of those that work; else a quick one
+    explicit operator bool() const { return kernel != nullptr; }
+  };
+
+  /// Runs the product with the first kernel that works; C is written only on success. It has not
+  /// run with Wait::kNo only. margin_ns: by how much a quick kernel
   /// may take longer than the best one. Throws the last failure when no kernel works: kDevice,
   /// kTimeout, kOutOfMemory, kUnsupported, kCompile. With a check, whose failure is not followed by
   /// another kernel: SpotCheckFailed.
-  const Variant* gemm(const GemmCall& call, Wait wait = Wait::kBest,
-                      double margin_ns = std::numeric_limits<double>::infinity(),
-                      const SpotCheck* check = nullptr);
+  Ran gemm(const GemmCall& call, Wait wait = Wait::kBest,
+           double margin_ns = std::numeric_limits<double>::infinity(),
+           const SpotCheck* check = nullptr);
 
   /// That runs while the best one of the problem is compiled, as far as is known before either is;
   /// null when there is none. Pure.
@@ -100,6 +107,7 @@ class DeviceTier {
   /// way while the one before is computed. Ends at the first that cannot be done at once, or fails.
   InTurn gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what);
 
+  bool opened() const { return kernels_.opened(); }
   DeviceState state() const;
 
   /// Say on stderr, once each, why the host computes instead (DeviceKernels).

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "runtime/context.h"
-#include "runtime/host_times.h"
+#include "runtime/tier_times.h"
 #include "runtime/plain_call.h"
 
 namespace rooftile {
@@ -29,7 +29,7 @@ class RepeatedCalls {
    public:
     const PlainProduct& product() const { return product_; }
     const HostRoute& route() const { return route_; }
-    HostTimes& times() { return times_; }
+    TierTimes& times() { return times_; }
 
     /// Pointers to floats, and C apart from A and B. False is no refusal: operands that may share
     /// something need a closer look (validate_call).
@@ -54,7 +54,7 @@ class RepeatedCalls {
     PlainProduct product_;
     std::uintptr_t a_bytes_ = 0, b_bytes_ = 0, c_bytes_ = 0;  // from the first to the last
     HostRoute route_;
-    HostTimes times_;
+    TierTimes times_;
   };
 
   /// nullptr when this product is not there.
@@ -67,7 +67,7 @@ class RepeatedCalls {
   /// A product that has passed validate() and reads A and B. times: where its calls are measured,
   /// and may leave the route's tier for another one.
   void store(const PlainProduct& p, std::uint64_t owner, const HostRoute& route,
-             const HostTimes& times = {}) {
+             const TierTimes& times = {}) {
     const Problem problem = problem_of(p);
     const auto bytes = [](std::int64_t elements) {
       return static_cast<std::uintptr_t>(elements) * sizeof(float);

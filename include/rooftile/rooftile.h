@@ -112,10 +112,9 @@ typedef struct rooftile_options {
                          compiled. Only a kernel that fails, which is said on stderr, may change
                          bits. default: $ROOFTILE_DETERMINISTIC, 1 for yes */
   rooftile_precision precision; /* of calls that do not say */
-  int no_measured_calls; /* not 0: a product that is made again stays on the host tier that was
+  int no_measured_calls; /* not 0: a product that is made again stays on the tier that was
                             predicted. default: its calls are measured, and go to the tier that was
-                            faster (all threads and one may differ in the last bits), unless
-                            deterministic or $ROOFTILE_MEASURE_CALLS is "off" */
+                            fastest (tiers may differ in the last bits), unless deterministic or $ROOFTILE_MEASURE_CALLS is "off" */
 } rooftile_options;
 
 /* C := alpha * op(A) * op(B) + beta * C in float32, host memory. op(A) is m x k, op(B) k x n, C m x
@@ -258,8 +257,8 @@ typedef enum rooftile_reason {
   ROOFTILE_REASON_FAILED = 3,        /* by the host: the device failed */
   ROOFTILE_REASON_NOTHING_TO_DO = 4, /* m or n is 0 */
   ROOFTILE_REASON_PRECISION = 5,     /* by the host: of what the guard found, or was told */
-  ROOFTILE_REASON_MEASURED = 6       /* by the host tier that earlier calls of the same product on
-                                        this thread found to be faster, or that is on trial */
+  ROOFTILE_REASON_MEASURED = 6       /* by the tier that earlier calls of the same product on this
+                                        thread found to be faster, or that is on trial */
 } rooftile_reason;
 
 /* Predictions in ns; device_ns is infinity when the device is out of the race (then veto says why).

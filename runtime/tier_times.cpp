@@ -1,0 +1,123 @@
+#include "runtime/tier_times.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rooftile {
+namespace {
+
+// Two looks at the clock are a hundredth of this.
+constexpr double kShortestNs = 5e3;
+// Of the time, for trials: usually, at least, and after a change. Halved by each trial that changes
+// nothing. A prediction that sends a product to one thread is checked sooner: all threads are what
+// there would be without Rooftile.
+constexpr float kShare = 0.02f, kLeastShare = 0.01f, kDoubtShare = 0.1f, kCheckShare = 0.3f;
+// The first call after another tier's pays for that one's habits (sleeping threads, lines in the
+// other processor's cache, a driver that compiles at the first dispatch), and is not counted.
+constexpr int kTrialCalls = 3;
+// A trial of a tier that is slower by less costs as much as this, for those habits.
+constexpr float kLeastLoss = 0.1f;
+// Other tiers are left to themselves where they take less than this share of what all threads take:
+// those are what there would be without Rooftile.
+constexpr float kWorthwhile = 0.95f;
+// What is slower by more needs no second look; what is predicted to be needs no trial.
+constexpr float kHopeless = 2;
+
+}  // namespace
+
+float TierTimes::Times::ns() const {
+  const auto [a, b, c] = last_;
+  if (count_ == 2) return std::min(a, b);
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+
+TierTimes::Side TierTimes::side_of(Tier tier) {
+  return static_cast<Side>(std::ranges::find(kTiers, tier) - kTiers.begin());
+}
+
+TierTimes::TierTimes(const Predicted& predicted, Tier begins_on)
+    : next_(side_of(begins_on)),
+      share_(next_ == kOne ? kCheckShare : kShare),
+      predicted_ns_({static_cast<float>(predicted.host_ns), static_cast<float>(predicted.host1_ns),
+                     static_cast<float>(predicted.device_ns)}) {
+  open_ = std::ranges::count_if(predicted_ns_, [](float ns) { return std::isfinite(ns); }) > 1 &&
+          std::ranges::min(predicted_ns_) >= static_cast<float>(kShortestNs);
+}
+
+void TierTimes::leave_device_out() {
+  predicted_ns_[kDevice] = std::numeric_limits<float>::infinity();
+  times_[kDevice].forget();
+  on_trial_ = false;
+  next_ = best();
+  open_ = open_ && races(kAll) && races(kOne);
+}
+
+float TierTimes::ns(Side side) const {
+  if (times_[side].known()) return times_[side].ns();
+  // What slows one thread down slows all of them.
+  const bool one_is_known = side == kAll && times_[kOne].known();
+  const float slower = one_is_known ? times_[kOne].ns() / predicted_ns_[kOne] : 1.0f;
+  return predicted_ns_[side] * std::max(1.0f, slower);
+}
+
+float TierTimes::handicapped_ns(Side side) const {
+  // A device that is predicted to be faster by less was chosen for that: it is to show it.
+  const bool pays = side == kOne || (side == kDevice && times_[kAll].known());
+  return pays ? ns(side) / kWorthwhile : ns(side);
+}
+
+TierTimes::Side TierTimes::best() const {
+  Side best = kAll;
+  for (const Side side : {kOne, kDevice})
+    if (races(side) && !(handicapped_ns(side) >= handicapped_ns(best))) best = side;
+  return best;
+}
+
+void TierTimes::took(double call_ns) {
+  const auto took_ns = static_cast<float>(call_ns);
+  const bool settled = next_ == last_;
+  last_ = next_;
+  if (settled) times_[next_].add(took_ns);
+  spent_ns_ += took_ns;
+  if (on_trial_) {
+    if (!has_told(trial_calls_++, took_ns)) return;
+    on_trial_ = false;
+    spent_ns_ = 0;
+    const bool changed = best() == next_;
+    share_ = changed ? kDoubtShare : std::clamp(share_ / 2, kLeastShare, kShare);
+    next_ = best();
+  } else if (best() != next_) {
+    next_ = best();
+    share_ = kDoubtShare;  // two calls in a row may both have been disturbed
+  } else if (times_[next_].known()) {
+    try_another_if_due();
+  }
+}
+
+bool TierTimes::has_told(int call, float ns_of_call) {
+  if (call == 0) return false;
+  const float before = ns(before_);
+  const bool clear = ns_of_call < before || ns_of_call > kHopeless * before;
+  if (call == 1 && clear) times_[next_].add(ns_of_call);  // as if there were two
+  return clear || call + 1 == kTrialCalls;
+}
+
+void TierTimes::try_another_if_due() {
+  const float now = ns(next_);
+  const auto worth_a_trial = [&](Side side) {
+    return side != next_ && races(side) && predicted_ns_[side] <= kHopeless * now;
+  };
+  Side other = kSides;
+  for (const Side side : {kAll, kOne, kDevice})
+    if (worth_a_trial(side) && (other == kSides || other == last_tried_)) other = side;
+  if (other == kSides) return;
+  const float loss = kTrialCalls * std::max(ns(other) - now, kLeastLoss * now);
+  if (spent_ns_ * share_ < loss) return;
+  times_[other].forget();
+  before_ = next_;
+  next_ = last_tried_ = other;
+  on_trial_ = true;
+  trial_calls_ = 0;
+}
+
+}  // namespace rooftile
