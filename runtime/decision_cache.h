@@ -16,9 +16,9 @@ namespace rooftile {
 
 struct CachedDecision {
   Tier tier = Tier::kHost;
-  Tier host = Tier::kHost;           // the better host tier: answers where the device cannot
-  double device_margin_ns = 0;       // by how much the device is predicted to win
-  TierTimes times = {};              // where calls are measured
+  Tier host = Tier::kHost;      // the better host tier: answers where the device cannot
+  double device_margin_ns = 0;  // by how much the device is predicted to win
+  TierTimes times = {};         // where calls are measured
   std::atomic<std::int64_t>* untuned_calls = nullptr;  // of the owner's log; null: not counted
 };
 

@@ -69,7 +69,7 @@ float TierTimes::handicapped_ns(Side side) const {
 TierTimes::Side TierTimes::best() const {
   Side best = kAll;
   for (const Side side : {kOne, kDevice})
-    if (races(side) && !(handicapped_ns(side) >= handicapped_ns(best))) best = side;
+    if (handicapped_ns(side) < handicapped_ns(best)) best = side;
   return best;
 }
 

@@ -57,7 +57,9 @@ class TierTimes {
   };
 
   static Side side_of(Tier tier);
-  bool races(Side side) const { return predicted_ns_[side] < std::numeric_limits<float>::infinity(); }
+  bool races(Side side) const {
+    return predicted_ns_[side] < std::numeric_limits<float>::infinity();
+  }
   /// Measured or predicted.
   float ns(Side side) const;
   /// The time that it has to be compared with the other tiers' by.
@@ -69,9 +71,9 @@ class TierTimes {
 
   bool open_ = false, on_trial_ = false;
   Side next_ = kAll;
-  Side last_ = kSides;      // of the last call; the first one is not counted
-  Side before_ = kAll;      // the trial
-  Side last_tried_ = kDevice;  // in a race of three they take turns
+  Side last_ = kSides;            // of the last call; the first one is not counted
+  Side before_ = kAll;            // the trial
+  Side last_tried_ = kDevice;     // in a race of three they take turns
   std::uint8_t trial_calls_ = 0;  // that were made
   float share_ = 0;               // of the time, for trials
   float spent_ns_ = 0;            // since the last trial

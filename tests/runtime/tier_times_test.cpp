@@ -42,6 +42,14 @@ class Machine {
     return answered;
   }
   int calls_of_one_thread(int calls) { return calls_of(Tier::kHost1, calls); }
+  /// Until the tier is on trial; how many calls the trial takes.
+  int calls_of_first_trial(Tier tried) {
+    while (calls_of(tried, 1) == 0) {
+    }
+    int calls = 1;
+    while (calls_of(tried, 1) == 1) ++calls;
+    return calls;
+  }
   Tier next() const { return times_.next(); }
 
  private:
@@ -85,6 +93,42 @@ TEST(TierTimes, TrialsOfTheSlowerTierTakeAHundredthOfTheTime) {
     EXPECT_GT(of_all, 0);
     EXPECT_LE(of_all, slower > 1.06 ? most : kCalls) << slower;
   }
+}
+
+TEST(TierTimes, TrialsEndWhenTheyHaveTold) {
+  constexpr double kMeant = 1.5e5;  // of the tier on trial
+  const TierTimes host = host_times(1e5, kMeant),
+                  device = times_of({.host_ns = kMeant, .device_ns = 1e5});
+  for (const auto& [slower, calls] : {std::pair{1.2, 3}, std::pair{5.0, 2}}) {
+    EXPECT_EQ(Machine(host, steady(1e5, slower * 1e5)).calls_of_first_trial(Tier::kHost1), calls);
+    EXPECT_EQ(Machine(device, steady(slower * 1e5, 0, 1e5)).calls_of_first_trial(Tier::kHost),
+              calls);
+  }
+}
+
+TEST(TierTimes, ATrialCountsNothingThatWasBefore) {
+  // All threads lose a processor and regain it; of the calls that show it every second is
+  // disturbed.
+  int since_change = 0;
+  Machine machine(host_times(1e5, 1.5e5), [&](Tier tier, int call) {
+    if (tier == Tier::kHost1) return since_change = 0, 1.5e5;
+    return call < 20 ? 6e5 : ++since_change % 2 == 0 ? 2.5e5 : 1e5;
+  });
+  EXPECT_GE(machine.calls_of_one_thread(20), 16);
+  EXPECT_GT(machine.calls_of_first_trial(Tier::kHost), 3) << "which has shown that it is faster";
+}
+
+TEST(TierTimes, AChangeIsDoubtedSoon) {
+  // One thread was faster than predicted, until it is in use.
+  bool one_is_known = false;
+  Machine machine(host_times(3e5, 3.5e5), [&](Tier tier, int) {
+    if (tier == Tier::kHost1) return one_is_known = true, 1.5e5;
+    return one_is_known ? 1e5 : 3e5;
+  });
+  const int of_one = machine.calls_of_one_thread(500);
+  EXPECT_GT(of_one, 3) << "it was in use";
+  // What 3 calls more took before is a tenth of 30 calls.
+  EXPECT_LE(of_one, 50);
 }
 
 TEST(TierTimes, WhatIsPredictedToTakeTwiceAsLongIsNotTried) {
@@ -219,6 +263,7 @@ TEST(TierTimes, ADeviceThatHasFailedIsNotTriedAgain) {
   TierTimes times = times_of({.host_ns = 1e5, .host1_ns = 1.5e5, .device_ns = 1.1e5});
   while (times.next() != Tier::kDevice) times.took(times.next() == Tier::kHost ? 1e5 : 1.5e5);
   EXPECT_TRUE(times.device_races());
+  for (int call = 0; call < 3; ++call) times.took(0.5e5);
   times.leave_device_out();
   EXPECT_FALSE(times.device_races());
   EXPECT_TRUE(times.open()) << "one thread or all is still to be chosen";
