@@ -210,6 +210,10 @@ TierTimes Context::Impl::times_of(const Problem& p, const Decision& decision) co
   return TierTimes(predicted, decision.tier);
 }
 
+void Context::Impl::measured(TierTimes& times, double ns, const Problem& p) const {
+  if (times.took(ns) && log != nullptr) log->say_changed(p, times);
+}
+
 CachedDecision Context::Impl::decide_new(const Problem& p) {
   const Decision decision = decide(p, {});
   if (decision.veto_name == Veto::kDeviceGone) device->say_gone();
@@ -373,7 +377,7 @@ void Context::gemm(const GemmCall& call) {
   const double start = times.open() ? now_ns() : 0;
   if (tier != Tier::kDevice) {
     impl_->run_on_host(call, tier);
-    if (times.open()) times.took(now_ns() - start);
+    if (times.open()) impl_->measured(times, now_ns() - start, p);
     if (chosen.tier != Tier::kDevice && !times.device_races())
       impl_->remember(call, {.tier = chosen.tier, .untuned_calls = chosen.untuned_calls}, times,
                       cache.repeated);
@@ -386,7 +390,7 @@ void Context::gemm(const GemmCall& call) {
     const DeviceTier::Wait wait =
         predicted ? impl_->wait_of(Reason::kPredicted) : DeviceTier::Wait::kNo;
     if (const DeviceTier::Ran ran = impl_->device->gemm(call, wait, chosen.device_margin_ns)) {
-      if (times.open() && ran.best) times.took(now_ns() - start);
+      if (times.open() && ran.best) impl_->measured(times, now_ns() - start, p);
       return cache.last.set_decided(impl_->id, entry->problem, Tier::kDevice, usual, ran.kernel);
     }
   } catch (const Error& error) {
@@ -411,7 +415,8 @@ bool Context::gemm_again(const PlainCall& call) {
   const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : impl_->most_threads();
   const double start = times.open() ? now_ns() : 0;
   impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
-  if (times.open()) times.took(now_ns() - start);
+  if (times.open() && times.took(now_ns() - start) && impl_->log != nullptr)
+    impl_->log->say_changed(problem_of(known->product()), times);
   cache.last.set_repeated(impl_->id, known->product(), tier,
                           tier == route.tier ? route.reason : Reason::kMeasured);
   return true;

@@ -62,6 +62,8 @@ struct Context::Impl {
   CachedDecision decide_new(const Problem& p);
   /// Which tiers its calls are measured on, if they are.
   TierTimes times_of(const Problem& p, const Decision& decision) const;
+  /// A call where times say took this long.
+  void measured(TierTimes& times, double ns, const Problem& p) const;
   std::string best_kernel(const Problem& p) const;  // "" when there is none
   /// That runs while the best one is compiled; "" when there is none, or calls wait for the best.
   std::string quick_kernel(const Problem& p, double margin_ns) const;

@@ -1,4 +1,4 @@
-// ROOFTILE_LOG=decisions: where new problems go, and why.
+// ROOFTILE_LOG=decisions: where new problems go, and why; and where they go later.
 #pragma once
 
 #include <mutex>
@@ -7,6 +7,7 @@
 
 #include "core/problem.h"
 #include "runtime/model/dispatch.h"
+#include "runtime/tier_times.h"
 
 namespace rooftile {
 
@@ -17,8 +18,12 @@ class DecisionLog {
   /// there is none.
   void say(const Problem& p, const Decision& decision, const std::string& kernel,
            const std::string& quick);
+  /// Calls of a product go to another tier from now on, for they were measured.
+  void say_changed(const Problem& p, const TierTimes& times);
 
  private:
+  void say_once(const std::string& line);
+
   static constexpr std::size_t kMostLines = 10'000;  // then nobody reads them
   std::mutex mutex_;
   std::unordered_set<std::string> said_;

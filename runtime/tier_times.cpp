@@ -73,8 +73,19 @@ TierTimes::Side TierTimes::best() const {
   return best;
 }
 
-void TierTimes::took(double call_ns) {
-  const auto took_ns = static_cast<float>(call_ns);
+bool TierTimes::took(double ns) {
+  const Tier before = in_use();
+  note(static_cast<float>(ns));
+  return in_use() != before;
+}
+
+std::optional<TierTimes::Time> TierTimes::time_of(Tier tier) const {
+  const Side side = side_of(tier);
+  if (!races(side)) return std::nullopt;
+  return Time{.ns = static_cast<double>(ns(side)), .measured = times_[side].known()};
+}
+
+void TierTimes::note(float took_ns) {
   const bool settled = next_ == last_;
   last_ = next_;
   if (settled) times_[next_].add(took_ns);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "runtime/model/dispatch.h"
 
@@ -34,8 +35,17 @@ class TierTimes {
   /// Of the next call.
   Tier next() const { return kTiers[next_]; }
   /// The next call was made where next() says, and took this long. Calls that something else has
-  /// answered, because a kernel is still being compiled, are not told.
-  void took(double ns);
+  /// answered, because a kernel is still being compiled, are not told. True where calls go to
+  /// another tier than before from now on, and not for a trial.
+  bool took(double ns);
+  /// That calls go to, trials aside.
+  Tier in_use() const { return kTiers[on_trial_ ? before_ : next_]; }
+  /// What the tier takes, in ns: nothing where it is not in the race.
+  struct Time {
+    double ns;
+    bool measured;  // else predicted
+  };
+  std::optional<Time> time_of(Tier tier) const;
   /// The device has failed.
   void leave_device_out();
 
@@ -66,6 +76,7 @@ class TierTimes {
   float handicapped_ns(Side side) const;
   Side best() const;
   void try_another_if_due();
+  void note(float took_ns);
   /// After its call number `call`, from 0, whether the trial has told.
   bool has_told(int call, float ns);
 

@@ -51,7 +51,11 @@ class MeasuredCalls : public CApi {
 };
 
 TEST_F(MeasuredCalls, GoToTheTierThatWasFaster) {
+  const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
+  testing::internal::CaptureStderr();
   const rooftile_decision decision = last_of_some();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              ::testing::HasSubstr("401x503x402 nt f32: host1 from now on, host takes "));
   EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST1);
   EXPECT_EQ(decision.reason, ROOFTILE_REASON_MEASURED);
   EXPECT_LT(decision.host_ns, decision.host1_ns) << "which is not what was predicted";

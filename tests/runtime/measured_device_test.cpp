@@ -57,12 +57,18 @@ class MeasuredDevice : public Faults {
 };
 
 TEST_F(MeasuredDevice, IsLeftWhereTheHostIsPredictedToBeFasterThanItWas) {
-  const auto context = open(1.2 * kDeviceNs);
-  // The first one is not counted.
-  for (int call = 0; call < 3; ++call)
-    expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
-  expect(multiply(*context), Tier::kHost, Reason::kMeasured);
+  const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
+  const std::string said = said_by([&] {
+    const auto context = open(1.2 * kDeviceNs);
+    // The first one is not counted.
+    for (int call = 0; call < 3; ++call)
+      expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+    expect(multiply(*context), Tier::kHost, Reason::kMeasured);
+  });
   product_.expect_right();
+  EXPECT_THAT(said,
+              ::testing::HasSubstr("64x64x64 nn gelu_erf f32: host from now on, device takes "));
+  EXPECT_THAT(said, ::testing::HasSubstr(", host is predicted 7.2 us"));
 }
 
 TEST_F(MeasuredDevice, StaysIfNobodyMeasures) {
