@@ -1,0 +1,146 @@
+// Several devices in one process: a second copy of the driver, whose device says that it is another
+// card of the same model.
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "runtime/resident.h"
+#include "tests/runtime/faults_fixture.h"
+
+namespace rooftile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kManifest[] = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
+
+template <typename Function>
+Function loaders(const char* name) {
+  static void* const loader = ::dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<Function>(::dlsym(loader, name));
+}
+
+/// All but the device that was asked first have another UUID each.
+VKAPI_ATTR void VKAPI_CALL tell_apart(VkPhysicalDevice device,
+                                      VkPhysicalDeviceProperties2* properties) {
+  static const auto real =
+      loaders<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2");
+  static std::vector<VkPhysicalDevice> known;
+  static std::mutex mutex;
+  real(device, properties);
+  const std::lock_guard lock(mutex);
+  if (std::ranges::find(known, device) == known.end()) known.push_back(device);
+  const auto card = static_cast<std::uint8_t>(std::ranges::find(known, device) - known.begin());
+  for (auto* next = static_cast<VkBaseOutStructure*>(properties->pNext); next != nullptr;
+       next = next->pNext)
+    if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES)
+      reinterpret_cast<VkPhysicalDeviceIDProperties*>(next)->deviceUUID[0] ^= card;
+}
+
+PFN_vkVoidFunction in_front(const char* name) {
+  const std::string_view asked = name;
+  const bool ours =
+      asked == "vkGetPhysicalDeviceProperties2" || asked == "vkGetPhysicalDeviceProperties2KHR";
+  return ours ? reinterpret_cast<PFN_vkVoidFunction>(&tell_apart) : nullptr;
+}
+
+/// Before the first use of Vulkan, and until the process ends.
+class TwoDrivers : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    std::ifstream manifest(kManifest);
+    std::string text((std::istreambuf_iterator<char>(manifest)), {});
+    const std::string key = "\"library_path\": \"";
+    const std::size_t begin = text.find(key) + key.size(), end = text.find('"', begin);
+    ASSERT_NE(end, std::string::npos) << kManifest;
+    // Of one file, by whatever name, the loader makes one driver.
+    fs::path library = text.substr(begin, end - begin);
+    fs::copy_file(library, folder_ / "libvulkan_copy.so");
+    text.replace(begin, end - begin, (folder_ / "libvulkan_copy.so").string());
+    std::ofstream(folder_ / "copy.json") << text;
+    const std::string both = kManifest + (":" + (folder_ / "copy.json").string());
+    for (const char* variable : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
+      ::setenv(variable, both.c_str(), 1);
+    FaultyDriver::put_in_front(&in_front);
+  }
+
+ private:
+  ScratchFolder folder_;
+};
+[[maybe_unused]] const auto* const two_drivers =
+    ::testing::AddGlobalTestEnvironment(new TwoDrivers);  // which owns it
+
+class SeveralDevices : public Faults {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_EQ(found.devices.size(), 2u) << found.note;
+    devices_ = {found.devices[0], found.devices[1]};
+    ASSERT_EQ(devices_[0].name, devices_[1].name);
+    ASSERT_NE(devices_[0].device_uuid, devices_[1].device_uuid);
+    for (const DeviceProfile& device : devices_)
+      plant_database(database_, device, {default_variant(device), fallback_variant()}, {}, {},
+                     no_host());
+  }
+  std::unique_ptr<Context> open_on(const DeviceProfile& device) const {
+    ContextOptions options = this->options();
+    options.device = device.device_uuid;
+    return std::make_unique<Context>(options);
+  }
+
+  std::array<DeviceProfile, 2> devices_;
+};
+
+TEST_F(SeveralDevices, ComputeSideBySide) {
+  const auto first = open_on(devices_[0]), second = open_on(devices_[1]);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 8; ++i)
+        for (Context* const context : {first.get(), second.get()})
+          expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+    });
+  threads.clear();
+  EXPECT_NE(first->resident()->device(), second->resident()->device());
+  EXPECT_EQ(first->resident()->device()->profile().device_uuid, devices_[0].device_uuid);
+  EXPECT_EQ(second->resident()->device()->profile().device_uuid, devices_[1].device_uuid);
+}
+
+TEST_F(SeveralDevices, OneThatIsLostLeavesTheOthersAlone) {
+  const auto lost = open_on(devices_[0]), sound = open_on(devices_[1]);
+  for (Context* const context : {lost.get(), sound.get()})
+    expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+  const std::string said = said_by([&] {
+    FaultyDriver::fail_once(FaultyDriver::Call::kWait, VK_ERROR_DEVICE_LOST);
+    expect(multiply(*lost), Tier::kHost, Reason::kFailed);
+    for (int call = 0; call < 3; ++call) {
+      expect(multiply(*lost), Tier::kHost, Reason::kPredicted);
+      expect(multiply(*sound), Tier::kDevice, Reason::kPredicted);
+    }
+  });
+  expect_one_line(said, "was lost");
+}
+
+TEST_F(SeveralDevices, TheEnvironmentChoosesOne) {
+  for (const DeviceProfile& device : devices_) {
+    const ScopedEnvironment wanted("ROOFTILE_DEVICE", device.device_uuid);
+    const auto context = open();
+    expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+    EXPECT_EQ(context->resident()->device()->profile().device_uuid, device.device_uuid);
+  }
+}
+
+}  // namespace
+}  // namespace rooftile
