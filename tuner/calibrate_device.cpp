@@ -30,8 +30,11 @@ bool surely_positive(const Figure& figure) {
 
 }  // namespace
 
-Calibrator::Calibrator(Device& device, double seconds)
-    : device_(device), limits_(device.profile().limits), end_s_(begin_s_ + seconds) {}
+Calibrator::Calibrator(const std::shared_ptr<Device>& device, double seconds)
+    : shared_device_(device),
+      device_(*device),
+      limits_(device->profile().limits),
+      end_s_(begin_s_ + seconds) {}
 
 Calibrated Calibrator::run() {
   multiply_adds();
@@ -45,6 +48,7 @@ Calibrated Calibrator::run() {
   broadcasts();
   load_latency();
   transfers();
+  fetch();
   imports();
   overlap();
   end_part("device kernels");
@@ -152,7 +156,7 @@ void Calibrator::workgroups_and_barriers() {
 }
 
 Calibrated calibrate_device(const std::shared_ptr<Device>& device, double seconds) {
-  return Calibrator(*device, seconds).run();
+  return Calibrator(device, seconds).run();
 }
 
 }  // namespace rooftile

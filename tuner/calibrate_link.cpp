@@ -1,17 +1,22 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "runtime/resident.h"
 #include "tuner/calibrator.h"
 
 namespace rooftile {
 namespace {
 
 constexpr std::uint64_t kBytes = 1u << 24;
+constexpr double kFetchesNs = 20e3, kMostFetches = 1000;  // of a sample of fetches
 
 template <typename Move>
 Turn timed_ns(const Move& move) {
@@ -52,6 +57,28 @@ void Calibrator::transfers() {
            if (!unified) copy(device_, device_side, down);
            std::memcpy(host->data(), down.mapped(), kBytes);
          }));
+}
+
+// As programs fetch what lies on the device: a plain copy where the host sees its memory, else a
+// submission. So few bytes that they take no time to speak of, in groups where the clock would.
+void Calibrator::fetch() {
+  constexpr std::size_t kFewBytes = 16;
+  const auto resident = std::make_shared<Resident>(shared_device_, std::nullopt, KernelHashes{},
+                                                   std::filesystem::path(), nullptr);
+  const std::shared_ptr<DeviceMemory> memory = resident->create_memory(kFewBytes);
+  const auto fetches_ns = [resident, memory](int calls) {
+    std::array<char, kFewBytes> host;
+    return timed_ns([&] {
+             for (int call = 0; call < calls; ++call)
+               resident->download(memory, 0, host.data(), kFewBytes);
+           })
+        .value;
+  };
+  sample("device.fetch", "ns", [fetches_ns] {
+    const double once = std::max(1.0, fetches_ns(1));
+    const int calls = static_cast<int>(std::clamp(kFetchesNs / once, 1.0, kMostFetches));
+    return Turn{fetches_ns(calls) / calls};
+  });
 }
 
 // Without staging: the host's own memory becomes a buffer, which the device copies from and to, or

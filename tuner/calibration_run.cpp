@@ -93,7 +93,8 @@ std::optional<Calibration> known_calibration(const Store& store, const DevicePro
   const Calibration known =
       calibration_from_figures(store.latest_calibration(*row, Provenance::kOwn));
   const bool complete = is_calibrated(known.device) && known.device.synchronised_fma_gflops > 0 &&
-                        is_calibrated(known.host) && is_calibrated(known.host1);
+                        known.device.fetch_ns > 0 && is_calibrated(known.host) &&
+                        is_calibrated(known.host1);
   return complete ? std::optional(known) : std::nullopt;
 }
 

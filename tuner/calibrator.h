@@ -26,7 +26,7 @@ class Calibrator {
  public:
   static constexpr std::string_view kDifference = "ns/byte";  // unit of nothing else
 
-  Calibrator(Device& device, double seconds);
+  Calibrator(const std::shared_ptr<Device>& device, double seconds);
 
   Calibrated run();
 
@@ -107,10 +107,12 @@ class Calibrator {
   void level_bandwidths();
   // calibrate_link.cpp
   void transfers();
+  void fetch();
   void imports();
   void use_in_place(const Buffer& imported, const Buffer& own);
   void overlap();
 
+  const std::shared_ptr<Device> shared_device_;
   Device& device_;
   const DeviceLimits& limits_;
   double begin_s_ = now_s(), end_s_, part_s_ = begin_s_;

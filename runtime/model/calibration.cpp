@@ -23,6 +23,7 @@ constexpr DeviceFigure kDeviceFigures[] = {
     {"device.loop.overrun", "trips", &DeviceRates::loop_overrun},
     {"device.upload", "gbps", &DeviceRates::upload_gbps},
     {"device.download", "gbps", &DeviceRates::download_gbps},
+    {"device.fetch", "ns", &DeviceRates::fetch_ns},
     {"device.fma.f32", "gflops", &DeviceRates::fma_gflops},
     {"device.fma.synchronised", "gflops", &DeviceRates::synchronised_fma_gflops},
     {"device.fma.f16", "gflops", &DeviceRates::fma_f16_gflops},

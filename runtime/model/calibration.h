@@ -34,6 +34,7 @@ struct DeviceRates {
   double loop_overrun = 0;   // trips that a loop is run beyond its last one
   double upload_gbps = 0;    // host pointer to kernel-visible buffer, as the runtime copies it
   double download_gbps = 0;  // and back
+  double fetch_ns = 0;       // an operand on the device to the host, or back, beyond its bytes
   double fma_gflops = 0;     // f32
   double synchronised_fma_gflops = 0;  // f32, on sums that invocations keep across barriers
   double fma_f16_gflops = 0;           // multiply-adds of f16

@@ -162,6 +162,20 @@ TEST_F(ByHand, AChainOnTheDeviceWouldHaveToBeFetched) {
   EXPECT_NEAR(factor(d, "fusion"), (kHostDense + fetch) / kHostDense, 1e-9);
 }
 
+TEST_F(ByHand, AMeasuredFetchTakesThePlaceOfASubmissionInEachDirection) {
+  calibration.device.fetch_ns = 70;
+  call.a = call.c = Residency::kDevice;
+  const Decision d = decision();
+  EXPECT_DOUBLE_EQ(d.device_ns, 150e3 + kBytes / 10);  // which still has its own
+  const double down = 70 + kBytes / 8, up = 70 + kBytes / 10;
+  EXPECT_NEAR(factor(d, "fusion"), (kHostDense + down + up) / kHostDense, 1e-9);
+  call.problem.beta = 1;  // C comes down with A
+  EXPECT_NEAR(factor(decision(), "fusion"), (kHostDense + down + kBytes / 8 + up) / kHostDense,
+              1e-9);
+  call.a = call.c = Residency::kHost;
+  EXPECT_DOUBLE_EQ(factor(decision(), "fusion"), 1);
+}
+
 TEST_F(ByHand, SparsityIsTheHostsShare) {
   call.density = 0.25;
   EXPECT_NEAR(factor(decision(), "sparsity"), (100 + 0.25 * (kHostDense - 100)) / kHostDense, 1e-9);

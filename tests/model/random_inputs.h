@@ -52,6 +52,7 @@ inline DeviceRates random_device() {
     if (*rc::gen::arbitrary<bool>())
       rates.import_read_extra_ns = rates.import_write_extra_ns = log_uniform(1e-4, 1);
   }
+  if (*rc::gen::arbitrary<bool>()) rates.fetch_ns = log_uniform(10, 1e6);
   if (*rc::gen::arbitrary<bool>()) rates.overlap = uniform(0, 1);
   if (*rc::gen::arbitrary<bool>())
     rates.levels.insert(rates.levels.begin(), {.name = "cache",

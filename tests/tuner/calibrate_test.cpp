@@ -48,6 +48,7 @@ void expect_what_the_model_asks_for(const std::vector<Figure>& figures) {
                                      "device.load.buffer.vector",
                                      "device.upload",
                                      "device.download",
+                                     "device.fetch",
                                      "device.stream.copy",
                                      "device.stream.scale",
                                      "device.stream.add",

@@ -73,6 +73,7 @@ void store_calibration(Store& store, const DeviceProfile& device) {
       .call_ns = 1e3, .gbps = 10, .gemm = {{.m = 64, .n = 64, .k = 64, .gflops = 10}}};
   const Calibration calibration = {.device = {.submit_ns = 1e4,
                                               .dispatch_ns = 1e3,
+                                              .fetch_ns = 100,
                                               .fma_gflops = 100,
                                               .synchronised_fma_gflops = 50,
                                               .levels = {{.name = "memory", .gbps = 10}}},

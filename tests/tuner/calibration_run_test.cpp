@@ -1,0 +1,63 @@
+#include "tuner/calibration_run.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+namespace rooftile {
+namespace {
+
+class KnownCalibration : public ::testing::Test {
+ protected:
+  KnownCalibration() {
+    std::string name =
+        (std::filesystem::temp_directory_path() / "rooftile-calibration-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = name;
+    store_.emplace(folder_ / "rooftile.db");
+  }
+  ~KnownCalibration() override {
+    store_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  static Calibration whole() {
+    const HostRates host = {
+        .call_ns = 1e3, .gbps = 10, .gemm = {{.m = 64, .n = 64, .k = 64, .gflops = 10}}};
+    return {.device = {.submit_ns = 1e4,
+                       .fetch_ns = 100,
+                       .fma_gflops = 100,
+                       .synchronised_fma_gflops = 50,
+                       .levels = {{.name = "memory", .gbps = 10}}},
+            .host = host,
+            .host1 = host};
+  }
+  std::optional<Calibration> known_after(const Calibration& stored) {
+    store_->add_calibration(store_->device_id(device_), to_figures(stored));
+    return known_calibration(*store_, device_);
+  }
+
+  const DeviceProfile device_ = {.name = "a device"};
+  std::filesystem::path folder_;
+  std::optional<Store> store_;
+};
+
+TEST_F(KnownCalibration, IsTheStoredOne) { EXPECT_EQ(known_after(whole()), whole()); }
+
+TEST_F(KnownCalibration, NothingBeforeTheFirst) {
+  EXPECT_EQ(known_calibration(*store_, device_), std::nullopt);
+}
+
+TEST_F(KnownCalibration, NothingWithoutAFigureThatOlderOnesLack) {
+  for (double DeviceRates::*newer :
+       {&DeviceRates::fetch_ns, &DeviceRates::synchronised_fma_gflops}) {
+    Calibration older = whole();
+    older.device.*newer = 0;
+    EXPECT_EQ(known_after(older), std::nullopt);
+  }
+}
+
+}  // namespace
+}  // namespace rooftile
