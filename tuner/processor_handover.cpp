@@ -1,8 +1,5 @@
 #include "tuner/processor_handover.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -10,41 +7,12 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "tuner/own_processors.h"
 
 namespace rooftile {
 namespace {
 
 constexpr int kSamples = 5, kRoundTrips = 50;  // of a sample: the clock's own cost vanishes
-
-/// Whether the calling thread runs on this processor alone from now on.
-bool bind_to(int processor) {
-  cpu_set_t only;
-  CPU_ZERO(&only);
-  CPU_SET(processor, &only);
-  return ::pthread_setaffinity_np(::pthread_self(), sizeof only, &only) == 0;
-}
-
-/// The calling thread's processors: as they were at first when it is destroyed.
-class OwnProcessors {
- public:
-  OwnProcessors() { known_ = ::pthread_getaffinity_np(::pthread_self(), sizeof set_, &set_) == 0; }
-  ~OwnProcessors() {
-    if (known_) ::pthread_setaffinity_np(::pthread_self(), sizeof set_, &set_);
-  }
-  OwnProcessors(const OwnProcessors&) = delete;
-  OwnProcessors& operator=(const OwnProcessors&) = delete;
-
-  std::vector<int> all() const {
-    std::vector<int> processors;
-    for (int i = 0; known_ && i < CPU_SETSIZE; ++i)
-      if (CPU_ISSET(i, &set_)) processors.push_back(i);
-    return processors;
-  }
-
- private:
-  cpu_set_t set_ = {};
-  bool known_ = false;
-};
 
 /// Odd on the way there, even on the way back; alone on its cache line.
 struct alignas(64) Ball {
