@@ -1,7 +1,8 @@
 // What a call through the runtime costs over the same call into OpenBLAS, what of that finding the
 // decision is, what deciding on a new problem adds, what it costs to count a call of an untuned
 // problem, and how long a process waits for an open context and for its first result from the
-// device. All but the decision that is found through the C ABI, as programs use it.
+// device. All but the decision that is found, and the one that the device competes for, through the
+// C ABI, as programs use it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <rooftile/rooftile.h>
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -22,6 +24,7 @@
 #include "core/statistics.h"
 #include "db/store.h"
 #include "runtime/c_api_plain_call.h"
+#include "runtime/context.h"
 #include "runtime/repeated_calls.h"
 
 namespace rooftile {
@@ -32,6 +35,8 @@ constexpr int kCalls = 1000, kRounds = 301;  // per round; the clock's own cost 
 constexpr std::size_t kLayers = 16;          // products that a program makes in turn
 // Decision: problems with an lda of their own, many more than a thread's cache of decisions holds.
 constexpr int kNewProblems = 1000;
+constexpr std::array<std::int64_t, 3> kContended = {503, 521,
+                                                    487};  // m, n, k: sizes that nobody tunes
 constexpr int kUntuned = 80;  // m, n and k of a product that is just worth counting
 constexpr int kUntunedCalls = 10, kUntunedRounds = 5001;  // short: many rounds are undisturbed
 constexpr std::int64_t kFirstSize = 512;                  // m, n and k of the first device result
@@ -190,6 +195,33 @@ void print_new_decision(const std::string& database) {
              median_absolute_deviation(new_ns), new_ns.size(), kNewProblems);
 }
 
+/// The decision alone, of products that would go to the device if its kernels took no time: all
+/// that a decision ever predicts is predicted.
+void print_contended_decision(const std::string& database) {
+  Context context({.database = database, .log_untuned = LogUntuned::kNo});
+  Problem p = packed_problem(kContended[0], kContended[1], kContended[2]);
+  const Choice known = choose({.problem = p}, context.model());
+  if (known.device_ns == std::numeric_limits<double>::infinity()) {
+    fmt::print("decision on a new problem that the device competes for: there is no such device\n");
+    return;
+  }
+  std::vector<double> ns;
+  for (int round = -1; round < kRounds; ++round) {
+    p.lda = p.k;
+    const double decided = call_ns(kNewProblems, [&] {
+      ++p.lda;
+      context.predicted_tier(p);
+    });
+    if (round >= 0) ns.push_back(decided);
+  }
+  fmt::print(
+      "decision on a new problem that the device competes for, {}: {:.0f} ns (mad {:.0f}, {} "
+      "rounds "
+      "of {}; device {:.0f} us, host {:.0f} us)\n",
+      to_string(p), median(ns), median_absolute_deviation(ns), ns.size(), kNewProblems,
+      known.device_ns * 1e-3, known.best_host_ns * 1e-3);
+}
+
 /// Of which database and which product: kernels differ in how long drivers compile them.
 struct First {
   std::string database;
@@ -271,6 +303,7 @@ int main(int argc, char** argv) {
     rooftile::print_overhead(database);
     rooftile::print_known_decision();
     rooftile::print_new_decision(database);
+    rooftile::print_contended_decision(database);
     rooftile::print_counting();
     rooftile::print_start(first);
     return 0;

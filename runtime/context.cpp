@@ -114,6 +114,13 @@ Precision parse_precision(std::string_view text) {
 Decision Context::Impl::decide(const Problem& p, const Residencies& where,
                                const Guard& guard) const {
   const QuietArithmetic quiet;
+  Call call = question(p, where, guard);
+  ask_device(call);
+  return rooftile::decide(call, data.model);
+}
+
+Call Context::Impl::question(const Problem& p, const Residencies& where,
+                             const Guard& guard) const {
   Call question{.problem = p,
                 .a = where.a,
                 .b = where.b,
@@ -130,6 +137,11 @@ Decision Context::Impl::decide(const Problem& p, const Residencies& where,
       question.rerun_probability =
           static_cast<double>(reruns.load(std::memory_order_relaxed)) / checked;
   }
+  return question;
+}
+
+void Context::Impl::ask_device(Call& question) const {
+  const Problem& p = question.problem;
   if (device == nullptr) {
     question.device_veto = data.note;
     question.device_veto_name = Veto::kNotTuned;
@@ -146,7 +158,6 @@ Decision Context::Impl::decide(const Problem& p, const Residencies& where,
       question.device_veto_name = refusal.name;
     }
   }
-  return rooftile::decide(question, data.model);
 }
 
 bool Context::Impl::ask_for_parts(Call& question) const {
@@ -196,18 +207,18 @@ std::string Context::Impl::quick_kernel(const Problem& p, double margin_ns) cons
   return quick == nullptr ? "" : short_name(*quick);
 }
 
-TierTimes Context::Impl::times_of(const Problem& p, const Decision& decision) const {
+TierTimes Context::Impl::times_of(const Problem& p, const Choice& choice) const {
   // A product that the host is predicted to win by less may be the device's after all. Nobody opens
   // a device to find out.
   constexpr double kNear = 1.5;
   if (measure_calls == MeasureCalls::kNo || p.k == 0 || p.alpha == 0.0f) return {};
-  TierTimes::Predicted predicted = {.host_ns = decision.host_ns, .host1_ns = decision.host1_ns};
-  if (decision.tier == Tier::kDevice ||
-      (decision.device_ns < kNear * decision.best_host_ns && device->opened())) {
+  TierTimes::Predicted predicted = {.host_ns = choice.host_ns, .host1_ns = choice.host1_ns};
+  if (choice.tier == Tier::kDevice ||
+      (choice.device_ns < kNear * choice.best_host_ns && device->opened())) {
     if (!device->fits(p)) return {};
-    predicted.device_ns = decision.device_ns;
+    predicted.device_ns = choice.device_ns;
   }
-  return TierTimes(predicted, decision.tier);
+  return TierTimes(predicted, choice.tier);
 }
 
 void Context::Impl::measured(TierTimes& times, double ns, const Problem& p) const {
@@ -215,17 +226,19 @@ void Context::Impl::measured(TierTimes& times, double ns, const Problem& p) cons
 }
 
 CachedDecision Context::Impl::decide_new(const Problem& p) {
-  const Decision decision = decide(p, {});
-  if (decision.veto_name == Veto::kDeviceGone) device->say_gone();
-  const double margin_ns = device_margin_ns(decision);
+  const QuietArithmetic quiet;
+  const Choice choice =
+      choose(question(p, {}, {}), data.model, [this](Call& call) { ask_device(call); });
+  if (choice.veto_name == Veto::kDeviceGone) device->say_gone();
+  const double margin_ns = choice.best_host_ns - choice.device_ns;
   if (log != nullptr)
-    log->say(p, decision, best_kernel(p),
-             decision.tier == Tier::kDevice ? quick_kernel(p, margin_ns) : "");
-  return {.tier = decision.tier,
-          .host = best_host(decision),
+    log->say(p, decide(p, {}), best_kernel(p),
+             choice.tier == Tier::kDevice ? quick_kernel(p, margin_ns) : "");
+  return {.tier = choice.tier,
+          .host = faster_host(choice.host_ns, choice.host1_ns),
           .device_margin_ns = margin_ns,
-          .times = times_of(p, decision),
-          .untuned_calls = untuned_counter(p, decision.best_host_ns)};
+          .times = times_of(p, choice),
+          .untuned_calls = untuned_counter(p, choice.best_host_ns - choice.least_device_ns)};
 }
 
 void Context::Impl::device_failed(const Problem& p, const Error& error) {
@@ -249,14 +262,12 @@ void Context::Impl::remember(const GemmCall& call, const HostRoute& route, const
 }
 
 std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
-                                                          double best_host_ns) const {
+                                                          double most_gain_ns) const {
   const QuietArithmetic quiet;
-  if (untuned == nullptr || data.buckets.contains(bucket_of(p))) return nullptr;
-  if (p.alpha == 0.0f || p.k == 0) return nullptr;
-  const bool worthwhile = is_calibrated(data.model.device())
-                              ? least_device_ns({.problem = p}, data.model) < best_host_ns
-                              : flops(p) >= kLeastLoggedFlops;
-  if (!worthwhile || (device != nullptr && !device->fits(p))) return nullptr;
+  if (untuned == nullptr || p.alpha == 0.0f || p.k == 0) return nullptr;
+  const bool worthwhile = is_calibrated(data.model.device()) ? most_gain_ns > 0
+                                                             : flops(p) >= kLeastLoggedFlops;
+  if (!worthwhile || data.buckets.contains(bucket_of(p)) || (device != nullptr && !device->fits(p))) return nullptr;
   return untuned->counter(p);
 }
 
@@ -448,6 +459,8 @@ Decision Context::decide(const Problem& p, const Residencies& where) const {
 Decision Context::decide(const OperationCall& operation) const {
   return decide_operation(operation, impl_->data.model);
 }
+
+Tier Context::predicted_tier(const Problem& p) { return impl_->decide_new(p).tier; }
 
 const DispatchModel& Context::model() const { return impl_->data.model; }
 

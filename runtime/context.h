@@ -169,6 +169,8 @@ class Context {
   /// The decision alone, tiers that are forced aside.
   Decision decide(const Problem& p, const Residencies& where = {}) const;
   Decision decide(const OperationCall& operation) const;
+  /// decide()'s tier, for the price that gemm() pays on a problem that its thread does not know.
+  Tier predicted_tier(const Problem& p);
   const DispatchModel& model() const;
   const std::string& device_name() const;  // of the tuned device, "" when none
   const std::string& note() const;         // why there is none, "" when there is

@@ -45,6 +45,9 @@ struct Context::Impl {
   std::atomic<std::uint64_t> owner = next_owner();
 
   Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {}) const;
+  Call question(const Problem& p, const Residencies& where, const Guard& guard) const;
+  /// What the model cannot know of the device: a veto, parts, a kernel's reach.
+  void ask_device(Call& question) const;
   Guard guard_of(const GemmCall& call) const;
   /// On the device with scan and check as the guard has them, or throws why not. Else as
   /// DeviceTier::gemm.
@@ -61,7 +64,7 @@ struct Context::Impl {
   void revoke(const DeviceTier::SpotCheckFailed& failure) const;
   CachedDecision decide_new(const Problem& p);
   /// Which tiers its calls are measured on, if they are.
-  TierTimes times_of(const Problem& p, const Decision& decision) const;
+  TierTimes times_of(const Problem& p, const Choice& choice) const;
   /// A call where times say took this long.
   void measured(TierTimes& times, double ns, const Problem& p) const;
   std::string best_kernel(const Problem& p) const;  // "" when there is none
@@ -81,9 +84,9 @@ struct Context::Impl {
   /// So that gemm_again() knows the next one, and measures it if times are open.
   void remember(const GemmCall& call, const HostRoute& route, const TierTimes& times,
                 RepeatedCalls& calls) const;
-  /// Where this problem's calls are counted; null when they are not. best_host_ns: that the device
-  /// has to beat for its tuning to be worth anything; infinity: anything is.
-  std::atomic<std::int64_t>* untuned_counter(const Problem& p, double best_host_ns) const;
+  /// Where this problem's calls are counted; null when they are not. most_gain_ns: of a calibrated
+  /// device over the host, by a kernel that attains its roofline; infinity: any tuning is welcome.
+  std::atomic<std::int64_t>* untuned_counter(const Problem& p, double most_gain_ns) const;
 };
 
 }  // namespace rooftile

@@ -75,6 +75,36 @@ HostTime host_time(const Call& call, const OperandBytes& bytes, const LogSizes& 
           .extra = host_extra_ns(call, bytes, host, device)};
 }
 
+/// The host's side of a decision.
+struct HostSide {
+  HostTime host, host1, host64;
+  Tier tier;  // of the one that competes with the device
+
+  const HostTime& best() const {
+    if (tier == Tier::kHost64) return host64;
+    return tier == Tier::kHost1 ? host1 : host;
+  }
+};
+
+HostSide host_side(const Call& call, const LogSizes& sizes, const DispatchModel& model) {
+  const OperandBytes bytes = operand_bytes(call.problem);
+  const auto time_of = [&](Tier tier) {
+    return host_time(call, bytes, sizes, model.host(tier), model.device());
+  };
+  HostSide times = {.host = time_of(Tier::kHost), .host1 = time_of(Tier::kHost1)};
+  if (call.precision == Precision::kExact64) {
+    times.host64 = time_of(Tier::kHost64);
+    times.tier = Tier::kHost64;
+  } else {
+    times.tier = faster_host(times.host.total(), times.host1.total());
+  }
+  return times;
+}
+
+double score(double best_host_ns, double device_ns) { return best_host_ns / device_ns; }
+
+Tier chosen(Tier host, double score) { return score > 1 ? Tier::kDevice : host; }
+
 struct Reason {
   Veto name = Veto::kNone;
   std::string_view text = {};
@@ -143,8 +173,8 @@ void enter_device(Decision& d, const TimeParts& t, const Transfers& moved) {
   d.device_roofline_ns = t.device_roofline;
   d.host_roofline_ns = t.host_roofline;
   d.factors = all_factors(t, Vetoed::kNo);
-  d.score = d.best_host_ns / d.device_ns;
-  if (d.score > 1) d.tier = Tier::kDevice;
+  d.score = score(d.best_host_ns, d.device_ns);
+  d.tier = chosen(d.tier, d.score);
 }
 
 /// Flops at the host's peak or bytes at its bandwidth.
@@ -227,23 +257,15 @@ const HostModel& DispatchModel::host(Tier tier) const {
 }
 
 Decision decide(const Call& call, const DispatchModel& model) {
-  const OperandBytes bytes = operand_bytes(call.problem);
   const LogSizes sizes = log_sizes(call.problem);
-  const auto time_of = [&](Tier tier) {
-    return host_time(call, bytes, sizes, model.host(tier), model.device());
-  };
-  const HostTime host = time_of(Tier::kHost), host1 = time_of(Tier::kHost1);
+  const HostSide times = host_side(call, sizes, model);
+  const HostTime& best = times.best();
   Decision d;
-  d.host_ns = host.total();
-  d.host1_ns = host1.total();
-  d.host64_ns = call.precision == Precision::kExact64 ? time_of(Tier::kHost64).total() : kInfinity;
-  if (call.precision == Precision::kExact64)
-    d.tier = Tier::kHost64;
-  else
-    d.tier = faster_host(host.total(), host1.total());
-  const HostTime& best = d.tier == Tier::kHost1 ? host1 : host;
-  d.best_host_ns = d.tier == Tier::kHost64 ? d.host64_ns : best.total();
-
+  d.host_ns = times.host.total();
+  d.host1_ns = times.host1.total();
+  d.host64_ns = times.host64.total();
+  d.tier = times.tier;
+  d.best_host_ns = best.total();
   if (const Reason reason = veto_reason(call, model, best); reason.name != Veto::kNone) {
     veto(d, reason);
   } else {
@@ -258,11 +280,31 @@ Decision decide(const Call& call, const Calibration& calibration, DeviceKind kin
   return decide(call, DispatchModel(calibration, kind, tuned));
 }
 
-double least_device_ns(const Call& call, const DispatchModel& model) {
+Choice choose(Call call, const DispatchModel& model, const std::function<void(Call&)>& ask_device) {
   const DeviceRates& device = model.device();
-  if (!is_calibrated(device)) return kInfinity;
-  return device.submit_ns + transfers_of(call, device).ns() +
-         model.kernels().bound_ns(call.problem);
+  const LogSizes sizes = log_sizes(call.problem);
+  const HostSide times = host_side(call, sizes, model);
+  Choice choice = {.tier = times.tier,
+                   .host_ns = times.host.total(),
+                   .host1_ns = times.host1.total(),
+                   .best_host_ns = times.best().total()};
+  // What else the device's time consists of is never negative: kernel, guard, re-runs; and kernels
+  // of parts are longer than what they hide of the transfers.
+  const bool calibrated = is_calibrated(device);
+  if (calibrated && device.submit_ns >= choice.best_host_ns) return choice;
+  if (ask_device) ask_device(call);
+  const Transfers moved = transfers_of(call, device);
+  if (calibrated) {
+    const double without_kernel = device.submit_ns + moved.ns();
+    if (without_kernel >= choice.best_host_ns) return choice;
+    choice.least_device_ns = without_kernel + model.kernels().bound_ns(call.problem);
+  }
+  choice.veto_name = veto_reason(call, model, times.best()).name;
+  if (choice.veto_name != Veto::kNone) return choice;
+  choice.device_ns =
+      time_parts(call, moved, sizes, model, times.best(), model.host(times.tier)).device();
+  choice.tier = chosen(times.tier, score(choice.best_host_ns, choice.device_ns));
+  return choice;
 }
 
 Decision decide_operation(const OperationCall& call, const DispatchModel& model) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -121,9 +122,23 @@ Decision decide(const Call& call, const DispatchModel& model);
 Decision decide(const Call& call, const Calibration& calibration, DeviceKind kind,
                 std::span<const TunedTime> tuned);
 
-/// What the call takes on the device at least: submit, transfers, and the kernel's roofline. For
-/// problems without a tuned time. Infinity when the device is not calibrated.
-double least_device_ns(const Call& call, const DispatchModel& model);
+/// What a call has to know of its decision.
+struct Choice {
+  Tier tier = Tier::kHost;
+  double host_ns = 0, host1_ns = 0, best_host_ns = 0;  // Decision's
+  // Decision's; infinity as well where submission and transfers alone take as long as the host.
+  double device_ns = std::numeric_limits<double>::infinity();
+  // Submission, transfers and the kernel's roofline, which no tuning beats, whatever vetoes the
+  // device today. Infinity where it is not calibrated, or device_ns is for the reason above.
+  double least_device_ns = std::numeric_limits<double>::infinity();
+  Veto veto_name = Veto::kNone;  // of a device that could have won
+};
+/// The tier that decide() takes, without what only explains it: kernels are predicted only if the
+/// device would win with one that takes no time. ask_device is called where it would win with
+/// operands that move in no time, too, and adds to the call what the runtime knows of the device:
+/// veto, parts, reach. Does not allocate, ask_device aside.
+Choice choose(Call call, const DispatchModel& model,
+              const std::function<void(Call&)>& ask_device = {});
 
 /// An element-wise or reduction kernel, which has no tuned time: rooflines, submit and transfers
 /// alone.

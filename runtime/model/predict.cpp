@@ -1,7 +1,9 @@
 #include "runtime/model/predict.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "runtime/model/roofline.h"
@@ -25,6 +27,13 @@ double block_efficiency(const Problem& p, int tile_m, int tile_n, double compute
 
 }  // namespace
 
+std::size_t HostModel::HashOfSizes::operator()(const Sizes& sizes) const {
+  std::uint64_t h = 0;
+  for (const double size : sizes)
+    h = (h ^ std::bit_cast<std::uint64_t>(size)) * 0x9e3779b97f4a7c15u;
+  return static_cast<std::size_t>(h ^ (h >> 32));
+}
+
 HostModel::HostModel(const HostRates& rates)
     : call_ns_(rates.call_ns), gbps_(rates.gbps), peak_gflops_(rooftile::peak_gflops(rates)) {
   std::vector<SurfacePoint> points;
@@ -32,20 +41,17 @@ HostModel::HostModel(const HostRates& rates)
   for (const HostPoint& point : rates.gemm) {
     if (!(point.gflops > 0)) continue;
     points.push_back({log_sizes(point.m, point.n, point.k), std::log2(point.gflops)});
-    measured_.push_back({{point.m, point.n, point.k}, point.gflops});
+    measured_.try_emplace({point.m, point.n, point.k}, point.gflops);
     const double elements = point.m * point.k + point.k * point.n + point.m * point.n;
     largest_bytes_ = std::max(largest_bytes_, elements * bytes_of(DataType::kF32));
   }
-  std::ranges::stable_sort(measured_, {}, &Rate::sizes);
   rate_ = Surface(points, kHostSmoothingOctaves);
 }
 
 double HostModel::gflops(const Problem& p, const LogSizes& sizes) const {
-  const std::array<double, 3> exact = {static_cast<double>(p.m), static_cast<double>(p.n),
-                                       static_cast<double>(p.k)};
-  const auto found = std::ranges::lower_bound(measured_, exact, {}, &Rate::sizes);
-  return found != measured_.end() && found->sizes == exact ? found->gflops
-                                                           : std::exp2(rate_.at(sizes));
+  const auto found = measured_.find(
+      {static_cast<double>(p.m), static_cast<double>(p.n), static_cast<double>(p.k)});
+  return found != measured_.end() ? found->second : std::exp2(rate_.at(sizes));
 }
 
 double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
@@ -115,9 +121,8 @@ const TunedModel::Class* TunedModel::class_of(const Problem& p) const {
 double TunedModel::bound_ns(const Problem& p) const { return problem_bound_ns(p, rates_); }
 
 double TunedModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
-  const double bound = bound_ns(p);
   const Class* const of_class = class_of(p);
-  if (of_class == nullptr) return std::max(bound, rates_.dispatch_ns);
+  if (of_class == nullptr) return std::max(bound_ns(p), rates_.dispatch_ns);
   const Class& c = *of_class;
   const std::array<std::int64_t, 4> exact = {p.m, p.n, p.k, p.batch};
   const auto found = std::ranges::lower_bound(c.sorted, exact, {}, &Tuned::sizes);
@@ -127,7 +132,7 @@ double TunedModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   const Tuned& nearest = c.points[c.nearest.of(sizes)];
   const double efficiency =
       block_efficiency(p, nearest.tile_m, nearest.tile_n, rates_.compute_units);
-  return std::max(bound * std::exp2(c.loss.at(sizes)) / efficiency, rates_.dispatch_ns);
+  return std::max(bound_ns(p) * std::exp2(c.loss.at(sizes)) / efficiency, rates_.dispatch_ns);
 }
 
 double predict_host_ns(const Problem& p, const HostRates& rates) {

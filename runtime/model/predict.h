@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/problem.h"
@@ -49,13 +51,13 @@ class HostModel {
   double gflops(const Problem& p, const LogSizes& sizes) const;
 
   double call_ns_ = 0, gbps_ = 0, peak_gflops_ = 0;
-  double largest_bytes_ = 0;  // of a measured problem's operands
-  struct Rate {
-    std::array<double, 3> sizes;  // m, n, k
-    double gflops;
+  double largest_bytes_ = 0;            // of a measured problem's operands
+  using Sizes = std::array<double, 3>;  // m, n, k
+  struct HashOfSizes {
+    std::size_t operator()(const Sizes& sizes) const;
   };
-  std::vector<Rate> measured_;  // by sizes
-  Surface rate_;                // log2 of GFLOP/s, smoothed
+  std::unordered_map<Sizes, double, HashOfSizes> measured_;  // GFLOP/s; the first of a size
+  Surface rate_;                                             // log2 of GFLOP/s, smoothed
 };
 
 /// The tuned kernels of one device.

@@ -30,9 +30,11 @@ double dot(const std::array<double, kCount>& x, const std::array<double, kCount>
   return sum;
 }
 
-/// std::ceil is a call where the compiler may not use SSE 4.1.
+/// std::ceil is a call where the compiler may not use SSE 4.1, and keeps it from making vectors. x
+/// is not negative; from 2^52 on there is nothing to round.
 double round_up(double x) {
-  const double whole = static_cast<double>(static_cast<std::int64_t>(x));
+  constexpr double kUnit = 0x1p52;  // from here on neighbours are 1 apart
+  const double whole = (x + kUnit) - kUnit;
   return whole + (whole < x ? 1.0 : 0.0);
 }
 
@@ -94,35 +96,42 @@ Selector::Terms Selector::fit_factors(std::span<const Timing> timings, const Ter
   return logs;
 }
 
-Selector::Shape Selector::shape_of(const Variant& v, const Problem& of_class,
-                                   const DeviceRates& rates) {
+void Selector::add_shape(const Variant& v, const Problem& of_class, const DeviceRates& rates) {
+  constexpr double kFloat = 4;  // panels and parts are float32
   const bool packed_a = v.packed_a == Packed::kYes, packed_b = v.packed_b == Packed::kYes;
-  return {.tile_m = static_cast<double>(v.tile_m),
-          .tile_n = static_cast<double>(v.tile_n),
-          .tile_batch = static_cast<double>(v.tile_batch),
-          .split_k = static_cast<double>(v.split_k),
-          .dispatches = 1.0 + packed_a + packed_b + (v.split_k > 1),
-          .step_ns = slope_in_k(v, of_class, rates) / v.split_k,
-          .packed_a = packed_a,
-          .packed_b = packed_b};
+  const std::size_t i = kernels_++;
+  shapes_.tile_m[i] = v.tile_m;
+  shapes_.tile_n[i] = v.tile_n;
+  shapes_.tile_batch[i] = v.tile_batch;
+  shapes_.split_k[i] = v.split_k;
+  shapes_.dispatches[i] = 1.0 + packed_a + packed_b + (v.split_k > 1);
+  shapes_.step_ns[i] = slope_in_k(v, of_class, rates) / v.split_k;
+  shapes_.a_bytes[i] = packed_a ? bytes_a_ + kFloat : 0;
+  shapes_.b_bytes[i] = packed_b ? bytes_b_ + kFloat : 0;
+  shapes_.c_bytes[i] = v.split_k > 1 ? (v.split_k + 1) * kFloat : 0;
 }
 
-Selector::Terms Selector::terms(const Shape& s, const Sizes& sizes) const {
+inline Selector::Terms Selector::terms(std::size_t kernel, const Sizes& sizes) const {
   const auto [m, n, k, batch] = sizes;
-  const double workgroups =
-      blocks(m, s.tile_m) * blocks(n, s.tile_n) * blocks(batch, s.tile_batch) * s.split_k;
-  const double workgroup_ns = k * s.step_ns;
-  constexpr double kFloat = 4;  // panels and parts are float32
-  double moved = s.split_k > 1 ? (s.split_k + 1) * m * n * kFloat : 0;
-  if (s.packed_a) moved += m * k * (bytes_a_ + kFloat);
-  if (s.packed_b) moved += k * n * (bytes_b_ + kFloat);
+  const Shapes& s = shapes_;
+  const double workgroups = blocks(m, s.tile_m[kernel]) * blocks(n, s.tile_n[kernel]) *
+                            blocks(batch, s.tile_batch[kernel]) * s.split_k[kernel];
+  const double workgroup_ns = k * s.step_ns[kernel];
+  const double moved =
+      m * n * s.c_bytes[kernel] + m * k * s.a_bytes[kernel] + k * n * s.b_bytes[kernel];
   // Half of the work is expected to be shared out evenly, half to wait for the busiest unit.
-  return {s.dispatches * dispatch_ns_,
+  return {s.dispatches[kernel] * dispatch_ns_,
           workgroups * workgroup_ns_,
           0.5 * workgroups * per_unit_ * workgroup_ns,
           0.5 * round_up(workgroups * per_unit_) * workgroup_ns,
           batch * moved * ns_per_byte_,
           batch * (m * k * bytes_a_ + k * n * bytes_b_ + m * n * bytes_c_) * ns_per_byte_};
+}
+
+inline double Selector::sum(std::size_t kernel, const Terms& terms) const {
+  double ns = 0;
+  for (std::size_t i = 0; i < kTerms; ++i) ns += factors_[i][kernel] * terms[i];
+  return ns;
 }
 
 Selector::Selector(const Problem& of_class, const DeviceRates& rates,
@@ -139,12 +148,12 @@ Selector::Selector(const Problem& of_class, const DeviceRates& rates,
   Timings all;
   std::vector<MeasuredTime> points;
   for (std::size_t i = 0; i < count; ++i) {
-    kernels_.push_back({.shape = shape_of(kernels[i].variant, of_class, rates)});
+    add_shape(kernels[i].variant, of_class, rates);
     for (const MeasuredTime& t : kernels[i].times) {
       if (!is_time(t.ns)) continue;
       const auto known =
           std::ranges::find_if(points, [&](const MeasuredTime& x) { return same_sizes(x, t); });
-      timings[i].push_back({terms(kernels_[i].shape, sizes_of(t)), std::log(t.ns),
+      timings[i].push_back({terms(i, sizes_of(t)), std::log(t.ns),
                             static_cast<std::size_t>(known - points.begin())});
       if (known == points.end()) points.push_back(t);
     }
@@ -152,8 +161,8 @@ Selector::Selector(const Problem& of_class, const DeviceRates& rates,
   }
   const Terms common = fit_factors(all, {}, kCommonSpread);
   for (std::size_t i = 0; i < count; ++i) {
-    kernels_[i].factors = fit_factors(timings[i], common, kFactorSpread);
-    for (double& factor : kernels_[i].factors) factor = std::exp(factor);
+    const Terms logs = fit_factors(timings[i], common, kFactorSpread);
+    for (std::size_t term = 0; term < kTerms; ++term) factors_[term][i] = std::exp(logs[term]);
   }
   interpolate(points, timings);
 }
@@ -168,7 +177,7 @@ void Selector::interpolate(std::span<const MeasuredTime> points, std::span<const
   }
   for (std::size_t axis = 0; axis < Place().size(); ++axis)
     for (const Place& place : places) places_.push_back(place[axis]);
-  std::vector<double> matrix, misses(points_ * kernels_.size(), 0.0);
+  std::vector<double> matrix, misses(points_ * kernels_, 0.0);
   for (std::size_t x = 0; x < points_; ++x)
     for (std::size_t y = 0; y < points_; ++y) {
       float squared = 0;
@@ -178,23 +187,21 @@ void Selector::interpolate(std::span<const MeasuredTime> points, std::span<const
       }
       matrix.push_back(static_cast<double>(covariance(squared)) + (x == y ? kNoiseVariance : 0.0));
     }
-  for (std::size_t i = 0; i < kernels_.size(); ++i)
+  for (std::size_t i = 0; i < kernels_; ++i)
     for (const Timing& timing : timings[i])
-      misses[timing.point * kernels_.size() + i] =
-          timing.log_ns - std::log(dot(kernels_[i].factors, timing.terms));
-  if (!misses.empty()) solve(matrix, misses, kernels_.size());
+      misses[timing.point * kernels_ + i] = timing.log_ns - std::log(sum(i, timing.terms));
+  if (!misses.empty()) solve(matrix, misses, kernels_);
   weights_.resize(points_);
   for (std::size_t x = 0; x < points_; ++x)
-    for (std::size_t i = 0; i < kernels_.size(); ++i)
-      weights_[x][i] = static_cast<float>(misses[x * kernels_.size() + i]);
+    for (std::size_t i = 0; i < kernels_; ++i)
+      weights_[x][i] = static_cast<float>(misses[x * kernels_ + i]);
 }
 
 Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) const {
   Times predicted;
   predicted.fill(std::numeric_limits<double>::infinity());
   const Sizes sizes = sizes_of(p);
-  for (std::size_t i = 0; i < kernels_.size(); ++i)
-    predicted[i] = dot(kernels_[i].factors, terms(kernels_[i].shape, sizes));
+  for (std::size_t i = 0; i < kernels_; ++i) predicted[i] = sum(i, terms(i, sizes));
   // A part of the points at a time: this does not allocate, and the compiler makes vectors of it.
   constexpr std::size_t kPart = 64;
   const Place place = place_of(logs, sizes.batch);
@@ -211,10 +218,9 @@ Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) con
     // Not to kMostKernels: of a loop whose length it knows, gcc 12 makes scalar code (all in all
     // 688 ns, not 421).
     for (std::size_t x = 0; x < count; ++x)
-      for (std::size_t i = 0; i < kernels_.size(); ++i)
-        correction[i] += near[x] * weights_[begin + x][i];
+      for (std::size_t i = 0; i < kernels_; ++i) correction[i] += near[x] * weights_[begin + x][i];
   }
-  for (std::size_t i = 0; i < kernels_.size(); ++i)
+  for (std::size_t i = 0; i < kernels_; ++i)
     predicted[i] *= static_cast<double>(std::exp(correction[i]));
   return predicted;
 }

@@ -37,7 +37,7 @@ class Selector {
   Selector(const Problem& of_class, const DeviceRates& rates,
            std::span<const MeasuredKernel> kernels);
 
-  std::size_t size() const { return kernels_.size(); }
+  std::size_t size() const { return kernels_; }
   /// ns of each kernel, packing included, in the constructor's order; those past size() are
   /// infinite. Whether a kernel is legal is the caller's to ask. Below a microsecond, and does not
   /// allocate. logs == log_sizes(p), which callers that ask several models compute once.
@@ -50,16 +50,14 @@ class Selector {
   using Place = std::array<float, 4>;  // log2 of m, n, k and batch
   using Weights = std::array<float, kMostKernels>;
 
-  /// What the terms of a kernel depend on.
-  struct Shape {
-    double tile_m, tile_n, tile_batch, split_k;
-    double dispatches;
-    double step_ns;  // of a workgroup, a step of k
-    bool packed_a, packed_b;
-  };
-  struct Kernel {
-    Shape shape;
-    Terms factors;
+  /// One number of each kernel: side by side, so that the compiler makes vectors of them.
+  using Lanes = std::array<double, kMostKernels>;
+  /// What the terms of the kernels depend on.
+  struct Shapes {
+    Lanes tile_m, tile_n, tile_batch, split_k;
+    Lanes dispatches;
+    Lanes step_ns;                    // of a workgroup, a step of k
+    Lanes a_bytes, b_bytes, c_bytes;  // of panels and parts, moved for an element of A, B and C
   };
   struct Sizes {
     double m, n, k, batch;
@@ -78,13 +76,16 @@ class Selector {
   }
   static Place place_of(const LogSizes& logs, double batch);
   static Terms fit_factors(std::span<const Timing> timings, const Terms& expected, double spread);
-  static Shape shape_of(const Variant& v, const Problem& of_class, const DeviceRates& rates);
-  Terms terms(const Shape& shape, const Sizes& sizes) const;
+  void add_shape(const Variant& v, const Problem& of_class, const DeviceRates& rates);
+  Terms terms(std::size_t kernel, const Sizes& sizes) const;
+  double sum(std::size_t kernel, const Terms& terms) const;  // ns, each term times its factor
   void interpolate(std::span<const MeasuredTime> points, std::span<const Timings> timings);
 
   double dispatch_ns_ = 1, workgroup_ns_ = 1, ns_per_byte_ = 1, per_unit_ = 1;
   double bytes_a_ = 0, bytes_b_ = 0, bytes_c_ = 0;  // of an element
-  std::vector<Kernel> kernels_;
+  std::size_t kernels_ = 0;
+  Shapes shapes_ = {};
+  std::array<Lanes, kTerms> factors_ = {};
   // Of the interpolation: places as four arrays of points.
   std::size_t points_ = 0;
   std::vector<float> places_;

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "tests/model/csv.h"
 #include "tests/model/random_inputs.h"
@@ -117,6 +120,91 @@ RC_GTEST_PROP(Dispatch, TakesTheShortestPredictedTime, ()) {
   const double host_ns = d.host_ns - d.host1_ns > kLeastSavingNs ? d.host1_ns : d.host_ns;
   RC_ASSERT(d.best_host_ns == host_ns);
   RC_ASSERT(chosen == std::min(d.device_ns, host_ns));
+}
+
+/// What the runtime adds to a call.
+enum class DeviceIs { kReady, kGone, kTooSmall };
+
+void expect_the_same(const Call& call, const DispatchModel& model, DeviceIs device,
+                     const Transfers& parts_transfers) {
+  const auto ask_device = [&](Call& c) {
+    c.reach_bytes = 1e6;
+    if (device == DeviceIs::kGone) {
+      c.device_veto = "lost";
+      c.device_veto_name = Veto::kDeviceGone;
+    } else if (device == DeviceIs::kTooSmall) {
+      c.parts = 2;
+      c.parts_transfers = parts_transfers;
+    }
+  };
+  Call whole = call;
+  ask_device(whole);
+  const Decision decision = decide(whole, model);
+  const Choice choice = choose(call, model, ask_device);
+  RC_ASSERT(choice.tier == decision.tier);
+  RC_ASSERT(choice.host_ns == decision.host_ns);
+  RC_ASSERT(choice.host1_ns == decision.host1_ns);
+  RC_ASSERT(choice.best_host_ns == decision.best_host_ns);
+  if (choice.veto_name != Veto::kNone) RC_ASSERT(choice.veto_name == decision.veto_name);
+  if (std::isfinite(choice.device_ns)) {
+    RC_ASSERT(choice.device_ns == decision.device_ns);
+    RC_ASSERT(std::isfinite(choice.least_device_ns));
+  } else {
+    RC_ASSERT(decision.device_ns >= decision.best_host_ns);
+  }
+}
+
+RC_GTEST_PROP(Dispatch, ChoosingIsDecidingWithoutItsStory, ()) {
+  Call call = random_call();
+  if (*rc::gen::inRange(0, 8) == 0) call.precision = Precision::kExact64;
+  Calibration calibration = random_calibration();
+  if (*rc::gen::inRange(0, 8) == 0) calibration.device = {};
+  if (*rc::gen::inRange(0, 8) == 0) calibration.host = {};
+  const double host_ns =
+      std::min(decide(call, calibration, DeviceKind::kDiscrete, {}).best_host_ns, 1e12);
+  // Measured against all rates, which are no bound then; and parts that move faster than the whole.
+  std::vector<TunedTime> tuned = random_tuned();
+  if (*rc::gen::arbitrary<bool>())
+    tuned.push_back({.problem = call.problem, .ns = host_ns * log_uniform(1e-3, 1)});
+  const Transfers parts_transfers = {.in_ns = host_ns * log_uniform(1e-3, 1)};
+  for (const double share_of_submission : {0.01, 0.5, 0.9, 1.1}) {
+    if (is_calibrated(calibration.device))
+      calibration.device.submit_ns = share_of_submission * host_ns;
+    const DispatchModel model(calibration, DeviceKind::kDiscrete, tuned);
+    for (const DeviceIs device : {DeviceIs::kReady, DeviceIs::kGone, DeviceIs::kTooSmall})
+      expect_the_same(call, model, device, parts_transfers);
+  }
+}
+
+TEST(Dispatch, WhatNoKernelCouldWinIsNotAskedOfTheDevice) {
+  Calibration c = calibrated();
+  c.device.zero_copy = false;
+  c.device.upload_gbps = c.device.download_gbps = 10;
+  const DispatchModel model(c, DeviceKind::kDiscrete, {});
+  const auto asked_and_choice = [&](const Problem& p) {
+    bool asked = false;
+    const Choice choice = choose({.problem = p}, model, [&](Call&) { asked = true; });
+    return std::pair(asked, choice);
+  };
+  // The host is done before a submission; before the operands are there; long after that.
+  const auto [tiny_asked, tiny] = asked_and_choice(packed_problem(3, 4, 5));
+  EXPECT_FALSE(tiny_asked);
+  EXPECT_EQ(tiny.least_device_ns, std::numeric_limits<double>::infinity());
+  const auto [thin_asked, thin] = asked_and_choice(packed_problem(1, 2000, 2000));
+  EXPECT_TRUE(thin_asked);
+  EXPECT_GT(thin.best_host_ns, c.device.submit_ns);
+  EXPECT_EQ(thin.device_ns, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(thin.least_device_ns, std::numeric_limits<double>::infinity());
+  // Parts are imported where the whole cannot be: they may be there earlier.
+  const Choice parts = choose({.problem = packed_problem(1, 2000, 2000)}, model, [](Call& call) {
+    call.parts = 2;
+    call.parts_transfers = {.in_ns = 1000};
+  });
+  EXPECT_EQ(parts.tier, Tier::kDevice);
+  const auto [large_asked, large] = asked_and_choice(packed_problem(1000, 1000, 1000));
+  EXPECT_TRUE(large_asked);
+  EXPECT_EQ(large.tier, Tier::kDevice);
+  EXPECT_LE(large.least_device_ns, large.device_ns);
 }
 
 TEST(Dispatch, OneThreadIsAskedForOnlyWhereThatSavesMoreThanAsking) {
