@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -84,6 +85,27 @@ BENCHMARK(decide_new_problem)
     ->Args({32, 0})
     ->Args({512, 0})
     ->Args({32, 64});
+
+/// As calls are decided: kernels are predicted where the device may win, which costs most.
+void choose_contended(benchmark::State& state) {
+  std::mt19937 random(1);
+  const auto compared = static_cast<std::size_t>(state.range(0));
+  const DispatchModel model(calibration(), DeviceKind::kDiscrete, tuned_times(32, random),
+                            predicted_class(compared, random));
+  std::vector<Call> calls;
+  while (calls.size() < kCalls) {
+    const Call call = {
+        .problem = packed_problem(random_size(random), random_size(random), random_size(random))};
+    if (choose(call, model).device_ns < std::numeric_limits<double>::infinity())
+      calls.push_back(call);
+  }
+  std::size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(choose(calls[next], model));
+    next = (next + 1) % kCalls;
+  }
+}
+BENCHMARK(choose_contended)->Name("model/choose/contended/compared")->Arg(64)->Arg(100);
 
 void prepare_selector(benchmark::State& state) {
   for (auto _ : state) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "runtime/model/factors.h"
 
@@ -78,7 +80,7 @@ HostTime host_time(const Call& call, const OperandBytes& bytes, const LogSizes& 
 /// The host's side of a decision.
 struct HostSide {
   HostTime host, host1, host64;
-  Tier tier;  // of the one that competes with the device
+  Tier tier = Tier::kHost;  // of the one that competes with the device
 
   const HostTime& best() const {
     if (tier == Tier::kHost64) return host64;
@@ -244,12 +246,13 @@ bool depends_on_size(Veto veto) {
 DispatchModel::DispatchModel(const Calibration& calibration, DeviceKind kind,
                              std::span<const TunedTime> tuned,
                              std::span<const PredictedClass> predicted)
-    : device_(calibration.device),
-      kind_(kind),
-      kernels_(calibration.device, tuned, predicted),
-      host_(calibration.host),
-      host1_(calibration.host1),
-      host64_(calibration.host64) {}
+    : device_(calibration.device), kind_(kind), kernels_(calibration.device, tuned, predicted) {
+  const std::array tiers = {calibration.host, calibration.host1, calibration.host64};
+  std::vector<HostModel> models = HostModel::of_tiers(tiers);
+  host_ = std::move(models[0]);
+  host1_ = std::move(models[1]);
+  host64_ = std::move(models[2]);
+}
 
 const HostModel& DispatchModel::host(Tier tier) const {
   if (tier == Tier::kHost1) return host1_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "runtime/model/roofline.h"
 
@@ -34,18 +35,50 @@ std::size_t HostModel::HashOfSizes::operator()(const Sizes& sizes) const {
   return static_cast<std::size_t>(h ^ (h >> 32));
 }
 
-HostModel::HostModel(const HostRates& rates)
-    : call_ns_(rates.call_ns), gbps_(rates.gbps), peak_gflops_(rooftile::peak_gflops(rates)) {
-  std::vector<SurfacePoint> points;
-  points.reserve(rates.gemm.size());
+HostModel::HostModel(const HostRates& rates) { *this = of_tiers({&rates, 1}).front(); }
+
+std::vector<HostModel> HostModel::of_tiers(std::span<const HostRates> tiers) {
+  struct SamePlaces {
+    std::vector<LogSizes> places;
+    std::vector<std::size_t> tiers;
+    std::vector<std::vector<double>> rates;  // log2 of GFLOP/s, of each tier
+  };
+  std::vector<HostModel> models(tiers.size());
+  std::vector<SamePlaces> groups;
+  for (std::size_t tier = 0; tier < tiers.size(); ++tier) {
+    models[tier].take(tiers[tier]);
+    std::vector<LogSizes> places;
+    std::vector<double> rates;
+    for (const HostPoint& point : tiers[tier].gemm) {
+      if (!(point.gflops > 0)) continue;
+      places.push_back(log_sizes(point.m, point.n, point.k));
+      rates.push_back(std::log2(point.gflops));
+    }
+    auto group = std::ranges::find(groups, places, &SamePlaces::places);
+    if (group == groups.end()) group = groups.insert(group, {.places = std::move(places)});
+    group->tiers.push_back(tier);
+    group->rates.push_back(std::move(rates));
+  }
+  for (const SamePlaces& group : groups) {
+    std::vector<Surface> surfaces =
+        Surface::through(group.places, group.rates, kHostSmoothingOctaves);
+    for (std::size_t i = 0; i < surfaces.size(); ++i)
+      models[group.tiers[i]].rate_ = std::move(surfaces[i]);
+  }
+  return models;
+}
+
+void HostModel::take(const HostRates& rates) {
+  call_ns_ = rates.call_ns;
+  gbps_ = rates.gbps;
+  peak_gflops_ = rooftile::peak_gflops(rates);
+  measured_.reserve(rates.gemm.size());
   for (const HostPoint& point : rates.gemm) {
     if (!(point.gflops > 0)) continue;
-    points.push_back({log_sizes(point.m, point.n, point.k), std::log2(point.gflops)});
     measured_.try_emplace({point.m, point.n, point.k}, point.gflops);
     const double elements = point.m * point.k + point.k * point.n + point.m * point.n;
     largest_bytes_ = std::max(largest_bytes_, elements * bytes_of(DataType::kF32));
   }
-  rate_ = Surface(points, kHostSmoothingOctaves);
 }
 
 double HostModel::gflops(const Problem& p, const LogSizes& sizes) const {

@@ -34,6 +34,9 @@ class HostModel {
  public:
   HostModel() = default;
   explicit HostModel(const HostRates& rates);
+  /// Of tiers that were measured on the same sizes, as calibrations do, two or three are prepared
+  /// in little more than the time of one.
+  static std::vector<HostModel> of_tiers(std::span<const HostRates> tiers);
 
   bool calibrated() const { return !rate_.empty(); }
   double call_ns() const { return call_ns_; }
@@ -48,6 +51,7 @@ class HostModel {
   double roofline_ns(const Problem& p) const;
 
  private:
+  void take(const HostRates& rates);  // all but rate_
   double gflops(const Problem& p, const LogSizes& sizes) const;
 
   double call_ns_ = 0, gbps_ = 0, peak_gflops_ = 0;

@@ -15,64 +15,82 @@ double distance(const LogSizes& a, const LogSizes& b) {
   return std::sqrt(x * x + y * y + z * z);
 }
 
-std::vector<SurfacePoint> merge_duplicates(std::span<const SurfacePoint> points) {
-  std::map<LogSizes, std::pair<double, double>> sums;  // sum and count
-  for (const SurfacePoint& point : points) {
-    auto& [sum, count] = sums[point.at];
-    sum += point.value;
-    count += 1;
+/// Values of several surfaces at the same places.
+struct Scattered {
+  std::vector<LogSizes> places;  // distinct
+  Eigen::MatrixXd values;        // places by surfaces
+};
+
+Scattered merge_duplicates(std::span<const LogSizes> places,
+                           std::span<const std::vector<double>> values) {
+  std::map<LogSizes, std::vector<std::size_t>> same;
+  for (std::size_t i = 0; i < places.size(); ++i) same[places[i]].push_back(i);
+  Scattered merged;
+  merged.values.resize(static_cast<Eigen::Index>(same.size()),
+                       static_cast<Eigen::Index>(values.size()));
+  for (const auto& [at, indices] : same) {
+    const auto row = static_cast<Eigen::Index>(merged.places.size());
+    for (std::size_t surface = 0; surface < values.size(); ++surface) {
+      double sum = 0;
+      for (const std::size_t i : indices) sum += values[surface][i];
+      merged.values(row, static_cast<Eigen::Index>(surface)) =
+          sum / static_cast<double>(indices.size());
+    }
+    merged.places.push_back(at);
   }
-  std::vector<SurfacePoint> merged;
-  merged.reserve(sums.size());
-  for (const auto& [at, sum] : sums) merged.push_back({at, sum.first / sum.second});
   return merged;
 }
 
-struct Spline {
-  std::vector<SurfacePoint> points;
-  Eigen::ArrayXd weights = {};  // of the points' kernels
-  double constant = 0;
+struct Splines {
+  Eigen::MatrixXd weights = {};       // of the places' kernels: places by splines
+  Eigen::RowVectorXd constants = {};  // of each spline
 };
 
-Spline fit(std::span<const SurfacePoint> all, double smoothing) {
-  Spline spline{.points = merge_duplicates(all)};
-  const std::vector<SurfacePoint>& points = spline.points;
+Splines fit(const Scattered& points, double smoothing) {
+  Splines splines;
   // Weights sum to 0, which gives the first one; the system of the others is positive definite. A
   // point's smoothing times its weight is what the spline misses the point by.
-  const auto n = static_cast<Eigen::Index>(points.size()) - 1;
-  const SurfacePoint& first = points.front();
-  Eigen::VectorXd values(n), to_first(n);
+  const auto n = static_cast<Eigen::Index>(points.places.size()) - 1;
+  const auto place = [&](Eigen::Index i) { return points.places[static_cast<std::size_t>(i)]; };
+  const Eigen::RowVectorXd first = points.values.row(0);
+  Eigen::VectorXd to_first(n);
   Eigen::MatrixXd matrix(n, n);  // below the diagonal
   for (Eigen::Index i = 0; i < n; ++i) {
-    const SurfacePoint& point = points[static_cast<std::size_t>(i) + 1];
-    values[i] = point.value - first.value;
-    to_first[i] = distance(point.at, first.at);
+    to_first[i] = distance(place(i + 1), place(0));
     for (Eigen::Index j = 0; j <= i; ++j)
-      matrix(i, j) = to_first[i] + to_first[j] + smoothing -
-                     distance(point.at, points[static_cast<std::size_t>(j) + 1].at);
+      matrix(i, j) = to_first[i] + to_first[j] + smoothing - distance(place(i + 1), place(j + 1));
     matrix(i, i) += smoothing;
   }
-  spline.weights.resize(n + 1);
+  splines.weights.resize(n + 1, points.values.cols());
+  splines.constants = first;
   if (n > 0) {
-    const Eigen::VectorXd weights = matrix.selfadjointView<Eigen::Lower>().llt().solve(values);
-    spline.weights.tail(n) = weights.array();
-    spline.constant = weights.dot(to_first);
+    const Eigen::MatrixXd weights = matrix.selfadjointView<Eigen::Lower>().llt().solve(
+        points.values.bottomRows(n).rowwise() - first);
+    splines.weights.bottomRows(n) = weights;
+    splines.constants += to_first.transpose() * weights;
   }
-  spline.weights[0] = -spline.weights.tail(n).sum();
-  spline.constant += first.value - smoothing * spline.weights[0];
-  return spline;
+  splines.weights.row(0) = -splines.weights.bottomRows(n).colwise().sum();
+  splines.constants -= smoothing * splines.weights.row(0);
+  return splines;
+}
+
+std::vector<LogSizes> places_of(std::span<const SurfacePoint> points) {
+  std::vector<LogSizes> places;
+  places.reserve(points.size());
+  for (const SurfacePoint& point : points) places.push_back(point.at);
+  return places;
 }
 
 /// Of points from the nodes.
 class SquaredDistances {
  public:
-  SquaredDistances(const OctaveLattice& lattice, std::span<const SurfacePoint> points) {
+  SquaredDistances(const OctaveLattice& lattice, std::span<const LogSizes> places) {
     for (std::size_t axis = 0; axis < along_.size(); ++axis) {
-      along_[axis].resize(static_cast<Eigen::Index>(points.size()),
+      along_[axis].resize(static_cast<Eigen::Index>(places.size()),
                           static_cast<Eigen::Index>(lattice.nodes(axis)));
       for (std::size_t node = 0; node < lattice.nodes(axis); ++node)
-        for (std::size_t i = 0; i < points.size(); ++i) {
-          const double x = points[i].at[axis] - lattice.octave(axis, node);
+        for (std::size_t i = 0; i < places.size(); ++i) {
+          const double x = places[i][axis] - lattice.octave(axis, node);
           along_[axis](static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(node)) = x * x;
         }
     }
@@ -104,13 +122,13 @@ LogSizes log_sizes(const Problem& p) {
   return log_sizes(static_cast<double>(p.m), static_cast<double>(p.n), static_cast<double>(p.k));
 }
 
-OctaveLattice::OctaveLattice(std::span<const SurfacePoint> points) {
+OctaveLattice::OctaveLattice(std::span<const LogSizes> places) {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const auto [low, high] =
-        std::ranges::minmax(points, {}, [i](const SurfacePoint& point) { return point.at[i]; });
+        std::ranges::minmax(places, {}, [i](const LogSizes& place) { return place[i]; });
     Axis& axis = axes_[i];
-    axis.low = low.at[i];
-    axis.high = high.at[i];
+    axis.low = low[i];
+    axis.high = high[i];
     axis.origin = std::floor(axis.low);
     axis.nodes = static_cast<std::size_t>(std::ceil(axis.high) - axis.origin) + 1;
   }
@@ -123,11 +141,31 @@ double OctaveLattice::place(std::size_t axis, const LogSizes& sizes) const {
 
 Surface::Surface(std::span<const SurfacePoint> points, double smoothing_octaves) {
   if (points.empty()) return;
-  lattice_ = OctaveLattice(points);
-  const Spline spline = fit(points, smoothing_octaves);
-  SquaredDistances(lattice_, spline.points).for_each_node([&](const auto& squares) {
-    values_.push_back(spline.constant - (spline.weights * squares.sqrt()).sum());
+  std::vector<double> values;
+  values.reserve(points.size());
+  for (const SurfacePoint& point : points) values.push_back(point.value);
+  *this = through(places_of(points), {&values, 1}, smoothing_octaves).front();
+}
+
+std::vector<Surface> Surface::through(std::span<const LogSizes> places,
+                                      std::span<const std::vector<double>> values,
+                                      double smoothing_octaves) {
+  std::vector<Surface> surfaces(values.size());
+  if (places.empty()) return surfaces;
+  const Scattered points = merge_duplicates(places, values);
+  const OctaveLattice lattice(points.places);
+  const Splines splines = fit(points, smoothing_octaves);
+  for (Surface& surface : surfaces) surface.lattice_ = lattice;
+  Eigen::VectorXd distances;
+  SquaredDistances(lattice, points.places).for_each_node([&](const auto& squares) {
+    distances = squares.sqrt().matrix();
+    for (std::size_t i = 0; i < surfaces.size(); ++i) {
+      const auto spline = static_cast<Eigen::Index>(i);
+      surfaces[i].values_.push_back(splines.constants[spline] -
+                                    splines.weights.col(spline).dot(distances));
+    }
   });
+  return surfaces;
 }
 
 double Surface::at(const LogSizes& sizes) const {
@@ -153,8 +191,9 @@ double Surface::at(const LogSizes& sizes) const {
 
 NearestPoint::NearestPoint(std::span<const SurfacePoint> points) {
   if (points.empty()) return;
-  lattice_ = OctaveLattice(points);
-  SquaredDistances(lattice_, points).for_each_node([&](const auto& squares) {
+  const std::vector<LogSizes> places = places_of(points);
+  lattice_ = OctaveLattice(places);
+  SquaredDistances(lattice_, places).for_each_node([&](const auto& squares) {
     Eigen::Index nearest = 0;
     squares.minCoeff(&nearest);
     nearest_.push_back(static_cast<std::uint32_t>(nearest));

@@ -22,11 +22,11 @@ struct SurfacePoint {
   double value;
 };
 
-/// Nodes an octave apart over the box around points. Outside of it the nearest place on it counts.
+/// Nodes an octave apart over the box around places. Outside of it the nearest place on it counts.
 class OctaveLattice {
  public:
   OctaveLattice() = default;
-  explicit OctaveLattice(std::span<const SurfacePoint> points);  // one at least
+  explicit OctaveLattice(std::span<const LogSizes> places);  // one at least
 
   std::size_t nodes(std::size_t axis) const { return axes_[axis].nodes; }
   double octave(std::size_t axis, std::size_t node) const {
@@ -41,7 +41,7 @@ class OctaveLattice {
 
  private:
   struct Axis {
-    double low = 0, high = 0;  // of the points
+    double low = 0, high = 0;  // of the places
     double origin = 0;         // of the nodes
     std::size_t nodes = 0;
   };
@@ -59,6 +59,12 @@ class Surface {
   /// with one is wrong around it. More: a point counts beside its neighbours, those within some
   /// smoothing_octaves above all (the diagonal term of Wahba 1990, or a Gaussian process's noise).
   explicit Surface(std::span<const SurfacePoint> points, double smoothing_octaves = 0);
+  /// Surfaces through several values at each of the same places: what depends on the places alone,
+  /// which is nearly all of the preparation, is done once. values: of a surface, in the places'
+  /// order.
+  static std::vector<Surface> through(std::span<const LogSizes> places,
+                                      std::span<const std::vector<double>> values,
+                                      double smoothing_octaves);
 
   bool empty() const { return values_.empty(); }
   double at(const LogSizes& sizes) const;

@@ -131,6 +131,24 @@ TEST(HostModel, MeasuredSizesTakeTheMeasuredTime) {
   }
 }
 
+TEST(HostModel, TiersTogetherAreAsEachAlone) {
+  const std::vector<Measured> grid = measured("grid");
+  // The third one was not measured everywhere.
+  const std::vector<HostRates> tiers = {
+      rates(grid, &Measured::threads_ns), rates(grid, &Measured::single_ns),
+      rates({grid.begin(), grid.end() - 40}, &Measured::threads_ns), HostRates{}};
+  // Of rounding: the system's condition is below 258 places times 3 times 42 octaves, 3e4.
+  constexpr double kSame = 1e-6;
+  const std::vector<HostModel> models = HostModel::of_tiers(tiers);
+  ASSERT_EQ(models.size(), tiers.size());
+  for (std::size_t i = 0; i + 1 < tiers.size(); ++i)
+    for (const Measured& m : measured("random")) {
+      const double alone = HostModel(tiers[i]).predict_ns(m.problem);
+      EXPECT_NEAR(models[i].predict_ns(m.problem), alone, kSame * alone) << i;
+    }
+  EXPECT_FALSE(models.back().calibrated());
+}
+
 TEST(HostModel, NothingIsFasterThanTheSmallestCall) {
   const HostModel model({.call_ns = 300, .gbps = 10, .gemm = {{64, 64, 64, 100}}});
   EXPECT_EQ(model.predict_ns(packed_problem(1, 2, 3)), 300);

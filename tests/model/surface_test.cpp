@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "tests/model/random_inputs.h"
 
@@ -117,6 +119,32 @@ RC_GTEST_PROP(Surface, StaysNearTheRangeOfItsPoints, ()) {
   for (int i = 0; i < 20; ++i) {
     const double value = surface.at(log_sizes(random_problem()));
     RC_ASSERT(value > -1 && value < 2);
+  }
+}
+
+RC_GTEST_PROP(Surface, SurfacesThroughTheSamePlacesAreAsEachAlone, ()) {
+  constexpr double kSmoothing = 1;
+  std::vector<LogSizes> places;
+  std::vector<std::vector<double>> values(3);
+  const int count = *rc::gen::inRange(1, 40);
+  for (int i = 0; i < count; ++i) {
+    const bool again = i > 0 && *rc::gen::inRange(0, 5) == 0;
+    places.push_back(again ? places.front() : log_sizes(random_problem()));
+    for (std::vector<double>& of_surface : values) of_surface.push_back(uniform(-10, 10));
+  }
+  const std::vector<Surface> together = Surface::through(places, values, kSmoothing);
+  const LogSizes asked = log_sizes(random_problem());
+  // The system's eigenvalues lie between the smoothing and the sum of a row's entries, each at most
+  // thrice the longest distance; its solution errs by their ratio, places times epsilon.
+  const double n = count, longest = 3 * std::log2(5000.0);
+  const double error =
+      n * std::numeric_limits<double>::epsilon() * n * (3 * longest + kSmoothing) / kSmoothing;
+  // A weight is at most a value over the smoothing, and each is multiplied by a distance.
+  const double tolerance = error * n * longest * 20 / kSmoothing;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::vector<SurfacePoint> alone;
+    for (std::size_t at = 0; at < places.size(); ++at) alone.push_back({places[at], values[i][at]});
+    RC_ASSERT(std::abs(together[i].at(asked) - Surface(alone, kSmoothing).at(asked)) <= tolerance);
   }
 }
 
