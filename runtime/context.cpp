@@ -71,6 +71,11 @@ std::jthread load_blas_meanwhile() try {
   return {};
 }
 
+bool all_resident(const Residencies& where) {
+  return where.a == Residency::kDevice && where.b == Residency::kDevice &&
+         where.c == Residency::kDevice;
+}
+
 /// What the calibration measured on this very problem.
 std::optional<double> measured_ns(const HostRates& rates, const Problem& p) {
   Problem plain = packed_problem(p.m, p.n, p.k);
@@ -119,8 +124,7 @@ Decision Context::Impl::decide(const Problem& p, const Residencies& where,
   return rooftile::decide(call, data.model);
 }
 
-Call Context::Impl::question(const Problem& p, const Residencies& where,
-                             const Guard& guard) const {
+Call Context::Impl::question(const Problem& p, const Residencies& where, const Guard& guard) const {
   Call question{.problem = p,
                 .a = where.a,
                 .b = where.b,
@@ -157,6 +161,10 @@ void Context::Impl::ask_device(Call& question) const {
       question.device_veto = std::move(refusal.reason);
       question.device_veto_name = refusal.name;
     }
+    const Residencies where = {.a = question.a, .b = question.b, .c = question.c};
+    if (all_resident(where))
+      if (const std::vector<RankedChoice> kernels = ranked(p, where); !kernels.empty())
+        question.kernel_ns = kernels.front().expected_ns;
   }
 }
 
@@ -195,9 +203,13 @@ DeviceTier::InTurn Context::Impl::parts_in_turn(const std::vector<GemmCall>& par
   return in_turn;
 }
 
-std::string Context::Impl::best_kernel(const Problem& p) const {
+std::vector<RankedChoice> Context::Impl::ranked(const Problem& p, const Residencies& where) const {
   if (device == nullptr) return {};
-  const std::vector<RankedChoice> kernels = device->ranked(p);
+  return all_resident(where) ? device->ranked_for_resident(p) : device->ranked(p);
+}
+
+std::string Context::Impl::best_kernel(const Problem& p, const Residencies& where) const {
+  const std::vector<RankedChoice> kernels = ranked(p, where);
   return kernels.empty() ? "" : short_name(kernels.front().candidate->variant);
 }
 
@@ -265,9 +277,10 @@ std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
                                                           double most_gain_ns) const {
   const QuietArithmetic quiet;
   if (untuned == nullptr || p.alpha == 0.0f || p.k == 0) return nullptr;
-  const bool worthwhile = is_calibrated(data.model.device()) ? most_gain_ns > 0
-                                                             : flops(p) >= kLeastLoggedFlops;
-  if (!worthwhile || data.buckets.contains(bucket_of(p)) || (device != nullptr && !device->fits(p))) return nullptr;
+  const bool worthwhile =
+      is_calibrated(data.model.device()) ? most_gain_ns > 0 : flops(p) >= kLeastLoggedFlops;
+  if (!worthwhile || data.buckets.contains(bucket_of(p)) || (device != nullptr && !device->fits(p)))
+    return nullptr;
   return untuned->counter(p);
 }
 
@@ -437,14 +450,14 @@ Explanation Context::explain(const GemmCall& call, const Residencies& where) con
   const Problem& p = call.problem;
   Explanation explanation{.decision = impl_->decide(p, where),
                           .device_name = device_name(),
-                          .kernel = impl_->best_kernel(p),
+                          .kernel = impl_->best_kernel(p, where),
                           .note = impl_->data.note,
                           .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
                           .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   explanation.forced = choice != TierChoice::kAuto;
   if (explanation.forced) explanation.decision.tier = tier_of(choice);
-  if (explanation.decision.tier == Tier::kDevice)
+  if (explanation.decision.tier == Tier::kDevice && !all_resident(where))
     explanation.quick_kernel =
         impl_->quick_kernel(p, explanation.forced ? std::numeric_limits<double>::infinity()
                                                   : device_margin_ns(explanation.decision));

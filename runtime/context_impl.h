@@ -67,7 +67,10 @@ struct Context::Impl {
   TierTimes times_of(const Problem& p, const Choice& choice) const;
   /// A call where times say took this long.
   void measured(TierTimes& times, double ns, const Problem& p) const;
-  std::string best_kernel(const Problem& p) const;  // "" when there is none
+  /// The device's kernels for operands that lie there, best first.
+  std::vector<RankedChoice> ranked(const Problem& p, const Residencies& where) const;
+  std::string best_kernel(const Problem& p,
+                          const Residencies& where = {}) const;  // "" when there is none
   /// That runs while the best one is compiled; "" when there is none, or calls wait for the best.
   std::string quick_kernel(const Problem& p, double margin_ns) const;
   /// What calls wait for that are forced to the device, or go there of their own accord.

@@ -51,6 +51,10 @@ std::vector<RankedChoice> DeviceTier::ranked(const Problem& p) const {
   return ranking_.ranked(effective(p));
 }
 
+std::vector<RankedChoice> DeviceTier::ranked_for_resident(const Problem& p) const {
+  return ranking_.ranked(p, own_buffers(p), profile_.limits);
+}
+
 std::optional<double> DeviceTier::measured_ns(const Problem& p) const {
   return ranking_.measured_ns(effective(p));
 }

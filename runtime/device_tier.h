@@ -40,6 +40,8 @@ class DeviceTier {
   /// Kernels that are legal for the problem as it would be staged, best first (KernelRanking).
   /// Pure: depends on the database only.
   std::vector<RankedChoice> ranked(const Problem& p) const;
+  /// The same for operands that lie on the device, each at the start of a buffer.
+  std::vector<RankedChoice> ranked_for_resident(const Problem& p) const;
   /// What the tuner measured on exactly these sizes, packing included; nothing when it did not.
   std::optional<double> measured_ns(const Problem& p) const;
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "runtime/context.h"
-#include "runtime/tier_times.h"
 #include "runtime/plain_call.h"
+#include "runtime/tier_times.h"
 
 namespace rooftile {
 

@@ -133,7 +133,8 @@ Reason veto_reason(const Call& call, const DispatchModel& model, const HostTime&
 TimeParts time_parts(const Call& call, const Transfers& moved, const LogSizes& sizes,
                      const DispatchModel& model, const HostTime& time, const HostModel& host) {
   const DeviceRates& device = model.device();
-  const double kernel = model.kernels().predict_ns(call.problem, sizes);
+  const double kernel =
+      call.kernel_ns ? *call.kernel_ns : model.kernels().predict_ns(call.problem, sizes);
   return {.host_roofline = host.roofline_ns(call.problem),
           .host_dense = time.dense,
           .host_sparse = time.sparse,

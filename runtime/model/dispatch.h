@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +57,9 @@ struct Call {
   // and the transfers of all of them. 0 parts: it is done as one.
   double parts = 0;
   Transfers parts_transfers = {};
+  // Of the kernel that computes operands that lie on the device, where they lie; nothing: it is
+  // chosen for staged copies, and predicted by the model.
+  std::optional<double> kernel_ns = {};
   bool c_is_checked = false;                                     // before the caller gets it
   double reach_bytes = std::numeric_limits<double>::infinity();  // of a kernel, in one operand
   double guard_ns = 0;           // cost of a spot check or range scan on the device's result

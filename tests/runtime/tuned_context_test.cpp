@@ -346,6 +346,32 @@ TEST_F(TunedContext, UntunedProblemsArePredictedByThePortfolio) {
   EXPECT_NEAR(kernel_ns(500) / 1e5, 1, 0.5);
 }
 
+TEST_F(TunedContext, ResidentOperandsHaveTheKernelThatIsLegalWhereTheyLie) {
+  write_database({default_variant(device_), fallback_variant()});
+  const auto kernel = [](const char* vector_widths, double ns) {
+    MeasuredKernel measured{
+        .variant = parse_variant("family=register tile_m=32 tile_n=32 reg_m=4 reg_n=4 unroll_k=4" +
+                                 std::string(vector_widths))};
+    for (std::int64_t size : {40, 100, 300})
+      measured.times.push_back({.m = size, .n = size, .k = size, .ns = ns});
+    return measured;
+  };
+  const std::vector<MeasuredKernel> kernels = {kernel(" vector_width_a=4 vector_width_b=4", 1e5),
+                                               kernel("", 1e6)};
+  write_portfolio(kernels, kGeneratorVersion);
+  const Context context({.database = folder_ / "tuned.db"});
+  const Residencies there = {Residency::kDevice, Residency::kDevice, Residency::kDevice};
+  const auto expect = [&](std::int64_t size, const Residencies& where, std::size_t chosen) {
+    const Explanation explanation =
+        context.explain({.problem = packed_problem(size, size, size)}, where);
+    EXPECT_EQ(explanation.kernel, short_name(kernels[chosen].variant)) << size;
+    EXPECT_NEAR(explanation.decision.kernel_ns / kernels[chosen].times.front().ns, 1, 0.5) << size;
+  };
+  expect(103, {}, 0);  // staged, with a leading dimension that vectors divide
+  expect(103, there, 1);
+  expect(104, there, 0);
+}
+
 TEST_F(TunedContext, APortfolioOfAnotherGeneratorIsNotUsed) {
   write_database({default_variant(device_), fallback_variant()});
   write_portfolio(few_and_many(), "another");
