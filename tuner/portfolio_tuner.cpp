@@ -95,8 +95,15 @@ class ClassPortfolio {
   bool measure(const Problem& p);
   std::optional<std::map<std::size_t, RoundTimes>> compare(const std::vector<std::size_t>& group,
                                                            const Problem& p);
+  /// Nowhere nearly as fast as the fastest of them.
+  std::vector<std::size_t> hopeless(const std::vector<std::size_t>& among) const;
   void give_up_hopeless();
   std::vector<MeasuredKernel> measured(const std::vector<std::size_t>& of) const;
+  /// The best of them, as choose_portfolio says.
+  std::vector<std::size_t> cover(const std::vector<std::size_t>& of) const;
+  /// Those that take operands whose leading dimensions vectors do not divide, as resident ones may
+  /// lie.
+  std::vector<std::size_t> those_for_unaligned(std::vector<std::size_t> contenders) const;
 
   const ProblemTunerContext& context_;
   const RowId device_row_;
@@ -263,18 +270,30 @@ bool ClassPortfolio::measure(const Problem& p) {
   return true;
 }
 
+std::vector<std::size_t> ClassPortfolio::hopeless(const std::vector<std::size_t>& among) const {
+  const TimeTable table = complete_table(measured(among));
+  if (table.problems.size() < kScreening) return {};
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < among.size(); ++i) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < table.problems.size(); ++j)
+      least = std::min(least, table.ns[i][j] / table.problems[j].ns);
+    if (least > kScreeningRatio) found.push_back(among[i]);
+  }
+  return found;
+}
+
 void ClassPortfolio::give_up_hopeless() {
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < contenders_.size(); ++i)
     if (!contenders_[i].given_up) all.push_back(i);
-  const TimeTable table = complete_table(measured(all));
-  if (table.problems.size() < kScreening) return;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t j = 0; j < table.problems.size(); ++j)
-      least = std::min(least, table.ns[i][j] / table.problems[j].ns);
-    contenders_[all[i]].given_up = least > kScreeningRatio;
-  }
+  const std::vector<std::size_t> unaligned = those_for_unaligned(all),
+                                 slow_there = hopeless(unaligned);
+  const auto holds = [](const std::vector<std::size_t>& list, std::size_t i) {
+    return std::ranges::find(list, i) != list.end();
+  };
+  for (const std::size_t i : hopeless(all))
+    contenders_[i].given_up = !holds(unaligned, i) || holds(slow_there, i);
 }
 
 std::vector<MeasuredKernel> ClassPortfolio::measured(const std::vector<std::size_t>& of) const {
@@ -282,6 +301,26 @@ std::vector<MeasuredKernel> ClassPortfolio::measured(const std::vector<std::size
   for (const std::size_t index : of)
     kernels.push_back({contenders_[index].variant, contenders_[index].times});
   return kernels;
+}
+
+std::vector<std::size_t> ClassPortfolio::cover(const std::vector<std::size_t>& of) const {
+  std::vector<std::size_t> taken;
+  for (const std::size_t at :
+       choose_portfolio(complete_table(measured(of)), Selector::kMostKernels))
+    taken.push_back(of[at]);
+  return taken;
+}
+
+std::vector<std::size_t> ClassPortfolio::those_for_unaligned(
+    std::vector<std::size_t> contenders) const {
+  const Problem& like = tuned_.front();
+  Problem odd = packed_problem(101, 103, 107, like.trans_a, like.trans_b, 1, like.types);
+  odd.epilogue = like.epilogue;
+  std::erase_if(contenders, [&](std::size_t i) {
+    return illegal_reason(contenders_[i].variant, context_.device.limits, odd, own_buffers(odd))
+        .has_value();
+  });
+  return contenders;
 }
 
 void ClassPortfolio::measure() {
@@ -301,10 +340,10 @@ std::vector<double> ClassPortfolio::store() {
   std::vector<std::size_t> taken, uncertified;
   // Without a certificate a kernel is not there: the others take its place.
   while (true) {
-    taken.clear();
-    for (const std::size_t at :
-         choose_portfolio(complete_table(measured(usable)), Selector::kMostKernels))
-      taken.push_back(usable[at]);
+    taken = cover(usable);
+    for (const std::size_t index : cover(those_for_unaligned(usable)))
+      if (taken.size() < Selector::kMostKernels && std::ranges::find(taken, index) == taken.end())
+        taken.push_back(index);
     const auto refused = std::ranges::find_if(taken, [&](std::size_t index) {
       return !context_.runner.certified(contenders_[index].variant, signature_);
     });

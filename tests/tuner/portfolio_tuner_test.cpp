@@ -1,5 +1,5 @@
 // The comparison after the search, with a shell script for a worker whose fallback kernel is the
-// fastest everywhere.
+// fastest everywhere, or the second to one for aligned operands.
 #include "tuner/portfolio_tuner.h"
 
 #include <fmt/format.h>
@@ -36,13 +36,15 @@ class PortfolioTunerTest : public ::testing::Test {
     add_winner(problem_);
   }
 
-  void add_winner(const Problem& p) {
-    const RowId winner = store_.candidate_id({.hash = emit_gemm(other_, signature_of(p)).hash,
+  void add_winner(const Problem& p) { add_winner(p, other_); }
+  RowId add_winner(const Problem& p, const Variant& variant) {
+    const RowId winner = store_.candidate_id({.hash = emit_gemm(variant, signature_of(p)).hash,
                                               .signature = to_string(signature_of(p)),
-                                              .variant = other_});
+                                              .variant = variant});
     const std::vector<WinnerRecord> list = {
         {.candidate = winner, .problem = store_.problem_id(p), .kernel_ns = 1000}};
     store_.put_winners(device_, to_string(bucket_of(p)), list);
+    return winner;
   }
 
   std::filesystem::path worker() {
@@ -56,6 +58,7 @@ class PortfolioTunerTest : public ::testing::Test {
                         << "    *certify*) [ -e '" << refuse_.string() << "' ] && echo '"
                         << to_json(Certificate{.detail = "wrong", .cases = 1}).dump()
                         << "' || echo '" << to_json(Certificate{.passed = true}).dump()
+                        << "' ;;\n    *tile_m=64\\ tile_n=16*) echo '" << text(400)
                         << "' ;;\n    *family=naive*) echo '" << text(500) << "' ;;\n"
                         << "    *) echo '" << text(1000) << "' ;;\n  esac\ndone\n";
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
@@ -117,6 +120,18 @@ TEST_F(PortfolioTunerTest, TheFastestKernelIsTheCertifiedPortfolio) {
   EXPECT_EQ(regret.mean, 0);
   ASSERT_THAT(store_.regrets(device_), SizeIs(1));
   EXPECT_EQ(store_.regrets(device_)[0].problems, regret.problems);
+}
+
+TEST_F(PortfolioTunerTest, OneForUnalignedOperandsIsThere) {
+  const Variant aligned = parse_variant(
+      "family=register tile_m=64 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 "
+      "vector_width_a=4 vector_width_b=4");
+  store_.put_certificate(device_, add_winner(problem_, aligned), kGeneratorVersion, true, "");
+  compare(kSeconds);
+  const auto kernels = store_.portfolio(device_, kGeneratorVersion);
+  ASSERT_THAT(kernels, SizeIs(2));
+  EXPECT_EQ(kernels[0].candidate.variant, aligned);
+  EXPECT_EQ(kernels[1].candidate.variant, fallback_variant());
 }
 
 TEST_F(PortfolioTunerTest, WhatIsKnownIsNotMeasuredAgain) {
