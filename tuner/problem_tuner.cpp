@@ -9,6 +9,7 @@
 #include "tuner/host_yardstick.h"
 #include "tuner/ranked_list.h"
 #include "tuner/search.h"
+#include "tuner/stored_winner.h"
 
 namespace rooftile {
 namespace {
@@ -35,15 +36,15 @@ std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, co
   return list;
 }
 
-void store_list(const ProblemTunerContext& context, RowId device_row, const Problem& problem,
-                const std::vector<const Candidate*>& list) {
+std::vector<WinnerRecord> records_of(const ProblemTunerContext& context, const Problem& problem,
+                                     const std::vector<const Candidate*>& list) {
   const double level = context.runner.level();  // a caller pays what it takes now
   std::vector<WinnerRecord> records;
   for (const Candidate* candidate : list)
     records.push_back({.candidate = context.runner.id(candidate->variant, signature_of(problem)),
                        .kernel_ns = level * median(candidate->samples_ns),
                        .pack_ns = level * candidate->pack_ns});
-  store_ranked(context.store, device_row, problem, records);
+  return records;
 }
 
 /// 0 when it was not measured.
@@ -69,13 +70,26 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
   search.finals(start_s + kFinalsShare * slice_s);
   TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(problem)};
   context.progress(progress);
-  const auto list = ranked_list(context, search, signature_of(problem));
+  std::vector<WinnerRecord> list =
+      records_of(context, problem, ranked_list(context, search, signature_of(problem)));
+  const auto stored = stored_winner(context.store, context.runner, device_row, problem);
+  if (!list.empty() && stored && search.find(stored->candidate.variant) != nullptr)
+    keep_stored_winner(context.store, context.runner, *stored, list,
+                       {.samples = search.round_samples(kFinalSamples),
+                        .over = [&] { return context.over() || now_s() >= start_s + slice_s; }});
+  if (list.empty() && stored) {  // nothing new: what is stored stays
+    list.push_back({.candidate = stored->candidate.id,
+                    .kernel_ns = stored->kernel_ns,
+                    .pack_ns = stored->pack_ns});
+  } else if (!list.empty()) {
+    store_ranked(context.store, device_row, problem, list);
+  }
   if (!list.empty()) {
-    store_list(context, device_row, problem, list);
-    result.winner = short_name(list.front()->variant);
-    result.kernel_ns = context.runner.level() * median(list.front()->samples_ns);
-    result.pack_ns = context.runner.level() * list.front()->pack_ns;
-    if (!context.over()) context.runner.count(list.front()->variant, problem, result.kernel_ns);
+    const Variant winner = context.store.candidate(list.front().candidate).value().variant;
+    result.winner = short_name(winner);
+    result.kernel_ns = list.front().kernel_ns;
+    result.pack_ns = list.front().pack_ns;
+    if (!context.over()) context.runner.count(winner, problem, result.kernel_ns);
   }
   result.default_ns = context.runner.level() * time_of(search, default_variant(context.device));
   result.naive_ns = context.runner.level() * time_of(search, fallback_variant());
