@@ -5,8 +5,9 @@
 #include "core/clock.h"
 #include "core/statistics.h"
 #include "generator/space.h"
+#include "runtime/model/predict.h"
 #include "runtime/model/roofline.h"
-#include "tuner/host_yardstick.h"
+#include "tuner/host_comparison.h"
 #include "tuner/ranked_list.h"
 #include "tuner/search.h"
 #include "tuner/stored_winner.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t kRanked = 3;  // certified kernels in a list, default and fallback besides
 // Of a problem's slice: when each ends; certificates follow.
 constexpr double kSearchShare = 0.6, kSuspectsShare = 0.65, kFinalsShare = 0.8;
-constexpr double kHostShare = 0.1;  // of the slice, at most, for the BLAS yardstick
+constexpr double kHostShare = 0.1;  // of the slice, at most, for the comparison with BLAS
 
 /// Certified kernels, best first, default and fallback last.
 std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, const Search& search,
@@ -47,6 +48,24 @@ std::vector<WinnerRecord> records_of(const ProblemTunerContext& context, const P
   return records;
 }
 
+HostComparison beside_host(const ProblemTunerContext& context, const Problem& problem,
+                           const Variant& winner, double seconds) {
+  // The model of the host is of plain float32 calls.
+  const bool modelled = context.host_rates != nullptr && is_calibrated(*context.host_rates) &&
+                        problem.types == Types{} && problem.epilogue == Epilogue{} &&
+                        problem.batch == 1;
+  const double end_s = now_s() + seconds;
+  return compare_with_host(
+      problem,
+      modelled ? std::optional(predict_host_ns(problem, *context.host_rates)) : std::nullopt,
+      [&]() -> std::optional<double> {
+        const auto reply = context.runner.time(winner, problem, {.samples = 1});
+        if (!reply) return std::nullopt;
+        return context.runner.level() * (median(reply->kernel_ns) + reply->pack_ns);
+      },
+      [&] { return context.over() || now_s() >= end_s; });
+}
+
 /// 0 when it was not measured.
 double time_of(const Search& search, const Variant& variant) {
   const Candidate* candidate = search.find(variant);
@@ -62,7 +81,6 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
                     spilled = context.runner.spilled();
   TuneResult result{.problem = problem, .bound_ns = problem_bound_ns(problem, context.rates)};
   if (!context.runner.fits(problem)) return result;
-  result.host_ns = measure_host_ns(problem, kHostShare * slice_s);
   context.runner.begin_problem();
   Search search(context, device_row, problem);
   search.run(start_s + kSearchShare * slice_s);
@@ -90,6 +108,7 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
     result.kernel_ns = list.front().kernel_ns;
     result.pack_ns = list.front().pack_ns;
     if (!context.over()) context.runner.count(winner, problem, result.kernel_ns);
+    result.host = beside_host(context, problem, winner, kHostShare * slice_s);
   }
   result.default_ns = context.runner.level() * time_of(search, default_variant(context.device));
   result.naive_ns = context.runner.level() * time_of(search, fallback_variant());
