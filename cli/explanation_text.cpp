@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "cli/explanation.h"
@@ -171,7 +172,10 @@ std::string text_of(const ExplainedTable& table) {
         "submission "
         "beyond {:.4g} flops\n",
         *table.ridge_intensity, *table.breakeven_flops);
-  if (table.ridge_intensity)
+  const bool compared = std::ranges::any_of(table.rows, [](const ExplainedTable::Row& row) {
+    return row.decision.veto_name == Veto::kNone;
+  });
+  if (compared)
     text += "element-wise, 4 bytes read and 4 written, on the device already: " +
             (table.breakeven_elements
                  ? fmt::format("pays from {:.0f} elements on\n", *table.breakeven_elements)

@@ -116,12 +116,11 @@ std::string untuned_text(const Regret& regret) {
   if (!regret.has_median())
     return fmt::format("{} problems were compared; an estimate of the regret takes {}",
                        regret.problems, kLeastForMedian);
-  return fmt::format("median regret {:.1f} % (95 % interval {:.1f} to {:.1f} %){}, over {} problems",
-                     100 * regret.median, 100 * regret.median_low, 100 * regret.median_high,
-                     regret.has_decile()
-                         ? fmt::format(", worst decile {:.0f} %", 100 * regret.worst_decile)
-                         : "",
-                     regret.problems);
+  return fmt::format(
+      "median regret {:.1f} % (95 % interval {:.1f} to {:.1f} %){}, over {} problems",
+      100 * regret.median, 100 * regret.median_low, 100 * regret.median_high,
+      regret.has_decile() ? fmt::format(", worst decile {:.0f} %", 100 * regret.worst_decile) : "",
+      regret.problems);
 }
 
 /// Of the log, as many as the budget has time for.
@@ -246,9 +245,10 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b\n  rooftile tune --from-log --quick\n"
       "  rooftile tune --refresh      # after a driver update: usable again in seconds");
   static TuneArguments arguments;
-  command->add_option("--budget", arguments.budget,
-                      "Wall time a device, compilation included: 60s, 3m, 1h (default 5m); the "
-                      "calibration of a device that has no figures yet, some 15 s, is apart from it");
+  command->add_option(
+      "--budget", arguments.budget,
+      "Wall time a device, compilation included: 60s, 3m, 1h (default 5m); the "
+      "calibration of a device that has no figures yet, some 15 s, is apart from it");
   command->add_flag("--quick", arguments.quick, "Budget of one minute");
   command->add_flag("--thorough", arguments.thorough, "Budget of half an hour");
   command->add_option(

@@ -17,16 +17,16 @@ struct HostRound {
 };
 
 struct HostComparison {
-  double ratio = 0;        // the host's time over the kernel's, median of the rounds; 0: not compared
+  double ratio = 0;  // the host's time over the kernel's, median of the rounds; 0: not compared
   bool contended = false;  // other programs had the processors: the ratio tells little
 };
 
 inline constexpr int kMostHostRounds = 7;
 
-/// Rounds in which the host waited for more than a tenth of the processor time that it asked for are
-/// left out. The comparison is contended when less than half of the rounds remain (the ratio is then
-/// that of all rounds), or when the host's median time is more than twice the predicted one, which
-/// is the only trace of a hypervisor that runs other machines. predicted_host_ns: from the
+/// Rounds in which the host waited for more than a tenth of the processor time that it asked for
+/// are left out. The comparison is contended when less than half of the rounds remain (the ratio is
+/// then that of all rounds), or when the host's median time is more than twice the predicted one,
+/// which is the only trace of a hypervisor that runs other machines. predicted_host_ns: from the
 /// calibration, where the model knows such calls.
 HostComparison host_comparison(std::span<const HostRound> rounds,
                                std::optional<double> predicted_host_ns);

@@ -20,7 +20,8 @@ ProcessorWait processor_wait_now() {
 }
 
 ProcessorWait operator-(const ProcessorWait& later, const ProcessorWait& earlier) {
-  return {.ran_ns = later.ran_ns - earlier.ran_ns, .waited_ns = later.waited_ns - earlier.waited_ns};
+  return {.ran_ns = later.ran_ns - earlier.ran_ns,
+          .waited_ns = later.waited_ns - earlier.waited_ns};
 }
 
 }  // namespace rooftile

@@ -94,7 +94,7 @@ struct TuneReport {
   double calibration_s = 0;  // wall time before the budget began; 0: known figures were used
   double elapsed_s = 0;      // of the budget
   std::size_t failed = 0;    // candidates that were black-listed
-  double lost_s = 0;       // wall time that they cost, new workers included
+  double lost_s = 0;         // wall time that they cost, new workers included
   NoiseReport noise;
   RunConditions conditions;
 };
@@ -110,9 +110,9 @@ struct TuneCallbacks {
 
 /// Tunes one device. A device without calibration figures is calibrated first, in some 15 s that do
 /// not count against the budget: cut short, its figures would be wrong for every later run. The
-/// budget begins with the ranked lists that are stale, which get half of it at most. stop is polled:
-/// when it turns true, what is measured is kept and certified winners are stored; a calibration that
-/// it interrupts stores nothing.
+/// budget begins with the ranked lists that are stale, which get half of it at most. stop is
+/// polled: when it turns true, what is measured is kept and certified winners are stored; a
+/// calibration that it interrupts stores nothing.
 TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options,
                 const TuneCallbacks& callbacks, const std::atomic<bool>& stop);
 

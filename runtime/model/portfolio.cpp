@@ -159,7 +159,7 @@ CrossValidation cross_validate(const Problem& of_class, const DeviceRates& rates
   std::vector<MeasuredKernel> all(kernels.begin(), kernels.end());
   all.insert(all.end(), rivals.begin(), rivals.end());
   const TimeTable table = complete_table(all);
-  if (all.size() < 2 || table.problems.size() < 2) return {};  // nothing is left to choose from
+  if (table.problems.size() < 2) return {};  // nothing is left to choose from
   CrossValidation validation;
   for (std::size_t i = 0; i < table.problems.size(); ++i) {
     const std::vector<MeasuredKernel> others = without(kernels, table.problems[i]);

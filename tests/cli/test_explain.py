@@ -136,7 +136,12 @@ def test_vetoes_have_names(planted, arguments, name, says):
     answer = explain(planted, *arguments)
     assert answer["veto_name"] == name and says in answer["veto"]
     assert answer["score"] == 0 and answer["device_ns"] is None and answer["tier"] != "device"
-    assert f"out of the race ({name}): " in planted.run("explain", *arguments).stdout
+    assert [(f["value"], f["ns"]) for f in answer["factors"]] == 7 * [(None, None)]
+    text = planted.run("explain", *arguments).stdout
+    assert f"out of the race ({name}): " in text
+    # The reason alone: neither factors nor a time of the device.
+    assert not re.search(r"^(factor|size_vs_threshold|precision_risk|product = score|device +not) ", text, re.MULTILINE)
+    assert re.search(r"^host1? +[\d.]+ [num]?s$", text, re.MULTILINE)
     assert set(re.findall(r"^\| `(\w+)` \|", (SOURCE / "docs" / "explain.md").read_text(), re.MULTILINE)) >= {name}
 
 
@@ -172,15 +177,26 @@ def test_table_is_the_published_one_with_this_machines_figures(planted):
     # Planted: 80 GFLOP/s, 12 GB/s, 40 us.
     assert table["ridge_intensity"] == pytest.approx(80 / 12)
     assert table["breakeven_flops"] == pytest.approx(40e3 * 80)
-    assert table["breakeven_elements"] is None  # the host's memory is faster
+    # The host has to fetch the operands and to put the result back: the device pays as the rows say.
+    pays = int(table["breakeven_elements"])
     [multiply] = [row for row in table["rows"] if row["problem"] == "element-wise multiply, 1M elements"]
     assert multiply["utilisation"] == pytest.approx(0.125 * 12 / 80)
     assert multiply["device_ns"] == pytest.approx(40e3 + 8e6 / 10 + 8e6 / 12)
     resident = explain(planted, "--table", "--resident", "a,b,c")
     [multiply] = [row for row in resident["rows"] if row["problem"] == "element-wise multiply, 1M elements"]
     assert multiply["device_ns"] == pytest.approx(40e3 + 8e6 / 12)
+    assert multiply["tier"] == "device" and pays < 1e6
+    for elements, on_device in ((pays - 1, False), (pays, True)):
+        scale = explain(planted, "--operation", "scale", "--elements", elements, "--resident", "a,c")
+        assert (scale["tier"] == "device") == on_device
     text = planted.run("explain", "--table").stdout
     assert all(row["problem"] in text for row in table["rows"])
+    assert f"on the device already: pays from {pays} elements on" in text and "never pays" not in text
+
+
+def test_table_without_calibration_has_no_breakeven(rooftile):
+    assert explain(rooftile, "--table")["breakeven_elements"] is None
+    assert "on the device already" not in rooftile.run("explain", "--table").stdout
 
 
 @pytest.mark.parametrize("arguments, says", [

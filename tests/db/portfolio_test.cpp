@@ -114,15 +114,15 @@ TEST_F(PortfolioTest, WhatSomebodyWroteByHandIsNoTime) {
 
 TEST_F(PortfolioTest, PeopleSeeWhatToExpect) {
   store_.put_portfolio(device_, "f32.nt", records(), regret_);
-  EXPECT_EQ(store_
-                .query("SELECT device, signature, kernels, problems, mean_percent, "
-                       "worst_decile_percent, nearest_mean_percent, median_percent, "
-                       "median_low_percent, median_high_percent, nearest_median_percent "
-                       "FROM untuned_regret")
-                .rows,
-            (std::vector<std::vector<std::string>>{{example_device().name, "f32.nt", "2", "23",
-                                                    "2.1", "8.0", "25.0", "0.4", "-0.1", "1.25",
-                                                    "10.0"}}));
+  EXPECT_EQ(
+      store_
+          .query("SELECT device, signature, kernels, problems, mean_percent, "
+                 "worst_decile_percent, nearest_mean_percent, median_percent, "
+                 "median_low_percent, median_high_percent, nearest_median_percent "
+                 "FROM untuned_regret")
+          .rows,
+      (std::vector<std::vector<std::string>>{{example_device().name, "f32.nt", "2", "23", "2.1",
+                                              "8.0", "25.0", "0.4", "-0.1", "1.25", "10.0"}}));
 }
 
 TEST_F(PortfolioTest, FewProblemsHaveNoEstimate) {

@@ -105,8 +105,11 @@ DeviceRates device() {
   return {.dispatch_ns = 1000, .workgroup_ns = 10, .fma_gflops = 100, .compute_units = 4};
 }
 
-TEST(CrossValidation, OneKernelOrOneProblemSaysNothing) {
-  EXPECT_THAT(cross_validate({}, device(), std::vector{kernel({9, 8, 7})}).selector, IsEmpty());
+TEST(CrossValidation, OneKernelHasNoRegretAndOneProblemSaysNothing) {
+  const CrossValidation one_kernel = cross_validate({}, device(), std::vector{kernel({9, 8, 7})});
+  EXPECT_THAT(one_kernel.selector, SizeIs(3));
+  EXPECT_THAT(one_kernel.selector, Each(0));
+  EXPECT_THAT(one_kernel.nearest, Each(0));
   EXPECT_THAT(cross_validate({}, device(), std::vector{kernel({9}), kernel({8}, 32)}).selector,
               IsEmpty());
   EXPECT_THAT(cross_validate({}, device(), {}).selector, IsEmpty());
