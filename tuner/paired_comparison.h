@@ -24,8 +24,8 @@ inline constexpr int kFirstPairs = 6, kMostPairs = 12, kMostLosses = 2;
 
 /// Measures pairs and ends as soon as they decide. The challenger is faster if it is faster in each
 /// of the first kFirstPairs pairs, or in all but kMostLosses of kMostPairs (a sign test with two
-/// looks: two equally fast kernels pass it in 2.9 % of all comparisons). Equal times count for the
-/// stored kernel. The order within a pair alternates, so that a drift favours neither kernel.
+/// looks: a kernel that is equally fast passes it in 3 % of all comparisons). Equal times count for
+/// the stored kernel. The order within a pair alternates, so that a drift favours neither kernel.
 /// The callbacks return ns, or nothing when the kernel could not be measured; stop() is asked
 /// before each of them.
 PairedComparison compare_in_pairs(const std::function<std::optional<double>()>& time_stored,

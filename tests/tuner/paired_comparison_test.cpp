@@ -42,7 +42,7 @@ TEST(PairedComparison, ASlowerChallengerNeverWins) {
 }
 
 TEST(PairedComparison, AnEqualChallengerWinsAsSeldomAsStated) {
-  // 2.9 %, and four standard deviations of 4,000 comparisons.
+  // 3 %, and four standard deviations of 4,000 comparisons.
   for (const Noise noise : kAllNoise)
     EXPECT_LT(share_of_faster(noise, 1), 0.04) << static_cast<int>(noise);
 }
