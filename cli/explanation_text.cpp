@@ -96,6 +96,11 @@ std::string host_predictions(const Decision& d) {
                      prediction_text(d.host1_ns));
 }
 
+std::string breakeven_text(std::optional<double> elements) {
+  if (!elements) return fmt::format("does not pay up to {} elements", element_range(1).highest);
+  return *elements > 1 ? fmt::format("pays from {:.0f} elements on", *elements) : "always pays";
+}
+
 }  // namespace
 
 std::string flip_text(const NamedFlip& named, Tier chosen) {
@@ -177,9 +182,7 @@ std::string text_of(const ExplainedTable& table) {
   });
   if (compared)
     text += "element-wise, 4 bytes read and 4 written, on the device already: " +
-            (table.breakeven_elements
-                 ? fmt::format("pays from {:.0f} elements on\n", *table.breakeven_elements)
-                 : fmt::format("does not pay up to {} elements\n", element_range(1).highest));
+            breakeven_text(table.breakeven_elements) + "\n";
   if (!table.note.empty()) text += fmt::format("\n{}\n", table.note);
   return text;
 }
