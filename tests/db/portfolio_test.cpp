@@ -140,7 +140,8 @@ TEST_F(PortfolioTest, FewProblemsHaveNoEstimate) {
 
 TEST_F(PortfolioTest, RegretsBelowZeroAreKept) {
   RegretRecord noise = regret_;
-  noise.mean = noise.median_low = noise.worst_decile = -0.01;
+  noise.mean = noise.worst_decile = -0.01;
+  noise.median_low = -0.01;
   store_.put_portfolio(device_, "f32.nt", records(), noise);
   EXPECT_THAT(store_.regrets(device_), ElementsAre(noise));
 }
