@@ -38,6 +38,19 @@ double peak_of(const ComparisonRow& row, const DeviceRates& rates) {
   return p != nullptr ? peak_gflops(rates, p->types) : rates.fma_gflops;
 }
 
+/// As the rows of the table are decided: the host has to fetch what lies on the device.
+std::optional<double> breakeven_elements(const Context& context) {
+  SizedOperation scale = {.kind = &parse_operation("scale"), .elements = 1, .type = DataType::kF32};
+  const auto pays = [&](std::int64_t elements) {
+    scale.elements = static_cast<double>(elements);
+    return context.decide(call_of(scale, Residency::kDevice, Residency::kDevice)).tier ==
+           Tier::kDevice;
+  };
+  if (pays(1)) return 1;
+  const Flip flip = find_flip(1, element_range(1), pays);
+  return flip.above ? std::optional(static_cast<double>(*flip.above)) : std::nullopt;
+}
+
 }  // namespace
 
 ExplainedWork explain_product(const Context& context, const Problem& p, TierChoice tier,
@@ -78,8 +91,7 @@ ExplainedWork explain_operation(const Context& context, const SizedOperation& op
 }
 
 ExplainedTable explain_table(const Context& context, const Residencies& where) {
-  const DispatchModel& model = context.model();
-  const DeviceRates& device = model.device();
+  const DeviceRates& device = context.model().device();
   const bool calibrated = is_calibrated(device);
   ExplainedTable table = {.device = context.device_name(),
                           .note = context.note(),
@@ -91,9 +103,7 @@ ExplainedTable explain_table(const Context& context, const Residencies& where) {
   if (calibrated) {
     table.ridge_intensity = ridge_intensity(device.fma_gflops, memory_gbps(device));
     table.breakeven_flops = breakeven_flops(device.submit_ns, device.fma_gflops);
-    table.breakeven_elements =
-        breakeven_elements(device.submit_ns, model.host(Tier::kHost).gbps(), memory_gbps(device),
-                           2.0 * static_cast<double>(bytes_of(DataType::kF32)));
+    table.breakeven_elements = breakeven_elements(context);
   }
   for (const ComparisonRow& row : comparison_rows()) {
     ExplainedTable::Row explained = {

@@ -46,7 +46,9 @@ struct ExplainedTable {
   Residencies where;
   // Of float32 on the device; nothing when it is not calibrated.
   std::optional<double> ridge_intensity, breakeven_flops;
-  // Operands on the device, 4 bytes read and 4 written; infinity: the host's memory is as fast.
+  // From so many elements on the device is faster at an element-wise operation whose operands are
+  // on the device, 4 bytes read and 4 written. Nothing: at no size up to element_range()'s highest,
+  // or device or host are not calibrated.
   std::optional<double> breakeven_elements;
   std::vector<Row> rows;
 };

@@ -44,8 +44,10 @@ nlohmann::json json_of(const ExplainedWork& work) {
   const Decision& d = e.decision;
   nlohmann::json all = json_of(d, work.operation);
   nlohmann::json factors = nlohmann::json::array(), flips = nlohmann::json::array();
+  const bool vetoed = d.veto_name != Veto::kNone;
+  const auto known = [&](double x) { return vetoed ? nlohmann::json(nullptr) : number(x); };
   for (const Factor& f : d.factors)
-    factors.push_back({{"name", f.name}, {"value", number(f.value)}, {"ns", number(f.ns)}});
+    factors.push_back({{"name", f.name}, {"value", known(f.value)}, {"ns", known(f.ns)}});
   for (const NamedFlip& named : work.flips)
     flips.push_back({{"size", named.what},
                      {"value", named.size},
@@ -91,8 +93,7 @@ nlohmann::json json_of(const ExplainedTable& table) {
           {"resident", resident(table.where)},
           {"ridge_intensity", number(table.ridge_intensity)},
           {"breakeven_flops", number(table.breakeven_flops)},
-          {"breakeven_elements",
-           table.breakeven_elements ? number(*table.breakeven_elements) : nlohmann::json(nullptr)},
+          {"breakeven_elements", number(table.breakeven_elements)},
           {"rows", rows}};
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "cli/explanation.h"
@@ -79,7 +80,7 @@ std::string factor_table(const Decision& d) {
                             "product = score", d.score);
 }
 
-std::string predictions(const Decision& d) {
+std::string device_prediction(const Decision& d) {
   std::string text = fmt::format("device  {:>14}", prediction_text(d.device_ns));
   if (std::isfinite(d.device_ns))
     text +=
@@ -87,8 +88,17 @@ std::string predictions(const Decision& d) {
                     time_text(d.upload_ns), time_text(d.kernel_ns), time_text(d.download_ns));
   if (d.overlapped_ns > 0)
     text += fmt::format("; {} of transfers behind kernels", time_text(d.overlapped_ns));
-  return text + fmt::format("\nhost    {:>14}\nhost1   {:>14}\n", prediction_text(d.host_ns),
-                            prediction_text(d.host1_ns));
+  return text + "\n";
+}
+
+std::string host_predictions(const Decision& d) {
+  return fmt::format("host    {:>14}\nhost1   {:>14}\n", prediction_text(d.host_ns),
+                     prediction_text(d.host1_ns));
+}
+
+std::string breakeven_text(std::optional<double> elements) {
+  if (!elements) return fmt::format("does not pay up to {} elements", element_range(1).highest);
+  return *elements > 1 ? fmt::format("pays from {:.0f} elements on", *elements) : "always pays";
 }
 
 }  // namespace
@@ -130,9 +140,11 @@ std::string text_of(const ExplainedWork& work) {
                                  name(d.tier), e.forced ? " (forced)" : "");
   text += fmt::format("{:.4g} flops, {:.4g} bytes, {:.4g} flops a byte\n\n", work.operation.flops,
                       work.operation.bytes, work.operation.flops / work.operation.bytes);
-  if (!d.veto.empty())
+  if (d.veto_name != Veto::kNone)  // there are no factors and no time of the device then
     text += fmt::format("the device is out of the race ({}): {}\n\n", name(d.veto_name), d.veto);
-  text += factor_table(d) + "\n" + predictions(d) + measured_text(e) + "\n";
+  else
+    text += factor_table(d) + "\n" + device_prediction(d);
+  text += host_predictions(d) + measured_text(e) + "\n";
   text += counterfactual_text(work) + "\n";
   for (const NamedFlip& flip : work.flips)
     text += fmt::format("  {:<24} {}\n", fmt::format("{} = {}", flip.what, flip.size),
@@ -165,12 +177,12 @@ std::string text_of(const ExplainedTable& table) {
         "submission "
         "beyond {:.4g} flops\n",
         *table.ridge_intensity, *table.breakeven_flops);
-  if (table.breakeven_elements)
-    text += std::isfinite(*table.breakeven_elements)
-                ? fmt::format("element-wise, on the device already: pays beyond {:.4g} elements\n",
-                              *table.breakeven_elements)
-                : "element-wise, on the device already: never pays, its memory is not faster than "
-                  "the host's\n";
+  const bool compared = std::ranges::any_of(table.rows, [](const ExplainedTable::Row& row) {
+    return row.decision.veto_name == Veto::kNone;
+  });
+  if (compared)
+    text += "element-wise, 4 bytes read and 4 written, on the device already: " +
+            breakeven_text(table.breakeven_elements) + "\n";
   if (!table.note.empty()) text += fmt::format("\n{}\n", table.note);
   return text;
 }

@@ -41,6 +41,10 @@ ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 void ProgressBar::show(const TuneProgress& p) {
   if (!terminal_) return;
+  if (p.phase == TunePhase::kCalibrating) {
+    draw(fmt::format("calibrating; after it the budget of {:.0f} s begins", p.budget_s));
+    return;
+  }
   const double share = std::clamp(p.elapsed_s / std::max(p.budget_s, 1e-9), 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(share * kBarColumns);
   std::string line = fmt::format(
@@ -50,6 +54,10 @@ void ProgressBar::show(const TuneProgress& p) {
   if (p.best_gflops > 0)
     line += fmt::format(": {:.1f} GFLOP/s, {:.0f} % of roof{}", p.best_gflops,
                         100 * p.roofline_share, p.limiter.empty() ? "" : ", " + p.limiter);
+  draw(std::move(line));
+}
+
+void ProgressBar::draw(std::string line) {
   line.resize(std::min(line.size(), terminal_columns() - 1));
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);

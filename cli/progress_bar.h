@@ -15,6 +15,8 @@ class ProgressBar {
   void clear();
 
  private:
+  void draw(std::string line);
+
   bool terminal_;
   bool shown_ = false;
 };

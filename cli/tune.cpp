@@ -1,7 +1,9 @@
 #include "tuner/tune.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/progress_bar.h"
@@ -58,6 +60,22 @@ std::string ratio_text(double other_ns, double ns) {
   return other_ns > 0 && ns > 0 ? fmt::format("{:.2f}x", other_ns / ns) : "-";
 }
 
+/// The mark is explained by contention_note().
+std::string host_text(const HostComparison& host) {
+  return host.ratio > 0 ? fmt::format("{:.2f}x{}", host.ratio, host.contended ? "*" : "") : "-";
+}
+
+/// Empty where no comparison with the host was contended.
+std::string contention_note(const std::vector<TuneResult>& results) {
+  const auto contended =
+      std::ranges::count_if(results, [](const TuneResult& r) { return r.host.contended; });
+  if (contended == 0) return "";
+  return fmt::format(
+      "* other programs had the processors during {} of the comparisons with the host, so that the "
+      "ratio says little; `rooftile explain` and `rooftile report` predict it\n",
+      contended);
+}
+
 void print_header() {
   fmt::print("{:<20} {:<44} {:>8} {:>7} {:>9} {:>9} {:>9} {:>9}\n", "problem", "winner", "GFLOP/s",
              "% roof", "vs default", "vs naive", "vs host", "packing");
@@ -73,7 +91,7 @@ void print_result(const TuneResult& r) {
   fmt::print("{:<20} {:<44} {:>8.1f} {:>6.0f}% {:>9} {:>9} {:>9} {:>9}\n", to_string(r.problem),
              r.winner, flops(r.problem) / r.kernel_ns, 100 * r.bound_ns / r.kernel_ns,
              ratio_text(r.default_ns, total_ns), ratio_text(r.naive_ns, total_ns),
-             ratio_text(r.host_ns, total_ns), r.pack_ns > 0 ? time_text(r.pack_ns) : "-");
+             host_text(r.host), r.pack_ns > 0 ? time_text(r.pack_ns) : "-");
 }
 
 /// What disturbed the measurements; drift and heat only where there is something to say.
@@ -93,9 +111,16 @@ std::string noise_text(const TuneReport& report) {
 
 /// What a problem that was not tuned has to expect.
 std::string untuned_text(const Regret& regret) {
-  if (regret.problems == 0) return "too few were compared to say what to expect";
-  return fmt::format("expected regret mean {:.1f} %, worst decile {:.0f} %, over {} problems",
-                     100 * regret.mean, 100 * regret.worst_decile, regret.problems);
+  if (regret.problems == 0)
+    return "fewer than two problems or two kernels were compared: no regret can be estimated";
+  if (!regret.has_median())
+    return fmt::format("{} problems were compared; an estimate of the regret takes {}",
+                       regret.problems, kLeastForMedian);
+  return fmt::format(
+      "median regret {:.1f} % (95 % interval {:.1f} to {:.1f} %){}, over {} problems",
+      100 * regret.median, 100 * regret.median_low, 100 * regret.median_high,
+      regret.has_decile() ? fmt::format(", worst decile {:.0f} %", 100 * regret.worst_decile) : "",
+      regret.problems);
 }
 
 /// Of the log, as many as the budget has time for.
@@ -145,21 +170,23 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
     } else {
       fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
                  options.problems.size(), options.budget_s);
-      print_header();
     }
     std::fflush(stdout);
     ProgressBar bar;
+    bool has_header = false;  // printed above the first result: calibration has its lines before
     const TuneCallbacks callbacks = {
         .progress = [&](const TuneProgress& progress) { bar.show(progress); },
         .calibrated =
             [&](const CalibrationRun& run) {
               bar.clear();
               print_drift(run);
+              fmt::print("calibration: {:.1f} s, apart from the budget\n", run.elapsed_s);
               std::fflush(stdout);
             },
         .problem_finished =
             [&](const TuneResult& result) {
               bar.clear();
+              if (!std::exchange(has_header, true)) print_header();
               print_result(result);
               std::fflush(stdout);
             },
@@ -195,7 +222,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
                report.interrupted     ? "; interrupted: the next run goes on from here"
                : report.out_of_budget ? "; out of budget: the next run goes on from here"
                                       : "");
-    fmt::print("noise: {}\n", noise_text(report));
+    fmt::print("{}noise: {}\n", contention_note(report.results), noise_text(report));
     if (arguments.from_log)
       fmt::print("{} logged problems are left\n",
                  logged_problems(store, store.device_id(device)).size());
@@ -218,8 +245,10 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b\n  rooftile tune --from-log --quick\n"
       "  rooftile tune --refresh      # after a driver update: usable again in seconds");
   static TuneArguments arguments;
-  command->add_option("--budget", arguments.budget,
-                      "Wall time a device, compilation included: 60s, 3m, 1h (default 5m)");
+  command->add_option(
+      "--budget", arguments.budget,
+      "Wall time a device, compilation included: 60s, 3m, 1h (default 5m); the "
+      "calibration of a device that has no figures yet, some 15 s, is apart from it");
   command->add_flag("--quick", arguments.quick, "Budget of one minute");
   command->add_flag("--thorough", arguments.thorough, "Budget of half an hour");
   command->add_option(
@@ -249,7 +278,8 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
                     "Only certify and time again what a new driver or a new Rooftile made stale; "
                     "every run begins with that");
   command->add_flag("--recalibrate", arguments.recalibrate,
-                    "Measure the calibration figures again and show which have moved");
+                    "Measure the calibration figures again, apart from the budget, and show which "
+                    "have moved");
   arguments.sizes.add_to(*command, false);
   for (const char* other : {"--set", "--shapes", "--m", "--n", "--k", "--type", "--epilogue"})
     command->get_option("--from-log")->excludes(other);

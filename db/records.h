@@ -132,8 +132,11 @@ struct PortfolioKernel {
 struct RegretRecord {
   std::string signature;
   std::size_t problems = 0;
+  // Nothing for too few problems, and in files from before schema 9.
+  std::optional<double> median, median_low, median_high;  // low and high: 95 % interval
   double mean = 0, worst_decile = 0, worst = 0;
   // Had it been the best kernel of the nearest problem.
+  std::optional<double> nearest_median;
   double nearest_mean = 0, nearest_worst_decile = 0;
 
   bool operator==(const RegretRecord&) const = default;

@@ -73,6 +73,12 @@ std::vector<PortfolioKernel> read_kernels(Sql& sql) {
   return kernels;
 }
 
+std::optional<double> optional_real(Sql& sql) {
+  if (!sql.null()) return sql.real();
+  sql.skip();
+  return std::nullopt;
+}
+
 }  // namespace
 
 void Store::put_portfolio(RowId device, std::string_view signature,
@@ -96,10 +102,12 @@ void Store::put_portfolio(RowId device, std::string_view signature,
         .run();
     if (regret)
       Sql(connection,
-          "INSERT INTO selector_regrets (device_id, signature, problems, mean, worst_decile, "
-          "worst, nearest_mean, nearest_worst_decile) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-          .bind_all(device, signature, regret->problems, regret->mean, regret->worst_decile,
-                    regret->worst, regret->nearest_mean, regret->nearest_worst_decile)
+          "INSERT INTO selector_regrets (device_id, signature, problems, median, median_low, "
+          "median_high, mean, worst_decile, worst, nearest_median, nearest_mean, "
+          "nearest_worst_decile) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+          .bind_all(device, signature, regret->problems, regret->median, regret->median_low,
+                    regret->median_high, regret->mean, regret->worst_decile, regret->worst,
+                    regret->nearest_median, regret->nearest_mean, regret->nearest_worst_decile)
           .run();
     atomically.commit();
   });
@@ -140,16 +148,21 @@ std::vector<RegretRecord> Store::regrets(RowId device) const {
   return impl_->guarded("reading what is expected of untuned problems", [&] {
     std::vector<RegretRecord> regrets;
     Sql sql(*impl_->connection,
-            "SELECT signature, problems, mean, worst_decile, worst, nearest_mean, "
-            "nearest_worst_decile FROM selector_regrets WHERE device_id = ? ORDER BY signature");
+            "SELECT signature, problems, median, median_low, median_high, mean, worst_decile, "
+            "worst, nearest_median, nearest_mean, nearest_worst_decile"
+            " FROM selector_regrets WHERE device_id = ? ORDER BY signature");
     sql.bind(device);
     while (sql.next_row()) {
       RegretRecord& regret = regrets.emplace_back();
       regret.signature = sql.text();
       regret.problems = static_cast<std::size_t>(sql.integer());
+      for (std::optional<double>* of_median :
+           {&regret.median, &regret.median_low, &regret.median_high})
+        *of_median = optional_real(sql);
       regret.mean = sql.real();
       regret.worst_decile = sql.real();
       regret.worst = sql.real();
+      regret.nearest_median = optional_real(sql);
       regret.nearest_mean = sql.real();
       regret.nearest_worst_decile = sql.real();
     }

@@ -87,6 +87,7 @@ class ClassPortfolio {
   std::vector<double> store();
 
  private:
+  std::optional<RegretRecord> regret_of(const CrossValidation& validation) const;
   void collect();
   void add(const Variant& variant);
   void add_predicted(const Problem& p);
@@ -333,6 +334,27 @@ void ClassPortfolio::measure() {
   std::erase_if(contenders_, [&](const Contender& c) { return context_.runner.rejected(c.id); });
 }
 
+/// What is stored of the class's regrets; nothing when there was nothing to choose between.
+std::optional<RegretRecord> ClassPortfolio::regret_of(const CrossValidation& validation) const {
+  const Regret selector = summarize_regret(validation.selector),
+               nearest = summarize_regret(validation.nearest);
+  if (selector.problems == 0) return std::nullopt;
+  RegretRecord record = {.signature = to_string(signature_),
+                         .problems = selector.problems,
+                         .mean = selector.mean,
+                         .worst_decile = selector.worst_decile,
+                         .worst = selector.worst,
+                         .nearest_mean = nearest.mean,
+                         .nearest_worst_decile = nearest.worst_decile};
+  if (selector.has_median()) {
+    record.median = selector.median;
+    record.median_low = selector.median_low;
+    record.median_high = selector.median_high;
+    record.nearest_median = nearest.median;
+  }
+  return record;
+}
+
 std::vector<double> ClassPortfolio::store() {
   std::vector<std::size_t> usable;
   for (std::size_t i = 0; i < contenders_.size(); ++i)
@@ -352,8 +374,13 @@ std::vector<double> ClassPortfolio::store() {
     if (!context_.runner.rejected(contenders_[*refused].id)) uncertified.push_back(*refused);
     std::erase(usable, *refused);
   }
-  const CrossValidation validation =
-      cross_validate(tuned_.front(), context_.rates, measured(usable), measured(uncertified));
+  // One kernel beside none says nothing; one beside others that were given up is the fastest.
+  const auto compared = std::ranges::count_if(
+      contenders_, [](const Contender& contender) { return !contender.times.empty(); });
+  CrossValidation validation;
+  if (compared >= 2)
+    validation =
+        cross_validate(tuned_.front(), context_.rates, measured(usable), measured(uncertified));
   std::vector<PortfolioRecord> records;
   for (std::size_t i = 0; i < contenders_.size(); ++i) {
     const auto place = std::ranges::find(taken, i);
@@ -363,18 +390,7 @@ std::vector<double> ClassPortfolio::store() {
                                     : std::optional(static_cast<int>(place - taken.begin())),
                        .times = contenders_[i].times});
   }
-  const Regret selector = summarize_regret(validation.selector),
-               nearest = summarize_regret(validation.nearest);
-  std::optional<RegretRecord> regret;
-  if (selector.problems > 0)
-    regret = {.signature = to_string(signature_),
-              .problems = selector.problems,
-              .mean = selector.mean,
-              .worst_decile = selector.worst_decile,
-              .worst = selector.worst,
-              .nearest_mean = nearest.mean,
-              .nearest_worst_decile = nearest.worst_decile};
-  context_.store.put_portfolio(device_row_, to_string(signature_), records, regret);
+  context_.store.put_portfolio(device_row_, to_string(signature_), records, regret_of(validation));
   return validation.selector;
 }
 

@@ -5,10 +5,12 @@
 #include "core/clock.h"
 #include "core/statistics.h"
 #include "generator/space.h"
+#include "runtime/model/predict.h"
 #include "runtime/model/roofline.h"
-#include "tuner/host_yardstick.h"
+#include "tuner/host_comparison.h"
 #include "tuner/ranked_list.h"
 #include "tuner/search.h"
+#include "tuner/stored_winner.h"
 
 namespace rooftile {
 namespace {
@@ -16,7 +18,7 @@ namespace {
 constexpr std::size_t kRanked = 3;  // certified kernels in a list, default and fallback besides
 // Of a problem's slice: when each ends; certificates follow.
 constexpr double kSearchShare = 0.6, kSuspectsShare = 0.65, kFinalsShare = 0.8;
-constexpr double kHostShare = 0.1;  // of the slice, at most, for the BLAS yardstick
+constexpr double kHostShare = 0.1;  // of the slice, at most, for the comparison with BLAS
 
 /// Certified kernels, best first, default and fallback last.
 std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, const Search& search,
@@ -35,15 +37,33 @@ std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, co
   return list;
 }
 
-void store_list(const ProblemTunerContext& context, RowId device_row, const Problem& problem,
-                const std::vector<const Candidate*>& list) {
+std::vector<WinnerRecord> records_of(const ProblemTunerContext& context, const Problem& problem,
+                                     const std::vector<const Candidate*>& list) {
   const double level = context.runner.level();  // a caller pays what it takes now
   std::vector<WinnerRecord> records;
   for (const Candidate* candidate : list)
     records.push_back({.candidate = context.runner.id(candidate->variant, signature_of(problem)),
                        .kernel_ns = level * median(candidate->samples_ns),
                        .pack_ns = level * candidate->pack_ns});
-  store_ranked(context.store, device_row, problem, records);
+  return records;
+}
+
+HostComparison beside_host(const ProblemTunerContext& context, const Problem& problem,
+                           const Variant& winner, double seconds) {
+  // The model of the host is of plain float32 calls.
+  const bool modelled = context.host_rates != nullptr && is_calibrated(*context.host_rates) &&
+                        problem.types == Types{} && problem.epilogue == Epilogue{} &&
+                        problem.batch == 1;
+  const double end_s = now_s() + seconds;
+  return compare_with_host(
+      problem,
+      modelled ? std::optional(predict_host_ns(problem, *context.host_rates)) : std::nullopt,
+      [&]() -> std::optional<double> {
+        const auto reply = context.runner.time(winner, problem, {.samples = 1});
+        if (!reply) return std::nullopt;
+        return context.runner.level() * (median(reply->kernel_ns) + reply->pack_ns);
+      },
+      [&] { return context.over() || now_s() >= end_s; });
 }
 
 /// 0 when it was not measured.
@@ -61,7 +81,6 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
                     spilled = context.runner.spilled();
   TuneResult result{.problem = problem, .bound_ns = problem_bound_ns(problem, context.rates)};
   if (!context.runner.fits(problem)) return result;
-  result.host_ns = measure_host_ns(problem, kHostShare * slice_s);
   context.runner.begin_problem();
   Search search(context, device_row, problem);
   search.run(start_s + kSearchShare * slice_s);
@@ -69,13 +88,27 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
   search.finals(start_s + kFinalsShare * slice_s);
   TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(problem)};
   context.progress(progress);
-  const auto list = ranked_list(context, search, signature_of(problem));
+  std::vector<WinnerRecord> list =
+      records_of(context, problem, ranked_list(context, search, signature_of(problem)));
+  const auto stored = stored_winner(context.store, context.runner, device_row, problem);
+  if (!list.empty() && stored && search.find(stored->candidate.variant) != nullptr)
+    keep_stored_winner(context.store, context.runner, *stored, list,
+                       {.samples = search.round_samples(kFinalSamples),
+                        .over = [&] { return context.over() || now_s() >= start_s + slice_s; }});
+  if (list.empty() && stored) {  // nothing new: what is stored stays
+    list.push_back({.candidate = stored->candidate.id,
+                    .kernel_ns = stored->kernel_ns,
+                    .pack_ns = stored->pack_ns});
+  } else if (!list.empty()) {
+    store_ranked(context.store, device_row, problem, list);
+  }
   if (!list.empty()) {
-    store_list(context, device_row, problem, list);
-    result.winner = short_name(list.front()->variant);
-    result.kernel_ns = context.runner.level() * median(list.front()->samples_ns);
-    result.pack_ns = context.runner.level() * list.front()->pack_ns;
-    if (!context.over()) context.runner.count(list.front()->variant, problem, result.kernel_ns);
+    const Variant winner = context.store.candidate(list.front().candidate).value().variant;
+    result.winner = short_name(winner);
+    result.kernel_ns = list.front().kernel_ns;
+    result.pack_ns = list.front().pack_ns;
+    if (!context.over()) context.runner.count(winner, problem, result.kernel_ns);
+    result.host = beside_host(context, problem, winner, kHostShare * slice_s);
   }
   result.default_ns = context.runner.level() * time_of(search, default_variant(context.device));
   result.naive_ns = context.runner.level() * time_of(search, fallback_variant());

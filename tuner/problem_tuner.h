@@ -21,9 +21,11 @@ struct ProblemTunerContext {
   std::function<bool()> over;  // stopped, or the whole budget is spent
   std::function<double()> elapsed_s;
   std::function<void(TuneProgress&)> progress;  // fills in the run's part and passes it on
+  const HostRates* host_rates = nullptr;        // null: not calibrated
 };
 
-/// Spends up to slice_s on one problem and stores its ranked list. host_ns is measured first.
+/// Spends up to slice_s on one problem and stores its ranked list; then, while the run is not over,
+/// up to a tenth of slice_s on the winner beside the host's BLAS.
 TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
                         const Problem& problem, double slice_s);
 

@@ -8,6 +8,7 @@
 #include "generator/rules.h"
 #include "generator/version.h"
 #include "tuner/ranked_list.h"
+#include "tuner/stored_winner.h"
 
 namespace rooftile {
 namespace {
@@ -110,6 +111,7 @@ RefreshReport refresh(Store& store, CandidateRunner& runner, RowId device_row,
     if (options.over()) break;
     if (options.progress) options.progress(list.problem);
     const Signature signature = signature_of(list.problem);
+    const auto stored = stored_winner(store, runner, device_row, list.problem);
     std::vector<WinnerRecord> records;
     double limit_ns = kFirstLimitNs;
     for (const Variant& variant : list.kernels) {
@@ -126,6 +128,11 @@ RefreshReport refresh(Store& store, CandidateRunner& runner, RowId device_row,
     if (records.empty()) continue;
     std::ranges::stable_sort(
         records, {}, [](const WinnerRecord& record) { return record.kernel_ns + record.pack_ns; });
+    if (stored)
+      keep_stored_winner(
+          store, runner, *stored, records,
+          {.samples = kSamples, .purpose = SamplePurpose::kRefresh, .over = options.over});
+    if (records.empty()) continue;
     store_ranked(store, device_row, list.problem, records);
     if (const auto winner = store.candidate(records.front().candidate); winner && !options.over())
       runner.count(winner->variant, list.problem, records.front().kernel_ns);

@@ -82,6 +82,8 @@ void Search::collect_candidates() {
   add(default_variant(context_.device));
   add(fallback_variant());
   for (const Prior& prior : priors_) add(prior.variant);
+  for (const RankedKernel& winner : context_.store.winners(device_row_))
+    if (winner.kernel.problem == problem_) add(winner.kernel.candidate.variant);
 }
 
 // What an earlier run has measured here need not be measured again before the finals.

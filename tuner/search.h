@@ -46,6 +46,9 @@ class Search {
   std::vector<const Candidate*> preferred() const;
   /// Null: not a candidate here.
   const Candidate* find(const Variant& variant) const;
+  /// How many samples a candidate gets in one of several rounds: fewer than usual of a problem that
+  /// takes long, more of a short one.
+  int round_samples(int usual) const;
 
  private:
   void collect_candidates();
@@ -59,8 +62,6 @@ class Search {
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
   std::vector<std::size_t> ranked() const;  // measured ones by time
   double best_ns() const;
-  /// Samples of a candidate in a round of many.
-  int round_samples(int usual) const;
   const Candidate* best() const;  // null: none is measured
   void report() const;
   std::optional<std::size_t> index_of(const Variant& variant) const;

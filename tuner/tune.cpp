@@ -59,7 +59,6 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
     fail(ErrorCode::kInvalidArgument, "the budget is {} s; it must be positive", options.budget_s);
   const std::span<const TuneProblem> problems =
       options.refresh_only ? std::span<const TuneProblem>() : options.problems;
-  const Budget budget(options.budget_s);
   const RowId device_row = store.device_id(device);
   settle_journal(store, device_row, callbacks.message);
   const nlohmann::json settings = {{"budget_s", options.budget_s},
@@ -70,19 +69,23 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
 
   TuneReport report;
   TuneProgress base{.phase = TunePhase::kCalibrating,
-                    .budget_s = budget.seconds(),
+                    .budget_s = options.budget_s,
                     .problems_total = problems.size()};
-  if (callbacks.progress) callbacks.progress(base);
   WorkerProcess worker = device_worker(options.worker, device);
   Calibration calibration;
   const std::optional<Calibration> known =
       options.recalibrate ? std::nullopt : known_calibration(store, device);
+  if (!known && callbacks.progress) callbacks.progress(base);
   if (known) {
     calibration = *known;
   } else if (const auto calibrated = calibrate(store, device, worker, callbacks.message, stop)) {
     calibration = calibration_from_figures(calibrated->figures);
+    report.calibration_s = calibrated->elapsed_s;
     if (callbacks.calibrated) callbacks.calibrated(*calibrated);
+  } else if (callbacks.message) {
+    callbacks.message("interrupted while calibrating: no figure was stored");
   }
+  const Budget budget(options.budget_s);  // begins here: calibration is apart from it
 
   const Thermal thermal_before = read_thermal();
   CandidateRunner runner(store, worker, budget, stop,
@@ -114,7 +117,8 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                              progress.candidates_measured = runner.measured();
                                              progress.candidates_rejected = runner.failures();
                                              if (callbacks.progress) callbacks.progress(progress);
-                                           }};
+                                           },
+                                       .host_rates = &calibration.host};
   const double refresh_end_s =
       options.refresh_only ? budget.seconds() : kRefreshShare * budget.seconds();
   report.refresh = refresh(store, runner, device_row, stale_lists(store, device, device_row),

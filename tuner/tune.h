@@ -1,5 +1,5 @@
-// The whole of `rooftile tune`: calibrate, search, certify, store; within a budget that counts
-// everything.
+// The whole of `rooftile tune`: calibrate once, then search, certify and store within a budget of
+// wall time that begins after the calibration.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include "db/store.h"
 #include "runtime/model/portfolio.h"
 #include "tuner/calibration_run.h"
+#include "tuner/host_comparison.h"
 #include "tuner/noise_report.h"
 #include "tuner/refresh.h"
 
@@ -34,7 +35,7 @@ std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file);
 
 struct TuneOptions {
   std::vector<TuneProblem> problems;
-  double budget_s = 300;          // wall time for one device, everything counted
+  double budget_s = 300;          // wall time for one device; everything but its calibration
   std::string strategy = "auto";  // of strategy_names()
   std::uint64_t seed = 1;
   // Of a problem's space only so many candidates, the same ones in every run; 0: all. The default,
@@ -77,7 +78,7 @@ struct TuneResult {
   double kernel_ns = 0, pack_ns = 0;
   double default_ns = 0;  // untuned default variant, kernel and packing; 0 when it could not run
   double naive_ns = 0;    // 0 when predicted too slow to be worth running
-  double host_ns = 0;     // OpenBLAS, all threads, measured in the same run
+  HostComparison host;    // OpenBLAS on all threads beside the winner, in the same run
   double bound_ns = 0;    // the problem's roofline
   std::size_t measured = 0, rejected = 0;
   std::size_t spilled = 0;  // not measured because their registers spill
@@ -90,9 +91,10 @@ struct TuneReport {
   // out in turn (runtime/model/portfolio.h). No problems: too few to say.
   Regret untuned;
   bool interrupted = false, out_of_budget = false;
-  double elapsed_s = 0;
-  std::size_t failed = 0;  // candidates that were black-listed
-  double lost_s = 0;       // wall time that they cost, new workers included
+  double calibration_s = 0;  // wall time before the budget began; 0: known figures were used
+  double elapsed_s = 0;      // of the budget
+  std::size_t failed = 0;    // candidates that were black-listed
+  double lost_s = 0;         // wall time that they cost, new workers included
   NoiseReport noise;
   RunConditions conditions;
 };
@@ -106,8 +108,11 @@ struct TuneCallbacks {
       message;  // black-listed candidates, resumed journals, ...
 };
 
-/// Tunes one device. stop is polled: when it turns true, what is measured is kept and certified
-/// winners are stored. Begins with the ranked lists that are stale, in half of the budget.
+/// Tunes one device. A device without calibration figures is calibrated first, in some 15 s that do
+/// not count against the budget: cut short, its figures would be wrong for every later run. The
+/// budget begins with the ranked lists that are stale, which get half of it at most. stop is
+/// polled: when it turns true, what is measured is kept and certified winners are stored; a
+/// calibration that it interrupts stores nothing.
 TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options,
                 const TuneCallbacks& callbacks, const std::atomic<bool>& stop);
 

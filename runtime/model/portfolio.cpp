@@ -5,6 +5,8 @@
 #include <functional>
 #include <limits>
 
+#include "core/statistics.h"
+
 namespace rooftile {
 namespace {
 
@@ -139,11 +141,15 @@ std::vector<std::size_t> choose_portfolio(const TimeTable& table, std::size_t mo
 Regret summarize_regret(std::vector<double> regrets) {
   if (regrets.empty()) return {};
   std::ranges::sort(regrets, std::greater{});
-  Regret summary = {.problems = regrets.size(), .worst = std::max(regrets.front(), 0.0)};
+  const Interval interval = median_interval(regrets);
+  Regret summary = {.problems = regrets.size(),
+                    .median = median(regrets),
+                    .median_low = interval.low,
+                    .median_high = interval.high,
+                    // Nearest rank: of ten problems the worst one.
+                    .worst_decile = regrets[(regrets.size() - 1) / 10],
+                    .worst = regrets.front()};
   for (const double regret : regrets) summary.mean += regret / static_cast<double>(regrets.size());
-  summary.mean = std::max(summary.mean, 0.0);
-  // Nearest rank: of ten problems the worst one.
-  summary.worst_decile = std::max(regrets[(regrets.size() - 1) / 10], 0.0);
   return summary;
 }
 

@@ -28,11 +28,20 @@ TimeTable complete_table(std::span<const MeasuredKernel> kernels);
 /// are `most` or nothing is left to gain. In the order taken.
 std::vector<std::size_t> choose_portfolio(const TimeTable& table, std::size_t most);
 
-/// Times of chosen kernels over the fastest ones, minus 1. No figure of it is below 0: that is
-/// noise.
+/// Fewest problems from which a median's 95 % interval, and a worst decile, can be estimated.
+inline constexpr std::size_t kLeastForMedian = 6, kLeastForDecile = 10;
+
+/// Times of chosen kernels over the fastest ones, minus 1: 0.02 is 2 %. A figure may be below 0
+/// where kernels differ by noise alone.
 struct Regret {
   std::size_t problems = 0;
+  double median = 0;
+  // 95 % interval of the median over problems, from order statistics (core/statistics.h).
+  double median_low = 0, median_high = 0;
   double mean = 0, worst_decile = 0, worst = 0;  // worst_decile: one in ten is at least this
+
+  bool has_median() const { return problems >= kLeastForMedian; }
+  bool has_decile() const { return problems >= kLeastForDecile; }
 };
 Regret summarize_regret(std::vector<double> regrets);
 
@@ -41,7 +50,7 @@ Regret summarize_regret(std::vector<double> regrets);
 /// kernel of the nearest other problem, by size_distance. The fastest kernel is named by one half
 /// of the measurements and timed, like the chosen one, by the other; the mean of both ways. So of
 /// kernels that differ by noise alone none is charged for it, and one problem's regret may be
-/// negative.
+/// negative. Empty with fewer than two problems: nothing would be left to choose from.
 struct CrossValidation {
   std::vector<double> selector, nearest;
 };

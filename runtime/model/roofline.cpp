@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "runtime/model/k_parts.h"
 
@@ -152,12 +151,6 @@ double gemm_intensity(double m, double n, double k, double bytes_per_element) {
 double ridge_intensity(double peak_gflops, double gbps) { return peak_gflops / gbps; }
 
 double breakeven_flops(double submit_ns, double device_gflops) { return submit_ns * device_gflops; }
-
-double breakeven_elements(double overhead_ns, double host_gbps, double device_gbps,
-                          double bytes_per_element) {
-  if (device_gbps <= host_gbps) return std::numeric_limits<double>::infinity();
-  return overhead_ns / (bytes_per_element / host_gbps - bytes_per_element / device_gbps);
-}
 
 Operation elementwise(double elements, double flops_per_element, double arrays_read,
                       double arrays_written, double bytes_per_element) {

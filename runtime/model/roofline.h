@@ -16,10 +16,6 @@ double arithmetic_intensity(const Problem& p);  // flops / minimum bytes; 0 when
 double gemm_intensity(double m, double n, double k, double bytes_per_element);
 double ridge_intensity(double peak_gflops, double gbps);
 double breakeven_flops(double submit_ns, double device_gflops);
-/// Infinity when the device's bandwidth is not above the host's. bytes_per_element: read plus
-/// written.
-double breakeven_elements(double overhead_ns, double host_gbps, double device_gbps,
-                          double bytes_per_element);
 
 /// Generic operations, for element-wise and reduction kernels and published tables.
 struct Operation {

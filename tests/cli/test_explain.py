@@ -1,7 +1,9 @@
 """rooftile explain on a database that was written by hand: what it says is what the model says."""
+import contextlib
 import json
 import os
 import re
+import sqlite3
 import subprocess
 
 import numpy as np
@@ -136,7 +138,12 @@ def test_vetoes_have_names(planted, arguments, name, says):
     answer = explain(planted, *arguments)
     assert answer["veto_name"] == name and says in answer["veto"]
     assert answer["score"] == 0 and answer["device_ns"] is None and answer["tier"] != "device"
-    assert f"out of the race ({name}): " in planted.run("explain", *arguments).stdout
+    assert [(f["value"], f["ns"]) for f in answer["factors"]] == 7 * [(None, None)]
+    text = planted.run("explain", *arguments).stdout
+    assert f"out of the race ({name}): " in text
+    # The reason alone: neither factors nor a time of the device.
+    assert not re.search(r"^(factor|size_vs_threshold|precision_risk|product = score|device +not) ", text, re.MULTILINE)
+    assert re.search(r"^host1? +[\d.]+ [num]?s$", text, re.MULTILINE)
     assert set(re.findall(r"^\| `(\w+)` \|", (SOURCE / "docs" / "explain.md").read_text(), re.MULTILINE)) >= {name}
 
 
@@ -172,15 +179,39 @@ def test_table_is_the_published_one_with_this_machines_figures(planted):
     # Planted: 80 GFLOP/s, 12 GB/s, 40 us.
     assert table["ridge_intensity"] == pytest.approx(80 / 12)
     assert table["breakeven_flops"] == pytest.approx(40e3 * 80)
-    assert table["breakeven_elements"] is None  # the host's memory is faster
+    # The host would have to fetch the operand and to put the result back, which alone takes two submissions.
+    assert table["breakeven_elements"] == 1
     [multiply] = [row for row in table["rows"] if row["problem"] == "element-wise multiply, 1M elements"]
     assert multiply["utilisation"] == pytest.approx(0.125 * 12 / 80)
     assert multiply["device_ns"] == pytest.approx(40e3 + 8e6 / 10 + 8e6 / 12)
     resident = explain(planted, "--table", "--resident", "a,b,c")
     [multiply] = [row for row in resident["rows"] if row["problem"] == "element-wise multiply, 1M elements"]
     assert multiply["device_ns"] == pytest.approx(40e3 + 8e6 / 12)
+    assert multiply["tier"] == "device"
+    assert explain(planted, "--operation", "scale", "--elements", 1, "--resident", "a,c")["tier"] == "device"
     text = planted.run("explain", "--table").stdout
     assert all(row["problem"] in text for row in table["rows"])
+    assert "on the device already: always pays" in text
+
+
+def test_breakeven_of_resident_operands_is_where_the_choice_changes(planted):
+    """A device whose memory is cheap for the host to read, and slow to submit to: small operations stay with the host."""
+    with contextlib.closing(sqlite3.connect(planted.database)) as database:
+        database.execute("UPDATE calibration_figures SET value = 1e6 WHERE name = 'device.submit'")
+        database.execute("DELETE FROM calibration_figures WHERE name = 'device.fetch'")
+        database.execute("INSERT INTO calibration_figures SELECT calibration_id, max(position) + 1, 'device.fetch', 'ns', 1, 0, 1"
+                         " FROM calibration_figures GROUP BY calibration_id")
+        database.commit()
+    pays = int(explain(planted, "--table")["breakeven_elements"])
+    assert pays > 1
+    for elements, tier in ((pays - 1, "host"), (pays, "device")):
+        assert explain(planted, "--operation", "scale", "--elements", elements, "--resident", "a,c")["tier"].startswith(tier)
+    assert f"on the device already: pays from {pays} elements on" in planted.run("explain", "--table").stdout
+
+
+def test_table_without_calibration_has_no_breakeven(rooftile):
+    assert explain(rooftile, "--table")["breakeven_elements"] is None
+    assert "on the device already" not in rooftile.run("explain", "--table").stdout
 
 
 @pytest.mark.parametrize("arguments, says", [

@@ -79,7 +79,7 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   const Rows regret = store.query(blocks[11]).rows;
   ASSERT_THAT(regret, SizeIs(1));
   EXPECT_EQ(regret[0][2], "1");
-  EXPECT_EQ(regret[0][4], "2.0");
+  EXPECT_EQ(regret[0][4], "1.0");
   const Rows counted = store.query(blocks[12]).rows;
   ASSERT_THAT(counted, SizeIs(1)) << "one counter in bytes";
   EXPECT_EQ(counted[0][4], "VRAM read size");

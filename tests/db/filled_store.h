@@ -104,9 +104,13 @@ inline Filled fill_store(Store& store) {
   store.put_portfolio(filled.device, filled.fast.signature, portfolio,
                       RegretRecord{.signature = filled.fast.signature,
                                    .problems = 23,
+                                   .median = 0.01,
+                                   .median_low = 0.005,
+                                   .median_high = 0.03,
                                    .mean = 0.02,
                                    .worst_decile = 0.08,
                                    .worst = 0.3,
+                                   .nearest_median = 0.1,
                                    .nearest_mean = 0.25,
                                    .nearest_worst_decile = 0.7});
   return filled;

@@ -46,9 +46,13 @@ class PortfolioTest : public StoreTest {
       {.m = 5, .n = 6, .k = 7, .batch = 1, .ns = 20, .half_ns = std::array<double, 2>{20, 21.5}}};
   const RegretRecord regret_ = {.signature = "f32.nt",
                                 .problems = 23,
+                                .median = 0.004,
+                                .median_low = -0.001,
+                                .median_high = 0.0125,
                                 .mean = 0.021,
                                 .worst_decile = 0.08,
                                 .worst = 0.3,
+                                .nearest_median = 0.1,
                                 .nearest_mean = 0.25,
                                 .nearest_worst_decile = 0.7};
 };
@@ -110,12 +114,36 @@ TEST_F(PortfolioTest, WhatSomebodyWroteByHandIsNoTime) {
 
 TEST_F(PortfolioTest, PeopleSeeWhatToExpect) {
   store_.put_portfolio(device_, "f32.nt", records(), regret_);
+  EXPECT_EQ(
+      store_
+          .query("SELECT device, signature, kernels, problems, mean_percent, "
+                 "worst_decile_percent, nearest_mean_percent, median_percent, "
+                 "median_low_percent, median_high_percent, nearest_median_percent "
+                 "FROM untuned_regret")
+          .rows,
+      (std::vector<std::vector<std::string>>{{example_device().name, "f32.nt", "2", "23", "2.1",
+                                              "8.0", "25.0", "0.4", "-0.1", "1.25", "10.0"}}));
+}
+
+TEST_F(PortfolioTest, FewProblemsHaveNoEstimate) {
+  RegretRecord few = regret_;
+  few.problems = 5;
+  few.median = few.median_low = few.median_high = few.nearest_median = std::nullopt;
+  store_.put_portfolio(device_, "f32.nt", records(), few);
+  EXPECT_THAT(store_.regrets(device_), ElementsAre(few));
   EXPECT_EQ(store_
-                .query("SELECT device, signature, kernels, problems, mean_percent, "
-                       "worst_decile_percent, nearest_mean_percent FROM untuned_regret")
+                .query("SELECT problems, median_percent, median_low_percent, "
+                       "worst_decile_percent FROM untuned_regret")
                 .rows,
-            (std::vector<std::vector<std::string>>{
-                {example_device().name, "f32.nt", "2", "23", "2.1", "8.0", "25.0"}}));
+            (std::vector<std::vector<std::string>>{{"5", "", "", ""}}));
+}
+
+TEST_F(PortfolioTest, RegretsBelowZeroAreKept) {
+  RegretRecord noise = regret_;
+  noise.mean = noise.worst_decile = -0.01;
+  noise.median_low = -0.01;
+  store_.put_portfolio(device_, "f32.nt", records(), noise);
+  EXPECT_THAT(store_.regrets(device_), ElementsAre(noise));
 }
 
 }  // namespace

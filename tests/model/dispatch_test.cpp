@@ -92,7 +92,8 @@ TEST(Dispatch, AResidentElementWiseOperationGoesToTheDevicePastItsBreakEven) {
   const DispatchModel model(
       published(DeviceKind::kDiscrete, 15110, read_csv("seed_gemm_times.csv")),
       DeviceKind::kDiscrete, {});
-  const double elements = breakeven_elements(0.04 * kNsPerMs - 100, 50, 272, 12);
+  // Submission less the host's call, over the difference of the times for 12 bytes.
+  const double elements = (0.04 * kNsPerMs - 100) / (12.0 / 50 - 12.0 / 272);
   EXPECT_EQ(decide_operation({.operation = elementwise(0.99 * elements, 1, 2, 1, 4)}, model).tier,
             Tier::kHost);
   EXPECT_EQ(decide_operation({.operation = elementwise(1.01 * elements, 1, 2, 1, 4)}, model).tier,

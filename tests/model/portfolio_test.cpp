@@ -66,21 +66,39 @@ TEST(Portfolio, LeavesAGainWithinTheNoiseAlone) {
   EXPECT_THAT(choose_portfolio(complete_table(kernels), 16), SizeIs(1));
 }
 
-TEST(Regret, IsNotBelowZero) {
-  const Regret regret = summarize_regret({-0.1, -0.2});
-  EXPECT_EQ(regret.mean, 0);
-  EXPECT_EQ(regret.worst_decile, 0);
-  EXPECT_EQ(regret.worst, 0);
+TEST(Regret, NoFigureIsRaisedToZero) {
+  const Regret regret = summarize_regret({-0.1, -0.2, -0.3});
+  EXPECT_EQ(regret.median, -0.2);
+  EXPECT_NEAR(regret.mean, -0.2, 1e-12);
+  EXPECT_EQ(regret.worst_decile, -0.1);
+  EXPECT_EQ(regret.worst, -0.1);
 }
 
-TEST(Regret, IsSummarizedByMeanAndDecile) {
+TEST(Regret, IsSummarizedByMedianWithIntervalAndDecile) {
   EXPECT_EQ(summarize_regret({}).problems, 0u);
   const Regret regret =
-      summarize_regret({0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0});
+      summarize_regret({0.09, 0.1, 0.2, 0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08});
   EXPECT_EQ(regret.problems, 12u);
-  EXPECT_NEAR(regret.mean, 0.025, 1e-12);
+  EXPECT_NEAR(regret.median, 0.055, 1e-12);
+  EXPECT_EQ(regret.median_low, 0.02);  // the third and the tenth of twelve
+  EXPECT_EQ(regret.median_high, 0.09);
+  EXPECT_NEAR(regret.mean, 0.75 / 12, 1e-12);
   EXPECT_EQ(regret.worst_decile, 0.1);  // two of twelve are at least that, one is not a tenth
   EXPECT_EQ(regret.worst, 0.2);
+}
+
+// Most choices cost nothing, a few a lot: the mean of such regrets says what no problem has.
+TEST(Regret, OneBadChoiceDoesNotMoveTheMedian) {
+  const Regret regret = summarize_regret({0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 5});
+  EXPECT_EQ(regret.median, 0.01);
+  EXPECT_EQ(regret.median_high, 0.01);
+}
+
+TEST(Regret, FewProblemsHaveNoEstimate) {
+  EXPECT_FALSE(summarize_regret({0, 0, 0, 0, 0}).has_median());
+  EXPECT_TRUE(summarize_regret({0, 0, 0, 0, 0, 0}).has_median());
+  EXPECT_FALSE(summarize_regret(std::vector(9, 0.0)).has_decile());
+  EXPECT_TRUE(summarize_regret(std::vector(10, 0.0)).has_decile());
 }
 
 DeviceRates device() {

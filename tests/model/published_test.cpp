@@ -3,8 +3,6 @@
 // performance background, table 1.
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "runtime/model/roofline.h"
 
 namespace rooftile {
@@ -69,21 +67,6 @@ TEST(Published, LayersInHalfPrecision) {
   EXPECT_DOUBLE_EQ(intensity(elementwise(1e6, 1, 1, 1, kF16)), 0.25);  // ReLU: one comparison
   // 3x3 max pool at stride 1: nine comparisons an output; neighbours' reads come from the cache.
   EXPECT_DOUBLE_EQ(intensity(elementwise(1e6, 9, 1, 1, kF16)), 2.25);
-}
-
-TEST(Published, ElementWiseBreakEven) {
-  // 0.03 ms dispatch, 0.2 ms transfer; a multiply reads two arrays and writes one.
-  constexpr double kBytesPerElement = 3 * kF32;
-  const double discrete = breakeven_elements(0.23e6, 50, kGbps, kBytesPerElement);
-  EXPECT_GT(discrete, 800'000);
-  EXPECT_LT(discrete, 1'200'000);
-  // Below it the host's time is shorter, above it the device's.
-  for (double elements : {0.9 * discrete, 1.1 * discrete}) {
-    const double host = elements * kBytesPerElement / 50;
-    const double device = 0.23e6 + elements * kBytesPerElement / kGbps;
-    EXPECT_EQ(device<host, elements> discrete);
-  }
-  EXPECT_EQ(breakeven_elements(1, 50, 50, 8), std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

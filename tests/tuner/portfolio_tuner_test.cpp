@@ -172,6 +172,18 @@ TEST_F(PortfolioTunerTest, ClassesOfFewProblemsComeFirst) {
   EXPECT_THAT(store_.regrets(device_), SizeIs(2));
 }
 
+// The worker's times have no noise, so the regret is 0. How many problems are compared depends on
+// the machine: the median is stored for enough of them, and left out otherwise.
+TEST_F(PortfolioTunerTest, MediansAreStoredForEnoughProblems) {
+  const Regret regret = compare(kSeconds);
+  ASSERT_THAT(store_.regrets(device_), SizeIs(1));
+  const RegretRecord stored = store_.regrets(device_)[0];
+  EXPECT_EQ(stored.median.has_value(), regret.has_median());
+  EXPECT_EQ(stored.median.value_or(0), 0);
+  EXPECT_EQ(stored.median_low.has_value(), regret.has_median());
+  EXPECT_EQ(stored.median_high.value_or(0), 0);
+}
+
 TEST_F(PortfolioTunerTest, StoppingKeepsWhatWasStored) {
   compare(kSeconds);
   stop_ = true;

@@ -1,0 +1,80 @@
+#include "tuner/host_comparison.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/statistics.h"
+#include "runtime/host_blas.h"
+#include "runtime/host_tier.h"
+#include "tuner/processor_wait.h"
+#include "tuner/random_operand.h"
+#include "tuner/steady_samples.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kTimesPredicted = 2;  // more than what the host's model may miss by
+constexpr double kRoundNs = 2e6;       // of a round's host calls, where one takes less
+
+double median_of(std::span<const HostRound> rounds, double (*value)(const HostRound&)) {
+  std::vector<double> values;
+  for (const HostRound& round : rounds) values.push_back(value(round));
+  return median(values);
+}
+
+}  // namespace
+
+HostComparison host_comparison(std::span<const HostRound> rounds,
+                               std::optional<double> predicted_host_ns) {
+  if (rounds.empty()) return {};
+  std::vector<HostRound> quiet;
+  for (const HostRound& round : rounds)
+    if (round.wait_share <= kBusyShare) quiet.push_back(round);
+  const bool loaded = 2 * quiet.size() < rounds.size();
+  const std::span<const HostRound> counted = loaded ? rounds : quiet;
+  const double host_ns = median_of(counted, [](const HostRound& r) { return r.host_ns; });
+  const bool slow = predicted_host_ns && host_ns > kTimesPredicted * *predicted_host_ns;
+  return {.ratio = median_of(counted, [](const HostRound& r) { return r.host_ns / r.kernel_ns; }),
+          .contended = loaded || slow};
+}
+
+HostComparison compare_with_host(const Problem& p, std::optional<double> predicted_host_ns,
+                                 const std::function<std::optional<double>()>& time_kernel,
+                                 const std::function<bool()>& over) {
+  if (over()) return {};
+  Random random(1);
+  const std::vector<char> a = random_operand(p.types.a, span_a(p), random);
+  const std::vector<char> b = random_b(p.types, span_b(p), random);
+  const RandomQuantization quantization = random_quantization(p, random);
+  std::vector<char> c(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)));
+  const std::vector<float> ones(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
+  const GemmCall call = {
+      .problem = p,
+      .a = a.data(),
+      .b = b.data(),
+      .c = c.data(),
+      .epilogue = {ones.data(), ones.data(), ones.data(), ones.data(), p.ldc, p.stride_c},
+      .scales = quantization.scales.data(),
+      .zero_points = quantization.zero_points.data()};
+  const auto multiply = [&] { run_on_host(HostBlas::get(), call, Tier::kHost); };
+  const double first_ns = now_ns();
+  multiply();
+  const int calls =
+      static_cast<int>(std::clamp(kRoundNs / std::max(now_ns() - first_ns, 1.0), 1.0, 1000.0));
+  std::vector<HostRound> rounds;
+  while (static_cast<int>(rounds.size()) < kMostHostRounds && !over()) {
+    multiply();  // the kernel's operands are in the caches: not timed
+    const ProcessorWait before = processor_wait_now();
+    const double start_ns = now_ns();
+    for (int i = 0; i < calls; ++i) multiply();
+    const double host_ns = (now_ns() - start_ns) / calls;
+    const double wait_share = (processor_wait_now() - before).share();
+    const std::optional<double> kernel_ns = time_kernel();
+    if (!kernel_ns) break;
+    rounds.push_back({.host_ns = host_ns, .kernel_ns = *kernel_ns, .wait_share = wait_share});
+  }
+  return host_comparison(rounds, predicted_host_ns);
+}
+
+}  // namespace rooftile
