@@ -74,9 +74,43 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                     .problems_total = problems.size()};
   if (callbacks.progress) callbacks.progress(base);
   WorkerProcess worker = device_worker(options.worker, device);
+  const auto runner_options = [&](const DeviceRates& rates) {
+    return RunnerOptions{.device = device_row,
+                         .run = run,
+                         .compute_units = std::max(1.0, rates.compute_units),
+                         .rotate_bytes = rotated_bytes(rates),
+                         .reference = reference_kernel(device, rates),
+                         .counters = options.counters,
+                         .message = callbacks.message};
+  };
+  const double refresh_end_s =
+      options.refresh_only ? budget.seconds() : kRefreshShare * budget.seconds();
+  const auto use_imported = [&](CandidateRunner& runner) {
+    const ImportedWork work = imported_work(store, device, device_row);
+    if (work.empty()) return;
+    report.imported = certify_imported(
+        store, runner, device_row, work,
+        {.over = [&] { return stop.load() || budget.elapsed_s() >= refresh_end_s; },
+         .progress =
+             [&](const Problem& problem) {
+               base.phase = TunePhase::kImporting;
+               base.elapsed_s = budget.elapsed_s();
+               base.problem = to_string(problem);
+               if (callbacks.progress) callbacks.progress(base);
+             },
+         .message = callbacks.message});
+    if (callbacks.imported) callbacks.imported(report.imported);
+  };
   Calibration calibration;
   const std::optional<Calibration> known =
       options.recalibrate ? std::nullopt : known_calibration(store, device);
+  const Calibration theirs = calibration_from_figures(store.latest_calibration(device_row));
+  if (!known && is_calibrated(theirs.device)) {
+    CandidateRunner runner(store, worker, budget, stop, runner_options(theirs.device));
+    use_imported(runner);
+    report.failed = runner.failures();
+    report.lost_s = runner.lost_s();
+  }
   if (known) {
     calibration = *known;
   } else if (const auto calibrated = calibrate(store, device, worker, callbacks.message, stop)) {
@@ -85,14 +119,7 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
   }
 
   const Thermal thermal_before = read_thermal();
-  CandidateRunner runner(store, worker, budget, stop,
-                         {.device = device_row,
-                          .run = run,
-                          .compute_units = std::max(1.0, calibration.device.compute_units),
-                          .rotate_bytes = rotated_bytes(calibration.device),
-                          .reference = reference_kernel(device, calibration.device),
-                          .counters = options.counters,
-                          .message = callbacks.message});
+  CandidateRunner runner(store, worker, budget, stop, runner_options(calibration.device));
   const std::vector<Variant> space = legal_variants(device.limits);
   const double portfolio_s = options.refresh_only ? 0.0 : kPortfolioShare * budget.seconds();
   double reserved_s = portfolio_s;
@@ -115,8 +142,6 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                              progress.candidates_rejected = runner.failures();
                                              if (callbacks.progress) callbacks.progress(progress);
                                            }};
-  const double refresh_end_s =
-      options.refresh_only ? budget.seconds() : kRefreshShare * budget.seconds();
   report.refresh = refresh(store, runner, device_row, stale_lists(store, device, device_row),
                            {.over = [&] { return over() || budget.elapsed_s() >= refresh_end_s; },
                             .progress =
@@ -126,6 +151,7 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                   context.progress(progress);
                                 }});
   if (report.refresh.stale > 0 && callbacks.refreshed) callbacks.refreshed(report.refresh);
+  if (!stop.load() && report.imported.elapsed_s == 0) use_imported(runner);
   const std::vector<double> weights =
       slice_weights(problems, default_variant(device), calibration.device);
   for (std::size_t i = 0; i < problems.size() && !over(); ++i) {
@@ -151,8 +177,8 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                                  (options.refresh_only && budget.left_s() <= 0));
   report.elapsed_s = budget.elapsed_s();
   report.noise = runner.noise();
-  report.failed = runner.failures();
-  report.lost_s = runner.lost_s();
+  report.failed += runner.failures();
+  report.lost_s += runner.lost_s();
   store.end_run(run,
                 report.interrupted     ? "interrupted"
                 : report.out_of_budget ? "budget"
