@@ -62,14 +62,17 @@ int refresh_devices(Store& store, const std::vector<DeviceProfile>& devices, Tun
     std::fflush(stdout);
     for (const std::string& reason : other_imported_data(store, device, store.device_id(device)))
       fmt::print(stderr, "rooftile: {}\n", reason);
-    ProgressBar bar;
-    const TuneReport report = tune(store, device, options, tune_callbacks(bar), stop);
-    bar.clear();
-    const ImportedReport& imported = report.imported;
-    if (report.refresh.stale + imported.lists + imported.portfolios == 0)
+    const RowId row = store.device_id(device);
+    if (!options.recalibrate && stale_lists(store, device, row).empty() &&
+        imported_work(store, device, row).empty()) {
       fmt::print(
           "nothing to refresh: all ranked lists are of this driver and this Rooftile, and no "
           "imported data for them is left to certify\n");
+      continue;
+    }
+    ProgressBar bar;
+    const TuneReport report = tune(store, device, options, tune_callbacks(bar), stop);
+    bar.clear();
     if (report.out_of_budget)
       fmt::print("out of budget: `rooftile tune --refresh` goes on from here\n");
     if (report.interrupted) {
