@@ -86,7 +86,7 @@ def main():
             said = importer.run("db", "import", exported, "--certify")
             total = time.monotonic() - start
             for line in said.splitlines():
-                if re.match("imported data|times here|calibrated in", line):
+                if re.match(r"imported data|\d+ kernels:|times here|calibrated in", line):
                     print(line)
             print(f"{total:.1f} s in all, calibration included")
         tuned, untuned = problems()

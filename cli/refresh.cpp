@@ -10,13 +10,14 @@ namespace rooftile {
 namespace {
 
 void print_imported(const ImportedReport& report) {
-  fmt::print("imported data: {} of {} problems and {} of {} portfolios usable in {:.1f} s",
-             report.usable, report.lists, report.portfolios_usable, report.portfolios,
+  fmt::print("imported data: {} of {} problems usable in {:.1f} s", report.usable, report.lists,
              report.usable_s);
   if (report.replaced + report.kept > 0)
     fmt::print(" ({} own winners replaced, {} kept)", report.replaced, report.kept);
-  fmt::print("; {} kernels in {:.1f} s: certifying {:.1f}, timing {:.1f}\n", report.kernels,
-             report.elapsed_s, report.certify_s, report.time_s);
+  fmt::print(", {} of {} portfolios in {:.1f} s, all in {:.1f} s\n", report.portfolios_usable,
+             report.portfolios, report.portfolios_s, report.elapsed_s);
+  fmt::print("{} kernels: certifying took {:.1f} s, timing {:.1f} s\n", report.kernels,
+             report.certify_s, report.time_s);
   if (report.ratio > 0)
     fmt::print("times here over times there: {:.2f}, {:.2f} to {:.2f} by kernel\n", report.ratio,
                report.least_ratio, report.most_ratio);

@@ -50,7 +50,7 @@ class ImportedCertifier {
                                     const Problem& problem);
   std::optional<Timed> store_best(const ImportedList& list);
   void challenge_own(const ImportedList& list);
-  void store_others(const ImportedList& list, const Timed& best);
+  void store_others(const ImportedList& list, std::vector<Timed> kernels);
   void store_portfolio(const ImportedPortfolio& portfolio);
   void store(const Problem& problem, const std::vector<Timed>& best_first,
              std::span<const TunedKernel> behind = {});
@@ -160,15 +160,17 @@ void ImportedCertifier::challenge_own(const ImportedList& list) {
         std::span(list.own).subspan(1));
 }
 
-void ImportedCertifier::store_others(const ImportedList& list, const Timed& best) {
-  std::vector<Timed> kernels = {best};
+/// kernels: what is stored of the list already, best first.
+void ImportedCertifier::store_others(const ImportedList& list, std::vector<Timed> kernels) {
+  const std::size_t stored = kernels.size();
   for (const Variant& variant : list.kernels) {
     if (options_.over()) break;
-    if (variant == best.variant || !certified(variant, signature_of(list.problem))) continue;
-    const auto other =
-        timed(variant, list.problem, best.total_ns(), kCutRatio * kernels.front().total_ns());
+    if (std::ranges::find(kernels, variant, &Timed::variant) != kernels.end()) continue;
+    if (!certified(variant, signature_of(list.problem))) continue;
+    const double best_ns = kernels.front().total_ns();
+    const auto other = timed(variant, list.problem, best_ns, kCutRatio * best_ns);
     if (!other) continue;
-    if (kGain * other->total_ns() < kernels.front().total_ns()) {
+    if (kGain * other->total_ns() < best_ns) {
       const auto comparison = compare(variant, kernels.front().variant, list.problem);
       if (comparison && comparison->faster) {
         kernels.front() = comparison->incumbent;
@@ -178,7 +180,7 @@ void ImportedCertifier::store_others(const ImportedList& list, const Timed& best
     }
     kernels.push_back(*other);
   }
-  if (kernels.size() > 1) store(list.problem, kernels);
+  if (kernels.size() > stored) store(list.problem, kernels);
 }
 
 /// Where the kernel's time is nearest to kSpotNs; nothing where it has none.
@@ -213,7 +215,7 @@ void ImportedCertifier::store_portfolio(const ImportedPortfolio& portfolio) {
     if (here)
       checked.push_back({&kernel, (std::ranges::min(here->kernel_ns) + here->pack_ns) / there->ns});
   }
-  if (checked.empty()) return;
+  if (checked.empty() || options_.over()) return;
   std::vector<double> log_ratios;
   for (const Checked& one : checked) log_ratios.push_back(std::log(one.ratio));
   const double ratio = std::exp(median(log_ratios));
@@ -253,26 +255,33 @@ ImportedReport ImportedCertifier::run(const ImportedWork& work) {
     if (options_.progress) options_.progress(problem);
     runner_.begin_problem();
   };
-  std::vector<std::pair<const ImportedList*, Timed>> stored;
+  std::vector<std::pair<const ImportedList*, std::vector<Timed>>> stored;
   for (const ImportedList& list : work.lists) {
     if (options_.over()) break;
     begin(list.problem);
     if (!runner_.fits(list.problem)) continue;
-    if (!list.own.empty())
+    if (list.begun) {
+      ++report_.usable;
+      std::vector<Timed>& kernels = stored.emplace_back(&list, std::vector<Timed>()).second;
+      for (const TunedKernel& own : list.own)
+        kernels.push_back({own.candidate.variant, own.kernel_ns, own.pack_ns});
+    } else if (!list.own.empty()) {
       challenge_own(list);
-    else if (const auto best = store_best(list))
-      stored.emplace_back(&list, *best);
+    } else if (const auto best = store_best(list)) {
+      stored.emplace_back(&list, std::vector{*best});
+    }
   }
+  report_.usable_s = now_s() - start_s;
   for (const ImportedPortfolio& portfolio : work.portfolios) {
     if (options_.over()) break;
     begin(portfolio.like);
     store_portfolio(portfolio);
   }
-  report_.usable_s = now_s() - start_s;
-  for (const auto& [list, best] : stored) {
+  report_.portfolios_s = now_s() - start_s;
+  for (const auto& [list, kernels] : stored) {
     if (options_.over()) break;
     begin(list->problem);
-    store_others(*list, best);
+    store_others(*list, kernels);
   }
   if (!ratios_.empty()) {
     report_.ratio = median(ratios_);

@@ -95,30 +95,28 @@ bool Finder::was_measured(const Variant& variant, const Problem& problem) const 
   });
 }
 
-/// Whether the list is to be certified. Leaves the best kernel only where it challenges an own
-/// list, and no own list where that is the beginning of this one.
+/// Whether anything of the list is to be certified. Leaves the best kernel only where it challenges
+/// an own list.
 bool Finder::prepare(ImportedList& list, std::vector<TunedKernel> usable) const {
   if (usable.empty()) return false;
   if (usable.size() > kBest + kLast) usable.erase(usable.begin() + kBest, usable.end() - kLast);
   for (const TunedKernel& kernel : usable) list.kernels.push_back(kernel.candidate.variant);
   list.best_ns = usable.front().kernel_ns + usable.front().pack_ns;
   if (list.own.empty()) return true;
-  const Signature signature = signature_of(list.problem);
-  const auto uncertified = [&](const TunedKernel& kernel) {
-    return states_.of(kernel.candidate, signature) == KernelState::kStale;
+  const auto in_own = [&](const Variant& variant) {
+    return std::ranges::any_of(
+        list.own, [&](const TunedKernel& own) { return own.candidate.variant == variant; });
+  };
+  const auto settled = [&](const Variant& variant) {
+    return in_own(variant) || was_measured(variant, list.problem);
   };
   const auto imported = [&](const TunedKernel& own) {
     return std::ranges::find(list.kernels, own.candidate.variant) != list.kernels.end();
   };
-  const Variant best = list.kernels.front();
-  if (list.own.front().candidate.variant == best && std::ranges::all_of(list.own, imported)) {
-    list.own.clear();
-    return std::ranges::any_of(usable, uncertified);
-  }
-  list.kernels.resize(1);
-  const bool in_own = std::ranges::any_of(
-      list.own, [&](const TunedKernel& own) { return own.candidate.variant == best; });
-  return !in_own && (uncertified(usable.front()) || !was_measured(best, list.problem));
+  list.begun = list.own.front().candidate.variant == list.kernels.front() &&
+               std::ranges::all_of(list.own, imported);
+  if (!list.begun) list.kernels.resize(1);
+  return !std::ranges::all_of(list.kernels, settled);
 }
 
 void Finder::add_list(const RankedProblem& ranked) {
