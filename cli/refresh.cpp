@@ -5,6 +5,7 @@
 
 #include "cli/progress_bar.h"
 #include "core/error.h"
+#include "tuner/imported_lists.h"
 
 namespace rooftile {
 namespace {

@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/statistics.h"
 #include "tuner/candidate_runner.h"
+#include "tuner/imported_lists.h"
 #include "tuner/ranked_list.h"
 
 namespace rooftile {
@@ -27,6 +28,13 @@ struct Timed {
   double kernel_ns = 0, pack_ns = 0;
   double total_ns() const { return kernel_ns + pack_ns; }
 };
+
+std::vector<Timed> own_kernels(const ImportedList& list) {
+  std::vector<Timed> kernels;
+  for (const TunedKernel& own : list.own)
+    kernels.push_back({own.candidate.variant, own.kernel_ns, own.pack_ns});
+  return kernels;
+}
 
 class ImportedCertifier {
  public:
@@ -52,8 +60,7 @@ class ImportedCertifier {
   void challenge_own(const ImportedList& list);
   void store_others(const ImportedList& list, std::vector<Timed> kernels);
   void store_portfolio(const ImportedPortfolio& portfolio);
-  void store(const Problem& problem, const std::vector<Timed>& best_first,
-             std::span<const TunedKernel> behind = {});
+  void store(const Problem& problem, const std::vector<Timed>& best_first);
 
   Store& store_;
   CandidateRunner& runner_;
@@ -112,16 +119,10 @@ std::optional<ImportedCertifier::Comparison> ImportedCertifier::compare(const Va
                     .incumbent = {incumbent, median(kernel_ns[false]), median(pack_ns[false])}};
 }
 
-void ImportedCertifier::store(const Problem& problem, const std::vector<Timed>& best_first,
-                              std::span<const TunedKernel> behind) {
+void ImportedCertifier::store(const Problem& problem, const std::vector<Timed>& best_first) {
   std::vector<WinnerRecord> records;
-  const Signature signature = signature_of(problem);
   for (const Timed& kernel : best_first)
-    records.push_back({.candidate = runner_.id(kernel.variant, signature),
-                       .kernel_ns = kernel.kernel_ns,
-                       .pack_ns = kernel.pack_ns});
-  for (const TunedKernel& kernel : behind)
-    records.push_back({.candidate = kernel.candidate.id,
+    records.push_back({.candidate = runner_.id(kernel.variant, signature_of(problem)),
                        .kernel_ns = kernel.kernel_ns,
                        .pack_ns = kernel.pack_ns});
   store_ranked(store_, device_row_, problem, records);
@@ -142,22 +143,21 @@ std::optional<Timed> ImportedCertifier::store_best(const ImportedList& list) {
 }
 
 void ImportedCertifier::challenge_own(const ImportedList& list) {
-  const Variant &challenger = list.kernels.front(), &own = list.own.front().candidate.variant;
-  if (!certified(challenger, signature_of(list.problem))) {
-    // Refused or not, the problem has a kernel.
-    if (!options_.over()) ++report_.usable, ++report_.kept;
-    return;
+  std::vector<Timed> kernels = own_kernels(list);
+  bool replaced = false;
+  for (const Variant& challenger : list.kernels) {
+    if (options_.over()) return;
+    if (!certified(challenger, signature_of(list.problem))) continue;
+    const auto comparison = compare(challenger, kernels.front().variant, list.problem);
+    if (!comparison || !comparison->faster) continue;
+    kernels.front() = comparison->incumbent;
+    kernels.insert(kernels.begin(), comparison->challenger);
+    store(list.problem, kernels);
+    replaced = true;
   }
-  const auto comparison = compare(challenger, own, list.problem);
-  if (!comparison) return;
+  if (options_.over()) return;
   ++report_.usable;
-  if (!comparison->faster) {
-    ++report_.kept;
-    return;
-  }
-  ++report_.replaced;
-  store(list.problem, {comparison->challenger, comparison->incumbent},
-        std::span(list.own).subspan(1));
+  ++(replaced ? report_.replaced : report_.kept);
 }
 
 /// kernels: what is stored of the list already, best first.
@@ -262,9 +262,7 @@ ImportedReport ImportedCertifier::run(const ImportedWork& work) {
     if (!runner_.fits(list.problem)) continue;
     if (list.begun) {
       ++report_.usable;
-      std::vector<Timed>& kernels = stored.emplace_back(&list, std::vector<Timed>()).second;
-      for (const TunedKernel& own : list.own)
-        kernels.push_back({own.candidate.variant, own.kernel_ns, own.pack_ns});
+      stored.emplace_back(&list, own_kernels(list));
     } else if (!list.own.empty()) {
       challenge_own(list);
     } else if (const auto best = store_best(list)) {

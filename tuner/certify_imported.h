@@ -6,11 +6,11 @@
 #include <string>
 
 #include "db/store.h"
-#include "tuner/imported_lists.h"
 
 namespace rooftile {
 
 class CandidateRunner;
+struct ImportedWork;
 
 struct ImportedReport {
   std::size_t lists = 0,

@@ -66,7 +66,8 @@ class Finder {
  private:
   std::vector<TunedKernel> own_list(const Problem& problem) const;
   bool was_measured(const Variant& variant, const Problem& problem) const;
-  bool prepare(ImportedList& list, std::vector<TunedKernel> usable) const;
+  bool prepare(ImportedList& list, std::vector<TunedKernel> usable,
+               std::vector<Variant> firsts) const;
   void add_list(const RankedProblem& ranked);
   void add_portfolio(std::vector<PortfolioKernel> kernels);
 
@@ -95,9 +96,10 @@ bool Finder::was_measured(const Variant& variant, const Problem& problem) const 
   });
 }
 
-/// Whether anything of the list is to be certified. Leaves the best kernel only where it challenges
-/// an own list.
-bool Finder::prepare(ImportedList& list, std::vector<TunedKernel> usable) const {
+/// Whether anything of the list is to be certified. firsts: the best usable kernel of each
+/// machine's list, which are all that is left where there is an own list to challenge.
+bool Finder::prepare(ImportedList& list, std::vector<TunedKernel> usable,
+                     std::vector<Variant> firsts) const {
   if (usable.empty()) return false;
   if (usable.size() > kBest + kLast) usable.erase(usable.begin() + kBest, usable.end() - kLast);
   for (const TunedKernel& kernel : usable) list.kernels.push_back(kernel.candidate.variant);
@@ -115,17 +117,27 @@ bool Finder::prepare(ImportedList& list, std::vector<TunedKernel> usable) const 
   };
   list.begun = list.own.front().candidate.variant == list.kernels.front() &&
                std::ranges::all_of(list.own, imported);
-  if (!list.begun) list.kernels.resize(1);
-  return !std::ranges::all_of(list.kernels, settled);
+  if (list.begun) return !std::ranges::all_of(list.kernels, settled);
+  std::erase_if(firsts, settled);
+  list.kernels = std::move(firsts);
+  return !list.kernels.empty();
 }
 
 void Finder::add_list(const RankedProblem& ranked) {
-  std::vector<TunedKernel> usable = merged(ranked.lists);
-  std::erase_if(usable, [&](const TunedKernel& kernel) {
+  const auto unusable = [&](const TunedKernel& kernel) {
     return states_.of(kernel.candidate, signature_of(ranked.problem)) == KernelState::kUnusable;
-  });
+  };
+  std::vector<Variant> firsts;
+  for (const Ranked& list : ranked.lists) {
+    const auto first = std::ranges::find_if_not(list.entries, unusable);
+    if (first != list.entries.end() &&
+        std::ranges::find(firsts, first->candidate.variant) == firsts.end())
+      firsts.push_back(first->candidate.variant);
+  }
+  std::vector<TunedKernel> usable = merged(ranked.lists);
+  std::erase_if(usable, unusable);
   ImportedList list{.problem = ranked.problem, .kernels = {}, .own = own_list(ranked.problem)};
-  if (prepare(list, std::move(usable))) work_.lists.push_back(std::move(list));
+  if (prepare(list, std::move(usable), std::move(firsts))) work_.lists.push_back(std::move(list));
 }
 
 void Finder::add_portfolio(std::vector<PortfolioKernel> kernels) {

@@ -14,7 +14,7 @@ struct ImportedList {
   Problem problem;
   // That are legal and not refused here, best first: the best three and the last two, as in
   // stale_lists. Of several machines' lists the first kernels of all come before the second ones.
-  // Where own is another list, only the best one.
+  // Where own is another list, only each machine's best one that was not measured here.
   std::vector<Variant> kernels;
   double best_ns = 0;  // kernel and packing of the first one, as it was measured there
   // This machine's own certified list for the problem, by rank; empty: it has none.

@@ -12,6 +12,7 @@
 #include "runtime/model/calibration.h"
 #include "runtime/staging.h"
 #include "tuner/candidate_runner.h"
+#include "tuner/imported_lists.h"
 #include "tuner/portfolio_tuner.h"
 #include "tuner/problem_tuner.h"
 #include "tuner/settle_journal.h"
