@@ -247,8 +247,8 @@ int measure(const Settings& settings) {
   print("report", run(settings.program, {"--db", merged.string(), "report"}), kReportS);
   print("db stats", run(settings.program, {"--db", merged.string(), "db", "stats"}), kReportS);
   print("db export",
-        run(settings.program,
-            {"--db", merged.string(), "db", "export", (settings.folder / "all.db").string()}),
+        run(settings.program, {"--db", merged.string(), "db", "export",
+                               (settings.folder / "all.db").string(), "--force"}),
         kMergeS);
   ask(merged, fleet);
   return 0;

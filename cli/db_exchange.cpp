@@ -2,6 +2,8 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/output_file.h"
+#include "cli/refresh.h"
 #include "core/error.h"
 #include "db/store.h"
 
@@ -11,6 +13,8 @@ namespace {
 struct ExchangeArguments {
   std::string target;
   std::vector<std::string> files;
+  std::string budget = "5m";
+  bool force = false, certify = false;
 };
 
 int export_data(const Globals& globals, const ExchangeArguments& arguments) {
@@ -22,6 +26,10 @@ int export_data(const Globals& globals, const ExchangeArguments& arguments) {
     fail(ErrorCode::kInvalidArgument, "{} knows no device{}; `rooftile db stats` lists them",
          store.path().string(),
          globals.device.empty() ? "" : fmt::format(" that matches '{}'", globals.device));
+  std::error_code missing;
+  // export_to refuses the database itself, forced or not.
+  if (!arguments.force && !std::filesystem::equivalent(arguments.target, store.path(), missing))
+    refuse_existing(arguments.target);
   store.export_to(arguments.target, devices);
   fmt::print("{}: what is known of {} devices and drivers\n", arguments.target, devices.size());
   return kDone;
@@ -40,9 +48,10 @@ int import_files(Store& store, const std::vector<std::string>& files) {
       all.runs += added.runs;
       all.samples += added.samples;
       all.winners += added.winners;
-      fmt::print("{}: {} devices, {} runs, {} samples, {} ranked kernels{}\n", file, added.devices,
-                 added.runs, added.samples, added.winners,
-                 brought_anything(added) ? "" : ": nothing new");
+      fmt::print(
+          "{}: {} devices, {} runs, {} samples, {} ranked kernels, {} kernels of portfolios{}\n",
+          file, added.devices, added.runs, added.samples, added.winners, added.portfolio,
+          brought_anything(added) ? "" : ": nothing new");
     } catch (const Error& error) {
       ++refused;
       fmt::print(stderr, "rooftile: {}\n", error.what());
@@ -55,6 +64,21 @@ int import_files(Store& store, const std::vector<std::string>& files) {
   return refused == 0 ? kDone : kFailure;
 }
 
+/// Certifies even what an earlier import brought: the user may have stopped it.
+int import_data(const Globals& globals, const ExchangeArguments& arguments) {
+  TuneOptions options{.problems = {}, .budget_s = parse_budget_s(arguments.budget)};
+  Store store(globals.database());
+  const int imported = import_files(store, arguments.files);
+  if (arguments.certify) {
+    const int certified = refresh_devices(store, selected_devices(globals), options);
+    return certified != kDone ? certified : imported;
+  }
+  fmt::print(
+      "no imported kernel is used before it is certified here: `rooftile tune --refresh` does that "
+      "in seconds where the device and its driver are the same\n");
+  return imported;
+}
+
 }  // namespace
 
 void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
@@ -62,6 +86,7 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
   CLI::App* exporting =
       db.add_subcommand("export", "Write tuned data to one file, for other machines");
   exporting->add_option("file", arguments.target, "Written whole or not at all")->required();
+  exporting->add_flag("--force", arguments.force, "Replace the file if it exists");
   exporting->footer(
       "Of all devices, or those that --device matches. Parameters and times, never code;\n"
       "docs/database.md says what stays here.");
@@ -69,15 +94,21 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
 
   CLI::App* importing = db.add_subcommand("import", "Add other machines' data to the database");
   importing->add_option("files", arguments.files, "From `rooftile db export`")->required();
+  importing->add_flag(
+      "--certify", arguments.certify,
+      "Then certify and time on this machine what is for its devices and drivers, in seconds, so "
+      "that programs use it; `rooftile tune --refresh` does the same later");
+  importing
+      ->add_option(
+          "--budget", arguments.budget,
+          "Wall time of --certify for a device, calibration included: 60s, 3m (default 5m)")
+      ->needs("--certify");
   importing->footer(
-      "The search starts from it; nothing of it is used before it is certified here.\n"
-      "The same file again adds only what is new.");
-  importing->callback([&] {
-    action = [&] {
-      Store store(globals.database());
-      return import_files(store, arguments.files);
-    };
-  });
+      "Nothing imported is used before it is certified here. Data of another device or driver "
+      "only\n"
+      "tells the search where to start. The same file again adds only what is new.\n"
+      "Example: rooftile db import tuned.db --certify");
+  importing->callback([&] { action = [&] { return import_data(globals, arguments); }; });
 
   CLI::App* merging = db.add_subcommand("merge", "Add files to another one, made if need be");
   merging->add_option("out", arguments.target, "The file that gets all")->required();

@@ -22,7 +22,9 @@ DeviceRecord chosen_device(const Store& store, const Globals& globals) {
        wanted.empty() ? "" : fmt::format(" '{}'", wanted));
 }
 
-int export_space(const Globals& globals, const ProblemOptions& sizes, const std::string& file) {
+int export_space(const Globals& globals, const ProblemOptions& sizes, const std::string& file,
+                 bool force) {
+  if (!force) refuse_existing(file);
   const Store store(globals.database(), OpenMode::kReadOnly);
   const Problem problem = sizes.problem();
   const FrozenSpace space = frozen_space(store, chosen_device(store, globals), problem);
@@ -49,9 +51,11 @@ void add_export_space(CLI::App& db, const Globals& globals, Action& action) {
       "  rooftile db export-space square.csv --m 256 --n 256 --k 256");
   static ProblemOptions sizes;
   static std::string file;
+  static bool force = false;
   command->add_option("file", file, "Where to; bench/bench_search reads it")->required();
+  command->add_flag("--force", force, "Replace the file if it exists");
   sizes.add_to(*command, true);
-  command->callback([&] { action = [&] { return export_space(globals, sizes, file); }; });
+  command->callback([&] { action = [&] { return export_space(globals, sizes, file, force); }; });
 }
 
 }  // namespace rooftile

@@ -22,6 +22,12 @@ mode_t wanted_mode(const struct stat* existing) {
 
 }  // namespace
 
+void refuse_existing(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored))
+    fail(ErrorCode::kIo, "{} exists; --force replaces it", path.string());
+}
+
 OutputFile::OutputFile(const std::filesystem::path& path) : name_(path.string()), target_(path) {
   std::error_code ignored;
   if (const auto resolved = std::filesystem::canonical(path, ignored); !ignored) target_ = resolved;

@@ -9,6 +9,11 @@
 
 namespace rooftile {
 
+/// For files that a command is given as an argument, where a slip is to name the input: an existing
+/// regular file is refused (kIo), and the message names --force. Files that an option names (-o,
+/// --html, --spirv) are replaced, as by a compiler.
+void refuse_existing(const std::filesystem::path& path);
+
 /// A file that appears whole or not at all: written under a temporary name in the same folder and
 /// renamed by commit(). A link's target is replaced, not the link; permissions of a file that is
 /// there are kept. What is no regular file (/dev/null, a pipe) is written directly.

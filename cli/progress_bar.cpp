@@ -23,6 +23,8 @@ const char* phase_text(TunePhase phase) {
       return "calibrating";
     case TunePhase::kRefreshing:
       return "refreshing";
+    case TunePhase::kImporting:
+      return "certifying imported data:";
     case TunePhase::kSearching:
       return "searching";
     case TunePhase::kCertifying:

@@ -1,12 +1,12 @@
 #include "tuner/tune.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "cli/command.h"
 #include "cli/progress_bar.h"
+#include "cli/refresh.h"
 #include "core/error.h"
 #include "runtime/device/device.h"
 #include "tuner/logged_problems.h"
@@ -25,17 +25,6 @@ struct TuneArguments {
   bool quick = false, thorough = false, recalibrate = false, atomics = false, refresh = false,
        from_log = false, no_counters = false;
 };
-
-double parse_budget_s(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string unit(end, text.data() + text.size());
-  const double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  if (error != std::errc() || scale == 0 || !(value > 0) || value * scale > 1e7)
-    fail(ErrorCode::kInvalidArgument,
-         "--budget is '{}'; it takes a positive time such as 60s, 3m or 1h", text);
-  return value * scale;
-}
 
 std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
   if (arguments.sizes.m > 0 || arguments.sizes.n > 0 || arguments.sizes.k > 0) {
@@ -160,57 +149,25 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
            store.path().string());
   }
   print_host_advice();
+  if (arguments.refresh) return refresh_devices(store, devices, options);
   const std::atomic<bool>& stop = stop_on_signals();
   bool interrupted = false;
   for (const DeviceProfile& device : devices) {
     if (arguments.from_log) options.problems = hottest(store, device, options.budget_s);
-    if (arguments.refresh) {
-      fmt::print("refreshing {} ({}), {:.0f} s\n", device.name, device.driver_info,
-                 options.budget_s);
-    } else {
-      fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
-                 options.problems.size(), options.budget_s);
-    }
+    fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
+               options.problems.size(), options.budget_s);
     std::fflush(stdout);
     ProgressBar bar;
     bool has_header = false;  // printed above the first result: calibration has its lines before
-    const TuneCallbacks callbacks = {
-        .progress = [&](const TuneProgress& progress) { bar.show(progress); },
-        .calibrated =
-            [&](const CalibrationRun& run) {
-              bar.clear();
-              print_drift(run);
-              fmt::print("calibration: {:.1f} s, apart from the budget\n", run.elapsed_s);
-              std::fflush(stdout);
-            },
-        .problem_finished =
-            [&](const TuneResult& result) {
-              bar.clear();
-              if (!std::exchange(has_header, true)) print_header();
-              print_result(result);
-              std::fflush(stdout);
-            },
-        .refreshed =
-            [&](const RefreshReport& refreshed) {
-              bar.clear();
-              fmt::print("refreshed {} of {} problems in {:.0f} s\n", refreshed.refreshed,
-                         refreshed.stale, refreshed.elapsed_s);
-              std::fflush(stdout);
-            },
-        .message =
-            [&](const std::string& message) {
-              bar.clear();
-              fmt::print(stderr, "rooftile: {}\n", message);
-            }};
+    TuneCallbacks callbacks = tune_callbacks(bar);
+    callbacks.problem_finished = [&](const TuneResult& result) {
+      bar.clear();
+      if (!std::exchange(has_header, true)) print_header();
+      print_result(result);
+      std::fflush(stdout);
+    };
     const TuneReport report = tune(store, device, options, callbacks, stop);
     bar.clear();
-    interrupted = report.interrupted;
-    if (arguments.refresh) {
-      if (report.refresh.stale == 0)
-        fmt::print("nothing to refresh: all ranked lists are of this driver and this Rooftile\n");
-      if (interrupted) break;
-      continue;
-    }
     std::size_t spilled = 0;
     for (const TuneResult& result : report.results) spilled += result.spilled;
     fmt::print("{} of {} problems in {:.0f} s{}{}{}\n", report.results.size(),
@@ -243,7 +200,7 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
   command->footer(
       "Examples:\n  rooftile tune\n  rooftile tune --budget 3m --set squares\n"
       "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b\n  rooftile tune --from-log --quick\n"
-      "  rooftile tune --refresh      # after a driver update: usable again in seconds");
+      "  rooftile tune --refresh      # after a driver update or an import: usable in seconds");
   static TuneArguments arguments;
   command->add_option(
       "--budget", arguments.budget,
@@ -274,9 +231,10 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
   command->add_flag("--no-counters", arguments.no_counters,
                     "Do not read the driver's hardware counters of the best kernels "
                     "(VK_KHR_performance_query); docs/roofline.md");
-  command->add_flag("--refresh", arguments.refresh,
-                    "Only certify and time again what a new driver or a new Rooftile made stale; "
-                    "every run begins with that");
+  command->add_flag(
+      "--refresh", arguments.refresh,
+      "Only certify and time again what a new driver or a new Rooftile made stale, and "
+      "imported data for this device and driver; every run begins with that");
   command->add_flag("--recalibrate", arguments.recalibrate,
                     "Measure the calibration figures again, apart from the budget, and show which "
                     "have moved");

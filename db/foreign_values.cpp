@@ -32,6 +32,9 @@ constexpr Suspicion kSuspicions[] = {
     {"SELECT 1 FROM theirs.winners WHERE NOT is_time(created_at) UNION ALL "
      "SELECT 1 FROM theirs.imported_winners WHERE NOT is_time(created_at) LIMIT 1",
      "a ranked list of a time that is none"},
+    {"SELECT 1 FROM theirs.portfolio WHERE NOT is_time(created_at) UNION ALL "
+     "SELECT 1 FROM theirs.imported_portfolio WHERE NOT is_time(created_at) LIMIT 1",
+     "a portfolio of a time that is none"},
     {"SELECT 1 FROM theirs.black_list WHERE NOT is_time(created_at) UNION ALL "
      "SELECT 1 FROM theirs.imported_black_list WHERE NOT is_time(created_at) LIMIT 1",
      "a black list of a time that is none"},

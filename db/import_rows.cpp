@@ -7,6 +7,7 @@
 #include "db/device_row.h"
 #include "db/foreign_text.h"
 #include "db/foreign_values.h"
+#include "db/portfolio_times.h"
 #include "db/problem_row.h"
 
 namespace rooftile {
@@ -31,6 +32,7 @@ class Import {
     compiler_facts();
     counters();
     winners();
+    portfolio();
     black_list();
     log();
     return report_;
@@ -54,9 +56,11 @@ class Import {
           "INTEGER)",
           "CREATE TEMP TABLE IF NOT EXISTS import_winners (origin_id, device_id, bucket, rank, "
           "candidate_id, problem_id, kernel_ns, pack_ns, created_at)",
+          "CREATE TEMP TABLE IF NOT EXISTS import_portfolio (origin_id, device_id, signature, "
+          "candidate_id, place, times, created_at)",
           "DELETE FROM temp.import_origins", "DELETE FROM temp.import_devices",
           "DELETE FROM temp.import_candidates", "DELETE FROM temp.import_problems",
-          "DELETE FROM temp.import_winners"})
+          "DELETE FROM temp.import_winners", "DELETE FROM temp.import_portfolio"})
       connection_.database().exec(sql);
   }
 
@@ -332,6 +336,70 @@ class Import {
         " problem_id, kernel_ns, pack_ns, created_at) SELECT * FROM temp.import_winners")
         .run();
     report_.winners = changes();
+  }
+
+  /// Of each device and class the newest one counts, whichever database it is from.
+  void portfolio() {
+    Sql theirs(connection_,
+               "SELECT p.origin, d.ours, ours.signature, ours.id, p.place, p.times, p.created_at"
+               " FROM (SELECT ? AS origin, device_id, candidate_id, place, times, created_at"
+               "        FROM theirs.portfolio WHERE place IS NOT NULL"
+               "       UNION ALL"
+               "       SELECT o.ours, device_id, candidate_id, place, times, i.created_at"
+               "        FROM theirs.imported_portfolio AS i"
+               "        JOIN temp.import_origins AS o ON o.theirs = i.origin_id) AS p"
+               " JOIN temp.import_devices AS d ON d.theirs = p.device_id"
+               " JOIN temp.import_candidates AS c ON c.theirs = p.candidate_id"
+               " JOIN main.candidates AS ours ON ours.id = c.ours"
+               " WHERE p.origin <> ?");
+    theirs.bind_all(file_origin_, our_origin_);
+    while (theirs.next_row()) {
+      const RowId origin = theirs.integer(), device = theirs.integer();
+      const std::string signature = theirs.text();
+      const RowId candidate = theirs.integer();
+      const std::int64_t place = theirs.integer();
+      const std::string times = theirs.text(), created_at = theirs.text();
+      if (!is_times_json(times))
+        refuse(fmt::format("a portfolio (kernel {}) whose times are none", candidate));
+      Sql(connection_, "INSERT INTO temp.import_portfolio VALUES (?, ?, ?, ?, ?, ?, ?)")
+          .bind_all(origin, device, signature, candidate, place, times, created_at)
+          .run();
+    }
+    keep_newest_portfolios();
+    Sql(connection_,
+        "DELETE FROM main.imported_portfolio WHERE EXISTS"
+        " (SELECT 1 FROM main.candidates AS c JOIN temp.import_portfolio AS t"
+        "   ON t.signature = c.signature"
+        "   WHERE c.id = imported_portfolio.candidate_id"
+        "     AND t.device_id = imported_portfolio.device_id)")
+        .run();
+    Sql(connection_,
+        "INSERT INTO main.imported_portfolio (origin_id, device_id, candidate_id, place, times,"
+        " created_at) SELECT origin_id, device_id, candidate_id, place, times, created_at"
+        " FROM temp.import_portfolio")
+        .run();
+    report_.portfolio = changes();
+  }
+
+  /// Of what is to be imported, and without what is here already or is older than that.
+  void keep_newest_portfolios() {
+    Sql(connection_,
+        "DELETE FROM temp.import_portfolio WHERE (origin_id, device_id, signature) NOT IN"
+        " (SELECT origin_id, device_id, signature FROM"
+        "   (SELECT origin_id, device_id, signature, row_number() OVER (PARTITION BY device_id,"
+        "     signature ORDER BY max(created_at) DESC, origin_id) AS age"
+        "     FROM temp.import_portfolio GROUP BY origin_id, device_id, signature)"
+        "   WHERE age = 1)")
+        .run();
+    Sql(connection_,
+        "DELETE FROM temp.import_portfolio WHERE (device_id, signature) IN"
+        " (SELECT t.device_id, t.signature FROM temp.import_portfolio AS t"
+        "   GROUP BY t.device_id, t.signature"
+        "  HAVING max(t.created_at) <="
+        "   (SELECT max(p.created_at) FROM main.imported_portfolio AS p"
+        "     JOIN main.candidates AS c ON c.id = p.candidate_id"
+        "     WHERE p.device_id = t.device_id AND c.signature = t.signature))")
+        .run();
   }
 
   void black_list() {

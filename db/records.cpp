@@ -104,7 +104,7 @@ SamplePurpose parse_sample_purpose(std::string_view text) {
 std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
 
 bool brought_anything(const ImportReport& r) {
-  return r.devices + r.calibrations + r.runs + r.samples + r.winners > 0;
+  return r.devices + r.calibrations + r.runs + r.samples + r.winners + r.portfolio > 0;
 }
 
 std::string_view name(Nearness nearness) {

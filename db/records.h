@@ -172,6 +172,12 @@ struct RankedKernel {
   std::optional<std::string> black_list_reason;
 };
 
+/// An entry of a ranked list as another machine has it. kernel.rank counts the whole bucket.
+struct ImportedKernel {
+  std::string origin;  // key of the database that it is from
+  TunedKernel kernel;
+};
+
 /// An entry of a ranked list that this version cannot read: a newer one, or somebody's editor,
 /// wrote the kernel.
 struct UnknownWinner {
@@ -212,6 +218,7 @@ enum class Provenance : std::uint8_t {
 struct ImportReport {
   std::string origin;  // key of the file's database
   std::int64_t devices = 0, calibrations = 0, runs = 0, samples = 0, winners = 0;
+  std::int64_t portfolio = 0;  // kernels of portfolios
 };
 bool brought_anything(const ImportReport& report);
 

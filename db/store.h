@@ -199,7 +199,8 @@ class Store {
 
   /// Writes what is known of these devices (rows) to a new file, which takes the place of an old
   /// one at once when it is whole: devices, calibrations, candidates, problems, runs, samples,
-  /// ranked lists, black list, compiler facts and counters, imported ones with their origins.
+  /// ranked lists, portfolios (the kernels that have a place), black list, compiler facts and
+  /// counters, imported ones with their origins.
   /// Certificates, journal and untuned problems stay: they are about this machine. Errors:
   /// kInvalidArgument when file is this database; kIo, the old file is then still there.
   void export_to(const std::filesystem::path& file, std::span<const RowId> devices) const;
@@ -210,6 +211,14 @@ class Store {
   /// altered, newer, or holds what no Rooftile writes; kIo when it is not there. Writers wait
   /// meanwhile: some 20 s a million samples.
   ImportReport import_from(const std::filesystem::path& file);
+
+  /// Ranked lists that other machines have for this device and driver, each by bucket and rank, one
+  /// machine's after another's. Without kernels that any of them black-listed for it, and without
+  /// those that this version cannot parse. None is dispatched here.
+  std::vector<ImportedKernel> imported_kernels(RowId device) const;
+  /// The newest imported portfolio of each class for this device and driver, by signature and
+  /// place; with the same exceptions.
+  std::vector<PortfolioKernel> imported_portfolio(RowId device) const;
 
   /// Devices that tell something about this one, nearest first, the newest row first among equals;
   /// itself as kSame when samples of it came from elsewhere.

@@ -73,6 +73,10 @@ constexpr const char* kCopies[] = {
     " WHERE device_id IN (SELECT id FROM temp.chosen)",
     "INSERT INTO main.imported_winners SELECT * FROM own.imported_winners"
     " WHERE device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.portfolio SELECT * FROM own.portfolio"
+    " WHERE place IS NOT NULL AND device_id IN (SELECT id FROM temp.chosen)",
+    "INSERT INTO main.imported_portfolio SELECT * FROM own.imported_portfolio"
+    " WHERE device_id IN (SELECT id FROM temp.chosen)",
     "INSERT INTO main.black_list SELECT * FROM own.black_list"
     " WHERE device_id IN (SELECT id FROM temp.chosen)",
     "INSERT INTO main.imported_black_list SELECT * FROM own.imported_black_list"
@@ -86,6 +90,8 @@ constexpr const char* kCopies[] = {
     "INSERT INTO main.candidates SELECT * FROM own.candidates WHERE id IN"
     " (SELECT candidate_id FROM main.samples UNION SELECT candidate_id FROM main.winners"
     "  UNION SELECT candidate_id FROM main.imported_winners"
+    "  UNION SELECT candidate_id FROM main.portfolio"
+    "  UNION SELECT candidate_id FROM main.imported_portfolio"
     "  UNION SELECT candidate_id FROM main.black_list"
     "  UNION SELECT candidate_id FROM main.imported_black_list"
     "  UNION SELECT candidate_id FROM main.compiler_facts"
@@ -98,6 +104,7 @@ constexpr const char* kCopies[] = {
     "INSERT INTO main.origins SELECT * FROM own.origins WHERE own = 1 OR id IN"
     " (SELECT origin_id FROM main.calibrations UNION SELECT origin_id FROM main.runs"
     "  UNION SELECT origin_id FROM main.imported_winners"
+    "  UNION SELECT origin_id FROM main.imported_portfolio"
     "  UNION SELECT origin_id FROM main.imported_black_list"
     "  UNION SELECT origin_id FROM main.compiler_facts"
     "  UNION SELECT origin_id FROM main.counter_sets)",

@@ -24,6 +24,7 @@ StoreStats Store::stats() const {
             " SELECT 'devices', count(*) FROM devices UNION ALL"
             " SELECT 'import_log', count(*) FROM import_log UNION ALL"
             " SELECT 'imported_black_list', count(*) FROM imported_black_list UNION ALL"
+            " SELECT 'imported_portfolio', count(*) FROM imported_portfolio UNION ALL"
             " SELECT 'imported_winners', count(*) FROM imported_winners UNION ALL"
             " SELECT 'journal', count(*) FROM journal UNION ALL"
             " SELECT 'origins', count(*) FROM origins UNION ALL"

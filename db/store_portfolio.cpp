@@ -1,49 +1,9 @@
-#include <algorithm>
-#include <array>
-#include <limits>
-#include <nlohmann/json.hpp>
-
 #include "core/error.h"
+#include "db/portfolio_times.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
 namespace {
-
-// JSON has no infinity: null is a problem that the kernel cannot run.
-std::string times_json(std::span<const MeasuredTime> times) {
-  nlohmann::json json = nlohmann::json::array();
-  for (const MeasuredTime& t : times) {
-    json.push_back({t.m, t.n, t.k, t.batch, t.ns});
-    if (t.half_ns)
-      for (const double ns : *t.half_ns) json.back().push_back(ns);
-  }
-  return json.dump();
-}
-
-/// What is no time of a problem is left out: edited by hand, or written by something else.
-std::vector<MeasuredTime> parse_times(const std::string& text) {
-  std::vector<MeasuredTime> times;
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_array()) return times;
-  for (const nlohmann::json& entry : json) {
-    try {
-      const nlohmann::json& ns = entry.at(4);
-      MeasuredTime t = {
-          .m = entry.at(0),
-          .n = entry.at(1),
-          .k = entry.at(2),
-          .batch = entry.at(3),
-          .ns = ns.is_null() ? std::numeric_limits<double>::infinity() : ns.get<double>()};
-      if (entry.size() > 6) {
-        const std::array<double, 2> half_ns = {entry.at(5), entry.at(6)};
-        if (std::ranges::min(half_ns) > 0) t.half_ns = half_ns;
-      }
-      if (std::min({t.m, t.n, t.k, t.batch}) > 0 && t.ns > 0) times.push_back(t);
-    } catch (const nlohmann::json::exception&) {
-    }
-  }
-  return times;
-}
 
 /// Reads c.id, c.hash, c.signature, c.variant, p.place, p.times. False when the variant is beyond
 /// this version.
@@ -140,6 +100,20 @@ std::vector<PortfolioKernel> Store::measured_portfolio(RowId device,
             " WHERE p.device_id = ? AND c.signature = ?"
             " ORDER BY p.place IS NULL, p.place, c.id");
     sql.bind_all(device, signature);
+    return read_kernels(sql);
+  });
+}
+
+std::vector<PortfolioKernel> Store::imported_portfolio(RowId device) const {
+  return impl_->guarded("reading imported portfolios", [&] {
+    Sql sql(*impl_->connection,
+            "SELECT c.id, c.hash, c.signature, c.variant, p.place, p.times"
+            " FROM imported_portfolio AS p JOIN candidates AS c ON c.id = p.candidate_id"
+            " WHERE p.device_id = ?1"
+            " AND NOT EXISTS (SELECT 1 FROM imported_black_list AS b WHERE b.device_id = ?1"
+            "                  AND b.candidate_id = p.candidate_id)"
+            " ORDER BY c.signature, p.place");
+    sql.bind(device);
     return read_kernels(sql);
   });
 }

@@ -120,6 +120,28 @@ std::vector<RankedKernel> Store::winners(RowId device) const {
   });
 }
 
+std::vector<ImportedKernel> Store::imported_kernels(RowId device) const {
+  return impl_->guarded("reading imported ranked kernels", [&] {
+    std::vector<ImportedKernel> kernels;
+    Sql sql(*impl_->connection,
+            "SELECT o.key, w.bucket, w.rank, w.kernel_ns, w.pack_ns, p.type, p.trans_a, p.trans_b, "
+            "p.m, p.n, p.k, p.batch, p.lda, p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, "
+            "p.epilogue, p.alpha, p.beta, c.id, c.hash, c.signature, c.variant"
+            " FROM imported_winners AS w JOIN problems AS p ON p.id = w.problem_id"
+            " JOIN candidates AS c ON c.id = w.candidate_id JOIN origins AS o ON o.id = w.origin_id"
+            " WHERE w.device_id = ?1"
+            " AND NOT EXISTS (SELECT 1 FROM imported_black_list AS b WHERE b.device_id = ?1"
+            "                  AND b.candidate_id = w.candidate_id)"
+            " ORDER BY o.id, w.bucket, w.rank");
+    sql.bind(device);
+    while (sql.next_row()) {
+      ImportedKernel imported{.origin = sql.text(), .kernel = {}};
+      if (read_tuned_kernel(sql, imported.kernel)) kernels.push_back(std::move(imported));
+    }
+    return kernels;
+  });
+}
+
 std::vector<UnknownWinner> Store::unknown_winners(RowId device) const {
   return impl_->guarded("reading ranked kernels of other versions", [&] {
     std::vector<UnknownWinner> unknown;

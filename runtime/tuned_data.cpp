@@ -47,6 +47,25 @@ class Reader {
   bool deterministic_;
 };
 
+/// Why the store has no tuned device, and what to do about it.
+std::string untuned_note(const Store& store, const std::string& wanted_device,
+                         const DeviceProfile* only) {
+  bool any = false;
+  for (const DeviceRecord& device : store.devices()) {
+    if (!is_wanted(device.profile, wanted_device)) continue;
+    if (only != nullptr && !same_device(*only, device.profile)) continue;
+    any = true;
+    if (!store.imported_kernels(device.id).empty())
+      return fmt::format(
+          "no tuned device in {}: kernels for {} (driver {}) were imported but are not certified "
+          "on this machine; run `rooftile tune --refresh`",
+          store.path().string(), device.profile.name, device.profile.driver_info);
+  }
+  if (any || wanted_device.empty())
+    return fmt::format("no tuned device in {}; run `rooftile tune`", store.path().string());
+  return fmt::format("no tuned device in {} matches '{}'", store.path().string(), wanted_device);
+}
+
 }  // namespace
 
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
@@ -83,10 +102,7 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
     data.calibration = reader.calibration(known->id);
   }
   if (best == nullptr) {
-    data.note =
-        wanted_device.empty()
-            ? fmt::format("no tuned device in {}; run `rooftile tune`", database.string())
-            : fmt::format("no tuned device in {} matches '{}'", database.string(), wanted_device);
+    data.note = untuned_note(store, wanted_device, only);
     if (known != nullptr) data.model = DispatchModel(data.calibration, known->profile.kind, {});
     return data;
   }

@@ -26,6 +26,8 @@ class Budget {
   double elapsed_s() const;
   double left_s() const { return seconds_ - elapsed_s(); }
   double seconds() const { return seconds_; }
+  /// Seconds that have passed and do not count.
+  void leave_out(double seconds) { start_s_ += seconds; }
 
  private:
   double seconds_, start_s_;

@@ -1,12 +1,10 @@
 #include "tuner/refresh.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/clock.h"
-#include "generator/emit.h"
-#include "generator/rules.h"
-#include "generator/version.h"
+#include "tuner/candidate_runner.h"
+#include "tuner/kernel_state.h"
 #include "tuner/ranked_list.h"
 #include "tuner/stored_winner.h"
 
@@ -33,46 +31,15 @@ std::vector<RankedProblem> ranked_problems(const Store& store, RowId device) {
   return problems;
 }
 
-/// What is known here of the kernels that this generator makes of old entries.
-class Kernels {
- public:
-  Kernels(Store& store, const DeviceProfile& device, RowId device_row)
-      : store_(store), device_(device), device_row_(device_row) {
-    for (const BlackListRecord& entry : store.black_listed(device_row))
-      black_listed_.insert(entry.candidate);
-  }
-
-  enum class State { kUnusable, kStale, kCertified };
-  State state(const RankedKernel& entry) const {
-    const Variant& variant = entry.kernel.candidate.variant;
-    const Signature signature = signature_of(entry.kernel.problem);
-    if (illegal_reason(variant, device_.limits, signature)) return State::kUnusable;
-    const std::string hash = emit_gemm(variant, signature).hash;
-    const RowId now =
-        store_.candidate_id({.hash = hash, .signature = to_string(signature), .variant = variant});
-    if (black_listed_.contains(now)) return State::kUnusable;
-    const std::optional<bool> verdict = store_.certificate(device_row_, now, kGeneratorVersion);
-    if (!verdict) return State::kStale;
-    if (!*verdict) return State::kUnusable;
-    return hash == entry.kernel.candidate.hash ? State::kCertified : State::kStale;
-  }
-
- private:
-  Store& store_;
-  const DeviceProfile& device_;
-  RowId device_row_;
-  std::set<RowId> black_listed_;
-};
-
 /// elsewhere: of another row, so that nothing of it is dispatched here, certified or not.
 void add_if_stale(std::vector<StaleList>& lists, const RankedProblem& ranked,
-                  const Kernels& kernels, bool elsewhere) {
+                  const KernelStates& states, bool elsewhere) {
   StaleList list{.problem = ranked.problem, .kernels = {}};
   bool stale = elsewhere;
   for (const RankedKernel& entry : ranked.entries) {
-    const Kernels::State state = kernels.state(entry);
-    if (state == Kernels::State::kUnusable) continue;
-    stale = stale || state == Kernels::State::kStale;
+    const KernelState state = states.of(entry.kernel.candidate, signature_of(ranked.problem));
+    if (state == KernelState::kUnusable) continue;
+    stale = stale || state == KernelState::kStale;
     const Variant& variant = entry.kernel.candidate.variant;
     if (std::ranges::find(list.kernels, variant) == list.kernels.end())
       list.kernels.push_back(variant);
@@ -86,17 +53,17 @@ void add_if_stale(std::vector<StaleList>& lists, const RankedProblem& ranked,
 }  // namespace
 
 std::vector<StaleList> stale_lists(Store& store, const DeviceProfile& device, RowId device_row) {
-  const Kernels kernels(store, device, device_row);
+  const KernelStates states(store, device, device_row);
   std::vector<StaleList> lists;
   std::vector<RankedProblem> known = ranked_problems(store, device_row);
-  for (const RankedProblem& ranked : known) add_if_stale(lists, ranked, kernels, false);
+  for (const RankedProblem& ranked : known) add_if_stale(lists, ranked, states, false);
   for (const NearDevice& other : store.nearest_devices(device_row)) {
     if (other.nearness > Nearness::kSameProduct) break;
     if (other.device == device_row) continue;
     for (RankedProblem& ranked : ranked_problems(store, other.device)) {
       if (std::ranges::find(known, ranked.problem, &RankedProblem::problem) != known.end())
         continue;
-      add_if_stale(lists, ranked, kernels, true);
+      add_if_stale(lists, ranked, states, true);
       known.push_back(std::move(ranked));
     }
   }

@@ -7,9 +7,10 @@
 
 #include "core/device_profile.h"
 #include "db/store.h"
-#include "tuner/candidate_runner.h"
 
 namespace rooftile {
+
+class CandidateRunner;
 
 struct StaleList {
   Problem problem;

@@ -12,6 +12,7 @@
 #include "runtime/model/calibration.h"
 #include "runtime/staging.h"
 #include "tuner/candidate_runner.h"
+#include "tuner/imported_lists.h"
 #include "tuner/portfolio_tuner.h"
 #include "tuner/problem_tuner.h"
 #include "tuner/settle_journal.h"
@@ -59,6 +60,7 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
     fail(ErrorCode::kInvalidArgument, "the budget is {} s; it must be positive", options.budget_s);
   const std::span<const TuneProblem> problems =
       options.refresh_only ? std::span<const TuneProblem>() : options.problems;
+  Budget budget(options.budget_s);
   const RowId device_row = store.device_id(device);
   settle_journal(store, device_row, callbacks.message);
   const nlohmann::json settings = {{"budget_s", options.budget_s},
@@ -72,10 +74,45 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                     .budget_s = options.budget_s,
                     .problems_total = problems.size()};
   WorkerProcess worker = device_worker(options.worker, device);
+  const auto runner_options = [&](const DeviceRates& rates) {
+    return RunnerOptions{.device = device_row,
+                         .run = run,
+                         .compute_units = std::max(1.0, rates.compute_units),
+                         .rotate_bytes = rotated_bytes(rates),
+                         .reference = reference_kernel(device, rates),
+                         .counters = options.counters,
+                         .message = callbacks.message};
+  };
+  const double refresh_end_s =
+      options.refresh_only ? budget.seconds() : kRefreshShare * budget.seconds();
+  const auto use_imported = [&](CandidateRunner& runner) {
+    const ImportedWork work = imported_work(store, device, device_row);
+    if (work.empty()) return;
+    report.imported = certify_imported(
+        store, runner, device_row, work,
+        {.over = [&] { return stop.load() || budget.elapsed_s() >= refresh_end_s; },
+         .progress =
+             [&](const Problem& problem) {
+               base.phase = TunePhase::kImporting;
+               base.elapsed_s = budget.elapsed_s();
+               base.problem = to_string(problem);
+               if (callbacks.progress) callbacks.progress(base);
+             },
+         .message = callbacks.message});
+    if (callbacks.imported) callbacks.imported(report.imported);
+  };
   Calibration calibration;
   const std::optional<Calibration> known =
       options.recalibrate ? std::nullopt : known_calibration(store, device);
+  const Calibration theirs = calibration_from_figures(store.latest_calibration(device_row));
+  if (!known && is_calibrated(theirs.device)) {
+    CandidateRunner runner(store, worker, budget, stop, runner_options(theirs.device));
+    use_imported(runner);
+    report.failed = runner.failures();
+    report.lost_s = runner.lost_s();
+  }
   if (!known && callbacks.progress) callbacks.progress(base);
+  const double before_calibration_s = budget.elapsed_s();
   if (known) {
     calibration = *known;
   } else if (const auto calibrated = calibrate(store, device, worker, callbacks.message, stop)) {
@@ -85,17 +122,10 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
   } else if (callbacks.message) {
     callbacks.message("interrupted while calibrating: no figure was stored");
   }
-  const Budget budget(options.budget_s);  // begins here: calibration is apart from it
+  budget.leave_out(budget.elapsed_s() - before_calibration_s);
 
   const Thermal thermal_before = read_thermal();
-  CandidateRunner runner(store, worker, budget, stop,
-                         {.device = device_row,
-                          .run = run,
-                          .compute_units = std::max(1.0, calibration.device.compute_units),
-                          .rotate_bytes = rotated_bytes(calibration.device),
-                          .reference = reference_kernel(device, calibration.device),
-                          .counters = options.counters,
-                          .message = callbacks.message});
+  CandidateRunner runner(store, worker, budget, stop, runner_options(calibration.device));
   const std::vector<Variant> space = legal_variants(device.limits);
   const double portfolio_s = options.refresh_only ? 0.0 : kPortfolioShare * budget.seconds();
   double reserved_s = portfolio_s;
@@ -119,8 +149,6 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                              if (callbacks.progress) callbacks.progress(progress);
                                            },
                                        .host_rates = &calibration.host};
-  const double refresh_end_s =
-      options.refresh_only ? budget.seconds() : kRefreshShare * budget.seconds();
   report.refresh = refresh(store, runner, device_row, stale_lists(store, device, device_row),
                            {.over = [&] { return over() || budget.elapsed_s() >= refresh_end_s; },
                             .progress =
@@ -130,6 +158,7 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                   context.progress(progress);
                                 }});
   if (report.refresh.stale > 0 && callbacks.refreshed) callbacks.refreshed(report.refresh);
+  if (!stop.load() && report.imported.elapsed_s == 0) use_imported(runner);
   const std::vector<double> weights =
       slice_weights(problems, default_variant(device), calibration.device);
   for (std::size_t i = 0; i < problems.size() && !over(); ++i) {
@@ -155,8 +184,8 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
                                                  (options.refresh_only && budget.left_s() <= 0));
   report.elapsed_s = budget.elapsed_s();
   report.noise = runner.noise();
-  report.failed = runner.failures();
-  report.lost_s = runner.lost_s();
+  report.failed += runner.failures();
+  report.lost_s += runner.lost_s();
   store.end_run(run,
                 report.interrupted     ? "interrupted"
                 : report.out_of_budget ? "budget"

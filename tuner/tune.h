@@ -14,6 +14,7 @@
 #include "db/store.h"
 #include "runtime/model/portfolio.h"
 #include "tuner/calibration_run.h"
+#include "tuner/certify_imported.h"
 #include "tuner/host_comparison.h"
 #include "tuner/noise_report.h"
 #include "tuner/refresh.h"
@@ -41,10 +42,11 @@ struct TuneOptions {
   // Of a problem's space only so many candidates, the same ones in every run; 0: all. The default,
   // the fallback and priors are searched besides.
   std::size_t candidates = 0;
-  bool recalibrate = false;   // even if this device and driver have figures
-  bool refresh_only = false;  // stale ranked lists, and then nothing; problems may be empty
-  bool counters = true;       // reads the driver's counters of each winner, where it has any
-  bool atomics = false;       // kernels whose results do not repeat bit by bit as well
+  bool recalibrate = false;  // even if this device and driver have figures
+  // Stale ranked lists and imported data, and then nothing; problems may be empty.
+  bool refresh_only = false;
+  bool counters = true;  // reads the driver's counters of each winner, where it has any
+  bool atomics = false;  // kernels whose results do not repeat bit by bit as well
   std::filesystem::path
       worker;  // program run as `worker worker`: the CLI itself; empty: /proc/self/exe
 };
@@ -52,6 +54,7 @@ struct TuneOptions {
 enum class TunePhase : std::uint8_t {
   kCalibrating,
   kRefreshing,
+  kImporting,
   kSearching,
   kCertifying,
   kComparing,
@@ -86,6 +89,7 @@ struct TuneResult {
 
 struct TuneReport {
   RefreshReport refresh;
+  ImportedReport imported;
   std::vector<TuneResult> results;
   // Of choosing a kernel for problems that were not tuned, over those that were compared, each left
   // out in turn (runtime/model/portfolio.h). No problems: too few to say.
@@ -104,13 +108,16 @@ struct TuneCallbacks {
   std::function<void(const CalibrationRun&)> calibrated = {};  // if it had to be
   std::function<void(const TuneResult&)> problem_finished;
   std::function<void(const RefreshReport&)> refreshed = {};  // if any list was stale
+  std::function<void(const ImportedReport&)> imported = {};  // if anything was to be certified
   std::function<void(const std::string&)>
       message;  // black-listed candidates, resumed journals, ...
 };
 
 /// Tunes one device. A device without calibration figures is calibrated first, in some 15 s that do
 /// not count against the budget: cut short, its figures would be wrong for every later run. The
-/// budget begins with the ranked lists that are stale, which get half of it at most. stop is
+/// budget begins with the ranked lists that are stale and with imported data for this device and
+/// driver, which get half of it at most. Where this machine was never calibrated, imported data that
+/// brings a calibration is certified before that: programs can use it in the meantime. stop is
 /// polled: when it turns true, what is measured is kept and certified winners are stored; a
 /// calibration that it interrupts stores nothing.
 TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options,

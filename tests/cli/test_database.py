@@ -137,6 +137,24 @@ def test_export_import_and_merge(machine):
     assert "A GPU" in machine.run("--db", "merged.db", "report").stdout
 
 
+def test_an_export_replaces_a_file_only_when_forced(machine):
+    (machine.folder / "mine.db").write_text("my shopping list\n")
+    machine.refuses("db", "export", "mine.db", says="mine.db exists; --force replaces it")
+    assert (machine.folder / "mine.db").read_text() == "my shopping list\n"
+    assert "2 devices" in machine.run("db", "export", "mine.db", "--force").stdout
+    assert "sound" in machine.run("--db", "mine.db", "db", "check").stdout
+    machine.refuses("db", "export", machine.database, "--force", says="the database itself", code=2)
+    machine.run("db", "export", "link.db")
+    (machine.folder / "link.db").rename(machine.folder / "target.db")
+    (machine.folder / "link.db").symlink_to("target.db")
+    machine.refuses("db", "export", "link.db", says="link.db exists")
+    (machine.folder / "space.csv").write_text("mine")
+    machine.refuses("db", "export-space", "space.csv", "--m", 3, "--n", 4, "--k", 5, "--device", "A GPU",
+                    says="space.csv exists; --force replaces it")
+    machine.run("db", "export-space", "space.csv", "--m", 3, "--n", 4, "--k", 5, "--device", "A GPU", "--force")
+    assert (machine.folder / "space.csv").read_text().startswith("#")
+
+
 def test_a_file_that_is_refused_costs_only_itself(machine):
     machine.run("db", "export", "all.db")
     (machine.folder / "text.db").write_text("my shopping list\n" * 40)

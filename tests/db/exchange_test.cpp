@@ -81,6 +81,7 @@ TEST_F(ExchangeTest, AnExportIsOneSoundFileWithTheDataAndNothingPrivate) {
   EXPECT_EQ(value(copy, "SELECT count(*) FROM calibration_figures"), "3");
   EXPECT_EQ(value(copy, "SELECT count(*) FROM kernel_counters"), "2");
   EXPECT_EQ(value(copy, "SELECT count(*) FROM winners"), "3");
+  EXPECT_EQ(value(copy, "SELECT count(*) FROM portfolio"), "1");
   EXPECT_EQ(value(copy, "SELECT count(*) FROM black_list"), "1");
   EXPECT_EQ(value(copy, "SELECT count(*) FROM candidates WHERE hash = 'never tried'"), "0");
   for (const char* table : {"certificates", "journal", "untuned_problems", "import_log"})
@@ -203,6 +204,82 @@ TEST_F(ExchangeTest, DataComesOnceWhicheverWayItTravels) {
   EXPECT_THAT(home.check(), IsEmpty());
 }
 
+TEST_F(ExchangeTest, RankedListsAndPortfoliosOfThisDeviceAreReadWithTheirOrigin) {
+  export_filled();
+  Store store(file());
+  const ImportReport report = store.import_from(exported());
+  EXPECT_EQ(report.portfolio, 1);
+  const RowId device = store.devices()[0].id;
+  const auto kernels = store.imported_kernels(device);
+  ASSERT_THAT(kernels, SizeIs(3));
+  for (const ImportedKernel& imported : kernels) EXPECT_EQ(imported.origin, report.origin);
+  EXPECT_EQ(kernels[0].kernel.candidate.hash, "fast");
+  EXPECT_EQ(kernels[0].kernel.kernel_ns, 800);
+  EXPECT_EQ(kernels[0].kernel.pack_ns, 40);
+  EXPECT_EQ(kernels[0].kernel.problem, packed_problem(37, 129, 65));
+  const auto portfolio = store.imported_portfolio(device);
+  ASSERT_THAT(portfolio, SizeIs(1));
+  EXPECT_EQ(portfolio[0].candidate.hash, "fast");
+  EXPECT_EQ(portfolio[0].times,
+            (std::vector<MeasuredTime>{{.m = 8, .n = 8, .k = 8, .batch = 1, .ns = 9}}));
+  EXPECT_THAT(store.measured_portfolio(device, "f32.nt"), IsEmpty()) << "it is not this machine's";
+  // They go on to a third machine.
+  store.export_to(folder_ / "again.db", std::vector<RowId>{device});
+  Store third(folder_ / "third.db");
+  EXPECT_EQ(third.import_from(folder_ / "again.db").portfolio, 1);
+  EXPECT_THAT(third.imported_kernels(third.devices()[0].id), SizeIs(3));
+  EXPECT_EQ(value(third,
+                  "SELECT o.key FROM imported_portfolio JOIN origins AS o ON o.id = "
+                  "origin_id"),
+            report.origin);
+}
+
+TEST_F(ExchangeTest, OfSeveralPortfoliosOfADeviceAndClassTheNewestIsKept) {
+  const auto of_machine = [&](const std::string& name, const std::string& created_at) {
+    Store machine(folder_ / (name + ".db"));
+    const Filled filled = fill_store(machine);
+    const std::vector<PortfolioRecord> kernels = {
+        {.candidate = filled.slow.id, .place = 1, .times = {{.m = 1, .n = 1, .k = 1, .ns = 5}}},
+        {.candidate = filled.fast.id, .place = 0, .times = {{.m = 1, .n = 1, .k = 1, .ns = 4}}},
+        {.candidate = filled.wrong.id, .times = {{.m = 1, .n = 1, .k = 1, .ns = 6}}}};
+    machine.put_portfolio(filled.device, filled.fast.signature, kernels, std::nullopt);
+    const std::filesystem::path target = folder_ / (name + "-export.db");
+    machine.export_to(target, std::vector<RowId>{filled.device});
+    SQLite::Database(target.string(), SQLite::OPEN_READWRITE)
+        .exec("UPDATE portfolio SET created_at = '" + created_at + "'");
+    return target;
+  };
+  const auto older = of_machine("older", "2026-01-01T00:00:00.000Z"),
+             newer = of_machine("newer", "2026-01-02T00:00:00.000Z"),
+             other = of_machine("other", "2026-01-01T12:00:00.000Z");
+  Store store(file());
+  EXPECT_EQ(store.import_from(older).portfolio, 2) << "a kernel without a place stays there";
+  const std::string key = store.import_from(newer).origin;
+  EXPECT_EQ(store.import_from(other).portfolio, 0);
+  EXPECT_EQ(store.import_from(newer).portfolio, 0) << "again";
+  EXPECT_EQ(store
+                .query("SELECT o.key, c.hash, p.place FROM imported_portfolio AS p"
+                       " JOIN origins AS o ON o.id = p.origin_id"
+                       " JOIN candidates AS c ON c.id = p.candidate_id ORDER BY p.place")
+                .rows,
+            (Rows{{key, "fast", "0"}, {key, "slow", "1"}}));
+  EXPECT_THAT(store.imported_kernels(store.devices()[0].id), SizeIs(9))
+      << "ranked lists are kept of every machine";
+}
+
+TEST_F(ExchangeTest, WhatAnotherMachineBlackListedIsNotProposed) {
+  Store machine(theirs());
+  const Filled filled = fill_store(machine);
+  machine.black_list(filled.device, filled.fast.id, "hangs sometimes");
+  export_all(machine);
+  Store store(file());
+  store.import_from(exported());
+  const RowId device = store.devices()[0].id;
+  EXPECT_THAT(store.imported_portfolio(device), IsEmpty());
+  for (const ImportedKernel& imported : store.imported_kernels(device))
+    EXPECT_EQ(imported.kernel.candidate.hash, "slow");
+}
+
 TEST_F(ExchangeTest, NothingImportedIsTakenForOwn) {
   export_filled();
   Store store(file());
@@ -322,6 +399,16 @@ TEST_F(ExchangeTest, WhatNoRooftileWritesIsRefusedWholly) {
       {"UPDATE origins SET own = 0", "origin"},
       {"UPDATE origins SET key = char(10)", "origin"},
       {"UPDATE winners SET created_at = ''", "time"},
+      {"UPDATE portfolio SET created_at = 'later'", "time"},
+      {"UPDATE portfolio SET times = '[[8, 8, 8, 1, -9]]'", "portfolio"},
+      {"UPDATE portfolio SET times = '[[8, 8, 8, 1, 1e18]]'", "portfolio"},
+      {"UPDATE portfolio SET times = '[[8, 8, 0, 1, 9]]'", "portfolio"},
+      {"UPDATE portfolio SET times = '[[8, 8, 1e300, 1, 9]]'", "portfolio"},
+      {"UPDATE portfolio SET times = '[[8, 8, 18446744073709551615, 1, 9]]'", "portfolio"},
+      {"UPDATE portfolio SET times = '[[8, 8, 8, 1, 9, 9]]'", "portfolio"},
+      {"UPDATE portfolio SET times = '[[8, 8, 8, 1, \"9\"]]'", "portfolio"},
+      {"UPDATE portfolio SET times = '{}'", "portfolio"},
+      {"UPDATE portfolio SET times = '['", "portfolio|damaged"},
       {"UPDATE calibration_figures SET value = 9e999", "finite"},
       {"UPDATE counters SET value = -9e999", "finite"},
       {"UPDATE counters SET unit = 'furlongs'", "CHECK|damaged"},

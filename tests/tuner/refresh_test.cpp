@@ -11,6 +11,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "tests/runtime/scratch.h"
+#include "tuner/candidate_runner.h"
 #include "tuner/worker_protocol.h"
 
 namespace rooftile {

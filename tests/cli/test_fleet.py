@@ -1,0 +1,126 @@
+"""Data of one machine becomes usable on an equal one: `db import --certify` and `tune --refresh`, on the real device."""
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+
+import pytest
+
+from conftest import Rooftile
+
+# The exporter has tuned this size with every pair of transposes, and 33 x 35 x 37 with none.
+TUNED = [["--m", 64, "--n", 64, "--k", 64, *transposes] for transposes in ([], ["--trans-a"], ["--trans-b"],
+                                                                           ["--trans-a", "--trans-b"])]
+UNTUNED = [["--m", 33, "--n", 35, "--k", 37], ["--m", 500, "--n", 20, "--k", 96], ["--m", 1, "--n", 300, "--k", 200, "--trans-b"]]
+
+
+def change(database, script):
+    connection = sqlite3.connect(database)
+    connection.executescript(script)
+    connection.commit()
+    connection.close()
+
+
+def value(database, sql):
+    connection = sqlite3.connect(database)
+    try:
+        return connection.execute(sql).fetchone()[0]
+    finally:
+        connection.close()
+
+
+@pytest.fixture(scope="module")
+def exporter(tmp_path_factory):
+    """A tuned database with ranked lists and a portfolio, and what it exports."""
+    rooftile = Rooftile(tmp_path_factory.mktemp("exporter"))
+    subprocess.run([os.environ["ROOFTILE_PLANT"], rooftile.database, "slow"], check=True)
+    # The fallback kernel is the better one for small products, the default one for large ones.
+    change(rooftile.database, """
+        INSERT INTO portfolio (device_id, candidate_id, place, times)
+        SELECT 1, id, family = 'naive', CASE family WHEN 'naive' THEN '[[32, 32, 32, 1, 50000], [256, 256, 256, 1, 80000000]]'
+                                        ELSE '[[32, 32, 32, 1, 90000], [256, 256, 256, 1, 40000000]]' END
+          FROM candidates WHERE signature = 'f32.nn';""")
+    rooftile.run("db", "export", "tuned.db")
+    return rooftile
+
+
+def explain(rooftile, arguments):
+    answer = json.loads(rooftile.run("explain", *arguments, "--json").stdout)
+    return {field: answer[field] for field in ("tier", "kernel", "veto_name", "note")}
+
+
+def certify_until(rooftile, line, *arguments):
+    """Starts a command and sends Ctrl-C after the line that begins so. Certifying comes before the calibration, which takes
+    seconds that a test need not wait for."""
+    process = rooftile.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    said = ""
+    for text in process.stdout:
+        said += text
+        if text.startswith(line):
+            process.send_signal(signal.SIGINT)
+            break
+    said += process.communicate(timeout=60)[0]
+    assert process.returncode == 130, said
+    return said
+
+
+@pytest.fixture(scope="module")
+def importer(exporter, tmp_path_factory):
+    rooftile = Rooftile(tmp_path_factory.mktemp("importer"))
+    rooftile.said = certify_until(rooftile, "imported data: ", "db", "import", exporter.folder / "tuned.db", "--certify")
+    return rooftile
+
+
+def test_an_equal_machine_chooses_as_the_exporter(exporter, importer):
+    assert re.search(r"imported data: 4 of 4 problems usable in [\d.]+ s, 1 of 1 portfolios in", importer.said), importer.said
+    for arguments in (*TUNED, *UNTUNED):
+        here = explain(importer, arguments)
+        assert here == explain(exporter, arguments), arguments
+        assert here["tier"] == "device" and here["kernel"] != ""
+    kernels = {explain(importer, arguments)["kernel"] for arguments in UNTUNED}
+    assert len(kernels) > 1, "the portfolio chooses by size"
+
+
+def test_every_kernel_was_certified_and_timed_here(importer):
+    assert value(importer.database, "SELECT count(*) FROM certificates WHERE verdict = 'passed'") == 8
+    assert value(importer.database, "SELECT count(*) FROM runs WHERE origin_id IS NULL") == 1
+    assert value(importer.database, "SELECT count(*) FROM winners WHERE kernel_ns = 100000") == 0, "the planted time"
+    assert value(importer.database, "SELECT count(*) FROM samples WHERE purpose = 'refresh'") >= 8
+    assert "sound" in importer.run("db", "check").stdout
+
+
+def test_the_host_answers_until_it_is_certified_and_the_note_says_how(exporter, rooftile):
+    said = rooftile.run("db", "import", exporter.folder / "tuned.db").stdout
+    assert "4 kernels of portfolios" not in said and "2 kernels of portfolios" in said
+    assert "before it is certified here: `rooftile tune --refresh`" in said
+    answer = explain(rooftile, TUNED[0])
+    assert answer["tier"].startswith("host")
+    assert "imported but are not certified on this machine; run `rooftile tune --refresh`" in answer["note"]
+    certify_until(rooftile, "imported data: ", "tune", "--refresh")
+    assert explain(rooftile, TUNED[0])["tier"] == "device"
+
+
+def test_another_driver_only_starts_the_search(exporter, rooftile):
+    change_of_driver = exporter.folder / "older.db"
+    exporter.run("db", "export", change_of_driver)
+    change(change_of_driver, "UPDATE devices SET driver_version = driver_version + 1, driver_info = 'Older 1.0'")
+    run = rooftile.run("db", "import", change_of_driver, "--certify")
+    assert "imported data of 4 problems is for" in run.stderr and "driver Older 1.0" in run.stderr
+    assert "`rooftile tune` starts its search from them" in run.stderr
+    assert "nothing to refresh" in run.stdout
+    assert value(rooftile.database, "SELECT count(*) FROM winners") == 0
+
+
+def test_what_was_merged_is_certified_too(exporter, importer, rooftile):
+    rooftile.run("db", "merge", "fleet.db", exporter.folder / "tuned.db", importer.database)
+    said = certify_until(rooftile, "imported data: ", "db", "import", "fleet.db", "--certify")
+    assert re.search(r"imported data: 4 of 4 problems usable in [\d.]+ s, 1 of 1 portfolios in", said), said
+    assert explain(rooftile, UNTUNED[0]) == explain(exporter, UNTUNED[0])
+
+
+@pytest.mark.parametrize("arguments, says", [(["--budget", "1m"], "certify"), (["--certify", "--budget", "soon"], "--budget is 'soon'")])
+def test_wrong_usage(exporter, rooftile, arguments, says):
+    rooftile.refuses("db", "import", exporter.folder / "tuned.db", *arguments, says=says, code=2)
+    assert not rooftile.database.exists()
