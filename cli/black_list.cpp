@@ -8,8 +8,7 @@ namespace {
 
 int print(const Globals& globals) {
   const Store store(globals.database(), OpenMode::kReadOnly);
-  for (const DeviceRecord& device : store.devices()) {
-    if (!globals.selects(device.profile)) continue;
+  for (const DeviceRecord& device : selected_records(globals, store)) {
     const std::vector<BlackListRecord> list = store.black_listed(device.id);
     fmt::print("{} ({}): {} black-listed\n", device.profile.name, device.profile.driver_info,
                list.size());
@@ -26,8 +25,7 @@ int clear(const Globals& globals) {
   // Of a file that is not there nothing need be cleared, and none is to be made.
   Store(globals.database(), OpenMode::kReadOnly);
   Store store(globals.database());
-  for (const DeviceRecord& device : store.devices()) {
-    if (!globals.selects(device.profile)) continue;
+  for (const DeviceRecord& device : selected_records(globals, store)) {
     const std::size_t count = store.black_listed(device.id).size();
     store.clear_black_list(device.id);
     for (const JournalRecord& entry : store.dead_journal(device.id)) store.journal_end(entry.id);

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "core/statistics.h"
+#include "core/text_table.h"
 #include "runtime/model/calibration_drift.h"
 #include "tuner/calibration_run.h"
 
@@ -20,12 +21,14 @@ std::string percent(double ratio) {
 }
 
 void print_figures(const CalibrationRun& run) {
+  TextTable table(
+      {{"figure", Align::kLeft}, {"median"}, {"unit", Align::kLeft}, {"+-"}, {"samples"}});
   for (const Figure& f : run.figures)
     if (!is_grid(f))
-      fmt::print("  {:<34} {:>14.6g} {:<10} +- {:<10.3g} n={}\n", f.name, f.value, f.unit, f.mad,
-                 f.count);
-  fmt::print("  {:<34} {:>14} points\n", "host.gemm.*",
-             std::ranges::count_if(run.figures, is_grid));
+      table.add({f.name, fmt::format("{:.6g}", f.value), f.unit, fmt::format("{:.3g}", f.mad),
+                 fmt::to_string(f.count)});
+  table.add({"host.gemm.*", fmt::to_string(std::ranges::count_if(run.figures, is_grid)), "points"});
+  fmt::print("{}", table.text("  "));
   const CalibrationRatios ratios = calibration_ratios(calibration_from_figures(run.figures));
   fmt::print(
       "calibration ratios, device : host   compute {:.3f}, bandwidth {:.3f}, latency {:.4f}\n",
@@ -123,20 +126,29 @@ void print_drift(const CalibrationRun& run) {
   const std::vector<FigureDrift> drifts = calibration_drift(run.figures, run.before);
   if (drifts.empty()) return;
   fmt::print("drift since the last calibration; * beyond the joint spread\n");
+  TextTable table({{"", Align::kLeft},
+                   {"figure", Align::kLeft},
+                   {"change"},
+                   {"now"},
+                   {"+-"},
+                   {"before"},
+                   {"+-"},
+                   {"unit", Align::kLeft}});
   for (const FigureDrift& drift : drifts) {
     if (is_grid(drift.now)) {
       grid.push_back(drift.ratio);
       grid_beyond += drift.beyond_spread ? 1 : 0;
       continue;
     }
-    fmt::print("{} {:<34} {:>9}   {:.6g} +- {:.3g}, was {:.6g} +- {:.3g} {}\n",
-               drift.beyond_spread ? '*' : ' ', drift.now.name, percent(drift.ratio),
-               drift.now.value, drift.now.mad, drift.before.value, drift.before.mad,
-               drift.now.unit);
+    const auto text = [](double x, int digits) { return fmt::format("{:.{}g}", x, digits); };
+    table.add({drift.beyond_spread ? "*" : "", drift.now.name, percent(drift.ratio),
+               text(drift.now.value, 6), text(drift.now.mad, 3), text(drift.before.value, 6),
+               text(drift.before.mad, 3), drift.now.unit});
   }
+  if (!grid.empty()) table.add({grid_beyond > 0 ? "*" : "", "host.gemm.*", percent(median(grid))});
+  fmt::print("{}", table.text());
   if (!grid.empty())
-    fmt::print("{} {:<34} {:>9}   the median; {} of {} points moved beyond their spread\n",
-               grid_beyond > 0 ? '*' : ' ', "host.gemm.*", percent(median(grid)), grid_beyond,
+    fmt::print("host.gemm.*: the median; {} of {} points moved beyond their spread\n", grid_beyond,
                grid.size());
 }
 

@@ -12,6 +12,7 @@
 #include "core/device_profile.h"
 #include "core/problem.h"
 #include "core/time_text.h"
+#include "db/store.h"
 
 namespace rooftile {
 
@@ -21,7 +22,10 @@ struct Globals {
   std::string db;      // --db; empty: default_database_path()
   std::string device;  // --device; empty: any
   std::filesystem::path database() const;
+  std::string wanted_device() const;  // --device, else $ROOFTILE_DEVICE; empty: any
   bool selects(const DeviceProfile& profile) const;
+  /// " that matches 'TEXT'" of the wanted device, for messages; empty when any will do.
+  std::string matching() const;
 };
 
 /// The chosen command's work; returns the exit code.
@@ -52,11 +56,22 @@ void add_query(CLI::App& app, const Globals& globals, Action& action);
 void add_run(CLI::App& app, const Globals& globals, Action& action);
 void add_worker(CLI::App& app, Action& action);
 
-/// Those that --device leaves, said on stderr what was left out. Throws kDevice when there is none.
+/// Those of this machine that --device selects; what the Vulkan loader left out is reported on
+/// stderr. Throws kDevice when there is none.
 std::vector<DeviceProfile> selected_devices(const Globals& globals);
 
 /// True from the first SIGINT or SIGTERM on; the second one kills.
 const std::atomic<bool>& stop_on_signals();
+
+class Context;
+/// Throws kUnsupported when --device is given and the context has no tuned device.
+void refuse_missing_device(const Globals& globals, const Context& context);
+
+/// Of the database, those that --device selects. Throws kUnsupported when it selects none of them.
+std::vector<DeviceRecord> selected_records(const Globals& globals, const Store& store);
+
+/// The values of --tier.
+std::vector<std::string> tier_names();
 
 struct CalibrationRun;
 /// What has moved since the last calibration; nothing when there was none.

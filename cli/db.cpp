@@ -1,6 +1,7 @@
 #include "cli/command.h"
 #include "cli/export_space.h"
 #include "core/error.h"
+#include "core/text_table.h"
 #include "db/store.h"
 
 namespace rooftile {
@@ -24,12 +25,19 @@ int stats(const Globals& globals) {
     fmt::print("{:<24} {:>10} rows\n", table.table, table.rows);
   fmt::print("{:<24} {:>10} bytes, {} of them free, {} in the log\n", "file", stats.file_bytes,
              stats.free_bytes, stats.wal_bytes);
-  fmt::print("\n{:<40} {:<28} {:>6} {:>8} {:>9} {:>8}  {}\n", "device", "driver", "runs",
-             "imported", "samples", "problems", "last tuned");
+  TextTable devices({{"device", Align::kLeft},
+                     {"driver", Align::kLeft},
+                     {"runs"},
+                     {"imported"},
+                     {"samples"},
+                     {"problems"},
+                     {"last tuned", Align::kLeft}});
   for (const DeviceStats& device : store.device_stats())
-    fmt::print("{:<40} {:<28} {:>6} {:>8} {:>9} {:>8}  {}\n", device.name, device.driver_info,
-               device.runs, device.imported_runs, device.samples, device.problems,
-               device.last_tuned.empty() ? "never" : device.last_tuned);
+    devices.add({device.name, device.driver_info, fmt::to_string(device.runs),
+                 fmt::to_string(device.imported_runs), fmt::to_string(device.samples),
+                 fmt::to_string(device.problems),
+                 device.last_tuned.empty() ? "never" : device.last_tuned});
+  fmt::print("\n{}", devices.text());
   return kDone;
 }
 
@@ -62,9 +70,10 @@ void add_db(CLI::App& app, const Globals& globals, Action& action) {
   command->add_subcommand("check", "Read all of it; exit 1 when anything is wrong")->callback([&] {
     action = [&] { return check(globals); };
   });
-  command->add_subcommand("stats", "Rows, bytes, and what is known of each device")->callback([&] {
-    action = [&] { return stats(globals); };
-  });
+  command
+      ->add_subcommand("stats",
+                       "Rows, bytes, and what is known of every device, whatever --device says")
+      ->callback([&] { action = [&] { return stats(globals); }; });
   add_export_space(*command, globals, action);
   command->add_subcommand("vacuum", "Give free pages back to the file system")->callback([&] {
     action = [&] { return vacuum(globals); };
@@ -86,10 +95,14 @@ void add_query(CLI::App& app, const Globals& globals, Action& action) {
     action = [&] {
       const Store store(globals.database(), OpenMode::kReadOnly);
       const Store::Table table = store.query(sql);
-      std::vector<std::size_t> widths;
-      for (const std::string& column : table.columns) widths.push_back(column.size());
-      for (const auto& row : table.rows)
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+      if (!csv) {
+        std::vector<TextTable::Column> columns;
+        for (const std::string& column : table.columns) columns.push_back({column, Align::kLeft});
+        TextTable text(std::move(columns));
+        for (const auto& row : table.rows) text.add(row);
+        fmt::print("{}", text.text());
+        return kDone;
+      }
       const auto quoted = [](const std::string& text) {
         if (text.find_first_of(",\"\n") == std::string::npos) return text;
         std::string result = "\"";
@@ -97,13 +110,8 @@ void add_query(CLI::App& app, const Globals& globals, Action& action) {
         return result + "\"";
       };
       const auto print = [&](const std::vector<std::string>& row) {
-        for (std::size_t i = 0; i < row.size(); ++i) {
-          if (csv) {
-            fmt::print("{}{}", i > 0 ? "," : "", quoted(row[i]));
-          } else {
-            fmt::print("{}{:<{}}", i > 0 ? "  " : "", row[i], widths[i]);
-          }
-        }
+        for (std::size_t i = 0; i < row.size(); ++i)
+          fmt::print("{}{}", i > 0 ? "," : "", quoted(row[i]));
         fmt::print("\n");
       };
       print(table.columns);

@@ -20,12 +20,10 @@ struct ExchangeArguments {
 int export_data(const Globals& globals, const ExchangeArguments& arguments) {
   const Store store(globals.database(), OpenMode::kReadOnly);
   std::vector<RowId> devices;
-  for (const DeviceRecord& device : store.devices())
-    if (globals.selects(device.profile)) devices.push_back(device.id);
+  for (const DeviceRecord& device : selected_records(globals, store)) devices.push_back(device.id);
   if (devices.empty())
-    fail(ErrorCode::kInvalidArgument, "{} knows no device{}; `rooftile db stats` lists them",
-         store.path().string(),
-         globals.device.empty() ? "" : fmt::format(" that matches '{}'", globals.device));
+    fail(ErrorCode::kUnsupported, "{} knows no device yet: run `rooftile tune`",
+         store.path().string());
   std::error_code missing;
   // export_to refuses the database itself, forced or not.
   if (!arguments.force && !std::filesystem::equivalent(arguments.target, store.path(), missing))

@@ -114,7 +114,8 @@ std::string features_text(const DeviceLimits& l) {
 int devices(const Globals& globals, bool json) {
   const Enumeration found = enumerate_devices();
   nlohmann::json list = nlohmann::json::array();
-  for (const DeviceProfile& d : found.devices) {
+  const bool any = globals.wanted_device().empty();
+  for (const DeviceProfile& d : any ? found.devices : selected_devices(globals)) {
     const std::size_t tuned = tuned_kernels(globals.database(), d);
     if (json) {
       list.push_back(json_of(d, tuned));
@@ -156,9 +157,9 @@ std::vector<DeviceProfile> selected_devices(const Globals& globals) {
     if (globals.selects(device)) devices.push_back(device);
   if (devices.empty())
     fail(ErrorCode::kDevice, "no Vulkan device{}; `rooftile devices` lists them",
-         globals.device.empty()
+         globals.wanted_device().empty()
              ? " on this machine: install a driver (mesa-vulkan-drivers has a software one)"
-             : fmt::format(" matches '{}'", globals.device));
+             : globals.matching());
   return devices;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/output_file.h"
+#include "cli/usage.h"
 #include "core/error.h"
 #include "generator/compile.h"
 #include "generator/rules.h"
@@ -85,14 +86,14 @@ void add_emit(CLI::App& app, const Globals&, Action& action) {
       "Of the operands (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...; docs/types.md");
   command->add_option("--epilogue", arguments.epilogue, "What is fused behind the product");
   command->add_option("--pack", arguments.pack, "The pack kernel of operand a or b instead")
-      ->check(CLI::IsMember({"a", "b"}));
+      ->check(one_of({"a", "b"}));
   command->add_option("--spirv", arguments.spirv,
                       "Write SPIR-V to this file (- for standard output)");
   command
       ->add_option("--limits", arguments.limits,
                    "Legality for the first device, or Vulkan's guaranteed minimum")
-      ->check(CLI::IsMember({"device", "minimum"}));
-  command->add_flag("--list-space", arguments.list_space, "Print every legal variant, one a line");
+      ->check(one_of({"device", "minimum"}));
+  command->add_flag("--list-space", arguments.list_space, "Print the variants that a tuner searches, one a line");
   command->callback([&] { action = [&] { return emit(arguments); }; });
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/explanation.h"
+#include "cli/usage.h"
 #include "core/error.h"
 
 namespace rooftile {
@@ -66,7 +67,8 @@ int explain(const Globals& globals, const ExplainArguments& arguments) {
             .type = parse_data_type(sizes.type)};
   else if (!arguments.table)
     product = sizes.problem();
-  const Context context({.database = globals.database(), .device = globals.device});
+  const Context context({.database = globals.db, .device = globals.device});
+  refuse_missing_device(globals, context);
   if (arguments.table) return print(explain_table(context, where), arguments.json);
   return operation ? print(explain_operation(context, work, where), arguments.json)
                    : print(explain_product(context, product, tier, where), arguments.json);
@@ -91,14 +93,15 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
   CLI::Option* operation = command->add_option("--operation", arguments.operation,
                                                "Instead of a product: " + operations);
   CLI::Option* elements = command->add_option("--elements", arguments.elements, "Of --operation")
-                              ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50));
+                              ->check(whole_number(1, std::int64_t{1} << 50));
   CLI::Option* table =
       command->add_flag("--table", arguments.table,
                         "A published comparison of products with memory-bound operations");
   command->add_option("--resident", arguments.resident,
                       "Operands that lie on the device, such as a,b,c (none)");
   CLI::Option* tier =
-      command->add_option("--tier", arguments.tier, "auto, device, host, host1, host64");
+      command->add_option("--tier", arguments.tier, "Explain a call that asks for this tier (auto)")
+          ->check(one_of(tier_names()));
   command->add_flag("--json", arguments.json, "As JSON");
   operation->needs(elements);
   elements->needs(operation);

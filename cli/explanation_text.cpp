@@ -3,6 +3,7 @@
 
 #include "cli/explanation.h"
 #include "core/error.h"
+#include "core/text_table.h"
 #include "core/time_text.h"
 
 namespace rooftile {
@@ -159,18 +160,25 @@ std::string text_of(const ExplainedTable& table) {
   std::string text =
       fmt::format("{}, {}\n\n", table.device.empty() ? "no tuned device" : table.device,
                   residency_text(table.where));
-  text += fmt::format("{:<41} {:>9} {:>10} {:>7} {:>14} {:>14}  {:<6} {:>8}\n", "problem", "flops",
-                      "flops/byte", "usable", "device", "host", "tier", "score");
+  TextTable rows({{"problem", Align::kLeft},
+                  {"flops"},
+                  {"flops/byte"},
+                  {"usable"},
+                  {"device"},
+                  {"host"},
+                  {"tier", Align::kLeft},
+                  {"score"}});
   for (const ExplainedTable::Row& row : table.rows) {
     const Operation operation = operation_of(row.row);
     const Decision& d = row.decision;
-    text += fmt::format(
-        "{:<41} {:>9.3g} {:>10.4g} {:>7} {:>14} {:>14}  {:<6} {:>8}\n", row.row.what,
-        operation.flops, operation.flops / operation.bytes,
-        row.utilisation ? fmt::format("{:.1f} %", 100 * *row.utilisation) : "-",
-        prediction_text(d.device_ns), prediction_text(d.best_host_ns), name(d.tier),
-        d.veto.empty() ? fmt::format("{:.4g}", d.score) : std::string(name(d.veto_name)));
+    rows.add({std::string(row.row.what), fmt::format("{:.3g}", operation.flops),
+              fmt::format("{:.4g}", operation.flops / operation.bytes),
+              row.utilisation ? fmt::format("{:.1f} %", 100 * *row.utilisation) : "-",
+              prediction_text(d.device_ns), prediction_text(d.best_host_ns),
+              std::string(name(d.tier)),
+              d.veto.empty() ? fmt::format("{:.4g}", d.score) : std::string(name(d.veto_name))});
   }
+  text += rows.text();
   if (table.ridge_intensity)
     text += fmt::format(
         "\nridge {:.4g} flops a byte; a product with operands on the device outlasts its "

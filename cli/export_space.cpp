@@ -9,17 +9,18 @@ namespace {
 
 /// The one device of the database that is meant.
 DeviceRecord chosen_device(const Store& store, const Globals& globals) {
-  const std::string& wanted = globals.device;
+  const std::string wanted = globals.wanted_device();
   std::vector<DeviceRecord> matching;
   for (DeviceRecord& device : store.devices())
     if (globals.selects(device.profile) ||
         device.profile.driver_info.find(wanted) != std::string::npos)
       matching.push_back(std::move(device));
   if (matching.size() == 1) return matching.front();
-  fail(ErrorCode::kInvalidArgument, "{} device{} of {} match{}{}; name one with --device",
-       matching.empty() ? "no" : std::to_string(matching.size()), matching.size() == 1 ? "" : "s",
-       store.path().string(), matching.size() == 1 ? "es" : "",
-       wanted.empty() ? "" : fmt::format(" '{}'", wanted));
+  if (matching.empty())
+    fail(ErrorCode::kUnsupported, "{} knows no device{}; `rooftile db stats` lists them",
+         store.path().string(), globals.matching());
+  fail(ErrorCode::kUnsupported, "{} knows {} devices{}; name one of them with --device",
+       store.path().string(), matching.size(), globals.matching());
 }
 
 int export_space(const Globals& globals, const ProblemOptions& sizes, const std::string& file,
@@ -29,7 +30,7 @@ int export_space(const Globals& globals, const ProblemOptions& sizes, const std:
   const Problem problem = sizes.problem();
   const FrozenSpace space = frozen_space(store, chosen_device(store, globals), problem);
   if (space.points.empty())
-    fail(ErrorCode::kInvalidArgument,
+    fail(ErrorCode::kUnsupported,
          "{} has measured nothing for {}; `rooftile tune --strategy exhaustive` with these sizes "
          "does",
          space.device, to_string(problem));

@@ -2,10 +2,14 @@
 #include <new>
 
 #include "cli/command.h"
+#include "cli/usage.h"
 #include "core/error.h"
 #include "db/store.h"
+#include "runtime/context.h"
+#include "runtime/environment.h"
 #include "runtime/host_advice.h"
 #include "runtime/host_blas.h"
+#include "runtime/wanted_device.h"
 
 namespace rooftile {
 
@@ -13,9 +17,17 @@ std::filesystem::path Globals::database() const {
   return db.empty() ? default_database_path() : std::filesystem::path(db);
 }
 
+std::string Globals::wanted_device() const {
+  return device.empty() ? environment("ROOFTILE_DEVICE") : device;
+}
+
 bool Globals::selects(const DeviceProfile& profile) const {
-  return profile.name.find(device) != std::string::npos ||
-         profile.device_uuid.find(device) != std::string::npos;
+  return is_wanted(profile, wanted_device());
+}
+
+std::string Globals::matching() const {
+  const std::string wanted = wanted_device();
+  return wanted.empty() ? "" : fmt::format(" that matches '{}'", wanted);
 }
 
 void ProblemOptions::add_to(CLI::App& command, bool required) {
@@ -25,7 +37,7 @@ void ProblemOptions::add_to(CLI::App& command, bool required) {
         std::tuple("--k", &k, "columns of op(A), rows of op(B)")})
     command.add_option(option, *value, what)
         ->required(required)
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+        ->check(whole_number(1, std::int64_t{1} << 40));
   add_class_to(command);
 }
 
@@ -33,7 +45,7 @@ void ProblemOptions::add_class_to(CLI::App& command) {
   command.add_flag("--trans-a", trans_a, "A is stored transposed (k x m)");
   command.add_flag("--trans-b", trans_b, "B is stored transposed (n x k)");
   command.add_option("--batch", batch, "Products of these sizes (1)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
+      ->check(whole_number(1, std::int64_t{1} << 31));
   command.add_option(
       "--type", type,
       "Of the operands (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...; docs/types.md");
@@ -48,6 +60,25 @@ Problem ProblemOptions::problem() const {
   p.epilogue = parse_epilogue(epilogue);
   validate(p);
   return p;
+}
+
+void refuse_missing_device(const Globals& globals, const Context& context) {
+  if (!globals.device.empty() && context.device_name().empty())
+    fail(ErrorCode::kUnsupported, "{}", context.note());
+}
+
+std::vector<DeviceRecord> selected_records(const Globals& globals, const Store& store) {
+  std::vector<DeviceRecord> devices = store.devices();
+  const std::size_t all = devices.size();
+  std::erase_if(devices, [&](const DeviceRecord& d) { return !globals.selects(d.profile); });
+  if (devices.empty() && all > 0)
+    fail(ErrorCode::kUnsupported, "{} knows no device{}; `rooftile db stats` lists its {}",
+         store.path().string(), globals.matching(), all);
+  return devices;
+}
+
+std::vector<std::string> tier_names() {
+  return {tier_choice_names().begin(), tier_choice_names().end()};
 }
 
 void print_host_advice() try {
@@ -67,12 +98,16 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", ROOFTILE_VERSION);
   app.require_subcommand(1);
   app.fallthrough();
-  app.failure_message(CLI::FailureMessage::simple);
   Globals globals;
   app.add_option("--db", globals.db,
                  "Tuning database (default: $ROOFTILE_DB, else rooftile/rooftile.db in the user's "
                  "data folder)");
-  app.add_option("--device", globals.device, "Only devices whose name or UUID contains this text");
+  app.add_option("--device", globals.device,
+                 "Only devices whose name or UUID contains this text (default: $ROOFTILE_DEVICE, "
+                 "else any)");
+  app.footer(
+      "Exit codes: 0 done, 1 it could not be done (a file, a device, the database), 2 the command\n"
+      "line or an environment variable is wrong, 130 interrupted.");
   Action action;
   add_devices(app, globals, action);
   add_calibrate(app, globals, action);
@@ -88,16 +123,13 @@ int run(int argc, char** argv) {
   add_worker(app, action);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::RequiredError& error) {
-    // CLI11 misses a command before it looks at the words that are none.
-    const std::vector<std::string> unknown = app.remaining();
-    if (unknown.empty()) return app.exit(error), kUsage;
-    fmt::print(stderr, "rooftile: no command '{}'; `rooftile --help` lists them\n",
-               unknown.front());
-    return kUsage;
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kUsage;
+    fmt::print(stderr, "rooftile: {}\n", usage_message(app, error));
+    return kUsage;
   }
+  check_environment();
   return action();
 }
 

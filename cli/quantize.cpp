@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/gemm_files.h"
+#include "cli/usage.h"
 #include "core/error.h"
 
 namespace rooftile {
@@ -59,7 +60,14 @@ int quantize_file(const QuantizeArguments& arguments) {
   // n x k as it lies there, when asked for or when Fortran order turns it; not when both.
   const bool rows = arguments.trans != (file.stored() == Transpose::kYes);
   const std::int64_t row_stride = rows ? p.k : 1, step_stride = rows ? 1 : p.n;
-  const QuantizedMatrix matrix = quantize(types, p.n, p.k, weights.data(), row_stride, step_stride);
+  const auto quantized = [&] {
+    try {
+      return quantize(types, p.n, p.k, weights.data(), row_stride, step_stride);
+    } catch (const Error& error) {  // of the file's values: the command line is right
+      fail(ErrorCode::kUnsupported, "{}: {}", arguments.weights, error.what());
+    }
+  };
+  const QuantizedMatrix matrix = quantized();
 
   const std::int64_t blocks = ld_quantized(p) / types.b.block;
   const NpyType scale_type = npy_type(types.a);
@@ -97,10 +105,13 @@ void add_quantize(CLI::App& app, Action& action) {
   static QuantizeArguments arguments;
   command->add_option("weights", arguments.weights, "Weights, k x n as in A * W")->required();
   command->add_option("-o,--output", arguments.output, "Prefix of the files")->required();
-  command->add_option("--bits", arguments.bits, "4 or 8 (4)");
-  command->add_option("--block", arguments.block, "Values under one scale: 16 to 256 (32)");
+  command->add_option("--bits", arguments.bits, "4 or 8 (4)")->check(one_of({"4", "8"}));
+  command
+      ->add_option("--block", arguments.block,
+                   "Values under one scale: 16, 32, 64, 128 or 256 (32)")
+      ->check(one_of({"16", "32", "64", "128", "256"}));
   command->add_option("--zero-points", arguments.zero_points, "none, packed or float (none)")
-      ->check(CLI::IsMember({"none", "packed", "float"}));
+      ->check(one_of({"none", "packed", "float"}));
   command->add_option("--type", arguments.type, "Of the scales, and of A: f32 or f16 (f32)");
   command->add_flag("--trans", arguments.trans,
                     "The weights are n x k, as PyTorch's Linear has them");

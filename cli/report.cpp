@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/output_file.h"
 #include "cli/runtime_view.h"
+#include "cli/usage.h"
 #include "core/error.h"
 #include "report/charts.h"
 #include "report/compare.h"
@@ -15,7 +16,7 @@ namespace rooftile {
 namespace {
 
 struct ReportArguments {
-  bool json = false;
+  bool json = false, calibration = false;
   std::string html, compare;
   std::array<std::int64_t, 3> sizes = {};  // m, n, k
   ProblemOptions of_class;
@@ -28,12 +29,9 @@ Store open_store(const std::filesystem::path& database) {
 }
 
 Report selected(const Store& store, const Globals& globals) {
+  selected_records(globals, store);  // throws where there are devices and --device selects none
   Report report = make_report(store, runtime_view());
-  const std::size_t all = report.devices.size();
   std::erase_if(report.devices, [&](const DeviceReport& d) { return !globals.selects(d.profile); });
-  if (report.devices.empty() && all > 0)
-    fail(ErrorCode::kInvalidArgument, "none of the {} devices in {} matches '{}'", all,
-         report.database, globals.device);
   return report;
 }
 
@@ -65,7 +63,9 @@ int show(const Globals& globals, ReportArguments& arguments) {
     const Comparison comparison = compare(report, make_report(other, runtime_view()));
     text = arguments.json ? comparison_json(comparison) : comparison_text(comparison);
   } else {
-    text = arguments.json ? report_json(report) : report_text(report);
+    text = arguments.json ? report_json(report)
+                          : report_text(report, arguments.calibration ? CalibrationDetail::kFigures
+                                                                      : CalibrationDetail::kDate);
   }
   fmt::print("{}{}", text, arguments.json ? "\n" : "");
   return kDone;
@@ -76,7 +76,8 @@ int show(const Globals& globals, ReportArguments& arguments) {
 void add_report(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("report", "Show what the tuning database knows");
   command->footer(
-      "Examples:\n  rooftile report\n  rooftile report --html report.html\n"
+      "Examples:\n  rooftile report\n  rooftile report --calibration\n"
+      "  rooftile report --html report.html\n"
       "  rooftile report --problem 512,512,512\n  rooftile report --compare other.db --json");
   static ReportArguments arguments;
   CLI::Option* json =
@@ -88,11 +89,19 @@ void add_report(CLI::App& app, const Globals& globals, Action& action) {
           ->add_option("--problem", arguments.sizes,
                        "m,n,k: explain this tuned problem; with --type, --trans-a, ... below")
           ->delimiter(',')
-          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+          ->check(whole_number(1, std::int64_t{1} << 40));
   CLI::Option* compare = command->add_option(
       "--compare", arguments.compare,
       "Another database: figures and problems side by side; --device is about this one");
   arguments.of_class.add_class_to(*command);
+  command
+      ->add_flag(
+          "--calibration", arguments.calibration,
+          "List every calibrated figure below the results; JSON and the page always have them")
+      ->excludes(json)
+      ->excludes(html)
+      ->excludes(problem)
+      ->excludes(compare);
   html->excludes(json);
   html->excludes(problem);
   html->excludes(compare);

@@ -1,3 +1,6 @@
+#include <fmt/ranges.h>
+#include <fmt/std.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -7,7 +10,10 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/usage.h"
 #include "core/error.h"
+#include "core/hash.h"
+#include "runtime/shader_cache.h"
 
 namespace rooftile {
 namespace {
@@ -28,6 +34,50 @@ std::filesystem::path preloaded_library() {
        places[2].lexically_normal().string());
 }
 
+/// The loader takes spaces and colons in LD_PRELOAD for the ends of names.
+bool can_be_preloaded(const std::filesystem::path& path) {
+  return path.string().find_first_of(" :") == std::string::npos;
+}
+
+/// Makes the folder if need be. Whether it is this user's, and nobody else may write into it: what
+/// lies there is loaded into programs.
+bool is_own_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::filesystem::create_directories(folder.parent_path(), ignored);
+  ::mkdir(folder.c_str(), 0700);
+  struct stat status = {};
+  return ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// A link to the library whose own path has neither a space nor a colon. It stays: children of the
+/// program, and theirs, inherit LD_PRELOAD. The drop-in follows it to find librooftile.so.
+std::filesystem::path link_to(const std::filesystem::path& library) {
+  const char* const runtime_folder = std::getenv("XDG_RUNTIME_DIR");
+  std::vector<std::filesystem::path> folders = {default_cache_folder() / "preload"};
+  if (runtime_folder != nullptr && *runtime_folder == '/')
+    folders.push_back(std::filesystem::path(runtime_folder) / "rooftile-preload");
+  folders.push_back(fmt::format("/tmp/rooftile-preload-{}", ::geteuid()));
+  for (const std::filesystem::path& folder : folders) {
+    const std::filesystem::path own = folder / hash_hex(library.string());
+    const std::filesystem::path link = own / library.filename();
+    if (!link.is_absolute() || !can_be_preloaded(link) || !is_own_folder(folder) ||
+        !is_own_folder(own))
+      continue;
+    std::error_code error;
+    if (std::filesystem::read_symlink(link, error) == library) return link;
+    // Under another name first: programs that start meanwhile find the old link or the new one.
+    const std::filesystem::path made = own / fmt::format("{}", ::getpid());
+    std::filesystem::create_symlink(library, made, error);
+    if (!error) std::filesystem::rename(made, link, error);
+    if (!error) return link;
+  }
+  fail(ErrorCode::kIo,
+       "{} cannot be preloaded, because of the space or colon in its path, and no link to it could "
+       "be made in {}; name a folder without either in ROOFTILE_CACHE",
+       library.string(), fmt::join(folders, ", "));
+}
+
 void set(const char* variable, const std::string& value) {
   if (!value.empty()) ::setenv(variable, value.c_str(), 1);
 }
@@ -35,12 +85,15 @@ void set(const char* variable, const std::string& value) {
 int run(const std::vector<std::string>& program, const std::string& tier, const Globals& globals) {
   if (program.empty())
     fail(ErrorCode::kInvalidArgument, "which program? rooftile run -- PROGRAM [ARGUMENT...]");
-  std::string preload = preloaded_library().string();
-  if (preload.find_first_of(" :") != std::string::npos)
-    fail(ErrorCode::kIo,
-         "{} cannot be preloaded: the loader ends names at spaces and colons; move or link "
-         "Rooftile's folder to a place without",
-         preload);
+  std::filesystem::path library;
+  try {
+    library = preloaded_library();
+    if (!can_be_preloaded(library)) library = link_to(library);
+  } catch (const Error& error) {
+    fmt::print(stderr, "rooftile: {}\n", error.what());
+    return kCannotRun;
+  }
+  std::string preload = library.string();
   // What the user preloads besides comes first, as tools that must do so expect.
   if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != '\0')
     preload = others + (":" + preload);
@@ -73,7 +126,7 @@ void add_run(CLI::App& app, const Globals& globals, Action& action) {
   command
       ->add_option("--tier", tier,
                    "Where products are computed (default: $ROOFTILE_TIER, else auto)")
-      ->check(CLI::IsMember({"auto", "device", "host", "host1", "host64"}));
+      ->check(one_of(tier_names()));
   // From its first word on, the program's command line is nobody else's; a list of positional
   // arguments would take words in brackets apart.
   command->preparse_callback([&app](std::size_t) { app.prefix_command(); });

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "cli/command.h"
 #include "cli/progress_bar.h"
 #include "cli/refresh.h"
+#include "cli/usage.h"
 #include "core/error.h"
+#include "core/text_table.h"
 #include "runtime/device/device.h"
 #include "tuner/logged_problems.h"
 #include "tuner/strategy.h"
@@ -65,23 +68,38 @@ std::string contention_note(const std::vector<TuneResult>& results) {
       contended);
 }
 
-void print_header() {
-  fmt::print("{:<20} {:<44} {:>8} {:>7} {:>9} {:>9} {:>9} {:>9}\n", "problem", "winner", "GFLOP/s",
-             "% roof", "vs default", "vs naive", "vs host", "packing");
-}
-
-void print_result(const TuneResult& r) {
-  const double total_ns = r.kernel_ns + r.pack_ns;
-  if (r.winner.empty()) {
-    fmt::print("{:<20} no certified kernel yet ({} measured, {} rejected, {} spilled)\n",
-               to_string(r.problem), r.measured, r.rejected, r.spilled);
-    return;
+/// A line for each problem as soon as it is tuned. The winner stands last: its name is not known
+/// when the first line is printed, and may have any length.
+class ResultTable {
+ public:
+  explicit ResultTable(const std::vector<TuneProblem>& problems) {
+    for (const TuneProblem& wanted : problems)
+      problem_width_ = std::max(problem_width_, display_width(to_string(wanted.problem)));
   }
-  fmt::print("{:<20} {:<44} {:>8.1f} {:>6.0f}% {:>9} {:>9} {:>9} {:>9}\n", to_string(r.problem),
-             r.winner, flops(r.problem) / r.kernel_ns, 100 * r.bound_ns / r.kernel_ns,
-             ratio_text(r.default_ns, total_ns), ratio_text(r.naive_ns, total_ns),
-             host_text(r.host), r.pack_ns > 0 ? time_text(r.pack_ns) : "-");
-}
+
+  /// The header stands above the first result: a calibration prints its lines before.
+  void print(const TuneResult& r) {
+    if (!std::exchange(has_header_, true))
+      fmt::print("{} {:>8} {:>7} {:>10} {:>9} {:>9} {:>9}  {}\n",
+                 padded("problem", problem_width_, Align::kLeft), "GFLOP/s", "% roof", "vs default",
+                 "vs naive", "vs host", "packing", "winner");
+    const std::string problem = padded(to_string(r.problem), problem_width_, Align::kLeft);
+    const double total_ns = r.kernel_ns + r.pack_ns;
+    if (r.winner.empty()) {
+      fmt::print("{} no certified kernel yet ({} measured, {} rejected, {} spilled)\n", problem,
+                 r.measured, r.rejected, r.spilled);
+      return;
+    }
+    fmt::print("{} {:>8.1f} {:>6.0f}% {:>10} {:>9} {:>9} {:>9}  {}\n", problem,
+               flops(r.problem) / r.kernel_ns, 100 * r.bound_ns / r.kernel_ns,
+               ratio_text(r.default_ns, total_ns), ratio_text(r.naive_ns, total_ns),
+               host_text(r.host), r.pack_ns > 0 ? time_text(r.pack_ns) : "-", r.winner);
+  }
+
+ private:
+  std::size_t problem_width_ = std::size("problem") - 1;
+  bool has_header_ = false;
+};
 
 /// What disturbed the measurements; drift and heat only where there is something to say.
 std::string noise_text(const TuneReport& report) {
@@ -158,12 +176,11 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
                options.problems.size(), options.budget_s);
     std::fflush(stdout);
     ProgressBar bar;
-    bool has_header = false;  // printed above the first result: calibration has its lines before
+    ResultTable table(options.problems);
     TuneCallbacks callbacks = tune_callbacks(bar);
     callbacks.problem_finished = [&](const TuneResult& result) {
       bar.clear();
-      if (!std::exchange(has_header, true)) print_header();
-      print_result(result);
+      table.print(result);
       std::fflush(stdout);
     };
     const TuneReport report = tune(store, device, options, callbacks, stop);
@@ -221,11 +238,14 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
   command
       ->add_option("--strategy", arguments.strategy,
                    "How candidates are chosen (default auto); docs/search.md")
-      ->check(CLI::IsMember(strategy_names()));
-  command->add_option("--seed", arguments.seed, "Of what a strategy leaves to chance (default 1)");
-  command->add_option("--candidates", arguments.candidates,
-                      "Search so many candidates of each problem's space, the same ones in every "
-                      "run (default: all)");
+      ->check(one_of(strategy_names()));
+  command->add_option("--seed", arguments.seed, "Of what a strategy leaves to chance (default 1)")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  command
+      ->add_option("--candidates", arguments.candidates,
+                   "Search so many candidates of each problem's space, the same ones in every "
+                   "run (default: all)")
+      ->check(whole_number(0, std::int64_t{1} << 40));
   command->add_flag("--atomics", arguments.atomics,
                     "Also kernels that add atomically: results then differ in the last bits");
   command->add_flag("--no-counters", arguments.no_counters,

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/statistics.h"
+#include "core/text_table.h"
 #include "report/json_values.h"
 
 namespace rooftile {
@@ -93,33 +94,37 @@ std::string value_text(const std::optional<double>& value) {
 void write_device(fmt::memory_buffer& out, const DeviceComparison& device) {
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "\nhere:  {}\nthere: {}\n", label(device.here), label(device.there));
-  if (device.figures.empty()) fmt::format_to(to, "  neither is calibrated\n");
-  if (!device.figures.empty())
-    fmt::format_to(to, "  {:<34} {:>14} {:>14} {:<9} {:>8}\n", "figure", "here", "there", "unit",
-                   "ratio");
-  for (const FigureComparison& f : device.figures) {
-    const bool both = f.here && f.there && *f.here != 0;
-    fmt::format_to(to, "  {:<34} {:>14} {:>14} {:<9} {:>8}\n", f.name, value_text(f.here),
-                   value_text(f.there), f.unit,
-                   both ? fmt::format("{:.2f}x", *f.there / *f.here) : "-");
-  }
-  if (device.host_points > 0)
-    fmt::format_to(to, "  {:<34} {:>14} {:>14} {:<9} {:>7.2f}x\n", "host.gemm.*",
-                   fmt::format("{} points", device.host_points), "", "", device.host_ratio);
-  if (!device.problems.empty())
-    fmt::format_to(to, "  {:<28} {:>12} {:>12} {:>8}  {}\n", "problem", "here us", "there us",
-                   "ratio", "kernels");
+  TextTable problems(
+      {{"problem", Align::kLeft}, {"here us"}, {"there us"}, {"ratio"}, {"kernels", Align::kLeft}});
   for (const ProblemComparison& p : device.problems)
-    fmt::format_to(to, "  {:<28} {:>12.1f} {:>12.1f} {:>7.2f}x  {}\n", to_string(p.problem),
-                   p.here_ns * 1e-3, p.there_ns * 1e-3, p.ratio(),
-                   p.kernel_here == p.kernel_there
-                       ? p.kernel_here
-                       : fmt::format("{} / {}", p.kernel_here, p.kernel_there));
-  if (device.problems.empty()) fmt::format_to(to, "  no problem is tuned on both\n");
+    problems.add({to_string(p.problem), fmt::format("{:.1f}", p.here_ns * 1e-3),
+                  fmt::format("{:.1f}", p.there_ns * 1e-3), fmt::format("{:.2f}x", p.ratio()),
+                  p.kernel_here == p.kernel_there
+                      ? p.kernel_here
+                      : fmt::format("{} / {}", p.kernel_here, p.kernel_there)});
+  if (problems.empty())
+    fmt::format_to(to, "  no problem is tuned on both\n");
+  else
+    out.append(problems.text("  "));
   if (!device.only_here.empty())
     fmt::format_to(to, "  only here:  {}\n", fmt::join(device.only_here, ", "));
   if (!device.only_there.empty())
     fmt::format_to(to, "  only there: {}\n", fmt::join(device.only_there, ", "));
+  if (device.figures.empty()) {
+    fmt::format_to(to, "  neither is calibrated\n");
+    return;
+  }
+  TextTable figures(
+      {{"figure", Align::kLeft}, {"here"}, {"there"}, {"unit", Align::kLeft}, {"ratio"}});
+  for (const FigureComparison& f : device.figures) {
+    const bool both = f.here && f.there && *f.here != 0;
+    figures.add({f.name, value_text(f.here), value_text(f.there), f.unit,
+                 both ? fmt::format("{:.2f}x", *f.there / *f.here) : "-"});
+  }
+  if (device.host_points > 0)
+    figures.add({"host.gemm.*", fmt::format("{} points", device.host_points), "", "",
+                 fmt::format("{:.2f}x", device.host_ratio)});
+  out.append(figures.text("  "));
 }
 
 Json json_of(const DeviceComparison& device) {

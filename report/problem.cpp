@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "core/text_table.h"
 #include "report/json_values.h"
 
 namespace rooftile {
@@ -36,25 +37,26 @@ std::string tuned_instead(const Report& report, const Problem& wanted) {
 double microseconds(double ns) { return ns * 1e-3; }
 
 std::string bytes_are(const LevelReport& level) {
-  if (!level.modelled_bytes) return "  modelled";
-  return fmt::format("  counted; the model says {:.0f}", *level.modelled_bytes);
+  if (!level.modelled_bytes) return "modelled";
+  return fmt::format("counted; the model says {:.0f}", *level.modelled_bytes);
 }
 
 void write_levels(fmt::memory_buffer& out, const ProblemReport& p) {
-  const auto to = std::back_inserter(out);
-  fmt::format_to(to, "\n  {:<10} {:>14} {:>12} {:>12} {:>14} {:>10}{}\n", "level", "bytes",
-                 "flop/byte", "GB/s roof", "bound us", "of it", p.counted() ? "  bytes are" : "");
+  std::vector<TextTable::Column> columns = {{"level", Align::kLeft}, {"bytes"},    {"flop/byte"},
+                                            {"GB/s roof"},           {"bound us"}, {"of it"}};
+  if (p.counted()) columns.push_back({"bytes are", Align::kLeft});
+  TextTable table(std::move(columns));
   for (const LevelReport& level : p.levels) {
     const auto known = [](double x, double scale, int digits) {
       return x > 0 ? fmt::format("{:.{}f}", x * scale, digits) : std::string("-");
     };
     const double passed_ns = level.gflops > 0 ? flops(p.problem) / level.gflops : 0;
-    fmt::format_to(
-        to, "  {:<10} {:>14.0f} {:>12} {:>12} {:>14} {:>10}{}\n", level.level, level.bytes,
-        known(level.intensity, 1, 2), known(level.gbps, 1, 1), known(level.bound_ns, 1e-3, 1),
-        level.bound_ns > 0 ? fmt::format("{:.0f} %", 100 * level.bound_ns / passed_ns) : "-",
-        p.counted() ? bytes_are(level) : "");
+    table.add({level.level, fmt::format("{:.0f}", level.bytes), known(level.intensity, 1, 2),
+               known(level.gbps, 1, 1), known(level.bound_ns, 1e-3, 1),
+               level.bound_ns > 0 ? fmt::format("{:.0f} %", 100 * level.bound_ns / passed_ns) : "-",
+               p.counted() ? bytes_are(level) : ""});
   }
+  out.append("\n" + table.text("  "));
 }
 
 void write_counters(fmt::memory_buffer& out, const ProblemReport& p) {
@@ -62,9 +64,12 @@ void write_counters(fmt::memory_buffer& out, const ProblemReport& p) {
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "\n  counted by the driver in {} {}, {}:\n", p.counters->passes,
                  p.counters->passes == 1 ? "pass" : "passes", p.counters->at);
+  TextTable table(
+      {{"counter", Align::kLeft}, {"value"}, {"unit", Align::kLeft}, {"category", Align::kLeft}});
   for (const PerformanceCounter& counter : p.counters->counters)
-    fmt::format_to(to, "  {:<44} {:>16} {:<8} {}\n", counter.name, counter_value(counter),
-                   counter.unit == "generic" ? "" : counter.unit, counter.category);
+    table.add({counter.name, counter_value(counter), counter.unit == "generic" ? "" : counter.unit,
+               counter.category});
+  out.append(table.text("  "));
 }
 
 void write_limits(fmt::memory_buffer& out, const ProblemReport& p) {
@@ -86,16 +91,23 @@ void write_limits(fmt::memory_buffer& out, const ProblemReport& p) {
 }
 
 void write_alternatives(fmt::memory_buffer& out, const ProblemReport& p) {
-  const auto to = std::back_inserter(out);
-  fmt::format_to(to, "\n  {:<4} {:<52} {:>12} {:>10} {:>8} {}\n", "rank", "kernel", "kernel us",
-                 "pack us", "x best", "limiter");
-  fmt::format_to(to, "  {:<4} {:<52} {:>12.1f} {:>10.1f} {:>8.2f} {}\n", 0, p.kernel,
-                 microseconds(p.kernel_ns), microseconds(p.pack_ns), 1.0, p.limiter);
-  int rank = 1;
+  TextTable table({{"rank", Align::kLeft},
+                   {"kernel", Align::kLeft},
+                   {"kernel us"},
+                   {"pack us"},
+                   {"x best"},
+                   {"limiter", Align::kLeft}});
+  int rank = 0;
+  const auto add = [&](const std::string& kernel, double kernel_ns, double pack_ns,
+                       const std::string& limiter) {
+    table.add({fmt::to_string(rank++), kernel, fmt::format("{:.1f}", microseconds(kernel_ns)),
+               fmt::format("{:.1f}", microseconds(pack_ns)),
+               fmt::format("{:.2f}", (kernel_ns + pack_ns) / p.total_ns()), limiter});
+  };
+  add(p.kernel, p.kernel_ns, p.pack_ns, p.limiter);
   for (const RankedReport& other : p.alternatives)
-    fmt::format_to(to, "  {:<4} {:<52} {:>12.1f} {:>10.1f} {:>8.2f} {}\n", rank++, other.kernel,
-                   microseconds(other.kernel_ns), microseconds(other.pack_ns),
-                   other.total_ns() / p.total_ns(), other.limiter);
+    add(other.kernel, other.kernel_ns, other.pack_ns, other.limiter);
+  out.append("\n" + table.text("  "));
 }
 
 void write_gains(fmt::memory_buffer& out, const ProblemReport& p) {

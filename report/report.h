@@ -111,7 +111,9 @@ Report make_report(const Store& store, const RuntimeView& runtime);
 /// Of one device; record: of this store.
 DeviceReport device_report(const Store& store, const DeviceRecord& record,
                            const RuntimeView& runtime);
-std::string report_text(const Report& report);
+/// kDate: when a device was calibrated; kFigures: every figure with its spread and drift.
+enum class CalibrationDetail : std::uint8_t { kDate, kFigures };
+std::string report_text(const Report& report, CalibrationDetail detail = CalibrationDetail::kDate);
 /// docs/report.md describes the fields, docs/report.schema.json checks them.
 std::string report_json(const Report& report);
 

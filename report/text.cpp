@@ -1,15 +1,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
+#include "core/text_table.h"
 #include "report/report.h"
 
 namespace rooftile {
 namespace {
 
 constexpr std::string_view kHostGrid = "host.gemm.";  // hundreds of figures: counted, not listed
+
+/// When the device was calibrated, and how many figures have moved since the time before.
+void write_calibrated(fmt::memory_buffer& out, const DeviceReport& device) {
+  const auto to = std::back_inserter(out);
+  if (device.figures.empty()) {
+    fmt::format_to(to, "  not calibrated: run `rooftile tune`\n");
+    return;
+  }
+  fmt::format_to(to, "  calibrated {}", device.calibrated_at);
+  if (!device.calibrated_before.empty())
+    fmt::format_to(to, "; {} of {} figures drifted since {}",
+                   std::ranges::count_if(device.figures, &FigureReport::drifted),
+                   device.figures.size(), device.calibrated_before);
+  fmt::format_to(to, "; `rooftile report --calibration` lists the figures\n");
+}
 
 void write_calibration(fmt::memory_buffer& out, const DeviceReport& device) {
   const auto to = std::back_inserter(out);
@@ -21,6 +38,13 @@ void write_calibration(fmt::memory_buffer& out, const DeviceReport& device) {
   if (!device.calibrated_before.empty())
     fmt::format_to(to, "  drift since {}; * is more than the spreads explain\n",
                    device.calibrated_before);
+  TextTable table({{"figure", Align::kLeft},
+                   {"median"},
+                   {"unit", Align::kLeft},
+                   {"+-"},
+                   {"samples"},
+                   {"drift"},
+                   {"", Align::kLeft}});
   std::size_t grid = 0;
   for (const FigureReport& report : device.figures) {
     const Figure& f = report.figure;
@@ -29,12 +53,12 @@ void write_calibration(fmt::memory_buffer& out, const DeviceReport& device) {
       continue;
     }
     const std::optional<double> drift = report.drift();
-    fmt::format_to(
-        to, "    {:<34} {:>14.6g} {:<9} +- {:<10.3g} n={:<4}{}\n", f.name, f.value, f.unit, f.mad,
-        f.count,
-        drift ? fmt::format(" {:+.1f} %{}", 100 * *drift, report.drifted() ? " *" : "") : "");
+    table.add({f.name, fmt::format("{:.6g}", f.value), f.unit, fmt::format("{:.3g}", f.mad),
+               fmt::to_string(f.count), drift ? fmt::format("{:+.1f} %", 100 * *drift) : "",
+               report.drifted() ? "*" : ""});
   }
-  fmt::format_to(to, "    {:<34} {:>14} points\n", "host.gemm.*", grid);
+  table.add({"host.gemm.*", fmt::to_string(grid), "points"});
+  out.append(table.text("    "));
   fmt::format_to(
       to,
       "  calibration ratios, device : host   compute {:.3f}, bandwidth {:.3f}, latency {:.4f}\n",
@@ -46,11 +70,10 @@ std::string count_text(const std::optional<std::int64_t>& count) {
 }
 
 /// Registers, what of them spilled, and subgroups in flight.
-std::string facts_text(const std::optional<CompilerFacts>& known) {
+std::array<std::string, 3> facts_cells(const std::optional<CompilerFacts>& known) {
   const CompilerFacts facts = known.value_or(CompilerFacts());
   const auto& spills = facts.spilled_registers ? facts.spilled_registers : facts.spill_stores;
-  return fmt::format(" {:>9} {:>7} {:>9}", count_text(facts.registers), count_text(spills),
-                     count_text(facts.subgroups_per_unit));
+  return {count_text(facts.registers), count_text(spills), count_text(facts.subgroups_per_unit)};
 }
 
 std::string ratio_text(double other_ns, double ns) {
@@ -66,19 +89,33 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
   const bool facts = std::ranges::any_of(
       device.problems, [](const ProblemReport& p) { return p.facts.has_value(); });
   const bool counted = std::ranges::any_of(device.problems, &ProblemReport::counted);
-  fmt::format_to(
-      to, "  {:<20} {:<44} {:>9} {:>9} {:>7} {:>9} {:>10} {:>8} {:>8} {:<16}{}\n", "problem",
-      "best kernel", "us", "GFLOP/s", "% roof", "pack us", "vs default", "vs naive", "vs host",
-      "limiter (model)",
-      facts ? fmt::format(" {:>9} {:>7} {:>9}", "registers", "spilled", "subgroups") : "");
-  for (const ProblemReport& p : device.problems)
-    fmt::format_to(
-        to, "  {:<20} {:<44} {:>9.1f} {:>9.1f} {:>6.0f}% {:>9.1f} {:>10} {:>8} {:>8} {:<16}{}\n",
-        to_string(p.problem), p.kernel, p.kernel_ns * 1e-3, flops(p.problem) / p.kernel_ns,
-        100 * p.bound_ns / p.kernel_ns, p.pack_ns * 1e-3, ratio_text(p.default_ns, p.total_ns()),
-        ratio_text(p.naive_ns, p.total_ns()), ratio_text(p.host_ns, p.total_ns()),
-        p.limiter + (p.counted() && !p.limiter.empty() ? " *" : ""),
-        facts ? facts_text(p.facts) : "");
+  std::vector<TextTable::Column> columns = {{"problem", Align::kLeft},
+                                            {"best kernel", Align::kLeft},
+                                            {"us"},
+                                            {"GFLOP/s"},
+                                            {"% roof"},
+                                            {"pack us"},
+                                            {"vs default"},
+                                            {"vs naive"},
+                                            {"vs host"},
+                                            {"limiter (model)", Align::kLeft}};
+  if (facts) columns.insert(columns.end(), {{"registers"}, {"spilled"}, {"subgroups"}});
+  TextTable table(std::move(columns));
+  for (const ProblemReport& p : device.problems) {
+    std::vector<std::string> cells = {to_string(p.problem),
+                                      p.kernel,
+                                      fmt::format("{:.1f}", p.kernel_ns * 1e-3),
+                                      fmt::format("{:.1f}", flops(p.problem) / p.kernel_ns),
+                                      fmt::format("{:.0f}%", 100 * p.bound_ns / p.kernel_ns),
+                                      fmt::format("{:.1f}", p.pack_ns * 1e-3),
+                                      ratio_text(p.default_ns, p.total_ns()),
+                                      ratio_text(p.naive_ns, p.total_ns()),
+                                      ratio_text(p.host_ns, p.total_ns()),
+                                      p.limiter + (p.counted() && !p.limiter.empty() ? " *" : "")};
+    if (facts) std::ranges::copy(facts_cells(p.facts), std::back_inserter(cells));
+    table.add(std::move(cells));
+  }
+  out.append(table.text("  "));
   fmt::format_to(to, "  vs host: its BLAS on all threads, as predicted from its calibration\n");
   if (counted)
     fmt::format_to(to,
@@ -109,7 +146,7 @@ std::string_view limiter_text(std::string_view limiter) {
   return known == std::end(kTexts) ? limiter : known->second;
 }
 
-std::string report_text(const Report& report) {
+std::string report_text(const Report& report, CalibrationDetail detail) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "{}\n", report.database);
@@ -117,7 +154,6 @@ std::string report_text(const Report& report) {
   for (const DeviceReport& device : report.devices) {
     fmt::format_to(to, "\n{} ({}, {})\n", device.profile.name, name(device.profile.kind),
                    device.profile.driver_info);
-    write_calibration(out, device);
     write_problems(out, device);
     for (const StaleReport& s : device.stale)
       fmt::format_to(to, "  not used: {} for {}: {}\n", s.kernel, s.problem, s.reason);
@@ -125,6 +161,8 @@ std::string report_text(const Report& report) {
       fmt::format_to(to, "  `rooftile tune --refresh` certifies and times them again\n");
     for (const RejectedReport& r : device.rejected)
       fmt::format_to(to, "  black-listed: {}: {}\n", r.kernel, r.reason);
+    detail == CalibrationDetail::kFigures ? write_calibration(out, device)
+                                          : write_calibrated(out, device);
   }
   return fmt::to_string(out);
 }

@@ -11,6 +11,7 @@
 #include "runtime/c_api_guard.h"
 #include "runtime/c_api_plain_call.h"
 #include "runtime/context.h"
+#include "runtime/log.h"
 
 namespace rooftile {
 namespace {
@@ -154,5 +155,10 @@ rooftile_status rooftile_last_decision(rooftile_context* context, rooftile_decis
 const char* rooftile_last_error(void) { return rooftile::last_error().c_str(); }
 
 const char* rooftile_version(void) { return ROOFTILE_VERSION; }
+
+/// For the drop-in alone, and in no public header: what it and the runtime have warned of is one.
+ROOFTILE_API void rooftile_share_warnings(void* said_once) {
+  rooftile::share_warnings(static_cast<rooftile::SaidOnce*>(said_once));
+}
 
 }  // extern "C"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <limits>
 #include <span>
 #include <system_error>
@@ -15,6 +14,7 @@
 #include "runtime/background.h"
 #include "runtime/call_checks.h"
 #include "runtime/context_impl.h"
+#include "runtime/environment.h"
 #include "runtime/float_environment.h"
 #include "runtime/host_tier.h"
 #include "runtime/log.h"
@@ -34,11 +34,6 @@ constexpr double kLeastLoggedFlops = 1e6;
 // While one is computed, another one's operands are on their way.
 constexpr int kPartsAtATime = 2;
 
-std::string environment(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr ? value : "";
-}
-
 Tier tier_of(TierChoice choice) {
   switch (choice) {
     case TierChoice::kDevice:
@@ -53,10 +48,18 @@ Tier tier_of(TierChoice choice) {
 }
 
 Deterministic deterministic_from_environment() {
-  const std::string text = environment("ROOFTILE_DETERMINISTIC");
-  if (text == "1") return Deterministic::kYes;
-  if (text.empty() || text == "0") return Deterministic::kNo;
-  fail(ErrorCode::kInvalidArgument, "ROOFTILE_DETERMINISTIC is '{}'; known: 0 and 1", text);
+  return environment_switch("ROOFTILE_DETERMINISTIC", false) ? Deterministic::kYes
+                                                             : Deterministic::kNo;
+}
+
+/// Reports a database or a device that was named and is not there. Calls succeed without them, so
+/// a misspelt name would otherwise only show in the time that they take.
+void warn_of_missing(const TunedData& data, bool database_is_named, bool device_is_named) {
+  const bool missing = data.missing == TunedData::Missing::kDatabase
+                           ? database_is_named || device_is_named
+                           : data.missing == TunedData::Missing::kDevice && device_is_named;
+  if (missing)
+    log_warning_once(data.note, fmt::format("{}; this context computes on the host", data.note));
 }
 
 /// Loading the machine's BLAS takes about as long as reading the database.
@@ -101,6 +104,9 @@ DecisionCache& DecisionCache::of_this_thread() {
   static thread_local DecisionCache cache;
   return cache;
 }
+
+std::span<const std::string_view> tier_choice_names() { return kTierChoices; }
+std::span<const std::string_view> precision_names() { return kPrecisions; }
 
 TierChoice parse_tier_choice(std::string_view text) {
   for (std::size_t i = 0; i < kTierChoices.size(); ++i)
@@ -287,6 +293,7 @@ std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
 Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
   const std::jthread loading = load_blas_meanwhile();
   const QuietFloats quiet;
+  check_environment();
   const std::string tier = environment("ROOFTILE_TIER");
   impl_->tier = options.tier   ? *options.tier
                 : tier.empty() ? TierChoice::kAuto
@@ -296,7 +303,7 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   impl_->while_compiling =
       impl_->deterministic == Deterministic::kYes ? WhileCompiling::kWait : options.while_compiling;
   const bool measures = options.measure_calls ? *options.measure_calls == MeasureCalls::kYes
-                                              : environment("ROOFTILE_MEASURE_CALLS") != "off";
+                                              : environment_switch("ROOFTILE_MEASURE_CALLS", true);
   if (!measures || impl_->deterministic == Deterministic::kYes)
     impl_->measure_calls = MeasureCalls::kNo;
   const std::string precision = environment("ROOFTILE_PRECISION");
@@ -315,8 +322,10 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   impl_->data = load_tuned_data(database, wanted_device, impl_->deterministic,
                                 options.adopted != nullptr ? &options.adopted->profile() : nullptr);
   TunedData& data = impl_->data;
+  warn_of_missing(data, !options.database.empty() || !environment("ROOFTILE_DB").empty(),
+                  !wanted_device.empty());
   const bool counts = options.log_untuned ? *options.log_untuned == LogUntuned::kYes
-                                          : environment("ROOFTILE_LOG_UNTUNED") != "off";
+                                          : environment_switch("ROOFTILE_LOG_UNTUNED", true);
   if (counts && data.counted_device)
     impl_->untuned = std::make_unique<UntunedLog>(data.file, *data.counted_device);
   if (data.ranking)

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "core/problem.h"
 #include "core/quantized.h"
@@ -28,7 +30,9 @@ enum class Deterministic : std::uint8_t { kNo, kYes };
 /// What a call does whose kernel is not compiled yet: it is answered by whoever is there, or waits
 /// for just this kernel.
 enum class WhileCompiling : std::uint8_t { kHostAnswers, kWait };
-/// "auto", "device", "host", "host1", "host64"; throws kInvalidArgument.
+/// "auto", "device", "host", "host1", "host64": in the order of TierChoice.
+std::span<const std::string_view> tier_choice_names();
+/// Throws kInvalidArgument for anything but these names.
 TierChoice parse_tier_choice(std::string_view text);
 
 class Device;
@@ -46,7 +50,9 @@ struct Guard {
 
   bool operator==(const Guard&) const = default;
 };
-/// "relaxed", "standard", "high", "exact64"; throws kInvalidArgument.
+/// "relaxed", "standard", "high", "exact64": in the order of Precision.
+std::span<const std::string_view> precision_names();
+/// Throws kInvalidArgument for anything but these names.
 Precision parse_precision(std::string_view text);
 
 struct ContextOptions {
@@ -55,9 +61,9 @@ struct ContextOptions {
       device;  // substring of name or uuid; empty: $ROOFTILE_DEVICE, else the best tuned one
   std::optional<TierChoice> tier;              // nothing: $ROOFTILE_TIER, else auto
   std::filesystem::path cache_folder;          // empty: default_cache_folder()
-  std::optional<LogUntuned> log_untuned;       // nothing: no if $ROOFTILE_LOG_UNTUNED is "off"
-  std::optional<MeasureCalls> measure_calls;   // nothing: no if $ROOFTILE_MEASURE_CALLS is "off"
-  std::optional<Deterministic> deterministic;  // nothing: yes if $ROOFTILE_DETERMINISTIC is 1
+  std::optional<LogUntuned> log_untuned;       // nothing: $ROOFTILE_LOG_UNTUNED, else yes
+  std::optional<MeasureCalls> measure_calls;   // nothing: $ROOFTILE_MEASURE_CALLS, else yes
+  std::optional<Deterministic> deterministic;  // nothing: $ROOFTILE_DETERMINISTIC, else no
   WhileCompiling while_compiling = WhileCompiling::kHostAnswers;  // deterministic: always kWait
   // Of calls that do not say; nothing: $ROOFTILE_PRECISION, else standard.
   std::optional<Precision> precision;

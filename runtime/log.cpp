@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
-#include <unordered_set>
+
+#include "runtime/said_once.h"
 
 namespace rooftile {
+namespace {
+
+std::atomic<SaidOnce*> said = SaidOnce::make();
+
+}  // namespace
 
 LogLevel log_level() {
   const char* setting = std::getenv("ROOFTILE_LOG");
@@ -16,6 +22,10 @@ LogLevel log_level() {
   return text == "off"         ? LogLevel::kOff
          : text == "decisions" ? LogLevel::kDecisions
                                : LogLevel::kWarnings;
+}
+
+bool is_log_level(std::string_view value) {
+  return value.empty() || value == "off" || value == "warnings" || value == "decisions";
 }
 
 void log_line(std::string_view text) {
@@ -28,14 +38,11 @@ void log_warning(std::string_view text) {
 }
 
 void log_warning_once(const std::string& key, std::string_view text) {
-  // Never destroyed: threads in the background may have something to say at the very end.
-  static auto& mutex = *new std::mutex;
-  static auto& said = *new std::unordered_set<std::string>;
-  {
-    const std::lock_guard lock(mutex);
-    if (!said.insert(key).second) return;
-  }
-  log_warning(text);
+  if (said.load()->first(key.c_str())) log_warning(text);
+}
+
+void share_warnings(SaidOnce* shared) {
+  if (shared != nullptr) said.store(shared);
 }
 
 }  // namespace rooftile

@@ -71,8 +71,8 @@ std::string untuned_note(const Store& store, const std::string& wanted_device,
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
                           Deterministic deterministic, const DeviceProfile* only) try {
   if (!std::filesystem::exists(database))
-    return {.note =
-                fmt::format("no tuning database at {}; run `rooftile tune`", database.string())};
+    return {.note = fmt::format("no tuning database at {}; run `rooftile tune`", database.string()),
+            .missing = TunedData::Missing::kDatabase};
   const Store store(database,
                     {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
   const Reader reader(store, deterministic);
@@ -102,6 +102,7 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
     data.calibration = reader.calibration(known->id);
   }
   if (best == nullptr) {
+    data.missing = TunedData::Missing::kDevice;
     data.note = untuned_note(store, wanted_device, only);
     if (known != nullptr) data.model = DispatchModel(data.calibration, known->profile.kind, {});
     return data;

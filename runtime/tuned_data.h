@@ -26,8 +26,10 @@ struct BucketHash {
 };
 
 struct TunedData {
-  std::string note = {};            // why there is no tuned device, "" when there is one
-  std::filesystem::path file = {};  // absolute, links resolved
+  enum class Missing : std::uint8_t { kNothing, kDatabase, kDevice };
+  std::string note = {};                // why there is no tuned device, "" when there is one
+  Missing missing = Missing::kNothing;  // kDevice: no tuned one, or none that was wanted
+  std::filesystem::path file = {};      // absolute, links resolved
   // Its untuned problems may be counted in the file.
   std::optional<DeviceProfile> counted_device = {};
   Calibration calibration = {};  // of the tuned device, else of the one that would be tuned

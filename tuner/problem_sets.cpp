@@ -120,7 +120,11 @@ std::vector<TuneProblem> problem_set(std::string_view name) {
 std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file) {
   std::ifstream text(file);
   if (!text) fail(ErrorCode::kIo, "cannot read {}: {}", file.string(), std::strerror(errno));
-  return parse(text, file.string());
+  try {
+    return parse(text, file.string());
+  } catch (const Error& error) {  // what a file holds is no argument of the caller's
+    fail(ErrorCode::kIo, "{}", error.what());
+  }
 }
 
 }  // namespace rooftile

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/said_once.h"
+
 namespace rooftile::blas {
 namespace {
 
@@ -22,6 +24,7 @@ struct Runtime {
   decltype(&rooftile_gemm) gemm;
   decltype(&rooftile_explain) explain;
   decltype(&rooftile_last_error) last_error;
+  void (*share_warnings)(void*);
 };
 
 enum class State { kUnopened, kOpening, kOpen, kHostOnly };
@@ -48,11 +51,16 @@ bool tier_is_forced() {
   return known == Tier::kForced;
 }
 
+SaidOnce* said = nullptr;
+
+__attribute__((constructor)) void share_with_forked_children() { said = SaidOnce::make(); }
+
 /// Says it once in a process and its children, whatever it is: one line tells where to look.
 void warn(const char* what, const char* why) {
-  static std::atomic_flag said = ATOMIC_FLAG_INIT;
   const char* const log = std::getenv("ROOFTILE_LOG");
-  if (said.test_and_set() || (log != nullptr && std::strcmp(log, "off") == 0)) return;
+  if ((said != nullptr && !said->first("drop-in")) ||
+      (log != nullptr && std::strcmp(log, "off") == 0))
+    return;
   std::fprintf(stderr, "rooftile: %s: %s; %s computes instead\n", what, why, real_blas().name);
 }
 
@@ -148,10 +156,12 @@ State open() {
       !load(handle, "rooftile_sgemm", runtime.sgemm) ||
       !load(handle, "rooftile_gemm", runtime.gemm) ||
       !load(handle, "rooftile_explain", runtime.explain) ||
-      !load(handle, "rooftile_last_error", runtime.last_error)) {
+      !load(handle, "rooftile_last_error", runtime.last_error) ||
+      !load(handle, "rooftile_share_warnings", runtime.share_warnings)) {
     warn("librooftile.so cannot be used", error_of_loader());
     return State::kHostOnly;
   }
+  runtime.share_warnings(said);
   if (runtime.open(nullptr, &context) != ROOFTILE_OK) {
     warn("Rooftile cannot be opened", runtime.last_error());
     return State::kHostOnly;

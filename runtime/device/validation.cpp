@@ -39,7 +39,9 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT
 
 bool validation_requested() {
   const char* value = std::getenv("ROOFTILE_VALIDATION");
-  return value != nullptr && std::string_view(value) != "" && std::string_view(value) != "0";
+  // Other values than these, 1 and on have been refused (runtime/environment.h).
+  const std::string_view text = value != nullptr ? value : "";
+  return text != "" && text != "0" && text != "off";
 }
 
 void add_validation_message(std::string_view message) {

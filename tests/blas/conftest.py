@@ -22,7 +22,7 @@ class Machine:
     def __init__(self, home, database=None):
         self.home = home
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "LD_"))}
-        self.environment = dict(inherited, HOME=str(home), ROOFTILE_DB=str(database or home / "none.db"))
+        self.environment = dict(inherited, HOME=str(home), **({"ROOFTILE_DB": str(database)} if database else {}))
 
     def run(self, *command, code=0, preload=None, stderr="", timeout=60, **environment):
         """The finished run; stderr None: anything may stand there."""

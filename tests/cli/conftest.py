@@ -35,7 +35,7 @@ class Rooftile:
         """Fails as asked: nothing on stdout, and a message that says what, where or what to do."""
         run = self.run(*arguments, code=code, **options)
         assert run.stdout == "", run.stdout
-        assert run.stderr.startswith("rooftile: ") or code == 2, run.stderr
+        assert run.stderr.startswith("rooftile: "), run.stderr
         assert re.search(says, run.stderr), f"{run.stderr!r} does not say {says!r}"
         return run
 

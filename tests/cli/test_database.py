@@ -122,7 +122,7 @@ def test_export_import_and_merge(machine):
     assert sql(machine, "SELECT count(*) FROM samples", machine.folder / "all.db") == 3
     machine.run("db", "export", "one.db", "--device", "A GPU")
     assert sql(machine, "SELECT count(*) FROM samples", machine.folder / "one.db") == 2
-    machine.refuses("db", "export", "none.db", "--device", "Nobody's", says="matches 'Nobody's'.*db stats", code=2)
+    machine.refuses("db", "export", "none.db", "--device", "Nobody's", says="matches 'Nobody's'.*db stats")
     machine.refuses("db", "export", machine.database, says="the database itself", code=2)
     assert not (machine.folder / "none.db").exists()
 

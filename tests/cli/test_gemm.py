@@ -1,4 +1,6 @@
 """rooftile gemm against NumPy in float64."""
+import re
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,19 @@ def test_forced_device_without_tuning_says_what_to_do(rooftile):
     matrices(rooftile)
     rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", says="rooftile tune")
     assert not (rooftile.folder / "c.npy").exists()
+
+
+def test_steady_time_is_told_apart_from_the_first_calls(rooftile):
+    a, b, c = matrices(rooftile)
+    for tier in ("host", "host1", "host64"):
+        said = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--beta", "-2", "--tier", tier).stdout
+        assert re.fullmatch(rf"37x29x53 nn: {tier} in [\d.]+ [mun]?s, [\d.]+ GFLOP/s \(median of \d+ further calls\); "
+                            r"first call [\d.]+ [mun]?s\n", said), said
+        # Further calls neither reach the file nor start from each other's result.
+        expect_product(rooftile, a @ b - 2 * c, np.abs(a) @ np.abs(b) + 2 * np.abs(c))
+    matrices(rooftile, dtype=np.float64)
+    said = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "host64").stdout
+    assert "further calls); first call" in said
 
 
 def test_environment_chooses_the_tier(rooftile):

@@ -1,9 +1,14 @@
 """`rooftile run`: the program's words, environment, output and exit code are its own."""
 import json
 import os
+import pathlib
+import shutil
+import subprocess
 import sys
 
 import pytest
+
+from conftest import PROGRAM
 
 SHOW = "import json, os, sys; print(json.dumps([sys.argv[1:], {k: v for k, v in os.environ.items() if 'ROOFTILE' in k or k == 'LD_PRELOAD'}]))"
 
@@ -30,6 +35,57 @@ def test_options_become_environment(rooftile):
 def test_what_is_preloaded_already_stays(rooftile):
     preload = shown(rooftile.run("run", "--", sys.executable, "-c", SHOW, LD_PRELOAD="libm.so.6"))[1]["LD_PRELOAD"]
     assert preload.startswith("libm.so.6:/")
+
+
+@pytest.fixture
+def moved(rooftile):
+    """Rooftile in a folder whose name the loader would take for several."""
+    build, folder = pathlib.Path(PROGRAM).parent, rooftile.folder / "my tools: new"
+    (folder / "blas").mkdir(parents=True)
+    shutil.copy2(PROGRAM, folder / "rooftile")
+    shutil.copy2(build / "blas" / "librooftile_preload.so", folder / "blas")
+    for library in build.glob("librooftile.so*"):
+        shutil.copy2(library, folder, follow_symlinks=False)
+
+    def run(*arguments, code=0, **environment):
+        result = subprocess.run([folder / "rooftile", *arguments], env=dict(rooftile.environment, **environment), text=True,
+                                capture_output=True, timeout=60)
+        assert result.returncode == code, result
+        return result
+    run.library = folder / "blas" / "librooftile_preload.so"
+    return run
+
+
+def test_folder_with_a_space_is_reached_by_a_link(rooftile, moved):
+    for _ in range(2):  # the link is there the second time
+        preload = pathlib.Path(shown(moved("run", "--", sys.executable, "-c", SHOW))[1]["LD_PRELOAD"])
+        assert preload == rooftile.folder / ".cache" / "rooftile" / "preload" / preload.parent.name / "librooftile_preload.so"
+        assert preload.resolve() == moved.library
+        assert preload.parent.stat().st_mode & 0o777 == 0o700
+    code = "import numpy as np; x = np.ones((300, 300), 'f4'); assert (x @ x == 300).all()"
+    assert "300x300x300 nn f32: host" in moved("run", "--", "/usr/bin/python3", "-c", code, ROOFTILE_LOG="decisions").stderr
+
+
+def test_link_goes_where_the_path_has_no_space(rooftile, moved, tmp_path):
+    spaced, runtime = str(tmp_path / "a b"), tmp_path / "runtime"
+    runtime.mkdir()
+    where = shown(moved("run", "--", sys.executable, "-c", SHOW, ROOFTILE_CACHE=spaced, XDG_RUNTIME_DIR=str(runtime)))[1]["LD_PRELOAD"]
+    assert pathlib.Path(where).is_relative_to(runtime / "rooftile-preload")
+
+
+def test_folder_that_others_may_write_to_is_not_used(rooftile, moved, tmp_path):
+    (tmp_path / "cache" / "preload").mkdir(parents=True)
+    (tmp_path / "cache" / "preload").chmod(0o777)
+    runtime = tmp_path / "runtime"
+    runtime.mkdir()
+    where = shown(moved("run", "--", sys.executable, "-c", SHOW, ROOFTILE_CACHE=str(tmp_path / "cache"),
+                        XDG_RUNTIME_DIR=str(runtime)))[1]["LD_PRELOAD"]
+    assert pathlib.Path(where).is_relative_to(runtime)
+
+
+def test_library_that_is_not_there_is_exit_code_126(rooftile, moved):
+    moved.library.unlink()
+    assert "install Rooftile again" in moved("run", "--", "true", code=126).stderr
 
 
 @pytest.mark.parametrize("code", [0, 1, 42])

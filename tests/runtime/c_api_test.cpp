@@ -201,7 +201,7 @@ TEST(OpenTest, SaysWhatIsWrongWithTheDatabaseOrTheEnvironment) {
   options.database_path = missing.c_str();
   const ScopedEnvironment tier("ROOFTILE_TIER", "warp");
   EXPECT_EQ(rooftile_open(&options, &context), ROOFTILE_INVALID_ARGUMENT);
-  EXPECT_THAT(rooftile_last_error(), HasSubstr("unknown tier 'warp'"));
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("ROOFTILE_TIER is 'warp'; known: auto"));
   EXPECT_EQ(context, nullptr);
 }
 

@@ -1,0 +1,120 @@
+#include "cli/usage.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace rooftile {
+namespace {
+
+/// The last command that was recognised, and its words: "db export" of `rooftile db export
+/// --bogus`.
+struct Recognised {
+  const CLI::App* app;
+  std::string name;
+};
+Recognised recognised(const CLI::App& app) {
+  Recognised found = {&app, ""};
+  while (!found.app->get_subcommands().empty()) {
+    found.app = found.app->get_subcommands().front();
+    found.name += (found.name.empty() ? "" : " ") + found.app->get_name();
+  }
+  return found;
+}
+
+bool is_option(const std::string& word) { return word.starts_with("-"); }
+
+/// Of a word that no command takes.
+std::string unknown_word(const std::string& command, const std::string& word,
+                         const std::string& help) {
+  if (is_option(word))
+    return fmt::format("{} no option '{}'; {} lists them",
+                       command.empty() ? "there is" : command + " has", word, help);
+  if (command.empty() || command == "db")
+    return fmt::format("there is no command '{}'; {} lists them",
+                       command.empty() ? word : command + " " + word, help);
+  return fmt::format("{} takes no argument '{}'; {} shows what it takes", command, word, help);
+}
+
+/// "A" and "B" of "A excludes B"; both empty when CLI11 says it in other words.
+std::pair<std::string, std::string> parted(const std::string& text, const std::string& by) {
+  const std::size_t at = text.find(by);
+  if (at == std::string::npos) return {};
+  return {text.substr(0, at), text.substr(at + by.size())};
+}
+
+/// Of an option or argument without which the command does nothing.
+std::string missing_option(const Recognised& command, const std::string& name,
+                           const std::string& help) {
+  const CLI::Option* const option = command.app->get_option_no_throw(name);
+  return fmt::format("{} needs {}{}; see {}", command.name, name,
+                     option != nullptr ? fmt::format(" ({})", option->get_description()) : "",
+                     help);
+}
+
+template <typename Number>
+bool parse(const std::string& text, Number& value) {
+  const char* const begin = text.data() + (text.starts_with("+") ? 1 : 0);
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  return error == std::errc() && stop == end && begin != end;
+}
+
+}  // namespace
+
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  const Recognised found = recognised(app);
+  const std::string& command = found.name;
+  const std::string help =
+      command.empty() ? "`rooftile --help`" : fmt::format("`rooftile {} --help`", command);
+  const std::string text = error.what();
+  const bool required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  // CLI11 reports what is missing before it looks at words that it does not know.
+  if (const std::vector<std::string> unknown = app.remaining(true);
+      !unknown.empty() && (required || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr))
+    return unknown_word(command, unknown.front(), help);
+  if (required && (command.empty() || command == "db"))
+    return fmt::format("a command is missing{}; {} lists them", command.empty() ? "" : " after db",
+                       help);
+  if (required) return missing_option(found, parted(text, " is required").first, help);
+  if (const auto [one, other] = parted(text, "Could not convert: "); !other.empty())
+    return fmt::format("{}: not a value that the option takes; see {}", other, help);
+  if (const auto [one, other] = parted(text, " excludes "); !one.empty())
+    return fmt::format("{} and {} cannot be used together; see {}", one, other, help);
+  if (const auto [one, other] = parted(text, " requires "); !one.empty())
+    return fmt::format("{} needs {} as well; see {}", one, other, help);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    if (const std::string name = parted(text, ":").first; !name.empty())
+      return fmt::format("{} has too few or too many values; see {}", name, help);
+  return fmt::format("{}; see {}", text, help);
+}
+
+CLI::Validator whole_number(std::int64_t lowest, std::int64_t highest) {
+  return {[=](const std::string& text) {
+            std::int64_t value = 0;
+            if (parse(text, value) && value >= lowest && value <= highest) return std::string();
+            return fmt::format("'{}' is not a whole number from {} to {}", text, lowest, highest);
+          },
+          ""};
+}
+
+CLI::Validator finite_number() {
+  return {[](const std::string& text) {
+            double value = 0;
+            if (parse(text, value) && std::isfinite(value)) return std::string();
+            return fmt::format("'{}' is not a finite number", text);
+          },
+          ""};
+}
+
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  return {[names](const std::string& text) {
+            if (std::ranges::find(names, text) != names.end()) return std::string();
+            return fmt::format("'{}' is unknown; known: {}", text, fmt::join(names, ", "));
+          },
+          fmt::format("{{{}}}", fmt::join(names, ","))};
+}
+
+}  // namespace rooftile

@@ -1,0 +1,41 @@
+// Tables as text whose columns stay aligned, whatever is in them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rooftile {
+
+/// Columns of a terminal that UTF-8 text takes: none for combining characters, two for East Asian
+/// wide ones and emoji, one for each byte that is no UTF-8.
+std::size_t display_width(std::string_view text);
+
+/// The text and as many spaces before or behind it as fill the width.
+enum class Align { kLeft, kRight };
+std::string padded(std::string_view text, std::size_t width, Align align);
+
+/// A header and rows. Each column is as wide as its widest cell; two spaces stand between columns,
+/// none at the end of a line.
+class TextTable {
+ public:
+  struct Column {
+    std::string header;
+    Align align = Align::kRight;
+    std::size_t least_width = 0;
+  };
+
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  /// As many cells as columns, or fewer: the rest is empty.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.empty(); }
+  /// Lines that end with a newline; the indent begins each.
+  std::string text(std::string_view indent = "") const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,155 @@
+"""The same mistake has the same exit code in every command: 2 where the command line or the environment is wrong whatever
+is on the machine, 1 where a file, a device or the database is not what the command needs."""
+import os
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+SIZES = ["--m", 64, "--n", 64, "--k", 64]
+GEMM = ["gemm", "a.npy", "b.npy", "-o", "c.npy"]
+NAIVE = ["emit", "--limits", "minimum", "--variant", "family=naive tile_m=4 tile_n=8"]
+CSV_HEADER = "m,n,k,trans_a,trans_b,batch,note\n"
+
+# cause: (exit code, what stderr says, command lines)
+TABLE = {
+    "unknown device": (1, "nosuch", [
+        ["devices"], ["calibrate"], ["tune", "--quick", *SIZES], ["report"], ["report", "--html", "out"], ["explain", *SIZES],
+        ["explain", "--table"], GEMM, ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"],
+        ["db", "export-space", "out", *SIZES]]),
+    "missing database": (1, "missing.db.*rooftile tune", [
+        ["report"], ["report", "--problem", "64,64,64"], ["query", "SELECT 1"], ["db", "check"], ["db", "stats"], ["db", "vacuum"],
+        ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"], ["db", "export-space", "out", *SIZES]]),
+    # Commands that write set such a file aside (docs/database.md).
+    "database that is none": (1, "text.db", [
+        ["devices"], ["report"], ["explain", *SIZES], GEMM, ["query", "SELECT 1"], ["db", "check"], ["db", "stats"],
+        ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"]]),
+    "missing file": (1, "nothere", [
+        ["gemm", "nothere.npy", "b.npy", "-o", "c.npy"], ["gemm", *GEMM[1:], "--c", "nothere.npy", "--beta", 1],
+        ["quantize", "nothere.npy", "-o", "q"], ["tune", "--shapes", "nothere.csv"], ["report", "--compare", "nothere.db"],
+        ["db", "import", "nothere.db"], ["db", "merge", "out.db", "nothere.db"]]),
+    "file with wrong contents": (1, "text", [
+        ["gemm", "text.npy", "b.npy", "-o", "c.npy"], ["quantize", "text.npy", "-o", "q"], ["tune", "--shapes", "text.csv"],
+        ["tune", "--shapes", "text.npy"], ["report", "--compare", "text.db"], ["db", "import", "text.db"],
+        ["db", "merge", "out.db", "text.db"], ["quantize", "text_nan.npy", "-o", "q"]]),
+    "unwritable output": (1, "nofolder", [
+        ["gemm", "a.npy", "b.npy", "-o", "nofolder/c.npy"], ["quantize", "a.npy", "-o", "nofolder/q"],
+        ["report", "--html", "nofolder/x.html"], ["db", "export", "nofolder/x.db"], [*NAIVE, "--spirv", "nofolder/x.spv"]]),
+    "bad size": (2, "'(0|two|-1|1.5)'", [
+        ["tune", "--m", 0, "--n", 64, "--k", 64], ["explain", "--m", "two", "--n", 64, "--k", 64], ["report", "--problem", "64,0,64"],
+        ["report", "--problem", "64,two,64"], ["db", "export-space", "out", "--m", -1, "--n", 64, "--k", 64],
+        ["explain", *SIZES, "--batch", 0], ["explain", "--operation", "relu", "--elements", 0], ["tune", "--seed", "-1"],
+        ["tune", "--candidates", "1.5"], [*GEMM, "--alpha", "two"], [*GEMM, "--beta", "two"], ["quantize", "a.npy", "-o", "q", "--bits", "two"],
+        ["quantize", "a.npy", "-o", "q", "--block", 0]]),
+    "bad type": (2, "f99", [
+        ["tune", "--type", "f99"], ["explain", *SIZES, "--type", "f99"], ["report", "--problem", "64,64,64", "--type", "f99"],
+        [*NAIVE, "--type", "f99"], [*GEMM, "--type-c", "f99"], ["quantize", "a.npy", "-o", "q", "--type", "f99"],
+        ["db", "export-space", "out", *SIZES, "--type", "f99"]]),
+    "bad epilogue": (2, "magic", [
+        ["tune", "--epilogue", "magic"], ["explain", *SIZES, "--epilogue", "magic"], [*NAIVE, "--epilogue", "magic"],
+        ["report", "--problem", "64,64,64", "--epilogue", "magic"]]),
+    "bad choice": (2, "'moon'.*known: ", [
+        [*GEMM, "--tier", "moon"], ["explain", *SIZES, "--tier", "moon"], ["run", "--tier", "moon", "--", "true"],
+        ["tune", "--strategy", "moon"], ["tune", "--set", "moon"], ["quantize", "a.npy", "-o", "q", "--zero-points", "moon"],
+        ["emit", "--limits", "moon"], [*NAIVE, "--pack", "moon"], ["explain", "--operation", "moon", "--elements", 5]]),
+    "contradictory options": (2, "together", [
+        ["tune", "--from-log", "--set", "squares"], ["report", "--html", "x.html", "--json"],
+        ["report", "--problem", "64,64,64", "--compare", "o.db"], ["report", "--calibration", "--json"],
+        ["explain", "--table", *SIZES], ["explain", "--operation", "relu", "--elements", 9, *SIZES]]),
+    "option without its partner": (2, "needs|go together", [
+        ["report", "--type", "f16"], ["explain", "--operation", "relu"], ["tune", "--m", 64], [*GEMM, "--beta", 1],
+        [*GEMM, "--zero-points", "z.npy"], ["gemm", "a.npy", "b.npy"], ["gemm", "a.npy"], ["quantize", "a.npy"], ["query"], ["db", "export"],
+        ["db", "import"], ["db", "merge", "out.db"]]),
+    "unknown option": (2, "has no option '--bogus'.*--help", [
+        [command, "--bogus"] for command in ("devices", "calibrate", "tune", "report", "explain", "gemm", "quantize", "emit", "query")
+    ] + [["db", "export", "--bogus"], ["db", "check", "--bogus"]]),
+    "unknown command": (2, "no command", [["frobnicate"], ["db", "frobnicate"]]),
+    "no command": (2, "command is missing.*--help", [[], ["db"]]),
+    "value that is missing": (2, "--m.*--help", [["tune", "--m"], ["explain", "--m"]]),
+}
+CASES = [pytest.param(cause, command, id=f"{cause}: {' '.join(map(str, command))}") for cause, (_, _, commands) in TABLE.items()
+         for command in commands]
+OPTIONS = {"unknown device": ["--device", "nosuch"], "missing database": ["--db", "missing.db"],
+           "database that is none": ["--db", "text.db"]}
+
+
+@pytest.fixture(scope="session")
+def tuned_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tuned") / "rooftile.db"
+    subprocess.run([os.environ["ROOFTILE_PLANT"], path, "fast"], check=True)
+    return path
+
+
+@pytest.fixture
+def prepared(rooftile, tuned_file):
+    rooftile.database.write_bytes(tuned_file.read_bytes())
+    np.save(rooftile.folder / "a.npy", np.eye(32, dtype=np.float32))
+    np.save(rooftile.folder / "b.npy", np.eye(32, dtype=np.float32))
+    np.save(rooftile.folder / "text_nan.npy", np.full((32, 4), np.nan, np.float32))
+    for name in ("text.db", "text.npy"):
+        (rooftile.folder / name).write_text("my shopping list\n")
+    (rooftile.folder / "text.csv").write_text(CSV_HEADER + "64,64,none,0,0,1,x\n")
+    return rooftile
+
+
+@pytest.mark.parametrize("cause, command", CASES)
+def test_one_cause_has_one_exit_code(prepared, cause, command):
+    code, says, _ = TABLE[cause]
+    before = sorted(path.name for path in prepared.folder.iterdir())
+    run = prepared.run(*OPTIONS.get(cause, []), *command, code=code)
+    assert run.stderr.startswith("rooftile: "), run.stderr
+    assert re.search(says, run.stderr), f"{run.stderr!r} does not say {says!r}"
+    # What the parser of the command line says in its own words.
+    for raw in ("required", "excludes", "not expected", "Could not convert", "not in range", "Run with --help"):
+        assert raw not in run.stderr, run.stderr
+    made = {path.name for path in prepared.folder.iterdir()} - set(before)
+    assert not made & {"c.npy", "out", "x.html", "missing.db"}, made
+
+
+VARIABLES = {"ROOFTILE_TIER": "auto, device, host", "ROOFTILE_PRECISION": "relaxed, standard, high, exact64",
+             "ROOFTILE_DETERMINISTIC": "0, off, 1, on", "ROOFTILE_MEASURE_CALLS": "0, off, 1, on",
+             "ROOFTILE_LOG_UNTUNED": "0, off, 1, on", "ROOFTILE_VALIDATION": "0, off, 1, on"}
+ANY_COMMAND = [["devices"], ["calibrate"], ["tune", "--quick", *SIZES], ["report"], ["explain", *SIZES], GEMM,
+               ["quantize", "a.npy", "-o", "q"], ["run", "--", "true"], NAIVE, ["query", "SELECT 1"], ["db", "stats"]]
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_unknown_values_of_variables_are_refused_by_every_command(prepared, variable):
+    for command in ANY_COMMAND:
+        prepared.refuses(*command, code=2, says=f"^rooftile: {variable} is 'moon'; known: {VARIABLES[variable]}",
+                         **{variable: "moon"})
+    assert prepared.run(*NAIVE, **{variable: ""}).stderr == ""
+
+
+@pytest.mark.parametrize("command", ANY_COMMAND[3:], ids=lambda command: command[0])
+def test_unknown_log_level_is_said_once_and_stops_nothing(prepared, command):
+    said = prepared.run(*command, ROOFTILE_LOG="verbose").stderr
+    assert said.count("ROOFTILE_LOG") == 1 and "known: off, warnings, decisions" in said
+    for level in ("off", "warnings", "decisions", ""):
+        assert "known" not in prepared.run(*command, ROOFTILE_LOG=level).stderr
+
+
+def test_a_device_variable_that_matches_nothing(prepared):
+    for command in (["report"], ["devices"], ["db", "black-list"]):
+        prepared.refuses(*command, says="nosuch", ROOFTILE_DEVICE="nosuch")
+    # Calls have the host behind them, as in any program.
+    for command in (GEMM, ["explain", *SIZES]):
+        said = prepared.run(*command, ROOFTILE_DEVICE="nosuch").stderr
+        assert said.count("\n") == 1 and re.search("no tuned device in .*rooftile.db matches 'nosuch'.*on the host", said), said
+        assert prepared.run(*command, ROOFTILE_DEVICE="nosuch", ROOFTILE_LOG="off").stderr == ""
+
+
+def test_a_database_variable_that_names_nothing(prepared):
+    for command in (GEMM, ["explain", *SIZES]):
+        said = prepared.run(*command, ROOFTILE_DB="missing.db").stderr
+        assert said.count("\n") == 1 and re.search("no tuning database at missing.db.*on the host", said), said
+    prepared.environment.pop("ROOFTILE_DB")
+    assert prepared.run(*GEMM).stderr == "", "nothing was named, so nothing is missing"
+
+
+def test_case_of_a_device_name_does_not_matter(prepared):
+    name = prepared.run("query", "SELECT name FROM devices").stdout.splitlines()[1].split()[0]
+    for text in (name.upper(), name.lower()):
+        assert name in prepared.run("report", "--device", text).stdout
+        assert name in prepared.run("devices", ROOFTILE_DEVICE=text).stdout
