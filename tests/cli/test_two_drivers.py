@@ -30,8 +30,12 @@ def both(tmp_path_factory):
     """SwiftShader is tuned for real, lavapipe by hand with the rates of a faster device; both drivers are there."""
     rooftile = Rooftile(tmp_path_factory.mktemp("both"))
     plant(rooftile, LAVAPIPE)
-    rooftile.tune_run = rooftile.run("--device", "SwiftShader", "tune", *SIZES, "--budget", "60s", "--candidates", "8",
-                                     timeout=280, **drivers(BOTH))
+    # On a busy machine calibration may use up the budget; then, as tune says, the next run goes on from there.
+    for _ in range(4):
+        rooftile.tune_run = rooftile.run("--device", "SwiftShader", "tune", *SIZES, "--budget", "60s", "--candidates", 8,
+                                         timeout=150, **drivers(BOTH))
+        if "no certified kernel yet" not in rooftile.tune_run.stdout:
+            break
     rooftile.environment.update(drivers(BOTH))
     return rooftile
 
