@@ -111,6 +111,12 @@ std::string features_text(const DeviceLimits& l) {
                      l.float32_atomic_add ? "yes" : "no", matrix_text(l));
 }
 
+/// The driver's name and what it says of itself, which may begin with the name.
+std::string driver_of(const DeviceProfile& d) {
+  if (d.driver_info.starts_with(d.driver_name)) return d.driver_info;
+  return fmt::format("{} {}", d.driver_name, d.driver_info);
+}
+
 int devices(const Globals& globals, bool json) {
   const Enumeration found = enumerate_devices();
   nlohmann::json list = nlohmann::json::array();
@@ -121,9 +127,8 @@ int devices(const Globals& globals, bool json) {
       list.push_back(json_of(d, tuned));
       continue;
     }
-    fmt::print("{}\n  {}, {} {}, {:.1f} GiB{}, subgroup {}, uuid {}\n  {}\n  {}\n", d.name,
-               name(d.kind), d.driver_name, d.driver_info,
-               static_cast<double>(d.device_memory_bytes) / (1 << 30),
+    fmt::print("{}\n  {}, {}, {:.1f} GiB{}, subgroup {}, uuid {}\n  {}\n  {}\n", d.name,
+               name(d.kind), driver_of(d), static_cast<double>(d.device_memory_bytes) / (1 << 30),
                d.unified_memory ? " unified" : "", d.limits.subgroup_size, d.device_uuid,
                features_text(d.limits),
                tuned > 0 ? fmt::format("tuned: {} ranked kernels", tuned)

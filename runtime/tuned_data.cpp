@@ -8,6 +8,7 @@
 #include "db/database_locked.h"
 #include "db/store.h"
 #include "generator/version.h"
+#include "runtime/device/device_order.h"
 #include "runtime/log.h"
 #include "runtime/wanted_device.h"
 
@@ -66,6 +67,49 @@ std::string untuned_note(const Store& store, const std::string& wanted_device,
   return fmt::format("no tuned device in {} matches '{}'", store.path().string(), wanted_device);
 }
 
+/// Another driver of the same hardware, an older version of the driver, or a second equal card.
+bool same_model(const DeviceProfile& x, const DeviceProfile& y) {
+  return x.vendor_id == y.vendor_id && x.device_id == y.device_id;
+}
+
+/// Finds the device that calls go to. Devices are offered newest first.
+class BestDevice {
+ public:
+  explicit BestDevice(const Reader& reader) : reader_(reader) {}
+
+  /// The newest entry of a model counts. Among models the better kind wins, then the higher
+  /// measured rate of multiply-adds.
+  void offer(const DeviceRecord& device) {
+    if (std::ranges::any_of(tuned_, [&](const DeviceRecord* newer) {
+          return same_model(newer->profile, device.profile);
+        }))
+      return;
+    std::vector<TunedKernel> kernels = reader_.kernels(device.id);
+    if (kernels.empty()) return;
+    tuned_.push_back(&device);
+    if (record_ != nullptr && !better(device, *record_)) return;
+    record_ = &device;
+    kernels_ = std::move(kernels);
+  }
+
+  const DeviceRecord* record() const { return record_; }  // null: none is tuned
+  std::vector<TunedKernel> take_kernels() { return std::move(kernels_); }
+
+ private:
+  bool better(const DeviceRecord& x, const DeviceRecord& y) const {
+    const int x_rank = rank(x.profile.kind), y_rank = rank(y.profile.kind);
+    return x_rank != y_rank ? x_rank < y_rank : gflops(x) > gflops(y);
+  }
+  double gflops(const DeviceRecord& device) const {
+    return reader_.calibration(device.id).device.fma_gflops;
+  }
+
+  const Reader& reader_;
+  std::vector<const DeviceRecord*> tuned_;
+  const DeviceRecord* record_ = nullptr;
+  std::vector<TunedKernel> kernels_;
+};
+
 }  // namespace
 
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
@@ -77,23 +121,18 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
                     {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
   const Reader reader(store, deterministic);
   TunedData data = {.file = store.path()};
-  const DeviceRecord* best = nullptr;
   const DeviceRecord* known = nullptr;  // tuned or not
-  std::vector<TunedKernel> best_kernels;
+  BestDevice found(reader);
   const std::vector<DeviceRecord> devices = store.devices();
-  // Newest first: a device whose driver was updated is there twice. Hardware before software.
   for (auto it = devices.rbegin(); it != devices.rend(); ++it) {
     const DeviceProfile& profile = it->profile;
     if (!is_wanted(profile, wanted_device)) continue;
     if (only != nullptr && !same_device(*only, profile)) continue;
-    if (known == nullptr || profile.kind < known->profile.kind) known = &*it;
-    std::vector<TunedKernel> kernels = reader.kernels(it->id);
-    if (kernels.empty()) continue;
-    if (best == nullptr || profile.kind < best->profile.kind) {
-      best = &*it;
-      best_kernels = std::move(kernels);
-    }
+    if (known == nullptr || rank(profile.kind) < rank(known->profile.kind)) known = &*it;
+    found.offer(*it);
   }
+  const DeviceRecord* const best = found.record();
+  std::vector<TunedKernel> best_kernels = found.take_kernels();
   if (best != nullptr) known = best;
   if (known != nullptr) {
     // Whoever counts migrates an older file, and programs of that version would be shut out.

@@ -8,6 +8,21 @@
 namespace rooftile {
 namespace {
 
+bool better_driver(const OfferedDevice& x, const OfferedDevice& y) {
+  return std::tie(x.conformance, x.profile.api_version) >
+         std::tie(y.conformance, y.profile.api_version);
+}
+
+/// Of one kind, the better first. A software device's lanes are the width of the processor's
+/// vectors that it uses, while its memory is the machine's whatever it reports.
+bool comes_before(const DeviceProfile& x, const DeviceProfile& y) {
+  if (x.kind == DeviceKind::kSoftware && x.limits.subgroup_size != y.limits.subgroup_size)
+    return x.limits.subgroup_size > y.limits.subgroup_size;
+  return x.device_memory_bytes > y.device_memory_bytes;
+}
+
+}  // namespace
+
 int rank(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::kDiscrete:
@@ -23,13 +38,6 @@ int rank(DeviceKind kind) {
   }
   return 4;
 }
-
-bool better_driver(const OfferedDevice& x, const OfferedDevice& y) {
-  return std::tie(x.conformance, x.profile.api_version) >
-         std::tie(y.conformance, y.profile.api_version);
-}
-
-}  // namespace
 
 OrderedDevices order_devices(std::vector<OfferedDevice> offers) {
   OrderedDevices result;
@@ -54,8 +62,7 @@ OrderedDevices order_devices(std::vector<OfferedDevice> offers) {
   }
   std::stable_sort(kept.begin(), kept.end(), [](const OfferedDevice& x, const OfferedDevice& y) {
     const int x_rank = rank(x.profile.kind), y_rank = rank(y.profile.kind);
-    return x_rank != y_rank ? x_rank < y_rank
-                            : x.profile.device_memory_bytes > y.profile.device_memory_bytes;
+    return x_rank != y_rank ? x_rank < y_rank : comes_before(x.profile, y.profile);
   });
   for (OfferedDevice& offer : kept) result.devices.push_back(std::move(offer.profile));
   return result;

@@ -16,14 +16,19 @@ struct OfferedDevice {
       {};  // version of the conformance tests that the driver passed; zeros: none
 };
 
+/// The place of a kind in the order of preference: discrete 0, integrated, virtual, other,
+/// software 4.
+int rank(DeviceKind kind);
+
 struct OrderedDevices {
   std::vector<DeviceProfile> devices;
   std::string note;  // which offers were dropped, and why
 };
 
 /// Two drivers may offer one device (equal device_uuid): the one that passed the newer conformance
-/// tests stays, then the newer API version, then the one that the loader listed first. Order:
-/// discrete, integrated, virtual, other, software; more memory first within a kind, else as listed.
+/// tests stays, then the newer API version, then the one that the loader listed first. Order: by
+/// rank(); within a kind more memory first (of software devices the wider subgroup, then more
+/// memory), else as listed.
 OrderedDevices order_devices(std::vector<OfferedDevice> offers);
 
 }  // namespace rooftile

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/device/driver_text.h"
 #include "runtime/device/matrix_units.h"
 #include "runtime/device/queue_family.h"
 #include "runtime/device/subgroups.h"
@@ -239,8 +240,9 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
   profile.device_id = base.deviceID;
   profile.driver_id = static_cast<std::uint32_t>(properties.driver.driverID);
   profile.driver_name = properties.driver.driverName.data();
-  profile.driver_info = properties.driver.driverInfo.data();
   profile.driver_version = base.driverVersion;
+  profile.driver_info =
+      driver_text(profile.driver_name, properties.driver.driverInfo.data(), profile.driver_version);
   profile.pipeline_cache_uuid = hex(base.pipelineCacheUUID);
   profile.api_version = base.apiVersion;
   profile.kind = kind_of(base.deviceType);

@@ -53,6 +53,15 @@ TEST(DeviceOrder, MoreMemoryFirstThenAsListed) {
   EXPECT_THAT(drivers(ordered), ElementsAre("large", "small", "small too"));
 }
 
+TEST(DeviceOrder, TheSoftwareDeviceWithMoreLanesComesFirst) {
+  OfferedDevice narrow = offered({"a", "narrow", DeviceKind::kSoftware, 1, 1000}),
+                wide = offered({"b", "wide", DeviceKind::kSoftware});
+  narrow.profile.limits.subgroup_size = 4;
+  wide.profile.limits.subgroup_size = 8;
+  EXPECT_THAT(drivers(order_devices({narrow, wide})), ElementsAre("wide", "narrow"));
+  EXPECT_THAT(drivers(order_devices({wide, narrow})), ElementsAre("wide", "narrow"));
+}
+
 TEST(DeviceOrder, TheConformantDriverOfADuplicateStays) {
   const Offer conformant = {.uuid = "a", .driver = "conformant", .conformance = 1};
   const Offer untested = {.uuid = "a", .driver = "untested", .conformance = 0};

@@ -62,7 +62,8 @@ TEST(Special, TheLongestLoopThatIsLegalRunsToItsEnd) {
     Product product = padded_product(v, {}, 2, 3, k, 0);
     while (illegal_reason(v, limits, product.p, product.at))
       product = padded_product(v, {}, 2, 3, k -= 8, 0);
-    EXPECT_GT(k, 10000);
+    // The least texel buffers that Vulkan allows, 65536 texels, hold as many steps of 32 columns.
+    EXPECT_GE(k, 8192);
     EXPECT_EQ(difference(ProductKernel(v, {}), product), "");
   }
 }

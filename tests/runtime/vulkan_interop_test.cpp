@@ -250,7 +250,7 @@ TEST_F(VulkanInterop, StructuresOfNoHeader) {
 
 TEST_F(VulkanInterop, KernelsThatNeedWhatIsNotEnabledAreNotChosen) {
   const Variant atomic = parse_variant(std::string(kSplit) + " reduction=atomic");
-  ASSERT_TRUE(device_.limits.float32_atomic_add) << "another feature would have to be left out";
+  if (!device_.limits.float32_atomic_add) GTEST_SKIP() << "no atomic addition to leave out";
   for (const Features features : {Features::kNone, Features::kAll}) {
     start(features, {atomic, fallback_variant()});
     open_vulkan(given());
