@@ -1,4 +1,4 @@
-# cmake --install: runtime, headers, command line, CMake package and pkg-config file.
+# cmake --install: runtime, headers, command line, CMake package, pkg-config file and examples.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -6,9 +6,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/RooftileConfigVersion.cma
 file(WRITE ${PROJECT_BINARY_DIR}/RooftileConfig.cmake
   "include(\${CMAKE_CURRENT_LIST_DIR}/RooftileTargets.cmake)\n")
 
-# rooftile_install_libraries(libdir prefix [EXCLUDE_FROM_ALL]): libraries, and what names their folder, as the components
-# <prefix>runtime and <prefix>development.
-function(rooftile_install_libraries libdir prefix)
+# rooftile_install_libraries(libdir prefix package [EXCLUDE_FROM_ALL]): libraries, and what names their folder, as the
+# components <prefix>runtime and <prefix>development. The examples go to the documentation of <package>.
+function(rooftile_install_libraries libdir prefix package)
   install(TARGETS rooftile rooftile_blas EXPORT ${prefix}RooftileTargets
     LIBRARY DESTINATION ${libdir} COMPONENT ${prefix}runtime NAMELINK_COMPONENT ${prefix}development ${ARGN})
   # Not where linkers and loaders look: update-alternatives and `rooftile run` name them.
@@ -16,6 +16,9 @@ function(rooftile_install_libraries libdir prefix)
     LIBRARY DESTINATION ${libdir}/rooftile COMPONENT ${prefix}runtime NAMELINK_SKIP ${ARGN})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rooftile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     COMPONENT ${prefix}development ${ARGN})
+
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package}
+    COMPONENT ${prefix}development ${ARGN} USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
 
   install(EXPORT ${prefix}RooftileTargets FILE RooftileTargets.cmake NAMESPACE Rooftile:: DESTINATION ${libdir}/cmake/Rooftile
     COMPONENT ${prefix}development ${ARGN})
@@ -49,5 +52,5 @@ Libs: -L\${libdir} -lrooftile_blas
     COMPONENT ${prefix}development ${ARGN})
 endfunction()
 
-rooftile_install_libraries(${CMAKE_INSTALL_LIBDIR} "")
+rooftile_install_libraries(${CMAKE_INSTALL_LIBDIR} "" rooftile)
 install(TARGETS rooftile_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)

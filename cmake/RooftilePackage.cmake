@@ -17,7 +17,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 # The distribution's libraries lie in a folder of their architecture, those of `cmake --install` where its prefix has them.
 set(triplet ${CMAKE_LIBRARY_ARCHITECTURE})
-rooftile_install_libraries(lib/${triplet} debian_ EXCLUDE_FROM_ALL)
+rooftile_install_libraries(lib/${triplet} debian_ librooftile-dev EXCLUDE_FROM_ALL)
 
 set(soversion ${PROJECT_VERSION_MAJOR})
 set(library librooftile${soversion})
@@ -44,12 +44,12 @@ libblas.so.3.")
 set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_NAME librooftile-dev)
 set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION})")
-# For rooftile/vulkan.h.
-set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS libvulkan-dev)
+# For rooftile/vulkan.h, and for the examples.
+set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libvulkan-dev, cmake, python3-numpy")
 set(CPACK_COMPONENT_DEBIAN_DEVELOPMENT_DESCRIPTION
   "Tuned matrix products on Vulkan devices: headers
-C and C++ headers, the CMake package and the pkg-config file of Rooftile's
-runtime.")
+C and C++ headers, the CMake package, the pkg-config file and examples of
+Rooftile's runtime.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME rooftile)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/error.h"
 #include "core/half.h"
@@ -26,9 +27,116 @@ void put_packed_value(std::uint8_t* run, int bits, std::int64_t i, int value) {
     run[i / 2] = static_cast<std::uint8_t>(run[i / 2] | value << (i % 2 * 4));
 }
 
-double zero_point(const Problem& p, const QuantizedOperand& b, std::int64_t row, std::int64_t block,
-                  std::int64_t blocks) {
+struct Parts {
+  double value, zero, scale;
+};
+Parts parts_of(const Problem& p, const QuantizedOperand& b, std::int64_t row, std::int64_t step) {
   const Quantization& q = p.types.b;
+  const std::int64_t ld = ld_quantized(p), blocks = ld / q.block, block = step / q.block;
+  const int value = packed_value(bytes(b.values) + bytes_of_b(p.types, row * ld), q.bits, step);
+  return {static_cast<double>(value), zero_point(p, b, row, block),
+          element(p.types.a, b.scales, row * blocks + block)};
+}
+
+/// How one block's values become integers: round(x / scale + zero), held in [0, 2^bits - 1].
+/// Both as they are stored.
+struct Steps {
+  double scale = 0, zero = 0;
+};
+
+double nearest(DataType type, double x) {
+  const auto single = static_cast<float>(x);
+  return type == DataType::kF16 ? from_f16(to_f16(single)) : single;
+}
+
+/// The next value of a type above a positive one.
+double next(DataType type, double x) {
+  return type == DataType::kF16
+             ? from_f16(static_cast<std::uint16_t>(to_f16(static_cast<float>(x)) + 1))
+             : std::nextafter(static_cast<float>(x), std::numeric_limits<float>::infinity());
+}
+/// The next value below.
+double previous(DataType type, double x) {
+  return type == DataType::kF16
+             ? from_f16(static_cast<std::uint16_t>(to_f16(static_cast<float>(x)) - 1))
+             : std::nextafter(static_cast<float>(x), 0.0f);
+}
+
+/// The smallest value of a type that is not below a positive one, and the largest not above it.
+double rounded_up(DataType type, double x) {
+  const double stored = nearest(type, x);
+  return stored < x ? next(type, stored) : stored;
+}
+double rounded_down(DataType type, double x) {
+  const double stored = nearest(type, x);
+  return stored > x ? previous(type, stored) : stored;
+}
+
+/// The first step (q = 0) is the value of the largest magnitude, the others go towards the other
+/// end.
+Steps float_steps(const Types& t, double low, double high, double last) {
+  const double extreme = std::abs(low) > std::abs(high) ? low : high;
+  const double finest = std::abs(extreme) * (t.a == DataType::kF16 ? 0x1p-11 : 0x1p-24);
+  const double scale = low == high ? 1.0 : rounded_up(t.a, std::max((high - low) / last, finest));
+  return {extreme > 0 ? -scale : scale, nearest(t.a, std::abs(extreme) / scale)};
+}
+
+/// Zero is one of the steps.
+Steps packed_steps(const Types& t, double low, double high, double last) {
+  low = std::min(low, 0.0);
+  high = std::max(high, 0.0);
+  const double scale = low == high ? 1.0 : rounded_up(t.a, (high - low) / last);
+  return {scale, std::clamp(std::nearbyint(-low / scale), 0.0, last)};
+}
+
+Steps steps_of(const Types& t, double low, double high) {
+  const double middle = 1 << (t.b.bits - 1), last = 2 * middle - 1;
+  if (t.b.zero_point == ZeroPoint::kMiddle) {
+    // The value of the largest magnitude becomes 0: that side has one step more.
+    const double extreme = std::abs(low) > std::abs(high) ? low : high;
+    return {std::copysign(rounded_up(t.a, std::abs(extreme) / middle), -extreme), middle};
+  }
+  Steps steps = t.b.zero_point == ZeroPoint::kFloat ? float_steps(t, low, high, last)
+                                                    : packed_steps(t, low, high, last);
+  // Roundings may have put the last step beyond what a weight may be.
+  const double most = largest_weight(t.a), distance = largest_distance(t.b, steps.zero);
+  if (std::abs(steps.scale) * distance > most)
+    steps.scale = std::copysign(rounded_down(t.a, most / distance), steps.scale);
+  return steps;
+}
+
+struct Limits {
+  double low, high;
+};
+
+/// Smallest and largest value of the steps [first, last) of a row.
+template <typename Value>
+Limits limits_of(const Types& t, std::int64_t row, std::int64_t first, std::int64_t last,
+                 const Value& value) {
+  const double most = largest_weight(t.a);
+  Limits limits = {value(first), value(first)};
+  for (std::int64_t step = first; step < last; ++step) {
+    const double x = value(step);
+    if (!std::isfinite(x))
+      fail(ErrorCode::kInvalidArgument,
+           "the weight in row {}, column {} (k x n) is {}: only finite values have steps", step,
+           row, x);
+    if (std::abs(x) > most)
+      fail(ErrorCode::kInvalidArgument,
+           "the weight in row {}, column {} (k x n) is {}: weights beside A in {} lie within {}; "
+           "use f32",
+           step, row, x, name(t.a), most);
+    limits = {std::min(limits.low, x), std::max(limits.high, x)};
+  }
+  return limits;
+}
+
+}  // namespace
+
+double zero_point(const Problem& p, const QuantizedOperand& b, std::int64_t row,
+                  std::int64_t block) {
+  const Quantization& q = p.types.b;
+  const std::int64_t blocks = ld_quantized(p) / q.block;
   switch (q.zero_point) {
     case ZeroPoint::kPacked:
       return packed_value(bytes(b.zero_points) + row * zero_point_bytes_per_row(q, blocks), q.bits,
@@ -41,51 +149,14 @@ double zero_point(const Problem& p, const QuantizedOperand& b, std::int64_t row,
   return 1 << (q.bits - 1);
 }
 
-struct Parts {
-  double value, zero, scale;
-};
-Parts parts_of(const Problem& p, const QuantizedOperand& b, std::int64_t row, std::int64_t step) {
-  const Quantization& q = p.types.b;
-  const std::int64_t ld = ld_quantized(p), blocks = ld / q.block, block = step / q.block;
-  const int value = packed_value(bytes(b.values) + bytes_of_b(p.types, row * ld), q.bits, step);
-  return {static_cast<double>(value), zero_point(p, b, row, block, blocks),
-          element(p.types.a, b.scales, row * blocks + block)};
+double largest_distance(const Quantization& q, double zero_point) {
+  const double last = (1 << q.bits) - 1;
+  return std::max(std::abs(zero_point), std::abs(last - zero_point));
 }
 
-/// How one block's values become integers: round(x / scale) + zero, held in [0, steps].
-struct Steps {
-  float scale = 0, zero = 0;
-};
-
-float as_stored(DataType type, float x) {
-  if (type == DataType::kF32) return x;
-  const float stored = from_f16(to_f16(x));
-  if (!std::isfinite(stored))
-    fail(ErrorCode::kInvalidArgument,
-         "a block needs the scale or zero point {}, which f16 cannot hold; use f32", x);
-  return stored;
+double largest_weight(DataType a) {
+  return a == DataType::kF16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
 }
-
-Steps steps_of(const Types& t, float low, float high) {
-  const float middle = static_cast<float>(1 << (t.b.bits - 1)), last = 2 * middle - 1;
-  if (t.b.zero_point == ZeroPoint::kMiddle) {
-    // The value of the largest magnitude becomes 0: that side has one step more.
-    const float extreme = std::abs(low) > std::abs(high) ? low : high;
-    return {as_stored(t.a, extreme / -middle), middle};
-  }
-  if (t.b.zero_point == ZeroPoint::kPacked) {
-    low = std::min(low, 0.0f);
-    high = std::max(high, 0.0f);
-  }
-  float scale = as_stored(t.a, (high - low) / last);
-  if (scale == 0) scale = 1;
-  const float zero = -low / scale;
-  return {scale, t.b.zero_point == ZeroPoint::kFloat
-                     ? as_stored(t.a, zero)
-                     : std::clamp(std::nearbyint(zero), 0.0f, last)};
-}
-
-}  // namespace
 
 QuantizedBytes quantized_bytes(const Problem& p) {
   const std::int64_t blocks = quantized_blocks(p);
@@ -114,7 +185,7 @@ void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin,
   for (std::int64_t row = begin; row < end; ++row) {
     const std::uint8_t* const run = bytes(b.values) + bytes_of_b(p.types, row * stored_ld);
     for (std::int64_t block = 0; block < blocks; ++block) {
-      const auto zero = static_cast<float>(zero_point(p, b, row, block, blocks));
+      const auto zero = static_cast<float>(zero_point(p, b, row, block));
       const auto scale = static_cast<float>(element(p.types.a, b.scales, row * blocks + block));
       const std::int64_t first = block * q.block, last = std::min(p.k, first + q.block);
       float* const target = values + (row - begin) * ld;
@@ -151,25 +222,19 @@ QuantizedMatrix quantize(const Types& types, std::int64_t rows, std::int64_t k, 
   result.zero_points.resize(static_cast<std::size_t>(sizes.zero_points));
   const std::int64_t zero_bytes =
       q.zero_point == ZeroPoint::kPacked ? zero_point_bytes_per_row(q, blocks) : 0;
-  const float last_step = static_cast<float>((1 << q.bits) - 1);
+  const double last_value = (1 << q.bits) - 1;
   for (std::int64_t row = 0; row < rows; ++row) {
     std::uint8_t* const run = result.values.data() + bytes_of_b(types, row * ld);
+    const auto value = [&](std::int64_t step) {
+      return static_cast<double>(values[row * row_stride + step * step_stride]);
+    };
     for (std::int64_t block = 0; block < blocks; ++block) {
       const std::int64_t first = block * q.block, last = std::min(k, first + q.block);
-      const auto value = [&](std::int64_t step) {
-        return values[row * row_stride + step * step_stride];
-      };
-      float low = value(first), high = low;
-      for (std::int64_t step = first; step < last; ++step) {
-        if (!std::isfinite(value(step)))
-          fail(ErrorCode::kInvalidArgument, "row {}, step {} is {}: only finite values have steps",
-               row, step, value(step));
-        low = std::min(low, value(step));
-        high = std::max(high, value(step));
-      }
+      const auto [low, high] = limits_of(types, row, first, last, value);
       const Steps steps = steps_of(types, low, high);
-      const auto put = [&](std::vector<char>& target, float x) {
-        narrow(types.a, &x, target.data() + (row * blocks + block) * bytes_of(types.a), 1);
+      const auto put = [&](std::vector<char>& target, double x) {
+        const auto single = static_cast<float>(x);
+        narrow(types.a, &single, target.data() + (row * blocks + block) * bytes_of(types.a), 1);
       };
       put(result.scales, steps.scale);
       if (q.zero_point == ZeroPoint::kFloat) put(result.zero_points, steps.zero);
@@ -178,10 +243,10 @@ QuantizedMatrix quantize(const Types& types, std::int64_t rows, std::int64_t k, 
             reinterpret_cast<std::uint8_t*>(result.zero_points.data()) + row * zero_bytes, q.bits,
             block, static_cast<int>(steps.zero));
       for (std::int64_t step = first; step < first + q.block; ++step) {
-        const float x = step < last && steps.scale != 0 ? value(step) / steps.scale : 0;
+        const double x = step < last && steps.scale != 0 ? value(step) / steps.scale : 0;
         put_packed_value(
             run, q.bits, step,
-            static_cast<int>(std::clamp(std::nearbyint(x + steps.zero), 0.0f, last_step)));
+            static_cast<int>(std::clamp(std::nearbyint(x + steps.zero), 0.0, last_value)));
       }
     }
   }

@@ -23,6 +23,15 @@ struct QuantizedBytes {
 };
 QuantizedBytes quantized_bytes(const Problem& p);
 
+/// Zero point of a block of a row (column of op(B)).
+double zero_point(const Problem& p, const QuantizedOperand& b, std::int64_t row,
+                  std::int64_t block);
+/// Largest |q - zero point| that a value q of q.bits bits can have.
+double largest_distance(const Quantization& q, double zero_point);
+/// Largest magnitude of a weight beside A of this type. Weights beside a float16 A are float16 as
+/// well (the operator's own definition), so |scale| * largest_distance() must not exceed it.
+double largest_weight(DataType a);
+
 /// The value of B at a row (column of op(B)) and a step of k: (q - zero point) * scale, in float64.
 double dequantized(const Problem& p, const QuantizedOperand& b, std::int64_t row,
                    std::int64_t step);
@@ -43,12 +52,19 @@ struct QuantizedMatrix {
   }
 };
 
-/// Quantises rows x k float32 values as types.b says, scales in types.a's type: each block to the
-/// nearest of its 2^bits steps. Zero points in the middle: the largest magnitude becomes the lowest
-/// value, so that zero is exact; else the steps run from the smallest to the largest value (zero
-/// included when zero points are packed). A block of zeros has scale 0 or, with zero points, 1.
-/// The value of a row and step lies row * row_stride + step * step_stride behind values. Throws
-/// kInvalidArgument for values that are not finite, and for scales that are not in the type of A.
+/// Quantises rows x k float32 values as types.b says, with scales in the type of A. The value of a
+/// row and a step of k lies row * row_stride + step * step_stride behind values.
+///
+/// Each block gets 2^bits equidistant steps that cover its values and lie within largest_weight();
+/// scales are rounded away from zero for this. A value becomes the nearest step:
+///   - Zero points in the middle, or packed: the step is off by at most |scale|; zero is exact.
+///   - Float zero points: by at most |scale| and the rounding of the zero point, which is relative
+///     to the block's largest magnitude. Steps are not finer than A's type can tell apart, and a
+///     block of equal values is exact to that type's rounding.
+/// A block of zeros has scale 0 or, with zero points, 1.
+///
+/// Throws kInvalidArgument, naming row and column of the k x n matrix op(B), for values that are
+/// not finite or exceed largest_weight().
 QuantizedMatrix quantize(const Types& types, std::int64_t rows, std::int64_t k, const float* values,
                          std::int64_t row_stride, std::int64_t step_stride);
 

@@ -55,13 +55,14 @@ struct Names<Optimization> {
 
 struct Field {
   std::string_view name;
+  std::string values;  // for people
   std::function<std::string(const Variant&)> get;
   std::function<void(Variant&, std::string_view)> set;
 };
 
 Field number(std::string_view name, int Variant::*member) {
   return {
-      name, [member](const Variant& v) { return std::to_string(v.*member); },
+      name, "a whole number", [member](const Variant& v) { return std::to_string(v.*member); },
       [member, name](Variant& v, std::string_view text) {
         int value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -75,7 +76,7 @@ Field number(std::string_view name, int Variant::*member) {
 template <typename Enum>
 Field choice(std::string_view name, Enum Variant::*member) {
   constexpr auto& texts = Names<Enum>::kText;
-  return {name,
+  return {name, fmt::format("{}", fmt::join(texts, ", ")),
           [member](const Variant& v) {
             return std::string(texts[static_cast<std::size_t>(v.*member)]);
           },
@@ -127,6 +128,13 @@ const std::vector<Field>& fields() {
   return table;
 }
 
+const Field& field_named(std::string_view parameter) {
+  for (const Field& field : fields())
+    if (field.name == parameter) return field;
+  fail(ErrorCode::kInvalidArgument, "unknown kernel parameter '{}'; known: {}", parameter,
+       fmt::join(parameter_names(), ", "));
+}
+
 }  // namespace
 
 std::string_view name(Family family) {
@@ -140,11 +148,10 @@ std::vector<std::pair<std::string, std::string>> parameters(const Variant& v) {
 }
 
 void set_parameter(Variant& v, std::string_view parameter, std::string_view value) {
-  for (const Field& field : fields())
-    if (field.name == parameter) return field.set(v, value);
-  fail(ErrorCode::kInvalidArgument, "unknown kernel parameter '{}'; known: {}", parameter,
-       fmt::join(parameter_names(), ", "));
+  field_named(parameter).set(v, value);
 }
+
+std::string parameter_values(std::string_view parameter) { return field_named(parameter).values; }
 
 std::vector<std::string> parameter_names() {
   std::vector<std::string> names;
@@ -159,20 +166,27 @@ std::string to_string(const Variant& v) {
   return text;
 }
 
-Variant parse_variant(std::string_view text) {
-  Variant v;
+ParameterSettings parse_settings(std::string_view text) {
+  ParameterSettings settings;
   while (true) {
     const std::size_t begin = text.find_first_not_of(' ');
-    if (begin == std::string_view::npos) return v;
+    if (begin == std::string_view::npos) return settings;
     text.remove_prefix(begin);
     const std::string_view token = text.substr(0, text.find(' '));
     const std::size_t equals = token.find('=');
     if (equals == std::string_view::npos)
       fail(ErrorCode::kInvalidArgument, "'{}' is not of the form parameter=value", token);
-    set_parameter(v, token.substr(0, equals), token.substr(equals + 1));
+    settings.emplace_back(token.substr(0, equals), token.substr(equals + 1));
     text.remove_prefix(token.size());
   }
 }
+
+Variant with_settings(Variant v, const ParameterSettings& settings) {
+  for (const auto& [parameter, value] : settings) set_parameter(v, parameter, value);
+  return v;
+}
+
+Variant parse_variant(std::string_view text) { return with_settings({}, parse_settings(text)); }
 
 std::string short_name(const Variant& v) {
   std::string text = fmt::format("{} {}x{}", name(v.family), v.tile_m, v.tile_n);

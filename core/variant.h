@@ -83,11 +83,23 @@ std::vector<std::pair<std::string, std::string>> parameters(const Variant& v);
 void set_parameter(Variant& v, std::string_view parameter, std::string_view value);
 /// Names of all parameters in declaration order.
 std::vector<std::string> parameter_names();
+/// What a parameter takes, for people: "naive, register, ..." or "a whole number". Throws
+/// kInvalidArgument for an unknown name.
+std::string parameter_values(std::string_view parameter);
 
 /// "family=tiled tile_m=64 ...": every parameter, so that parse_variant(to_string(v)) == v.
 std::string to_string(const Variant& v);
 /// Parameters left out keep their defaults.
 Variant parse_variant(std::string_view text);
+
+/// Parameters with values as text: {"tile_m", "64"}. Of a parameter's several values the last
+/// holds.
+using ParameterSettings = std::vector<std::pair<std::string, std::string>>;
+/// Splits "tile_m=64 reg_m=4" without looking at names and values. Throws kInvalidArgument for what
+/// is no parameter=value.
+ParameterSettings parse_settings(std::string_view text);
+/// v with these values. Throws as set_parameter does.
+Variant with_settings(Variant v, const ParameterSettings& settings);
 /// What differs from the defaults of its family, short enough for a table: "tiled 64x64x16 4x4 v4".
 std::string short_name(const Variant& v);
 

@@ -47,6 +47,9 @@ bool is_power_of_two(int x) { return std::has_single_bit(static_cast<unsigned>(x
 
 constexpr std::array kSignatureRules = {
     SignatureRule{
+        "an i32 C has no epilogue; C in f32, f16 or bf16 has",
+        [](const Case& c) { return c.s.types.c != DataType::kI32 || !any(c.s.epilogue); }},
+    SignatureRule{
         "a quantised B is stored n x k: transposed",
         [](const Case& c) { return !quantized(c.s.types) || c.s.trans_b == Transpose::kYes; }},
     SignatureRule{"packed dot products multiply 8-bit integers",

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "generator/family_defaults.h"
 #include "generator/rules.h"
 
 namespace rooftile {
@@ -95,42 +96,6 @@ class Collector {
   std::vector<Variant> variants_;
 };
 
-// lavapipe 22.3 on 2 cores, 2026-11: 45 GFLOP/s at n = 512 and 0.3 s to the first result; 32 x 16
-// sums give 43 and take 1.2 s.
-Variant broadcast_default(const DeviceLimits& limits) {
-  const int lanes = static_cast<int>(limits.subgroup_size);
-  return {.family = Family::kBroadcast,
-          .tile_m = 16,
-          .tile_n = 8 * lanes,
-          .reg_m = 16,
-          .reg_n = 8,
-          .vector_width_a = 4,
-          .vector_width_b = 4,
-          .load_path_a = LoadPath::kTexel,
-          .load_path_b = LoadPath::kTexel,
-          .unroll_k = 8,
-          .raster = Raster::kColumn,
-          .packed_a = Packed::kYes,
-          .packed_b = Packed::kYes,
-          .subgroup_size = lanes};
-}
-
-// 256 invocations and 16 KiB at most on any device of this decade; small enough for problems of a
-// few hundred.
-Variant tiled_default() {
-  return {.family = Family::kTiled,
-          .tile_m = 64,
-          .tile_n = 64,
-          .tile_k = 16,
-          .reg_m = 4,
-          .reg_n = 4,
-          .vector_width_a = 4,
-          .vector_width_b = 4,
-          .stage = Stage::kShared,
-          .shared_pad = 4,
-          .unroll_k = 8};
-}
-
 }  // namespace
 
 std::vector<Variant> legal_variants(const DeviceLimits& limits) {
@@ -143,8 +108,8 @@ std::vector<Variant> legal_variants(const DeviceLimits& limits) {
 Variant fallback_variant() { return {.family = Family::kNaive, .tile_m = 8, .tile_n = 8}; }
 
 Variant default_variant(const DeviceProfile& device) {
-  const Variant v =
-      device.kind == DeviceKind::kSoftware ? broadcast_default(device.limits) : tiled_default();
+  const Family family = device.kind == DeviceKind::kSoftware ? Family::kBroadcast : Family::kTiled;
+  const Variant v = family_defaults(family, device.limits).front();
   return illegal_reason(v, device.limits) ? fallback_variant() : v;
 }
 

@@ -1,14 +1,11 @@
 #include "runtime/call_checks.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "core/error.h"
-#include "core/half.h"
+#include "runtime/scale_checks.h"
 
 namespace rooftile {
 namespace {
@@ -160,29 +157,6 @@ void check_epilogue(const GemmCall& call, Written& written) {
       });
 }
 
-/// Index of the first NaN or value of a larger magnitude, or count.
-std::int64_t first_beyond(DataType type, const void* values, std::int64_t count, float largest) {
-  // Blocks of bits, so that compilers look at many at once.
-  const auto find = [&](const auto* bits, auto magnitude, auto most) {
-    constexpr std::int64_t kBlock = 1024;
-    for (std::int64_t begin = 0; begin < count; begin += kBlock) {
-      const std::int64_t end = std::min(count, begin + kBlock);
-      bool any = false;
-      for (std::int64_t i = begin; i < end; ++i) any |= (bits[i] & magnitude) > most;
-      for (std::int64_t i = begin; any && i < end; ++i)
-        if ((bits[i] & magnitude) > most) return i;
-    }
-    return count;
-  };
-  if (type == DataType::kF16) {
-    std::uint16_t most = 0;
-    narrow(type, &largest, &most, 1);
-    return find(static_cast<const std::uint16_t*>(values), std::uint16_t{0x7fff}, most);
-  }
-  return find(static_cast<const std::uint32_t*>(values), std::uint32_t{0x7fffffff},
-              std::bit_cast<std::uint32_t>(largest));
-}
-
 void check_quantized(const GemmCall& call, Written& written, Values values) {
   const Problem& p = call.problem;
   const QuantizedBytes bytes = quantized_bytes(p);
@@ -201,29 +175,7 @@ void check_quantized(const GemmCall& call, Written& written, Values values) {
   check("the scales of b", call.scales, bytes.scales, p.types.a);
   check("the zero points of b", call.zero_points, bytes.zero_points,
         floats ? p.types.a : DataType::kI8);
-  if (values == Values::kNotReadable) return;
-  const std::int64_t blocks = quantized_blocks(p);
-  const auto check_numbers = [&](const char* what, const void* numbers, float largest) {
-    const std::int64_t bad = first_beyond(p.types.a, numbers, blocks, largest);
-    if (bad == blocks) return;
-    const double value = element(p.types.a, numbers, bad);
-    const std::int64_t block = bad % (blocks / p.n), row = bad / (blocks / p.n);
-    if (std::isnan(value))
-      fail(ErrorCode::kInvalidArgument, "{} of b is NaN at block {} of row {}", what, block, row);
-    fail(ErrorCode::kInvalidArgument,
-         "{} of b is {} at block {} of row {}; weights beside A in f16 are f16 as well, so it may "
-         "be "
-         "{} at most",
-         what, value, block, row, largest);
-  };
-  // Beside a float16 A, weights are float16 (as the operator's own definition has them): none may
-  // overflow. A float zero point lies within twice the range of its values.
-  constexpr float kLargestHalf = 65504;
-  const bool half = p.types.a == DataType::kF16;
-  const float range = static_cast<float>((1 << p.types.b.bits) - 1);
-  const float any = std::numeric_limits<float>::infinity();
-  check_numbers("the scale", call.scales, half ? kLargestHalf / (floats ? 3 * range : range) : any);
-  if (floats) check_numbers("the zero point", call.zero_points, half ? 2 * range : any);
+  if (values == Values::kReadable) check_scales(p, {call.b, call.scales, call.zero_points});
 }
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace rooftile {
 /// Nothing is read or written.
 inline bool is_empty(const Problem& p) { return p.m == 0 || p.n == 0 || p.batch == 0; }
 
-/// Whether operands can be looked at: NaN in the scales and zero points of a quantised B is refused
-/// then.
+/// Whether operands can be looked at: the scales and zero points of a quantised B are checked then
+/// (runtime/scale_checks.h).
 enum class Values : std::uint8_t { kReadable, kNotReadable };
 
 /// Throws kInvalidArgument, naming the argument, for null pointers that count, for matrices C that

@@ -5,12 +5,18 @@
 
 ROOFTILE_LIBRARY names librooftile.so where the loader does not find it.
 """
+import collections
 import ctypes
 import os
 
 import numpy
 
 TIERS = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
+PRECISIONS = {"default": 0, "relaxed": 1, "standard": 2, "high": 3, "exact64": 4}
+REASONS = ("predicted", "forced", "compiling", "failed", "nothing_to_do", "precision", "measured")
+
+# How a call was answered, as rooftile_decision has it. Of a device that did not answer, veto says why it cannot.
+Decision = collections.namedtuple("Decision", "tier reason kernel device veto device_ns host_ns host1_ns")
 
 
 class _Options(ctypes.Structure):
@@ -25,6 +31,24 @@ class _SgemmArgs(ctypes.Structure):
                 ("alpha", ctypes.c_float), ("a", ctypes.c_void_p), ("lda", ctypes.c_int64), ("b", ctypes.c_void_p),
                 ("ldb", ctypes.c_int64), ("beta", ctypes.c_float), ("c", ctypes.c_void_p), ("ldc", ctypes.c_int64),
                 ("tier", ctypes.c_int), ("guard", ctypes.c_void_p)]
+
+
+class _Guard(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("precision", ctypes.c_int), ("scan_range", ctypes.c_int),
+                ("check_spots", ctypes.c_int), ("kappa", ctypes.c_double)]
+
+
+class _Factor(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char * 32), ("value", ctypes.c_double), ("ns", ctypes.c_double)]
+
+
+class _Decision(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("tier", ctypes.c_int), ("reason", ctypes.c_int),
+                ("device_ns", ctypes.c_double), ("host_ns", ctypes.c_double), ("host1_ns", ctypes.c_double),
+                ("upload_ns", ctypes.c_double), ("kernel_ns", ctypes.c_double), ("download_ns", ctypes.c_double),
+                ("submit_ns", ctypes.c_double), ("score", ctypes.c_double), ("factors", _Factor * 7),
+                ("kernel", ctypes.c_char * 160), ("device", ctypes.c_char * 256), ("veto", ctypes.c_char * 256),
+                ("veto_name", ctypes.c_char * 32), ("measured_kernel_ns", ctypes.c_double)]
 
 
 class Error(RuntimeError):
@@ -68,8 +92,11 @@ class Session:
         if status != 0:
             raise Error(status, self._library.rooftile_last_error().decode(errors="replace"))
 
-    def matmul(self, a, b, out=None, alpha=1.0, beta=0.0, tier="auto"):
-        """alpha * a @ b + beta * out in float32; out is made where there is none (then beta must be 0)."""
+    def matmul(self, a, b, out=None, alpha=1.0, beta=0.0, tier="auto", precision="default", kappa=0.0):
+        """alpha * a @ b + beta * out in float32; out is made where there is none (then beta must be 0).
+
+        kappa: condition number of what will be done with the result, from 1000 on the sums are float64. 0: not known.
+        """
         a, lda, trans_a = _operand(a)
         b, ldb, trans_b = _operand(b)
         if a.shape[1] != b.shape[0]:
@@ -81,11 +108,21 @@ class Session:
             out = numpy.empty(shape, dtype=numpy.float32)
         if out.dtype != numpy.float32 or out.shape != shape or not out.flags.c_contiguous or not out.flags.writeable:
             raise ValueError(f"out has to be a contiguous, writeable float32 array of {shape[0]} x {shape[1]}")
+        guard = _Guard(struct_size=ctypes.sizeof(_Guard), precision=PRECISIONS[precision], kappa=kappa)
         args = _SgemmArgs(struct_size=ctypes.sizeof(_SgemmArgs), trans_a=trans_a, trans_b=trans_b, m=shape[0], n=shape[1],
                           k=a.shape[1], alpha=alpha, a=a.ctypes.data, lda=lda, b=b.ctypes.data, ldb=ldb, beta=beta,
-                          c=out.ctypes.data, ldc=max(shape[1], 1), tier=TIERS[tier])
+                          c=out.ctypes.data, ldc=max(shape[1], 1), tier=TIERS[tier],
+                          guard=ctypes.addressof(guard) if kappa != 0 or precision != "default" else None)
         self._check(self._library.rooftile_sgemm(self._context, ctypes.byref(args)))
         return out
+
+    def last_decision(self):
+        """How this thread's last matmul was answered, and why."""
+        decision = _Decision(struct_size=ctypes.sizeof(_Decision))
+        self._check(self._library.rooftile_last_decision(self._context, ctypes.byref(decision)))
+        text = {name: getattr(decision, name).decode(errors="replace") for name in ("kernel", "device", "veto")}
+        return Decision(tier=list(TIERS)[decision.tier], reason=REASONS[decision.reason], device_ns=decision.device_ns,
+                        host_ns=decision.host_ns, host1_ns=decision.host1_ns, **text)
 
     def close(self):
         self._library.rooftile_close(self._context)

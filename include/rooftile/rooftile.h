@@ -200,8 +200,11 @@ typedef enum rooftile_zero_point {
  * unsigned values along k, 4 (low nibble first) or 8 bits each, the last block of a row filled up
  * with anything. A value q stands for (q - zero point) * scale of its block. Scales, and zero
  * points that are floats, are n x ceil(k / block) of A's type; packed zero points have rows of
- * ceil(ceil(k / block) * bits / 8) bytes, low nibble first. NaN in scales or zero points is an
- * INVALID_ARGUMENT. */
+ * ceil(ceil(k / block) * bits / 8) bytes, low nibble first. Of operands in host memory, NaN in
+ * scales or float zero points is an INVALID_ARGUMENT. So is, beside an F16 A, a block whose scale
+ * and zero point let some q of `bits` bits stand for a weight beyond 65504, because weights may be
+ * rounded to F16 before they are multiplied; and with f16_sums a float zero point beyond twice the
+ * largest q. */
 typedef struct rooftile_quantization {
   size_t struct_size; /* sizeof(rooftile_quantization) */
   int bits;           /* 4 or 8 */

@@ -44,10 +44,6 @@ def test_version_is_the_librarys(rooftile):
     (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "moon"], "moon.*host64"),
     (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--beta", "1"], "--c FILE"),
     (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--alpha", "two"], "alpha"),
-    (["emit", "--limits", "minimum", "--family", "magic"], "magic.*naive"),
-    (["emit", "--limits", "minimum", "--tile_m", "many"], "tile_m.*many"),
-    (["emit", "--limits", "minimum", "--variant", "tile_q=3"], "tile_q"),
-    (["emit", "--limits", "maximum"], "maximum"),
     (["db"], "command is missing after db"),
     (["query"], "sql"),
 ])
@@ -59,47 +55,3 @@ def test_wrong_use_is_exit_code_2(rooftile, arguments, says):
 def test_missing_problem_file(rooftile):
     rooftile.refuses("tune", "--shapes", "missing.csv", says="missing.csv: No such file")
     assert not rooftile.database.exists()
-
-
-def test_emit_names_the_rule_that_forbids(rooftile):
-    rooftile.refuses("emit", "--limits", "minimum", "--family", "tiled", "--tile_m", 256, "--tile_n", 256, "--tile_k",
-                     64, "--reg_m", 8, "--reg_n", 8, "--stage", "shared", says="illegal here: .*[0-9]")
-
-
-@pytest.mark.parametrize("options, says", [
-    (["--dot", "4"], "no packed dot products"),
-    (["--type", "f32xq4b32"], "stored n x k"),
-    (["--type", "f16_sum_f16"], "16-bit arithmetic"),
-    (["--split_k", "2", "--reduction", "atomic"], "adds float32"),
-])
-def test_emit_names_the_rule_that_forbids_types(rooftile, options, says):
-    small = "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4"
-    rooftile.refuses("emit", "--limits", "minimum", "--variant", small, *options, says=f"illegal here: .*{says}")
-
-
-def test_emit_prints_kernels_of_other_types(rooftile):
-    text = rooftile.run("emit", "--limits", "minimum", "--variant", "tile_m=4 tile_n=8", "--type", "f16xq4b32z_f16",
-                        "--trans-b").stdout
-    assert "#define ZERO_POINT 1" in text and "narrow_c" in text
-    rooftile.refuses("emit", "--limits", "minimum", "--type", "f99", says="written as f32", code=2)
-
-
-@pytest.fixture
-def naive(rooftile):
-    """The space's first naive kernel."""
-    space = rooftile.run("emit", "--limits", "minimum", "--list-space").stdout.splitlines()
-    return next(line for line in space if "family=naive" in line)
-
-
-def test_emit_prints_glsl_and_spirv(rooftile, naive):
-    assert "void main()" in rooftile.run("emit", "--limits", "minimum", "--variant", naive).stdout
-    rooftile.run("emit", "--limits", "minimum", "--variant", naive, "--spirv", "kernel.spv")
-    assert (rooftile.folder / "kernel.spv").read_bytes()[:4] == b"\x03\x02\x23\x07"
-    rooftile.refuses("emit", "--limits", "minimum", "--variant", naive, "--spirv", "no/folder.spv", says="no/folder")
-
-
-def test_emitted_points_of_the_space_are_legal(rooftile):
-    space = rooftile.run("emit", "--limits", "minimum", "--list-space").stdout.splitlines()
-    assert len(space) == len(set(space)) > 50
-    for line in space[:: len(space) // 7]:
-        assert "void main()" in rooftile.run("emit", "--limits", "minimum", "--variant", line).stdout

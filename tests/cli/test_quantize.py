@@ -81,6 +81,42 @@ def test_product_with_quantized_weights(rooftile, bits, block, dtype, zero_point
     assert np.abs(y - expected).max() <= (2e-5 if dtype == "f32" else 2e-2) * np.abs(expected).max()
 
 
+def weights_of_every_magnitude(block, largest):
+    """n x k: rows of blocks that are zero, constant, negative only, with an outlier, nearly equal, random; each row of
+    another magnitude, from subnormal numbers of A's type to its largest."""
+    random = np.random.default_rng(5)
+    magnitudes = [largest, largest / 2, 100.0, 1.0, 1e-3, 1e-7, 6e-8]
+    if largest > 1e5:
+        magnitudes += [1e30, 1e-30, 1e-39, 1.4e-45]
+    rows = []
+    for magnitude in magnitudes:
+        mixed = random.uniform(-1, 1, block)
+        outlier = 1e-4 * random.uniform(-1, 1, block)
+        outlier[3] = -1
+        blocks = [mixed, np.zeros(block), np.ones(block), -np.ones(block), -np.abs(mixed), outlier,
+                  1 - 2.0**-13 * random.uniform(0, 1, block), np.where(mixed < 0, -1.0, 1.0)]
+        rows.append(magnitude * np.concatenate(blocks)[:-3])  # the last block is not full
+    return np.array(rows).astype(np.float32)
+
+
+@pytest.mark.parametrize("zero_points", ["none", "packed", "float"])
+@pytest.mark.parametrize("block", [16, 32, 64, 128, 256])
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("dtype, largest", [("f32", float(np.finfo(np.float32).max)), ("f16", 65504.0)])
+def test_what_is_written_is_taken(rooftile, dtype, largest, bits, block, zero_points):
+    w = weights_of_every_magnitude(block, largest)
+    np.save(rooftile.folder / "w.npy", w)
+    rooftile.run("quantize", "w.npy", "--trans", "-o", "q", "--bits", bits, "--block", block, "--zero-points",
+                 zero_points, "--type", dtype)
+    # A is small, so that sums of float32's largest numbers do not overflow.
+    x = 2.0**-12 * np.random.default_rng(6).uniform(-1, 1, (3, w.shape[1]))
+    np.save(rooftile.folder / "x.npy", x.astype({"f32": np.float32, "f16": np.float16}[dtype]))
+    extra = [] if zero_points == "none" else ["--zero-points", "q.zero_points.npy"]
+    rooftile.run("gemm", "x.npy", "q.values.npy", "--scales", "q.scales.npy", *extra, "--type-c", "f32", "-o", "y.npy",
+                 "--verify")
+    assert np.isfinite(np.load(rooftile.folder / "y.npy")).all()
+
+
 @pytest.mark.parametrize("arguments, says", [
     (["--bits", "3"], "'3' is unknown; known: 4, 8"),
     (["--bits", "0"], "bits"),
@@ -99,9 +135,14 @@ def test_unusable_weights(rooftile):
     w = weights(rooftile)
     w[7, 5] = np.nan
     np.save(rooftile.folder / "w.npy", w)
-    rooftile.refuses("quantize", "w.npy", "-o", "q", says="w.npy: row 5, step 7 is nan")
-    np.save(rooftile.folder / "w.npy", np.full((32, 2), 1e9, np.float32))
-    rooftile.refuses("quantize", "w.npy", "-o", "q", "--type", "f16", says="w.npy: .*f16 cannot hold; use f32")
+    rooftile.refuses("quantize", "w.npy", "-o", "q", says=r"w.npy: .*row 7, column 5 \(k x n\) is nan")
+    np.save(rooftile.folder / "w.npy", w.T)
+    rooftile.refuses("quantize", "w.npy", "--trans", "-o", "q", says=r"w.npy: .*row 7, column 5 \(k x n\) is nan")
+    w[7, 5] = -65520
+    np.save(rooftile.folder / "w.npy", w)
+    rooftile.refuses("quantize", "w.npy", "-o", "q", "--type", "f16",
+                     says=r"w.npy: .*row 7, column 5 \(k x n\) is -65520.*within 65504; use f32")
+    rooftile.run("quantize", "w.npy", "-o", "r")
     np.save(rooftile.folder / "w.npy", np.zeros((0, 5), np.float32))
     rooftile.refuses("quantize", "w.npy", "-o", "q", says="empty")
     np.save(rooftile.folder / "w.npy", np.zeros(5, np.float32))

@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/half.h"
+#include "tests/core/random_weights.h"
 
 namespace rooftile {
 namespace {
@@ -46,18 +48,10 @@ TEST(Quantized, ReadsBytesAndFloatZeroPoints) {
   EXPECT_EQ(dequantized(p, {values.data(), &scale, &zero_point}, 0, 7), (200 - 1.25) * 0.5);
 }
 
-Types any_quantized() {
-  return {.a = *rc::gen::element(DataType::kF32, DataType::kF16),
-          .b = {.bits = *rc::gen::element(4, 8),
-                .block = *rc::gen::element(16, 32, 128),
-                .zero_point =
-                    *rc::gen::element(ZeroPoint::kMiddle, ZeroPoint::kPacked, ZeroPoint::kFloat)}};
-}
-
 /// Each value comes back within a step, half a one inside the range; both orders in memory give the
 /// same; what fills the last block stands for zero, as nearly as the block can.
 RC_GTEST_PROP(Quantized, ValuesComeBackWithinAStep, ()) {
-  const Types types = any_quantized();
+  const Types types = random_quantized_types();
   const std::int64_t rows = *rc::gen::inRange(1, 5), k = *rc::gen::inRange(1, 150);
   std::vector<float> values(static_cast<std::size_t>(rows * k)), turned(values.size());
   for (std::int64_t row = 0; row < rows; ++row)
@@ -75,16 +69,74 @@ RC_GTEST_PROP(Quantized, ValuesComeBackWithinAStep, ()) {
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t step = 0; step < k; ++step) {
       const std::int64_t block = row * blocks + step / types.b.block;
-      const double scale =
-          types.a == DataType::kF32
-              ? static_cast<double>(reinterpret_cast<const float*>(matrix.scales.data())[block])
-              : 20.0 / (1 << types.b.bits);
+      const double scale = element(types.a, matrix.scales.data(), block);
       // float16 scales and zero points move values by their rounding, times the steps from zero.
       const double rounding = types.a == DataType::kF16 ? 0x1p-10 * (1 << types.b.bits) : 1e-4;
       const double x = static_cast<double>(values[static_cast<std::size_t>(row * k + step)]);
       RC_ASSERT(std::abs(dequantized(p, matrix.operand(), row, step) - x) <=
                 std::abs(scale) * (1 + rounding) + 1e-9);
     }
+}
+
+/// The rule of a call's checks holds for each block, and each value comes back within a step and
+/// what rounding a float zero point to A's type moves.
+RC_GTEST_PROP(Quantized, WeightsOfEveryMagnitudeHaveStepsWithinTheirType, ()) {
+  const Types types = random_quantized_types();
+  const std::int64_t rows = *rc::gen::inRange(1, 4), k = *rc::gen::inRange(1, 300);
+  const std::vector<float> values = random_weights(types, rows, k);
+  const QuantizedMatrix matrix = quantize(types, rows, k, values.data(), k, 1);
+  const Problem p = packed_problem(1, rows, k, Transpose::kNo, Transpose::kYes, 1, types);
+  const std::int64_t blocks = ld_quantized(p) / types.b.block;
+  const double unit = types.a == DataType::kF16 ? 0x1p-10 : 0x1p-23;
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const double scale = std::abs(element(types.a, matrix.scales.data(), row * blocks + block)),
+                   zero = zero_point(p, matrix.operand(), row, block);
+      RC_ASSERT(scale * largest_distance(types.b, zero) <= largest_weight(types.a));
+      const std::int64_t first = block * types.b.block,
+                         last = std::min<std::int64_t>(k, first + types.b.block);
+      double largest = 0;
+      for (std::int64_t step = first; step < last; ++step)
+        largest = std::max(
+            largest,
+            std::abs(static_cast<double>(values[static_cast<std::size_t>(row * k + step)])));
+      // The scale may be rounded down once, at the end of the type.
+      const double allowed = scale * (1 + unit * (1 << types.b.bits)) +
+                             (types.b.zero_point == ZeroPoint::kFloat ? 2 * unit * largest : 0);
+      for (std::int64_t step = first; step < last; ++step) {
+        const double x = static_cast<double>(values[static_cast<std::size_t>(row * k + step)]);
+        RC_ASSERT(std::abs(dequantized(p, matrix.operand(), row, step) - x) <= allowed);
+      }
+    }
+}
+
+TEST(Quantized, BlocksOfEqualValuesAreExactWithFloatZeroPoints) {
+  for (const float x : {5.0f, -300.0f, 0x1p-24f, 65504.0f, -65504.0f, 65472.0f}) {
+    const std::vector<float> values(16, x);
+    for (const char* text : {"f16xq4b16zf", "f16xq8b16zf", "f32xq4b16zf"}) {
+      const Types types = parse_types(text);
+      const QuantizedMatrix m = quantize(types, 1, 16, values.data(), 16, 1);
+      const Problem p = packed_problem(1, 1, 16, Transpose::kNo, Transpose::kYes, 1, types);
+      EXPECT_EQ(dequantized(p, m.operand(), 0, 7), static_cast<double>(x)) << text;
+    }
+  }
+}
+
+// The whole range of float32, whose ends are further apart than float32 can tell.
+TEST(Quantized, TheLargestNumbersHaveFiniteScales) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  std::vector<float> values(16, kLargest);
+  values[3] = -kLargest;
+  for (const char* text : {"f32xq4b16", "f32xq4b16z", "f32xq8b16z", "f32xq8b16zf"}) {
+    const Types types = parse_types(text);
+    const QuantizedMatrix m = quantize(types, 1, 16, values.data(), 16, 1);
+    const Problem p = packed_problem(1, 1, 16, Transpose::kNo, Transpose::kYes, 1, types);
+    const double scale = std::abs(element(DataType::kF32, m.scales.data(), 0));
+    EXPECT_LE(std::abs(dequantized(p, m.operand(), 0, 0) - static_cast<double>(kLargest)), scale)
+        << text;
+    EXPECT_LE(std::abs(dequantized(p, m.operand(), 0, 3) + static_cast<double>(kLargest)), scale)
+        << text;
+  }
 }
 
 TEST(Quantized, WithoutZeroPointsTheLargestMagnitudeIsExact) {
@@ -109,12 +161,25 @@ TEST(Quantized, ABlockOfZerosIsExact) {
 }
 
 TEST(Quantized, RefusesWhatHasNoSteps) {
-  std::vector<float> values(16, 1.0f);
-  values[9] = std::numeric_limits<float>::infinity();
-  EXPECT_THROW(quantize(parse_types("f32xq4b16"), 1, 16, values.data(), 16, 1), Error);
-  values[9] = 3e6f;
-  EXPECT_THROW(quantize(parse_types("f16xq4b16"), 1, 16, values.data(), 16, 1), Error);
-  EXPECT_NO_THROW(quantize(parse_types("f32xq4b16"), 1, 16, values.data(), 16, 1));
+  std::vector<float> values(32, 1.0f);
+  const auto refused = [&](const char* types) -> std::string {
+    try {
+      quantize(parse_types(types), 2, 16, values.data(), 16, 1);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      return error.what();
+    }
+    return "";
+  };
+  values[25] = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(refused("f32xq4b16"), testing::HasSubstr("row 9, column 1 (k x n) is inf"));
+  values[25] = -65520;
+  EXPECT_THAT(refused("f16xq4b16"),
+              testing::HasSubstr("row 9, column 1 (k x n) is -65520: weights beside A in f16 lie "
+                                 "within 65504; use f32"));
+  EXPECT_EQ(refused("f32xq4b16"), "");
+  values[25] = -65504;
+  EXPECT_EQ(refused("f16xq4b16"), "");
   EXPECT_THROW(quantize(Types{}, 1, 16, values.data(), 16, 1), Error);
 }
 

@@ -1,23 +1,53 @@
 """The Python examples on the host and, where a device is tuned for them, there; and the arrays that the wrapper takes."""
 import os
 import pathlib
+import re
+import shlex
 import subprocess
 import sys
 
 import pytest
 
-EXAMPLES = pathlib.Path(os.environ["ROOFTILE_SOURCE"]) / "examples" / "python"
-sys.path.insert(0, str(EXAMPLES))
+EXAMPLES = pathlib.Path(os.environ["ROOFTILE_EXAMPLES"])  # of the source tree, or installed
+sys.path.insert(0, str(EXAMPLES / "python"))
 
 import numpy  # noqa: E402
 import rooftile  # noqa: E402
 
 
-@pytest.mark.parametrize("arguments", [["pca.py"], ["pca.py", "33", "5"], ["recommend.py"], ["recommend.py", "300", "11", "1"]])
+def run(script, *arguments):
+    return subprocess.run([sys.executable, str(EXAMPLES / "python" / script), *arguments], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("arguments", [["pca.py", "33", "5"], ["recommend.py", "300", "11", "1"], ["portfolio.py", "33", "5", "6"],
+                                       ["portfolio.py", "1", "1", "2"]])
 def test_examples_are_right(arguments):
-    done = subprocess.run([sys.executable, str(EXAMPLES / arguments[0]), *arguments[1:]], capture_output=True, text=True)
+    done = run(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "right"
+
+
+def test_readme_lists_every_example_and_its_commands_work():
+    readme = (EXAMPLES / "README.md").read_text()
+    for file in [*EXAMPLES.glob("*.c*"), *EXAMPLES.glob("*/*.py"), EXAMPLES / "scalapack"]:
+        assert f"]({file.relative_to(EXAMPLES)}" in readme, f"examples/README.md does not list {file.name}"
+    commands = re.findall(r"`python3 examples/(python/[^`]+)`", readme)
+    assert len(commands) == len(list(EXAMPLES.glob("python/*.py"))) - 1  # rooftile.py is no program
+    for command in commands:
+        script, *arguments = shlex.split(command)
+        done = run(pathlib.Path(script).name, *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.splitlines()[-1] == "right"
+
+
+def test_portfolio_says_where_it_ran_and_sums_in_float64_where_kappa_asks_for_it():
+    lines = run("portfolio.py", "40", "60", "63").stdout.splitlines()
+    covariance, marginal, again = lines[:3]
+    assert re.fullmatch(r"covariance +60 x +60 x +63 +host1? +[0-9.]+ ms  predicted", covariance)
+    assert re.fullmatch(r"marginal risks +40 x +60 x +60 +host1? +[0-9.]+ ms  predicted", marginal)
+    assert re.fullmatch(r"covariance, kappa \d{4,} +60 x +60 x +63 +host64 +[0-9.]+ ms  precision", again)
+    assert re.fullmatch(r"not on a device: .*none\.db.*", lines[3])
+    assert run("portfolio.py", "40", "60", "60").returncode == 1
 
 
 def layouts(x):
@@ -57,6 +87,24 @@ def test_out_and_beta():
         for bad in (numpy.zeros((2, 3), dtype=numpy.float32), numpy.zeros((2, 2)), numpy.zeros((2, 4), dtype=numpy.float32)[:, ::2]):
             with pytest.raises(ValueError, match="out has to be"):
                 session.matmul(numpy.eye(2), numpy.eye(2), out=bad)
+
+
+def test_guard_and_decision():
+    random = numpy.random.default_rng(5)
+    a, b = random.random((40, 900), dtype=numpy.float32), random.random((900, 30), dtype=numpy.float32)
+    exact = (a.astype(float) @ b).astype(numpy.float32)
+    with rooftile.Session() as session:
+        with pytest.raises(rooftile.Error):
+            session.last_decision()  # there was no call
+        session.matmul(a, b)
+        decision = session.last_decision()
+        assert decision.tier in ("host", "host1") and decision.reason == "predicted"
+        assert decision.kernel == "" and decision.veto != "" and decision.device_ns == numpy.inf
+        for asked in ({"kappa": 1000.0}, {"precision": "exact64"}):
+            assert (session.matmul(a, b, **asked) == exact).all()
+            assert session.last_decision()[:2] == ("host64", "precision")
+        session.matmul(a, b, kappa=999.0)
+        assert session.last_decision().tier != "host64"
 
 
 def test_errors_say_what_is_wrong():

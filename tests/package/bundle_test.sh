@@ -175,6 +175,12 @@ succeeds "$at/opt/outside"
 prints '^7 16$'
 setting=()
 
+# --- The examples that it carries run with its library. They are Python's, which the bare machine lacks: here.
+for example in "$root/opt/$name"/share/doc/rooftile/examples/python/{pca,recommend,portfolio}.py; do
+  output=$(ROOFTILE_LIBRARY="$root/opt/$name/lib/librooftile.so" ROOFTILE_DB=$scratch/none.db PYTHONDONTWRITEBYTECODE=1 \
+    "$python" "$example" 2>&1) || fail "$example: failed" "$output"
+done
+
 # --- And the machine really has nothing: without one of its libraries the bundle does not start.
 if [ ${#enter[@]} -gt 0 ]; then
   rm "$root/opt/$name/lib/libsqlite3.so.0"

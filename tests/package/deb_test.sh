@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the Debian packages, installs them into an empty root with a dpkg database of its own, and uses what lies there: the
-# command line, the README's C program built against the installed files, and NumPy over the BLAS that update-alternatives
+# command line, the README's C program and the examples built against the installed files, and NumPy over the BLAS that update-alternatives
 # chooses.   deb_test.sh SOURCE_DIR BINARY_DIR
 . "$(dirname "$0")/scratch.sh"
 PATH=$PATH:/usr/sbin:/sbin
@@ -78,6 +78,15 @@ expect "pkg-config" ./example
 quietly cmake -S "$source_dir/tests/package/outside" -B outside -DSOURCE="$scratch/example.c" -DCMAKE_PREFIX_PATH="$root/usr"
 quietly cmake --build outside
 expect "find_package" outside/outside
+
+examples=$root/usr/share/doc/librooftile-dev/examples
+quietly cmake -S "$examples" -B examples -DCMAKE_PREFIX_PATH="$root/usr"
+quietly cmake --build examples
+"$source_dir/tests/examples/examples_test.sh" examples/example_sgemm_c examples/example_sgemm_cpp examples/example_quantized \
+  examples/example_mlp examples/example_vulkan_interop
+for example in "$examples"/python/{pca,recommend,portfolio}.py; do
+  quietly env PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$example"
+done
 unset LD_LIBRARY_PATH
 
 # --- One of the providers of libblas.so.3, and none that anybody gets without asking.

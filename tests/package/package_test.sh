@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the build tree into an empty prefix, then builds and runs outside of it: the README's C and C++ programs through
-# find_package, pkg-config and the README's own command line, and examples/.   package_test.sh SOURCE_DIR BINARY_DIR
+# find_package, pkg-config and the README's own command line, and the installed examples.   package_test.sh SOURCE_DIR BINARY_DIR
 . "$(dirname "$0")/scratch.sh"
 
 quietly cmake --install "$binary_dir" --prefix "$scratch/prefix"
@@ -33,9 +33,15 @@ line=$(grep -o '`cc [^`]*`' "$source_dir/README.md" | tr -d '`')
 bash -c "$line"
 expect "the README's cc line" ./a.out
 
-cmake -S "$source_dir/examples" -B examples -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
-cmake --build examples >/dev/null
+installed=$scratch/prefix/share/doc/rooftile/examples
+quietly cmake -S "$installed" -B examples -DCMAKE_PREFIX_PATH="$scratch/prefix"
+quietly cmake --build examples
 "$source_dir/tests/examples/examples_test.sh" examples/example_sgemm_c examples/example_sgemm_cpp examples/example_quantized \
   examples/example_mlp examples/example_vulkan_interop
+quietly cmake -S "$installed/scalapack" -B examples-scalapack
+quietly cmake --build examples-scalapack
+[ -x "$installed/scalapack/device-per-rank" ] || fail "device-per-rank is not executable"
+quietly env ROOFTILE_EXAMPLES="$installed" ROOFTILE_LIBRARY="$(dirname "$pc")/../librooftile.so.0" PYTHONDONTWRITEBYTECODE=1 \
+  /usr/bin/python3 -m pytest -q -p no:cacheprovider "$source_dir/tests/examples/python_test.py"
 
 "$scratch/prefix/bin/rooftile" --version

@@ -109,27 +109,6 @@ TEST_F(CApi, EveryTypeOnTheHostIsRight) {
     }
 }
 
-// Kernels may turn weights into A's type before they multiply.
-TEST_F(CApi, RefusesWeightsThatHalfPrecisionCannotHold) {
-  Product product(padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, 1.0f, 0.0f,
-                                 parse_types("f16xq4b16z_f16")));
-  rooftile_quantization quantization = quantization_of(product);
-  rooftile_gemm_args args = gemm_args_of(product);
-  args.quantization = &quantization;
-  std::vector<std::uint16_t> scales(18, 0x3c00);  // 1
-  quantization.scales = scales.data();
-  const auto set_scale = [&](float scale) { narrow(DataType::kF16, &scale, &scales[7], 1); };
-  set_scale(-65504.0f / 15);
-  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
-  Product untouched(padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, 1.0f, 0.0f,
-                                   parse_types("f16xq4b16z_f16")));
-  args.c = gemm_args_of(untouched).c;
-  set_scale(-5000);
-  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
-  EXPECT_THAT(rooftile_last_error(), HasSubstr("the scale of b is -5000 at block 1 of row 2"));
-  EXPECT_TRUE(untouched.c_is_untouched());
-}
-
 // The largest sum that there can be, and odd ones that longer runs in float32 would round.
 TEST_F(CApi, IntegersAreExactOnTheHostUpToTheLongestK) {
   const struct {

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/emit.h"
+#include "generator/family_defaults.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
@@ -132,6 +133,45 @@ TEST_F(TunedContext, DeviceTierTakesEveryType) {
     context.gemm(call_of(product, TierChoice::kDevice));
     product.expect_right();
   }
+}
+
+/// n x k weights at the ends of float16's range: large ones of both signs, equal ones, and nearly
+/// equal ones, whose float zero points are far from the values.
+std::vector<float> weights_at_the_ends(std::int64_t n, std::int64_t k) {
+  Random random(7);
+  std::vector<float> weights;
+  for (std::int64_t row = 0; row < n; ++row)
+    for (std::int64_t step = 0; step < k; ++step) {
+      const float x = random.symmetric();
+      const float end = row % 2 == 0 ? 65504.0f : -65504.0f;
+      weights.push_back(row % 3 == 0 ? end * x : row % 3 == 1 ? end : end * (1 - 0x1p-10f * x * x));
+    }
+  return weights;
+}
+
+TEST_F(TunedContext, DeviceTierTakesQuantizedWeightsAtTheEndsOfTheirRange) {
+  for (const char* text : {"f16xq4b16", "f16xq4b32z", "f16xq8b16z", "f16xq4b16zf", "f16xq8b32zf"})
+    for (const Family family :
+         {Family::kNaive, Family::kRegister, Family::kTiled, Family::kBroadcast, Family::kVector}) {
+      const Types types = parse_types(text);
+      Product product(padded_problem(9, 13, 65, Transpose::kNo, Transpose::kYes, 1, 0, types));
+      const Problem& p = product.problem;
+      const std::vector<float> weights = weights_at_the_ends(p.n, p.k);
+      const QuantizedMatrix matrix = quantize(types, p.n, p.k, weights.data(), p.k, 1);
+      product.stored_b_elements.assign(matrix.values.begin(), matrix.values.end());
+      product.quantization = {matrix.scales, matrix.zero_points};
+      const auto [variant, reason] = complete(
+          family, {}, device_.limits, {},
+          [&](const Variant& v) { return illegal_reason(v, device_.limits, p, own_buffers(p)); });
+      ASSERT_EQ(reason.value_or(""), "");
+      write_database({variant}, {}, types);
+      Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+      context.gemm(call_of(product, TierChoice::kDevice));
+      product.expect_right();
+      const std::optional<Answer> answer = context.last_answer();
+      ASSERT_TRUE(answer && answer->kernel != nullptr) << text;
+      EXPECT_EQ(*answer->kernel, variant) << text;
+    }
 }
 
 TEST_F(TunedContext, MatricesOfABatchMayLieAnywhere) {
