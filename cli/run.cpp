@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -82,7 +83,26 @@ void set(const char* variable, const std::string& value) {
   if (!value.empty()) ::setenv(variable, value.c_str(), 1);
 }
 
-int run(const std::vector<std::string>& program, const std::string& tier, const Globals& globals) {
+struct Wishes {
+  std::string tier, precision;
+};
+
+/// Routines that Rooftile does not take over do not pass through it here, and cannot say so
+/// themselves.
+void say_what_precision_reaches() {
+  const char* const precision = std::getenv("ROOFTILE_PRECISION");
+  const char* const log = std::getenv("ROOFTILE_LOG");
+  if (precision == nullptr || (log != nullptr && std::strcmp(log, "off") == 0)) return;
+  const std::string_view wanted = precision;
+  if (wanted != "high" && wanted != "exact64") return;
+  fmt::print(
+      stderr,
+      "rooftile: precision {} holds for sgemm and its batches, sgemv, ssyrk, ssymm, strmm and "
+      "strsm; other single-precision routines of BLAS and LAPACK compute in float32\n",
+      wanted);
+}
+
+int run(const std::vector<std::string>& program, const Wishes& wishes, const Globals& globals) {
   if (program.empty())
     fail(ErrorCode::kInvalidArgument, "which program? rooftile run -- PROGRAM [ARGUMENT...]");
   std::filesystem::path library;
@@ -100,7 +120,9 @@ int run(const std::vector<std::string>& program, const std::string& tier, const 
   set("LD_PRELOAD", preload);
   set("ROOFTILE_DB", globals.db.empty() ? "" : std::filesystem::absolute(globals.db).string());
   set("ROOFTILE_DEVICE", globals.device);
-  set("ROOFTILE_TIER", tier);
+  set("ROOFTILE_TIER", wishes.tier);
+  set("ROOFTILE_PRECISION", wishes.precision);
+  say_what_precision_reaches();
 
   std::vector<char*> argv;
   for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
@@ -122,15 +144,19 @@ void add_run(CLI::App& app, const Globals& globals, Action& action) {
       "Its exit code is the program's; 126: it could not be run, 127: it was not found.\n"
       "Examples:\n  rooftile run -- python3 script.py\n"
       "  rooftile run --tier device -- octave-cli script.m");
-  static std::string tier;
+  static Wishes wishes;
   command
-      ->add_option("--tier", tier,
+      ->add_option("--tier", wishes.tier,
                    "Where products are computed (default: $ROOFTILE_TIER, else auto)")
       ->check(one_of(tier_names()));
+  command
+      ->add_option("--precision", wishes.precision,
+                   "How good results have to be (default: $ROOFTILE_PRECISION, else standard)")
+      ->check(one_of({"relaxed", "standard", "high", "exact64"}));
   // From its first word on, the program's command line is nobody else's; a list of positional
   // arguments would take words in brackets apart.
   command->preparse_callback([&app](std::size_t) { app.prefix_command(); });
-  command->callback([&] { action = [&] { return run(app.remaining(), tier, globals); }; });
+  command->callback([&] { action = [&] { return run(app.remaining(), wishes, globals); }; });
 }
 
 }  // namespace rooftile

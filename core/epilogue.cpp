@@ -105,11 +105,11 @@ double activate(Activation activation, double x) {
   switch (activation) {
     case Activation::kRelu:
       return x < 0 ? 0 : x;  // NaN stays
+    // Forms of 1 + erf(y) and (1 + tanh(y)) / 2 that do not cancel where y is negative.
     case Activation::kGeluErf:
-      return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+      return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
     case Activation::kGeluTanh:
-      return 0.5 * x *
-             (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+      return x / (1 + std::exp(-2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::kSilu:
       return x / (1 + std::exp(-x));
     case Activation::kNone:

@@ -5,6 +5,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -60,6 +61,18 @@ void narrow_integers(const float* values, Integer* integers, std::int64_t count)
     const double x = std::nearbyint(static_cast<double>(values[i]));
     integers[i] = std::isnan(x) ? Integer{0} : static_cast<Integer>(std::clamp(x, kLow, kHigh));
   }
+}
+
+/// Rounds to float32 so that a second rounding, to a type of at most 22 bits, gives what one
+/// rounding gives: to odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums:
+/// proved algorithms using rounding to odd", 2008). What float32 does not hold becomes the
+/// neighbour whose last bit is 1, so it is never taken for a tie.
+float rounded_to_odd(double x) {
+  const auto nearest = static_cast<float>(x);
+  if (std::isnan(x) || static_cast<double>(nearest) == x) return nearest;
+  auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if (std::abs(static_cast<double>(nearest)) > std::abs(x)) --bits;  // towards 0
+  return std::bit_cast<float>(bits | 1);
 }
 
 const std::uint16_t* words(const void* elements) {
@@ -127,6 +140,43 @@ void narrow(DataType type, const float* values, void* elements, std::int64_t cou
       return narrow_integers(values, static_cast<std::uint8_t*>(elements), count);
     case DataType::kI32:
       return narrow_integers(values, static_cast<std::int32_t*>(elements), count);
+  }
+}
+
+namespace {
+
+constexpr std::int64_t kChunk = 1024;  // elements that pass through float32 at a time
+
+}  // namespace
+
+void narrow(DataType type, const double* values, void* elements, std::int64_t count) {
+  if (type == DataType::kF32) {
+    std::transform(values, values + count, static_cast<float*>(elements),
+                   [](double x) { return static_cast<float>(x); });
+    return;
+  }
+  std::array<float, kChunk> chunk;
+  for (std::int64_t begin = 0; begin < count; begin += kChunk) {
+    const std::int64_t part = std::min(kChunk, count - begin);
+    std::transform(values + begin, values + begin + part, chunk.begin(), rounded_to_odd);
+    narrow(type, chunk.data(), static_cast<char*>(elements) + begin * bytes_of(type), part);
+  }
+}
+
+void widen(DataType type, const void* elements, double* values, std::int64_t count) {
+  if (type == DataType::kF32) {
+    std::copy_n(static_cast<const float*>(elements), count, values);
+    return;
+  }
+  if (type == DataType::kI32) {  // the only one that float32 does not hold
+    std::copy_n(static_cast<const std::int32_t*>(elements), count, values);
+    return;
+  }
+  std::array<float, kChunk> chunk;
+  for (std::int64_t begin = 0; begin < count; begin += kChunk) {
+    const std::int64_t part = std::min(kChunk, count - begin);
+    widen(type, static_cast<const char*>(elements) + begin * bytes_of(type), chunk.data(), part);
+    std::copy_n(chunk.begin(), part, values + begin);
   }
 }
 

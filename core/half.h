@@ -17,6 +17,10 @@ std::uint16_t to_bf16(float x);
 /// rounded to nearest even and held inside their range; NaN becomes 0.
 void widen(DataType type, const void* elements, float* values, std::int64_t count);
 void narrow(DataType type, const float* values, void* elements, std::int64_t count);
+/// The same from float64 for the floating-point types, rounded once to nearest even.
+void narrow(DataType type, const double* values, void* elements, std::int64_t count);
+/// The same to float64; every type's elements are exact there.
+void widen(DataType type, const void* elements, double* values, std::int64_t count);
 /// The index-th element, exactly.
 double element(DataType type, const void* elements, std::int64_t index);
 

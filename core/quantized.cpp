@@ -158,6 +158,40 @@ double largest_weight(DataType a) {
   return a == DataType::kF16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
 }
 
+namespace {
+
+template <typename Real>
+void dequantize_rows(const Problem& p, const QuantizedOperand& b, std::int64_t begin,
+                     std::int64_t end, Real* values, std::int64_t ld) {
+  const Quantization& q = p.types.b;
+  const std::int64_t stored_ld = ld_quantized(p), blocks = stored_ld / q.block;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const std::uint8_t* const run = bytes(b.values) + bytes_of_b(p.types, row * stored_ld);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const auto zero = static_cast<Real>(zero_point(p, b, row, block));
+      const auto scale = static_cast<Real>(element(p.types.a, b.scales, row * blocks + block));
+      const std::int64_t first = block * q.block, last = std::min(p.k, first + q.block);
+      Real* const target = values + (row - begin) * ld;
+      if (q.bits == 8) {
+        for (std::int64_t i = first; i < last; ++i)
+          target[i] = (static_cast<Real>(run[i]) - zero) * scale;
+        continue;
+      }
+      // Both values of a byte at once: compilers make vectors of that.
+      const std::uint8_t* const pairs = run + first / 2;
+      for (std::int64_t i = 0; i < (last - first) / 2; ++i) {
+        const int pair = pairs[i];
+        target[first + 2 * i] = (static_cast<Real>(pair & 0xf) - zero) * scale;
+        target[first + 2 * i + 1] = (static_cast<Real>(pair >> 4) - zero) * scale;
+      }
+      if ((last - first) % 2 != 0)
+        target[last - 1] = (static_cast<Real>(pairs[(last - first) / 2] & 0xf) - zero) * scale;
+    }
+  }
+}
+
+}  // namespace
+
 QuantizedBytes quantized_bytes(const Problem& p) {
   const std::int64_t blocks = quantized_blocks(p);
   const std::int64_t scales = blocks * bytes_of(p.types.a);
@@ -180,31 +214,12 @@ double dequantized_magnitude(const Problem& p, const QuantizedOperand& b, std::i
 
 void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin, std::int64_t end,
                 float* values, std::int64_t ld) {
-  const Quantization& q = p.types.b;
-  const std::int64_t stored_ld = ld_quantized(p), blocks = stored_ld / q.block;
-  for (std::int64_t row = begin; row < end; ++row) {
-    const std::uint8_t* const run = bytes(b.values) + bytes_of_b(p.types, row * stored_ld);
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      const auto zero = static_cast<float>(zero_point(p, b, row, block));
-      const auto scale = static_cast<float>(element(p.types.a, b.scales, row * blocks + block));
-      const std::int64_t first = block * q.block, last = std::min(p.k, first + q.block);
-      float* const target = values + (row - begin) * ld;
-      if (q.bits == 8) {
-        for (std::int64_t i = first; i < last; ++i)
-          target[i] = (static_cast<float>(run[i]) - zero) * scale;
-        continue;
-      }
-      // Both values of a byte at once: compilers make vectors of that.
-      const std::uint8_t* const pairs = run + first / 2;
-      for (std::int64_t i = 0; i < (last - first) / 2; ++i) {
-        const int pair = pairs[i];
-        target[first + 2 * i] = (static_cast<float>(pair & 0xf) - zero) * scale;
-        target[first + 2 * i + 1] = (static_cast<float>(pair >> 4) - zero) * scale;
-      }
-      if ((last - first) % 2 != 0)
-        target[last - 1] = (static_cast<float>(pairs[(last - first) / 2] & 0xf) - zero) * scale;
-    }
-  }
+  dequantize_rows(p, b, begin, end, values, ld);
+}
+
+void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin, std::int64_t end,
+                double* values, std::int64_t ld) {
+  dequantize_rows(p, b, begin, end, values, ld);
 }
 
 QuantizedMatrix quantize(const Types& types, std::int64_t rows, std::int64_t k, const float* values,

@@ -38,9 +38,12 @@ double dequantized(const Problem& p, const QuantizedOperand& b, std::int64_t row
 /// The same with nothing cancelled: (q + |zero point|) * |scale|.
 double dequantized_magnitude(const Problem& p, const QuantizedOperand& b, std::int64_t row,
                              std::int64_t step);
-/// Rows [begin, end) as float32, k values each, ld apart. Each value is rounded once or twice.
+/// Rows [begin, end) as float32 or float64, k values each, ld apart. The subtraction of the zero
+/// point and the multiplication with the scale are each rounded to that type.
 void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin, std::int64_t end,
                 float* values, std::int64_t ld);
+void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin, std::int64_t end,
+                double* values, std::int64_t ld);
 
 /// What quantize() makes, ready for a call.
 struct QuantizedMatrix {

@@ -92,7 +92,9 @@ void explain(rooftile_context* context, const Args* args, rooftile_decision* dec
   const Explanation explanation = context->context.explain(checked_call(args));
   give_struct("decision", decision,
               c_decision(explanation, explanation.decision.tier,
-                         explanation.forced ? Reason::kForced : Reason::kPredicted));
+                         explanation.for_precision ? Reason::kPrecision
+                         : explanation.forced      ? Reason::kForced
+                                                   : Reason::kPredicted));
 }
 
 }  // namespace

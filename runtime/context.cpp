@@ -135,7 +135,7 @@ Call Context::Impl::question(const Problem& p, const Residencies& where, const G
                 .a = where.a,
                 .b = where.b,
                 .c = where.c,
-                .precision = precision_of(guard),
+                .precision = needs_float64(guard) ? Precision::kExact64 : precision_of(guard),
                 .extra_passes_over_c = any(p.epilogue) ? 1.0 : 0.0,
                 .c_is_checked = checks_spots(guard)};
   const double guard_bytes =
@@ -317,8 +317,8 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
       options.device.empty() ? environment("ROOFTILE_DEVICE") : options.device;
   const std::filesystem::path cache_folder =
       options.cache_folder.empty() ? default_cache_folder() : options.cache_folder;
-  impl_->resident =
-      std::make_unique<ResidentSource>(options.adopted, wanted_device, database, cache_folder);
+  impl_->resident = std::make_unique<ResidentSource>(options.adopted, wanted_device, database,
+                                                     cache_folder, impl_->precision);
   impl_->data = load_tuned_data(database, wanted_device, impl_->deterministic,
                                 options.adopted != nullptr ? &options.adopted->profile() : nullptr);
   TunedData& data = impl_->data;
@@ -345,6 +345,7 @@ void Context::gemm(const GemmCall& call) {
     cache.last.set(impl_->id, p, tier, reason);
   };
   if (is_empty(p)) return answered(Tier::kHost, Reason::kNothingToDo);
+  if (impl_->forbids_half_sums(call)) return gemm(Impl::without_half_sums(call));
   const auto in_parts = [&](const std::vector<GemmCall>& parts, Reason reason) {
     const DeviceTier::InTurn in_turn = impl_->parts_in_turn(parts, reason);
     if (in_turn.gone && reason == Reason::kForced) throw *in_turn.gone;
@@ -367,30 +368,42 @@ void Context::gemm(const GemmCall& call) {
   };
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   if (choice == TierChoice::kDevice) {
+    const Guard guard = impl_->guard_of(call);
+    if (needs_float64(guard)) Impl::refuse_device(guard);
     if (impl_->device == nullptr)
       fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", impl_->data.note);
-    if (const std::vector<GemmCall> parts = impl_->panels_of(call); !parts.empty())
+    if (const std::vector<GemmCall> parts = impl_->panels_of(call); !parts.empty()) {
+      if (is_guarded(guard) && Impl::rounds_between(parts, call))
+        fail(
+            ErrorCode::kUnsupported,
+            "{} does not fit the device's buffers and would be cut along k, where each part rounds "
+            "C: with a guard that is not done",
+            to_string(p));
       return in_parts(parts, Reason::kForced);
+    }
     if (const DeviceTier::Refusal refusal = impl_->device->veto(p); !refusal.reason.empty())
       fail(ErrorCode::kUnsupported, "{}", refusal.reason);
     // Whoever asks for the device wants it faster, won or not.
     if (auto* calls = impl_->untuned_counter(p, std::numeric_limits<double>::infinity()))
       calls->fetch_add(1, std::memory_order_relaxed);
-    const Guard guard = impl_->guard_of(call);
     if (is_guarded(guard)) return impl_->gemm_with_guard(call, guard, true, cache.last);
     const DeviceTier::Ran ran = impl_->device->gemm(call, impl_->wait_of(Reason::kForced));
     return cache.last.set(impl_->id, p, Tier::kDevice, Reason::kForced, ran.kernel);
   }
   if (choice != TierChoice::kAuto) {
-    impl_->run_on_host(call, tier_of(choice));
-    impl_->remember(call, {.tier = tier_of(choice), .reason = Reason::kForced}, {}, cache.repeated);
-    return answered(tier_of(choice), Reason::kForced);
+    const Tier tier = impl_->run_on_forced_host(call, tier_of(choice));
+    const Reason reason = tier == tier_of(choice) ? Reason::kForced : Reason::kPrecision;
+    impl_->remember(call, {.tier = tier, .reason = reason}, {}, cache.repeated);
+    return answered(tier, reason);
   }
 
   if (const Guard guard = impl_->guard_of(call); is_guarded(guard)) {
     const std::vector<GemmCall> parts = impl_->panels_of(call);
-    if (!parts.empty() && impl_->decide(p, {}, guard).tier == Tier::kDevice)
-      return in_parts(parts, Reason::kPredicted);
+    if (!parts.empty() && impl_->decide(p, {}, guard).tier == Tier::kDevice) {
+      if (!Impl::rounds_between(parts, call)) return in_parts(parts, Reason::kPredicted);
+      impl_->run_on_host(call, Tier::kHost64);
+      return answered(Tier::kHost64, Reason::kPrecision);
+    }
     return impl_->gemm_with_guard(call, guard, false, cache.last);
   }
 
@@ -456,8 +469,10 @@ bool Context::gemm_again(const PlainCall& call) {
 }
 
 Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
+  if (impl_->forbids_half_sums(call)) return explain(Impl::without_half_sums(call), where);
   const Problem& p = call.problem;
-  Explanation explanation{.decision = impl_->decide(p, where),
+  const Guard guard = impl_->guard_of(call);
+  Explanation explanation{.decision = impl_->decide(p, where, guard),
                           .device_name = device_name(),
                           .kernel = impl_->best_kernel(p, where),
                           .note = impl_->data.note,
@@ -466,6 +481,11 @@ Explanation Context::explain(const GemmCall& call, const Residencies& where) con
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   explanation.forced = choice != TierChoice::kAuto;
   if (explanation.forced) explanation.decision.tier = tier_of(choice);
+  if (const Tier tier = explanation.decision.tier; tier != Tier::kDevice) {
+    explanation.decision.tier = Impl::precise_host(tier, guard);
+    explanation.for_precision =
+        explanation.decision.tier != tier || (!explanation.forced && needs_float64(guard));
+  }
   if (explanation.decision.tier == Tier::kDevice && !all_resident(where))
     explanation.quick_kernel =
         impl_->quick_kernel(p, explanation.forced ? std::numeric_limits<double>::infinity()

@@ -115,6 +115,7 @@ struct Residencies {
 struct Explanation {
   Decision decision;  // of the model; tier is the one that sgemm takes (forced tiers included)
   bool forced = false;
+  bool for_precision = false;     // the tier is HOST64 because of what the guard asks for
   std::string device_name;        // tuned device, "" when none
   std::string kernel;             // text of the variant that would run, "" when none
   std::string quick_kernel = {};  // that would run while that one is compiled, "" when none

@@ -1,5 +1,6 @@
 // Calls that ask for more than a product: scanned before, checked after, or summed in float64
 // (docs/precision.md).
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -8,6 +9,7 @@
 #include "core/error.h"
 #include "db/store.h"
 #include "runtime/context_impl.h"
+#include "runtime/host_tier.h"
 #include "runtime/log.h"
 
 namespace rooftile {
@@ -15,7 +17,31 @@ namespace rooftile {
 Guard Context::Impl::guard_of(const GemmCall& call) const {
   Guard guard = call.guard;
   if (!guard.precision) guard.precision = precision;
+  // Integer sums are exact in every tier: there is nothing to gain from float64.
+  if (call.problem.types.c == DataType::kI32) {
+    guard.precision = Precision::kStandard;
+    guard.kappa = 0;
+  }
   return guard;
+}
+
+GemmCall Context::Impl::without_half_sums(const GemmCall& call) {
+  GemmCall precise = call;
+  precise.problem.types.f16_sums = false;
+  return precise;
+}
+
+Tier Context::Impl::precise_host(Tier host, const Guard& guard) {
+  // No spot check looks at the host's float32 sums, so where `high` is asked for they are float64.
+  const bool float64 = needs_float64(guard) || precision_of(guard) == Precision::kHigh;
+  return float64 ? Tier::kHost64 : host;
+}
+
+Tier Context::Impl::run_on_forced_host(const GemmCall& call, Tier wanted) {
+  const Tier precise = precise_host(wanted, guard_of(call));
+  const HostThreads threads = wanted == Tier::kHost1 ? HostThreads::kOne : most_threads();
+  rooftile::run_on_host(*blas, call, precise, threads);
+  return precise;
 }
 
 void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) const {
@@ -53,6 +79,21 @@ DeviceTier::Ran Context::Impl::run_guarded(const GemmCall& call, const Guard& gu
   }
 }
 
+void Context::Impl::refuse_device(const Guard& guard) {
+  fail(
+      ErrorCode::kUnsupported,
+      "the device tier is forced (by the call, the context or ROOFTILE_TIER), but {} needs float64 "
+      "sums, which no device computes here; leave the tier to auto, or force a host tier",
+      precision_of(guard) == Precision::kExact64
+          ? std::string("the precision exact64 (of the call, the context or ROOFTILE_PRECISION)")
+          : fmt::format("the guard's kappa of {}", guard.kappa));
+}
+
+bool Context::Impl::rounds_between(const std::vector<GemmCall>& parts, const GemmCall& call) {
+  return std::ranges::any_of(
+      parts, [&](const GemmCall& part) { return part.problem.k != call.problem.k; });
+}
+
 void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced,
                                     LastAnswer& last) {
   const Problem& p = call.problem;
@@ -60,27 +101,24 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
     run_on_host(call, host_tier);
     last.set(id, p, host_tier, reason);
   };
-  if (needs_float64(guard)) {
-    if (forced)
-      fail(ErrorCode::kUnsupported, "the device tier was asked for, but float64 sums are, too");
-    return on_host(Tier::kHost64, Reason::kPrecision);
-  }
+  if (needs_float64(guard)) return on_host(Tier::kHost64, Reason::kPrecision);
   const Decision decision = decide(p, {}, guard);
   if (decision.veto_name == Veto::kDeviceGone) device->say_gone();
-  // Nobody checks the host's float32 sums, so where they may be short of it they are float64.
   const bool high = precision_of(guard) == Precision::kHigh;
-  if (!forced && decision.tier != Tier::kDevice)
-    return high ? on_host(Tier::kHost64, Reason::kPrecision)
-                : on_host(decision.tier, Reason::kPredicted);
+  if (!forced && decision.tier != Tier::kDevice) {
+    return on_host(precise_host(decision.tier, guard),
+                   high ? Reason::kPrecision : Reason::kPredicted);
+  }
   if (scans(guard)) {
     if (const auto refusal = range_refusal(call)) {
       if (forced) fail(ErrorCode::kUnsupported, "{}", refusal->reason);
-      return on_host(refusal->needs_float64 || high ? Tier::kHost64 : best_host(decision),
-                     Reason::kPrecision);
+      return on_host(
+          refusal->needs_float64 ? Tier::kHost64 : precise_host(best_host(decision), guard),
+          Reason::kPrecision);
     }
   }
   Reason reason = Reason::kCompiling;
-  const Tier instead = high ? Tier::kHost64 : best_host(decision);
+  const Tier instead = precise_host(best_host(decision), guard);
   const Reason chosen = forced ? Reason::kForced : Reason::kPredicted;
   const double margin_ns =
       forced ? std::numeric_limits<double>::infinity() : device_margin_ns(decision);

@@ -48,11 +48,29 @@ struct Context::Impl {
   Call question(const Problem& p, const Residencies& where, const Guard& guard) const;
   /// What the model cannot know of the device: a veto, parts, a kernel's reach.
   void ask_device(Call& question) const;
+  /// What the call's guard asks for, the context's precision where it does not say.
   Guard guard_of(const GemmCall& call) const;
+  /// Whether the call permits sums in half precision, and its precision does not.
+  bool forbids_half_sums(const GemmCall& call) const {
+    return call.problem.types.f16_sums && precision_of(guard_of(call)) == Precision::kHigh;
+  }
+  static GemmCall without_half_sums(const GemmCall& call);
+  /// The tier that answers where a host tier was chosen or forced: HOST64 where the guard asks for
+  /// more than unchecked float32 sums.
+  static Tier precise_host(Tier host, const Guard& guard);
+  /// A call that is forced to a host tier. The tier says where and with how many threads, the guard
+  /// with which sums.
+  Tier run_on_forced_host(const GemmCall& call, Tier wanted);
   /// On the device with scan and check as the guard has them, or throws why not. Else as
   /// DeviceTier::gemm.
   DeviceTier::Ran run_guarded(const GemmCall& call, const Guard& guard, DeviceTier::Wait wait,
                               double margin_ns);
+  /// Throws kUnsupported: the device is forced, and the guard needs float64 sums.
+  [[noreturn]] static void refuse_device(const Guard& guard);
+  /// Whether parts of a call that does not fit the device's buffers add up along k: each of them
+  /// rounds C, which no guard takes into account.
+  static bool rounds_between(const std::vector<GemmCall>& parts, const GemmCall& call);
+  /// forced: to the device; then the guard does not need float64.
   void gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced, LastAnswer& last);
   /// How the device would do what does not fit its buffers; false when it cannot.
   bool ask_for_parts(Call& question) const;

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "core/error.h"
 #include "runtime/host_library.h"
@@ -66,13 +64,6 @@ void gemm_in_panels(Gemm<Real> gemm, const Problem& p, const Real* a, const Real
       } while (l < depth);
     }
   }
-}
-
-std::vector<double> widened(Extent extent, std::int64_t ld, const float* x) {
-  std::vector<double> wide(static_cast<std::size_t>(extent.rows * extent.columns));
-  for (std::int64_t r = 0; r < extent.rows; ++r)
-    std::copy_n(x + r * ld, extent.columns, wide.data() + r * extent.columns);
-  return wide;
 }
 
 }  // namespace
@@ -191,33 +182,11 @@ void HostBlas::sgemm(const PlainProduct& p, const float* a, const float* b, floa
                   &p.ldc, 1, 1);
 }
 
-void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double* c) const {
-  gemm_in_panels(symbols_->dgemm, p, a, b, c);
-}
-
-void HostBlas::sgemm64(const Problem& p, const float* a, const float* b, float* c,
-                       HostThreads threads) const try {
-  Problem wide = p;
-  const bool reads_ab = p.alpha != 0 && p.k > 0;
-  const std::vector<double> wide_a =
-      reads_ab ? widened(stored_a(p), p.lda, a) : std::vector<double>();
-  const std::vector<double> wide_b =
-      reads_ab ? widened(stored_b(p), p.ldb, b) : std::vector<double>();
-  std::vector<double> wide_c = p.beta != 0
-                                   ? widened({p.m, p.n}, p.ldc, c)
-                                   : std::vector<double>(static_cast<std::size_t>(p.m * p.n));
-  wide.lda = std::max<std::int64_t>(stored_a(p).columns, 1);
-  wide.ldb = std::max<std::int64_t>(stored_b(p).columns, 1);
-  wide.ldc = std::max<std::int64_t>(p.n, 1);
-  if (!reads_ab) wide.k = 0;
+void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double* c,
+                     HostThreads threads) const {
   std::optional<OneThread<Symbols>> one;
   if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  dgemm(wide, wide_a.data(), wide_b.data(), wide_c.data());
-  for (std::int64_t r = 0; r < p.m; ++r)
-    for (std::int64_t j = 0; j < p.n; ++j)
-      c[r * p.ldc + j] = static_cast<float>(wide_c[r * p.n + j]);
-} catch (const std::bad_alloc&) {
-  fail(ErrorCode::kOutOfMemory, "the float64 copies of {} do not fit into memory", to_string(p));
+  gemm_in_panels(symbols_->dgemm, p, a, b, c);
 }
 
 int HostBlas::threads() const { return symbols_->all_threads; }

@@ -29,11 +29,9 @@ class HostBlas {
   /// The same for one that BLAS takes as it is.
   void sgemm(const PlainProduct& p, const float* a, const float* b, float* c,
              HostThreads threads) const;
-  /// The same in float64: inputs widened, the result rounded once. kOutOfMemory when the copies do
-  /// not fit.
-  void sgemm64(const Problem& p, const float* a, const float* b, float* c,
-               HostThreads threads = HostThreads::kAll) const;
-  void dgemm(const Problem& p, const double* a, const double* b, double* c) const;
+  /// The same for float64 operands.
+  void dgemm(const Problem& p, const double* a, const double* b, double* c,
+             HostThreads threads = HostThreads::kAll) const;
 
   int threads() const;                 // all of them
   const std::string& library() const;  // path or soname that was loaded

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "runtime/host_epilogue.h"
+#include "runtime/host_float64.h"
 #include "runtime/host_integers.h"
 #include "runtime/host_operands.h"
 
@@ -64,18 +65,10 @@ class WideResult {
   std::unique_ptr<float[]> copy_;
 };
 
-void multiply(const HostBlas& blas, const Problem& p, const float* a, const float* b, float* c,
-              Tier tier, HostThreads threads) {
-  if (tier == Tier::kHost64)
-    blas.sgemm64(p, a, b, c, threads);
-  else
-    blas.sgemm(p, a, b, c, threads);
-}
-
 /// What BLAS itself computes: nothing to prepare, nothing to add.
 bool is_sgemm(const Problem& p) { return p.batch == 1 && p.types == Types{} && !any(p.epilogue); }
 
-void run_floats(const HostBlas& blas, const GemmCall& call, Tier tier, HostThreads threads) {
+void run_floats(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
   const Problem& p = call.problem;
   WideResult result(p);
   Problem one = one_product(p);
@@ -107,7 +100,7 @@ void run_floats(const HostBlas& blas, const GemmCall& call, Tier tier, HostThrea
     float* const product = apart ? sums.data() : c;
     const float* const wide_a = a.of(call.a_of(i));
     const float* const wide_b = quantized(p.types) ? dequantized_b.get() : b.of(call.b_of(i));
-    multiply(blas, one, wide_a, wide_b, product, tier, threads);
+    blas.sgemm(one, wide_a, wide_b, product, threads);
     if (any(p.epilogue)) apply_epilogue(described, call.epilogue, i, product, one.ldc, c);
     result.end(call.c_of(i));
   }
@@ -148,14 +141,16 @@ void run_integers(const HostBlas& blas, const GemmCall& call, HostThreads thread
 
 void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier, HostThreads most) try {
   const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : most;
-  if (is_sgemm(call.problem))
-    multiply(blas, call.problem, static_cast<const float*>(call.a_of(0)),
-             static_cast<const float*>(call.b_of(0)), static_cast<float*>(call.c_of(0)), tier,
-             threads);
-  else if (is_8_bit(call.problem.types.a))
+  const Types& types = call.problem.types;
+  if (tier == Tier::kHost64 && types.c != DataType::kI32)
+    run_in_float64(blas, call, threads);
+  else if (is_sgemm(call.problem))
+    blas.sgemm(call.problem, static_cast<const float*>(call.a_of(0)),
+               static_cast<const float*>(call.b_of(0)), static_cast<float*>(call.c_of(0)), threads);
+  else if (is_8_bit(types.a))
     run_integers(blas, call, threads);
   else
-    run_floats(blas, call, tier, threads);
+    run_floats(blas, call, threads);
 } catch (const std::bad_alloc&) {
   fail(ErrorCode::kOutOfMemory, "the copies that {} needs do not fit into memory",
        to_string(call.problem));

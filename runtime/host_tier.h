@@ -6,10 +6,10 @@
 
 namespace rooftile {
 
-/// Runs the products of a validated call. Operands that are not float32 are widened first, 8-bit
-/// integers multiplied exactly (host_integers.h), an epilogue is a pass
-/// over C. kOutOfMemory when the copies for that do not fit. most: kOne holds every tier to one
-/// thread, as host1.
+/// Computes a validated call. Tiers host and host1 widen operands that are not float32 to float32,
+/// multiply 8-bit integers exactly (host_integers.h), and make a pass over C for an epilogue; tier
+/// host64 does all of it in float64 (host_float64.h) unless C is int32. Throws kOutOfMemory when
+/// the copies for that do not fit. most: kOne holds every tier to one thread, as host1.
 void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier,
                  HostThreads most = HostThreads::kAll);
 

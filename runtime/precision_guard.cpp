@@ -205,9 +205,12 @@ std::optional<Mismatch> SpotCheck::mismatch(const GemmCall& call, const void* re
       continue;
     const double bound = error_bound(p, expected);
     const double error = std::abs(computed - expected.value);
-    // What sums of fewer bits, or the rounding to C, may add to a result that is right.
+    // What sums of fewer bits (not for kHigh), or the rounding to C, add to a result that is right.
     const bool float32 = sum_type(p.types) == DataType::kF32 && p.types.c == DataType::kF32;
-    const double allowed = tolerance * expected.magnitude + (float32 ? 0 : bound);
+    const double besides = precision_ == Precision::kHigh ? rounding_bound(p, expected)
+                           : float32                      ? 0
+                                                          : bound;
+    const double allowed = tolerance * expected.magnitude + besides;
     if (error <= allowed) continue;
     return Mismatch{
         .what = fmt::format("element ({}, {}){} of {} is {:.9g}, but {:.9g} is right: the "

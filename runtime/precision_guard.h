@@ -51,8 +51,9 @@ class SpotCheck {
  public:
   static constexpr int kSpots = 16;
 
-  /// A result may lie 1e-4 (kHigh: 1e-6) of the element's sum of magnitudes from the exact one, and
-  /// a rounding to C's type; float16 sums as far as they do. Equal seeds pick equal elements.
+  /// A result may lie 1e-4 (kHigh: 1e-6) of the element's sum of magnitudes from the exact one,
+  /// plus a rounding to C's type; but for kHigh, float16 sums and a quantised B that is rounded to
+  /// float16 may be off by what that explains. Equal seeds pick equal elements.
   SpotCheck(Precision precision, std::uint64_t seed) : precision_(precision), seed_(seed) {}
 
   /// result: matrices of C's type, ld and stride elements apart. The call's own C is what it was

@@ -163,6 +163,11 @@ double error_bound(const Problem& p, const ReferenceElement& expected) {
   return bound + c.relative * (std::abs(expected.value) + bound) + c.smallest_normal;
 }
 
+double rounding_bound(const Problem& p, const ReferenceElement& expected) {
+  const Rounding c = rounding_to(p.types.c);
+  return c.relative * std::abs(expected.value) + c.smallest_normal;
+}
+
 double error_ratio(const Problem& p, const ReferenceElement& expected, double computed) {
   const double wanted = expected.value;
   if (std::isnan(wanted)) return std::isnan(computed) ? 0.0 : kInfinity;

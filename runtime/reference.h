@@ -51,6 +51,9 @@ inline ReferenceElement reference_element(const Problem& p, const void* a, const
 /// neighbour (Vulkan leaves float16's direction open).
 double error_bound(const Problem& p, const ReferenceElement& expected);
 
+/// What of error_bound() is the rounding to C's type: 0 for float32 and int32.
+double rounding_bound(const Problem& p, const ReferenceElement& expected);
+
 /// Error over bound; infinity when one is not finite where the other is (NaN matches NaN, an
 /// infinity its equal, and one also what C's type cannot hold).
 double error_ratio(const Problem& p, const ReferenceElement& expected, double computed);

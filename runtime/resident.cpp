@@ -29,8 +29,9 @@ bool shared_with_host(const Buffer& buffer) {
 
 Resident::Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
                    KernelHashes condemned, const std::filesystem::path& cache_folder,
-                   std::function<std::shared_ptr<Device>()> checking_device)
+                   std::function<std::shared_ptr<Device>()> checking_device, Precision precision)
     : owner_(::getpid()),
+      precision_(precision),
       device_(std::move(device)),
       ranking_(std::move(ranking)),
       kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(condemned), cache_folder,

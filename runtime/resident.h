@@ -38,13 +38,15 @@ struct ResidentWork {
 class Resident : public std::enable_shared_from_this<Resident> {
  public:
   /// ranking: of this device as it was tuned; nothing when it was not. condemned, checking_device:
-  /// as ResidentKernels says.
+  /// as ResidentKernels says. precision: of calls that do not name one.
   Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
            KernelHashes condemned, const std::filesystem::path& cache_folder,
-           std::function<std::shared_ptr<Device>()> checking_device);
+           std::function<std::shared_ptr<Device>()> checking_device,
+           Precision precision = Precision::kStandard);
   ~Resident();
 
   const std::shared_ptr<Device>& device() const { return device_; }
+  Precision precision() const { return precision_; }
 
   /// Rounded up to whole vectors of 16 bytes. Throws as Device::create_buffer.
   std::shared_ptr<DeviceMemory> create_memory(std::uint64_t bytes);
@@ -94,6 +96,7 @@ class Resident : public std::enable_shared_from_this<Resident> {
   double patience_ns();
 
   const pid_t owner_;  // the process
+  const Precision precision_;
   const std::shared_ptr<Device> device_;
   const std::optional<KernelRanking> ranking_;
   ResidentKernels kernels_;

@@ -60,7 +60,7 @@ ResidentWork work_of(const Resident& resident, const rooftile_gemm_args* args,
     work.uses.push_back(memory_of(resident, given.buffer));
     return {&work.uses.back()->buffer, given.offset};
   };
-  work.call = resident_call(args, places_of(*operands, place));
+  work.call = resident_call(args, places_of(*operands, place), resident.precision());
   work.workspace = workspace_bound(place(operands->workspace), operands->workspace_bytes,
                                    resident.device()->profile());
   return work;

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "runtime/c_api_arguments.h"
+#include "runtime/precision_guard.h"
 
 namespace rooftile {
 namespace {
@@ -81,17 +82,34 @@ void check_unused(const char* what, const Place& place, const char* with) {
     fail(ErrorCode::kInvalidArgument, "operands has {}, but args has no {}", what, with);
 }
 
+/// On device buffers there is neither a scan, nor a spot check, nor a host that sums in float64.
+/// Integer sums are exact whatever is asked for.
+void check_guard(const GemmCall& call, Precision of_context) {
+  Guard guard = call.guard;
+  if (guard.scan_range || guard.check_spots)
+    fail(
+        ErrorCode::kUnsupported,
+        "the guard asks for a scan of the operands or a check of the result, which calls on device "
+        "buffers do not have");
+  if (!guard.precision) guard.precision = of_context;
+  const bool more = needs_float64(guard) || precision_of(guard) == Precision::kHigh;
+  if (more && call.problem.types.c != DataType::kI32)
+    fail(
+        ErrorCode::kUnsupported,
+        "the precision is {}, which calls on device buffers do not have: use rooftile_gemm on host "
+        "memory, or a guard of ROOFTILE_PRECISION_STANDARD",
+        needs_float64(guard) ? "exact64 (or kappa is at least 1000)" : "high");
+}
+
 }  // namespace
 
-ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places) {
+ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places,
+                           Precision precision) {
   const Given args("args", given);
   const TierChoice tier = tier_choice(args->tier);
   if (tier != TierChoice::kAuto && tier != TierChoice::kDevice)
     fail(ErrorCode::kInvalidArgument,
          "the tier is a host's, but products on device buffers run on the device");
-  if (args->guard != nullptr)
-    fail(ErrorCode::kInvalidArgument,
-         "guard is not NULL, but products on device buffers are neither scanned nor checked");
   if (args->epilogue == nullptr) {
     check_unused("row_scale", places.row_scale, "epilogue");
     check_unused("column_scale", places.column_scale, "epilogue");
@@ -103,7 +121,9 @@ ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places
     check_unused("zero_points", places.zero_points, "quantization");
   }
   const HostForm form(*args, places);
-  return checked_resident_call(checked_call(&form.args()), form.addresses());
+  const GemmCall call = checked_call(&form.args());
+  check_guard(call, precision);
+  return checked_resident_call(call, form.addresses());
 }
 
 void describe(const ResidentProduct& product, rooftile_prepared* prepared) {

@@ -29,9 +29,11 @@ Places places_of(const Operands& operands, const PlaceOf& place) {
           .zero_points = place(operands.zero_points)};
 }
 
-/// Throws kInvalidArgument, naming the argument: pointers that are not null, operands that are not
-/// in their buffers, and whatever is wrong for products of host memory.
-ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places);
+/// precision: the context's, for calls whose guard names none. Throws kInvalidArgument, naming the
+/// argument: pointers that are not null, operands that are not in their buffers, and whatever is
+/// wrong for calls on host memory; kUnsupported for a precision that needs the host.
+ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places,
+                           Precision precision);
 
 /// place: its offset in bytes. bytes 0: as far as the buffer goes, or a quarter of the device's
 /// memory without one. Throws kInvalidArgument for what is not in the buffer, or not aligned.

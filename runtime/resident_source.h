@@ -15,13 +15,15 @@ namespace rooftile {
 class ResidentSource {
  public:
   /// adopted: the program's own device, or null. wanted: part of a name or UUID. database: what it
-  /// condemns is not run; it need not exist.
+  /// condemns is not run; it need not exist. precision: of calls that do not name one.
   ResidentSource(std::shared_ptr<Device> adopted, std::string wanted,
-                 std::filesystem::path database, std::filesystem::path cache_folder)
+                 std::filesystem::path database, std::filesystem::path cache_folder,
+                 Precision precision)
       : adopted_(std::move(adopted)),
         wanted_(std::move(wanted)),
         database_(std::move(database)),
-        cache_folder_(std::move(cache_folder)) {}
+        cache_folder_(std::move(cache_folder)),
+        precision_(precision) {}
 
   const std::shared_ptr<Device>& adopted() const { return adopted_; }
 
@@ -41,6 +43,7 @@ class ResidentSource {
   const std::string wanted_;
   const std::filesystem::path database_;
   const std::filesystem::path cache_folder_;
+  const Precision precision_;
   std::mutex mutex_;
   std::shared_ptr<Resident> resident_;
 };

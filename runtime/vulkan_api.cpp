@@ -78,7 +78,8 @@ class VulkanWork {
     work_.buffers = {.texels = (operands->usage & VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT) != 0,
                      .copies = (operands->usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) != 0};
     work_.call = resident_call(
-        args, places_of(*operands, [this](const auto& given) { return place(given); }));
+        args, places_of(*operands, [this](const auto& given) { return place(given); }),
+        resident.precision());
     const Place workspace = place(operands->workspace);
     if (workspace.buffer != nullptr || purpose == Purpose::kPrepare)
       work_.workspace = workspace_bound(workspace, operands->workspace_bytes, device_.profile());

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/random.h"
 #include "runtime/host_blas.h"
+#include "runtime/host_float64.h"
 #include "runtime/model/calibration.h"
 #include "tuner/calibrate.h"
 #include "tuner/host_kernels.h"
@@ -148,7 +149,11 @@ HostProducts::HostProducts(const std::atomic<bool>& stop, double end_s)
   // In float64 it is never chosen for speed: a coarser grid is enough to say what it costs.
   tiers_ = {{"threads", on(HostThreads::kAll), 1},
             {"single", on(HostThreads::kOne), 1},
-            {"float64", [&](const Problem& p) { blas.sgemm64(p, a_.data(), b_.data(), c_.data()); },
+            {"float64",
+             [&](const Problem& p) {
+               const GemmCall call = {.problem = p, .a = a_.data(), .b = b_.data(), .c = c_.data()};
+               run_in_float64(blas, call, HostThreads::kAll);
+             },
              kCoarse}};
   plan();
 }

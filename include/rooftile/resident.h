@@ -77,8 +77,11 @@ typedef struct rooftile_place {
  * other fields count, lengths included). An epilogue has the scales, the bias and the residual
  * whose buffers are named here. Batches lie a stride apart: arrays of pointers are not for buffers.
  * All buffers belong to the context. What rooftile_gemm says of operands that overlap holds within
- * a buffer. Scales and zero points are not searched for NaN,
- * and there is no guard (guard is NULL): results are those of ROOFTILE_PRECISION_STANDARD. */
+ * a buffer. Scales and zero points are not searched for NaN.
+ * Results are those of ROOFTILE_PRECISION_STANDARD. A call fails with UNSUPPORTED where its guard,
+ * or without one the context, asks for more: for HIGH, EXACT64, a scan, a check, or a kappa of at
+ * least 1000. (An int32 C is exact and takes any precision.) In a context of such a precision a
+ * guard of ROOFTILE_PRECISION_STANDARD says that the call may do without it. */
 typedef struct rooftile_resident_operands {
   size_t struct_size; /* sizeof(rooftile_resident_operands) */
   rooftile_place a, b, c;

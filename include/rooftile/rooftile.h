@@ -69,36 +69,43 @@ typedef enum rooftile_transpose {
 typedef enum rooftile_tier {
   ROOFTILE_TIER_AUTO = 0,
   ROOFTILE_TIER_DEVICE = 1, /* the device's best legal kernel, once it is compiled */
-  ROOFTILE_TIER_HOST = 2,   /* BLAS with all of its threads */
-  ROOFTILE_TIER_HOST1 = 3,  /* BLAS with one thread */
-  ROOFTILE_TIER_HOST64 =
-      4 /* BLAS in float64 over float32 inputs, result rounded once; never chosen by auto */
+  ROOFTILE_TIER_HOST = 2,   /* BLAS with all of its threads; in float64 where the precision (or the
+                               kappa) of the call or the context asks for it: the tier that has
+                               answered is then HOST64 */
+  ROOFTILE_TIER_HOST1 = 3,  /* the same with one thread */
+  ROOFTILE_TIER_HOST64 = 4  /* BLAS in float64 over widened inputs; alpha, beta and the epilogue in
+                               float64, too; the result is rounded once, to C's type. Auto takes it
+                               only for a guard or a precision that asks for it */
 } rooftile_tier;
 
-/* How good a result has to be. */
+/* How good a result has to be. It holds in every function that takes a context, on every tier, or
+ * the call fails with UNSUPPORTED; docs/precision.md has the table. */
 typedef enum rooftile_precision {
   ROOFTILE_PRECISION_DEFAULT = 0,  /* the context's; its own default is $ROOFTILE_PRECISION
                                       (relaxed, standard, high, exact64), else STANDARD */
   ROOFTILE_PRECISION_RELAXED = 1,  /* as STANDARD, whatever kappa says */
   ROOFTILE_PRECISION_STANDARD = 2, /* as sums in the types' own precision are, in any order */
-  ROOFTILE_PRECISION_HIGH = 3,     /* to 1e-6 of the sum of magnitudes: a device's operands are
-                                      scanned and its results checked; the host computes in
-                                      float64 */
-  ROOFTILE_PRECISION_EXACT64 = 4   /* sums in float64, rounded once: tier HOST64 */
+  ROOFTILE_PRECISION_HIGH = 3,     /* within 1e-6 of an element's sum of magnitudes, plus the
+                                      rounding to C's type: a device's operands are scanned and 16
+                                      elements of its result checked; the host computes in float64.
+                                      f16_sums is ignored */
+  ROOFTILE_PRECISION_EXACT64 = 4   /* sums in float64, rounded once: tier HOST64. UNSUPPORTED with
+                                      a forced device */
 } rooftile_precision;
 
-/* What stands between a device's numbers and the caller; docs/precision.md. */
+/* What is asked of one call; docs/precision.md. */
 typedef struct rooftile_guard {
   size_t struct_size; /* sizeof(rooftile_guard) */
   rooftile_precision precision;
-  int scan_range;  /* not 0: infinity and NaN, sums that may overflow, and integers beyond 2^24 keep
-                      a  product from the device */
+  int scan_range;  /* not 0: infinity and NaN, sums that may overflow, and integers whose sums may
+                      pass 2^24 keep a call from the device */
   int check_spots; /* not 0: 16 random elements of a device's result are recomputed in float64.
-                      Where one is off by more than 1e-4 of its sum of magnitudes the result is
-                      thrown away, the kernel not used any more before `rooftile tune` has certified
-                      it anew, and the host answers */
-  double kappa;    /* condition number of what will be done with C; from 1000 on float64 sums are
-                      used. 0: not known */
+                      Where one is off by more than 1e-4 of its sum of magnitudes (HIGH: 1e-6) the
+                      result is thrown away and the host answers. Where rounding does not explain
+                      it, the kernel is not used any more before `rooftile tune` has certified it
+                      anew */
+  double kappa;    /* condition number of what will be done with C; from 1000 on the call is done as
+                      for EXACT64, unless precision is RELAXED. 0: not known */
 } rooftile_guard;
 
 /* Set struct_size to sizeof; zero or NULL fields take their defaults. */
@@ -265,7 +272,8 @@ typedef enum rooftile_reason {
   ROOFTILE_REASON_COMPILING = 2,     /* by the host: the device's kernel is not compiled yet */
   ROOFTILE_REASON_FAILED = 3,        /* by the host: the device failed */
   ROOFTILE_REASON_NOTHING_TO_DO = 4, /* m or n is 0 */
-  ROOFTILE_REASON_PRECISION = 5,     /* by the host: of what the guard found, or was told */
+  ROOFTILE_REASON_PRECISION = 5,     /* by the host: because of the precision that is asked for, or
+                                        of what the guard found */
   ROOFTILE_REASON_MEASURED = 6       /* by the tier that earlier calls of the same product on this
                                         thread found to be faster, or that is on trial */
 } rooftile_reason;
@@ -277,7 +285,7 @@ typedef struct rooftile_decision {
   size_t struct_size;     /* set by the caller to sizeof(rooftile_decision) */
   rooftile_tier tier;     /* rooftile_explain: that these arguments lead to; rooftile_last_decision:
                              that answered */
-  rooftile_reason reason; /* rooftile_explain: PREDICTED or FORCED */
+  rooftile_reason reason; /* rooftile_explain: PREDICTED, FORCED or PRECISION */
   double device_ns, host_ns, host1_ns;
   double upload_ns, kernel_ns, download_ns, submit_ns; /* parts of device_ns */
   double score;

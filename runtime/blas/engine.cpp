@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/blas/float64.h"
 #include "runtime/said_once.h"
 
 namespace rooftile::blas {
@@ -37,19 +38,26 @@ bool device_is_tuned;
 std::atomic<State> state = State::kUnopened;
 std::atomic<std::uint32_t> generation = 1;  // of the context: a forked child opens its own
 
-enum class Tier { kUnknown, kAuto, kForced };
+/// $ROOFTILE_TIER. kOther: host, host1, or a value that the runtime refuses.
+enum class Tier { kUnknown, kAuto, kDevice, kHost64, kOther };
 
-bool tier_is_forced() {
-  static std::atomic<Tier> tier = Tier::kUnknown;
-  Tier known = tier.load(std::memory_order_relaxed);
-  if (known == Tier::kUnknown) {
-    const char* const name = std::getenv("ROOFTILE_TIER");
-    known = name == nullptr || *name == '\0' || std::strcmp(name, "auto") == 0 ? Tier::kAuto
-                                                                               : Tier::kForced;
-    tier.store(known, std::memory_order_relaxed);
-  }
-  return known == Tier::kForced;
+Tier tier() {
+  static std::atomic<Tier> stored = Tier::kUnknown;
+  Tier known = stored.load(std::memory_order_relaxed);
+  if (known != Tier::kUnknown) return known;
+  const char* const name = std::getenv("ROOFTILE_TIER");
+  const auto is = [name](const char* value) { return std::strcmp(name, value) == 0; };
+  if (name == nullptr || is("") || is("auto"))
+    known = Tier::kAuto;
+  else if (is("device"))
+    known = Tier::kDevice;
+  else
+    known = is("host64") ? Tier::kHost64 : Tier::kOther;
+  stored.store(known, std::memory_order_relaxed);
+  return known;
 }
+
+bool tier_is_forced() { return tier() != Tier::kAuto; }
 
 SaidOnce* said = nullptr;
 
@@ -61,7 +69,8 @@ void warn(const char* what, const char* why) {
   if ((said != nullptr && !said->first("drop-in")) ||
       (log != nullptr && std::strcmp(log, "off") == 0))
     return;
-  std::fprintf(stderr, "rooftile: %s: %s; %s computes instead\n", what, why, real_blas().name);
+  std::fprintf(stderr, "rooftile: %s: %s; %s computes instead%s\n", what, why, real_blas().name,
+               sums_in_float64() ? ", in float64" : "");
 }
 
 /// librooftile.so beside this library, or a folder up; else where the loader finds it.
@@ -206,7 +215,8 @@ bool opened() {
 }
 
 bool is_worth_asking(double flops) {
-  return (flops >= kLeastFlops || tier_is_forced()) && opened();
+  const bool always = tier_is_forced() || wanted_precision() != WantedPrecision::kStandard;
+  return (flops >= kLeastFlops || always) && opened();
 }
 
 /// False: the BLAS underneath is to compute. Overlapping operands are what it makes of them.
@@ -216,14 +226,15 @@ bool is_done(rooftile_status status) {
   return false;
 }
 
+bool reads_a_and_b(const Gemm& g) { return g.m > 0 && g.n > 0 && g.k > 0 && g.alpha != 0.0f; }
+
 void run_on_real(const Gemm& g) {
+  if (sums_in_float64() && reads_a_and_b(g) && gemm_in_float64(g)) return;
   // With alpha 0 OpenBLAS 0.3.21 may read A and B (runtime/host_blas.cpp); without depth none does.
   const Int k = g.alpha == 0 ? 0 : g.k;
   real_blas().sgemm(&g.trans_a, &g.trans_b, &g.m, &g.n, &k, &g.alpha, g.a, &g.lda, g.b, &g.ldb,
                     &g.beta, g.c, &g.ldc, 1, 1);
 }
-
-bool reads_a_and_b(const Gemm& g) { return g.m > 0 && g.n > 0 && g.k > 0 && g.alpha != 0.0f; }
 
 /// A thread's last answers of runs_on_device: asking takes microseconds.
 struct Answer {
@@ -247,6 +258,30 @@ Answer& answer_slot(const Gemm& g) {
 }
 
 }  // namespace
+
+WantedPrecision wanted_precision() {
+  static std::atomic<int> known = -1;
+  int wanted = known.load(std::memory_order_relaxed);
+  if (wanted >= 0) return static_cast<WantedPrecision>(wanted);
+  const char* const name = std::getenv("ROOFTILE_PRECISION");
+  const auto is = [name](const char* value) { return std::strcmp(name, value) == 0; };
+  auto precision = WantedPrecision::kUnknown;
+  if (name == nullptr || is("") || is("relaxed") || is("standard"))
+    precision = WantedPrecision::kStandard;
+  else if (is("high") || is("exact64"))
+    precision = WantedPrecision::kFloat64;
+  if (precision == WantedPrecision::kStandard && tier() == Tier::kHost64)
+    precision = WantedPrecision::kFloat64;
+  known.store(static_cast<int>(precision), std::memory_order_relaxed);
+  return precision;
+}
+
+bool keeps_on_host() {
+  if (!sums_in_float64()) return false;
+  if (tier() == Tier::kDevice)
+    warn("ROOFTILE_TIER is device", "the precision that is asked for needs float64 sums");
+  return true;
+}
 
 void run(const Gemm& g) {
   if (reads_a_and_b(g) && is_worth_asking(flops(g))) {

@@ -36,6 +36,15 @@ struct GemmBatch {
 void run(const Gemm& gemm);
 void run(const GemmBatch& batch);
 
+/// What $ROOFTILE_PRECISION asks for, as it was when this was first asked; kFloat64 also for
+/// $ROOFTILE_TIER host64. kUnknown: a precision that the runtime refuses.
+enum class WantedPrecision { kStandard, kFloat64, kUnknown };
+WantedPrecision wanted_precision();
+
+/// Whether $ROOFTILE_PRECISION keeps a routine other than sgemm on the host, in float64. Says once
+/// that it does where $ROOFTILE_TIER is device.
+bool keeps_on_host();
+
 /// Whether run() would give the product to the device, as far as predictions go.
 bool runs_on_device(const Gemm& gemm);
 

@@ -56,6 +56,7 @@ void open() {
   real.handle = library.handle;
   real.name = library.name;
   load("sgemm_", real.sgemm);
+  load("sgemv_", real.sgemv);
   load("ssyrk_", real.ssyrk);
   load("ssymm_", real.ssymm);
   load("strmm_", real.strmm);

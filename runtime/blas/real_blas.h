@@ -15,6 +15,9 @@ struct RealBlas {
   void (*sgemm)(const char*, const char*, const Int* m, const Int* n, const Int* k,
                 const float* alpha, const float* a, const Int* lda, const float* b, const Int* ldb,
                 const float* beta, float* c, const Int* ldc, std::size_t, std::size_t);
+  void (*sgemv)(const char* trans, const Int* m, const Int* n, const float* alpha, const float* a,
+                const Int* lda, const float* x, const Int* incx, const float* beta, float* y,
+                const Int* incy, std::size_t);
   void (*ssyrk)(const char* uplo, const char* trans, const Int* n, const Int* k, const float* alpha,
                 const float* a, const Int* lda, const float* beta, float* c, const Int* ldc,
                 std::size_t, std::size_t);

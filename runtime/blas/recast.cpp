@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/blas/engine.h"
+#include "runtime/blas/float64.h"
 
 namespace rooftile::blas {
 namespace {
@@ -144,11 +145,20 @@ void cut_trsm(const Triangular& t, Cut cut) {
 
 }  // namespace
 
-void run_syrk(const Syrk& s) { cut_syrk(s, Cut::kFirst); }
-void run_trmm(const Triangular& t) { cut_trmm(t, Cut::kFirst); }
-void run_trsm(const Triangular& t) { cut_trsm(t, Cut::kFirst); }
+// Float64 sums are the host's: there is no use in cutting a matrix for the device.
+
+void run_syrk(const Syrk& s) {
+  if (!keeps_on_host() || !syrk_in_float64(s)) cut_syrk(s, Cut::kFirst);
+}
+void run_trmm(const Triangular& t) {
+  if (!keeps_on_host() || !trmm_in_float64(t)) cut_trmm(t, Cut::kFirst);
+}
+void run_trsm(const Triangular& t) {
+  if (!keeps_on_host() || !trsm_in_float64(t)) cut_trsm(t, Cut::kFirst);
+}
 
 void run_symm(const Symm& s) {
+  if (keeps_on_host() && symm_in_float64(s)) return;
   const bool left = s.side == 'L';
   const Int order = left ? s.m : s.n;
   Gemm whole = {.trans_a = 'N',

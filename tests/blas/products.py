@@ -173,6 +173,36 @@ def sgemm_batch_strided():
         check(f"strided {order}", c, expected, bound)
 
 
+def vector(length, step):
+    """Elements in the order in which BLAS takes them, as a view of memory that is NaN between and around them."""
+    memory = np.full(max(length, 1) * abs(step) + 2, np.nan, np.float32)
+    view = memory[1:1 + length * abs(step)][::abs(step)][::1 if step > 0 else -1]
+    view[...] = random.uniform(-1, 1, length)
+    return memory, view
+
+
+def sgemv():
+    steps = itertools.cycle([(1, 1), (2, -3), (-1, 2), (-2, -1)])
+    for order, trans in itertools.product(ORDERS, "NTC"):
+        for (m, n), (alpha, beta) in zip([(65, 33), (3, 130), (200, 5), (1, 1), (40, 70)], itertools.cycle([*SCALARS, (0.0, 0.5)])):
+            inc_x, inc_y = next(steps)
+            a = Matrix(m, n, order)
+            memory_x, x = vector(n if trans == "N" else m, inc_x)
+            memory_y, y = vector(m if trans == "N" else n, inc_y)
+            wide, old = op(a.view, trans).astype(float), y.astype(float)
+            if beta == 0.0:
+                y[...], old = np.nan, np.zeros_like(old)
+            if alpha == 0.0:
+                a.view[...], wide = np.nan, np.zeros_like(wide)
+            around = memory_y.copy()
+            pointers = [memory[1:].ctypes.data_as(ctypes.c_void_p) for memory in (memory_x, memory_y)]
+            call("sgemv", order, [(TRANS, trans)], [m, n, alpha, a.pointer, a.ld, pointers[0], inc_x, beta, pointers[1], inc_y])
+            check(f"sgemv {order} {trans} {m} {n} {inc_x} {inc_y}", y, alpha * wide @ x.astype(float) + beta * old,
+                  product_bound(alpha, wide, x.astype(float), beta, old, len(x)))
+            y[...] = around[1:1 + len(y) * abs(inc_y)][::abs(inc_y)][::1 if inc_y > 0 else -1]
+            np.testing.assert_array_equal(memory_y.view(np.uint32), around.view(np.uint32))
+
+
 def triangle(uplo, n):
     return np.tril(np.ones((n, n), bool)) if uplo == "L" else np.triu(np.ones((n, n), bool))
 
@@ -250,7 +280,7 @@ def strsm():
     strmm("strsm")
 
 
-ROUTINES = [sgemm, sgemm_batch, sgemm_batch_strided, ssyrk, ssymm, strmm, strsm]
+ROUTINES = [sgemm, sgemm_batch, sgemm_batch_strided, sgemv, ssyrk, ssymm, strmm, strsm]
 
 if __name__ == "__main__":
     for function in ROUTINES:

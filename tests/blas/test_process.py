@@ -111,6 +111,26 @@ def test_a_fork_of_a_process_that_did_not_may_use_the_device(tuned):
     assert tuned.python(FORK.replace("range(2)", "range(1)"), LINKED, "unused") == "['libvulkan.so', 'libvulkan_']"
 
 
+@pytest.mark.parametrize("tier", ["auto", "host1"])
+def test_forked_children_keep_the_precision(tuned, tier):
+    assert tuned.python("""
+blas = library(sys.argv[1])
+def one():  # 2^24 + 1 - 2^24, which float32 sums make 0
+    f, at = ctypes.c_float, ctypes.byref
+    a, b, c = (f * 3)(2.0**24, 1, -2.0**24), (f * 3)(1, 1, 1), f()
+    n, k, alpha, beta = ctypes.c_int(1), ctypes.c_int(3), f(1), f(0)
+    blas.sgemm_(b'N', b'N', at(n), at(n), at(k), at(alpha), a, at(n), b, at(k), at(beta), at(c), at(n))
+    return c.value
+for turn in range(2):
+    child = os.fork()
+    if child == 0:
+        print(one(), flush=True)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    print(one(), flush=True)
+""", LINKED, ROOFTILE_PRECISION="exact64", ROOFTILE_TIER=tier).split() == ["1.0"] * 4
+
+
 def test_a_fork_amid_other_threads_products(tuned):
     tuned.python("""
 import signal, threading

@@ -6,13 +6,44 @@ import pytest
 from conftest import ALTERNATIVE, HERE, LINKED, OPENBLAS, PRELOADED, PRELUDE, REFERENCE_BLAS
 
 PRODUCTS = HERE / "products.py"
-ROUTINES = ["sgemm", "sgemm_batch", "sgemm_batch_strided", "ssyrk", "ssymm", "strmm", "strsm"]
+ROUTINES = ["sgemm", "sgemm_batch", "sgemm_batch_strided", "sgemv", "ssyrk", "ssymm", "strmm", "strsm"]
 
 
 def test_on_the_host(untuned):
     everything = int(untuned.run(sys.executable, PRODUCTS, LINKED).stdout)
     assert everything > 500
     assert int(untuned.run(sys.executable, PRODUCTS, ALTERNATIVE, ROOFTILE_TIER="host").stdout) == everything
+
+
+@pytest.mark.parametrize("blas", [OPENBLAS, REFERENCE_BLAS], ids=["openblas", "reference"])
+def test_in_float64_nothing_is_read_or_written_that_blas_does_not(untuned, blas):
+    untuned.run(sys.executable, PRODUCTS, LINKED, ROOFTILE_PRECISION="exact64", ROOFTILE_BLAS=blas)
+    untuned.run(sys.executable, PRODUCTS, PRELOADED, ROOFTILE_PRECISION="exact64", ROOFTILE_BLAS=blas)
+
+
+def test_routines_that_stay_in_float32_say_so_once(untuned):
+    code = """
+blas, at, f = library(sys.argv[1]), ctypes.byref, ctypes.c_float
+n, one, x = ctypes.c_int(4), ctypes.c_int(1), (f * 4)(1, 2, 3, 4)
+blas.scopy_(at(n), x, at(one), x, at(one))
+blas.ddot_(at(n), (ctypes.c_double * 4)(), at(one), (ctypes.c_double * 4)(), at(one))
+square(blas, 8)
+sys.stderr.flush()
+print('quiet', flush=True)
+blas.cblas_sdot(4, x, 1, x, 1)
+blas.saxpy_(at(n), at(f(2)), x, at(one), x, at(one))
+"""
+    run = untuned.run(sys.executable, "-c", PRELUDE + code, LINKED, stderr=None, ROOFTILE_PRECISION="high")
+    assert run.stderr == ("rooftile: cblas_sdot does not sum in float64, as ROOFTILE_PRECISION or ROOFTILE_TIER asks: it is not "
+                          "among the routines that Rooftile takes over; libopenblas.so.0 computes in float32\n")
+    untuned.run(sys.executable, "-c", PRELUDE + code, LINKED, ROOFTILE_PRECISION="standard")
+    untuned.run(sys.executable, "-c", PRELUDE + code, LINKED, ROOFTILE_PRECISION="high", ROOFTILE_LOG="off")
+
+
+def test_an_unknown_precision_is_said(untuned):
+    run = untuned.run(sys.executable, "-c", PRELUDE + "square(library(sys.argv[1]), 4)", LINKED, stderr=None,
+                      ROOFTILE_PRECISION="best")
+    assert run.stderr.startswith("rooftile: Rooftile cannot be opened: unknown precision 'best'") and run.stderr.count("\n") == 1
 
 
 def test_on_the_device_as_predicted(tuned):

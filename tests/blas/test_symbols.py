@@ -7,7 +7,7 @@ import pytest
 from conftest import ALTERNATIVE, LIBRARIES, LINKED, OPENBLAS, PRELOADED
 
 OWN = {"rooftile_blas_version", "sgemm_batch_", "cblas_sgemm_batch", "sgemm_batch_strided_", "cblas_sgemm_batch_strided"} | {
-    name for routine in ("sgemm", "ssyrk", "ssymm", "strmm", "strsm") for name in (f"{routine}_", f"cblas_{routine}")}
+    name for routine in ("sgemm", "sgemv", "ssyrk", "ssymm", "strmm", "strsm") for name in (f"{routine}_", f"cblas_{routine}")}
 
 
 def exported(library):

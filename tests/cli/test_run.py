@@ -32,6 +32,16 @@ def test_options_become_environment(rooftile):
                            "ROOFTILE_DEVICE": "llvm"}
 
 
+def test_a_precision_becomes_environment_and_its_reach_is_said_once(rooftile):
+    for words, environment in [(["--precision", "exact64"], {}), ([], {"ROOFTILE_PRECISION": "exact64"})]:
+        run = rooftile.run("run", *words, "--", sys.executable, "-c", SHOW, **environment)
+        assert shown(run)[1]["ROOFTILE_PRECISION"] == "exact64"
+        assert run.stderr.startswith("rooftile: precision exact64 holds for sgemm") and run.stderr.count("\n") == 1
+    assert rooftile.run("run", "--precision", "exact64", "--", "true", ROOFTILE_LOG="off").stderr == ""
+    assert rooftile.run("run", "--precision", "standard", "--", "true").stderr == ""
+    rooftile.refuses("run", "--precision", "best", "--", "true", code=2, says="best")
+
+
 def test_what_is_preloaded_already_stays(rooftile):
     preload = shown(rooftile.run("run", "--", sys.executable, "-c", SHOW, LD_PRELOAD="libm.so.6"))[1]["LD_PRELOAD"]
     assert preload.startswith("libm.so.6:/")

@@ -34,6 +34,45 @@ TEST(Half, RoundsToNearestEven) {
   EXPECT_EQ(to_bf16(1.0f + 0x1.1p-8f), 0x3f81);
 }
 
+std::uint16_t narrowed(DataType type, double x) {
+  std::uint16_t bits = 0;
+  narrow(type, &x, &bits, 1);
+  return bits;
+}
+
+TEST(Half, IsRoundedOnceFromFloat64) {
+  // Above the middle of two neighbours by less than float32 holds: rounded to float32 first it
+  // would be a tie.
+  EXPECT_EQ(narrowed(DataType::kF16, 1 + 0x1p-11 + 0x1p-40), 0x3c01);
+  EXPECT_EQ(narrowed(DataType::kF16, -1 - 0x1p-11 - 0x1p-40), 0xbc01);
+  EXPECT_EQ(narrowed(DataType::kF16, 1 + 3 * 0x1p-11 - 0x1p-40), 0x3c01);
+  EXPECT_EQ(narrowed(DataType::kF16, 1 + 0x1p-11), 0x3c00);
+  EXPECT_EQ(narrowed(DataType::kBf16, 1 + 0x1p-8 + 0x1p-40), 0x3f81);
+  EXPECT_EQ(narrowed(DataType::kBf16, 1 + 3 * 0x1p-8 - 0x1p-40), 0x3f81);
+  EXPECT_EQ(narrowed(DataType::kF16, 65520 - 0x1p-30), 0x7bff);
+  EXPECT_EQ(narrowed(DataType::kF16, 65520), 0x7c00);
+  EXPECT_EQ(narrowed(DataType::kBf16, 0x1.ffp127), 0x7f80);
+  EXPECT_EQ(narrowed(DataType::kBf16, 0x1.ffp127 - 0x1p90), 0x7f7f);
+  EXPECT_EQ(narrowed(DataType::kBf16, 1e300), 0x7f80);
+  EXPECT_EQ(narrowed(DataType::kF16, 0x1p-25 + 0x1p-70), 0x0001);  // half of the smallest denormal
+  EXPECT_EQ(narrowed(DataType::kF16, -1e-300), 0x8000);
+  EXPECT_EQ(narrowed(DataType::kF16, -HUGE_VAL), 0xfc00);
+  EXPECT_TRUE(std::isnan(from_f16(narrowed(DataType::kF16, std::nan("")))));
+}
+
+TEST(Half, IsWidenedToFloat64Exactly) {
+  for (const DataType type :
+       {DataType::kF16, DataType::kBf16, DataType::kI8, DataType::kU8, DataType::kI32}) {
+    std::vector<unsigned char> bytes(2500 * sizeof(std::int32_t));
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = static_cast<unsigned char>((i * 37 + 11) % 113);  // no infinity, no NaN
+    std::vector<double> wide(2500);
+    widen(type, bytes.data(), wide.data(), 2500);
+    for (std::int64_t i = 0; i < 2500; ++i)
+      ASSERT_EQ(wide[static_cast<std::size_t>(i)], element(type, bytes.data(), i)) << i;
+  }
+}
+
 TEST(Half, KeepsNanAndInfinity) {
   const auto quiet_in_low_bits = std::bit_cast<float>(0x7f800001u);
   EXPECT_TRUE(std::isnan(from_bf16(to_bf16(quiet_in_low_bits))));

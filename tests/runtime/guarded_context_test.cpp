@@ -1,6 +1,7 @@
 // Precision wishes through a context whose device wins: what the guard refuses, and who answers
 // then (what a spot check catches is kernel_faults_test.cpp's). And products that are larger than
 // the device's buffers.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -106,6 +107,99 @@ TEST_F(GuardedContext, AForcedDeviceDoesNotSumInFloat64) {
   call.guard = {.precision = Precision::kExact64};
   EXPECT_THROW(context.gemm(call), Error);
   EXPECT_TRUE(product.c_is_untouched());
+}
+
+/// Every element is the float64 sum, rounded once.
+void expect_float64(const Product& product) {
+  const Problem& p = product.problem;
+  for (std::int64_t row = 0; row < p.m; ++row)
+    for (std::int64_t column = 0; column < p.n; ++column) {
+      const std::int64_t at = row * p.ldc + column;
+      const ReferenceElement expected = reference_element(
+          p, product.stored_a_elements.data(), product.stored_b_elements.data(),
+          static_cast<double>(product.c_before[static_cast<std::size_t>(at)]), row, column);
+      ASSERT_EQ(product.c[static_cast<std::size_t>(at)], static_cast<float>(expected.value))
+          << row << ", " << column;
+    }
+}
+
+TEST_F(GuardedContext, AForcedHostSumsInFloat64WhereThePrecisionAsksForIt) {
+  for (const TierChoice tier : {TierChoice::kHost, TierChoice::kHost1}) {
+    Context context(options());
+    for (const Guard& guard : {Guard{.precision = Precision::kExact64},
+                               Guard{.precision = Precision::kHigh}, Guard{.kappa = 1000}}) {
+      Product product(problem_);
+      GemmCall call = call_of(product, tier);
+      call.guard = guard;
+      context.gemm(call);
+      EXPECT_EQ(context.last_answer()->tier, Tier::kHost64);
+      EXPECT_EQ(context.last_answer()->reason, Reason::kPrecision);
+      expect_float64(product);
+      EXPECT_EQ(context.explain(call).decision.tier, Tier::kHost64);
+    }
+  }
+}
+
+TEST_F(GuardedContext, APrecisionOfTheContextHoldsForRepeatedCallsOnAForcedHost) {
+  ContextOptions exact = options();
+  exact.tier = TierChoice::kHost1;
+  exact.precision = Precision::kExact64;
+  Context context(exact);
+  for (int call = 0; call < 3; ++call) {
+    Product product(problem_);
+    EXPECT_EQ(run(context, product, {}).tier, Tier::kHost64);
+    expect_float64(product);
+  }
+  Product standard(problem_);
+  EXPECT_EQ(run(context, standard, {.precision = Precision::kStandard}).tier, Tier::kHost1);
+}
+
+TEST_F(GuardedContext, AForcedDeviceAndFloat64AreNamedWhenTheyContradict) {
+  Context context(options());
+  for (const auto& [guard, named] :
+       {std::pair{Guard{.precision = Precision::kExact64}, "ROOFTILE_PRECISION"},
+        std::pair{Guard{.kappa = 5000}, "kappa of 5000"}}) {
+    Product product(problem_);
+    GemmCall call = call_of(product, TierChoice::kDevice);
+    call.guard = guard;
+    try {
+      context.gemm(call);
+      FAIL() << "not refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("ROOFTILE_TIER"));
+      EXPECT_THAT(error.what(), ::testing::HasSubstr(named));
+    }
+    EXPECT_TRUE(product.c_is_untouched());
+  }
+}
+
+TEST_F(GuardedContext, IntegerSumsAreExactOnADeviceWhateverIsAskedFor) {
+  const Types types = parse_types("i8_i32");
+  plant_database(folder_ / "tuned.db", device_, {fallback_variant()}, {}, types, slow_host());
+  Context context(options());
+  for (const Guard& guard : {Guard{.precision = Precision::kExact64}, Guard{.kappa = 1e6}}) {
+    Product product(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo, 1, 1, types));
+    GemmCall call = call_of(product, TierChoice::kDevice);
+    call.guard = guard;
+    context.gemm(call);
+    product.expect_right();
+  }
+}
+
+TEST_F(GuardedContext, HighPrecisionDoesNotPermitSumsInHalfPrecision) {
+  // Only the kernel with float32 sums is tuned: a call that may use the other one is refused.
+  plant_database(folder_ / "tuned.db", device_, {fallback_variant()}, {}, parse_types("f16_f16"),
+                 slow_host());
+  Context context(options());
+  Product product(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo, 1, 0,
+                                 parse_types("f16_f16_sum_f16")));
+  GemmCall call = call_of(product, TierChoice::kDevice);
+  EXPECT_THROW(context.gemm(call), Error);
+  call.guard = {.precision = Precision::kHigh};
+  context.gemm(call);
+  EXPECT_EQ(context.last_answer()->tier, Tier::kDevice);
+  product.expect_right();
 }
 
 TEST_F(GuardedContext, HighPrecisionGoesToFloat64WithoutBlamingTheKernel) {

@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "tests/runtime/product.h"
+#include "runtime/host_float64.h"
+#include "tests/runtime/call_of.h"
 
 namespace rooftile {
 namespace {
@@ -19,7 +20,7 @@ TEST(HostBlasTest, BothThreadCountsAndFloat64AreRight) {
       product.expect_right();
     }
     Product product(p);
-    HostBlas::get().sgemm64(p, product.a.data(), product.b.data(), product.c.data());
+    run_in_float64(HostBlas::get(), call_of(product), HostThreads::kAll);
     product.expect_right();
   }
 }

@@ -1,7 +1,11 @@
-// plant_tuned_database FILE fast|even|slow: a tuned database for the first device that is here,
-// with a host that usually wins (fast), wins small problems (even), or never wins (slow).
+// plant_tuned_database FILE fast|even|slow [TYPES[:EPILOGUE]...]: a tuned database for the first
+// device that is here, with a host that usually wins (fast), wins small problems (even), or never
+// wins (slow). Calls of float32 without an epilogue have kernels in any case; those that are named
+// besides have the fallback kernel.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 
@@ -22,12 +26,19 @@ rooftile::Calibration host_named(std::string_view name) {
 
 int main(int argc, char** argv) try {
   using namespace rooftile;
-  if (argc != 3) throw std::runtime_error("FILE fast|even|slow");
+  if (argc < 3) throw std::runtime_error("FILE fast|even|slow [TYPES[:EPILOGUE]...]");
   const Enumeration found = enumerate_devices();
   if (found.devices.empty()) throw std::runtime_error(found.note);
   const DeviceProfile& device = found.devices.front();
   plant_database(argv[1], device, {default_variant(device), fallback_variant()}, {}, {},
                  host_named(argv[2]));
+  for (const std::string_view named : std::span(argv + 3, argv + argc)) {
+    const std::size_t colon = std::min(named.find(':'), named.size());
+    const std::string_view epilogue = named.substr(std::min(colon + 1, named.size()));
+    plant_database(argv[1], device, {fallback_variant()},
+                   epilogue.empty() ? Epilogue{} : parse_epilogue(epilogue),
+                   parse_types(named.substr(0, colon)), host_named(argv[2]));
+  }
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "plant_tuned_database: %s\n", error.what());

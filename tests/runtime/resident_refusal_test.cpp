@@ -65,9 +65,6 @@ TEST_F(ResidentRefusalTest, ArgumentsThatMeanHostMemory) {
   args.tier = ROOFTILE_TIER_HOST;
   expect_refused(args, operands_, "the tier is a host's");
   args = problem_.args;
-  const rooftile_guard guard = {.struct_size = sizeof guard};
-  args.guard = &guard;
-  expect_refused(args, operands_, "guard is not NULL");
   args = problem_.args;
   rooftile_epilogue epilogue = {.struct_size = sizeof epilogue, .bias_kind = ROOFTILE_BIAS_ROW};
   args.epilogue = &epilogue;
@@ -161,6 +158,56 @@ TEST_F(ResidentRefusalTest, QuantisedOperandsThatAreNotAligned) {
   x.scales.offset = 1;
   EXPECT_EQ(rooftile_resident_gemm(context_, &problem.args, &x, nullptr), ROOFTILE_UNSUPPORTED);
   EXPECT_THAT(rooftile_last_error(), HasSubstr("the scales of b starts at byte 4"));
+}
+
+TEST_F(ResidentRefusalTest, GuardsThatNeedTheHost) {
+  rooftile_gemm_args args = problem_.args;
+  rooftile_guard guard = {.struct_size = sizeof guard};
+  args.guard = &guard;
+  const auto refused = [&](const char* message) {
+    expect_refused(args, operands_, message, ROOFTILE_UNSUPPORTED);
+    guard = {.struct_size = sizeof guard};
+  };
+  guard.scan_range = 1;
+  refused("a scan of the operands");
+  guard.check_spots = 1;
+  refused("a check of the result");
+  guard.precision = ROOFTILE_PRECISION_HIGH;
+  refused("the precision is high");
+  guard.precision = ROOFTILE_PRECISION_EXACT64;
+  refused("the precision is exact64");
+  guard.kappa = 1000;
+  refused("kappa is at least 1000");
+  guard.precision = ROOFTILE_PRECISION_RELAXED;
+  guard.kappa = 1000;
+  ok(rooftile_resident_gemm(context_, &args, &operands_, nullptr));
+}
+
+TEST_F(ResidentRefusalTest, APrecisionOfTheContextThatNeedsTheHost) {
+  rooftile_context* const first = std::exchange(context_, nullptr);
+  for (const rooftile_precision precision : {ROOFTILE_PRECISION_HIGH, ROOFTILE_PRECISION_EXACT64}) {
+    rooftile_close(std::exchange(context_, nullptr));
+    const std::string database = (folder_ / "none.db").string();
+    const rooftile_options options = {
+        .struct_size = sizeof options, .database_path = database.c_str(), .precision = precision};
+    ok(rooftile_open(&options, &context_));
+    operands_ = operands_of(product_, 2);
+    expect_refused(problem_.args, operands_, "the precision is ", ROOFTILE_UNSUPPORTED);
+    rooftile_prepared prepared = {.struct_size = sizeof prepared};
+    EXPECT_EQ(rooftile_resident_prepare(context_, &problem_.args, &operands_, &prepared),
+              ROOFTILE_UNSUPPORTED);
+    rooftile_list* list = nullptr;
+    ok(rooftile_list_create(context_, &list));
+    EXPECT_EQ(rooftile_list_gemm(list, &problem_.args, &operands_), ROOFTILE_UNSUPPORTED);
+    ok(rooftile_list_release(list));
+    rooftile_gemm_args args = problem_.args;
+    const rooftile_guard standard = {.struct_size = sizeof standard,
+                                     .precision = ROOFTILE_PRECISION_STANDARD};
+    args.guard = &standard;
+    ok(rooftile_resident_gemm(context_, &args, &operands_, nullptr));
+    ok(rooftile_resident_finish(context_, ROOFTILE_FOREVER));
+  }
+  rooftile_close(first);
 }
 
 TEST_F(ResidentRefusalTest, NoDeviceForData) {

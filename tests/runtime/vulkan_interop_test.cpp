@@ -351,6 +351,23 @@ TEST_F(VulkanInterop, RefusesDevicesThatCannotBe) {
   refused(device, ROOFTILE_INVALID_ARGUMENT, "struct_size");
 }
 
+TEST_F(VulkanInterop, RefusesAPrecisionThatNeedsTheHost) {
+  const ScopedEnvironment exact("ROOFTILE_PRECISION", "exact64");
+  start(Features::kNone, {fallback_variant()});
+  open_vulkan(given());
+  Product product(packed_problem(3, 4, 5));
+  const rooftile_vulkan_operands operands = vulkan_operands(product, 0);
+  const ProblemArgs problem(product);
+  EXPECT_EQ(rooftile_vulkan_prepare(context_, &problem.args, &operands, nullptr),
+            ROOFTILE_UNSUPPORTED);
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("the precision is exact64"));
+  rooftile_gemm_args args = problem.args;
+  const rooftile_guard standard = {.struct_size = sizeof standard,
+                                   .precision = ROOFTILE_PRECISION_STANDARD};
+  args.guard = &standard;
+  ok(rooftile_vulkan_prepare(context_, &args, &operands, nullptr));
+}
+
 TEST_F(VulkanInterop, RefusesOperandsThatCannotBe) {
   start(Features::kNone, {fallback_variant()});
   open_vulkan(given());

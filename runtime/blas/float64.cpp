@@ -1,0 +1,231 @@
+#include "runtime/blas/float64.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace rooftile::blas {
+namespace {
+
+/// Fortran's own float64 routines; the last arguments are the lengths of the strings.
+using Gemm64 = void (*)(const char*, const char*, const Int* m, const Int* n, const Int* k,
+                        const double* alpha, const double* a, const Int* lda, const double* b,
+                        const Int* ldb, const double* beta, double* c, const Int* ldc, std::size_t,
+                        std::size_t);
+using Gemv64 = void (*)(const char*, const Int* m, const Int* n, const double* alpha,
+                        const double* a, const Int* lda, const double* x, const Int* incx,
+                        const double* beta, double* y, const Int* incy, std::size_t);
+using Syrk64 = void (*)(const char* uplo, const char* trans, const Int* n, const Int* k,
+                        const double* alpha, const double* a, const Int* lda, const double* beta,
+                        double* c, const Int* ldc, std::size_t, std::size_t);
+using Symm64 = void (*)(const char* side, const char* uplo, const Int* m, const Int* n,
+                        const double* alpha, const double* a, const Int* lda, const double* b,
+                        const Int* ldb, const double* beta, double* c, const Int* ldc, std::size_t,
+                        std::size_t);
+using Triangular64 = void (*)(const char* side, const char* uplo, const char* trans,
+                              const char* diag, const Int* m, const Int* n, const double* alpha,
+                              const double* a, const Int* lda, double* b, const Int* ldb,
+                              std::size_t, std::size_t, std::size_t, std::size_t);
+
+/// The real library's routine of this name. Null, and said, where it has none.
+template <typename Routine>
+Routine find(const char* name) {
+  const auto routine = reinterpret_cast<Routine>(dlsym(real_blas().handle, name));
+  if (routine == nullptr) say_float32(name, "the BLAS underneath does not have the routine");
+  return routine;
+}
+
+/// Which elements of a square matrix count; those of the others are neither read nor written.
+enum class Part { kAll, kUpper, kLower, kStrictlyUpper, kStrictlyLower };
+
+Part triangle(char uplo) { return uplo == 'U' ? Part::kUpper : Part::kLower; }
+Part triangle(char uplo, char diag) {
+  if (diag != 'U') return triangle(uplo);
+  return uplo == 'U' ? Part::kStrictlyUpper : Part::kStrictlyLower;
+}
+
+/// A column-major float64 matrix without padding; zero where nothing was read into it.
+class Copy {
+ public:
+  Copy(Int rows, Int columns)
+      : rows_(rows),
+        columns_(columns),
+        values_(static_cast<double*>(
+            std::calloc(std::max<std::size_t>(static_cast<std::size_t>(rows), 1) *
+                            std::max<std::size_t>(static_cast<std::size_t>(columns), 1),
+                        sizeof(double)))) {}
+  ~Copy() { std::free(values_); }
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+
+  bool exists() const { return values_ != nullptr; }
+  double* data() { return values_; }
+  const Int* ld() const { return &ld_; }
+
+  void read(const float* x, Int ld, Part part = Part::kAll) {
+    each_column(part, [&](std::ptrdiff_t j, std::ptrdiff_t begin, std::ptrdiff_t end) {
+      const float* const from = x + j * ld;
+      std::copy(from + begin, from + end, values_ + j * rows_ + begin);
+    });
+  }
+  void write(float* x, Int ld, Part part = Part::kAll) const {
+    each_column(part, [&](std::ptrdiff_t j, std::ptrdiff_t begin, std::ptrdiff_t end) {
+      const double* const from = values_ + j * rows_;
+      std::transform(from + begin, from + end, x + j * ld + begin,
+                     [](double value) { return static_cast<float>(value); });
+    });
+  }
+
+ private:
+  /// column(j, begin, end): rows [begin, end) of column j count.
+  template <typename Column>
+  void each_column(Part part, const Column& column) const {
+    const std::ptrdiff_t rows = rows_;
+    for (std::ptrdiff_t j = 0; j < columns_; ++j) {
+      const std::ptrdiff_t above = std::min(j, rows), past = std::min(j + 1, rows);
+      switch (part) {
+        case Part::kAll:
+          column(j, 0, rows);
+          break;
+        case Part::kUpper:
+          column(j, 0, past);
+          break;
+        case Part::kStrictlyUpper:
+          column(j, 0, above);
+          break;
+        case Part::kLower:
+          column(j, above, rows);
+          break;
+        case Part::kStrictlyLower:
+          column(j, past, rows);
+          break;
+      }
+    }
+  }
+
+  std::ptrdiff_t rows_, columns_;
+  double* values_;
+  Int ld_ = static_cast<Int>(std::max<std::ptrdiff_t>(rows_, 1));
+};
+
+/// The elements of a BLAS vector in the order in which they count.
+template <typename Element>
+class Vector {
+ public:
+  Vector(Element* x, Int count, Int increment)
+      : first_(increment < 0 ? x - std::ptrdiff_t{count - 1} * increment : x),
+        increment_(increment) {}
+  Element& operator[](std::ptrdiff_t i) const { return first_[i * increment_]; }
+
+ private:
+  Element* first_;
+  std::ptrdiff_t increment_;
+};
+
+constexpr const char* kNoMemory = "there is no memory for the float64 copies of its operands";
+constexpr Int kOne = 1;
+
+bool triangular_in_float64(const char* name, const Triangular& t) {
+  const auto routine = find<Triangular64>(name);
+  if (routine == nullptr) return false;
+  const Int order = t.side == 'L' ? t.m : t.n;
+  Copy a(order, order), b(t.m, t.n);
+  if (!a.exists() || !b.exists()) return say_float32(name, kNoMemory);
+  a.read(t.a, t.lda, triangle(t.uplo, t.diag));
+  b.read(t.b, t.ldb);
+  const double alpha = t.alpha;
+  routine(&t.side, &t.uplo, &t.trans, &t.diag, &t.m, &t.n, &alpha, a.data(), a.ld(), b.data(),
+          b.ld(), 1, 1, 1, 1);
+  b.write(t.b, t.ldb);
+  return true;
+}
+
+}  // namespace
+
+bool say_float32(const char* routine, const char* why) {
+  static std::atomic_flag said = ATOMIC_FLAG_INIT;
+  const char* const log = std::getenv("ROOFTILE_LOG");
+  if (!said.test_and_set() && (log == nullptr || std::strcmp(log, "off") != 0))
+    std::fprintf(
+        stderr,
+        "rooftile: %s does not sum in float64, as ROOFTILE_PRECISION or ROOFTILE_TIER asks: "
+        "%s; %s computes in float32\n",
+        routine, why, real_blas().name);
+  return false;
+}
+
+bool sums_in_float64() { return wanted_precision() == WantedPrecision::kFloat64; }
+
+bool gemm_in_float64(const Gemm& g) {
+  const auto routine = find<Gemm64>("dgemm_");
+  if (routine == nullptr) return false;
+  const Int rows_a = g.trans_a == 'N' ? g.m : g.k, columns_a = g.trans_a == 'N' ? g.k : g.m;
+  const Int rows_b = g.trans_b == 'N' ? g.k : g.n, columns_b = g.trans_b == 'N' ? g.n : g.k;
+  Copy a(rows_a, columns_a), b(rows_b, columns_b), c(g.m, g.n);
+  if (!a.exists() || !b.exists() || !c.exists()) return say_float32("sgemm", kNoMemory);
+  a.read(g.a, g.lda);
+  b.read(g.b, g.ldb);
+  if (g.beta != 0.0f) c.read(g.c, g.ldc);
+  const double alpha = g.alpha, beta = g.beta;
+  routine(&g.trans_a, &g.trans_b, &g.m, &g.n, &g.k, &alpha, a.data(), a.ld(), b.data(), b.ld(),
+          &beta, c.data(), c.ld(), 1, 1);
+  c.write(g.c, g.ldc);
+  return true;
+}
+
+bool gemv_in_float64(const Gemv& v) {
+  const auto routine = find<Gemv64>("dgemv_");
+  if (routine == nullptr) return false;
+  const Int length_x = v.trans == 'N' ? v.n : v.m, length_y = v.trans == 'N' ? v.m : v.n;
+  Copy a(v.m, v.n), x(length_x, 1), y(length_y, 1);
+  if (!a.exists() || !x.exists() || !y.exists()) return say_float32("sgemv", kNoMemory);
+  a.read(v.a, v.lda);
+  const Vector<const float> from(v.x, length_x, v.incx);
+  for (Int i = 0; i < length_x; ++i) x.data()[i] = from[i];
+  const Vector<float> result(v.y, length_y, v.incy);
+  if (v.beta != 0.0f)
+    for (Int i = 0; i < length_y; ++i) y.data()[i] = result[i];
+  const double alpha = v.alpha, beta = v.beta;
+  routine(&v.trans, &v.m, &v.n, &alpha, a.data(), a.ld(), x.data(), &kOne, &beta, y.data(), &kOne,
+          1);
+  for (Int i = 0; i < length_y; ++i) result[i] = static_cast<float>(y.data()[i]);
+  return true;
+}
+
+bool syrk_in_float64(const Syrk& s) {
+  const auto routine = find<Syrk64>("dsyrk_");
+  if (routine == nullptr) return false;
+  Copy a(s.trans == 'N' ? s.n : s.k, s.trans == 'N' ? s.k : s.n), c(s.n, s.n);
+  if (!a.exists() || !c.exists()) return say_float32("ssyrk", kNoMemory);
+  a.read(s.a, s.lda);
+  if (s.beta != 0.0f) c.read(s.c, s.ldc, triangle(s.uplo));
+  const double alpha = s.alpha, beta = s.beta;
+  routine(&s.uplo, &s.trans, &s.n, &s.k, &alpha, a.data(), a.ld(), &beta, c.data(), c.ld(), 1, 1);
+  c.write(s.c, s.ldc, triangle(s.uplo));
+  return true;
+}
+
+bool symm_in_float64(const Symm& s) {
+  const auto routine = find<Symm64>("dsymm_");
+  if (routine == nullptr) return false;
+  const Int order = s.side == 'L' ? s.m : s.n;
+  Copy a(order, order), b(s.m, s.n), c(s.m, s.n);
+  if (!a.exists() || !b.exists() || !c.exists()) return say_float32("ssymm", kNoMemory);
+  a.read(s.a, s.lda, triangle(s.uplo));
+  b.read(s.b, s.ldb);
+  if (s.beta != 0.0f) c.read(s.c, s.ldc);
+  const double alpha = s.alpha, beta = s.beta;
+  routine(&s.side, &s.uplo, &s.m, &s.n, &alpha, a.data(), a.ld(), b.data(), b.ld(), &beta, c.data(),
+          c.ld(), 1, 1);
+  c.write(s.c, s.ldc);
+  return true;
+}
+
+bool trmm_in_float64(const Triangular& t) { return triangular_in_float64("dtrmm_", t); }
+bool trsm_in_float64(const Triangular& t) { return triangular_in_float64("dtrsm_", t); }
+
+}  // namespace rooftile::blas

@@ -1,0 +1,49 @@
+// sgemv_ and cblas_sgemv: in float64 where $ROOFTILE_PRECISION asks for it, and else the real
+// library's.
+#include "runtime/blas/arguments.h"
+#include "runtime/blas/float64.h"
+
+using namespace rooftile::blas;
+
+namespace {
+
+bool is_legal(const Gemv& v) {
+  return is_trans(v.trans) && v.m >= 0 && v.n >= 0 && is_ld(v.lda, v.m) && v.incx != 0 &&
+         v.incy != 0;
+}
+
+/// Row-major, A is stored as the transpose of a column-major matrix.
+Gemv column_major(int order, Gemv v) {
+  if (order != kRowMajor) return v;
+  v.trans = flipped(v.trans);
+  std::swap(v.m, v.n);
+  return v;
+}
+
+/// Legal. Where A and x are not read, y := beta * y is rounded once in float32 as well.
+void run(const Gemv& v) {
+  const bool reads = v.m > 0 && v.n > 0 && v.alpha != 0.0f;
+  if (reads && sums_in_float64() && gemv_in_float64(v)) return;
+  real_blas().sgemv(&v.trans, &v.m, &v.n, &v.alpha, v.a, &v.lda, v.x, &v.incx, &v.beta, v.y,
+                    &v.incy, 1);
+}
+
+}  // namespace
+
+ROOFTILE_BLAS_API void sgemv_(const char* trans, const Int* m, const Int* n, const float* alpha,
+                              const float* a, const Int* lda, const float* x, const Int* incx,
+                              const float* beta, float* y, const Int* incy) {
+  const Gemv v = {trans_letter(trans), *m, *n, *alpha, a, *lda, x, *incx, *beta, y, *incy};
+  if (is_legal(v)) return run(v);
+  real_blas().sgemv(trans, m, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+}
+
+ROOFTILE_BLAS_API void cblas_sgemv(int order, int trans, Int m, Int n, float alpha, const float* a,
+                                   Int lda, const float* x, Int incx, float beta, float* y,
+                                   Int incy) {
+  const Gemv v =
+      column_major(order, {trans_letter(trans), m, n, alpha, a, lda, x, incx, beta, y, incy});
+  if (is_order(order) && is_legal(v)) return run(v);
+  real_function<decltype(cblas_sgemv)>("cblas_sgemv")(order, trans, m, n, alpha, a, lda, x, incx,
+                                                      beta, y, incy);
+}

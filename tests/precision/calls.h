@@ -1,0 +1,52 @@
+// Random calls of every routine that promises a precision.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "tests/precision/judge.h"
+
+namespace rooftile {
+
+struct Routine {
+  std::string name;
+  std::function<void(Random&, Tally&)> call;  // one call with arguments and operands of its own
+};
+
+/// Of the C ABI: on host memory, and on device buffers. Tier, precision and database are the
+/// environment's. Throws where no context can be opened.
+std::vector<Routine> abi_routines();
+
+/// Of a BLAS, by Fortran's and CBLAS' entries in turn; library: its file.
+std::vector<Routine> blas_routines(const std::string& library);
+
+/// Between low and high, both included.
+inline std::int64_t any_of(Random& random, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(high - low + 1)));
+}
+/// 1, a negative number, or any; beta may be 0, alpha not.
+inline float any_alpha(Random& random) {
+  return random.below(2) == 0 ? 1.0f : random.symmetric() + 2.0f;
+}
+inline float any_beta(Random& random) {
+  return random.below(3) == 0 ? 0.0f : random.below(2) == 0 ? 1.0f : random.symmetric() * 2;
+}
+
+/// How a call's operands are made.
+enum class Values : std::uint8_t {
+  kUniform,   // in [-1, 1)
+  kWide,      // the same times 2^-12 ... 2^12
+  kIntegers,  // of 12 bits
+};
+inline Values any_values(Random& random) { return static_cast<Values>(random.below(3)); }
+inline float any_value(Random& random, Values values) {
+  const float x = random.symmetric();
+  if (values == Values::kUniform) return x;
+  if (values == Values::kIntegers) return static_cast<float>(static_cast<int>(x * 2048));
+  const auto scale = static_cast<int>(random.below(25)) - 12;
+  return scale < 0 ? x / static_cast<float>(1 << -scale) : x * static_cast<float>(1 << scale);
+}
+
+}  // namespace rooftile
