@@ -149,11 +149,7 @@ void Context::Impl::ask_device(Call& question) const {
   if (device == nullptr) {
     question.device_veto = data.note;
     question.device_veto_name = Veto::kNotTuned;
-  } else if (std::ranges::find(data.classes, signature_of(p)) == data.classes.end()) {
-    question.device_veto = fmt::format("no kernel for {} is tuned on {}",
-                                       to_string(signature_of(p)), device->profile().name);
-    question.device_veto_name = Veto::kNoKernel;
-  } else {
+  } else if (ask_means(question); question.device_veto.empty()) {
     question.reach_bytes =
         static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
     DeviceTier::Refusal refusal = device->veto(p);
@@ -178,7 +174,8 @@ bool Context::Impl::ask_for_parts(Call& question) const {
   for (const GemmCall& part : parts) {
     question.parts += 1;
     question.parts_transfers =
-        question.parts_transfers + transfers(part.problem, places, data.calibration.device);
+        question.parts_transfers +
+        transfers(device->route(part.problem).problem, places, data.calibration.device);
   }
   return !parts.empty();
 }
@@ -242,6 +239,7 @@ CachedDecision Context::Impl::decide_new(const Problem& p) {
   const Choice choice =
       choose(question(p, {}, {}), data.model, [this](Call& call) { ask_device(call); });
   if (choice.veto_name == Veto::kDeviceGone) device->say_gone();
+  request_kernel(p, choice);
   const double margin_ns = choice.best_host_ns - choice.device_ns;
   if (log != nullptr)
     log->say(p, decide(p, {}), best_kernel(p),
@@ -321,11 +319,16 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
     impl_->untuned = std::make_unique<UntunedLog>(data.file, *data.counted_device);
   if (data.ranking)
     impl_->device = std::make_unique<DeviceTier>(*data.profile, data.calibration.device,
-                                                 *std::move(data.ranking), cache_folder);
+                                                 *std::move(data.ranking), cache_folder,
+                                                 impl_->kernels_on_demand(cache_folder));
   impl_->blas = &HostBlas::get();
 }
 
-Context::~Context() = default;
+Context::~Context() {
+  // Data that stay on the device may outlive the context, and the kernels for them as well.
+  if (impl_->device != nullptr && impl_->device->on_demand() != nullptr)
+    impl_->device->on_demand()->when_changed({});
+}
 
 void Context::gemm(const GemmCall& call) {
   DecisionCache& cache = DecisionCache::of_this_thread();
@@ -451,6 +454,7 @@ Explanation Context::explain(const GemmCall& call, const Residencies& where) con
   Explanation explanation{.decision = impl_->decide(p, where),
                           .device_name = device_name(),
                           .kernel = impl_->best_kernel(p, where),
+                          .means = std::string(name(impl_->means_of(p, where))),
                           .note = impl_->data.note,
                           .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
                           .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};

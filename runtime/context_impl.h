@@ -54,6 +54,16 @@ struct Context::Impl {
   DeviceTier::Ran run_guarded(const GemmCall& call, const Guard& guard, DeviceTier::Wait wait,
                               double margin_ns);
   void gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced, LastAnswer& last);
+  /// By which means it computes the problem's class, which may not have been tuned; a veto where by
+  /// none (context_untuned.cpp).
+  void ask_means(Call& question) const;
+  Means means_of(const Problem& p, const Residencies& where) const;
+  /// Of the tuned device; null in a deterministic context, whose results must not depend on what
+  /// has been certified meanwhile.
+  std::shared_ptr<OnDemandKernels> kernels_on_demand(const std::filesystem::path& cache_folder);
+  /// Has a kernel certified for a problem of a class that was not tuned, if calls would go to the
+  /// device with one that the host answers now.
+  void request_kernel(const Problem& p, const Choice& choice) const;
   /// How the device would do what does not fit its buffers; false when it cannot.
   bool ask_for_parts(Call& question) const;
   /// Parts that fit the device, of a call that does not; empty when it does, or cannot be cut.

@@ -28,13 +28,14 @@ bool shared_with_host(const Buffer& buffer) {
 }  // namespace
 
 Resident::Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
-                   KernelHashes condemned, const std::filesystem::path& cache_folder,
+                   std::shared_ptr<OnDemandKernels> on_demand, KernelHashes condemned,
+                   const std::filesystem::path& cache_folder,
                    std::function<std::shared_ptr<Device>()> checking_device)
     : owner_(::getpid()),
       device_(std::move(device)),
       ranking_(std::move(ranking)),
-      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(condemned), cache_folder,
-               std::move(checking_device)),
+      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(on_demand), std::move(condemned),
+               cache_folder, std::move(checking_device)),
       nothing_(device_->create_buffer(kNothingBytes, BufferUse::kDevice)),
       pool_(device_) {}
 

@@ -40,7 +40,8 @@ class Resident : public std::enable_shared_from_this<Resident> {
   /// ranking: of this device as it was tuned; nothing when it was not. condemned, checking_device:
   /// as ResidentKernels says.
   Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
-           KernelHashes condemned, const std::filesystem::path& cache_folder,
+           std::shared_ptr<OnDemandKernels> on_demand, KernelHashes condemned,
+           const std::filesystem::path& cache_folder,
            std::function<std::shared_ptr<Device>()> checking_device);
   ~Resident();
 

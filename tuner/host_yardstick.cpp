@@ -6,8 +6,8 @@
 #include "core/clock.h"
 #include "core/statistics.h"
 #include "runtime/host_tier.h"
+#include "runtime/random_operand.h"
 #include "tuner/processor_time.h"
-#include "tuner/random_operand.h"
 #include "tuner/steady_samples.h"
 
 namespace rooftile {

@@ -1,0 +1,72 @@
+// Calls of classes (types, transposes, epilogue) that were not tuned: by which means the device
+// computes them (DeviceTier::route), and what they cost.
+#include <fmt/format.h>
+
+#include "generator/signature.h"
+#include "runtime/context_impl.h"
+#include "runtime/host_pass.h"
+
+namespace rooftile {
+namespace {
+
+bool on_device(const Residencies& where) {
+  return where.a == Residency::kDevice || where.b == Residency::kDevice ||
+         where.c == Residency::kDevice;
+}
+
+Residencies residencies(const Call& call) { return {.a = call.a, .b = call.b, .c = call.c}; }
+
+}  // namespace
+
+std::shared_ptr<OnDemandKernels> Context::Impl::kernels_on_demand(
+    const std::filesystem::path& cache_folder) {
+  if (deterministic == Deterministic::kYes) return nullptr;
+  auto kernels = std::make_shared<OnDemandKernels>(
+      *data.profile, data.file, cache_folder,
+      [profile = *data.profile, cache_folder] { return open_tuned_device(profile, cache_folder); });
+  // What was decided before a kernel was certified, or failed, is decided again.
+  kernels->when_changed([this] { owner.store(next_owner()); });
+  return kernels;
+}
+
+Means Context::Impl::means_of(const Problem& p, const Residencies& where) const {
+  if (device == nullptr) return Means::kNone;
+  if (on_device(where)) return device->means_for_resident(p);
+  return device->route(p).means;
+}
+
+void Context::Impl::ask_means(Call& question) const {
+  const Problem& p = question.problem;
+  DeviceTier::Route route;
+  if (on_device(residencies(question)))
+    route.means = device->means_for_resident(p);
+  else
+    route = device->route(p);
+  if (route.means == Means::kNone) {
+    question.device_veto = fmt::format("no kernel for {} is tuned on {}",
+                                       to_string(signature_of(p)), device->profile().name);
+    question.device_veto_name = Veto::kNoKernel;
+  }
+  if (route.means != Means::kHostPass) return;
+  question.before_pass = route.problem;
+  const double gbps = data.calibration.host.gbps;
+  if (gbps > 0) question.pass_ns = host_pass_bytes(p, question.before_pass->types) / gbps;
+}
+
+void Context::wait_for_certificates() const {
+  if (impl_->device != nullptr && impl_->device->on_demand() != nullptr)
+    impl_->device->on_demand()->wait();
+}
+
+void Context::Impl::request_kernel(const Problem& p, const Choice& choice) const {
+  // On the device the call itself requests one.
+  if (device == nullptr || device->on_demand() == nullptr || choice.tier == Tier::kDevice) return;
+  const Means means = device->route(p).means;
+  if ((means != Means::kNone && means != Means::kHostPass) || !device->fits(p)) return;
+  Call with_kernel = question(p, {}, {});
+  with_kernel.reach_bytes =
+      static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
+  if (choose(with_kernel, data.model).tier == Tier::kDevice) device->request_kernel(p);
+}
+
+}  // namespace rooftile
