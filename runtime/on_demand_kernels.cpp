@@ -40,20 +40,28 @@ class Record {
   /// Nothing is kept where the database is missing, of an older schema, or cannot be written: a
   /// program of that version would be shut out if it were migrated.
   Record(const std::filesystem::path& database, const DeviceProfile& profile,
-         const CandidateRecord& candidate) try {
-    if (database.empty() || !std::filesystem::exists(database)) return;
-    if (::access(database.c_str(), W_OK) != 0) return;
-    if (Store(database, {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs})
-            .older())
+         const CandidateRecord& candidate) {
+    if (database.empty() || !std::filesystem::exists(database) ||
+        ::access(database.c_str(), W_OK) != 0)
       return;
-    store_.emplace(database, StoreOptions{.busy_timeout_ms = kDatabasePatienceMs});
-    device_ = store_->device_id(profile);
-    candidate_ = store_->candidate_id(candidate);
-    // A process that dies while the kernel runs leaves this entry: then nobody tries it again
-    // before the tuner has (tuner/settle_journal.h).
-    journal_ = store_->journal_begin(device_, candidate_, ::getpid());
-  } catch (const Error&) {
-    store_.reset();
+    try {
+      const StoreOptions reading = {.mode = OpenMode::kReadOnly,
+                                    .busy_timeout_ms = kDatabasePatienceMs};
+      if (Store(database, reading).older()) return;
+      store_.emplace(database, StoreOptions{.busy_timeout_ms = kDatabasePatienceMs});
+      const std::optional<RowId> device = store_->find_device(profile);
+      if (!device) {
+        store_.reset();
+        return;
+      }
+      device_ = *device;
+      candidate_ = store_->candidate_id(candidate);
+      // A process that dies while the kernel runs leaves this entry: then nobody tries it again
+      // before the tuner has (tuner/settle_journal.h).
+      journal_ = store_->journal_begin(device_, candidate_, ::getpid());
+    } catch (const Error&) {  // locked, or the disk is full
+      store_.reset();
+    }
   }
   ~Record() {
     keep([&] { store_->journal_end(journal_); });
@@ -136,6 +144,8 @@ struct OnDemandKernels::Impl {
   }
 
   void run(Entry& entry);
+  /// failure: what is to be said of one that has failed, if anything is.
+  State tried(Entry& entry, std::string& failure);
   Certificate certificate_of(const Entry& entry);
   void end(Entry& entry, State state);
 };
@@ -172,38 +182,43 @@ Certificate OnDemandKernels::Impl::certificate_of(const Entry& entry) {
   return certificate;
 }
 
+State OnDemandKernels::Impl::tried(Entry& entry, std::string& failure) {
+  entry.candidate.hash = emit_gemm(entry.candidate.variant, entry.signature).hash;
+  {
+    const std::lock_guard lock(mutex);
+    // That was said by whoever found it out.
+    if (condemned.contains(entry.candidate.hash)) return State::kFailed;
+  }
+  Record record(database, profile, entry.candidate);
+  try {
+    const Certificate certificate = certificate_of(entry);
+    if (certificate.interrupted) return State::kFailed;
+    record.put(certificate);
+    if (certificate.passed) return State::kCertified;
+    failure = certificate.detail;
+  } catch (const Error& error) {
+    failure = error.what();
+    // As the tuner does with a candidate that takes its worker along.
+    if (error.code() == ErrorCode::kTimeout || (device != nullptr && device->lost()))
+      record.black_list(failure);
+    device = nullptr;
+  }
+  return State::kFailed;
+}
+
 void OnDemandKernels::Impl::run(Entry& entry) {
   std::string failure;
+  State state = State::kFailed;
   try {
-    entry.candidate.hash = emit_gemm(entry.candidate.variant, entry.signature).hash;
-    bool known_bad = false;
-    {
-      const std::lock_guard lock(mutex);
-      known_bad = condemned.contains(entry.candidate.hash);
-    }
-    // What is known to be bad was said when it was found out.
-    if (known_bad) return end(entry, State::kFailed);
-    Record record(database, profile, entry.candidate);
-    try {
-      const Certificate certificate = certificate_of(entry);
-      if (certificate.interrupted) return end(entry, State::kFailed);
-      record.put(certificate);
-      if (certificate.passed) return end(entry, State::kCertified);
-      failure = certificate.detail;
-    } catch (const Error& error) {
-      failure = error.what();
-      // As the tuner does with a candidate that takes its worker along.
-      if (error.code() == ErrorCode::kTimeout || (device != nullptr && device->lost()))
-        record.black_list(failure);
-      device = nullptr;
-    }
+    state = tried(entry, failure);
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  log_warning(fmt::format("kernel '{}' for {} is not certified on {} and not used: {}",
-                          short_name(entry.candidate.variant), to_string(entry.signature),
-                          profile.name, failure));
-  end(entry, State::kFailed);
+  if (!failure.empty())
+    log_warning(fmt::format("kernel '{}' for {} is not certified on {} and not used: {}",
+                            short_name(entry.candidate.variant), to_string(entry.signature),
+                            profile.name, failure));
+  end(entry, state);
 }
 
 void OnDemandKernels::Impl::end(Entry& entry, State state) {

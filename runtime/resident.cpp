@@ -28,14 +28,14 @@ bool shared_with_host(const Buffer& buffer) {
 }  // namespace
 
 Resident::Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
-                   std::shared_ptr<OnDemandKernels> on_demand, KernelHashes condemned,
-                   const std::filesystem::path& cache_folder,
-                   std::function<std::shared_ptr<Device>()> checking_device)
+                   KernelHashes condemned, const std::filesystem::path& cache_folder,
+                   std::function<std::shared_ptr<Device>()> checking_device,
+                   std::shared_ptr<OnDemandKernels> on_demand)
     : owner_(::getpid()),
       device_(std::move(device)),
       ranking_(std::move(ranking)),
-      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(on_demand), std::move(condemned),
-               cache_folder, std::move(checking_device)),
+      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(condemned), cache_folder,
+               std::move(checking_device), std::move(on_demand)),
       nothing_(device_->create_buffer(kNothingBytes, BufferUse::kDevice)),
       pool_(device_) {}
 

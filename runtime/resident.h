@@ -37,12 +37,12 @@ struct ResidentWork {
 /// Thread-safe. Destroying it waits for what is in flight.
 class Resident : public std::enable_shared_from_this<Resident> {
  public:
-  /// ranking: of this device as it was tuned; nothing when it was not. condemned, checking_device:
-  /// as ResidentKernels says.
+  /// ranking: of this device as it was tuned; nothing when it was not. condemned, checking_device,
+  /// on_demand: as ResidentKernels says.
   Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
-           std::shared_ptr<OnDemandKernels> on_demand, KernelHashes condemned,
-           const std::filesystem::path& cache_folder,
-           std::function<std::shared_ptr<Device>()> checking_device);
+           KernelHashes condemned, const std::filesystem::path& cache_folder,
+           std::function<std::shared_ptr<Device>()> checking_device,
+           std::shared_ptr<OnDemandKernels> on_demand = nullptr);
   ~Resident();
 
   const std::shared_ptr<Device>& device() const { return device_; }

@@ -27,9 +27,9 @@ DeviceLimits as_far(DeviceLimits limits, const BufferUses& uses) {
 }  // namespace
 
 ResidentKernels::ResidentKernels(std::shared_ptr<Device> device, const KernelRanking* ranking,
-                                 std::shared_ptr<OnDemandKernels> on_demand, KernelHashes condemned,
-                                 std::filesystem::path cache_folder,
-                                 std::function<std::shared_ptr<Device>()> checking_device)
+                                 KernelHashes condemned, std::filesystem::path cache_folder,
+                                 std::function<std::shared_ptr<Device>()> checking_device,
+                                 std::shared_ptr<OnDemandKernels> on_demand)
     : device_(std::move(device)),
       ranking_(ranking),
       on_demand_(std::move(on_demand)),

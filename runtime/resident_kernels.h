@@ -33,9 +33,9 @@ class ResidentKernels {
   /// checking_device gives a device on which something may be run: the fallback is checked there
   /// before its first use where no certificate of it is known.
   ResidentKernels(std::shared_ptr<Device> device, const KernelRanking* ranking,
-                  std::shared_ptr<OnDemandKernels> on_demand, KernelHashes condemned,
-                  std::filesystem::path cache_folder,
-                  std::function<std::shared_ptr<Device>()> checking_device);
+                  KernelHashes condemned, std::filesystem::path cache_folder,
+                  std::function<std::shared_ptr<Device>()> checking_device,
+                  std::shared_ptr<OnDemandKernels> on_demand);
 
   /// With a workspace of so many bytes at most. For a class that was not tuned a kernel is
   /// certified in the background, and the fallback computes meanwhile; where that cannot, the call

@@ -53,9 +53,8 @@ std::shared_ptr<Resident> ResidentSource::make(DeviceTier* tuned) const {
   }
   const auto resident = [&](const std::shared_ptr<Device>& device,
                             std::function<std::shared_ptr<Device>()> checking_device) {
-    return std::make_shared<Resident>(device, std::move(ranking), on_demand,
-                                      condemned(device->profile()), cache_folder_,
-                                      std::move(checking_device));
+    return std::make_shared<Resident>(device, std::move(ranking), condemned(device->profile()),
+                                      cache_folder_, std::move(checking_device), on_demand);
   };
   if (adopted_ != nullptr)
     // Nothing is submitted on the program's device of our own accord.

@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "generator/version.h"
+#include "runtime/c_api_context.h"
 #include "runtime/device_tier.h"
 #include "runtime/kernel_ranking.h"
 #include "tests/runtime/faults_fixture.h"
@@ -256,6 +257,65 @@ TEST_F(OnDemand, AHostThatIsFasterThanThePassButNotThanAKernelHasOneCertified) {
   context->wait_for_certificates();
   EXPECT_EQ(means(*context, p), "certified");
   EXPECT_EQ(multiply(*context, p).tier, Tier::kDevice) << static_cast<int>(first.tier);
+}
+
+// On device buffers there is no host behind a plain kernel: the fallback computes until another one
+// is certified.
+
+class OnDemandResident : public ResidentTest {
+ protected:
+  std::string kernel_of(const Product& product, const rooftile_resident_operands& operands) {
+    return prepared(product, operands).kernel;
+  }
+};
+
+TEST_F(OnDemandResident, TheFallbackComputesUntilAKernelIsCertified) {
+  const Variant best = default_variant(device_);
+  open({best});
+  Problem fused = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f);
+  fused.epilogue = parse_epilogue("bias_column+relu+residual");
+  const Problem half =
+      padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f, parse_types("f16_f16"));
+  for (const Problem& p : {fused, half, padded_batch(fused, 3, false)}) {
+    Product first(p), second(p);
+    expect_right(first, 4);
+    context_->context.wait_for_certificates();
+    const rooftile_resident_operands operands = operands_of(second, 4);
+    EXPECT_EQ(kernel_of(second, operands), short_name(best));
+    expect_right(second, operands);
+    release_buffers();
+  }
+}
+
+TEST_F(OnDemandResident, ADeterministicContextKeepsTheFallback) {
+  open({default_variant(device_)});
+  rooftile_close(context_);
+  context_ = nullptr;
+  const ScopedEnvironment deterministic("ROOFTILE_DETERMINISTIC", "1");
+  open({default_variant(device_)});
+  Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes);
+  p.epilogue = parse_epilogue("relu");
+  Product product(p);
+  const rooftile_resident_operands operands = operands_of(product);
+  expect_right(product, operands);
+  context_->context.wait_for_certificates();
+  EXPECT_EQ(kernel_of(product, operands), short_name(fallback_variant()));
+}
+
+TEST_F(OnDemandResident, DataMayOutliveTheContextThatCertifies) {
+  open({default_variant(device_)});
+  Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes);
+  p.epilogue = parse_epilogue("gelu_erf");
+  Product product(p);
+  const rooftile_resident_operands operands = operands_of(product);
+  const ProblemArgs problem(product);
+  rooftile_run* run = nullptr;
+  ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
+  rooftile_close(context_);
+  context_ = nullptr;
+  finish(run);
+  download_c(product, operands.c);
+  product.expect_right();
 }
 
 }  // namespace
