@@ -71,11 +71,6 @@ std::jthread load_blas_meanwhile() try {
   return {};
 }
 
-bool all_resident(const Residencies& where) {
-  return where.a == Residency::kDevice && where.b == Residency::kDevice &&
-         where.c == Residency::kDevice;
-}
-
 /// What the calibration measured on this very problem.
 std::optional<double> measured_ns(const HostRates& rates, const Problem& p) {
   Problem plain = packed_problem(p.m, p.n, p.k);
@@ -451,10 +446,11 @@ bool Context::gemm_again(const PlainCall& call) {
 
 Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
   const Problem& p = call.problem;
+  const Means means = impl_->route_of(p, where).means;
   Explanation explanation{.decision = impl_->decide(p, where),
                           .device_name = device_name(),
-                          .kernel = impl_->best_kernel(p, where),
-                          .means = std::string(name(impl_->means_of(p, where))),
+                          .kernel = means == Means::kNone ? "" : impl_->best_kernel(p, where),
+                          .means = std::string(name(means)),
                           .note = impl_->data.note,
                           .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
                           .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};

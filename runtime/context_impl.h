@@ -23,6 +23,10 @@ namespace rooftile {
 /// A number that no context, and no state of one, has had.
 std::uint64_t next_owner();
 
+inline bool all_resident(const Residencies& where) {
+  return where.a == Residency::kDevice && where.b == Residency::kDevice &&
+         where.c == Residency::kDevice;
+}
 inline Tier best_host(const Decision& d) { return faster_host(d.host_ns, d.host1_ns); }
 inline double device_margin_ns(const Decision& d) { return d.best_host_ns - d.device_ns; }
 
@@ -57,7 +61,7 @@ struct Context::Impl {
   /// By which means it computes the problem's class, which may not have been tuned; a veto where by
   /// none (context_untuned.cpp).
   void ask_means(Call& question) const;
-  Means means_of(const Problem& p, const Residencies& where) const;
+  DeviceTier::Route route_of(const Problem& p, const Residencies& where) const;
   /// Of the tuned device; null in a deterministic context, whose results must not depend on what
   /// has been certified meanwhile.
   std::shared_ptr<OnDemandKernels> kernels_on_demand(const std::filesystem::path& cache_folder);

@@ -9,12 +9,10 @@
 namespace rooftile {
 namespace {
 
-bool on_device(const Residencies& where) {
+bool any_on_device(const Residencies& where) {
   return where.a == Residency::kDevice || where.b == Residency::kDevice ||
          where.c == Residency::kDevice;
 }
-
-Residencies residencies(const Call& call) { return {.a = call.a, .b = call.b, .c = call.c}; }
 
 }  // namespace
 
@@ -29,19 +27,18 @@ std::shared_ptr<OnDemandKernels> Context::Impl::kernels_on_demand(
   return kernels;
 }
 
-Means Context::Impl::means_of(const Problem& p, const Residencies& where) const {
-  if (device == nullptr) return Means::kNone;
-  if (on_device(where)) return device->means_for_resident(p);
-  return device->route(p).means;
+DeviceTier::Route Context::Impl::route_of(const Problem& p, const Residencies& where) const {
+  if (device == nullptr) return {};
+  if (all_resident(where)) return {.means = device->means_for_resident(p), .problem = p};
+  DeviceTier::Route route = device->route(p);
+  // The host's pass is for operands in its memory.
+  if (route.means == Means::kHostPass && any_on_device(where)) return {.problem = p};
+  return route;
 }
 
 void Context::Impl::ask_means(Call& question) const {
   const Problem& p = question.problem;
-  DeviceTier::Route route;
-  if (on_device(residencies(question)))
-    route.means = device->means_for_resident(p);
-  else
-    route = device->route(p);
+  const DeviceTier::Route route = route_of(p, {.a = question.a, .b = question.b, .c = question.c});
   if (route.means == Means::kNone) {
     question.device_veto = fmt::format("no kernel for {} is tuned on {}",
                                        to_string(signature_of(p)), device->profile().name);
