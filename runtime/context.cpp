@@ -313,9 +313,9 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   if (counts && data.counted_device)
     impl_->untuned = std::make_unique<UntunedLog>(data.file, *data.counted_device);
   if (data.ranking)
-    impl_->device = std::make_unique<DeviceTier>(*data.profile, data.calibration.device,
-                                                 *std::move(data.ranking), cache_folder,
-                                                 impl_->kernels_on_demand(cache_folder));
+    impl_->device = std::make_unique<DeviceTier>(
+        *data.profile, data.calibration.device, *std::move(data.ranking), cache_folder,
+        impl_->kernels_on_demand(cache_folder), data.calibration.host.gbps);
   impl_->blas = &HostBlas::get();
 }
 

@@ -4,7 +4,6 @@
 
 #include "generator/signature.h"
 #include "runtime/context_impl.h"
-#include "runtime/host_pass.h"
 
 namespace rooftile {
 namespace {
@@ -46,8 +45,7 @@ void Context::Impl::ask_means(Call& question) const {
   }
   if (route.means != Means::kHostPass) return;
   question.before_pass = route.problem;
-  const double gbps = data.calibration.host.gbps;
-  if (gbps > 0) question.pass_ns = host_pass_bytes(p, question.before_pass->types) / gbps;
+  question.pass_ns = route.pass_ns;
 }
 
 void Context::wait_for_certificates() const {
@@ -59,7 +57,8 @@ void Context::Impl::request_kernel(const Problem& p, const Choice& choice) const
   // On the device the call itself requests one.
   if (device == nullptr || device->on_demand() == nullptr || choice.tier == Tier::kDevice) return;
   const Means means = device->route(p).means;
-  if ((means != Means::kNone && means != Means::kHostPass) || !device->fits(p)) return;
+  if (means != Means::kNone && means != Means::kHostPass) return;
+  if (device->veto(p).name != Veto::kNone) return;  // gone, in a forked child for one
   Call with_kernel = question(p, {}, {});
   with_kernel.reach_bytes =
       static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);

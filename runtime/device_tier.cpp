@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "runtime/float_environment.h"
 #include "runtime/host_pass.h"
+#include "runtime/model/transfer.h"
 #include "runtime/quick_kernel.h"
 
 namespace rooftile {
@@ -57,22 +58,36 @@ std::string_view name(Means means) {
 
 DeviceTier::DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking ranking,
                        std::filesystem::path cache_folder,
-                       std::shared_ptr<OnDemandKernels> on_demand)
+                       std::shared_ptr<OnDemandKernels> on_demand, double host_gbps)
     : profile_(std::move(profile)),
       rates_(std::move(rates)),
       ranking_(std::move(ranking)),
       on_demand_(std::move(on_demand)),
+      host_gbps_(host_gbps),
       kernels_(profile_, std::move(cache_folder)) {}
 
-// A certified kernel is never predicted to be slower than the pass: it moves the same operands or
-// narrower ones, and its class's rooflines are no longer.
+double DeviceTier::predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const {
+  if (kernels.empty()) return std::numeric_limits<double>::infinity();
+  const OperandPlaces places = {
+      .reach_bytes = static_cast<double>(profile_.limits.max_storage_buffer_range_bytes)};
+  return transfers(p, places, rates_).ns() + kernels.front().expected_ns;
+}
+
 DeviceTier::Route DeviceTier::route(const Problem& p) const {
-  if (ranking_.has_class(p)) return {Means::kTuned, p};
-  if (std::vector<RankedChoice> kernels = certified(p); !kernels.empty())
-    return {Means::kCertified, p, std::move(kernels)};
-  if (const auto types = types_before_pass(p, ranking_.classes()))
-    return {Means::kHostPass, problem_before_pass(p, *types)};
-  return {Means::kNone, p};
+  if (ranking_.has_class(p)) return {.means = Means::kTuned, .problem = p};
+  Route own = {.means = Means::kCertified, .problem = p, .certified = certified(p)};
+  const auto types = types_before_pass(p, ranking_.classes());
+  if (!types) return own.certified.empty() ? Route{.problem = p} : own;
+  Route pass = {.means = Means::kHostPass, .problem = problem_before_pass(p, *types)};
+  if (host_gbps_ > 0) pass.pass_ns = host_pass_bytes(p, *types) / host_gbps_;
+  if (own.certified.empty()) return pass;
+  // Of the same operands the kernel that needs no pass is the faster one.
+  Types same_operands = *types;
+  same_operands.c = p.types.c;
+  same_operands.f16_sums = p.types.f16_sums;
+  if (same_operands == p.types || host_gbps_ <= 0) return own;
+  const double own_ns = predicted_ns(p, own.certified);
+  return predicted_ns(pass.problem, ranked(pass)) + pass.pass_ns < own_ns ? pass : own;
 }
 
 Means DeviceTier::means_for_resident(const Problem& p) const {

@@ -39,10 +39,11 @@ std::string_view name(Means means);  // "", "tuned", "certified", "host_pass"
 class DeviceTier {
  public:
   /// profile: as it was when the device was tuned. on_demand: kernels of classes that were not
-  /// tuned; null: none. Nothing is opened here.
+  /// tuned; null: none. host_gbps: of the host's memory, which predicts its passes; 0: not known.
+  /// Nothing is opened here.
   DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking ranking,
              std::filesystem::path cache_folder,
-             std::shared_ptr<OnDemandKernels> on_demand = nullptr);
+             std::shared_ptr<OnDemandKernels> on_demand = nullptr, double host_gbps = 0);
 
   const DeviceProfile& profile() const { return profile_; }
   const KernelRanking& ranking() const { return ranking_; }
@@ -55,10 +56,12 @@ class DeviceTier {
   struct Route {
     Means means = Means::kNone;
     Problem problem = {};  // as the kernel gets it: with kHostPass the product before the pass
+    double pass_ns = 0;    // of the host, predicted
     std::vector<RankedChoice> certified = {};  // with kCertified, best first
   };
-  /// Tuned kernels if the problem's class has any, else certified ones, else a plain kernel and the
-  /// host's pass. Depends on the database, and on what has been certified since.
+  /// Tuned kernels if the problem's class has any; else certified ones, or a plain kernel and the
+  /// host's pass, whichever is there and predicted to be faster. Depends on the database, and on
+  /// what has been certified since.
   Route route(const Problem& p) const;
   /// The same for operands that lie on the device, behind which the host makes no pass.
   Means means_for_resident(const Problem& p) const;
@@ -149,6 +152,8 @@ class DeviceTier {
  private:
   /// Of a class that was not tuned; none when each has failed.
   std::vector<RankedChoice> certified(const Problem& p) const;
+  /// Transfers and the first of these kernels.
+  double predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const;
   Ran gemm_with_pass(const GemmCall& call, const Types& types, Wait wait, double margin_ns,
                      const SpotCheck* check);
   /// With the first of these kernels that works. before_run is called once or more before it runs.
@@ -173,6 +178,7 @@ class DeviceTier {
   const DeviceRates rates_;
   const KernelRanking ranking_;
   const std::shared_ptr<OnDemandKernels> on_demand_;  // null: none
+  const double host_gbps_;
 
   std::mutex running_;  // for as long as a product runs
   std::unique_ptr<BufferPool> pool_;

@@ -229,6 +229,26 @@ TEST_F(OnDemand, AGuardChecksTheKernelBehindThePass) {
          Reason::kPredicted);
 }
 
+TEST_F(OnDemand, APassStaysWhereItIsPredictedToBeFasterThanTheKernel) {
+  // Rows of 136 bytes are staged at a crawl, and the widened copy of the operands is imported.
+  std::filesystem::remove(database_);
+  Calibration calibration = no_host();
+  calibration.device.upload_gbps = 1e-3;
+  calibration.device.import_ns = 10;
+  plant_database(database_, device_, {fallback_variant()}, {}, {}, calibration);
+  const auto context = open();
+  Problem p = packed_problem(33, 17, 64, Transpose::kNo, Transpose::kYes, 1, parse_types("f16"));
+  p.lda = p.ldb = 68;
+  for (int call = 0; call < 2; ++call) {
+    expect(multiply(*context, p), Tier::kDevice, Reason::kPredicted);
+    context->wait_for_certificates();
+  }
+  EXPECT_EQ(stored_verdict(p, fallback_variant()), true);
+  EXPECT_EQ(means(*context, p), "host_pass");
+  p.lda = p.ldb = 64;  // imported as they are
+  EXPECT_EQ(means(*context, p), "certified");
+}
+
 TEST_F(OnDemand, AForcedDeviceWaitsForACertificateWhereNoPassCanAnswer) {
   // 8-bit sums in float32 are not exact: there is no pass, but a kernel can be certified.
   const auto context = open();
