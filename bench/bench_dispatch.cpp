@@ -28,9 +28,9 @@
 #include "runtime/context.h"
 #include "runtime/model/calibration.h"
 #include "runtime/model/portfolio.h"
+#include "runtime/random_operand.h"
 #include "tuner/processor_handover.h"
 #include "tuner/processor_pace.h"
-#include "tuner/random_operand.h"
 
 namespace rooftile {
 namespace {

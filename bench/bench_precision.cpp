@@ -14,7 +14,7 @@
 #include "core/statistics.h"
 #include "core/time_text.h"
 #include "runtime/context.h"
-#include "tuner/random_operand.h"
+#include "runtime/random_operand.h"
 
 namespace rooftile {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/time_text.h"
 #include "db/store.h"
 #include "runtime/context.h"
-#include "tuner/random_operand.h"
+#include "runtime/random_operand.h"
 
 namespace rooftile {
 namespace {

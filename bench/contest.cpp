@@ -18,9 +18,9 @@
 #include "runtime/context.h"
 #include "runtime/device_tier.h"
 #include "runtime/host_tier.h"
+#include "runtime/random_operand.h"
 #include "runtime/staging.h"
 #include "tuner/measure.h"
-#include "tuner/random_operand.h"
 
 namespace rooftile {
 namespace {

@@ -63,6 +63,7 @@ nlohmann::json json_of(const ExplainedWork& work) {
   all["upload_ns"] = number(d.upload_ns);
   all["kernel_ns"] = number(d.kernel_ns);
   all["download_ns"] = number(d.download_ns);
+  all["pass_ns"] = number(d.pass_ns);
   all["overlapped_ns"] = number(d.overlapped_ns);
   all["way_a"] = name(d.ways.a);
   all["way_b"] = name(d.ways.b);
@@ -74,6 +75,7 @@ nlohmann::json json_of(const ExplainedWork& work) {
   all["counterfactual"] = {{"text", counterfactual_text(work)}, {"flips", flips}};
   all["device"] = e.device_name;
   all["kernel"] = e.kernel;
+  all["means"] = e.means;
   all["quick_kernel"] = e.quick_kernel;
   all["note"] = e.note;
   return all;

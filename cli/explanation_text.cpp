@@ -81,12 +81,22 @@ std::string factor_table(const Decision& d) {
                             "product = score", d.score);
 }
 
+/// How a kernel comes to compute a class that was not tuned; nothing to say of one that was.
+std::string_view means_text(std::string_view means) {
+  if (means == "host_pass")
+    return ", of the plain product, and a pass of the host over c; a kernel that needs no pass is "
+           "certified in the background by calls that would gain by it";
+  return means == "certified" ? ", certified on demand" : "";
+}
+
 std::string device_prediction(const Decision& d) {
   std::string text = fmt::format("device  {:>14}", prediction_text(d.device_ns));
   if (std::isfinite(d.device_ns))
     text +=
         fmt::format("  = submit {} + upload {} + kernel {} + download {}", time_text(d.submit_ns),
                     time_text(d.upload_ns), time_text(d.kernel_ns), time_text(d.download_ns));
+  if (std::isfinite(d.device_ns) && d.pass_ns > 0)
+    text += fmt::format(" + pass over c {}", time_text(d.pass_ns));
   if (d.overlapped_ns > 0)
     text += fmt::format("; {} of transfers behind kernels", time_text(d.overlapped_ns));
   return text + "\n";
@@ -151,7 +161,7 @@ std::string text_of(const ExplainedWork& work) {
     text += fmt::format("  {:<24} {}\n", fmt::format("{} = {}", flip.what, flip.size),
                         flip_text(flip, predicted_tier(d)));
   if (!e.device_name.empty()) text += fmt::format("\ndevice: {}\n", e.device_name);
-  if (!e.kernel.empty()) text += fmt::format("kernel: {}\n", e.kernel);
+  if (!e.kernel.empty()) text += fmt::format("kernel: {}{}\n", e.kernel, means_text(e.means));
   if (!e.quick_kernel.empty()) text += fmt::format("while it is compiled: {}\n", e.quick_kernel);
   return text;
 }

@@ -166,6 +166,12 @@ class Store {
                   std::string_view reason);  // the newest reason counts
   std::vector<BlackListRecord> black_listed(RowId device) const;
   void clear_black_list(RowId device);
+  /// Kernels of a signature whose newest certificate for this generator version is one of having
+  /// passed and that are not black-listed, in a ranked list or not; the newest first. Variants that
+  /// this version cannot parse are left out.
+  std::vector<CandidateRecord> certified_candidates(RowId device,
+                                                    std::string_view generator_version,
+                                                    std::string_view signature) const;
   /// Hashes of the kernels that are black-listed or whose newest certificate for this generator
   /// version is not one of having passed.
   std::vector<std::string> condemned(RowId device, std::string_view generator_version) const;

@@ -1,3 +1,4 @@
+#include "core/error.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -74,6 +75,37 @@ std::vector<BlackListRecord> Store::black_listed(RowId device) const {
 void Store::clear_black_list(RowId device) {
   impl_->guarded("clearing the black list", [&] {
     Sql(*impl_->connection, "DELETE FROM black_list WHERE device_id = ?").bind(device).run();
+  });
+}
+
+std::vector<CandidateRecord> Store::certified_candidates(RowId device,
+                                                         std::string_view generator_version,
+                                                         std::string_view signature) const {
+  return impl_->guarded("reading certificates", [&] {
+    std::vector<CandidateRecord> certified;
+    Sql sql(*impl_->connection,
+            "SELECT c.id, c.hash, c.signature, c.variant FROM candidates AS c"
+            " WHERE c.signature = ?3"
+            " AND 'passed' = (SELECT f.verdict FROM certificates AS f WHERE f.device_id = ?1"
+            "   AND f.candidate_id = c.id AND f.generator_version = ?2"
+            "   ORDER BY f.id DESC LIMIT 1)"
+            " AND NOT EXISTS (SELECT 1 FROM black_list AS b"
+            "   WHERE b.device_id = ?1 AND b.candidate_id = c.id)"
+            " ORDER BY c.id DESC");
+    sql.bind_all(device, generator_version, signature);
+    while (sql.next_row()) {
+      CandidateRecord candidate;
+      candidate.id = sql.integer();
+      candidate.hash = sql.text();
+      candidate.signature = sql.text();
+      try {
+        candidate.variant = parse_variant(sql.text());
+      } catch (const Error&) {
+        continue;
+      }
+      certified.push_back(std::move(candidate));
+    }
+    return certified;
   });
 }
 

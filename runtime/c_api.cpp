@@ -73,6 +73,7 @@ rooftile_decision c_decision(const Explanation& explanation, Tier tier, Reason r
   copy_text(result.veto, d.veto);
   copy_text(result.veto_name, name(d.veto_name));
   result.measured_kernel_ns = explanation.measured_kernel_ns.value_or(0);
+  result.pass_ns = d.pass_ns;
   return result;
 }
 

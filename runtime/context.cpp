@@ -74,11 +74,6 @@ std::jthread load_blas_meanwhile() try {
   return {};
 }
 
-bool all_resident(const Residencies& where) {
-  return where.a == Residency::kDevice && where.b == Residency::kDevice &&
-         where.c == Residency::kDevice;
-}
-
 /// What the calibration measured on this very problem.
 std::optional<double> measured_ns(const HostRates& rates, const Problem& p) {
   Problem plain = packed_problem(p.m, p.n, p.k);
@@ -155,11 +150,7 @@ void Context::Impl::ask_device(Call& question) const {
   if (device == nullptr) {
     question.device_veto = data.note;
     question.device_veto_name = Veto::kNotTuned;
-  } else if (std::ranges::find(data.classes, signature_of(p)) == data.classes.end()) {
-    question.device_veto = fmt::format("no kernel for {} is tuned on {}",
-                                       to_string(signature_of(p)), device->profile().name);
-    question.device_veto_name = Veto::kNoKernel;
-  } else {
+  } else if (ask_means(question); question.device_veto.empty()) {
     question.reach_bytes =
         static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
     DeviceTier::Refusal refusal = device->veto(p);
@@ -184,7 +175,8 @@ bool Context::Impl::ask_for_parts(Call& question) const {
   for (const GemmCall& part : parts) {
     question.parts += 1;
     question.parts_transfers =
-        question.parts_transfers + transfers(part.problem, places, data.calibration.device);
+        question.parts_transfers +
+        transfers(device->route(part.problem).problem, places, data.calibration.device);
   }
   return !parts.empty();
 }
@@ -248,6 +240,7 @@ CachedDecision Context::Impl::decide_new(const Problem& p) {
   const Choice choice =
       choose(question(p, {}, {}), data.model, [this](Call& call) { ask_device(call); });
   if (choice.veto_name == Veto::kDeviceGone) device->say_gone();
+  request_kernel(p, choice);
   const double margin_ns = choice.best_host_ns - choice.device_ns;
   if (log != nullptr)
     log->say(p, decide(p, {}), best_kernel(p),
@@ -329,12 +322,17 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   if (counts && data.counted_device)
     impl_->untuned = std::make_unique<UntunedLog>(data.file, *data.counted_device);
   if (data.ranking)
-    impl_->device = std::make_unique<DeviceTier>(*data.profile, data.calibration.device,
-                                                 *std::move(data.ranking), cache_folder);
+    impl_->device = std::make_unique<DeviceTier>(
+        *data.profile, data.calibration.device, *std::move(data.ranking), cache_folder,
+        impl_->kernels_on_demand(cache_folder), data.calibration.host.gbps);
   impl_->blas = &HostBlas::get();
 }
 
-Context::~Context() = default;
+Context::~Context() {
+  // Data that stay on the device may outlive the context, and the kernels for them as well.
+  if (impl_->device != nullptr && impl_->device->on_demand() != nullptr)
+    impl_->device->on_demand()->when_changed({});
+}
 
 void Context::gemm(const GemmCall& call) {
   DecisionCache& cache = DecisionCache::of_this_thread();
@@ -472,9 +470,11 @@ Explanation Context::explain(const GemmCall& call, const Residencies& where) con
   if (impl_->forbids_half_sums(call)) return explain(Impl::without_half_sums(call), where);
   const Problem& p = call.problem;
   const Guard guard = impl_->guard_of(call);
+  const Means means = impl_->route_of(p, where).means;
   Explanation explanation{.decision = impl_->decide(p, where, guard),
                           .device_name = device_name(),
-                          .kernel = impl_->best_kernel(p, where),
+                          .kernel = means == Means::kNone ? "" : impl_->best_kernel(p, where),
+                          .means = std::string(name(means)),
                           .note = impl_->data.note,
                           .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
                           .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};

@@ -115,9 +115,10 @@ struct Residencies {
 struct Explanation {
   Decision decision;  // of the model; tier is the one that sgemm takes (forced tiers included)
   bool forced = false;
-  bool for_precision = false;     // the tier is HOST64 because of what the guard asks for
-  std::string device_name;        // tuned device, "" when none
-  std::string kernel;             // text of the variant that would run, "" when none
+  bool for_precision = false;  // the tier is HOST64 because of what the guard asks for
+  std::string device_name;     // tuned device, "" when none
+  std::string kernel;          // text of the variant that would run, "" when none
+  std::string means = {};      // how that kernel comes to compute it: name(Means), "" when none would
   std::string quick_kernel = {};  // that would run while that one is compiled, "" when none
   std::string note;               // what a reader should know: nothing tuned, driver changed, ...
   // Measured on exactly these sizes: kernel and packing by the tuner, BLAS by the calibration.
@@ -188,6 +189,10 @@ class Context {
   DeviceState device_state() const;
   /// Writes what is counted, as a thread of the context does now and then.
   void write_counts() noexcept;
+
+  /// Waits until no kernel is being certified on demand (runtime/on_demand_kernels.h): for tests,
+  /// and for programs that want later calls to have them.
+  void wait_for_certificates() const;
 
   /// The device for data that stays there; opened at the first call. Throws kUnsupported when there
   /// is none, kDevice.

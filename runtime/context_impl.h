@@ -23,6 +23,10 @@ namespace rooftile {
 /// A number that no context, and no state of one, has had.
 std::uint64_t next_owner();
 
+inline bool all_resident(const Residencies& where) {
+  return where.a == Residency::kDevice && where.b == Residency::kDevice &&
+         where.c == Residency::kDevice;
+}
 inline Tier best_host(const Decision& d) { return faster_host(d.host_ns, d.host1_ns); }
 inline double device_margin_ns(const Decision& d) { return d.best_host_ns - d.device_ns; }
 
@@ -72,6 +76,16 @@ struct Context::Impl {
   static bool rounds_between(const std::vector<GemmCall>& parts, const GemmCall& call);
   /// forced: to the device; then the guard does not need float64.
   void gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced, LastAnswer& last);
+  /// By which means it computes the problem's class, which may not have been tuned; a veto where by
+  /// none (context_untuned.cpp).
+  void ask_means(Call& question) const;
+  DeviceTier::Route route_of(const Problem& p, const Residencies& where) const;
+  /// Of the tuned device; null in a deterministic context, whose results must not depend on what
+  /// has been certified meanwhile.
+  std::shared_ptr<OnDemandKernels> kernels_on_demand(const std::filesystem::path& cache_folder);
+  /// Has a kernel certified for a problem of a class that was not tuned, if calls would go to the
+  /// device with one that the host answers now.
+  void request_kernel(const Problem& p, const Choice& choice) const;
   /// How the device would do what does not fit its buffers; false when it cannot.
   bool ask_for_parts(Call& question) const;
   /// Parts that fit the device, of a call that does not; empty when it does, or cannot be cut.

@@ -24,6 +24,7 @@ void DecisionLog::say(const Problem& p, const Decision& d, const std::string& ke
   line += fmt::format("host {}, host1 {}", prediction(d.host_ns), prediction(d.host1_ns));
   if (d.veto_name != Veto::kNone) line += fmt::format("; veto {}: {}", name(d.veto_name), d.veto);
   if (!kernel.empty()) line += "; kernel " + kernel;
+  if (d.pass_ns > 0) line += ", then a pass over c of " + prediction(d.pass_ns);
   if (!quick.empty()) line += ", while that is compiled " + quick;
   say_once(line);
 }

@@ -60,7 +60,6 @@ struct DeviceKernels::Impl {
 
   Background background;  // last: its jobs use the rest
 
-  std::shared_ptr<Device> open() const;
   std::shared_ptr<const Kernel> compile(std::shared_ptr<Device> on,
                                         const CandidateRecord& candidate,
                                         const Signature& signature) const;
@@ -110,7 +109,8 @@ struct DeviceKernels::Impl {
   }
 };
 
-std::shared_ptr<Device> DeviceKernels::Impl::open() const {
+std::shared_ptr<Device> open_tuned_device(const DeviceProfile& profile,
+                                          const std::filesystem::path& cache_folder) {
   // At the process's end drivers tear themselves down, and what they use (LLVM), in exit handlers
   // of their own. Those that are registered after them run before.
   load_drivers();
@@ -124,7 +124,7 @@ std::shared_ptr<Device> DeviceKernels::Impl::open() const {
         ErrorCode::kDevice,
         "the tuned device '{}' ({}) is not here or its driver has changed{}{}; run `rooftile tune`",
         profile.name, profile.driver_info, found.note.empty() ? "" : ": ", found.note);
-  std::shared_ptr<Device> opened = Device::open(*match, {.cache_folder = shader_cache.folder()});
+  std::shared_ptr<Device> opened = Device::open(*match, {.cache_folder = cache_folder});
   say_cache_fault(*opened);
   return opened;
 }
@@ -152,7 +152,7 @@ std::shared_ptr<Device> DeviceKernels::Impl::opened_device() {
   std::string why;
   bool for_ever = true;
   try {
-    opened = open();
+    opened = open_tuned_device(profile, shader_cache.folder());
   } catch (const std::exception& error) {
     failure = std::current_exception();
     why = error.what();

@@ -17,6 +17,11 @@
 
 namespace rooftile {
 
+/// Opens the device of this profile. Throws kDevice when it is absent or changed, or when the
+/// process is ending; what Device::open throws.
+std::shared_ptr<Device> open_tuned_device(const DeviceProfile& profile,
+                                          const std::filesystem::path& cache_folder);
+
 /// Thread-safe. No lock is held while something is opened or compiled. In a process forked from one
 /// that has used it, the device is gone.
 class DeviceKernels {

@@ -5,6 +5,8 @@
 
 #include "core/error.h"
 #include "runtime/float_environment.h"
+#include "runtime/host_pass.h"
+#include "runtime/model/transfer.h"
 #include "runtime/quick_kernel.h"
 
 namespace rooftile {
@@ -40,19 +42,83 @@ std::uint64_t largest_buffer(const DeviceLimits& limits) {
 
 }  // namespace
 
+std::string_view name(Means means) {
+  switch (means) {
+    case Means::kNone:
+      break;
+    case Means::kTuned:
+      return "tuned";
+    case Means::kCertified:
+      return "certified";
+    case Means::kHostPass:
+      return "host_pass";
+  }
+  return "";
+}
+
 DeviceTier::DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking ranking,
-                       std::filesystem::path cache_folder)
+                       std::filesystem::path cache_folder,
+                       std::shared_ptr<OnDemandKernels> on_demand, double host_gbps)
     : profile_(std::move(profile)),
       rates_(std::move(rates)),
       ranking_(std::move(ranking)),
+      on_demand_(std::move(on_demand)),
+      host_gbps_(host_gbps),
       kernels_(profile_, std::move(cache_folder)) {}
 
-std::vector<RankedChoice> DeviceTier::ranked(const Problem& p) const {
-  return ranking_.ranked(effective(p));
+double DeviceTier::predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const {
+  if (kernels.empty()) return std::numeric_limits<double>::infinity();
+  const OperandPlaces places = {
+      .reach_bytes = static_cast<double>(profile_.limits.max_storage_buffer_range_bytes)};
+  return transfers(p, places, rates_).ns() + kernels.front().expected_ns;
+}
+
+DeviceTier::Route DeviceTier::route(const Problem& p) const {
+  if (ranking_.has_class(p)) return {.means = Means::kTuned, .problem = p};
+  Route own = {.means = Means::kCertified, .problem = p, .certified = certified(p)};
+  const auto types = types_before_pass(p, ranking_.classes());
+  if (!types) return own.certified.empty() ? Route{.problem = p} : own;
+  Route pass = {.means = Means::kHostPass, .problem = problem_before_pass(p, *types)};
+  if (host_gbps_ > 0) pass.pass_ns = host_pass_bytes(p, *types) / host_gbps_;
+  if (own.certified.empty()) return pass;
+  // Of the same operands the kernel that needs no pass is the faster one.
+  Types same_operands = *types;
+  same_operands.c = p.types.c;
+  same_operands.f16_sums = p.types.f16_sums;
+  if (same_operands == p.types || host_gbps_ <= 0) return own;
+  const double own_ns = predicted_ns(p, own.certified);
+  return predicted_ns(pass.problem, ranked(pass)) + pass.pass_ns < own_ns ? pass : own;
+}
+
+Means DeviceTier::means_for_resident(const Problem& p) const {
+  if (ranking_.has_class(p)) return Means::kTuned;
+  return ranked_for_resident(p).empty() ? Means::kNone : Means::kCertified;
+}
+
+void DeviceTier::request_kernel(const Problem& p) const {
+  if (on_demand_ == nullptr || ranking_.has_class(p)) return;
+  const Problem staged = effective(p);
+  on_demand_->request(ranking_, staged, own_buffers(staged), profile_.limits);
+}
+
+std::vector<RankedChoice> DeviceTier::certified(const Problem& p) const {
+  if (on_demand_ == nullptr) return {};
+  const Problem staged = effective(p);
+  std::vector<RankedChoice> kernels =
+      on_demand_->ranked(ranking_, staged, own_buffers(staged), profile_.limits);
+  if (kernels_.any_failed() && kernels_.all_failed(kernels)) return {};
+  return kernels;
+}
+
+std::vector<RankedChoice> DeviceTier::ranked(const Route& route) const {
+  if (route.means == Means::kNone || route.means == Means::kCertified) return route.certified;
+  return ranking_.ranked(effective(route.problem));
 }
 
 std::vector<RankedChoice> DeviceTier::ranked_for_resident(const Problem& p) const {
-  return ranking_.ranked(p, own_buffers(p), profile_.limits);
+  if (ranking_.has_class(p) || on_demand_ == nullptr)
+    return ranking_.ranked(p, own_buffers(p), profile_.limits);
+  return on_demand_->ranked(ranking_, p, own_buffers(p), profile_.limits);
 }
 
 std::optional<double> DeviceTier::measured_ns(const Problem& p) const {
@@ -72,14 +138,14 @@ DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
 }
 
 bool DeviceTier::fits(const Problem& p, int products) const {
-  const Footprint needed = footprint(p);
+  const Footprint needed = footprint(route(p).problem);
   return needed.largest <= largest_buffer(profile_.limits) &&
          needed.total <= profile_.device_memory_bytes / static_cast<std::uint64_t>(products);
 }
 
 std::string DeviceTier::does_not_fit(const Problem& p) const {
   if (fits(p)) return {};
-  const Footprint needed = footprint(p);
+  const Footprint needed = footprint(route(p).problem);
   const std::uint64_t most = largest_buffer(profile_.limits);
   if (needed.largest > most)
     return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}",
@@ -132,8 +198,10 @@ DeviceKernels::Bound DeviceTier::bound_like(const GemmCall& call) const {
 }
 
 DeviceTier::Chosen DeviceTier::choose(const GemmCall& call, Wait wait) {
+  const Route route = this->route(call.problem);
+  if (route.means == Means::kHostPass) return {};  // gemm() makes it
   const Signature signature = signature_of(call.problem);
-  const std::vector<RankedChoice> kernels = ranked(call.problem);
+  const std::vector<RankedChoice> kernels = ranked(route);
   const DeviceKernels::Bound bound = bound_like(call);
   if (wait == Wait::kNo && !kernels_.ready(kernels, signature, bound)) return {};
   for (const RankedChoice& choice : kernels)
@@ -196,7 +264,36 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
 DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_ns,
                                  const SpotCheck* check) {
   const QuietFloats quiet;
-  const std::vector<RankedChoice> kernels = ranked(call.problem);
+  const Problem& p = call.problem;
+  Route route = this->route(p);
+  if (route.means == Means::kNone && on_demand_ != nullptr) {
+    request_kernel(p);
+    if (wait == Wait::kNo) return {};
+    on_demand_->wait();
+    route = this->route(p);
+  }
+  if (route.means == Means::kHostPass)
+    return gemm_with_pass(call, route.problem.types, wait, margin_ns, check);
+  return run_first(call, ranked(route), wait, margin_ns, check);
+}
+
+DeviceTier::Ran DeviceTier::gemm_with_pass(const GemmCall& call, const Types& types, Wait wait,
+                                           double margin_ns, const SpotCheck* check) try {
+  request_kernel(call.problem);
+  HostPass pass(call, types);
+  const Problem& product = pass.product().problem;
+  const Ran ran = run_first(pass.product(), ranking_.ranked(effective(product)), wait, margin_ns,
+                            check, [&] { pass.prepare(); });
+  if (ran) pass.finish();
+  return ran;
+} catch (const std::bad_alloc&) {
+  fail(ErrorCode::kOutOfMemory, "the copies that {} needs do not fit into memory",
+       to_string(call.problem));
+}
+
+DeviceTier::Ran DeviceTier::run_first(const GemmCall& call, std::span<const RankedChoice> kernels,
+                                      Wait wait, double margin_ns, const SpotCheck* check,
+                                      const std::function<void()>& before_run) {
   if (kernels.empty())
     fail(ErrorCode::kUnsupported,
          "no certified kernel of {} is legal for {}; run `rooftile tune` with this problem",
@@ -221,6 +318,7 @@ DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_
     }
     if (kernel == nullptr) continue;
     try {
+      if (before_run) before_run();
       run(choice, kernel, call, check);
       return {.kernel = &choice.candidate->variant, .best = next.best};
     } catch (const SpotCheckFailed& error) {
@@ -241,9 +339,10 @@ DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_
 }
 
 const Variant* DeviceTier::quick_kernel(const Problem& p, double margin_ns) const {
-  const std::vector<RankedChoice> kernels = ranked(p);
+  const Route route = this->route(p);
+  const std::vector<RankedChoice> kernels = ranked(route);
   const std::vector<Progress> none(kernels.size(), Progress::kNone);
-  const auto quick = rooftile::quick_kernel(kernels, none, signature_of(p), margin_ns);
+  const auto quick = rooftile::quick_kernel(kernels, none, signature_of(route.problem), margin_ns);
   return quick ? &kernels[*quick].candidate->variant : nullptr;
 }
 

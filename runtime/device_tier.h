@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -17,29 +18,60 @@
 #include "runtime/device_kernels.h"
 #include "runtime/device_product.h"
 #include "runtime/kernel_ranking.h"
+#include "runtime/on_demand_kernels.h"
 #include "runtime/precision_guard.h"
 #include "runtime/staging.h"
 
 namespace rooftile {
+
+/// What computes a problem on a device.
+enum class Means : std::uint8_t {
+  kNone,
+  kTuned,      // kernels that the tuner measured on the problem's class
+  kCertified,  // variants of another class's kernels, certified on demand
+  kHostPass,   // a tuned plain kernel, and a pass of the host over C
+};
+std::string_view name(Means means);  // "", "tuned", "certified", "host_pass"
 
 /// Thread-safe; products run one at a time. A device that hangs is given up by the call that finds
 /// it out, and others are told so at once, whatever that call has still to wait for
 /// (DeviceProduct).
 class DeviceTier {
  public:
-  /// profile: as it was when the device was tuned. Nothing is opened here.
+  /// profile: as it was when the device was tuned. on_demand: kernels of classes that were not
+  /// tuned; null: none. host_gbps: of the host's memory, which predicts its passes; 0: not known.
+  /// Nothing is opened here.
   DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking ranking,
-             std::filesystem::path cache_folder);
+             std::filesystem::path cache_folder,
+             std::shared_ptr<OnDemandKernels> on_demand = nullptr, double host_gbps = 0);
 
   const DeviceProfile& profile() const { return profile_; }
   const KernelRanking& ranking() const { return ranking_; }
+  const std::shared_ptr<OnDemandKernels>& on_demand() const { return on_demand_; }
 
   /// Opens it if need be. Throws kDevice when it is absent, changed or lost.
   std::shared_ptr<Device> device();
 
-  /// Kernels that are legal for the problem as it would be staged, best first (KernelRanking).
-  /// Pure: depends on the database only.
-  std::vector<RankedChoice> ranked(const Problem& p) const;
+  /// How the calls of a problem are computed here.
+  struct Route {
+    Means means = Means::kNone;
+    Problem problem = {};  // as the kernel gets it: with kHostPass the product before the pass
+    double pass_ns = 0;    // of the host, predicted
+    std::vector<RankedChoice> certified = {};  // with kCertified, best first
+  };
+  /// Tuned kernels if the problem's class has any; else certified ones, or a plain kernel and the
+  /// host's pass, whichever is there and predicted to be faster. Depends on the database, and on
+  /// what has been certified since.
+  Route route(const Problem& p) const;
+  /// The same for operands that lie on the device, behind which the host makes no pass.
+  Means means_for_resident(const Problem& p) const;
+  /// Begins to certify a kernel for a problem whose class was not tuned (OnDemandKernels).
+  void request_kernel(const Problem& p) const;
+
+  /// Kernels that are legal for the route's problem as it would be staged, best first
+  /// (KernelRanking, OnDemandKernels).
+  std::vector<RankedChoice> ranked(const Route& route) const;
+  std::vector<RankedChoice> ranked(const Problem& p) const { return ranked(route(p)); }
   /// The same for operands that lie on the device, each at the start of a buffer.
   std::vector<RankedChoice> ranked_for_resident(const Problem& p) const;
   /// What the tuner measured on exactly these sizes, packing included; nothing when it did not.
@@ -53,7 +85,6 @@ class DeviceTier {
   Refusal veto(const Problem& p) const;
 
   /// Whether the device's memory and its buffers hold the operands, of so many products at a time.
-  /// Takes no lock.
   bool fits(const Problem& p, int products = 1) const;
   /// Why not, or "".
   std::string does_not_fit(const Problem& p) const;
@@ -91,6 +122,8 @@ class DeviceTier {
   /// may take longer than the best one. Throws the last failure when no kernel works: kDevice,
   /// kTimeout, kOutOfMemory, kUnsupported, kCompile. With a check, whose failure is not followed by
   /// another kernel: SpotCheckFailed.
+  /// A problem that nothing here computes yet waits for a kernel that is certified on demand,
+  /// unless with Wait::kNo.
   Ran gemm(const GemmCall& call, Wait wait = Wait::kBest,
            double margin_ns = std::numeric_limits<double>::infinity(),
            const SpotCheck* check = nullptr);
@@ -117,6 +150,16 @@ class DeviceTier {
   void say(const Error& error) noexcept { kernels_.say(error); }
 
  private:
+  /// Of a class that was not tuned; none when each has failed.
+  std::vector<RankedChoice> certified(const Problem& p) const;
+  /// Transfers and the first of these kernels.
+  double predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const;
+  Ran gemm_with_pass(const GemmCall& call, const Types& types, Wait wait, double margin_ns,
+                     const SpotCheck* check);
+  /// With the first of these kernels that works. before_run is called once or more before it runs.
+  Ran run_first(const GemmCall& call, std::span<const RankedChoice> kernels, Wait wait,
+                double margin_ns, const SpotCheck* check,
+                const std::function<void()>& before_run = {});
   void run(const RankedChoice& choice, std::shared_ptr<const Kernel> kernel, const GemmCall& call,
            const SpotCheck* check);
   struct Chosen {
@@ -134,6 +177,8 @@ class DeviceTier {
   const DeviceProfile profile_;
   const DeviceRates rates_;
   const KernelRanking ranking_;
+  const std::shared_ptr<OnDemandKernels> on_demand_;  // null: none
+  const double host_gbps_;
 
   std::mutex running_;  // for as long as a product runs
   std::unique_ptr<BufferPool> pool_;

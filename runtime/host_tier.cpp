@@ -10,15 +10,10 @@
 #include "runtime/host_float64.h"
 #include "runtime/host_integers.h"
 #include "runtime/host_operands.h"
+#include "runtime/host_result.h"
 
 namespace rooftile {
 namespace {
-
-bool residual_is_c(const GemmCall& call) {
-  for (std::int64_t i = 0; i < call.problem.batch; ++i)
-    if (call.epilogue.residual + i * call.epilogue.stride_residual == call.c_of(i)) return true;
-  return false;
-}
 
 /// One operand of a batch as float32: as it lies there, or as a widened copy of its span.
 class WideOperand {
@@ -41,27 +36,6 @@ class WideOperand {
   Extent extent_;
   std::int64_t ld_;
   const void* widened_ = nullptr;
-  std::unique_ptr<float[]> copy_;
-};
-
-/// C of a batch as float32: itself, or a copy that goes back narrowed.
-class WideResult {
- public:
-  explicit WideResult(const Problem& p) : p_(p) {
-    if (p.types.c != DataType::kF32) copy_ = uninitialized_floats(p.m * p.n);
-  }
-  std::int64_t ld() const { return copy_ ? p_.n : p_.ldc; }
-  float* begin(void* c) {
-    if (!copy_) return static_cast<float*>(c);
-    if (p_.beta != 0.0f) widen_rows(p_.types.c, {p_.m, p_.n}, c, p_.ldc, copy_.get(), p_.n);
-    return copy_.get();
-  }
-  void end(void* c) const {
-    if (copy_) narrow_matrix(p_.types.c, {p_.m, p_.n}, copy_.get(), p_.n, c, p_.ldc);
-  }
-
- private:
-  const Problem& p_;
   std::unique_ptr<float[]> copy_;
 };
 

@@ -8,6 +8,8 @@
 
 #include "generator/rules.h"
 #include "generator/space.h"
+#include "runtime/model/nearest_types.h"
+#include "runtime/model/roofline.h"
 
 namespace rooftile {
 namespace {
@@ -24,7 +26,9 @@ bool is_last_resort(const TunedKernel& kernel) {
 KernelRanking::KernelRanking(const DeviceLimits& limits, const DeviceRates& rates,
                              std::vector<TunedKernel> tuned,
                              std::span<const PortfolioKernel> portfolio)
-    : limits_(limits), tuned_(std::move(tuned)) {
+    : limits_(limits), rates_(rates), tuned_(std::move(tuned)) {
+  for (const TunedKernel& kernel : tuned_)
+    if (!has_class(kernel.problem)) classes_.push_back(signature_of(kernel.problem));
   for (const TunedKernel& of_class : tuned_) {
     const bool seen = std::ranges::any_of(portfolios_, [&](const Portfolio& p) {
       return same_class(p.predicted.of_class, of_class.problem);
@@ -45,6 +49,28 @@ KernelRanking::KernelRanking(const DeviceLimits& limits, const DeviceRates& rate
                        .selector = std::make_shared<const Selector>(like, rates, measured)},
          .kernels = std::move(kernels)});
   }
+}
+
+bool KernelRanking::has_class(const Problem& p) const {
+  return std::ranges::find(classes_, signature_of(p)) != classes_.end();
+}
+
+std::optional<KernelRanking::Near> KernelRanking::nearest(const Problem& p) const {
+  const auto distance = [&](const Signature& s) {
+    return std::pair(type_distance(s.types, p.types), any(s.epilogue));
+  };
+  const Signature* nearest = nullptr;
+  for (const Signature& s : classes_) {
+    if (s.trans_a != p.trans_a || s.trans_b != p.trans_b) continue;
+    if (nearest == nullptr || distance(s) < distance(*nearest)) nearest = &s;
+  }
+  if (nearest == nullptr) return std::nullopt;
+  Near near = {.problem = retyped(p, nearest->types)};
+  near.problem.epilogue = nearest->epilogue;
+  const double bound = problem_bound_ns(p, rates_);
+  const double bound_there = problem_bound_ns(near.problem, rates_);
+  if (bound > 0 && bound_there > 0) near.time_ratio = bound / bound_there;
+  return near;
 }
 
 std::vector<PredictedClass> KernelRanking::predicted_classes() const {

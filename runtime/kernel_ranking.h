@@ -40,6 +40,19 @@ class KernelRanking {
 
   std::vector<PredictedClass> predicted_classes() const;
 
+  /// Of which kernels are tuned, each once.
+  std::span<const Signature> classes() const { return classes_; }
+  bool has_class(const Problem& p) const;
+  /// The problem, packed, in the tuned class with the same transposes whose kernels are the most
+  /// like those that it wants (type_distance; then one without epilogue), and what a kernel that
+  /// takes 1 ns there is expected to take here, as the rooflines go. Nothing: no class has the
+  /// transposes.
+  struct Near {
+    Problem problem;
+    double time_ratio = 1;
+  };
+  std::optional<Near> nearest(const Problem& p) const;
+
  private:
   struct Portfolio {
     PredictedClass predicted;
@@ -47,7 +60,9 @@ class KernelRanking {
   };
 
   DeviceLimits limits_;
+  DeviceRates rates_;
   std::vector<TunedKernel> tuned_;
+  std::vector<Signature> classes_;
   std::vector<Portfolio> portfolios_;
 };
 

@@ -29,13 +29,14 @@ bool shared_with_host(const Buffer& buffer) {
 
 Resident::Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
                    KernelHashes condemned, const std::filesystem::path& cache_folder,
-                   std::function<std::shared_ptr<Device>()> checking_device, Precision precision)
+                   std::function<std::shared_ptr<Device>()> checking_device,
+                   std::shared_ptr<OnDemandKernels> on_demand, Precision precision)
     : owner_(::getpid()),
       precision_(precision),
       device_(std::move(device)),
       ranking_(std::move(ranking)),
       kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(condemned), cache_folder,
-               std::move(checking_device)),
+               std::move(checking_device), std::move(on_demand)),
       nothing_(device_->create_buffer(kNothingBytes, BufferUse::kDevice)),
       pool_(device_) {}
 

@@ -37,11 +37,12 @@ struct ResidentWork {
 /// Thread-safe. Destroying it waits for what is in flight.
 class Resident : public std::enable_shared_from_this<Resident> {
  public:
-  /// ranking: of this device as it was tuned; nothing when it was not. condemned, checking_device:
-  /// as ResidentKernels says. precision: of calls that do not name one.
+  /// ranking: of this device as it was tuned; nothing when it was not. condemned, checking_device,
+  /// on_demand: as ResidentKernels says. precision: of calls that do not name one.
   Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
            KernelHashes condemned, const std::filesystem::path& cache_folder,
            std::function<std::shared_ptr<Device>()> checking_device,
+           std::shared_ptr<OnDemandKernels> on_demand = nullptr,
            Precision precision = Precision::kStandard);
   ~Resident();
 

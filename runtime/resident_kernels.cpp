@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "core/error.h"
 #include "generator/space.h"
@@ -27,9 +28,11 @@ DeviceLimits as_far(DeviceLimits limits, const BufferUses& uses) {
 
 ResidentKernels::ResidentKernels(std::shared_ptr<Device> device, const KernelRanking* ranking,
                                  KernelHashes condemned, std::filesystem::path cache_folder,
-                                 std::function<std::shared_ptr<Device>()> checking_device)
+                                 std::function<std::shared_ptr<Device>()> checking_device,
+                                 std::shared_ptr<OnDemandKernels> on_demand)
     : device_(std::move(device)),
       ranking_(ranking),
+      on_demand_(std::move(on_demand)),
       condemned_(std::move(condemned)),
       shader_cache_(std::move(cache_folder)),
       checking_device_(std::move(checking_device)) {}
@@ -102,10 +105,24 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
     }
     return std::nullopt;
   };
+  const auto first_of = [&](const std::vector<RankedChoice>& kernels) {
+    std::optional<ResidentProduct> product;
+    for (const RankedChoice& ranked : kernels)
+      if ((product = attempt(*ranked.candidate, ranked.expected_ns, Certified::kYes))) break;
+    return product;
+  };
   if (ranking_ != nullptr)
-    for (const RankedChoice& ranked : ranking_->ranked(bound.problem, bound.placement, limits))
-      if (auto product = attempt(*ranked.candidate, ranked.expected_ns, Certified::kYes))
-        return *std::move(product);
+    if (auto product = first_of(ranking_->ranked(bound.problem, bound.placement, limits)))
+      return *std::move(product);
+  const bool certifies =
+      ranking_ != nullptr && on_demand_ != nullptr && !ranking_->has_class(bound.problem);
+  const auto certified = [&] {
+    return first_of(on_demand_->ranked(*ranking_, bound.problem, bound.placement, limits));
+  };
+  if (certifies) {
+    on_demand_->request(*ranking_, bound.problem, bound.placement, limits);
+    if (auto product = certified()) return *std::move(product);
+  }
   const Variant fallback = fallback_variant();
   const std::string hash = emit_gemm(fallback, signature).hash;
   if (condemned_.contains(hash)) {
@@ -119,6 +136,10 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
                  attempt({.hash = hash, .signature = to_string(signature), .variant = fallback},
                          flops(bound.problem) / kFallbackFlopsPerNs, Certified::kNo)) {
     return *std::move(product);
+  }
+  if (certifies) {
+    on_demand_->wait();
+    if (auto product = certified()) return *std::move(product);
   }
   fail(ErrorCode::kUnsupported, "no kernel computes {} on {} with its operands where they are: {}",
        to_string(p), device_->profile().name, last_failure);

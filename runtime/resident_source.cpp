@@ -46,11 +46,16 @@ KernelHashes ResidentSource::condemned(const DeviceProfile& device) const {
 
 std::shared_ptr<Resident> ResidentSource::make(DeviceTier* tuned) const {
   std::optional<KernelRanking> ranking;
-  if (tuned != nullptr) ranking = tuned->ranking();
+  std::shared_ptr<OnDemandKernels> on_demand;
+  if (tuned != nullptr) {
+    ranking = tuned->ranking();
+    on_demand = tuned->on_demand();
+  }
   const auto resident = [&](const std::shared_ptr<Device>& device,
                             std::function<std::shared_ptr<Device>()> checking_device) {
     return std::make_shared<Resident>(device, std::move(ranking), condemned(device->profile()),
-                                      cache_folder_, std::move(checking_device), precision_);
+                                      cache_folder_, std::move(checking_device), on_demand,
+                                      precision_);
   };
   if (adopted_ != nullptr)
     // Nothing is submitted on the program's device of our own accord.

@@ -155,9 +155,6 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
                      .ns = kernel.kernel_ns + kernel.pack_ns,
                      .tile_m = kernel.candidate.variant.tile_m,
                      .tile_n = kernel.candidate.variant.tile_n});
-    if (const Signature signature = signature_of(kernel.problem);
-        std::ranges::find(data.classes, signature) == data.classes.end())
-      data.classes.push_back(signature);
     data.buckets.insert(bucket_of(kernel.problem));
   }
   data.profile = best->profile;

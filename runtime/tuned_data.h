@@ -9,7 +9,6 @@
 
 #include "core/device_profile.h"
 #include "db/records.h"
-#include "generator/signature.h"
 #include "runtime/context.h"
 #include "runtime/kernel_ranking.h"
 #include "runtime/model/dispatch.h"
@@ -37,7 +36,6 @@ struct TunedData {
   // Of the tuned device, or nothing:
   std::optional<DeviceProfile> profile = {};
   std::optional<KernelRanking> ranking = {};
-  std::vector<Signature> classes = {};  // each once
   std::unordered_set<Bucket, BucketHash> buckets = {};
 };
 

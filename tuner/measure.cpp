@@ -14,9 +14,9 @@
 #include "core/half.h"
 #include "core/statistics.h"
 #include "runtime/model/counted.h"
+#include "runtime/random_operand.h"
 #include "runtime/reference.h"
 #include "runtime/staging.h"
-#include "tuner/random_operand.h"
 
 namespace rooftile {
 namespace {

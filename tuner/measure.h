@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/certify.h"
 #include "runtime/kernel.h"
-#include "tuner/certify.h"
 #include "tuner/processor_time.h"
 #include "tuner/spilled.h"
 #include "tuner/steady_samples.h"

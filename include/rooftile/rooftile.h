@@ -11,8 +11,8 @@
  * opened; run `rooftile tune` first to let it use a device. Without a database, a device or a
  * driver every call runs on the host's BLAS. A device is opened, and its kernels compiled, by a
  * thread of the context: until a problem's kernel is there, one that compiles quickly may answer
- * (docs/dispatch-score.md, "While a kernel is compiled"), and else the host. A product that a thread
- * makes again is measured, and may change between one thread of the host and all of them. So
+ * (docs/dispatch-score.md, "While a kernel is compiled"), and else the host. A product that a
+ * thread makes again is measured, and may change between one thread of the host and all of them. So
  * results of one problem may differ by roundings; rooftile_options.deterministic makes them equal
  * bit by bit. Problems without a tuned kernel are counted in the database, by a thread of the
  * context once a minute and when it is closed.
@@ -125,9 +125,10 @@ typedef struct rooftile_options {
                          compiled. Only a kernel that fails, which is said on stderr, may change
                          bits. default: $ROOFTILE_DETERMINISTIC, 1 for yes */
   rooftile_precision precision; /* of calls that do not say */
-  int no_measured_calls; /* not 0: a product that is made again stays on the tier that was
-                            predicted. default: its calls are measured, and go to the tier that was
-                            fastest (tiers may differ in the last bits), unless deterministic or $ROOFTILE_MEASURE_CALLS is "off" */
+  int no_measured_calls;        /* not 0: a product that is made again stays on the tier that was
+                                   predicted. default: its calls are measured, and go to the tier that was
+                                   fastest (tiers may differ in the last bits), unless deterministic or
+                                   $ROOFTILE_MEASURE_CALLS is "off" */
 } rooftile_options;
 
 /* C := alpha * op(A) * op(B) + beta * C in float32, host memory. op(A) is m x k, op(B) k x n, C m x
@@ -298,6 +299,8 @@ typedef struct rooftile_decision {
   char veto_name[32];        /* the same for programs: "none", "not_tuned", "does_not_fit", ... */
   double measured_kernel_ns; /* of the kernel tuned on exactly these sizes, packing included; 0 when
                                 there is none */
+  double pass_ns; /* part of device_ns: the host's pass over C behind a plain kernel, where
+                     no kernel has the epilogue or types; else 0 */
 } rooftile_decision;
 
 /* Opens a context; *context is NULL on failure. options may be NULL.

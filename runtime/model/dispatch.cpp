@@ -18,9 +18,14 @@ struct Moves {
   double up = 0, down = 0;  // bytes
 };
 
+/// What the device computes.
+const Problem& on_device(const Call& call) {
+  return call.before_pass ? *call.before_pass : call.problem;
+}
+
 Transfers transfers_of(const Call& call, const DeviceRates& device) {
   if (call.parts > 0) return call.parts_transfers;
-  return transfers(call.problem, {call.a, call.b, call.c, call.c_is_checked, call.reach_bytes},
+  return transfers(on_device(call), {call.a, call.b, call.c, call.c_is_checked, call.reach_bytes},
                    device);
 }
 
@@ -134,16 +139,17 @@ TimeParts time_parts(const Call& call, const Transfers& moved, const LogSizes& s
                      const DispatchModel& model, const HostTime& time, const HostModel& host) {
   const DeviceRates& device = model.device();
   const double kernel =
-      call.kernel_ns ? *call.kernel_ns : model.kernels().predict_ns(call.problem, sizes);
+      call.kernel_ns ? *call.kernel_ns : model.kernels().predict_ns(on_device(call), sizes);
   return {.host_roofline = host.roofline_ns(call.problem),
           .host_dense = time.dense,
           .host_sparse = time.sparse,
           .host_extra = time.extra,
-          .device_roofline = model.kernels().bound_ns(call.problem),
+          .device_roofline = model.kernels().bound_ns(on_device(call)),
           .kernel = kernel,
           .submit = device.submit_ns * std::max(call.parts, 1.0),
           .transfer_staged = moved.staged_ns(),
           .transfer = moved.ns() - overlapped_ns(call, moved.ns(), kernel, device),
+          .pass = call.pass_ns,
           .guard = call.guard_ns,
           .rerun = call.rerun_probability * time.total()};
 }
@@ -167,6 +173,7 @@ void enter_device(Decision& d, const TimeParts& t, const Transfers& moved) {
   d.device_ns = t.device();
   d.submit_ns = t.submit;
   d.kernel_ns = t.kernel;
+  d.pass_ns = t.pass;
   const double shown = moved.ns() > 0 ? t.transfer / moved.ns() : 1;
   d.upload_ns = moved.in_ns * shown;
   d.download_ns = moved.out_ns * shown;
@@ -299,7 +306,13 @@ Choice choose(Call call, const DispatchModel& model, const std::function<void(Ca
   if (ask_device) ask_device(call);
   const Transfers moved = transfers_of(call, device);
   if (calibrated) {
-    const double without_kernel = device.submit_ns + moved.ns();
+    double least_moved_ns = moved.ns();
+    if (call.before_pass) {
+      Call own = call;
+      own.before_pass = std::nullopt;
+      least_moved_ns = std::min(least_moved_ns, transfers_of(own, device).ns());
+    }
+    const double without_kernel = device.submit_ns + least_moved_ns;
     if (without_kernel >= choice.best_host_ns) return choice;
     choice.least_device_ns = without_kernel + model.kernels().bound_ns(call.problem);
   }

@@ -57,6 +57,10 @@ struct Call {
   // and the transfers of all of them. 0 parts: it is done as one.
   double parts = 0;
   Transfers parts_transfers = {};
+  // A product that a plain kernel computes in the problem's place, and the time of the host's pass
+  // over C after it (runtime/host_pass.h); nothing: the kernel does all.
+  std::optional<Problem> before_pass = {};
+  double pass_ns = 0;
   // Of the kernel that computes operands that lie on the device, where they lie; nothing: it is
   // chosen for staged copies, and predicted by the model.
   std::optional<double> kernel_ns = {};
@@ -87,7 +91,8 @@ struct Decision {
          host64_ns = 0;     // t_host of each tier; infinity when not calibrated
   double best_host_ns = 0;  // t_host: of the host tier that competes with the device
   double submit_ns = 0, upload_ns = 0, kernel_ns = 0,
-         download_ns = 0;  // of t_device, with guard and re-runs the rest
+         download_ns = 0;  // of t_device, with the host's pass, guard and re-runs the rest
+  double pass_ns = 0;      // of t_device: the host's pass over C, where no kernel does it
   // Of the transfers of a product in parts what other parts' kernels hide: no part of t_device, nor
   // of upload_ns and download_ns.
   double overlapped_ns = 0;
@@ -132,8 +137,9 @@ struct Choice {
   double host_ns = 0, host1_ns = 0, best_host_ns = 0;  // Decision's
   // Decision's; infinity as well where submission and transfers alone take as long as the host.
   double device_ns = std::numeric_limits<double>::infinity();
-  // Submission, transfers and the kernel's roofline, which no tuning beats, whatever vetoes the
-  // device today. Infinity where it is not calibrated, or device_ns is for the reason above.
+  // Submission, transfers and the roofline of a kernel of the problem's own class, which no tuning
+  // beats, whatever vetoes the device, or keeps it from that kernel, today. Infinity where it is
+  // not calibrated, or device_ns is for the reason above.
   double least_device_ns = std::numeric_limits<double>::infinity();
   Veto veto_name = Veto::kNone;  // of a device that could have won
 };

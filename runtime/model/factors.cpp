@@ -35,8 +35,12 @@ Factor vendor_tuning(const TimeParts& t) {
           .ns = (t.kernel - t.device_roofline) - (t.host_dense - t.host_roofline)};
 }
 
+// What only the host needs besides the product, over what the device leaves to a pass of the host:
+// nothing where its kernel is fused.
 Factor fusion(const TimeParts& t) {
-  return {.name = kFactorNames[kFusion], .value = t.host() / t.host_sparse, .ns = -t.host_extra};
+  return {.name = kFactorNames[kFusion],
+          .value = (t.host() / t.host_sparse) * (t.device_unguarded() / t.device_with_pass()),
+          .ns = t.pass - t.host_extra};
 }
 
 Factor sparsity(const TimeParts& t) {
@@ -47,7 +51,7 @@ Factor sparsity(const TimeParts& t) {
 
 Factor precision_risk(const TimeParts& t, Vetoed vetoed) {
   return {.name = kFactorNames[kPrecision],
-          .value = vetoed == Vetoed::kYes ? 0.0 : t.device_unguarded() / t.device(),
+          .value = vetoed == Vetoed::kYes ? 0.0 : t.device_with_pass() / t.device(),
           .ns = t.guard + t.rerun};
 }
 

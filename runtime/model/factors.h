@@ -22,12 +22,14 @@ struct TimeParts {
   double submit = 0;           // fixed cost of a submission
   double transfer_staged = 0;  // operands copied over the bus
   double transfer = 0;         // what this kind of device really spends on it
+  double pass = 0;             // the host's over C, where the kernel leaves it one
   double guard = 0;            // spot check
   double rerun = 0;            // probability of a re-run x its time
 
   double host() const { return host_sparse + host_extra; }
   double device_unguarded() const { return submit + transfer + kernel; }
-  double device() const { return device_unguarded() + guard + rerun; }
+  double device_with_pass() const { return device_unguarded() + pass; }
+  double device() const { return device_with_pass() + guard + rerun; }
 };
 
 enum class Vetoed : std::uint8_t { kNo, kYes };

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/model/nearest_types.h"
 #include "runtime/model/roofline.h"
 
 namespace rooftile {
@@ -153,10 +154,29 @@ const TunedModel::Class* TunedModel::class_of(const Problem& p) const {
 
 double TunedModel::bound_ns(const Problem& p) const { return problem_bound_ns(p, rates_); }
 
+const TunedModel::Class* TunedModel::nearest_class(const Problem& p) const {
+  const Class* nearest = nullptr;
+  for (const Class& c : classes_) {
+    if (c.trans_a != p.trans_a || c.trans_b != p.trans_b) continue;
+    if (nearest == nullptr ||
+        type_distance(c.types, p.types) < type_distance(nearest->types, p.types))
+      nearest = &c;
+  }
+  return nearest;
+}
+
 double TunedModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
-  const Class* const of_class = class_of(p);
-  if (of_class == nullptr) return std::max(bound_ns(p), rates_.dispatch_ns);
-  const Class& c = *of_class;
+  if (const Class* const c = class_of(p)) return predict_in(*c, p, sizes);
+  const double bound = bound_ns(p);
+  const Class* const nearest = nearest_class(p);
+  if (nearest == nullptr) return std::max(bound, rates_.dispatch_ns);
+  const Problem like = retyped(p, nearest->types);
+  const double bound_like = bound_ns(like);
+  if (!(bound_like > 0)) return std::max(bound, rates_.dispatch_ns);
+  return std::max(predict_in(*nearest, like, sizes) * bound / bound_like, rates_.dispatch_ns);
+}
+
+double TunedModel::predict_in(const Class& c, const Problem& p, const LogSizes& sizes) const {
   const std::array<std::int64_t, 4> exact = {p.m, p.n, p.k, p.batch};
   const auto found = std::ranges::lower_bound(c.sorted, exact, {}, &Tuned::sizes);
   if (found != c.sorted.end() && found->sizes == exact) return found->ns;

@@ -73,8 +73,10 @@ class TunedModel {
 
   bool has_class(const Problem& p) const { return class_of(p) != nullptr; }
   /// A problem of exactly the sizes of a tuned one: what was measured. Else the shortest time that
-  /// its class's selector predicts; without a selector interpolated within the class; from the
-  /// roofline alone when the class has none. Bytes that move to and from the host are not in it.
+  /// its class's selector predicts; without a selector interpolated within the class. When the
+  /// class has none: what the nearest class with the same transposes (type_distance) would take,
+  /// times the ratio of the two rooflines; without such a class the roofline alone. Bytes that move
+  /// to and from the host are not in it.
   double predict_ns(const Problem& p, const LogSizes& sizes) const;
   double predict_ns(const Problem& p) const { return predict_ns(p, log_sizes(p)); }
   double bound_ns(const Problem& p) const;  // problem_bound_ns of the same rates
@@ -99,7 +101,9 @@ class TunedModel {
       return types == p.types && trans_a == p.trans_a && trans_b == p.trans_b;
     }
   };
-  const Class* class_of(const Problem& p) const;  // null: nothing of it was tuned
+  const Class* class_of(const Problem& p) const;       // null: nothing of it was tuned
+  const Class* nearest_class(const Problem& p) const;  // null: nothing with these transposes was
+  double predict_in(const Class& c, const Problem& p, const LogSizes& sizes) const;
 
   DeviceRates rates_;
   std::vector<Class> classes_;

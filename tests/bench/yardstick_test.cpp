@@ -10,9 +10,9 @@
 #include "bench/yardstick_turns.h"
 #include "core/error.h"
 #include "core/half.h"
+#include "runtime/random_operand.h"
 #include "runtime/reference.h"
 #include "runtime/staging.h"
-#include "tuner/random_operand.h"
 
 namespace rooftile {
 namespace {

@@ -54,6 +54,7 @@ def test_what_runs_while_the_kernel_is_compiled(planted):
 
 
 @pytest.mark.parametrize("arguments", [SIZES, [*SIZES, "--resident", "b"], [*SIZES, "--batch", 7, "--trans-a"],
+                                       [*SIZES, "--epilogue", "bias_column+relu"], [*SIZES, "--type", "bf16"],
                                        ["--operation", "fma", "--elements", 123456],
                                        ["--operation", "dot", "--elements", 99, "--resident", "a", "--type", "f16"]])
 def test_seven_factors_explain_the_difference(planted, arguments):
@@ -131,7 +132,7 @@ def test_what_was_measured_is_told(planted):
 
 
 @pytest.mark.parametrize("arguments, name, says", [
-    ([*SIZES, "--epilogue", "relu"], "no_kernel", "no kernel for f32.nn.relu"),
+    ([*SIZES, "--type", "i8_i32"], "no_kernel", "no kernel for i8_i32.nn"),
     (["--m", 1 << 20, "--n", 1 << 18, "--k", 8], "does_not_fit", "bytes"),
 ])
 def test_vetoes_have_names(planted, arguments, name, says):
@@ -145,6 +146,20 @@ def test_vetoes_have_names(planted, arguments, name, says):
     assert not re.search(r"^(factor|size_vs_threshold|precision_risk|product = score|device +not) ", text, re.MULTILINE)
     assert re.search(r"^host1? +[\d.]+ [num]?s$", text, re.MULTILINE)
     assert set(re.findall(r"^\| `(\w+)` \|", (SOURCE / "docs" / "explain.md").read_text(), re.MULTILINE)) >= {name}
+
+
+def test_a_class_that_was_not_tuned_takes_a_plain_kernel_and_a_pass(planted):
+    plain, fused = explain(planted, *SIZES), explain(planted, *SIZES, "--epilogue", "relu")
+    assert plain["means"] == "tuned" and plain["pass_ns"] == 0
+    assert fused["means"] == "host_pass" and fused["kernel"] == plain["kernel"]
+    # The planted host reads the sums and writes C with 20 GB/s.
+    assert fused["pass_ns"] == pytest.approx(2 * 4 * 200 * 300 / 20)
+    assert fused["device_ns"] == pytest.approx(plain["device_ns"] + fused["pass_ns"])
+    text = planted.run("explain", *SIZES, "--epilogue", "relu").stdout
+    assert " + pass over c " in text and "certified in the background" in text
+    half = explain(planted, *SIZES, "--type", "f16")
+    assert half["means"] == "host_pass" and half["upload_ns"] == pytest.approx(plain["upload_ns"])
+    assert half["pass_ns"] == pytest.approx((6 * (200 * 400 + 400 * 300) + 2 * 4 * 200 * 300) / 20)
 
 
 def test_without_a_database_the_veto_is_told(rooftile):

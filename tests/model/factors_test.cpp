@@ -49,8 +49,9 @@ RC_GTEST_PROP(Factors, AVetoMakesTheProductZero, ()) {
 }
 
 RC_GTEST_PROP(Factors, KeepTheirSide, ()) {
-  const Decision d =
-      decide(random_call(), random_calibration(), DeviceKind::kDiscrete, random_tuned());
+  Call call = random_call();
+  call.pass_ns = 0;  // else the device has a pass over C to make as well
+  const Decision d = decide(call, random_calibration(), DeviceKind::kDiscrete, random_tuned());
   const auto value = [&](std::size_t i) { return d.factors[i].value; };
   RC_ASSERT(value(0) > 0 && value(0) <= 1);           // a share of the device's time
   RC_ASSERT(value(2) >= 1 - 1e-12);                   // transfers saved
@@ -152,6 +153,31 @@ TEST_F(ByHand, FusionIsTheHostsExtraPasses) {
   call.extra_passes_over_c = 2;
   EXPECT_NEAR(factor(decision(), "fusion"), (kHostDense + 2 * (2 * kBytes / 40)) / kHostDense,
               1e-9);
+}
+
+TEST_F(ByHand, APassBehindAPlainKernelCostsTheDeviceWhatFusionWouldSave) {
+  call.problem.epilogue = parse_epilogue("relu");
+  call.extra_passes_over_c = 1;
+  const Decision fused = decision();
+  call.before_pass = packed_problem(512, 512, 512);
+  call.pass_ns = 2 * kBytes / 40;
+  const Decision d = decision();
+  EXPECT_DOUBLE_EQ(d.device_ns, fused.device_ns + call.pass_ns);
+  EXPECT_DOUBLE_EQ(d.pass_ns, call.pass_ns);
+  EXPECT_DOUBLE_EQ(d.submit_ns + d.upload_ns + d.kernel_ns + d.download_ns + d.pass_ns,
+                   d.device_ns);
+  EXPECT_NEAR(factor(d, "fusion"), factor(fused, "fusion") * fused.device_ns / d.device_ns, 1e-9);
+  EXPECT_DOUBLE_EQ(d.factors[4].ns, 0);  // both sides make one
+}
+
+TEST_F(ByHand, WhatAPassComputesInOtherTypesMovesAsThoseDo) {
+  const Decision wide = decision();
+  call.problem =
+      packed_problem(512, 512, 512, Transpose::kNo, Transpose::kNo, 1, parse_types("f16"));
+  call.before_pass = packed_problem(512, 512, 512);
+  const Decision d = decision();
+  EXPECT_DOUBLE_EQ(d.upload_ns, wide.upload_ns);
+  EXPECT_DOUBLE_EQ(d.kernel_ns, wide.kernel_ns);
 }
 
 TEST_F(ByHand, AChainOnTheDeviceWouldHaveToBeFetched) {

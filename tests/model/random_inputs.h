@@ -104,6 +104,11 @@ inline Call random_call() {
   if (*rc::gen::arbitrary<bool>()) call.guard_ns = log_uniform(10, 1e7);
   if (*rc::gen::arbitrary<bool>()) call.rerun_probability = uniform(0, 1);
   call.c_is_checked = *rc::gen::arbitrary<bool>();
+  if (*rc::gen::arbitrary<bool>()) {
+    call.before_pass = retyped(call.problem, {});
+    call.before_pass->beta = 0;
+    call.pass_ns = log_uniform(10, 1e7);
+  }
   return call;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "runtime/model/nearest_types.h"
 #include "runtime/model/predict.h"
 #include "runtime/model/roofline.h"
 #include "tests/model/random_inputs.h"
@@ -70,6 +71,44 @@ TEST(TunedModel, TransposesAreClassesOfTheirOwn) {
   EXPECT_TRUE(model.has_class(packed_problem(500, 700, 300)));
   EXPECT_FALSE(model.has_class(nt));
   EXPECT_EQ(model.predict_ns(nt), problem_bound_ns(nt, device()));
+}
+
+TEST(TunedModel, OtherTypesTakeTheNearestClassesTimeAsTheRooflinesGo) {
+  const TunedModel model(device(), tuned_lattice());
+  const Problem wide = packed_problem(500, 700, 300);
+  for (const char* types : {"f16", "bf16_bf16", "f32_f16"}) {
+    const Problem p = retyped(wide, parse_types(types));
+    EXPECT_FALSE(model.has_class(p));
+    EXPECT_NEAR(
+        model.predict_ns(p),
+        model.predict_ns(wide) * problem_bound_ns(p, device()) / problem_bound_ns(wide, device()),
+        1e-6 * model.predict_ns(p));
+  }
+}
+
+TEST(TunedModel, TheNearestTypesAreTheSameOperandsThenFloat32) {
+  const auto distance = [](const char* tuned, const char* wanted) {
+    return type_distance(parse_types(tuned), parse_types(wanted));
+  };
+  EXPECT_EQ(distance("f16", "f16"), 0);
+  EXPECT_LT(distance("f16", "f16_f16"), distance("f16xq4b32", "f16_f16"));
+  EXPECT_LT(distance("f16xq4b32", "f16"), distance("f32", "f16"));
+  EXPECT_LT(distance("f32", "f16"), distance("bf16", "f16"));
+}
+
+// So that of the same operands a certified kernel is never predicted to be slower than a plain one
+// and a pass.
+RC_GTEST_PROP(TunedModel, AKernelOfItsOwnTypesIsNotSlowerThanAWidenedProduct, ()) {
+  const DeviceRates rates = random_device();
+  const std::vector<TunedTime> tuned = random_tuned();
+  const TunedModel model(rates, tuned);
+  Problem p = random_problem();
+  p.beta = 0;
+  p = retyped(p, parse_types(*rc::gen::element(std::string("f16"), std::string("bf16_bf16"),
+                                               std::string("f32_f16"))));
+  const Problem wide = retyped(p, {});
+  RC_PRE(model.has_class(wide));
+  RC_ASSERT(model.predict_ns(p) <= model.predict_ns(wide) * (1 + 1e-9));
 }
 
 TEST(TunedModel, AnUntunedDeviceIsItsRoofline) {

@@ -116,16 +116,21 @@ TEST(DecisionLog, HasALineForEachNewProblem) {
     std::thread([&] { multiply(8, {}); }).join();  // decides for itself
     multiply(7, {});
     multiply(7, parse_epilogue("bias_column"));
+    Product integers(
+        packed_problem(7, 9, 10, Transpose::kNo, Transpose::kNo, 1, parse_types("i8_i32")));
+    context.gemm(call_of(integers));
     return testing::internal::GetCapturedStderr();
   };
   EXPECT_EQ(said("off"), "");
   EXPECT_EQ(said("anything"), "");
   const std::string lines = said("decisions");
-  EXPECT_EQ(std::ranges::count(lines, '\n'), 3) << lines;
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 4) << lines;
   EXPECT_THAT(lines.substr(0, lines.find('\n')),
               MatchesRegex("rooftile: 8x9x10 nn f32: host1?, score [0-9.e-]+, device .* us, "
                            "host .*, host1 .*; kernel .*"));
-  EXPECT_THAT(lines, HasSubstr("; veto no_kernel: no kernel for f32.nn.bias_column is tuned on"));
+  EXPECT_THAT(lines, HasSubstr("7x9x10 nn bias_column f32: host"));
+  EXPECT_THAT(lines, HasSubstr(", then a pass over c of "));
+  EXPECT_THAT(lines, HasSubstr("; veto no_kernel: no kernel for i8_i32.nn is tuned on"));
 }
 
 }  // namespace

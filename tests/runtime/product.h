@@ -13,8 +13,8 @@
 
 #include "core/half.h"
 #include "core/problem.h"
+#include "runtime/random_operand.h"
 #include "runtime/reference.h"
-#include "tuner/random_operand.h"
 
 namespace rooftile {
 

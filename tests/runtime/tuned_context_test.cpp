@@ -113,9 +113,10 @@ TEST_F(TunedContext, DeviceTierFusesTheEpilogueThatIsTuned) {
 
   p.epilogue = parse_epilogue("relu");
   Product other(p);
+  // Nothing plain is tuned, so that no pass of the host can follow a kernel.
   EXPECT_THAT(context.explain(call_of(other, TierChoice::kAuto)).decision.veto,
               HasSubstr("f32.nt.relu"));
-  context.gemm(call_of(other, TierChoice::kAuto));  // the host makes a pass of its own
+  context.gemm(call_of(other, TierChoice::kAuto));  // the host answers
   other.expect_right();
 }
 

@@ -10,7 +10,7 @@
 #include "core/variant.h"
 #include "generator/emit.h"
 #include "generator/signature.h"
-#include "tuner/certify.h"
+#include "runtime/certify.h"
 
 namespace rooftile {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,13 +31,16 @@ std::vector<CertificationCase> certification_cases(const Variant& variant,
 
 struct Certificate {
   bool passed = false;
-  std::string detail = {};  // of the first failure: case, element, got, expected, bound
+  bool interrupted = false;  // not all cases were run, none was wrong
+  std::string detail = {};   // of the first failure: case, element, got, expected, bound
   std::size_t cases = 0;
   double worst_ratio = 0;  // largest error over its bound
 };
 
 /// Runs every case, with guard zones of NaN around A and B and of canaries around C. Device errors
-/// are thrown, a wrong result is a certificate that did not pass.
-Certificate certify(Device& device, const Kernel& kernel, const Signature& signature);
+/// are thrown, a wrong result is a certificate that did not pass. is_interrupted
+/// is asked before each case.
+Certificate certify(Device& device, const Kernel& kernel, const Signature& signature,
+                    const std::function<bool()>& is_interrupted = {});
 
 }  // namespace rooftile

@@ -1,9 +1,9 @@
-// One certification problem on a device. Internal to tuner/.
+// One certification problem on a device. Internal to certify.cpp.
 #pragma once
 
 #include <string>
 
-#include "tuner/certify.h"
+#include "runtime/certify.h"
 
 namespace rooftile {
 

@@ -1,4 +1,4 @@
-#include "tuner/certify_run.h"
+#include "runtime/certify_run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include "core/error.h"
 #include "core/half.h"
 #include "core/round.h"
+#include "runtime/random_operand.h"
 #include "runtime/reference.h"
-#include "tuner/random_operand.h"
 
 namespace rooftile {
 namespace {

@@ -1,11 +1,11 @@
-#include "tuner/certify.h"
+#include "runtime/certify.h"
 
 #include <algorithm>
 #include <array>
 
 #include "core/error.h"
 #include "core/round.h"
-#include "tuner/certify_run.h"
+#include "runtime/certify_run.h"
 
 namespace rooftile {
 namespace {
@@ -112,7 +112,8 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   return cases;
 }
 
-Certificate certify(Device& device, const Kernel& kernel, const Signature& signature) {
+Certificate certify(Device& device, const Kernel& kernel, const Signature& signature,
+                    const std::function<bool()>& is_interrupted) {
   const std::vector<CertificationCase> cases =
       certification_cases(kernel.variant(), signature, device.profile().limits);
   Certificate certificate{.cases = cases.size()};
@@ -121,6 +122,10 @@ Certificate certify(Device& device, const Kernel& kernel, const Signature& signa
     return certificate;
   }
   for (const CertificationCase& test : cases) {
+    if (is_interrupted && is_interrupted()) {
+      certificate.interrupted = true;
+      return certificate;
+    }
     const CaseResult result = run_case(device, kernel, test);
     certificate.worst_ratio = std::max(certificate.worst_ratio, result.worst_ratio);
     certificate.detail = result.wrong;

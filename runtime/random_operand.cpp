@@ -1,4 +1,4 @@
-#include "tuner/random_operand.h"
+#include "runtime/random_operand.h"
 
 #include <algorithm>
 

@@ -1,0 +1,68 @@
+// Calls of classes (types, transposes, epilogue) that were not tuned: by which means the device
+// computes them (DeviceTier::route), and what they cost.
+#include <fmt/format.h>
+
+#include "generator/signature.h"
+#include "runtime/context_impl.h"
+
+namespace rooftile {
+namespace {
+
+bool any_on_device(const Residencies& where) {
+  return where.a == Residency::kDevice || where.b == Residency::kDevice ||
+         where.c == Residency::kDevice;
+}
+
+}  // namespace
+
+std::shared_ptr<OnDemandKernels> Context::Impl::kernels_on_demand(
+    const std::filesystem::path& cache_folder) {
+  if (deterministic == Deterministic::kYes) return nullptr;
+  auto kernels = std::make_shared<OnDemandKernels>(
+      *data.profile, data.file, cache_folder,
+      [profile = *data.profile, cache_folder] { return open_tuned_device(profile, cache_folder); });
+  // What was decided before a kernel was certified, or failed, is decided again.
+  kernels->when_changed([this] { owner.store(next_owner()); });
+  return kernels;
+}
+
+DeviceTier::Route Context::Impl::route_of(const Problem& p, const Residencies& where) const {
+  if (device == nullptr) return {};
+  if (all_resident(where)) return {.means = device->means_for_resident(p), .problem = p};
+  DeviceTier::Route route = device->route(p);
+  // The host's pass is for operands in its memory.
+  if (route.means == Means::kHostPass && any_on_device(where)) return {.problem = p};
+  return route;
+}
+
+void Context::Impl::ask_means(Call& question) const {
+  const Problem& p = question.problem;
+  const DeviceTier::Route route = route_of(p, {.a = question.a, .b = question.b, .c = question.c});
+  if (route.means == Means::kNone) {
+    question.device_veto = fmt::format("no kernel for {} is tuned on {}",
+                                       to_string(signature_of(p)), device->profile().name);
+    question.device_veto_name = Veto::kNoKernel;
+  }
+  if (route.means != Means::kHostPass) return;
+  question.before_pass = route.problem;
+  question.pass_ns = route.pass_ns;
+}
+
+void Context::wait_for_certificates() const {
+  if (impl_->device != nullptr && impl_->device->on_demand() != nullptr)
+    impl_->device->on_demand()->wait();
+}
+
+void Context::Impl::request_kernel(const Problem& p, const Choice& choice) const {
+  // On the device the call itself requests one.
+  if (device == nullptr || device->on_demand() == nullptr || choice.tier == Tier::kDevice) return;
+  const Means means = device->route(p).means;
+  if (means != Means::kNone && means != Means::kHostPass) return;
+  if (device->veto(p).name != Veto::kNone) return;  // gone, in a forked child for one
+  Call with_kernel = question(p, {}, {});
+  with_kernel.reach_bytes =
+      static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
+  if (choose(with_kernel, data.model).tier == Tier::kDevice) device->request_kernel(p);
+}
+
+}  // namespace rooftile
