@@ -72,8 +72,15 @@ std::jthread load_blas_meanwhile() try {
 }
 
 bool all_resident(const Residencies& where) {
-  return where.a == Residency::kDevice && where.b == Residency::kDevice &&
+  return where.a != Residency::kHost && where.b != Residency::kHost &&
          where.c == Residency::kDevice;
+}
+
+/// Of A and B at most one is.
+std::optional<Operand> packed_operand(const Residencies& where) {
+  if (where.a == Residency::kPacked) return Operand::kA;
+  if (where.b == Residency::kPacked) return Operand::kB;
+  return std::nullopt;
 }
 
 /// What the calibration measured on this very problem.
@@ -162,15 +169,15 @@ void Context::Impl::ask_device(Call& question) const {
       question.device_veto_name = refusal.name;
     }
     const Residencies where = {.a = question.a, .b = question.b, .c = question.c};
-    if (all_resident(where))
+    if (all_resident(where) || packed_operand(where))
       if (const std::vector<RankedChoice> kernels = ranked(p, where); !kernels.empty())
         question.kernel_ns = kernels.front().expected_ns;
   }
 }
 
 bool Context::Impl::ask_for_parts(Call& question) const {
-  const bool on_device = question.a == Residency::kDevice || question.b == Residency::kDevice ||
-                         question.c == Residency::kDevice;
+  const bool on_device = question.a != Residency::kHost || question.b != Residency::kHost ||
+                         question.c != Residency::kHost;
   if (on_device) return false;  // what does not fit is not there
   const std::vector<GemmCall> parts = panels_of({.problem = question.problem});
   const OperandPlaces places = {.c_is_checked = question.c_is_checked,
@@ -205,6 +212,9 @@ DeviceTier::InTurn Context::Impl::parts_in_turn(const std::vector<GemmCall>& par
 
 std::vector<RankedChoice> Context::Impl::ranked(const Problem& p, const Residencies& where) const {
   if (device == nullptr) return {};
+  if (const std::optional<Operand> packed = packed_operand(where))
+    return device->ranked_prepacked(p, *packed,
+                                    all_resident(where) ? StagedCopies::kNo : StagedCopies::kYes);
   return all_resident(where) ? device->ranked_for_resident(p) : device->ranked(p);
 }
 
@@ -328,6 +338,7 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
 Context::~Context() = default;
 
 void Context::gemm(const GemmCall& call) {
+  if (call.packed != nullptr) return gemm_packed(call);
   DecisionCache& cache = DecisionCache::of_this_thread();
   cache.last.context = 0;
   validate_call(call);
@@ -446,18 +457,23 @@ bool Context::gemm_again(const PlainCall& call) {
   return true;
 }
 
-Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
+Explanation Context::explain(const GemmCall& call, const Residencies& given) const {
   const Problem& p = call.problem;
-  Explanation explanation{.decision = impl_->decide(p, where),
+  const bool packed = call.packed != nullptr;
+  const Residencies where = packed ? residencies_of(call) : given;
+  Explanation explanation{.decision = packed ? impl_->decide(call, {}) : impl_->decide(p, where),
                           .device_name = device_name(),
                           .kernel = impl_->best_kernel(p, where),
                           .note = impl_->data.note,
                           .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
                           .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};
+  if (packed && impl_->device != nullptr)
+    if (const std::vector<RankedChoice> kernels = impl_->device->ranked(call); !kernels.empty())
+      explanation.kernel = short_name(kernels.front().candidate->variant);
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   explanation.forced = choice != TierChoice::kAuto;
   if (explanation.forced) explanation.decision.tier = tier_of(choice);
-  if (explanation.decision.tier == Tier::kDevice && !all_resident(where))
+  if (explanation.decision.tier == Tier::kDevice && !all_resident(where) && !packed_operand(where))
     explanation.quick_kernel =
         impl_->quick_kernel(p, explanation.forced ? std::numeric_limits<double>::infinity()
                                                   : device_margin_ns(explanation.decision));

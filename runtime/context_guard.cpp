@@ -65,7 +65,7 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
       fail(ErrorCode::kUnsupported, "the device tier was asked for, but float64 sums are, too");
     return on_host(Tier::kHost64, Reason::kPrecision);
   }
-  const Decision decision = decide(p, {}, guard);
+  const Decision decision = decide(call, guard);
   if (decision.veto_name == Veto::kDeviceGone) device->say_gone();
   // Nobody checks the host's float32 sums, so where they may be short of it they are float64.
   const bool high = precision_of(guard) == Precision::kHigh;

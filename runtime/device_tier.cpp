@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "runtime/float_environment.h"
+#include "runtime/packed_operand.h"
 #include "runtime/quick_kernel.h"
 
 namespace rooftile {
@@ -49,6 +50,34 @@ DeviceTier::DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking r
 
 std::vector<RankedChoice> DeviceTier::ranked(const Problem& p) const {
   return ranking_.ranked(effective(p));
+}
+
+std::vector<RankedChoice> DeviceTier::ranked(const GemmCall& call) const {
+  if (call.packed == nullptr || !reads_operands(call.problem)) return ranked(call.problem);
+  Problem p = effective(call.problem);
+  const PackedForm* const stored = call.packed->stored();
+  if (stored != nullptr)
+    (call.packed->shape.operand == Operand::kA ? p.lda : p.ldb) = stored->ld;
+  return ranking_.ranked(
+      p, own_buffers(p), profile_.limits,
+      prepacked(*call.packed, p, stored != nullptr ? IsStored::kYes : IsStored::kNo));
+}
+
+std::vector<RankedChoice> DeviceTier::ranked_prepacked(const Problem& p, Operand operand,
+                                                       StagedCopies others) const {
+  using Use = PrepackedOperand::Use;
+  const Problem staged = others == StagedCopies::kYes ? effective(p) : p;
+  return ranking_.ranked(staged, own_buffers(staged), profile_.limits,
+                         {.operand = operand, .use = [&](const Variant& v) {
+                            return panel_format(v, staged, operand) ? Use::kReadsPanels
+                                                                    : Use::kReadsStored;
+                          }});
+}
+
+std::shared_ptr<const Kernel> DeviceTier::kernel(const CandidateRecord& candidate,
+                                                 const Signature& signature) {
+  return kernels_.kernel(candidate, signature,
+                         [](const Variant&, const DeviceProfile&) { return BoundOperands{}; });
 }
 
 std::vector<RankedChoice> DeviceTier::ranked_for_resident(const Problem& p) const {
@@ -196,7 +225,7 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
 DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_ns,
                                  const SpotCheck* check) {
   const QuietFloats quiet;
-  const std::vector<RankedChoice> kernels = ranked(call.problem);
+  const std::vector<RankedChoice> kernels = ranked(call);
   if (kernels.empty())
     fail(ErrorCode::kUnsupported,
          "no certified kernel of {} is legal for {}; run `rooftile tune` with this problem",
