@@ -17,4 +17,13 @@ std::optional<PanelFormat> panel_format(const Variant& v, const Problem& p, Oper
       .padded_depth = rows == 0 ? 0 : panel_words(v, p, operand) / rows};
 }
 
+double packing_share(const Variant& v, const Problem& p, Operand operand) {
+  const auto words = [&](Operand of) {
+    const auto format = panel_format(v, p, of);
+    return format ? static_cast<double>(format->words()) : 0.0;
+  };
+  const double a = words(Operand::kA), b = words(Operand::kB);
+  return a + b > 0 ? (operand == Operand::kA ? a : b) / (a + b) : 0;
+}
+
 }  // namespace rooftile

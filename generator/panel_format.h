@@ -26,4 +26,8 @@ struct PanelFormat {
 /// The other operand's size, the strides and the leading dimensions do not matter.
 std::optional<PanelFormat> panel_format(const Variant& v, const Problem& p, Operand operand);
 
+/// Of the time that packing takes, which is measured for both operands together: the share of one,
+/// by what is written. 0 when the variant does not pack it.
+double packing_share(const Variant& v, const Problem& p, Operand operand);
+
 }  // namespace rooftile

@@ -20,16 +20,6 @@ bool is_last_resort(const TunedKernel& kernel) {
   return kernel.rank > 0 && kernel.candidate.variant == fallback_variant();
 }
 
-/// Packing was measured for both operands together: the share of one of them, by what is written.
-double packing_share(const TunedKernel& kernel, Operand operand) {
-  const auto words = [&](Operand of) {
-    const auto format = panel_format(kernel.candidate.variant, kernel.problem, of);
-    return format ? static_cast<double>(format->words()) : 0.0;
-  };
-  const double a = words(Operand::kA), b = words(Operand::kB);
-  return a + b > 0 ? (operand == Operand::kA ? a : b) / (a + b) : 0;
-}
-
 }  // namespace
 
 KernelRanking::KernelRanking(const DeviceLimits& limits, const DeviceRates& rates,
@@ -94,7 +84,8 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placemen
   const auto use = [&](const Variant& v) { return prepacked ? prepacked->use(v) : Use::kReadsStored; };
   const auto saved_ns = [&](const TunedKernel& kernel) {
     return use(kernel.candidate.variant) == Use::kReadsPanels
-               ? packing_share(kernel, prepacked->operand) * kernel.pack_ns
+               ? packing_share(kernel.candidate.variant, kernel.problem, prepacked->operand) *
+                     kernel.pack_ns
                : 0;
   };
   const auto call_ns = [&](const TunedKernel& kernel) {
