@@ -1,5 +1,5 @@
-// Weights that are packed once: the rate of the kernel alone, of a call on device buffers with packed
-// weights, and of the same call without, in one interleaved run, for decode and prefill.
+// Weights that are packed once: the rate of the kernel alone, of a call on device buffers with
+// packed weights, and of the same call without, in one interleaved run, for decode and prefill.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
@@ -40,12 +40,10 @@ class Weights {
     a_ = memory(span_a(p));
     b_ = memory(span_b(p));
     c_ = memory(span_c(p));
-    work_ = {.call = {.problem = p,
-                      .a = {&a_->buffer, 0},
-                      .b = {&b_->buffer, 0},
-                      .c = {&c_->buffer, 0}},
-             .uses = {a_, b_, c_},
-             .workspace = workspace_bound({}, 0, resident_->device()->profile())};
+    work_ = {
+        .call = {.problem = p, .a = {&a_->buffer, 0}, .b = {&b_->buffer, 0}, .c = {&c_->buffer, 0}},
+        .uses = {a_, b_, c_},
+        .workspace = workspace_bound({}, 0, resident_->device()->profile())};
     packed_ = pack_resident(*resident_, {.call = {.problem = p}, .operand = Operand::kB},
                             {.call = work_.call, .uses = work_.uses}, context.id());
     with_packed_ = work_;
@@ -53,8 +51,8 @@ class Weights {
     with_packed_.call.packed = packed_;
     kernel_steps_ = resident_->product(with_packed_);
     nothing_ = resident_->device()->create_buffer(4096, BufferUse::kDevice);
-    workspace_ = resident_->create_memory(
-        std::max<std::uint64_t>(kernel_steps_.workspace_bytes(), 4096));
+    workspace_ =
+        resident_->create_memory(std::max<std::uint64_t>(kernel_steps_.workspace_bytes(), 4096));
     made_ = kernel_steps_.steps({&workspace_->buffer, 0}, nothing_);
     list_ = resident_->device()->record(made_.steps, Timing::kPerStep);
   }
@@ -65,8 +63,7 @@ class Weights {
             {"unpacked", [this] { return call_ns(work_); }}};
   }
   std::string kernel(bool packed) {
-    return short_name(
-        resident_->product(packed ? with_packed_ : work_).kernel()->variant());
+    return short_name(resident_->product(packed ? with_packed_ : work_).kernel()->variant());
   }
   std::uint64_t packed_bytes() const { return packed_->device_bytes(); }
 
@@ -113,7 +110,8 @@ void compare(Context& context, const Problem& p, int rounds) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Calls with weights that are packed once, beside the kernel alone and unpacked calls.");
+  CLI::App app(
+      "Calls with weights that are packed once, beside the kernel alone and unpacked calls.");
   int rounds = 30;
   std::int64_t n = 4096, k = 4096;
   std::vector<std::int64_t> rows = {1, 512};
@@ -135,8 +133,9 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace rooftile
 
-int main(int argc, char** argv) try { return rooftile::run(argc, argv); } catch (
-    const std::exception& error) {
+int main(int argc, char** argv) try {
+  return rooftile::run(argc, argv);
+} catch (const std::exception& error) {
   fmt::print(stderr, "bench_packed: {}\n", error.what());
   return 1;
 }

@@ -111,9 +111,10 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
                       "Operands that lie on the device, such as a,b,c (none)");
   CLI::Option* packed =
       command
-          ->add_option("--packed", arguments.packed,
-                       "An operand that was packed before (packed.h): a or b. Neither moving it to the "
-                       "device nor packing it is counted, and the host reads its own")
+          ->add_option(
+              "--packed", arguments.packed,
+              "An operand that was packed before (packed.h): a or b. Neither moving it to the "
+              "device nor packing it is counted, and the host reads its own")
           ->check(CLI::IsMember({"a", "b"}));
   CLI::Option* tier =
       command->add_option("--tier", arguments.tier, "auto, device, host, host1, host64");

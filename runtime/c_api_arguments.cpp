@@ -179,8 +179,7 @@ void add_batch(GemmCall& call, const rooftile_gemm_args& args, Layout layout) {
 }  // namespace
 
 Operand row_major_operand(const rooftile_operand& operand, const rooftile_layout& layout) {
-  const Operand given =
-      enumerator("operand", "rooftile_operand", value_of(operand), Operand::kB);
+  const Operand given = enumerator("operand", "rooftile_operand", value_of(operand), Operand::kB);
   if (layout_of(layout) == Layout::kRowMajor) return given;
   return given == Operand::kA ? Operand::kB : Operand::kA;
 }

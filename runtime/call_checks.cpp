@@ -248,9 +248,8 @@ void validate_call(const GemmCall& call, Values values) {
     check_pointers("a", call.a, call.a_array, p.batch, p.types.a);
     if (reads_b && !quantized(p.types))
       check_pointers("b", call.b, call.b_array, p.batch, p.types.a);
-    written.check_read("a", [&](std::int64_t i) {
-      return range_of(call.a_of(i), stored_a(p), p.lda, p.types.a);
-    });
+    written.check_read(
+        "a", [&](std::int64_t i) { return range_of(call.a_of(i), stored_a(p), p.lda, p.types.a); });
   }
   if (!reads_b) return;
   if (quantized(p.types)) return check_quantized(call, &written, values);

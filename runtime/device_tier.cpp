@@ -56,8 +56,7 @@ std::vector<RankedChoice> DeviceTier::ranked(const GemmCall& call) const {
   if (call.packed == nullptr || !reads_operands(call.problem)) return ranked(call.problem);
   Problem p = effective(call.problem);
   const PackedForm* const stored = call.packed->stored();
-  if (stored != nullptr)
-    (call.packed->shape.operand == Operand::kA ? p.lda : p.ldb) = stored->ld;
+  if (stored != nullptr) (call.packed->shape.operand == Operand::kA ? p.lda : p.ldb) = stored->ld;
   return ranking_.ranked(
       p, own_buffers(p), profile_.limits,
       prepacked(*call.packed, p, stored != nullptr ? IsStored::kYes : IsStored::kNo));

@@ -81,7 +81,9 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placemen
                                                 const DeviceLimits& limits,
                                                 const PrepackedOperand* prepacked) const {
   using Use = PrepackedOperand::Use;
-  const auto use = [&](const Variant& v) { return prepacked ? prepacked->use(v) : Use::kReadsStored; };
+  const auto use = [&](const Variant& v) {
+    return prepacked ? prepacked->use(v) : Use::kReadsStored;
+  };
   const auto saved_ns = [&](const TunedKernel& kernel) {
     return use(kernel.candidate.variant) == Use::kReadsPanels
                ? packing_share(kernel.candidate.variant, kernel.problem, prepacked->operand) *

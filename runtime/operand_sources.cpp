@@ -64,9 +64,9 @@ BoundCall OperandSources::bound_for(const Variant& v) const {
 std::vector<RankedChoice> OperandSources::ranked(const KernelRanking& ranking,
                                                  const DeviceLimits& limits) const {
   if (packed_ == nullptr) return ranking.ranked(stored_.problem, stored_.placement, limits);
-  return ranking.ranked(stored_.problem, stored_.placement, limits,
-                        prepacked(*packed_, stored_.problem,
-                                  has_stored_ ? IsStored::kYes : IsStored::kNo));
+  return ranking.ranked(
+      stored_.problem, stored_.placement, limits,
+      prepacked(*packed_, stored_.problem, has_stored_ ? IsStored::kYes : IsStored::kNo));
 }
 
 }  // namespace rooftile

@@ -32,8 +32,7 @@ PackRequest request_of(const rooftile_pack_args& args) {
          args.size_count, kMostSizes);
   if (args.size_count > 0) checked("sizes", args.sizes);
   for (std::size_t i = 0; i < args.size_count; ++i) {
-    if (args.sizes[i] < 0)
-      fail(ErrorCode::kInvalidArgument, "sizes[{}] is {}", i, args.sizes[i]);
+    if (args.sizes[i] < 0) fail(ErrorCode::kInvalidArgument, "sizes[{}] is {}", i, args.sizes[i]);
     request.sizes.push_back(args.sizes[i]);
   }
   return request;

@@ -80,8 +80,9 @@ void Context::gemm_packed(const GemmCall& call) {
   const std::string cannot = for_host ? "" : impl_->cannot_use(packed, call);
   if (for_host || (has_plain && !cannot.empty())) return gemm(plain);
   if (!cannot.empty())
-    fail(ErrorCode::kUnsupported, "{} is null, and only packed, but the device cannot compute it: {}",
-         letter_of(operand), cannot);
+    fail(ErrorCode::kUnsupported,
+         "{} is null, and only packed, but the device cannot compute it: {}", letter_of(operand),
+         cannot);
   const bool forced = choice == TierChoice::kDevice;
   const Decision decision = impl_->decide(call, guard);
   // What is slower there with nothing to move is slower with the operand to move as well.
@@ -149,8 +150,8 @@ std::shared_ptr<const PackedOperand> Context::pack(const PackRequest& request) {
                      });
     if (plan.panels.empty() && !plan.stored) return packed;
     const std::shared_ptr<Resident> resident = impl_->packing_resident();
-    packed->forms = pack_forms(
-        *resident, upload_operand(*resident, request.call, request.operand), request.operand, plan);
+    packed->forms = pack_forms(*resident, upload_operand(*resident, request.call, request.operand),
+                               request.operand, plan);
     packed->device = resident->device();
     packed->kernel = plan.kernel;
     resident->finish(0);  // what it was packed from is not kept

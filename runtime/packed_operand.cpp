@@ -15,11 +15,8 @@ std::uint64_t bytes_taken(const std::shared_ptr<DeviceMemory>& memory) {
 
 PackedShape shape_of(const Problem& p, Operand operand) {
   if (operand == Operand::kA)
-    return {.operand = operand,
-            .type = p.types.a,
-            .transpose = p.trans_a,
-            .rows = p.m,
-            .columns = p.k};
+    return {
+        .operand = operand, .type = p.types.a, .transpose = p.trans_a, .rows = p.m, .columns = p.k};
   return {.operand = operand,
           .type = p.types.a,
           .quantization = p.types.b,
@@ -85,10 +82,11 @@ void check_packed(const PackedOperand& packed, const GemmCall& call, Layout layo
          letter);
   const std::int64_t stride = is_a ? call.problem.stride_a : call.problem.stride_b;
   if (call.problem.batch > 1 && stride != 0)
-    fail(ErrorCode::kInvalidArgument,
-         "stride_{} is {}, but a packed operand is one matrix, which all products of a batch share: "
-         "its stride is 0",
-         letter, stride);
+    fail(
+        ErrorCode::kInvalidArgument,
+        "stride_{} is {}, but a packed operand is one matrix, which all products of a batch share: "
+        "its stride is 0",
+        letter, stride);
 }
 
 }  // namespace rooftile

@@ -40,10 +40,10 @@ struct PackedForm {
 /// Immutable once made, and therefore thread-safe.
 struct PackedOperand {
   PackedShape shape;
-  std::uint64_t context = 0;         // Context::id()
-  std::shared_ptr<Device> device;    // null: no device computes with it
-  std::vector<PackedForm> forms;     // each once
-  std::string kernel;                // short name of the one for the first expected size, or ""
+  std::uint64_t context = 0;       // Context::id()
+  std::shared_ptr<Device> device;  // null: no device computes with it
+  std::vector<PackedForm> forms;   // each once
+  std::string kernel;              // short name of the one for the first expected size, or ""
 
   const PackedForm* stored() const;  // null: it is kept as panels only
   /// The panels that this kernel reads; null when it reads none, or none of these.

@@ -20,8 +20,8 @@ constexpr std::array<std::int64_t, 3> kOtherSizes = {1, 3, 101};
 // Of the host's copy on its way to the device.
 constexpr std::int64_t kPieceBytes = 16 << 20;
 
-/// The same call with another m (n, where A is packed). The packed operand stays as it is; the other
-/// matrices keep their rows' padding where those have this size.
+/// The same call with another m (n, where A is packed). The packed operand stays as it is; the
+/// other matrices keep their rows' padding where those have this size.
 Problem resized(const Problem& p, Operand operand, std::int64_t size) {
   Problem q = p;
   const bool is_b = operand == Operand::kB;
@@ -82,8 +82,8 @@ class Planner {
     RankedChoice choice;
     std::shared_ptr<const Kernel> kernel;
   };
-  std::vector<RankedChoice> ranked(const Problem& p,
-                                   const std::function<PrepackedOperand::Use(const Variant&)>& use) {
+  std::vector<RankedChoice> ranked(
+      const Problem& p, const std::function<PrepackedOperand::Use(const Variant&)>& use) {
     return ranking_.ranked(p, own_buffers(p), limits_, {.operand = operand_, .use = use});
   }
   /// As if every form were there.
@@ -237,8 +237,8 @@ StoredOperand upload_operand(Resident& resident, const GemmCall& call, Operand o
   return stored;
 }
 
-std::vector<PackedForm> pack_forms(Resident& resident, const StoredOperand& stored,
-                                   Operand operand, const PackingPlan& plan) {
+std::vector<PackedForm> pack_forms(Resident& resident, const StoredOperand& stored, Operand operand,
+                                   const PackingPlan& plan) {
   std::vector<PackedForm> forms;
   Segments segments;
   RunContents contents;

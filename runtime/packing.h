@@ -41,8 +41,8 @@ struct PackingPlan {
 
 /// For each problem the form that its fastest kernel reads, unless a form that another one reads
 /// already costs it less than 2 %. The operand is kept as stored as well where calls of other sizes
-/// would find no kernel otherwise. Nothing when no kernel was tuned. Throws what source throws for a
-/// lost device and for want of memory.
+/// would find no kernel otherwise. Nothing when no kernel was tuned. Throws what source throws for
+/// a lost device and for want of memory.
 PackingPlan plan_packing(const KernelRanking& ranking, const DeviceLimits& limits,
                          const std::vector<Problem>& problems, Operand operand,
                          const KernelSource& source);

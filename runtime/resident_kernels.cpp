@@ -113,7 +113,8 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   if (!sources.has_stored()) {
     if (last_failure.empty())
       last_failure =
-          "no certified kernel reads the packed operand's panels for this call, which does not give "
+          "no certified kernel reads the packed operand's panels for this call, which does not "
+          "give "
           "the operand as stored";
   } else if (condemned_.contains(hash)) {
     last_failure = fmt::format(

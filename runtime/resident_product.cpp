@@ -169,7 +169,8 @@ const Buffer* ResidentProduct::bound_operand(ProductSteps& made, const char* wha
                                              std::vector<Access>& accesses) const {
   const auto bytes = static_cast<std::uint64_t>(divide_up(elements * element_bits, 8));
   const Buffer* view = bound_view(made, what, region, bytes);
-  accesses.push_back({region.buffer, region.offset_bytes, region.offset_bytes + view->size_bytes()});
+  accesses.push_back(
+      {region.buffer, region.offset_bytes, region.offset_bytes + view->size_bytes()});
   return view;
 }
 
@@ -195,22 +196,20 @@ Operands ResidentProduct::operands(ProductSteps& made, const Buffer& nothing) co
   const Problem& p = bound_.problem;
   const Placement& at = bound_.placement;
   Operands x{.a = &nothing, .b = &nothing, .placement = at};
-  x.c = bound_operand(made, "c", bound_.c,
-                      bound_elements(kernel_->variant(), p, at).c, 8 * bytes_of(p.types.c),
-                      made.writes);
+  x.c = bound_operand(made, "c", bound_.c, bound_elements(kernel_->variant(), p, at).c,
+                      8 * bytes_of(p.types.c), made.writes);
   if (p.epilogue.residual) {
     const std::int64_t elements = at.offset_residual + (p.batch - 1) * at.stride_residual +
                                   span_elements({p.m, p.n}, at.ld_residual);
-    x.residual =
-        bound_operand(made, "the residual", bound_.residual, elements, 32, made.reads);
+    x.residual = bound_operand(made, "the residual", bound_.residual, elements, 32, made.reads);
   }
   if (bound_.vectors.buffer != nullptr) {
     Placement offsets = at;
     std::int64_t elements = 0;
     for (const Vector& v : vectors_of(bound_.call, offsets))
       elements = std::max(elements, *v.offset + v.count);
-    x.vectors = bound_operand(made, "the epilogue's vectors", bound_.vectors, elements, 32,
-                              made.reads);
+    x.vectors =
+        bound_operand(made, "the epilogue's vectors", bound_.vectors, elements, 32, made.reads);
   }
   if (quantized(p.types)) {
     x.scales = &nothing;
@@ -236,8 +235,7 @@ ProductSteps ResidentProduct::packing_steps(Operand operand, const Buffer& panel
   plan.clear_parts = false;
   std::erase_if(plan.packs, [&](const PackStep& pack) { return pack.operand != operand; });
   made.steps = kernel_->pack_steps(
-      plan, operands,
-      {.packed_a = is_a ? &panels : nullptr, .packed_b = is_a ? nullptr : &panels});
+      plan, operands, {.packed_a = is_a ? &panels : nullptr, .packed_b = is_a ? nullptr : &panels});
   made.writes.push_back({&panels, 0, panels.size_bytes()});
   return made;
 }

@@ -22,8 +22,8 @@ struct BoundCall {
   Region a, b, c, residual;      // aligned
   Region vectors;                // of the epilogue, where all lie in one buffer
   bool gathers_vectors = false;  // else they are copied next to each other first
-  // The panels of an operand that is packed already, and which one it is; then the operand itself is
-  // not read. Null: both operands are read as they are stored.
+  // The panels of an operand that is packed already, and which one it is; then the operand itself
+  // is not read. Null: both operands are read as they are stored.
   const Buffer* panels = nullptr;
   Operand packed = Operand::kB;
 };

@@ -20,8 +20,8 @@ constexpr double kSearchShare = 0.5, kPrepackedShare = 0.6, kSuspectsShare = 0.6
                  kPrepackedFinalsShare = 0.7, kFinalsShare = 0.8;
 constexpr double kHostShare = 0.1;  // of the slice, at most, for the BLAS yardstick
 
-/// Certified kernels, best first; behind them the best one for an operand that is packed before, if it
-/// is another; default and fallback last.
+/// Certified kernels, best first; behind them the best one for an operand that is packed before, if
+/// it is another; default and fallback last.
 std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, const Search& search,
                                           const Signature& signature) {
   std::vector<const Candidate*> list;

@@ -175,9 +175,8 @@ double Search::packing_left_ns(const Candidate& candidate) const {
 }
 
 double Search::ns_of(const Candidate& candidate) const {
-  return candidate.samples_ns.empty()
-             ? std::numeric_limits<double>::infinity()
-             : median(candidate.samples_ns) + packing_left_ns(candidate);
+  return candidate.samples_ns.empty() ? std::numeric_limits<double>::infinity()
+                                      : median(candidate.samples_ns) + packing_left_ns(candidate);
 }
 
 bool Search::packing_matters() const {

@@ -67,8 +67,8 @@ class Search {
   std::vector<std::size_t> next_batch(Strategy& strategy, std::vector<std::size_t>& pending,
                                       std::vector<Observation>& history);
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
-  std::vector<std::size_t> ranked() const;  // measured ones by time
-  double ns_of(const Candidate& candidate) const;          // by the objective; infinity: no time
+  std::vector<std::size_t> ranked() const;                   // measured ones by time
+  double ns_of(const Candidate& candidate) const;            // by the objective; infinity: no time
   double packing_left_ns(const Candidate& candidate) const;  // by the objective
   double best_ns() const;
   /// Samples of a candidate in a round of many.

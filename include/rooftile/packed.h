@@ -19,19 +19,19 @@
  * The operand itself. It may be changed or freed when the packing function has returned; the packed
  * operand does not follow. A call may give it as well, in args->a or args->b (in operands->a or
  * operands->b on device buffers), with the same contents:
- *   - With it the host can answer: where it is predicted to be faster, where its tier was asked for,
- *     while a kernel is compiled, when the device fails, and on machines without a tuned device. Scans,
- *     spot checks and float64 sums (rooftile_guard) need it, too. Programs that keep their weights in
- *     host memory anyway should give it.
+ *   - With it the host can answer: where it is predicted to be faster, where its tier was asked
+ * for, while a kernel is compiled, when the device fails, and on machines without a tuned device.
+ * Scans, spot checks and float64 sums (rooftile_guard) need it, too. Programs that keep their
+ * weights in host memory anyway should give it.
  *   - Without it (a null pointer, or no buffer; ld may be 0 then) the call runs on the device, and
  *     waits for its kernel, or fails: UNSUPPORTED where no kernel can compute it on the device,
  *     DEVICE_ERROR when the device is lost.
  *
- * Kernels. A packed operand is made for the sizes that the caller expects. For each of them it holds
- * the layout that the fastest kernel reads, where packing costs nothing; kernels that read the same
- * layout share it. Where that kernel reads the operand as it is stored, the layout is a plain copy.
- * A call of another size runs the fastest of the kernels that read one of these layouts, or the
- * operand as stored. If some size would find none, a plain copy is held as well.
+ * Kernels. A packed operand is made for the sizes that the caller expects. For each of them it
+ * holds the layout that the fastest kernel reads, where packing costs nothing; kernels that read
+ * the same layout share it. Where that kernel reads the operand as it is stored, the layout is a
+ * plain copy. A call of another size runs the fastest of the kernels that read one of these
+ * layouts, or the operand as stored. If some size would find none, a plain copy is held as well.
  *
  * Packed operands are names, as the handles of resident.h are: one that was released is refused
  * with INVALID_ARGUMENT. All functions are thread-safe, and any number of calls, from any thread,
@@ -68,8 +68,8 @@ typedef struct rooftile_packed_info {
   uint64_t device_bytes; /* that it takes from the device's memory, until it is released */
   int layouts;           /* of panels, and the plain copy; 0: no device computes with it */
   int plain_copy;        /* 1: one of them is the operand as it is stored */
-  char kernel[160];      /* for the call that it was made with, in the words of rooftile_decision; ""
-                            when there is none */
+  char kernel[160]; /* for the call that it was made with, in the words of rooftile_decision; ""
+                       when there is none */
 } rooftile_packed_info;
 
 /* Packs an operand in host memory for the device that the context has tuned kernels for. Opens the
@@ -81,12 +81,12 @@ ROOFTILE_API rooftile_status rooftile_pack(rooftile_context* context,
                                            const rooftile_pack_args* args,
                                            rooftile_packed** packed);
 
-/* The same for an operand in a buffer of the device: operands->a or operands->b, with operands->scales
- * and operands->zero_points for a quantised B. All pointers of args->call are NULL, as in
- * rooftile_resident_gemm; the other places are not looked at, but for the epilogue's, which say
- * what it has. Runs after all that was asked for before. Without tuned kernels a plain copy is
- * held, which the plain kernel reads.
- * Errors (nothing is held): INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, DEVICE_ERROR, TIMEOUT. */
+/* The same for an operand in a buffer of the device: operands->a or operands->b, with
+ * operands->scales and operands->zero_points for a quantised B. All pointers of args->call are
+ * NULL, as in rooftile_resident_gemm; the other places are not looked at, but for the epilogue's,
+ * which say what it has. Runs after all that was asked for before. Without tuned kernels a plain
+ * copy is held, which the plain kernel reads. Errors (nothing is held): INVALID_ARGUMENT,
+ * UNSUPPORTED, OUT_OF_MEMORY, DEVICE_ERROR, TIMEOUT. */
 ROOFTILE_API rooftile_status rooftile_resident_pack(rooftile_context* context,
                                                     const rooftile_pack_args* args,
                                                     const rooftile_resident_operands* operands,

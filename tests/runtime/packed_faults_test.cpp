@@ -36,13 +36,15 @@ TEST_F(PackedFaultsTest, CallsOfAnotherShapeAreToldBoth) {
   call_.args.packed = pack(call_.args);
   rooftile_gemm_args args = call_.args;
   args.n = 36;
-  expect_refused(args, ROOFTILE_INVALID_ARGUMENT,
-                 "the packed operand is B of 66 x 37 f32, transposed, but the call's is B of 66 x 36 "
-                 "f32, transposed");
+  expect_refused(
+      args, ROOFTILE_INVALID_ARGUMENT,
+      "the packed operand is B of 66 x 37 f32, transposed, but the call's is B of 66 x 36 "
+      "f32, transposed");
   args = call_.args;
   args.trans_b = ROOFTILE_NO_TRANSPOSE;
   args.ldb = 40;
-  expect_refused(args, ROOFTILE_INVALID_ARGUMENT, "but the call's is B of 66 x 37 f32, not transposed");
+  expect_refused(args, ROOFTILE_INVALID_ARGUMENT,
+                 "but the call's is B of 66 x 37 f32, not transposed");
   args = call_.args;
   args.type = ROOFTILE_F16;
   expect_refused(args, ROOFTILE_INVALID_ARGUMENT, "but the call's is B of 66 x 37 f16, transposed");

@@ -10,8 +10,8 @@
 
 namespace rooftile {
 
-// Kernels that read packed operands: both, B alone, B alone in the same panels but with other tiles of
-// rows, and B in other panels.
+// Kernels that read packed operands: both, B alone, B alone in the same panels but with other tiles
+// of rows, and B in other panels.
 inline const std::string kPacksBoth =
     "family=register tile_m=16 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
     "vector_width_b=4 packed_a=yes packed_b=yes";
@@ -85,10 +85,10 @@ class PackedTest : public ResidentTest {
       const Problem& p = product.problem;
       args = problem_args(p);
       const bool floats = p.types.a == DataType::kF32;
-      args.a = floats ? static_cast<const void*>(product.a.data()) : product.stored_a_elements.data();
-      args.b = floats && !rooftile::quantized(p.types)
-                   ? static_cast<const void*>(product.b.data())
-                   : product.stored_b_elements.data();
+      args.a =
+          floats ? static_cast<const void*>(product.a.data()) : product.stored_a_elements.data();
+      args.b = floats && !rooftile::quantized(p.types) ? static_cast<const void*>(product.b.data())
+                                                       : product.stored_b_elements.data();
       args.c = product.c_data();
       epilogue = epilogue_args(p.epilogue);
       epilogue.row_scale = p.epilogue.row_scale ? product.row_scale.data() : nullptr;

@@ -180,8 +180,6 @@ TEST_F(PackedTest, KernelsForWholeTilesAloneKeepAPlainCopyForOtherSizes) {
   rooftile_packed* const packed = pack(call.args);
   EXPECT_EQ(info(packed).layouts, 2);
   EXPECT_EQ(info(packed).plain_copy, 1);
-  Problem odd = whole;
-  odd.m = 33;
   Product other(packed_problem(33, 64, 64));
   other.b = product.b;
   HostCall sized(other);
