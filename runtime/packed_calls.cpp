@@ -154,7 +154,6 @@ std::shared_ptr<const PackedOperand> Context::pack(const PackRequest& request) {
                                request.operand, plan);
     packed->device = resident->device();
     packed->kernel = plan.kernel;
-    resident->finish(0);  // what it was packed from is not kept
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kInvalidArgument)
       throw;

@@ -38,15 +38,18 @@ Problem resized(const Problem& p, Operand operand, std::int64_t size) {
   return q;
 }
 
-/// The forms of a plan that is being made, as kernels find them.
-PrepackedOperand::Use use_of(const PackingPlan& plan, const Variant& v, const Problem& p,
-                             Operand operand) {
-  using Use = PrepackedOperand::Use;
+using Use = PrepackedOperand::Use;
+/// Whether kernels may pack the operand once more, from where it is kept as stored.
+enum class Again : std::uint8_t { kNo, kYes };
+
+/// What a kernel does with the forms of a plan that is being made.
+Use use_of(const PackingPlan& plan, const Variant& v, const Problem& p, Operand operand,
+           Again again) {
   const auto format = panel_format(v, p, operand);
-  if (!format) return plan.stored ? Use::kReadsStored : Use::kNone;
   const bool there = std::ranges::any_of(
-      plan.panels, [&](const PackingPlan::Panels& panels) { return panels.format == *format; });
-  return there ? Use::kReadsPanels : plan.stored ? Use::kReadsStored : Use::kNone;
+      plan.panels, [&](const PackingPlan::Panels& panels) { return panels.format == format; });
+  if (there) return Use::kReadsPanels;
+  return plan.stored && (!format || again == Again::kYes) ? Use::kReadsStored : Use::kNone;
 }
 
 class Planner {
@@ -56,15 +59,18 @@ class Planner {
       : ranking_(ranking), limits_(limits), operand_(operand), source_(source) {}
 
   void add(const Problem& p) {
-    const std::optional<Chosen> best = first_working(p);
-    if (!best) return;
-    if (plan_.kernel.empty()) plan_.kernel = short_name(best->choice.candidate->variant);
-    const std::vector<RankedChoice> with_forms = ranked_with_forms(p);
-    if (!with_forms.empty() && with_forms.front().expected_ns <= kEqual * best->choice.expected_ns)
-      return;
-    const auto format = panel_format(best->choice.candidate->variant, p, operand_);
-    if (format)
-      plan_.panels.push_back({*format, p, best->kernel});
+    const std::vector<RankedChoice> choices = ranked_free(p);
+    const auto [best, kernel] = first_working(choices, signature_of(p));
+    if (best == choices.end()) return;
+    const Variant& v = best->candidate->variant;
+    if (plan_.kernel.empty()) plan_.kernel = short_name(v);
+    // As long as the ranking goes on with times of one kind: behind measured ones come predictions.
+    for (auto equal = best; equal != choices.end() && equal->expected_ns >= best->expected_ns &&
+                            equal->expected_ns <= kEqual * best->expected_ns;
+         ++equal)
+      if (use_of(plan_, equal->candidate->variant, p, operand_, Again::kNo) != Use::kNone) return;
+    if (const auto format = panel_format(v, p, operand_))
+      plan_.panels.push_back({*format, p, kernel});
     else
       plan_.stored = true;
   }
@@ -78,34 +84,31 @@ class Planner {
   PackingPlan take() { return std::move(plan_); }
 
  private:
-  struct Chosen {
-    RankedChoice choice;
-    std::shared_ptr<const Kernel> kernel;
-  };
-  std::vector<RankedChoice> ranked(
-      const Problem& p, const std::function<PrepackedOperand::Use(const Variant&)>& use) {
+  std::vector<RankedChoice> ranked(const Problem& p,
+                                   const std::function<Use(const Variant&)>& use) {
     return ranking_.ranked(p, own_buffers(p), limits_, {.operand = operand_, .use = use});
   }
   /// As if every form were there.
   std::vector<RankedChoice> ranked_free(const Problem& p) {
     return ranked(p, [&](const Variant& v) {
-      return panel_format(v, p, operand_) ? PrepackedOperand::Use::kReadsPanels
-                                          : PrepackedOperand::Use::kReadsStored;
+      return panel_format(v, p, operand_) ? Use::kReadsPanels : Use::kReadsStored;
     });
   }
   std::vector<RankedChoice> ranked_with_forms(const Problem& p) {
-    return ranked(p, [&](const Variant& v) { return use_of(plan_, v, p, operand_); });
+    return ranked(p, [&](const Variant& v) { return use_of(plan_, v, p, operand_, Again::kYes); });
   }
-  std::optional<Chosen> first_working(const Problem& p) {
-    for (const RankedChoice& choice : ranked_free(p)) {
+  /// The first of them that compiles, or the end.
+  std::pair<std::vector<RankedChoice>::const_iterator, std::shared_ptr<const Kernel>> first_working(
+      const std::vector<RankedChoice>& choices, const Signature& signature) {
+    for (auto choice = choices.begin(); choice != choices.end(); ++choice) {
       try {
-        if (auto kernel = source_(*choice.candidate, signature_of(p)))
-          return Chosen{choice, std::move(kernel)};
+        if (auto kernel = source_(*choice->candidate, signature))
+          return {choice, std::move(kernel)};
       } catch (const Error& error) {
         if (error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kDevice) throw;
       }
     }
-    return std::nullopt;
+    return {choices.end(), nullptr};
   }
 
   const KernelRanking& ranking_;
@@ -262,6 +265,7 @@ std::vector<PackedForm> pack_forms(Resident& resident, const StoredOperand& stor
   for (CommandList& list : contents.lists) lists.push_back(&list);
   const std::shared_ptr<Run> run = resident.submit(lists, std::move(contents), uses);
   resident.wait_for(*run);
+  resident.finish(0);  // so that nothing of this is kept as being in flight
   return forms;
 }
 

@@ -371,11 +371,13 @@ TEST_F(PackedTest, ColumnMajorCallsNameTheirOwnOperands) {
   args.tier = ROOFTILE_TIER_DEVICE;
   ok(rooftile_gemm(context_, &args));
   product.expect_right();
-  args.n += 1;
-  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK);  // B's other size: n was expected, not m
-  args.k += 1;
-  args.lda += 1;
+  args.m -= 1;
+  ok(rooftile_gemm(context_, &args));
+  args.n -= 1;
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_THAT(rooftile_last_error(),
+              HasSubstr("is B of 66 x 33 f32, not transposed, but the call's "
+                        "is B of 66 x 32 f32"));
 }
 
 TEST_F(PackedTest, ZeroSizes) {
