@@ -40,12 +40,18 @@ class Weights {
     a_ = memory(span_a(p));
     b_ = memory(span_b(p));
     c_ = memory(span_c(p));
-    work_ = {
-        .call = {.problem = p, .a = {&a_->buffer, 0}, .b = {&b_->buffer, 0}, .c = {&c_->buffer, 0}},
-        .uses = {a_, b_, c_},
-        .workspace = workspace_bound({}, 0, resident_->device()->profile())};
-    packed_ = pack_resident(*resident_, {.call = {.problem = p}, .operand = Operand::kB},
-                            {.call = work_.call, .uses = work_.uses}, context.id());
+    work_.call.problem = p;
+    work_.call.a = {&a_->buffer, 0};
+    work_.call.b = {&b_->buffer, 0};
+    work_.call.c = {&c_->buffer, 0};
+    work_.uses = {a_, b_, c_};
+    work_.workspace = workspace_bound({}, 0, resident_->device()->profile());
+    PackRequest request;
+    request.call.problem = p;
+    StoredOperand stored;
+    stored.call = work_.call;
+    stored.uses = work_.uses;
+    packed_ = pack_resident(*resident_, request, stored, context.id());
     with_packed_ = work_;
     with_packed_.call.b = {};
     with_packed_.call.packed = packed_;
