@@ -13,7 +13,7 @@ struct ExplainArguments {
   std::string operation;
   std::int64_t elements = 0;
   bool table = false, json = false;
-  std::string resident, tier = "auto";
+  std::string resident, packed, tier = "auto";
 };
 
 /// "a,c"; for an operation a is what it reads and c what it writes.
@@ -36,6 +36,16 @@ Residencies parse_residencies(const std::string& text) {
   return where;
 }
 
+/// "a" or "b" into where.
+void add_packed(Residencies& where, const std::string& packed) {
+  if (packed.empty()) return;
+  Residency& operand = packed == "a" ? where.a : where.b;
+  if (operand == Residency::kDevice)
+    fail(ErrorCode::kInvalidArgument,
+         "{} is in --resident and in --packed; a packed operand lies on the device", packed);
+  operand = Residency::kPacked;
+}
+
 template <typename Explained>
 int print(const Explained& explained, bool json) {
   if (json)
@@ -47,7 +57,8 @@ int print(const Explained& explained, bool json) {
 }
 
 int explain(const Globals& globals, const ExplainArguments& arguments) {
-  const Residencies where = parse_residencies(arguments.resident);
+  Residencies where = parse_residencies(arguments.resident);
+  add_packed(where, arguments.packed);
   const TierChoice tier = parse_tier_choice(arguments.tier);
   const ProblemOptions& sizes = arguments.product;
   const bool operation = !arguments.operation.empty();
@@ -84,6 +95,7 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
       "operands get to the device: staged, copied by it, or used in place (docs/memory.md).\n"
       "Examples:\n  rooftile explain --m 1024 --n 1024 --k 1024\n"
       "  rooftile explain --operation relu --elements 1000000 --resident a,c\n"
+      "  rooftile explain --m 1 --n 4096 --k 4096 --packed b\n"
       "  rooftile explain --table");
   static ExplainArguments arguments;
   arguments.product.add_to(*command, false);
@@ -99,14 +111,21 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
                         "A published comparison of products with memory-bound operations");
   command->add_option("--resident", arguments.resident,
                       "Operands that lie on the device, such as a,b,c (none)");
+  CLI::Option* packed =
+      command
+          ->add_option(
+              "--packed", arguments.packed,
+              "An operand that was packed before (packed.h): a or b. Neither moving it to the "
+              "device nor packing it is counted, and the host reads its own")
+          ->check(CLI::IsMember({"a", "b"}));
   CLI::Option* tier =
       command->add_option("--tier", arguments.tier, "Explain a call that asks for this tier (auto)")
           ->check(one_of(tier_names()));
   command->add_flag("--json", arguments.json, "As JSON");
   operation->needs(elements);
   elements->needs(operation);
-  table->excludes(operation)->excludes(elements)->excludes(tier);
-  operation->excludes(tier);
+  table->excludes(operation)->excludes(elements)->excludes(tier)->excludes(packed);
+  operation->excludes(tier)->excludes(packed);
   for (const char* of_product :
        {"--m", "--n", "--k", "--trans-a", "--trans-b", "--batch", "--epilogue"}) {
     operation->excludes(command->get_option(of_product));

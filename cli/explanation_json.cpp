@@ -23,6 +23,11 @@ nlohmann::json resident(const Residencies& where) {
   return operands;
 }
 
+nlohmann::json packed(const Residencies& where) {
+  if (where.a == Residency::kPacked) return "a";
+  return where.b == Residency::kPacked ? nlohmann::json("b") : nlohmann::json(nullptr);
+}
+
 /// What a product, an operation and a row of the table have in common.
 nlohmann::json json_of(const Decision& d, const Operation& operation) {
   return {{"flops", operation.flops},
@@ -57,6 +62,7 @@ nlohmann::json json_of(const ExplainedWork& work) {
                      {"highest", named.flip.searched.highest}});
   all["problem"] = work.what;
   all["resident"] = resident(work.where);
+  all["packed"] = packed(work.where);
   all["forced"] = e.forced;
   all["factors"] = factors;
   all["submit_ns"] = number(d.submit_ns);

@@ -28,8 +28,11 @@ std::string residency_text(const Residencies& where) {
   add(where.a, "a");
   add(where.b, "b");
   add(where.c, "c");
-  if (resident.empty()) return "operands in host memory";
-  return resident + " on the device";
+  std::string packed;
+  if (where.a == Residency::kPacked) packed = "a packed before";
+  if (where.b == Residency::kPacked) packed = "b packed before";
+  if (resident.empty()) return packed.empty() ? "operands in host memory" : packed;
+  return fmt::format("{} on the device{}{}", resident, packed.empty() ? "" : ", ", packed);
 }
 
 std::string ratio_text(double ratio) {

@@ -1,7 +1,7 @@
-/* A perceptron of three layers, y := relu(relu(x W1 + b1) W2 + b2) W3 + b3, whose weights stay on
- * the device: each batch of rows is one submission of upload, three products with fused epilogues,
- * and download. Compares the last batch with the same sums in float64. Exit code 0: right, 1: a
- * call failed or a result is wrong. */
+/* A perceptron of three layers, y := relu(relu(x W1 + b1) W2 + b2) W3 + b3, whose weights are
+ * packed once and stay on the device: each batch of rows is one submission of upload, three
+ * products with fused epilogues, and download. Compares the last batch with the same sums in
+ * float64. Exit code 0: right, 1: a call failed or a result is wrong. */
 #include <math.h>
 #include <rooftile/rooftile.h>
 #include <stdio.h>
@@ -30,31 +30,38 @@ static void fill(void) {
 }
 
 /* Adds the layers to the list: activations 0 is x, each layer writes the next. */
-static int add_layers(rooftile_list* list, rooftile_buffer* const parameters[],
-                      rooftile_buffer* const activations[]) {
+static int add_layers(rooftile_context* context, rooftile_list* list,
+                      rooftile_buffer* const parameters[], rooftile_buffer* const activations[]) {
   for (int layer = 0; layer < kLayers; ++layer) {
     const rooftile_epilogue epilogue = {
         .struct_size = sizeof epilogue,
         .bias_kind = ROOFTILE_BIAS_COLUMN,
         .activation = layer + 1 < kLayers ? ROOFTILE_RELU : ROOFTILE_ACTIVATION_NONE};
-    const rooftile_gemm_args args = {.struct_size = sizeof args,
-                                     .m = kRows,
-                                     .n = kWidths[layer + 1],
-                                     .k = kWidths[layer],
-                                     .batch = 1,
-                                     .alpha = 1,
-                                     .lda = kWidest,
-                                     .ldb = kWidest,
-                                     .ldc = kWidest,
-                                     .epilogue = &epilogue};
+    rooftile_gemm_args args = {.struct_size = sizeof args,
+                               .m = kRows,
+                               .n = kWidths[layer + 1],
+                               .k = kWidths[layer],
+                               .batch = 1,
+                               .alpha = 1,
+                               .lda = kWidest,
+                               .ldb = kWidest,
+                               .ldc = kWidest,
+                               .epilogue = &epilogue};
     /* Weights and biases share a buffer: the bias lies behind the weights. */
-    const rooftile_resident_operands operands = {
-        .struct_size = sizeof operands,
-        .a = {activations[layer], 0},
-        .b = {parameters[layer], 0},
-        .c = {activations[layer + 1], 0},
-        .bias = {parameters[layer], (int64_t)kWidest * kWidest}};
+    rooftile_resident_operands operands = {.struct_size = sizeof operands,
+                                           .a = {activations[layer], 0},
+                                           .b = {parameters[layer], 0},
+                                           .c = {activations[layer + 1], 0},
+                                           .bias = {parameters[layer], (int64_t)kWidest * kWidest}};
+    /* The weights stay the same, so they are packed once; the list keeps what it uses. */
+    const rooftile_pack_args weights_of_layer = {
+        .struct_size = sizeof weights_of_layer, .operand = ROOFTILE_OPERAND_B, .call = &args};
+    rooftile_packed* packed = NULL;
+    TRY(rooftile_resident_pack(context, &weights_of_layer, &operands, &packed));
+    args.packed = packed;
+    operands.b.buffer = NULL;
     TRY(rooftile_list_gemm(list, &args, &operands));
+    TRY(rooftile_packed_release(packed));
   }
   return 0;
 }
@@ -104,7 +111,7 @@ static int run(rooftile_context* context) {
 
   TRY(rooftile_list_create(context, &list));
   TRY(rooftile_list_upload(list, activations[0], 0, x, sizeof x));
-  if (add_layers(list, parameters, activations) != 0) return 1;
+  if (add_layers(context, list, parameters, activations) != 0) return 1;
   TRY(rooftile_list_download(list, activations[kLayers], 0, y, sizeof y));
 
   for (int batch = 0; batch < kBatches; ++batch) {

@@ -214,4 +214,10 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
   return plan;
 }
 
+GemmPlan without_packing(GemmPlan plan, Operand operand) {
+  std::erase_if(plan.packs, [&](const PackStep& pack) { return pack.operand == operand; });
+  (operand == Operand::kA ? plan.packed_a_elements : plan.packed_b_elements) = 0;
+  return plan;
+}
+
 }  // namespace rooftile

@@ -50,4 +50,7 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
                    const Placement& placement,
                    double max_flops = std::numeric_limits<double>::infinity());
 
+/// The same without the steps that pack this operand: its panels are there already.
+GemmPlan without_packing(GemmPlan plan, Operand operand);
+
 }  // namespace rooftile

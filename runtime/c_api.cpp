@@ -149,7 +149,7 @@ rooftile_status rooftile_last_decision(rooftile_context* context, rooftile_decis
     if (!answer)
       fail(ErrorCode::kUnsupported,
            "this thread's last call on this context failed, or there was none");
-    Explanation explanation = context->context.explain({.problem = answer->problem});
+    Explanation explanation = context->context.explain({.problem = answer->problem}, answer->where);
     if (answer->kernel != nullptr) explanation.kernel = short_name(*answer->kernel);
     give_struct("decision", decision, c_decision(explanation, answer->tier, answer->reason));
   });

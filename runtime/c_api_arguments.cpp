@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/packed_handles.h"
+
 namespace rooftile {
 namespace {
 
@@ -54,6 +56,20 @@ void add_guard(GemmCall& call, const rooftile_guard* guard) {
                 .kappa = given->kappa};
 }
 
+Layout layout_of(const rooftile_layout& layout) {
+  return enumerator("layout", "rooftile_layout", value_of(layout), Layout::kColumnMajor);
+}
+
+/// A packed operand that the call does not give as stored needs no leading dimension.
+void complete_ld(GemmCall& call, Layout layout, const PackedOperand& packed) {
+  const bool is_a = (packed.shape.operand == Operand::kA) == (layout == Layout::kRowMajor);
+  Problem& p = call.problem;
+  std::int64_t& ld = is_a ? p.lda : p.ldb;
+  if ((is_a ? call.a : call.b) != nullptr || ld != 0 || packed.shape.quantization.bits > 0) return;
+  const Extent extent = is_a ? stored_a(p) : stored_b(p);
+  ld = std::max<std::int64_t>(layout == Layout::kRowMajor ? extent.columns : extent.rows, 1);
+}
+
 /// The fields that all argument structures have.
 template <typename Args>
 GemmCall unchecked_call(const Args& args) {
@@ -72,11 +88,11 @@ GemmCall unchecked_call(const Args& args) {
                    .c = args.c,
                    .tier = tier_choice(args.tier)};
   if (args.guard != nullptr) add_guard(call, args.guard);
+  if (args.packed != nullptr) {
+    call.packed = packed_names().get(args.packed)->packed;
+    complete_ld(call, layout_of(args.layout), *call.packed);
+  }
   return call;
-}
-
-Layout layout_of(const rooftile_layout& layout) {
-  return enumerator("layout", "rooftile_layout", value_of(layout), Layout::kColumnMajor);
 }
 
 /// Validated, and as the row-major product that it is.
@@ -88,6 +104,7 @@ GemmCall checked(GemmCall call, Layout layout) {
     std::swap(call.a_array, call.b_array);
     std::swap(call.epilogue.row_scale, call.epilogue.column_scale);
   }
+  if (call.packed != nullptr) check_packed(*call.packed, call, layout);
   return call;
 }
 
@@ -160,6 +177,12 @@ void add_batch(GemmCall& call, const rooftile_gemm_args& args, Layout layout) {
 }
 
 }  // namespace
+
+Operand row_major_operand(const rooftile_operand& operand, const rooftile_layout& layout) {
+  const Operand given = enumerator("operand", "rooftile_operand", value_of(operand), Operand::kB);
+  if (layout_of(layout) == Layout::kRowMajor) return given;
+  return given == Operand::kA ? Operand::kB : Operand::kA;
+}
 
 TierChoice tier_choice(const rooftile_tier& tier) {
   return enumerator("tier", "rooftile_tier", value_of(tier), TierChoice::kHost64);

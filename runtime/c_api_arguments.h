@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "generator/emit.h"
 #include "runtime/context.h"
 
 namespace rooftile {
@@ -52,6 +53,11 @@ inline constexpr std::size_t kLeastBytes<rooftile_resident_operands> =
     offsetof(rooftile_resident_operands, row_scale);
 template <>
 inline constexpr std::size_t kLeastBytes<rooftile_prepared> = offsetof(rooftile_prepared, kernel);
+
+template <>
+inline constexpr std::size_t kLeastBytes<rooftile_pack_args> = sizeof(rooftile_pack_args);
+template <>
+inline constexpr std::size_t kLeastBytes<rooftile_packed_info> = sizeof(rooftile_packed_info);
 
 /// What is known of a structure's sizes: the caller's own is its first field.
 struct StructSizes {
@@ -118,7 +124,11 @@ DataType data_type(const char* argument, const rooftile_type& value);
 ContextOptions context_options(const rooftile_options* options);
 
 /// Validated, but for pointers (validate_call), and as the row-major product that it is.
+/// Its packed operand, if it has one, fits and is alive.
 GemmCall checked_call(const rooftile_sgemm_args* args);
 GemmCall checked_call(const rooftile_gemm_args* args);
+
+/// The operand that a C caller names, in the row-major call that checked_call() makes.
+Operand row_major_operand(const rooftile_operand& operand, const rooftile_layout& layout);
 
 }  // namespace rooftile

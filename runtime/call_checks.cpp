@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "runtime/packed_operand.h"
 #include "runtime/scale_checks.h"
 
 namespace rooftile {
@@ -157,7 +158,8 @@ void check_epilogue(const GemmCall& call, Written& written) {
       });
 }
 
-void check_quantized(const GemmCall& call, Written& written, Values values) {
+/// written: null where there is no C.
+void check_quantized(const GemmCall& call, Written* written, Values values) {
   const Problem& p = call.problem;
   const QuantizedBytes bytes = quantized_bytes(p);
   if (call.b_array != nullptr)
@@ -168,7 +170,7 @@ void check_quantized(const GemmCall& call, Written& written, Values values) {
     check_alignment(what, begin, type);
     const Range range = {static_cast<const char*>(begin), static_cast<const char*>(begin) + size,
                          size, size};
-    written.check_read(what, [&](std::int64_t) { return range; });
+    if (written != nullptr) written->check_read(what, [&](std::int64_t) { return range; });
   };
   const bool floats = p.types.b.zero_point == ZeroPoint::kFloat;
   check("b", call.b, bytes.values, DataType::kI8);
@@ -188,17 +190,33 @@ void validate_call(const GemmCall& call, Values values) {
   written.check_each_other();
   if (any(p.epilogue)) check_epilogue(call, written);
   if (p.k == 0 || p.alpha == 0.0f) return;
-  check_pointers("a", call.a, call.a_array, p.batch, p.types.a);
-  if (quantized(p.types)) {
+  // What is packed may be left out.
+  const auto is_given = [&](Operand operand) {
+    return call.packed == nullptr || call.packed->shape.operand != operand ||
+           has_operand(call, operand);
+  };
+  const bool reads_b = is_given(Operand::kB);
+  if (is_given(Operand::kA)) {
+    check_pointers("a", call.a, call.a_array, p.batch, p.types.a);
+    if (reads_b && !quantized(p.types))
+      check_pointers("b", call.b, call.b_array, p.batch, p.types.a);
     written.check_read(
         "a", [&](std::int64_t i) { return range_of(call.a_of(i), stored_a(p), p.lda, p.types.a); });
-    return check_quantized(call, written, values);
   }
+  if (!reads_b) return;
+  if (quantized(p.types)) return check_quantized(call, &written, values);
   check_pointers("b", call.b, call.b_array, p.batch, p.types.a);
   written.check_read(
-      "a", [&](std::int64_t i) { return range_of(call.a_of(i), stored_a(p), p.lda, p.types.a); });
-  written.check_read(
       "b", [&](std::int64_t i) { return range_of(call.b_of(i), stored_b(p), p.ldb, p.types.a); });
+}
+
+void validate_operand(const GemmCall& call, Operand operand) {
+  const Problem& p = call.problem;
+  const Extent extent = operand == Operand::kA ? stored_a(p) : stored_b(p);
+  if (extent.rows == 0 || extent.columns == 0) return;
+  if (operand == Operand::kA) return check_pointers("a", call.a, nullptr, 1, p.types.a);
+  if (quantized(p.types)) return check_quantized(call, nullptr, Values::kReadable);
+  check_pointers("b", call.b, nullptr, 1, p.types.a);
 }
 
 }  // namespace rooftile

@@ -1,6 +1,7 @@
 // What validate() of a problem cannot see: pointers, and which of a call's matrices overlap.
 #pragma once
 
+#include "generator/emit.h"
 #include "runtime/context.h"
 
 namespace rooftile {
@@ -16,5 +17,8 @@ enum class Values : std::uint8_t { kReadable, kNotReadable };
 /// overlap each other or what is read (blocks side by side in the rows of one matrix do not), and
 /// for epilogue operands that do not fit. The problem itself has passed validate().
 void validate_call(const GemmCall& call, Values values = Values::kReadable);
+
+/// The same for A or B alone: that of a call whose operand is to be packed.
+void validate_operand(const GemmCall& call, Operand operand);
 
 }  // namespace rooftile

@@ -159,15 +159,15 @@ void Context::Impl::ask_device(Call& question) const {
       question.device_veto_name = refusal.name;
     }
     const Residencies where = {.a = question.a, .b = question.b, .c = question.c};
-    if (all_resident(where))
+    if (all_resident(where) || packed_operand(where))
       if (const std::vector<RankedChoice> kernels = ranked(p, where); !kernels.empty())
         question.kernel_ns = kernels.front().expected_ns;
   }
 }
 
 bool Context::Impl::ask_for_parts(Call& question) const {
-  const bool on_device = question.a == Residency::kDevice || question.b == Residency::kDevice ||
-                         question.c == Residency::kDevice;
+  const bool on_device = question.a != Residency::kHost || question.b != Residency::kHost ||
+                         question.c != Residency::kHost;
   if (on_device) return false;  // what does not fit is not there
   const std::vector<GemmCall> parts = panels_of({.problem = question.problem});
   const OperandPlaces places = {.c_is_checked = question.c_is_checked,
@@ -203,6 +203,9 @@ DeviceTier::InTurn Context::Impl::parts_in_turn(const std::vector<GemmCall>& par
 
 std::vector<RankedChoice> Context::Impl::ranked(const Problem& p, const Residencies& where) const {
   if (device == nullptr) return {};
+  if (const std::optional<Operand> packed = packed_operand(where))
+    return device->ranked_prepacked(p, *packed,
+                                    all_resident(where) ? StagedCopies::kNo : StagedCopies::kYes);
   return all_resident(where) ? device->ranked_for_resident(p) : device->ranked(p);
 }
 
@@ -335,6 +338,7 @@ Context::~Context() {
 }
 
 void Context::gemm(const GemmCall& call) {
+  if (call.packed != nullptr) return gemm_packed(call);
   DecisionCache& cache = DecisionCache::of_this_thread();
   cache.last.context = 0;
   validate_call(call);
@@ -466,18 +470,24 @@ bool Context::gemm_again(const PlainCall& call) {
   return true;
 }
 
-Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
-  if (impl_->forbids_half_sums(call)) return explain(Impl::without_half_sums(call), where);
+Explanation Context::explain(const GemmCall& call, const Residencies& given) const {
+  if (impl_->forbids_half_sums(call)) return explain(Impl::without_half_sums(call), given);
   const Problem& p = call.problem;
   const Guard guard = impl_->guard_of(call);
+  const bool packed = call.packed != nullptr;
+  const Residencies where = packed ? residencies_of(call) : given;
   const Means means = impl_->route_of(p, where).means;
-  Explanation explanation{.decision = impl_->decide(p, where, guard),
+  Explanation explanation{.decision = packed ? impl_->decide(call, guard)
+                                             : impl_->decide(p, where, guard),
                           .device_name = device_name(),
                           .kernel = means == Means::kNone ? "" : impl_->best_kernel(p, where),
                           .means = std::string(name(means)),
                           .note = impl_->data.note,
                           .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
                           .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};
+  if (packed && impl_->device != nullptr)
+    if (const std::vector<RankedChoice> kernels = impl_->device->ranked(call); !kernels.empty())
+      explanation.kernel = short_name(kernels.front().candidate->variant);
   const TierChoice choice = call.tier == TierChoice::kAuto ? impl_->tier : call.tier;
   explanation.forced = choice != TierChoice::kAuto;
   if (explanation.forced) explanation.decision.tier = tier_of(choice);
@@ -486,7 +496,7 @@ Explanation Context::explain(const GemmCall& call, const Residencies& where) con
     explanation.for_precision =
         explanation.decision.tier != tier || (!explanation.forced && needs_float64(guard));
   }
-  if (explanation.decision.tier == Tier::kDevice && !all_resident(where))
+  if (explanation.decision.tier == Tier::kDevice && !all_resident(where) && !packed_operand(where))
     explanation.quick_kernel =
         impl_->quick_kernel(p, explanation.forced ? std::numeric_limits<double>::infinity()
                                                   : device_margin_ns(explanation.decision));

@@ -37,6 +37,8 @@ TierChoice parse_tier_choice(std::string_view text);
 
 class Device;
 class Resident;
+struct PackedOperand;
+struct PackRequest;
 struct PlainCall;
 
 /// How good a result has to be, and what is done for it (docs/precision.md).
@@ -99,6 +101,8 @@ struct GemmCall {
   QuantizedOperand quantized_b() const { return {b, scales, zero_points}; }
   TierChoice tier = TierChoice::kAuto;
   Guard guard = {};
+  // A or B as it was packed before; then the pointer to it may be null (runtime/packed_operand.h).
+  std::shared_ptr<const PackedOperand> packed = nullptr;
 
  private:
   static const void* behind(const void* x, std::int64_t bytes) {
@@ -107,7 +111,7 @@ struct GemmCall {
   }
 };
 
-/// Where operands would lie. Calls take host memory only, so this is for questions.
+/// Where operands lie. Calls take host memory, and what is packed, so the rest is for questions.
 struct Residencies {
   Residency a = Residency::kHost, b = Residency::kHost, c = Residency::kHost;
 };
@@ -140,6 +144,7 @@ struct Answer {
   Tier tier = Tier::kHost;
   Reason reason = Reason::kPredicted;
   const Variant* kernel = nullptr;  // that the device ran; the context's. Null for parts.
+  Residencies where = {};           // with kPacked where the call had a packed operand
 };
 
 /// What happened in the last device attempts, for reports, tests and ROOFTILE_LOG.
@@ -194,6 +199,11 @@ class Context {
   /// and for programs that want later calls to have them.
   void wait_for_certificates() const;
 
+  /// A or B of these calls as the device's kernels read it (runtime/packing.h). Without a device
+  /// that computes them it has no forms. Throws kInvalidArgument, kOutOfMemory, kDevice.
+  std::shared_ptr<const PackedOperand> pack(const PackRequest& request);
+  std::uint64_t id() const;  // which no other context has had
+
   /// The device for data that stays there; opened at the first call. Throws kUnsupported when there
   /// is none, kDevice.
   std::shared_ptr<Resident> resident();
@@ -201,6 +211,8 @@ class Context {
   std::shared_ptr<Resident> opened_resident() const;
 
  private:
+  void gemm_packed(const GemmCall& call);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -102,7 +102,7 @@ void Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard, bo
     last.set(id, p, host_tier, reason);
   };
   if (needs_float64(guard)) return on_host(Tier::kHost64, Reason::kPrecision);
-  const Decision decision = decide(p, {}, guard);
+  const Decision decision = decide(call, guard);
   if (decision.veto_name == Veto::kDeviceGone) device->say_gone();
   const bool high = precision_of(guard) == Precision::kHigh;
   if (!forced && decision.tier != Tier::kDevice) {

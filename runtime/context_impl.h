@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,20 @@ namespace rooftile {
 std::uint64_t next_owner();
 
 inline bool all_resident(const Residencies& where) {
-  return where.a == Residency::kDevice && where.b == Residency::kDevice &&
+  return where.a != Residency::kHost && where.b != Residency::kHost &&
          where.c == Residency::kDevice;
 }
+
+/// Of A and B at most one is.
+inline std::optional<Operand> packed_operand(const Residencies& where) {
+  if (where.a == Residency::kPacked) return Operand::kA;
+  if (where.b == Residency::kPacked) return Operand::kB;
+  return std::nullopt;
+}
+
+/// A packed operand neither moves nor is packed again; the rest lies in host memory.
+Residencies residencies_of(const GemmCall& call);
+
 inline Tier best_host(const Decision& d) { return faster_host(d.host_ns, d.host1_ns); }
 inline double device_margin_ns(const Decision& d) { return d.best_host_ns - d.device_ns; }
 
@@ -41,6 +53,8 @@ struct Context::Impl {
   std::unique_ptr<DeviceTier> device;   // null: nothing tuned
   std::unique_ptr<UntunedLog> untuned;  // null: off, or nowhere to write
   std::unique_ptr<ResidentSource> resident;
+  std::mutex packing_mutex;
+  std::shared_ptr<Resident> packing;  // on a context of the program's own device, when needed
   const std::uint64_t id = next_owner();
   Precision precision = Precision::kStandard;
   // Spot checks, and how many of them sent the call to the host: P(rerun).
@@ -49,6 +63,15 @@ struct Context::Impl {
   std::atomic<std::uint64_t> owner = next_owner();
 
   Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {}) const;
+  /// The same for a call, of which an operand may be packed.
+  Decision decide(const GemmCall& call, const Guard& guard) const;
+  /// Why the device cannot compute this call with the operand as it was packed; "" when it can.
+  std::string cannot_use(const PackedOperand& packed, const GemmCall& call) const;
+  /// On the device, or on the host where that fails and plain has the operand itself.
+  void run_packed(const GemmCall& call, const GemmCall& plain, bool has_plain,
+                  const Decision& decision, LastAnswer& last);
+  /// Moves and packs operands on the device of calls on host memory.
+  std::shared_ptr<Resident> packing_resident();
   Call question(const Problem& p, const Residencies& where, const Guard& guard) const;
   /// What the model cannot know of the device: a veto, parts, a kernel's reach.
   void ask_device(Call& question) const;

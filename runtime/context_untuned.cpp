@@ -32,6 +32,8 @@ DeviceTier::Route Context::Impl::route_of(const Problem& p, const Residencies& w
   DeviceTier::Route route = device->route(p);
   // The host's pass is for operands in its memory.
   if (route.means == Means::kHostPass && any_on_device(where)) return {.problem = p};
+  // Operands are packed for kernels that the tuner measured.
+  if (route.means != Means::kTuned && packed_operand(where)) return {.problem = p};
   return route;
 }
 

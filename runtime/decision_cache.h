@@ -31,6 +31,7 @@ struct LastAnswer {
   Tier tier = Tier::kHost;
   Reason reason = Reason::kPredicted;
   const Variant* kernel = nullptr;  // that the device ran; not of a repeated call
+  Residencies where = {};           // of a decided call
 
   /// p stays where it is.
   void set_decided(std::uint64_t by, const Problem& p, Tier answered, Reason why,
@@ -40,11 +41,13 @@ struct LastAnswer {
     tier = answered;
     reason = why;
     kernel = ran;
+    where = {};
   }
   void set(std::uint64_t by, const Problem& p, Tier answered, Reason why,
-           const Variant* ran = nullptr) {
+           const Variant* ran = nullptr, const Residencies& lay = {}) {
     copy = p;
     set_decided(by, copy, answered, why, ran);
+    where = lay;
   }
   /// p stays where it is.
   void set_repeated(std::uint64_t by, const PlainProduct& p, Tier answered, Reason why) {
@@ -58,7 +61,8 @@ struct LastAnswer {
     return {.problem = problem != nullptr ? *problem : problem_of(*repeated),
             .tier = tier,
             .reason = reason,
-            .kernel = problem != nullptr ? kernel : nullptr};
+            .kernel = problem != nullptr ? kernel : nullptr,
+            .where = problem != nullptr ? where : Residencies{}};
   }
 };
 

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "runtime/imported_operand.h"
 #include "runtime/model/transfer.h"
+#include "runtime/packed_operand.h"
 #include "runtime/step_time.h"
 
 namespace rooftile {
@@ -46,8 +47,10 @@ struct Matrix {
   Way way = Way::kStaged;  // to the kernel
   std::optional<ImportedOperand> imported = {};
   std::unique_ptr<DeviceInput> own = {};
+  const Buffer* packed = nullptr;  // it is there already
 
   const Buffer* kernel_side() const {
+    if (packed != nullptr) return packed;
     return way == Way::kInPlace ? &imported->buffer() : own->device();
   }
   BufferRange imported_range(std::uint64_t size) const {
@@ -151,6 +154,14 @@ std::uint64_t span_bytes(std::int64_t elements, DataType type) {
   return static_cast<std::uint64_t>(elements * bytes_of(type));
 }
 
+/// Where this kernel finds the call's packed operand; null when there is none, or it is not read.
+const PackedForm* form_for(const GemmCall& call, const Kernel& kernel) {
+  if (call.packed == nullptr || !reads_operands(call.problem)) return nullptr;
+  const PackedForm* const panels =
+      call.packed->panels_for(kernel.variant(), effective(call.problem));
+  return panels != nullptr ? panels : call.packed->stored();
+}
+
 }  // namespace
 
 struct DeviceProduct::Impl {
@@ -160,6 +171,12 @@ struct DeviceProduct::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  bool is_packed(Operand operand) const {
+    return form != nullptr && call.packed->shape.operand == operand;
+  }
+  const Buffer* panels(Operand operand) const {
+    return is_packed(operand) && form->panels ? &form->values->buffer : nullptr;
+  }
   void import_operands();
   /// The problem with every operand where it is going to be.
   void lay_out();
@@ -183,6 +200,7 @@ struct DeviceProduct::Impl {
   const StagedBytes bytes;
   const double timeout_ns;
 
+  const PackedForm* const form;  // of a packed operand that this kernel uses; null: there is none
   Matrix a, b, c;
   Way c_out = Way::kStaged;
   Problem problem;  // as the kernel gets it
@@ -215,7 +233,7 @@ BoundOperands bound_operands(const GemmCall& call, const Variant& variant,
     return BoundOperand{whole, whole};
   };
   const auto bound = [&](Way way, const void* at, std::int64_t elements, std::uint64_t size) {
-    if (in_place(way, at, kLoadBytes))
+    if (at != nullptr && in_place(way, at, kLoadBytes))
       if (const auto pages =
               ImportedOperand::pages(profile.limits, at, span_bytes(elements, p.types.a)))
         return BoundOperand{pages->end - pages->begin, pages->reachable_bytes};
@@ -231,6 +249,16 @@ BoundOperands bound_operands(const GemmCall& call, const Variant& variant,
     operands.packed_a = pooled(static_cast<std::uint64_t>(plan.packed_a_elements) * sizeof(float));
     operands.packed_b = pooled(static_cast<std::uint64_t>(plan.packed_b_elements) * sizeof(float));
   }
+  if (call.packed == nullptr) return operands;
+  const auto whole = [](const std::shared_ptr<DeviceMemory>& memory) {
+    const std::uint64_t size = memory->buffer.size_bytes();
+    return BoundOperand{size, size};
+  };
+  const bool is_a = call.packed->shape.operand == Operand::kA;
+  if (const PackedForm* const panels = call.packed->panels_for(variant, staged))
+    (is_a ? operands.packed_a : operands.packed_b) = whole(panels->values);
+  if (const PackedForm* const stored = call.packed->stored())
+    (is_a ? operands.a : operands.b) = whole(stored->values);
   return operands;
 }
 
@@ -242,7 +270,12 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
       check(of_check),
       staged(effective(call.problem)),
       bytes(staged_bytes(staged)),
-      timeout_ns(std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(expected_ns, kStepNs))) {
+      timeout_ns(std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(expected_ns, kStepNs))),
+      form(form_for(call, *kernel)) {
+  if (form != nullptr && call.packed->device != link.device)
+    fail(ErrorCode::kInvalidArgument, "the operand was packed for another device");
+  if (is_packed(Operand::kA)) a = {.way = Way::kNone, .packed = &form->values->buffer};
+  if (is_packed(Operand::kB)) b = {.way = Way::kNone, .packed = &form->values->buffer};
   import_operands();
   lay_out();
   if (illegal_reason(kernel->variant(), link.device->profile().limits, problem, placement)) {
@@ -255,6 +288,8 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
   const double steps = expected_ns / kStepNs;
   plan = steps > 1 ? kernel->plan(problem, placement, flops(problem) / steps)
                    : kernel->plan(problem, placement);
+  if (form != nullptr && form->panels)
+    plan = without_packing(std::move(plan), call.packed->shape.operand);
   for (const Matrix* matrix : {&a, &b, &c})
     if (matrix->imported) link.imports.fetch_add(1, std::memory_order_relaxed);
   stage_inputs();
@@ -283,8 +318,9 @@ void DeviceProduct::Impl::try_import(Matrix& matrix, Way way, const void* at, st
 void DeviceProduct::Impl::import_operands() {
   const Ways ways = ways_of(call, check, link.profile, link.rates);
   const Problem& p = call.problem;
-  try_import(a, ways.a, call.a, span_bytes(span_a(p), p.types.a), kLoadBytes);
-  if (!quantized(p.types))
+  if (!is_packed(Operand::kA))
+    try_import(a, ways.a, call.a, span_bytes(span_a(p), p.types.a), kLoadBytes);
+  if (!quantized(p.types) && !is_packed(Operand::kB))
     try_import(b, ways.b, call.b, span_bytes(span_b(p), p.types.a), kLoadBytes);
   const bool reads_c = p.beta != 0.0f;
   const Way way_c = reads_c ? ways.c_in : ways.c_out;
@@ -301,6 +337,8 @@ void DeviceProduct::Impl::lay_out() {
   if (a.way == Way::kInPlace) problem.lda = p.lda, problem.stride_a = p.stride_a;
   if (b.way == Way::kInPlace) problem.ldb = p.ldb, problem.stride_b = p.stride_b;
   if (c.way == Way::kInPlace) problem.ldc = p.ldc, problem.stride_c = p.stride_c;
+  if (is_packed(Operand::kA) && !form->panels) problem.lda = form->ld;
+  if (is_packed(Operand::kB) && !form->panels) problem.ldb = form->ld;
   placement = own_buffers(problem);
   placement.offset_a = a.offset(p.types.a);
   placement.offset_b = b.offset(p.types.a);
@@ -317,7 +355,7 @@ void DeviceProduct::Impl::put(const DeviceInput& target, Extent extent, DataType
 void DeviceProduct::Impl::stage_inputs() {
   const auto own = [&](Matrix& matrix, std::uint64_t size, bool by_host) {
     using enum DeviceInput::Filled;
-    if (matrix.way != Way::kInPlace)
+    if (matrix.way != Way::kInPlace && matrix.packed == nullptr)
       matrix.own = std::make_unique<DeviceInput>(link, size, by_host ? kByHost : kByDevice);
   };
   own(a, bytes.a, a.way == Way::kStaged);
@@ -333,7 +371,7 @@ void DeviceProduct::Impl::stage_inputs() {
           staged.ldb);
   }
   epilogue.emplace(link, call, placement);
-  quantization.emplace(link, call, staged, b.own.get());
+  if (!is_packed(Operand::kB)) quantization.emplace(link, call, staged, b.own.get());
 }
 
 void DeviceProduct::Impl::stage_c() {
@@ -355,7 +393,7 @@ std::vector<Step> DeviceProduct::Impl::copies_in() const {
   copy(b, span_bytes(span_b(p), p.types.a));
   if (staged.beta != 0.0f) copy(c, span_bytes(span_c(p), p.types.c));
   epilogue->append_copies(steps);
-  quantization->append_copies(steps);
+  if (quantization) quantization->append_copies(steps);
   if (!steps.empty()) steps.emplace_back(BarrierStep{});
   return steps;
 }
@@ -366,11 +404,23 @@ void DeviceProduct::Impl::record() {
   const auto buffer = [](const std::unique_ptr<PooledBuffer>& pooled) {
     return pooled ? &**pooled : nullptr;
   };
-  const Operands operands = {a.kernel_side(),        b.kernel_side(),
-                             c.kernel_side(),        placement,
-                             epilogue->vectors(),    epilogue->residual(),
-                             quantization->scales(), quantization->zero_points()};
-  const Workspace workspace = {buffer(packed_a), buffer(packed_b), buffer(parts)};
+  const auto packed_part = [&](const std::shared_ptr<DeviceMemory>& memory) {
+    return memory != nullptr ? &memory->buffer : nullptr;
+  };
+  const Operands operands = {
+      .a = a.kernel_side(),
+      .b = b.kernel_side(),
+      .c = c.kernel_side(),
+      .placement = placement,
+      .vectors = epilogue->vectors(),
+      .residual = epilogue->residual(),
+      .scales = quantization ? quantization->scales() : packed_part(form->scales),
+      .zero_points = quantization ? quantization->zero_points() : packed_part(form->zero_points)};
+  const Buffer* const panels_a = panels(Operand::kA);
+  const Buffer* const panels_b = panels(Operand::kB);
+  const Workspace workspace = {.packed_a = panels_a != nullptr ? panels_a : buffer(packed_a),
+                               .packed_b = panels_b != nullptr ? panels_b : buffer(packed_b),
+                               .parts = buffer(parts)};
   std::vector<Step> steps = copies_in();
   const auto append = [&](std::vector<Step> more) {
     std::ranges::move(more, std::back_inserter(steps));

@@ -7,6 +7,7 @@
 #include "runtime/float_environment.h"
 #include "runtime/host_pass.h"
 #include "runtime/model/transfer.h"
+#include "runtime/packed_operand.h"
 #include "runtime/quick_kernel.h"
 
 namespace rooftile {
@@ -113,6 +114,33 @@ std::vector<RankedChoice> DeviceTier::certified(const Problem& p) const {
 std::vector<RankedChoice> DeviceTier::ranked(const Route& route) const {
   if (route.means == Means::kNone || route.means == Means::kCertified) return route.certified;
   return ranking_.ranked(effective(route.problem));
+}
+
+std::vector<RankedChoice> DeviceTier::ranked(const GemmCall& call) const {
+  if (call.packed == nullptr || !reads_operands(call.problem)) return ranked(call.problem);
+  Problem p = effective(call.problem);
+  const PackedForm* const stored = call.packed->stored();
+  if (stored != nullptr) (call.packed->shape.operand == Operand::kA ? p.lda : p.ldb) = stored->ld;
+  return ranking_.ranked(
+      p, own_buffers(p), profile_.limits,
+      prepacked(*call.packed, p, stored != nullptr ? IsStored::kYes : IsStored::kNo));
+}
+
+std::vector<RankedChoice> DeviceTier::ranked_prepacked(const Problem& p, Operand operand,
+                                                       StagedCopies others) const {
+  using Use = PrepackedOperand::Use;
+  const Problem staged = others == StagedCopies::kYes ? effective(p) : p;
+  return ranking_.ranked(staged, own_buffers(staged), profile_.limits,
+                         {.operand = operand, .use = [&](const Variant& v) {
+                            return panel_format(v, staged, operand) ? Use::kReadsPanels
+                                                                    : Use::kReadsStored;
+                          }});
+}
+
+std::shared_ptr<const Kernel> DeviceTier::kernel(const CandidateRecord& candidate,
+                                                 const Signature& signature) {
+  return kernels_.kernel(candidate, signature,
+                         [](const Variant&, const DeviceProfile&) { return BoundOperands{}; });
 }
 
 std::vector<RankedChoice> DeviceTier::ranked_for_resident(const Problem& p) const {
@@ -264,6 +292,7 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
 DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_ns,
                                  const SpotCheck* check) {
   const QuietFloats quiet;
+  if (call.packed != nullptr) return run_first(call, ranked(call), wait, margin_ns, check);
   const Problem& p = call.problem;
   Route route = this->route(p);
   if (route.means == Means::kNone && on_demand_ != nullptr) {

@@ -24,6 +24,9 @@
 
 namespace rooftile {
 
+/// Whether kernels get copies of a call's matrices, in which every row begins at a whole vector.
+enum class StagedCopies : std::uint8_t { kNo, kYes };
+
 /// What computes a problem on a device.
 enum class Means : std::uint8_t {
   kNone,
@@ -72,6 +75,12 @@ class DeviceTier {
   /// (KernelRanking, OnDemandKernels).
   std::vector<RankedChoice> ranked(const Route& route) const;
   std::vector<RankedChoice> ranked(const Problem& p) const { return ranked(route(p)); }
+  /// The same for a call, of which an operand may be packed.
+  std::vector<RankedChoice> ranked(const GemmCall& call) const;
+  /// The same where this operand would be packed for each kernel, and the others are staged or lie
+  /// on the device.
+  std::vector<RankedChoice> ranked_prepacked(const Problem& p, Operand operand,
+                                             StagedCopies others) const;
   /// The same for operands that lie on the device, each at the start of a buffer.
   std::vector<RankedChoice> ranked_for_resident(const Problem& p) const;
   /// What the tuner measured on exactly these sizes, packing included; nothing when it did not.
@@ -116,6 +125,10 @@ class DeviceTier {
     bool best = false;                // of those that work; else a quick one
     explicit operator bool() const { return kernel != nullptr; }
   };
+
+  /// Compiles a certified kernel that is going to be used. As DeviceKernels::kernel.
+  std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate,
+                                       const Signature& signature);
 
   /// Runs the product with the first kernel that works; C is written only on success. It has not
   /// run with Wait::kNo only. margin_ns: by how much a quick kernel

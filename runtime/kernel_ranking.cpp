@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "generator/panel_format.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "runtime/model/nearest_types.h"
@@ -93,35 +94,69 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& staged) const {
 
 std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placement& placement,
                                                 const DeviceLimits& limits) const {
+  return ranked(p, placement, limits, nullptr);
+}
+
+std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placement& placement,
+                                                const DeviceLimits& limits,
+                                                const PrepackedOperand& prepacked) const {
+  return ranked(p, placement, limits, &prepacked);
+}
+
+std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placement& placement,
+                                                const DeviceLimits& limits,
+                                                const PrepackedOperand* prepacked) const {
+  using Use = PrepackedOperand::Use;
+  const auto use = [&](const Variant& v) {
+    return prepacked ? prepacked->use(v) : Use::kReadsStored;
+  };
+  const auto saved_ns = [&](const TunedKernel& kernel) {
+    return use(kernel.candidate.variant) == Use::kReadsPanels
+               ? packing_share(kernel.candidate.variant, kernel.problem, prepacked->operand) *
+                     kernel.pack_ns
+               : 0;
+  };
+  const auto call_ns = [&](const TunedKernel& kernel) {
+    return kernel.kernel_ns + kernel.pack_ns - saved_ns(kernel);
+  };
   std::vector<RankedChoice> list;
   std::vector<const TunedKernel*> others;
   for (const TunedKernel& kernel : tuned_) {
     if (!same_class(kernel.problem, p)) continue;
     if (size_distance(kernel.problem, p) == 0 && !is_last_resort(kernel))
-      list.push_back({&kernel.candidate, kernel.kernel_ns + kernel.pack_ns});
+      list.push_back({&kernel.candidate, call_ns(kernel)});
     else
       others.push_back(&kernel);
   }
+  if (prepacked != nullptr) std::ranges::stable_sort(list, {}, &RankedChoice::expected_ns);
   const auto portfolio = std::ranges::find_if(
       portfolios_, [&](const Portfolio& x) { return same_class(x.predicted.of_class, p); });
   if (portfolio != portfolios_.end()) {
-    const Selector::Times predicted = portfolio->predicted.selector->predict_ns(p);
+    const Selector& selector = *portfolio->predicted.selector;
+    const Selector::Times predicted = selector.predict_ns(p);
     const auto first = static_cast<std::ptrdiff_t>(list.size());
     for (std::size_t i = 0; i < portfolio->kernels.size(); ++i)
       list.push_back({&portfolio->kernels[i], predicted[i]});
+    if (prepacked != nullptr) {
+      const Selector::Packing packing = selector.packing_ns(p, predicted);
+      for (std::size_t i = 0; i < portfolio->kernels.size(); ++i)
+        if (use(portfolio->kernels[i].variant) == Use::kReadsPanels)
+          list[static_cast<std::size_t>(first) + i].expected_ns -=
+              prepacked->operand == Operand::kA ? packing.a_ns[i] : packing.b_ns[i];
+    }
     std::ranges::stable_sort(list.begin() + first, list.end(), {}, &RankedChoice::expected_ns);
   }
   std::ranges::stable_sort(others, {}, [&](const TunedKernel* kernel) {
     return std::tuple(is_last_resort(*kernel), size_distance(kernel->problem, p), kernel->rank);
   });
   for (const TunedKernel* kernel : others) {
-    const double ns_per_flop =
-        (kernel->kernel_ns + kernel->pack_ns) / std::max(flops(kernel->problem), 1.0);
+    const double ns_per_flop = call_ns(*kernel) / std::max(flops(kernel->problem), 1.0);
     list.push_back({&kernel->candidate, ns_per_flop * flops(p)});
   }
   std::unordered_set<std::string_view> seen;
   std::erase_if(list, [&](const RankedChoice& choice) {
     return !seen.insert(choice.candidate->hash).second ||
+           use(choice.candidate->variant) == Use::kNone ||
            illegal_reason(choice.candidate->variant, limits, p, placement).has_value();
   });
   return list;

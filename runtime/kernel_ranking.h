@@ -1,12 +1,15 @@
 // Which of a tuned device's kernels a problem should run, best first.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/device_profile.h"
 #include "db/records.h"
+#include "generator/emit.h"
 #include "generator/rules.h"
 #include "generator/signature.h"
 #include "runtime/model/predict.h"
@@ -17,6 +20,17 @@ namespace rooftile {
 struct RankedChoice {
   const CandidateRecord* candidate;
   double expected_ns;  // packing included
+};
+
+/// An operand that was packed before the call, and what a kernel does with it.
+struct PrepackedOperand {
+  enum class Use : std::uint8_t {
+    kReadsPanels,  // that are there: packing it costs nothing
+    kReadsStored,  // as it is stored, which includes packing it from there
+    kNone,         // the kernel cannot run
+  };
+  Operand operand;
+  std::function<Use(const Variant&)> use;
 };
 
 /// Immutable and therefore thread-safe.
@@ -34,6 +48,11 @@ class KernelRanking {
   /// The same with operands wherever they lie, on a device that may offer less.
   std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
                                    const DeviceLimits& limits) const;
+  /// The same with an operand that is packed already: expected_ns has no more than what is left to
+  /// do, and of the kernels that were tuned on exactly these sizes, too, the fastest is first.
+  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
+                                   const DeviceLimits& limits,
+                                   const PrepackedOperand& prepacked) const;
 
   /// Kernel and packing of the best one that was tuned on exactly these sizes.
   std::optional<double> measured_ns(const Problem& staged) const;
@@ -54,6 +73,10 @@ class KernelRanking {
   std::optional<Near> nearest(const Problem& p) const;
 
  private:
+  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
+                                   const DeviceLimits& limits,
+                                   const PrepackedOperand* prepacked) const;
+
   struct Portfolio {
     PredictedClass predicted;
     std::vector<CandidateRecord> kernels;  // in the selector's order

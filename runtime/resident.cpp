@@ -220,6 +220,7 @@ void Resident::append(Segments& segments, const ResidentProduct& product, const 
   }
   uses.insert(uses.end(), work.uses.begin(), work.uses.end());
   keeps.push_back(product.kernel());
+  if (work.call.packed != nullptr) keeps.push_back(work.call.packed);
   segments.add(product.steps(workspace, nothing_), product.expected_ns());
 }
 

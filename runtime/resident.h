@@ -11,20 +11,13 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/device_memory.h"
 #include "runtime/resident_kernels.h"
 #include "runtime/resident_run.h"
 #include "runtime/resident_segments.h"
 #include "runtime/staging.h"
 
 namespace rooftile {
-
-/// A buffer of the device and the last run that uses it.
-struct DeviceMemory {
-  Buffer buffer;  // whole vectors: any element may be loaded with its neighbours
-  std::mutex mutex;
-  std::weak_ptr<Run> last_run = {};  // gone: finished long ago
-};
-using MemoryUses = std::vector<std::shared_ptr<DeviceMemory>>;
 
 /// A product and what to compute it with.
 struct ResidentWork {
@@ -48,6 +41,8 @@ class Resident : public std::enable_shared_from_this<Resident> {
 
   const std::shared_ptr<Device>& device() const { return device_; }
   Precision precision() const { return precision_; }
+  const KernelRanking* ranking() const { return ranking_ ? &*ranking_ : nullptr; }
+  ResidentKernels& kernels() { return kernels_; }
 
   /// Rounded up to whole vectors of 16 bytes. Throws as Device::create_buffer.
   std::shared_ptr<DeviceMemory> create_memory(std::uint64_t bytes);

@@ -26,22 +26,9 @@ Names<rooftile_list, NamedList>& list_names() {
   return names;
 }
 
-namespace {
-
 std::shared_ptr<Resident> resident_of(rooftile_context* context) {
   if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
   return context->context.resident();
-}
-
-template <typename T>
-T* checked(const char* argument, T* pointer) {
-  if (pointer == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", argument);
-  return pointer;
-}
-
-double timeout(std::uint64_t timeout_ns) {
-  return timeout_ns == ROOFTILE_FOREVER ? std::numeric_limits<double>::infinity()
-                                        : static_cast<double>(timeout_ns);
 }
 
 std::shared_ptr<DeviceMemory> memory_of(const Resident& resident, const rooftile_buffer* buffer) {
@@ -49,6 +36,13 @@ std::shared_ptr<DeviceMemory> memory_of(const Resident& resident, const rooftile
   if (named->resident.get() != &resident)
     fail(ErrorCode::kInvalidArgument, "a buffer belongs to another context");
   return named->memory;
+}
+
+namespace {
+
+double timeout(std::uint64_t timeout_ns) {
+  return timeout_ns == ROOFTILE_FOREVER ? std::numeric_limits<double>::infinity()
+                                        : static_cast<double>(timeout_ns);
 }
 
 ResidentWork work_of(const Resident& resident, const rooftile_gemm_args* args,

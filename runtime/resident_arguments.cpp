@@ -101,29 +101,44 @@ void check_guard(const GemmCall& call, Precision of_context) {
         needs_float64(guard) ? "exact64 (or kappa is at least 1000)" : "high");
 }
 
-}  // namespace
-
-ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places,
-                           Precision precision) {
-  const Given args("args", given);
-  const TierChoice tier = tier_choice(args->tier);
+void check_resident(const rooftile_gemm_args& args, const Places& places) {
+  const TierChoice tier = tier_choice(args.tier);
   if (tier != TierChoice::kAuto && tier != TierChoice::kDevice)
     fail(ErrorCode::kInvalidArgument,
          "the tier is a host's, but products on device buffers run on the device");
-  if (args->epilogue == nullptr) {
+  if (args.epilogue == nullptr) {
     check_unused("row_scale", places.row_scale, "epilogue");
     check_unused("column_scale", places.column_scale, "epilogue");
     check_unused("bias", places.bias, "epilogue");
     check_unused("residual", places.residual, "epilogue");
   }
-  if (args->quantization == nullptr) {
+  if (args.quantization == nullptr) {
     check_unused("scales", places.scales, "quantization");
     check_unused("zero_points", places.zero_points, "quantization");
   }
+}
+
+}  // namespace
+
+ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places,
+                           Precision precision) {
+  const Given args("args", given);
+  check_resident(*args, places);
   const HostForm form(*args, places);
   const GemmCall call = checked_call(&form.args());
   check_guard(call, precision);
   return checked_resident_call(call, form.addresses());
+}
+
+ResidentCall resident_operand(const rooftile_gemm_args* given, const Places& places,
+                              Operand operand) {
+  const Given args("args->call", given);
+  check_resident(*args, places);
+  const HostForm form(*args, places);
+  const GemmCall call = checked_call(&form.args());
+  ResidentCall resident{.problem = call.problem};
+  locate_operand(resident, call, form.addresses(), operand);
+  return resident;
 }
 
 void describe(const ResidentProduct& product, rooftile_prepared* prepared) {

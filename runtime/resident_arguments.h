@@ -35,6 +35,10 @@ Places places_of(const Operands& operands, const PlaceOf& place) {
 ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places,
                            Precision precision);
 
+/// The same of a call whose operand is to be packed. The other operand and C may have no place.
+ResidentCall resident_operand(const rooftile_gemm_args* given, const Places& places,
+                              Operand operand);
+
 /// place: its offset in bytes. bytes 0: as far as the buffer goes, or a quarter of the device's
 /// memory without one. Throws kInvalidArgument for what is not in the buffer, or not aligned.
 WorkspaceBound workspace_bound(const Place& place, std::uint64_t bytes,

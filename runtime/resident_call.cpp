@@ -46,9 +46,30 @@ Region PlaceAddresses::region(const void* address) const {
   return {buffers_[(value >> kBufferBits) - 1], value & (kLargestBuffer - 1)};
 }
 
+void locate_operand(ResidentCall& resident, const GemmCall& call, const PlaceAddresses& addresses,
+                    Operand operand) {
+  const Problem& p = call.problem;
+  if (operand == Operand::kA) {
+    resident.a = addresses.region(call.a);
+    return check_inside("a", resident.a, bytes_of_elements(p.types.a, span_a(p)));
+  }
+  resident.b = addresses.region(call.b);
+  const QuantizedBytes bytes = quantized_bytes(p);
+  check_inside("b", resident.b,
+               quantized(p.types) ? static_cast<std::uint64_t>(bytes.values)
+                                  : bytes_of_elements(p.types.a, span_b(p)));
+  if (!quantized(p.types)) return;
+  resident.scales = addresses.region(call.scales);
+  check_inside("the scales of b", resident.scales, static_cast<std::uint64_t>(bytes.scales));
+  if (p.types.b.zero_point == ZeroPoint::kMiddle) return;
+  resident.zero_points = addresses.region(call.zero_points);
+  check_inside("the zero points of b", resident.zero_points,
+               static_cast<std::uint64_t>(bytes.zero_points));
+}
+
 ResidentCall checked_resident_call(const GemmCall& call, const PlaceAddresses& addresses) {
   const Problem& p = call.problem;
-  ResidentCall resident{.problem = p};
+  ResidentCall resident{.problem = p, .packed = call.packed};
   if (is_empty(p)) return resident;
   resident.c = addresses.region(call.c);
   check_inside("c", resident.c, bytes_of_elements(p.types.c, span_c(p)));
@@ -78,22 +99,8 @@ ResidentCall checked_resident_call(const GemmCall& call, const PlaceAddresses& a
     resident.stride_residual = stride;
   }
   if (p.k > 0 && p.alpha != 0.0f) {
-    resident.a = addresses.region(call.a);
-    check_inside("a", resident.a, bytes_of_elements(p.types.a, span_a(p)));
-    resident.b = addresses.region(call.b);
-    const QuantizedBytes bytes = quantized_bytes(p);
-    check_inside("b", resident.b,
-                 quantized(p.types) ? static_cast<std::uint64_t>(bytes.values)
-                                    : bytes_of_elements(p.types.a, span_b(p)));
-    if (quantized(p.types)) {
-      resident.scales = addresses.region(call.scales);
-      check_inside("the scales of b", resident.scales, static_cast<std::uint64_t>(bytes.scales));
-      if (p.types.b.zero_point != ZeroPoint::kMiddle) {
-        resident.zero_points = addresses.region(call.zero_points);
-        check_inside("the zero points of b", resident.zero_points,
-                     static_cast<std::uint64_t>(bytes.zero_points));
-      }
-    }
+    locate_operand(resident, call, addresses, Operand::kA);
+    locate_operand(resident, call, addresses, Operand::kB);
   }
   validate_call(call, Values::kNotReadable);
   return resident;

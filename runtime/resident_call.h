@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/problem.h"
+#include "generator/emit.h"
 #include "runtime/context.h"
 #include "runtime/device/device.h"
 
@@ -29,6 +31,8 @@ struct ResidentCall {
   Region row_scale, column_scale, bias, residual;
   std::int64_t ld_residual = 0, stride_residual = 0;
   Region scales, zero_points;
+  // A or B as it was packed before; then its region may have no buffer.
+  std::shared_ptr<const PackedOperand> packed = nullptr;
 };
 
 /// What a product may use besides its operands.
@@ -53,5 +57,10 @@ class PlaceAddresses {
 /// operand, for one that does not lie within its buffer, and what validate_call throws; values are
 /// not looked at.
 ResidentCall checked_resident_call(const GemmCall& call, const PlaceAddresses& addresses);
+
+/// Where A, or B and what belongs to it, lies: into resident. Throws kInvalidArgument for what does
+/// not lie within its buffer.
+void locate_operand(ResidentCall& resident, const GemmCall& call, const PlaceAddresses& addresses,
+                    Operand operand);
 
 }  // namespace rooftile

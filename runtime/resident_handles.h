@@ -28,4 +28,14 @@ Names<rooftile_buffer, NamedBuffer>& buffer_names();
 Names<rooftile_run, NamedRun>& run_names();
 Names<rooftile_list, NamedList>& list_names();
 
+/// Throw kInvalidArgument for a null context, and a buffer of another one.
+std::shared_ptr<Resident> resident_of(rooftile_context* context);
+std::shared_ptr<DeviceMemory> memory_of(const Resident& resident, const rooftile_buffer* buffer);
+
+template <typename T>
+T* checked(const char* argument, T* pointer) {
+  if (pointer == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", argument);
+  return pointer;
+}
+
 }  // namespace rooftile

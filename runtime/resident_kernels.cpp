@@ -9,6 +9,7 @@
 #include "runtime/cache_fault.h"
 #include "runtime/fallback_check.h"
 #include "runtime/log.h"
+#include "runtime/operand_sources.h"
 #include "runtime/step_time.h"
 
 namespace rooftile {
@@ -83,7 +84,8 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   const Problem& p = call.problem;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return {};
   const DeviceLimits limits = as_far(device_->profile().limits, uses);
-  const BoundCall bound = bind(call, limits);
+  const OperandSources sources(call, *device_, limits);
+  const BoundCall& bound = sources.stored();
   if (bound.gathers_vectors && !uses.copies)
     fail(ErrorCode::kUnsupported,
          "scales and bias lie in several buffers that cannot be copied from: create them with "
@@ -94,8 +96,8 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   const auto attempt = [&](const CandidateRecord& candidate, double expected_ns,
                            Certified certified) -> std::optional<ResidentProduct> {
     try {
-      ResidentProduct product(device_, kernel(candidate, signature, certified), bound, expected_ns,
-                              kStepNs);
+      ResidentProduct product(device_, kernel(candidate, signature, certified),
+                              sources.bound_for(candidate.variant), expected_ns, kStepNs);
       if (product.workspace_bytes() <= workspace_bytes) return product;
       last_failure = fmt::format("it takes a workspace of {} bytes, and {} are allowed",
                                  product.workspace_bytes(), workspace_bytes);
@@ -112,8 +114,7 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
     return product;
   };
   if (ranking_ != nullptr)
-    if (auto product = first_of(ranking_->ranked(bound.problem, bound.placement, limits)))
-      return *std::move(product);
+    if (auto product = first_of(sources.ranked(*ranking_, limits))) return *std::move(product);
   const bool certifies =
       ranking_ != nullptr && on_demand_ != nullptr && !ranking_->has_class(bound.problem);
   const auto certified = [&] {
@@ -125,7 +126,13 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   }
   const Variant fallback = fallback_variant();
   const std::string hash = emit_gemm(fallback, signature).hash;
-  if (condemned_.contains(hash)) {
+  if (!sources.has_stored()) {
+    if (last_failure.empty())
+      last_failure =
+          "no certified kernel reads the packed operand's panels for this call, which does not "
+          "give "
+          "the operand as stored";
+  } else if (condemned_.contains(hash)) {
     last_failure = fmt::format(
         "'{}' is black-listed or has failed its certificate; see `rooftile "
         "db black-list`",

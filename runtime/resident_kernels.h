@@ -44,6 +44,13 @@ class ResidentKernels {
   ResidentProduct choose(const ResidentCall& call, std::uint64_t workspace_bytes,
                          const BufferUses& uses);
 
+  /// A certified kernel, compiled if need be. Throws what compiling throws; one that has failed is
+  /// not tried again.
+  std::shared_ptr<const Kernel> certified(const CandidateRecord& candidate,
+                                          const Signature& signature) {
+    return kernel(candidate, signature, Certified::kYes);
+  }
+
  private:
   enum class Certified : std::uint8_t { kNo, kYes };
   struct Slot {

@@ -135,6 +135,7 @@ ResidentProduct::ResidentProduct(std::shared_ptr<Device> device,
   const double steps = expected_ns / step_ns;
   plan_ = steps > 1 ? kernel_->plan(p, bound_.placement, flops(p) / steps)
                     : kernel_->plan(p, bound_.placement);
+  if (bound_.panels != nullptr) plan_ = without_packing(std::move(plan_), bound_.packed);
   workspace_ = {.packed_a_bytes = float_bytes(plan_.packed_a_elements),
                 .packed_b_bytes = float_bytes(plan_.packed_b_elements),
                 .parts_bytes = float_bytes(plan_.part_elements)};
@@ -162,46 +163,81 @@ const Buffer* ResidentProduct::bound_view(ProductSteps& made, const char* what,
   return &made.views.back();
 }
 
+const Buffer* ResidentProduct::bound_operand(ProductSteps& made, const char* what,
+                                             const Region& region, std::int64_t elements,
+                                             std::int64_t element_bits,
+                                             std::vector<Access>& accesses) const {
+  const auto bytes = static_cast<std::uint64_t>(divide_up(elements * element_bits, 8));
+  const Buffer* view = bound_view(made, what, region, bytes);
+  accesses.push_back(
+      {region.buffer, region.offset_bytes, region.offset_bytes + view->size_bytes()});
+  return view;
+}
+
+/// A, or B and what belongs to it, for a kernel that reads or packs it.
+void ResidentProduct::bind_operand(ProductSteps& made, Operands& x, Operand operand) const {
+  const Problem& p = bound_.problem;
+  const BoundElements bound = bound_elements(kernel_->variant(), p, bound_.placement);
+  if (operand == Operand::kA) {
+    x.a = bound_operand(made, "a", bound_.a, bound.a, 8 * bytes_of(p.types.a), made.reads);
+    return;
+  }
+  x.b = bound_operand(made, "b", bound_.b, bound.b, bits_of_b(p.types), made.reads);
+  if (!quantized(p.types)) return;
+  const QuantizedBytes bytes = quantized_bytes(p);
+  x.scales =
+      bound_operand(made, "the scales of b", bound_.call.scales, bytes.scales, 8, made.reads);
+  if (bytes.zero_points > 0)
+    x.zero_points = bound_operand(made, "the zero points of b", bound_.call.zero_points,
+                                  bytes.zero_points, 8, made.reads);
+}
+
 Operands ResidentProduct::operands(ProductSteps& made, const Buffer& nothing) const {
   const Problem& p = bound_.problem;
   const Placement& at = bound_.placement;
-  const BoundElements bound = bound_elements(kernel_->variant(), p, at);
-  const auto view = [&](const char* what, const Region& region, std::int64_t elements,
-                        std::int64_t element_bits, std::vector<Access>& accesses) {
-    const auto bytes = static_cast<std::uint64_t>(divide_up(elements * element_bits, 8));
-    const Buffer* made_view = bound_view(made, what, region, bytes);
-    accesses.push_back(
-        {region.buffer, region.offset_bytes, region.offset_bytes + made_view->size_bytes()});
-    return made_view;
-  };
   Operands x{.a = &nothing, .b = &nothing, .placement = at};
-  x.c = view("c", bound_.c, bound.c, 8 * bytes_of(p.types.c), made.writes);
+  x.c = bound_operand(made, "c", bound_.c, bound_elements(kernel_->variant(), p, at).c,
+                      8 * bytes_of(p.types.c), made.writes);
   if (p.epilogue.residual) {
     const std::int64_t elements = at.offset_residual + (p.batch - 1) * at.stride_residual +
                                   span_elements({p.m, p.n}, at.ld_residual);
-    x.residual = view("the residual", bound_.residual, elements, 32, made.reads);
+    x.residual = bound_operand(made, "the residual", bound_.residual, elements, 32, made.reads);
   }
   if (bound_.vectors.buffer != nullptr) {
     Placement offsets = at;
     std::int64_t elements = 0;
     for (const Vector& v : vectors_of(bound_.call, offsets))
       elements = std::max(elements, *v.offset + v.count);
-    x.vectors = view("the epilogue's vectors", bound_.vectors, elements, 32, made.reads);
+    x.vectors =
+        bound_operand(made, "the epilogue's vectors", bound_.vectors, elements, 32, made.reads);
   }
   if (quantized(p.types)) {
     x.scales = &nothing;
     if (p.types.b.zero_point != ZeroPoint::kMiddle) x.zero_points = &nothing;
   }
   if (p.k == 0) return x;
-  x.a = view("a", bound_.a, bound.a, 8 * bytes_of(p.types.a), made.reads);
-  x.b = view("b", bound_.b, bound.b, bits_of_b(p.types), made.reads);
-  if (!quantized(p.types)) return x;
-  const QuantizedBytes bytes = quantized_bytes(p);
-  x.scales = view("the scales of b", bound_.call.scales, bytes.scales, 8, made.reads);
-  if (bytes.zero_points > 0)
-    x.zero_points =
-        view("the zero points of b", bound_.call.zero_points, bytes.zero_points, 8, made.reads);
+  for (const Operand operand : {Operand::kA, Operand::kB}) {
+    if (bound_.panels == nullptr || operand != bound_.packed) {
+      bind_operand(made, x, operand);
+      continue;
+    }
+    made.reads.push_back({bound_.panels, 0, bound_.panels->size_bytes()});
+  }
   return x;
+}
+
+ProductSteps ResidentProduct::packing_steps(Operand operand, const Buffer& panels) const {
+  ProductSteps made;
+  Operands operands;
+  bind_operand(made, operands, operand);
+  const bool is_a = operand == Operand::kA;
+  GemmPlan plan = plan_;
+  plan.clear_parts = false;
+  std::erase_if(plan.packs, [&](const PackStep& pack) { return pack.operand != operand; });
+  made.steps = kernel_->pack_steps(
+      plan, operands, {.packed_a = is_a ? &panels : nullptr, .packed_b = is_a ? nullptr : &panels});
+  made.writes.push_back({&panels, 0, panels.size_bytes()});
+  return made;
 }
 
 ProductSteps ResidentProduct::steps(const Region& workspace, const Buffer& nothing) const {
@@ -215,8 +251,10 @@ ProductSteps ResidentProduct::steps(const Region& workspace, const Buffer& nothi
     next += up(bytes, binding_alignment(device_->profile().limits));
     return &made.views.back();
   };
-  const Workspace panels = {part(workspace_.packed_a_bytes), part(workspace_.packed_b_bytes),
-                            part(workspace_.parts_bytes)};
+  Workspace panels = {part(workspace_.packed_a_bytes), part(workspace_.packed_b_bytes),
+                      part(workspace_.parts_bytes)};
+  if (bound_.panels != nullptr)
+    (bound_.packed == Operand::kA ? panels.packed_a : panels.packed_b) = bound_.panels;
   if (bound_.gathers_vectors) {
     const Buffer* gathered = part(workspace_.vectors_bytes);
     Placement offsets = bound_.placement;

@@ -22,6 +22,10 @@ struct BoundCall {
   Region a, b, c, residual;      // aligned
   Region vectors;                // of the epilogue, where all lie in one buffer
   bool gathers_vectors = false;  // else they are copied next to each other first
+  // The panels of an operand that is packed already, and which one it is; then the operand itself
+  // is not read. Null: both operands are read as they are stored.
+  const Buffer* panels = nullptr;
+  Operand packed = Operand::kB;
 };
 /// Throws kUnsupported for a quantised B, and what belongs to it, that is not aligned.
 BoundCall bind(const ResidentCall& call, const DeviceLimits& limits);
@@ -69,8 +73,16 @@ class ResidentProduct {
   /// bytes at least.
   ProductSteps steps(const Region& workspace, const Buffer& nothing) const;
 
+  /// Only what packs this operand, into a buffer of the format's size. C is not touched, nor is the
+  /// other operand: both may have no place.
+  ProductSteps packing_steps(Operand operand, const Buffer& panels) const;
+
  private:
+  void bind_operand(ProductSteps& made, Operands& operands, Operand operand) const;
   Operands operands(ProductSteps& made, const Buffer& nothing) const;
+  const Buffer* bound_operand(ProductSteps& made, const char* what, const Region& region,
+                              std::int64_t elements, std::int64_t element_bits,
+                              std::vector<Access>& accesses) const;
   const Buffer* bound_view(ProductSteps& made, const char* what, const Region& region,
                            std::uint64_t needed_bytes) const;
 

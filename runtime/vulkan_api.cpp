@@ -11,6 +11,7 @@
 #include "runtime/names.h"
 #include "runtime/resident.h"
 #include "runtime/resident_arguments.h"
+#include "runtime/resident_handles.h"
 
 namespace rooftile {
 
@@ -30,6 +31,7 @@ namespace {
 struct NamedRecording {
   std::shared_ptr<Resident> resident;  // goes last
   std::shared_ptr<const Kernel> kernel;
+  std::shared_ptr<const PackedOperand> packed;
   CommandList commands;
 };
 
@@ -56,11 +58,6 @@ ForeignDevice foreign_device(const rooftile_vulkan_device* device) {
           .create_info = given->create_info,
           .lock_queue = call(given->lock_queue),
           .unlock_queue = call(given->unlock_queue)};
-}
-
-std::shared_ptr<Resident> resident_of(rooftile_context* context) {
-  if (context == nullptr) fail(ErrorCode::kInvalidArgument, "context is null");
-  return context->context.resident();
 }
 
 /// A product on VkBuffers, and what names them.
@@ -90,6 +87,7 @@ class VulkanWork {
 
   const ResidentProduct& product() const { return product_; }
   const Region& workspace() const { return work_.workspace.region; }
+  const std::shared_ptr<const PackedOperand>& packed() const { return work_.call.packed; }
 
  private:
   Place place(const rooftile_vulkan_place& given) {
@@ -175,7 +173,7 @@ rooftile_status rooftile_vulkan_record(rooftile_context* context, const rooftile
     const std::shared_ptr<Resident> resident = resident_of(context);
     const VulkanWork work(*resident, args, operands, VulkanWork::Purpose::kRecord);
     *recording = recording_names().add(std::make_shared<NamedRecording>(
-        NamedRecording{resident, work.product().kernel(),
+        NamedRecording{resident, work.product().kernel(), work.packed(),
                        resident->record_into(commands, work.product(), work.workspace())}));
   });
 }

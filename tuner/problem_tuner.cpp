@@ -16,17 +16,28 @@ namespace rooftile {
 namespace {
 
 constexpr std::size_t kRanked = 3;  // certified kernels in a list, default and fallback besides
-// Of a problem's slice: when each ends; certificates follow.
-constexpr double kSearchShare = 0.6, kSuspectsShare = 0.65, kFinalsShare = 0.8;
+// Of a problem's slice: when each ends; certificates follow. The search for calls with a packed
+// operand, and its finals, are left out where packing hardly counts.
+constexpr double kSearchShare = 0.5, kPrepackedShare = 0.6, kSuspectsShare = 0.65,
+                 kPrepackedFinalsShare = 0.7, kFinalsShare = 0.8;
 constexpr double kHostShare = 0.1;  // of the slice, at most, for the comparison with BLAS
 
-/// Certified kernels, best first, default and fallback last.
+/// Certified kernels, best first; behind them the best one for an operand that is packed before, if
+/// it is another; default and fallback last.
 std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, const Search& search,
                                           const Signature& signature) {
   std::vector<const Candidate*> list;
   for (const Candidate* candidate : search.preferred()) {
     if (list.size() >= kRanked) break;
     if (context.runner.certified(candidate->variant, signature)) list.push_back(candidate);
+  }
+  for (const Operand operand : {Operand::kA, Operand::kB}) {
+    for (const Candidate* candidate : search.preferred_prepacked(operand)) {
+      if (std::ranges::find(list, candidate) != list.end()) break;
+      if (!context.runner.certified(candidate->variant, signature)) continue;
+      list.push_back(candidate);
+      break;
+    }
   }
   for (const Variant& variant : {default_variant(context.device), fallback_variant()}) {
     const Candidate* candidate = search.find(variant);
@@ -84,7 +95,14 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
   context.runner.begin_problem();
   Search search(context, device_row, problem);
   search.run(start_s + kSearchShare * slice_s);
+  const bool prepacked = search.packing_matters();
+  const bool cut_short = now_s() >= start_s + kSearchShare * slice_s;
+  if (prepacked)
+    search.run(start_s + kPrepackedShare * slice_s, Objective::kPrepacked);
+  else if (cut_short)
+    search.run(start_s + kPrepackedShare * slice_s);
   search.try_suspects(start_s + kSuspectsShare * slice_s);
+  if (prepacked) search.finals(start_s + kPrepackedFinalsShare * slice_s, Objective::kPrepacked);
   search.finals(start_s + kFinalsShare * slice_s);
   TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(problem)};
   context.progress(progress);

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/hash.h"
+#include "generator/panel_format.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "runtime/model/roofline.h"
@@ -164,8 +165,44 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   report();
   // Packing is paid by the call as well: elimination compares what a call pays.
   std::vector<double> totals = reply->kernel_ns;
-  for (double& ns : totals) ns += reply->pack_ns;
+  for (double& ns : totals) ns += packing_left_ns(candidate);
   return totals;
+}
+
+double Search::packing_left_ns(const Candidate& candidate) const {
+  if (objective_ == Objective::kCall) return candidate.pack_ns;
+  const double before = std::max(packing_share(candidate.variant, problem_, Operand::kA),
+                                 packing_share(candidate.variant, problem_, Operand::kB));
+  return (1 - before) * candidate.pack_ns;
+}
+
+double Search::ns_of(const Candidate& candidate) const {
+  return candidate.samples_ns.empty() ? std::numeric_limits<double>::infinity()
+                                      : median(candidate.samples_ns) + packing_left_ns(candidate);
+}
+
+bool Search::packing_matters() const {
+  constexpr double kMatters = 0.03;  // of the kernel's time
+  bool packs = false, measured = false, matters = false;
+  for (const Candidate& candidate : candidates_) {
+    const Variant& v = candidate.variant;
+    if (v.packed_a == Packed::kNo && v.packed_b == Packed::kNo) continue;
+    packs = true;
+    if (candidate.samples_ns.empty()) continue;
+    measured = true;
+    matters |= candidate.pack_ns > kMatters * median(candidate.samples_ns);
+  }
+  return packs && (!measured || matters);
+}
+
+std::vector<const Candidate*> Search::preferred_prepacked(Operand operand) const {
+  const auto ns = [&](const Candidate* candidate) {
+    return median(candidate->samples_ns) +
+           (1 - packing_share(candidate->variant, problem_, operand)) * candidate->pack_ns;
+  };
+  std::vector<const Candidate*> order = preferred();
+  std::ranges::stable_sort(order, {}, ns);
+  return order;
 }
 
 std::vector<std::size_t> Search::ranked() const {
@@ -173,14 +210,16 @@ std::vector<std::size_t> Search::ranked() const {
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     if (!candidates_[i].samples_ns.empty()) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
-    return candidates_[x].total_ns() < candidates_[y].total_ns();
+    return ns_of(candidates_[x]) < ns_of(candidates_[y]);
   });
   return order;
 }
 
 std::vector<const Candidate*> Search::preferred() const {
   std::vector<const Candidate*> order;
-  for (std::size_t index : ranked()) order.push_back(&candidates_[index]);
+  for (const Candidate& candidate : candidates_)
+    if (!candidate.samples_ns.empty()) order.push_back(&candidate);
+  std::ranges::stable_sort(order, {}, &Candidate::total_ns);
   if (order.empty()) return order;
   const double equal_ns = kEqual * order.front()->total_ns();
   const auto end = std::ranges::find_if(
@@ -193,7 +232,7 @@ std::vector<const Candidate*> Search::preferred() const {
 
 double Search::best_ns() const {
   const Candidate* fastest = best();
-  return fastest == nullptr ? std::numeric_limits<double>::infinity() : fastest->total_ns();
+  return fastest == nullptr ? std::numeric_limits<double>::infinity() : ns_of(*fastest);
 }
 
 int Search::round_samples(int usual) const {
@@ -207,7 +246,7 @@ const Candidate* Search::best() const {
   const Candidate* best = nullptr;
   double best_ns = std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : candidates_)
-    if (const double ns = candidate.total_ns(); ns < best_ns) {
+    if (const double ns = ns_of(candidate); ns < best_ns) {
       best = &candidate;
       best_ns = ns;
     }
@@ -255,7 +294,11 @@ std::vector<TransferSource> Search::own_sources() const {
 SearchSpace Search::space() const {
   std::vector<Variant> variants;
   for (const Candidate& candidate : candidates_) variants.push_back(candidate.variant);
+  // The model's guess of a call with a packed operand: as if the kernel read it without packing.
+  if (objective_ == Objective::kPrepacked)
+    for (Variant& v : variants) v.packed_a = v.packed_b = Packed::kNo;
   SearchSpace space = search_space(problem_, context_.rates, std::move(variants));
+  for (std::size_t i = 0; i < candidates_.size(); ++i) space.variants[i] = candidates_[i].variant;
   std::vector<TransferSource> sources = own_sources();
   std::ranges::move(sources_of_others(context_.store, device_row_, problem_),
                     std::back_inserter(sources));
@@ -267,7 +310,7 @@ SearchSpace Search::space() const {
 std::vector<Observation> Search::history() const {
   std::vector<Observation> history;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (candidates_[i].tried) history.push_back({i, candidates_[i].total_ns()});
+    if (candidates_[i].tried) history.push_back({i, ns_of(candidates_[i])});
   return history;
 }
 
@@ -291,7 +334,8 @@ std::vector<std::size_t> Search::next_batch(Strategy& strategy, std::vector<std:
   return batch;
 }
 
-void Search::run(double end_s) {
+void Search::run(double end_s, Objective objective) {
+  objective_ = objective;
   const SearchSpace space = this->space();
   const auto strategy = make_strategy(context_.options.strategy, space, context_.options.seed);
   const auto over = [&] { return context_.over() || now_s() >= end_s; };
@@ -310,7 +354,7 @@ void Search::run(double end_s) {
         batch.size(), [&](std::size_t arm, int samples) { return measure(batch[arm], samples); },
         over,
         {.samples_per_round = round_samples(kSearchSamples), .rounds = kSearchRounds, .keep = 2});
-    for (const std::size_t index : batch) history.push_back({index, candidates_[index].total_ns()});
+    for (const std::size_t index : batch) history.push_back({index, ns_of(candidates_[index])});
     if (context_.runner.spilled() - spilled_before == batch.size())
       continue;  // nobody had a chance
     without_gain = best_ns() < kGain * before ? 0 : without_gain + 1;
@@ -329,10 +373,12 @@ void Search::try_suspects(double end_s) {
   }
 }
 
-void Search::finals(double end_s) {
+void Search::finals(double end_s, Objective objective) {
+  objective_ = objective;
   std::vector<std::size_t> order = ranked();
   const auto over = [&] { return context_.over() || now_s() >= end_s; };
   if (exhaustive_) {
+    if (objective == Objective::kPrepacked) return;  // the others' samples serve both
     // Every candidate's time is wanted, not the best one's alone: none is eliminated.
     order.resize(std::min(order.size(), kExhaustiveFinalists));
     for (int round = 0; round < kExhaustiveRounds; ++round)
@@ -353,7 +399,8 @@ void Search::finals(double end_s) {
   for (std::size_t arm = 0; arm < order.size(); ++arm) {
     Candidate& candidate = candidates_[order[arm]];
     candidate.samples_ns = arms[arm].samples_ns;
-    for (double& ns : candidate.samples_ns) ns -= candidate.pack_ns;
+    const double packing_ns = packing_left_ns(candidate);
+    for (double& ns : candidate.samples_ns) ns -= packing_ns;
   }
 }
 

@@ -1,11 +1,13 @@
 // Candidates of one problem: which there are, what is known of them, and the search for the best.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "core/statistics.h"
+#include "generator/emit.h"
 #include "tuner/priors.h"
 #include "tuner/problem_tuner.h"
 #include "tuner/strategy.h"
@@ -31,19 +33,27 @@ struct Candidate {
   }
 };
 
+/// What a candidate's time is: what a call takes, or what it takes with its larger operand packed
+/// before (runtime/packed_operand.h). Another kernel may be the fastest then.
+enum class Objective : std::uint8_t { kCall, kPrepacked };
+
 class Search {
  public:
   Search(const ProblemTunerContext& context, RowId device_row, const Problem& problem);
 
-  void run(double end_s);
+  void run(double end_s, Objective objective = Objective::kCall);
+  /// Whether packing takes so much of the candidates' time that the objectives differ.
+  bool packing_matters() const;
   /// Those that were being tried when a tuner died (CandidateRunner::suspects).
   void try_suspects(double end_s);
   /// The best few against each other, interleaved: the search's own samples were taken minutes
   /// apart.
-  void finals(double end_s);
+  void finals(double end_s, Objective objective = Objective::kCall);
 
   /// Measured ones, the fastest for a caller first; of equals the one that compiles faster.
   std::vector<const Candidate*> preferred() const;
+  /// The same for a caller who has packed this operand before.
+  std::vector<const Candidate*> preferred_prepacked(Operand operand) const;
   /// Null: not a candidate here.
   const Candidate* find(const Variant& variant) const;
   /// How many samples a candidate gets in one of several rounds: fewer than usual of a problem that
@@ -60,7 +70,9 @@ class Search {
   std::vector<std::size_t> next_batch(Strategy& strategy, std::vector<std::size_t>& pending,
                                       std::vector<Observation>& history);
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
-  std::vector<std::size_t> ranked() const;  // measured ones by time
+  std::vector<std::size_t> ranked() const;                   // measured ones by time
+  double ns_of(const Candidate& candidate) const;            // by the objective; infinity: no time
+  double packing_left_ns(const Candidate& candidate) const;  // by the objective
   double best_ns() const;
   const Candidate* best() const;  // null: none is measured
   void report() const;
@@ -73,6 +85,7 @@ class Search {
   double bound_ns_;
   std::vector<Prior> priors_;
   bool exhaustive_;
+  Objective objective_ = Objective::kCall;
   std::vector<Candidate> candidates_;
 };
 

@@ -30,7 +30,30 @@ class _SgemmArgs(ctypes.Structure):
                 ("trans_b", ctypes.c_int), ("m", ctypes.c_int64), ("n", ctypes.c_int64), ("k", ctypes.c_int64),
                 ("alpha", ctypes.c_float), ("a", ctypes.c_void_p), ("lda", ctypes.c_int64), ("b", ctypes.c_void_p),
                 ("ldb", ctypes.c_int64), ("beta", ctypes.c_float), ("c", ctypes.c_void_p), ("ldc", ctypes.c_int64),
-                ("tier", ctypes.c_int), ("guard", ctypes.c_void_p)]
+                ("tier", ctypes.c_int), ("guard", ctypes.c_void_p), ("packed", ctypes.c_void_p)]
+
+
+class _GemmArgs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("type", ctypes.c_int), ("type_c", ctypes.c_int),
+                ("f16_sums", ctypes.c_int), ("layout", ctypes.c_int), ("trans_a", ctypes.c_int),
+                ("trans_b", ctypes.c_int), ("m", ctypes.c_int64), ("n", ctypes.c_int64), ("k", ctypes.c_int64),
+                ("batch", ctypes.c_int64), ("alpha", ctypes.c_float), ("beta", ctypes.c_float),
+                ("a", ctypes.c_void_p), ("b", ctypes.c_void_p), ("c", ctypes.c_void_p),
+                ("lda", ctypes.c_int64), ("ldb", ctypes.c_int64), ("ldc", ctypes.c_int64),
+                ("stride_a", ctypes.c_int64), ("stride_b", ctypes.c_int64), ("stride_c", ctypes.c_int64),
+                ("a_array", ctypes.c_void_p), ("b_array", ctypes.c_void_p), ("c_array", ctypes.c_void_p),
+                ("quantization", ctypes.c_void_p), ("epilogue", ctypes.c_void_p), ("tier", ctypes.c_int),
+                ("guard", ctypes.c_void_p), ("packed", ctypes.c_void_p)]
+
+
+class _PackArgs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("operand", ctypes.c_int), ("call", ctypes.POINTER(_GemmArgs)),
+                ("sizes", ctypes.POINTER(ctypes.c_int64)), ("size_count", ctypes.c_size_t)]
+
+
+class _PackedInfo(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("device_bytes", ctypes.c_uint64), ("layouts", ctypes.c_int),
+                ("plain_copy", ctypes.c_int), ("kernel", ctypes.c_char * 160)]
 
 
 class _Guard(ctypes.Structure):
@@ -77,6 +100,39 @@ def _operand(x):
     return x, max(x.shape[1], 1), 0
 
 
+class Packed:
+    """A right-hand matrix that Session.pack has put on the device in the layouts that its kernels read.
+
+    It keeps the array, because the host multiplies with that where it is faster, or the device fails: its contents
+    must stay as they are."""
+
+    def __init__(self, session, array, handle):
+        self._session = session
+        self._handle = handle
+        self.array = array
+
+    @property
+    def shape(self):
+        return self.array.shape
+
+    @property
+    def device_bytes(self):
+        """Memory of the device that it takes."""
+        info = _PackedInfo(struct_size=ctypes.sizeof(_PackedInfo))
+        self._session._check(self._session._library.rooftile_packed_query(self._handle, ctypes.byref(info)))
+        return info.device_bytes
+
+    def close(self):
+        self._session._library.rooftile_packed_release(self._handle)
+        self._handle = ctypes.c_void_p()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
 class Session:
     """Owns a rooftile_context. Threads may share it."""
 
@@ -92,13 +148,32 @@ class Session:
         if status != 0:
             raise Error(status, self._library.rooftile_last_error().decode(errors="replace"))
 
+    def pack(self, b, rows):
+        """The right-hand matrix b, packed once for many calls of matmul; rows: how many rows their left-hand
+        matrices are going to have, such as (1, 512). Other numbers work as well."""
+        b, ldb, trans_b = _operand(b)
+        k, n = b.shape
+        rows = [int(m) for m in rows]
+        if not rows:
+            raise ValueError("rows is empty: one expected number at least")
+        sizes = (ctypes.c_int64 * len(rows))(*rows)
+        call = _GemmArgs(struct_size=ctypes.sizeof(_GemmArgs), trans_b=trans_b, m=rows[0], n=n, k=k, batch=1, alpha=1,
+                         b=b.ctypes.data, lda=max(k, 1), ldb=ldb, ldc=max(n, 1))
+        args = _PackArgs(struct_size=ctypes.sizeof(_PackArgs), operand=1, call=ctypes.pointer(call), sizes=sizes,
+                         size_count=len(rows))
+        handle = ctypes.c_void_p()
+        self._check(self._library.rooftile_pack(self._context, ctypes.byref(args), ctypes.byref(handle)))
+        return Packed(self, b, handle)
+
     def matmul(self, a, b, out=None, alpha=1.0, beta=0.0, tier="auto", precision="default", kappa=0.0):
-        """alpha * a @ b + beta * out in float32; out is made where there is none (then beta must be 0).
+        """alpha * a @ b + beta * out in float32; out is made where there is none (then beta must be 0). b may be
+        Packed.
 
         kappa: condition number of what will be done with the result, from 1000 on the sums are float64. 0: not known.
         """
+        packed = b._handle if isinstance(b, Packed) else None
         a, lda, trans_a = _operand(a)
-        b, ldb, trans_b = _operand(b)
+        b, ldb, trans_b = _operand(b.array if packed is not None else b)
         if a.shape[1] != b.shape[0]:
             raise ValueError(f"{a.shape[0]} x {a.shape[1]} times {b.shape[0]} x {b.shape[1]}: the inner sizes differ")
         shape = (a.shape[0], b.shape[1])
@@ -112,7 +187,7 @@ class Session:
         args = _SgemmArgs(struct_size=ctypes.sizeof(_SgemmArgs), trans_a=trans_a, trans_b=trans_b, m=shape[0], n=shape[1],
                           k=a.shape[1], alpha=alpha, a=a.ctypes.data, lda=lda, b=b.ctypes.data, ldb=ldb, beta=beta,
                           c=out.ctypes.data, ldc=max(shape[1], 1), tier=TIERS[tier],
-                          guard=ctypes.addressof(guard) if kappa != 0 or precision != "default" else None)
+                          guard=ctypes.addressof(guard) if kappa != 0 or precision != "default" else None, packed=packed)
         self._check(self._library.rooftile_sgemm(self._context, ctypes.byref(args)))
         return out
 

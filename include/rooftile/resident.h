@@ -167,4 +167,6 @@ ROOFTILE_API rooftile_status rooftile_list_release(rooftile_list* list);
 } /* extern "C" */
 #endif
 
+#include <rooftile/packed.h>
+
 #endif /* ROOFTILE_RESIDENT_H_ */

@@ -155,3 +155,5 @@ class DeviceList {
 };
 
 }  // namespace rooftile
+
+#include <rooftile/packed.hpp>

@@ -43,6 +43,7 @@ extern "C" {
 #define ROOFTILE_VERSION_PATCH 0
 
 typedef struct rooftile_context rooftile_context;
+typedef struct rooftile_packed rooftile_packed; /* an operand that was packed before (packed.h) */
 
 typedef enum rooftile_status {
   ROOFTILE_OK = 0,
@@ -152,6 +153,7 @@ typedef struct rooftile_sgemm_args {
   int64_t ldc;
   rooftile_tier tier;
   const rooftile_guard* guard; /* NULL: the context's precision, no scan, no check */
+  rooftile_packed* packed;     /* A or B, packed before: then a or b may be NULL, and its ld 0 */
 } rooftile_sgemm_args;
 
 typedef enum rooftile_bias {
@@ -257,6 +259,7 @@ typedef struct rooftile_gemm_args {
   const rooftile_epilogue* epilogue;         /* NULL: none */
   rooftile_tier tier;
   const rooftile_guard* guard; /* NULL: the context's precision, no scan, no check */
+  rooftile_packed* packed;     /* A or B, packed before: then a or b may be NULL, and its ld 0 */
 } rooftile_gemm_args;
 
 /* One of the seven factors of the dispatch score: above 1 it favours the device. */

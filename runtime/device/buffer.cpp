@@ -21,6 +21,9 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 std::uint64_t Buffer::size_bytes() const { return impl_ == nullptr ? 0 : impl_->size_bytes; }
+std::uint64_t Buffer::allocated_bytes() const {
+  return impl_ == nullptr ? 0 : impl_->allocated_bytes;
+}
 void* Buffer::mapped() const { return impl_ == nullptr ? nullptr : impl_->mapped; }
 
 void Buffer::free() noexcept {
@@ -63,6 +66,7 @@ Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
            types[*type].heap_bytes, profile().name);
     }
     made->memory = vk::raii::DeviceMemory(impl_->handle, vk::MemoryAllocateInfo(needs.size, *type));
+    made->allocated_bytes = needs.size;
     made->handle.bindMemory(*made->memory, 0);
     made->named = *made->handle;
     made->named_memory = *made->memory;

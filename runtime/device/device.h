@@ -59,6 +59,8 @@ class Buffer {
   Buffer& operator=(Buffer&&) noexcept;
 
   std::uint64_t size_bytes() const;
+  /// Of the device's memory, which drivers give in units of their own; 0 for views and imports.
+  std::uint64_t allocated_bytes() const;
   void* mapped() const;  // nullptr when the host cannot see it
   /// Of mapped memory: whether each side sees the other's writes without a run's flush.
   bool host_coherent() const;

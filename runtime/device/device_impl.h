@@ -93,6 +93,7 @@ void destroy_or_leak(std::unique_ptr<Impl>& impl) {
 struct Buffer::Impl {
   std::shared_ptr<Device::Impl> device;
   std::uint64_t size_bytes = 0;
+  std::uint64_t allocated_bytes = 0;
   bool coherent = true;  // false: mapped memory must be flushed and invalidated
   vk::raii::DeviceMemory memory = nullptr;
   vk::raii::Buffer handle = nullptr;

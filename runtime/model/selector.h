@@ -44,8 +44,16 @@ class Selector {
   Times predict_ns(const Problem& p, const LogSizes& logs) const;
   Times predict_ns(const Problem& p) const { return predict_ns(p, log_sizes(p)); }
 
+  /// How much of each kernel's predicted time packs A, and B; 0 for kernels that do not.
+  struct Packing {
+    Times a_ns, b_ns;
+  };
+  /// predicted: of the same problem.
+  Packing packing_ns(const Problem& p, const Times& predicted) const;
+
  private:
   static constexpr std::size_t kTerms = 6;
+  static constexpr std::size_t kDispatches = 0, kPanels = 4;  // of the terms
   using Terms = std::array<double, kTerms>;
   using Place = std::array<float, 4>;  // log2 of m, n, k and batch
   using Weights = std::array<float, kMostKernels>;

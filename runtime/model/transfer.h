@@ -13,7 +13,9 @@
 
 namespace rooftile {
 
-enum class Residency : std::uint8_t { kHost, kDevice };
+/// kPacked: A or B, on the device in the layout that kernels read, and at hand for the host as well.
+/// It neither moves nor is packed.
+enum class Residency : std::uint8_t { kHost, kDevice, kPacked };
 
 enum class Way : std::uint8_t {
   kNone,     // it does not move: it lies on the device, or is not read

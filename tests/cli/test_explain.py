@@ -32,7 +32,7 @@ def documented(section):
     return {field for row in rows for field in re.findall(r"`(\w+)`", row)}
 
 
-@pytest.mark.parametrize("arguments", [SIZES, [*SIZES, "--epilogue", "relu"], [*SIZES, "--resident", "a,b,c"],
+@pytest.mark.parametrize("arguments", [SIZES, [*SIZES, "--epilogue", "relu"], [*SIZES, "--resident", "a,b,c"], [*SIZES, "--packed", "b"],
                                        ["--operation", "sum", "--elements", 1000]])
 def test_json_is_as_documented(planted, arguments):
     for database in ({}, {"ROOFTILE_DB": "none.db"}):
@@ -246,3 +246,13 @@ def test_table_without_calibration_has_no_breakeven(rooftile):
 ])
 def test_wrong_use_is_exit_code_2(rooftile, arguments, says):
     rooftile.refuses("explain", *arguments, says=says, code=2)
+
+
+def test_a_packed_operand_does_not_move(planted):
+    usual, packed = explain(planted, *SIZES), explain(planted, *SIZES, "--packed", "b")
+    assert (usual["packed"], packed["packed"]) == (None, "b")
+    assert packed["way_b"] == "none" and packed["way_a"] == usual["way_a"] != "none"
+    assert packed["upload_ns"] < usual["upload_ns"]
+    assert packed["host_ns"] == usual["host_ns"]
+    assert "b packed before" in planted.run("explain", *SIZES, "--packed", "b").stdout
+    planted.refuses("explain", *SIZES, "--packed", "b", "--resident", "b", says="--packed")

@@ -116,3 +116,21 @@ def test_errors_say_what_is_wrong():
         with pytest.raises(rooftile.Error, match="rooftile tune") as caught:
             session.matmul(numpy.eye(2), numpy.eye(2), tier="device")
         assert caught.value.status == 2
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_packed_weights(transposed):
+    random = numpy.random.default_rng(4)
+    weights = random.random((33, 21), dtype=numpy.float32)
+    with rooftile.Session() as session, session.pack(weights.T if transposed else weights, rows=(1, 8)) as packed:
+        n = packed.shape[1]
+        assert packed.device_bytes == 0 or packed.device_bytes >= packed.array.nbytes
+        for m in (1, 8, 5):
+            a = random.random((m, packed.shape[0]), dtype=numpy.float32)
+            expected = a.astype(float) @ packed.array
+            for tier in ("auto", "host"):
+                numpy.testing.assert_allclose(session.matmul(a, packed, tier=tier), expected, rtol=35 * 2.0**-23)
+        with pytest.raises(ValueError, match="inner sizes differ"):
+            session.matmul(numpy.zeros((2, n + 100)), packed)
+    with pytest.raises(ValueError, match="rows is empty"), rooftile.Session() as session:
+        session.pack(weights, rows=())

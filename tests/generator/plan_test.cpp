@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "generator/panel_format.h"
 #include "test_limits.h"
 
 namespace rooftile {
@@ -220,6 +221,31 @@ TEST(Plan, CutsRowsBeforeColumns) {
   for (const GemmStep& step : rows.gemms) EXPECT_EQ(step.push_constants.n, 64u);
   const GemmPlan tiles = plan_gemm(register_point(), lavapipe_limits(), p, own_buffers(p), 10239);
   EXPECT_EQ(tiles.gemms.size(), 16u);
+}
+
+TEST(PanelFormat, IsOfTheOperandAlone) {
+  const Variant few = parse_variant(
+                    "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 "
+                    "vector_width_b=4 packed_b=yes"),
+                many = parse_variant(
+                    "family=register tile_m=64 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 "
+                    "vector_width_b=4 packed_b=yes"),
+                wide = parse_variant(
+                    "family=register tile_m=8 tile_n=64 reg_m=4 reg_n=4 unroll_k=4 "
+                    "vector_width_b=4 packed_b=yes");
+  const Problem decode = packed_problem(1, 70, 30),
+                prefill = packed_problem(512, 70, 30, Transpose::kYes);
+  const auto format = panel_format(few, decode, Operand::kB);
+  ASSERT_TRUE(format);
+  EXPECT_EQ(format, panel_format(many, prefill, Operand::kB));
+  EXPECT_NE(format, panel_format(wide, decode, Operand::kB));
+  EXPECT_EQ(panel_format(few, decode, Operand::kA), std::nullopt);
+  EXPECT_EQ(format->words(), 96 * 32);
+  // It is what a plan packs.
+  EXPECT_EQ(plan_gemm(few, minimum_limits(), decode, own_buffers(decode)).packed_b_elements,
+            format->words());
+  EXPECT_EQ(packing_share(few, decode, Operand::kB), 1);
+  EXPECT_EQ(packing_share(few, decode, Operand::kA), 0);
 }
 
 }  // namespace

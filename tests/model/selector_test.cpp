@@ -164,5 +164,26 @@ TEST(Selector, HoldsNoMoreKernelsThanItSays) {
   EXPECT_EQ(Selector().predict_ns(packed_problem(1, 2, 3))[0], kNever);
 }
 
+TEST(Selector, PackingIsASharePerOperandOfWhatIsPredicted) {
+  Variant b = tile(16, 16), both = b;
+  b.packed_b = both.packed_a = both.packed_b = Packed::kYes;
+  const std::vector<MeasuredKernel> kernels = {measured(tile(16, 16), 20), measured(b, 20),
+                                               measured(both, 20)};
+  const Selector selector({}, device(), kernels);
+  // Of a product of few rows nearly all that is packed is B.
+  for (const std::int64_t m : {1, 64, 4096}) {
+    const Problem p = packed_problem(m, 512, 512);
+    const Selector::Times predicted = selector.predict_ns(p);
+    const Selector::Packing packing = selector.packing_ns(p, predicted);
+    EXPECT_EQ(packing.a_ns[0], 0);
+    EXPECT_EQ(packing.b_ns[0], 0);
+    EXPECT_EQ(packing.a_ns[1], 0);
+    EXPECT_GT(packing.b_ns[1], 0);
+    EXPECT_LT(packing.b_ns[1], predicted[1]);
+    EXPECT_LT(packing.a_ns[2] + packing.b_ns[2], predicted[2]);
+    EXPECT_EQ(packing.a_ns[2] < packing.b_ns[2], m < 512);
+  }
+}
+
 }  // namespace
 }  // namespace rooftile

@@ -48,6 +48,33 @@ TEST_F(ResidentWrapper, BuffersProductsAndLists) {
   EXPECT_EQ(got, 11.0f);
 }
 
+TEST_F(ResidentWrapper, PackedOperands) {
+  const std::array<float, 3> values = {1, 3, 5};
+  DeviceBuffer buffer(*session_, sizeof values);
+  buffer.upload(values.data(), sizeof values);
+  Packed packed;
+  packed = Packed(*session_, ROOFTILE_OPERAND_B, add_two_, {.b = buffer.at(1)}, {1, 7});
+  EXPECT_EQ(packed.info().plain_copy, 1);
+  EXPECT_GT(packed.info().device_bytes, 0u);
+  rooftile_gemm_args args = add_two_;
+  args.packed = packed.get();
+  gemm(*session_, args, {.a = buffer, .c = buffer.at(2)}).wait();
+  float got = 0;
+  buffer.download(&got, sizeof got, 2 * sizeof(float));
+  EXPECT_EQ(got, 2 * 1 * 3 + 5);
+
+  args.a = &values[0];
+  args.b = &values[1];
+  args.c = &got;
+  args.packed = nullptr;
+  const Packed of_host(*session_, ROOFTILE_OPERAND_B, args);
+  EXPECT_EQ(of_host.info().layouts, 0);  // no device is tuned
+  args.packed = of_host.get();
+  session_->gemm(args);
+  EXPECT_EQ(got, 11 + 6);
+  EXPECT_THROW(Packed(*session_, ROOFTILE_OPERAND_B, add_two_), StatusError);
+}
+
 TEST_F(ResidentWrapper, HandlesMoveAndOutliveTheSession) {
   DeviceBuffer first(*session_, 4), second;
   rooftile_buffer* const handle = first.get();

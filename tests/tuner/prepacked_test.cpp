@@ -1,0 +1,98 @@
+// The ranked list of a problem keeps the kernel that is fastest where packing is not counted, too.
+// A shell script plays the worker: packed kernels are fast, and packing for them is slow.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "generator/space.h"
+#include "tests/runtime/scratch.h"
+#include "tuner/problem_tuner.h"
+
+namespace rooftile {
+namespace {
+
+class PrepackedTest : public ::testing::Test {
+ protected:
+  PrepackedTest() {
+    profile_.device_uuid = "00";
+    profile_.name = "packer";
+    profile_.limits.max_workgroup_invocations = 256;
+    profile_.limits.max_workgroup_size = {256, 256, 64};
+    device_ = store_.device_id(profile_);
+    run_ = store_.begin_run(device_, "1", "{}");
+  }
+
+  /// Packed kernels take half as long, and packing so many ns.
+  std::filesystem::path worker(double pack_ns) {
+    const auto reply = [](double kernel_ns, double packing_ns) {
+      return to_json(TimeReply{.hash = "x",
+                               .kernel_ns = {kernel_ns, kernel_ns + 1},
+                               .pack_ns = packing_ns,
+                               .compile_ns = 1e6,
+                               .estimate_ns = kernel_ns})
+          .dump();
+    };
+    const std::string passed = to_json(Certificate{.passed = true, .cases = 3}).dump();
+    const std::filesystem::path file = folder_ / "worker";
+    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n"
+                        << "while read -r request; do\n  case \"$request\" in\n"
+                        << "    *certify*) echo '" << passed << "' ;;\n"
+                        << "    *packed_b=yes*) echo '" << reply(1e6, pack_ns) << "' ;;\n"
+                        << "    *) echo '" << reply(2e6, 0) << "' ;;\n  esac\ndone\n";
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    return file;
+  }
+
+  /// Whether each kernel of the problem's list packs B, best first.
+  std::vector<bool> packed_kernels(double pack_ns) {
+    WorkerProcess worker(this->worker(pack_ns), {{"operation", "open"}});
+    Budget budget(600);
+    std::atomic<bool> stop = false;
+    CandidateRunner runner(store_, worker, budget, stop, {.device = device_, .run = run_});
+    std::vector<Variant> space;
+    for (const char* text : {"reg_m=2 reg_n=2", "reg_m=4 reg_n=2", "reg_m=2 reg_n=4",
+                             "reg_m=4 reg_n=4", "reg_m=4 reg_n=4 vector_width_b=4 packed_b=yes"})
+      space.push_back(
+          parse_variant("family=register tile_m=16 tile_n=32 unroll_k=4 " + std::string(text)));
+    const DeviceRates rates = {.fma_gflops = 1e6};
+    const TuneOptions options = {.problems = {{problem_, ""}}};
+    tune_problem({.store = store_,
+                  .runner = runner,
+                  .device = profile_,
+                  .rates = rates,
+                  .space = space,
+                  .options = options,
+                  .over = [] { return false; },
+                  .elapsed_s = [] { return 0.0; },
+                  .progress = [](TuneProgress&) {}},
+                 device_, problem_, 60);
+    std::vector<bool> packed;
+    for (const RankedKernel& winner : store_.winners(device_))
+      packed.push_back(winner.kernel.candidate.variant.packed_b == Packed::kYes);
+    return packed;
+  }
+
+  ScratchFolder folder_;
+  Store store_{folder_ / "rooftile.db"};
+  DeviceProfile profile_;
+  RowId device_ = 0, run_ = 0;
+  const Problem problem_ = packed_problem(33, 64, 65);
+};
+
+TEST_F(PrepackedTest, TheFastestKernelWithoutPackingStaysBehindTheWinners) {
+  const std::vector<bool> packed = packed_kernels(5e6);
+  ASSERT_GE(packed.size(), 4u);
+  EXPECT_FALSE(packed[0] || packed[1] || packed[2]);
+  EXPECT_TRUE(packed[3]);
+}
+
+TEST_F(PrepackedTest, AWinnerThatPacksIsListedOnce) {
+  const std::vector<bool> packed = packed_kernels(1e5);
+  ASSERT_GE(packed.size(), 2u);
+  EXPECT_TRUE(packed[0]);
+  EXPECT_EQ(std::ranges::count(packed, true), 1);
+}
+
+}  // namespace
+}  // namespace rooftile
