@@ -13,7 +13,7 @@
 #include "runtime/operand_sources.h"
 #include "runtime/packing.h"
 #include "runtime/resident_arguments.h"
-#include "tuner/random_operand.h"
+#include "runtime/random_operand.h"
 
 namespace rooftile {
 namespace {
