@@ -11,13 +11,13 @@ namespace rooftile {
 
 /// An operand that is packed once and used by many calls: get() goes into args.packed. All members
 /// throw StatusError as the C function of that name reports.
-class Packed {
+class PackedMatrix {
  public:
-  Packed() = default;
+  PackedMatrix() = default;
   /// rooftile_pack; struct_size is filled in, and batch 0 becomes 1, here and below. sizes: further
   /// values of m (of n, where A is packed) that calls will have.
-  Packed(const Session& session, rooftile_operand operand, const rooftile_gemm_args& call,
-         const std::vector<std::int64_t>& sizes = {}) {
+  PackedMatrix(const Session& session, rooftile_operand operand, const rooftile_gemm_args& call,
+               const std::vector<std::int64_t>& sizes = {}) {
     const rooftile_gemm_args completed = detail::completed(call);
     const rooftile_pack_args args = pack_args(operand, completed, sizes);
     rooftile_packed* packed = nullptr;
@@ -25,8 +25,9 @@ class Packed {
     packed_ = detail::Owned<rooftile_packed, rooftile_packed_release>(packed);
   }
   /// rooftile_resident_pack.
-  Packed(const Session& session, rooftile_operand operand, const rooftile_gemm_args& call,
-         const rooftile_resident_operands& operands, const std::vector<std::int64_t>& sizes = {}) {
+  PackedMatrix(const Session& session, rooftile_operand operand, const rooftile_gemm_args& call,
+               const rooftile_resident_operands& operands,
+               const std::vector<std::int64_t>& sizes = {}) {
     const rooftile_gemm_args completed = detail::completed(call);
     const rooftile_resident_operands places = detail::completed(operands);
     const rooftile_pack_args args = pack_args(operand, completed, sizes);

@@ -52,8 +52,8 @@ TEST_F(ResidentWrapper, PackedOperands) {
   const std::array<float, 3> values = {1, 3, 5};
   DeviceBuffer buffer(*session_, sizeof values);
   buffer.upload(values.data(), sizeof values);
-  Packed packed;
-  packed = Packed(*session_, ROOFTILE_OPERAND_B, add_two_, {.b = buffer.at(1)}, {1, 7});
+  PackedMatrix packed;
+  packed = PackedMatrix(*session_, ROOFTILE_OPERAND_B, add_two_, {.b = buffer.at(1)}, {1, 7});
   EXPECT_EQ(packed.info().plain_copy, 1);
   EXPECT_GT(packed.info().device_bytes, 0u);
   rooftile_gemm_args args = add_two_;
@@ -67,12 +67,12 @@ TEST_F(ResidentWrapper, PackedOperands) {
   args.b = &values[1];
   args.c = &got;
   args.packed = nullptr;
-  const Packed of_host(*session_, ROOFTILE_OPERAND_B, args);
+  const PackedMatrix of_host(*session_, ROOFTILE_OPERAND_B, args);
   EXPECT_EQ(of_host.info().layouts, 0);  // no device is tuned
   args.packed = of_host.get();
   session_->gemm(args);
   EXPECT_EQ(got, 11 + 6);
-  EXPECT_THROW(Packed(*session_, ROOFTILE_OPERAND_B, add_two_), StatusError);
+  EXPECT_THROW(PackedMatrix(*session_, ROOFTILE_OPERAND_B, add_two_), StatusError);
 }
 
 TEST_F(ResidentWrapper, HandlesMoveAndOutliveTheSession) {
