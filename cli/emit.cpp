@@ -37,8 +37,12 @@ Target target_of(const Globals& globals, const EmitArguments& arguments) {
            globals.device);
     return {"Vulkan's guaranteed minimum", {}};
   }
-  const DeviceProfile device = selected_devices(globals).front();
-  return {device.name, device.limits};
+  try {
+    const DeviceProfile device = selected_devices(globals).front();
+    return {device.name, device.limits};
+  } catch (const Error& error) {
+    fail(error.code(), "{}; --limits minimum needs no device", error.what());
+  }
 }
 
 /// Of --variant, then of the parameters given one by one, which replace them.

@@ -140,6 +140,7 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
     if (const int code = verify(product, before); code != kDone) return code;
   write_result(output, product.problem, npy_type(product.problem.types.c), product.c);
   const auto reset = [&] { std::ranges::copy(before, product.c.begin()); };
+  context.stop_counting();
   print_speed(product.problem, name(used), first_ns, further_times_ns(first_ns, reset, multiply));
   return kDone;
 }

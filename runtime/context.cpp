@@ -278,7 +278,7 @@ void Context::Impl::remember(const GemmCall& call, const HostRoute& route, const
 std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
                                                           double most_gain_ns) const {
   const QuietArithmetic quiet;
-  if (untuned == nullptr || p.alpha == 0.0f || p.k == 0) return nullptr;
+  if (untuned == nullptr || !counts || p.alpha == 0.0f || p.k == 0) return nullptr;
   const bool worthwhile =
       is_calibrated(data.model.device()) ? most_gain_ns > 0 : flops(p) >= kLeastLoggedFlops;
   if (!worthwhile || data.buckets.contains(bucket_of(p)) || (device != nullptr && !device->fits(p)))
@@ -533,6 +533,11 @@ void Context::forget_last_answer() { DecisionCache::of_this_thread().last.contex
 
 void Context::write_counts() noexcept {
   if (impl_->untuned != nullptr) impl_->untuned->write();
+}
+
+void Context::stop_counting() {
+  impl_->counts = false;
+  impl_->owner.store(next_owner());  // decisions of before have counters
 }
 
 std::shared_ptr<Resident> Context::resident() { return impl_->resident->get(impl_->device.get()); }

@@ -194,6 +194,9 @@ class Context {
   DeviceState device_state() const;
   /// Writes what is counted, as a thread of the context does now and then.
   void write_counts() noexcept;
+  /// Calls from now on are not counted as calls of untuned problems. For programs that repeat a call
+  /// only to time it.
+  void stop_counting();
 
   /// Waits until no kernel is being certified on demand (runtime/on_demand_kernels.h): for tests,
   /// and for programs that want later calls to have them.

@@ -52,6 +52,7 @@ struct Context::Impl {
   TunedData data;
   std::unique_ptr<DeviceTier> device;   // null: nothing tuned
   std::unique_ptr<UntunedLog> untuned;  // null: off, or nowhere to write
+  std::atomic<bool> counts = true;      // no longer after stop_counting()
   std::unique_ptr<ResidentSource> resident;
   std::mutex packing_mutex;
   std::shared_ptr<Resident> packing;  // on a context of the program's own device, when needed

@@ -3,10 +3,10 @@
 // Vulkan lets a driver turn the former into 65504, and SwiftShader 5.0 turns infinities into NaN and
 // spills from the first half into the second.
 uint narrow_c(vec2 x) {
-  const uvec2 bits = floatBitsToUint(x), magnitude = bits & 0x7fffffffu;
-  const bvec2 fits = lessThan(magnitude, uvec2(0x477ff000u));  // 65520.0
+  const uvec2 bits = floatBitsToUint(x), magnitude = bits << 1;  // without the sign
+  const bvec2 fits = lessThan(magnitude, uvec2(0x8effe000u));    // 65520.0
   const uvec2 beyond = bits >> 16 & 0x8000u |
-                       mix(uvec2(0x7c00u), uvec2(0x7e00u), greaterThan(magnitude, uvec2(0x7f800000u)));
+                       mix(uvec2(0x7c00u), uvec2(0x7e00u), greaterThan(magnitude, uvec2(0xff000000u)));
   const uint word = packHalf2x16(mix(vec2(0), x, fits));
   const uvec2 halves = mix(beyond, uvec2(word & 0xffffu, word >> 16), fits);
   return halves.x | halves.y << 16;

@@ -43,7 +43,7 @@ blas.saxpy_(at(n), at(f(2)), x, at(one), x, at(one))
 def test_an_unknown_precision_is_said(untuned):
     run = untuned.run(sys.executable, "-c", PRELUDE + "square(library(sys.argv[1]), 4)", LINKED, stderr=None,
                       ROOFTILE_PRECISION="best")
-    assert run.stderr.startswith("rooftile: Rooftile cannot be opened: unknown precision 'best'") and run.stderr.count("\n") == 1
+    assert run.stderr.startswith("rooftile: Rooftile cannot be opened: ROOFTILE_PRECISION is 'best'; known: relaxed") and run.stderr.count("\n") == 1
 
 
 def test_on_the_device_as_predicted(tuned):

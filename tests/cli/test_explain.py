@@ -255,4 +255,4 @@ def test_a_packed_operand_does_not_move(planted):
     assert packed["upload_ns"] < usual["upload_ns"]
     assert packed["host_ns"] == usual["host_ns"]
     assert "b packed before" in planted.run("explain", *SIZES, "--packed", "b").stdout
-    planted.refuses("explain", *SIZES, "--packed", "b", "--resident", "b", says="--packed")
+    planted.refuses("explain", *SIZES, "--packed", "b", "--resident", "b", says="--packed", code=2)

@@ -80,7 +80,7 @@ def start_search(rooftile, budget="60s"):
 
 def test_tune_prints_what_it_won(tuned_once):
     text = tuned_once.tune_run.stdout
-    assert re.search(r"^96x80x112 nn +[a-z_]+ \d+x\d+.* [\d.]+x", text, re.MULTILINE), text
+    assert re.search(r"^96x80x112 nn +[\d.]+ +\d+% +[\d.]+x .* [a-z_]+ \d+x\d+", text, re.MULTILINE), text
     assert "1 of 1 problems" in text and str(tuned_once.database) in text
     assert re.search(r"^untuned problems: (median regret -?[\d.]+ % \(95 % interval -?[\d.]+ to -?[\d.]+ %\)"
                      r"(, worst decile -?\d+ %)?, over \d+ problems|\d+ problems were compared; an estimate|fewer than two)",
@@ -121,7 +121,7 @@ def test_interrupted_calibration_stores_nothing(tuned):
 
 def test_database_is_sound_and_report_has_its_columns(tuned):
     assert "sound" in tuned.run("db", "check").stdout
-    text = tuned.run("report").stdout
+    text = tuned.run("report", "--calibration").stdout
     for word in ("96x80x112 nn", "calibrated", "compute", "bandwidth", "latency", "GFLOP/s"):
         assert word in text
 
@@ -156,7 +156,7 @@ def test_calibrate_stores_figures_and_shows_their_drift(tuned):
     parts = {part["name"]: part["seconds"] for part in device["parts"]}
     assert {"device kernels", "device memory levels", "device rounds", "host peaks", "host products"} <= set(parts)
     assert min(parts.values()) > 0 and sum(parts.values()) <= device["elapsed_s"]
-    assert "device.compute_units" in tuned.run("report").stdout
+    assert "device.compute_units" in tuned.run("report", "--calibration").stdout
 
 
 def test_device_tier_computes_right_and_the_same_each_time(tuned):
@@ -276,7 +276,7 @@ def test_problems_from_a_file(tuned):
     csv.write_text("m,n,k,trans_a,trans_b,batch,note\n33,35,37,0,1,1,small\n")
     assert "33x35x37 nt" in tuned.run("tune", "--shapes", csv, "--budget", "6s").stdout
     csv.write_text("m,n,k,trans_a,trans_b,batch,note\n33,35,minus,0,1,1,small\n")
-    tuned.refuses("tune", "--shapes", csv, says=r"shapes\.csv.*2.*minus", code=2)
+    tuned.refuses("tune", "--shapes", csv, says=r"shapes\.csv.*2.*minus")
 
 
 def test_what_was_measured_can_be_exported_and_replayed(tuned):
@@ -301,8 +301,8 @@ def test_what_was_measured_can_be_exported_and_replayed(tuned):
 
 
 @pytest.mark.parametrize("arguments, code, says", [
-    (["space.csv", *OTHER_SIZES], 2, "measured nothing for 130x67x259 nt.*--strategy exhaustive"),
-    (["space.csv", *SIZES, "--device", "nobody's"], 2, "no device.*nobody's"),
+    (["space.csv", *OTHER_SIZES], 1, "measured nothing for 130x67x259 nt.*--strategy exhaustive"),
+    (["space.csv", *SIZES, "--device", "nobody's"], 1, "no device.*nobody's"),
     (["/nowhere/space.csv", *SIZES], 1, "/nowhere"),
     (["space.csv"], 2, "--m"),
 ])

@@ -32,7 +32,7 @@ CALLS = 6
 def run(home, library=LINKED, calls=CALLS, seed=1, routine=None, **environment):
     """Each routine's tally, and what was said on stderr."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "LD_"))}
-    base = {"HOME": str(home), "ROOFTILE_DB": str(home / "none.db"), "ROOFTILE_CACHE": str(home / "cache"),
+    base = {"HOME": str(home), "ROOFTILE_CACHE": str(home / "cache"),
             "ROOFTILE_DETERMINISTIC": "1", "ROOFTILE_LOG_UNTUNED": "off"}
     only = ["--routine", routine] if routine else []
     done = subprocess.run([BUILD / "tests" / "precision_calls", "--calls", str(calls), "--seed", str(seed), *only, library],

@@ -114,12 +114,15 @@ class Stress : public CApi {
     rooftile_decision decision = {.struct_size = sizeof decision};
     ASSERT_EQ(rooftile_last_decision(context, &decision), ROOFTILE_OK) << rooftile_last_error();
     EXPECT_NE(decision.reason, ROOFTILE_REASON_FAILED);
-    if (tier != ROOFTILE_TIER_AUTO) {
+    const bool plain =
+        guard == nullptr || (guard->precision <= ROOFTILE_PRECISION_STANDARD && guard->kappa == 0);
+    if (tier != ROOFTILE_TIER_AUTO && decision.reason != ROOFTILE_REASON_PRECISION) {
       EXPECT_EQ(decision.tier, tier);
       EXPECT_EQ(decision.reason, ROOFTILE_REASON_FORCED);
     }
-    const bool plain =
-        guard == nullptr || (guard->precision <= ROOFTILE_PRECISION_STANDARD && guard->kappa == 0);
+    if (tier != ROOFTILE_TIER_AUTO && decision.reason == ROOFTILE_REASON_PRECISION) {
+      EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST64);
+    }
     if (plain) {
       EXPECT_NE(decision.reason, ROOFTILE_REASON_PRECISION);
     }

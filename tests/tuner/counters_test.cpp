@@ -143,7 +143,7 @@ TEST_F(TunedCounters, AreShownBesideTheModelAndInItsPlace) {
 
   const std::string text = problem_text(found);
   EXPECT_THAT(text, AllOf(HasSubstr("counted by the driver in 4 passes"),
-                          ::testing::ContainsRegex("\n  VALU Busy +87.5 percent +Shader"),
+                          ::testing::ContainsRegex("\n  VALU Busy +87.5 +percent +Shader"),
                           ::testing::ContainsRegex("\n  memory .*  counted; the model says [0-9]+"),
                           ::testing::ContainsRegex("\n  cache .*  modelled\n")));
   EXPECT_THAT(report_text(all), HasSubstr("memory:memory *"));
