@@ -1,4 +1,7 @@
 // Tuned data from machine to machine.
+#include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -18,6 +21,8 @@ struct ExchangeArguments {
 };
 
 int export_data(const Globals& globals, const ExchangeArguments& arguments) {
+  if (arguments.target.empty())
+    fail(ErrorCode::kInvalidArgument, "the name of the file to export to is empty");
   const Store store(globals.database(), OpenMode::kReadOnly);
   std::vector<RowId> devices;
   for (const DeviceRecord& device : selected_records(globals, store)) devices.push_back(device.id);
@@ -33,8 +38,8 @@ int export_data(const Globals& globals, const ExchangeArguments& arguments) {
   return kDone;
 }
 
-/// A file that is refused costs only itself.
-int import_files(Store& store, const std::vector<std::string>& files) {
+/// A file that is refused costs only itself. Returns how many were.
+std::size_t import_files(Store& store, const std::vector<std::string>& files) {
   if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
   std::size_t refused = 0;
   ImportReport all;
@@ -59,15 +64,49 @@ int import_files(Store& store, const std::vector<std::string>& files) {
       "{}: {} devices, {} runs, {} samples and {} ranked kernels added from {} of {} files\n",
       store.path().string(), all.devices, all.runs, all.samples, all.winners,
       files.size() - refused, files.size());
-  return refused == 0 ? kDone : kFailure;
+  return refused;
+}
+
+/// As import_files(), into a database that may be new. One that would stay empty because every file
+/// was refused is not left behind.
+std::size_t import_into(const std::filesystem::path& database,
+                        const std::vector<std::string>& files) {
+  std::error_code unknown;
+  const bool is_new = !std::filesystem::exists(database, unknown);
+  std::size_t refused = 0;
+  {
+    Store store(database);
+    refused = import_files(store, files);
+  }
+  if (is_new && refused == files.size()) std::filesystem::remove(database, unknown);
+  return refused;
+}
+
+/// A text, say, that was named by mistake must not be set aside as a damaged database.
+void refuse_other_files(const std::filesystem::path& target) {
+  constexpr std::string_view kHeader = "SQLite format 3";
+  std::ifstream file(target, std::ios::binary);
+  std::string header(kHeader.size(), '\0');
+  file.read(header.data(), static_cast<std::streamsize>(header.size()));
+  if (file.gcount() > 0 && header != kHeader)
+    fail(ErrorCode::kIo, "{} exists and is not a database; it is left as it is: name another file",
+         target.string());
+}
+
+int merge(const ExchangeArguments& arguments) {
+  refuse_other_files(arguments.target);
+  Store store(arguments.target);
+  return import_files(store, arguments.files) == 0 ? kDone : kFailure;
 }
 
 /// Certifies even what an earlier import brought: the user may have stopped it.
 int import_data(const Globals& globals, const ExchangeArguments& arguments) {
   TuneOptions options{.problems = {}, .budget_s = parse_budget_s(arguments.budget)};
-  Store store(globals.database());
-  const int imported = import_files(store, arguments.files);
+  const std::size_t refused = import_into(globals.database(), arguments.files);
+  const int imported = refused == 0 ? kDone : kFailure;
+  if (refused == arguments.files.size()) return imported;
   if (arguments.certify) {
+    Store store(globals.database());
     const int certified = refresh_devices(store, selected_devices(globals), options);
     return certified != kDone ? certified : imported;
   }
@@ -112,10 +151,7 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
   merging->add_option("out", arguments.target, "The file that gets all")->required();
   merging->add_option("files", arguments.files, "From `rooftile db export`")->required();
   merging->callback([&] {
-    action = [&] {
-      Store store(arguments.target);
-      return import_files(store, arguments.files);
-    };
+    action = [&] { return merge(arguments); };
   });
 }
 

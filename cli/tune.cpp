@@ -35,6 +35,8 @@ std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
       fail(ErrorCode::kInvalidArgument, "--m, --n and --k go together");
     return {{arguments.sizes.problem(), ""}};
   }
+  if (arguments.sizes.trans_a || arguments.sizes.trans_b || arguments.sizes.batch != 1)
+    fail(ErrorCode::kInvalidArgument, "--trans-a, --trans-b and --batch need --m, --n and --k");
   std::vector<TuneProblem> problems =
       arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes);
   for (TuneProblem& wanted : problems) {
@@ -169,7 +171,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   print_host_advice();
   if (arguments.refresh) return refresh_devices(store, devices, options);
   const std::atomic<bool>& stop = stop_on_signals();
-  bool interrupted = false;
+  bool interrupted = false, impossible = false;  // the latter: no problem can be tuned at all
   for (const DeviceProfile& device : devices) {
     if (arguments.from_log) options.problems = hottest(store, device, options.budget_s);
     fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
@@ -187,8 +189,11 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
     bar.clear();
     std::size_t spilled = 0;
     for (const TuneResult& result : report.results) spilled += result.spilled;
-    fmt::print("{} of {} problems in {:.0f} s{}{}{}\n", report.results.size(),
-               options.problems.size(), report.elapsed_s,
+    const auto tuned = std::ranges::count_if(
+        report.results, [](const TuneResult& result) { return !result.winner.empty(); });
+    impossible |= tuned == 0 && !report.interrupted && !report.out_of_budget;
+    fmt::print("{} of {} problems in {:.0f} s{}{}{}\n", tuned, options.problems.size(),
+               report.elapsed_s,
                spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
                report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
                                                report.failed, report.lost_s)
@@ -206,7 +211,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   }
   fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
              store.path().string());
-  return interrupted ? kInterrupted : kDone;
+  return interrupted ? kInterrupted : impossible ? kFailure : kDone;
 }
 
 }  // namespace
@@ -259,8 +264,14 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
                     "Measure the calibration figures again, apart from the budget, and show which "
                     "have moved");
   arguments.sizes.add_to(*command, false);
-  for (const char* other : {"--set", "--shapes", "--m", "--n", "--k", "--type", "--epilogue"})
+  for (const char* other : {"--set", "--shapes", "--m", "--n", "--k", "--trans-a", "--trans-b",
+                            "--batch", "--type", "--epilogue"}) {
     command->get_option("--from-log")->excludes(other);
+    command->get_option("--refresh")->excludes(other);
+  }
+  command->get_option("--set")->excludes("--shapes")->excludes("--m");
+  command->get_option("--shapes")->excludes("--m");
+  command->get_option("--quick")->excludes("--thorough");
   command->callback([&] { action = [&] { return tune_all(globals, arguments); }; });
 }
 

@@ -21,6 +21,8 @@ bool is_for_host(TierChoice choice, const Guard& guard) {
 
 /// What a call needs the operand itself for; "" when it does not.
 std::string_view needs_operand(TierChoice choice, const Guard& guard) {
+  if (choice == TierChoice::kAuto && needs_float64(guard))
+    return "the precision that was asked for needs the host, which multiplies";
   if (is_for_host(choice, guard)) return "the host, which was asked for, multiplies";
   if (is_guarded(guard)) return "the scan, or the check of the result, reads";
   return {};

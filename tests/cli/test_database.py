@@ -238,3 +238,17 @@ def test_check_finds_what_is_wrong(machine):
     connection.commit()
     connection.close()
     machine.refuses("db", "check", says="3 rows of samples refer to rows of problems that do not exist")
+
+
+def test_merge_leaves_a_file_that_is_no_database_as_it_is(rooftile):
+    notes = rooftile.folder / "notes.txt"
+    notes.write_text("precious")
+    rooftile.refuses("db", "merge", "notes.txt", "missing.db", says="notes.txt exists and is not a database.*another file")
+    assert notes.read_text() == "precious" and sorted(path.name for path in rooftile.folder.glob("notes*")) == ["notes.txt"]
+
+
+def test_an_import_that_adds_nothing_leaves_no_database_behind(rooftile):
+    (rooftile.folder / "bad.db").write_text("not a database")
+    run = rooftile.run("--db", "new.db", "db", "import", "bad.db", "missing.db", code=1)
+    assert "bad.db" in run.stderr and "missing.db" in run.stderr
+    assert not list(rooftile.folder.glob("new.db*"))
