@@ -12,8 +12,8 @@
 #include "runtime/context.h"
 #include "runtime/operand_sources.h"
 #include "runtime/packing.h"
-#include "runtime/resident_arguments.h"
 #include "runtime/random_operand.h"
+#include "runtime/resident_arguments.h"
 
 namespace rooftile {
 namespace {

@@ -150,9 +150,7 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
   CLI::App* merging = db.add_subcommand("merge", "Add files to another one, made if need be");
   merging->add_option("out", arguments.target, "The file that gets all")->required();
   merging->add_option("files", arguments.files, "From `rooftile db export`")->required();
-  merging->callback([&] {
-    action = [&] { return merge(arguments); };
-  });
+  merging->callback([&] { action = [&] { return merge(arguments); }; });
 }
 
 }  // namespace rooftile

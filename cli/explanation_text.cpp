@@ -151,9 +151,9 @@ std::string text_of(const ExplainedWork& work) {
   const Explanation& e = work.explanation;
   const Decision& d = e.decision;
   const bool fails = e.forced && d.tier == Tier::kDevice && d.veto_name != Veto::kNone;
-  std::string text = fmt::format("{}, {}: {}{}{}\n", work.what, residency_text(work.where),
-                                 name(d.tier), e.forced ? " (forced)" : "",
-                                 fails ? "; such a call fails (UNSUPPORTED)" : "");
+  std::string text =
+      fmt::format("{}, {}: {}{}{}\n", work.what, residency_text(work.where), name(d.tier),
+                  e.forced ? " (forced)" : "", fails ? "; such a call fails (UNSUPPORTED)" : "");
   text += fmt::format("{:.4g} flops, {:.4g} bytes, {:.4g} flops a byte\n\n", work.operation.flops,
                       work.operation.bytes, work.operation.flops / work.operation.bytes);
   if (d.veto_name != Veto::kNone)  // there are no factors and no time of the device then

@@ -193,8 +193,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
         report.results, [](const TuneResult& result) { return !result.winner.empty(); });
     impossible |= tuned == 0 && !report.interrupted && !report.out_of_budget;
     fmt::print("{} of {} problems in {:.0f} s{}{}{}\n", tuned, options.problems.size(),
-               report.elapsed_s,
-               spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
+               report.elapsed_s, spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
                report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
                                                report.failed, report.lost_s)
                                  : "",

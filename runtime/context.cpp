@@ -477,14 +477,14 @@ Explanation Context::explain(const GemmCall& call, const Residencies& given) con
   const bool packed = call.packed != nullptr;
   const Residencies where = packed ? residencies_of(call) : given;
   const Means means = impl_->route_of(p, where).means;
-  Explanation explanation{.decision = packed ? impl_->decide(call, guard)
-                                             : impl_->decide(p, where, guard),
-                          .device_name = device_name(),
-                          .kernel = means == Means::kNone ? "" : impl_->best_kernel(p, where),
-                          .means = std::string(name(means)),
-                          .note = impl_->data.note,
-                          .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
-                          .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};
+  Explanation explanation{
+      .decision = packed ? impl_->decide(call, guard) : impl_->decide(p, where, guard),
+      .device_name = device_name(),
+      .kernel = means == Means::kNone ? "" : impl_->best_kernel(p, where),
+      .means = std::string(name(means)),
+      .note = impl_->data.note,
+      .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
+      .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};
   if (packed && impl_->device != nullptr)
     if (const std::vector<RankedChoice> kernels = impl_->device->ranked(call); !kernels.empty())
       explanation.kernel = short_name(kernels.front().candidate->variant);

@@ -122,7 +122,7 @@ struct Explanation {
   bool for_precision = false;  // the tier is HOST64 because of what the guard asks for
   std::string device_name;     // tuned device, "" when none
   std::string kernel;          // text of the variant that would run, "" when none
-  std::string means = {};      // how that kernel comes to compute it: name(Means), "" when none would
+  std::string means = {};  // how that kernel comes to compute it: name(Means), "" when none would
   std::string quick_kernel = {};  // that would run while that one is compiled, "" when none
   std::string note;               // what a reader should know: nothing tuned, driver changed, ...
   // Measured on exactly these sizes: kernel and packing by the tuner, BLAS by the calibration.
@@ -194,8 +194,8 @@ class Context {
   DeviceState device_state() const;
   /// Writes what is counted, as a thread of the context does now and then.
   void write_counts() noexcept;
-  /// Calls from now on are not counted as calls of untuned problems. For programs that repeat a call
-  /// only to time it.
+  /// Calls from now on are not counted as calls of untuned problems. For programs that repeat a
+  /// call only to time it.
   void stop_counting();
 
   /// Waits until no kernel is being certified on demand (runtime/on_demand_kernels.h): for tests,

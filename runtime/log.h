@@ -26,8 +26,8 @@ void log_warning(std::string_view text);
 void log_warning_once(const std::string& key, std::string_view text);
 
 class SaidOnce;
-/// From now on what has been said is kept there: the drop-in was loaded, and may have forked, before
-/// this library was. Null changes nothing.
+/// From now on what has been said is kept there: the drop-in was loaded, and may have forked,
+/// before this library was. Null changes nothing.
 void share_warnings(SaidOnce* said);
 
 }  // namespace rooftile

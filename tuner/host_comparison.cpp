@@ -7,8 +7,8 @@
 #include "core/statistics.h"
 #include "runtime/host_blas.h"
 #include "runtime/host_tier.h"
-#include "tuner/processor_wait.h"
 #include "runtime/random_operand.h"
+#include "tuner/processor_wait.h"
 #include "tuner/steady_samples.h"
 
 namespace rooftile {

@@ -116,8 +116,8 @@ struct TuneCallbacks {
 /// Tunes one device. A device without calibration figures is calibrated first, in some 15 s that do
 /// not count against the budget: cut short, its figures would be wrong for every later run. The
 /// budget begins with the ranked lists that are stale and with imported data for this device and
-/// driver, which get half of it at most. Where this machine was never calibrated, imported data that
-/// brings a calibration is certified before that: programs can use it in the meantime. stop is
+/// driver, which get half of it at most. Where this machine was never calibrated, imported data
+/// that brings a calibration is certified before that: programs can use it in the meantime. stop is
 /// polled: when it turns true, what is measured is kept and certified winners are stored; a
 /// calibration that it interrupts stores nothing.
 TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options,

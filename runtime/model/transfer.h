@@ -13,8 +13,8 @@
 
 namespace rooftile {
 
-/// kPacked: A or B, on the device in the layout that kernels read, and at hand for the host as well.
-/// It neither moves nor is packed.
+/// kPacked: A or B, on the device in the layout that kernels read, and at hand for the host as
+/// well. It neither moves nor is packed.
 enum class Residency : std::uint8_t { kHost, kDevice, kPacked };
 
 enum class Way : std::uint8_t {

@@ -183,7 +183,8 @@ TEST_F(PackedFaultsTest, HostTiersAndGuardsNeedTheOperand) {
   args = call_.args;
   rooftile_guard guard = {.struct_size = sizeof guard, .precision = ROOFTILE_PRECISION_EXACT64};
   args.guard = &guard;
-  both(args, ROOFTILE_TIER_HOST64, "the host, which was asked for, multiplies");
+  both(args, ROOFTILE_TIER_HOST64,
+       "the precision that was asked for needs the host, which multiplies");
   guard = {.struct_size = sizeof guard, .scan_range = 1, .check_spots = 1};
   both(args, ROOFTILE_TIER_DEVICE, "the scan, or the check of the result, reads");
 }
