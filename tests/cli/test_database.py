@@ -1,13 +1,15 @@
 """Databases that are not there, not databases, not ours, or not to be written."""
 import json
 import os
+import pathlib
 import re
 import sqlite3
 import subprocess
+import tempfile
 
 import numpy as np
 import pytest
-from conftest import SOURCE
+from conftest import SOURCE, Rooftile
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # root may write everywhere
 
@@ -49,22 +51,18 @@ def test_text_file_is_refused_and_left_alone(rooftile, operands, command):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user's rights")
-def test_read_only_folder(rooftile, operands):
-    for path in (rooftile.folder, *rooftile.folder.iterdir()):
-        os.chown(path, 65534, 65534)
-    parents = rooftile.folder.parents  # pytest's own folders are closed to others
-    modes = {path: path.stat().st_mode for path in list(parents)[:3]}
-    try:
-        for path in modes:
-            path.chmod(0o755)
+def test_read_only_folder():
+    # Not one of pytest's: each pytest that starts closes their common folder to other users again.
+    with tempfile.TemporaryDirectory() as name:
+        rooftile = Rooftile(pathlib.Path(name))
+        for operand in ("a.npy", "b.npy"):
+            np.save(rooftile.folder / operand, np.eye(3, dtype=np.float32))
+        for path in (rooftile.folder, *rooftile.folder.iterdir()):
+            os.chown(path, 65534, 65534)
         rooftile.folder.chmod(0o555)
         rooftile.refuses("tune", "--budget", "10s", says=str(rooftile.folder), prefix=NOBODY)
         rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", says="c.npy.*Permission denied", prefix=NOBODY)
         rooftile.run("gemm", "a.npy", "b.npy", "-o", "/dev/null", prefix=NOBODY)
-    finally:
-        rooftile.folder.chmod(0o755)
-        for path, mode in modes.items():
-            path.chmod(mode)
 
 
 def may_mount():
