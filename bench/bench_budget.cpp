@@ -12,11 +12,11 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 #include "db/store.h"
 #include "generator/version.h"
 #include "runtime/device/device.h"
-#include "tuner/measure.h"
+#include "tuner/worker/measure.h"
 
 namespace rooftile {
 namespace {

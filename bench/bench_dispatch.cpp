@@ -19,18 +19,18 @@
 #include <thread>
 #include <vector>
 
-#include "bench/auto_calls.h"
-#include "bench/dispatch_contest.h"
-#include "bench/dispatch_results.h"
-#include "bench/resident_contest.h"
+#include "bench/contests/auto_calls.h"
+#include "bench/contests/dispatch_contest.h"
+#include "bench/contests/dispatch_results.h"
+#include "bench/contests/resident_contest.h"
 #include "core/error.h"
-#include "core/random.h"
-#include "runtime/context.h"
+#include "core/numbers/random.h"
+#include "runtime/dispatch/context.h"
 #include "runtime/model/calibration.h"
 #include "runtime/model/portfolio.h"
-#include "runtime/random_operand.h"
-#include "tuner/processor_handover.h"
-#include "tuner/processor_pace.h"
+#include "runtime/verify/random_operand.h"
+#include "tuner/measure/processor_handover.h"
+#include "tuner/measure/processor_pace.h"
 
 namespace rooftile {
 namespace {

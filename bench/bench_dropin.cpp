@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 
 namespace rooftile {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 #include "db/store.h"
 #include "generator/emit.h"
 #include "generator/rules.h"
@@ -38,7 +38,7 @@ namespace fs = std::filesystem;
 constexpr double kMergeS = 60, kMemoryMb = 300, kReportS = 2, kTransferMs = 50;
 constexpr int kVendors = 6, kProducts = 40,
               kDrivers = 12;                           // devices differ in what is drawn of these
-constexpr std::size_t kProblems = 60, kKernels = 400;  // that the fleet knows
+constexpr std::size_t kProblems = 60, kKernels = 400;  // the fleet knows so many
 constexpr std::size_t kProblemsOfAFile = 10;
 constexpr std::size_t kTransferLimit = 200;
 constexpr int kTransferTurns = 30;
@@ -205,7 +205,7 @@ void print(const std::string& what, const Cost& cost, double wanted_s) {
   std::fflush(stdout);
 }
 
-/// Of the tuner's question, for a device that the fleet has not: slowest over the problems.
+/// The time of the tuner's question for a device that the fleet has not: slowest over the problems.
 void ask(const fs::path& merged, const Fleet& fleet) {
   const Store store(merged, OpenMode::kReadOnly);
   std::vector<double> ms;

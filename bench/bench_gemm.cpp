@@ -1,17 +1,17 @@
-// One interleaved run of every contestant (bench/contest.h): a table, a CSV, what the dispatcher's
-// choices cost, and the tuned kernels over vendors' libraries.
+// One interleaved run of every contestant (bench/contests/contest.h): a table, a CSV, what the
+// dispatcher's choices cost, and the tuned kernels over vendors' libraries.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 #include <map>
 #include <vector>
 
-#include "bench/contest.h"
-#include "bench/yardstick.h"
+#include "bench/baselines/baseline.h"
+#include "bench/contests/contest.h"
 #include "core/error.h"
 #include "db/store.h"
-#include "runtime/host_blas.h"
-#include "tuner/tune.h"
+#include "runtime/host/host_blas.h"
+#include "tuner/problems/problem_sets.h"
 
 namespace rooftile {
 namespace {

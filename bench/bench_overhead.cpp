@@ -21,11 +21,11 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 #include "db/store.h"
-#include "runtime/c_api_plain_call.h"
-#include "runtime/context.h"
-#include "runtime/repeated_calls.h"
+#include "runtime/abi/c_api_plain_call.h"
+#include "runtime/dispatch/context.h"
+#include "runtime/dispatch/repeated_calls.h"
 
 namespace rooftile {
 namespace {

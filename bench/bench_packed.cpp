@@ -8,12 +8,12 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/statistics.h"
-#include "runtime/context.h"
-#include "runtime/operand_sources.h"
-#include "runtime/packing.h"
-#include "runtime/random_operand.h"
-#include "runtime/resident_arguments.h"
+#include "core/numbers/statistics.h"
+#include "runtime/abi/resident_arguments.h"
+#include "runtime/dispatch/context.h"
+#include "runtime/resident/operand_sources.h"
+#include "runtime/resident/packing.h"
+#include "runtime/verify/random_operand.h"
 
 namespace rooftile {
 namespace {
@@ -22,7 +22,7 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 
 struct Contender {
   std::string name;
-  std::function<double()> ns;  // of one run
+  std::function<double()> ns;  // makes one run and gives its time
   std::vector<double> samples = {};
 };
 
@@ -71,10 +71,10 @@ class Weights {
   std::string kernel(bool packed) {
     return short_name(resident_->product(packed ? with_packed_ : work_).kernel()->variant());
   }
-  std::uint64_t packed_bytes() const { return packed_->device_bytes(); }
+  std::uint64_t packed_bytes() const { return device_bytes(*packed_); }
 
  private:
-  /// Of the gemm steps, on the device's clock.
+  /// The time of the gemm steps on the device's clock.
   double kernel_ns() {
     const RunResult result = resident_->device()->run(list_, kForever);
     double ns = 0;

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/random.h"
-#include "core/statistics.h"
+#include "core/numbers/random.h"
+#include "core/numbers/statistics.h"
 #include "core/time_text.h"
-#include "runtime/context.h"
-#include "runtime/random_operand.h"
+#include "runtime/dispatch/context.h"
+#include "runtime/verify/random_operand.h"
 
 namespace rooftile {
 namespace {

@@ -16,15 +16,15 @@
 #include <set>
 #include <sstream>
 
-#include "bench/replay.h"
+#include "bench/contests/replay.h"
 #include "core/error.h"
-#include "core/rank_correlation.h"
-#include "core/statistics.h"
+#include "core/numbers/rank_correlation.h"
+#include "core/numbers/statistics.h"
 #include "db/store.h"
-#include "runtime/host_blas.h"
+#include "runtime/host/host_blas.h"
 #include "runtime/model/roofline.h"
-#include "tuner/calibrate.h"
-#include "tuner/frozen_space.h"
+#include "tuner/calibrate/calibrate.h"
+#include "tuner/search/frozen_space.h"
 
 namespace rooftile {
 namespace {

@@ -7,9 +7,10 @@
 #include <map>
 #include <thread>
 
-#include "bench/replay.h"
-#include "bench/search_curves.h"
-#include "core/statistics.h"
+#include "bench/contests/replay.h"
+#include "bench/contests/search_curves.h"
+#include "core/numbers/statistics.h"
+#include "tuner/search/strategy_choice.h"
 
 namespace rooftile {
 namespace {

@@ -1,6 +1,7 @@
-/* What a host can do, measured by a program that shares nothing with Rooftile: STREAM (McCalpin) over
- * arrays of 128 MiB and multiply-adds in registers, on as many threads as the argument says. For each
- * name on standard input ("copy") that kernel runs once, and a line says how fast: GB/s, GFLOP/s for fma. */
+/* What a host can do, measured by a program that shares nothing with Rooftile: STREAM (McCalpin)
+ * over arrays of 128 MiB and multiply-adds in registers, on as many threads as the argument says.
+ * For each name on standard input ("copy") that kernel runs once, and a line says how fast: GB/s,
+ * GFLOP/s for fma. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdint.h>
@@ -54,11 +55,13 @@ typedef float Lanes;
 static float multiply_add(uint64_t trips) {
   volatile float half = 0.5f, one = 1.0f;
   const Lanes x = SET(half), y = SET(one);
-  Lanes s0 = SET(0.0f), s1 = SET(1.0f), s2 = SET(2.0f), s3 = SET(3.0f), s4 = SET(4.0f), s5 = SET(5.0f),
-        s6 = SET(6.0f), s7 = SET(7.0f), s8 = SET(8.0f), s9 = SET(9.0f);
+  Lanes s0 = SET(0.0f), s1 = SET(1.0f), s2 = SET(2.0f), s3 = SET(3.0f), s4 = SET(4.0f),
+        s5 = SET(5.0f), s6 = SET(6.0f), s7 = SET(7.0f), s8 = SET(8.0f), s9 = SET(9.0f);
   for (uint64_t t = 0; t < trips; ++t) {
-    s0 = FMA(s0, x, y), s1 = FMA(s1, x, y), s2 = FMA(s2, x, y), s3 = FMA(s3, x, y), s4 = FMA(s4, x, y);
-    s5 = FMA(s5, x, y), s6 = FMA(s6, x, y), s7 = FMA(s7, x, y), s8 = FMA(s8, x, y), s9 = FMA(s9, x, y);
+    s0 = FMA(s0, x, y), s1 = FMA(s1, x, y), s2 = FMA(s2, x, y), s3 = FMA(s3, x, y),
+    s4 = FMA(s4, x, y);
+    s5 = FMA(s5, x, y), s6 = FMA(s6, x, y), s7 = FMA(s7, x, y), s8 = FMA(s8, x, y),
+    s9 = FMA(s9, x, y);
   }
   flops_per_trip = 10 * 2 * sizeof(Lanes) / sizeof(float);
   const Lanes low = ADD(ADD(s0, s1), ADD(s2, ADD(s3, s4)));
@@ -123,7 +126,8 @@ static int kernel_named(const char* name) {
 int main(int argc, char** argv) {
   threads = argc > 1 ? atoi(argv[1]) : 1;
   if (threads < 1 || threads > kMostThreads) {
-    fprintf(stderr, "usage: host_reference THREADS, and then names of kernels on its standard input\n");
+    fprintf(stderr,
+            "usage: host_reference THREADS, and then names of kernels on its standard input\n");
     return 2;
   }
   a = malloc(kFloats * sizeof(float));
@@ -151,8 +155,9 @@ int main(int argc, char** argv) {
     pthread_barrier_wait(&begin);
     pthread_barrier_wait(&end);
     const double ns = turn_ns();
-    const double amount = asked + 1 < kKernels ? kBytes[asked] * (double)(kFloats / threads) * threads
-                                               : flops_per_trip * (double)kTrips * threads;
+    const double amount = asked + 1 < kKernels
+                              ? kBytes[asked] * (double)(kFloats / threads) * threads
+                              : flops_per_trip * (double)kTrips * threads;
     printf("%.6f\n", amount / ns);
     fflush(stdout);
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/context.h"
+#include "runtime/dispatch/context.h"
 #include "runtime/model/comparison.h"
 #include "runtime/model/counterfactual.h"
 

@@ -70,6 +70,7 @@ nlohmann::json json_of(const ExplainedWork& work) {
   all["kernel_ns"] = number(d.kernel_ns);
   all["download_ns"] = number(d.download_ns);
   all["pass_ns"] = number(d.pass_ns);
+  all["pass_over"] = d.pass_over;
   all["overlapped_ns"] = number(d.overlapped_ns);
   all["way_a"] = name(d.ways.a);
   all["way_b"] = name(d.ways.b);

@@ -85,10 +85,15 @@ std::string factor_table(const Decision& d) {
 }
 
 /// How a kernel comes to compute a class that was not tuned; nothing to say of one that was.
-std::string_view means_text(std::string_view means) {
+std::string means_text(std::string_view means, std::string_view pass_over) {
   if (means == "host_pass")
-    return ", of the plain product, and a pass of the host over c; a kernel that needs no pass is "
-           "certified in the background by calls that would gain by it";
+    return fmt::format(
+        ", of the plain product{}; a kernel that needs no pass of the host over {} is certified in "
+        "the background by calls that would gain by it",
+        pass_over == "c" ? "" : " in float32, to which the host widens the operands", pass_over);
+  if (means == "device_pass")
+    return ", of the plain product, and a pass of the device over c; a kernel that needs no pass "
+           "is certified in the background, unless the context is deterministic";
   return means == "certified" ? ", certified on demand" : "";
 }
 
@@ -99,7 +104,10 @@ std::string device_prediction(const Decision& d) {
         fmt::format("  = submit {} + upload {} + kernel {} + download {}", time_text(d.submit_ns),
                     time_text(d.upload_ns), time_text(d.kernel_ns), time_text(d.download_ns));
   if (std::isfinite(d.device_ns) && d.pass_ns > 0)
-    text += fmt::format(" + pass over c {}", time_text(d.pass_ns));
+    text += fmt::format(
+        " + pass of {} {}",
+        d.pass_over.empty() ? "the device over c" : fmt::format("the host over {}", d.pass_over),
+        time_text(d.pass_ns));
   if (d.overlapped_ns > 0)
     text += fmt::format("; {} of transfers behind kernels", time_text(d.overlapped_ns));
   return text + "\n";
@@ -166,7 +174,8 @@ std::string text_of(const ExplainedWork& work) {
     text += fmt::format("  {:<24} {}\n", fmt::format("{} = {}", flip.what, flip.size),
                         flip_text(flip, predicted_tier(d)));
   if (!e.device_name.empty()) text += fmt::format("\ndevice: {}\n", e.device_name);
-  if (!e.kernel.empty()) text += fmt::format("kernel: {}{}\n", e.kernel, means_text(e.means));
+  if (!e.kernel.empty())
+    text += fmt::format("kernel: {}{}\n", e.kernel, means_text(e.means, d.pass_over));
   if (!e.quick_kernel.empty()) text += fmt::format("while it is compiled: {}\n", e.quick_kernel);
   return text;
 }
@@ -189,7 +198,8 @@ std::string text_of(const ExplainedTable& table) {
     rows.add({std::string(row.row.what), fmt::format("{:.3g}", operation.flops),
               fmt::format("{:.4g}", operation.flops / operation.bytes),
               row.utilisation ? fmt::format("{:.1f} %", 100 * *row.utilisation) : "-",
-              prediction_text(d.device_ns), prediction_text(d.best_host_ns),
+              std::isfinite(d.device_ns) ? time_text(d.device_ns) : "-",
+              std::isfinite(d.best_host_ns) ? time_text(d.best_host_ns) : "-",
               std::string(name(d.tier)),
               d.veto.empty() ? fmt::format("{:.4g}", d.score) : std::string(name(d.veto_name))});
   }

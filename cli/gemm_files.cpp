@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "core/half.h"
-#include "tuner/available_memory.h"
+#include "tuner/measure/available_memory.h"
 
 namespace rooftile {
 namespace {
@@ -39,6 +39,8 @@ Types types_of(const MatrixFile& a, const MatrixFile& b) {
   if (type_a != type_b) return {};
   return {.a = type_a, .c = is_8_bit(type_a) ? DataType::kI32 : type_a};
 }
+
+constexpr std::string_view kWider = ", or compute in float64 with --tier host64";
 
 std::string shape_of(const NpyReader& file) { return shape_text(file.header().shape); }
 
@@ -99,7 +101,8 @@ void open_quantized(GemmInputs& inputs, const GemmFiles& files, Extent a) {
 
 }  // namespace
 
-MatrixFile::MatrixFile(const std::string& path, const char* operand) : path_(path), reader_(path) {
+MatrixFile::MatrixFile(const std::string& path, const char* operand, std::string_view advice)
+    : path_(path), reader_(path, advice) {
   const NpyHeader& header = reader_.header();
   if (header.shape.size() != 2)
     fail(ErrorCode::kUnsupported, "{}: {} has the shape {}; a matrix has two dimensions ({})", path,
@@ -126,12 +129,13 @@ std::vector<char> MatrixFile::elements(DataType wanted) {
   return bytes;
 }
 
-void check_memory(const Problem& p, double bytes) {
+void check_memory(std::string_view what, double bytes) {
   const double available = available_memory_bytes();
   if (bytes > available)
     fail(ErrorCode::kOutOfMemory,
-         "{} takes {:.3g} GB and {:.3g} GB of memory are available; multiply it in panels",
-         to_string(p), bytes * 1e-9, available * 1e-9);
+         "{} takes {:.3g} GB and {:.3g} GB of memory are available; split the matrices, one file a "
+         "part",
+         what, bytes * 1e-9, available * 1e-9);
 }
 
 GemmInputs open_inputs(const GemmFiles& files) {
@@ -139,13 +143,13 @@ GemmInputs open_inputs(const GemmFiles& files) {
     fail(ErrorCode::kInvalidArgument, "--beta {} needs --c FILE", files.beta);
   if (files.scales.empty() && !files.zero_points.empty())
     fail(ErrorCode::kInvalidArgument, "--zero-points needs --scales");
-  GemmInputs inputs = {.a = {files.a, "A"}, .b = {}, .c = {}, .problem = {}};
+  GemmInputs inputs = {.a = {files.a, "A", kWider}, .b = {}, .c = {}, .problem = {}};
   check_multipliable(inputs.a);
   const Extent a = inputs.a.extent(files.trans_a);
   if (!files.scales.empty()) {
     open_quantized(inputs, files, a);
   } else {
-    inputs.b.emplace(files.b, "B");
+    inputs.b.emplace(files.b, "B", kWider);
     check_multipliable(*inputs.b);
     const Extent b = inputs.b->extent(files.trans_b);
     if (a.columns != b.rows)
@@ -162,10 +166,10 @@ GemmInputs open_inputs(const GemmFiles& files) {
     fail(ErrorCode::kInvalidArgument, "--type-c bf16: NumPy has no bfloat16; f32 or f16");
   p.alpha = files.alpha;
   p.beta = files.beta;
-  check_memory(p, minimum_bytes(p));  // with beta C is there twice: before and after
+  check_memory(to_string(p), minimum_bytes(p));  // with beta C is there twice: before and after
   validate(p);
   if (files.c.empty()) return inputs;
-  inputs.c.emplace(files.c, "C");
+  inputs.c.emplace(files.c, "C", kWider);
   const Extent c = inputs.c->extent();
   if (c.rows != p.m || c.columns != p.n)
     fail(ErrorCode::kUnsupported, "C is {} x {} ({}), the product is {} x {}", c.rows, c.columns,

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/npy.h"
@@ -14,7 +15,8 @@ namespace rooftile {
 /// A file that holds a matrix; Fortran order is the transposed matrix in C order.
 class MatrixFile {
  public:
-  MatrixFile(const std::string& path, const char* operand);
+  /// advice: as NpyReader has it.
+  MatrixFile(const std::string& path, const char* operand, std::string_view advice = {});
 
   NpyType type() const { return reader_.header().type; }
   const std::string& path() const { return path_; }
@@ -77,7 +79,8 @@ std::vector<Real> initial_c(GemmInputs& inputs) {
 }
 
 /// Linux promises memory that it does not have and kills who uses it: better to look before.
-void check_memory(const Problem& p, double bytes);
+/// what: that takes so many bytes, for the message.
+void check_memory(std::string_view what, double bytes);
 
 /// The file of a type's elements.
 NpyType npy_type(DataType type);

@@ -1,15 +1,24 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <new>
+#include <system_error>
+#include <tuple>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/usage.h"
 #include "core/error.h"
 #include "db/store.h"
-#include "runtime/context.h"
-#include "runtime/environment.h"
-#include "runtime/host_advice.h"
-#include "runtime/host_blas.h"
-#include "runtime/wanted_device.h"
+#include "runtime/dispatch/context.h"
+#include "runtime/dispatch/environment.h"
+#include "runtime/host/host_advice.h"
+#include "runtime/host/host_blas.h"
+#include "runtime/tuned/wanted_device.h"
 
 namespace rooftile {
 
@@ -32,11 +41,12 @@ std::string Globals::matching() const {
 
 void ProblemOptions::add_to(CLI::App& command, bool required) {
   for (const auto& [option, value, what] :
-       {std::tuple("--m", &m, "rows of op(A) and C"),
-        std::tuple("--n", &n, "columns of op(B) and C"),
-        std::tuple("--k", &k, "columns of op(A), rows of op(B)")})
+       {std::tuple("--m", &m, "Rows of op(A) and of C"),
+        std::tuple("--n", &n, "Columns of op(B) and of C"),
+        std::tuple("--k", &k, "Columns of op(A), which are the rows of op(B)")})
     command.add_option(option, *value, what)
         ->required(required)
+        ->type_name("N")
         ->check(whole_number(1, std::int64_t{1} << 40));
   add_class_to(command);
 }
@@ -44,13 +54,19 @@ void ProblemOptions::add_to(CLI::App& command, bool required) {
 void ProblemOptions::add_class_to(CLI::App& command) {
   command.add_flag("--trans-a", trans_a, "A is stored transposed (k x m)");
   command.add_flag("--trans-b", trans_b, "B is stored transposed (n x k)");
-  command.add_option("--batch", batch, "Products of these sizes (1)")
+  command.add_option("--batch", batch, "Number of products of these sizes (default 1)")
+      ->type_name("N")
       ->check(whole_number(1, std::int64_t{1} << 31));
-  command.add_option(
-      "--type", type,
-      "Of the operands (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...; docs/types.md");
-  command.add_option("--epilogue", epilogue,
-                     "What is fused behind the product, such as bias_column+gelu_erf+residual");
+  command
+      .add_option("--type", type,
+                  "Types of A, B and C as one word (default f32): f16, bf16_bf16, i8_i32, "
+                  "f16xq4b32_f16, ...; docs/types.md has all")
+      ->type_name("TYPES");
+  command
+      .add_option("--epilogue", epilogue,
+                  "Steps that the kernel does behind the product, such as "
+                  "bias_column+gelu_erf+residual (default: none)")
+      ->type_name("STEPS");
 }
 
 Problem ProblemOptions::problem() const {
@@ -95,19 +111,23 @@ int run(int argc, char** argv) {
       "Rooftile: autotuned matrix products on any Vulkan device.\n"
       "Run `rooftile tune` once per machine, then link librooftile or query the database.");
   app.name("rooftile");
-  app.set_version_flag("--version", ROOFTILE_VERSION);
+  app.set_version_flag("--version", ROOFTILE_VERSION, "Print the version");
+  app.formatter(std::make_shared<HelpText>());
+  app.set_help_flag("-h,--help", "Print this help");
   app.require_subcommand(1);
   app.fallthrough();
   Globals globals;
-  app.add_option("--db", globals.db,
-                 "Tuning database (default: $ROOFTILE_DB, else rooftile/rooftile.db in the user's "
-                 "data folder)");
+  add_file(app, "--db", globals.db,
+           "Tuning database (default: $ROOFTILE_DB, else rooftile/rooftile.db in the user's data "
+           "folder)");
   app.add_option("--device", globals.device,
                  "Only devices whose name or UUID contains this text (default: $ROOFTILE_DEVICE, "
                  "else any)");
   app.footer(
-      "Exit codes: 0 done, 1 it could not be done (a file, a device, the database), 2 the command\n"
-      "line or an environment variable is wrong, 130 interrupted.");
+      "`rooftile <command> --help` shows the options of a command.\n"
+      "Exit codes: 0 done; 1 it could not be done, because of a file, a device or the\n"
+      "database; 2 the command line or an environment variable is wrong;\n"
+      "130 interrupted.");
   Action action;
   add_devices(app, globals, action);
   add_calibrate(app, globals, action);
@@ -133,6 +153,22 @@ int run(int argc, char** argv) {
   return action();
 }
 
+/// A file that a command opens must not get the number of a standard stream that is closed: what is
+/// printed would go into it. Like the C library for programs with rights of their own: what stands
+/// in its place can be used for nothing.
+void fill_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0)
+      std::ignore = ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/// A command whose output was lost has failed, whatever it did.
+int checked_output(int code) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return code;
+  fail(ErrorCode::kIo, "cannot write to standard output: {}", std::strerror(errno));
+}
+
 int report(const char* what, int code) {
   std::fflush(stdout);
   std::fprintf(stderr, "rooftile: %s\n", what);
@@ -143,12 +179,17 @@ int report(const char* what, int code) {
 }  // namespace rooftile
 
 int main(int argc, char** argv) {
+  rooftile::fill_standard_streams();
   try {
-    return rooftile::run(argc, argv);
+    return rooftile::checked_output(rooftile::run(argc, argv));
   } catch (const rooftile::Error& error) {
     return rooftile::report(error.what(), error.code() == rooftile::ErrorCode::kInvalidArgument
                                               ? rooftile::kUsage
                                               : rooftile::kFailure);
+  } catch (const std::system_error& error) {  // fmt::print's, too, which does not say of what file
+    const std::string lost = "cannot write to standard output: " + error.code().message();
+    return rooftile::report(std::ferror(stdout) != 0 ? lost.c_str() : error.what(),
+                            rooftile::kFailure);
   } catch (const std::bad_alloc&) {
     return rooftile::report("out of memory", rooftile::kFailure);
   } catch (const std::exception& error) {

@@ -54,7 +54,9 @@ class NpyReader {
  public:
   /// Errors: kIo (cannot be opened, no regular file, damaged, cut short, bytes after the data),
   /// kUnsupported as above.
-  explicit NpyReader(const std::filesystem::path& path);
+  /// advice: what to do about a value beyond float32, besides scaling the array; follows that in
+  /// the message.
+  explicit NpyReader(const std::filesystem::path& path, std::string_view advice = {});
 
   const NpyHeader& header() const { return header_; }
   const std::string& name() const { return name_; }  // as given, for messages
@@ -73,7 +75,7 @@ class NpyReader {
   template <typename Value>
   void read_any(std::span<Value> values);
 
-  std::string name_;
+  std::string name_, advice_;
   FileDescriptor file_;
   NpyHeader header_;
 };

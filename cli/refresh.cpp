@@ -5,7 +5,7 @@
 
 #include "cli/progress_bar.h"
 #include "core/error.h"
-#include "tuner/imported_lists.h"
+#include "tuner/stored/imported_lists.h"
 
 namespace rooftile {
 namespace {

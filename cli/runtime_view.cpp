@@ -2,8 +2,8 @@
 
 #include "generator/space.h"
 #include "generator/version.h"
-#include "runtime/kernel_ranking.h"
-#include "runtime/staging.h"
+#include "runtime/kernel/staging.h"
+#include "runtime/tuned/kernel_ranking.h"
 
 namespace rooftile {
 namespace {

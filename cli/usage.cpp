@@ -117,4 +117,15 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
           fmt::format("{{{}}}", fmt::join(names, ","))};
 }
 
+CLI::Option* add_file(CLI::App& command, const std::string& name, std::string& file,
+                      const std::string& description) {
+  return command.add_option(name, file, description)
+      ->type_name("FILE")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text.empty() ? std::string("the name of a file is empty") : std::string();
+          },
+          ""));
+}
+
 }  // namespace rooftile

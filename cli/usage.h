@@ -17,4 +17,8 @@ CLI::Validator whole_number(std::int64_t lowest, std::int64_t highest);
 CLI::Validator finite_number();
 CLI::Validator one_of(const std::vector<std::string>& names);
 
+/// An option or argument whose value is the name of a file, and not empty.
+CLI::Option* add_file(CLI::App& command, const std::string& name, std::string& file,
+                      const std::string& description);
+
 }  // namespace rooftile

@@ -1,9 +1,14 @@
-# cmake -DOUTPUT=file.cpp -DNAMESPACE_FUNCTION=embedded_shapes -DFILES="a.csv;b.csv" -P EmbedText.cmake
-# Writes a .cpp defining  std::span<const rooftile::EmbeddedText> rooftile::<NAMESPACE_FUNCTION>()  over the files' texts.
+# cmake -DOUTPUT=file.cpp -DNAMESPACE_FUNCTION=embedded_shapes [-DROOT=folder] -DFILES="a.csv;b.csv" -P EmbedText.cmake
+# Writes a .cpp defining  std::span<const rooftile::EmbeddedText> rooftile::<NAMESPACE_FUNCTION>()  over the files' texts,
+# each named by its path below ROOT, or by its file name without one.
 # Raw string literals are limited to 16 kB chunks: longer ones are concatenated by the compiler.
 set(body "")
 foreach(file IN LISTS FILES)
-  get_filename_component(name "${file}" NAME)
+  if(ROOT)
+    file(RELATIVE_PATH name "${ROOT}" "${file}")
+  else()
+    get_filename_component(name "${file}" NAME)
+  endif()
   file(READ "${file}" text)
   string(LENGTH "${text}" length)
   set(literal "")

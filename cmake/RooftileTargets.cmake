@@ -22,14 +22,15 @@ function(rooftile_layer name)
   target_link_libraries(rooftile_${name} PUBLIC ${ARG_LINKS} PRIVATE rooftile_options ${ARG_PRIVATE_LINKS})
 endfunction()
 
-# rooftile_embed(target FUNCTION name FILES ...): adds a source defining rooftile::<name>(), see core/embedded_text.h.
+# rooftile_embed(target FUNCTION name [ROOT folder] FILES ...): adds a source defining rooftile::<name>(), see
+# core/embedded_text.h. A text is named by its path below ROOT, or by its file name without one.
 function(rooftile_embed target)
-  cmake_parse_arguments(ARG "" "FUNCTION" "FILES" ${ARGN})
+  cmake_parse_arguments(ARG "" "FUNCTION;ROOT" "FILES" ${ARGN})
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${ARG_FUNCTION}.cpp)
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DNAMESPACE_FUNCTION=${ARG_FUNCTION} "-DFILES=${ARG_FILES}"
-            -P ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DNAMESPACE_FUNCTION=${ARG_FUNCTION} -DROOT=${ARG_ROOT}
+            "-DFILES=${ARG_FILES}" -P ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
     DEPENDS ${ARG_FILES} ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
     VERBATIM)
   target_sources(${target} PRIVATE ${output})

@@ -1,4 +1,4 @@
-// The steady clock: only differences mean anything.
+// Readings of the steady clock, whose differences alone have a meaning.
 #pragma once
 
 #include <chrono>

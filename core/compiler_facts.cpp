@@ -18,9 +18,9 @@ struct Name {
   Fact fact;
 };
 
-// As the drivers write them; of two names for one fact the first that is there counts. Mesa's are
-// generated from XML and, before 25.1, in each driver's pipeline code; AMD's own are in xgl's
-// icd/api/vk_pipeline.cpp; NVIDIA's are what its driver was seen to answer.
+// The names as the drivers write them. Where a driver reports two names of one fact, the first in
+// this list counts. Mesa's are generated from XML and, before 25.1, in each driver's pipeline code;
+// AMD's own are in xgl's icd/api/vk_pipeline.cpp; NVIDIA's were observed on its driver.
 constexpr std::array kNames = {
     Name{"VGPRs", &CompilerFacts::registers},                         // RADV
     Name{"numUsedVgprs", &CompilerFacts::registers},                  // AMD
@@ -57,7 +57,7 @@ constexpr std::array kNames = {
     Name{"Max Waves Per Core", &CompilerFacts::subgroups_per_unit},   // Turnip
 };
 
-/// Nothing for what cannot be a number of registers or bytes.
+/// Returns nothing for a value that cannot be a number of registers or bytes.
 std::optional<std::int64_t> count_of(const CompilerStatistic& statistic) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   return std::visit(

@@ -1,5 +1,5 @@
-// What is known of a device without opening it: identity, limits and features that decide which
-// kernels are legal.
+// What is known about a device without opening it: its identity, and the limits and features that
+// decide which kernels are legal on it.
 #pragma once
 
 #include <array>
@@ -29,7 +29,8 @@ constexpr const char* name(DeviceKind kind) {
   return "other";
 }
 
-/// What a subgroup's matrix units multiply at once: m x k and k x n of `operand` to sums m x n.
+/// A matrix operation of a subgroup's matrix units: m x k times k x n elements of `operand`, with m
+/// x n sums.
 struct MatrixShape {
   int m = 0, n = 0, k = 0;
   DataType operand = DataType::kF16, sum = DataType::kF32;
@@ -37,7 +38,8 @@ struct MatrixShape {
   bool operator==(const MatrixShape&) const = default;
 };
 
-/// What the matrix units of a whole workgroup of so many invocations multiply: multiples of `unit`.
+/// Matrix operations of a whole workgroup with this many invocations: their sides are multiples of
+/// those of `unit`.
 struct WorkgroupMatrix {
   MatrixShape unit;
   int invocations = 0;
@@ -45,7 +47,7 @@ struct WorkgroupMatrix {
   bool operator==(const WorkgroupMatrix&) const = default;
 };
 
-/// Limits that legality rules read. Bytes and counts as Vulkan reports them.
+/// The limits that legality rules read, in bytes and counts as Vulkan reports them.
 struct DeviceLimits {
   std::uint32_t max_workgroup_invocations = 128;
   std::array<std::uint32_t, 3> max_workgroup_size = {128, 128, 64};
@@ -55,39 +57,43 @@ struct DeviceLimits {
   std::uint64_t max_storage_buffer_range_bytes = 1u << 27;
   std::uint64_t max_texel_buffer_elements = 1u << 16;  // texels, not floats
   std::uint64_t max_memory_allocation_bytes = 1u << 30;
-  std::uint32_t storage_buffer_alignment_bytes = 256;  // of a bound offset
+  std::uint32_t storage_buffer_alignment_bytes = 256;  // of the offset of a bound buffer
   std::uint32_t texel_buffer_alignment_bytes = 256;
   std::uint32_t subgroup_size = 1;
   std::uint32_t min_subgroup_size = 1, max_subgroup_size = 1;
-  bool subgroup_size_control = false;         // a size in [min, max] can be required
-  std::uint32_t max_workgroup_subgroups = 0;  // where a size is required; 0: no limit is known
-  bool subgroup_broadcast = false;            // ballot operations in compute shaders
+  bool subgroup_size_control = false;  // whether a size in [min, max] can be required
+  // Where a subgroup size is required; 0: no limit is known.
+  std::uint32_t max_workgroup_subgroups = 0;
+  bool subgroup_broadcast = false;  // ballot operations in compute shaders
   bool float16_arithmetic = false, int8_arithmetic = false;
-  // Of matrix units, for the scope of a subgroup; in the driver's order. Empty: there are none.
+  // Shapes of the matrix units with subgroup scope, in the driver's order. Empty: the device has
+  // none.
   std::vector<MatrixShape> matrix_shapes;
-  // Shapes whose multiples, up to so many elements a side, are offered as well.
+  // Shapes whose multiples are offered as well, up to max_matrix_dimension elements a side.
   std::vector<MatrixShape> matrix_granularities;
   std::uint32_t max_matrix_dimension = 0;
-  // For the scope of a workgroup, where loads and stores can be addressed as tensors; sides up to
-  // max_matrix_dimension. Empty: there are none.
+  // Matrices with workgroup scope, on devices whose loads and stores can be addressed as tensors.
+  // Sides go up to max_matrix_dimension. Empty: the device has none.
   std::vector<WorkgroupMatrix> workgroup_matrices;
-  // Of a workgroup's shared memory, what the driver takes for itself where it uses any of them.
+  // The part of a workgroup's shared memory that the driver reserves where a kernel uses matrices
+  // with workgroup scope.
   std::uint32_t workgroup_matrix_shared_bytes = 0;
   bool float32_atomic_add = false;  // in storage buffers
   // Packed dot products of 8-bit integers, and whether they are faster than what they replace.
   bool integer_dot_product = false, integer_dot_product_accelerated = false;
   bool texel_buffer_r32 = false, texel_buffer_rgba32 = false;  // uniform texel buffer formats
-  // Trips of all loops of one invocation together; the driver leaves them silently after that many.
-  // 0: no limit.
+  // The number of loop trips of one invocation, over all its loops, after which the driver leaves a
+  // loop without reporting it. 0: there is no such limit.
   std::uint32_t max_loop_trips = 0;
-  std::uint32_t compute_units = 0;  // that the driver tells of; 0: it tells nothing
-  // Host memory at multiples of so many bytes can be bound as a buffer's; 0: none can.
+  std::uint32_t compute_units = 0;  // as reported by the driver; 0: it reports none
+  // Host memory whose address is a multiple of this can be imported as a buffer; 0: none can.
   std::uint64_t host_import_alignment_bytes = 0;
   double timestamp_period_ns = 1.0;        // may be fractional
   std::uint32_t timestamp_valid_bits = 0;  // 0: the queue has no timestamps
 };
 
-/// Same uuid, driver and pipeline_cache_uuid: tuned data of one is the other's.
+/// A device with its driver. Two profiles with the same uuid, driver and pipeline_cache_uuid share
+/// tuned data.
 struct DeviceProfile {
   std::string name;         // as the driver gives it: untrusted text
   std::string device_uuid;  // 32 hex digits

@@ -1,4 +1,5 @@
-// Text files of the source tree that travel inside the program (cmake/EmbedText.cmake).
+// Text files of the source tree that are embedded in the program at build time
+// (cmake/EmbedText.cmake).
 #pragma once
 
 #include <span>

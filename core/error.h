@@ -1,5 +1,4 @@
-// The one exception of the project and its codes. Turned into status codes only at the C ABI
-// (runtime/c_api.cpp).
+// The one exception type of the project, and its codes. Only the C ABI turns it into status codes.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +10,7 @@
 namespace rooftile {
 
 enum class ErrorCode {
-  kInvalidArgument,  // the caller's value is wrong; nothing was touched
+  kInvalidArgument,  // a value of the caller's is wrong; nothing was changed
   kUnsupported,      // legal, but this device, driver or build cannot do it
   kOutOfMemory,
   kDevice,  // the driver failed or the device is lost
@@ -19,7 +18,7 @@ enum class ErrorCode {
   kCompile,   // shader text or SPIR-V was refused
   kIo,        // a file or folder
   kDatabase,  // the tuning database
-  kInternal,  // a broken promise of ours
+  kInternal,  // a defect in Rooftile itself
 };
 
 std::string_view name(ErrorCode code);

@@ -1,5 +1,5 @@
-// One measured number of a calibration, with how sure it is. Stored by db, interpreted by
-// runtime/model.
+// One measurement of a calibration with its uncertainty. The database stores it, and runtime/model
+// interprets it.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 namespace rooftile {
 
 struct Figure {
-  std::string
-      name;  // "device.fma.f32", "host.gemm.threads.512x512x512": model/calibration.h lists them
+  // "device.fma.f32", "host.gemm.threads.512x512x512": runtime/model/calibration.h lists the names.
+  std::string name;
   std::string unit;  // "gflops", "gbps", "ns"
   double value = 0;  // median
   double mad = 0;    // median absolute deviation, same unit

@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000u;
 
-// GCC's and Clang's own half type converts as the standard asks, but one by one; eight at a time
-// where the processor can. Not target_clones: their resolvers crash under the sanitizers.
+// GCC's and Clang's own half type converts as the standard asks, but one element at a time. This
+// converts eight at a time where the processor can. It does not use target_clones, whose resolvers
+// crash under the sanitizers.
 void widen_f16(const std::uint16_t* halves, float* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) values[i] = from_f16(halves[i]);
 }

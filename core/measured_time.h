@@ -1,4 +1,4 @@
-// How long a kernel took on a problem of its class, of which only the sizes are kept.
+// The time of a kernel on a problem of its class. Only the sizes of the problem are kept.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@ namespace rooftile {
 struct MeasuredTime {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   double ns = 0;  // kernel plus packing, as a call pays it
-  // The same from one half of the measurements and from the other. Who is named the fastest by one
-  // of them is not flattered by the other. Nothing: not measured so.
+  // The same time from each half of the measurements. A kernel that is chosen as the fastest by one
+  // half is rated by the other, which the choice does not bias. Empty: not measured in halves.
   std::optional<std::array<double, 2>> half_ns = {};
 
   bool operator==(const MeasuredTime&) const = default;

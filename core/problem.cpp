@@ -18,7 +18,7 @@ void validate_size(const char* what, std::int64_t value) {
     fail(ErrorCode::kInvalidArgument, "{} is {}; sizes must not be negative", what, value);
 }
 
-// __int128: rows * ld may exceed 63 bits before it is known to be wrong.
+// Spans are computed in __int128, because rows * ld may exceed 63 bits before the check refuses it.
 struct Storage {
   Layout layout;
   std::int64_t element_bytes;
@@ -49,7 +49,7 @@ void validate_stride(const char* what, const Problem& p, std::int64_t stride, st
 }
 
 void validate_integers(const Problem& p) {
-  // More products of the largest magnitude overflow an int32.
+  // A longer sum of products of the largest magnitude overflows an int32.
   const std::int64_t longest_k =
       std::numeric_limits<std::int32_t>::max() / largest_product(p.types.a);
   if (p.k > longest_k)
@@ -219,8 +219,8 @@ void validate(const Problem& p, Layout layout) {
   validate_stride("a", p, p.stride_a, span(stored_a(p), p.lda));
   validate_stride("b", p, p.stride_b, span(stored_b(p), p.ldb));
   validate_stride("c", p, p.stride_c, span({p.m, p.n}, p.ldc));
-  // Products write side by side: none may write what another one owns. Interleaved rows are legal
-  // for BLAS, but nobody batches so, and a stride that is too short is a mistake far more often.
+  // The GEMMs of a batch run in parallel, so none may write to the C of another. Interleaved rows
+  // are legal for BLAS, but a stride that is too short is far more often a mistake.
   if (p.stride_c < span({p.m, p.n}, p.ldc))
     fail(ErrorCode::kInvalidArgument,
          "stride_c is {}, but a C of the batch takes {} elements: they would overlap", p.stride_c,

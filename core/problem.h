@@ -1,5 +1,5 @@
-// What a matrix product IS: C := alpha * op(A) * op(B) + beta * C, row-major, op(A) m x k, op(B) k
-// x n, C m x n.
+// The definition of a GEMM: C := alpha * op(A) * op(B) + beta * C, row-major, with op(A) m x k,
+// op(B) k x n and C m x n.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,9 @@ enum class Transpose : std::uint8_t { kNo, kYes };
 
 char letter(Transpose transpose);  // 'n' or 't'
 
+/// One of the two matrices that are multiplied.
+enum class Operand : std::uint8_t { kA, kB };
+
 /// Sizes in elements. A is stored m x k (k x m when trans_a), B k x n (n x k when trans_b), each
 /// with its ld. A quantised B is stored n x k, with whole blocks in a row: ldb is ld_quantized(p).
 struct Problem {
@@ -23,7 +26,8 @@ struct Problem {
   std::int64_t batch = 1;
   Transpose trans_a = Transpose::kNo, trans_b = Transpose::kNo;
   std::int64_t lda = 0, ldb = 0, ldc = 0;
-  // From a matrix of the batch to the next. 0 for A or B: all products share one matrix.
+  // Elements from one matrix of the batch to the next. 0 for A or B: the whole batch shares one
+  // matrix.
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   float alpha = 1.0f, beta = 0.0f;
   Epilogue epilogue = {};
@@ -31,7 +35,7 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
-/// A problem with the tightest ld and strides: what tuner, benches and CLI use unless told
+/// A problem with the smallest ld and strides, as tuner, benches and CLI use it unless told
 /// otherwise. A batch shares a quantised B.
 Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k,
                        Transpose trans_a = Transpose::kNo, Transpose trans_b = Transpose::kNo,
@@ -41,7 +45,7 @@ Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k,
 /// is quantised.
 Problem retyped(const Problem& p, const Types& types);
 
-/// One product of the batch.
+/// The problem of one GEMM of the batch.
 Problem one_product(const Problem& p);
 
 struct Extent {
@@ -53,26 +57,27 @@ Extent stored_b(const Problem& p);
 /// Elements from the first to one past the last one that a rows x columns matrix with this ld
 /// touches (0 if empty).
 std::int64_t span_elements(Extent extent, std::int64_t ld);
-/// The same for all matrices of a batch.
+/// The same span over all matrices of a batch.
 std::int64_t span_a(const Problem& p);
 std::int64_t span_b(const Problem& p);
 std::int64_t span_c(const Problem& p);
 
-/// Elements of a row of a quantised B: k rounded up to whole blocks.
+/// Elements in a row of a quantised B: k rounded up to whole blocks.
 std::int64_t ld_quantized(const Problem& p);
-/// Scales, and zero points, of a quantised B.
+/// Number of scales, and of zero points, of a quantised B.
 std::int64_t quantized_blocks(const Problem& p);
-/// Bytes of a quantised B's scales and zero points together.
+/// Bytes of the scales and zero points of a quantised B together.
 std::int64_t quantization_bytes(const Problem& p);
 
-/// How far apart two problems' sizes are: squares of the differences of log2 m, n, k and batch.
+/// Distance between the sizes of two problems: the sum of the squared differences of log2 m, n, k
+/// and batch.
 double size_distance(const Problem& x, const Problem& y);
 
 double flops(const Problem& p);          // 2 m n k batch
 double minimum_bytes(const Problem& p);  // A and B read once, C written once, read when beta != 0
 
-/// How a caller stores matrices. Problems are row-major everywhere else: a column-major product is
-/// the row-major one with A and B swapped (swapped_operands).
+/// The order in which a caller stores matrices. Problems are row-major everywhere else: a
+/// column-major GEMM is the row-major one with A and B swapped (swapped_operands).
 enum class Layout : std::uint8_t { kRowMajor, kColumnMajor };
 
 /// Throws kInvalidArgument, naming the argument, for negative sizes, an ld below the stored row's
@@ -80,15 +85,15 @@ enum class Layout : std::uint8_t { kRowMajor, kColumnMajor };
 /// together or with the rest. m, n or k == 0 are legal.
 void validate(const Problem& p, Layout layout = Layout::kRowMajor);
 
-/// C^T = op(B)^T op(A)^T: the row-major problem that a column-major one is, with B's pointer passed
-/// as A and A's as B.
+/// The row-major problem that computes a column-major one, by C^T = op(B)^T op(A)^T: the caller
+/// passes B's pointer as A and A's as B.
 Problem swapped_operands(const Problem& p);
 
 /// "1024x512x256 nt" (and " batch 8"): for people.
 std::string to_string(const Problem& p);
 
-/// Problems that share a ranked list of kernels: type, transposes and log2 bands of the sizes. A
-/// bucket never decides whether a kernel is legal: that is asked of the real problem.
+/// Problems that share a ranked list of kernels: equal types, transposes and log2 bands of the
+/// sizes. A bucket never decides whether a kernel is legal; the rules check the real problem.
 struct Bucket {
   Types types;
   Transpose trans_a, trans_b;

@@ -1,4 +1,5 @@
-// A quantised B in memory (Quantization in core/types.h): reading it, and making it from float32.
+// A quantised B in memory (Quantization in core/types.h): how to read it, and how to make it from
+// float32.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,11 @@
 #include "core/problem.h"
 
 namespace rooftile {
+
+/// Whether the permission to add in half precision is used. With a quantised B it is not: kernels
+/// add a * (q - zero point) and scale afterwards, which overflows where weights and results are
+/// small.
+inline bool may_sum_in_f16(const Types& t) { return t.f16_sums && !quantized(t); }
 
 /// Host memory of a quantised matrix of rows x k: values rows * ld * bits / 8 bytes, scales and
 /// float zero points rows * blocks elements of the type of A, packed zero points rows *
@@ -17,13 +23,13 @@ struct QuantizedOperand {
   const void* zero_points = nullptr;
 };
 
-/// Bytes of each part of B, for p.n rows of p.k.
+/// Bytes of the values, scales and zero points of a B of p.n rows and p.k values.
 struct QuantizedBytes {
   std::int64_t values = 0, scales = 0, zero_points = 0;
 };
 QuantizedBytes quantized_bytes(const Problem& p);
 
-/// Zero point of a block of a row (column of op(B)).
+/// Zero point of one block of a row (a column of op(B)).
 double zero_point(const Problem& p, const QuantizedOperand& b, std::int64_t row,
                   std::int64_t block);
 /// Largest |q - zero point| that a value q of q.bits bits can have.
@@ -35,17 +41,17 @@ double largest_weight(DataType a);
 /// The value of B at a row (column of op(B)) and a step of k: (q - zero point) * scale, in float64.
 double dequantized(const Problem& p, const QuantizedOperand& b, std::int64_t row,
                    std::int64_t step);
-/// The same with nothing cancelled: (q + |zero point|) * |scale|.
+/// The value without cancellation, for error bounds: (q + |zero point|) * |scale|.
 double dequantized_magnitude(const Problem& p, const QuantizedOperand& b, std::int64_t row,
                              std::int64_t step);
-/// Rows [begin, end) as float32 or float64, k values each, ld apart. The subtraction of the zero
-/// point and the multiplication with the scale are each rounded to that type.
+/// Writes rows [begin, end) as float32 or float64, k values each, ld apart. The subtraction of the
+/// zero point and the multiplication with the scale are each rounded to that type.
 void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin, std::int64_t end,
                 float* values, std::int64_t ld);
 void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin, std::int64_t end,
                 double* values, std::int64_t ld);
 
-/// What quantize() makes, ready for a call.
+/// The result of quantize(), ready for a call.
 struct QuantizedMatrix {
   std::vector<std::uint8_t> values;
   std::vector<char> scales, zero_points;

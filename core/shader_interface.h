@@ -1,5 +1,5 @@
-// What a compute shader expects from whoever launches it: shared by the generator, which writes
-// shaders, and the device layer, which runs them; those two do not know each other.
+// What a compute shader expects of its caller. The generator, which writes shaders, and the device
+// layer, which runs them, share it without including each other.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace rooftile {
 
 enum class BindingKind : std::uint8_t {
   kStorageBuffer,
-  // Uniform texel buffers: VK_FORMAT_R32_SFLOAT, R32G32B32A32_SFLOAT and so on. Vulkan demands all
-  // of these formats of every device (Required Format Support).
+  // Uniform texel buffers: VK_FORMAT_R32_SFLOAT, R32G32B32A32_SFLOAT and so on. Every Vulkan device
+  // must support all of these formats (Required Format Support).
   kTexelR32,
   kTexelRgba32,
   kTexelR16,
@@ -44,8 +44,8 @@ inline bool has_four_channels(BindingKind kind) {
 struct ShaderInterface {
   std::vector<BindingKind> bindings;       // descriptor set 0, binding i
   std::uint32_t push_constants_bytes = 0;  // multiple of 4
-  std::uint32_t subgroup_size =
-      0;  // 0: any; else required from the driver, or equal to its only size
+  // A required size, which is requested from the driver or is its only size; 0: any.
+  std::uint32_t subgroup_size = 0;
 };
 
 }  // namespace rooftile

@@ -1,5 +1,4 @@
-// Walking a SPIR-V module word by word: the one loop that everything which looks into modules
-// shares.
+// Iteration over the instructions of a SPIR-V module. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +16,8 @@ inline constexpr std::size_t kSpirvHeaderWords = 5;
 
 inline std::uint32_t spirv_opcode(SpirvWords instruction) { return instruction[0] & 0xffff; }
 
-/// Calls visit(instruction) for each one behind the header, in order. Throws kCompile for words
-/// that are no SPIR-V module, and at an instruction that does not fit into it.
+/// Calls visit(instruction) for each instruction after the header, in order. Throws kCompile for
+/// words that are no SPIR-V module, and at an instruction that does not fit into it.
 template <typename Visit>
 void for_each_spirv_instruction(SpirvWords module, Visit&& visit) {
   if (module.size() <= kSpirvHeaderWords || module[0] != kSpirvMagic)

@@ -1,4 +1,4 @@
-// Tables as text whose columns stay aligned, whatever is in them.
+// Text tables whose columns stay aligned for any UTF-8 content.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ std::size_t display_width(std::string_view text);
 enum class Align { kLeft, kRight };
 std::string padded(std::string_view text, std::size_t width, Align align);
 
-/// A header and rows. Each column is as wide as its widest cell; two spaces stand between columns,
-/// none at the end of a line.
+/// A table of a header and rows. Each column is as wide as its widest cell. Two spaces separate
+/// columns, and no line ends with spaces.
 class TextTable {
  public:
   struct Column {
@@ -27,10 +27,10 @@ class TextTable {
   };
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  /// As many cells as columns, or fewer: the rest is empty.
+  /// Takes as many cells as there are columns, or fewer: the remaining ones stay empty.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
-  /// Lines that end with a newline; the indent begins each.
+  /// The table's lines, each with the indent in front and a newline at the end.
   std::string text(std::string_view indent = "") const;
 
  private:

@@ -1,4 +1,4 @@
-// Element types of a product: of A and B, of its sums and of C.
+// Element types of a GEMM: of A and B, of the sums and of C.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ constexpr std::int64_t bytes_of(DataType type) {  // of one element
   }
 }
 
-/// Integers that are multiplied, exactly: signed and unsigned ones.
+/// Whether operands of this type are 8-bit integers, whose products are exact.
 constexpr bool is_8_bit(DataType type) { return type == DataType::kI8 || type == DataType::kU8; }
-/// The largest magnitude of a product of two of them: -128 squared, 255 squared.
+/// The largest magnitude of a product of two such integers: (-128) squared, or 255 squared.
 constexpr std::int64_t largest_product(DataType type) {
   return type == DataType::kU8 ? 255 * 255 : 128 * 128;
 }
 
-/// Where a quantised value's zero lies: at 2^(bits - 1), in the middle; at an integer of so many
-/// bits a block, packed like the values; or at a float a block.
+/// Where the zero of a quantised value lies: in the middle, at 2^(bits - 1); at an integer for each
+/// block, packed like the values; or at a float for each block.
 enum class ZeroPoint : std::uint8_t { kMiddle, kPacked, kFloat };
 
 /// B as ONNX Runtime's operator MatMulNBits stores it, n x k (transposed): unsigned values of 4 or
@@ -46,7 +46,8 @@ struct Quantization {
   bool operator==(const Quantization&) const = default;
 };
 
-/// Sums are float32, or int32 for 8-bit integers, or float16 where the caller allows it.
+/// The types of one GEMM. Sums are float32, int32 for 8-bit integers, or float16 where the caller
+/// allows it.
 struct Types {
   DataType a = DataType::kF32;  // of A, and of B unless that is quantised
   Quantization b = {};
@@ -57,14 +58,14 @@ struct Types {
 };
 
 inline bool quantized(const Types& t) { return t.b.bits > 0; }
-/// Of the sums of a product.
+/// The type of the sums.
 inline DataType sum_type(const Types& t) {
   return is_8_bit(t.a) ? DataType::kI32 : t.f16_sums ? DataType::kF16 : DataType::kF32;
 }
 inline std::int64_t bits_of_b(const Types& t) {
   return quantized(t) ? t.b.bits : 8 * bytes_of(t.a);
 }
-/// Bytes of so many elements of B. Quantised ones come in whole blocks.
+/// Bytes of this many elements of B; quantised ones come in whole blocks.
 inline std::int64_t bytes_of_b(const Types& t, std::int64_t elements) {
   return elements * bits_of_b(t) / 8;
 }
@@ -72,11 +73,12 @@ inline std::int64_t bytes_of_b(const Types& t, std::int64_t elements) {
 /// Throws kInvalidArgument for types that do not go together.
 void validate(const Types& t);
 
-/// A's type, what B is if not the same, C's type if not f32, and "sum" with the sums' type if that
-/// was chosen: "f32", "f16_f16", "i8_i32", "f16_f16_sum_f16", "f32xq4b32" (4 bits, blocks of 32),
-/// "f16xq8b64z_f16" (z: packed zero points, zf: float ones). Also in the database.
+/// The text of types: A's type, B's where it differs, C's where it is not f32, and "sum" with the
+/// type of the sums where the caller chose one: "f32", "f16_f16", "i8_i32", "f16_f16_sum_f16",
+/// "f32xq4b32" (4 bits, blocks of 32), "f16xq8b64z_f16" (z: packed zero points, zf: float ones).
+/// Also in the database.
 std::string to_string(const Types& t);
-/// Throws kInvalidArgument, saying how types are written.
+/// Throws kInvalidArgument, whose message explains how types are written.
 Types parse_types(std::string_view text);
 
 }  // namespace rooftile

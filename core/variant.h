@@ -1,5 +1,5 @@
-// One point of the kernel space. Every parameter has one name in C++, GLSL (upper case), database,
-// CLI and reports.
+// One point of the kernel space. A parameter has the same name in C++, in GLSL (there in upper
+// case), in the database, on the command line and in reports.
 #pragma once
 
 #include <cstdint>
@@ -19,39 +19,42 @@ enum class Family : std::uint8_t {
   kBatchedSmall,
   kMatrix
 };
-/// Storage buffer, uniform texel buffer; straight from a storage buffer into a matrix unit's
-/// fragments (matrix).
+/// Loads go through a storage buffer, through a uniform texel buffer, or from a storage buffer
+/// directly into a matrix unit's fragments (matrix).
 enum class LoadPath : std::uint8_t { kBuffer, kTexel, kDirect };
-/// How lanes share A, or their sums (vector).
+/// How the lanes of a kernel share A, or share their sums (vector).
 enum class Stage : std::uint8_t { kNone, kShared, kSubgroup };
-/// Workgroups with n fastest, with m fastest, or through groups of so many rows of tiles.
+/// The order of workgroups: n fastest, m fastest, or through groups of 4, 8 or 16 rows of tiles.
 enum class Raster : std::uint8_t { kRow, kColumn, kGrouped4, kGrouped8, kGrouped16 };
-/// Exact: sizes are multiples of the tile, no checks.
+/// With exact edges all sizes are multiples of the tile, and the kernel has no bounds checks.
 enum class Edge : std::uint8_t { kExact, kMasked };
-/// Parts of a split product: each on its own and added in fixed order, so that results repeat bit
-/// by bit; or added by whichever comes first, which needs one part's memory and no order.
+/// How split-K adds its partial sums. Ordered: each lies apart and a second kernel adds them in a
+/// fixed order, so that results repeat bit by bit. Atomic: kernels add to one set of sums as they
+/// finish, which needs less memory.
 enum class Reduction : std::uint8_t { kOrdered, kAtomic };
-/// Operand re-laid out into panels by a pack kernel first.
+/// Whether a pack kernel first writes the operand in the layout that the kernel reads.
 enum class Packed : std::uint8_t { kNo, kYes };
-/// Invocations that share a matrix: a subgroup, or the whole workgroup, for which the driver moves
-/// the data.
+/// The invocations that share a matrix: a subgroup, or the whole workgroup, for which the driver
+/// moves the data.
 enum class Scope : std::uint8_t { kSubgroup, kWorkgroup };
-/// spirv-opt passes; the driver optimises either way.
+/// The spirv-opt passes; the driver optimises in both cases.
 enum class Optimization : std::uint8_t { kZero, kPerformance };
 
 struct Variant {
   Family family = Family::kNaive;
   int tile_m = 16, tile_n = 16;  // workgroup's block of C
-  // Depth of the shared-memory tile (tiled, matrix), of one turn of all lanes along k (vector),
-  // else 1.
+  // Depth of the shared-memory tile (tiled, matrix), or the steps of k of all lanes in one trip
+  // (vector); 1 for other families.
   int tile_k = 1;
   int reg_m = 1, reg_n = 1;  // one invocation's block of C; 1 for matrix
-  // A subgroup's block of C (matrix, tiled), 0: none of its own. Where a matrix is the workgroup's
-  // only how much of it a subgroup holds: which elements is the driver's choice.
+  // A subgroup's block of C (matrix, tiled); 0: subgroups have no block of their own. With
+  // workgroup scope it is the size of a subgroup's share only, because the driver chooses the
+  // elements.
   int subgroup_m = 0, subgroup_n = 0;
-  int matrix_m = 0, matrix_n = 0, matrix_k = 0;  // what a matrix unit multiplies at once (matrix)
-  Scope scope = Scope::kSubgroup;                // of those matrices (matrix)
-  // Elements per load: 1, 2 or 4. For matrix words of 32 bits, as for dot and a quantised B.
+  int matrix_m = 0, matrix_n = 0, matrix_k = 0;  // shape of a matrix operation (matrix)
+  Scope scope = Scope::kSubgroup;                // of the matrix operations (matrix)
+  // Elements per load: 1, 2 or 4. They are words of 32 bits for matrix, for dot and for a quantised
+  // B.
   int vector_width_a = 1, vector_width_b = 1;
   LoadPath load_path_a = LoadPath::kBuffer, load_path_b = LoadPath::kBuffer;
   Stage stage = Stage::kNone;
@@ -63,13 +66,13 @@ struct Variant {
   // Elements of k that one instruction multiplies: 4 for 8-bit integers by packed dot products.
   // Then tile_k, unroll_k and vector widths count words of four.
   int dot = 1;
-  int split_k = 1;  // parts of k that run side by side; a second pass makes C of them
+  int split_k = 1;  // partial sums along k that are computed in parallel and then added to make C
   Reduction reduction = Reduction::kOrdered;
-  int tile_batch = 1;  // products a workgroup (batched_small only)
+  int tile_batch = 1;  // matrices of the batch in a workgroup (batched_small only)
   Raster raster = Raster::kRow;
   Packed packed_a = Packed::kNo, packed_b = Packed::kNo;
   Edge edge = Edge::kMasked;
-  int subgroup_size = 0;  // lanes the kernel is built for; 0: does not depend on it
+  int subgroup_size = 0;  // lanes that the kernel is built for; 0: any number
   Optimization optimization = Optimization::kZero;
 
   bool operator==(const Variant&) const = default;
@@ -83,36 +86,37 @@ std::vector<std::pair<std::string, std::string>> parameters(const Variant& v);
 void set_parameter(Variant& v, std::string_view parameter, std::string_view value);
 /// Names of all parameters in declaration order.
 std::vector<std::string> parameter_names();
-/// What a parameter takes, for people: "naive, register, ..." or "a whole number". Throws
+/// The values that a parameter takes, in words: "naive, register, ..." or "a whole number". Throws
 /// kInvalidArgument for an unknown name.
 std::string parameter_values(std::string_view parameter);
 
-/// "family=tiled tile_m=64 ...": every parameter, so that parse_variant(to_string(v)) == v.
+/// Every parameter as text, "family=tiled tile_m=64 ...", so that parse_variant(to_string(v)) == v.
 std::string to_string(const Variant& v);
-/// Parameters left out keep their defaults.
+/// Reads such a text; parameters that are left out keep their defaults.
 Variant parse_variant(std::string_view text);
 
-/// Parameters with values as text: {"tile_m", "64"}. Of a parameter's several values the last
-/// holds.
+/// Parameters with values as text: {"tile_m", "64"}. Where a parameter occurs several times, the
+/// last value counts.
 using ParameterSettings = std::vector<std::pair<std::string, std::string>>;
-/// Splits "tile_m=64 reg_m=4" without looking at names and values. Throws kInvalidArgument for what
-/// is no parameter=value.
+/// Splits "tile_m=64 reg_m=4" without checking names and values. Throws kInvalidArgument for a word
+/// that is no parameter=value.
 ParameterSettings parse_settings(std::string_view text);
-/// v with these values. Throws as set_parameter does.
+/// Returns v with these values. Throws as set_parameter does.
 Variant with_settings(Variant v, const ParameterSettings& settings);
-/// What differs from the defaults of its family, short enough for a table: "tiled 64x64x16 4x4 v4".
+/// A name that is short enough for a table: "tiled 64x64x16 4x4 v4". It leaves out most parameters
+/// that have their defaults.
 std::string short_name(const Variant& v);
 
 std::string_view name(Family family);
-/// Invocations that share the steps of k of one block of C.
+/// The number of invocations that share the steps of k of one block of C.
 inline int lanes_k(const Variant& v) {
   return v.family == Family::kVector ? v.tile_k / v.unroll_k : 1;
 }
-/// Whether a matrix is a whole workgroup's.
+/// Whether matrix operations have workgroup scope.
 inline bool has_workgroup_scope(const Variant& v) {
   return v.family == Family::kMatrix && v.scope == Scope::kWorkgroup;
 }
-/// Whether tiles of an operand lie in shared memory.
+/// Whether the kernel stages tiles of this operand in shared memory.
 inline bool staged_a(const Variant& v) {
   return v.stage == Stage::kShared && v.load_path_a != LoadPath::kDirect;
 }

@@ -1,11 +1,14 @@
-// The tuning database: one SQLite file, many readers and several writers (processes) at once. The
-// only folder that sees SQLite. Tables, views and example queries: docs/database.md.
+// The tuning database: one SQLite file, which many processes read and several write at once. No
+// other folder uses SQLite. docs/database-tables.md describes the tables and views, and
+// docs/database-queries.md has example queries.
 //
-// Every call is one transaction unless a Store::Transaction is open. Errors of every call, the file
-// unchanged by it:
-//   kDatabase         the file is damaged, read-only, or locked by somebody for longer than
-//   busy_timeout_ms kIo               the disk is full or fails kInvalidArgument  a value or row id
-//   that the tables refuse
+// Every call is one transaction, unless a Store::Transaction is open. A call that throws leaves the
+// file unchanged. Errors of every call:
+//
+// - kDatabase: the file is damaged or read-only, or another process keeps it locked for longer than
+//   busy_timeout_ms.
+// - kIo: the disk is full, or it fails.
+// - kInvalidArgument: the tables refuse a value or a row id.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +20,21 @@
 #include <string_view>
 #include <vector>
 
-#include "db/records.h"
+#include "db/open/database_path.h"
+#include "db/sqlite/store_options.h"
+#include "db/tables/records.h"
 
 namespace rooftile {
 
-enum class OpenMode : std::uint8_t {
-  kReadWrite,  // creates folder and file, migrates
-  kReadOnly,   // kDatabase error when there is no file; never writes. Of a file with an older
-               // schema, up to 64 MiB, it reads a migrated copy in memory, as it is now
-};
-
-enum class OpenCheck : std::uint8_t {
-  kQuick,  // header and schema, and every page of a file up to 512 KiB: 2 ms
-  kFull,   // SQLite's integrity check of the whole file: seconds for a big one
-};
-
-struct StoreOptions {
-  OpenMode mode = OpenMode::kReadWrite;
-  OpenCheck check = OpenCheck::kQuick;
-  int busy_timeout_ms = 10'000;  // how long a call waits for another process's transaction
-};
-
-/// $ROOFTILE_DB, else $XDG_DATA_HOME/rooftile/rooftile.db, else
-/// ~/.local/share/rooftile/rooftile.db.
-std::filesystem::path default_database_path();
-
-/// Not thread-safe: one Store a thread (or a lock around it). Not to be used, nor destroyed, in a
-/// child after fork().
+/// One open tuning database. It is not thread-safe: use one Store for each thread, or a lock around
+/// it. A child process must neither use nor destroy it after fork().
 class Store {
  public:
-  /// Refused and left as they are (kDatabase): a file from a newer Rooftile, and a SQLite file of
-  /// another program. Damaged (not SQLite, cut short, or the check of options finds something): in
-  /// kReadWrite mode the file is renamed to NAME.damaged-<UTC time> with its -wal and -shm, a new
-  /// one is made, and note() says so; in kReadOnly mode it is an error. Missing folders are made
-  /// with mode 0700.
+  /// Refused and left as they are (kDatabase): a file from a newer Rooftile, a SQLite file of
+  /// another program, and a file whose header has no mark of Rooftile's. A tuning database that is
+  /// damaged (cut short, or the check of options finds something): in kReadWrite mode the file is
+  /// renamed to NAME.damaged-<UTC time> with its -wal and -shm, a new one is made, and note() says
+  /// so; in kReadOnly mode it is an error. Missing folders are made with mode 0700.
   Store(const std::filesystem::path& path, const StoreOptions& options);
   explicit Store(const std::filesystem::path& path, OpenMode mode = OpenMode::kReadWrite)
       : Store(path, StoreOptions{.mode = mode}) {}
@@ -58,22 +42,23 @@ class Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
-  const std::filesystem::path& path() const;  // absolute, links resolved
-  const std::string& note() const;            // empty when nothing happened
+  const std::filesystem::path& path() const;  // absolute, with symbolic links resolved
+  const std::string& note() const;            // about a damaged file that was set aside; else empty
   int schema_version() const;                 // of the file
-  /// The schema is older than this program's: what is read is a copy.
+  /// Whether the file's schema is older than this program's; calls then read a copy.
   bool older() const;
 
-  /// Several calls as one transaction: all of them, or none unless commit() is reached. Others
-  /// cannot write meanwhile, so keep it short; a thousand samples in one are some ten times
-  /// faster than one by one. Not nested; the Store must outlive it.
+  /// Makes several calls one transaction: all of them take effect with commit(), or none without
+  /// it. Other processes cannot write meanwhile, so keep it short. A thousand samples in one
+  /// transaction are some ten times faster than one by one. Transactions do not nest, and the Store
+  /// must outlive them.
   class Transaction {
    public:
     explicit Transaction(Store& store);
     ~Transaction();
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
-    /// kDatabase when an earlier error inside has already undone everything.
+    /// Throws kDatabase when an earlier error inside has already undone everything.
     void commit();
 
    private:
@@ -81,27 +66,29 @@ class Store {
     bool open_ = true;
   };
 
-  // Devices: identity is uuid, vendor:device, driver id and version, pipelineCacheUUID; a new
-  // driver is a new row. Names, kind, memory and limits are brought up to date.
+  // Devices. A row is identified by uuid, vendor:device, driver id and version and
+  // pipelineCacheUUID, so a new driver is a new row. device_id() brings names, kind, memory and
+  // limits up to date.
   RowId device_id(const DeviceProfile& profile);  // inserts when new
   std::optional<RowId> find_device(const DeviceProfile& profile) const;
   std::vector<DeviceRecord> devices() const;  // by id, limits included
 
-  // Calibration: a set of figures measured together. Re-calibration adds a set; the newest counts.
-  // kAny: an imported set stands in where this device was never calibrated here.
+  // Calibrations. A calibration is a set of figures that were measured together; calibrating again
+  // adds a set, and the newest counts. With kAny an imported set is returned where this device was
+  // never calibrated here.
   RowId add_calibration(RowId device, std::span<const Figure> figures);
   std::vector<Figure> latest_calibration(  // empty when never calibrated
       RowId device, Provenance provenance = Provenance::kAny) const;
   std::string latest_calibration_time(RowId device) const;  // ISO 8601 UTC, empty when none
-  /// The one before the latest, from the same origin: what the latest has drifted from.
+  /// The calibration before the latest one, from the same origin; drift is measured against it.
   std::optional<CalibrationRecord> calibration_before_latest(RowId device) const;
 
-  /// By hash, inserted when new. The caller has generated the hash from the variant: a row that
-  /// says otherwise is corrected.
+  /// The candidate's row by its hash, inserted when new. A row with the same hash and another
+  /// variant is corrected, because the caller has generated the hash from the variant.
   RowId candidate_id(const CandidateRecord& candidate);
   std::optional<CandidateRecord> candidate(RowId id) const;
-  RowId problem_id(
-      const Problem& problem);  // inserts when new; kInvalidArgument also from validate()
+  /// Inserts a problem that is new. Throws kInvalidArgument as validate() does.
+  RowId problem_id(const Problem& problem);
   std::optional<RowId> find_problem(const Problem& problem) const;
   std::optional<Problem> problem(RowId id) const;
 
@@ -109,139 +96,145 @@ class Store {
   RowId begin_run(RowId device, std::string_view generator_version, std::string_view settings_json);
   /// outcome: "finished", "budget", "interrupted".
   void end_run(RowId run, std::string_view outcome, const RunConditions& conditions = {});
-  /// A reading of the kernel that is timed again and again through a run.
+  /// Adds a time of the reference kernel, which is measured repeatedly through a run.
   void add_reference_sample(RowId run, const Summary& kernel);
   void add_sample(const SampleRecord& sample);
-  /// Samples on this device (row, so: driver) for a problem, over all runs of this file's own,
-  /// oldest first: what a resumed run need not measure again.
+  /// The samples of a device row for a problem, oldest first, from all runs that were not imported.
+  /// A resumed run does not measure them again.
   std::vector<SampleRecord> samples(RowId device, RowId problem) const;
 
-  /// The search of every problem in every run of this file's own, by problem, then run; each in the
-  /// order of its samples. Reads all samples of the device once.
+  /// The search of every problem in every run that was not imported, by problem, then by run, each
+  /// in the order of its samples. Reads all samples of the device once.
   std::vector<SearchCurve> search_curves(RowId device) const;
 
-  /// Takes the place of what was said before. Holds for every problem: a new driver is a new device
-  /// row, and a new kernel a new candidate.
+  /// Replaces the facts of an earlier compilation. They hold for every problem, because a new
+  /// driver is a new device row, and a new kernel is a new candidate.
   void put_compiler_facts(RowId device, RowId candidate, const CompilerFactsRecord& record);
   std::optional<CompilerFactsRecord> compiler_facts(RowId device, RowId candidate) const;
 
-  /// Takes the place of what was counted before of this kernel and problem. Values are finite.
+  /// Replaces the earlier counters of this kernel and problem. Values must be finite.
   void put_counters(RowId device, RowId candidate, RowId problem, const CounterSetRecord& record);
   std::optional<CounterSetRecord> counters(RowId device, RowId candidate, RowId problem) const;
 
-  // Winners: the whole ranked list of a bucket is replaced in one transaction. Its untuned problems
-  // are forgotten, unless the list is empty.
+  // Winners. put_winners() replaces the whole ranked list of a bucket in one transaction, and
+  // deletes the untuned problems of the bucket unless the list is empty.
   void put_winners(RowId device, std::string_view bucket, std::span<const WinnerRecord> ranked);
-  /// Certified, not black-listed entries of every bucket, by bucket and rank. generator_version
-  /// must match the certificate. Variants that this version cannot parse are left out: nobody could
-  /// generate them.
+  /// The entries of every bucket that are certified for generator_version and not black-listed, by
+  /// bucket and rank. Variants that this version cannot parse, and so cannot generate, are left
+  /// out.
   std::vector<TunedKernel> tuned_kernels(RowId device, std::string_view generator_version) const;
-  /// Every entry, dispatchable or not, by bucket and rank.
+  /// Every entry that this version can parse, whether it may be dispatched or not, by bucket and
+  /// rank.
   std::vector<RankedKernel> winners(RowId device) const;
-  /// Entries that the two above leave out, by bucket and rank.
+  /// The entries that this version cannot parse, by bucket and rank.
   std::vector<UnknownWinner> unknown_winners(RowId device) const;
 
-  /// Takes the place of all kernels of this class (signature) and of what was expected of them.
-  /// Without a regret nothing is expected: too few problems.
+  /// Replaces the portfolio of a class of problems (signature) and the regret that is expected of
+  /// it. regret is empty where too few problems were measured to estimate one.
   void put_portfolio(RowId device, std::string_view signature,
                      std::span<const PortfolioRecord> kernels,
                      const std::optional<RegretRecord>& regret);
-  /// Certified, not black-listed ones that have a place, by signature and place: for dispatch.
+  /// The portfolio kernels that may be dispatched: certified, not black-listed and with a place; by
+  /// signature and place.
   std::vector<PortfolioKernel> portfolio(RowId device, std::string_view generator_version) const;
-  /// All of a class, whatever the verdict, those with a place first: what need not be measured
-  /// again.
+  /// All portfolio kernels of a class with any verdict, those with a place first. They need not be
+  /// measured again.
   std::vector<PortfolioKernel> measured_portfolio(RowId device, std::string_view signature) const;
   std::vector<RegretRecord> regrets(RowId device) const;  // by signature
 
   void put_certificate(RowId device, RowId candidate, std::string_view generator_version,
                        bool passed, std::string_view detail);
-  /// passed flag of the newest certificate for this generator version, or nothing.
+  /// Whether the newest certificate for this generator version is a pass; empty where there is
+  /// none.
   std::optional<bool> certificate(RowId device, RowId candidate,
                                   std::string_view generator_version) const;
-  /// Adds a verdict "revoked" for every generator version that had passed it; unknown hashes are
-  /// ignored.
+  /// Adds the verdict "revoked" for every generator version with a passed certificate. An unknown
+  /// hash is ignored.
   void revoke_certificates(RowId device, std::string_view candidate_hash, std::string_view reason);
 
-  void black_list(RowId device, RowId candidate,
-                  std::string_view reason);  // the newest reason counts
+  /// Of several reasons the newest counts.
+  void black_list(RowId device, RowId candidate, std::string_view reason);
   std::vector<BlackListRecord> black_listed(RowId device) const;
   void clear_black_list(RowId device);
-  /// Kernels of a signature whose newest certificate for this generator version is one of having
-  /// passed and that are not black-listed, in a ranked list or not; the newest first. Variants that
-  /// this version cannot parse are left out.
+  /// The kernels of a signature whose newest certificate for this generator version is a pass and
+  /// that are not black-listed, whether in a ranked list or not, newest first. Variants that this
+  /// version cannot parse are left out.
   std::vector<CandidateRecord> certified_candidates(RowId device,
                                                     std::string_view generator_version,
                                                     std::string_view signature) const;
-  /// Hashes of the kernels that are black-listed or whose newest certificate for this generator
-  /// version is not one of having passed.
+  /// Hashes of the rejected kernels: black-listed, or with a newest certificate for this generator
+  /// version that is not a pass.
   std::vector<std::string> condemned(RowId device, std::string_view generator_version) const;
 
-  // Journal: written before a candidate is launched, removed after. journal_begin is on the disk
-  // when it returns, so that even a power cut leaves the row; it therefore cannot be part of a
-  // Transaction (kInvalidArgument).
+  // Journal: a row is written before a candidate is launched and removed afterwards. The row is on
+  // the disk when journal_begin() returns, so that it survives even a power cut; the call therefore
+  // cannot be part of a Transaction (kInvalidArgument).
   RowId journal_begin(RowId device, RowId candidate, std::int64_t pid);
   void journal_end(RowId journal);
-  /// All rows, of tuners that live and of those that died.
+  /// All rows, of running tuners and of tuners that have died.
   std::vector<JournalRecord> journal(RowId device) const;
-  /// Rows whose process is gone for sure (db/process_identity.h): their candidates are to blame.
+  /// Rows whose process is certainly gone (process_identity.h): the candidate is taken to be the
+  /// cause.
   std::vector<JournalRecord> dead_journal(RowId device) const;
 
-  // Problems that the runtime met without a tuned bucket: counted, bounded to 4096 rows (the least
-  // seen goes).
+  // Problems that programs called without a tuned bucket, with the number of calls. At most 4096
+  // rows are kept; the one with the fewest calls is dropped.
   void log_untuned(RowId device, const Problem& problem, std::int64_t calls = 1);
   std::vector<UntunedProblem> untuned_problems(RowId device) const;  // most calls first
 
-  /// Any read-only SQL, rows as text, NULL as empty: `rooftile query`. One statement. Sees what is
-  /// committed, of an older() file what was when it was opened. kDatabase with SQLite's message for
-  /// bad SQL or one that would do anything but read this file.
+  /// The result of one read-only SQL statement, as text with NULL as an empty cell (`rooftile
+  /// query`). It sees what is committed; of an older() file, what was committed when it was opened.
+  /// Throws kDatabase with SQLite's message for wrong SQL, and for a statement that does anything
+  /// but read this file.
   struct Table {
     std::vector<std::string> columns;
     std::vector<std::vector<std::string>> rows;
   };
   Table query(const std::string& sql) const;
 
-  // Data of other machines. Samples, winners, verdicts, black list and facts above are this file's
-  // own; what was imported is seen by the calls below and by the views, and nothing else.
+  // Data of other machines. The calls above return samples, winners, verdicts, black list and facts
+  // of this machine only; the calls below and the views return imported data.
 
-  /// Writes what is known of these devices (rows) to a new file, which takes the place of an old
-  /// one at once when it is whole: devices, calibrations, candidates, problems, runs, samples,
-  /// ranked lists, portfolios (the kernels that have a place), black list, compiler facts and
-  /// counters, imported ones with their origins.
-  /// Certificates, journal and untuned problems stay: they are about this machine. Errors:
-  /// kInvalidArgument when file is this database; kIo, the old file is then still there.
+  /// Writes the data of these device rows to a new file, which replaces an old one atomically once
+  /// it is complete. It holds devices, calibrations, candidates, problems, runs, samples, ranked
+  /// lists, portfolios (the kernels that have a place), black list, compiler facts and counters;
+  /// imported ones keep their origins. Certificates, journal and untuned problems are not exported,
+  /// because they concern this machine. Throws kInvalidArgument when file is this database, and
+  /// kIo, after which the old file is still there.
   void export_to(const std::filesystem::path& file, std::span<const RowId> devices) const;
 
-  /// Adds what is new in a file that export_to wrote, or in another machine's database, of this
-  /// version or an older one. Everything or, on an error, nothing. The same file again adds
-  /// nothing. file is only read, and not trusted: kDatabase, naming it, for one that is damaged,
-  /// altered, newer, or holds what no Rooftile writes; kIo when it is not there. Writers wait
-  /// meanwhile: some 20 s a million samples.
+  /// Adds what is new in a file that export_to() wrote, or in another machine's database, of this
+  /// version or an older one; on an error it adds nothing. Importing a file twice adds nothing the
+  /// second time. The file is only read and is not trusted: kDatabase names a file that is damaged,
+  /// altered, newer, or holds values that no Rooftile writes; kIo reports a missing file. Other
+  /// writers wait meanwhile, some 20 s for a million samples.
   ImportReport import_from(const std::filesystem::path& file);
 
-  /// Ranked lists that other machines have for this device and driver, each by bucket and rank, one
-  /// machine's after another's. Without kernels that any of them black-listed for it, and without
-  /// those that this version cannot parse. None is dispatched here.
+  /// The ranked lists of other machines for this device and driver, one machine after another, each
+  /// by bucket and rank. Kernels that any of the machines black-listed for it, and those that this
+  /// version cannot parse, are left out. None of them is dispatched here.
   std::vector<ImportedKernel> imported_kernels(RowId device) const;
   /// The newest imported portfolio of each class for this device and driver, by signature and
-  /// place; with the same exceptions.
+  /// place, with the same kernels left out.
   std::vector<PortfolioKernel> imported_portfolio(RowId device) const;
 
-  /// Devices that tell something about this one, nearest first, the newest row first among equals;
-  /// itself as kSame when samples of it came from elsewhere.
+  /// Devices whose samples are informative about this one, nearest first and the newest row first
+  /// among equals. The list holds the device itself, as kSame, where samples of it were imported.
   std::vector<NearDevice> nearest_devices(RowId device) const;
-  /// Up to limit of the kernels that were measured on other devices, or elsewhere on equal ones, on
-  /// problems of this one's types, transposes and epilogue: by nearness of device, then size, then
-  /// time. Kernels that are black-listed there or here are left out, and those that this version
-  /// does not know.
+  /// Up to limit kernels that were measured on other devices, or on an equal device of another
+  /// machine, for problems with the types, transposes and epilogue of this one; ordered by nearness
+  /// of the device, then of the size, then by time. Kernels that are black-listed there or here,
+  /// and those that this version cannot parse, are left out.
   std::vector<TransferSample> transfer_samples(RowId device, const Problem& problem,
                                                std::size_t limit) const;
 
   // Maintenance.
   StoreStats stats() const;
   std::vector<DeviceStats> device_stats() const;  // by id
-  /// Everything wrong with the file, one line each; empty when it is sound. Reads all of it.
+  /// All defects of the file, one line each; empty for a sound one. Reads the whole file.
   std::vector<std::string> check() const;
-  /// Gives free pages back to the file system. kDatabase when other programs are using the file.
+  /// Returns free pages to the file system. Throws kDatabase when other programs are using the
+  /// file.
   void vacuum();
 
  private:

@@ -3,7 +3,7 @@
 namespace rooftile {
 namespace {
 
-/// What was calibrated here before what came from elsewhere, and of each the newest.
+/// Calibrations of this machine come before imported ones, and newer ones before older ones.
 std::optional<RowId> latest_set(Connection& connection, RowId device, Provenance provenance) {
   Sql sql(connection,
           "SELECT id FROM calibrations WHERE device_id = ? AND (origin_id IS NULL OR ?)"

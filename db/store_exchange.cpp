@@ -1,4 +1,4 @@
-// Tuned data out of one file and into another.
+// Export of tuned data to a file, and import from one.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "db/file_place.h"
-#include "db/foreign_file.h"
-#include "db/import_rows.h"
-#include "db/older_file.h"
-#include "db/schema.h"
+#include "db/exchange/foreign_file.h"
+#include "db/exchange/import_rows.h"
+#include "db/migrations/schema.h"
+#include "db/open/file_place.h"
+#include "db/open/older_file.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -20,10 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A name in the target's folder that becomes the target when all is written.
+/// A temporary file in the target's folder, which is renamed to the target once it is complete.
 class NewFile {
  public:
   explicit NewFile(const fs::path& target) : target_(target) {
+    // rename() would put the file in the place of a device or a pipe.
+    std::error_code unknown;
+    const fs::file_status status = fs::status(target, unknown);
+    if (fs::exists(status) && !fs::is_regular_file(status))
+      fail(ErrorCode::kIo, "cannot write {}: it is {}; name another file", target.string(),
+           fs::is_directory(status) ? "a folder" : "not a regular file");
     std::string pattern = (target.parent_path() / ("." + target.filename().string() + ".XXXXXX"));
     const int descriptor = ::mkstemp(pattern.data());
     if (descriptor < 0) failed(errno);
@@ -40,7 +46,8 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   const fs::path& path() const { return path_; }
-  /// On the disk first: a power cut must not leave the new name with half of the data.
+  /// Syncs the file before it is renamed, so that a power cut cannot leave an incomplete file under
+  /// the new name.
   void take_its_place() {
     const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     const int error = descriptor < 0 || ::fsync(descriptor) != 0 ? errno : 0;
@@ -57,8 +64,9 @@ class NewFile {
   fs::path target_, path_;
 };
 
-/// What of `own` belongs to the devices in temp.chosen, with the same row ids. Candidates, problems
-/// and origins come last: which of them are needed follows from the rest.
+/// Copies the rows of `own` that belong to the devices in temp.chosen, with the same row ids.
+/// Candidates, problems and origins come last, because the other rows decide which of them are
+/// needed.
 constexpr const char* kCopies[] = {
     "INSERT INTO main.devices SELECT * FROM own.devices WHERE id IN (SELECT id FROM temp.chosen)",
     "INSERT INTO main.calibrations SELECT * FROM own.calibrations"
@@ -118,13 +126,13 @@ bool same_file(const fs::path& x, const fs::path& y) {
 }  // namespace
 
 void Store::export_to(const fs::path& file, std::span<const RowId> devices) const {
-  const fs::path target = resolved_path(file);
+  const fs::path target = resolved_path(file, "");
   if (same_file(target, path()))
     fail(ErrorCode::kInvalidArgument, "{} is the database itself; name another file to export to",
          target.string());
   NewFile fresh(target);
   try {
-    // Nobody else knows the file, and it is synced once, when it is whole.
+    // No other process knows the file, and it is synced once, when it is complete.
     Connection out(fresh.path(), Access::kReadWrite, impl_->options.busy_timeout_ms);
     out.database().exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
     migrate(out);
@@ -139,19 +147,19 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
     out.database().exec("COMMIT");
     out.detach("own");
   } catch (const SQLite::Exception& error) {
-    rethrow(error, target, "exporting tuned data");
+    rethrow(error, target, "exporting tuned data", "");
   }
   fresh.take_its_place();
 }
 
 ImportReport Store::import_from(const fs::path& file) {
-  const fs::path source = resolved_path(file);
+  const fs::path source = resolved_path(file, "");
   return impl_->guarded("importing tuned data", [&] {
     Connection& connection = *impl_->connection;
     if (connection.in_transaction())
       fail(ErrorCode::kInvalidArgument,
            "an import cannot be part of a transaction; commit it first");
-    // Rows of an index that grows in a thousand places at once: 64 MiB of its pages.
+    // The import inserts into all parts of large indices; this caches 64 MiB of their pages.
     connection.database().exec("PRAGMA cache_size = -65536");
     const ForeignFile theirs(connection, source);
     const LimitedLength limited(connection);

@@ -1,10 +1,11 @@
-// What a Store holds. Inside db/ only: its member functions are spread over store_*.cpp by subject.
+// The state of a Store. Internal to db/. The member functions of Store are defined in store_*.cpp,
+// one file for each subject.
 #pragma once
 
 #include <optional>
 
-#include "db/connection.h"
-#include "db/open_file.h"
+#include "db/open/open_file.h"
+#include "db/sqlite/connection.h"
 #include "db/store.h"
 
 namespace rooftile {
@@ -16,7 +17,7 @@ struct Store::Impl {
   std::unique_ptr<Connection> connection;
   std::unique_ptr<Connection> query_connection;  // made by the first query()
 
-  /// What SQLite throws in body becomes an Error that says what was being done.
+  /// Runs body and turns an exception of SQLite's into an Error that says what was being done.
   template <typename Body>
   auto guarded(std::string_view doing, Body&& body) {
     return connection->guarded(doing, body);

@@ -1,6 +1,6 @@
 #include "core/error.h"
-#include "db/process_identity.h"
 #include "db/store_impl.h"
+#include "db/tables/process_identity.h"
 
 namespace rooftile {
 namespace {
@@ -42,9 +42,9 @@ RowId Store::journal_begin(RowId device, RowId candidate, std::int64_t pid) {
   });
 }
 
-// Not durable by itself: until the next journal_begin syncs both, a power cut brings the row back
-// and blames a candidate that had just finished. Nothing runs in that time, and a sync costs more
-// than many a kernel.
+// The removal is not durable by itself: until the next journal_begin() syncs both, a power cut
+// restores the row and attributes the failure to a candidate that had finished. No kernel runs in
+// that time, and a sync takes longer than many kernels.
 void Store::journal_end(RowId journal) {
   impl_->guarded("writing the journal", [&] {
     Sql(*impl_->connection, "DELETE FROM journal WHERE id = ?").bind(journal).run();

@@ -3,7 +3,7 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "db/schema.h"
+#include "db/migrations/schema.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -57,7 +57,8 @@ StoreStats Store::stats() const {
 std::vector<DeviceStats> Store::device_stats() const {
   return impl_->guarded("counting what is known of the devices", [&] {
     std::vector<DeviceStats> devices;
-    // Samples and problems are counted in indices of runs: the table may hold millions.
+    // Samples and problems are counted in indices over runs, because the table may hold millions of
+    // rows.
     Sql sql(*impl_->connection,
             "WITH counted AS (SELECT problem_id, run_id, count(*) AS samples FROM samples"
             "                  GROUP BY problem_id, run_id),"
@@ -90,15 +91,14 @@ std::vector<DeviceStats> Store::device_stats() const {
 std::vector<std::string> Store::check() const {
   return impl_->guarded("checking the file", [&] {
     Connection& connection = *impl_->connection;
-    // A migrated copy has an older file's rows, but not all that is wrong with its pages and
-    // schema.
+    // A migrated copy has the rows of an older file, but not all defects of its pages and schema.
     std::unique_ptr<Connection> older;
     if (impl_->older)
       older = std::make_unique<Connection>(path(), impl_->older->access,
                                            impl_->options.busy_timeout_ms);
     Connection& file = older != nullptr ? *older : connection;
     std::vector<std::string> findings = find_damage(file);
-    if (!findings.empty()) return findings;  // what follows would stumble over it
+    if (!findings.empty()) return findings;  // the checks below need a sound file
     findings = compare_schema(file);
     if (!findings.empty()) return findings;
 
@@ -127,7 +127,7 @@ void Store::vacuum() {
     Connection& connection = *impl_->connection;
     impl_->query_connection.reset();
     connection.database().exec("VACUUM");
-    // VACUUM writes the new file into the log; this moves it over and cuts the log to nothing.
+    // VACUUM writes the new file into the log; this copies it to the file and truncates the log.
     connection.text("PRAGMA wal_checkpoint(TRUNCATE)");
   });
 }

@@ -1,12 +1,12 @@
 #include "core/error.h"
-#include "db/portfolio_times.h"
 #include "db/store_impl.h"
+#include "db/tables/portfolio_times.h"
 
 namespace rooftile {
 namespace {
 
-/// Reads c.id, c.hash, c.signature, c.variant, p.place, p.times. False when the variant is beyond
-/// this version.
+/// Reads c.id, c.hash, c.signature, c.variant, p.place, p.times. Returns false when this version
+/// cannot parse the variant.
 bool read_kernel(Sql& sql, PortfolioKernel& kernel) {
   kernel.candidate.id = sql.integer();
   kernel.candidate.hash = sql.text();

@@ -1,4 +1,4 @@
-// Store::query: SQL from people, on a connection of its own that can do nothing but read this file.
+// Store::query runs SQL of users on a connection of its own that can only read this file.
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/error.h"
-#include "db/older_file.h"
+#include "db/open/older_file.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -16,9 +16,9 @@ constexpr std::array<std::string_view, 9> kReadingPragmas = {
     "table_list",  "table_info",       "table_xinfo",  "index_list",    "index_info",
     "index_xinfo", "foreign_key_list", "user_version", "application_id"};
 
-/// Called by SQLite for everything that a statement wants to do, while it is compiled. What would
-/// write is refused by sqlite3_stmt_readonly; these are not writes for SQLite, but ATTACH reads and
-/// makes other files, and an open transaction or a changed setting would outlive the query.
+/// SQLite calls this for every action of a statement while it compiles it. sqlite3_stmt_readonly
+/// refuses statements that write. The actions below do not count as writes, but ATTACH reads and
+/// creates other files, and an open transaction or a changed setting would outlive the query.
 int allow_reading_only(void*, int action, const char* first, const char* second, const char*,
                        const char*) {
   switch (action) {

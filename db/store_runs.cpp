@@ -92,7 +92,7 @@ std::vector<SearchCurve> Store::search_curves(RowId device) const {
   return impl_->guarded("reading how searches went", [&] {
     constexpr double kSecondsOfDay = 86400;
     std::map<std::pair<RowId, RowId>, SearchCurve> curves;  // by problem and run
-    // In the order of the table: any other would look up each row by itself.
+    // Reads in the order of the table, because any other order would look up each row separately.
     Sql sql(
         *impl_->connection,
         "SELECT s.problem_id, s.run_id, s.status = 'measured', s.kernel_ns + s.pack_ns,"

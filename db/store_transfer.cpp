@@ -1,11 +1,11 @@
-// What other devices' samples say about a problem here.
+// Selects samples of other devices that are informative about a problem on this one.
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "core/error.h"
-#include "db/problem_row.h"
 #include "db/store_impl.h"
+#include "db/tables/problem_row.h"
 
 namespace rooftile {
 namespace {
@@ -61,7 +61,8 @@ class KernelTimes {
     return any;
   }
 
-  /// here: whose black list counts besides that of the device that the times are from.
+  /// here: the device whose black list counts in addition to that of the device that the times are
+  /// from.
   void append_to(std::vector<TransferSample>& samples, TransferSample sample, RowId here,
                  std::size_t limit) const {
     std::vector<std::pair<double, Variant>> order;
@@ -103,7 +104,7 @@ class KernelTimes {
 std::vector<NearDevice> Store::nearest_devices(RowId device) const {
   return impl_->guarded("looking for near devices", [&] {
     std::vector<NearDevice> near;
-    // The first row's identity against all the others'.
+    // Compares the identity of the first row with those of all others.
     Sql sql(*impl_->connection,
             "SELECT d.id, d.id = w.id, d.device_uuid = w.device_uuid, d.vendor_id = w.vendor_id,"
             " d.product_id = w.product_id, d.driver_id = w.driver_id, d.kind = w.kind"

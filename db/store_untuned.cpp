@@ -1,11 +1,12 @@
-#include "db/problem_row.h"
 #include "db/store_impl.h"
+#include "db/tables/problem_row.h"
 
 namespace rooftile {
 
 void Store::log_untuned(RowId device, const Problem& problem, std::int64_t calls) {
   validate(problem);
-  // A program that steps alpha through a thousand values asks for one kernel, not for a thousand.
+  // alpha and beta are reduced to what the kernel depends on, so that a program which steps alpha
+  // through a thousand values adds one row.
   Problem kernel_problem = problem;
   kernel_problem.alpha = 1.0f;
   kernel_problem.beta = problem.beta == 0.0f ? 0.0f : 1.0f;
@@ -26,7 +27,7 @@ void Store::log_untuned(RowId device, const Problem& problem, std::int64_t calls
     const RowId row = upsert.integer();
     while (upsert.step()) {
     }
-    // Not the row just seen: otherwise a full table would never learn of a new problem.
+    // The row of this call is kept, as otherwise a full table would never accept a new problem.
     constexpr std::int64_t kMaxRows = 4096;
     Sql(connection,
         "DELETE FROM untuned_problems WHERE id IN (SELECT id FROM untuned_problems WHERE id <> ?"

@@ -1,13 +1,13 @@
 #include "core/error.h"
-#include "db/problem_row.h"
 #include "db/store_impl.h"
+#include "db/tables/problem_row.h"
 
 namespace rooftile {
 namespace {
 
 /// Reads w.bucket, w.rank, w.kernel_ns, w.pack_ns, the problem's columns, c.id, c.hash,
-/// c.signature, c.variant. False when the variant is beyond this version: a newer one, or
-/// somebody's editor, wrote it.
+/// c.signature, c.variant. Returns false when this version cannot parse the variant, because a
+/// newer version or an editor wrote it.
 bool read_tuned_kernel(Sql& sql, TunedKernel& kernel) {
   kernel.bucket = sql.text();
   kernel.rank = static_cast<int>(sql.integer());

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/hash.h"
 #include "generator/matrix_types.h"
 #include "generator/templates.h"
 
@@ -18,7 +17,7 @@ Shader calibration_shader(std::string_view file, const Defines& defines, const I
                           std::vector<BindingKind> bindings, std::size_t push_constants_bytes) {
   Shader shader;
   shader.glsl = expand(file, {"Rooftile calibration."}, defines, includes);
-  shader.hash = hash_hex(shader.glsl);
+  shader.hash = shader_hash("", shader.glsl, shader.optimization);
   shader.interface = {.bindings = std::move(bindings),
                       .push_constants_bytes = static_cast<std::uint32_t>(push_constants_bytes)};
   return shader;
@@ -43,15 +42,15 @@ std::string_view name(Stream kernel) {
 Shader emit_stream(Stream kernel, LoadPath load_path, int local_size) {
   const bool texel = load_path == LoadPath::kTexel;
   const BindingKind source = texel ? BindingKind::kTexelRgba32 : kBuffer;
-  return calibration_shader("stream.comp",
-                            numbers({{"LOCAL_SIZE", local_size}, {"TEXEL", texel ? 1 : 0}}),
-                            {{"stream_triad.glsl", fmt::format("stream_{}.glsl", name(kernel))}},
-                            {source, source, kBuffer}, sizeof(StreamPushConstants));
+  return calibration_shader(
+      "calibrate/stream.comp", numbers({{"LOCAL_SIZE", local_size}, {"TEXEL", texel ? 1 : 0}}),
+      {{"calibrate/stream_triad.glsl", fmt::format("calibrate/stream_{}.glsl", name(kernel))}},
+      {source, source, kBuffer}, sizeof(StreamPushConstants));
 }
 
 Shader emit_read(LoadPath load_path, int local_size, ReadOrder order) {
   const bool texel = load_path == LoadPath::kTexel;
-  return calibration_shader("read.comp",
+  return calibration_shader("calibrate/read.comp",
                             numbers({{"LOCAL_SIZE", local_size},
                                      {"TEXEL", texel ? 1 : 0},
                                      {"PIECES", order == ReadOrder::kPieces ? 1 : 0}}),
@@ -61,12 +60,14 @@ Shader emit_read(LoadPath load_path, int local_size, ReadOrder order) {
 
 Shader emit_fma(DataType type, int local_size, int chains, Trip trip) {
   Includes includes;
-  includes["elements_f32.glsl"] = fmt::format("elements_{}.glsl", name(type));
-  if (type == DataType::kI32) includes["product.glsl"] = "product_dot.glsl";
-  if (trip == Trip::kSynchronised) includes["trip_free.glsl"] = "trip_synchronised.glsl";
+  includes["common/elements_f32.glsl"] = fmt::format("common/elements_{}.glsl", name(type));
+  if (type == DataType::kI32) includes["common/product.glsl"] = "common/product_dot.glsl";
+  if (trip == Trip::kSynchronised)
+    includes["calibrate/trip_free.glsl"] = "calibrate/trip_synchronised.glsl";
   return calibration_shader(
-      "fma.comp", numbers({{"LOCAL_SIZE", local_size}, {"CHAINS", chains}, {"STEPS", kFmaSteps}}),
-      includes, {kBuffer}, sizeof(FmaPushConstants));
+      "calibrate/fma.comp",
+      numbers({{"LOCAL_SIZE", local_size}, {"CHAINS", chains}, {"STEPS", kFmaSteps}}), includes,
+      {kBuffer}, sizeof(FmaPushConstants));
 }
 
 Shader emit_matrix_peak(const MatrixShape& shape, int subgroup_size, int local_size, int chains) {
@@ -76,7 +77,7 @@ Shader emit_matrix_peak(const MatrixShape& shape, int subgroup_size, int local_s
                              {"STEPS", kMatrixPeakSteps}});
   Includes includes;
   describe_matrix(defines, includes, shape);
-  Shader shader = calibration_shader("matrix_peak.comp", defines, includes, {kBuffer},
+  Shader shader = calibration_shader("calibrate/matrix_peak.comp", defines, includes, {kBuffer},
                                      sizeof(MatrixPeakPushConstants));
   shader.interface.subgroup_size = static_cast<std::uint32_t>(subgroup_size);
   shader.matrix_units = true;
@@ -84,7 +85,7 @@ Shader emit_matrix_peak(const MatrixShape& shape, int subgroup_size, int local_s
 }
 
 Shader emit_shared(int local_size) {
-  return calibration_shader("shared.comp",
+  return calibration_shader("calibrate/shared.comp",
                             numbers({{"LOCAL_SIZE", local_size}, {"UNROLL", kSharedUnroll}}), {},
                             {kBuffer}, sizeof(SharedPushConstants));
 }
@@ -92,7 +93,7 @@ Shader emit_shared(int local_size) {
 Shader emit_loads(LoadPath load_path, int width, int local_size) {
   const bool texel = load_path == LoadPath::kTexel;
   const BindingKind texel_kind = width == 4 ? BindingKind::kTexelRgba32 : BindingKind::kTexelR32;
-  return calibration_shader("loads.comp",
+  return calibration_shader("calibrate/loads.comp",
                             numbers({{"LOCAL_SIZE", local_size},
                                      {"TEXEL", texel ? 1 : 0},
                                      {"WIDTH", width},
@@ -103,7 +104,7 @@ Shader emit_loads(LoadPath load_path, int width, int local_size) {
 
 Shader emit_stores(int width, int local_size) {
   return calibration_shader(
-      "stores.comp",
+      "calibrate/stores.comp",
       numbers({{"LOCAL_SIZE", local_size}, {"WIDTH", width}, {"UNROLL", kStoresUnroll}}), {},
       {kBuffer}, sizeof(StoresPushConstants));
 }
@@ -112,22 +113,24 @@ Shader emit_c_stores(int width, int local_size) {
   Defines defines =
       numbers({{"LOCAL_SIZE", local_size}, {"VECTOR_WIDTH_C", width}, {"UNROLL", kStoresUnroll}});
   defines.emplace_back("RESULT_C", width == 4 ? "vec4" : "float");
-  return calibration_shader("c_stores.comp", defines, {}, {kBuffer}, sizeof(CStoresPushConstants));
+  return calibration_shader("calibrate/c_stores.comp", defines, {}, {kBuffer},
+                            sizeof(CStoresPushConstants));
 }
 
 Shader emit_chase() {
-  return calibration_shader("chase.comp", numbers({{"LOCAL_SIZE", 1}, {"UNROLL", kChaseUnroll}}),
-                            {}, {kBuffer, kBuffer}, sizeof(ChasePushConstants));
+  return calibration_shader("calibrate/chase.comp",
+                            numbers({{"LOCAL_SIZE", 1}, {"UNROLL", kChaseUnroll}}), {},
+                            {kBuffer, kBuffer}, sizeof(ChasePushConstants));
 }
 
 Shader emit_lanes(int local_size) {
-  return calibration_shader("lanes.comp", numbers({{"LOCAL_SIZE", local_size}}), {}, {kBuffer},
-                            sizeof(LanesPushConstants));
+  return calibration_shader("calibrate/lanes.comp", numbers({{"LOCAL_SIZE", local_size}}), {},
+                            {kBuffer}, sizeof(LanesPushConstants));
 }
 
 Shader emit_barriers(int local_size) {
-  return calibration_shader("barriers.comp", numbers({{"LOCAL_SIZE", local_size}}), {}, {kBuffer},
-                            sizeof(BarriersPushConstants));
+  return calibration_shader("calibrate/barriers.comp", numbers({{"LOCAL_SIZE", local_size}}), {},
+                            {kBuffer}, sizeof(BarriersPushConstants));
 }
 
 }  // namespace rooftile

@@ -26,9 +26,8 @@ Target target_of(const Shader& shader) {
 constexpr std::uint32_t kOpExecutionMode = 16, kOpConstant = 43, kOpExecutionModeId = 331,
                         kLocalSize = 17, kLocalSizeId = 38;
 
-/// The compiler gives the workgroup's size by the ids of constants in SPIR-V 1.6, which takes a
-/// feature of the device (maintenance4), and hides the size from whoever looks for a number.
-/// Written as numbers it is as legal, and as long.
+/// In SPIR-V 1.6 the compiler gives the size of the workgroup by ids of constants, which needs a
+/// feature of the device (maintenance4). This writes it as numbers, which is as legal and as long.
 void write_local_size_as_numbers(std::vector<std::uint32_t>& module) {
   std::map<std::uint32_t, std::uint32_t> constants;  // of one word: id -> value
   std::uint32_t* mode = nullptr;
@@ -48,7 +47,7 @@ void write_local_size_as_numbers(std::vector<std::uint32_t>& module) {
 }  // namespace
 
 std::vector<std::uint32_t> compile(const Shader& shader) {
-  // One a thread: a compiler object must not be used by two threads at once.
+  // Each thread has its own compiler, because two threads must not use one at once.
   thread_local const shaderc::Compiler compiler;
   shaderc::CompileOptions options;
   const Target target = target_of(shader);

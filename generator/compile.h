@@ -7,8 +7,8 @@
 
 namespace rooftile {
 
-/// GLSL to SPIR-V for Vulkan 1.1 (SPIR-V 1.3). Throws kCompile with the compiler's messages.
-/// Thread-safe.
+/// Compiles GLSL to SPIR-V for Vulkan 1.1 (SPIR-V 1.3), or for the later versions that matrix units
+/// need. Throws kCompile with the compiler's messages. Thread-safe.
 std::vector<std::uint32_t> compile(const Shader& shader);
 
 }  // namespace rooftile

@@ -7,11 +7,13 @@
 namespace rooftile {
 namespace {
 
-// What there is besides the loops: addresses, edges, the store of C. Of a shader without unrolled
-// loops (naive, packing, reduction), and of the others. Fitted to the same times.
+// Statements outside the loops (addresses, edges, the store of C) of a shader without unrolled
+// loops (naive, packing, reduction), and of the others. Both are fitted to the times in
+// compiler_work.h.
 constexpr double kPlainShader = 25, kBlockedShader = 150;
 
-/// Multiplications of sums, a vector or a matrix each, in the text of all trips of the k loop.
+/// Multiply-add statements, each of a vector or a matrix, in the unrolled text of all trips of the
+/// k loop.
 double products(const Variant& v, const Signature& s) {
   if (v.family == Family::kMatrix) {
     const bool whole = has_workgroup_scope(v);

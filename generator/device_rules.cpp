@@ -6,17 +6,19 @@
 #include <cstdint>
 #include <string_view>
 
+#include "generator/emit.h"
 #include "generator/layout.h"
 #include "generator/rules.h"
 
 namespace rooftile {
 namespace {
 
-/// Checked in order; a rule may rely on all those above it.
+/// Rules are checked in order; a rule may rely on all rules above it.
 struct DeviceRule {
   std::string_view reason;
   bool (*holds)(const Variant&, const DeviceLimits&);
-  std::string (*figures)(const Variant&, const DeviceLimits&) = nullptr;  // wanted and allowed
+  std::string (*figures)(const Variant&, const DeviceLimits&) =
+      nullptr;  // text of the required and the allowed value
 };
 
 using Limits = DeviceLimits;
@@ -36,18 +38,19 @@ bool any_packed(const Variant& v) {
   return v.packed_a == Packed::kYes || v.packed_b == Packed::kYes;
 }
 bool in_sizes(int x) { return x >= 1 && x <= kLargestTile; }
-bool has_from_lanes(int lanes) {  // templates/from_lanes_<lanes>.glsl
+bool has_from_lanes(int lanes) {  // templates/fragment/from_lanes_<lanes>.glsl
   return lanes == 4 || lanes == 8 || lanes == 16 || lanes == 32 || lanes == 64;
 }
 
-/// The types that take least shared memory: what a variant needs on any account.
+/// The types with which a variant needs the least shared memory.
 Types least_types(const Variant& v) {
   return v.family == Family::kMatrix ? Types{.a = DataType::kI8, .c = DataType::kI32} : Types{};
 }
 
-/// Values an invocation of a register kernel holds at once: sums and one trip's fragments.
+/// Number of values that an invocation of a register kernel holds at once: its sums and the
+/// fragments of one trip.
 int live_values(const Variant& v) {
-  if (is(v, Family::kMatrix)) return 0;  // fragments: a rule of their own
+  if (is(v, Family::kMatrix)) return 0;  // fragments have a rule of their own
   const int depth = is(v, Family::kTiled) ? 1 : v.unroll_k;
   return v.reg_m * v.reg_n + depth * (v.reg_m + v.reg_n);
 }
@@ -59,8 +62,8 @@ constexpr int kMostLiveRegister = 320;
 
 constexpr int kMostParts = 256;
 
-// A fragment's element takes a register in some lane: 128 sums of 255 registers leave room for
-// fragments of A and B (NVIDIA), and more only compiled to spills there.
+// Each element of a fragment takes a register of some lane: 128 sums leave room for fragments of A
+// and B in NVIDIA's 255 registers, and kernels with more spilled there.
 constexpr int kMostSumsMatrix = 128;
 
 bool offers_shape(const Variant& v, const Limits& d) {
@@ -266,7 +269,7 @@ constexpr std::array kDeviceRules = {
         "vector_width_a must divide reg_m and unroll_k (tile_k for tiled); for vector unroll_k "
         "alone",
         [](const Variant& v, const Limits&) {
-          if (is(v, Family::kMatrix)) return true;  // words: a rule of the signature
+          if (is(v, Family::kMatrix)) return true;  // words, which a rule of the signature checks
           if (is(v, Family::kVector)) return divides(v.vector_width_a, v.unroll_k);
           return divides(v.vector_width_a, v.reg_m) && divides(v.vector_width_a, k_step(v));
         }},
@@ -428,8 +431,7 @@ std::int64_t shared_bytes(const Variant& v, const Types& types) {
     return std::int64_t{piece_rows(v, types)} * v.tile_n * bytes_of(sum_type(types));
   if (v.family == Family::kMatrix) {
     const std::int64_t operand = bytes_of(types.a), pad = v.shared_pad, stages = v.stages;
-    // A row of tiles is longest, and has least padding, along the longer side: what both
-    // transposes need at most.
+    // The largest size over both transposes: padding is added to each row of the shared tile.
     const auto tile = [&](bool staged, std::int64_t lines) {
       return staged
                  ? operand * stages * std::max(lines * (v.tile_k + pad), v.tile_k * (lines + pad))

@@ -12,7 +12,7 @@
 namespace rooftile {
 namespace {
 
-/// GLSL's name of a vector of so many float32, float16 or int32.
+/// GLSL's name of a vector of float32, float16 or int32.
 std::string vector_type(DataType type, int width) {
   const bool ints = type == DataType::kI32, half = type == DataType::kF16;
   if (width == 1) return ints ? "int" : half ? "float16_t" : "float";
@@ -34,7 +34,7 @@ void add_vectors_c(Defines& defines, const Variant& v, const Signature& s) {
   defines.emplace_back("RESULT_C", vector_type(result, vector_width_c(v, s)));
 }
 
-/// Vectors of A, B and C; of what lies in memory where that is another type.
+/// Vector types of A, B and C in registers, and of A and B in memory where that type differs.
 void add_vectors(Defines& defines, const Variant& v, const Signature& s) {
   const DataType sums = sum_type(s.types);
   add_vector(defines, "A", sums, load_width_a(v, s));
@@ -46,16 +46,16 @@ void add_vectors(Defines& defines, const Variant& v, const Signature& s) {
   add_vectors_c(defines, v, s);
 }
 
-/// What templates/quantized.glsl reads; bindings are those of the scales and of B.
+/// The defines of templates/load/quantized.glsl.
 void add_quantization(Defines& defines, const Types& t, int width, int b_binding,
                       std::size_t scale_binding) {
-  add(defines, "BITS", t.b.bits);
-  add(defines, "BLOCK", t.b.block);
+  add(defines, "QUANT_BITS", t.b.bits);
+  add(defines, "QUANT_BLOCK", t.b.block);
   add(defines, "ZERO_POINT", static_cast<int>(t.b.zero_point));
   add(defines, "SCALE_BYTES", static_cast<int>(bytes_of(t.a)));
   defines.emplace_back("SCALE_WORD", t.a == DataType::kF32 ? "float" : "uint");
-  defines.emplace_back("WORDS", width == 4 ? "uvec4" : "uint");
-  add(defines, "WORDS_WIDTH", width);
+  defines.emplace_back("WORD_VECTOR", width == 4 ? "uvec4" : "uint");
+  add(defines, "WORD_VECTOR_WIDTH", width);
   add(defines, "B_BINDING", b_binding);
   add(defines, "SCALE_BINDING", static_cast<int>(scale_binding));
 }
@@ -64,8 +64,8 @@ MatrixShape matrix_shape(const Variant& v, const Signature& s) {
   return {v.matrix_m, v.matrix_n, v.matrix_k, s.types.a, sum_type(s.types)};
 }
 
-/// What templates/matrix.comp, or matrix_workgroup.comp, reads besides TILE_M, TILE_N and the
-/// shape.
+/// The defines of templates/matrix.comp and matrix_workgroup.comp, besides TILE_M, TILE_N and those
+/// of describe_matrix().
 void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
   add(defines, "TILE_K", v.tile_k);
   if (has_workgroup_scope(v)) {
@@ -86,12 +86,12 @@ void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
                          width == 1 ? "uint" : fmt::format("uvec{}", width));
   };
   add_words("A", v.vector_width_a);
-  // A word of quantised values is a vector of half precision.
+  // A word of quantised values becomes one vector of float16 pairs.
   add_words("B", reads_quantized(v, s) ? values_per_word(s.types) / 2 : v.vector_width_b);
   add_vectors_c(defines, v, s);
 }
 
-/// Only what the family's template reads, so that equal kernels have equal text.
+/// Only the defines that the family's template reads, so that equal kernels have equal code.
 Defines gemm_defines(const Variant& v, const Signature& s) {
   Defines defines;
   add(defines, "TILE_M", v.tile_m);
@@ -137,7 +137,8 @@ void choose(Includes& includes, std::initializer_list<std::string_view> alternat
   for (std::string_view file : alternatives) includes[std::string(file)] = chosen;
 }
 
-/// The end of a load file's name. Texels of half precision come as floats already.
+/// The end of the name of a file of templates/load. Float16 texels need no file of their own, since
+/// the device converts them to float32.
 std::string_view load_file(LoadPath path, DataType type) {
   const bool texel = path == LoadPath::kTexel;
   switch (type) {
@@ -159,71 +160,71 @@ std::string_view load_file(LoadPath path, DataType type) {
 
 void choose_half(Includes& includes, DataType type) {
   if (type == DataType::kF16 || type == DataType::kBf16)
-    includes["half_none.glsl"] = fmt::format("half_{}.glsl", name(type));
+    includes["load/widen_none.glsl"] = fmt::format("load/widen_{}.glsl", name(type));
 }
 
 void choose_bytes(Includes& includes, DataType type) {
-  if (type == DataType::kU8) includes["bytes_i8.glsl"] = "bytes_u8.glsl";
+  if (type == DataType::kU8) includes["load/bytes_i8.glsl"] = "load/bytes_u8.glsl";
 }
 
 void choose_elements(Includes& includes, DataType sums) {
-  includes["elements_f32.glsl"] = fmt::format("elements_{}.glsl", name(sums));
+  includes["common/elements_f32.glsl"] = fmt::format("common/elements_{}.glsl", name(sums));
 }
 
-/// How C is stored.
+/// Files that load and store C.
 void choose_c(Includes& includes, DataType c) {
   if (c == DataType::kI32) {
-    includes["c_f32.glsl"] = "c_i32.glsl";
-    includes["epilogue_none.glsl"] = "epilogue_int.glsl";
+    includes["epilogue/c_f32.glsl"] = "epilogue/c_i32.glsl";
+    includes["epilogue/none.glsl"] = "epilogue/int.glsl";
   }
   if (c == DataType::kF16 || c == DataType::kBf16) {
-    includes["c_f32.glsl"] = "c_16.glsl";
-    includes["narrow_f16.glsl"] = fmt::format("narrow_{}.glsl", name(c));
+    includes["epilogue/c_f32.glsl"] = "epilogue/c_16.glsl";
+    includes["epilogue/narrow_f16.glsl"] = fmt::format("epilogue/narrow_{}.glsl", name(c));
   }
 }
 
 void choose_quantized(Includes& includes, LoadPath path) {
-  includes["quantized_texel.glsl"] =
-      path == LoadPath::kTexel ? "quantized_texel.glsl" : "quantized_buffer.glsl";
+  includes["load/quantized_texel.glsl"] =
+      path == LoadPath::kTexel ? "load/quantized_texel.glsl" : "load/quantized_buffer.glsl";
 }
 
 std::string_view raster_file(Raster raster) {
-  return raster == Raster::kRow      ? "raster_row.glsl"
-         : raster == Raster::kColumn ? "raster_column.glsl"
-                                     : "raster_grouped.glsl";
+  return raster == Raster::kRow      ? "common/raster_row.glsl"
+         : raster == Raster::kColumn ? "common/raster_column.glsl"
+                                     : "common/raster_grouped.glsl";
 }
 
 std::string matrix_operand_file(std::string_view operand, Transpose transpose, LoadPath path,
                                 Packed packed) {
-  return fmt::format("matrix_{}_{}{}.glsl", operand, path == LoadPath::kDirect ? "direct_" : "",
+  return fmt::format("matrix/{}_{}{}.glsl", operand, path == LoadPath::kDirect ? "direct_" : "",
                      layout_suffix(packed, transpose));
 }
 
-/// How a workgroup's matrices are loaded.
+/// Files that load matrices of workgroup scope.
 void choose_tensors(Includes& includes, const Variant& v, const Signature& s) {
-  if (v.edge == Edge::kExact) includes["tensor_masked.glsl"] = "tensor_exact.glsl";
-  includes["tensor_a_n.glsl"] = fmt::format("tensor_a_{}.glsl", letter(s.trans_a));
-  includes["tensor_b_n.glsl"] = fmt::format("tensor_b_{}.glsl", letter(s.trans_b));
+  if (v.edge == Edge::kExact) includes["matrix/tensor_masked.glsl"] = "matrix/tensor_exact.glsl";
+  includes["matrix/tensor_a_n.glsl"] = fmt::format("matrix/tensor_a_{}.glsl", letter(s.trans_a));
+  includes["matrix/tensor_b_n.glsl"] = fmt::format("matrix/tensor_b_{}.glsl", letter(s.trans_b));
 }
 
 Includes matrix_includes(const Variant& v, const Signature& s) {
   Includes includes;
-  choose(includes, {"raster_row.glsl"}, raster_file(v.raster));
-  choose(includes, {"edge_masked.glsl"},
-         v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
+  choose(includes, {"common/raster_row.glsl"}, raster_file(v.raster));
+  choose(includes, {"common/edge_masked.glsl"},
+         v.edge == Edge::kExact ? "common/edge_exact.glsl" : "common/edge_masked.glsl");
   choose_half(includes, s.types.a);
   choose_c(includes, s.types.c);
   if (has_workgroup_scope(v)) {
     choose_tensors(includes, v, s);
     return includes;
   }
-  includes["matrix_a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a);
-  includes["matrix_b_n.glsl"] =
-      reads_quantized(v, s) ? "matrix_b_quantized.glsl"
+  includes["matrix/a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a);
+  includes["matrix/b_n.glsl"] =
+      reads_quantized(v, s) ? "matrix/b_quantized.glsl"
                             : matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b);
   if (reads_quantized(v, s)) choose_quantized(includes, v.load_path_b);
-  includes["tile_loop_1.glsl"] =
-      fmt::format("tile_loop_{}.glsl", v.stage == Stage::kShared ? v.stages : 0);
+  includes["tile/loop_1.glsl"] =
+      fmt::format("tile/loop_{}.glsl", v.stage == Stage::kShared ? v.stages : 0);
   return includes;
 }
 
@@ -234,50 +235,53 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
                     b = quantized ? "quantized" : layout_suffix(v.packed_b, s.trans_b);
   const bool subgroup = v.stage == Stage::kSubgroup;
   Includes includes;
-  choose(includes, {"raster_row.glsl", "raster_column.glsl"}, raster_file(v.raster));
-  choose(includes, {"edge_masked.glsl"},
-         v.edge == Edge::kExact ? "edge_exact.glsl" : "edge_masked.glsl");
-  choose(includes, {"element_a_n.glsl"}, fmt::format("element_a_{}.glsl", a));
-  choose(includes, {"element_b_n.glsl"}, fmt::format("element_b_{}.glsl", b));
-  choose(includes, {"a_buffer.glsl", "a_texel.glsl"},
-         fmt::format("a_{}.glsl", load_file(v.load_path_a, type_read(v, s, v.packed_a))));
-  choose(includes, {"b_buffer.glsl", "b_texel.glsl"},
-         quantized
-             ? "nothing.glsl"  // the fragment's file reads it
-             : fmt::format("b_{}.glsl", load_file(v.load_path_b, type_read(v, s, v.packed_b))));
+  choose(includes, {"common/raster_row.glsl", "common/raster_column.glsl"}, raster_file(v.raster));
+  choose(includes, {"common/edge_masked.glsl"},
+         v.edge == Edge::kExact ? "common/edge_exact.glsl" : "common/edge_masked.glsl");
+  choose(includes, {"load/element_a_n.glsl"}, fmt::format("load/element_a_{}.glsl", a));
+  choose(includes, {"load/element_b_n.glsl"}, fmt::format("load/element_b_{}.glsl", b));
+  choose(includes, {"load/a_buffer.glsl", "load/a_texel.glsl"},
+         fmt::format("load/a_{}.glsl", load_file(v.load_path_a, type_read(v, s, v.packed_a))));
+  choose(includes, {"load/b_buffer.glsl", "load/b_texel.glsl"},
+         quantized ? "load/b_quantized.glsl"  // load/quantized.glsl reads it
+                   : fmt::format("load/b_{}.glsl",
+                                 load_file(v.load_path_b, type_read(v, s, v.packed_b))));
   if (quantized) choose_quantized(includes, v.load_path_b);
   choose_half(includes, s.types.a);
   choose_bytes(includes, s.types.a);
   choose_elements(includes, sum_type(s.types));
   choose_c(includes, s.types.c);
   if (v.dot > 1)
-    includes["product.glsl"] =
-        s.types.a == DataType::kU8 ? "product_dot_unsigned.glsl" : "product_dot.glsl";
-  choose(includes, {"fragment_a_n.glsl", "fragment_a_packed.glsl"},
-         subgroup ? "fragment_a_subgroup.glsl" : fmt::format("fragment_a_{}.glsl", a));
-  choose(includes, {"fragment_b_n.glsl", "fragment_b_packed.glsl"},
-         fmt::format("fragment_b_{}.glsl", b));
-  choose(includes, {"multiply_lane.glsl"},
-         subgroup    ? "multiply_subgroup.glsl"
-         : quantized ? "multiply_quantized.glsl"
-                     : "multiply_lane.glsl");
-  choose(includes, {"from_lanes_8.glsl"}, fmt::format("from_lanes_{}.glsl", v.subgroup_size));
-  choose(includes, {"k_loop_masked.glsl", "k_loop_whole.glsl"},
-         has_whole_trips(v) ? "k_loop_whole.glsl" : "k_loop_masked.glsl");
-  choose(includes, {"add_lanes_shared.glsl"},
-         v.stage == Stage::kShared ? "add_lanes_shared.glsl" : "add_lanes_none.glsl");
-  choose(includes, {"tile_a_n.glsl"}, fmt::format("tile_a_{}.glsl", a));
-  choose(includes, {"tile_b_n.glsl"}, fmt::format("tile_b_{}.glsl", b));
-  choose(includes, {"lanes_blocked.glsl"},
-         has_subgroup_tiles(v) ? "lanes_subgroup.glsl"
-         : lanes_in_blocks(v)  ? "lanes_blocked.glsl"
-                               : "lanes_plain.glsl");
-  choose(includes, {"tile_loop_1.glsl"}, fmt::format("tile_loop_{}.glsl", v.stages));
+    includes["common/product.glsl"] =
+        s.types.a == DataType::kU8 ? "common/product_dot_unsigned.glsl" : "common/product_dot.glsl";
+  choose(includes, {"fragment/a_n.glsl", "fragment/a_packed.glsl"},
+         subgroup ? "fragment/a_subgroup.glsl" : fmt::format("fragment/a_{}.glsl", a));
+  choose(includes, {"fragment/b_n.glsl", "fragment/b_packed.glsl"},
+         fmt::format("fragment/b_{}.glsl", b));
+  choose(includes, {"fragment/multiply_lane.glsl"},
+         subgroup    ? "fragment/multiply_subgroup.glsl"
+         : quantized ? "fragment/multiply_quantized.glsl"
+                     : "fragment/multiply_lane.glsl");
+  choose(includes, {"fragment/from_lanes_8.glsl"},
+         fmt::format("fragment/from_lanes_{}.glsl", v.subgroup_size));
+  choose(includes, {"fragment/k_loop_masked.glsl", "fragment/k_loop_whole.glsl"},
+         has_whole_trips(v) ? "fragment/k_loop_whole.glsl" : "fragment/k_loop_masked.glsl");
+  choose(includes, {"fragment/add_lanes_shared.glsl"},
+         v.stage == Stage::kShared ? "fragment/add_lanes_shared.glsl"
+                                   : "fragment/add_lanes_none.glsl");
+  choose(includes, {"tile/a_n.glsl"}, fmt::format("tile/a_{}.glsl", a));
+  choose(includes, {"tile/b_n.glsl"}, fmt::format("tile/b_{}.glsl", b));
+  choose(includes, {"tile/lanes_blocked.glsl"},
+         has_subgroup_tiles(v) ? "tile/lanes_subgroup.glsl"
+         : lanes_in_blocks(v)  ? "tile/lanes_blocked.glsl"
+                               : "tile/lanes_plain.glsl");
+  choose(includes, {"tile/loop_1.glsl"}, fmt::format("tile/loop_{}.glsl", v.stages));
   return includes;
 }
 
 std::string stored(std::string_view operand, Transpose transpose, Packed packed) {
-  return fmt::format("{} {}{}", operand, transpose == Transpose::kYes ? "transposed" : "as it is",
+  return fmt::format("{} {}{}", operand,
+                     transpose == Transpose::kYes ? "transposed" : "not transposed",
                      packed == Packed::kYes ? " and packed" : "");
 }
 
@@ -285,19 +289,20 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
   std::vector<std::string> lines = {
       fmt::format("Rooftile {}: {}; {}, {}.", short_name(v), to_string(s.types),
                   stored("A", s.trans_a, v.packed_a), stored("B", s.trans_b, v.packed_b)),
-      has_workgroup_scope(v) ? fmt::format("A workgroup of {} owns {} x {} of C as one matrix.",
-                                           local_size(v), v.tile_m, v.tile_n)
+      has_workgroup_scope(v)
+          ? fmt::format(
+                "A workgroup of {} invocations computes {} x {} elements of C as one matrix.",
+                local_size(v), v.tile_m, v.tile_n)
       : v.family == Family::kMatrix
-          ? fmt::format("A workgroup of {} owns {} x {} of C, a subgroup {} x {}.", local_size(v),
-                        v.tile_m, v.tile_n, v.subgroup_m, v.subgroup_n)
-          : fmt::format("A workgroup of {} owns {} x {} of C, an invocation {} x {}.",
+          ? fmt::format(
+                "A workgroup of {} invocations computes {} x {} elements of C, a subgroup {} x {}.",
+                local_size(v), v.tile_m, v.tile_n, v.subgroup_m, v.subgroup_n)
+          : fmt::format("A workgroup of {} invocations computes {} x {} elements of C, an "
+                        "invocation {} x {}.",
                         local_size(v), v.tile_m, v.tile_n, v.reg_m, v.reg_n)};
   if (lanes_k(v) > 1)
-    lines.push_back(fmt::format("{} invocations share the steps of k.", lanes_k(v)));
-  if (is_browser_tuners_kernel(v) && s == Signature{})
-    lines.emplace_back(
-        "This is the browser tuner's kernel: 4 rows of float4, workgroup 2 x 8, k in steps of 4.");
-  if (any(s.epilogue)) lines.push_back(fmt::format("Then: {}.", to_string(s.epilogue)));
+    lines.push_back(fmt::format("{} invocations share a block of C and divide k.", lanes_k(v)));
+  if (any(s.epilogue)) lines.push_back(fmt::format("Epilogue: {}.", to_string(s.epilogue)));
   lines.push_back(to_string(v));
   return lines;
 }
@@ -327,7 +332,7 @@ BindingKind words_binding(LoadPath path, int width) {
   return width == 1 ? BindingKind::kTexelR32Uint : BindingKind::kTexelRgba32Uint;
 }
 
-/// Scales and zero points of a quantised B.
+/// Appends the bindings of a quantised B's scales and zero points.
 void append_quantization(std::vector<BindingKind>& bindings, LoadPath path, const Types& t) {
   bindings.push_back(binding(path, 1, t.a));
   if (t.b.zero_point == ZeroPoint::kPacked)
@@ -336,16 +341,17 @@ void append_quantization(std::vector<BindingKind>& bindings, LoadPath path, cons
   if (t.b.zero_point == ZeroPoint::kFloat) bindings.push_back(binding(path, 1, t.a));
 }
 
-Shader finish(std::string glsl, ShaderInterface interface, Optimization optimization) {
-  const std::string identity =
-      fmt::format("{}\n{} {} vulkan1.1", glsl, kGeneratorVersion, static_cast<int>(optimization));
+Shader finish(std::string_view kernel, std::string glsl, ShaderInterface interface,
+              Optimization optimization) {
+  std::string hash = shader_hash(kernel, glsl, optimization);
   return {.glsl = std::move(glsl),
-          .hash = hash_hex(identity),
+          .hash = std::move(hash),
           .interface = std::move(interface),
           .optimization = optimization};
 }
 
-/// Adds what the epilogue needs behind the bindings and push constants that are there.
+/// Fuses an epilogue: adds its defines and files, and its bindings and push constants behind the
+/// others.
 void fuse(const Epilogue& e, Defines& defines, Includes& includes, ShaderInterface& interface) {
   if (!any(e)) return;
   add(defines, "EPILOGUE_BINDING", static_cast<int>(interface.bindings.size()));
@@ -356,23 +362,28 @@ void fuse(const Epilogue& e, Defines& defines, Includes& includes, ShaderInterfa
   add(defines, "ACTIVATION", static_cast<int>(e.activation));
   add(defines, "RESIDUAL", e.residual ? 1 : 0);
   add(defines, "CLAMP", e.clamp ? 1 : 0);
-  includes["epilogue_none.glsl"] = "epilogue.glsl";
-  includes["epilogue_push_none.glsl"] = "epilogue_push.glsl";
+  includes["epilogue/none.glsl"] = "epilogue/fused.glsl";
+  includes["epilogue/push_none.glsl"] = "epilogue/push_fused.glsl";
   interface.bindings.insert(interface.bindings.end(), 2, BindingKind::kStorageBuffer);
   interface.push_constants_bytes += sizeof(EpiloguePushConstants);
 }
 
 std::string gemm_template(const Variant& v) {
   if (has_workgroup_scope(v)) return "matrix_workgroup.comp";
-  // Many small products are register kernels side by side.
+  // batched_small is the register kernel with several matrices of the batch in a workgroup.
   return fmt::format("{}.comp",
                      name(v.family == Family::kBatchedSmall ? Family::kRegister : v.family));
 }
 
 }  // namespace
 
+std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimization optimization) {
+  return hash_hex(fmt::format("{}\n{}\n{} {}", kernel, without_comments(glsl), kGeneratorVersion,
+                              static_cast<int>(optimization)));
+}
+
 Shader emit_gemm(const Variant& v, const Signature& signature) {
-  // The parts of a split product are plain sums: what is fused happens when they are added.
+  // A kernel with split-K writes plain partial sums; the reduce kernel applies the epilogue.
   Signature s = signature;
   if (v.split_k > 1) {
     s.epilogue = {};
@@ -382,9 +393,9 @@ Shader emit_gemm(const Variant& v, const Signature& signature) {
   Includes includes = gemm_includes(v, s);
   if (v.family == Family::kMatrix) describe_matrix(defines, includes, matrix_shape(v, s));
   if (v.reduction == Reduction::kAtomic) {
-    add(defines, "PARTS_SHARE_C", 1);
+    add(defines, "ATOMIC_SPLIT_K", 1);
     defines.emplace_back("RESULT", s.types.c == DataType::kI32 ? "int" : "float");
-    includes["c_f32.glsl"] = "c_atomic.glsl";
+    includes["epilogue/c_f32.glsl"] = "epilogue/c_atomic.glsl";
   }
   ShaderInterface interface {
     .bindings = {binding(v.load_path_a, load_width_a(v, s), type_read(v, s, v.packed_a)),
@@ -399,7 +410,8 @@ Shader emit_gemm(const Variant& v, const Signature& signature) {
     append_quantization(interface.bindings, v.load_path_b, s.types);
   }
   fuse(s.epilogue, defines, includes, interface);
-  Shader shader = finish(expand(gemm_template(v), gemm_comment(v, signature), defines, includes),
+  Shader shader = finish(fmt::format("{} {}", to_string(v), to_string(signature)),
+                         expand(gemm_template(v), gemm_comment(v, signature), defines, includes),
                          std::move(interface), v.optimization);
   shader.matrix_units = v.family == Family::kMatrix;
   shader.tensor_addressing = has_workgroup_scope(v);
@@ -418,46 +430,46 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
   add(defines, "PAD_K", layout.pad_k / steps);
   add(defines, "LOCAL_SIZE", kPackLocalSize);
   const std::vector<std::string> comment = {fmt::format(
-      "Rooftile pack {}: panels of {} x {} for '{}'.", operand == Operand::kA ? "A" : "B",
-      layout.panel_rows, layout.pad_k, short_name(v))};
+      "Rooftile pack {}: panels of {} x {} for the kernel '{}'.",
+      operand == Operand::kA ? "A" : "B", layout.panel_rows, layout.pad_k, short_name(v))};
   ShaderInterface interface {
     .bindings = {BindingKind::kStorageBuffer, BindingKind::kStorageBuffer},
     .push_constants_bytes = sizeof(PackPushConstants)
   };
   if (packs_words(v)) {
     add(defines, "PAD_ROWS", layout.pad_rows);
-    add(defines, "BITS", static_cast<int>(8 * bytes_of(s.types.a)));
+    add(defines, "ELEMENT_BITS", static_cast<int>(8 * bytes_of(s.types.a)));
     add(defines, "ALONG_DEPTH", layout.contiguous_along_depth ? 1 : 0);
-    return finish(expand("pack_words.comp", comment, defines, {}), std::move(interface),
+    return finish("", expand("pack_words.comp", comment, defines, {}), std::move(interface),
                   Optimization::kZero);
   }
   const bool texel = layout.path == LoadPath::kTexel;
   Includes includes;
-  choose(includes, {"pack_read_buffer.glsl"},
-         texel ? "pack_read_texel.glsl" : "pack_read_buffer.glsl");
+  choose(includes, {"pack/read_buffer.glsl"},
+         texel ? "pack/read_texel.glsl" : "pack/read_buffer.glsl");
   const DataType type = s.types.a;
-  includes["pack_texel.glsl"] = type == DataType::kBf16 ? "pack_texel_bf16.glsl"
-                                : type == DataType::kI8 ? "pack_texel_int.glsl"
-                                : type == DataType::kU8 ? "pack_texel_uint.glsl"
-                                                        : "pack_texel.glsl";
-  includes["pack_element.glsl"] = type == DataType::kF32 ? "pack_element.glsl"
-                                  : is_8_bit(type)       ? "pack_element_8.glsl"
-                                                         : "pack_element_16.glsl";
+  includes["pack/texel_float.glsl"] = type == DataType::kBf16 ? "pack/texel_bf16.glsl"
+                                      : type == DataType::kI8 ? "pack/texel_int.glsl"
+                                      : type == DataType::kU8 ? "pack/texel_uint.glsl"
+                                                              : "pack/texel_float.glsl";
+  includes["pack/element_32.glsl"] = type == DataType::kF32 ? "pack/element_32.glsl"
+                                     : is_8_bit(type)       ? "pack/element_8.glsl"
+                                                            : "pack/element_16.glsl";
   choose_half(includes, type);
   choose_bytes(includes, type);
-  choose(includes, {"pack_along_depth.glsl"},
-         layout.contiguous_along_depth ? "pack_along_depth.glsl" : "pack_along_rows.glsl");
-  choose(includes, {"pack_groups.glsl"},
-         operand == Operand::kA ? "pack_groups.glsl" : "pack_steps.glsl");
+  choose(includes, {"pack/along_depth.glsl"},
+         layout.contiguous_along_depth ? "pack/along_depth.glsl" : "pack/along_rows.glsl");
+  choose(includes, {"pack/write_a.glsl"},
+         operand == Operand::kA ? "pack/write_a.glsl" : "pack/write_b.glsl");
   interface.bindings[0] = binding(layout.path, kTexelElements, type);
   if (operand == Operand::kB && quantized(s.types)) {
-    choose(includes, {"pack_read_buffer.glsl"}, "pack_quantized.glsl");
+    choose(includes, {"pack/read_buffer.glsl"}, "pack/quantized.glsl");
     choose_quantized(includes, layout.path);
     add_quantization(defines, s.types, 1, 0, interface.bindings.size());
     interface.bindings[0] = words_binding(layout.path, 1);
     append_quantization(interface.bindings, layout.path, s.types);
   }
-  return finish(expand("pack.comp", comment, defines, includes), std::move(interface),
+  return finish("", expand("pack.comp", comment, defines, includes), std::move(interface),
                 Optimization::kZero);
 }
 
@@ -465,7 +477,7 @@ Shader emit_reduce(const Signature& s) {
   Defines defines;
   Includes includes;
   add(defines, "LOCAL_SIZE", kReduceLocalSize);
-  defines.emplace_back("PART_4", vector_type(part_type(s.types), 4));
+  defines.emplace_back("PARTIAL_SUM_4", vector_type(part_type(s.types), 4));
   defines.emplace_back(
       "RESULT_C", vector_type(s.types.c == DataType::kI32 ? DataType::kI32 : DataType::kF32, 4));
   choose_c(includes, s.types.c);
@@ -474,9 +486,10 @@ Shader emit_reduce(const Signature& s) {
     .push_constants_bytes = sizeof(ReducePushConstants)
   };
   fuse(s.epilogue, defines, includes, interface);
-  return finish(
-      expand("reduce.comp", {"Rooftile: adds the parts of a split product."}, defines, includes),
-      std::move(interface), Optimization::kZero);
+  return finish("",
+                expand("reduce.comp", {"Rooftile reduce: adds the partial sums of a split-K GEMM."},
+                       defines, includes),
+                std::move(interface), Optimization::kZero);
 }
 
 std::string to_string(const Signature& s) {

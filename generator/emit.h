@@ -1,9 +1,9 @@
-// Variant + template -> GLSL. Text only; generator/compile.h turns it into SPIR-V.
+// Generates the GLSL text of a variant from the templates. generator/compile.h compiles it to
+// SPIR-V.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "core/shader_interface.h"
 #include "core/variant.h"
@@ -13,33 +13,38 @@ namespace rooftile {
 
 struct Shader {
   std::string glsl;  // complete: defines first, includes expanded
-  std::string hash;  // identity: hash_hex of glsl, compile options and kGeneratorVersion
+  std::string hash;  // identity: shader_hash
   ShaderInterface interface;
   Optimization optimization = Optimization::kZero;
-  // Compiled for Vulkan 1.2, with tensor addressing for 1.3, and without spirv-opt, which does not
-  // know matrices.
+  // Matrix units need Vulkan 1.2 and tensor addressing 1.3; both are compiled without spirv-opt,
+  // which does not know matrices.
   bool matrix_units = false, tensor_addressing = false;
 };
 
-/// Bindings: 0 A (or packed A), 1 B (or packed B), 2 C (or the parts of a split product); then of a
-/// quantised B that is not packed its scales and, if there are any, its zero points; then, with an
-/// epilogue and unless the product is split, its vectors and the residual. Push constants:
-/// GemmPushConstants, EpiloguePushConstants.
+/// Identity of a shader: changes with its code, with the optimisation level and with
+/// kGeneratorVersion, but not with comments in the code. kernel distinguishes shaders of equal
+/// code: variant and signature for GEMM kernels, of which each has certificates of its own, and
+/// nothing for the others.
+std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimization optimization);
+
+/// Bindings: 0 is A or packed A, 1 is B or packed B, 2 is C or, with split-K, the partial sums. The
+/// scales and, where there are any, the zero points of a quantised B that is not packed follow,
+/// then, with an epilogue and without split-K, its vectors and the residual. Push constants:
+/// GemmPushConstants, then EpiloguePushConstants.
 /// The variant must pass illegal_reason(v, limits) of the device that will run it.
 Shader emit_gemm(const Variant& v, const Signature& s);
 
-enum class Operand : std::uint8_t { kA, kB };
-/// Bindings: 0 the stored operand, 1 its panels, then as above scales and zero points. Push
-/// constants: PackPushConstants.
+/// Bindings: 0 is the stored operand, 1 the packed one; scales and zero points follow as for
+/// emit_gemm(). Push constants: PackPushConstants.
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand);
 
-/// Adds the parts of a product that was split along k. Bindings: 0 the parts, 1 C, and with an
-/// epilogue 2 its vectors and 3 the residual. Push constants: ReducePushConstants,
+/// Adds the partial sums of a split-K GEMM. Bindings: 0 is the partial sums, 1 is C, and with an
+/// epilogue 2 is its vectors and 3 the residual. Push constants: ReducePushConstants, then
 /// EpiloguePushConstants.
 Shader emit_reduce(const Signature& s);
 
-/// Push-constant blocks, byte for byte as in templates/problem.glsl and templates/pack.comp.
-/// Offsets in elements.
+/// Push-constant blocks, byte for byte as in templates/common/problem.glsl and templates/pack.comp,
+/// where their fields are explained. Offsets are in elements.
 struct GemmPushConstants {
   std::uint32_t m, n, depth, lda, ldb, ldc;
   float alpha, beta;
@@ -48,8 +53,8 @@ struct GemmPushConstants {
   std::uint32_t step_a, step_b;
   std::uint32_t batch, split_depth;
 };
-/// Behind GemmPushConstants, or behind ReducePushConstants for a split product, when the signature
-/// has an epilogue.
+/// Follows GemmPushConstants, or ReducePushConstants with split-K, where the signature has an
+/// epilogue.
 struct EpiloguePushConstants {
   std::uint32_t offset_row_scale, offset_column_scale, offset_bias;
   std::uint32_t base_residual, ld_residual, stride_residual;
@@ -61,14 +66,11 @@ struct PackPushConstants {
   std::uint32_t panel_stride;      // multiple of 4
 };
 struct ReducePushConstants {
-  std::uint32_t m, n, ldc, ld_part;  // ld_part: multiple of 4
+  std::uint32_t m, n, ldc, ld_partial;  // ld_partial: multiple of 4
   float alpha, beta;
   std::uint32_t offset_c, stride_c;
-  std::uint32_t first_part;  // offset of the first part, multiple of 4
-  std::uint32_t batch, parts;
+  std::uint32_t first_partial;  // offset of the first partial sum, multiple of 4
+  std::uint32_t batch, partials;
 };
-
-/// Text of a kernel template by file name ("tiled.comp"), embedded at build time from templates/.
-std::string_view template_text(std::string_view file);
 
 }  // namespace rooftile

@@ -5,133 +5,92 @@
 namespace rooftile {
 namespace {
 
-// Best first within a family. One workgroup of broadcast is one subgroup: tile_n and subgroup_size
-// follow from the device.
+template <typename Change>
+constexpr Variant with(Variant v, const Change& change) {
+  change(v);
+  return v;
+}
+
+constexpr Variant kRegister = {.family = Family::kRegister,
+                               .tile_m = 16,
+                               .tile_n = 32,
+                               .reg_m = 4,
+                               .reg_n = 4,
+                               .vector_width_a = 4,
+                               .vector_width_b = 4,
+                               .unroll_k = 8,
+                               .raster = Raster::kColumn};
+// 256 invocations and 16 KiB at most on any device of this decade; small enough for problems of a
+// few hundred.
+constexpr Variant kTiled = {.family = Family::kTiled,
+                            .tile_m = 64,
+                            .tile_n = 64,
+                            .tile_k = 16,
+                            .reg_m = 4,
+                            .reg_n = 4,
+                            .vector_width_a = 4,
+                            .vector_width_b = 4,
+                            .stage = Stage::kShared,
+                            .shared_pad = 4,
+                            .unroll_k = 8};
+// One workgroup is one subgroup: tile_n and subgroup_size follow from the device. lavapipe 22.3 on
+// 2 cores, 2026-11: 45 GFLOP/s at n = 512 and 0.3 s to the first result; 32 x 16 sums give 43 and
+// take 1.2 s.
+constexpr Variant kBroadcast = {.family = Family::kBroadcast,
+                                .tile_m = 16,
+                                .reg_m = 16,
+                                .reg_n = 8,
+                                .vector_width_a = 4,
+                                .vector_width_b = 4,
+                                .load_path_a = LoadPath::kTexel,
+                                .load_path_b = LoadPath::kTexel,
+                                .unroll_k = 8,
+                                .raster = Raster::kColumn,
+                                .packed_a = Packed::kYes,
+                                .packed_b = Packed::kYes};
+// One row times a matrix, as in decoding.
+constexpr Variant kVector = {.family = Family::kVector,
+                             .tile_m = 1,
+                             .tile_n = 128,
+                             .tile_k = 16,
+                             .reg_m = 1,
+                             .reg_n = 4,
+                             .vector_width_a = 4,
+                             .vector_width_b = 4,
+                             .unroll_k = 16};
+constexpr Variant kBatchedSmall = {.family = Family::kBatchedSmall,
+                                   .tile_m = 16,
+                                   .tile_n = 16,
+                                   .reg_m = 4,
+                                   .reg_n = 4,
+                                   .vector_width_a = 4,
+                                   .vector_width_b = 4,
+                                   .unroll_k = 8,
+                                   .tile_batch = 4};
+/// A quantised B is read by words of 4-bit values, not by vectors.
+constexpr auto kScalarB = [](Variant& v) { v.vector_width_b = 1; };
+
+// Best first within a family.
 constexpr std::array kDefaults = {
     Variant{.family = Family::kNaive, .tile_m = 8, .tile_n = 8},
-
-    Variant{.family = Family::kRegister,
-            .tile_m = 16,
-            .tile_n = 32,
-            .reg_m = 4,
-            .reg_n = 4,
-            .vector_width_a = 4,
-            .vector_width_b = 4,
-            .unroll_k = 8,
-            .raster = Raster::kColumn},
-    // A quantised B: trips of one word of 4-bit values.
-    Variant{.family = Family::kRegister,
-            .tile_m = 16,
-            .tile_n = 32,
-            .reg_m = 4,
-            .reg_n = 4,
-            .vector_width_a = 4,
-            .unroll_k = 8,
-            .raster = Raster::kColumn},
-
-    // 256 invocations and 16 KiB at most on any device of this decade; small enough for problems of
-    // a few hundred.
-    Variant{.family = Family::kTiled,
-            .tile_m = 64,
-            .tile_n = 64,
-            .tile_k = 16,
-            .reg_m = 4,
-            .reg_n = 4,
-            .vector_width_a = 4,
-            .vector_width_b = 4,
-            .stage = Stage::kShared,
-            .shared_pad = 4,
-            .unroll_k = 8},
-    // A quantised B: a word of 4-bit values for each of 256 invocations.
-    Variant{.family = Family::kTiled,
-            .tile_m = 64,
-            .tile_n = 64,
-            .tile_k = 32,
-            .reg_m = 4,
-            .reg_n = 4,
-            .vector_width_a = 4,
-            .vector_width_b = 4,
-            .stage = Stage::kShared,
-            .shared_pad = 4,
-            .unroll_k = 8},
+    kRegister,
+    with(kRegister, kScalarB),
+    kTiled,
+    // For a quantised B: a word of 4-bit values for each of 256 invocations.
+    with(kTiled, [](Variant& v) { v.tile_k = 32; }),
     // 64 invocations: Vulkan promises 128.
-    Variant{.family = Family::kTiled,
-            .tile_m = 32,
-            .tile_n = 32,
-            .tile_k = 16,
-            .reg_m = 4,
-            .reg_n = 4,
-            .vector_width_a = 4,
-            .vector_width_b = 4,
-            .stage = Stage::kShared,
-            .shared_pad = 4,
-            .unroll_k = 8},
-
-    // lavapipe 22.3 on 2 cores, 2026-11: 45 GFLOP/s at n = 512 and 0.3 s to the first result; 32 x
-    // 16 sums give 43 and take 1.2 s.
-    Variant{.family = Family::kBroadcast,
-            .tile_m = 16,
-            .reg_m = 16,
-            .reg_n = 8,
-            .vector_width_a = 4,
-            .vector_width_b = 4,
-            .load_path_a = LoadPath::kTexel,
-            .load_path_b = LoadPath::kTexel,
-            .unroll_k = 8,
-            .raster = Raster::kColumn,
-            .packed_a = Packed::kYes,
-            .packed_b = Packed::kYes},
-    // Devices without texel buffers of float32.
-    Variant{.family = Family::kBroadcast,
-            .tile_m = 16,
-            .reg_m = 16,
-            .reg_n = 8,
-            .vector_width_a = 4,
-            .vector_width_b = 4,
-            .unroll_k = 8,
-            .raster = Raster::kColumn,
-            .packed_a = Packed::kYes,
-            .packed_b = Packed::kYes},
-
-    // One row times a matrix, as in decoding.
-    Variant{.family = Family::kVector,
-            .tile_m = 1,
-            .tile_n = 128,
-            .tile_k = 16,
-            .reg_m = 1,
-            .reg_n = 4,
-            .vector_width_a = 4,
-            .vector_width_b = 4,
-            .unroll_k = 16},
-    Variant{.family = Family::kVector,
-            .tile_m = 1,
-            .tile_n = 128,
-            .tile_k = 16,
-            .reg_m = 1,
-            .reg_n = 4,
-            .vector_width_a = 4,
-            .unroll_k = 16},
-
-    Variant{.family = Family::kBatchedSmall,
-            .tile_m = 16,
-            .tile_n = 16,
-            .reg_m = 4,
-            .reg_n = 4,
-            .vector_width_a = 4,
-            .vector_width_b = 4,
-            .unroll_k = 8,
-            .tile_batch = 4},
-    Variant{.family = Family::kBatchedSmall,
-            .tile_m = 16,
-            .tile_n = 16,
-            .reg_m = 4,
-            .reg_n = 4,
-            .vector_width_a = 4,
-            .unroll_k = 8,
-            .tile_batch = 4},
+    with(kTiled, [](Variant& v) { v.tile_m = v.tile_n = 32; }),
+    kBroadcast,
+    // For devices without texel buffers of float32.
+    with(kBroadcast, [](Variant& v) { v.load_path_a = v.load_path_b = LoadPath::kBuffer; }),
+    kVector,
+    with(kVector, kScalarB),
+    kBatchedSmall,
+    with(kBatchedSmall, kScalarB),
 };
 
-/// Two by two subgroups of two by two units each: 64 x 64 for the usual units of 16 x 16.
+/// A workgroup of two by two subgroups, each of two by two matrix operations: 64 x 64 for the usual
+/// shape of 16 x 16.
 Variant matrix_default(const MatrixShape& shape, std::uint32_t lanes) {
   return {.family = Family::kMatrix,
           .tile_m = 4 * shape.m,

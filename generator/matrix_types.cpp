@@ -19,7 +19,7 @@ constexpr std::uint32_t kOpTypeVoid = 19, kOpTypeInt = 21, kOpTypeFloat = 22, kO
                         kOpTypeCooperativeMatrix = 4456;
 constexpr std::uint32_t kBfloat16Encoding = 0;  // FPEncoding BFloat16KHR
 
-/// A scalar type as its declaration has it behind the id.
+/// A scalar type: the words of its declaration after the id.
 struct ScalarType {
   std::uint32_t tag;
   std::uint32_t opcode;
@@ -27,8 +27,7 @@ struct ScalarType {
   std::size_t operand_count;
 };
 
-// Tags begin with 0x7f, behind which come a kind (float, signed, unsigned, bfloat16) and a width:
-// no id is as large.
+// A tag is 0x7f, a kind (float, signed, unsigned, bfloat16) and a width. It is larger than any id.
 constexpr std::uint32_t kF16 = 0x7f000010, kF32 = 0x7f000020, kI8 = 0x7f000108, kI32 = 0x7f000120,
                         kU8 = 0x7f000208, kU32 = 0x7f000220, kBf16 = 0x7f000310;
 constexpr std::array<ScalarType, 7> kScalars = {{
@@ -52,7 +51,7 @@ bool declares(SpirvWords instruction, const ScalarType& scalar) {
          std::equal(instruction.begin() + 2, instruction.end(), scalar.operands.begin());
 }
 
-/// Ids of the scalars that matrices of this module are made of; 0: not used by any.
+/// Ids of the scalar types that matrices of this module use; 0: no matrix uses it.
 struct Wanted {
   std::array<bool, kScalars.size()> used = {};
   std::array<std::uint32_t, kScalars.size()> ids = {};
@@ -113,13 +112,13 @@ void describe_matrix(Defines& defines, Includes& includes, const MatrixShape& sh
   // Drivers offer unsigned sums for unsigned operands.
   const bool is_unsigned = shape.operand == DataType::kU8;
   defines.emplace_back("SUM_TAG", literal(is_unsigned ? kU32 : tag_of(shape.sum)));
-  // Of MatrixOperands: A, B, C and the result are signed.
+  // The bits of MatrixOperands that mark A, B, C and the result as signed.
   add("SIGNED_OPERANDS", shape.operand == DataType::kI8 ? 15 : 0);
-  includes["matrix_capabilities_f16.glsl"] =
-      "matrix_capabilities_" + std::string(is_8_bit(shape.operand) ? "i8" : name(shape.operand)) +
+  includes["matrix/capabilities_f16.glsl"] =
+      "matrix/capabilities_" + std::string(is_8_bit(shape.operand) ? "i8" : name(shape.operand)) +
       ".glsl";
-  includes["elements_f32.glsl"] =
-      "elements_" + std::string(is_unsigned ? "u32" : name(shape.sum)) + ".glsl";
+  includes["common/elements_f32.glsl"] =
+      "common/elements_" + std::string(is_unsigned ? "u32" : name(shape.sum)) + ".glsl";
 }
 
 std::vector<std::uint32_t> resolve_matrix_types(const std::vector<std::uint32_t>& module) {

@@ -1,4 +1,5 @@
-// The layout of a packed operand in memory. Kernels whose formats are equal read the same panels.
+// The layout of a packed operand in memory. Kernels of equal formats can read the same packed
+// operand.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +11,25 @@
 
 namespace rooftile {
 
-/// [padded_rows / panel_rows][padded_depth / group_k][panel_rows][group_k], where rows are those of
-/// op(A) (m) or the columns of op(B) (n), and depth is k. Depth and group_k count float32 elements,
-/// or words of 32 bits that hold several elements along k.
+/// The array [padded_rows / panel_rows][padded_depth / group_k][panel_rows][group_k]. Rows are
+/// those of op(A) (m) or the columns of op(B) (n), and depth is k. padded_depth and group_k count
+/// float32 elements, or 32-bit words that hold several elements along k.
 struct PanelFormat {
-  int element_bits = 32;  // of what a word holds; 32: one float32, whatever the stored type
+  // Of an element in a word; at 32 a word is one float32, whatever the stored type.
+  int element_bits = 32;
   int panel_rows = 0, group_k = 0;
   std::int64_t padded_rows = 0, padded_depth = 0;
 
   bool operator==(const PanelFormat&) const = default;
-  std::int64_t words() const { return padded_rows * padded_depth; }  // of 32 bits, of one matrix
+  std::int64_t words() const { return padded_rows * padded_depth; }  // 32-bit words of a matrix
 };
 
-/// The format that the variant reads this operand in; nothing when it reads the operand as stored.
-/// The other operand's size, the strides and the leading dimensions do not matter.
+/// The format in which the variant reads this operand; nothing where it reads the operand as
+/// stored. Independent of the other operand's size, of strides and of leading dimensions.
 std::optional<PanelFormat> panel_format(const Variant& v, const Problem& p, Operand operand);
 
-/// Of the time that packing takes, which is measured for both operands together: the share of one,
-/// by what is written. 0 when the variant does not pack it.
+/// Share of one operand in the time of packing, which is measured for both together, estimated by
+/// the words that are written. 0 where the variant does not pack it.
 double packing_share(const Variant& v, const Problem& p, Operand operand);
 
 }  // namespace rooftile

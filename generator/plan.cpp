@@ -7,23 +7,24 @@
 namespace rooftile {
 namespace {
 
-struct Panel {
+/// A range of rows, of columns or of matrices of the batch.
+struct Range {
   std::int64_t begin, size;
 };
 
-/// Cuts [0, size) into panels of at most longest (but never less than a tile), each but the last a
-/// multiple of tile.
-std::vector<Panel> panels(std::int64_t size, std::int64_t tile, std::int64_t longest) {
+/// Cuts [0, size) into ranges of at most `longest`, but never of less than a tile; each but the
+/// last is a multiple of tile.
+std::vector<Range> ranges(std::int64_t size, std::int64_t tile, std::int64_t longest) {
   const std::int64_t step = longest >= size ? size : std::max(tile, longest / tile * tile);
-  std::vector<Panel> result;
+  std::vector<Range> result;
   for (std::int64_t begin = 0; begin < size; begin += step)
     result.push_back({begin, std::min(step, size - begin)});
   return result;
 }
 
-/// Rows (or columns) of which each costs flops_per_row that stay below max_flops and a grid's limit
-/// of tiles.
-std::int64_t longest_panel(double flops_per_row, double max_flops, std::int64_t size,
+/// Largest number of rows, or columns, at flops_per_row each that stays within max_flops and the
+/// grid's limit on tiles.
+std::int64_t longest_range(double flops_per_row, double max_flops, std::int64_t size,
                            std::int64_t tile, std::uint32_t max_tiles) {
   const std::int64_t by_grid = static_cast<std::int64_t>(max_tiles) * tile;
   const double by_flops =
@@ -35,7 +36,7 @@ std::int64_t longest_panel(double flops_per_row, double max_flops, std::int64_t 
 
 std::uint32_t word(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
-/// Batch of a problem whose products all read one matrix: it is packed once.
+/// Number of matrices to pack: one where the whole batch reads the same matrix.
 std::int64_t packed_matrices(const Problem& p, Operand operand) {
   return p.batch > 1 && (operand == Operand::kA ? p.stride_a : p.stride_b) == 0 ? 1 : p.batch;
 }
@@ -45,8 +46,8 @@ void add_pack_steps(GemmPlan& plan, const Variant& v, const DeviceLimits& limits
   const PackLayout layout = pack_layout(v, signature_of(p), operand);
   const bool is_a = operand == Operand::kA;
   const std::int64_t rows = is_a ? p.m : p.n;
-  // An invocation moves blocks of 4 x 4, or single words; the kernel strides over whatever a cut
-  // grid leaves.
+  // An invocation moves blocks of 4 x 4, or single words. The kernel's grid-stride loop covers what
+  // a grid within the device's limits leaves.
   const std::int64_t panel = panel_words(v, p, operand);
   const std::int64_t block = packs_words(v) ? 1 : 4;
   const std::int64_t padded_rows = round_up(rows, layout.pad_rows),
@@ -69,9 +70,11 @@ void add_pack_steps(GemmPlan& plan, const Variant& v, const DeviceLimits& limits
                           .panel_stride = word(panel)}});
 }
 
-/// How a kernel walks an operand: from a product to the next, from a row of op(A) (column of op(B))
-/// to the next, along k; and its ld, of panels the padded depth. A panel's start is a tile's start.
-/// In elements, or in the words that packed dot products read.
+/// Addresses of an operand as a kernel sees it: its offset, the distance to the next matrix of the
+/// batch (stride), to the next row of op(A) or column of op(B) (line), to the next step of k
+/// (step), and the leading dimension, which is the padded depth for a packed operand. In elements,
+/// or in words for packed dot products. A packed operand is only addressed at the first row of a
+/// tile.
 struct Walk {
   std::int64_t base, stride, line, step, ld;
 };
@@ -94,7 +97,8 @@ Walk walk_b(const Variant& v, const Problem& p, const Placement& placement) {
   return {placement.offset_b / v.dot, p.stride_b / v.dot, t ? ld : 1, t ? 1 : ld, ld};
 }
 
-/// The epilogue's operands as a panel of C sees them.
+/// The epilogue's operands for the block of C that begins at this matrix of the batch, row and
+/// column.
 EpiloguePushConstants epilogue_of(const Problem& p, const Placement& at, std::int64_t product,
                                   std::int64_t row, std::int64_t column) {
   return {.offset_row_scale = word(at.offset_row_scale + row),
@@ -108,38 +112,38 @@ EpiloguePushConstants epilogue_of(const Problem& p, const Placement& at, std::in
           .clamp_high = p.epilogue.high};
 }
 
-/// Where and how gemm steps write: C itself, or the parts of a split product.
+/// What gemm steps write: C, or the partial sums of a split-K GEMM.
 struct Target {
   std::int64_t base, stride, ld;
   float alpha, beta;
 };
 
 void add_reduce_step(GemmPlan& plan, const DeviceLimits& limits, const Problem& p,
-                     const Placement& placement, Panel products, std::int64_t parts,
-                     std::int64_t ld_part) {
+                     const Placement& placement, Range products, std::int64_t parts,
+                     std::int64_t ld_partial) {
   plan.reduces.push_back(
-      {.groups = {word(std::min<std::int64_t>(divide_up(ld_part / 4, kReduceLocalSize),
+      {.groups = {word(std::min<std::int64_t>(divide_up(ld_partial / 4, kReduceLocalSize),
                                               limits.max_workgroup_count[0])),
                   word(std::min<std::int64_t>(p.m, limits.max_workgroup_count[1])),
                   word(products.size)},
        .push_constants = {.m = word(p.m),
                           .n = word(p.n),
                           .ldc = word(p.ldc),
-                          .ld_part = word(ld_part),
+                          .ld_partial = word(ld_partial),
                           .alpha = p.alpha,
                           .beta = p.beta,
                           .offset_c = word(placement.offset_c + products.begin * p.stride_c),
                           .stride_c = word(p.stride_c),
-                          .first_part = word(products.begin * parts * p.m * ld_part),
+                          .first_partial = word(products.begin * parts * p.m * ld_partial),
                           .batch = word(products.size),
-                          .parts = word(parts)},
+                          .partials = word(parts)},
        .epilogue = epilogue_of(p, placement, products.begin, 0, 0)});
 }
 
 }  // namespace
 
 GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& p,
-                   const Placement& placement, double max_flops) {
+                   const Placement& placement, double max_flops, SumsIn sums) {
   GemmPlan plan;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return plan;
   // As in BLAS, alpha == 0 reads neither A nor B: NaN and Inf in them must not reach C.
@@ -153,12 +157,13 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
 
   const Walk a = walk_a(v, q, placement), b = walk_b(v, q, placement);
   const std::int64_t parts = parts_of(v, q.k), stored = stored_parts(v, q.k);
-  const std::int64_t ld_part = round_up(q.n, kTexelElements);
-  // The kernel of a split product writes parts, with nothing fused and in their type, even one.
+  const std::int64_t ld_partial = round_up(q.n, kTexelElements);
+  // The kernel of a split-K variant writes partial sums without the epilogue and in their own type,
+  // even where there is only one.
   const bool atomic = v.reduction == Reduction::kAtomic;
-  const bool reduced =
-      parts > 1 || atomic || (v.split_k > 1 && (any(q.epilogue) || q.types.c != DataType::kF32));
-  if (reduced) plan.part_elements = stored * q.batch * q.m * ld_part;
+  const bool reduced = parts > 1 || atomic || sums == SumsIn::kWorkspace ||
+                       (v.split_k > 1 && (any(q.epilogue) || q.types.c != DataType::kF32));
+  if (reduced) plan.part_elements = stored * q.batch * q.m * ld_partial;
   plan.clear_parts = atomic;
 
   const int x = v.raster == Raster::kColumn ? 1 : 0, y = 1 - x;  // grid dimensions along n and m
@@ -168,34 +173,34 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
   const std::int64_t most_products = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(limits.max_workgroup_count[2]) * v.tile_batch / parts);
   const std::int64_t run =
-      longest_panel(flops_per_product, max_flops, q.batch, 1, word(most_products));
-  for (const Panel& products : panels(q.batch, 1, run)) {
+      longest_range(flops_per_product, max_flops, q.batch, 1, word(most_products));
+  for (const Range& products : ranges(q.batch, 1, run)) {
     const double product_flops = flops_per_element * static_cast<double>(products.size);
-    const Target target =
-        reduced ? Target{products.begin * stored * q.m * ld_part, q.m * ld_part, ld_part, 1, 0}
-                : Target{placement.offset_c + products.begin * q.stride_c, q.stride_c, q.ldc,
-                         q.alpha, q.beta};
-    const std::int64_t rows = longest_panel(product_flops * static_cast<double>(q.n), max_flops,
+    const Target target = reduced ? Target{products.begin * stored * q.m * ld_partial,
+                                           q.m * ld_partial, ld_partial, 1, 0}
+                                  : Target{placement.offset_c + products.begin * q.stride_c,
+                                           q.stride_c, q.ldc, q.alpha, q.beta};
+    const std::int64_t rows = longest_range(product_flops * static_cast<double>(q.n), max_flops,
                                             q.m, v.tile_m, limits.max_workgroup_count[y]);
-    for (const Panel& m_panel : panels(q.m, v.tile_m, rows)) {
+    for (const Range& m_range : ranges(q.m, v.tile_m, rows)) {
       const std::int64_t columns =
-          longest_panel(product_flops * static_cast<double>(m_panel.size), max_flops, q.n, v.tile_n,
+          longest_range(product_flops * static_cast<double>(m_range.size), max_flops, q.n, v.tile_n,
                         limits.max_workgroup_count[x]);
-      for (const Panel& n_panel : panels(q.n, v.tile_n, columns)) {
+      for (const Range& n_range : ranges(q.n, v.tile_n, columns)) {
         GemmStep step{
             .groups = {1, 1, word(divide_up(products.size, v.tile_batch) * parts)},
             .push_constants =
-                {.m = word(m_panel.size),
-                 .n = word(n_panel.size),
+                {.m = word(m_range.size),
+                 .n = word(n_range.size),
                  .depth = word(kernel_depth(v, q.k)),
                  .lda = word(a.ld),
                  .ldb = word(b.ld),
                  .ldc = word(target.ld),
                  .alpha = target.alpha,
                  .beta = target.beta,
-                 .base_a = word(a.base + products.begin * a.stride + m_panel.begin * a.line),
-                 .base_b = word(b.base + products.begin * b.stride + n_panel.begin * b.line),
-                 .base_c = word(target.base + m_panel.begin * target.ld + n_panel.begin),
+                 .base_a = word(a.base + products.begin * a.stride + m_range.begin * a.line),
+                 .base_b = word(b.base + products.begin * b.stride + n_range.begin * b.line),
+                 .base_c = word(target.base + m_range.begin * target.ld + n_range.begin),
                  .stride_a = word(a.stride),
                  .stride_b = word(b.stride),
                  .stride_c = word(target.stride),
@@ -203,13 +208,13 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
                  .step_b = word(b.step),
                  .batch = word(products.size),
                  .split_depth = word(split_depth(v, q.k))},
-            .epilogue = epilogue_of(q, placement, products.begin, m_panel.begin, n_panel.begin)};
-        step.groups[x] = word(divide_up(n_panel.size, v.tile_n));
-        step.groups[y] = word(divide_up(m_panel.size, v.tile_m));
+            .epilogue = epilogue_of(q, placement, products.begin, m_range.begin, n_range.begin)};
+        step.groups[x] = word(divide_up(n_range.size, v.tile_n));
+        step.groups[y] = word(divide_up(m_range.size, v.tile_m));
         plan.gemms.push_back(step);
       }
     }
-    if (reduced) add_reduce_step(plan, limits, q, placement, products, stored, ld_part);
+    if (reduced) add_reduce_step(plan, limits, q, placement, products, stored, ld_partial);
   }
   return plan;
 }

@@ -1,5 +1,5 @@
-// From variant and real problem to dispatches: sizes, grids, push constants, workspace. Pure
-// arithmetic.
+// Computes the dispatches of a variant for a problem: grids, push constants, sizes of the
+// workspace. Pure arithmetic.
 #pragma once
 
 #include <array>
@@ -20,37 +20,39 @@ struct PackStep {
 struct GemmStep {
   std::array<std::uint32_t, 3> groups;
   GemmPushConstants push_constants;
-  EpiloguePushConstants epilogue;  // used when the signature has one and the product is not split
+  EpiloguePushConstants epilogue;  // used where the signature has an epilogue, without split-K
 };
 
 struct ReduceStep {
   std::array<std::uint32_t, 3> groups;
   ReducePushConstants push_constants;
-  EpiloguePushConstants epilogue;  // used when the signature has one
+  EpiloguePushConstants epilogue;  // used where the signature has an epilogue
 };
 
-/// Parts are cleared and pack steps run before gemm steps, reduce steps after them, with a barrier
-/// before each kind; steps of one kind write disjoint parts. A product that is split along k writes
-/// its parts into a workspace, from which reduce steps make C. When alpha or k is 0 nothing is
-/// packed and nothing is read from bindings 0 and 1: any buffer may stand there. No steps at all
-/// when C is empty.
+/// Order of execution, with a barrier between the kinds: clearing of partial sums and pack steps,
+/// then gemm steps, then reduce steps. Steps of one kind write disjoint memory. A split-K GEMM
+/// writes partial sums into a workspace, from which reduce steps compute C. Where alpha or k is 0,
+/// nothing is packed and nothing is read from bindings 0 and 1, to which any buffer may be bound.
+/// Where C is empty, there are no steps.
 struct GemmPlan {
   std::int64_t packed_a_elements = 0, packed_b_elements = 0;  // 0: operand is read as stored
-  std::int64_t part_elements = 0;                             // 0: not split
-  bool clear_parts = false;  // kernels add to the parts: they must be zero before
+  std::int64_t part_elements = 0;  // of all partial sums; 0: there are none
+  bool clear_parts = false;        // kernels add to the partial sums, which must be zero before
   std::vector<PackStep> packs;
   std::vector<GemmStep> gemms;
   std::vector<ReduceStep> reduces;
 };
 
-/// max_flops bounds one gemm step (long problems run as runs of products, then panels of rows, then
-/// of columns, so that no dispatch comes near the OS watchdog); a step is never less than one tile.
-/// The variant must be legal for the problem and placement.
+/// max_flops bounds one gemm step, so that no dispatch approaches the operating system's GPU
+/// timeout: large problems are cut by the batch, then by rows, then by columns. A step is never
+/// less than one tile. The variant must be legal for the problem, the placement and the sums. With
+/// SumsIn::kWorkspace there are partial sums and reduce steps even where k is not split.
 GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& p,
                    const Placement& placement,
-                   double max_flops = std::numeric_limits<double>::infinity());
+                   double max_flops = std::numeric_limits<double>::infinity(),
+                   SumsIn sums = SumsIn::kC);
 
-/// The same without the steps that pack this operand: its panels are there already.
+/// The plan without the steps that pack this operand, for a caller that has it packed already.
 GemmPlan without_packing(GemmPlan plan, Operand operand);
 
 }  // namespace rooftile

@@ -48,7 +48,7 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
                      .path = is_a ? v.load_path_a : v.load_path_b,
                      .packed = packed};
   if (x.path == LoadPath::kDirect) x.path = LoadPath::kBuffer;
-  // Packing a quantised B, too, reads it by words.
+  // A pack kernel reads a quantised B by words as well.
   if (!is_a && quantized(p.types)) x.width = values_per_word(p.types) * words_width(v);
   if (packed && packs_words(v)) x.path = LoadPath::kBuffer;
   x.line_width = std::min(x.width, is_a ? line_elements(v, s).a : line_elements(v, s).b);
@@ -74,6 +74,7 @@ struct Case {
   const DeviceLimits& limits;
   const Problem& p;
   const Placement& at;
+  SumsIn sums;
 
   std::int64_t c_end() const { return at.offset_c + span_c(p); }
   std::int64_t residual_end() const {
@@ -82,15 +83,15 @@ struct Case {
                                : 0;
   }
   std::int64_t part_elements() const {
-    return v.split_k == 1 ? 0
-                          : stored_parts(v, p.k) * p.batch * p.m * round_up(p.n, kTexelElements);
+    if (v.split_k == 1 && sums == SumsIn::kC) return 0;
+    return stored_parts(v, p.k) * p.batch * p.m * round_up(p.n, kTexelElements);
   }
   std::int64_t c_bytes() const { return c_end() * bytes_of(p.types.c); }
 };
 struct ProblemRule {
   std::string_view reason;
   bool (*holds)(const Case&);
-  std::string (*figures)(const Case&) = nullptr;  // wanted and allowed
+  std::string (*figures)(const Case&) = nullptr;  // text of the required and the allowed value
 };
 
 constexpr std::int64_t kMostElements =
@@ -111,7 +112,7 @@ bool stored_fits(const Case& c, Operand operand, LoadPath path) {
   return x.path != path || fits(c, path, x.texel, x.needed(), x.element_bits);
 }
 
-/// Scales and zero points of a quantised B: one texel a block each, or less.
+/// Checks the scales and zero points of a quantised B, which take at most one texel for each block.
 bool scales_fit(const Case& c, LoadPath path) {
   return c.v.load_path_b != path ||
          fits(c, path, 1, quantized_blocks(c.p), 8 * bytes_of(c.p.types.a));
@@ -125,14 +126,14 @@ bool panels_fit(const Case& c, Operand operand, LoadPath path) {
                                   : fits(c, path, kTexelElements, elements);
 }
 
-/// Upper bound of the trips of all loops of an invocation, the checks that end a loop included.
+/// Upper bound of the trips of all loops of an invocation, including the checks that end a loop.
 std::int64_t loop_trips(const Variant& v, const Problem& p) {
   constexpr std::int64_t kEnds = 2;  // of a loop: its last check, and one that a driver may add
   const std::int64_t tiles = divide_up(split_depth(v, p.k), k_step(v));
   const bool nested = nests_k_loop(v);
   const std::int64_t inner = nested ? v.tile_k / v.unroll_k + kEnds : 0;
   const std::int64_t tail = nested ? 0 : v.unroll_k;
-  // Fragments on their way to C.
+  // Trips that store fragments to C.
   const std::int64_t stores =
       v.family == Family::kMatrix
           ? std::int64_t{v.subgroup_m} * v.subgroup_n / v.subgroup_size + v.subgroup_m
@@ -286,9 +287,12 @@ BoundElements bound_elements(const Variant& v, const Problem& p, const Placement
 }
 
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,
-                                          const Problem& p, const Placement& placement) {
-  if (std::optional<std::string> reason = illegal_reason(v, limits, signature_of(p))) return reason;
-  const Case c{v, limits, p, placement};
+                                          const Problem& p, const Placement& placement,
+                                          SumsIn sums) {
+  const Signature own = signature_of(p);
+  const Signature compiled = sums == SumsIn::kC ? own : sums_signature(own);
+  if (std::optional<std::string> reason = illegal_reason(v, limits, compiled)) return reason;
+  const Case c{v, limits, p, placement, sums};
   for (const ProblemRule& rule : kProblemRules) {
     if (rule.holds(c)) continue;
     if (rule.figures == nullptr) return std::string(rule.reason);

@@ -4,8 +4,8 @@
 
 namespace rooftile {
 
-/// What is compiled into a kernel besides its Variant. Sizes, ld, offsets, alpha, beta and the
-/// clamp's limits are push constants.
+/// The properties of a problem that are compiled into a kernel beside its Variant. Sizes, ld,
+/// offsets, alpha, beta and the limits of the clamp are push constants.
 struct Signature {
   Types types = {};
   Transpose trans_a = Transpose::kNo, trans_b = Transpose::kNo;
@@ -16,7 +16,7 @@ struct Signature {
 inline Signature signature_of(const Problem& p) {
   return {p.types, p.trans_a, p.trans_b, compiled_part(p.epilogue)};
 }
-/// "f32.nt", "f16_f16.nt.bias_column+relu": also in the database.
+/// The signature as text, as in the database: "f32.nt", "f16_f16.nt.bias_column+relu".
 std::string to_string(const Signature& s);
 
 }  // namespace rooftile

@@ -14,21 +14,21 @@ struct Case {
   const DeviceLimits& limits;
   const Signature& s;
 };
-/// Checked in order behind the device's rules, on which they may rely.
+/// Rules are checked in order after the device's rules, on which they may rely.
 struct SignatureRule {
   std::string_view reason;
   bool (*holds)(const Case&);
 };
 
-/// Of a matrix kernel: the shape is offered for these types.
+/// Whether the device offers the shape of a matrix kernel for these types.
 bool offers_types(const Case& c) {
   return offers_matrix(c.v, c.limits, [&](const MatrixShape& shape) {
     return shape.operand == c.s.types.a && shape.sum == sum_type(c.s.types);
   });
 }
 
-/// Elements of a matrix unit's fragments, and of the rows of their tiles, along what vectors run
-/// along.
+/// Elements of a matrix unit's fragments, and of the rows of their tiles, in the direction of
+/// vector loads.
 struct Run {
   int fragment, tile;
 };

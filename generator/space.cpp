@@ -16,11 +16,11 @@ struct Shape {
   int m, n, k;
 };
 
-// Of multiples of a granularity those that are tried: what units of fixed shapes have.
+// The multiples of a granularity that are tried: the shapes that units of fixed shapes have.
 constexpr std::array<Shape, 5> kFlexibleShapes = {
     {{16, 16, 16}, {16, 8, 16}, {16, 16, 32}, {32, 32, 16}, {32, 16, 16}}};
 
-/// Of the device's matrix units, each once whatever types it is for.
+/// The shapes that the device's matrix units offer, each once whatever its types.
 std::vector<Shape> matrix_shapes(const DeviceLimits& limits) {
   std::vector<Shape> shapes;
   const auto add = [&](const Shape& x) {
@@ -44,33 +44,31 @@ class Collector {
   void add(const FamilySpace& space) {
     Variant v;
     v.family = space.family;
-    if (space.family != Family::kMatrix) return expand(space, space.parameters, v);
-    if (space.parameters.front().parameter == "scope") return add_workgroup_matrices(space, v);
-    for (const auto& [m, n, k] : shapes_) {
+    std::vector<ParameterValues> varied;
+    for (const ParameterValues& parameter : space.parameters)
+      if (parameter.values.size() == 1)
+        set_parameter(v, parameter.parameter, parameter.values.front());
+      else
+        varied.push_back(parameter);
+    if (space.family != Family::kMatrix) return expand(space, varied, v);
+    if (has_workgroup_scope(v) && limits_.workgroup_matrices.empty()) return;
+    // A matrix of a whole workgroup is as large as the tile: keep() sets its shape.
+    const std::vector<Shape> shapes = has_workgroup_scope(v) ? std::vector<Shape>(1) : shapes_;
+    for (const auto& [m, n, k] : shapes) {
       v.matrix_m = m;
       v.matrix_n = n;
       v.matrix_k = k;
       for (std::uint32_t lanes = std::max(1u, limits_.min_subgroup_size);
            lanes <= limits_.max_subgroup_size; lanes *= 2) {
         v.subgroup_size = static_cast<int>(lanes);
-        expand(space, space.parameters, v);
+        expand(space, varied, v);
       }
     }
   }
   std::vector<Variant> take() { return std::move(variants_); }
 
  private:
-  /// A matrix as large as the tile, with the subgroups that make up its workgroup.
-  void add_workgroup_matrices(const FamilySpace& space, Variant v) {
-    if (limits_.workgroup_matrices.empty()) return;
-    for (std::uint32_t lanes = limits_.min_subgroup_size; lanes <= limits_.max_subgroup_size;
-         lanes *= 2) {
-      v.subgroup_size = static_cast<int>(lanes);
-      expand(space, space.parameters, v);
-    }
-  }
-
-  /// All values of the first parameter, and for each the product of the rest.
+  /// Keeps every combination of the values; those of the first parameter change slowest.
   void expand(const FamilySpace& space, std::span<const ParameterValues> parameters, Variant& v) {
     if (parameters.empty()) return keep(space, v);
     for (const std::string& value : parameters.front().values) {
@@ -104,7 +102,7 @@ std::vector<Variant> legal_variants(const DeviceLimits& limits) {
   return collector.take();
 }
 
-// 64 invocations: Vulkan promises 128.
+// It has 64 invocations, and Vulkan guarantees 128.
 Variant fallback_variant() { return {.family = Family::kNaive, .tile_m = 8, .tile_n = 8}; }
 
 Variant default_variant(const DeviceProfile& device) {

@@ -1,4 +1,5 @@
-// The kernel space as data: values per parameter and family, filtered by the rules.
+// The kernel space as data: the values of each parameter and family that the tuner tries, filtered
+// by the legality rules. All functions are pure and safe to call from any thread.
 #pragma once
 
 #include <string>
@@ -13,27 +14,27 @@ struct ParameterValues {
   std::string parameter;
   std::vector<std::string> values;
 };
-/// A product of values; parameters left out keep their defaults. A family has several of them where
-/// one product would hold mostly points that nobody would try.
+/// All combinations of these values; parameters left out keep their defaults. A family has several
+/// such spaces, because a single one would hold mostly points that are not worth a measurement.
+/// Matrix kernels get matrix_m, matrix_n, matrix_k and subgroup_size from the device; with the
+/// scope of a workgroup, the matrix is the tile.
 struct FamilySpace {
   Family family;
   std::string purpose;                      // what these points are for, in words
-  int least_invocations, most_invocations;  // of a workgroup: others are left out
-  // Matrix kernels get matrix_m, matrix_n, matrix_k and subgroup_size from the device; where the
-  // first parameter is their scope, workgroup, the shape is the tile.
+  int least_invocations, most_invocations;  // points with smaller or larger workgroups are dropped
   std::vector<ParameterValues> parameters;
 };
 
-/// Every family's tables of values (space_tables.cpp), before any rule.
+/// The spaces of all families (space_tables.cpp), before any rule is applied.
 const std::vector<FamilySpace>& space_tables();
-/// All legal variants for a device, in a fixed order; deterministic for equal limits, none twice.
+/// All variants that are legal on a device, none twice. Equal limits give the same order.
 std::vector<Variant> legal_variants(const DeviceLimits& limits);
-/// Legal for every device, and for every problem whose operands it can bind and address (storage
-/// buffer range, 32-bit element addresses) on drivers without a limit on loop trips: the last entry
-/// of every ranked list, and the untuned baseline.
+/// The last entry of every ranked list, and the untuned baseline. It is legal for every device, and
+/// on drivers without a limit on loop trips for every problem whose operands it can bind and
+/// address (storage buffer range, 32-bit element addresses).
 Variant fallback_variant();
-/// The untuned default: what a careful person would pick by hand for this kind of device, before
-/// any tuning. Legal on it, though not for every problem.
+/// The untuned default: the variant that an expert would choose by hand for this kind of device. It
+/// is legal on the device, but not for every problem.
 Variant default_variant(const DeviceProfile& device);
 
 }  // namespace rooftile

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "generator/emit.h"
 
 namespace rooftile {
 namespace {
@@ -74,6 +73,18 @@ std::string expand(std::string_view file, const std::vector<std::string>& commen
   Expansion expansion(defines, includes);
   expansion.append(file);
   return text + expansion.take();
+}
+
+std::string without_comments(std::string_view glsl) {
+  std::string code;
+  while (!glsl.empty()) {
+    std::string_view line = glsl.substr(0, glsl.find('\n'));
+    glsl.remove_prefix(std::min(glsl.size(), line.size() + 1));
+    line = line.substr(0, line.find("//"));
+    line = line.substr(0, line.find_last_not_of(' ') + 1);
+    if (!line.empty()) code.append(line).push_back('\n');
+  }
+  return code;
 }
 
 }  // namespace rooftile

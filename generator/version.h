@@ -4,8 +4,8 @@
 
 namespace rooftile {
 
-/// Part of every shader's hash. Raised when the meaning of templates or push constants changes
-/// without their text changing.
+/// A part of every shader's hash. It is raised when the meaning of templates or push constants
+/// changes and their text does not.
 inline constexpr std::string_view kGeneratorVersion = "2";
 
 }  // namespace rooftile

@@ -8,7 +8,7 @@
 namespace rooftile {
 namespace {
 
-// A page is to stay below 3 MB whatever the database holds.
+// Limits that keep a page below 3 MB whatever the database holds.
 constexpr std::size_t kMostDevices = 12, kMostProblems = 300, kMostClasses = 16;
 constexpr std::size_t kMostRuns = 4;    // of a problem, the newest
 constexpr std::size_t kMostSteps = 60;  // of a curve
@@ -53,7 +53,7 @@ class Runtime {
   DispatchModel model_;
 };
 
-/// Names become places; the most frequent kernel is the first.
+/// Replaces names by indices; the most frequent kernel comes first.
 void number_kernels(KernelMap& map, const std::vector<std::string>& names) {
   std::map<std::string, std::size_t> cells;
   for (const std::string& name : names)
@@ -101,7 +101,7 @@ Boundary boundary(const Runtime& runtime, const Problem& of_class) {
   return line;
 }
 
-/// At most so many steps: the first, the last, and others evenly between them.
+/// Keeps at most kMostSteps steps: the first, the last, and others evenly between them.
 void thin(std::vector<SearchStep>& steps) {
   if (steps.size() <= kMostSteps) return;
   std::vector<SearchStep> kept;
@@ -112,7 +112,7 @@ void thin(std::vector<SearchStep>& steps) {
 
 void add_searches(DeviceCharts& charts, std::vector<SearchCurve> curves) {
   const std::vector<ProblemReport>& problems = charts.device.problems;
-  // The newest runs of each problem.
+  // Keeps the newest runs of each problem.
   std::ranges::stable_sort(curves, std::greater{}, &SearchCurve::run);
   std::vector<std::size_t> runs(problems.size());
   for (SearchCurve& curve : curves) {
@@ -164,7 +164,7 @@ void add_classes(DeviceCharts& charts, const Store& store, const RuntimeView& vi
   }
 }
 
-/// Divides what is left among those that want some of it, those that want little first.
+/// Divides the rest among those that need some of it, those that need least first.
 std::vector<std::size_t> shares(const std::vector<std::size_t>& wanted, std::size_t most) {
   std::vector<std::size_t> order(wanted.size()), granted(wanted.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -195,7 +195,7 @@ Charts make_charts(const Store& store, const RuntimeView& runtime, Report report
   problems = shares(problems, kMostProblems);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     DeviceCharts& device = charts.devices.emplace_back(DeviceCharts{.device = devices[i]});
-    // They are sorted by size: the largest stay.
+    // Problems are sorted by size, and the largest are kept.
     std::vector<ProblemReport>& kept = device.device.problems;
     device.problems_left_out = kept.size() - problems[i];
     kept.erase(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(device.problems_left_out));

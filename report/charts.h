@@ -1,5 +1,5 @@
-// What the page draws besides the report: how searches went, and what the runtime would do on grids
-// of problems.
+// The data of the page's charts that the report itself does not hold: the course of searches, and
+// the runtime's choices on grids of problems.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@
 namespace rooftile {
 
 struct SearchReport {
-  std::size_t problem = 0;  // place in the device's problems
+  std::size_t problem = 0;  // index into the device's problems
   SearchCurve curve;
 };
 
-/// The runtime's choice on a grid. Cells: for each k, for each n, for each m.
+/// The runtime's choices on a grid of sizes. Cells are ordered by k, then n, then m.
 struct KernelMap {
   struct Cell {
-    int kernel = -1;   // place in kernels; -1: none is legal
+    int kernel = -1;   // index into kernels; -1: none is legal
     double ns = 0;     // expected, packing included
     double score = 0;  // predicted host time over device time, operands in host memory; 0: vetoed
   };
   std::vector<std::int64_t> sizes;  // of m and of n
   std::vector<std::int64_t> depths;
-  std::vector<std::string> kernels;  // that are chosen anywhere, the most frequent first
+  std::vector<std::string> kernels;  // the kernels that are chosen anywhere, most frequent first
   std::vector<Cell> cells;
 };
 
-/// Predictions on the line m = n. Points: for each depth, for each size.
+/// Predictions on the line m = n. Points are ordered by depth, then by size.
 struct Boundary {
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> depths;  // of k; 0: k = m
   std::vector<Decision> points;
 };
 
-/// A class of problems: types, transposes, epilogue.
+/// A class of problems: equal types, transposes and epilogue.
 struct ClassReport {
   std::string signature;  // "f32.nt"
   Problem example;
@@ -54,8 +54,8 @@ struct DeviceCharts {
   std::vector<ClassReport> classes;  // most tuned problems first
 };
 
-/// A page's worth: devices with tuned problems first, and of all devices together the largest
-/// problems. What does not fit is counted, so that the page can say so.
+/// The charts of a page: devices with tuned problems first, and the largest problems of all devices
+/// together. Problems that do not fit are counted, so that the page can say so.
 struct Charts {
   std::string database;
   std::vector<DeviceCharts> devices;

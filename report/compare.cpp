@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "core/error.h"
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 #include "core/text_table.h"
 #include "report/json_values.h"
 
@@ -21,7 +21,7 @@ std::string label(const DeviceProfile& profile) {
   return fmt::format("{} ({})", profile.name, profile.driver_info);
 }
 
-/// Smaller is nearer.
+/// The distance of two devices; a smaller value is nearer.
 int distance(const DeviceProfile& x, const DeviceProfile& y) {
   if (x.device_uuid == y.device_uuid) return 0;
   if (x.vendor_id == y.vendor_id && x.device_id == y.device_id) return 1;
@@ -175,9 +175,11 @@ Comparison compare(const Report& here, const Report& there) {
   }
   if (comparison.devices.empty())
     fail(ErrorCode::kUnsupported,
-         "nothing to compare: {} has {} devices and {} has {}{}; `rooftile tune` adds one",
-         here.database, here.devices.size(), there.database, there.devices.size(),
-         same_file ? ", which are the same" : "");
+         "nothing to compare: {} has {} devices and {} has {} devices{}; {}", here.database,
+         here.devices.size(), there.database, there.devices.size(),
+         same_file ? ", which are the same" : "",
+         here.devices.empty() ? "`rooftile tune` adds one to the former"
+                              : "name a database of a similar device with --compare");
   for (const DeviceReport& device : there.devices)
     if (!same_file && std::ranges::find(used, &device) == used.end())
       comparison.without_partner.push_back(label(device.profile));

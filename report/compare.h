@@ -1,4 +1,4 @@
-// Two databases side by side: two machines, or two drivers.
+// A comparison of two databases: of two machines, or of two drivers.
 #pragma once
 
 #include <optional>
@@ -14,20 +14,21 @@ struct FigureComparison {
   std::optional<double> here, there;
 };
 
-/// The best kernel of a problem that is tuned on both sides; times with packing.
+/// The best kernels of a problem that is tuned on both sides; times include packing.
 struct ProblemComparison {
   Problem problem;
   std::string kernel_here, kernel_there;
   double here_ns = 0, there_ns = 0;
 
-  /// How many times as fast as here.
+  /// The speed there over the speed here.
   double ratio() const { return here_ns / there_ns; }
 };
 
 struct DeviceComparison {
   DeviceProfile here, there;
   std::vector<FigureComparison> figures;  // without the host's grid
-  // Of the host's products: how many were measured on both sides, and the mean of there over here.
+  // The host's GEMMs: the number that was measured on both sides, and the mean ratio of there to
+  // here.
   std::size_t host_points = 0;
   double host_ratio = 0;
   std::vector<ProblemComparison> problems;
@@ -37,12 +38,13 @@ struct DeviceComparison {
 struct Comparison {
   std::string here, there;  // files
   std::vector<DeviceComparison> devices;
-  std::vector<std::string> without_partner;  // devices over there that none here is compared with
+  std::vector<std::string> without_partner;  // devices there with which none here is compared
 };
 
-/// Each device here with the one there that is most like it: the same one with any driver, the same
-/// product, the same kind; of equals the one with more tuned problems. When both files are one,
-/// never with itself. Throws kUnsupported when there is nothing to compare.
+/// Compares each device here with the most similar one there: the same device with any driver, then
+/// the same product, then the same kind; among equals the one with more tuned problems. Where both
+/// files are the same, a device is not compared with itself. Throws kUnsupported when there is
+/// nothing to compare.
 Comparison compare(const Report& here, const Report& there);
 std::string comparison_text(const Comparison& comparison);
 std::string comparison_json(const Comparison& comparison);

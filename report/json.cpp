@@ -176,6 +176,7 @@ Json json_of(const DeviceReport& d, JsonDetail detail) {
                  {"latency", json_number(d.ratios.latency)}}},
                {"roofs", {{"math", math}, {"levels", levels}}},
                {"problems", problems},
+               {"advice", d.advice},
                {"stale", stale},
                {"black_list", rejected}});
   return json;

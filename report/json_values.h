@@ -1,4 +1,4 @@
-// Reports as JSON values. Inside report/ only.
+// Reports as JSON values. Internal to report/.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,20 +11,20 @@ using Json = nlohmann::json;
 
 enum class JsonDetail : std::uint8_t {
   kFull,
-  kPage,  // without kernels' parameters and the host's grid of products
+  kPage,  // without the parameters of kernels and the host's grid of GEMMs
 };
 
-/// null for what is not finite: JSON has neither infinity nor NaN.
+/// The number, or null where it is not finite, because JSON has neither infinity nor NaN.
 Json json_number(double x);
-/// null for 0 as well: not known.
+/// The number, or null where it is not finite or 0, which stands for an unknown value.
 Json json_known(double x);
-/// m, n, k, batch, epilogue, trans_a, trans_b, type.
+/// An object with m, n, k, batch, epilogue, trans_a, trans_b and type.
 Json json_of(const Problem& p);
 Json json_of(const ProblemReport& p, JsonDetail detail);
 Json json_of(const DeviceReport& d, JsonDetail detail);
-/// name, uuid, kind and driver.
+/// An object with name, uuid, kind and driver.
 Json json_identity(const DeviceProfile& profile);
-/// Bytes that are no UTF-8 become U+FFFD. indent -1: on one line.
+/// The text of a value. Bytes that are no UTF-8 become U+FFFD. An indent of -1 writes one line.
 std::string json_text(const Json& value, int indent);
 
 }  // namespace rooftile

@@ -8,12 +8,12 @@
 namespace rooftile {
 namespace {
 
-/// Plateaus that are not device memory, fastest first.
+/// The plateaus that are caches, fastest first.
 std::span<const MemoryLevel> caches(const DeviceRates& rates) {
   return std::span(rates.levels).first(rates.levels.empty() ? 0 : rates.levels.size() - 1);
 }
 
-/// What the roofline says of a level; 0: it bounds nothing there.
+/// The roofline's bound at a level; 0: it has none there.
 double bound_of(const Roofline& roofline, const std::string& level) {
   const auto bound = std::ranges::find(roofline.bounds, "memory:" + level, &Bound::limiter);
   return bound == roofline.bounds.end() ? 0 : bound->ns;
@@ -40,7 +40,8 @@ std::vector<LevelReport> levels(const ProblemReport& problem, const DeviceRates&
   const Traffic& traffic = problem.roofline.traffic;
   std::vector<LevelReport> list = {
       level(problem, "memory", traffic.memory_bytes, memory_gbps(rates), counted.memory)};
-  // Blocks are read from the nearest cache; behind it only what no cache spares.
+  // Blocks are read from the nearest cache; only bytes that no cache holds are read from the levels
+  // behind it.
   const std::span<const MemoryLevel> found = caches(rates);
   for (std::size_t i = found.size(); i > 1; --i)
     list.push_back(level(problem, found[i - 1].name, traffic.memory_bytes, found[i - 1].gbps));
@@ -70,8 +71,8 @@ std::vector<LevelReport> level_roofs(const DeviceRates& rates) {
   const std::span<const MemoryLevel> found = caches(rates);
   for (std::size_t i = found.size(); i > 0; --i) add(found[i - 1].name, found[i - 1].gbps);
   add("shared", rates.shared_gbps);
-  // Of both directions the faster one: no mixture of them is above it.
-  if (!rates.zero_copy) add("link", std::max(rates.upload_gbps, rates.download_gbps));
+  // The rate of the faster direction, which no mixture of both exceeds.
+  add("link", std::max(rates.upload_gbps, rates.download_gbps));
   return roofs;
 }
 

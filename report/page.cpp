@@ -22,7 +22,7 @@ std::string_view file(std::string_view name) {
   return found->text;
 }
 
-/// The page's scripts, one behind the other.
+/// The page's scripts as one text.
 std::string scripts() {
   std::string text;
   for (const EmbeddedText& part : embedded_page())
@@ -30,8 +30,8 @@ std::string scripts() {
   return text;
 }
 
-/// For a script element: no "<" is left, so nothing in it can end the element or begin a comment.
-/// In JSON, "<" stands in strings only.
+/// Escapes JSON for a script element: without "<" no text can end the element or begin a comment.
+/// In JSON, "<" occurs in strings only.
 std::string escaped(const std::string& json) {
   std::string text;
   text.reserve(json.size());

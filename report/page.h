@@ -1,4 +1,4 @@
-// The report as one page that needs nothing else: styles, scripts and data are in it.
+// The report as one HTML page that holds its styles, scripts and data.
 #pragma once
 
 #include <string>
@@ -7,9 +7,10 @@
 
 namespace rooftile {
 
-/// HTML. Whatever the database holds is data there, never markup.
+/// The page as HTML. Text from the database is always data in it, never markup.
 std::string report_page(const Charts& charts);
-/// What the page reads: the fields of report_json and those that docs/report.md lists for the page.
+/// The data that the page reads: the fields of report_json(), and those that docs/report-json.md
+/// lists for the page.
 std::string page_data(const Charts& charts);
 
 }  // namespace rooftile

@@ -6,7 +6,7 @@
 namespace rooftile {
 namespace {
 
-// A chart shows no more of a number.
+// Charts show no more digits of a number.
 constexpr int kDigits = 5;
 
 double rounded(double x) {
@@ -16,7 +16,7 @@ double rounded(double x) {
   return last > 0 ? std::round(x / unit) * unit : std::round(x * unit) / unit;
 }
 
-/// Shortens every number below. Whole ones lose their ".0", too.
+/// Shortens every number of a value to those digits; whole numbers lose their ".0" as well.
 void shorten(Json& value) {
   constexpr double kExact = 9e15;  // of integers in a double
   if (value.is_structured()) {
@@ -55,7 +55,7 @@ Json json_of(const KernelMap& map) {
       {"ns", ns},           {"score", score}};
 }
 
-/// Columns rather than rows: names stand there once.
+/// Turns rows into columns, so that each name occurs once.
 Json json_of(const Boundary& line) {
   Json tier = Json::array(), veto = Json::array(), factors = Json::object();
   for (const std::string_view factor : kFactorNames)

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostNamed = 8;  // problems in a message
 
-/// What is tuned on the same sizes, or else on any.
+/// Names the tuned problems of the same sizes, or else some of any sizes.
 std::string tuned_instead(const Report& report, const Problem& wanted) {
   std::vector<std::string> same_sizes, all;
   for (const DeviceReport& device : report.devices)

@@ -1,4 +1,4 @@
-// One tuned problem: the winner, why it is not faster, and what else was there.
+// The report of one tuned problem: its winner, what limits it, and the other kernels.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct ProblemOnDevice {
   const ProblemReport* problem;
 };
 
-/// On every device of the report that it is tuned on; ld, alpha and beta make no difference.
-/// Throws kUnsupported, saying what is tuned, when there is none.
+/// Covers every device of the report that the problem is tuned on; ld, alpha and beta are ignored.
+/// Throws kUnsupported, naming tuned problems, when there is no such device.
 std::vector<ProblemOnDevice> find_problem(const Report& report, const Problem& wanted);
 std::string problem_text(const std::vector<ProblemOnDevice>& found);
 std::string problem_json(const Report& report, const std::vector<ProblemOnDevice>& found);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "db/untuned_advice.h"
 #include "report/levels.h"
 #include "runtime/model/counted.h"
 #include "runtime/model/predict.h"
@@ -144,29 +145,6 @@ DispatchModel dispatch_model(const std::vector<TunedKernel>& kernels,
 
 }  // namespace
 
-std::string ProblemReport::next_limiter() const {
-  const std::vector<Bound>& bounds = roofline.bounds;
-  return bounds.size() > 1 && bounds[1].ns > 0 ? bounds[1].limiter : "";
-}
-
-bool ProblemReport::counted() const {
-  return std::ranges::any_of(
-      levels, [](const LevelReport& level) { return level.modelled_bytes.has_value(); });
-}
-
-std::optional<double> FigureReport::drift() const {
-  if (!before || before->value == 0) return std::nullopt;
-  return figure.value / before->value - 1;
-}
-
-bool FigureReport::drifted() const {
-  // A median absolute deviation is 0.67 of a normal distribution's standard deviation: three of
-  // those of the difference.
-  constexpr double kSpreads = 3 / 0.6745;
-  return before &&
-         std::abs(figure.value - before->value) > kSpreads * std::hypot(figure.mad, before->mad);
-}
-
 DeviceReport device_report(const Store& store, const DeviceRecord& record,
                            const RuntimeView& runtime) {
   DeviceReport report{.row = record.id,
@@ -206,6 +184,7 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record,
   report.stale = stale_lists(store, record.id, report.problems, runtime.generator_version);
   for (const BlackListRecord& entry : store.black_listed(record.id))
     report.rejected.push_back({kernel_name(store, entry.candidate), entry.reason});
+  if (report.problems.empty()) report.advice = untuned_advice(store, record);
   return report;
 }
 

@@ -1,5 +1,5 @@
-// What the runtime would do, asked by a report that sees neither runtime nor generator: the caller
-// answers.
+// The runtime's choices, as callbacks that the caller provides, because report/ may include neither
+// runtime nor generator.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "db/records.h"
+#include "db/tables/records.h"
 #include "runtime/model/predict.h"
 
 namespace rooftile {
@@ -20,20 +20,21 @@ struct ChosenKernel {
   double ns = 0;       // expected, packing included
 };
 
-/// A tuned device's kernels.
+/// The kernels of a tuned device.
 class KernelChoice {
  public:
   virtual ~KernelChoice() = default;
-  /// For DispatchModel.
+  /// The tuned times for a DispatchModel.
   virtual std::vector<PredictedClass> predicted_classes() const = 0;
-  /// What a call on host memory runs; nothing when no kernel is legal for it.
+  /// The kernel that a call on host memory runs; empty when none is legal for it.
   virtual std::optional<ChosenKernel> choose(const Problem& p) const = 0;
 };
 
 struct RuntimeView {
-  std::string_view generator_version;                                 // whose certificates count
-  Variant naive = {};                                                 // legal for everything
-  std::function<Variant(const DeviceProfile&)> default_variant = {};  // what nobody has tuned
+  std::string_view generator_version;  // whose certificates count
+  Variant naive = {};                  // legal for everything
+  // The kernel for problems that were not tuned.
+  std::function<Variant(const DeviceProfile&)> default_variant = {};
   std::function<std::unique_ptr<KernelChoice>(const DeviceProfile&, const DeviceRates&,
                                               std::vector<TunedKernel>,
                                               std::span<const PortfolioKernel>)>

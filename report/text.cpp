@@ -83,7 +83,7 @@ std::string ratio_text(double other_ns, double ns) {
 void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
   const auto to = std::back_inserter(out);
   if (device.problems.empty()) {
-    fmt::format_to(to, "  no certified kernel yet: run `rooftile tune`\n");
+    fmt::format_to(to, "  no certified kernel yet: {}\n", device.advice);
     return;
   }
   const bool facts = std::ranges::any_of(

@@ -1,9 +1,10 @@
 #version 450
-// One subgroup a workgroup: its lanes lie along n, and every value of A serves all of them. REG_M
-// == TILE_M rows; a lane's columns come as vectors SUBGROUP_SIZE apart.
+// A workgroup is one subgroup. Its lanes lie along n and share all rows of the tile (REG_M equals
+// TILE_M), so that every value of A is loaded once and broadcast to all lanes. The columns of a
+// lane are vectors that lie SUBGROUP_SIZE vectors apart.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
-#include "elements_f32.glsl"
+#include "common/elements_f32.glsl"
 #extension GL_KHR_shader_subgroup_basic : enable
 #extension GL_KHR_shader_subgroup_ballot : enable
 
@@ -49,24 +50,25 @@ const uint LANES_N = SUBGROUP_SIZE;
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 
-// Where the i-th row and the j-th vector of the lane lie, from its first.
-uint row_at(uint i) { return i; }
-uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
+// first.
+uint row_offset(uint i) { return i; }
+uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
-#include "problem.glsl"
-#include "vectors.glsl"
-#include "edge_masked.glsl"
-#include "raster_column.glsl"
-#include "a_texel.glsl"
-#include "b_texel.glsl"
-#include "fragment_a_packed.glsl"
-#include "fragment_b_packed.glsl"
-#include "multiply_lane.glsl"
-#include "k_loop_whole.glsl"
-#include "store_c.glsl"
+#include "common/problem.glsl"
+#include "common/vectors.glsl"
+#include "common/edge_masked.glsl"
+#include "common/raster_column.glsl"
+#include "load/a_texel.glsl"
+#include "load/b_texel.glsl"
+#include "fragment/a_packed.glsl"
+#include "fragment/b_packed.glsl"
+#include "fragment/multiply_lane.glsl"
+#include "fragment/k_loop_whole.glsl"
+#include "epilogue/store_c.glsl"
 
 void main() {
-  begin_product(gl_WorkGroupID.z);
+  begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M;
   const uint column = tile.x * TILE_N + gl_LocalInvocationIndex * VECTOR_WIDTH_C;
@@ -74,6 +76,6 @@ void main() {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] = VECTOR_C(0);
   begin_a(row);
   begin_b(column);
-  multiply_all();
+  run_k_loop();
   store_sums(tile, row, column);
 }

@@ -1,11 +1,12 @@
 #version 450
-// Matrix units of workgroup scope: TILE_M x TILE_N of C is one matrix, which the whole workgroup
-// holds. The driver moves A and B to the units, through shared memory of its own where it likes:
-// loads name a slice of a tensor, and read zeros outside it.
+// Matrix units (cooperative matrices) of workgroup scope: TILE_M x TILE_N elements of C are one
+// matrix, which the whole workgroup holds. The driver moves A and B to the units, through shared
+// memory that it manages itself: a load names a slice of a tensor, and reads zeros outside the
+// tensor.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
 #pragma use_vulkan_memory_model
-#include "elements_f32.glsl"
+#include "common/elements_f32.glsl"
 
 #ifndef TILE_M
 #define TILE_M 64
@@ -36,25 +37,25 @@
 #define RESULT_C vec4
 #endif
 
-#include "matrix_types.glsl"
-#include "tensor_types.glsl"
+#include "matrix/types.glsl"
+#include "matrix/tensor_types.glsl"
 
-const uint LANES_M = 1, LANES_N = LOCAL_SIZE;  // as the raster counts invocations
+const uint LANES_M = 1, LANES_N = LOCAL_SIZE;  // for the raster include: one row of invocations
 
 layout(local_size_x = LOCAL_SIZE) in;
 
-#include "problem.glsl"
-#include "edge_masked.glsl"
-#include "raster_row.glsl"
-#include "tensor_a_n.glsl"
-#include "tensor_b_n.glsl"
-#include "tensor_store.glsl"
+#include "common/problem.glsl"
+#include "common/edge_masked.glsl"
+#include "common/raster_row.glsl"
+#include "matrix/tensor_a_n.glsl"
+#include "matrix/tensor_b_n.glsl"
+#include "matrix/tensor_store.glsl"
 
 void main() {
-  begin_product(gl_WorkGroupID.z);
+  begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
-  MatrixC sums = all_of(ELEMENT(0));
+  MatrixC sums = splat(ELEMENT(0));
   [[dont_unroll]] for (uint k0 = 0; k0 < k; k0 += TILE_K)
     [[unroll]] for (uint u = 0; u < TILE_K; u += MATRIX_K) {
       MatrixA fragment_a;

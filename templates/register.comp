@@ -1,10 +1,11 @@
 #version 450
-// One invocation owns REG_M x REG_N of C in registers and reads A and B itself: no shared memory,
-// no barrier. Its columns come as vectors LANES_N apart, so that neighbouring invocations read
-// and write neighbouring vectors.
+// One invocation computes REG_M x REG_N elements of C in registers and reads A and B from memory
+// itself, without shared memory and barriers. Its columns are vectors that lie LANES_N vectors
+// apart, so that neighbouring invocations read and write neighbouring vectors. Also the kernel of
+// the family batched_small, with TILE_BATCH matrices of the batch in a workgroup.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
-#include "elements_f32.glsl"
+#include "common/elements_f32.glsl"
 
 #ifndef TILE_M
 #define TILE_M 8
@@ -48,27 +49,28 @@ const uint LANES_N = TILE_N / REG_N;
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 
-// Where the i-th row and the j-th vector of the invocation lie, from its first.
-uint row_at(uint i) { return i; }
-uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
+// first.
+uint row_offset(uint i) { return i; }
+uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
-#include "problem.glsl"
-#include "vectors.glsl"
-#include "edge_masked.glsl"
-#include "raster_row.glsl"
-#include "a_buffer.glsl"
-#include "b_buffer.glsl"
-#include "fragment_a_n.glsl"
-#include "fragment_b_n.glsl"
-#include "multiply_lane.glsl"
-#include "k_loop_masked.glsl"
-#include "store_c.glsl"
+#include "common/problem.glsl"
+#include "common/vectors.glsl"
+#include "common/edge_masked.glsl"
+#include "common/raster_row.glsl"
+#include "load/a_buffer.glsl"
+#include "load/b_buffer.glsl"
+#include "fragment/a_n.glsl"
+#include "fragment/b_n.glsl"
+#include "fragment/multiply_lane.glsl"
+#include "fragment/k_loop_masked.glsl"
+#include "epilogue/store_c.glsl"
 
 void main() {
-  // Family batched_small: TILE_BATCH products a workgroup.
+  // TILE_BATCH is above 1 only for the family batched_small.
   const uint z = gl_WorkGroupID.z * TILE_BATCH + gl_LocalInvocationID.y;
   if (TILE_BATCH > 1 && z >= batch) return;
-  begin_product(z);
+  begin_gemm(z);
   const uvec2 tile = tile_position();
   const uvec2 lane = lane_position();
   const uint row = tile.y * TILE_M + lane.y * REG_M;
@@ -77,6 +79,6 @@ void main() {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] = VECTOR_C(0);
   begin_a(row);
   begin_b(column);
-  multiply_all();
+  run_k_loop();
   store_sums(tile, row, column);
 }

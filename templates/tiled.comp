@@ -1,11 +1,12 @@
 #version 450
-// A workgroup moves tiles of A and B through shared memory; an invocation multiplies them into
-// REG_M x REG_N sums. Its rows come in fours SPREAD_M * 4 apart and its columns in fours SPREAD_N *
-// 4 apart: neighbours read neighbouring vectors of shared memory (no bank conflicts) and write
-// neighbouring vectors of C.
+// A workgroup copies tiles of A and B into shared memory, and an invocation multiplies them into
+// REG_M x REG_N sums. Its rows are groups of four that lie VECTOR_STRIDE_M * 4 rows apart, its
+// columns groups of four that lie VECTOR_STRIDE_N * 4 columns apart: neighbouring invocations then
+// read neighbouring vectors of shared memory, without bank conflicts, and write neighbouring
+// vectors of C.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
-#include "elements_f32.glsl"
+#include "common/elements_f32.glsl"
 
 #ifndef TILE_M
 #define TILE_M 64
@@ -53,50 +54,52 @@ const uint LOCAL_SIZE = LANES_M * LANES_N;
 
 ELEMENT_4 sums[REG_M][REG_N / 4];
 
-#include "lanes_blocked.glsl"
+#include "tile/lanes_blocked.glsl"
 
-// Where the i-th row and the j-th vector of the invocation lie, from its first.
-uint row_at(uint i) { return i / 4 * (SPREAD_M * 4) + i % 4; }
-uint column_at(uint j) { return j * (SPREAD_N * 4); }
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
+// first.
+uint row_offset(uint i) { return i / 4 * (VECTOR_STRIDE_M * 4) + i % 4; }
+uint column_offset(uint j) { return j * (VECTOR_STRIDE_N * 4); }
 
-#include "problem.glsl"
-#include "vectors.glsl"
-#include "edge_masked.glsl"
-#include "raster_row.glsl"
-#include "a_buffer.glsl"
-#include "b_buffer.glsl"
-#include "shared_tiles.glsl"
-#include "tile_a_n.glsl"
-#include "tile_b_n.glsl"
+#include "common/problem.glsl"
+#include "common/vectors.glsl"
+#include "common/edge_masked.glsl"
+#include "common/raster_row.glsl"
+#include "load/a_buffer.glsl"
+#include "load/b_buffer.glsl"
+#include "tile/shared_tiles.glsl"
+#include "tile/a_n.glsl"
+#include "tile/b_n.glsl"
 
-#include "product.glsl"
+#include "common/product.glsl"
 
-uvec2 lane;  // where the invocation's first vectors lie in the tile
+// Position of the invocation's first vectors in the tile: x along n and y along m, in vectors.
+uvec2 lane;
 
 void multiply_tile(uint stage) {
   for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
       ELEMENT_4 a[REG_M / 4], b[REG_N / 4];
       [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
-        a[i] = a_tile[stage][step + u][lane.y + i * SPREAD_M];
+        a[i] = a_tile[stage][step + u][lane.y + i * VECTOR_STRIDE_M];
       [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
-        b[j] = b_tile[stage][step + u][lane.x + j * SPREAD_N];
+        b[j] = b_tile[stage][step + u][lane.x + j * VECTOR_STRIDE_N];
       [[unroll]] for (uint i = 0; i < REG_M; ++i)
         [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
           sums[i][j] += product(a[i / 4][i % 4], b[j]);
     }
 }
 
-#include "tile_loop_1.glsl"
-#include "store_c.glsl"
+#include "tile/loop_1.glsl"
+#include "epilogue/store_c.glsl"
 
 void main() {
-  begin_product(gl_WorkGroupID.z);
+  begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
   lane = lane_in_tile();
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] = ELEMENT_4(0);
-  multiply_all(row, column);
+  run_k_loop(row, column);
   store_sums(tile, row + lane.y * 4, column + lane.x * 4);
 }

@@ -1,10 +1,10 @@
 #version 450
-// For few rows or few columns of C, where memory is the limit. An invocation owns REG_M x REG_N of
-// C for its share of k: LANES_K invocations take turns along k and add their sums at the end, always
-// in the same order.
+// For a C of few rows or few columns, where memory bandwidth is the limit. LANES_K invocations
+// share one block of REG_M x REG_N elements of C: each takes every LANES_K-th group of UNROLL_K
+// steps of k, and their partial sums are added at the end in a fixed order.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
-#include "elements_f32.glsl"
+#include "common/elements_f32.glsl"
 
 #ifndef TILE_M
 #define TILE_M 1
@@ -54,37 +54,40 @@ const uint LOCAL_SIZE = LANES_M * LANES_N * LANES_K;
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 uint lane_k;
 
-// Where the i-th row and the j-th vector of the invocation lie, from its first.
-uint row_at(uint i) { return i; }
-uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
+// first.
+uint row_offset(uint i) { return i; }
+uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
-#include "problem.glsl"
-#include "vectors.glsl"
-#include "edge_masked.glsl"
-#include "raster_row.glsl"
-#include "a_buffer.glsl"
-#include "b_buffer.glsl"
-#include "fragment_a_n.glsl"
-#include "fragment_b_n.glsl"
-#include "multiply_lane.glsl"
-#include "k_loop_lanes.glsl"
-#include "add_lanes_shared.glsl"
-#include "store_c.glsl"
+#include "common/problem.glsl"
+#include "common/vectors.glsl"
+#include "common/edge_masked.glsl"
+#include "common/raster_row.glsl"
+#include "load/a_buffer.glsl"
+#include "load/b_buffer.glsl"
+#include "fragment/a_n.glsl"
+#include "fragment/b_n.glsl"
+#include "fragment/multiply_lane.glsl"
+#include "fragment/k_loop_lanes.glsl"
+#include "fragment/add_lanes_shared.glsl"
+#include "epilogue/store_c.glsl"
 
 void main() {
-  begin_product(gl_WorkGroupID.z);
+  begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
-  // Neighbours lie along the dimension in which the large operand is contiguous: k if K_FASTEST.
+  // Neighbouring invocations lie along the dimension in which the large operand is contiguous in
+  // memory: along k if K_FASTEST is 1, else along m and n.
   const uint lanes = LANES_M * LANES_N;
   lane_k = K_FASTEST == 1 ? gl_LocalInvocationIndex % LANES_K : gl_LocalInvocationIndex / lanes;
-  const uint other = K_FASTEST == 1 ? gl_LocalInvocationIndex / LANES_K : gl_LocalInvocationIndex % lanes;
-  const uint row = tile.y * TILE_M + other / LANES_N * REG_M;
-  const uint column = tile.x * TILE_N + other % LANES_N * VECTOR_WIDTH_C;
+  const uint lane_mn =
+      K_FASTEST == 1 ? gl_LocalInvocationIndex / LANES_K : gl_LocalInvocationIndex % lanes;
+  const uint row = tile.y * TILE_M + lane_mn / LANES_N * REG_M;
+  const uint column = tile.x * TILE_N + lane_mn % LANES_N * VECTOR_WIDTH_C;
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] = VECTOR_C(0);
   begin_a(row);
   begin_b(column);
-  multiply_all();
+  run_k_loop();
   add_lanes();
   if (lane_k == 0) store_sums(tile, row, column);
 }

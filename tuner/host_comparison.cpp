@@ -4,18 +4,18 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/statistics.h"
-#include "runtime/host_blas.h"
-#include "runtime/host_tier.h"
-#include "runtime/random_operand.h"
-#include "tuner/processor_wait.h"
-#include "tuner/steady_samples.h"
+#include "core/numbers/statistics.h"
+#include "runtime/host/host_blas.h"
+#include "runtime/host/host_tier.h"
+#include "runtime/verify/random_operand.h"
+#include "tuner/measure/processor_wait.h"
+#include "tuner/measure/steady_samples.h"
 
 namespace rooftile {
 namespace {
 
-constexpr double kTimesPredicted = 2;  // more than what the host's model may miss by
-constexpr double kRoundNs = 2e6;       // of a round's host calls, where one takes less
+constexpr double kTimesPredicted = 2;  // More than the error of the host's model.
+constexpr double kRoundNs = 2e6;       // Duration of a round's host calls, if one call takes less.
 
 double median_of(std::span<const HostRound> rounds, double (*value)(const HostRound&)) {
   std::vector<double> values;
@@ -64,7 +64,7 @@ HostComparison compare_with_host(const Problem& p, std::optional<double> predict
       static_cast<int>(std::clamp(kRoundNs / std::max(now_ns() - first_ns, 1.0), 1.0, 1000.0));
   std::vector<HostRound> rounds;
   while (static_cast<int>(rounds.size()) < kMostHostRounds && !over()) {
-    multiply();  // the kernel's operands are in the caches: not timed
+    multiply();  // Not timed, because the kernel's operands are in the caches.
     const ProcessorWait before = processor_wait_now();
     const double start_ns = now_ns();
     for (int i = 0; i < calls; ++i) multiply();

@@ -9,10 +9,10 @@
 
 #include "core/clock.h"
 #include "generator/space.h"
+#include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
-#include "runtime/staging.h"
-#include "tuner/portfolio_problems.h"
-#include "tuner/priors.h"
+#include "tuner/problems/portfolio_problems.h"
+#include "tuner/search/priors.h"
 
 namespace rooftile {
 namespace {
@@ -176,7 +176,10 @@ void ClassPortfolio::collect() {
         if (const auto candidate = context_.store.candidate(id)) add(candidate->variant);
   }
   add(fallback_variant());
-  for (const Problem& p : scattered) add_predicted(p);
+  for (const Problem& p : scattered) {
+    if (context_.over()) return;  // each looks at the whole space
+    add_predicted(p);
+  }
 }
 
 /// The model's choice for a problem: of another shape, or split along k, where nothing like it has

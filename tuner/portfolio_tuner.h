@@ -1,18 +1,19 @@
-// After the search: its winners are measured on each other's problems and on scattered ones, so
-// that the runtime can choose among them for problems that nobody tuned.
+// Measurement of the search's winners on each other's problems and on scattered ones, so that the
+// runtime can choose among them for untuned problems.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "tuner/problem_tuner.h"
+#include "runtime/model/portfolio.h"
+#include "tuner/problem_tuner_context.h"
 
 namespace rooftile {
 
-/// Spends up to the seconds on the classes of the tuned problems, each its share, by the root of
-/// the number of its problems, and stores their portfolios. What is known from earlier runs is not
-/// measured again. The regret of all of them, each problem left out in turn.
+/// Spends up to `seconds` on the classes of the tuned problems, in proportion to the square root of
+/// the number of their problems, and stores their portfolios. Times known from earlier runs are not
+/// measured again. Returns the regret of all portfolios, by leaving out each problem in turn.
 Regret tune_portfolios(const ProblemTunerContext& context, RowId device_row,
                        std::span<const Problem> tuned, double seconds);
 

@@ -3,27 +3,27 @@
 #include <algorithm>
 
 #include "core/clock.h"
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 #include "generator/space.h"
 #include "runtime/model/predict.h"
 #include "runtime/model/roofline.h"
 #include "tuner/host_comparison.h"
-#include "tuner/ranked_list.h"
 #include "tuner/search.h"
-#include "tuner/stored_winner.h"
+#include "tuner/stored/ranked_list.h"
+#include "tuner/stored/stored_winner.h"
 
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kRanked = 3;  // certified kernels in a list, default and fallback besides
-// Of a problem's slice: when each ends; certificates follow. The search for calls with a packed
-// operand, and its finals, are left out where packing hardly counts.
+constexpr std::size_t kRanked = 3;  // Certified kernels in a list, besides default and fallback.
+// Shares of a problem's slice of time at which each phase ends; certificates follow. The search for
+// calls with a packed operand, and its finals, are left out where packing hardly matters.
 constexpr double kSearchShare = 0.5, kPrepackedShare = 0.6, kSuspectsShare = 0.65,
                  kPrepackedFinalsShare = 0.7, kFinalsShare = 0.8;
-constexpr double kHostShare = 0.1;  // of the slice, at most, for the comparison with BLAS
+constexpr double kHostShare = 0.1;  // Limit of the share of the slice for the comparison with BLAS.
 
-/// Certified kernels, best first; behind them the best one for an operand that is packed before, if
-/// it is another; default and fallback last.
+/// Returns certified kernels, best first; then the best one for an operand that is packed before,
+/// if it is another; default and fallback last.
 std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, const Search& search,
                                           const Signature& signature) {
   std::vector<const Candidate*> list;
@@ -50,7 +50,7 @@ std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, co
 
 std::vector<WinnerRecord> records_of(const ProblemTunerContext& context, const Problem& problem,
                                      const std::vector<const Candidate*>& list) {
-  const double level = context.runner.level();  // a caller pays what it takes now
+  const double level = context.runner.level();  // Stored times are those that a caller sees now.
   std::vector<WinnerRecord> records;
   for (const Candidate* candidate : list)
     records.push_back({.candidate = context.runner.id(candidate->variant, signature_of(problem)),
@@ -59,16 +59,24 @@ std::vector<WinnerRecord> records_of(const ProblemTunerContext& context, const P
   return records;
 }
 
+/// No comparison where the host is predicted to take longer than there is time for: a call of BLAS
+/// cannot be stopped. seconds: of the problem's slice.
 HostComparison beside_host(const ProblemTunerContext& context, const Problem& problem,
                            const Variant& winner, double seconds) {
-  // The model of the host is of plain float32 calls.
-  const bool modelled = context.host_rates != nullptr && is_calibrated(*context.host_rates) &&
-                        problem.types == Types{} && problem.epilogue == Epilogue{} &&
-                        problem.batch == 1;
+  // The first round calls the host three times: once for its time, once untimed, once timed.
+  constexpr double kHostCalls = 3;
+  std::optional<double> predicted_ns;
+  if (context.host_rates != nullptr && is_calibrated(*context.host_rates)) {
+    const double plain_ns = predict_host_ns(retyped(problem, {}), *context.host_rates);
+    const double left_s = std::min(seconds, context.options.budget_s - context.elapsed_s());
+    if (kHostCalls * plain_ns * 1e-9 > left_s) return {};
+    // The model of the host covers plain float32 calls only.
+    if (problem.types == Types{} && problem.epilogue == Epilogue{} && problem.batch == 1)
+      predicted_ns = plain_ns;
+  }
   const double end_s = now_s() + seconds;
   return compare_with_host(
-      problem,
-      modelled ? std::optional(predict_host_ns(problem, *context.host_rates)) : std::nullopt,
+      problem, predicted_ns,
       [&]() -> std::optional<double> {
         const auto reply = context.runner.time(winner, problem, {.samples = 1});
         if (!reply) return std::nullopt;
@@ -77,7 +85,7 @@ HostComparison beside_host(const ProblemTunerContext& context, const Problem& pr
       [&] { return context.over() || now_s() >= end_s; });
 }
 
-/// 0 when it was not measured.
+/// Returns 0 when the variant was not measured.
 double time_of(const Search& search, const Variant& variant) {
   const Candidate* candidate = search.find(variant);
   return candidate != nullptr && !candidate->samples_ns.empty() ? candidate->total_ns() : 0.0;
@@ -113,7 +121,7 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
     keep_stored_winner(context.store, context.runner, *stored, list,
                        {.samples = search.round_samples(kFinalSamples),
                         .over = [&] { return context.over() || now_s() >= start_s + slice_s; }});
-  if (list.empty() && stored) {  // nothing new: what is stored stays
+  if (list.empty() && stored) {  // There is no new kernel, so the stored ones stay.
     list.push_back({.candidate = stored->candidate.id,
                     .kernel_ns = stored->kernel_ns,
                     .pack_ns = stored->pack_ns});

@@ -9,37 +9,39 @@
 #include "generator/panel_format.h"
 #include "generator/rules.h"
 #include "generator/space.h"
+#include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
-#include "runtime/staging.h"
-#include "tuner/elimination.h"
-#include "tuner/spilled.h"
-#include "tuner/strategy.h"
+#include "tuner/search/elimination.h"
+#include "tuner/search/strategy_choice.h"
+#include "tuner/worker/spilled.h"
 
 namespace rooftile {
 namespace {
 
-constexpr int kBatchesWithoutGain = 12;  // then the search of this problem ends
-constexpr double kGain = 0.99;           // of the best time: less is noise
-constexpr double kCloseToBound = 1.02;   // of the roofline's bound: nothing left to find
-constexpr double kCutRatio = 8;          // times the best: such a candidate is probed, not measured
-// Before there is a best: so many times what is predicted, but what a slow machine may need.
+constexpr int kBatchesWithoutGain = 12;  // Limit after which the search of this problem ends.
+constexpr double kGain = 0.99;           // Of the best time; a smaller gain is noise.
+constexpr double kCloseToBound = 1.02;   // Of the roofline's bound; nothing is left to find.
+constexpr double kCutRatio = 8;  // Times the best; a slower candidate is only probed, not measured.
+// Limits before there is a best time: this multiple of the prediction, but at least what a slow
+// machine may need.
 constexpr double kFirstRatio = 100, kFirstLeastNs = 1e9, kFirstLimitNs = 10e9;
-// A wake-up or another program's burst may double what a product shorter than this takes: it has up
-// to so many times the samples.
+// A wake-up or another program's burst may double the time of a call shorter than kShortProductNs,
+// so such calls get up to kMostShort times the samples.
 constexpr double kShortProductNs = 1e6, kMostShort = 4;
-// Where everything is measured, few are cut and the field of the finals is wide.
+// Where everything is measured, few candidates are cut and many are finalists.
 constexpr std::string_view kExhaustive = "exhaustive";
 constexpr double kExhaustiveCutRatio = 100;
 constexpr std::size_t kExhaustiveFinalists = 128;
 constexpr int kExhaustiveRounds = 10, kExhaustiveSamples = 4;
-// Tried first: the default and other problems' winners, then what is known of devices of this kind.
+// First candidates: the default and other problems' winners, then priors of devices of this kind.
 constexpr std::size_t kMostWinners = 6, kMostSeeds = 8;
-constexpr std::size_t kMostSources = 6;  // of other problems' measurements
-// Times this close are equal for a caller; of equals the kernel that compiles faster goes first:
-// programs wait for it.
+constexpr std::size_t kMostSources = 6;  // Of other problems' measurements.
+// Times within this ratio are equal for a caller. Among equals the kernel that compiles faster goes
+// first, because programs wait for it.
 constexpr double kEqual = 1.02;
 
-/// Those with the smallest hashes: any two spaces' samples share what both have.
+/// Returns the candidates with the smallest hashes, so that the samples of any two spaces agree on
+/// their common candidates.
 std::vector<Variant> sample_of(const std::vector<Variant>& space, std::size_t count) {
   std::vector<std::pair<std::string, std::size_t>> order;
   for (std::size_t i = 0; i < space.size(); ++i)
@@ -87,7 +89,7 @@ void Search::collect_candidates() {
     if (winner.kernel.problem == problem_) add(winner.kernel.candidate.variant);
 }
 
-// What an earlier run has measured here need not be measured again before the finals.
+// Reuses the measurements of an earlier run, which need not be repeated before the finals.
 void Search::recall() {
   std::map<RowId, std::vector<double>> kernel_ns;
   std::map<RowId, double> pack_ns, compile_ns;
@@ -116,9 +118,9 @@ std::optional<std::size_t> Search::index_of(const Variant& variant) const {
   return std::nullopt;
 }
 
-// The default, what has won on the nearest other problems of this device, and the priors that the
-// model does not speak against: winners travel well, but a database of many problems must not leave
-// time for nothing else.
+// Returns the default, the winners on the nearest other problems of this device, and the priors
+// that the model does not rule out. Winners transfer well, but the number is limited, so that a
+// database of many problems leaves time for the search.
 std::vector<std::size_t> Search::seeds(const SearchSpace& space) const {
   std::vector<std::size_t> order;
   const auto add = [&](std::optional<std::size_t> index) {
@@ -163,7 +165,7 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   candidate.pack_ns = reply->pack_ns;
   candidate.compile_ns = reply->compile_ns;
   report();
-  // Packing is paid by the call as well: elimination compares what a call pays.
+  // Elimination compares the times of whole calls, packing included.
   std::vector<double> totals = reply->kernel_ns;
   for (double& ns : totals) ns += packing_left_ns(candidate);
   return totals;
@@ -182,7 +184,7 @@ double Search::ns_of(const Candidate& candidate) const {
 }
 
 bool Search::packing_matters() const {
-  constexpr double kMatters = 0.03;  // of the kernel's time
+  constexpr double kMatters = 0.03;  // Of the kernel's time.
   bool packs = false, measured = false, matters = false;
   for (const Candidate& candidate : candidates_) {
     const Variant& v = candidate.variant;
@@ -265,7 +267,7 @@ void Search::report() const {
   context_.progress(progress);
 }
 
-// Of other problems of this device, the nearest few.
+// Returns the few nearest other problems of this device.
 std::vector<TransferSource> Search::own_sources() const {
   std::vector<Problem> problems;
   for (const RankedKernel& winner : context_.store.winners(device_row_))
@@ -294,7 +296,7 @@ std::vector<TransferSource> Search::own_sources() const {
 SearchSpace Search::space() const {
   std::vector<Variant> variants;
   for (const Candidate& candidate : candidates_) variants.push_back(candidate.variant);
-  // The model's guess of a call with a packed operand: as if the kernel read it without packing.
+  // The model predicts a call with a packed operand as if the kernel read it without packing.
   if (objective_ == Objective::kPrepacked)
     for (Variant& v : variants) v.packed_a = v.packed_b = Packed::kNo;
   SearchSpace space = search_space(problem_, context_.rates, std::move(variants));
@@ -314,7 +316,8 @@ std::vector<Observation> Search::history() const {
   return history;
 }
 
-/// Candidates to be measured next; what cannot be measured goes into the history at once.
+/// Returns the candidates to be measured next; candidates that cannot be measured are added to the
+/// history at once.
 std::vector<std::size_t> Search::next_batch(Strategy& strategy, std::vector<std::size_t>& pending,
                                             std::vector<Observation>& history) {
   std::vector<std::size_t> batch;
@@ -339,7 +342,7 @@ void Search::run(double end_s, Objective objective) {
   const SearchSpace space = this->space();
   const auto strategy = make_strategy(context_.options.strategy, space, context_.options.seed);
   const auto over = [&] { return context_.over() || now_s() >= end_s; };
-  // Whatever the strategy: what has won elsewhere comes first.
+  // With every strategy, winners of other problems come first.
   std::vector<std::size_t> pending = space.starts;
   for (const std::size_t index : pending) candidates_[index].trusted = true;
   std::vector<Observation> history = this->history();
@@ -355,8 +358,8 @@ void Search::run(double end_s, Objective objective) {
         over,
         {.samples_per_round = round_samples(kSearchSamples), .rounds = kSearchRounds, .keep = 2});
     for (const std::size_t index : batch) history.push_back({index, ns_of(candidates_[index])});
-    if (context_.runner.spilled() - spilled_before == batch.size())
-      continue;  // nobody had a chance
+    // Nothing could be measured.
+    if (context_.runner.spilled() - spilled_before == batch.size()) continue;
     without_gain = best_ns() < kGain * before ? 0 : without_gain + 1;
   }
 }
@@ -369,7 +372,8 @@ void Search::try_suspects(double end_s) {
     if (!index || suspect.signature != to_string(signature_)) continue;
     context_.runner.release(suspect.id);
     measure(*index, kSamples);
-    context_.runner.certified(suspect.variant, signature_);  // it may have been this
+    // The certification may have caused the earlier death.
+    context_.runner.certified(suspect.variant, signature_);
   }
 }
 
@@ -378,8 +382,9 @@ void Search::finals(double end_s, Objective objective) {
   std::vector<std::size_t> order = ranked();
   const auto over = [&] { return context_.over() || now_s() >= end_s; };
   if (exhaustive_) {
-    if (objective == Objective::kPrepacked) return;  // the others' samples serve both
-    // Every candidate's time is wanted, not the best one's alone: none is eliminated.
+    // The samples for the other objective serve both.
+    if (objective == Objective::kPrepacked) return;
+    // No candidate is eliminated, because every candidate's time is wanted.
     order.resize(std::min(order.size(), kExhaustiveFinalists));
     for (int round = 0; round < kExhaustiveRounds; ++round)
       for (const std::size_t index : order) {
@@ -393,9 +398,9 @@ void Search::finals(double end_s, Objective objective) {
   const std::vector<Arm> arms = eliminate(
       order.size(), [&](std::size_t arm, int samples) { return measure(order[arm], samples); },
       over, {.samples_per_round = round_samples(kFinalSamples), .rounds = kFinalRounds, .keep = 1});
-  // Only when all were timed side by side do the new samples replace the old ones.
+  // The new samples replace the old ones only when all finalists were timed side by side.
   if (std::ranges::any_of(arms, [](const Arm& arm) { return arm.samples_ns.empty(); })) return;
-  // Without what disturbed a whole round of them.
+  // Removes the effects of whole rounds.
   for (std::size_t arm = 0; arm < order.size(); ++arm) {
     Candidate& candidate = candidates_[order[arm]];
     candidate.samples_ns = arms[arm].samples_ns;

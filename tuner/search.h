@@ -1,4 +1,4 @@
-// Candidates of one problem: which there are, what is known of them, and the search for the best.
+// Candidates of one problem, their measurements, and the search for the best.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,16 @@
 #include <optional>
 #include <vector>
 
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 #include "generator/emit.h"
-#include "tuner/priors.h"
-#include "tuner/problem_tuner.h"
-#include "tuner/strategy.h"
-#include "tuner/transfer.h"
+#include "tuner/problem_tuner_context.h"
+#include "tuner/search/priors.h"
+#include "tuner/search/strategy.h"
+#include "tuner/search/transfer.h"
 
 namespace rooftile {
 
-/// Measurements of a candidate in the search and in the finals, and how many come into these.
+/// Samples and rounds of a candidate in the search and in the finals, and the number of finalists.
 inline constexpr int kSearchSamples = 2, kSearchRounds = 2;
 inline constexpr int kFinalSamples = 2, kFinalRounds = 12;
 inline constexpr std::size_t kFinalists = 8;
@@ -23,18 +23,18 @@ inline constexpr std::size_t kFinalists = 8;
 /// A kernel that is legal for the problem, and its measurements there.
 struct Candidate {
   Variant variant;
-  std::vector<double> samples_ns;  // kernel
+  std::vector<double> samples_ns;  ///< Kernel times.
   double pack_ns = 0, compile_ns = 0;
   bool tried = false;
-  bool trusted = false;  // measured even if its registers spill
+  bool trusted = false;  ///< Measured even if its registers spill.
   double total_ns() const {
     return samples_ns.empty() ? std::numeric_limits<double>::infinity()
                               : median(samples_ns) + pack_ns;
   }
 };
 
-/// What a candidate's time is: what a call takes, or what it takes with its larger operand packed
-/// before (runtime/packed_operand.h). Another kernel may be the fastest then.
+/// Time that the search minimises: that of a call, or that of a call whose larger operand was
+/// packed before (runtime/call/packed_operand.h). The fastest kernels may differ.
 enum class Objective : std::uint8_t { kCall, kPrepacked };
 
 class Search {
@@ -44,20 +44,21 @@ class Search {
   void run(double end_s, Objective objective = Objective::kCall);
   /// Whether packing takes so much of the candidates' time that the objectives differ.
   bool packing_matters() const;
-  /// Those that were being tried when a tuner died (CandidateRunner::suspects).
+  /// Tries the candidates that were running when a tuner died (CandidateRunner::suspects).
   void try_suspects(double end_s);
-  /// The best few against each other, interleaved: the search's own samples were taken minutes
-  /// apart.
+  /// Compares the best few candidates, interleaved, because the search's own samples were taken
+  /// minutes apart.
   void finals(double end_s, Objective objective = Objective::kCall);
 
-  /// Measured ones, the fastest for a caller first; of equals the one that compiles faster.
+  /// Returns measured candidates, the fastest call first; among equals the one that compiles
+  /// faster.
   std::vector<const Candidate*> preferred() const;
-  /// The same for a caller who has packed this operand before.
+  /// Same for calls whose operand was packed before.
   std::vector<const Candidate*> preferred_prepacked(Operand operand) const;
   /// Null: not a candidate here.
   const Candidate* find(const Variant& variant) const;
-  /// How many samples a candidate gets in one of several rounds: fewer than usual of a problem that
-  /// takes long, more of a short one.
+  /// Returns the number of samples of a candidate in one of several rounds: fewer than usual for a
+  /// problem that takes long, more for a short one.
   int round_samples(int usual) const;
 
  private:
@@ -70,11 +71,11 @@ class Search {
   std::vector<std::size_t> next_batch(Strategy& strategy, std::vector<std::size_t>& pending,
                                       std::vector<Observation>& history);
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
-  std::vector<std::size_t> ranked() const;                   // measured ones by time
-  double ns_of(const Candidate& candidate) const;            // by the objective; infinity: no time
-  double packing_left_ns(const Candidate& candidate) const;  // by the objective
+  std::vector<std::size_t> ranked() const;         ///< Measured candidates by time.
+  double ns_of(const Candidate& candidate) const;  ///< By the objective; infinity: no time.
+  double packing_left_ns(const Candidate& candidate) const;  ///< By the objective.
   double best_ns() const;
-  const Candidate* best() const;  // null: none is measured
+  const Candidate* best() const;  ///< Null: none is measured.
   void report() const;
   std::optional<std::size_t> index_of(const Variant& variant) const;
 

@@ -9,16 +9,16 @@
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
+#include "runtime/kernel/staging.h"
 #include "runtime/model/calibration.h"
-#include "runtime/staging.h"
-#include "tuner/candidate_runner.h"
-#include "tuner/imported_lists.h"
+#include "tuner/measure/thermal.h"
 #include "tuner/portfolio_tuner.h"
 #include "tuner/problem_tuner.h"
-#include "tuner/settle_journal.h"
-#include "tuner/slices.h"
-#include "tuner/thermal.h"
-#include "tuner/worker_process.h"
+#include "tuner/stored/imported_lists.h"
+#include "tuner/time_shares.h"
+#include "tuner/worker/candidate_runner.h"
+#include "tuner/worker/settle_journal.h"
+#include "tuner/worker/worker_process.h"
 
 namespace rooftile {
 namespace {
@@ -28,7 +28,7 @@ constexpr double kRefreshShare = 0.5;        // of the budget, at most
 constexpr double kReferenceNs = 1e6;         // of the reference kernel, about
 constexpr double kPortfolioShare = 0.15;     // of the budget, for problems that are not tuned
 constexpr double kPastCache = 2;             // operands are rotated over this many times the cache
-constexpr double kMostCacheBytes = 128e6;    // of which: larger ones, nobody's kernel has to itself
+constexpr double kMostCacheBytes = 128e6;    // of a cache: no kernel has a larger one to itself
 
 /// What operands are rotated over, so that no cache holds them all.
 double rotated_bytes(const DeviceRates& rates) {
@@ -50,6 +50,227 @@ std::optional<ReferenceKernel> reference_kernel(const DeviceProfile& device,
   return reference;
 }
 
+/// One run of tune(), step by step.
+class TuneRun {
+ public:
+  TuneRun(Store& store, const DeviceProfile& device, const TuneOptions& options,
+          const TuneCallbacks& callbacks, const std::atomic<bool>& stop)
+      : store_(store),
+        device_(device),
+        options_(options),
+        callbacks_(callbacks),
+        stop_(stop),
+        problems_(options.refresh_only ? std::span<const TuneProblem>() : options.problems),
+        budget_(options.budget_s),
+        device_row_(store.device_id(device)),
+        worker_(device_worker(options.worker, device)) {}
+
+  TuneReport run();
+
+ private:
+  RowId begin();
+  RunnerOptions runner_options(const DeviceRates& rates) const;
+  bool refreshing_is_over() const { return stop_.load() || budget_.elapsed_s() >= refresh_end_s(); }
+  double refresh_end_s() const {
+    return options_.refresh_only ? budget_.seconds() : kRefreshShare * budget_.seconds();
+  }
+  bool over() const { return stop_.load() || budget_.left_s() <= reserved_s_; }
+  void use_imported(CandidateRunner& runner);
+  Calibration calibrated();
+  ProblemTunerContext context(CandidateRunner& runner, const Calibration& calibration,
+                              const std::vector<Variant>& space);
+  void refresh_stale(const ProblemTunerContext& context);
+  void tune_problems(const ProblemTunerContext& context, const Thermal& before);
+  void tune_for_untuned(const ProblemTunerContext& context, double seconds);
+  void finish(const CandidateRunner& runner);
+
+  Store& store_;
+  const DeviceProfile& device_;
+  const TuneOptions& options_;
+  const TuneCallbacks& callbacks_;
+  const std::atomic<bool>& stop_;
+  const std::span<const TuneProblem> problems_;
+  Budget budget_;
+  const RowId device_row_;
+  RowId run_ = 0;
+  WorkerProcess worker_;
+  double reserved_s_ = 0;  // of the budget, for what comes after the problems
+  TuneReport report_;
+};
+
+/// Stores that the run has begun.
+RowId TuneRun::begin() {
+  settle_journal(store_, device_row_, callbacks_.message);
+  const nlohmann::json settings = {{"budget_s", options_.budget_s},
+                                   {"strategy", options_.strategy},
+                                   {"seed", options_.seed},
+                                   {"problems", problems_.size()}};
+  return store_.begin_run(device_row_, kGeneratorVersion, settings.dump());
+}
+
+RunnerOptions TuneRun::runner_options(const DeviceRates& rates) const {
+  return {.device = device_row_,
+          .run = run_,
+          .compute_units = std::max(1.0, rates.compute_units),
+          .rotate_bytes = rotated_bytes(rates),
+          .reference = reference_kernel(device_, rates),
+          .counters = options_.counters,
+          .message = callbacks_.message};
+}
+
+/// Makes what was imported from other machines usable here, if there is any.
+void TuneRun::use_imported(CandidateRunner& runner) {
+  const ImportedWork work = imported_work(store_, device_, device_row_);
+  if (work.empty()) return;
+  report_.imported =
+      certify_imported(store_, runner, device_row_, work,
+                       {.over = [&] { return refreshing_is_over(); },
+                        .progress =
+                            [&](const Problem& problem) {
+                              if (!callbacks_.progress) return;
+                              callbacks_.progress({.phase = TunePhase::kImporting,
+                                                   .elapsed_s = budget_.elapsed_s(),
+                                                   .budget_s = options_.budget_s,
+                                                   .problems_total = problems_.size(),
+                                                   .problem = to_string(problem)});
+                            },
+                        .message = callbacks_.message});
+  if (callbacks_.imported) callbacks_.imported(report_.imported);
+}
+
+/// What is known of the device, or else measured now, outside of the budget. A device that was
+/// never calibrated here may use what was imported before that.
+Calibration TuneRun::calibrated() {
+  const std::optional<Calibration> known =
+      options_.recalibrate ? std::nullopt : known_calibration(store_, device_);
+  if (known) return *known;
+  const Calibration theirs = calibration_from_figures(store_.latest_calibration(device_row_));
+  if (is_calibrated(theirs.device)) {
+    CandidateRunner runner(store_, worker_, budget_, stop_, runner_options(theirs.device));
+    use_imported(runner);
+    report_.failed = runner.failures();
+    report_.lost_s = runner.lost_s();
+  }
+  if (callbacks_.progress)
+    callbacks_.progress({.phase = TunePhase::kCalibrating,
+                         .elapsed_s = budget_.elapsed_s(),
+                         .budget_s = options_.budget_s,
+                         .problems_total = problems_.size()});
+  const double before_s = budget_.elapsed_s();
+  Calibration calibration;
+  if (const auto measured = calibrate(store_, device_, worker_, callbacks_.message, stop_)) {
+    calibration = calibration_from_figures(measured->figures);
+    report_.calibration_s = measured->elapsed_s;
+    if (callbacks_.calibrated) callbacks_.calibrated(*measured);
+  } else if (callbacks_.message) {
+    callbacks_.message("interrupted while calibrating: no figure was stored");
+  }
+  budget_.leave_out(budget_.elapsed_s() - before_s);
+  return calibration;
+}
+
+ProblemTunerContext TuneRun::context(CandidateRunner& runner, const Calibration& calibration,
+                                     const std::vector<Variant>& space) {
+  const auto progress = [this, &runner](TuneProgress& now) {
+    now.elapsed_s = budget_.elapsed_s();
+    now.budget_s = budget_.seconds();
+    now.problems_done = report_.results.size();
+    now.problems_total = problems_.size();
+    now.candidates_measured = runner.measured();
+    now.candidates_rejected = runner.failures();
+    if (callbacks_.progress) callbacks_.progress(now);
+  };
+  return {.store = store_,
+          .runner = runner,
+          .device = device_,
+          .rates = calibration.device,
+          .space = space,
+          .options = options_,
+          .over = [this] { return over(); },
+          .elapsed_s = [this] { return budget_.elapsed_s(); },
+          .progress = progress,
+          .host_rates = &calibration.host};
+}
+
+/// Certifies and times the best kernels of lists whose templates have changed since.
+void TuneRun::refresh_stale(const ProblemTunerContext& context) {
+  report_.refresh = refresh(
+      store_, context.runner, device_row_, stale_lists(store_, device_, device_row_),
+      {.over = [&] { return over() || refreshing_is_over(); },
+       .progress =
+           [&](const Problem& problem) {
+             TuneProgress progress{.phase = TunePhase::kRefreshing, .problem = to_string(problem)};
+             context.progress(progress);
+           }});
+  if (report_.refresh.stale > 0 && callbacks_.refreshed) callbacks_.refreshed(report_.refresh);
+}
+
+/// Searches each problem within its slice of what is left of the budget. before: when the run
+/// began.
+void TuneRun::tune_problems(const ProblemTunerContext& context, const Thermal& before) {
+  const std::vector<double> weights =
+      slice_weights(problems_, default_variant(device_), context.rates);
+  for (std::size_t i = 0; i < problems_.size() && !over(); ++i) {
+    report_.results.push_back(tune_problem(context, device_row_, problems_[i].problem,
+                                           slice_s(weights, i, budget_.left_s() - reserved_s_)));
+    const Thermal thermal = read_thermal();
+    RunConditions& conditions = report_.conditions;
+    conditions.highest_c = std::max(conditions.highest_c, thermal.highest_c);
+    if (thermal.throttle_events)
+      conditions.throttle_events = *thermal.throttle_events - before.throttle_events.value_or(0);
+    if (callbacks_.problem_finished) callbacks_.problem_finished(report_.results.back());
+  }
+}
+
+/// Chooses each class's few kernels for problems that are not tuned.
+void TuneRun::tune_for_untuned(const ProblemTunerContext& context, double seconds) {
+  std::vector<Problem> tuned;
+  for (const TuneResult& result : report_.results)
+    if (!result.winner.empty()) tuned.push_back(result.problem);
+  report_.untuned =
+      tune_portfolios(context, device_row_, tuned, std::min(seconds, budget_.left_s()));
+}
+
+void TuneRun::finish(const CandidateRunner& runner) {
+  report_.interrupted = stop_.load();
+  report_.out_of_budget =
+      !report_.interrupted && (report_.results.size() < problems_.size() ||
+                               (options_.refresh_only && budget_.left_s() <= 0));
+  report_.elapsed_s = budget_.elapsed_s();
+  report_.noise = runner.noise();
+  report_.failed += runner.failures();
+  report_.lost_s += runner.lost_s();
+  store_.end_run(run_,
+                 report_.interrupted     ? "interrupted"
+                 : report_.out_of_budget ? "budget"
+                                         : "finished",
+                 report_.conditions);
+  if (callbacks_.progress)
+    callbacks_.progress({.phase = TunePhase::kFinished,
+                         .elapsed_s = report_.elapsed_s,
+                         .budget_s = options_.budget_s,
+                         .problems_done = report_.results.size(),
+                         .problems_total = problems_.size()});
+}
+
+TuneReport TuneRun::run() {
+  run_ = begin();
+  const Calibration calibration = calibrated();
+  const Thermal thermal_before = read_thermal();
+  CandidateRunner runner(store_, worker_, budget_, stop_, runner_options(calibration.device));
+  const std::vector<Variant> space = legal_variants(device_.limits);
+  const double portfolio_s = options_.refresh_only ? 0.0 : kPortfolioShare * budget_.seconds();
+  reserved_s_ = portfolio_s;
+  const ProblemTunerContext context = this->context(runner, calibration, space);
+  refresh_stale(context);
+  if (!stop_.load() && report_.imported.elapsed_s == 0) use_imported(runner);
+  tune_problems(context, thermal_before);
+  reserved_s_ = 0;
+  if (!stop_.load()) tune_for_untuned(context, portfolio_s);
+  finish(runner);
+  return std::move(report_);
+}
+
 }  // namespace
 
 TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& options,
@@ -58,144 +279,7 @@ TuneReport tune(Store& store, const DeviceProfile& device, const TuneOptions& op
     fail(ErrorCode::kInvalidArgument, "no problem to tune");
   if (!(options.budget_s > 0))
     fail(ErrorCode::kInvalidArgument, "the budget is {} s; it must be positive", options.budget_s);
-  const std::span<const TuneProblem> problems =
-      options.refresh_only ? std::span<const TuneProblem>() : options.problems;
-  Budget budget(options.budget_s);
-  const RowId device_row = store.device_id(device);
-  settle_journal(store, device_row, callbacks.message);
-  const nlohmann::json settings = {{"budget_s", options.budget_s},
-                                   {"strategy", options.strategy},
-                                   {"seed", options.seed},
-                                   {"problems", problems.size()}};
-  const RowId run = store.begin_run(device_row, kGeneratorVersion, settings.dump());
-
-  TuneReport report;
-  TuneProgress base{.phase = TunePhase::kCalibrating,
-                    .budget_s = options.budget_s,
-                    .problems_total = problems.size()};
-  WorkerProcess worker = device_worker(options.worker, device);
-  const auto runner_options = [&](const DeviceRates& rates) {
-    return RunnerOptions{.device = device_row,
-                         .run = run,
-                         .compute_units = std::max(1.0, rates.compute_units),
-                         .rotate_bytes = rotated_bytes(rates),
-                         .reference = reference_kernel(device, rates),
-                         .counters = options.counters,
-                         .message = callbacks.message};
-  };
-  const double refresh_end_s =
-      options.refresh_only ? budget.seconds() : kRefreshShare * budget.seconds();
-  const auto use_imported = [&](CandidateRunner& runner) {
-    const ImportedWork work = imported_work(store, device, device_row);
-    if (work.empty()) return;
-    report.imported = certify_imported(
-        store, runner, device_row, work,
-        {.over = [&] { return stop.load() || budget.elapsed_s() >= refresh_end_s; },
-         .progress =
-             [&](const Problem& problem) {
-               base.phase = TunePhase::kImporting;
-               base.elapsed_s = budget.elapsed_s();
-               base.problem = to_string(problem);
-               if (callbacks.progress) callbacks.progress(base);
-             },
-         .message = callbacks.message});
-    if (callbacks.imported) callbacks.imported(report.imported);
-  };
-  Calibration calibration;
-  const std::optional<Calibration> known =
-      options.recalibrate ? std::nullopt : known_calibration(store, device);
-  const Calibration theirs = calibration_from_figures(store.latest_calibration(device_row));
-  if (!known && is_calibrated(theirs.device)) {
-    CandidateRunner runner(store, worker, budget, stop, runner_options(theirs.device));
-    use_imported(runner);
-    report.failed = runner.failures();
-    report.lost_s = runner.lost_s();
-  }
-  if (!known && callbacks.progress) callbacks.progress(base);
-  const double before_calibration_s = budget.elapsed_s();
-  if (known) {
-    calibration = *known;
-  } else if (const auto calibrated = calibrate(store, device, worker, callbacks.message, stop)) {
-    calibration = calibration_from_figures(calibrated->figures);
-    report.calibration_s = calibrated->elapsed_s;
-    if (callbacks.calibrated) callbacks.calibrated(*calibrated);
-  } else if (callbacks.message) {
-    callbacks.message("interrupted while calibrating: no figure was stored");
-  }
-  budget.leave_out(budget.elapsed_s() - before_calibration_s);
-
-  const Thermal thermal_before = read_thermal();
-  CandidateRunner runner(store, worker, budget, stop, runner_options(calibration.device));
-  const std::vector<Variant> space = legal_variants(device.limits);
-  const double portfolio_s = options.refresh_only ? 0.0 : kPortfolioShare * budget.seconds();
-  double reserved_s = portfolio_s;
-  const auto over = [&] { return stop.load() || budget.left_s() <= reserved_s; };
-  const ProblemTunerContext context = {.store = store,
-                                       .runner = runner,
-                                       .device = device,
-                                       .rates = calibration.device,
-                                       .space = space,
-                                       .options = options,
-                                       .over = over,
-                                       .elapsed_s = [&] { return budget.elapsed_s(); },
-                                       .progress =
-                                           [&](TuneProgress& progress) {
-                                             progress.elapsed_s = budget.elapsed_s();
-                                             progress.budget_s = budget.seconds();
-                                             progress.problems_done = report.results.size();
-                                             progress.problems_total = problems.size();
-                                             progress.candidates_measured = runner.measured();
-                                             progress.candidates_rejected = runner.failures();
-                                             if (callbacks.progress) callbacks.progress(progress);
-                                           },
-                                       .host_rates = &calibration.host};
-  report.refresh = refresh(store, runner, device_row, stale_lists(store, device, device_row),
-                           {.over = [&] { return over() || budget.elapsed_s() >= refresh_end_s; },
-                            .progress =
-                                [&](const Problem& problem) {
-                                  TuneProgress progress{.phase = TunePhase::kRefreshing,
-                                                        .problem = to_string(problem)};
-                                  context.progress(progress);
-                                }});
-  if (report.refresh.stale > 0 && callbacks.refreshed) callbacks.refreshed(report.refresh);
-  if (!stop.load() && report.imported.elapsed_s == 0) use_imported(runner);
-  const std::vector<double> weights =
-      slice_weights(problems, default_variant(device), calibration.device);
-  for (std::size_t i = 0; i < problems.size() && !over(); ++i) {
-    report.results.push_back(tune_problem(context, device_row, problems[i].problem,
-                                          slice_s(weights, i, budget.left_s() - reserved_s)));
-    const Thermal thermal = read_thermal();
-    RunConditions& conditions = report.conditions;
-    conditions.highest_c = std::max(conditions.highest_c, thermal.highest_c);
-    if (thermal.throttle_events)
-      conditions.throttle_events =
-          *thermal.throttle_events - thermal_before.throttle_events.value_or(0);
-    if (callbacks.problem_finished) callbacks.problem_finished(report.results.back());
-  }
-  std::vector<Problem> tuned;
-  for (const TuneResult& result : report.results)
-    if (!result.winner.empty()) tuned.push_back(result.problem);
-  reserved_s = 0;
-  if (!stop.load())
-    report.untuned =
-        tune_portfolios(context, device_row, tuned, std::min(portfolio_s, budget.left_s()));
-  report.interrupted = stop.load();
-  report.out_of_budget = !report.interrupted && (report.results.size() < problems.size() ||
-                                                 (options.refresh_only && budget.left_s() <= 0));
-  report.elapsed_s = budget.elapsed_s();
-  report.noise = runner.noise();
-  report.failed += runner.failures();
-  report.lost_s += runner.lost_s();
-  store.end_run(run,
-                report.interrupted     ? "interrupted"
-                : report.out_of_budget ? "budget"
-                                       : "finished",
-                report.conditions);
-  base.phase = TunePhase::kFinished;
-  base.elapsed_s = report.elapsed_s;
-  base.problems_done = report.results.size();
-  if (callbacks.progress) callbacks.progress(base);
-  return report;
+  return TuneRun(store, device, options, callbacks, stop).run();
 }
 
 }  // namespace rooftile

@@ -24,7 +24,8 @@
  * Scans, spot checks and float64 sums (rooftile_guard) need it, too. Programs that keep their
  * weights in host memory anyway should give it.
  *   - Without it (a null pointer, or no buffer; ld may be 0 then) the call runs on the device, and
- *     waits for its kernel, or fails: UNSUPPORTED where no kernel can compute it on the device,
+ *     waits for its kernel, or fails: UNSUPPORTED where no kernel can compute it on the device (if
+ *     those that read its layouts have failed, packing it again keeps what others read),
  *     DEVICE_ERROR when the device is lost.
  *
  * Kernels. A packed operand is made for the sizes that the caller expects. For each of them it

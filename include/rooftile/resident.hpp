@@ -1,4 +1,4 @@
-// C++ over resident.h: ownership and exceptions, nothing else. Part of rooftile.hpp.
+// C++ wrapper of resident.h. It adds only ownership and exceptions. Part of rooftile.hpp.
 #pragma once
 
 #include <rooftile/resident.h>
@@ -15,7 +15,7 @@ inline void check(rooftile_status status) {
   if (status != ROOFTILE_OK) throw StatusError(status);
 }
 
-/// Owns a handle of the C ABI; an empty one has none. Movable.
+/// Owner of a handle of the C ABI, or of none if default-constructed. Movable.
 template <typename Handle, rooftile_status (*release)(Handle*)>
 class Owned {
  public:
@@ -34,8 +34,8 @@ class Owned {
 };
 }  // namespace detail
 
-/// Memory of a session's device. All members throw StatusError as the C function of that name
-/// reports.
+/// Owner of device memory of a session. All members throw StatusError with the errors of the C
+/// function of the same name.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -56,24 +56,26 @@ class DeviceBuffer {
   void download(void* to, std::size_t bytes, std::size_t offset_bytes = 0) const {
     detail::check(rooftile_buffer_download(buffer_.get(), offset_bytes, to, bytes));
   }
-  /// An operand that starts so many elements behind the buffer's start.
+  /// Operand that starts `offset` elements behind the start of the buffer.
   rooftile_place at(std::int64_t offset) const noexcept { return {buffer_.get(), offset}; }
-  operator rooftile_place() const noexcept { return at(0); }  // for operands' designators
+  // Allows a buffer in the designated initialisers of operands.
+  operator rooftile_place() const noexcept { return at(0); }
   rooftile_buffer* get() const noexcept { return buffer_.get(); }
 
  private:
   detail::Owned<rooftile_buffer, rooftile_buffer_release> buffer_;
 };
 
-/// Work on its way; destroying it does not wait.
+/// Owner of submitted work. The destructor does not wait for it.
 class DeviceRun {
  public:
   DeviceRun() = default;
   explicit DeviceRun(rooftile_run* run) : run_(run) {}
 
-  /// Until it is finished. Throws StatusError.
+  /// Waits until the work is finished. Throws StatusError.
   void wait() const { detail::check(rooftile_run_wait(run_.get(), ROOFTILE_FOREVER)); }
-  /// Whether it is finished after so long. Throws StatusError, but not for a timeout.
+  /// Returns whether the work is finished within `timeout`. Throws StatusError, but not for a
+  /// timeout.
   bool wait_for(std::chrono::nanoseconds timeout) const {
     const auto ns = timeout.count() > 0 ? static_cast<std::uint64_t>(timeout.count()) : 0;
     const rooftile_status status = rooftile_run_wait(run_.get(), ns);
@@ -99,7 +101,8 @@ inline rooftile_resident_operands completed(rooftile_resident_operands operands)
 }
 }  // namespace detail
 
-/// rooftile_resident_prepare; struct_size is filled in, and batch 0 becomes 1, here and below.
+/// Calls rooftile_resident_prepare. Here and below struct_size is filled in, and batch 0 becomes 1.
+/// Throws StatusError.
 inline rooftile_prepared prepare(const Session& session, const rooftile_gemm_args& args,
                                  const rooftile_resident_operands& operands) {
   const rooftile_gemm_args problem = detail::completed(args);
@@ -110,7 +113,7 @@ inline rooftile_prepared prepare(const Session& session, const rooftile_gemm_arg
   return prepared;
 }
 
-/// rooftile_resident_gemm.
+/// Calls rooftile_resident_gemm. Throws StatusError.
 inline DeviceRun gemm(const Session& session, const rooftile_gemm_args& args,
                       const rooftile_resident_operands& operands) {
   const rooftile_gemm_args problem = detail::completed(args);
@@ -120,7 +123,7 @@ inline DeviceRun gemm(const Session& session, const rooftile_gemm_args& args,
   return DeviceRun(run);
 }
 
-/// Products and transfers that run together. Members throw StatusError.
+/// Owner of a list of calls and transfers that run together. Members throw StatusError.
 class DeviceList {
  public:
   DeviceList() = default;

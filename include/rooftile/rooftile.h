@@ -1,17 +1,18 @@
-/* Rooftile: matrix products on tuned Vulkan kernels, or on the machine's BLAS where that is predicted
- * to be faster. C ABI.
+/* Rooftile: matrix products on tuned Vulkan kernels, or on the machine's BLAS where that is
+ * predicted to be faster. C ABI.
  *
  * What the choice costs has been measured with Mesa's lavapipe over OpenBLAS on two cores only
- * (bench/results/lavapipe.md): in 12 runs of 300 random products, each called 32 times, the drop-in
- * took 0.947 to 1.005 times as long as OpenBLAS on all threads in total, and 10 of the 3,600 were
- * slower by more than 10 % and 200 ns. Against the best tier of each product, ten runs of 300 took
- * 1.010 to 1.027 times as long on average; first calls alone 1.014 to 1.078.
+ * (bench/results/lavapipe.md, bench/notes/2026-11-22-calls.md). In 12 runs of 300 random problems,
+ * each called 32 times, the drop-in took 0.947 to 1.005 times as long as OpenBLAS on all threads in
+ * total, and 10 of the 3,600 were slower by more than 10 % and 200 ns. Against the best tier of
+ * each problem, ten runs of 300 took 1.010 to 1.027 times as long on average; first calls
+ * alone 1.014 to 1.078.
  *
  * One context serves any number of threads. A context reads the tuning database once, when it is
  * opened; run `rooftile tune` first to let it use a device. Without a database, a device or a
  * driver every call runs on the host's BLAS. A device is opened, and its kernels compiled, by a
  * thread of the context: until a problem's kernel is there, one that compiles quickly may answer
- * (docs/dispatch-score.md, "While a kernel is compiled"), and else the host. A product that a
+ * (docs/background-compilation.md), and else the host. A product that a
  * thread makes again is measured, and may change between one thread of the host and all of them. So
  * results of one problem may differ by roundings; rooftile_options.deterministic makes them equal
  * bit by bit. Problems without a tuned kernel are counted in the database, by a thread of the
@@ -43,18 +44,20 @@ extern "C" {
 #define ROOFTILE_VERSION_PATCH 0
 
 typedef struct rooftile_context rooftile_context;
-typedef struct rooftile_packed rooftile_packed; /* an operand that was packed before (packed.h) */
+/// An operand that was packed before the call (packed.h).
+typedef struct rooftile_packed rooftile_packed;
 
 typedef enum rooftile_status {
   ROOFTILE_OK = 0,
-  ROOFTILE_INVALID_ARGUMENT = 1, /* a value is wrong; nothing was touched */
-  ROOFTILE_UNSUPPORTED = 2,      /* legal, but not on this device, driver or build */
+  ROOFTILE_INVALID_ARGUMENT = 1,  ///< An argument is wrong; no result was changed.
+  ROOFTILE_UNSUPPORTED = 2,       ///< The call is legal, but not on this device, driver or build.
   ROOFTILE_OUT_OF_MEMORY = 3,
-  ROOFTILE_DEVICE_ERROR =
-      4, /* the driver failed or the device is lost (only when the device tier was forced) */
+  /// The driver failed or the device is lost. Only calls that force the device tier return this.
+  ROOFTILE_DEVICE_ERROR = 4,
   ROOFTILE_TIMEOUT = 5,
   ROOFTILE_IO_ERROR = 6,
-  ROOFTILE_DATABASE_ERROR = 7, /* the tuning database is unusable: newer, locked, unreadable */
+  /// The tuning database is unusable: newer than this library, locked or unreadable.
+  ROOFTILE_DATABASE_ERROR = 7,
   ROOFTILE_INTERNAL_ERROR = 8
 } rooftile_status;
 
@@ -64,82 +67,92 @@ typedef enum rooftile_transpose {
   ROOFTILE_TRANSPOSE = 1
 } rooftile_transpose;
 
-/* Where a product is computed. Auto: the tier with the lowest predicted time, and the host while
- * the device's kernel is being compiled. A forced tier is used or the call fails; a forced device
- * waits for its kernel, or for one that compiles quickly. */
+/// Where a call runs. AUTO picks the tier with the lowest predicted time, and the host while the
+/// device's kernel is being compiled. A forced tier is used or the call fails; a call that forces
+/// the device waits for its kernel, or for one that compiles quickly.
 typedef enum rooftile_tier {
   ROOFTILE_TIER_AUTO = 0,
-  ROOFTILE_TIER_DEVICE = 1, /* the device's best legal kernel, once it is compiled */
-  ROOFTILE_TIER_HOST = 2,   /* BLAS with all of its threads; in float64 where the precision (or the
-                               kappa) of the call or the context asks for it: the tier that has
-                               answered is then HOST64 */
-  ROOFTILE_TIER_HOST1 = 3,  /* the same with one thread */
-  ROOFTILE_TIER_HOST64 = 4  /* BLAS in float64 over widened inputs; alpha, beta and the epilogue in
-                               float64, too; the result is rounded once, to C's type. Auto takes it
-                               only for a guard or a precision that asks for it */
+  ROOFTILE_TIER_DEVICE = 1,  ///< The device's best legal kernel, as soon as it is compiled.
+  /// BLAS on all of its threads. Where the precision or kappa of the call or the context requires
+  /// float64, the call runs as HOST64 and is reported as HOST64.
+  ROOFTILE_TIER_HOST = 2,
+  ROOFTILE_TIER_HOST1 = 3,  ///< BLAS on one thread; otherwise the same as HOST.
+  /// BLAS in float64 over widened inputs, with alpha, beta and the epilogue in float64 too. The
+  /// result is rounded once, to C's type. AUTO uses this tier only where a guard or a precision
+  /// requires it.
+  ROOFTILE_TIER_HOST64 = 4
 } rooftile_tier;
 
-/* How good a result has to be. It holds in every function that takes a context, on every tier, or
- * the call fails with UNSUPPORTED; docs/precision.md has the table. */
+/// Accuracy that a result must have. Every function that takes a context keeps it on every tier or
+/// fails with UNSUPPORTED. docs/precision.md has the table.
 typedef enum rooftile_precision {
-  ROOFTILE_PRECISION_DEFAULT = 0,  /* the context's; its own default is $ROOFTILE_PRECISION
-                                      (relaxed, standard, high, exact64), else STANDARD */
-  ROOFTILE_PRECISION_RELAXED = 1,  /* as STANDARD, whatever kappa says */
-  ROOFTILE_PRECISION_STANDARD = 2, /* as sums in the types' own precision are, in any order */
-  ROOFTILE_PRECISION_HIGH = 3,     /* within 1e-6 of an element's sum of magnitudes, plus the
-                                      rounding to C's type: a device's operands are scanned and 16
-                                      elements of its result checked; the host computes in float64.
-                                      f16_sums is ignored */
-  ROOFTILE_PRECISION_EXACT64 = 4   /* sums in float64, rounded once: tier HOST64. UNSUPPORTED with
-                                      a forced device */
+  /// The context's precision. A context's own default is $ROOFTILE_PRECISION (relaxed, standard,
+  /// high or exact64), else STANDARD.
+  ROOFTILE_PRECISION_DEFAULT = 0,
+  ROOFTILE_PRECISION_RELAXED = 1,  ///< The same as STANDARD, whatever the value of kappa.
+  /// Sums in the precision of the types, in any order of summation.
+  ROOFTILE_PRECISION_STANDARD = 2,
+  /// Each element is within 1e-6 of its sum of magnitudes, plus the rounding to C's type. On a
+  /// device the operands are scanned and 16 elements of the result are checked; the host computes
+  /// in float64. f16_sums is ignored.
+  ROOFTILE_PRECISION_HIGH = 3,
+  /// Sums in float64, rounded once (tier HOST64). UNSUPPORTED where the device is forced.
+  ROOFTILE_PRECISION_EXACT64 = 4
 } rooftile_precision;
 
-/* What is asked of one call; docs/precision.md. */
+/// Accuracy requirements of one call; see docs/precision.md.
 typedef struct rooftile_guard {
-  size_t struct_size; /* sizeof(rooftile_guard) */
+  size_t struct_size;  ///< Set by the caller to sizeof(rooftile_guard).
   rooftile_precision precision;
-  int scan_range;  /* not 0: infinity and NaN, sums that may overflow, and integers whose sums may
-                      pass 2^24 keep a call from the device */
-  int check_spots; /* not 0: 16 random elements of a device's result are recomputed in float64.
-                      Where one is off by more than 1e-4 of its sum of magnitudes (HIGH: 1e-6) the
-                      result is thrown away and the host answers. Where rounding does not explain
-                      it, the kernel is not used any more before `rooftile tune` has certified it
-                      anew */
-  double kappa;    /* condition number of what will be done with C; from 1000 on the call is done as
-                      for EXACT64, unless precision is RELAXED. 0: not known */
+  /// If not 0, a call stays off the device when its operands hold infinity or NaN, when its sums
+  /// may overflow, or when its integer sums may exceed 2^24.
+  int scan_range;
+  /// If not 0, 16 random elements of a device's result are recomputed in float64. If one is off by
+  /// more than 1e-4 of its sum of magnitudes (HIGH: 1e-6), the result is discarded and the host
+  /// answers. If rounding cannot explain the error, the kernel is not used again until `rooftile
+  /// tune` has certified it anew.
+  int check_spots;
+  /// Condition number of the problem that C is used for. From 1000 on the call is treated as
+  /// EXACT64, unless the precision is RELAXED. 0 means unknown.
+  double kappa;
 } rooftile_guard;
 
-/* Set struct_size to sizeof; zero or NULL fields take their defaults. */
+/// Options of a context. The caller sets struct_size to sizeof(rooftile_options); fields that are
+/// zero or NULL take their defaults.
 typedef struct rooftile_options {
   size_t struct_size;
-  const char* database_path; /* default: $ROOFTILE_DB, else rooftile/rooftile.db in the user's data
-                                folder */
-  const char* device; /* substring of a device's name or UUID; default: $ROOFTILE_DEVICE, else the
-                         best tuned one */
-  rooftile_tier
-      tier; /* for every call whose own tier is AUTO; default: $ROOFTILE_TIER, else auto */
-  int no_untuned_log; /* not 0: problems without a tuned kernel are not counted for `rooftile tune
-                         --from-log`; default: they are, unless $ROOFTILE_LOG_UNTUNED is "off" */
-  int deterministic;  /* not 0: for one database the same call gives the same bits, in every run and
-                         from any number of threads. Costs: no kernels that add atomically, host
-                         tiers on one thread of OpenBLAS, and a call waits for its kernel to be
-                         compiled. Only a kernel that fails, which is said on stderr, may change
-                         bits. default: $ROOFTILE_DETERMINISTIC, 1 for yes */
-  rooftile_precision precision; /* of calls that do not say */
-  int no_measured_calls;        /* not 0: a product that is made again stays on the tier that was
-                                   predicted. default: its calls are measured, and go to the tier that was
-                                   fastest (tiers may differ in the last bits), unless deterministic or
-                                   $ROOFTILE_MEASURE_CALLS is "off" */
+  /// Default: $ROOFTILE_DB, else rooftile/rooftile.db in the user's data folder.
+  const char* database_path;
+  /// Substring of a device's name or UUID. Default: $ROOFTILE_DEVICE, else the best tuned device.
+  const char* device;
+  /// Tier of every call whose own tier is AUTO. Default: $ROOFTILE_TIER, else AUTO.
+  rooftile_tier tier;
+  /// If not 0, problems without a tuned kernel are not counted for `rooftile tune --from-log`.
+  /// Default: they are counted, unless $ROOFTILE_LOG_UNTUNED is "off".
+  int no_untuned_log;
+  /// If not 0, with one database the same call gives the same bits in every run and from any number
+  /// of threads. This rules out kernels that add atomically, runs the host tiers on one thread of
+  /// OpenBLAS, and makes a call wait until its kernel is compiled. Only a kernel that fails, which
+  /// is reported on stderr, may change bits. Default: $ROOFTILE_DETERMINISTIC, where 1 means yes.
+  int deterministic;
+  rooftile_precision precision;  ///< Precision of calls that do not set one.
+  /// If not 0, repeated calls stay on the predicted tier. Default: repeated calls are measured and
+  /// move to the fastest tier (whose last bits may differ), unless deterministic is set or
+  /// $ROOFTILE_MEASURE_CALLS is "off".
+  int no_measured_calls;
 } rooftile_options;
 
-/* C := alpha * op(A) * op(B) + beta * C in float32, host memory. op(A) is m x k, op(B) k x n, C m x
- * n. ld in elements: at least the length of a stored row (row-major) or column (column-major), and
- * at least 1. beta == 0 writes C without reading it, so NaN in C vanishes; alpha == 0 or k == 0 do
- * not read A and B; m == 0 or n == 0 do nothing. NaN and infinity in A and B propagate as in BLAS.
- * C overlaps neither A nor B (checked: exactly where they have the same ld, as blocks of one matrix
- * do, else by address range). */
+/// Arguments of rooftile_sgemm: C := alpha * op(A) * op(B) + beta * C in float32, host memory.
+/// - Shapes: op(A) is m x k, op(B) is k x n, C is m x n.
+/// - Leading dimensions are in elements: at least the length of a stored row (row-major) or column
+///   (column-major), and at least 1.
+/// - beta == 0 writes C without reading it, so NaN in C vanishes. With alpha == 0 or k == 0, A and
+///   B are not read. With m == 0 or n == 0 nothing is done.
+/// - NaN and infinity in A and B propagate as in BLAS.
+/// - C overlaps neither A nor B. This is checked exactly where they have the same ld, as blocks of
+///   one matrix do, and otherwise by address range.
 typedef struct rooftile_sgemm_args {
-  size_t struct_size; /* sizeof(rooftile_sgemm_args) */
+  size_t struct_size;  ///< Set by the caller to sizeof(rooftile_sgemm_args).
   rooftile_layout layout;
   rooftile_transpose trans_a, trans_b;
   int64_t m, n, k;
@@ -152,58 +165,60 @@ typedef struct rooftile_sgemm_args {
   float* c;
   int64_t ldc;
   rooftile_tier tier;
-  const rooftile_guard* guard; /* NULL: the context's precision, no scan, no check */
-  rooftile_packed* packed;     /* A or B, packed before: then a or b may be NULL, and its ld 0 */
+  const rooftile_guard* guard;  ///< NULL: the context's precision, no scan and no check.
+  rooftile_packed* packed;      ///< A or B, packed before. Then a or b may be NULL, and its ld 0.
 } rooftile_sgemm_args;
 
 typedef enum rooftile_bias {
   ROOFTILE_BIAS_NONE = 0,
-  ROOFTILE_BIAS_ROW = 1,   /* m values: one a row of C */
-  ROOFTILE_BIAS_COLUMN = 2 /* n values: one a column of C */
+  ROOFTILE_BIAS_ROW = 1,    ///< m values, one for each row of C.
+  ROOFTILE_BIAS_COLUMN = 2  ///< n values, one for each column of C.
 } rooftile_bias;
 
 typedef enum rooftile_activation {
   ROOFTILE_ACTIVATION_NONE = 0,
   ROOFTILE_RELU = 1,
-  ROOFTILE_GELU_ERF = 2,  /* x/2 (1 + erf(x / sqrt 2)) */
-  ROOFTILE_GELU_TANH = 3, /* its approximation by tanh */
-  ROOFTILE_SILU = 4       /* x / (1 + exp(-x)) */
+  ROOFTILE_GELU_ERF = 2,   ///< x/2 (1 + erf(x / sqrt 2))
+  ROOFTILE_GELU_TANH = 3,  ///< Approximation of GELU_ERF by tanh.
+  ROOFTILE_SILU = 4        ///< x / (1 + exp(-x))
 } rooftile_activation;
 
-/* What is fused behind the products:
- *   y = alpha * (product)[i][j] * row_scale[i] * column_scale[j] + beta * C[i][j] + bias
- *   C[i][j] := clamp(activation(y) + residual[i][j])
- * Zero or NULL leaves a part out. All products of a batch share the vectors; rows and columns are
- * those of C as the caller sees it, in either layout. A float32 C may be the residual itself
- * (same pointer and ld), and overlaps nothing else. */
+/// Operations fused behind the multiplication:
+///   y = alpha * (op(A) * op(B))[i][j] * row_scale[i] * column_scale[j] + beta * C[i][j] + bias
+///   C[i][j] := clamp(activation(y) + residual[i][j])
+/// Zero or NULL leaves an operation out. All members of a batch share the vectors. Rows and columns
+/// are those of C as the caller sees it, in either layout. A float32 C may itself be the residual
+/// (same pointer and ld); otherwise C overlaps none of the epilogue's operands.
 typedef struct rooftile_epilogue {
-  size_t struct_size;        /* sizeof(rooftile_epilogue) */
-  const float* row_scale;    /* m values */
-  const float* column_scale; /* n values */
+  size_t struct_size;         ///< Set by the caller to sizeof(rooftile_epilogue).
+  const float* row_scale;     ///< m values
+  const float* column_scale;  ///< n values
   rooftile_bias bias_kind;
   const float* bias;
   rooftile_activation activation;
-  const float* residual; /* stored as C is, with its own ld and stride between products */
+  /// Stored like C, with a leading dimension and a batch stride of its own.
+  const float* residual;
   int64_t ld_residual, stride_residual;
-  int clamp; /* 0: none; else results are held between low and high */
+  int clamp;  ///< If not 0, results are limited to the range from low to high.
   float low, high;
 } rooftile_epilogue;
 
-/* Elements. The epilogue's scales, bias and residual are float32 always. */
+/// Element types. The scales, bias and residual of an epilogue are always float32.
 typedef enum rooftile_type {
   ROOFTILE_F32 = 0,
-  ROOFTILE_F16 = 1,  /* IEEE half precision */
-  ROOFTILE_BF16 = 2, /* the upper half of a float32 */
-  ROOFTILE_I8 = 3,   /* A and B only: products and sums are exact int32 */
-  ROOFTILE_I32 = 4,  /* C of I8 or U8 operands: alpha and beta are 0 or 1, there is no epilogue */
-  ROOFTILE_U8 = 5    /* as I8, unsigned */
+  ROOFTILE_F16 = 1,   ///< IEEE half precision
+  ROOFTILE_BF16 = 2,  ///< bfloat16: the upper half of a float32.
+  ROOFTILE_I8 = 3,  ///< Signed 8-bit integer, for A and B only: products and sums are exact int32.
+  /// C of I8 or U8 operands: alpha and beta are 0 or 1, and there is no epilogue.
+  ROOFTILE_I32 = 4,
+  ROOFTILE_U8 = 5  ///< Unsigned 8-bit integer; otherwise the same as I8.
 } rooftile_type;
 
-/* Where the zero of quantised values lies. */
+/// Zero point of quantised values.
 typedef enum rooftile_zero_point {
-  ROOFTILE_ZERO_POINT_MIDDLE = 0, /* 8 for 4 bits, 128 for 8 */
-  ROOFTILE_ZERO_POINT_PACKED = 1, /* an integer of so many bits a block */
-  ROOFTILE_ZERO_POINT_FLOAT = 2   /* a float of A's type a block */
+  ROOFTILE_ZERO_POINT_MIDDLE = 0,  ///< 8 for 4-bit values, 128 for 8-bit values.
+  ROOFTILE_ZERO_POINT_PACKED = 1,  ///< One integer of `bits` bits for each block.
+  ROOFTILE_ZERO_POINT_FLOAT = 2    ///< One floating-point number of A's type for each block.
 } rooftile_zero_point;
 
 /* B as ONNX Runtime's operator MatMulNBits stores it: n rows of ceil(k / block) blocks of `block`
@@ -213,39 +228,42 @@ typedef enum rooftile_zero_point {
  * ceil(ceil(k / block) * bits / 8) bytes, low nibble first. Of operands in host memory, NaN in
  * scales or float zero points is an INVALID_ARGUMENT. So is, beside an F16 A, a block whose scale
  * and zero point let some q of `bits` bits stand for a weight beyond 65504, because weights may be
- * rounded to F16 before they are multiplied; and with f16_sums a float zero point beyond twice the
- * largest q. */
+ * rounded to F16 before they are multiplied. Operands on a device are checked likewise
+ * (rooftile/resident.h). Sums are float32, whatever f16_sums says. */
 typedef struct rooftile_quantization {
-  size_t struct_size; /* sizeof(rooftile_quantization) */
-  int bits;           /* 4 or 8 */
-  int block;          /* 16, 32, 64, 128 or 256 */
+  size_t struct_size;  ///< Set by the caller to sizeof(rooftile_quantization).
+  int bits;            ///< 4 or 8
+  int block;           ///< 16, 32, 64, 128 or 256
   rooftile_zero_point zero_point;
-  size_t values_bytes; /* length of B, of the scales and of the zero points: checked against n, k */
+  /// Length of B in bytes. It is checked against n and k, as are the lengths of the scales and zero
+  /// points.
+  size_t values_bytes;
   const void* scales;
   size_t scales_bytes;
-  const void* zero_points; /* not read for ZERO_POINT_MIDDLE */
+  const void* zero_points;  ///< Not read for ROOFTILE_ZERO_POINT_MIDDLE.
   size_t zero_points_bytes;
 } rooftile_quantization;
 
-/* batch products of one shape: C := alpha * op(A) * op(B) + beta * C with operands of any type, and
- * an epilogue. Fields that rooftile_sgemm_args has as well mean the same here. Matrix i of an
- * operand lies i strides (elements) behind its pointer, or at entry i of its array, if that is not
- * NULL; then pointer and stride are ignored. Stride 0 for A or B: all products share that matrix.
- * Matrices C must not overlap each other.
- * Sums are float32 (int32 for I8 and U8). Results are rounded to C's type to nearest, or to one of
- * its two neighbours on devices that round otherwise.
- * quantization: B is quantised; then A is F32 or F16, layout ROW_MAJOR, trans_b TRANSPOSE, ldb 0 or
- * ceil(k / block) * block, and all products of a batch share B (stride_b 0). */
+/// Arguments of rooftile_gemm: `batch` calls of one shape, C := alpha * op(A) * op(B) + beta * C,
+/// with operands of any type and an epilogue. Fields that rooftile_sgemm_args has as well mean the
+/// same here.
+/// - Batches: matrix i of an operand starts i strides (in elements) behind its pointer, or at entry
+///   i of its array if the array is not NULL; then pointer and stride are ignored. With stride 0
+///   for A or B, the whole batch shares that matrix. The matrices C must not overlap each other.
+/// - Precision: sums are float32 (int32 for I8 and U8). Results are rounded to the nearest value of
+///   C's type, or to one of the two neighbouring values on devices that round otherwise.
+/// - Quantised B: A is F32 or F16, layout is ROW_MAJOR, trans_b is TRANSPOSE, ldb is 0 or ceil(k /
+///   block) * block, and the whole batch shares B (stride_b is 0).
 typedef struct rooftile_gemm_args {
-  size_t struct_size; /* sizeof(rooftile_gemm_args) */
-  rooftile_type type; /* of A and B */
+  size_t struct_size;  ///< Set by the caller to sizeof(rooftile_gemm_args).
+  rooftile_type type;  ///< Type of A and B.
   rooftile_type type_c;
-  int f16_sums; /* not 0: sums of F16 products may be kept in half precision, where that is faster
-                 */
+  /// If not 0, sums of F16 products may be kept in half precision where that is faster.
+  int f16_sums;
   rooftile_layout layout;
   rooftile_transpose trans_a, trans_b;
   int64_t m, n, k;
-  int64_t batch; /* at least 1 */
+  int64_t batch;  ///< Number of matrices, at least 1.
   float alpha, beta;
   const void* a;
   const void* b;
@@ -255,43 +273,47 @@ typedef struct rooftile_gemm_args {
   const void* const* a_array;
   const void* const* b_array;
   void* const* c_array;
-  const rooftile_quantization* quantization; /* NULL: B has A's type */
-  const rooftile_epilogue* epilogue;         /* NULL: none */
+  const rooftile_quantization* quantization;  ///< NULL: B has A's type.
+  const rooftile_epilogue* epilogue;          ///< NULL: no epilogue.
   rooftile_tier tier;
-  const rooftile_guard* guard; /* NULL: the context's precision, no scan, no check */
-  rooftile_packed* packed;     /* A or B, packed before: then a or b may be NULL, and its ld 0 */
+  const rooftile_guard* guard;  ///< NULL: the context's precision, no scan and no check.
+  rooftile_packed* packed;      ///< A or B, packed before. Then a or b may be NULL, and its ld 0.
 } rooftile_gemm_args;
 
-/* One of the seven factors of the dispatch score: above 1 it favours the device. */
+/// One of the seven factors of the dispatch score. A value above 1 favours the device.
 typedef struct rooftile_factor {
   char name[32];
   double value;
-  double ns; /* what it changes in the device's predicted time; positive costs */
+  double ns;  ///< Change of the device's predicted time; a positive value is a cost.
 } rooftile_factor;
 
-/* How a call was answered. */
+/// Why a call ran on the tier that answered it.
 typedef enum rooftile_reason {
-  ROOFTILE_REASON_PREDICTED = 0,     /* by the tier that is predicted to be fastest */
-  ROOFTILE_REASON_FORCED = 1,        /* by the tier that arguments, options or environment name */
-  ROOFTILE_REASON_COMPILING = 2,     /* by the host: the device's kernel is not compiled yet */
-  ROOFTILE_REASON_FAILED = 3,        /* by the host: the device failed */
-  ROOFTILE_REASON_NOTHING_TO_DO = 4, /* m or n is 0 */
-  ROOFTILE_REASON_PRECISION = 5,     /* by the host: because of the precision that is asked for, or
-                                        of what the guard found */
-  ROOFTILE_REASON_MEASURED = 6       /* by the tier that earlier calls of the same product on this
-                                        thread found to be faster, or that is on trial */
+  ROOFTILE_REASON_PREDICTED = 0,  ///< The tier is predicted to be fastest.
+  ROOFTILE_REASON_FORCED = 1,     ///< The arguments, the options or the environment name the tier.
+  /// The host answered because the device's kernel is not compiled yet.
+  ROOFTILE_REASON_COMPILING = 2,
+  ROOFTILE_REASON_FAILED = 3,         ///< The host answered because the device failed.
+  ROOFTILE_REASON_NOTHING_TO_DO = 4,  ///< m or n is 0.
+  /// The host answered because of the precision of the call, or because of what the guard found.
+  ROOFTILE_REASON_PRECISION = 5,
+  /// Earlier measured calls of the same problem on this thread found the tier to be faster, or the
+  /// tier is being measured.
+  ROOFTILE_REASON_MEASURED = 6
 } rooftile_reason;
 
-/* Predictions in ns; device_ns is infinity when the device is out of the race (then veto says why).
- * score is the product of the factors: predicted host time over predicted device time, 0 when
- * vetoed. docs/explain.md lists the names of vetoes. */
+/// Explanation of a tier choice. Predictions are in ns. device_ns is infinity when the device
+/// cannot be used; veto then gives the reason. score is the product of the factors: predicted host
+/// time over predicted device time, or 0 when the device cannot be used. docs/explain.md lists the
+/// names of vetoes.
 typedef struct rooftile_decision {
-  size_t struct_size;     /* set by the caller to sizeof(rooftile_decision) */
-  rooftile_tier tier;     /* rooftile_explain: that these arguments lead to; rooftile_last_decision:
-                             that answered */
-  rooftile_reason reason; /* rooftile_explain: PREDICTED, FORCED or PRECISION */
+  size_t struct_size;  ///< Set by the caller to sizeof(rooftile_decision).
+  /// rooftile_explain: the tier that these arguments lead to. rooftile_last_decision: the tier that
+  /// answered.
+  rooftile_tier tier;
+  rooftile_reason reason;  ///< rooftile_explain sets PREDICTED, FORCED or PRECISION.
   double device_ns, host_ns, host1_ns;
-  double upload_ns, kernel_ns, download_ns, submit_ns; /* parts of device_ns */
+  double upload_ns, kernel_ns, download_ns, submit_ns;  ///< Parts of device_ns.
   double score;
   rooftile_factor factors[7];
   char kernel[160];          /* the device kernel that would run, "" when none;
@@ -302,64 +324,74 @@ typedef struct rooftile_decision {
   char veto_name[32];        /* the same for programs: "none", "not_tuned", "does_not_fit", ... */
   double measured_kernel_ns; /* of the kernel tuned on exactly these sizes, packing included; 0 when
                                 there is none */
-  double pass_ns; /* part of device_ns: the host's pass over C behind a plain kernel, where
-                     no kernel has the epilogue or types; else 0 */
+  double pass_ns; /* part of device_ns: the pass over C behind a plain kernel, where no kernel
+                     has the epilogue or types (of the device where C lies there, else of the
+                     host); else 0 */
 } rooftile_decision;
 
-/* Opens a context; *context is NULL on failure. options may be NULL.
- * Errors: INVALID_ARGUMENT (options), DATABASE_ERROR, UNSUPPORTED (no BLAS library on this
- * machine), OUT_OF_MEMORY. A missing or locked database or a missing driver is no error. No Vulkan
- * device is opened, and no thread for it started, before a call needs one. */
+/// Opens a context, which the caller frees with rooftile_close. *context is NULL on failure;
+/// options may be NULL. No Vulkan device is opened, and no thread for it is started, before a call
+/// needs one.
+///
+/// Errors: INVALID_ARGUMENT (options), DATABASE_ERROR, UNSUPPORTED (no BLAS library on this
+/// machine), OUT_OF_MEMORY. A missing or locked database or a missing driver is no error.
 ROOFTILE_API rooftile_status rooftile_open(const rooftile_options* options,
                                            rooftile_context** context);
 
-/* Frees the context; no call on it may be running. NULL is fine. Waits for a kernel that is being
- * compiled; so does a process that ends, or unloads the library, without closing its contexts. */
+/// Frees the context; NULL is allowed. No call on the context may be running. The function waits
+/// for a kernel that is being compiled. So does a process that ends, or unloads the library,
+/// without closing its contexts.
 ROOFTILE_API void rooftile_close(rooftile_context* context);
 
-/* Writes now what the context counts (above). For programs that end without rooftile_close; not
- * from a handler of exit, whose thread is half gone. NULL is fine. Thread-safe. */
+/// Writes the counts of problems without a tuned kernel to the database now. This is for programs
+/// that end without rooftile_close. It must not be called from an exit handler, because the
+/// thread-local data of the thread that calls exit is already destroyed. NULL is allowed.
+/// Thread-safe.
 ROOFTILE_API void rooftile_flush(rooftile_context* context);
 
-/* Thread-safe on one context. Errors leave C untouched, but for one: a device that was asked for
- * and fails may have written into a C whose old content beta, being 0, does not ask for. A lost
- * device, a failing driver or a kernel that cannot run is no error under AUTO: the next kernel, and
- * in the end the host, answers. Nor is a device that hangs: it is given up after a hundred times
- * the predicted time, 10 s at least. But a call whose memory it works in without a copy does not
- * return before the device has ended, or its driver calls it lost (docs/memory.md). */
+/// Computes C := alpha * op(A) * op(B) + beta * C in float32; see rooftile_sgemm_args. Thread-safe
+/// on one context.
+/// - Errors leave C untouched, with one exception: where beta is 0, so that C's old content is not
+///   needed, a forced device that fails may already have written into C.
+/// - Under AUTO a lost device, a failing driver or a kernel that cannot run is no error: the next
+///   kernel answers, and in the end the host.
+/// - Under AUTO a device that hangs is no error either. It is given up after 100 times the
+///   predicted time, and after 10 s at the earliest. But a call whose memory the device uses
+///   without a copy does not return before the device has finished or its driver reports it as lost
+///   (docs/memory.md).
 ROOFTILE_API rooftile_status rooftile_sgemm(rooftile_context* context,
                                             const rooftile_sgemm_args* args);
 
-/* As rooftile_sgemm, for everything that rooftile_gemm_args says: one decision for the whole batch,
- * and on a device one submission. A device fuses the epilogue when a kernel with it is tuned
- * (`rooftile tune --epilogue ...`); the host makes a pass over C, and copies what is not float32.
- */
+/// Same as rooftile_sgemm, for everything that rooftile_gemm_args describes. One decision holds for
+/// the whole batch, which a device runs in one submission. A device fuses the epilogue if a kernel
+/// with that epilogue is tuned (`rooftile tune --epilogue ...`). The host makes a pass over C and
+/// copies operands that are not float32.
 ROOFTILE_API rooftile_status rooftile_gemm(rooftile_context* context,
                                            const rooftile_gemm_args* args);
 
-/* What rooftile_sgemm would do with these arguments, and why. Pointers in args are not read.
- * Thread-safe. */
+/// Fills *decision with the tier that rooftile_sgemm would choose for these arguments, and the
+/// reasons. Pointers in args are not dereferenced. Thread-safe.
 ROOFTILE_API rooftile_status rooftile_explain(rooftile_context* context,
                                               const rooftile_sgemm_args* args,
                                               rooftile_decision* decision);
 
-/* The same for rooftile_gemm. */
+/// Same as rooftile_explain, for rooftile_gemm.
 ROOFTILE_API rooftile_status rooftile_explain_gemm(rooftile_context* context,
                                                    const rooftile_gemm_args* args,
                                                    rooftile_decision* decision);
 
-/* How the calling thread's last rooftile_sgemm or rooftile_gemm on this context was answered, and
- * why: decision as rooftile_explain fills it for that problem now, tier and reason as it was.
- * Thread-safe. UNSUPPORTED when that call failed, or there was none. */
+/// Fills *decision for the calling thread's last rooftile_sgemm or rooftile_gemm on this context.
+/// Tier and reason are those of that call; the rest is what rooftile_explain now gives for its
+/// problem. Thread-safe. UNSUPPORTED when that call failed or there was none.
 ROOFTILE_API rooftile_status rooftile_last_decision(rooftile_context* context,
                                                     rooftile_decision* decision);
 
-/* Message of this thread's last call that did not return ROOFTILE_OK; "" when there was none. Valid
- * until the thread's next failing call. */
+/// Returns the message of this thread's last call that did not return ROOFTILE_OK, or "" when there
+/// was none. The library owns the text, which is valid until the thread's next failing call.
 ROOFTILE_API const char* rooftile_last_error(void);
 
-/* "0.1.0": of the library that is loaded, where the macros above are of the header that was
- * compiled. */
+/// Returns the version of the loaded library, such as "0.1.0". The macros above give the version of
+/// the header that the program was compiled with.
 ROOFTILE_API const char* rooftile_version(void);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// C++ over rooftile.h: ownership and exceptions, nothing else.
+// C++ wrapper of rooftile.h. It adds only ownership and exceptions.
 #pragma once
 
 #include <rooftile/rooftile.h>
@@ -9,7 +9,7 @@
 
 namespace rooftile {
 
-/// what() is the library's message; status() the C code.
+/// Thrown by the wrapper. what() is the message of rooftile_last_error, status() the C status code.
 class StatusError : public std::runtime_error {
  public:
   explicit StatusError(rooftile_status status)
@@ -20,10 +20,10 @@ class StatusError : public std::runtime_error {
   rooftile_status status_;
 };
 
-/// Owns a rooftile_context. Movable; calls on one object are thread-safe, moving it is not.
+/// Owner of a rooftile_context. Movable. Calls on one object are thread-safe; moving it is not.
 class Session {
  public:
-  /// Throws StatusError as rooftile_open reports.
+  /// Opens a context. Throws StatusError with the errors of rooftile_open.
   explicit Session(rooftile_options options = {}) {
     options.struct_size = sizeof options;
     rooftile_context* context = nullptr;
@@ -31,16 +31,17 @@ class Session {
     context_.reset(context);
   }
 
-  /// Takes over what the C API opened.
+  /// Takes ownership of a context that the C API opened.
   explicit Session(rooftile_context* context) : context_(context) {}
 
-  /// rooftile_sgemm; struct_size is filled in. Throws StatusError; C is untouched then.
+  /// Calls rooftile_sgemm; struct_size is filled in. Throws StatusError, with C as rooftile_sgemm
+  /// leaves it.
   void sgemm(rooftile_sgemm_args args) {
     args.struct_size = sizeof args;
     check(rooftile_sgemm(context_.get(), &args));
   }
 
-  /// rooftile_explain; struct_size is filled in. Throws StatusError.
+  /// Calls rooftile_explain; struct_size is filled in. Throws StatusError.
   rooftile_decision explain(rooftile_sgemm_args args) const {
     args.struct_size = sizeof args;
     rooftile_decision decision = {};
@@ -49,11 +50,11 @@ class Session {
     return decision;
   }
 
-  /// rooftile_gemm; struct_size is filled in, and batch 0 becomes 1. Throws StatusError; C is
-  /// untouched then.
+  /// Calls rooftile_gemm; struct_size is filled in, and batch 0 becomes 1. Throws StatusError, with
+  /// C as rooftile_gemm leaves it.
   void gemm(rooftile_gemm_args args) { check(rooftile_gemm(context_.get(), &completed(args))); }
 
-  /// rooftile_explain_gemm, as gemm() would call. Throws StatusError.
+  /// Calls rooftile_explain_gemm with the arguments as gemm() completes them. Throws StatusError.
   rooftile_decision explain_gemm(rooftile_gemm_args args) const {
     rooftile_decision decision = {};
     decision.struct_size = sizeof decision;
@@ -61,7 +62,7 @@ class Session {
     return decision;
   }
 
-  /// rooftile_last_decision. Throws StatusError.
+  /// Calls rooftile_last_decision. Throws StatusError.
   rooftile_decision last_decision() const {
     rooftile_decision decision = {};
     decision.struct_size = sizeof decision;

@@ -1,4 +1,4 @@
-// C++ over vulkan.h: ownership and exceptions, nothing else.
+// C++ wrapper of vulkan.h. It adds only ownership and exceptions.
 #pragma once
 
 #include <rooftile/vulkan.h>
@@ -7,7 +7,7 @@
 
 namespace rooftile {
 
-/// rooftile_vulkan_requirements of a device. Throws StatusError.
+/// Owner of the rooftile_vulkan_requirements of a device. Throws StatusError.
 class VulkanRequirements {
  public:
   explicit VulkanRequirements(rooftile_vulkan_device device) {
@@ -24,7 +24,7 @@ class VulkanRequirements {
   rooftile_vulkan_requirements requirements_ = {};
 };
 
-/// rooftile_vulkan_open. Throws StatusError.
+/// Calls rooftile_vulkan_open; struct_size is filled in. Throws StatusError.
 inline Session open_vulkan(rooftile_vulkan_device device, rooftile_options options = {}) {
   device.struct_size = sizeof device;
   options.struct_size = sizeof options;
@@ -33,7 +33,8 @@ inline Session open_vulkan(rooftile_vulkan_device device, rooftile_options optio
   return Session(context);
 }
 
-/// rooftile_vulkan_prepare. Throws StatusError.
+/// Calls rooftile_vulkan_prepare; struct_size is filled in, and batch 0 becomes 1. Throws
+/// StatusError.
 inline rooftile_prepared prepare(const Session& session, const rooftile_gemm_args& args,
                                  rooftile_vulkan_operands operands) {
   const rooftile_gemm_args problem = detail::completed(args);
@@ -44,11 +45,12 @@ inline rooftile_prepared prepare(const Session& session, const rooftile_gemm_arg
   return prepared;
 }
 
-/// What recorded commands use: to be destroyed when they are done with.
+/// Owner of what recorded commands use. It must be destroyed only when the commands are no longer
+/// used.
 class Recording {
  public:
   Recording() = default;
-  /// rooftile_vulkan_record. Throws StatusError.
+  /// Calls rooftile_vulkan_record. Throws StatusError.
   Recording(const Session& session, const rooftile_gemm_args& args,
             rooftile_vulkan_operands operands, VkCommandBuffer commands) {
     const rooftile_gemm_args problem = detail::completed(args);

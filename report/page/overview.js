@@ -6,7 +6,7 @@ function notices(device) {
   const list = [];
   const advice = (problem, what) => list.push(`${problem}: ${what}`);
   if (!device.calibrated_at) advice("Not calibrated", "there are no roofs, bounds and predictions; `rooftile tune` calibrates.");
-  if (device.problems.length === 0) advice("No certified kernel yet", "`rooftile tune` tunes the default problems.");
+  if (device.problems.length === 0) advice("No certified kernel yet", `${device.advice}.`);
   if (device.stale.length > 0)
     advice(`${device.stale.length} ranked lists are not used`,
            `${device.stale.slice(0, 3).map((s) => `${s.problem} (${s.reason})`).join("; ")}${device.stale.length > 3 ? "; …" : ""}. ` +

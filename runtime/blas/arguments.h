@@ -1,4 +1,4 @@
-// What the BLAS routines are called with, as values: letters in upper case, column-major.
+// Arguments of the BLAS routines as values: letters in upper case, matrices column-major.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace rooftile::blas {
 
-/// The real library's function of this name and type: says what is wrong with a call's arguments,
-/// by the xerbla_ that the program may have of its own.
+/// Returns the real library's function of this name and type. It reports wrong arguments through
+/// xerbla_, which the program may have replaced.
 template <typename Function>
 Function* real_function(const char* name) {
   return reinterpret_cast<Function*>(required_symbol(name));
 }
 
-/// CBLAS' enumerators, fixed by its ABI.
+/// CBLAS enumerators, fixed by its ABI.
 enum Cblas : int {
   kRowMajor = 101,
   kColMajor = 102,
@@ -33,7 +33,8 @@ enum Cblas : int {
   kRight = 142
 };
 
-/// Letters, and 0 for what is none of CBLAS' values, which no check lets through.
+/// Converts CBLAS values to letters. Values that CBLAS does not define become 0, which every check
+/// rejects.
 inline char trans_letter(int trans) {
   return trans == kNoTrans ? 'N' : trans == kTrans || trans == kConjTrans ? 'T' : '\0';
 }
@@ -41,7 +42,7 @@ inline char uplo_letter(int uplo) { return uplo == kUpper ? 'U' : uplo == kLower
 inline char diag_letter(int diag) { return diag == kUnit ? 'U' : diag == kNonUnit ? 'N' : '\0'; }
 inline char side_letter(int side) { return side == kLeft ? 'L' : side == kRight ? 'R' : '\0'; }
 
-/// Fortran's letters: in either case, and for real matrices C means T.
+/// Fortran's letters in upper case; for real matrices C means T.
 inline char upper(const char* letter) {
   return *letter >= 'a' && *letter <= 'z' ? static_cast<char>(*letter - 'a' + 'A') : *letter;
 }
@@ -80,7 +81,7 @@ inline bool is_legal(const Gemm& g) {
          is_ld(g.ldc, g.m);
 }
 
-/// C^T = op(B)^T op(A)^T.
+/// Row-major to column-major: C^T = op(B)^T op(A)^T.
 inline Gemm column_major(int order, Gemm g) {
   if (order != kRowMajor) return g;
   std::swap(g.trans_a, g.trans_b);

@@ -10,14 +10,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/blas/environment.h"
 #include "runtime/blas/float64.h"
-#include "runtime/said_once.h"
+#include "runtime/support/said_once.h"
 
 namespace rooftile::blas {
 namespace {
 
-/// librooftile.so's C ABI. Loaded by name, not linked: a program that is started with the drop-in
-/// preloaded gets neither its libraries nor their symbols unless it multiplies.
+/// librooftile.so's C ABI. It is loaded by name and not linked, so that a program that runs with
+/// the drop-in preloaded gets its libraries and their symbols only when it multiplies.
 struct Runtime {
   decltype(&rooftile_open) open;
   decltype(&rooftile_flush) flush;
@@ -31,39 +32,19 @@ struct Runtime {
 enum class State { kUnopened, kOpening, kOpen, kHostOnly };
 
 pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-// Under the lock until state says that they are there.
+// Guarded by the lock until `state` says that they are initialised.
 Runtime runtime;
 rooftile_context* context;
 bool device_is_tuned;
 std::atomic<State> state = State::kUnopened;
-std::atomic<std::uint32_t> generation = 1;  // of the context: a forked child opens its own
-
-/// $ROOFTILE_TIER. kOther: host, host1, or a value that the runtime refuses.
-enum class Tier { kUnknown, kAuto, kDevice, kHost64, kOther };
-
-Tier tier() {
-  static std::atomic<Tier> stored = Tier::kUnknown;
-  Tier known = stored.load(std::memory_order_relaxed);
-  if (known != Tier::kUnknown) return known;
-  const char* const name = std::getenv("ROOFTILE_TIER");
-  const auto is = [name](const char* value) { return std::strcmp(name, value) == 0; };
-  if (name == nullptr || is("") || is("auto"))
-    known = Tier::kAuto;
-  else if (is("device"))
-    known = Tier::kDevice;
-  else
-    known = is("host64") ? Tier::kHost64 : Tier::kOther;
-  stored.store(known, std::memory_order_relaxed);
-  return known;
-}
-
-bool tier_is_forced() { return tier() != Tier::kAuto; }
+// Generation of the context: a forked child opens a context of its own.
+std::atomic<std::uint32_t> generation = 1;
 
 SaidOnce* said = nullptr;
 
 __attribute__((constructor)) void share_with_forked_children() { said = SaidOnce::make(); }
 
-/// Says it once in a process and its children, whatever it is: one line tells where to look.
+/// Prints one warning per process and its children, whatever the subject.
 void warn(const char* what, const char* why) {
   const char* const log = std::getenv("ROOFTILE_LOG");
   if ((said != nullptr && !said->first("drop-in")) ||
@@ -73,12 +54,12 @@ void warn(const char* what, const char* why) {
                sums_in_float64() ? ", in float64" : "");
 }
 
-/// librooftile.so beside this library, or a folder up; else where the loader finds it.
+/// Loads librooftile.so from this library's folder, or one folder up, else from the loader's path.
 void* load_runtime() {
   static constexpr char kName[] = "librooftile.so." ROOFTILE_SOVERSION;
   Dl_info own;
   char folder[PATH_MAX];
-  // Installed as an alternative, this library is reached through links.
+  // A library that is installed as an alternative is reached through links.
   if (dladdr(&runtime, &own) != 0 && realpath(own.dli_fname, folder) != nullptr) {
     for (int up = 0; up < 2; ++up) {
       char* const slash = std::strrchr(folder, '/');
@@ -108,18 +89,19 @@ void* write_counts(void*) {
   return nullptr;
 }
 
-/// Closing would tear down the device, whose driver may be gone already. By a thread of its own:
-/// what is thread-local to the one that calls exit is gone, too.
+/// Writes the counts at exit. Closing the context would tear down the device, whose driver may be
+/// gone already. A new thread does this, because the thread-local data of the thread that calls
+/// exit is gone too.
 void write_counts_at_exit() {
   pthread_t writer;
   if (state.load() == State::kOpen && pthread_create(&writer, nullptr, write_counts, nullptr) == 0)
     pthread_join(writer, nullptr);
 }
 
-/// In a forked child. The parent's context stays behind: its locks may be held, its threads are not
-/// here. Where another thread was at opening it, so are locks of the runtime and the loader: there
-/// is nothing to open any more. (A fork does not wait for the opening, which may register handlers
-/// of forks itself.)
+/// Resets the state in a forked child. The parent's context is abandoned: its locks may be held,
+/// and its threads do not exist here. If another thread was opening the context, locks of the
+/// runtime and the loader may be held too, and nothing can be opened any more. (A fork does not
+/// wait for the opening, which may itself register fork handlers.)
 void begin_anew() {
   opening = PTHREAD_MUTEX_INITIALIZER;
   context = nullptr;
@@ -155,9 +137,9 @@ bool explain(const Gemm& g, rooftile_decision& decision) {
   return runtime.explain(context, &args, &decision) == ROOFTILE_OK;
 }
 
-/// Under the lock.
+/// Opens the context. The caller holds the lock.
 State open() {
-  // Once: in a forked child the loader's locks may be another thread's.
+  // Loads once: in a forked child another thread may have held the loader's locks.
   static void* handle = nullptr;
   if (handle == nullptr) handle = load_runtime();
   if (handle == nullptr || !load(handle, "rooftile_open", runtime.open) ||
@@ -186,7 +168,8 @@ State open() {
                     .ldb = 1024,
                     .ldc = 1024};
   device_is_tuned = explain(any, decision) && *decision.device != '\0';
-  // Once the runtime is there: handlers run in reverse, and its own objects must outlive this one.
+  // Registered after the runtime is loaded: handlers run in reverse order, and the runtime's own
+  // objects must still exist when this one runs.
   static bool registered = false;
   if (!registered) registered = std::atexit(write_counts_at_exit) == 0;
   return State::kOpen;
@@ -194,14 +177,15 @@ State open() {
 
 void register_fork_handler() { pthread_atfork(nullptr, nullptr, begin_anew); }
 
-/// Whether there is a context.
+/// Returns whether there is a context, and opens one if necessary.
 bool opened() {
   State now = state.load(std::memory_order_acquire);
   if (now == State::kUnopened || now == State::kOpening) {
-    // Before the lock: a child forked while it is held would wait for ever.
+    // Registered before the lock is taken, because a child that is forked while the lock is held
+    // would wait forever.
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_fork_handler);
-    real_blas();  // the same library serves both, and ends the process where there is none
+    real_blas();  // The same library serves both; a process without one ends here.
     pthread_mutex_lock(&opening);
     now = state.load();
     if (now == State::kUnopened) {
@@ -215,11 +199,13 @@ bool opened() {
 }
 
 bool is_worth_asking(double flops) {
-  const bool always = tier_is_forced() || wanted_precision() != WantedPrecision::kStandard;
+  const bool always =
+      wanted_tier() != WantedTier::kAuto || wanted_precision() != WantedPrecision::kStandard;
   return (flops >= kLeastFlops || always) && opened();
 }
 
-/// False: the BLAS underneath is to compute. Overlapping operands are what it makes of them.
+/// Returns false where the underlying BLAS has to compute the call. It then also defines the result
+/// for overlapping operands.
 bool is_done(rooftile_status status) {
   if (status == ROOFTILE_OK) return true;
   if (status != ROOFTILE_INVALID_ARGUMENT) warn("a product fails", runtime.last_error());
@@ -230,17 +216,18 @@ bool reads_a_and_b(const Gemm& g) { return g.m > 0 && g.n > 0 && g.k > 0 && g.al
 
 void run_on_real(const Gemm& g) {
   if (sums_in_float64() && reads_a_and_b(g) && gemm_in_float64(g)) return;
-  // With alpha 0 OpenBLAS 0.3.21 may read A and B (runtime/host_blas.cpp); without depth none does.
+  // With alpha 0 OpenBLAS 0.3.21 may read A and B (runtime/host/host_blas.cpp); with k 0 no library
+  // does.
   const Int k = g.alpha == 0 ? 0 : g.k;
   real_blas().sgemm(&g.trans_a, &g.trans_b, &g.m, &g.n, &k, &g.alpha, g.a, &g.lda, g.b, &g.ldb,
                     &g.beta, g.c, &g.ldc, 1, 1);
 }
 
-/// A thread's last answers of runs_on_device: asking takes microseconds.
+/// Cache of a thread's last results of runs_on_device, because a query takes microseconds.
 struct Answer {
   char trans_a, trans_b;
   Int m, n, k;
-  std::uint32_t generation;  // 0: empty
+  std::uint32_t generation;  // 0: empty.
   bool device;
 
   bool is_of(const Gemm& g) const {
@@ -259,26 +246,9 @@ Answer& answer_slot(const Gemm& g) {
 
 }  // namespace
 
-WantedPrecision wanted_precision() {
-  static std::atomic<int> known = -1;
-  int wanted = known.load(std::memory_order_relaxed);
-  if (wanted >= 0) return static_cast<WantedPrecision>(wanted);
-  const char* const name = std::getenv("ROOFTILE_PRECISION");
-  const auto is = [name](const char* value) { return std::strcmp(name, value) == 0; };
-  auto precision = WantedPrecision::kUnknown;
-  if (name == nullptr || is("") || is("relaxed") || is("standard"))
-    precision = WantedPrecision::kStandard;
-  else if (is("high") || is("exact64"))
-    precision = WantedPrecision::kFloat64;
-  if (precision == WantedPrecision::kStandard && tier() == Tier::kHost64)
-    precision = WantedPrecision::kFloat64;
-  known.store(static_cast<int>(precision), std::memory_order_relaxed);
-  return precision;
-}
-
 bool keeps_on_host() {
   if (!sums_in_float64()) return false;
-  if (tier() == Tier::kDevice)
+  if (wanted_tier() == WantedTier::kDevice)
     warn("ROOFTILE_TIER is device", "the precision that is asked for needs float64 sums");
   return true;
 }

@@ -11,7 +11,7 @@
 namespace rooftile::blas {
 namespace {
 
-/// Fortran's own float64 routines; the last arguments are the lengths of the strings.
+/// Fortran float64 routines; their last arguments are the lengths of the strings.
 using Gemm64 = void (*)(const char*, const char*, const Int* m, const Int* n, const Int* k,
                         const double* alpha, const double* a, const Int* lda, const double* b,
                         const Int* ldb, const double* beta, double* c, const Int* ldc, std::size_t,
@@ -31,7 +31,7 @@ using Triangular64 = void (*)(const char* side, const char* uplo, const char* tr
                               const double* a, const Int* lda, double* b, const Int* ldb,
                               std::size_t, std::size_t, std::size_t, std::size_t);
 
-/// The real library's routine of this name. Null, and said, where it has none.
+/// Returns the real library's routine of this name. Null, with a warning, where it has none.
 template <typename Routine>
 Routine find(const char* name) {
   const auto routine = reinterpret_cast<Routine>(dlsym(real_blas().handle, name));
@@ -39,7 +39,7 @@ Routine find(const char* name) {
   return routine;
 }
 
-/// Which elements of a square matrix count; those of the others are neither read nor written.
+/// Elements of a square matrix that are used; the others are neither read nor written.
 enum class Part { kAll, kUpper, kLower, kStrictlyUpper, kStrictlyLower };
 
 Part triangle(char uplo) { return uplo == 'U' ? Part::kUpper : Part::kLower; }
@@ -48,7 +48,7 @@ Part triangle(char uplo, char diag) {
   return uplo == 'U' ? Part::kStrictlyUpper : Part::kStrictlyLower;
 }
 
-/// A column-major float64 matrix without padding; zero where nothing was read into it.
+/// A column-major float64 matrix without padding; elements that were not read are zero.
 class Copy {
  public:
   Copy(Int rows, Int columns)
@@ -81,7 +81,7 @@ class Copy {
   }
 
  private:
-  /// column(j, begin, end): rows [begin, end) of column j count.
+  /// Calls column(j, begin, end) for the used rows [begin, end) of each column j.
   template <typename Column>
   void each_column(Part part, const Column& column) const {
     const std::ptrdiff_t rows = rows_;
@@ -112,7 +112,7 @@ class Copy {
   Int ld_ = static_cast<Int>(std::max<std::ptrdiff_t>(rows_, 1));
 };
 
-/// The elements of a BLAS vector in the order in which they count.
+/// The elements of a BLAS vector in logical order.
 template <typename Element>
 class Vector {
  public:
@@ -157,8 +157,6 @@ bool say_float32(const char* routine, const char* why) {
         routine, why, real_blas().name);
   return false;
 }
-
-bool sums_in_float64() { return wanted_precision() == WantedPrecision::kFloat64; }
 
 bool gemm_in_float64(const Gemm& g) {
   const auto routine = find<Gemm64>("dgemm_");

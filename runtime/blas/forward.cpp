@@ -1,6 +1,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "runtime/blas/environment.h"
 #include "runtime/blas/float64.h"
 #include "runtime/blas/real_blas.h"
 
@@ -12,7 +13,7 @@ const char* without_prefix(const char* name, const char* prefix) {
 }
 
 /// Whether a routine of BLAS or LAPACK rounds to float32. Names of real single precision begin with
-/// s; of those, the ones below only move numbers or ask about the machine.
+/// s; the exceptions below only move numbers or query the machine.
 bool rounds_to_float32(const char* name) {
   const char* const routine = without_prefix(without_prefix(name, "cblas_"), "LAPACKE_");
   if (*routine != 's') return false;
@@ -23,7 +24,7 @@ bool rounds_to_float32(const char* name) {
 
 }  // namespace
 
-/// forward.S's question: where the symbol of this name lies.
+/// Called by forward.S: returns the address of the symbol of this name.
 extern "C" void* rooftile_blas_target(const char* name) {
   using namespace rooftile::blas;
   if (rounds_to_float32(name) && sums_in_float64())

@@ -1,5 +1,5 @@
-// ssyrk_, ssymm_, strmm_, strsm_ and their CBLAS twins. Calls that are illegal, and those that read
-// no matrix, go to the BLAS underneath as they came.
+// ssyrk_, ssymm_, strmm_, strsm_ and their CBLAS versions. Illegal calls, and calls that read no
+// matrix, are passed unchanged to the underlying BLAS.
 #include "runtime/blas/arguments.h"
 #include "runtime/blas/recast.h"
 
@@ -27,7 +27,7 @@ bool takes_over(const Call& call) {
   return is_legal(call) && call.alpha != 0.0f;
 }
 
-/// C = C^T: the other triangle, and op(A) stored the other way round.
+/// C = C^T: the result is in the other triangle, with op(A) stored transposed.
 Syrk column_major(int order, Syrk s) {
   if (order != kRowMajor) return s;
   s.uplo = flipped(s.uplo);
@@ -35,7 +35,7 @@ Syrk column_major(int order, Syrk s) {
   return s;
 }
 
-/// C^T = B^T A, and so for triangular matrices, whose op stays what it is.
+/// C^T = B^T A. The same holds for triangular matrices, whose op stays.
 template <typename Sided>
 Sided column_major(int order, Sided s) {
   if (order != kRowMajor) return s;

@@ -7,14 +7,15 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "runtime/host_library.h"
+#include "runtime/host/host_library.h"
 
 namespace rooftile::blas {
 namespace {
 
 RealBlas real = {};
 
-/// LAPACK needs libblas.so.3, which may be this library: its symbols lead back here.
+/// Whether a symbol belongs to this library. LAPACK needs libblas.so.3, which may be this library,
+/// so a lookup may lead back here.
 bool is_own(void* symbol) {
   Dl_info of_symbol, own;
   return dladdr(symbol, &of_symbol) != 0 && dladdr(&real, &own) != 0 &&
@@ -22,7 +23,7 @@ bool is_own(void* symbol) {
 }
 
 void* symbol_or_end(const char* name) {
-  // Of the handle's library, not of whoever is first in the process.
+  // Looks in the handle's library, not in the first library of the process that has the symbol.
   if (void* const symbol = dlsym(real.handle, name)) return symbol;
   for (const char* const library : {"liblapack.so.3", "liblapacke.so.3"})
     if (void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL))

@@ -1,14 +1,15 @@
-// The BLAS underneath: where every call ends that Rooftile does not take over, or gives back.
+// The underlying BLAS library, which computes every call that Rooftile does not take over or hands
+// back.
 #pragma once
 
 #include <cstddef>
 
 namespace rooftile::blas {
 
-/// Integers of the LP64 interface, as everything in Debian that is called libblas.so.3 has them.
+/// Integers of the LP64 interface, as in every libblas.so.3 of Debian.
 using Int = int;
 
-/// Fortran's own routines; the last arguments are the lengths of the strings.
+/// Fortran routines of the library; their last arguments are the lengths of the strings.
 struct RealBlas {
   void* handle;
   const char* name;
@@ -31,12 +32,13 @@ struct RealBlas {
   Triangular strmm, strsm;
 };
 
-/// Loaded by the first call, for good. A process without any BLAS ends here, with a message, as it
-/// would have ended at its start without its own. Thread-safe.
+/// Returns the library. The first call loads it, and it is never unloaded. A process without any
+/// BLAS ends here with a message, as it would have ended at its start without the drop-in.
+/// Thread-safe.
 const RealBlas& real_blas();
 
-/// A symbol of it, or of the machine's LAPACK where it has none. A process that calls what is
-/// nowhere ends here, with a message.
+/// Returns a symbol of the library, or of the machine's LAPACK if the library lacks it. If neither
+/// has it the process ends with a message.
 void* required_symbol(const char* name);
 
 }  // namespace rooftile::blas

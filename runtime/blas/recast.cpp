@@ -11,9 +11,9 @@
 namespace rooftile::blas {
 namespace {
 
-/// A matrix is cut into halves, which leaves two problems of the same kind and a general product.
-/// It pays exactly when the device wins that product: the rest is what it was. Products of later
-/// cuts must be worth asking for besides, also when the device is forced.
+/// Position of a cut. Cutting a matrix into halves leaves two problems of the same kind and a GEMM;
+/// it pays only if the device is predicted to win that GEMM. GEMMs of later cuts must in addition
+/// be large enough to query the runtime, even when the device is forced.
 enum class Cut { kFirst, kLater };
 
 bool pays(const Gemm& product, Cut cut) {
@@ -29,7 +29,7 @@ void cut_syrk(const Syrk& s, Cut cut) {
   const Int n1 = s.n / 2, n2 = s.n - n1;
   const bool lower = s.uplo == 'L';
   const float* const a2 = s.a + (s.trans == 'N' ? std::ptrdiff_t{n1} : std::ptrdiff_t{n1} * s.lda);
-  float* const c2 = s.c + std::ptrdiff_t{n1} * s.ldc;  // columns of the second half
+  float* const c2 = s.c + std::ptrdiff_t{n1} * s.ldc;  // Columns of the second half.
   const Gemm between = {.trans_a = s.trans,
                         .trans_b = s.trans == 'N' ? 'T' : 'N',
                         .m = lower ? n2 : n1,
@@ -59,9 +59,9 @@ void real_symm(const Symm& s) {
                     &s.ldc, 1, 1);
 }
 
-/// The whole of a symmetric matrix, packed.
+/// Fills a full matrix, packed, from one triangle of a symmetric one.
 void fill_symmetric(char uplo, Int order, const float* a, std::ptrdiff_t lda, float* whole) {
-  constexpr std::ptrdiff_t kBlock = 32;  // two of them in the first-level cache
+  constexpr std::ptrdiff_t kBlock = 32;  // Two blocks fit into the first-level cache.
   const std::ptrdiff_t n = order;
   const bool lower = uplo == 'L';
   for (std::ptrdiff_t j0 = 0; j0 < n; j0 += kBlock)
@@ -84,12 +84,12 @@ void real_trsm(const Triangular& t) {
                     &t.ldb, 1, 1, 1, 1);
 }
 
-/// Halves of a triangular problem. Solved in this order, the second needs the first's result; in a
-/// product it needs the first as it was.
+/// Halves of a triangular problem, in the order of computation. When solving, the second needs the
+/// first's result; when multiplying, it needs the first's old content.
 struct Halves {
   Triangular first, second;
-  Gemm between;  // second's B += alpha * (what couples them) * first's B; alpha and beta are to be
-                 // set
+  // second's B += alpha * (coupling block) * first's B; the caller sets alpha and beta.
+  Gemm between;
 };
 
 Halves halves(const Triangular& t) {
@@ -145,7 +145,7 @@ void cut_trsm(const Triangular& t, Cut cut) {
 
 }  // namespace
 
-// Float64 sums are the host's: there is no use in cutting a matrix for the device.
+// With float64 sums the host computes, so matrices are not cut for the device.
 
 void run_syrk(const Syrk& s) {
   if (!keeps_on_host() || !syrk_in_float64(s)) cut_syrk(s, Cut::kFirst);

@@ -1,5 +1,5 @@
-// sgemm_batch_, sgemm_batch_strided_ and their CBLAS twins, as MKL and OpenBLAS of later versions
-// than Debian 12's have them. The BLAS underneath need not have any: its sgemm_ serves.
+// sgemm_batch_, sgemm_batch_strided_ and their CBLAS versions, as in MKL and in OpenBLAS versions
+// later than Debian 12's. The underlying BLAS need not have them: its sgemm_ is used.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -10,15 +10,15 @@ using namespace rooftile::blas;
 
 namespace {
 
-/// Places of the arguments of a batch in xerbla's numbering.
+/// Positions of a batch's arguments in xerbla's numbering.
 struct Places {
   int trans_a, trans_b, m, n, k, lda, ldb, ldc, last;
 };
 constexpr Places kGroups = {1, 2, 3, 4, 5, 8, 10, 13, 15};
 constexpr Places kStrided = {1, 2, 3, 4, 5, 8, 11, 15, 17};
 
-/// Place of the first illegal argument, 0 when there is none. As the caller gave them: for
-/// row-major ones the lengths of rows are what ld are checked against.
+/// Returns the position of the first illegal argument, 0 when there is none. Arguments are checked
+/// as the caller passed them: for row-major matrices, ld is checked against the length of rows.
 int illegal(int order, const Gemm& g, const Places& at) {
   const bool rows = order == kRowMajor;
   if (!is_trans(g.trans_a)) return at.trans_a;
@@ -33,15 +33,15 @@ int illegal(int order, const Gemm& g, const Places& at) {
 }
 
 void report(const char* routine, int info) {
-  // The program's own before the real library's.
+  // The program's own xerbla_ has precedence over the real library's.
   void* symbol = dlsym(RTLD_DEFAULT, "xerbla_");
   if (symbol == nullptr) symbol = required_symbol("xerbla_");
   reinterpret_cast<void (*)(const char*, const int*, std::size_t)>(symbol)(routine, &info,
                                                                            std::strlen(routine));
 }
 
-/// A batch in groups of one shape; scalars are arrays with one value a group, matrices with one a
-/// product.
+/// A batch in groups of one shape: scalars are arrays with one value per group, matrices with one
+/// per call.
 template <typename Trans>
 struct Groups {
   const Trans *trans_a, *trans_b;
@@ -75,7 +75,7 @@ struct Groups {
   static char letter(char trans) { return trans_letter(&trans); }
 };
 
-/// Nothing is computed when an argument of any group is illegal.
+/// Computes nothing when an argument of any group is illegal.
 template <typename Trans>
 void run_groups(const char* routine, int order, const Groups<Trans>& groups, int first_place) {
   const auto complain = [&](int place) { report(routine, place + first_place); };

@@ -1,6 +1,7 @@
-// sgemv_ and cblas_sgemv: in float64 where $ROOFTILE_PRECISION asks for it, and else the real
-// library's.
+// sgemv_ and cblas_sgemv: in float64 where $ROOFTILE_PRECISION requires it, else by the real
+// library.
 #include "runtime/blas/arguments.h"
+#include "runtime/blas/environment.h"
 #include "runtime/blas/float64.h"
 
 using namespace rooftile::blas;
@@ -12,7 +13,7 @@ bool is_legal(const Gemv& v) {
          v.incy != 0;
 }
 
-/// Row-major, A is stored as the transpose of a column-major matrix.
+/// A row-major A is stored as the transpose of a column-major matrix.
 Gemv column_major(int order, Gemv v) {
   if (order != kRowMajor) return v;
   v.trans = flipped(v.trans);
@@ -20,7 +21,8 @@ Gemv column_major(int order, Gemv v) {
   return v;
 }
 
-/// Legal. Where A and x are not read, y := beta * y is rounded once in float32 as well.
+/// Runs a legal call. Where A and x are not read, y := beta * y is rounded only once in float32
+/// too.
 void run(const Gemv& v) {
   const bool reads = v.m > 0 && v.n > 0 && v.alpha != 0.0f;
   if (reads && sums_in_float64() && gemv_in_float64(v)) return;

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "runtime/device/error_translation.h"
-#include "runtime/device/features.h"
+#include "runtime/device/physical/error_translation.h"
+#include "runtime/device/physical/features.h"
 
 namespace rooftile {
 namespace {
 
-/// The program's instance, as long as its functions are looked up.
+/// The program's instance, borrowed while its functions are looked up.
 class BorrowedInstance {
  public:
   BorrowedInstance(ForeignDevice::Function get_instance_proc_addr, void* instance)

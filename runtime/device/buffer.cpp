@@ -1,5 +1,5 @@
 #include "runtime/device/device_impl.h"
-#include "runtime/device/memory_type.h"
+#include "runtime/device/physical/memory_type.h"
 #include "runtime/device/step_checker.h"
 
 namespace rooftile {

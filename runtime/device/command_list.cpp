@@ -6,7 +6,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::uint32_t kQueriesPerStep = 2;  // before and after
+constexpr std::uint32_t kQueriesPerStep = 2;  // Before and after a step.
 
 vk::Format texel_format(BindingKind kind) {
   switch (kind) {
@@ -78,18 +78,17 @@ class Device::Recorder {
     if (list_->queries != 0) {
       list_->commands.resetQueryPool(*list_->timestamps, 0, list_->queries, device_.dispatcher());
     }
-    // Counters of whole command buffers want to be begun by the first command and ended by the
-    // last.
+    // Counters of whole command buffers must begin with the first command and end with the last.
     const bool counted = *list_->counters != vk::QueryPool();
     if (counted) list_->commands.beginQuery(*list_->counters, 0, {}, device_.dispatcher());
     for (const Step& step : steps) record_timed(step);
-    write(BarrierStep{});  // for the host, and for whatever list comes next on the queue
+    write(BarrierStep{});  // Makes writes visible to the host and to the next list on the queue.
     if (counted) list_->commands.endQuery(*list_->counters, 0, device_.dispatcher());
     list_->commands.end(device_.dispatcher());
     return std::move(list_);
   }
 
-  /// With one query of these counters around all of it. The profiling lock must be held.
+  /// Records with one query of these counters around all steps. The profiling lock must be held.
   std::unique_ptr<CommandList::Impl> record_counted(std::span<const Step> steps,
                                                     std::span<const std::uint32_t> counters) {
     vk::QueryPoolPerformanceCreateInfoKHR chosen;
@@ -141,7 +140,7 @@ class Device::Recorder {
     return (*device_.handle).allocateCommandBuffers(info, device_.dispatcher()).front();
   }
 
-  /// A query of counters may not be reset by the command buffer that it is in.
+  /// The command buffer that contains a query of counters must not reset it.
   void reset_counters() {
     list_->counter_reset = allocate_commands();
     list_->counter_reset.begin(vk::CommandBufferBeginInfo(), device_.dispatcher());
@@ -160,7 +159,7 @@ class Device::Recorder {
     if (timed) write_timestamp();
   }
 
-  /// Bottom of pipe: taken when everything recorded before is finished.
+  /// Bottom of pipe: the timestamp is taken when everything recorded before is finished.
   void write_timestamp() {
     list_->commands.writeTimestamp(vk::PipelineStageFlagBits::eBottomOfPipe, *list_->timestamps,
                                    next_query_++, device_.dispatcher());
@@ -214,7 +213,7 @@ class Device::Recorder {
     const vk::DescriptorSetAllocateInfo info(*list_->descriptors, *pipeline.set_layout);
     const vk::DescriptorSet set =
         (*device_.handle).allocateDescriptorSets(info, device_.dispatcher()).front();
-    // Reserved, because the writes point into them.
+    // Reserved, because the writes point into these vectors.
     std::vector<vk::DescriptorBufferInfo> buffers;
     std::vector<vk::BufferView> views;
     std::vector<vk::WriteDescriptorSet> writes;

@@ -7,22 +7,21 @@
 #include <string>
 #include <utility>
 
-#include "runtime/device/device_impl.h"
+#include "runtime/device/physical/driver_list.h"
 
 namespace rooftile {
 namespace {
 
-// Intel's drivers have about a thousand: what a driver counts beyond this is not believed.
+// Plausible limit: Intel's drivers have about a thousand counters.
 constexpr std::uint32_t kMostCounters = 4096;
-constexpr std::uint64_t kLockTimeoutNs = 1'000'000'000;
 
-/// A driver need not have ended it with a zero.
+/// Reads text that a driver may not have terminated with a zero.
 template <std::size_t kSize>
 std::string text_of(const char (&text)[kSize]) {
   return {text, ::strnlen(text, kSize)};
 }
 
-/// nullopt: a unit of a later version.
+/// Returns nullopt for a unit of a later version.
 std::optional<std::string> unit_name(VkPerformanceCounterUnitKHR unit) {
   switch (static_cast<int>(unit)) {
     case VK_PERFORMANCE_COUNTER_UNIT_GENERIC_KHR:
@@ -52,7 +51,7 @@ std::optional<std::string> unit_name(VkPerformanceCounterUnitKHR unit) {
   }
 }
 
-/// nullopt: render passes, which nobody dispatches in.
+/// Returns nullopt for render passes, in which nothing is dispatched.
 std::optional<std::string> scope_name(VkPerformanceCounterScopeKHR scope) {
   switch (static_cast<int>(scope)) {
     case VK_PERFORMANCE_COUNTER_SCOPE_COMMAND_KHR:
@@ -103,35 +102,6 @@ std::vector<OfferedCounter> read_counters(const vk::raii::PhysicalDevice& physic
   }
   return offered;
 }
-
-/// Held only while something is counted: it may fix the device's clocks, and only one program at a
-/// time may have it.
-class ProfilingLock {
- public:
-  explicit ProfilingLock(Device::Impl& device) : device_(device) {
-    const VkAcquireProfilingLockInfoKHR info = {
-        .sType = VK_STRUCTURE_TYPE_ACQUIRE_PROFILING_LOCK_INFO_KHR,
-        .pNext = nullptr,
-        .flags = 0,
-        .timeout = kLockTimeoutNs};
-    const VkResult result = device.dispatcher().vkAcquireProfilingLockKHR(*device.handle, &info);
-    if (result == VK_SUCCESS) return;
-    fail(ErrorCode::kUnsupported,
-         "{} does not let its counters be read ({}); another program may be reading them, or the "
-         "rights may be missing (Intel on Linux: the sysctl dev.i915.perf_stream_paranoid or "
-         "dev.xe.observation_paranoid)",
-         device.profile().name, vk::to_string(static_cast<vk::Result>(result)));
-  }
-  ~ProfilingLock() {
-    // What is still being counted may not lose it.
-    if (!device_.must_leak()) device_.dispatcher().vkReleaseProfilingLockKHR(*device_.handle);
-  }
-  ProfilingLock(const ProfilingLock&) = delete;
-  ProfilingLock& operator=(const ProfilingLock&) = delete;
-
- private:
-  Device::Impl& device_;
-};
 
 }  // namespace
 
@@ -211,49 +181,6 @@ double value_of(VkPerformanceCounterStorageKHR storage,
     default:
       return std::numeric_limits<double>::quiet_NaN();
   }
-}
-
-CounterReadings Device::count(std::span<const Step> steps, const CounterChoice& choice,
-                              double timeout_ns, CommandList* before_each) {
-  impl_->check_usable();
-  if (!impl_->counters)
-    fail(ErrorCode::kUnsupported, "{} was not opened to read counters, or has none",
-         profile().name);
-  if (!(timeout_ns > 0))
-    fail(ErrorCode::kInvalidArgument, "a timeout of {} ns is not positive", timeout_ns);
-  const CounterSource& source = *impl_->counters;
-  const std::vector<std::size_t> chosen =
-      choose_counters(source.offered, choice, [&](auto indices) { return source.passes(indices); });
-  if (chosen.empty())
-    fail(ErrorCode::kUnsupported, "none of the {} counters of {} can be read in {} passes",
-         source.offered.size(), profile().name, choice.most_passes);
-  std::vector<std::uint32_t> indices;
-  for (const std::size_t place : chosen) indices.push_back(source.offered[place].index);
-  CounterReadings readings{.passes = source.passes(indices)};
-
-  const std::lock_guard counting(impl_->counting);
-  // Given back when everything that was recorded under it is gone.
-  const ProfilingLock lock(*impl_);
-  CommandList list = record_counted(steps, indices);
-  for (std::uint32_t pass = 0; pass < readings.passes; ++pass) {
-    if (before_each != nullptr) run(*before_each, timeout_ns);
-    run_pass(list, pass, timeout_ns);
-  }
-  const auto [result, values] = impl_->driver("reading counters", [&] {
-    const std::size_t bytes = indices.size() * sizeof(VkPerformanceCounterResultKHR);
-    return list.impl_->counters.getResults<VkPerformanceCounterResultKHR>(0, 1, bytes, bytes, {});
-  });
-  if (result != vk::Result::eSuccess)
-    fail(ErrorCode::kUnsupported, "the driver of {} has no result of a finished count ({})",
-         profile().name, vk::to_string(result));
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const OfferedCounter& counter = source.offered[chosen[i]];
-    const double value = value_of(counter.storage, values[i]);
-    if (!std::isfinite(value)) continue;  // shares of nothing
-    readings.counters.push_back(counter.description);
-    readings.counters.back().value = value;
-  }
-  return readings;
 }
 
 }  // namespace rooftile

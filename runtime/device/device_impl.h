@@ -1,4 +1,4 @@
-// The state behind Device, Buffer, Pipeline and CommandList. Private to runtime/device.
+// State behind Device, Buffer, Pipeline and CommandList. Private to runtime/device.
 #pragma once
 
 #include <sys/types.h>
@@ -11,62 +11,65 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/compiler_statistics.h"
 #include "runtime/device/counters.h"
 #include "runtime/device/device.h"
-#include "runtime/device/error_translation.h"
-#include "runtime/device/profile.h"
-#include "runtime/device/vulkan.h"
+#include "runtime/device/physical/compiler_statistics.h"
+#include "runtime/device/physical/error_translation.h"
+#include "runtime/device/physical/profile.h"
+#include "runtime/device/physical/vulkan.h"
 
 namespace rooftile {
 
 enum class DeviceState : std::uint8_t {
   kUsable,
-  kLost,       // the driver said so: objects may be destroyed
-  kAbandoned,  // work is still running on it: objects must be leaked
+  kLost,       ///< The driver reported the loss; objects may be destroyed.
+  kAbandoned,  ///< Work is still running on the device; objects must be leaked.
 };
 
-/// Shared by everything made of the device. Members are destroyed bottom up.
+/// Shared by all objects of the device. Members are destroyed from the last to the first.
 struct Device::Impl {
   ~Impl();
 
   PhysicalDetails details;
-  bool foreign = false;                            // the program's own: handle is only borrowed
-  std::function<void()> lock_queue, unlock_queue;  // of a foreign one; may be empty
+  bool foreign = false;  ///< The program's own device; the handle is only borrowed.
+  std::function<void()> lock_queue, unlock_queue;  ///< For a foreign device; may be empty.
   pid_t owner = 0;
   vk::raii::Device handle = nullptr;
   vk::raii::Queue queue = nullptr;
-  std::mutex queue_mutex;  // Vulkan wants queues to be externally synchronised
+  std::mutex queue_mutex;  ///< Vulkan requires external synchronisation of queues.
   std::atomic<DeviceState> state = DeviceState::kUsable;
 
-  CompilerStatistics statistics = CompilerStatistics::kDiscard;  // kKeep: asked for and offered
-  std::optional<CounterSource> counters;                         // asked for and offered
-  std::mutex counting;  // the profiling lock is held once at a time
+  /// kKeep: requested and supported.
+  CompilerStatistics statistics = CompilerStatistics::kDiscard;
+  std::optional<CounterSource> counters;  ///< Set if requested and supported.
+  /// Held while counters are read, because the profiling lock can be held only once.
+  std::mutex counting;
 
   vk::raii::PipelineCache cache = nullptr;
-  std::mutex cache_mutex;  // of the fields below
+  std::mutex cache_mutex;  ///< Guards the members below.
   PipelineCacheState cache_state;
-  std::string cache_stored_hash;             // of the data as last loaded or stored
-  std::atomic<std::uint32_t> pipelines = 0;  // created
-  std::uint32_t pipelines_stored = 0;        // created when the file was last considered
+  std::string cache_stored_hash;             ///< Hash of the data as last loaded or stored.
+  std::atomic<std::uint32_t> pipelines = 0;  ///< Pipelines created.
+  std::uint32_t pipelines_stored = 0;  ///< Pipelines created when the file was last considered.
 
   const DeviceProfile& profile() const { return details.offer.profile; }
   const DeviceLimits& limits() const { return profile().limits; }
   const vk::raii::DeviceDispatcher& dispatcher() const { return *handle.getDispatcher(); }
 
   void submit(const vk::SubmitInfo& work, vk::Fence fence);
-  /// Submits work of that list, waits, and gives the wall time between in ns. kTimeout: abandoned.
+  /// Submits work of that list, waits, and returns the wall time in ns. On kTimeout the device is
+  /// abandoned.
   double run_and_wait(CommandList::Impl& list, const vk::SubmitInfo& work, double timeout_ns);
-  /// False: not signalled by then. Throws kDevice soon after another thread has given the device
-  /// up.
+  /// Returns false when the fence was not signalled in time. Throws kDevice soon after another
+  /// thread has given the device up.
   bool wait(vk::Fence fence, double timeout_ns) const;
 
   bool forked() const;
   bool must_leak() const { return state == DeviceState::kAbandoned || forked(); }
-  /// Throws kDevice when the device is lost, abandoned or another process's.
+  /// Throws kDevice when the device is lost, abandoned or belongs to another process.
   void check_usable() const;
 
-  /// Runs a call into the driver; its failure becomes Error, and a lost device is remembered.
+  /// Calls the driver, translates its failure to Error and records a lost device.
   template <typename Call>
   decltype(auto) driver(std::string_view doing, Call&& call,
                         ErrorCode otherwise = ErrorCode::kDevice) {
@@ -79,8 +82,8 @@ struct Device::Impl {
   }
 };
 
-/// Destroys, or leaks where the driver would hang. What is leaked holds the device, which therefore
-/// stays as well.
+/// Destroys the object, or leaks it where the driver would hang. A leaked object keeps a reference
+/// to the device, which therefore stays too.
 template <typename Impl>
 void destroy_or_leak(std::unique_ptr<Impl>& impl) {
   if (impl != nullptr && impl->device->must_leak()) {
@@ -94,15 +97,15 @@ struct Buffer::Impl {
   std::shared_ptr<Device::Impl> device;
   std::uint64_t size_bytes = 0;
   std::uint64_t allocated_bytes = 0;
-  bool coherent = true;  // false: mapped memory must be flushed and invalidated
+  bool coherent = true;  ///< False: mapped memory must be flushed and invalidated.
   vk::raii::DeviceMemory memory = nullptr;
   vk::raii::Buffer handle = nullptr;
-  void* mapped = nullptr;  // for the whole life of the memory
+  void* mapped = nullptr;  ///< Mapped for the whole life of the memory.
 
-  // What commands name: those above, or another buffer's.
+  // Buffer and memory that commands use: those above, or another buffer's.
   vk::Buffer named;
   vk::DeviceMemory named_memory;
-  std::uint64_t first_byte = 0;  // of the view in it
+  std::uint64_t first_byte = 0;  ///< First byte of the view in it.
 };
 
 struct Pipeline::Impl {
@@ -119,24 +122,28 @@ struct CommandList::Impl {
   std::vector<vk::raii::BufferView> views;
   vk::raii::DescriptorPool descriptors = nullptr;
   vk::raii::CommandPool pool = nullptr;
-  vk::CommandBuffer commands;  // freed with its pool
+  vk::CommandBuffer commands;  ///< Freed with its pool.
   vk::raii::Fence finished = nullptr;
-  std::vector<vk::MappedMemoryRange> incoherent;  // flushed before and invalidated after each run
+  /// Flushed before and invalidated after each run.
+  std::vector<vk::MappedMemoryRange> incoherent;
   Resubmission resubmission = Resubmission::kWhenFinished;
   std::uint32_t queries = 0;
-  vk::raii::QueryPool timestamps = nullptr;  // two a timed step; null without timing
-  std::vector<int> first_query;              // one a step when timed, kNoQuery for barriers
+  /// Two queries for each timed step; null without timing.
+  vk::raii::QueryPool timestamps = nullptr;
+  std::vector<int> first_query;  ///< One entry for each step when timed, kNoQuery for barriers.
   static constexpr int kNoQuery = -1;
-  vk::raii::QueryPool counters = nullptr;  // one query around all commands; null without counters
-  vk::CommandBuffer counter_reset;         // of it, to be run once before
+  /// One query around all commands; null without counters.
+  vk::raii::QueryPool counters = nullptr;
+  vk::CommandBuffer counter_reset;  ///< Resets that query; must run once before it is used.
 
-  bool foreign() const { return *pool == vk::CommandPool(); }  // commands are the program's own
+  /// The commands belong to the program.
+  bool foreign() const { return *pool == vk::CommandPool(); }
 };
 
 struct Submission::Impl {
   std::shared_ptr<Device::Impl> device;
   vk::raii::Fence finished = nullptr;
-  std::vector<vk::MappedMemoryRange> incoherent;  // invalidated when finished
+  std::vector<vk::MappedMemoryRange> incoherent;  ///< Invalidated when the work is finished.
   mutable std::atomic<bool> done = false;
 };
 

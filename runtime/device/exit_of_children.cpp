@@ -19,7 +19,7 @@ void end_child(int status, void*) {
   ::_exit(status);
 }
 
-/// on_exit, unlike atexit, does not forget handlers of a library that is unloaded.
+/// on_exit, unlike atexit, keeps the handlers of a library that is unloaded.
 bool stays_loaded() {
   Dl_info own;
   link_map* map = nullptr;

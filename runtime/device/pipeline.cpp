@@ -6,7 +6,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::uint32_t kPushConstantGranuleBytes = 4;  // of VkPushConstantRange
+constexpr std::uint32_t kPushConstantGranuleBytes = 4;  // Granularity of VkPushConstantRange.
 
 void check_interface(const ShaderInterface& interface, const PhysicalDetails& details) {
   const DeviceLimits& limits = details.offer.profile.limits;
@@ -43,7 +43,7 @@ void check_workgroup(const std::array<std::uint32_t, 3>& size, const DeviceLimit
   }
 }
 
-/// The size to require from the driver; 0: nothing to require.
+/// Returns the subgroup size to require from the driver; 0: none.
 std::uint32_t required_subgroup_size(std::uint32_t wanted, const PhysicalDetails& details,
                                      const std::array<std::uint32_t, 3>& local_size) {
   const DeviceLimits& limits = details.offer.profile.limits;
@@ -144,7 +144,8 @@ Pipeline Device::create_pipeline(std::span<const std::uint32_t> spirv,
     info.stage.pName = "main";
     vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo required;
     if (subgroup_size != 0) {
-      // Also when it is the default: without it some drivers report one size and run another.
+      // Required even if it is the default, because some drivers otherwise report one size and run
+      // another.
       required.requiredSubgroupSize = subgroup_size;
       info.stage.pNext = &required;
       const bool whole = summary.local_size[0] != 0 && summary.local_size[0] % subgroup_size == 0;

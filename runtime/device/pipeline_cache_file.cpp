@@ -16,7 +16,7 @@
 namespace rooftile {
 namespace {
 
-// A sanity bound: drivers' caches of compute kernels are kilobytes to a few megabytes.
+// Plausible limit: drivers' caches of compute kernels have kilobytes to a few megabytes.
 constexpr off_t kMaxFileBytes = off_t{256} << 20;
 constexpr mode_t kOtherUsersBits = S_IRWXG | S_IRWXO;
 
@@ -34,8 +34,8 @@ class Descriptor {
   int fd_;
 };
 
-/// Everything before the data; equality with it proves format, device, driver, length and content
-/// in one comparison.
+/// Returns everything before the data. Comparing it for equality checks format, device, driver,
+/// length and content at once.
 std::string header(const DeviceProfile& profile, std::string_view data) {
   return fmt::format(
       "rooftile pipeline cache 1\ndevice {} vendor {} id {} driver {} version {} cache {}\nbytes "
@@ -46,7 +46,7 @@ std::string header(const DeviceProfile& profile, std::string_view data) {
 
 constexpr int kHeaderLines = 3;
 
-/// Offset of the data; npos when there are fewer lines than a header has.
+/// Returns the offset of the data; npos when there are fewer lines than a header has.
 std::size_t data_offset(std::string_view content) {
   std::size_t offset = 0;
   for (int line = 0; line < kHeaderLines; ++line) {
@@ -57,7 +57,7 @@ std::size_t data_offset(std::string_view content) {
   return offset;
 }
 
-/// True when all of size bytes arrived.
+/// Returns true when all `size` bytes were read.
 bool read_all(int fd, char* target, std::size_t size) {
   while (size > 0) {
     const ssize_t got = ::read(fd, target, size);
@@ -130,7 +130,8 @@ void store_pipeline_cache(const std::filesystem::path& file, const DeviceProfile
                           std::string_view data) {
   make_private_folder(file.parent_path());
   std::string temporary = file.string() + ".XXXXXX";
-  const Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));  // 0600 by definition
+  // mkostemp creates files with mode 0600.
+  const Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (fd.get() < 0) fail(ErrorCode::kIo, "cannot make {}: {}", temporary, std::strerror(errno));
   const bool written = write_all(fd.get(), header(profile, data)) && write_all(fd.get(), data);
   if (!written || std::rename(temporary.c_str(), file.c_str()) != 0) {

@@ -1,4 +1,4 @@
-// Push constants as the bytes that a dispatch carries.
+// Push constants as the bytes of a dispatch.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace rooftile {
 
-/// The bytes of a block of core/shader_interface.h.
+/// Returns the bytes of a block of core/shader_interface.h.
 template <typename T>
 std::vector<std::byte> bytes_of_block(const T& block) {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -1,4 +1,4 @@
-// Whether a range of a buffer can be bound or copied. Pure functions of values.
+// Checks of buffer ranges for binding and copying. Pure functions of values.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct ByteRange {
   std::uint64_t offset_bytes = 0, size_bytes = 0;
 };
 
-/// size_bytes 0 means "to the end". Throws kInvalidArgument when the range is empty or leaves the
-/// buffer.
+/// Resolves size_bytes 0, which means "to the end". Throws kInvalidArgument when the range is empty
+/// or exceeds the buffer.
 ByteRange resolve_range(ByteRange requested, std::uint64_t buffer_bytes);
 
 /// Throws kInvalidArgument for an offset or size that the binding's alignment forbids, kUnsupported

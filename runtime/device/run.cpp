@@ -76,7 +76,7 @@ RunResult Device::run(CommandList& list, double timeout_ns) {
   if (commands.foreign())
     fail(ErrorCode::kInvalidArgument, "commands of the program's own are run by the program");
   std::lock_guard running(commands.running);
-  impl_->check_usable();  // the device may have been lost while this thread waited for its turn
+  impl_->check_usable();  // The device may have been lost while this thread waited for the queue.
 
   return impl_->driver("running commands", [&] {
     RunResult result;

@@ -25,14 +25,15 @@ bool is_main(SpirvWords name) {
 
 SpirvSummary summarise_spirv(SpirvWords words) {
   SpirvSummary summary;
-  std::uint32_t main_id = 0;  // of the function; 0 is no id
+  std::uint32_t main_id = 0;  // Id of the function; 0 is no legal id.
   bool main_defined = false;
   std::uint32_t opcode = 0;
   for_each_spirv_instruction(words, [&](SpirvWords instruction) {
     const std::size_t count = instruction.size();
     opcode = spirv_opcode(instruction);
-    // OpEntryPoint: model, function, name ...; OpExecutionMode: function, mode, literals ...;
-    // OpFunction: type, id ...
+    // - OpEntryPoint: model, function, name ...
+    // - OpExecutionMode: function, mode, literals ...
+    // - OpFunction: type, id ...
     if (opcode == kOpEntryPoint && count > 3 && instruction[1] == kGlCompute &&
         is_main(instruction.subspan(3))) {
       main_id = instruction[2];
@@ -45,7 +46,7 @@ SpirvSummary summarise_spirv(SpirvWords words) {
   if (main_id == 0) {
     fail(ErrorCode::kCompile, "the SPIR-V module has no compute entry point named main");
   }
-  // Functions come last, so that a module cut between two instructions shows here.
+  // Functions come last, so a module that was cut between two instructions is detected here.
   if (!main_defined || opcode != kOpFunctionEnd) {
     fail(ErrorCode::kCompile, "the SPIR-V module is cut off");
   }

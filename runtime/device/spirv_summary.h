@@ -1,6 +1,6 @@
-// A first look at a SPIR-V module, so that a wrong file or a cut one is an error and not a crash
-// inside a driver. It is no validator: modules come from our own generator. A pure function of
-// values.
+// Basic check of a SPIR-V module, so that a wrong or truncated file gives an error and not a crash
+// inside a driver. It is no validator, because modules come from our own generator. A pure function
+// of values.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace rooftile {
 
 struct SpirvSummary {
-  std::array<std::uint32_t, 3> local_size = {};  // zeros: not given as literals (specialised)
+  std::array<std::uint32_t, 3> local_size = {};  ///< Zeros: not given as literals (specialised).
 };
 
 /// Throws kCompile when the header is not SPIR-V's, an instruction runs past the end, or there is

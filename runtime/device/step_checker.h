@@ -1,4 +1,5 @@
-// Whether steps can be recorded, and what recording them needs. Private to runtime/device.
+// Checks of steps before they are recorded, and what recording them needs. Private to
+// runtime/device.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +13,19 @@ namespace rooftile {
 
 struct ListNeeds {
   std::uint32_t descriptor_sets = 0, storage_bindings = 0, texel_bindings = 0;
-  std::uint32_t timed_steps = 0;  // all but barriers
-  std::vector<vk::MappedMemoryRange>
-      incoherent;  // mapped memory that the host and the device do not share by themselves
+  std::uint32_t timed_steps = 0;  ///< All steps except barriers.
+  /// Mapped memory that is not coherent between host and device.
+  std::vector<vk::MappedMemoryRange> incoherent;
 };
 
-/// A member of Device only for the sake of access to buffers and pipelines.
+/// A member of Device only for access to buffers and pipelines.
 class Device::StepChecker {
  public:
   explicit StepChecker(const Impl& device) : device_(device) {}
 
-  /// Throws what Device::record promises, with the step's number in the message.
+  /// Throws the errors of Device::record, with the step's number in the message.
   ListNeeds check_all(std::span<const Step> steps);
-  /// In the buffer that commands name.
+  /// Resolved range in the buffer that commands use.
   ByteRange checked_range(const BufferRange& range) const;
 
  private:

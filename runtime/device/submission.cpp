@@ -9,12 +9,12 @@
 namespace rooftile {
 namespace {
 
-// So often who waits looks whether somebody else has given the device up.
+// Interval at which a waiting thread checks whether another thread has given the device up.
 constexpr double kLookNs = 100e6;
-// Before a wait that the driver had no memory for, say, is tried again.
+// Pause before a failed wait, for example for lack of memory, is tried again.
 constexpr std::chrono::milliseconds kBreath(10);
 
-/// As mutexes are locked; what is not there is not called.
+/// Locks the queue by the program's functions; an empty function is not called.
 class QueueGuard {
  public:
   explicit QueueGuard(Device::Impl& device) : device_(device), lock_(device.queue_mutex) {
@@ -58,7 +58,7 @@ Submission& Submission::operator=(Submission&& other) noexcept {
   return *this;
 }
 Submission::~Submission() {
-  // A fence must not go before the work that signals it; a lost device's may.
+  // A fence must not be destroyed before the work that signals it, except on a lost device.
   if (impl_ != nullptr && !impl_->done && impl_->device->state != DeviceState::kLost)
     static_cast<void>(impl_.release());
   else
@@ -79,8 +79,9 @@ bool Submission::wait(double timeout_ns) const {
 }
 
 bool Submission::under_way() const noexcept {
+  // Work of a parent process is not this process's.
   return impl_ != nullptr && !impl_->done && impl_->device->state != DeviceState::kLost &&
-         !impl_->device->forked();  // what runs then belongs to the parent
+         !impl_->device->forked();
 }
 
 void Submission::outlast() const noexcept {
@@ -94,7 +95,7 @@ void Submission::outlast() const noexcept {
       impl_->done = true;
     else if (result == vk::Result::eErrorDeviceLost)
       device.state = DeviceState::kLost;
-    else  // tells nothing of the work
+    else  // The error says nothing about the work.
       std::this_thread::sleep_for(kBreath);
   }
 }
@@ -120,13 +121,13 @@ Submission Device::submit(std::span<CommandList* const> lists) {
     if (!made.incoherent.empty())
       device.flushMappedMemoryRanges(made.incoherent, impl_->dispatcher());
     made.finished = vk::raii::Fence(impl_->handle, vk::FenceCreateInfo());
-    made.done = true;  // until something is on its way
+    made.done = true;  // Stays true until a list is submitted.
     for (std::size_t i = 0; i < lists.size(); ++i) {
       try {
         impl_->submit(vk::SubmitInfo({}, {}, lists[i]->impl_->commands),
                       i + 1 == lists.size() ? *made.finished : vk::Fence());
       } catch (...) {
-        // Nothing tells when the lists before this one will have ended.
+        // There is no fence that signals the end of the lists before this one.
         if (i > 0) give_up();
         throw;
       }

@@ -1,4 +1,4 @@
-// Timeouts as Vulkan takes them.
+// Conversion of timeouts to Vulkan's.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace rooftile {
 
-/// Vulkan's "wait for ever" for everything that does not fit.
+/// Returns Vulkan's "no limit" for every timeout that does not fit.
 inline std::uint64_t wait_ns(double timeout_ns) {
   constexpr auto kForever = std::numeric_limits<std::uint64_t>::max();
   return timeout_ns < static_cast<double>(kForever) ? static_cast<std::uint64_t>(timeout_ns)

@@ -1,6 +1,6 @@
-// Ranking of candidates before any is measured. Every term is work over a measured rate; the terms
-// are added, not maximised, so that of two kernels with the same bottleneck the one with less of
-// everything else comes first.
+// Ranking of candidates before any is measured. Every term is work over a measured rate. The terms
+// are added instead of taking their maximum, so that of two kernels with the same bottleneck the
+// one with less other work ranks first.
 #include <algorithm>
 #include <cmath>
 
@@ -10,65 +10,58 @@
 namespace rooftile {
 namespace {
 
-// Instructions that a trip of the k loop costs besides its multiply-adds: counter, compare and
+// Instructions of one iteration of the k loop besides its multiply-adds: counter, compare and
 // branch.
 constexpr double kLoopInstructions = 2;
-// A tile in shared memory is filled, waited for, used, waited for; with two stages one of the waits
-// falls away.
+// A tile in shared memory is filled and used, with a barrier after each; two stages need one
+// barrier less.
 constexpr double kBarriersPerTile = 2;
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
-/// Sums of one invocation.
+/// Number of sums of one invocation.
 double values_of_invocation(const Variant& v) {
   if (v.family == Family::kMatrix)
     return static_cast<double>(v.subgroup_m) * v.subgroup_n / v.subgroup_size;
   return static_cast<double>(v.reg_m) * v.reg_n;
 }
 
-/// Steps of the loop that ends a walk along k which is no multiple of the trip (TAIL_K of the
-/// kernels); 0: there is none.
-double tail_steps(const Problem& p, const Variant& v) {
-  const bool whole =
-      v.edge == Edge::kExact || (v.packed_a == Packed::kYes && v.packed_b == Packed::kYes);
-  if (whole || v.family == Family::kNaive) return 0;
-  if (v.stage == Stage::kSubgroup) return v.unroll_k;
-  if (quantized(p.types) && v.packed_b == Packed::kNo) return 32.0 / p.types.b.bits;
-  const bool a_along_k = v.packed_a == Packed::kYes || p.trans_a == Transpose::kNo;
-  const bool b_along_k = v.packed_b == Packed::kNo && p.trans_b == Transpose::kYes;
-  return std::max(a_along_k ? v.vector_width_a : 1, b_along_k ? v.vector_width_b : 1);
+/// Elements of k in a masked trip at the end of the k loop; 0: the kernel has no such trips.
+double tail_elements(const Problem& p, const Variant& v) {
+  if (v.family == Family::kNaive || !has_tail(v)) return 0;
+  return static_cast<double>(tail_k(v, signature_of(p))) * v.dot;
 }
 
-/// How often what is inside a kernel's loops is run, over how often it has to be. Devices that run
-/// invocations together under a mask find only at the end of a further trip that none of them is
-/// left in the loop.
+/// Number of executed iterations of a kernel's loops over the number needed. Devices that run
+/// invocations together under a mask run an extra masked iteration before they find that no
+/// invocation is left in the loop.
 struct Repeated {
-  double walk = 1;      // along k: what is loaded
-  double multiply = 1;  // and what is done with it
+  double walk = 1;      // Along k, for loads.
+  double multiply = 1;  // For the work on the loaded values.
 };
 Repeated repeated(const Problem& p, const Variant& v, double depth, const DeviceRates& rates) {
   if (depth == 0 || rates.loop_overrun == 0) return {};
-  const double trip = v.family == Family::kNaive ? 1 : steps_of_trip(v);
+  const double trip = v.family == Family::kNaive ? 1 : elements_of_trip(v);
   Repeated r;
-  if (v.family == Family::kTiled || v.family == Family::kMatrix) {
+  if (nests_k_loop(v)) {
     r.walk = 1 + rates.loop_overrun / std::ceil(depth / trip);
     const double inner_trips = v.family == Family::kTiled ? v.tile_k / v.unroll_k : 1;
     r.multiply = r.walk * (inner_trips > 1 ? 1 + rates.loop_overrun / inner_trips : 1);
   } else {
     const double lanes = lanes_k(v);
-    r.walk = 1 + rates.loop_overrun * (trip / lanes + tail_steps(p, v)) / (depth / lanes);
+    r.walk = 1 + rates.loop_overrun * (trip / lanes + tail_elements(p, v)) / (depth / lanes);
     r.multiply = r.walk;
   }
   return r;
 }
 
-/// Work as it is really issued: whole blocks, edges included, and what loops repeat.
+/// Work as it is issued: whole blocks, edges included, and extra loop iterations.
 struct Issued {
   double workgroups, invocations;
   double multiply_adds;
-  double a_elements, b_elements;  // loaded by invocations, each for itself
-  double a_shared, b_shared;      // loaded once a workgroup
-  double depth;                   // steps of k that a workgroup walks
+  double a_elements, b_elements;  // Loaded by each invocation for itself.
+  double a_shared, b_shared;      // Loaded once per workgroup.
+  double depth;                   // Steps of k of a workgroup.
 };
 
 Issued issued(const Problem& p, const Variant& v, const Waves& w, const DeviceRates& rates) {
@@ -94,31 +87,15 @@ double loads_per_ns(const DeviceRates& rates, LoadPath path, int width) {
   return vector ? rates.buffer_vector_loads_per_ns : rates.buffer_loads_per_ns;
 }
 
-/// Elements that a load of A and B really takes, and a store of C: vectors that do not run along k
-/// need as many neighbours in an invocation (load_width_a and its like in generator/layout.h).
-int load_width_a(const Problem& p, const Variant& v) {
-  const bool along_k = v.packed_a == Packed::kYes || p.trans_a == Transpose::kNo;
-  return along_k || v.reg_m % v.vector_width_a == 0 ? v.vector_width_a : 1;
-}
-int load_width_b(const Problem& p, const Variant& v) {
-  const bool along_k = v.packed_b == Packed::kNo && p.trans_b == Transpose::kYes;
-  return along_k || v.reg_n % v.vector_width_b == 0 ? v.vector_width_b : 1;
-}
-int store_width(const Problem& p, const Variant& v) {
-  if (v.family == Family::kTiled || v.family == Family::kMatrix) return 4;
-  const bool along_k = v.packed_b == Packed::kNo && p.trans_b == Transpose::kYes;
-  return along_k ? 1 : load_width_b(p, v);
-}
-
 double cached_bytes_ns(const DeviceRates& rates, double elements) {
   return over(elements * static_cast<double>(bytes_of(DataType::kF32)), cache_gbps(rates));
 }
 
-/// Whether invocations wait for one another while they hold their sums.
+/// Whether a kernel has barriers while its invocations hold sums.
 bool is_synchronised(const Variant& v) { return v.stage == Stage::kShared || lanes_k(v) > 1; }
 
-/// elements / width loads, and the bytes that they carry from the fastest memory level where load
-/// rates are unknown.
+/// Time of elements / width loads; where load rates are unknown, time of their bytes from the
+/// fastest memory level.
 double load_ns(const DeviceRates& rates, LoadPath path, int width, double elements) {
   const double rate = loads_per_ns(rates, path, width);
   return rate > 0 ? elements / width / rate : cached_bytes_ns(rates, elements);
@@ -127,8 +104,8 @@ double store_ns(const DeviceRates& rates, int width, double elements) {
   const double rate = width > 1 ? rates.buffer_vector_stores_per_ns : rates.buffer_stores_per_ns;
   return rate > 0 ? elements / width / rate : cached_bytes_ns(rates, elements);
 }
-/// Of C, or of parts of it: beta and the edge are asked for at each store. Devices that run both
-/// sides of a branch pay for those that are not taken, too.
+/// Time of stores of C or of partial sums. Each store checks beta and the edge; devices that run
+/// both sides of a branch also pay for the side not taken.
 double store_c_ns(const DeviceRates& rates, int width, double elements) {
   const double rate = width > 1 ? rates.c_vector_stores_per_ns : rates.c_stores_per_ns;
   return rate > 0 ? elements / width / rate : store_ns(rates, width, elements);
@@ -139,8 +116,7 @@ double quantized_loads_ns(const Problem& p, const Variant& v, const DeviceRates&
                           double elements) {
   constexpr double kWordBits = 32;
   const double words = elements * p.types.b.bits / kWordBits;
-  const bool vectors = v.family != Family::kTiled && v.vector_width_b == 4;
-  return load_ns(rates, v.load_path_b, vectors ? 4 : 1, words);
+  return load_ns(rates, v.load_path_b, words_width(v), words);
 }
 
 double operand_loads_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
@@ -149,51 +125,51 @@ double operand_loads_ns(const Problem& p, const Variant& v, const DeviceRates& r
              a_once = (staged_a(v) && v.family != Family::kVector) || v.stage == Stage::kSubgroup;
   const double b_elements = b_once ? i.b_shared : i.b_elements;
   const double a_elements = a_once ? i.a_shared : i.a_elements;
-  if (v.family == Family::kMatrix) {  // words of several elements
-    const double per_word = 4.0 / static_cast<double>(bytes_of(p.types.a));
+  if (v.family == Family::kMatrix) {  // Loads are words of several elements.
+    const double per_word = elements_per_word(v, p.types);
     return load_ns(rates, v.load_path_a, v.vector_width_a, a_elements / per_word) +
            load_ns(rates, v.load_path_b, v.vector_width_b, b_elements / per_word);
   }
-  return load_ns(rates, v.load_path_a, load_width_a(p, v), a_elements) +
-         (quantized(p.types) && v.packed_b == Packed::kNo
-              ? quantized_loads_ns(p, v, rates, b_elements)
-              : load_ns(rates, v.load_path_b, load_width_b(p, v), b_elements));
+  const Signature s = signature_of(p);
+  return load_ns(rates, v.load_path_a, load_width_a(v, s), a_elements) +
+         (reads_quantized(v, s) ? quantized_loads_ns(p, v, rates, b_elements)
+                                : load_ns(rates, v.load_path_b, load_width_b(v, s), b_elements));
 }
 
-/// Vectors of A that lanes send to one another, each to all of its subgroup.
+/// Time of vectors of A that each lane broadcasts to its subgroup.
 double broadcasts_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
   constexpr double kVector = 4;
   return v.stage == Stage::kSubgroup ? over(i.a_elements / kVector, rates.broadcasts_per_ns) : 0;
 }
 
-/// Traffic with shared memory and the waits around it.
+/// Time of traffic with shared memory and of its barriers.
 double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
   const auto value_bytes = static_cast<double>(bytes_of(DataType::kF32));
-  if (v.family == Family::kVector) {  // a tree over the lanes for each row of sums
+  if (v.family == Family::kVector) {  // A reduction tree over the lanes for each row of sums.
     if (lanes_k(v) == 1) return 0;
     const double halvings = std::log2(lanes_k(v)) + rates.loop_overrun;
-    // Put there and taken back; at each halving two are read and one is written, and lanes that
-    // have nothing to add wait for those that have.
+    // Each value is written and read once. At each level of the tree two values are read and one is
+    // written, and lanes without work wait for the others.
     const double bytes = i.invocations * v.reg_m * v.reg_n * (2 + 3 * halvings) * value_bytes;
     return over(bytes, rates.shared_gbps) +
            i.invocations * v.reg_m * (halvings + 1) * rates.barrier_ns;
   }
   if (v.stage != Stage::kShared) return 0;
-  // Tiles hold float32 whatever the operands are, but for matrix units.
+  // Tiles hold float32 for all operand types, except for matrix units.
   const bool matrix = v.family == Family::kMatrix;
   const double elements =
       (staged_a(v) ? i.a_elements + i.a_shared : 0) + (staged_b(v) ? i.b_elements + i.b_shared : 0);
   const double bytes = elements * (matrix ? static_cast<double>(bytes_of(p.types.a)) : value_bytes);
-  const double tiles = std::ceil(i.depth / steps_of_trip(v)) + rates.loop_overrun;
+  const double tiles = std::ceil(i.depth / elements_of_trip(v)) + rates.loop_overrun;
   const double barriers = tiles * kBarriersPerTile / v.stages;
   return over(bytes, rates.shared_gbps) + i.invocations * barriers * rates.barrier_ns;
 }
 
-/// C, or the parts of a split product, from registers.
+/// Time of storing C, or the partial sums of split-K, from registers.
 double stores_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
   const double elements = static_cast<double>(p.m * p.n * p.batch) * k_parts(p, v).parts;
-  double ns = store_c_ns(rates, store_width(p, v), elements);
-  // Row for row, the others moved up by one each time (templates/store_c.glsl).
+  double ns = store_c_ns(rates, vector_width_c(v, signature_of(p)), elements);
+  // Row for row, the others moved up by one each time (templates/epilogue/store_c.glsl).
   if (v.family != Family::kNaive && v.family != Family::kMatrix) {
     const double rows = std::min<double>(v.reg_m, static_cast<double>(p.m));
     const double moves = i.invocations / lanes_k(v) * rows * v.reg_m * v.reg_n;
@@ -202,18 +178,20 @@ double stores_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
   return ns;
 }
 
-/// The second kernel of a split product adds the parts, four columns at a time.
+/// Time of the second kernel of split-K, which adds the partial sums four columns at a time.
 double reduce_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const KParts k = k_parts(p, v);
   if (!is_reduced(k, v)) return 0;
   constexpr int kWidth = 4;
   const double elements = static_cast<double>(p.m * p.n * p.batch);
   return rates.dispatch_ns +
-         load_ns(rates, LoadPath::kBuffer, kWidth, elements * stored_parts(k, v)) +
+         load_ns(rates, LoadPath::kBuffer, kWidth,
+                 elements * static_cast<double>(stored_parts(v, p.k))) +
          store_c_ns(rates, kWidth, elements);
 }
 
-/// Packing loads and stores four elements at a time, and moves what packing() counts.
+/// Time of packing, which loads and stores four elements at a time and moves the bytes of
+/// packing().
 double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const Packing packed = packing(p, v, rates);
   if (packed.bytes == 0) return 0;
@@ -223,8 +201,8 @@ double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
          store_ns(rates, kWidth, elements);
 }
 
-/// Arithmetic of a kernel that is not stopped by memory: what multiplies sums in registers. Sums
-/// that outlive a barrier lie in memory on devices that let invocations take turns there.
+/// Time of the multiply-adds in registers, without stalls by memory. Sums that live across a
+/// barrier are in memory on devices that switch between invocations there.
 double multiply_add_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
                        double multiply_adds) {
   const double flops = 2 * multiply_adds;

@@ -53,7 +53,6 @@ constexpr DeviceFigure kDeviceFigures[] = {
     {"device.import.write.extra", "ns/byte", &DeviceRates::import_write_extra_ns},
     {"device.overlap", "share", &DeviceRates::overlap},
 };
-constexpr std::string_view kZeroCopy = "device.zero_copy";
 constexpr std::string_view kLevel = "device.level.", kBandwidth = ".bandwidth",
                            kFootprint = ".footprint";
 
@@ -82,7 +81,7 @@ bool take_suffix(std::string_view& text, std::string_view suffix) {
   return true;
 }
 
-/// "512x64x1000"; false, and the point untouched or half filled, when it is anything else.
+/// Parses "512x64x1000". Returns false for anything else; the point may then be partly filled.
 bool parse_sizes(std::string_view text, HostPoint& point) {
   const char* const end = text.data() + text.size();
   const char* next = text.data();
@@ -103,7 +102,6 @@ MemoryLevel& level_named(std::vector<MemoryLevel>& levels, std::string_view name
 
 void read_device(const Figure& figure, DeviceRates& rates) {
   std::string_view name = figure.name;
-  if (name == kZeroCopy) rates.zero_copy = figure.value != 0;
   for (const DeviceFigure& known : kDeviceFigures)
     if (name == known.name) rates.*known.value = figure.value;
   if (!take_prefix(name, kLevel)) return;
@@ -135,7 +133,6 @@ std::vector<Figure> to_figures(const Calibration& c) {
   std::vector<Figure> figures;
   for (const DeviceFigure& known : kDeviceFigures)
     add(figures, std::string(known.name), known.unit, c.device.*known.value);
-  add(figures, std::string(kZeroCopy), "flag", c.device.zero_copy ? 1 : 0);
   for (const MemoryLevel& level : c.device.levels) {
     add(figures, fmt::format("{}{}{}", kLevel, level.name, kBandwidth), "gbps", level.gbps);
     if (std::isfinite(level.footprint_bytes))
@@ -160,7 +157,7 @@ Calibration calibration_from_figures(std::span<const Figure> figures) {
     read_device(figure, c.device);
     read_host(figure, c);
   }
-  // The database may hand the figures over in any order.
+  // The database may return the figures in any order.
   std::ranges::stable_sort(c.device.levels, {}, &MemoryLevel::footprint_bytes);
   return c;
 }
@@ -220,7 +217,7 @@ double matrix_gflops(const DeviceRates& rates, const Types& types) {
 double math_gflops(const DeviceRates& rates, const Types& types, const Variant& v) {
   if (v.family == Family::kMatrix) return matrix_gflops(rates, types);
   if (v.dot > 1) return rates.dot_gflops;
-  // Sums in f16 are bound by the faster of the two: compilers may compute them either way.
+  // Sums in f16 run at the faster of the two rates, because compilers may use either.
   return types.f16_sums ? std::max(rates.fma_gflops, rates.fma_f16_gflops) : rates.fma_gflops;
 }
 

@@ -1,4 +1,4 @@
-// The calibrated numbers that every prediction rests on, and their names in the database. All rates
+// Calibrated rates that every prediction is based on, and their names in the database. All rates
 // are measured.
 #pragma once
 
@@ -14,32 +14,38 @@
 
 namespace rooftile {
 
-/// A bandwidth plateau found by STREAM kernels: "memory" is last and always there once calibrated.
+/// A bandwidth plateau found by STREAM kernels. "memory" is the last level and always present after
+/// a calibration.
 struct MemoryLevel {
-  std::string name;  // "cache", slower ones "cache2", ..., "memory"
-  double gbps = 0;   // bytes read plus written, by the fastest of the kernels and load paths
-  double footprint_bytes = std::numeric_limits<double>::infinity();  // largest footprint at which
-                                                                     // it held; infinity for memory
+  std::string name;  ///< "cache", slower caches "cache2", ..., and "memory".
+  /// Bytes read plus written by the fastest of the kernels and load paths, in GB/s.
+  double gbps = 0;
+  /// Largest footprint with this bandwidth; infinity for memory.
+  double footprint_bytes = std::numeric_limits<double>::infinity();
 
   bool operator==(const MemoryLevel&) const = default;
 };
 
-/// A rate of 0 was not measured: what would need it is left out of every bound and every estimate.
+/// Rates of a device. A rate of 0 was not measured and is left out of every bound and every
+/// estimate.
 struct DeviceRates {
-  double submit_ns = 0;                  // empty submit to fence
-  double dispatch_ns = 0;                // one more dispatch in the same submit
-  double workgroup_ns = 0;               // one more (empty) workgroup in the same dispatch
-  double synchronised_workgroup_ns = 0;  // of a kernel that has barriers
-  double barrier_ns = 0;     // a barrier over its invocations, all units busy (slope over barriers)
-  double loop_overrun = 0;   // trips that a loop is run beyond its last one
-  double upload_gbps = 0;    // host pointer to kernel-visible buffer, as the runtime copies it
-  double download_gbps = 0;  // and back
-  double fetch_ns = 0;       // an operand on the device to the host, or back, beyond its bytes
-  double fma_gflops = 0;     // f32
-  double synchronised_fma_gflops = 0;  // f32, on sums that invocations keep across barriers
-  double fma_f16_gflops = 0;           // multiply-adds of f16
-  double dot_gflops = 0;               // packed dot products of 8-bit integers
-  // Matrix units, by the types of operands and sums, in the best of their shapes.
+  double submit_ns = 0;                  ///< Empty submission, from submit to fence.
+  double dispatch_ns = 0;                ///< One more dispatch in the same submission.
+  double workgroup_ns = 0;               ///< One more (empty) workgroup in the same dispatch.
+  double synchronised_workgroup_ns = 0;  ///< One more workgroup of a kernel with barriers.
+  /// A barrier over a workgroup's invocations, all units busy (slope over barriers).
+  double barrier_ns = 0;
+  double loop_overrun = 0;   ///< Extra masked iterations of a loop under divergence.
+  double upload_gbps = 0;    ///< Host pointer to kernel-visible buffer, as the runtime copies it.
+  double download_gbps = 0;  ///< Kernel-visible buffer to host pointer.
+  /// Fixed cost of a transfer of a device-resident operand to the host or back, beyond its bytes.
+  double fetch_ns = 0;
+  double fma_gflops = 0;  ///< Multiply-adds of f32.
+  /// Multiply-adds of f32 on sums that invocations keep across barriers.
+  double synchronised_fma_gflops = 0;
+  double fma_f16_gflops = 0;  ///< Multiply-adds of f16.
+  double dot_gflops = 0;      ///< Packed dot products of 8-bit integers.
+  /// Matrix units, by the types of operands and sums, in the best of their shapes.
   double matrix_f16_gflops = 0, matrix_f16_f16_gflops = 0, matrix_bf16_gflops = 0,
          matrix_i8_gflops = 0, matrix_u8_gflops = 0;
   double shared_gbps = 0;  // shared memory, all compute units together
@@ -52,7 +58,7 @@ struct DeviceRates {
   double buffer_stores_per_ns = 0;         // scalar stores that hit a cache, as loads are counted
   double buffer_vector_stores_per_ns = 0;  // vec4: stores, not elements
   double c_stores_per_ns =
-      0;  // as kernels store C: beta and edges asked for each (store_vector.glsl)
+      0;  // as kernels store C: beta and edges asked for each (epilogue/store_vector.glsl)
   double c_vector_stores_per_ns = 0;  // vec4: stores, not elements
   double broadcasts_per_ns = 0;  // vec4 from a lane to its subgroup, one an invocation, all units
   double load_latency_ns = 0;    // from a load that hits a cache to the next that needs it
@@ -64,9 +70,7 @@ struct DeviceRates {
   double import_ns = 0, import_growth_ns = 0;
   double import_upload_gbps = 0, import_download_gbps = 0;
   double import_read_extra_ns = 0, import_write_extra_ns = 0;
-  double overlap = 0;  // share of the shorter one that host's copies and kernels hide of each other
-  bool zero_copy =
-      false;  // host pointers are imported: nothing is copied, whatever upload_gbps says
+  double overlap = 0;  ///< Share of the shorter one of host copies and kernels that overlap hides.
 
   bool operator==(const DeviceRates&) const = default;
 };
@@ -79,9 +83,9 @@ struct HostPoint {
   bool operator==(const HostPoint&) const = default;
 };
 struct HostRates {
-  double call_ns = 0;     // smallest BLAS call
-  double gbps = 0;        // triad
-  double fma_gflops = 0;  // multiply-adds in registers
+  double call_ns = 0;     ///< Smallest BLAS call.
+  double gbps = 0;        ///< Bandwidth of the STREAM triad.
+  double fma_gflops = 0;  ///< Multiply-adds in registers.
   std::vector<HostPoint> gemm = {};
 
   bool operator==(const HostRates&) const = default;
@@ -89,53 +93,54 @@ struct HostRates {
 
 struct Calibration {
   DeviceRates device;
-  HostRates host = {}, host1 = {}, host64 = {};  // all threads, one thread, float64
+  HostRates host = {}, host1 = {}, host64 = {};  ///< All threads, one thread, float64.
 
   bool operator==(const Calibration&) const = default;
 };
 
-/// Names, units and values both ways; calibration_from_figures(to_figures(c)) == c (levels sorted
-/// by footprint). Unknown names are ignored; what is missing stays 0 (a level's missing footprint:
-/// infinity). Medians only: spreads are the caller's to fill in. Names: "device.submit",
-/// "device.fma.f32", "device.level.cache.bandwidth", "host.gemm.threads.512x64x1000" (also .single,
-/// .float64); calibration.cpp has the table.
+/// Conversion between rates and named figures with units: calibration_from_figures(to_figures(c))
+/// == c, with levels sorted by footprint.
+/// - Unknown names are ignored; missing figures stay 0 (a level's missing footprint: infinity).
+/// - Only medians are converted; the caller fills in spreads.
+/// - Names are such as "device.submit", "device.fma.f32", "device.level.cache.bandwidth" and
+///   "host.gemm.threads.512x64x1000" (also .single, .float64); calibration.cpp has the table.
 std::vector<Figure> to_figures(const Calibration& c);
 Calibration calibration_from_figures(std::span<const Figure> figures);
 
-/// Names of a device's memory levels, fastest first: "cache", "cache2", ..., "memory".
+/// Name of a memory level of a device, fastest first: "cache", "cache2", ..., "memory".
 std::string level_name(std::size_t level, std::size_t levels);
 
-/// A device without submit time, FMA rate or memory level cannot be predicted; nor can a host tier
-/// without GEMM points.
+/// Whether times can be predicted: a device needs a submit time, an FMA rate and a memory level, a
+/// host tier needs GEMM points.
 bool is_calibrated(const DeviceRates& rates);
 bool is_calibrated(const HostRates& rates);
 
-/// Arithmetic of one kernel of a problem, and the fastest that any kernel may have. 0: not
-/// measured.
+/// Arithmetic rate of one kernel of a problem, and the highest rate that any kernel may have. 0:
+/// not measured.
 double math_gflops(const DeviceRates& rates, const Types& types, const Variant& v);
 double peak_gflops(const DeviceRates& rates, const Types& types);
 
-/// The name of a figure of matrix units: "device.matrix.f16.f32".
+/// Name of a rate of matrix units, such as "device.matrix.f16.f32".
 std::string matrix_figure(DataType operand, DataType sum);
 
-/// The slowest level: device memory. The level that holds a footprint: the fastest one large
-/// enough. 0 when not measured.
+/// Bandwidth of the slowest level, device memory, and of the fastest level that holds a footprint.
+/// 0 when not measured.
 double memory_gbps(const DeviceRates& rates);
 double gbps_for_footprint(const DeviceRates& rates, double bytes);
-/// The fastest level: 0 when not measured.
+/// Bandwidth of the fastest level; 0 when not measured.
 double cache_gbps(const DeviceRates& rates);
-/// Of the largest cache; 0: none was found.
+/// Size of the largest cache; 0: none was found.
 double cache_bytes(const DeviceRates& rates);
-double peak_gflops(const HostRates& rates);  // best GEMM point
+double peak_gflops(const HostRates& rates);  ///< Rate of the best GEMM point.
 
-/// Device : host, each > 1 when the device is better; latency is host call over device submit.
+/// Device over host, each > 1 when the device is better; latency is host call over device submit.
 struct CalibrationRatios {
   double compute, bandwidth, latency;
 };
 CalibrationRatios calibration_ratios(const Calibration& c);
 
 /// The sizes on which a host tier is measured for HostModel, smallest first. See
-/// docs/dispatch-score.md for the choice.
+/// docs/host-model.md for the choice.
 std::vector<Problem> host_calibration_problems();
 
 }  // namespace rooftile

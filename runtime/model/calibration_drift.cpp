@@ -5,12 +5,12 @@
 #include <limits>
 #include <unordered_map>
 
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 
 namespace rooftile {
 namespace {
 
-constexpr double kDeviations = 2;  // 95 % of what has not moved stays within
+constexpr double kDeviations = 2;  // 95 % of unchanged figures stay within.
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// A calibration beside the one before: which figures have moved by more than they scatter. Pure
-// functions.
+// Comparison of a calibration with the preceding one: which figures have changed by more than their
+// scatter. Pure functions.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@ namespace rooftile {
 
 struct FigureDrift {
   Figure now, before;
-  double ratio = 1;            // now over before; infinity from 0
-  bool beyond_spread = false;  // the difference is above twice the joint standard deviation
+  double ratio = 1;            ///< New over old value; infinity from 0.
+  bool beyond_spread = false;  ///< The difference exceeds twice the joint standard deviation.
 };
 
-/// Of figures that both have, in the order of now.
+/// Compares figures that both calibrations have, in the order of `now`.
 std::vector<FigureDrift> calibration_drift(std::span<const Figure> now,
                                            std::span<const Figure> before);
 

@@ -17,7 +17,7 @@ Problem linear_layer(std::int64_t batch) {
 }  // namespace
 
 std::vector<ComparisonRow> comparison_rows() {
-  // The published multiplication counts one array read and one written: that is `scale`. Pooling
+  // The published multiplication counts one array read and one written, which is `scale`. Pooling
   // and ReLU are published without sizes; a million elements make them comparable.
   return {{"element-wise multiply, 16,000 elements", sized("scale", 16e3)},
           {"element-wise multiply, 100,000 elements", sized("scale", 100e3)},

@@ -8,24 +8,26 @@
 namespace rooftile {
 namespace {
 
-/// A level's bytes are the sum of these counters, all of which must be there.
+/// Counters whose sum is a level's bytes; all of them must be present.
 struct Known {
   std::optional<double> CountedBytes::*level;
-  std::array<std::string_view, 2> names;  // "": none
+  std::array<std::string_view, 2> names;  // "": no second counter.
 };
 
-// Names alone do not say it: Mesa calls a number of messages "SLM Bytes Read" on Xe-HPG (unit
-// generic), and gives its hit ratios of AMD's caches in bytes. Turnip's and V3DV's counters are
-// generic ones of requests and beats, whose size nobody tells.
+// The names are checked together with their meaning in the driver's source, because names alone
+// mislead: Mesa calls a number of messages "SLM Bytes Read" on Xe-HPG (unit generic), and reports
+// its hit ratios of AMD's caches in bytes. Turnip's and V3DV's counters are generic ones of
+// requests and beats of undocumented size.
 constexpr Known kKnown[] = {
-    // RADV: Mesa, src/amd/vulkan/radv_perfcounter.c: what the L2 cache reads from and writes to
-    // VRAM.
+    // RADV: Mesa, src/amd/vulkan/radv_perfcounter.c. Bytes that the L2 cache reads from and writes
+    // to VRAM.
     {&CountedBytes::memory, {"VRAM read size", "VRAM write size"}},
     // ANV on Xe2 and later: Mesa, src/intel/perf/oa-ptl.xml: "device local memory (HBM, GDDR,
     // LPDDR, etc.)".
     {&CountedBytes::memory, {"GPU Memory Byte Read", "GPU Memory Byte Write"}},
     // ANV before Xe2: Mesa, src/intel/perf/oa-acmgt3.xml: "The total number of GPU memory bytes
-    // read from GTI". What leaves the GPU; on integrated ones a cache of the processor follows.
+    // read from GTI". These bytes leave the GPU; on integrated GPUs a cache of the processor
+    // follows.
     {&CountedBytes::memory, {"GTI Read Throughput", "GTI Write Throughput"}},
     // ANV before Xe-HPG: Intel's metrics discovery, symbol SlmBytesRead: "bytes read from shared
     // local memory".

@@ -1,4 +1,4 @@
-// What of a driver's counters is understood: bytes through a level of memory, in the place of
+// Interpretation of a driver's counters: measured bytes through a level of memory, which replace
 // modelled ones.
 #pragma once
 
@@ -10,19 +10,20 @@
 
 namespace rooftile {
 
-/// Of one product. Nothing: the driver has no counter that is known to be that, or it counted 0,
-/// as where the rights to count are missing.
+/// Measured bytes of one GEMM. No value: the driver has no counter that is known to measure these
+/// bytes, or it counted 0, as it does without the right to count.
 struct CountedBytes {
-  std::optional<double> memory;  // device memory <-> cache, both ways
-  std::optional<double> shared;  // shared memory -> registers
+  std::optional<double> memory;  ///< Device memory <-> cache, both directions.
+  std::optional<double> shared;  ///< Shared memory -> registers.
 };
 
-/// Whether it is one of those that counted_bytes() looks for.
+/// Whether counted_bytes() uses this counter.
 bool is_known(const PerformanceCounter& counter);
 CountedBytes counted_bytes(std::span<const PerformanceCounter> counters);
 
-/// The same with bounds that follow from these bytes. Bytes through shared memory count only for
-/// kernels that the model knows to be bounded by it. Bytes and traffic stay as modelled.
+/// Returns the roofline with bounds that follow from the measured bytes. Bytes through shared
+/// memory count only for kernels that the model knows to be bounded by it. Bytes and traffic stay
+/// as modelled.
 Roofline with_counted(Roofline modelled, const CountedBytes& counted, const DeviceRates& rates);
 
 }  // namespace rooftile

@@ -8,10 +8,11 @@ namespace rooftile {
 namespace {
 
 constexpr std::int64_t kUsualHighest = 65'536, kHighestRatio = 4;
-constexpr std::int64_t kUsualHighestElements = std::int64_t{1} << 34;  // 64 GiB of float32
+constexpr std::int64_t kUsualHighestElements = std::int64_t{1} << 34;  // 64 GiB of float32.
 constexpr double kStepsPerOctave = 4;
 
-/// same and other are sizes with different choices: the last one on other's side, seen from same.
+/// Bisects between `same` and `other`, two sizes with different choices, and returns the size on
+/// other's side that is nearest to `same`.
 std::int64_t bisect(std::int64_t same, std::int64_t other,
                     const std::function<bool(std::int64_t)>& chosen, bool choice) {
   while (std::abs(other - same) > 1) {

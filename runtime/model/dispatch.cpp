@@ -15,10 +15,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 double copy_ns(double bytes, double gbps) { return gbps > 0 ? bytes / gbps : 0; }
 
 struct Moves {
-  double up = 0, down = 0;  // bytes
+  double up = 0, down = 0;  // In bytes.
 };
 
-/// What the device computes.
+/// Returns the problem that the device computes.
 const Problem& on_device(const Call& call) {
   return call.before_pass ? *call.before_pass : call.problem;
 }
@@ -29,8 +29,9 @@ Transfers transfers_of(const Call& call, const DeviceRates& device) {
                    device);
 }
 
-/// While a part computes, the next one's operands come and the last one's result goes: all but the
-/// first part's and the last part's.
+/// Returns the time of transfers that overlapping computation hides: while one slice is computed,
+/// the operands of the next are uploaded and the result of the last is downloaded. The first upload
+/// and the last download remain.
 double overlapped_ns(const Call& call, double transfer_ns, double kernel_ns,
                      const DeviceRates& device) {
   if (call.parts < 2) return 0;
@@ -48,10 +49,10 @@ Moves moves_for_host(const Call& call, const OperandBytes& bytes) {
   return moves;
 }
 
-/// The host's way to operands that lie on the device. Where it does not see the device's memory
-/// each direction is a submission, and is taken to be one where that was not measured.
+/// Time for the host to access device-resident operands. Where the host cannot map the device's
+/// memory, each direction takes a submission, whose time stands in where the transfer was not
+/// measured.
 double fetch_ns(const Moves& moves, const DeviceRates& device) {
-  if (device.zero_copy) return 0;
   const double least = device.fetch_ns > 0 ? device.fetch_ns : device.submit_ns;
   double ns = 0;
   if (moves.down > 0) ns += least + copy_ns(moves.down, device.download_gbps);
@@ -59,8 +60,8 @@ double fetch_ns(const Moves& moves, const DeviceRates& device) {
   return ns;
 }
 
-/// What a host tier pays besides the product: each separate epilogue pass reads and writes C;
-/// operands that lie on the device are fetched and C is put back.
+/// Time of a host tier besides the GEMM: each separate epilogue pass reads and writes C, and
+/// device-resident operands are fetched and C is written back.
 double host_extra_ns(const Call& call, const OperandBytes& bytes, const HostModel& host,
                      const DeviceRates& device) {
   return call.extra_passes_over_c * copy_ns(2 * bytes.c, host.gbps()) +
@@ -76,16 +77,17 @@ HostTime host_time(const Call& call, const OperandBytes& bytes, const LogSizes& 
                    const HostModel& host, const DeviceRates& device) {
   if (!host.calibrated()) return {};
   const double dense = host.predict_ns(call.problem, sizes);
-  const double call_ns = std::min(host.call_ns(), dense);  // does not shrink with the density
+  // The cost of a call does not shrink with the density.
+  const double call_ns = std::min(host.call_ns(), dense);
   return {.dense = dense,
           .sparse = call_ns + call.density * (dense - call_ns),
           .extra = host_extra_ns(call, bytes, host, device)};
 }
 
-/// The host's side of a decision.
+/// The host's part of a decision.
 struct HostSide {
   HostTime host, host1, host64;
-  Tier tier = Tier::kHost;  // of the one that competes with the device
+  Tier tier = Tier::kHost;  // Tier that competes with the device.
 
   const HostTime& best() const {
     if (tier == Tier::kHost64) return host64;
@@ -124,7 +126,7 @@ Reason uncalibrated(const DispatchModel& model, double host_ns) {
   return {};
 }
 
-/// First reason why the device is out, or none.
+/// Returns the first reason that rules the device out, or none.
 Reason veto_reason(const Call& call, const DispatchModel& model, const HostTime& host) {
   if (!call.device_veto.empty()) return {call.device_veto_name, call.device_veto};
   if (call.precision == Precision::kExact64)
@@ -168,7 +170,7 @@ void veto(Decision& d, const Reason& reason) {
   d.factors = vetoed_factors();
 }
 
-/// d knows the host's times, and has the tier of the fastest of them.
+/// Adds the device to a decision that has the host's times and the tier of the fastest of them.
 void enter_device(Decision& d, const TimeParts& t, const Transfers& moved) {
   d.device_ns = t.device();
   d.submit_ns = t.submit;
@@ -201,8 +203,8 @@ double roofline_ns(const Operation& operation, const DeviceRates& device) {
 }  // namespace
 
 Tier faster_host(double host_ns, double host1_ns) {
-  // Asking costs some 20 ns, which both tiers' calibrations contain with a spread of the same size,
-  // and what is that small is computed on one thread by either of them.
+  // Setting one thread costs some 20 ns, which both tiers' calibrations contain with a spread of
+  // the same size, and either tier computes such small problems on one thread.
   constexpr double kLeastSavingNs = 100;
   return host1_ns + kLeastSavingNs < host_ns ? Tier::kHost1 : Tier::kHost;
 }
@@ -282,6 +284,7 @@ Decision decide(const Call& call, const DispatchModel& model) {
   } else {
     const Transfers moved = transfers_of(call, model.device());
     enter_device(d, time_parts(call, moved, sizes, model, best, model.host(d.tier)), moved);
+    d.pass_over = call.pass_over;
   }
   return d;
 }
@@ -299,8 +302,8 @@ Choice choose(Call call, const DispatchModel& model, const std::function<void(Ca
                    .host_ns = times.host.total(),
                    .host1_ns = times.host1.total(),
                    .best_host_ns = times.best().total()};
-  // What else the device's time consists of is never negative: kernel, guard, re-runs; and kernels
-  // of parts are longer than what they hide of the transfers.
+  // The other parts of the device's time (kernel, guard, re-runs) are never negative, and kernels
+  // of slices take longer than the transfers that they hide.
   const bool calibrated = is_calibrated(device);
   if (calibrated && device.submit_ns >= choice.best_host_ns) return choice;
   if (ask_device) ask_device(call);
@@ -345,12 +348,11 @@ Decision decide_operation(const OperationCall& call, const DispatchModel& model)
   const double up = copy_ns(call.upload_bytes, device.upload_gbps),
                down = copy_ns(call.download_bytes, device.download_gbps),
                bound = roofline_ns(call.operation, device);
-  Transfers moved = {.staged_in_ns = up, .staged_out_ns = down};
-  if (!device.zero_copy) {
-    moved.in_ns = up;
-    moved.out_ns = down;
-    moved.link_bytes = call.upload_bytes + call.download_bytes;
-  }
+  const Transfers moved = {.in_ns = up,
+                           .out_ns = down,
+                           .staged_in_ns = up,
+                           .staged_out_ns = down,
+                           .link_bytes = call.upload_bytes + call.download_bytes};
   enter_device(d,
                {.host_roofline = roofline_ns(call.operation, model.host(d.tier)),
                 .host_dense = d.best_host_ns - fetch,

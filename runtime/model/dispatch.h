@@ -1,5 +1,5 @@
 // Which tier runs a call: seven factors whose product is t_host / t_device
-// (docs/dispatch-score.md). Pure functions of values; nothing here opens a device or a file.
+// (docs/score.md). Pure functions of values; nothing here opens a device or a file.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include "core/device_profile.h"
 #include "core/problem.h"
 #include "runtime/model/calibration.h"
+#include "runtime/model/factors.h"
 #include "runtime/model/predict.h"
 #include "runtime/model/roofline.h"
 #include "runtime/model/transfer.h"
@@ -21,68 +22,60 @@ namespace rooftile {
 
 enum class Tier : std::uint8_t { kDevice, kHost, kHost1, kHost64 };
 std::string_view name(Tier tier);  // "device", "host", "host1", "host64"
-/// kHost or kHost1, by their predicted times: one thread is asked for only where that saves more
+/// Returns kHost or kHost1 by their predicted times. One thread is chosen only where it saves more
 /// than 100 ns.
 Tier faster_host(double host_ns, double host1_ns);
 
 enum class Precision : std::uint8_t { kRelaxed, kStandard, kHigh, kExact64 };
 
-/// Why the device is out of the race, for programs; Decision::veto says it to people.
+/// Why the device cannot be used, as a name for programs; Decision::veto is the text for users.
 enum class Veto : std::uint8_t {
   kNone,
-  kNotTuned,  // no database, or no device in it that is tuned
-  kNoKernel,  // of these types, transposes and epilogue
+  kNotTuned,  ///< There is no database, or no tuned device in it.
+  kNoKernel,  ///< No kernel has these types, transposes and epilogue.
   kDoesNotFit,
-  kDeviceGone,  // absent, changed, lost, or the parent's of a forked process
-  kFloat64,     // was asked for
+  kDeviceGone,  ///< Absent, changed, lost, or the parent's in a forked process.
+  kFloat64,     ///< Float64 sums are required.
   kNothingToMultiply,
   kDeviceNotCalibrated,
   kHostNotCalibrated,
   kOther,
 };
 std::string_view name(Veto veto);  // "none", "not_tuned", "no_kernel", ...
-/// Whether another size of the same product could do without it.
+/// Whether another size of the same problem could avoid the veto.
 bool depends_on_size(Veto veto);
 
-/// What is asked of the dispatcher for one call.
+/// A call and its circumstances, for which a tier is to be chosen.
 struct Call {
   Problem problem;
   Residency a = Residency::kHost, b = Residency::kHost, c = Residency::kHost;
-  Precision precision = Precision::kStandard;  // kExact64 goes to host64 and nowhere else
-  double extra_passes_over_c =
-      0;  // epilogue passes (bias, activation, ...) that the host would make separately
-  double density =
-      1.0;  // share of the work left to a host tier that skips zeros; 1: dense, or it skips none
-  // Of a product that the device does in parts, because it is larger than its buffers: how many,
-  // and the transfers of all of them. 0 parts: it is done as one.
+  Precision precision = Precision::kStandard;  ///< kExact64 runs on host64 only.
+  /// Epilogue passes (bias, activation, ...) that the host would make separately.
+  double extra_passes_over_c = 0;
+  /// Share of the work that remains for a host tier that skips zeros; 1: the operands are dense, or
+  /// the tier skips none.
+  double density = 1.0;
+  /// Number of slices and their transfers, for a call that exceeds the device's buffers. 0: the
+  /// call runs as a whole.
   double parts = 0;
   Transfers parts_transfers = {};
-  // A product that a plain kernel computes in the problem's place, and the time of the host's pass
-  // over C after it (runtime/host_pass.h); nothing: the kernel does all.
+  // A product that a plain kernel computes in the problem's place, before a pass of the host over C
+  // (runtime/host/host_pass.h); nothing: the kernel does all, or the device makes the pass.
   std::optional<Problem> before_pass = {};
-  double pass_ns = 0;
+  double pass_ns = 0;  // of the host, or of the device where C lies (runtime/tuned/device_pass.h)
+  std::string_view pass_over = {};  // operands of the host's pass, as Decision::pass_over
   // Of the kernel that computes operands that lie on the device, where they lie; nothing: it is
   // chosen for staged copies, and predicted by the model.
   std::optional<double> kernel_ns = {};
-  bool c_is_checked = false;                                     // before the caller gets it
-  double reach_bytes = std::numeric_limits<double>::infinity();  // of a kernel, in one operand
-  double guard_ns = 0;           // cost of a spot check or range scan on the device's result
-  double rerun_probability = 0;  // chance that the guard sends the call to the host after all
-  std::string device_veto = {};  // reason found outside the model (type, memory, lost device,
-                                 // guard); empty: none
-  Veto device_veto_name = Veto::kOther;  // of device_veto, where there is one
+  bool c_is_checked = false;  ///< C is checked before the caller gets it.
+  /// A kernel's footprint in one operand.
+  double reach_bytes = std::numeric_limits<double>::infinity();
+  double guard_ns = 0;           ///< Cost of a spot check or range scan of the device's result.
+  double rerun_probability = 0;  ///< Probability that the guard sends the call to the host.
+  /// Reason found outside the model (type, memory, lost device, guard); empty: none.
+  std::string device_veto = {};
+  Veto device_veto_name = Veto::kOther;  ///< Name of device_veto, if there is one.
 };
-
-/// A share of t_host / t_device and the time that it stands for.
-struct Factor {
-  std::string_view name;
-  double value = 1;  // > 1 favours the device
-  double ns = 0;     // what it adds to t_device - t_host (negative: it favours the device)
-};
-/// Order of Decision::factors.
-inline constexpr std::array<std::string_view, 7> kFactorNames = {
-    "size_vs_threshold", "arithmetic_intensity", "gpu_class", "vendor_tuning", "fusion",
-    "sparsity",          "precision_risk"};
 
 struct Decision {
   Tier tier = Tier::kHost;
@@ -91,21 +84,24 @@ struct Decision {
          host64_ns = 0;     // t_host of each tier; infinity when not calibrated
   double best_host_ns = 0;  // t_host: of the host tier that competes with the device
   double submit_ns = 0, upload_ns = 0, kernel_ns = 0,
-         download_ns = 0;  // of t_device, with the host's pass, guard and re-runs the rest
-  double pass_ns = 0;      // of t_device: the host's pass over C, where no kernel does it
+         download_ns = 0;  // of t_device, with the pass, guard and re-runs the rest
+  double pass_ns = 0;      // of t_device: the pass over C, where the kernel does not do it
+  // Operands of the host's pass: "c", or "b and c" or "a, b and c" where the host also widens
+  // operands to float32; empty where there is no such pass.
+  std::string_view pass_over = {};
   // Of the transfers of a product in parts what other parts' kernels hide: no part of t_device, nor
   // of upload_ns and download_ns.
   double overlapped_ns = 0;
-  Ways ways = {};         // how the operands move; of the first part, if there are several
-  double link_bytes = 0;  // of what is copied on the way
+  Ways ways = {};  ///< Transfer paths of the operands; of the first slice, if there are several.
+  double link_bytes = 0;  ///< Bytes copied on these paths.
   double device_roofline_ns = 0, host_roofline_ns = 0;
   std::array<Factor, 7> factors = {};
-  double score = 0;  // best_host_ns / device_ns == product of the factors; 0 when vetoed
-  std::string veto;  // empty when the device was in the race
+  double score = 0;  ///< best_host_ns / device_ns, the product of the factors; 0 when vetoed.
+  std::string veto;  ///< Empty when the device could be used.
   Veto veto_name = Veto::kNone;
 };
 
-/// Calibration and tuned times prepared for decisions in well under a microsecond. Immutable,
+/// Calibration and tuned times, prepared for decisions in well under a microsecond. Immutable,
 /// thread-safe.
 class DispatchModel {
  public:
@@ -116,7 +112,7 @@ class DispatchModel {
   const DeviceRates& device() const { return device_; }
   DeviceKind kind() const { return kind_; }
   const TunedModel& kernels() const { return kernels_; }
-  const HostModel& host(Tier tier) const;  // kHost, kHost1 or kHost64
+  const HostModel& host(Tier tier) const;  ///< For kHost, kHost1 or kHost64.
 
  private:
   DeviceRates device_;
@@ -125,39 +121,42 @@ class DispatchModel {
   HostModel host_, host1_, host64_;
 };
 
-/// Fastest tier that may run the call. Without a veto it does not allocate.
+/// Returns the fastest tier that may run the call. Does not allocate unless there is a veto.
 Decision decide(const Call& call, const DispatchModel& model);
-/// Prepares and decides: for single questions.
+/// Prepares the model and decides, for single questions.
 Decision decide(const Call& call, const Calibration& calibration, DeviceKind kind,
                 std::span<const TunedTime> tuned);
 
-/// What a call has to know of its decision.
+/// The part of a decision that a call needs.
 struct Choice {
   Tier tier = Tier::kHost;
-  double host_ns = 0, host1_ns = 0, best_host_ns = 0;  // Decision's
-  // Decision's; infinity as well where submission and transfers alone take as long as the host.
+  double host_ns = 0, host1_ns = 0, best_host_ns = 0;  ///< Same as in Decision.
+  /// Same as in Decision, but also infinity where submission and transfers alone take as long as
+  /// the host.
   double device_ns = std::numeric_limits<double>::infinity();
-  // Submission, transfers and the roofline of a kernel of the problem's own class, which no tuning
-  // beats, whatever vetoes the device, or keeps it from that kernel, today. Infinity where it is
-  // not calibrated, or device_ns is for the reason above.
+  /// Submission, transfers and the roofline of a kernel of the problem's own class, which no tuning
+  /// can beat, whatever now vetoes the device or that kernel. Infinity where the device is not
+  /// calibrated, or where device_ns is infinity for the reason above.
   double least_device_ns = std::numeric_limits<double>::infinity();
-  Veto veto_name = Veto::kNone;  // of a device that could have won
+  Veto veto_name = Veto::kNone;  ///< Veto of a device that could have won.
 };
-/// The tier that decide() takes, without what only explains it: kernels are predicted only if the
-/// device would win with one that takes no time. ask_device is called where it would win with
-/// operands that move in no time, too, and adds to the call what the runtime knows of the device:
-/// veto, parts, reach. Does not allocate, ask_device aside.
+/// Same choice as decide(), without building the explanation: kernels are predicted only if the
+/// device would win with a kernel that takes no time. ask_device is called where the device would
+/// win even with transfers that take no time, and adds what the runtime knows of the device: veto,
+/// slices, footprint. Does not allocate, apart from ask_device.
 Choice choose(Call call, const DispatchModel& model,
               const std::function<void(Call&)>& ask_device = {});
 
-/// An element-wise or reduction kernel, which has no tuned time: rooflines, submit and transfers
-/// alone.
+/// Call of an element-wise or reduction kernel, which has no tuned time: it is predicted by
+/// rooflines, submission and transfers alone.
 struct OperationCall {
   Operation operation;
-  double upload_bytes = 0, download_bytes = 0;  // what moves because operands lie in host memory
-  double fetch_bytes = 0, put_bytes = 0;  // what the host moves, from and to operands on the device
+  /// Bytes that move because operands lie in host memory.
+  double upload_bytes = 0, download_bytes = 0;
+  /// Bytes that the host moves from and to operands on the device.
+  double fetch_bytes = 0, put_bytes = 0;
 };
-/// Fastest tier; host64 never is one.
+/// Returns the fastest tier; never host64.
 Decision decide_operation(const OperationCall& call, const DispatchModel& model);
 
 }  // namespace rooftile

@@ -26,17 +26,17 @@ Factor gpu_class(const TimeParts& t) {
           .ns = t.transfer - t.transfer_staged};
 }
 
-// Share of its roofline that the tuned kernel attains, over the share of its own that the host's
-// library attains: the host's distance from its roofline is the price of the host vendor's tuning,
-// and is kept nowhere else.
+// Share of its roofline that the tuned kernel attains, over the share that the host's library
+// attains of its own. The host's distance from its roofline measures the tuning by the host's
+// vendor and occurs in no other factor.
 Factor vendor_tuning(const TimeParts& t) {
   return {.name = kFactorNames[kTuning],
           .value = (t.device_roofline / t.kernel) / (t.host_roofline / t.host_dense),
           .ns = (t.kernel - t.device_roofline) - (t.host_dense - t.host_roofline)};
 }
 
-// What only the host needs besides the product, over what the device leaves to a pass of the host:
-// nothing where its kernel is fused.
+// Host work besides the GEMM, over the host's pass that the device's kernel leaves, which is
+// nothing where the kernel is fused.
 Factor fusion(const TimeParts& t) {
   return {.name = kFactorNames[kFusion],
           .value = (t.host() / t.host_sparse) * (t.device_unguarded() / t.device_with_pass()),

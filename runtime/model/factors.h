@@ -1,30 +1,41 @@
 // The seven factors of the dispatch score, each a pure function of predicted times. Every factor is
 // t_before / t_after (or its host-side mirror) of one step on the way from the host's roofline to
 // the device's real time, so the product telescopes to t_host / t_device and the ns add up to
-// t_device - t_host. docs/dispatch-score.md tells each one's story.
+// t_device - t_host. docs/score.md says what each one means.
 #pragma once
 
 #include <array>
-
-#include "runtime/model/dispatch.h"
+#include <cstdint>
+#include <string_view>
 
 namespace rooftile {
 
-/// Everything that both predictions consist of, in ns. host_* belong to the host tier that competes
-/// with the device.
+/// A share of t_host / t_device, and the time that it stands for.
+struct Factor {
+  std::string_view name;
+  double value = 1;  ///< Above 1 it favours the device.
+  double ns = 0;     ///< What it adds to t_device - t_host (negative: it favours the device).
+};
+/// Order of Decision::factors.
+inline constexpr std::array<std::string_view, 7> kFactorNames = {
+    "size_vs_threshold", "arithmetic_intensity", "gpu_class", "vendor_tuning", "fusion",
+    "sparsity",          "precision_risk"};
+
+/// All parts of both predictions, in ns. host_* belong to the host tier that competes with the
+/// device.
 struct TimeParts {
-  double host_roofline = 0;  // flops / peak or bytes / bandwidth
-  double host_dense = 0;     // predicted BLAS call
-  double host_sparse = 0;    // the same when zeros are skipped
-  double host_extra = 0;     // passes over C and fetches from the device that only the host needs
+  double host_roofline = 0;  ///< flops / peak or bytes / bandwidth.
+  double host_dense = 0;     ///< Predicted BLAS call.
+  double host_sparse = 0;    ///< Same when zeros are skipped.
+  double host_extra = 0;  ///< Passes over C and transfers from the device that only the host needs.
   double device_roofline = 0;
-  double kernel = 0;           // predicted kernel
-  double submit = 0;           // fixed cost of a submission
-  double transfer_staged = 0;  // operands copied over the bus
-  double transfer = 0;         // what this kind of device really spends on it
-  double pass = 0;             // the host's over C, where the kernel leaves it one
-  double guard = 0;            // spot check
-  double rerun = 0;            // probability of a re-run x its time
+  double kernel = 0;           ///< Predicted kernel.
+  double submit = 0;           ///< Fixed cost of a submission.
+  double transfer_staged = 0;  ///< All operands copied over the bus.
+  double transfer = 0;         ///< Actual cost of transfers on this kind of device.
+  double pass = 0;             ///< The host's pass over C, where the kernel leaves it one.
+  double guard = 0;            ///< Spot check.
+  double rerun = 0;            ///< Probability of a re-run times its duration.
 
   double host() const { return host_sparse + host_extra; }
   double device_unguarded() const { return submit + transfer + kernel; }

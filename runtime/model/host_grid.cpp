@@ -2,24 +2,25 @@
 #include <cmath>
 #include <cstddef>
 
-#include "core/halton.h"
+#include "core/numbers/halton.h"
 #include "runtime/model/calibration.h"
 
 namespace rooftile {
 namespace {
 
-// Scattered sizes beat a lattice of powers of two: on OpenBLAS 0.3.21 (SkylakeX kernels, two
-// threads) 200 of them predict unseen problems with a median error of 12 %, a lattice of 321 with
-// 17 %, because powers of two never pay for the edges of the library's blocks. A coarse lattice is
-// added for the corners, which scattered points leave out.
+// Scattered sizes predict better than a lattice of powers of two: on OpenBLAS 0.3.21 (SkylakeX
+// kernels, two threads) 200 of them predict unseen problems with a median error of 12 %, a lattice
+// of 321 with 17 %, because powers of two never include the edges of the library's blocks. A coarse
+// lattice adds the corners, which scattered points leave out.
 constexpr std::size_t kScattered = 232;
 constexpr double kLargest = 16384;
 constexpr std::int64_t kLattice[] = {1, 128, 16384};
-// Matrix-vector products past every cache, with the long sides in each order: scattered sizes are
-// too cheap to be these.
+// Matrix-vector products larger than every cache, with the long sides in each order; scattered
+// sizes are too small to cover these.
 constexpr std::int64_t kStreaming[][3] = {{1, 4096, 8192}, {1, 8192, 4096}, {4096, 1, 8192},
                                           {8192, 1, 4096}, {4096, 8192, 1}, {8192, 4096, 1}};
-// A call of at most some tens of milliseconds on a slow core, operands of at most 64 MiB together.
+// A call takes at most some tens of milliseconds on a slow core, and its operands at most 64 MiB
+// together.
 constexpr double kMaxFlops = 2.2e9;
 constexpr double kMaxBytes = 1 << 26;
 

@@ -1,12 +1,12 @@
-// Which tuned element types tell most about a product of types that were not tuned.
+// Distance of element types, to find the tuned types that best predict an untuned GEMM.
 #pragma once
 
 #include "core/types.h"
 
 namespace rooftile {
 
-/// 0 for the wanted types themselves; then the same operands with another C, the same A with
-/// another B, float32, and last all others.
+/// Returns 0 for the wanted types themselves; then, in rising order, for the same operands with
+/// another C, the same A with another B, float32, and all others.
 inline int type_distance(const Types& tuned, const Types& wanted) {
   if (tuned == wanted) return 0;
   if (tuned.a == wanted.a) return tuned.b == wanted.b ? 1 : 2;

@@ -1,4 +1,4 @@
-// Element-wise and reduction operations, by name: what they do and move for each element. Rooftile
+// Element-wise and reduction operations, by name, with their flops and arrays per element. Rooftile
 // has no kernels for them; the model says where such a kernel would pay (docs/explain.md).
 #pragma once
 
@@ -11,13 +11,14 @@ namespace rooftile {
 
 struct OperationKind {
   std::string_view name, what;
-  double flops, arrays_read, arrays_written;  // for each element; a reduction's result is nothing
+  /// Per element; the result of a reduction counts as nothing.
+  double flops, arrays_read, arrays_written;
 };
 std::span<const OperationKind> operation_kinds();
-/// Throws kInvalidArgument, naming those that there are.
+/// Throws kInvalidArgument, naming the known operations.
 const OperationKind& parse_operation(std::string_view name);
 
-/// One operation on so many elements.
+/// One operation on a number of elements.
 struct SizedOperation {
   const OperationKind* kind = nullptr;
   double elements = 0;
@@ -26,7 +27,7 @@ struct SizedOperation {
   Operation operation() const;
 };
 
-/// input, output: where the arrays lie.
+/// `input` and `output` are the residencies of the arrays.
 OperationCall call_of(const SizedOperation& operation, Residency input, Residency output);
 
 }  // namespace rooftile

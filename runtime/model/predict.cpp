@@ -13,11 +13,12 @@
 namespace rooftile {
 namespace {
 
-// Of the surface through a host's rates. A rate misses what is smooth by its own disturbance and by
-// the library's ripple (edges of its blocks, thresholds of its threads), together about what lies
-// between places an octave apart. On the frozen measurements of a Xeon choosing one thread or all
-// costs 0.9 % instead of 1.2 % through every point, 1.8 instead of 2.6 % when every tenth rate is a
-// third of what it should be; 2 and 4 octaves choose as well, and predict the times worse.
+// Smoothing of the surface through a host's rates. A rate deviates from a smooth function by its
+// own disturbance and by the library's ripple (edges of its blocks, thresholds of its threads),
+// together by about the difference between points an octave apart. On the frozen measurements of a
+// Xeon, choosing one thread or all costs 0.9 % instead of 1.2 % without smoothing, and 1.8 instead
+// of 2.6 % when every tenth rate is a third of its true value. 2 and 4 octaves choose equally well
+// but predict the times less accurately.
 constexpr double kHostSmoothingOctaves = 1;
 
 // Wave and edge losses of a kernel with this block of C; 1 for tile 1.
@@ -42,7 +43,7 @@ std::vector<HostModel> HostModel::of_tiers(std::span<const HostRates> tiers) {
   struct SamePlaces {
     std::vector<LogSizes> places;
     std::vector<std::size_t> tiers;
-    std::vector<std::vector<double>> rates;  // log2 of GFLOP/s, of each tier
+    std::vector<std::vector<double>> rates;  // log2 of GFLOP/s of each tier.
   };
   std::vector<HostModel> models(tiers.size());
   std::vector<SamePlaces> groups;
@@ -92,12 +93,13 @@ double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   if (!calibrated()) return std::numeric_limits<double>::infinity();
   const Problem one = one_product(p);
   double ns = flops(one) / gflops(p, sizes);
-  // Among measured sizes the measured rate knows about caches; past the largest the triad bandwidth
-  // speaks.
+  // Within the measured sizes, the measured rate includes cache effects; past the largest, the
+  // triad bandwidth bounds the time.
   const double bytes = minimum_bytes(one);
   if (gbps_ > 0 && bytes > largest_bytes_) ns = std::max(ns, bytes / gbps_);
   if (p.types != Types{} && gbps_ > 0) {
-    // A BLAS of float32 needs widened copies: read, written, and read again by the product.
+    // A float32 BLAS needs widened copies, which are written after a read and read again by the
+    // GEMM.
     Problem wide = one;
     wide.types = {};
     ns += (bytes + minimum_bytes(wide)) / gbps_;
@@ -134,7 +136,7 @@ TunedModel::TunedModel(const DeviceRates& rates, std::span<const TunedTime> tune
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     classes_[i].sorted = classes_[i].points;
     std::ranges::stable_sort(classes_[i].sorted, {}, &Tuned::sizes);
-    // Epilogues differ in kernels, hardly in time: the first of the class speaks for all.
+    // Epilogues change the kernel but hardly its time, so the first class is used for all.
     const auto of_class = std::ranges::find_if(
         predicted, [&](const PredictedClass& p) { return classes_[i].holds(p.of_class); });
     if (of_class != predicted.end() && of_class->selector != nullptr &&
@@ -155,14 +157,12 @@ const TunedModel::Class* TunedModel::class_of(const Problem& p) const {
 double TunedModel::bound_ns(const Problem& p) const { return problem_bound_ns(p, rates_); }
 
 const TunedModel::Class* TunedModel::nearest_class(const Problem& p) const {
-  const Class* nearest = nullptr;
-  for (const Class& c : classes_) {
-    if (c.trans_a != p.trans_a || c.trans_b != p.trans_b) continue;
-    if (nearest == nullptr ||
-        type_distance(c.types, p.types) < type_distance(nearest->types, p.types))
-      nearest = &c;
-  }
-  return nearest;
+  const auto distance = [&](const Class& c) {
+    const bool turned = c.trans_a != p.trans_a || c.trans_b != p.trans_b;
+    return std::pair(turned, type_distance(c.types, p.types));
+  };
+  const auto nearest = std::ranges::min_element(classes_, {}, distance);
+  return nearest == classes_.end() ? nullptr : &*nearest;
 }
 
 double TunedModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
@@ -170,7 +170,10 @@ double TunedModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   const double bound = bound_ns(p);
   const Class* const nearest = nearest_class(p);
   if (nearest == nullptr) return std::max(bound, rates_.dispatch_ns);
-  const Problem like = retyped(p, nearest->types);
+  Problem turned = p;
+  turned.trans_a = nearest->trans_a;
+  turned.trans_b = nearest->trans_b;
+  const Problem like = retyped(turned, nearest->types);
   const double bound_like = bound_ns(like);
   if (!(bound_like > 0)) return std::max(bound, rates_.dispatch_ns);
   return std::max(predict_in(*nearest, like, sizes) * bound / bound_like, rates_.dispatch_ns);

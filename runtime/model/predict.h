@@ -1,5 +1,6 @@
 // Predicted times of one problem on the host and on the device, interpolated from measured ones.
-// Prepared once, then looked up in constant time; immutable and therefore thread-safe.
+// Models are prepared once and then looked up in constant time; they are immutable and therefore
+// thread-safe.
 #pragma once
 
 #include <array>
@@ -11,60 +12,62 @@
 
 #include "core/problem.h"
 #include "runtime/model/calibration.h"
+#include "runtime/model/fit/surface.h"
 #include "runtime/model/selector.h"
-#include "runtime/model/surface.h"
 
 namespace rooftile {
 
 /// A tuned kernel's measured time, for interpolation within a class (types and transposes).
 struct TunedTime {
   Problem problem;
-  double ns;                   // kernel plus packing, as a call pays it
-  int tile_m = 1, tile_n = 1;  // its block of C, for the wave and edge correction; 1: none
+  double ns;  ///< Kernel plus packing, as a call pays it.
+  /// The kernel's block of C, for the wave and edge correction; 1: none.
+  int tile_m = 1, tile_n = 1;
 };
 
-/// The kernels of a class that compete for problems that were not tuned.
+/// The kernels of a class that compete for untuned problems.
 struct PredictedClass {
-  Problem of_class;  // its sizes do not matter
+  Problem of_class;  ///< Its sizes do not matter.
   std::shared_ptr<const Selector> selector = nullptr;
 };
 
-/// One host tier (docs/dispatch-score.md, "Predicting the host").
+/// One host tier (docs/host-model.md).
 class HostModel {
  public:
   HostModel() = default;
   explicit HostModel(const HostRates& rates);
-  /// Of tiers that were measured on the same sizes, as calibrations do, two or three are prepared
-  /// in little more than the time of one.
+  /// For tiers that were measured on the same sizes, as in calibrations, two or three models are
+  /// prepared in little more than the time of one.
   static std::vector<HostModel> of_tiers(std::span<const HostRates> tiers);
 
   bool calibrated() const { return !rate_.empty(); }
   double call_ns() const { return call_ns_; }
   double gbps() const { return gbps_; }
   double peak_gflops() const { return peak_gflops_; }
-  /// Sizes that were measured have the measured rate, others what a smooth surface says. Infinity
-  /// when not calibrated. sizes == log_sizes(p), which callers that ask several models compute
-  /// once.
+  /// Sizes that were measured get the measured rate, others the value of a smooth surface. Infinity
+  /// when not calibrated. `sizes` must equal log_sizes(p); callers that ask several models compute
+  /// it once.
   double predict_ns(const Problem& p, const LogSizes& sizes) const;
   double predict_ns(const Problem& p) const { return predict_ns(p, log_sizes(p)); }
   /// flops / peak or bytes / triad bandwidth, whichever is longer.
   double roofline_ns(const Problem& p) const;
 
  private:
-  void take(const HostRates& rates);  // all but rate_
+  void take(const HostRates& rates);  ///< Takes everything but rate_.
   double gflops(const Problem& p, const LogSizes& sizes) const;
 
   double call_ns_ = 0, gbps_ = 0, peak_gflops_ = 0;
-  double largest_bytes_ = 0;            // of a measured problem's operands
-  using Sizes = std::array<double, 3>;  // m, n, k
+  double largest_bytes_ = 0;            ///< Largest size of a measured problem's operands.
+  using Sizes = std::array<double, 3>;  ///< m, n, k.
   struct HashOfSizes {
     std::size_t operator()(const Sizes& sizes) const;
   };
-  std::unordered_map<Sizes, double, HashOfSizes> measured_;  // GFLOP/s; the first of a size
-  Surface rate_;                                             // log2 of GFLOP/s, smoothed
+  /// GFLOP/s; the first value of a size counts.
+  std::unordered_map<Sizes, double, HashOfSizes> measured_;
+  Surface rate_;  ///< log2 of GFLOP/s, smoothed.
 };
 
-/// The tuned kernels of one device.
+/// Model of the tuned kernels of one device.
 class TunedModel {
  public:
   TunedModel() = default;
@@ -74,35 +77,35 @@ class TunedModel {
   bool has_class(const Problem& p) const { return class_of(p) != nullptr; }
   /// A problem of exactly the sizes of a tuned one: what was measured. Else the shortest time that
   /// its class's selector predicts; without a selector interpolated within the class. When the
-  /// class has none: what the nearest class with the same transposes (type_distance) would take,
-  /// times the ratio of the two rooflines; without such a class the roofline alone. Bytes that move
-  /// to and from the host are not in it.
+  /// class has none: what the nearest class (same transposes, then type_distance) would take, times
+  /// the ratio of the two rooflines; where nothing is tuned the roofline alone. Bytes that move to
+  /// and from the host are not in it.
   double predict_ns(const Problem& p, const LogSizes& sizes) const;
   double predict_ns(const Problem& p) const { return predict_ns(p, log_sizes(p)); }
-  double bound_ns(const Problem& p) const;  // problem_bound_ns of the same rates
+  double bound_ns(const Problem& p) const;  ///< problem_bound_ns of the same rates.
 
  private:
   struct Tuned {
-    std::array<std::int64_t, 4> sizes;  // m, n, k, batch
+    std::array<std::int64_t, 4> sizes;  ///< m, n, k, batch.
     double ns;
     int tile_m, tile_n;
   };
   struct Class {
     Types types;
     Transpose trans_a, trans_b;
-    std::vector<Tuned> sorted;  // by sizes
+    std::vector<Tuned> sorted;  ///< Sorted by sizes.
     std::shared_ptr<const Selector> selector = nullptr;
-    // Without a selector:
-    Surface loss;               // log2 of measured over bound, waves and edges taken out
-    NearestPoint nearest;       // of points
-    std::vector<Tuned> points;  // in the order of the surface's points
+    // The members below are set only without a selector.
+    Surface loss;          ///< log2 of measured time over bound, with waves and edges taken out.
+    NearestPoint nearest;  ///< Nearest of `points`.
+    std::vector<Tuned> points;  ///< In the order of the surface's points.
 
     bool holds(const Problem& p) const {
       return types == p.types && trans_a == p.trans_a && trans_b == p.trans_b;
     }
   };
   const Class* class_of(const Problem& p) const;       // null: nothing of it was tuned
-  const Class* nearest_class(const Problem& p) const;  // null: nothing with these transposes was
+  const Class* nearest_class(const Problem& p) const;  // null: nothing was
   double predict_in(const Class& c, const Problem& p, const LogSizes& sizes) const;
 
   DeviceRates rates_;

@@ -23,7 +23,7 @@ Sizes sizes_of(const Problem& p) {
 
 double blocks(double size, int block) { return std::ceil(size / block); }
 
-/// Bytes of C in one pass of a kernel: written, and read before when beta asks for it.
+/// Bytes of C in one pass of a kernel: written, and first read where beta requires it.
 double c_bytes(const Problem& p, const Sizes& s) {
   return (p.beta == 0.0f ? 1 : 2) * s.m * s.n * s.batch * static_cast<double>(bytes_of(p.types.c));
 }
@@ -43,17 +43,17 @@ double blocked_bytes(const Problem& p, const Sizes& s, int block_m, int block_n)
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
-/// Parts of a split product, written and read again.
+/// Bytes of partial sums of split-K, written and read again.
 double part_bytes(const Problem& p, const Variant& v, const Sizes& s) {
   const KParts k = k_parts(p, v);
   if (!is_reduced(k, v)) return 0;
   constexpr double kBothWays = 2;
-  return kBothWays * stored_parts(k, v) * s.m * s.n * s.batch *
+  return kBothWays * static_cast<double>(stored_parts(v, p.k)) * s.m * s.n * s.batch *
          static_cast<double>(bytes_of(DataType::kF32));
 }
 
-/// Time of the unit that has most to do: whole workgroups do not split. Counts only full blocks (or
-/// the largest partial one), so that kernels that skip what lies outside C stay above it.
+/// Time of the busiest unit, because whole workgroups do not split. Counts only full blocks (or the
+/// largest partial one), so that it stays a lower bound for kernels that skip what lies outside C.
 double busiest_unit_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const Sizes s = sizes_of(p);
   const KParts k = k_parts(p, v);
@@ -66,14 +66,13 @@ double busiest_unit_ns(const Problem& p, const Variant& v, const DeviceRates& ra
   return over(rounds * largest * rates.compute_units, math_gflops(rates, p.types, v));
 }
 
-/// The launch; and where a unit has too few workgroups to work on another while one waits, the
-/// loads that wait for the one before: a tile is fetched when the last one has been used, unless
-/// two are in flight.
+/// Latency of the launch and, where a unit has too few workgroups to hide them, of dependent loads:
+/// a tile is fetched when the last one has been used, unless two are in flight.
 double latency_ns(const Problem& p, const Variant& v, const Waves& w, const DeviceRates& rates) {
-  constexpr double kEnoughToHide = 4;  // workgroups a unit: NVIDIA's performance background
+  constexpr double kEnoughToHide = 4;  // Workgroups per unit, from NVIDIA's performance background.
   double loads = 1;
   if (v.stage == Stage::kShared && v.stages == 1 && v.family != Family::kVector)
-    loads = std::ceil(k_parts(p, v).depth / steps_of_trip(v));
+    loads = std::ceil(k_parts(p, v).depth / elements_of_trip(v));
   const bool hidden = w.workgroups >= kEnoughToHide * rates.compute_units || p.k == 0;
   return rates.dispatch_ns + (hidden ? 0 : w.waves * loads * rates.load_latency_ns);
 }
@@ -92,7 +91,7 @@ void add(std::vector<Bound>& bounds, std::string limiter, double ns) {
     same->ns = std::max(same->ns, ns);
 }
 
-/// Idle units are the limiter when they cost more than the arithmetic itself.
+/// Idle units limit the kernel where they cost more than the arithmetic itself.
 void add_math(std::vector<Bound>& bounds, const Problem& p, const Variant& v,
               const DeviceRates& rates) {
   const double math = over(flops(p), math_gflops(rates, p.types, v));
@@ -113,7 +112,7 @@ LevelUse use_of(std::string name, double bytes, double gbps, double flops) {
           .bound_ns = over(bytes, gbps)};
 }
 
-/// What a call from host pointers moves up and down.
+/// Bytes that a call on host pointers uploads and downloads.
 LevelUse host_link(const Problem& p, const DeviceRates& rates) {
   const double down = c_bytes(one_pass(p), sizes_of(p)), up = minimum_bytes(p) - down;
   const double ns = over(up, rates.upload_gbps) + over(down, rates.download_gbps);
@@ -128,15 +127,14 @@ std::vector<LevelUse> level_uses(const Problem& p, const Variant& v, const Traff
   if (v.family == Family::kTiled && rates.shared_gbps > 0)
     uses.push_back(use_of("shared", traffic.register_bytes, rates.shared_gbps, flops(p)));
   for (std::size_t i = 0; i < rates.levels.size(); ++i) {
-    // Between a cache and the workgroups everything that blocks read; below it, what no cache
-    // spares.
+    // Between a cache and the workgroups all reads of blocks count; below it, only the reads that
+    // caches cannot save.
     const bool nearest = i == 0 && rates.levels.size() > 1;
     uses.push_back(use_of(rates.levels[i].name,
                           nearest ? traffic.cache_bytes : traffic.memory_bytes,
                           rates.levels[i].gbps, flops(p)));
   }
-  if (!rates.zero_copy && rates.upload_gbps > 0 && rates.download_gbps > 0)
-    uses.push_back(host_link(p, rates));
+  if (rates.upload_gbps > 0 && rates.download_gbps > 0) uses.push_back(host_link(p, rates));
   return uses;
 }
 
@@ -188,22 +186,18 @@ Waves waves(const Problem& p, const Variant& v, double concurrent_workgroups) {
 
 Packing packing(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const Sizes s = sizes_of(p);
-  const bool as_stored = v.family == Family::kMatrix || v.dot > 1;
-  const auto panel_bytes = static_cast<double>(bytes_of(as_stored ? p.types.a : DataType::kF32));
-  const auto padded = [](double size, double to) { return std::ceil(size / to) * to; };
-  const double depth = padded(s.k, v.family == Family::kMatrix ? v.tile_k : v.unroll_k * v.dot);
   Packing packing;
-  const auto add_operand = [&](Packed packed, double rows, int block, double bytes,
+  const auto add_operand = [&](Packed packed, Operand operand, double stored_bytes,
                                std::int64_t stride) {
-    if (packed == Packed::kNo || rows == 0 || s.k == 0) return;
+    if (packed == Packed::kNo || stored_bytes == 0) return;
     const double matrices = p.batch > 1 && stride == 0 ? 1 : s.batch;
-    const double moved =
-        matrices * (rows * s.k * bytes + padded(rows, block) * depth * panel_bytes);
+    const double packed_bytes = static_cast<double>(panel_words(v, p, operand)) * kElementBytes;
+    const double moved = matrices * (stored_bytes + packed_bytes);
     packing.bytes += moved;
     packing.ns += rates.dispatch_ns + over(moved, gbps_for_footprint(rates, moved));
   };
-  add_operand(v.packed_a, s.m, v.tile_m, s.bytes_a, p.stride_a);
-  add_operand(v.packed_b, s.n, v.tile_n, s.bytes_b, p.stride_b);
+  add_operand(v.packed_a, Operand::kA, s.m * s.k * s.bytes_a, p.stride_a);
+  add_operand(v.packed_b, Operand::kB, s.n * s.k * s.bytes_b, p.stride_b);
   return packing;
 }
 
@@ -215,7 +209,7 @@ Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates) 
       over(footprint, gbps_for_footprint(rates, footprint)));
   if (rates.levels.size() > 1)
     add(r.bounds, "memory:cache", over(r.traffic.cache_bytes, cache_gbps(rates)));
-  if (v.family == Family::kTiled)  // fragments of matrix units have a reuse of their own
+  if (v.family == Family::kTiled)  // Fragments of matrix units are reused differently.
     add(r.bounds, "memory:shared", over(r.traffic.register_bytes, rates.shared_gbps));
   add(r.bounds, "latency", latency_ns(p, v, r.waves, rates));
   std::ranges::stable_sort(r.bounds, std::greater{}, &Bound::ns);

@@ -10,14 +10,14 @@
 
 namespace rooftile {
 
-double arithmetic_intensity(const Problem& p);  // flops / minimum bytes; 0 when nothing moves
-/// 2 m n k over A, B and C once each, for element types that kernels do not have (yet): f16 is 2
-/// bytes.
+double arithmetic_intensity(const Problem& p);  ///< Flops / minimum bytes; 0 when nothing moves.
+/// 2 m n k over the bytes of A, B and C once each, for element types that kernels may not support;
+/// f16 has 2 bytes.
 double gemm_intensity(double m, double n, double k, double bytes_per_element);
 double ridge_intensity(double peak_gflops, double gbps);
 double breakeven_flops(double submit_ns, double device_gflops);
 
-/// Generic operations, for element-wise and reduction kernels and published tables.
+/// A generic operation, for element-wise and reduction kernels and published tables.
 struct Operation {
   double flops, bytes;
 };
@@ -26,70 +26,71 @@ Operation elementwise(double elements, double flops_per_element, double arrays_r
 double attainable_gflops(double intensity, double peak_gflops, double gbps);
 
 struct Traffic {
-  double memory_bytes;    // device memory <-> cache, at least
-  double cache_bytes;     // cache -> workgroup, and C; the parts of a split product both ways
-  double register_bytes;  // shared memory (or L1) -> registers, and C
+  double memory_bytes;  ///< Device memory <-> cache, at least.
+  /// Cache -> workgroup, and C; partial sums of split-K count in both directions.
+  double cache_bytes;
+  double register_bytes;  ///< Shared memory (or L1) -> registers, and C.
 };
-/// Exact for kernels that read only what lies inside the matrices; packing not counted: packing().
+/// Exact for kernels that read only inside the matrices. Packing is not included; see packing().
 Traffic traffic(const Problem& p, const Variant& v);
 
 struct Waves {
   double workgroups, waves, wave_efficiency, tile_efficiency;
 };
-/// Parts of a split product are workgroups of their own, several products of a batch may share one.
-/// concurrent_workgroups: how many run at the same time (compute units x resident workgroups of
-/// each). An empty C has 0 workgroups and efficiencies of 1.
+/// Each part of split-K is a workgroup of its own; several matrices of a batch may share one.
+/// concurrent_workgroups is the number that run at the same time (compute units x resident
+/// workgroups of each). An empty C has 0 workgroups and efficiencies of 1.
 Waves waves(const Problem& p, const Variant& v, double concurrent_workgroups);
 
-/// What packing the operands moves before the kernel runs; 0 where nothing is packed. Its time is
-/// no part of a kernel's.
+/// Bytes and time of packing the operands before the kernel runs; 0 where nothing is packed. The
+/// time is not part of the kernel's.
 struct Packing {
-  double bytes = 0;  // operands read, panels written with their padding
-  double ns = 0;     // at least
+  double bytes = 0;  ///< Operands read, packed operands written with their padding.
+  double ns = 0;     ///< Lower bound.
 };
 Packing packing(const Problem& p, const Variant& v, const DeviceRates& rates);
 
 struct Bound {
-  std::string limiter;  // "math", "memory:memory", "memory:cache" ("memory:cache2", ...),
-                        // "memory:shared", "latency", "tail"
+  /// "math", "memory:memory", "memory:cache" ("memory:cache2", ...), "memory:shared", "latency",
+  /// "tail".
+  std::string limiter;
   double ns;
 };
 
-/// One diagonal of a roofline chart with the kernel's dot on it.
+/// One diagonal of a roofline chart with the kernel's point on it.
 struct LevelUse {
   std::string name;      // "shared", "cache", "memory", "host"
-  double bytes = 0;      // that the kernel moves through it, at least
-  double intensity = 0;  // flops over bytes
-  double gbps = 0;       // 0: not measured
-  double bound_ns = 0;   // bytes over gbps
+  double bytes = 0;      ///< Bytes that the kernel moves through it, at least.
+  double intensity = 0;  ///< Flops over bytes.
+  double gbps = 0;       ///< 0: not measured.
+  double bound_ns = 0;   ///< Bytes over gbps.
 };
 
 struct Roofline {
-  std::vector<Bound> bounds = {};  // largest first, never empty
+  std::vector<Bound> bounds = {};  ///< Largest first, never empty.
   Traffic traffic = {};
   Waves waves = {};
-  // Nearest to the registers first. "host" is the link that operands cross in a whole call: it is
-  // no bound of the kernel. "shared" only where the kernel stages in it.
+  /// Nearest to the registers first. "host" is the link that operands cross in a whole call; it
+  /// does not bound the kernel. "shared" is present only where the kernel stages in shared memory.
   std::vector<LevelUse> levels = {};
   Packing packing = {};
-  double ns() const { return bounds.front().ns; }  // no kernel of this shape is faster
+  double ns() const { return bounds.front().ns; }  ///< No kernel of this shape is faster.
 };
 Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates);
 
-/// What a report says about a measured time: how far above the largest bound it is, and how much
-/// faster the kernel could be once that one is lifted (down to the next bound). Both 1 for bounds
-/// of 0.
+/// Headroom of a measured time: its ratio to the largest bound, and how much faster the kernel
+/// could be without that bound (down to the next one). Both are 1 for bounds of 0.
 struct Headroom {
   double over_bound, if_lifted;
-  std::string next = {};  // the limiter then; empty when there is none
+  std::string next = {};  ///< The limiter then; empty when there is none.
 };
 Headroom headroom(const Roofline& roofline, double measured_ns);
 
-/// Tile-independent bound: math and memory only. What a report calls 100 %.
+/// Tile-independent bound by math and memory only. Reports call it 100 %.
 double problem_bound_ns(const Problem& p, const DeviceRates& rates);
 
-/// Relative cost used to rank candidates before any is measured; ns scale but not a promise.
-/// Packing included.
+/// Relative cost, packing included, that ranks candidates before any is measured. It scales like ns
+/// but is no prediction.
 double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rates);
 
 }  // namespace rooftile

@@ -6,20 +6,20 @@
 #include <cstdint>
 #include <limits>
 
-#include "runtime/model/linear_system.h"
+#include "runtime/model/fit/linear_system.h"
 #include "runtime/model/roofline.h"
 
 namespace rooftile {
 namespace {
 
-// Natural logarithms throughout. Spread of a measured time around its terms, of a factor of all
+// Natural logarithms throughout: spread of a measured time around its terms, of a factor of all
 // kernels around 1, and of a kernel's factor around that of all. With these and the interpolation's
-// figures two to four times smaller or larger, choices on lavapipe cost the same within noise.
+// parameters two to four times smaller or larger, choices on lavapipe cost the same within noise.
 constexpr double kTimeSpread = 0.15, kCommonSpread = 0.5, kFactorSpread = 0.5;
 constexpr int kIterations = 12;
-constexpr double kLongestStep = 1.5;  // of a factor's logarithm in one iteration
-// Of the interpolation: how much of the spread is smooth, how much noise, and over how many octaves
-// it fades.
+constexpr double kLongestStep = 1.5;  // Change of a factor's logarithm in one iteration.
+// Interpolation: smooth share of the variance, noise share, and the distance in octaves over which
+// correlation fades.
 constexpr double kSmoothVariance = 0.05, kNoiseVariance = 0.02, kOctaves = 2;
 
 bool is_time(double ns) { return ns > 0 && std::isfinite(ns); }
@@ -31,10 +31,10 @@ double dot(const std::array<double, kCount>& x, const std::array<double, kCount>
   return sum;
 }
 
-/// std::ceil is a call where the compiler may not use SSE 4.1, and keeps it from making vectors. x
-/// is not negative; from 2^52 on there is nothing to round.
+/// Rounds up. std::ceil is a call where the compiler may not use SSE 4.1, which prevents
+/// vectorisation. x is not negative; from 2^52 on there is nothing to round.
 double round_up(double x) {
-  constexpr double kUnit = 0x1p52;  // from here on neighbours are 1 apart
+  constexpr double kUnit = 0x1p52;  // From here on neighbouring values are 1 apart.
   const double whole = (x + kUnit) - kUnit;
   return whole + (whole < x ? 1.0 : 0.0);
 }
@@ -46,17 +46,17 @@ float covariance(float squared_distance) {
   return static_cast<float>(kSmoothVariance) / (1 + kScale * squared_distance);
 }
 
-/// ns of one more step of k of a workgroup, by the calibrated rates: the slope of analytical_ns.
+/// ns of one more step of k of a workgroup by the calibrated rates: the slope of analytical_ns.
 double slope_in_k(const Variant& v, const Problem& of_class, const DeviceRates& rates) {
   constexpr std::int64_t kShort = 1024, kLong = 2048;
-  Variant bare = v;  // packing is a term of its own
+  Variant bare = v;  // Packing is a separate term.
   bare.packed_a = bare.packed_b = Packed::kNo;
   const auto ns = [&](std::int64_t k) {
     return analytical_ns(packed_problem(v.tile_m, v.tile_n, k, of_class.trans_a, of_class.trans_b,
                                         1, of_class.types),
                          bare, rates);
   };
-  // One workgroup has one unit: analytical_ns divides by the share of units that are busy.
+  // One workgroup uses one unit, because analytical_ns divides by the share of units that are busy.
   return std::max((ns(kLong) - ns(kShort)) / (kLong - kShort), 1e-3);
 }
 
@@ -67,8 +67,9 @@ Selector::Place Selector::place_of(const LogSizes& logs, double batch) {
           batch > 1 ? static_cast<float>(std::log2(batch)) : 0.0f};
 }
 
-/// Logarithms of the factors that bring the sums of terms close to the times (squares of log
-/// ratios) and stay close to the expected ones: Gauss and Newton, damped by the steps' length.
+/// Fits the logarithms of the factors: the sums of terms come close to the times (squares of log
+/// ratios), and the factors stay close to the expected ones. Gauss-Newton, damped by limiting the
+/// step length.
 Selector::Terms Selector::fit_factors(std::span<const Timing> timings, const Terms& expected,
                                       double spread) {
   const double pull = kTimeSpread * kTimeSpread / (spread * spread);
@@ -98,7 +99,7 @@ Selector::Terms Selector::fit_factors(std::span<const Timing> timings, const Ter
 }
 
 void Selector::add_shape(const Variant& v, const Problem& of_class, const DeviceRates& rates) {
-  constexpr double kFloat = 4;  // panels and parts are float32
+  constexpr double kFloat = 4;  // Packed operands and partial sums are float32.
   const bool packed_a = v.packed_a == Packed::kYes, packed_b = v.packed_b == Packed::kYes;
   const std::size_t i = kernels_++;
   shapes_.tile_m[i] = v.tile_m;
@@ -120,7 +121,7 @@ inline Selector::Terms Selector::terms(std::size_t kernel, const Sizes& sizes) c
   const double workgroup_ns = k * s.step_ns[kernel];
   const double moved =
       m * n * s.c_bytes[kernel] + m * k * s.a_bytes[kernel] + k * n * s.b_bytes[kernel];
-  // Half of the work is expected to be shared out evenly, half to wait for the busiest unit.
+  // Half of the work is assumed to be distributed evenly, half to wait for the busiest unit.
   return {s.dispatches[kernel] * dispatch_ns_,
           workgroups * workgroup_ns_,
           0.5 * workgroups * per_unit_ * workgroup_ns,
@@ -168,7 +169,7 @@ Selector::Selector(const Problem& of_class, const DeviceRates& rates,
   interpolate(points, timings);
 }
 
-/// What the sums miss. Where a kernel was not measured they count as right.
+/// Interpolates the residuals of the sums; they count as 0 where a kernel was not measured.
 void Selector::interpolate(std::span<const MeasuredTime> points, std::span<const Timings> timings) {
   points_ = points.size();
   std::vector<Place> places;
@@ -203,12 +204,12 @@ Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) con
   predicted.fill(std::numeric_limits<double>::infinity());
   const Sizes sizes = sizes_of(p);
   for (std::size_t i = 0; i < kernels_; ++i) predicted[i] = sum(i, terms(i, sizes));
-  // A part of the points at a time: this does not allocate, and the compiler makes vectors of it.
+  // Handles a block of points at a time, which needs no allocation and lets the compiler vectorise.
   constexpr std::size_t kPart = 64;
   const Place place = place_of(logs, sizes.batch);
-  // Not a loop over kernels: of one whose length it knows gcc 12 makes scalar code, and of another
-  // one that keeps no sum in a register (a decision with 16 kernels and 100 points 610 ns, not
-  // 510).
+  // An Eigen array instead of a loop over kernels: gcc 12 makes scalar code of a loop of known
+  // length, and of another loop code that keeps no sum in a register (a decision with 16 kernels
+  // and 100 points takes 610 ns instead of 510).
   using Sums = Eigen::Array<float, kMostKernels, 1>;
   Sums corrections = Sums::Zero();
   for (std::size_t begin = 0; begin < points_; begin += kPart) {
@@ -233,7 +234,7 @@ Selector::Packing Selector::packing_ns(const Problem& p, const Times& predicted)
   const Sizes sizes = sizes_of(p);
   const auto [m, n, k, batch] = sizes;
   for (std::size_t i = 0; i < kernels_; ++i) {
-    // The correction of what the terms miss applies to all of them alike.
+    // The correction applies to all terms alike.
     const double ns_per_term = predicted[i] / sum(i, terms(i, sizes));
     const auto share = [&](double elements, double bytes) {
       if (bytes == 0) return 0.0;

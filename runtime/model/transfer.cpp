@@ -5,9 +5,9 @@
 namespace rooftile {
 namespace {
 
-// The widest load of a kernel: what rows of staged copies are padded to.
+// Widest load of a kernel, to which rows of staged copies are padded.
 constexpr std::int64_t kLoadBytes = 16;
-// Elements that rows of a staged C are padded to, whatever its type.
+// Elements to which rows of a staged C are padded, whatever its type.
 constexpr std::int64_t kRowElementsOfC = 4;
 
 double copy_ns(double bytes, double gbps) { return gbps > 0 ? bytes / gbps : 0; }
@@ -17,7 +17,7 @@ struct Stored {
   Extent extent;
   DataType type;
   std::int64_t ld, stride, matrices;
-  double bytes;  // the matrices alone
+  double bytes;  // Without gaps between matrices.
 
   double span_bytes() const {
     const std::int64_t one = span_elements(extent, ld);
@@ -40,7 +40,7 @@ Stored stored(Extent extent, DataType type, std::int64_t ld, std::int64_t stride
   return {extent, type, ld, stride, matrices, bytes};
 }
 
-/// A way that an operand can go, and its time.
+/// A possible transfer path of an operand, and its time.
 struct Offer {
   Way way;
   double ns;
@@ -48,7 +48,7 @@ struct Offer {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
-/// The first of the fastest.
+/// Returns the fastest offer, the first one among equals.
 Offer best(double staged_ns, double copied_ns, double in_place_ns) {
   Offer chosen = {Way::kStaged, staged_ns};
   if (copied_ns < chosen.ns) chosen = {Way::kCopied, copied_ns};
@@ -56,7 +56,7 @@ Offer best(double staged_ns, double copied_ns, double in_place_ns) {
   return chosen;
 }
 
-/// What a device offers to operands in host memory.
+/// Transfer paths of a device for operands in host memory.
 class Link {
  public:
   Link(const DeviceRates& rates, double reach_bytes) : rates_(rates), reach_bytes_(reach_bytes) {}
@@ -65,20 +65,21 @@ class Link {
   Offer staged_out(double bytes) const {
     return {Way::kStaged, copy_ns(bytes, rates_.download_gbps)};
   }
-  /// A or B. reads: how often a kernel without any cache would read it.
+  /// Offer for A or B. `reads` is how often a kernel without any cache would read it.
   Offer in(const Stored& x, double reads) const {
     const bool whole = x.in_whole_loads();
     return best(staged_in(x.bytes).ns,
                 whole && x.has_no_gaps() ? copied_ns(x, rates_.import_upload_gbps) : kImpossible,
                 whole ? in_place_ns(x, reads * rates_.import_read_extra_ns) : kImpossible);
   }
-  /// C where beta asks for it: the kernel has a copy of its own to write to.
+  /// Offer for C where beta requires it: the kernel has a copy of its own to write to.
   Offer c_in(const Stored& c) const {
     return best(staged_in(c.bytes).ns, copied_c_ns(c, rates_.import_upload_gbps), kImpossible);
   }
-  /// Of a C that the device may write.
+  /// Offer for a C that the device may write.
   Offer c_out(const Stored& c) const {
-    const bool words = bytes_of(c.type) == 4;  // smaller ones are written with their neighbours
+    // Smaller elements are written together with their neighbours.
+    const bool words = bytes_of(c.type) == 4;
     return best(staged_out(c.bytes).ns, copied_c_ns(c, rates_.import_download_gbps),
                 words ? in_place_ns(c, rates_.import_write_extra_ns) : kImpossible);
   }
@@ -145,19 +146,16 @@ Transfers transfers(const Problem& p, const OperandPlaces& places, const DeviceR
                b = stored(stored_b(p), p.types.a, p.ldb, p.stride_b, p.batch, bytes.b),
                c = stored({p.m, p.n}, p.types.c, p.ldc, p.stride_c, p.batch, bytes.c);
   Transfers all;
-  const auto take = [&](Offer offer, Way& way) {
-    if (rates.zero_copy) offer = {Way::kInPlace, 0};
-    way = offer.way;
-    return offer;
-  };
   const auto add_in = [&](double moved, const Offer& offer, Way& way) {
     all.staged_in_ns += link.staged_in(moved).ns;
-    all.in_ns += take(offer, way).ns;
+    all.in_ns += offer.ns;
+    way = offer.way;
     if (way != Way::kInPlace) all.link_bytes += moved;
   };
   if (places.a == Residency::kHost)
     add_in(bytes.a, link.in(a, static_cast<double>(p.n)), all.ways.a);
-  // The scales of a quantised B are found by its rows, which must begin where the buffer does.
+  // Kernels find the scales of a quantised B by its rows, which must start at the start of the
+  // buffer.
   if (places.b == Residency::kHost)
     add_in(bytes.b,
            quantized(p.types) ? link.staged_in(bytes.b) : link.in(b, static_cast<double>(p.m)),
@@ -165,11 +163,13 @@ Transfers transfers(const Problem& p, const OperandPlaces& places, const DeviceR
   if (places.c != Residency::kHost) return all;
   const bool reads_c = p.beta != 0.0f;
   if (reads_c) add_in(bytes.c, link.c_in(c), all.ways.c_in);
-  // A residual may be C itself, which would be wanted again after a failure.
+  // A residual may be C itself, which a retry after a failure would need again.
   const bool may_be_written = !reads_c && !places.c_is_checked && !p.epilogue.residual;
   const Offer staged_out = link.staged_out(bytes.c);
   all.staged_out_ns = staged_out.ns;
-  all.out_ns = take(may_be_written ? link.c_out(c) : staged_out, all.ways.c_out).ns;
+  const Offer out = may_be_written ? link.c_out(c) : staged_out;
+  all.out_ns = out.ns;
+  all.ways.c_out = out.way;
   if (all.ways.c_out != Way::kInPlace) all.link_bytes += bytes.c;
   return all;
 }

@@ -95,10 +95,10 @@ std::vector<Edge> link_edges(const std::filesystem::path& link_graph, const Laye
   return edges;
 }
 
-std::vector<Edge> include_edges(const std::filesystem::path& source, const Layers& layers) {
+std::vector<Include> includes(const std::filesystem::path& source, const Layers& layers) {
   static const std::regex quoted(R"(^\s*#\s*include\s*"([^"]*)\".*)");
   static const std::regex published(R"(^\s*#\s*include\s*<(rooftile/[^>]*)>.*)");
-  std::vector<Edge> edges;
+  std::vector<Include> found;
   for (const std::string& layer : layers.folders()) {
     if (!std::filesystem::exists(source / layer)) continue;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source / layer)) {
@@ -107,24 +107,29 @@ std::vector<Edge> include_edges(const std::filesystem::path& source, const Layer
       if (!entry.is_regular_file() || !is_source(entry.path()) || layers.layer_of(path) != layer)
         continue;
       for (const std::string& line : lines_of(entry.path())) {
-        std::smatch found;
-        std::string to;
-        if (std::regex_match(line, found, published)) {
-          to = layers.layer_of("include/" + found[1].str());
-        } else if (std::regex_match(line, found, quoted)) {
+        std::smatch name;
+        if (std::regex_match(line, name, published)) {
+          found.push_back({path, "include/" + name[1].str(), line});
+        } else if (std::regex_match(line, name, quoted)) {
           // Next to the including file first, as the compiler looks; then from the root.
-          const std::filesystem::path near = entry.path().parent_path() / found[1].str();
-          to = layers.layer_of(
-              std::filesystem::exists(near)
-                  ? std::filesystem::relative(near, source).lexically_normal().string()
-                  : found[1].str());
-        } else {
-          continue;
+          const std::filesystem::path near = entry.path().parent_path() / name[1].str();
+          found.push_back({path,
+                           std::filesystem::exists(near)
+                               ? std::filesystem::relative(near, source).lexically_normal().string()
+                               : name[1].str(),
+                           line});
         }
-        edges.push_back({layer, to, fmt::format("{}: {}", path, line)});
       }
     }
   }
+  return found;
+}
+
+std::vector<Edge> include_edges(const std::filesystem::path& source, const Layers& layers) {
+  std::vector<Edge> edges;
+  for (const Include& include : includes(source, layers))
+    edges.push_back({layers.layer_of(include.from), layers.layer_of(include.to),
+                     fmt::format("{}: {}", include.from, include.line)});
   return edges;
 }
 

@@ -36,8 +36,16 @@ struct Edge {
 
 /// cmake/LinkGraph.cmake's file: edges between targets whose folders are layers.
 std::vector<Edge> link_edges(const std::filesystem::path& link_graph, const Layers& layers);
-/// The #include lines of every .h, .cpp and .c in the layers' folders. A quoted path that leads to
-/// no layer is an edge to "".
+
+/// One #include line of a file of the tree. Paths are relative to the source tree; `to` is the file
+/// that the line names, whether it exists or not.
+struct Include {
+  std::string from, to, line;
+};
+/// The #include lines with quotes, and those with <rooftile/...>, of every .h, .hpp, .cpp and .c in
+/// the layers' folders.
+std::vector<Include> includes(const std::filesystem::path& source, const Layers& layers);
+/// The same as edges between layers. A path that leads to no layer is an edge to "".
 std::vector<Edge> include_edges(const std::filesystem::path& source, const Layers& layers);
 
 }  // namespace rooftile

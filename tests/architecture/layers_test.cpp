@@ -41,12 +41,18 @@ TEST_F(LayersTest, TheTableIsReadAsItIsMeant) {
   EXPECT_FALSE(layers_.allowed("runtime/model", "runtime/device"));
   EXPECT_FALSE(layers_.allowed("runtime/device", "runtime"));
   EXPECT_FALSE(layers_.allowed("db", "generator"));
+  EXPECT_TRUE(layers_.allowed("db", "db/sqlite"));
+  EXPECT_FALSE(layers_.allowed("db/sqlite", "db"));
+  EXPECT_FALSE(layers_.allowed("db/tables", "db/open"));
   EXPECT_FALSE(layers_.allowed("tuner", "report"));
   EXPECT_FALSE(layers_.allowed("core", ""));
   EXPECT_TRUE(layers_.allowed("cli", "tuner"));
   EXPECT_FALSE(layers_.allowed("cli", "tests"));
   EXPECT_EQ(layers_.layer_of("runtime/model/roofline.h"), "runtime/model");
-  EXPECT_EQ(layers_.layer_of("runtime/kernel.h"), "runtime");
+  EXPECT_EQ(layers_.layer_of("runtime/kernel/kernel.h"), "runtime/kernel");
+  EXPECT_FALSE(layers_.allowed("runtime/call", "runtime/dispatch"));
+  EXPECT_FALSE(layers_.allowed("runtime/host", "runtime/device"));
+  EXPECT_FALSE(layers_.allowed("tuner/search", "tuner"));
   EXPECT_EQ(layers_.layer_of("runtimes/kernel.h"), "");
 }
 
@@ -62,7 +68,7 @@ TEST_F(LayersTest, TargetsLinkNothingUpwardsOrSideways) {
   const std::vector<Edge> edges = link_edges(kLinkGraph, layers_);
   expect_allowed(edges);
   // An empty or misread graph would allow everything.
-  EXPECT_TRUE(has(edges, "runtime", "runtime/device"));
+  EXPECT_TRUE(has(edges, "runtime/kernel", "runtime/device"));
   EXPECT_TRUE(has(edges, "report", "db"));
   EXPECT_TRUE(has(edges, "cli", "tuner"));
 }
@@ -70,13 +76,13 @@ TEST_F(LayersTest, TargetsLinkNothingUpwardsOrSideways) {
 TEST_F(LayersTest, FilesIncludeNothingUpwardsOrSideways) {
   const std::vector<Edge> edges = include_edges(kSource, layers_);
   expect_allowed(edges);
-  EXPECT_TRUE(has(edges, "runtime", "include/rooftile"));
-  EXPECT_TRUE(has(edges, "tuner", "runtime/device"));
+  EXPECT_TRUE(has(edges, "runtime/abi", "include/rooftile"));
+  EXPECT_TRUE(has(edges, "tuner/measure", "runtime/device"));
   EXPECT_TRUE(has(edges, "runtime/model", "core"));
 }
 
-// "The only user of": tests may look behind the curtain, nobody else. Programs with a device of
-// their own speak Vulkan with the library through one header.
+// Tests and examples may include any library. Programs with a Vulkan device of their own pass its
+// handles to the library through one header.
 TEST_F(LayersTest, ForeignLibrariesAreSeenByOneFolderOnly) {
   const struct {
     const char* owner;
@@ -96,11 +102,12 @@ TEST_F(LayersTest, ForeignLibrariesAreSeenByOneFolderOnly) {
         for (std::string line; std::getline(file, line);)
           if (std::regex_match(line, include) && path != "include/rooftile/vulkan.h") {
             users.push_back(layer);
-            EXPECT_EQ(layer, owner) << path << ": " << line;
+            EXPECT_TRUE((layer + "/").starts_with(std::string(owner) + "/"))
+                << path << ": " << line;
           }
       }
     }
-    EXPECT_THAT(users, Contains(owner)) << "the pattern finds nobody any more";
+    EXPECT_FALSE(users.empty()) << "the pattern finds no include any more";
   }
 }
 

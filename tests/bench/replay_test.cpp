@@ -1,10 +1,10 @@
-#include "bench/replay.h"
+#include "bench/contests/replay.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "tests/runtime/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {

@@ -1,18 +1,17 @@
 // Vendors' libraries are called for the product that we compute: the calls into cuBLAS against a
 // fake of it on the host, those into CLBlast against the library where it is installed.
-#include "bench/yardstick.h"
-
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/yardstick_ratio.h"
-#include "bench/yardstick_turns.h"
+#include "bench/baselines/baseline.h"
+#include "bench/baselines/baseline_ratio.h"
+#include "bench/baselines/baseline_turns.h"
 #include "core/error.h"
 #include "core/half.h"
-#include "runtime/random_operand.h"
-#include "runtime/reference.h"
-#include "runtime/staging.h"
+#include "runtime/kernel/staging.h"
+#include "runtime/verify/random_operand.h"
+#include "runtime/verify/reference.h"
 
 namespace rooftile {
 namespace {

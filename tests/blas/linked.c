@@ -1,16 +1,18 @@
-/* Linked against the drop-in instead of -lblas -llapack: products, and what is not Rooftile's: functions with results in
- * registers, CBLAS, LAPACK, OpenBLAS' own. Prints "right". */
+/* Linked against the drop-in instead of -lblas -llapack: products, and what is not Rooftile's:
+ * functions with results in registers, CBLAS, LAPACK, OpenBLAS' own. Prints "right". */
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>
 
-void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,
-            const float*, const int*, const float*, float*, const int*);
+void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*,
+            const float*, const int*, const float*, const int*, const float*, float*, const int*);
 float sdot_(const int*, const float*, const int*, const float*, const int*);
 double ddot_(const int*, const double*, const int*, const double*, const int*);
-float complex cdotu_(const int*, const float complex*, const int*, const float complex*, const int*);
+float complex cdotu_(const int*, const float complex*, const int*, const float complex*,
+                     const int*);
 double cblas_dnrm2(int, const double*, int);
-void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
+void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int,
+                 double, double*, int);
 void dgesv_(const int*, const int*, double*, const int*, int*, double*, const int*, int*);
 int openblas_get_num_threads(void);
 
@@ -30,7 +32,8 @@ int main(void) {
   expect("sgemm_", c[1], 2 * (2 * 5 + 4 * 7));
   expect("sdot_", sdot_(&two, a, &one, b, &one), 17);
   const double x[] = {3, 4}, y[] = {2, 0.5};
-  for (int i = 0; i < 2; ++i) expect("ddot_", ddot_(&two, x, &one, y, &one), 8); /* bound, then known */
+  for (int i = 0; i < 2; ++i)
+    expect("ddot_", ddot_(&two, x, &one, y, &one), 8); /* bound, then known */
   const float complex u[] = {1 + 2 * I, 3}, v[] = {I, 2};
   expect("cdotu_", crealf(cdotu_(&two, u, &one, v, &one)), 4);
   expect("cblas_dnrm2", cblas_dnrm2(2, x, 1), 5);

@@ -90,11 +90,20 @@ def sql(rooftile, statement, database=None):
         connection.close()
 
 
+def new_database(path, version=None):
+    """An empty one with the schema of that version (default: the newest), open."""
+    connection = sqlite3.connect(path)
+    migrations = sorted((SOURCE / "db/migrations").glob("*.sql"))[:version]
+    for migration in migrations:
+        connection.executescript(migration.read_text())
+    connection.executescript(f"PRAGMA application_id = {0x5266746c}; PRAGMA user_version = {len(migrations)};")
+    return connection
+
+
 @pytest.fixture
 def machine(rooftile):
-    """A database with a device, a run and its samples, as `rooftile db merge` makes it from nothing but SQL's own rows."""
-    rooftile.run("db", "merge", rooftile.database, "no-such-file.db", code=1)
-    connection = sqlite3.connect(rooftile.database)
+    """A database with devices, runs and samples that no tuner has made."""
+    connection = new_database(rooftile.database)
     connection.executescript("""
         INSERT INTO devices (id, device_uuid, vendor_id, product_id, driver_id, driver_version, pipeline_cache_uuid, name,
           driver_name, driver_info, kind, api_version, memory_bytes, unified_memory, limits)
@@ -196,10 +205,7 @@ def test_a_newer_file_is_refused_and_left_alone(machine, command):
 
 def write_older(newest, path, version):
     """As an older Rooftile would have left it, with the rows that its schema has places for."""
-    connection = sqlite3.connect(path)
-    for migration in sorted((SOURCE / "db/migrations").glob("*.sql"))[:version]:
-        connection.executescript(migration.read_text())
-    connection.executescript(f"PRAGMA application_id = {0x5266746c}; PRAGMA user_version = {version};")
+    connection = new_database(path, version)
     connection.execute("ATTACH ? AS newest", [str(newest)])
     tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
     for (table,) in connection.execute(tables).fetchall():
@@ -238,11 +244,100 @@ def test_check_finds_what_is_wrong(machine):
     machine.refuses("db", "check", says="3 rows of samples refer to rows of problems that do not exist")
 
 
-def test_merge_leaves_a_file_that_is_no_database_as_it_is(rooftile):
-    notes = rooftile.folder / "notes.txt"
-    notes.write_text("precious")
-    rooftile.refuses("db", "merge", "notes.txt", "missing.db", says="notes.txt exists and is not a database.*another file")
-    assert notes.read_text() == "precious" and sorted(path.name for path in rooftile.folder.glob("notes*")) == ["notes.txt"]
+FOREIGN = {"text": b"my shopping list\n", "zeros": bytes(8192), "noise": os.urandom(5000), "one byte": b"x"}
+# Those that write: they set a damaged tuning database aside.
+WRITERS = [["db", "import", "all.db"], ["db", "import", "missing.db"], ["db", "vacuum"], ["calibrate"], ["tune", "--budget", "5s"],
+           ["tune", "--refresh", "--budget", "5s"], ["db", "merge", "rooftile.db", "all.db"]]
+
+
+@pytest.mark.parametrize("content", FOREIGN)
+@pytest.mark.parametrize("command", WRITERS, ids=" ".join)
+def test_no_command_sets_aside_a_file_that_is_not_rooftiles(machine, command, content):
+    machine.run("db", "export", "all.db")
+    for file in machine.folder.glob("rooftile.db*"):
+        file.unlink()
+    machine.database.write_bytes(FOREIGN[content])
+    before = sorted(machine.folder.iterdir())
+    machine.refuses(*command, says=f"{machine.database} is not a tuning database .*left as it is: move it away, or name another file")
+    assert machine.database.read_bytes() == FOREIGN[content] and sorted(machine.folder.iterdir()) == before
+
+
+def test_a_damaged_database_of_rooftiles_is_set_aside_by_an_import(machine):
+    machine.run("db", "export", "all.db")
+    sound = machine.database.read_bytes()
+    for file in machine.folder.glob("rooftile.db*"):
+        file.unlink()
+    machine.database.write_bytes(sound[:5000])
+    run = machine.run("db", "import", "all.db")
+    assert "was damaged" in run.stderr and "3 samples" in run.stdout
+    [aside] = machine.folder.glob("rooftile.db.damaged-*")
+    assert aside.read_bytes() == sound[:5000]
+
+
+@pytest.mark.parametrize("command", [["db", "merge", "new.db", "missing.db"], ["db", "merge", "new.db", "."],
+                                     ["--db", "new.db", "db", "import", "missing.db"]], ids=" ".join)
+def test_a_new_database_is_not_made_from_nothing(rooftile, command):
+    rooftile.run(*command, code=1)
+    assert not list(rooftile.folder.glob("new.db*"))
+
+
+# What a path may be instead of a file that can be read, and what is said of it.
+OTHER_PLACES = {"folder": "folder is a folder", "pipe": "pipe is .*not a regular file", "loop": "loop: Too many levels",
+                "x" * 300: "File name too long", "file/below": "no (file|tuning database)|Not a directory|No such file"}
+
+
+def other_places(rooftile):
+    (rooftile.folder / "folder").mkdir()
+    os.mkfifo(rooftile.folder / "pipe")
+    (rooftile.folder / "loop").symlink_to("loop")
+    (rooftile.folder / "file").write_text("x")
+
+
+@pytest.mark.parametrize("place", OTHER_PLACES)
+@pytest.mark.parametrize("command", [["report"], ["explain", "--m", 8, "--n", 8, "--k", 8], ["db", "check"], ["db", "vacuum"],
+                                     ["devices"], ["gemm", "a.npy", "b.npy", "-o", "c.npy"], ["db", "import", "x.db"], ["calibrate"]],
+                         ids=lambda command: " ".join(map(str, command[:2])))
+def test_a_database_path_that_is_no_file_is_told_in_words(rooftile, operands, command, place):
+    other_places(rooftile)
+    if place == "file/below" and command[0] in ("explain", "devices", "gemm"):
+        return  # there is no database, as on any new machine
+    run = rooftile.refuses(*command, says=OTHER_PLACES[place], ROOFTILE_DB=str(rooftile.folder / place))
+    assert "filesystem error" not in run.stderr and "ROOFTILE_DB or --db" in run.stderr
+
+
+@pytest.mark.parametrize("place", OTHER_PLACES)
+@pytest.mark.parametrize("command", [["db", "import", None], ["db", "merge", "new.db", None], ["report", "--compare", None]],
+                         ids=lambda command: " ".join(map(str, command[:2])))
+def test_a_path_to_read_that_is_no_file_is_told_in_words(machine, command, place):
+    other_places(machine)
+    run = machine.run(*[place if word is None else word for word in command], code=1)
+    assert re.search(OTHER_PLACES[place], run.stderr) and "ROOFTILE_DB" not in run.stderr, run.stderr
+    assert "filesystem error" not in run.stderr
+
+
+@pytest.mark.parametrize("place", ["folder", "pipe"])
+def test_an_export_replaces_nothing_but_a_file(machine, place):
+    other_places(machine)
+    for force in ([], ["--force"]):
+        machine.refuses("db", "export", place, *force, says=f"cannot write .*{place}: it is (a folder|not a regular file)")
+    assert (machine.folder / "folder").is_dir() and (machine.folder / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("other, says", [("text.db", "text.db is not a tuning database"), ("missing.db", "missing.db.*rooftile tune"),
+                                         ("empty.db", "empty.db has 0 devices")])
+def test_what_is_wrong_with_the_second_file_of_a_comparison_is_told_of_that(machine, other, says):
+    (machine.folder / "text.db").write_text("my shopping list\n")
+    new_database(machine.folder / "empty.db").close()
+    said = machine.refuses("report", "--compare", other, says=says).stderr
+    assert "--compare" in said and "ROOFTILE_DB" not in said
+
+
+def test_an_empty_name_of_a_file_is_wrong_use(rooftile):
+    for command in (["--db", "", "report"], ["report", "--compare", ""], ["report", "--html", ""], ["db", "export", ""],
+                    ["db", "import", ""], ["db", "merge", "", "x.db"], ["tune", "--shapes", ""], ["emit", "--spirv", ""],
+                    ["gemm", "", "b.npy", "-o", "c.npy"], ["gemm", "a.npy", "b.npy", "-o", ""], ["quantize", "", "-o", "q"]):
+        run = rooftile.run(*command, code=1 if command[:2] == ["db", "import"] else 2)
+        assert "name of a file is empty" in run.stderr or "name of the file is empty" in run.stderr, run.stderr
 
 
 def test_an_import_that_adds_nothing_leaves_no_database_behind(rooftile):

@@ -7,6 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 
+from conftest import SOURCE
+
 SIZES = ["--m", 64, "--n", 64, "--k", 64]
 GEMM = ["gemm", "a.npy", "b.npy", "-o", "c.npy"]
 NAIVE = ["emit", "--limits", "minimum", "--variant", "family=naive tile_m=4 tile_n=8"]
@@ -21,10 +23,21 @@ TABLE = {
     "missing database": (1, "missing.db.*rooftile tune", [
         ["report"], ["report", "--problem", "64,64,64"], ["query", "SELECT 1"], ["db", "check"], ["db", "stats"], ["db", "vacuum"],
         ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"], ["db", "export-space", "out", *SIZES]]),
-    # Commands that write set such a file aside (docs/database.md).
     "database that is none": (1, "text.db", [
         ["devices"], ["report"], ["explain", *SIZES], GEMM, ["query", "SELECT 1"], ["db", "check"], ["db", "stats"],
-        ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"]]),
+        ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"], ["db", "vacuum"], ["calibrate"],
+        ["tune", "--quick", *SIZES], ["tune", "--refresh"], ["db", "import", "rooftile.db"], ["db", "merge", "text.db", "rooftile.db"]]),
+    "database path that cannot be reached": (1, "loop: Too many levels", [
+        ["devices"], ["report"], ["explain", *SIZES], GEMM, ["query", "SELECT 1"], ["db", "check"], ["db", "vacuum"],
+        ["calibrate"], ["tune", "--quick", *SIZES], ["db", "import", "rooftile.db"]]),
+    "folder in place of a file": (1, "folder( is|: it is) a folder", [
+        ["--db", "folder", "report"], ["--db", "folder", "devices"], ["--db", "folder", "explain", *SIZES],
+        ["--db", "folder", "tune", "--quick", *SIZES], ["gemm", "folder", "b.npy", "-o", "c.npy"],
+        ["gemm", "a.npy", "folder", "-o", "c.npy"], ["gemm", "a.npy", "b.npy", "-o", "folder"], [*GEMM, "--c", "folder", "--beta", 1],
+        ["quantize", "folder", "-o", "q"], ["tune", "--shapes", "folder"], ["report", "--html", "folder"],
+        ["report", "--compare", "folder"], ["db", "import", "folder"], ["db", "merge", "folder", "rooftile.db"],
+        ["db", "merge", "out.db", "folder"], ["db", "export", "folder"], ["db", "export", "--force", "folder"],
+        ["db", "export-space", "folder", *SIZES], [*NAIVE, "--spirv", "folder"]]),
     "missing file": (1, "nothere", [
         ["gemm", "nothere.npy", "b.npy", "-o", "c.npy"], ["gemm", *GEMM[1:], "--c", "nothere.npy", "--beta", 1],
         ["quantize", "nothere.npy", "-o", "q"], ["tune", "--shapes", "nothere.csv"], ["report", "--compare", "nothere.db"],
@@ -66,12 +79,20 @@ TABLE = {
     ] + [["db", "export", "--bogus"], ["db", "check", "--bogus"]]),
     "unknown command": (2, "no command", [["frobnicate"], ["db", "frobnicate"]]),
     "no command": (2, "command is missing.*--help", [[], ["db"]]),
+    "empty file name": (2, "name of a file is empty", [
+        ["--db", "", "report"], ["report", "--html", ""], ["report", "--compare", ""], ["tune", "--shapes", ""],
+        ["gemm", "", "b.npy", "-o", "c.npy"], ["gemm", "a.npy", "b.npy", "-o", ""], ["quantize", "", "-o", "q"],
+        ["quantize", "a.npy", "-o", ""], ["db", "export", ""], ["db", "merge", "", "rooftile.db"], [*NAIVE, "--spirv", ""]]),
     "value that is missing": (2, "--m.*--help", [["tune", "--m"], ["explain", "--m"]]),
 }
+# Tested below and in the other files.
+OTHER_CAUSES = {"done", "unknown value of an environment variable", "standard output that cannot be written", "Ctrl-C or SIGTERM",
+                "program of `rooftile run` that cannot be started",
+                "program of `rooftile run` that is not found"}
 CASES = [pytest.param(cause, command, id=f"{cause}: {' '.join(map(str, command))}") for cause, (_, _, commands) in TABLE.items()
          for command in commands]
 OPTIONS = {"unknown device": ["--device", "nosuch"], "missing database": ["--db", "missing.db"],
-           "database that is none": ["--db", "text.db"]}
+           "database that is none": ["--db", "text.db"], "database path that cannot be reached": ["--db", "loop"]}
 
 
 @pytest.fixture(scope="session")
@@ -89,6 +110,8 @@ def prepared(rooftile, tuned_file):
     np.save(rooftile.folder / "text_nan.npy", np.full((32, 4), np.nan, np.float32))
     for name in ("text.db", "text.npy"):
         (rooftile.folder / name).write_text("my shopping list\n")
+    (rooftile.folder / "folder").mkdir()
+    (rooftile.folder / "loop").symlink_to("loop")
     (rooftile.folder / "text.csv").write_text(CSV_HEADER + "64,64,none,0,0,1,x\n")
     return rooftile
 
@@ -105,6 +128,21 @@ def test_one_cause_has_one_exit_code(prepared, cause, command):
         assert raw not in run.stderr, run.stderr
     made = {path.name for path in prepared.folder.iterdir()} - set(before)
     assert not made & {"c.npy", "out", "x.html", "missing.db"}, made
+
+
+@pytest.mark.parametrize("command", [["--help"], ["--version"], ["devices"], ["report"], ["explain", *SIZES], GEMM, ["query", "SELECT 1"],
+                                     ["emit", "--list-space", "--limits", "minimum"], ["db", "path"], ["tune", "--help"]],
+                         ids=lambda command: " ".join(map(str, command[:2])))
+@pytest.mark.parametrize("output", ["full", "closed"])
+def test_output_that_is_lost_is_a_failure(prepared, command, output):
+    script = {"full": 'exec "$@" > /dev/full', "closed": 'exec "$@" >&-'}[output]
+    prepared.refuses(*command, says="cannot write to standard output: (No space left|Bad file)", prefix=["bash", "-c", script, "bash"])
+
+
+def test_the_documentation_lists_each_cause_with_its_exit_code():
+    rows = re.findall(r"^\| (.+?) \| (\d+) \|", (SOURCE / "docs" / "exit-codes.md").read_text(), re.MULTILINE)
+    assert {cause: int(code) for cause, code in rows if cause in TABLE} == {cause: code for cause, (code, _, _) in TABLE.items()}
+    assert {cause for cause, _ in rows} - set(TABLE) == OTHER_CAUSES
 
 
 VARIABLES = {"ROOFTILE_TIER": "auto, device, host", "ROOFTILE_PRECISION": "relaxed, standard, high, exact64",

@@ -25,8 +25,8 @@ def explain(rooftile, *arguments, **environment):
 
 
 def documented(section):
-    """Fields of a table in docs/explain.md."""
-    text = re.search(rf"^## {section}\n(.*?)(?=^## |\Z)", (SOURCE / "docs" / "explain.md").read_text(),
+    """Fields of a table in docs/explain-json.md."""
+    text = re.search(rf"^## {section}\n(.*?)(?=^## |\Z)", (SOURCE / "docs" / "explain-json.md").read_text(),
                      re.MULTILINE | re.DOTALL).group(1)
     rows = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)
     return {field for row in rows for field in re.findall(r"`(\w+)`", row)}
@@ -156,9 +156,13 @@ def test_a_class_that_was_not_tuned_takes_a_plain_kernel_and_a_pass(planted):
     assert fused["pass_ns"] == pytest.approx(2 * 4 * 200 * 300 / 20)
     assert fused["device_ns"] == pytest.approx(plain["device_ns"] + fused["pass_ns"])
     text = planted.run("explain", *SIZES, "--epilogue", "relu").stdout
-    assert " + pass over c " in text and "certified in the background" in text
+    assert " + pass of the host over c " in text and "certified in the background" in text
+    assert fused["pass_over"] == "c" and plain["pass_over"] == ""
     half = explain(planted, *SIZES, "--type", "f16")
     assert half["means"] == "host_pass" and half["upload_ns"] == pytest.approx(plain["upload_ns"])
+    text = planted.run("explain", *SIZES, "--type", "f16").stdout
+    assert " + pass of the host over a, b and c " in text and "in float32, to which the host widens the operands" in text
+    assert half["pass_over"] == "a, b and c"
     assert half["pass_ns"] == pytest.approx((6 * (200 * 400 + 400 * 300) + 2 * 4 * 200 * 300) / 20)
 
 

@@ -18,6 +18,31 @@ def test_help_of_a_command_has_an_example(rooftile, command):
     run = rooftile.run(command, "--help")
     assert run.stderr == ""
     assert re.search(rf"Examples?:\s+rooftile {command}\b", run.stdout)
+    assert "`rooftile --help`" in run.stdout, "where --db and --device are told of"
+
+
+EVERY_HELP = [[], *([command] for command in COMMANDS),
+              *(["db", command] for command in ("path", "check", "stats", "export-space", "vacuum", "export", "import", "merge", "black-list"))]
+
+
+@pytest.mark.parametrize("command", EVERY_HELP, ids=" ".join)
+def test_help_is_plain_text_of_80_columns(rooftile, command):
+    text = rooftile.run(*command, "--help").stdout
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    # What the parser of the command line would say in its own words.
+    for mark in ("REQUIRED", "Excludes", "Needs", "OPTIONS", "SUBCOMMAND", "Positionals", "INT", "FLOAT", ":{"):
+        assert mark not in text, mark
+    assert f"Usage: {' '.join(['rooftile', *command])}" in text
+
+
+def test_help_tells_what_an_option_takes_needs_and_rules_out(rooftile):
+    text = " ".join(rooftile.run("gemm", "--help").stdout.split())
+    assert "Usage: rooftile gemm <a> <b> -o FILE [option...]" in text
+    assert "else auto); one of auto, device, host, host1, host64 " in text
+    text = " ".join(rooftile.run("explain", "--help").stdout.split())
+    assert "--elements N Number of elements of --operation; only with --operation " in text
+    text = " ".join(rooftile.run("report", "--help").stdout.split())
+    assert "not with --json, --problem, --compare" in text
 
 
 def test_version_is_the_librarys(rooftile):
@@ -36,6 +61,8 @@ def test_version_is_the_librarys(rooftile):
     (["tune", "--refresh", "--m", "5", "--n", "5", "--k", "5"], "--refresh"),
     (["tune", "--budget", "-5s"], "-5s"),
     (["tune", "--budget", "nan"], "nan"),
+    (["tune", "--budget", ""], "--budget: the time is empty"),
+    (["tune", "--budget", "5m", "--quick"], "--budget.*cannot be used together|--quick.*cannot be used together"),
     (["tune", "--m", "64"], "--m, --n and --k go together"),
     (["tune", "--m", "64", "--n", "64", "--k", "99999999999999"], "99999999999999"),
     (["tune", "--set", "nothing"], "nothing.*squares|squares.*nothing"),

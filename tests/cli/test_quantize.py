@@ -167,3 +167,11 @@ def test_files_that_do_not_fit_together(rooftile):
     rooftile.refuses("gemm", "x.npy", "w.npy", "--zero-points", "q.scales.npy", "-o", "y.npy", says="needs --scales",
                      code=2)
     assert not (rooftile.folder / "y.npy").exists()
+
+
+def test_a_weight_beyond_float32_is_refused_with_what_this_command_has(rooftile):
+    np.save(rooftile.folder / "w.npy", np.full((32, 2), 1e300))
+    said = rooftile.refuses("quantize", "w.npy", "-o", "q", says=r"w\.npy\[0, 0\] is 1e\+300, beyond float32: scale the array$").stderr
+    assert "--tier" not in said
+    np.save(rooftile.folder / "b.npy", np.eye(2))
+    rooftile.refuses("gemm", "w.npy", "b.npy", "-o", "c.npy", says="beyond float32: scale the array, or compute in float64 with --tier host64")

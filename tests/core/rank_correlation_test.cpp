@@ -1,4 +1,4 @@
-#include "core/rank_correlation.h"
+#include "core/numbers/rank_correlation.h"
 
 #include <gtest/gtest.h>
 

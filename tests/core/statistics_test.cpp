@@ -1,4 +1,4 @@
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

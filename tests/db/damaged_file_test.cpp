@@ -46,25 +46,30 @@ class DamagedFileTest : public StoreTest {
   }
 };
 
-TEST_F(DamagedFileTest, TextFileIsSetAside) {
-  for (const std::string text : {"x", "# notes\nbuy a GPU\n"}) {
-    write_file(file(), text);
-    expect_set_aside(text);
-  }
-}
-
-TEST_F(DamagedFileTest, RandomBytesAreSetAside) {
+TEST_F(DamagedFileTest, FilesWithoutRooftilesMarkAreRefusedAndLeftAlone) {
   std::mt19937 random(7);
-  std::string bytes(10000, '\0');
-  for (char& byte : bytes) byte = static_cast<char>(random());
-  write_file(file(), bytes);
-  expect_set_aside(bytes);
-}
-
-TEST_F(DamagedFileTest, ZeroPagesAreSetAside) {
-  const std::string zeros(3 * 4096, '\0');
-  write_file(file(), zeros);
-  expect_set_aside(zeros);
+  std::string noise(10000, '\0');
+  for (char& byte : noise) byte = static_cast<char>(random());
+  fill(file());
+  const std::string ours = bytes_of_file(file());
+  std::string other_program = ours;
+  other_program.replace(68, 4, "abcd");
+  std::string without_magic = ours;
+  without_magic.replace(0, 6, "sqlite");
+  for (const std::string& bytes :
+       {std::string("x"), std::string("# notes\nbuy a GPU\n"), noise, std::string(3 * 4096, '\0'),
+        other_program.substr(0, ours.size() / 2), other_program.substr(0, 99), without_magic,
+        ours.substr(0, 71)}) {
+    write_file(file(), bytes);
+    const auto before = contents(folder_.path());
+    for (const OpenMode mode : {OpenMode::kReadWrite, OpenMode::kReadOnly}) {
+      const Error error = error_of([&] { Store(file(), mode); });
+      EXPECT_EQ(error.code(), ErrorCode::kDatabase);
+      EXPECT_THAT(error.what(), AllOf(HasSubstr(file().string()), HasSubstr("left as it is"),
+                                      HasSubstr("another file with ROOFTILE_DB or --db")));
+    }
+    EXPECT_EQ(contents(folder_.path()), before);
+  }
 }
 
 TEST_F(DamagedFileTest, FileCutShortIsSetAside) {
@@ -127,28 +132,30 @@ TEST_F(DamagedFileTest, DamageMetLaterSaysWhatToDo) {
 }
 
 TEST_F(DamagedFileTest, CompanionsOfADamagedFileGoWithIt) {
-  write_file(file(), "main, and no database");
+  const std::string damaged = damaged_database("main");
+  write_file(file(), damaged);
   write_file(folder_ / "rooftile.db-wal", "log");
   Store store(file());
   EXPECT_THAT(store.check(), IsEmpty());
   std::vector<std::string> kept;
   for (const auto& [name, hash] : contents(folder_.path()))
     if (name.find(".damaged-") != std::string::npos) kept.push_back(bytes_of_file(folder_ / name));
-  EXPECT_THAT(kept, ElementsAre("main, and no database", "log"));
+  EXPECT_THAT(kept, ElementsAre(damaged, "log"));
 }
 
 TEST_F(DamagedFileTest, NothingThatWasSetAsideIsOverwritten) {
   constexpr int kTimes = 5;  // most of them within one second: equal time stamps
   for (int i = 0; i < kTimes; ++i) {
     for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file().string() + suffix);
-    write_file(file(), "damage " + std::to_string(i));
+    write_file(file(), damaged_database(std::to_string(i)));
     Store store(file());
   }
   std::vector<std::string> kept;
   for (const auto& [name, hash] : contents(folder_.path()))
     if (name.find(".damaged-") != std::string::npos) kept.push_back(bytes_of_file(folder_ / name));
-  EXPECT_THAT(kept, ::testing::UnorderedElementsAre("damage 0", "damage 1", "damage 2", "damage 3",
-                                                    "damage 4"));
+  EXPECT_THAT(kept, ::testing::UnorderedElementsAre(damaged_database("0"), damaged_database("1"),
+                                                    damaged_database("2"), damaged_database("3"),
+                                                    damaged_database("4")));
 }
 
 }  // namespace

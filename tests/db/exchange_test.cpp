@@ -5,8 +5,8 @@
 
 #include <functional>
 
-#include "db/connection.h"
-#include "db/schema.h"
+#include "db/migrations/schema.h"
+#include "db/sqlite/connection.h"
 #include "file_bytes.h"
 #include "filled_store.h"
 

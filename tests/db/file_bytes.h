@@ -20,6 +20,11 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
+/// A tuning database of which nothing but SQLite's and Rooftile's marks is left, and a text.
+inline std::string damaged_database(const std::string& text) {
+  return std::string("SQLite format 3") + std::string(53, '\0') + "Rftl" + text;
+}
+
 /// Hashes of everything in a folder, by name. SQLite's shared memory is left out, and so is an
 /// empty log: readers make both, and cannot take them away.
 inline std::map<std::string, std::string> contents(const std::filesystem::path& folder) {

@@ -1,5 +1,5 @@
 // A small tuning session as it would lie in the file, for tests of views and of the examples in
-// docs/database.md.
+// docs/database-queries.md.
 #pragma once
 
 #include "store_fixture.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "child_process.h"
-#include "db/process_identity.h"
+#include "db/tables/process_identity.h"
 #include "store_fixture.h"
 
 namespace {

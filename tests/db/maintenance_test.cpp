@@ -1,8 +1,8 @@
 // Counting, checking and compacting the file.
 #include <gmock/gmock.h>
 
-#include "db/connection.h"
-#include "db/schema.h"
+#include "db/migrations/schema.h"
+#include "db/sqlite/connection.h"
 #include "filled_store.h"
 
 namespace rooftile {

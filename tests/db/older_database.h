@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "db/connection.h"
-#include "db/schema.h"
+#include "db/migrations/schema.h"
+#include "db/sqlite/connection.h"
 
 namespace rooftile {
 

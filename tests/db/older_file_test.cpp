@@ -1,6 +1,6 @@
 // Readers of a file with an older schema see what the newest would show, and leave the file to the
 // programs of its version.
-#include "db/older_file.h"
+#include "db/open/older_file.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>

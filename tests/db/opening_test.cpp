@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "child_process.h"
-#include "db/schema.h"
+#include "db/migrations/schema.h"
 #include "file_bytes.h"
 #include "store_fixture.h"
 
@@ -83,7 +83,7 @@ TEST_F(OpeningTest, NamesThatMeanSomethingToSqliteAreJustNames) {
 }
 
 TEST_F(OpeningTest, LinkIsFollowed) {
-  write_file(folder_ / "target.db", "not a database");
+  write_file(folder_ / "target.db", damaged_database(""));
   fs::create_symlink(folder_ / "target.db", file());
   Store store(file());
   EXPECT_EQ(store.path(), fs::canonical(folder_ / "target.db"));

@@ -46,7 +46,7 @@ TEST_F(PermissionsTest, ReadOnlyFileIsNamedWithARemedy) {
 
 TEST_F(PermissionsTest, ReadOnlyFolderCanBeReadFromAndNotWrittenTo) {
   fill(file());
-  write_file(folder_ / "damaged.db", "not a database");
+  write_file(folder_ / "damaged.db", damaged_database(""));
   EXPECT_EQ(ChildProcess([&] {
               give_up_root(folder_.path());
               const fs::perms no_writing = fs::perms::owner_read | fs::perms::owner_exec;
@@ -57,7 +57,7 @@ TEST_F(PermissionsTest, ReadOnlyFolderCanBeReadFromAndNotWrittenTo) {
                     << error.what();
                 EXPECT_THAT(error.what(), HasSubstr(folder_.path().string()));
               }
-              EXPECT_EQ(bytes_of_file(folder_ / "damaged.db"), "not a database");
+              EXPECT_EQ(bytes_of_file(folder_ / "damaged.db"), damaged_database(""));
               Store store(file(), OpenMode::kReadOnly);
               EXPECT_THAT(store.devices(), SizeIs(1));
               EXPECT_THAT(store.query("SELECT * FROM devices").rows, SizeIs(1));

@@ -5,7 +5,7 @@
 #include <array>
 #include <limits>
 
-#include "db/connection.h"
+#include "db/sqlite/connection.h"
 #include "filled_store.h"
 
 namespace rooftile {

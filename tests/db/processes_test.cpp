@@ -6,7 +6,7 @@
 #include <set>
 
 #include "child_process.h"
-#include "db/schema.h"
+#include "db/migrations/schema.h"
 #include "file_bytes.h"
 #include "store_fixture.h"
 
@@ -77,7 +77,7 @@ TEST_F(ProcessesTest, MigratingAnOldFileAtOnceWorksForAll) {
 TEST_F(ProcessesTest, DamageFoundByAllIsSetAsideOnce) {
   for (int round = 0; round < 8; ++round) {
     remove_database();
-    write_file(file(), "not a database");
+    write_file(file(), damaged_database(""));
     run_at_once(kProcesses, [&](int index) {
       Store store(file());
       store.candidate_id(example_candidate(fmt::format("hash{}", index)));
@@ -86,7 +86,7 @@ TEST_F(ProcessesTest, DamageFoundByAllIsSetAsideOnce) {
     std::vector<std::string> kept;
     for (const auto& [name, hash] : contents(folder_.path()))
       if (name.find(".damaged-") != std::string::npos) kept.push_back(hash);
-    EXPECT_THAT(kept, ::testing::ElementsAre(hash_hex("not a database")));
+    EXPECT_THAT(kept, ::testing::ElementsAre(hash_hex(damaged_database(""))));
   }
 }
 

@@ -1,7 +1,7 @@
 // Everything that is put into a Store comes out again: in the same Store, and in one opened later.
 #include <gmock/gmock.h>
 
-#include "db/schema.h"
+#include "db/migrations/schema.h"
 #include "store_fixture.h"
 
 namespace rooftile {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "db/connection.h"
+#include "db/sqlite/connection.h"
 #include "store_fixture.h"
 
 namespace rooftile {

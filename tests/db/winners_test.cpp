@@ -2,7 +2,7 @@
 // tuned next.
 #include <gmock/gmock.h>
 
-#include "db/connection.h"
+#include "db/sqlite/connection.h"
 #include "store_fixture.h"
 
 namespace rooftile {

@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include "test_device.h"
+#include "tests/support/test_device.h"
 
 namespace rooftile {
 namespace {

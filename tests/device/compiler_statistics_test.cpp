@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "test_device.h"
+#include "tests/support/test_device.h"
 
 namespace rooftile {
 namespace {

@@ -1,5 +1,5 @@
 // Counters of a driver that has some, over the device that is here
-// (tests/runtime/counting_driver.h).
+// (tests/support/counting_driver.h).
 #include "runtime/device/counters.h"
 
 #include <gmock/gmock.h>
@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "compile_shader.h"
 #include "core/error.h"
-#include "tests/runtime/counting_driver.h"
-#include "tests/runtime/faulty_driver.h"
+#include "tests/support/compile_shader.h"
+#include "tests/support/counting_driver.h"
+#include "tests/support/faulty_driver.h"
 
 namespace rooftile {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/device/device_order.h"
+#include "runtime/device/physical/device_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

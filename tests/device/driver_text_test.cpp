@@ -1,4 +1,4 @@
-#include "runtime/device/driver_text.h"
+#include "runtime/device/physical/driver_text.h"
 
 #include <gtest/gtest.h>
 

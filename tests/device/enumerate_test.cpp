@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "test_device.h"
+#include "tests/support/test_device.h"
 
 namespace rooftile {
 namespace {

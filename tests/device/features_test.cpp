@@ -1,5 +1,5 @@
 // What is left of a device of the program's own: what it was made with.
-#include "runtime/device/features.h"
+#include "runtime/device/physical/features.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "test_device.h"
+#include "tests/support/test_device.h"
 
 namespace rooftile {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "test_device.h"
+#include "tests/support/test_device.h"
 
 namespace rooftile {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/device/memory_type.h"
+#include "runtime/device/physical/memory_type.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "temporary_folder.h"
-#include "test_device.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/test_device.h"
 
 namespace rooftile {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace rooftile {
 namespace {

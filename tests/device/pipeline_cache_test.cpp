@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "temporary_folder.h"
-#include "test_device.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/test_device.h"
 
 namespace rooftile {
 namespace {

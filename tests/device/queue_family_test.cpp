@@ -1,4 +1,4 @@
-#include "runtime/device/queue_family.h"
+#include "runtime/device/physical/queue_family.h"
 
 #include <gtest/gtest.h>
 

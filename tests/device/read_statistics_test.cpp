@@ -6,7 +6,7 @@
 #include <limits>
 #include <string_view>
 
-#include "runtime/device/compiler_statistics.h"
+#include "runtime/device/physical/compiler_statistics.h"
 
 namespace rooftile {
 namespace {

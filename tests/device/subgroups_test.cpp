@@ -1,4 +1,4 @@
-#include "runtime/device/subgroups.h"
+#include "runtime/device/physical/subgroups.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <atomic>
 #include <thread>
 
-#include "test_device.h"
+#include "tests/support/test_device.h"
 
 namespace rooftile {
 namespace {

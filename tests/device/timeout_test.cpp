@@ -1,12 +1,15 @@
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <future>
 #include <limits>
 #include <thread>
 
-#include "test_device.h"
+#include "tests/support/blocked_threads.h"
+#include "tests/support/test_device.h"
 
 namespace rooftile {
 namespace {
@@ -81,14 +84,19 @@ int give_up_a_device_that_is_waited_for() {
   take_validation_messages();
   CommandList* const lists[] = {&slow};
   const Submission submission = device->submit(lists);
-  auto waiting = std::async(std::launch::async,
-                            [&] { return code_of([&] { submission.wait(60 * kSecond_ns); }); });
-  auto for_ever = std::async(std::launch::async, [&] {
-    return code_of([&] { submission.wait(std::numeric_limits<double>::infinity()); });
-  });
-  auto running = std::async(std::launch::async,
-                            [&] { return code_of([&] { device->run(behind, 60 * kSecond_ns); }); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until they wait, most likely
+  std::array<std::atomic<pid_t>, 3> threads = {};
+  const auto wait_in_thread = [&](std::size_t i, const auto& wait) {
+    return std::async(std::launch::async, [&threads, i, wait] {
+      threads[i] = ::gettid();
+      return code_of(wait);
+    });
+  };
+  auto waiting = wait_in_thread(0, [&] { submission.wait(60 * kSecond_ns); });
+  auto for_ever =
+      wait_in_thread(1, [&] { submission.wait(std::numeric_limits<double>::infinity()); });
+  auto running = wait_in_thread(2, [&] { device->run(behind, 60 * kSecond_ns); });
+  for (const std::atomic<pid_t>& thread : threads)
+    if (!await([&] { return thread != 0; }) || !await_asleep(thread)) return 6;
   if (!submission.under_way()) return 1;
   device->give_up();
   if (waiting.get() != ErrorCode::kDevice) return 2;

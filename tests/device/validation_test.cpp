@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "test_device.h"
+#include "tests/support/test_device.h"
 
 namespace rooftile {
 namespace {

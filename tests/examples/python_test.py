@@ -132,5 +132,17 @@ def test_packed_weights(transposed):
                 numpy.testing.assert_allclose(session.matmul(a, packed, tier=tier), expected, rtol=35 * 2.0**-23)
         with pytest.raises(ValueError, match="inner sizes differ"):
             session.matmul(numpy.zeros((2, n + 100)), packed)
+    with rooftile.Session() as session, rooftile.Session() as other, session.pack(weights, rows=(4,)) as packed:
+        a = random.random((4, 33), dtype=numpy.float32)
+        with pytest.raises(rooftile.Error, match="belongs to another context"):
+            other.matmul(a, packed)
+        for options in ({"precision": "exact64"}, {"precision": "high"}, {"kappa": 1e6}):
+            exact = a.astype(float) @ weights.astype(float)
+            numpy.testing.assert_allclose(session.matmul(a, packed, **options), exact, rtol=1e-6)
+    with rooftile.Session() as session:
+        with session.pack(weights, rows=(4,)) as packed:
+            pass
+        # What was released is gone from the device, but the array is still there.
+        numpy.testing.assert_allclose(session.matmul(a, packed), exact, rtol=35 * 2.0**-23)
     with pytest.raises(ValueError, match="rows is empty"), rooftile.Session() as session:
         session.pack(weights, rows=())

@@ -86,7 +86,8 @@ void expect_right(float value, float got) {
 TEST(HalfPrecisionOfC, MagnitudesBeyondTheRangeAreInfiniteInBothHalvesOfAWord) {
   std::vector<Pair> pairs;
   for (float value : edge_values()) pairs.insert(pairs.end(), {{value, 1}, {1, value}});
-  const std::vector<std::uint32_t> words = converted(template_text("narrow_f16.glsl"), pairs);
+  const std::vector<std::uint32_t> words =
+      converted(template_text("epilogue/narrow_f16.glsl"), pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     expect_right(pairs[i].x, low(words[i]));
     expect_right(pairs[i].y, high(words[i]));
@@ -96,7 +97,7 @@ TEST(HalfPrecisionOfC, MagnitudesBeyondTheRangeAreInfiniteInBothHalvesOfAWord) {
 TEST(HalfPrecisionOfC, NanStaysNanAndLeavesTheOtherHalfAlone) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<std::uint32_t> words =
-      converted(template_text("narrow_f16.glsl"), {{nan, 2}, {2, nan}});
+      converted(template_text("epilogue/narrow_f16.glsl"), {{nan, 2}, {2, nan}});
   EXPECT_TRUE(std::isnan(low(words[0])));
   EXPECT_EQ(high(words[0]), 2);
   EXPECT_EQ(low(words[1]), 2);

@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "generator/layout.h"
 #include "test_limits.h"
 
 namespace rooftile {
@@ -82,9 +81,8 @@ TEST(Space, EveryTableHasAPointOnSomeDevice) {
     })) << space.purpose;
 }
 
-TEST(Space, HoldsTheBrowserTunersKernelOnce) {
-  const std::vector<Variant> variants = legal_variants(discrete_limits());
-  EXPECT_EQ(std::count_if(variants.begin(), variants.end(), is_browser_tuners_kernel), 1);
+TEST(Space, HoldsTheRegisterKernelOfFourRowsByFourColumnsOnce) {
+  EXPECT_EQ(std::ranges::count(legal_variants(discrete_limits()), register_point()), 1);
 }
 
 TEST(Space, HoldsTheDefaults) {

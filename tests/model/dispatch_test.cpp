@@ -22,11 +22,10 @@ constexpr double kNsPerMs = 1e6;
 Calibration published(DeviceKind kind, double fma_gflops, const std::vector<CsvRow>& rows) {
   const bool discrete = kind == DeviceKind::kDiscrete;
   Calibration c{.device = {.submit_ns = 0.04 * kNsPerMs,
-                           .upload_gbps = 20,
-                           .download_gbps = 20,
+                           .upload_gbps = discrete ? 20.0 : 0,
+                           .download_gbps = discrete ? 20.0 : 0,
                            .fma_gflops = fma_gflops,
-                           .levels = {{.name = "memory", .gbps = discrete ? 272.0 : 50.0}},
-                           .zero_copy = !discrete},
+                           .levels = {{.name = "memory", .gbps = discrete ? 272.0 : 50.0}}},
                 .host = {.call_ns = 100, .gbps = discrete ? 50.0 : 25.0},
                 .host1 = {},
                 .host64 = {}};
@@ -103,8 +102,7 @@ TEST(Dispatch, AResidentElementWiseOperationGoesToTheDevicePastItsBreakEven) {
 Calibration calibrated() {
   return {.device = {.submit_ns = 50e3,
                      .fma_gflops = 10'000,
-                     .levels = {{.name = "memory", .gbps = 200}},
-                     .zero_copy = true},
+                     .levels = {{.name = "memory", .gbps = 200}}},
           .host = {.call_ns = 2000, .gbps = 40, .gemm = {{64, 64, 64, 100}, {512, 512, 512, 200}}},
           .host1 = {.call_ns = 100, .gbps = 20, .gemm = {{64, 64, 64, 50}, {512, 512, 512, 55}}},
           .host64 = {.call_ns = 2000, .gbps = 40, .gemm = {{64, 64, 64, 50}}}};
@@ -179,7 +177,6 @@ RC_GTEST_PROP(Dispatch, ChoosingIsDecidingWithoutItsStory, ()) {
 
 TEST(Dispatch, WhatNoKernelCouldWinIsNotAskedOfTheDevice) {
   Calibration c = calibrated();
-  c.device.zero_copy = false;
   c.device.upload_gbps = c.device.download_gbps = 10;
   const DispatchModel model(c, DeviceKind::kDiscrete, {});
   const auto asked_and_choice = [&](const Problem& p) {

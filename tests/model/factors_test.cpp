@@ -104,16 +104,6 @@ TEST_F(ByHand, EachFactorIsItsFormula) {
   EXPECT_EQ(d.download_ns, kBytes / 8);
 }
 
-TEST_F(ByHand, ZeroCopySavesTheTransferAndClassSaysSo) {
-  const Decision staged = decision();
-  calibration.device.zero_copy = true;
-  const Decision d = decision();
-  EXPECT_DOUBLE_EQ(d.device_ns, 150e3);
-  EXPECT_DOUBLE_EQ(factor(d, "gpu_class"), (150e3 + kTransfer) / 150e3);
-  EXPECT_EQ(factor(d, "size_vs_threshold"), factor(staged, "size_vs_threshold"));
-  EXPECT_EQ(d.upload_ns + d.download_ns, 0);
-}
-
 TEST_F(ByHand, WhatIsImportedIsSavedAndClassSaysSo) {
   calibration.device.import_ns = 2e3;
   const Decision d = decision();

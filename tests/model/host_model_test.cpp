@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/statistics.h"
+#include "core/numbers/statistics.h"
 #include "runtime/model/dispatch.h"
 #include "tests/model/csv.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/model/plateaus.h"
+#include "runtime/model/fit/plateaus.h"
 
 #include <gmock/gmock.h>
 

@@ -42,8 +42,7 @@ inline DeviceRates random_device() {
                     .fma_gflops = log_uniform(10, 80000),
                     .shared_gbps = log_uniform(10, 20000),
                     .levels = {{.name = "memory", .gbps = memory}},
-                    .compute_units = std::floor(log_uniform(1, 150)),
-                    .zero_copy = *rc::gen::arbitrary<bool>()};
+                    .compute_units = std::floor(log_uniform(1, 150))};
   if (*rc::gen::arbitrary<bool>()) {
     rates.import_ns = log_uniform(500, 1e6);
     rates.import_upload_gbps = log_uniform(1, 60);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/halton.h"
+#include "core/numbers/halton.h"
 #include "runtime/model/roofline.h"
 
 namespace rooftile {

@@ -1,4 +1,4 @@
-#include "runtime/model/staircase.h"
+#include "runtime/model/fit/staircase.h"
 
 #include <gtest/gtest.h>
 

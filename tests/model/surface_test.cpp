@@ -1,4 +1,4 @@
-#include "runtime/model/surface.h"
+#include "runtime/model/fit/surface.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

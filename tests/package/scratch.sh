@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What the tests of packages begin with: a folder of their own, which is home and current folder and gone in the end, and the
-# programs that README.md holds. Sourced with the test's arguments, SOURCE_DIR BINARY_DIR.
+# programs that README.md and docs/linking.md hold. Sourced with the test's arguments, SOURCE_DIR BINARY_DIR.
 set -euo pipefail
 source_dir=$1 binary_dir=$2
 scratch=$(mktemp -d)
@@ -18,13 +18,14 @@ quietly() {
   "$@" >command.log 2>&1 || fail "$*:" "$(cat command.log)"
 }
 
-# snippet LANGUAGE FILE: the README's only fenced block of that language.
+# snippet LANGUAGE FILE: the only fenced block of that language in README.md and docs/linking.md.
 snippet() {
-  [ "$(grep -c "^\`\`\`$1\$" "$source_dir/README.md")" = 1 ] || fail "README.md does not hold one $1 block"
-  sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$source_dir/README.md" | sed '1d;$d' >"$2"
+  local pages=("$source_dir/README.md" "$source_dir/docs/linking.md")
+  [ "$(cat "${pages[@]}" | grep -c "^\`\`\`$1\$")" = 1 ] || fail "${pages[*]} do not hold one $1 block"
+  cat "${pages[@]}" | sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" | sed '1d;$d' >"$2"
 }
 
-# expect WHAT PROGRAM: its output is the product that both README programs print.
+# expect WHAT PROGRAM: its output is the product that both programs print.
 expect() {
   [ "$("$2")" = $'4 5\n10 11' ] || fail "$1: wrong output"
 }

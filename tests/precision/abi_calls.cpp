@@ -6,8 +6,8 @@
 
 #include "core/quantized.h"
 #include "tests/precision/calls.h"
-#include "tests/runtime/problem_args.h"
-#include "tests/runtime/product.h"
+#include "tests/support/problem_args.h"
+#include "tests/support/product.h"
 
 namespace rooftile {
 namespace {

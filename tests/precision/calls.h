@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "tests/precision/judge.h"
 
 namespace rooftile {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "cli/runtime_view.h"
+#include "report/report.h"
 #include "tests/db/store_fixture.h"
 #include "tests/report/simulated_machine.h"
 

@@ -19,10 +19,12 @@ int main(int argc, char** argv) {
   app.add_option("--samples", simulation.samples, "Of each");
   app.add_option("--calibrations", simulation.calibrations);
   app.add_option("--counters", simulation.counters, "Of the driver, for each winner");
+  bool empty = false;
+  app.add_flag("--empty", empty, "Without any device");
   CLI11_PARSE(app, argc, argv);
   try {
     rooftile::Store store(file);
-    rooftile::simulate(store, simulation);
+    if (!empty) rooftile::simulate(store, simulation);
   } catch (const std::exception& error) {
     fmt::print(stderr, "make_database: {}\n", error.what());
     return 1;

@@ -12,8 +12,8 @@
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
+#include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
-#include "runtime/staging.h"
 
 namespace rooftile {
 namespace {

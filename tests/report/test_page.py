@@ -128,7 +128,7 @@ def test_a_device_of_which_nothing_is_known(browser, page):
 
 def test_a_database_without_a_device(browser, tmp_path):
     rooftile = Reporter(tmp_path)
-    rooftile.run("db", "merge", rooftile.database, "no-such-file.db", code=1)
+    rooftile.simulate("--empty")
     rooftile.run("report", "--html", "report.html")
     show(browser, tmp_path / "report.html")
     assert "No device in this database yet" in browser.find_element(By.ID, "notices").text

@@ -1,4 +1,4 @@
-#include "runtime/background.h"
+#include "runtime/support/background.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/runtime/c_api_fixture.h"
+#include "tests/support/c_api_fixture.h"
 
 namespace rooftile {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/repeated_calls.h"
-#include "tests/runtime/c_api_fixture.h"
+#include "runtime/dispatch/repeated_calls.h"
+#include "tests/support/c_api_fixture.h"
 
 namespace rooftile {
 namespace {

@@ -4,11 +4,11 @@
 #include <thread>
 
 #include "generator/space.h"
-#include "runtime/context.h"
 #include "runtime/device/device.h"
-#include "tests/runtime/c_api_fixture.h"
-#include "tests/runtime/call_of.h"
-#include "tests/runtime/planted_database.h"
+#include "runtime/dispatch/context.h"
+#include "tests/support/c_api_fixture.h"
+#include "tests/support/call_of.h"
+#include "tests/support/planted_database.h"
 
 namespace rooftile {
 namespace {
@@ -129,7 +129,7 @@ TEST(DecisionLog, HasALineForEachNewProblem) {
               MatchesRegex("rooftile: 8x9x10 nn f32: host1?, score [0-9.e-]+, device .* us, "
                            "host .*, host1 .*; kernel .*"));
   EXPECT_THAT(lines, HasSubstr("7x9x10 nn bias_column f32: host"));
-  EXPECT_THAT(lines, HasSubstr(", then a pass over c of "));
+  EXPECT_THAT(lines, HasSubstr(", with a pass of the host over c of "));
   EXPECT_THAT(lines, HasSubstr("; veto no_kernel: no kernel for i8_i32.nn is tuned on"));
 }
 

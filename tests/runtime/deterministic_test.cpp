@@ -9,11 +9,11 @@
 
 #include "core/error.h"
 #include "generator/space.h"
-#include "runtime/context.h"
 #include "runtime/device/device.h"
-#include "tests/runtime/call_of.h"
-#include "tests/runtime/planted_database.h"
-#include "tests/runtime/scratch.h"
+#include "runtime/dispatch/context.h"
+#include "tests/support/call_of.h"
+#include "tests/support/planted_database.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {

@@ -1,5 +1,5 @@
 // What a program's environment names, and what becomes of it where it is wrong.
-#include "runtime/environment.h"
+#include "runtime/dispatch/environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,10 @@
 
 #include "core/error.h"
 #include "generator/space.h"
-#include "runtime/context.h"
 #include "runtime/device/device.h"
-#include "tests/runtime/planted_database.h"
-#include "tests/runtime/scratch.h"
+#include "runtime/dispatch/context.h"
+#include "tests/support/planted_database.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <rooftile/rooftile.hpp>
 
-#include "tests/runtime/c_api_fixture.h"
+#include "tests/support/c_api_fixture.h"
 
 namespace rooftile {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/host_advice.h"
+#include "runtime/host/host_advice.h"
 
 #include <gmock/gmock.h>
 

@@ -1,12 +1,12 @@
-#include "runtime/host_blas.h"
+#include "runtime/host/host_blas.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/error.h"
-#include "runtime/host_float64.h"
-#include "tests/runtime/call_of.h"
+#include "runtime/host/host_float64.h"
+#include "tests/support/call_of.h"
 
 namespace rooftile {
 namespace {

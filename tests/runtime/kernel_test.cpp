@@ -1,5 +1,5 @@
 // A kernel's shaders are compiled on two threads; what fails on either is the kernel's failure.
-#include "runtime/kernel.h"
+#include "runtime/kernel/kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 #include "core/hash.h"
 #include "generator/compile.h"
 #include "runtime/device/device.h"
-#include "tests/runtime/gate.h"
-#include "tests/runtime/scratch.h"
+#include "tests/support/gate.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {

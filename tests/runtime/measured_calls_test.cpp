@@ -1,8 +1,8 @@
 // Products that are made again: on the host tier that was faster, unless nobody measures.
 #include "generator/space.h"
 #include "runtime/device/device.h"
-#include "tests/runtime/c_api_fixture.h"
-#include "tests/runtime/planted_database.h"
+#include "tests/support/c_api_fixture.h"
+#include "tests/support/planted_database.h"
 
 namespace rooftile {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "generator/space.h"
 #include "runtime/device/device.h"
-#include "tests/runtime/planted_database.h"
+#include "tests/support/planted_database.h"
 
 namespace {
 

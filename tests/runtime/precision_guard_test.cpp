@@ -1,5 +1,5 @@
 // The range scan and the spot check alone: what they refuse, and what they let pass.
-#include "runtime/precision_guard.h"
+#include "runtime/verify/precision_guard.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,9 +7,9 @@
 
 #include <limits>
 
-#include "runtime/host_tier.h"
-#include "tests/runtime/call_of.h"
-#include "tests/runtime/product.h"
+#include "runtime/host/host_tier.h"
+#include "tests/support/call_of.h"
+#include "tests/support/product.h"
 
 namespace rooftile {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/quick_kernel.h"
+#include "runtime/tuned/quick_kernel.h"
 
 #include <gtest/gtest.h>
 

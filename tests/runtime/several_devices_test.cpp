@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/resident.h"
-#include "tests/runtime/faults_fixture.h"
+#include "runtime/resident/resident.h"
+#include "tests/support/faults_fixture.h"
 
 namespace rooftile {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/shader_cache.h"
+#include "runtime/kernel/shader_cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 
 #include "generator/compile.h"
 #include "generator/space.h"
-#include "tests/runtime/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {

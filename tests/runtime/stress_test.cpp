@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "generator/space.h"
 #include "runtime/device/device.h"
-#include "tests/runtime/c_api_fixture.h"
-#include "tests/runtime/on_device.h"
-#include "tests/runtime/planted_database.h"
-#include "tests/runtime/shared_work.h"
+#include "tests/support/c_api_fixture.h"
+#include "tests/support/on_device.h"
+#include "tests/support/planted_database.h"
+#include "tests/support/shared_work.h"
 
 namespace rooftile {
 namespace {

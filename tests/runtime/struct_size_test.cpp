@@ -1,10 +1,9 @@
 // Programs that were compiled with an older or a newer header than the library's: structures that
 // lack fields, and structures with fields that this library does not know.
 #include <cstring>
-#include <limits>
 
-#include "tests/runtime/c_api_fixture.h"
-#include "tests/runtime/resized.h"
+#include "tests/support/c_api_fixture.h"
+#include "tests/support/resized.h"
 
 namespace rooftile {
 namespace {
@@ -30,30 +29,6 @@ class StructSize : public CApi {
     return decision.tier;
   }
 };
-
-/// call(structure) -> status takes it in all sizes from the least on; those that no header gives
-/// are refused, and so are fields that are set and not known.
-template <typename T, typename Call>
-void expect_sizes(const T& value, std::size_t least, const Call& call) {
-  for (const std::size_t size : sizes_from<T>(least)) {
-    SCOPED_TRACE(size);
-    EXPECT_EQ(call(Resized(value, size).get()), ROOFTILE_OK) << rooftile_last_error();
-  }
-  std::vector<std::size_t> wrong_sizes = sizes_of_no_header<T>(least);
-  wrong_sizes.push_back(std::numeric_limits<std::size_t>::max() - 7);
-  for (const std::size_t size : wrong_sizes) {
-    SCOPED_TRACE(size);
-    T wrong = value;
-    wrong.struct_size = size;
-    EXPECT_EQ(call(&wrong), ROOFTILE_INVALID_ARGUMENT);
-    EXPECT_THAT(rooftile_last_error(), HasSubstr("struct_size is " + std::to_string(size)));
-  }
-  const std::size_t last = sizeof(T) + 15;
-  const Resized newer(value, last + 1);
-  newer.bytes()[last] = std::byte{1};
-  EXPECT_EQ(call(newer.get()), ROOFTILE_UNSUPPORTED);
-  EXPECT_THAT(rooftile_last_error(), HasSubstr("at byte " + std::to_string(last)));
-}
 
 TEST_F(StructSize, OfAPlainProduct) {
   expect_sizes(args_of(product_), offsetof(rooftile_sgemm_args, tier),

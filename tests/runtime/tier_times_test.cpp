@@ -1,5 +1,5 @@
 // Which host tier a product made again and again goes to: on simulated machines.
-#include "runtime/tier_times.h"
+#include "runtime/dispatch/tier_times.h"
 
 #include <gtest/gtest.h>
 

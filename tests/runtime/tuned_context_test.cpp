@@ -13,12 +13,12 @@
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
-#include "runtime/context.h"
 #include "runtime/device/device.h"
-#include "tests/runtime/call_of.h"
-#include "tests/runtime/planted_database.h"
-#include "tests/runtime/product.h"
-#include "tests/runtime/scratch.h"
+#include "runtime/dispatch/context.h"
+#include "tests/support/call_of.h"
+#include "tests/support/planted_database.h"
+#include "tests/support/product.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "generator/space.h"
-#include "runtime/tuned_data.h"
-#include "tests/runtime/planted_database.h"
-#include "tests/runtime/scratch.h"
+#include "runtime/tuned/tuned_data.h"
+#include "tests/support/planted_database.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {

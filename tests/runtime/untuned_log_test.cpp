@@ -1,5 +1,5 @@
 // Problems without a tuned bucket are counted, reach the file, and never get in anybody's way.
-#include "runtime/untuned_log.h"
+#include "runtime/dispatch/untuned_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@
 #include "generator/emit.h"
 #include "generator/space.h"
 #include "generator/version.h"
-#include "runtime/context.h"
 #include "runtime/device/device.h"
+#include "runtime/dispatch/context.h"
 #include "runtime/model/calibration.h"
 #include "tests/db/file_bytes.h"
 #include "tests/db/older_database.h"
-#include "tests/runtime/product.h"
-#include "tests/runtime/scratch.h"
+#include "tests/support/product.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {

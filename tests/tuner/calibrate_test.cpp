@@ -1,5 +1,5 @@
 // A whole calibration of the device: what is measured, not how fast this machine is.
-#include "tuner/calibrate.h"
+#include "tuner/calibrate/calibrate.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "runtime/model/calibration.h"
-#include "tuner/processor_handover.h"
+#include "tuner/measure/processor_handover.h"
 
 namespace rooftile {
 namespace {

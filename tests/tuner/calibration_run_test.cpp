@@ -1,4 +1,4 @@
-#include "tuner/calibration_run.h"
+#include "tuner/worker/calibration_run.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "certify_fixture.h"
 
-#include "tests/runtime/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 

@@ -10,7 +10,7 @@
 #include "core/variant.h"
 #include "generator/emit.h"
 #include "generator/signature.h"
-#include "runtime/certify.h"
+#include "runtime/verify/certify.h"
 
 namespace rooftile {
 

@@ -1,7 +1,7 @@
 // Another machine's ranked lists and portfolios for this device and driver: certified, timed and
 // used here, in the other machine's order. A shell script plays the worker; kernels take the times
 // that a test gives them.
-#include "tuner/certify_imported.h"
+#include "tuner/stored/certify_imported.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
@@ -14,10 +14,10 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/model/portfolio.h"
-#include "tests/runtime/scratch.h"
-#include "tuner/candidate_runner.h"
-#include "tuner/imported_lists.h"
-#include "tuner/worker_protocol.h"
+#include "tests/support/scratch.h"
+#include "tuner/stored/imported_lists.h"
+#include "tuner/worker/candidate_runner.h"
+#include "tuner/worker/worker_protocol.h"
 
 namespace rooftile {
 namespace {
@@ -235,6 +235,14 @@ TEST_F(CertifyImportedTest, AnOwnWinnerFallsOnlyToAPairedComparison) {
   EXPECT_EQ(order(problem_), (Order{kernels_[1], kernels_[3], kernels_[4]}));
   EXPECT_EQ(dispatchable(problem_)[0].kernel_ns, 900);
   EXPECT_EQ(dispatchable(problem_)[1].kernel_ns, 1000) << "as it was measured beside the other";
+}
+
+TEST_F(CertifyImportedTest, AnOwnWinnerFallsToAnyGainThatTheSharedComparisonFinds) {
+  put_list(store_, device_, problem_, {kernels_[3]}, 1e9);
+  takes(kernels_[0], 990);  // 1 % in every pair, as it would replace a winner in `rooftile tune`
+  import_from("theirs", kernels_);
+  EXPECT_EQ(certify().replaced, 1u);
+  EXPECT_EQ(order(problem_), (Order{kernels_[0], kernels_[3]}));
 }
 
 TEST_F(CertifyImportedTest, AnOwnPortfolioStays) {

@@ -143,20 +143,20 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
     const char* from;
     const char* to;
   } kMutants[] = {
-      {"A read by columns instead of rows", "", "(row) * A_STRIDE + (step) / PER_A], BY_ROWS",
-       "(row) * A_STRIDE + (step) / PER_A], BY_COLUMNS"},
-      {"B's fragments one step late", "", "fragment_b(stage, trip + u,",
-       "fragment_b(stage, (trip + u + MATRIX_K) % TILE_K,"},
+      {"A read by columns instead of rows", "", "(row) * A_STRIDE + (step) / ELEMENTS_A], BY_ROWS",
+       "(row) * A_STRIDE + (step) / ELEMENTS_A], BY_COLUMNS"},
+      {"B's fragments one step late", "", "fragment_b(stage, step + u,",
+       "fragment_b(stage, (step + u + MATRIX_K) % TILE_K,"},
       {"a subgroup's columns swapped with its rows", "", "gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M",
        "gl_SubgroupID % SUBGROUPS_N * SUBGROUP_M"},
-      {"steps beyond k kept", "", "left == OPERANDS_PER_WORD ? x", "left >= 0u ? x"},
+      {"steps beyond k kept", "", "left == ELEMENTS_PER_WORD ? x", "left >= 0u ? x"},
       {"rows beyond m not clamped to what may be read", "", "if (to_row >= m) break;", ""},
       {"stale double buffer", "stages=2", "stage = 1 - stage;\n    put_tile_a(stage);",
        "put_tile_a(stage);\n    stage = 1 - stage;"},
       {"packed fragments of A in the wrong order", "load_path_a=direct packed_a=yes",
        "row0 * lda + k0 * MATRIX_M", "row0 * lda + k0 * MATRIX_K"},
       {"fragments stored by columns", "", "sums[i][j], BY_ROWS", "sums[i][j], BY_COLUMNS"},
-      {"sums not cleared", "", "all_of(ELEMENT(0))", "all_of(ELEMENT(1))"},
+      {"sums not cleared", "", "splat(ELEMENT(0))", "splat(ELEMENT(1))"},
       {"beta times the sum", "", "old = RESULT(beta) * load_c(", "old = load_c("},
   };
   MatrixShape shape = half_shape();
@@ -173,7 +173,8 @@ TEST_F(CertifyMatrixTest, MutantsOfQuantizedLoadsAreRefused) {
   EXPECT_TRUE(certificate(v, signature).passed);
   for (const auto& [from, to] :
        {std::pair{"b_value(l, i), b_value(l, i + 1)", "b_value(l, i + 1), b_value(l, i)"},
-        std::pair{"fetch_scale(row * blocks + at / BLOCK)", "fetch_scale(row * blocks)"},
+        std::pair{"fetch_scale(row * blocks + stored_step / QUANT_BLOCK)",
+                  "fetch_scale(row * blocks)"},
         std::pair{"(column)*B_STRIDE", "(column)*B_WORDS"}})
     EXPECT_FALSE(mutant(v, signature, from, to).passed) << from;
 }

@@ -55,7 +55,7 @@ TEST_F(CertifyMutantsTest, OfRegister) {
       "vector_width_b=4",
       {{"last row of A read at the one before", "clamp_index(row + i, m - 1)",
         "clamp_index(row + i, m - 2)"},
-       {"row beyond the edge of C stored", "row + row_at(i) < m", "row + row_at(i) <= m"},
+       {"row beyond the edge of C stored", "row + row_offset(i) < m", "row + row_offset(i) <= m"},
        {"column beyond the edge of C stored", "w < columns", "w <= columns"},
        {"vector stored over the edge of C", "(tile.x + 1) * TILE_N <= n", "tile.x * TILE_N <= n"},
        {"vectors stored where C is not aligned", "(ldc | offset_c) % VECTOR_WIDTH_C == 0", "true"},
@@ -64,7 +64,7 @@ TEST_F(CertifyMutantsTest, OfRegister) {
        {"nothing zeroed beyond k", "steps_left(step * VECTOR_WIDTH_A)", "VECTOR_WIDTH_A"},
        {"rows of A taken as packed", "clamp_index(row + i, m - 1) * lda",
         "clamp_index(row + i, m - 1) * (depth / 4 * 4)"},
-       {"stride of the batch forgotten", "product * stride_a", "0 * stride_a"},
+       {"stride of the batch forgotten", "batch_index * stride_a", "0 * stride_a"},
        {"beta read at 0, by vectors", "if (beta != 0.0) old = RESULT(beta) * load_c_vector",
         "old = RESULT(beta) * load_c_vector"},
        {"beta forgotten, by vectors", "RESULT(beta) * load_c_vector", "load_c_vector"},
@@ -78,8 +78,8 @@ TEST_F(CertifyMutantsTest, OfTransposes) {
                   {"block of A not turned", "a_fragment[u][i / VECTOR_WIDTH_A]",
                    "a_fragment[i][u / VECTOR_WIDTH_A]", kTransposedA},
                   {"columns of a transposed B by A's stride",
-                   "clamp_index(column + column_at(j), n - 1) * ldb",
-                   "clamp_index(column + column_at(j), n - 1) * lda", kTransposedB},
+                   "clamp_index(column + column_offset(j), n - 1) * ldb",
+                   "clamp_index(column + column_offset(j), n - 1) * lda", kTransposedB},
                   {"step of k off by one in a transposed A", "min(k0 + u, k - 1) * (lda",
                    "min(k0 + u + 1, k - 1) * (lda", kTransposedA}});
 }
@@ -97,7 +97,7 @@ TEST_F(CertifyMutantsTest, OfTiled) {
        {"columns of the tile by the wrong edge", "v % B_VECTORS, (n - 1) / VECTOR_WIDTH_B",
         "v % B_VECTORS, (m - 1) / VECTOR_WIDTH_B"},
        {"nothing zeroed beyond k", "steps_left(step * VECTOR_WIDTH_A)", "VECTOR_WIDTH_A"},
-       {"rows of the block too close", "lane.y + i * SPREAD_M", "lane.y + i"},
+       {"rows of the block too close", "lane.y + i * VECTOR_STRIDE_M", "lane.y + i"},
        {"a step of the tile left out", "step < TILE_K; step += UNROLL_K",
         "step + UNROLL_K < TILE_K; step += UNROLL_K"},
        {"turned into the wrong row of the tile",
@@ -131,21 +131,22 @@ TEST_F(CertifyMutantsTest, OfVector) {
 }
 
 TEST_F(CertifyMutantsTest, OfManySmallProducts) {
-  expect_refused("family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 tile_batch=2",
-                 {{"one product for the whole workgroup", "+ gl_LocalInvocationID.y", ""},
-                  {"one product too many", "z >= batch", "z > batch"},
-                  {"B of the product before", "product * stride_b", "max(product, 1u) * stride_b"},
-                  {"C of the first product", ": z) * stride_c", ": 0) * stride_c"}});
+  expect_refused(
+      "family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 tile_batch=2",
+      {{"one product for the whole workgroup", "+ gl_LocalInvocationID.y", ""},
+       {"one product too many", "z >= batch", "z > batch"},
+       {"B of the product before", "batch_index * stride_b", "max(batch_index, 1u) * stride_b"},
+       {"C of the first product", ": z) * stride_c", ": 0) * stride_c"}});
 }
 
 TEST_F(CertifyMutantsTest, OfProductsSplitAlongK) {
   expect_refused(
       "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 split_k=3",
       {{"parts overlap", "z / batch * split_depth", "z / batch * (split_depth - 1)"},
-       {"last part longer than the rest", "min(depth - first, split_depth)", "split_depth"},
-       {"last part not added", "p < parts", "p + 1 < parts", {}, Target::kReduce},
+       {"last part longer than the rest", "min(depth - first_step, split_depth)", "split_depth"},
+       {"last part not added", "p < partials", "p + 1 < partials", {}, Target::kReduce},
        {"parts of another product",
-        "(p * batch + product) * m",
+        "(p * batch + batch_index) * m",
         "(p * batch) * m",
         {},
         Target::kReduce},
@@ -177,8 +178,8 @@ TEST_F(CertifyMutantsTest, OfPackedOperands) {
         {},
         Target::kPackA},
        {"last rows not packed",
-        "const uint count = strided(padded_rows, padded_depth) / 4",
-        "const uint count = strided(rows, padded_depth) / 4",
+        "const uint count = strided_extent(padded_rows, padded_depth) / 4",
+        "const uint count = strided_extent(rows, padded_depth) / 4",
         {},
         Target::kPackA},
        {"packed from the wrong row",
@@ -187,12 +188,12 @@ TEST_F(CertifyMutantsTest, OfPackedOperands) {
         {},
         Target::kPackA},
        {"columns of a panel swapped",
-        "panels[target + u * (PANEL_ROWS / 4)] = turned[u]",
-        "panels[target + u * (PANEL_ROWS / 4)] = turned[u].yxzw",
+        "panels[panel_index + u * (PANEL_ROWS / 4)] = transposed[u]",
+        "panels[panel_index + u * (PANEL_ROWS / 4)] = transposed[u].yxzw",
         {},
         Target::kPackB},
        {"panels of the first product",
-        "product * panel_stride",
+        "batch_index * panel_stride",
         "0 * panel_stride",
         {},
         Target::kPackB}});
@@ -240,10 +241,11 @@ TEST_F(CertifyMutantsTest, OfQuantizedB) {
   expect_refused(
       "family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=32 vector_width_a=4 "
       "vector_width_b=4",
-      {{"zero point off by one", "float(1 << (BITS - 1))", "float((1 << (BITS - 1)) - 1)", middle},
+      {{"zero point off by one", "float(1 << (QUANT_BITS - 1))",
+        "float((1 << (QUANT_BITS - 1)) - 1)", middle},
        {"stored zero point off by one", "(base + zero)", "(base + zero + 1)", stored},
-       {"zero points of the next block", "const uint bit = block * BITS",
-        "const uint bit = (block + 1) * BITS", stored}});
+       {"zero points of the next block", "const uint bit = block * QUANT_BITS",
+        "const uint bit = (block + 1) * QUANT_BITS", stored}});
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ TEST_F(CertifyTest, MutantsOfTheFallbackAreRefused) {
       {"alpha forgotten", "alpha * sum + old", "sum + old"},
       {"beta read at 0", "beta != 0.0", "beta != 2.0"},
       {"beta forgotten", "RESULT(beta) * load_c", "load_c"},
-      {"stride of the batch forgotten", "? product : z) * stride_c", "? product : z) * 0"},
-      {"shared B not shared", "product * stride_b", "product * stride_a"},
+      {"stride of the batch forgotten", "? batch_index : z) * stride_c", "? batch_index : z) * 0"},
+      {"shared B not shared", "batch_index * stride_b", "batch_index * stride_a"},
       {"offset of C forgotten", "offset_c + row", "row"},
   };
   for (const auto& [what, from, to] : kMutants)
@@ -163,7 +163,7 @@ TEST_F(CertifyTest, AtomicReductionsAreRight) {
                   ShaderCache({}));
   EXPECT_TRUE(fused.passed) << fused.detail;
   EXPECT_FALSE(mutant(variants.front(), {}, "atomicAdd(c[i], x)", "c[i] = x").passed);
-  EXPECT_FALSE(mutant(variants.front(), {}, "? product : z", "? z : z").passed);
+  EXPECT_FALSE(mutant(variants.front(), {}, "? batch_index : z", "? z : z").passed);
 }
 
 TEST_F(CertifyTest, SumsInHalfPrecisionAreRight) {
@@ -220,10 +220,10 @@ TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
       {"sign lost", naive, "i8_i32", "return int(bitfieldExtract(word, first, 8))",
        "return int(bitfieldExtract(word, first, 8)) & 127"},
       {"sign-extended words of A", naive, "u8_i32",
-       "BYTES word = a_words[vector_index * VECTOR_WIDTH_A / 4]",
+       "BYTE_WORD word = a_words[vector_index * VECTOR_WIDTH_A / 4]",
        "int word = int(a_words[vector_index * VECTOR_WIDTH_A / 4])"},
       {"sign-extended words of B", naive, "u8_i32",
-       "BYTES word = b_words[vector_index * VECTOR_WIDTH_B / 4]",
+       "BYTE_WORD word = b_words[vector_index * VECTOR_WIDTH_B / 4]",
        "int word = int(b_words[vector_index * VECTOR_WIDTH_B / 4])"},
       {"sign-extended texels of A", texels, "u8_i32", "VECTOR_A(texelFetch(a, int(vector_index)))",
        "VECTOR_A(ivec4(texelFetch(a, int(vector_index))) << 24 >> 24)"},
@@ -237,13 +237,15 @@ TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
       {"half not shifted", naive, "f32_bf16", "<< shift)", "<< 0)"},
       {"bfloat16 truncated", naive, "f32_bf16", "bits + 0x7fffu", "bits + 0x17fffu"},
       {"vectors of C swapped", packed, "f32_f16", "narrow_c(x.xy)", "narrow_c(x.zw)"},
-      {"nibbles swapped", naive, "f32xq4b32", "place = i * BITS", "place = (i ^ 1u) * BITS"},
-      {"zero in the wrong place", naive, "f32xq4b32", "1 << (BITS - 1)", "1 << (BITS - 2)"},
+      {"nibbles swapped", naive, "f32xq4b32", "bit = i * QUANT_BITS",
+       "bit = (i ^ 1u) * QUANT_BITS"},
+      {"zero in the wrong place", naive, "f32xq4b32", "1 << (QUANT_BITS - 1)",
+       "1 << (QUANT_BITS - 2)"},
       {"upper values not shifted", naive, "f32xq8b32", "(word >> shift)", "word"},
       {"scale of the next block", naive, "f32xq4b32", "b_row * blocks + block)",
        "b_row * blocks + min(block + 1, blocks - 1))"},
-      {"zero points of another row", naive, "f32xq4b32z", "fetch_zero_byte(row *",
-       "fetch_zero_byte((row ^ 1u) *"},
+      {"zero points of another row", naive, "f32xq4b32z", "fetch_zero_point_byte(row *",
+       "fetch_zero_point_byte((row ^ 1u) *"},
       {"zero point's other nibble", naive, "f32xq4b32z", "int(bit % 8)", "int(bit % 8) ^ 4"},
   };
   for (const auto& [what, variant, types, from, to] : kMutants) {
@@ -252,8 +254,8 @@ TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
   }
 }
 
-// What templates/narrow_f16.glsl corrects: SwiftShader's instruction makes NaN of infinities and
-// changes the element beside one.
+// What templates/epilogue/narrow_f16.glsl corrects: SwiftShader's instruction makes NaN of
+// infinities and changes the element beside one.
 TEST_F(CertifyTest, AKernelWithADefectOfTheDriversConversionToHalfPrecisionIsRefused) {
   const Certificate plain =
       mutant(fallback_variant(), {.types = parse_types("f32_f16")}, "uint narrow_c(vec2 x) {",
@@ -285,7 +287,7 @@ TEST_F(CertifyTest, MutantsOfTheEpilogueAreRefused) {
       {"bias of the wrong side", "offset_bias + column", "offset_bias + row"},
       {"another gelu", "0.70710678118654752", "0.7"},
       {"a coefficient of erf", "1.28379166e-1", "1.28579166e-1"},
-      {"residual of the first product", "product * stride_residual", "0 * stride_residual"},
+      {"residual of the first product", "batch_index * stride_residual", "0 * stride_residual"},
       {"residual's rows", "row * ld_residual", "row * n"},
       {"clamp below only", "y > clamp_high ? clamp_high : y", "y"},
       {"C after the bias", "y += old;", "y += old * 0.5;"},

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "runtime/device/device.h"
-#include "tuner/measure.h"
+#include "tuner/worker/measure.h"
 
 namespace rooftile {
 namespace {

@@ -9,10 +9,10 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "report/problem.h"
-#include "tests/runtime/counting_driver.h"
-#include "tests/runtime/scratch.h"
+#include "tests/support/counting_driver.h"
+#include "tests/support/scratch.h"
 #include "tuner/problem_tuner.h"
-#include "tuner/refresh.h"
+#include "tuner/stored/refresh.h"
 
 namespace rooftile {
 namespace {

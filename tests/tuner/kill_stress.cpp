@@ -18,14 +18,14 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/random.h"
+#include "core/numbers/random.h"
 #include "generator/version.h"
 #include "runtime/device/device.h"
 #include "runtime/model/calibration.h"
 #include "tests/db/child_process.h"
-#include "tests/runtime/scratch.h"
+#include "tests/support/scratch.h"
 #include "tuner/tune.h"
-#include "tuner/worker_protocol.h"
+#include "tuner/worker/worker_protocol.h"
 
 namespace rooftile {
 namespace {

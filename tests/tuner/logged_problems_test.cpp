@@ -1,4 +1,4 @@
-#include "tuner/logged_problems.h"
+#include "tuner/problems/logged_problems.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tuner/portfolio_problems.h"
+#include "tuner/problems/portfolio_problems.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@
 #include "generator/emit.h"
 #include "generator/space.h"
 #include "generator/version.h"
-#include "tests/runtime/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "generator/space.h"
-#include "tests/runtime/scratch.h"
+#include "tests/support/scratch.h"
 #include "tuner/problem_tuner.h"
 
 namespace rooftile {

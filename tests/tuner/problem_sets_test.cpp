@@ -1,11 +1,12 @@
+#include "tuner/problems/problem_sets.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "core/error.h"
-#include "tests/runtime/scratch.h"
-#include "tuner/tune.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {

@@ -1,6 +1,6 @@
 // What a new driver or a new generator makes stale is certified and timed again, and nothing else
 // is. A shell script plays the worker.
-#include "tuner/refresh.h"
+#include "tuner/stored/refresh.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include "generator/emit.h"
 #include "generator/space.h"
 #include "generator/version.h"
-#include "tests/runtime/scratch.h"
-#include "tuner/candidate_runner.h"
-#include "tuner/worker_protocol.h"
+#include "tests/support/scratch.h"
+#include "tuner/worker/candidate_runner.h"
+#include "tuner/worker/worker_protocol.h"
 
 namespace rooftile {
 namespace {

@@ -1,5 +1,5 @@
 // Who is blamed for what a tuner has left in the journal.
-#include "tuner/settle_journal.h"
+#include "tuner/worker/settle_journal.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>

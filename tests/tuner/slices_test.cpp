@@ -1,9 +1,8 @@
-#include "tuner/slices.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "generator/space.h"
+#include "tuner/time_shares.h"
 
 namespace rooftile {
 namespace {

@@ -1,6 +1,6 @@
 // Candidates whose registers spill are compiled and not measured, and a problem gets its winner all
 // the same. A shell script plays the worker.
-#include "tuner/spilled.h"
+#include "tuner/worker/spilled.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "generator/space.h"
-#include "tests/runtime/scratch.h"
+#include "tests/support/scratch.h"
 #include "tuner/problem_tuner.h"
 
 namespace rooftile {

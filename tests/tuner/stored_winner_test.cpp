@@ -1,7 +1,7 @@
 // A stored winner is replaced by a kernel that is faster beside it, and by no other. A shell script
 // plays the worker: the stored kernel always takes 1000 ns; the challenger's time depends on how
 // often it was asked for.
-#include "tuner/stored_winner.h"
+#include "tuner/stored/stored_winner.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -12,10 +12,10 @@
 #include "generator/emit.h"
 #include "generator/space.h"
 #include "generator/version.h"
-#include "tests/runtime/scratch.h"
+#include "tests/support/scratch.h"
 #include "tuner/problem_tuner.h"
-#include "tuner/refresh.h"
-#include "tuner/worker_protocol.h"
+#include "tuner/stored/refresh.h"
+#include "tuner/worker/worker_protocol.h"
 
 namespace rooftile {
 namespace {

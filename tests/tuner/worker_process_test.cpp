@@ -1,12 +1,12 @@
 // A shell script plays the worker: it answers, hangs, dies or talks nonsense.
-#include "tuner/worker_process.h"
+#include "tuner/worker/worker_process.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "tests/runtime/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {
@@ -75,6 +75,29 @@ TEST_F(WorkerProcessTest, AWorkerThatSomebodyKilledIsAskedOnceMore) {
   const WorkerAnswer answer = always.ask({{"operation", "a"}}, kLongS, stop_);
   EXPECT_EQ(answer.fate, WorkerFate::kCrashed);
   EXPECT_THAT(answer.message, HasSubstr("somebody killed the worker"));
+}
+
+// The request before may have destroyed memory.
+TEST_F(WorkerProcessTest, ARequestIsAskedOnceMoreOfANewWorkerWhenOneThatServedAnotherCrashes) {
+  const std::string marker = (folder_ / "crashed").string();
+  WorkerProcess worker(script("read a; echo '{}'; read b; [ -e " + marker + " ] || { touch " +
+                              marker + "; kill -SEGV $$; }; echo '{}'; read c"),
+                       {{"operation", "open"}});
+  ASSERT_EQ(worker.ask({{"operation", "a"}}, kLongS, stop_).fate, WorkerFate::kAnswered);
+  EXPECT_EQ(worker.ask({{"operation", "b"}}, kLongS, stop_).fate, WorkerFate::kAnswered);
+}
+
+TEST_F(WorkerProcessTest, ARequestThatCrashesANewWorkerTooIsToBlame) {
+  const std::string served = (folder_ / "served").string();
+  WorkerProcess crashes(script("while read request; do case \"$request\" in *crash*) echo x >> " +
+                               served + "; kill -SEGV $$;; esac; echo '{}'; done"),
+                        {{"operation", "open"}});
+  ASSERT_EQ(crashes.ask({{"operation", "a"}}, kLongS, stop_).fate, WorkerFate::kAnswered);
+  const WorkerAnswer answer = crashes.ask({{"operation", "crash"}}, kLongS, stop_);
+  EXPECT_EQ(answer.fate, WorkerFate::kCrashed);
+  EXPECT_THAT(answer.message, HasSubstr("signal 11"));
+  std::ifstream file(served);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "x\nx\n");
 }
 
 TEST_F(WorkerProcessTest, AWorkerThatHoldsTooMuchIsKilled) {

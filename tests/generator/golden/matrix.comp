@@ -1,6 +1,6 @@
 #version 450
-// Rooftile matrix 64x64x32 32x32 of 16x16x16 u16 v4/4: f16; A as it is, B as it is.
-// A workgroup of 128 owns 64 x 64 of C, a subgroup 32 x 32.
+// Rooftile matrix 64x64x32 32x32 of 16x16x16 u16 v4/4: f16; A not transposed, B not transposed.
+// A workgroup of 128 invocations computes 64 x 64 elements of C, a subgroup 32 x 32.
 // family=matrix tile_m=64 tile_n=64 tile_k=32 reg_m=1 reg_n=1 subgroup_m=32 subgroup_n=32 matrix_m=16 matrix_n=16 matrix_k=16 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=1 shared_pad=8 unroll_k=16 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=32 optimization=zero
 #define TILE_M 64
 #define TILE_N 64
@@ -25,35 +25,38 @@
 #define OPERAND_TAG 0x7F000010u
 #define SUM_TAG 0x7F000020u
 #define SIGNED_OPERANDS 0
-// Matrix units: a subgroup owns SUBGROUP_M x SUBGROUP_N of C as fragments of MATRIX_M x MATRIX_N,
-// which the device multiplies whole. Operands keep their stored type, and their memory is words of
-// 32 bits: no device needs 16-bit or 8-bit storage for it. Tiles in shared memory lie as they are
-// stored, since fragments load by rows or by columns.
+// Matrix units (cooperative matrices) of subgroup scope: a subgroup computes SUBGROUP_M x
+// SUBGROUP_N elements of C as fragments of MATRIX_M x MATRIX_N, which the device multiplies as a
+// whole. Operands keep their stored type and are read as 32-bit words, so that the device needs no
+// 8-bit or 16-bit storage. A tile in shared memory has the operand's own layout, since fragments
+// can be loaded by rows or by columns.
 #extension GL_EXT_control_flow_attributes : enable
 #extension GL_KHR_shader_subgroup_basic : enable
 #pragma use_vulkan_memory_model
 
-// Elements of fragments and sums.
+// Type of operand elements in registers and of sums: float32.
 #define ELEMENT float
 #define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
 
-// The types and instructions of SPV_KHR_cooperative_matrix, spelled out for compilers that do not
-// know them. spirv_type takes no type as an argument in such a compiler: OPERAND_TAG and SUM_TAG
-// stand for the components, and generator/matrix_types.h puts the scalar types into their places.
+// Types and instructions of SPV_KHR_cooperative_matrix as SPIR-V intrinsics, since Debian 12's
+// compiler does not know them. Its spirv_type takes no type as an argument: OPERAND_TAG and SUM_TAG
+// stand for the component types, and generator/matrix_types.h replaces them by the types' ids in
+// the compiled module.
 #extension GL_EXT_spirv_intrinsics : enable
 
 #ifndef MATRIX_SCOPE
 #define MATRIX_SCOPE 3
 #endif
 
-// Named constants, because literals would not become ids.
-const uint SCOPE = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;  // 3: a subgroup's matrices
+// Named constants, since the compiler would pass literals as such, where ids are required.
+const uint SCOPE = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;  // scopes: 2 workgroup, 3 subgroup
 const uint ROWS_A = MATRIX_M, COLUMNS_A = MATRIX_K, ROWS_B = MATRIX_K, COLUMNS_B = MATRIX_N;
 const uint ROWS_C = MATRIX_M, COLUMNS_C = MATRIX_N, USE_A = 0, USE_B = 1, USE_C = 2;
 const uint BY_ROWS = 0, BY_COLUMNS = 1;
 
-// Fragments of float16. CooperativeMatrixKHR, Float16.
+// Matrices of float16. Capabilities CooperativeMatrixKHR (6022) and Float16 (9).
+// OpTypeCooperativeMatrixKHR is 4456.
 #define MATRIX(TAG, ROWS, COLUMNS, USE)                                                            \
   spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9], id = 4456, TAG, \
              SCOPE, ROWS, COLUMNS, USE)
@@ -62,15 +65,16 @@ const uint BY_ROWS = 0, BY_COLUMNS = 1;
 #define MatrixB MATRIX(OPERAND_TAG, ROWS_B, COLUMNS_B, USE_B)
 #define MatrixC MATRIX(SUM_TAG, ROWS_C, COLUMNS_C, USE_C)
 
-const uint OPERANDS_PER_WORD = 32 / OPERAND_BITS;      // elements of 32 bits
-const uint PER_A = OPERANDS_PER_WORD * VECTOR_WIDTH_A;  // elements in a vector of words
-const uint PER_B = OPERANDS_PER_WORD * VECTOR_WIDTH_B;
+const uint ELEMENTS_PER_WORD = 32 / OPERAND_BITS;
+// Elements in a vector of words.
+const uint ELEMENTS_A = ELEMENTS_PER_WORD * VECTOR_WIDTH_A;
+const uint ELEMENTS_B = ELEMENTS_PER_WORD * VECTOR_WIDTH_B;
 
-// Fragments are loaded by macros: a function cannot return a matrix, of which the compiler takes every
-// mention for another type.
+// Fragments are loaded by macros: the compiler takes every mention of a matrix for another type, so
+// no function can return one.
 //
-// Strides count what the pointer points to. Memory operands: make visible (16) or available (8) to
-// the workgroup, not private (32).
+// Strides count what the pointer points to. The memory operands are bits: make available (8) or
+// visible (16) to the workgroup, non-private (32).
 spirv_instruction(id = 4457) MatrixA load_global_a(spirv_by_reference VECTOR_A p, uint layout_of, uint stride);
 spirv_instruction(id = 4457) MatrixB load_global_b(spirv_by_reference VECTOR_B p, uint layout_of, uint stride);
 spirv_instruction(id = 4457)
@@ -82,7 +86,7 @@ MatrixB load_shared_b(spirv_by_reference VECTOR_B p, uint layout_of, uint stride
 spirv_instruction(id = 4458)
 void store_shared_c(spirv_by_reference ELEMENT p, MatrixC x, uint layout_of, uint stride,
                     spirv_literal uint memory, uint scope);
-spirv_instruction(id = 80) MatrixC all_of(ELEMENT x);
+spirv_instruction(id = 80) MatrixC splat(ELEMENT x);
 
 #if SIGNED_OPERANDS == 0
 spirv_instruction(id = 4459) MatrixC multiply_add(MatrixA a, MatrixB b, MatrixC c);
@@ -93,105 +97,115 @@ spirv_instruction(id = 4459) MatrixC multiply_add_signed(MatrixA a, MatrixB b, M
 
 const uint SUBGROUPS_M = TILE_M / SUBGROUP_M;
 const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
-const uint FRAGMENTS_M = SUBGROUP_M / MATRIX_M;  // of a subgroup
+const uint FRAGMENTS_M = SUBGROUP_M / MATRIX_M;  // in a subgroup's block
 const uint FRAGMENTS_N = SUBGROUP_N / MATRIX_N;
 const uint LOCAL_SIZE = SUBGROUPS_M * SUBGROUPS_N * SUBGROUP_SIZE;
-const uint LANES_M = 1, LANES_N = LOCAL_SIZE;  // as the raster counts invocations
+const uint LANES_M = 1, LANES_N = LOCAL_SIZE;  // for the raster include: one row of invocations
 
 layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUP_SIZE) in;
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
+// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
+// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
+// in elements.
 layout(push_constant) uniform Problem {
-  uint m, n, depth, lda, ldb, ldc;  // depth: all of k
+  uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;        // of the first product
-  uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
-  uint step_a, step_b;                // from a step of k to the next
-  uint batch, split_depth;            // products; steps of k that one part of a split product has
+  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
+  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
+  uint stride_c;                // of C: from a z of the grid to the next
+  uint step_a, step_b;          // distance from a step of k to the next
+  uint batch, split_depth;      // matrices in the batch; steps of k in one split
 
-  // nothing is fused
+  // No epilogue, and no push constants for one.
 };
 
-// C := alpha * sum + beta * C; old is beta * C already.
+// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
 #define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
 FINISH(float)
 FINISH(vec2)
 FINISH(vec4)
-void begin_epilogue(uint product) {}
+void begin_epilogue(uint batch_index) {}
 
-// Two elements of a 32-bit word as float32: IEEE half precision. The first lies in the low bits.
+// Converts the two float16 elements of a 32-bit word to float32; the first lies in the low bits.
 vec2 widen(uint word) { return unpackHalf2x16(word); }
 
-#ifndef PARTS_SHARE_C
-#define PARTS_SHARE_C 0
+#ifndef ATOMIC_SPLIT_K
+#define ATOMIC_SPLIT_K 0
 #endif
 
-// This workgroup's part: steps of k, and where its operands begin.
+// What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts products, and all of them again for every further part of k.
-void begin_product(uint z) {
-  const uint product = z % batch, first = z / batch * split_depth;
-  k = min(depth - first, split_depth);
-  offset_a = base_a + product * stride_a + first * step_a;
-  offset_b = base_b + product * stride_b + first * step_b;
-  offset_c = base_c + (PARTS_SHARE_C == 1 ? product : z) * stride_c;
-  begin_epilogue(product);
+// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
+// With ATOMIC_SPLIT_K all splits add into one buffer.
+void begin_gemm(uint z) {
+  const uint batch_index = z % batch, first_step = z / batch * split_depth;
+  k = min(depth - first_step, split_depth);
+  offset_a = base_a + batch_index * stride_a + first_step * step_a;
+  offset_b = base_b + batch_index * stride_b + first_step * step_b;
+  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
+  begin_epilogue(batch_index);
 }
 
-// Words of several elements, the first in the low bits.
-uint keep_word(uint x, uint first, uint count) {
-  const uint left = count > first ? min(count - first, OPERANDS_PER_WORD) : 0u;
-  return left == OPERANDS_PER_WORD ? x : x & ((1u << left * OPERAND_BITS) - 1u);
+// The function keep_first of common/vectors.glsl for vectors of 32-bit words that hold several
+// elements, the first in the low bits.
+
+// The word x, whose elements are those from first on of a vector, with zeros from element count on.
+uint keep_first_in_word(uint x, uint first, uint count) {
+  const uint left = count > first ? min(count - first, ELEMENTS_PER_WORD) : 0u;
+  return left == ELEMENTS_PER_WORD ? x : x & ((1u << left * OPERAND_BITS) - 1u);
 }
 
-// The first count elements, zero in the others.
-uint keep(uint x, uint count) { return keep_word(x, 0, count); }
-uvec2 keep(uvec2 x, uint count) {
-  return uvec2(keep_word(x.x, 0, count), keep_word(x.y, OPERANDS_PER_WORD, count));
+// x with zeros behind its first count elements.
+uint keep_first(uint x, uint count) { return keep_first_in_word(x, 0, count); }
+uvec2 keep_first(uvec2 x, uint count) {
+  return uvec2(keep_first_in_word(x.x, 0, count), keep_first_in_word(x.y, ELEMENTS_PER_WORD, count));
 }
-uvec4 keep(uvec4 x, uint count) {
-  return uvec4(keep(x.xy, count), keep_word(x.z, 2 * OPERANDS_PER_WORD, count), keep_word(x.w, 3 * OPERANDS_PER_WORD, count));
+uvec4 keep_first(uvec4 x, uint count) {
+  return uvec4(keep_first(x.xy, count), keep_first_in_word(x.z, 2 * ELEMENTS_PER_WORD, count),
+               keep_first_in_word(x.w, 3 * ELEMENTS_PER_WORD, count));
 }
 
-// Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
-// one instead: they only reach elements of C that are never stored, so they need an address
-// inside the buffer but no zero. Steps beyond k need both.
+// Edge masked: tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge
+// the last one is read instead: it contributes only to elements of C that are never stored, so its
+// address must be valid but its value does not matter. For steps beyond k, addresses are clamped
+// and values are set to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k0 < k ? k - k0 : 0u; }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 
-// Workgroups and invocations run along n first. x counts along n, y along m.
+// Raster row: workgroups and invocations are numbered along n first. Positions are x along n and y
+// along m.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
 uvec2 lane_position() {
   return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
 }
 
-// A stored m x k: vectors run along k, in shared memory as well. Addresses in vectors.
+// A is stored m x k: vectors run along k, in memory and in shared memory. Addresses count vectors.
 
+// A in a storage buffer of vectors of 32-bit words.
 layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
 
-const uint A_VECTORS = TILE_K / PER_A;  // in a row of the tile
-const uint A_STRIDE = (TILE_K + SHARED_PAD) / PER_A;
+const uint A_VECTORS = TILE_K / ELEMENTS_A;  // in a row of the tile
+const uint A_STRIDE = (TILE_K + SHARED_PAD) / ELEMENTS_A;
 const uint A_LOADS = TILE_M * A_VECTORS;
-const uint A_TURNS = (A_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
+const uint A_LOADS_PER_INVOCATION = (A_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
 shared VECTOR_A a_tile[STAGES][TILE_M * A_STRIDE];
-VECTOR_A a_next[A_TURNS];
+VECTOR_A a_next[A_LOADS_PER_INVOCATION];
 
 void fetch_tile_a(uint row0, uint k0) {
-  [[unroll]] for (uint l = 0; l < A_TURNS; ++l) {
+  [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
     const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
     if (A_LOADS % LOCAL_SIZE != 0 && v >= A_LOADS) break;
     const uint row = clamp_index(row0 + v / A_VECTORS, m - 1);
-    const uint step = k0 / PER_A + v % A_VECTORS;
-    a_next[l] = keep(a[(offset_a + row * lda) / PER_A + clamp_index(step, (k - 1) / PER_A)],
-                     steps_left(step * PER_A));
+    const uint step = k0 / ELEMENTS_A + v % A_VECTORS;
+    a_next[l] = keep_first(a[(offset_a + row * lda) / ELEMENTS_A + clamp_index(step, (k - 1) / ELEMENTS_A)],
+                     steps_left(step * ELEMENTS_A));
   }
 }
 
 void put_tile_a(uint stage) {
-  [[unroll]] for (uint l = 0; l < A_TURNS; ++l) {
+  [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
     const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
     if (A_LOADS % LOCAL_SIZE != 0 && v >= A_LOADS) break;
     a_tile[stage][v / A_VECTORS * A_STRIDE + v % A_VECTORS] = a_next[l];
@@ -199,32 +213,34 @@ void put_tile_a(uint stage) {
 }
 
 #define fragment_a(stage, row, step) \
-  load_shared_a(a_tile[stage][(row) * A_STRIDE + (step) / PER_A], BY_ROWS, A_STRIDE, 48, WORKGROUP_SCOPE)
+  load_shared_a(a_tile[stage][(row) * A_STRIDE + (step) / ELEMENTS_A], BY_ROWS, A_STRIDE, \
+                48, WORKGROUP_SCOPE)
 
-// B stored k x n: vectors run along n, in shared memory as well. Addresses in vectors.
+// B is stored k x n: vectors run along n, in memory and in shared memory. Addresses count vectors.
 
+// B in a storage buffer of vectors of 32-bit words.
 layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
 
-const uint B_VECTORS = TILE_N / PER_B;  // in a step of the tile
-const uint B_STRIDE = (TILE_N + SHARED_PAD) / PER_B;
+const uint B_VECTORS = TILE_N / ELEMENTS_B;  // in a step of the tile
+const uint B_STRIDE = (TILE_N + SHARED_PAD) / ELEMENTS_B;
 const uint B_LOADS = TILE_K * B_VECTORS;
-const uint B_TURNS = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
+const uint B_LOADS_PER_INVOCATION = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
 shared VECTOR_B b_tile[STAGES][TILE_K * B_STRIDE];
-VECTOR_B b_next[B_TURNS];
+VECTOR_B b_next[B_LOADS_PER_INVOCATION];
 
 void fetch_tile_b(uint column0, uint k0) {
-  [[unroll]] for (uint l = 0; l < B_TURNS; ++l) {
+  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
     const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
     if (B_LOADS % LOCAL_SIZE != 0 && v >= B_LOADS) break;
-    const uint column = clamp_index(column0 / PER_B + v % B_VECTORS, (n - 1) / PER_B);
+    const uint column = clamp_index(column0 / ELEMENTS_B + v % B_VECTORS, (n - 1) / ELEMENTS_B);
     const uint step = k0 + v / B_VECTORS;
-    b_next[l] = keep(b[offset_b / PER_B + column + clamp_index(step, k - 1) * (ldb / PER_B)],
-                     steps_left(step) > 0 ? PER_B : 0u);
+    b_next[l] = keep_first(b[offset_b / ELEMENTS_B + column + clamp_index(step, k - 1) * (ldb / ELEMENTS_B)],
+                     steps_left(step) > 0 ? ELEMENTS_B : 0u);
   }
 }
 
 void put_tile_b(uint stage) {
-  [[unroll]] for (uint l = 0; l < B_TURNS; ++l) {
+  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
     const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
     if (B_LOADS % LOCAL_SIZE != 0 && v >= B_LOADS) break;
     b_tile[stage][v / B_VECTORS * B_STRIDE + v % B_VECTORS] = b_next[l];
@@ -232,27 +248,29 @@ void put_tile_b(uint stage) {
 }
 
 #define fragment_b(stage, step, column) \
-  load_shared_b(b_tile[stage][(step) * B_STRIDE + (column) / PER_B], BY_ROWS, B_STRIDE, 48, WORKGROUP_SCOPE)
+  load_shared_b(b_tile[stage][(step) * B_STRIDE + (column) / ELEMENTS_B], BY_ROWS, B_STRIDE, \
+                48, WORKGROUP_SCOPE)
 
 MatrixC sums[FRAGMENTS_M][FRAGMENTS_N];
-uint subgroup_row, subgroup_column;  // of the subgroup's block in the tile
+uint subgroup_row, subgroup_column;  // first row and column of the subgroup's block in the tile
 
 void multiply_tile(uint stage) {
-  for (uint trip = 0; trip < TILE_K; trip += UNROLL_K)
+  for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; u += MATRIX_K) {
       MatrixA fragments[FRAGMENTS_M];
       [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, trip + u);
+        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, step + u);
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
-        const MatrixB fragment = fragment_b(stage, trip + u, subgroup_column + j * MATRIX_N);
+        const MatrixB fragment = fragment_b(stage, step + u, subgroup_column + j * MATRIX_N);
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
           sums[i][j] = multiply_add(fragments[i], fragment, sums[i][j]);
       }
     }
 }
 
-// One tile in shared memory: fetched into registers while others still read the last one.
-void multiply_all(uint row, uint column) {
+// Loop over k with one tile in shared memory: an invocation fetches the next tile into registers
+// while others still read the present one.
+void run_k_loop(uint row, uint column) {
   for (uint k0 = 0; k0 < k; k0 += TILE_K) {
     fetch_tile_a(row, k0);
     fetch_tile_b(column, k0);
@@ -264,12 +282,13 @@ void multiply_all(uint row, uint column) {
   }
 }
 
-// Fragments do not say which of their elements an invocation holds: each goes through shared memory
-// once, from where its subgroup stores vectors of C.
+// Stores the sums of matrix.comp. Which elements of a fragment an invocation holds is the driver's
+// choice, so each fragment goes through shared memory, from which the subgroup stores vectors of C.
 
-// A vector of sums to C: whole where ldc and the offset allow it, else by elements.
+// Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
+// element.
 
-// C in float32, once as elements and once as vectors. Indices count elements.
+// C in float32, as elements and as vectors. Indices count elements.
 #ifndef C_BINDING
 #define C_BINDING 2
 #endif
@@ -281,27 +300,27 @@ void store_c(uint i, float x) { c[i] = x; }
 RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
 void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
-void store_elements(uint target, uint columns, RESULT_C sum, uint row, uint column) {
+void store_elements(uint c_index, uint columns, RESULT_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
     if (w < columns) {
       RESULT old = RESULT(0);
-      if (beta != 0.0) old = RESULT(beta) * load_c(target + w);  // beta 0: C may hold NaN
+      if (beta != 0.0) old = RESULT(beta) * load_c(c_index + w);  // at beta 0 C may hold NaN
 #if VECTOR_WIDTH_C == 1
-      store_c(target, finish(sum, old, row, column));
+      store_c(c_index, finish(sum, old, row, column));
 #else
-      store_c(target + w, finish(sum[w], old, row, column + w));
+      store_c(c_index + w, finish(sum[w], old, row, column + w));
 #endif
     }
 }
 
 void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
-  const uint target = offset_c + row * ldc + column;
+  const uint c_index = offset_c + row * ldc + column;
   if (whole) {
     RESULT_C old = RESULT_C(0);
-    if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);
-    store_c_vector(target, finish(sum, old, row, column));
+    if (beta != 0.0) old = RESULT(beta) * load_c_vector(c_index);
+    store_c_vector(c_index, finish(sum, old, row, column));
   } else if (column < n) {
-    store_elements(target, n - column, sum, row, column);
+    store_elements(c_index, n - column, sum, row, column);
   }
 }
 
@@ -332,13 +351,13 @@ void store_sums(uvec2 tile, uint row, uint column) {
 }
 
 void main() {
-  begin_product(gl_WorkGroupID.z);
+  begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
   subgroup_row = gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M;
   subgroup_column = gl_SubgroupID % SUBGROUPS_N * SUBGROUP_N;
   [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) sums[i][j] = all_of(ELEMENT(0));
-  multiply_all(row, column);
+    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) sums[i][j] = splat(ELEMENT(0));
+  run_k_loop(row, column);
   store_sums(tile, row + subgroup_row, column + subgroup_column);
 }

@@ -1,6 +1,6 @@
 #version 450
-// Rooftile matrix 128x128x64 32x64 of 128x128x64 workgroup u64 v4/4 direct/direct: f16; A transposed, B as it is.
-// A workgroup of 256 owns 128 x 128 of C as one matrix.
+// Rooftile matrix 128x128x64 32x64 of 128x128x64 workgroup u64 v4/4 direct/direct: f16; A transposed, B not transposed.
+// A workgroup of 256 invocations computes 128 x 128 elements of C as one matrix.
 // family=matrix tile_m=128 tile_n=128 tile_k=64 reg_m=1 reg_n=1 subgroup_m=32 subgroup_n=64 matrix_m=128 matrix_n=128 matrix_k=64 scope=workgroup vector_width_a=4 vector_width_b=4 load_path_a=direct load_path_b=direct stage=none stages=1 shared_pad=0 unroll_k=64 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=32 optimization=zero
 #define TILE_M 128
 #define TILE_N 128
@@ -22,29 +22,32 @@
 #define OPERAND_TAG 0x7F000010u
 #define SUM_TAG 0x7F000020u
 #define SIGNED_OPERANDS 0
-// Matrix units of workgroup scope: TILE_M x TILE_N of C is one matrix, which the whole workgroup
-// holds. The driver moves A and B to the units, through shared memory of its own where it likes:
-// loads name a slice of a tensor, and read zeros outside it.
+// Matrix units (cooperative matrices) of workgroup scope: TILE_M x TILE_N elements of C are one
+// matrix, which the whole workgroup holds. The driver moves A and B to the units, through shared
+// memory that it manages itself: a load names a slice of a tensor, and reads zeros outside the
+// tensor.
 #extension GL_EXT_control_flow_attributes : enable
 #pragma use_vulkan_memory_model
 
-// Elements of fragments and sums.
+// Type of operand elements in registers and of sums: float32.
 #define ELEMENT float
 #define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
 
-// The types and instructions of SPV_KHR_cooperative_matrix, spelled out for compilers that do not
-// know them. spirv_type takes no type as an argument in such a compiler: OPERAND_TAG and SUM_TAG
-// stand for the components, and generator/matrix_types.h puts the scalar types into their places.
+// Types and instructions of SPV_KHR_cooperative_matrix as SPIR-V intrinsics, since Debian 12's
+// compiler does not know them. Its spirv_type takes no type as an argument: OPERAND_TAG and SUM_TAG
+// stand for the component types, and generator/matrix_types.h replaces them by the types' ids in
+// the compiled module.
 #extension GL_EXT_spirv_intrinsics : enable
 
-// Named constants, because literals would not become ids.
-const uint SCOPE = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;  // 3: a subgroup's matrices
+// Named constants, since the compiler would pass literals as such, where ids are required.
+const uint SCOPE = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;  // scopes: 2 workgroup, 3 subgroup
 const uint ROWS_A = MATRIX_M, COLUMNS_A = MATRIX_K, ROWS_B = MATRIX_K, COLUMNS_B = MATRIX_N;
 const uint ROWS_C = MATRIX_M, COLUMNS_C = MATRIX_N, USE_A = 0, USE_B = 1, USE_C = 2;
 const uint BY_ROWS = 0, BY_COLUMNS = 1;
 
-// Fragments of float16. CooperativeMatrixKHR, Float16.
+// Matrices of float16. Capabilities CooperativeMatrixKHR (6022) and Float16 (9).
+// OpTypeCooperativeMatrixKHR is 4456.
 #define MATRIX(TAG, ROWS, COLUMNS, USE)                                                            \
   spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9], id = 4456, TAG, \
              SCOPE, ROWS, COLUMNS, USE)
@@ -53,15 +56,16 @@ const uint BY_ROWS = 0, BY_COLUMNS = 1;
 #define MatrixB MATRIX(OPERAND_TAG, ROWS_B, COLUMNS_B, USE_B)
 #define MatrixC MATRIX(SUM_TAG, ROWS_C, COLUMNS_C, USE_C)
 
-const uint OPERANDS_PER_WORD = 32 / OPERAND_BITS;      // elements of 32 bits
-const uint PER_A = OPERANDS_PER_WORD * VECTOR_WIDTH_A;  // elements in a vector of words
-const uint PER_B = OPERANDS_PER_WORD * VECTOR_WIDTH_B;
+const uint ELEMENTS_PER_WORD = 32 / OPERAND_BITS;
+// Elements in a vector of words.
+const uint ELEMENTS_A = ELEMENTS_PER_WORD * VECTOR_WIDTH_A;
+const uint ELEMENTS_B = ELEMENTS_PER_WORD * VECTOR_WIDTH_B;
 
-// Fragments are loaded by macros: a function cannot return a matrix, of which the compiler takes every
-// mention for another type.
+// Fragments are loaded by macros: the compiler takes every mention of a matrix for another type, so
+// no function can return one.
 //
-// Strides count what the pointer points to. Memory operands: make visible (16) or available (8) to
-// the workgroup, not private (32).
+// Strides count what the pointer points to. The memory operands are bits: make available (8) or
+// visible (16) to the workgroup, non-private (32).
 spirv_instruction(id = 4457) MatrixA load_global_a(spirv_by_reference VECTOR_A p, uint layout_of, uint stride);
 spirv_instruction(id = 4457) MatrixB load_global_b(spirv_by_reference VECTOR_B p, uint layout_of, uint stride);
 spirv_instruction(id = 4457)
@@ -73,7 +77,7 @@ MatrixB load_shared_b(spirv_by_reference VECTOR_B p, uint layout_of, uint stride
 spirv_instruction(id = 4458)
 void store_shared_c(spirv_by_reference ELEMENT p, MatrixC x, uint layout_of, uint stride,
                     spirv_literal uint memory, uint scope);
-spirv_instruction(id = 80) MatrixC all_of(ELEMENT x);
+spirv_instruction(id = 80) MatrixC splat(ELEMENT x);
 
 #if SIGNED_OPERANDS == 0
 spirv_instruction(id = 4459) MatrixC multiply_add(MatrixA a, MatrixB b, MatrixC c);
@@ -82,33 +86,35 @@ spirv_instruction(id = 4459) MatrixC multiply_add_signed(MatrixA a, MatrixB b, M
 #define multiply_add(a, b, c) multiply_add_signed(a, b, c, SIGNED_OPERANDS)
 #endif
 
-// Tensor addressing of matrices, spelled out like matrix_types.glsl: SPV_NV_tensor_addressing, and
-// the loads and stores of SPV_NV_cooperative_matrix2. A layout is a matrix in memory, of which a
-// slice is read; a view reads that slice transposed, or stores only some rows of a matrix.
+// Tensor addressing of matrices as SPIR-V intrinsics, like matrix/types.glsl:
+// SPV_NV_tensor_addressing, and the loads and stores of SPV_NV_cooperative_matrix2. A layout
+// describes a matrix in memory, of which a slice is read or written; a view reads that slice
+// transposed, or clips a store to some rows.
 //
-// Loads and stores count in the matrix's components from the pointer, whatever that points to, and
-// the pointer must be a multiple of 16 bytes.
+// Loads and stores count components of the matrix from the pointer on, whatever it points to, and the
+// pointer must be a multiple of 16 bytes.
 
-// Outside a tensor lie zeros (clamp mode constant, whose value is 0): tiles may hang over every edge.
-const uint OUTSIDE = 1;
+// Edge masked: reads outside a tensor give zeros (clamp mode 1, constant, whose value is 0), so
+// tiles may extend beyond every edge.
+const uint CLAMP_MODE = 1;
 uint tensor_ld(uint ld, uint vector) { return ld; }
 
-const uint TENSOR_SIDES = 2;
-const bool OWN_SIDES = false;  // a view has the sides of the slice
-const uint FIRST_SIDE = 0, SECOND_SIDE = 1;
+const uint TENSOR_DIMENSIONS = 2;
+const bool HAS_DIMENSIONS = false;  // a view has the dimensions of the slice
+const uint FIRST_DIMENSION = 0, SECOND_DIMENSION = 1;
 
-// Capability TensorAddressingNV.
+// Capability TensorAddressingNV (5439).
 #define TensorLayout \
-  spirv_type(extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439], id = 5370, TENSOR_SIDES, OUTSIDE)
+  spirv_type(extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439], id = 5370, TENSOR_DIMENSIONS, CLAMP_MODE)
 #define TensorView                                                                                  \
-  spirv_type(extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439], id = 5371, TENSOR_SIDES, \
-             OWN_SIDES, FIRST_SIDE, SECOND_SIDE)
+  spirv_type(extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439], id = 5371, TENSOR_DIMENSIONS, \
+             HAS_DIMENSIONS, FIRST_DIMENSION, SECOND_DIMENSION)
 #define TransposedView                                                                              \
-  spirv_type(extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439], id = 5371, TENSOR_SIDES, \
-             OWN_SIDES, SECOND_SIDE, FIRST_SIDE)
+  spirv_type(extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439], id = 5371, TENSOR_DIMENSIONS, \
+             HAS_DIMENSIONS, SECOND_DIMENSION, FIRST_DIMENSION)
 
 spirv_instruction(id = 5372) TensorLayout create_layout();
-spirv_instruction(id = 5373) TensorLayout set_sides(TensorLayout x, uint rows, uint columns);
+spirv_instruction(id = 5373) TensorLayout set_dimensions(TensorLayout x, uint rows, uint columns);
 spirv_instruction(id = 5374) TensorLayout set_strides(TensorLayout x, uint row, uint column);
 spirv_instruction(id = 5375)
 TensorLayout slice(TensorLayout x, uint row, uint rows, uint column, uint columns);
@@ -117,8 +123,9 @@ spirv_instruction(id = 5377) TransposedView create_transposed();
 spirv_instruction(id = 5382)
 TensorView clip(TensorView x, uint row, uint rows, uint column, uint columns);
 
-// Capability CooperativeMatrixTensorAddressingNV. `old` has what a clipped load leaves out: nothing
-// here. Memory operands as in matrix_types.glsl; addressing 0, or 1: with a view.
+// Capability CooperativeMatrixTensorAddressingNV (5433). A clipped load takes what it leaves out from
+// `old`; here no load is clipped. The memory operands are those of matrix/types.glsl. Addressing is 0,
+// or 1 with a view.
 #define LOADS extensions = ["SPV_NV_cooperative_matrix2"], capabilities = [5433], id = 5367
 #define STORES extensions = ["SPV_NV_cooperative_matrix2"], capabilities = [5433], id = 5368
 spirv_instruction(LOADS)
@@ -137,85 +144,94 @@ spirv_instruction(STORES)
 void store_rows_c(spirv_by_reference ELEMENT_4 p, MatrixC x, TensorLayout to, spirv_literal uint memory, uint scope,
                   spirv_literal uint addressing, TensorView view);
 
-const uint LANES_M = 1, LANES_N = LOCAL_SIZE;  // as the raster counts invocations
+const uint LANES_M = 1, LANES_N = LOCAL_SIZE;  // for the raster include: one row of invocations
 
 layout(local_size_x = LOCAL_SIZE) in;
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
+// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
+// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
+// in elements.
 layout(push_constant) uniform Problem {
-  uint m, n, depth, lda, ldb, ldc;  // depth: all of k
+  uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;        // of the first product
-  uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
-  uint step_a, step_b;                // from a step of k to the next
-  uint batch, split_depth;            // products; steps of k that one part of a split product has
+  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
+  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
+  uint stride_c;                // of C: from a z of the grid to the next
+  uint step_a, step_b;          // distance from a step of k to the next
+  uint batch, split_depth;      // matrices in the batch; steps of k in one split
 
-  // nothing is fused
+  // No epilogue, and no push constants for one.
 };
 
-// C := alpha * sum + beta * C; old is beta * C already.
+// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
 #define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
 FINISH(float)
 FINISH(vec2)
 FINISH(vec4)
-void begin_epilogue(uint product) {}
+void begin_epilogue(uint batch_index) {}
 
-// Two elements of a 32-bit word as float32: IEEE half precision. The first lies in the low bits.
+// Converts the two float16 elements of a 32-bit word to float32; the first lies in the low bits.
 vec2 widen(uint word) { return unpackHalf2x16(word); }
 
-#ifndef PARTS_SHARE_C
-#define PARTS_SHARE_C 0
+#ifndef ATOMIC_SPLIT_K
+#define ATOMIC_SPLIT_K 0
 #endif
 
-// This workgroup's part: steps of k, and where its operands begin.
+// What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts products, and all of them again for every further part of k.
-void begin_product(uint z) {
-  const uint product = z % batch, first = z / batch * split_depth;
-  k = min(depth - first, split_depth);
-  offset_a = base_a + product * stride_a + first * step_a;
-  offset_b = base_b + product * stride_b + first * step_b;
-  offset_c = base_c + (PARTS_SHARE_C == 1 ? product : z) * stride_c;
-  begin_epilogue(product);
+// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
+// With ATOMIC_SPLIT_K all splits add into one buffer.
+void begin_gemm(uint z) {
+  const uint batch_index = z % batch, first_step = z / batch * split_depth;
+  k = min(depth - first_step, split_depth);
+  offset_a = base_a + batch_index * stride_a + first_step * step_a;
+  offset_b = base_b + batch_index * stride_b + first_step * step_b;
+  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
+  begin_epilogue(batch_index);
 }
 
-// Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
-// one instead: they only reach elements of C that are never stored, so they need an address
-// inside the buffer but no zero. Steps beyond k need both.
+// Edge masked: tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge
+// the last one is read instead: it contributes only to elements of C that are never stored, so its
+// address must be valid but its value does not matter. For steps beyond k, addresses are clamped
+// and values are set to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k0 < k ? k - k0 : 0u; }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 
-// Workgroups and invocations run along n first. x counts along n, y along m.
+// Raster row: workgroups and invocations are numbered along n first. Positions are x along n and y
+// along m.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
 uvec2 lane_position() {
   return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
 }
 
-// A stored k x m: a slice is MATRIX_K x TILE_M, read transposed.
+// A is stored k x m: a slice is MATRIX_K x TILE_M and is read transposed.
 
+// A in a storage buffer of vectors of 32-bit words.
 layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
 
-#define tensor_a() set_strides(set_sides(create_layout(), k, m), tensor_ld(lda, PER_A), 1u)
+#define tensor_a() set_strides(set_dimensions(create_layout(), k, m), tensor_ld(lda, ELEMENTS_A), 1u)
 #define load_a(old, tensor, row, step) \
-  load_columns_a(a[offset_a / PER_A], old, slice(tensor, step, MATRIX_K, row, TILE_M), 0, 1, create_transposed())
+  load_columns_a(a[offset_a / ELEMENTS_A], old, slice(tensor, step, MATRIX_K, row, TILE_M), 0, 1, create_transposed())
 
-// B stored k x n: columns lie together.
+// B is stored k x n: columns are contiguous.
 
+// B in a storage buffer of vectors of 32-bit words.
 layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
 
-#define tensor_b() set_strides(set_sides(create_layout(), k, n), tensor_ld(ldb, PER_B), 1u)
+#define tensor_b() set_strides(set_dimensions(create_layout(), k, n), tensor_ld(ldb, ELEMENTS_B), 1u)
 #define load_b(old, tensor, step, column) \
-  load_rows_b(b[offset_b / PER_B], old, slice(tensor, step, MATRIX_K, column, TILE_N), 0, 0)
+  load_rows_b(b[offset_b / ELEMENTS_B], old, slice(tensor, step, MATRIX_K, column, TILE_N), 0, 0)
 
-// The matrix of sums goes through shared memory, PIECE_M rows at a time, from where invocations store
-// vectors of C: no pass over C in memory, and nothing of it in the workspace.
+// Stores the sums of matrix_workgroup.comp: PIECE_M rows of the matrix at a time go through shared
+// memory, from which invocations store vectors of C. So beta and the epilogue take no further pass
+// over C, and no workspace.
 
-// A vector of sums to C: whole where ldc and the offset allow it, else by elements.
+// Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
+// element.
 
-// C in float32, once as elements and once as vectors. Indices count elements.
+// C in float32, as elements and as vectors. Indices count elements.
 #ifndef C_BINDING
 #define C_BINDING 2
 #endif
@@ -227,27 +243,27 @@ void store_c(uint i, float x) { c[i] = x; }
 RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
 void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
-void store_elements(uint target, uint columns, RESULT_C sum, uint row, uint column) {
+void store_elements(uint c_index, uint columns, RESULT_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
     if (w < columns) {
       RESULT old = RESULT(0);
-      if (beta != 0.0) old = RESULT(beta) * load_c(target + w);  // beta 0: C may hold NaN
+      if (beta != 0.0) old = RESULT(beta) * load_c(c_index + w);  // at beta 0 C may hold NaN
 #if VECTOR_WIDTH_C == 1
-      store_c(target, finish(sum, old, row, column));
+      store_c(c_index, finish(sum, old, row, column));
 #else
-      store_c(target + w, finish(sum[w], old, row, column + w));
+      store_c(c_index + w, finish(sum[w], old, row, column + w));
 #endif
     }
 }
 
 void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
-  const uint target = offset_c + row * ldc + column;
+  const uint c_index = offset_c + row * ldc + column;
   if (whole) {
     RESULT_C old = RESULT_C(0);
-    if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);
-    store_c_vector(target, finish(sum, old, row, column));
+    if (beta != 0.0) old = RESULT(beta) * load_c_vector(c_index);
+    store_c_vector(c_index, finish(sum, old, row, column));
   } else if (column < n) {
-    store_elements(target, n - column, sum, row, column);
+    store_elements(c_index, n - column, sum, row, column);
   }
 }
 
@@ -266,7 +282,7 @@ void store_piece(uvec2 tile, uint row, uint column) {
 
 #define store_sums(sums, tile, row, column)                                                          \
   [[dont_unroll]] for (uint piece = 0; piece < TILE_M; piece += PIECE_M) {                           \
-    store_rows_c(c_piece[0], sums, set_sides(create_layout(), PIECE_M, TILE_N), 40, WORKGROUP_SCOPE, \
+    store_rows_c(c_piece[0], sums, set_dimensions(create_layout(), PIECE_M, TILE_N), 40, WORKGROUP_SCOPE, \
                  1, clip(create_view(), piece, PIECE_M, 0u, TILE_N));                                \
     barrier();                                                                                       \
     store_piece(tile, (row) + piece, column);                                                        \
@@ -274,10 +290,10 @@ void store_piece(uvec2 tile, uint row, uint column) {
   }
 
 void main() {
-  begin_product(gl_WorkGroupID.z);
+  begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
-  MatrixC sums = all_of(ELEMENT(0));
+  MatrixC sums = splat(ELEMENT(0));
   [[dont_unroll]] for (uint k0 = 0; k0 < k; k0 += TILE_K)
     [[unroll]] for (uint u = 0; u < TILE_K; u += MATRIX_K) {
       MatrixA fragment_a;

@@ -1,6 +1,6 @@
 #version 450
-// Rooftile naive 8x16 1x1: f32; A as it is, B as it is.
-// A workgroup of 128 owns 8 x 16 of C, an invocation 1 x 1.
+// Rooftile naive 8x16 1x1: f32; A not transposed, B not transposed.
+// A workgroup of 128 invocations computes 8 x 16 elements of C, an invocation 1 x 1.
 // family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 16
@@ -11,9 +11,10 @@
 #define VECTOR_WIDTH_C 1
 #define VECTOR_C float
 #define RESULT_C float
-// The textbook kernel: one invocation owns one element of C. Runs everywhere; the baseline.
+// Baseline kernel, which runs on every device: one invocation computes one element of C and reads
+// its row of op(A) and its column of op(B) from memory.
 
-// Elements of fragments and sums.
+// Type of operand elements in registers and of sums: float32.
 #define ELEMENT float
 #define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
@@ -23,75 +24,82 @@ layout(local_size_x = TILE_M * TILE_N) in;
 const uint LANES_M = TILE_M;
 const uint LANES_N = TILE_N;
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
+// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
+// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
+// in elements.
 layout(push_constant) uniform Problem {
-  uint m, n, depth, lda, ldb, ldc;  // depth: all of k
+  uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;        // of the first product
-  uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
-  uint step_a, step_b;                // from a step of k to the next
-  uint batch, split_depth;            // products; steps of k that one part of a split product has
+  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
+  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
+  uint stride_c;                // of C: from a z of the grid to the next
+  uint step_a, step_b;          // distance from a step of k to the next
+  uint batch, split_depth;      // matrices in the batch; steps of k in one split
 
-  // nothing is fused
+  // No epilogue, and no push constants for one.
 };
 
-// C := alpha * sum + beta * C; old is beta * C already.
+// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
 #define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
 FINISH(float)
 FINISH(vec2)
 FINISH(vec4)
-void begin_epilogue(uint product) {}
+void begin_epilogue(uint batch_index) {}
 
-// All operands are float32: nothing to widen.
+// No conversion: operands are not 16-bit floats.
 
-#ifndef PARTS_SHARE_C
-#define PARTS_SHARE_C 0
+#ifndef ATOMIC_SPLIT_K
+#define ATOMIC_SPLIT_K 0
 #endif
 
-// This workgroup's part: steps of k, and where its operands begin.
+// What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts products, and all of them again for every further part of k.
-void begin_product(uint z) {
-  const uint product = z % batch, first = z / batch * split_depth;
-  k = min(depth - first, split_depth);
-  offset_a = base_a + product * stride_a + first * step_a;
-  offset_b = base_b + product * stride_b + first * step_b;
-  offset_c = base_c + (PARTS_SHARE_C == 1 ? product : z) * stride_c;
-  begin_epilogue(product);
+// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
+// With ATOMIC_SPLIT_K all splits add into one buffer.
+void begin_gemm(uint z) {
+  const uint batch_index = z % batch, first_step = z / batch * split_depth;
+  k = min(depth - first_step, split_depth);
+  offset_a = base_a + batch_index * stride_a + first_step * step_a;
+  offset_b = base_b + batch_index * stride_b + first_step * step_b;
+  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
+  begin_epilogue(batch_index);
 }
 
-// Workgroups and invocations run along n first. x counts along n, y along m.
+// Raster row: workgroups and invocations are numbered along n first. Positions are x along n and y
+// along m.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
 uvec2 lane_position() {
   return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
 }
 
-// A as a storage buffer of vectors.
+// A in a storage buffer of vectors.
 #ifndef STORED_A
 #define STORED_A VECTOR_A
 #endif
 layout(binding = 0, std430) readonly buffer OperandA { STORED_A a[]; };
 VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(a[vector_index]); }
 
-// B as a storage buffer of vectors.
+// B in a storage buffer of vectors.
 #ifndef STORED_B
 #define STORED_B VECTOR_B
 #endif
 layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
-ELEMENT element_a(uint i, uint p) { return fetch_a(offset_a + i * lda + p); }  // A stored m x k
+// One element at a time (family naive). A is stored m x k.
+ELEMENT element_a(uint i, uint p) { return fetch_a(offset_a + i * lda + p); }
 
+// One element at a time (family naive). B is stored k x n.
 void begin_b(uint j) {}
-ELEMENT element_b(uint p, uint j) { return fetch_b(offset_b + p * ldb + j); }  // B stored k x n
+ELEMENT element_b(uint p, uint j) { return fetch_b(offset_b + p * ldb + j); }
 
+// Multiplies an element of A with elements of B.
 ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
 ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
-// C in float32, once as elements and once as vectors. Indices count elements.
+// C in float32, as elements and as vectors. Indices count elements.
 #ifndef C_BINDING
 #define C_BINDING 2
 #endif
@@ -104,15 +112,15 @@ RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
 void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
 void main() {
-  begin_product(gl_WorkGroupID.z);
+  begin_gemm(gl_WorkGroupID.z);
   const uvec2 position = tile_position() * uvec2(TILE_N, TILE_M) + lane_position();
   const uint row = position.y, column = position.x;
   if (row >= m || column >= n) return;
   ELEMENT sum = ELEMENT(0);
   begin_b(column);
   for (uint p = 0; p < k; ++p) sum += product(element_a(row, p), element_b(p, column));
-  const uint target = offset_c + row * ldc + column;
+  const uint c_index = offset_c + row * ldc + column;
   RESULT old = RESULT(0);
-  if (beta != 0.0) old = RESULT(beta) * load_c(target);  // beta 0: C may hold NaN
-  store_c(target, finish(RESULT(sum), old, row, column));
+  if (beta != 0.0) old = RESULT(beta) * load_c(c_index);  // at beta 0 C may hold NaN
+  store_c(c_index, finish(RESULT(sum), old, row, column));
 }

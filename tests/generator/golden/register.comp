@@ -1,7 +1,6 @@
 #version 450
-// Rooftile register 8x32 4x4 u4 v4/4: f32; A as it is, B as it is.
-// A workgroup of 16 owns 8 x 32 of C, an invocation 4 x 4.
-// This is the browser tuner's kernel: 4 rows of float4, workgroup 2 x 8, k in steps of 4.
+// Rooftile register 8x32 4x4 u4 v4/4: f32; A not transposed, B not transposed.
+// A workgroup of 16 invocations computes 8 x 32 elements of C, an invocation 4 x 4.
 // family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 32
@@ -16,12 +15,13 @@
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
 #define RESULT_C vec4
-// One invocation owns REG_M x REG_N of C in registers and reads A and B itself: no shared memory,
-// no barrier. Its columns come as vectors LANES_N apart, so that neighbouring invocations read
-// and write neighbouring vectors.
+// One invocation computes REG_M x REG_N elements of C in registers and reads A and B from memory
+// itself, without shared memory and barriers. Its columns are vectors that lie LANES_N vectors
+// apart, so that neighbouring invocations read and write neighbouring vectors. Also the kernel of
+// the family batched_small, with TILE_BATCH matrices of the batch in a workgroup.
 #extension GL_EXT_control_flow_attributes : enable
 
-// Elements of fragments and sums.
+// Type of operand elements in registers and of sums: float32.
 #define ELEMENT float
 #define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
@@ -37,91 +37,99 @@ const uint LANES_N = TILE_N / REG_N;
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 
-// Where the i-th row and the j-th vector of the invocation lie, from its first.
-uint row_at(uint i) { return i; }
-uint column_at(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
+// first.
+uint row_offset(uint i) { return i; }
+uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
+// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
+// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
+// in elements.
 layout(push_constant) uniform Problem {
-  uint m, n, depth, lda, ldb, ldc;  // depth: all of k
+  uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;        // of the first product
-  uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
-  uint step_a, step_b;                // from a step of k to the next
-  uint batch, split_depth;            // products; steps of k that one part of a split product has
+  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
+  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
+  uint stride_c;                // of C: from a z of the grid to the next
+  uint step_a, step_b;          // distance from a step of k to the next
+  uint batch, split_depth;      // matrices in the batch; steps of k in one split
 
-  // nothing is fused
+  // No epilogue, and no push constants for one.
 };
 
-// C := alpha * sum + beta * C; old is beta * C already.
+// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
 #define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
 FINISH(float)
 FINISH(vec2)
 FINISH(vec4)
-void begin_epilogue(uint product) {}
+void begin_epilogue(uint batch_index) {}
 
-// All operands are float32: nothing to widen.
+// No conversion: operands are not 16-bit floats.
 
-#ifndef PARTS_SHARE_C
-#define PARTS_SHARE_C 0
+#ifndef ATOMIC_SPLIT_K
+#define ATOMIC_SPLIT_K 0
 #endif
 
-// This workgroup's part: steps of k, and where its operands begin.
+// What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts products, and all of them again for every further part of k.
-void begin_product(uint z) {
-  const uint product = z % batch, first = z / batch * split_depth;
-  k = min(depth - first, split_depth);
-  offset_a = base_a + product * stride_a + first * step_a;
-  offset_b = base_b + product * stride_b + first * step_b;
-  offset_c = base_c + (PARTS_SHARE_C == 1 ? product : z) * stride_c;
-  begin_epilogue(product);
+// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
+// With ATOMIC_SPLIT_K all splits add into one buffer.
+void begin_gemm(uint z) {
+  const uint batch_index = z % batch, first_step = z / batch * split_depth;
+  k = min(depth - first_step, split_depth);
+  offset_a = base_a + batch_index * stride_a + first_step * step_a;
+  offset_b = base_b + batch_index * stride_b + first_step * step_b;
+  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
+  begin_epilogue(batch_index);
 }
 
-// What elements and vectors of two and four share, so that a kernel is written once for every width.
+// The same functions for elements and for vectors of two and four, so that kernels are written once
+// for every vector width.
 ELEMENT component(ELEMENT x, uint i) { return x; }
 ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
 ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
 
-// The first count components, zero in the others. A select, not a product: NaN and Inf must go.
-ELEMENT keep(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
-ELEMENT_2 keep(ELEMENT_2 x, uint count) {
+// x with zeros behind its first count components. It selects, since a multiplication by zero would
+// keep NaN and infinity.
+ELEMENT keep_first(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
+ELEMENT_2 keep_first(ELEMENT_2 x, uint count) {
   return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
 }
-ELEMENT_4 keep(ELEMENT_4 x, uint count) {
+ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
   return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
 }
 
-// Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
-// one instead: they only reach elements of C that are never stored, so they need an address
-// inside the buffer but no zero. Steps beyond k need both.
+// Edge masked: tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge
+// the last one is read instead: it contributes only to elements of C that are never stored, so its
+// address must be valid but its value does not matter. For steps beyond k, addresses are clamped
+// and values are set to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k0 < k ? k - k0 : 0u; }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 
-// Workgroups and invocations run along m first. x counts along n, y along m.
+// Raster column: workgroups and invocations are numbered along m first. Positions are x along n and
+// y along m.
 uvec2 tile_position() { return gl_WorkGroupID.yx; }
 uvec2 lane_position() {
   return uvec2(gl_LocalInvocationID.x / LANES_M, gl_LocalInvocationID.x % LANES_M);
 }
 
-// A as a storage buffer of vectors.
+// A in a storage buffer of vectors.
 #ifndef STORED_A
 #define STORED_A VECTOR_A
 #endif
 layout(binding = 0, std430) readonly buffer OperandA { STORED_A a[]; };
 VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(a[vector_index]); }
 
-// B as a storage buffer of vectors.
+// B in a storage buffer of vectors.
 #ifndef STORED_B
 #define STORED_B VECTOR_B
 #endif
 layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
-// A stored m x k: a vector holds steps of k of one row. Addresses in vectors.
+// A is stored m x k: a vector holds steps of k of one row. Addresses count vectors.
 uint a_row[REG_M];
 VECTOR_A a_fragment[REG_M][UNROLL_K / VECTOR_WIDTH_A];
 
@@ -136,12 +144,12 @@ void load_a(uint k0) {
       a_fragment[i][v] = fetch_a(a_row[i] + k0 / VECTOR_WIDTH_A + v);
 }
 
-// TAIL_K steps, zero from k on.
+// TAIL_K steps from k0 on; steps beyond k are zero.
 void load_a_tail(uint k0) {
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint v = 0; v < TAIL_K / VECTOR_WIDTH_A; ++v) {
       const uint step = k0 / VECTOR_WIDTH_A + v;
-      a_fragment[i][v] = keep(fetch_a(a_row[i] + min(step, (k - 1) / VECTOR_WIDTH_A)),
+      a_fragment[i][v] = keep_first(fetch_a(a_row[i] + min(step, (k - 1) / VECTOR_WIDTH_A)),
                               steps_left(step * VECTOR_WIDTH_A));
     }
 }
@@ -150,15 +158,15 @@ ELEMENT a_at(uint i, uint u) {
   return component(a_fragment[i][u / VECTOR_WIDTH_A], u % VECTOR_WIDTH_A);
 }
 
-// B stored k x n: a vector holds neighbouring columns at one step of k, as C does. Addresses in
-// vectors.
+// B is stored k x n: a vector holds neighbouring columns at one step of k, like a vector of C.
+// Addresses count vectors.
 uint b_column[REG_N / VECTOR_WIDTH_B];
 VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
 
 void begin_b(uint column) {
   [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
     b_column[j] = offset_b / VECTOR_WIDTH_B +
-                  clamp_index((column + column_at(j)) / VECTOR_WIDTH_B, (n - 1) / VECTOR_WIDTH_B);
+                  clamp_index((column + column_offset(j)) / VECTOR_WIDTH_B, (n - 1) / VECTOR_WIDTH_B);
 }
 
 void load_b(uint k0) {
@@ -167,19 +175,20 @@ void load_b(uint k0) {
       b_fragment[u][j] = fetch_b(b_column[j] + (k0 + u) * (ldb / VECTOR_WIDTH_B));
 }
 
-// TAIL_K steps, zero from k on.
+// TAIL_K steps from k0 on; steps beyond k are zero.
 void load_b_tail(uint k0) {
   [[unroll]] for (uint u = 0; u < TAIL_K; ++u)
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
       b_fragment[u][j] =
-          keep(fetch_b(b_column[j] + min(k0 + u, k - 1) * (ldb / VECTOR_WIDTH_B)),
+          keep_first(fetch_b(b_column[j] + min(k0 + u, k - 1) * (ldb / VECTOR_WIDTH_B)),
                steps_left(k0 + u) > 0 ? VECTOR_WIDTH_B : 0u);
 }
 
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
 
-// Every invocation has its own fragments of A and B.
+// Multiplies where every invocation holds its own fragments of A and B.
 
+// Multiplies an element of A with elements of B.
 ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
 ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
@@ -193,9 +202,9 @@ void multiply(uint steps) {
     }
 }
 
-// Whole trips of UNROLL_K, then short masked ones: a vector along k may reach beyond k, TAIL_K is
-// the longest of them.
-void multiply_all() {
+// Loop over k of whole iterations of UNROLL_K steps, then of masked ones of TAIL_K steps, the
+// longest vector along k, which may extend beyond k.
+void run_k_loop() {
   uint k0 = 0;
   for (; k0 + UNROLL_K <= k; k0 += UNROLL_K) {
     load_a(k0);
@@ -209,11 +218,12 @@ void multiply_all() {
   }
 }
 
-// From sums to C.
+// Stores an invocation's sums to C (families register, tiled, broadcast, vector).
 
-// A vector of sums to C: whole where ldc and the offset allow it, else by elements.
+// Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
+// element.
 
-// C in float32, once as elements and once as vectors. Indices count elements.
+// C in float32, as elements and as vectors. Indices count elements.
 #ifndef C_BINDING
 #define C_BINDING 2
 #endif
@@ -225,38 +235,38 @@ void store_c(uint i, float x) { c[i] = x; }
 RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
 void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
-void store_elements(uint target, uint columns, RESULT_C sum, uint row, uint column) {
+void store_elements(uint c_index, uint columns, RESULT_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
     if (w < columns) {
       RESULT old = RESULT(0);
-      if (beta != 0.0) old = RESULT(beta) * load_c(target + w);  // beta 0: C may hold NaN
+      if (beta != 0.0) old = RESULT(beta) * load_c(c_index + w);  // at beta 0 C may hold NaN
 #if VECTOR_WIDTH_C == 1
-      store_c(target, finish(sum, old, row, column));
+      store_c(c_index, finish(sum, old, row, column));
 #else
-      store_c(target + w, finish(sum[w], old, row, column + w));
+      store_c(c_index + w, finish(sum[w], old, row, column + w));
 #endif
     }
 }
 
 void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
-  const uint target = offset_c + row * ldc + column;
+  const uint c_index = offset_c + row * ldc + column;
   if (whole) {
     RESULT_C old = RESULT_C(0);
-    if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);
-    store_c_vector(target, finish(sum, old, row, column));
+    if (beta != 0.0) old = RESULT(beta) * load_c_vector(c_index);
+    store_c_vector(c_index, finish(sum, old, row, column));
   } else if (column < n) {
-    store_elements(target, n - column, sum, row, column);
+    store_elements(c_index, n - column, sum, row, column);
   }
 }
 
-// A loop at run time over rows, which moves the next row of sums to the front. Unrolled, the
-// store of 32 x 16 sums takes lavapipe 22.3 15 s to compile instead of 0.2 s; indexing sums by a
-// variable would take them out of registers.
+// The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x 16
+// sums, and 0.2 s for this loop. Each iteration stores row 0 of the sums and moves the others up by
+// one, since an index that is no constant would force the sums out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
   const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
-  [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_at(i) < m; ++i) {
+  [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_offset(i) < m; ++i) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
-      store_vector(vectors, RESULT_C(sums[0][j]), row + row_at(i), column + column_at(j));
+      store_vector(vectors, RESULT_C(sums[0][j]), row + row_offset(i), column + column_offset(j));
     [[unroll]] for (uint next = 1; next < REG_M; ++next)
       [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
         sums[next - 1][j] = sums[next][j];
@@ -264,10 +274,10 @@ void store_sums(uvec2 tile, uint row, uint column) {
 }
 
 void main() {
-  // Family batched_small: TILE_BATCH products a workgroup.
+  // TILE_BATCH is above 1 only for the family batched_small.
   const uint z = gl_WorkGroupID.z * TILE_BATCH + gl_LocalInvocationID.y;
   if (TILE_BATCH > 1 && z >= batch) return;
-  begin_product(z);
+  begin_gemm(z);
   const uvec2 tile = tile_position();
   const uvec2 lane = lane_position();
   const uint row = tile.y * TILE_M + lane.y * REG_M;
@@ -276,6 +286,6 @@ void main() {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] = VECTOR_C(0);
   begin_a(row);
   begin_b(column);
-  multiply_all();
+  run_k_loop();
   store_sums(tile, row, column);
 }

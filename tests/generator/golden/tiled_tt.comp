@@ -1,6 +1,6 @@
 #version 450
 // Rooftile tiled 64x32x16 4x4 u8 v4/4 2 stages: f32; A transposed, B transposed.
-// A workgroup of 128 owns 64 x 32 of C, an invocation 4 x 4.
+// A workgroup of 128 invocations computes 64 x 32 elements of C, an invocation 4 x 4.
 // family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=2 shared_pad=4 unroll_k=8 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 64
 #define TILE_N 32
@@ -17,13 +17,14 @@
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
 #define RESULT_C vec4
-// A workgroup moves tiles of A and B through shared memory; an invocation multiplies them into
-// REG_M x REG_N sums. Its rows come in fours SPREAD_M * 4 apart and its columns in fours SPREAD_N *
-// 4 apart: neighbours read neighbouring vectors of shared memory (no bank conflicts) and write
-// neighbouring vectors of C.
+// A workgroup copies tiles of A and B into shared memory, and an invocation multiplies them into
+// REG_M x REG_N sums. Its rows are groups of four that lie VECTOR_STRIDE_M * 4 rows apart, its
+// columns groups of four that lie VECTOR_STRIDE_N * 4 columns apart: neighbouring invocations then
+// read neighbouring vectors of shared memory, without bank conflicts, and write neighbouring
+// vectors of C.
 #extension GL_EXT_control_flow_attributes : enable
 
-// Elements of fragments and sums.
+// Type of operand elements in registers and of sums: float32.
 #define ELEMENT float
 #define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
@@ -36,101 +37,112 @@ const uint LOCAL_SIZE = LANES_M * LANES_N;
 
 ELEMENT_4 sums[REG_M][REG_N / 4];
 
-// Blocks of 8 x 4 invocations: 32 neighbours read 4 vectors of A and 8 of B a step from shared
-// memory, in rows of 32 they would read 1 and 32. x counts along n, y along m.
-const uint SPREAD_M = LANES_M, SPREAD_N = LANES_N;
+// Invocations lie in the tile in blocks of 8 x 4: the 32 of a block read 4 vectors of A and 8 of B
+// a step from shared memory, where 32 in one row would read 1 and 32. Positions are x along n and y
+// along m, in vectors.
+
+// Distance of two vectors of one invocation along m and along n, in vectors.
+const uint VECTOR_STRIDE_M = LANES_M, VECTOR_STRIDE_N = LANES_N;
 uvec2 lane_in_tile() {
   const uint in_block = gl_LocalInvocationIndex % 32, block = gl_LocalInvocationIndex / 32;
   return uvec2(block % (LANES_N / 8) * 8 + in_block % 8, block / (LANES_N / 8) * 4 + in_block / 8);
 }
 
-// Where the i-th row and the j-th vector of the invocation lie, from its first.
-uint row_at(uint i) { return i / 4 * (SPREAD_M * 4) + i % 4; }
-uint column_at(uint j) { return j * (SPREAD_N * 4); }
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
+// first.
+uint row_offset(uint i) { return i / 4 * (VECTOR_STRIDE_M * 4) + i % 4; }
+uint column_offset(uint j) { return j * (VECTOR_STRIDE_N * 4); }
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) m x k, op(B) k x n, C m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; ld, strides and offsets in elements.
+// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
+// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
+// in elements.
 layout(push_constant) uniform Problem {
-  uint m, n, depth, lda, ldb, ldc;  // depth: all of k
+  uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;        // of the first product
-  uint stride_a, stride_b, stride_c;  // from a product (for C: from a z of the grid) to the next
-  uint step_a, step_b;                // from a step of k to the next
-  uint batch, split_depth;            // products; steps of k that one part of a split product has
+  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
+  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
+  uint stride_c;                // of C: from a z of the grid to the next
+  uint step_a, step_b;          // distance from a step of k to the next
+  uint batch, split_depth;      // matrices in the batch; steps of k in one split
 
-  // nothing is fused
+  // No epilogue, and no push constants for one.
 };
 
-// C := alpha * sum + beta * C; old is beta * C already.
+// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
 #define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
 FINISH(float)
 FINISH(vec2)
 FINISH(vec4)
-void begin_epilogue(uint product) {}
+void begin_epilogue(uint batch_index) {}
 
-// All operands are float32: nothing to widen.
+// No conversion: operands are not 16-bit floats.
 
-#ifndef PARTS_SHARE_C
-#define PARTS_SHARE_C 0
+#ifndef ATOMIC_SPLIT_K
+#define ATOMIC_SPLIT_K 0
 #endif
 
-// This workgroup's part: steps of k, and where its operands begin.
+// What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts products, and all of them again for every further part of k.
-void begin_product(uint z) {
-  const uint product = z % batch, first = z / batch * split_depth;
-  k = min(depth - first, split_depth);
-  offset_a = base_a + product * stride_a + first * step_a;
-  offset_b = base_b + product * stride_b + first * step_b;
-  offset_c = base_c + (PARTS_SHARE_C == 1 ? product : z) * stride_c;
-  begin_epilogue(product);
+// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
+// With ATOMIC_SPLIT_K all splits add into one buffer.
+void begin_gemm(uint z) {
+  const uint batch_index = z % batch, first_step = z / batch * split_depth;
+  k = min(depth - first_step, split_depth);
+  offset_a = base_a + batch_index * stride_a + first_step * step_a;
+  offset_b = base_b + batch_index * stride_b + first_step * step_b;
+  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
+  begin_epilogue(batch_index);
 }
 
-// What elements and vectors of two and four share, so that a kernel is written once for every width.
+// The same functions for elements and for vectors of two and four, so that kernels are written once
+// for every vector width.
 ELEMENT component(ELEMENT x, uint i) { return x; }
 ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
 ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
 
-// The first count components, zero in the others. A select, not a product: NaN and Inf must go.
-ELEMENT keep(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
-ELEMENT_2 keep(ELEMENT_2 x, uint count) {
+// x with zeros behind its first count components. It selects, since a multiplication by zero would
+// keep NaN and infinity.
+ELEMENT keep_first(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
+ELEMENT_2 keep_first(ELEMENT_2 x, uint count) {
   return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
 }
-ELEMENT_4 keep(ELEMENT_4 x, uint count) {
+ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
   return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
 }
 
-// Tiles may hang over the edge of C. Rows of A and columns of B beyond it are read at the last
-// one instead: they only reach elements of C that are never stored, so they need an address
-// inside the buffer but no zero. Steps beyond k need both.
+// Edge masked: tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge
+// the last one is read instead: it contributes only to elements of C that are never stored, so its
+// address must be valid but its value does not matter. For steps beyond k, addresses are clamped
+// and values are set to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k0 < k ? k - k0 : 0u; }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 
-// Workgroups and invocations run along n first. x counts along n, y along m.
+// Raster row: workgroups and invocations are numbered along n first. Positions are x along n and y
+// along m.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
 uvec2 lane_position() {
   return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
 }
 
-// A as a storage buffer of vectors.
+// A in a storage buffer of vectors.
 #ifndef STORED_A
 #define STORED_A VECTOR_A
 #endif
 layout(binding = 0, std430) readonly buffer OperandA { STORED_A a[]; };
 VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(a[vector_index]); }
 
-// B as a storage buffer of vectors.
+// B in a storage buffer of vectors.
 #ifndef STORED_B
 #define STORED_B VECTOR_B
 #endif
 layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
-// Both operands lie in shared memory as [step][row or column], whatever way they are stored, so
-// that the inner loop reads vectors of four. SHARED_PAD elements end a row, against bank
-// conflicts of transposed writes.
+// Tiles of both operands in shared memory as [step of k][row or column], whatever the operands' own
+// layout, so that the inner loop reads vectors of four. SHARED_PAD elements at the end of a row
+// keep transposing writes free of bank conflicts.
 shared ELEMENT_4 a_tile[STAGES][TILE_K][(TILE_M + SHARED_PAD) / 4];
 shared ELEMENT_4 b_tile[STAGES][TILE_K][(TILE_N + SHARED_PAD) / 4];
 
@@ -150,7 +162,7 @@ void put_b(uint stage, uint step, uint column, ELEMENT_2 x) {
 }
 void put_b(uint stage, uint step, uint column, ELEMENT_4 x) { b_tile[stage][step][column / 4] = x; }
 
-// A stored k x m: vectors run along m, as in shared memory. Addresses in vectors.
+// A is stored k x m: vectors run along m, as they do in shared memory. Addresses count vectors.
 const uint A_VECTORS = TILE_M / VECTOR_WIDTH_A;  // in a step of the tile
 VECTOR_A a_next[TILE_K * A_VECTORS / LOCAL_SIZE];
 
@@ -159,7 +171,7 @@ void fetch_tile_a(uint row0, uint k0) {
     const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
     const uint row = clamp_index(row0 / VECTOR_WIDTH_A + v % A_VECTORS, (m - 1) / VECTOR_WIDTH_A);
     const uint step = k0 + v / A_VECTORS;
-    a_next[l] = keep(fetch_a(offset_a / VECTOR_WIDTH_A + row +
+    a_next[l] = keep_first(fetch_a(offset_a / VECTOR_WIDTH_A + row +
                              clamp_index(step, k - 1) * (lda / VECTOR_WIDTH_A)),
                      steps_left(step) > 0 ? VECTOR_WIDTH_A : 0u);
   }
@@ -172,8 +184,8 @@ void put_tile_a(uint stage) {
   }
 }
 
-// B stored n x k: vectors run along k and are turned on their way into shared memory. Addresses
-// in vectors.
+// B is stored n x k: vectors run along k and are transposed as they are written to shared memory.
+// Addresses count vectors.
 const uint B_VECTORS = TILE_K / VECTOR_WIDTH_B;  // in a column of the tile
 VECTOR_B b_next[TILE_N * B_VECTORS / LOCAL_SIZE];
 
@@ -182,7 +194,7 @@ void fetch_tile_b(uint column0, uint k0) {
     const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
     const uint column = clamp_index(column0 + v / B_VECTORS, n - 1);
     const uint step = k0 / VECTOR_WIDTH_B + v % B_VECTORS;
-    b_next[l] = keep(fetch_b((offset_b + column * ldb) / VECTOR_WIDTH_B +
+    b_next[l] = keep_first(fetch_b((offset_b + column * ldb) / VECTOR_WIDTH_B +
                              clamp_index(step, (k - 1) / VECTOR_WIDTH_B)),
                      steps_left(step * VECTOR_WIDTH_B));
   }
@@ -196,29 +208,31 @@ void put_tile_b(uint stage) {
   }
 }
 
+// Multiplies an element of A with elements of B.
 ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
 ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
-uvec2 lane;  // where the invocation's first vectors lie in the tile
+// Position of the invocation's first vectors in the tile: x along n and y along m, in vectors.
+uvec2 lane;
 
 void multiply_tile(uint stage) {
   for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
       ELEMENT_4 a[REG_M / 4], b[REG_N / 4];
       [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
-        a[i] = a_tile[stage][step + u][lane.y + i * SPREAD_M];
+        a[i] = a_tile[stage][step + u][lane.y + i * VECTOR_STRIDE_M];
       [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
-        b[j] = b_tile[stage][step + u][lane.x + j * SPREAD_N];
+        b[j] = b_tile[stage][step + u][lane.x + j * VECTOR_STRIDE_N];
       [[unroll]] for (uint i = 0; i < REG_M; ++i)
         [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
           sums[i][j] += product(a[i / 4][i % 4], b[j]);
     }
 }
 
-// Two tiles in shared memory: the next one travels through registers while this one is
-// multiplied; one barrier a tile.
-void multiply_all(uint row, uint column) {
+// Loop over k with two tiles in shared memory: the next tile is fetched into registers before the
+// present one is multiplied, which takes one barrier a tile.
+void run_k_loop(uint row, uint column) {
   if (k == 0) return;
   fetch_tile_a(row, 0);
   fetch_tile_b(column, 0);
@@ -238,11 +252,12 @@ void multiply_all(uint row, uint column) {
   multiply_tile(stage);
 }
 
-// From sums to C.
+// Stores an invocation's sums to C (families register, tiled, broadcast, vector).
 
-// A vector of sums to C: whole where ldc and the offset allow it, else by elements.
+// Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
+// element.
 
-// C in float32, once as elements and once as vectors. Indices count elements.
+// C in float32, as elements and as vectors. Indices count elements.
 #ifndef C_BINDING
 #define C_BINDING 2
 #endif
@@ -254,38 +269,38 @@ void store_c(uint i, float x) { c[i] = x; }
 RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
 void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
-void store_elements(uint target, uint columns, RESULT_C sum, uint row, uint column) {
+void store_elements(uint c_index, uint columns, RESULT_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
     if (w < columns) {
       RESULT old = RESULT(0);
-      if (beta != 0.0) old = RESULT(beta) * load_c(target + w);  // beta 0: C may hold NaN
+      if (beta != 0.0) old = RESULT(beta) * load_c(c_index + w);  // at beta 0 C may hold NaN
 #if VECTOR_WIDTH_C == 1
-      store_c(target, finish(sum, old, row, column));
+      store_c(c_index, finish(sum, old, row, column));
 #else
-      store_c(target + w, finish(sum[w], old, row, column + w));
+      store_c(c_index + w, finish(sum[w], old, row, column + w));
 #endif
     }
 }
 
 void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
-  const uint target = offset_c + row * ldc + column;
+  const uint c_index = offset_c + row * ldc + column;
   if (whole) {
     RESULT_C old = RESULT_C(0);
-    if (beta != 0.0) old = RESULT(beta) * load_c_vector(target);
-    store_c_vector(target, finish(sum, old, row, column));
+    if (beta != 0.0) old = RESULT(beta) * load_c_vector(c_index);
+    store_c_vector(c_index, finish(sum, old, row, column));
   } else if (column < n) {
-    store_elements(target, n - column, sum, row, column);
+    store_elements(c_index, n - column, sum, row, column);
   }
 }
 
-// A loop at run time over rows, which moves the next row of sums to the front. Unrolled, the
-// store of 32 x 16 sums takes lavapipe 22.3 15 s to compile instead of 0.2 s; indexing sums by a
-// variable would take them out of registers.
+// The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x 16
+// sums, and 0.2 s for this loop. Each iteration stores row 0 of the sums and moves the others up by
+// one, since an index that is no constant would force the sums out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
   const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
-  [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_at(i) < m; ++i) {
+  [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_offset(i) < m; ++i) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
-      store_vector(vectors, RESULT_C(sums[0][j]), row + row_at(i), column + column_at(j));
+      store_vector(vectors, RESULT_C(sums[0][j]), row + row_offset(i), column + column_offset(j));
     [[unroll]] for (uint next = 1; next < REG_M; ++next)
       [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
         sums[next - 1][j] = sums[next][j];
@@ -293,12 +308,12 @@ void store_sums(uvec2 tile, uint row, uint column) {
 }
 
 void main() {
-  begin_product(gl_WorkGroupID.z);
+  begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
   lane = lane_in_tile();
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) sums[i][j] = ELEMENT_4(0);
-  multiply_all(row, column);
+  run_k_loop(row, column);
   store_sums(tile, row + lane.y * 4, column + lane.x * 4);
 }

@@ -1,0 +1,49 @@
+#include "bench/baselines/baseline.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+struct Known {
+  const char* name;
+  std::unique_ptr<Yardstick> (*open)(const YardstickSetting&);
+};
+constexpr std::array kKnown = {Known{"cublas", open_cublas}, Known{"clblast", open_clblast}};
+
+}  // namespace
+
+std::vector<std::string> yardstick_names() {
+  std::vector<std::string> names;
+  for (const Known& known : kKnown) names.emplace_back(known.name);
+  return names;
+}
+
+std::unique_ptr<Yardstick> open_yardstick(std::string_view name, const YardstickSetting& setting) {
+  for (const Known& known : kKnown)
+    if (name == known.name) return known.open(setting);
+  fail(ErrorCode::kInvalidArgument, "no yardstick is called '{}'; there are {}", name,
+       fmt::join(yardstick_names(), ", "));
+}
+
+void expect_plain_product(const std::string& yardstick, const Problem& p) {
+  const auto refuse = [&](const std::string& why) {
+    fail(ErrorCode::kUnsupported, "{} {}", yardstick, why);
+  };
+  // Vendors' libraries count in 32 bits.
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+  if (quantized(p.types)) refuse("multiplies no quantised B");
+  if (any(p.epilogue)) refuse("fuses no epilogue");
+  if (p.beta != 0) refuse("is timed with beta 0 only: every run would change C");
+  if (std::min({p.m, p.n, p.k, p.batch}) < 1) refuse("is not asked for empty products");
+  if (std::max({p.m, p.n, p.k, p.batch, p.lda, p.ldb, p.ldc}) > kLargest)
+    refuse("takes no sizes beyond 2^31 - 1");
+}
+
+}  // namespace rooftile

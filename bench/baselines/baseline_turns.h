@@ -1,0 +1,39 @@
+// A problem in a yardstick's memory, walked through as our own kernels' operands are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/baselines/baseline.h"
+
+namespace rooftile {
+
+/// Host memory of one set of operands, as the problem lays them out.
+struct HostOperands {
+  const void* a;
+  const void* b;
+};
+
+class YardstickTurns {
+ public:
+  /// Copies the sets, with rows padded as for our kernels, and checks a result against float64 (a
+  /// few elements, under the bound of runtime/verify/reference.h). The yardstick is used until the
+  /// next problem is loaded into it. Errors: those of Yardstick; kInternal, naming the element, for
+  /// a wrong result.
+  YardstickTurns(Yardstick& yardstick, const Problem& p, const std::vector<HostOperands>& sets);
+
+  /// The device's time for the whole batch on the next set, after an untimed run on the one before
+  /// it: what Measurer does.
+  double next_ns();
+  std::string clock() const { return yardstick_.clock(); }
+
+ private:
+  void upload(const Problem& p, const HostOperands& operands, std::size_t set);
+  void check(const Problem& p, const HostOperands& operands, std::size_t set);
+
+  Yardstick& yardstick_;
+  std::size_t sets_;
+  std::size_t turn_ = 0;  // set of the last run
+};
+
+}  // namespace rooftile

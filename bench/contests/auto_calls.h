@@ -1,0 +1,30 @@
+// Calls of one product that are left to the context: programs make them, bench_dispatch sees where
+// they go.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "bench/contests/dispatch_contest.h"
+#include "runtime/dispatch/context.h"
+
+namespace rooftile {
+
+class AutoCalls {
+ public:
+  explicit AutoCalls(Context& context) : context_(context) {}
+
+  void make(const Problem& p, const ProductOperands& operands, int calls);
+
+  Tier first() const { return first_; }
+  int calls() const;
+  /// Of a call, on average. Every tier that answered is among the contestants.
+  double regret(const std::vector<const Contestant*>& contestants) const;
+
+ private:
+  Context& context_;
+  Tier first_ = Tier::kHost;
+  std::map<Tier, int> calls_;
+};
+
+}  // namespace rooftile

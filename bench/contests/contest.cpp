@@ -1,0 +1,346 @@
+#include "bench/contests/contest.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bench/baselines/baseline.h"
+#include "bench/baselines/baseline_turns.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "db/store.h"
+#include "generator/space.h"
+#include "generator/version.h"
+#include "runtime/dispatch/context.h"
+#include "runtime/execute/device_tier.h"
+#include "runtime/host/host_tier.h"
+#include "runtime/kernel/staging.h"
+#include "runtime/verify/random_operand.h"
+#include "tuner/worker/measure.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kFewestRounds = 5, kMostRounds = 101;
+// A contestant's first call after another's pays for the other's habits (threads that sleep, caches
+// full of its operands): below this time a call of its own goes before the timed one.
+constexpr double kWarmUpBelowNs = 50e6;
+constexpr double kPastCache = 2;  // operands are rotated over this many times the last-level cache
+constexpr double kDefaultCacheBytes = 64e6;  // where the system does not say
+constexpr double kMostOperandBytes = 2e9;
+constexpr std::size_t kMostSets = 16;
+
+double last_level_cache_bytes() {
+  const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? static_cast<double>(bytes) : kDefaultCacheBytes;
+}
+
+/// Of a whole batch.
+struct BatchOperands {
+  std::vector<char> a, b;  // elements of the problem's type
+  std::vector<char> c;
+  RandomQuantization quantization;
+  std::vector<float> ones;  // whatever the epilogue reads
+};
+
+struct Contestant {
+  std::string name, detail;
+  std::function<double(const BatchOperands&)> run;  // ns of the whole batch; throws Error
+  std::vector<double> sample_ns = {};
+  double last_ns = 0;
+  std::string skipped = {};
+};
+
+std::vector<YardstickRatio> ratios_of(const std::vector<Contestant>& all,
+                                      const std::vector<std::unique_ptr<Yardstick>>& yardsticks,
+                                      double pack_ns) {
+  const auto ran = [&](const std::string& name) -> const Contestant* {
+    for (const Contestant& contestant : all)
+      if (contestant.name == name && contestant.skipped.empty()) return &contestant;
+    return nullptr;
+  };
+  std::vector<YardstickRatio> ratios;
+  const Contestant* const tuned = ran("tuned_kernel");
+  for (const auto& yardstick : yardsticks)
+    if (const Contestant* other = ran(yardstick->name()); tuned != nullptr && other != nullptr)
+      ratios.push_back(
+          yardstick_ratio(yardstick->name(), other->sample_ns, tuned->sample_ns, pack_ns));
+  return ratios;
+}
+
+}  // namespace
+
+const Summary* ContestResult::time_of(std::string_view contestant) const {
+  for (const ContestantResult& result : contestants)
+    if (result.name == contestant && result.time) return &*result.time;
+  return nullptr;
+}
+
+struct Contest::Impl {
+  explicit Impl(const ContestSetting& chosen)
+      : setting(chosen),
+        context({.database = chosen.database, .while_compiling = WhileCompiling::kWait}) {}
+
+  void fill_operands(const Problem& p);
+  Contestant whole_call(const std::string& name, const Problem& p,
+                        std::function<void(const GemmCall&)> call) const;
+  Contestant kernel(const std::string& name, const Problem& p, const Variant& variant);
+  Contestant device_call(const std::string& name, const Problem& p, const Variant& variant,
+                         std::shared_ptr<double> kernel_ns) const;
+  void add_device(const std::string& name, const Problem& p, const Variant& variant,
+                  std::vector<Contestant>& all);
+  void add_other_types(const Problem& p, std::vector<Contestant>& all) const;
+  Contestant yardstick(Yardstick& library, const Problem& p) const;
+  std::vector<Contestant> contestants(const Problem& p);
+  void turn(Contestant& contestant, std::size_t set, bool counts) const;
+  void take_turns(std::vector<Contestant>& all) const;
+
+  ContestSetting setting;
+  Context context;
+  DeviceProfile profile;
+  DeviceRates rates;
+  std::unique_ptr<DeviceTier> tuned;
+  std::unique_ptr<Measurer> measurer;
+  std::vector<std::unique_ptr<Yardstick>> yardsticks;
+  std::vector<BatchOperands> sets;
+  std::optional<double> pack_ns;
+};
+
+void Contest::Impl::fill_operands(const Problem& p) {
+  const double set_bytes = minimum_bytes(p);
+  const double wanted = std::min(std::ceil(kPastCache * last_level_cache_bytes() / set_bytes),
+                                 std::floor(kMostOperandBytes / set_bytes));
+  sets.clear();
+  sets.resize(static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets))));
+  Random random(7);
+  for (BatchOperands& set : sets) {
+    set.a = random_operand(p.types.a, span_a(p), random);
+    set.b = random_b(p.types, span_b(p), random);
+    set.quantization = random_quantization(p, random);
+    set.c.assign(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)), 0);
+    if (any(p.epilogue))
+      set.ones.assign(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
+  }
+}
+
+Contestant Contest::Impl::whole_call(const std::string& name, const Problem& p,
+                                     std::function<void(const GemmCall&)> call) const {
+  return {.name = name, .detail = {}, .run = [=](const BatchOperands& operands) {
+            const double start = now_ns();
+            call({.problem = p,
+                  .a = operands.a.data(),
+                  .b = operands.b.data(),
+                  .c = const_cast<char*>(operands.c.data()),
+                  .epilogue = {operands.ones.data(), operands.ones.data(), operands.ones.data(),
+                               operands.ones.data(), p.ldc, p.stride_c},
+                  .scales = operands.quantization.scales.data(),
+                  .zero_points = operands.quantization.zero_points.data()});
+            return now_ns() - start;
+          }};
+}
+
+Contestant Contest::Impl::kernel(const std::string& name, const Problem& p,
+                                 const Variant& variant) {
+  const bool is_tuned = name == "tuned_kernel";
+  return {.name = name, .detail = short_name(variant), .run = [=, this](const BatchOperands&) {
+            const TimeReply reply =
+                measurer->time({.variant = variant,
+                                .problem = p,
+                                .samples = 1,
+                                .limit_ns = setting.limit_s * 1e9,
+                                .rotate_bytes = kPastCache * last_level_cache_bytes()});
+            if (reply.kernel_ns.empty())
+              fail(ErrorCode::kTimeout, "estimated at {:.1f} s, beyond the limit of {:.1f} s",
+                   reply.estimate_ns * 1e-9, setting.limit_s);
+            if (is_tuned && reply.pack_ns > 0) pack_ns = reply.pack_ns;
+            return reply.kernel_ns.front();
+          }};
+}
+
+// The device tier with a single kernel in its list.
+Contestant Contest::Impl::device_call(const std::string& name, const Problem& p,
+                                      const Variant& variant,
+                                      std::shared_ptr<double> kernel_ns) const {
+  auto tier = std::make_shared<std::unique_ptr<DeviceTier>>();
+  Contestant contestant = whole_call(name, p, [=, this](const GemmCall& call) {
+    if (*tier == nullptr) {
+      if (*kernel_ns == 0) fail(ErrorCode::kTimeout, "its kernel did not run");
+      const TunedKernel only = {.candidate = {.hash = short_name(variant), .variant = variant},
+                                .problem = call.problem,
+                                .kernel_ns = *kernel_ns};
+      *tier = std::make_unique<DeviceTier>(
+          profile, rates, KernelRanking(profile.limits, {}, {only}), default_cache_folder());
+    }
+    (*tier)->gemm(call);
+  });
+  contestant.detail = short_name(variant);
+  return contestant;
+}
+
+void Contest::Impl::add_device(const std::string& name, const Problem& p, const Variant& variant,
+                               std::vector<Contestant>& all) {
+  const auto kernel_ns = std::make_shared<double>(0);
+  Contestant timed = kernel(name + "_kernel", p, variant);
+  timed.run = [kernel_ns, inner = timed.run](const BatchOperands& operands) {
+    return *kernel_ns = inner(operands);
+  };
+  all.push_back(std::move(timed));
+  all.push_back(device_call(name, p, variant, kernel_ns));
+}
+
+// With a measurer of its own: the other types' operands stay where they are between the turns.
+void Contest::Impl::add_other_types(const Problem& p, std::vector<Contestant>& all) const {
+  const auto ranked = tuned->ranked(p);
+  const std::string contestant = "tuned_kernel_" + to_string(p.types);
+  if (ranked.empty())
+    fail(ErrorCode::kDatabase, "no kernel for {} is tuned; run `rooftile tune`", to_string(p));
+  const Variant variant = ranked.front().candidate->variant;
+  const auto own = std::make_shared<Measurer>(Device::open(profile));
+  const double limit_ns = setting.limit_s * 1e9;
+  all.push_back(
+      {.name = contestant, .detail = short_name(variant), .run = [=](const BatchOperands&) {
+         const TimeReply reply = own->time({.variant = variant,
+                                            .problem = p,
+                                            .samples = 1,
+                                            .limit_ns = limit_ns,
+                                            .rotate_bytes = kPastCache * last_level_cache_bytes()});
+         if (reply.kernel_ns.empty()) fail(ErrorCode::kTimeout, "beyond the limit");
+         return reply.kernel_ns.front();
+       }});
+}
+
+// Over as many sets as the measurer's kernels have, so that neither finds more of them in a cache.
+Contestant Contest::Impl::yardstick(Yardstick& library, const Problem& p) const {
+  Contestant contestant = {.name = library.name(), .detail = {}, .run = {}};
+  try {
+    std::vector<HostOperands> operands;
+    for (const BatchOperands& set : sets) operands.push_back({set.a.data(), set.b.data()});
+    operands.resize(std::min(
+        operands.size(), operand_sets(staged_problem(p), kPastCache * last_level_cache_bytes())));
+    const auto turns = std::make_shared<YardstickTurns>(library, p, operands);
+    contestant.detail = "by " + turns->clock();
+    contestant.run = [turns](const BatchOperands&) { return turns->next_ns(); };
+  } catch (const Error& error) {
+    contestant.skipped = error.what();
+  }
+  return contestant;
+}
+
+std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
+  std::vector<Contestant> all;
+  const HostBlas& blas = HostBlas::get();
+  const auto host = [&](const std::string& name, HostThreads threads) {
+    all.push_back(whole_call(name, p, [&blas, threads](const GemmCall& call) {
+      run_on_host(blas, call, threads == HostThreads::kAll ? Tier::kHost : Tier::kHost1);
+    }));
+  };
+  host("openblas", HostThreads::kAll);
+  host("openblas1", HostThreads::kOne);
+  all.push_back(whole_call("auto", p, [this](const GemmCall& call) { context.gemm(call); }));
+  all.back().detail = name(context.explain({.problem = p}).decision.tier);
+
+  const auto ranked = tuned->ranked(p);
+  if (!ranked.empty()) {
+    all.push_back(kernel("tuned_kernel", p, ranked.front().candidate->variant));
+    all.push_back(whole_call("tuned", p, [this](const GemmCall& call) {
+      GemmCall forced = call;
+      forced.tier = TierChoice::kDevice;
+      context.gemm(forced);
+    }));
+    all.back().detail = short_name(ranked.front().candidate->variant);
+  }
+  for (const auto& library : yardsticks) all.push_back(yardstick(*library, p));
+  for (const Types& types : setting.against) add_other_types(retyped(p, types), all);
+  add_device("default", p, default_variant(profile), all);
+  add_device("naive", p, fallback_variant(), all);
+  return all;
+}
+
+void Contest::Impl::turn(Contestant& contestant, std::size_t set, bool counts) const {
+  if (!contestant.skipped.empty()) return;
+  try {
+    if (contestant.last_ns < kWarmUpBelowNs)
+      contestant.run(sets[(set + sets.size() - 1) % sets.size()]);
+    contestant.last_ns = contestant.run(sets[set]);
+    if (contestant.last_ns > setting.limit_s * 1e9)
+      contestant.skipped = fmt::format("takes {:.1f} s, beyond the limit of {:.1f} s",
+                                       contestant.last_ns * 1e-9, setting.limit_s);
+    else if (counts)
+      contestant.sample_ns.push_back(contestant.last_ns);
+  } catch (const Error& error) {
+    contestant.skipped = error.what();
+  }
+}
+
+void Contest::Impl::take_turns(std::vector<Contestant>& all) const {
+  for (Contestant& contestant : all) turn(contestant, 0, false);
+  const double end = now_ns() + setting.seconds * 1e9;
+  for (std::size_t round = 0; round < kMostRounds && (round < kFewestRounds || now_ns() < end);
+       ++round)
+    // Another one begins each time: nobody is always first, or always behind the same one.
+    for (std::size_t i = 0; i < all.size(); ++i)
+      turn(all[(round + i) % all.size()], (round + 1) % sets.size(), true);
+}
+
+Contest::Contest(const ContestSetting& setting) : impl_(std::make_unique<Impl>(setting)) {
+  const Enumeration found = enumerate_devices();
+  if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
+  const Store store(setting.database, OpenMode::kReadOnly);
+  for (const DeviceProfile& profile : found.devices) {
+    const auto row = store.find_device(profile);
+    if (!row) continue;
+    impl_->profile = profile;
+    const Calibration calibration = calibration_from_figures(store.latest_calibration(*row));
+    impl_->rates = calibration.device;
+    impl_->tuned =
+        std::make_unique<DeviceTier>(profile, calibration.device,
+                                     KernelRanking(profile.limits, calibration.device,
+                                                   store.tuned_kernels(*row, kGeneratorVersion),
+                                                   store.portfolio(*row, kGeneratorVersion)),
+                                     default_cache_folder());
+    impl_->measurer = std::make_unique<Measurer>(Device::open(profile));
+    for (const std::string& name : setting.yardsticks)
+      impl_->yardsticks.push_back(open_yardstick(name, {.library = setting.yardstick_library,
+                                                        .device_uuid = profile.device_uuid,
+                                                        .kind = profile.kind}));
+    return;
+  }
+  fail(ErrorCode::kDatabase, "no device of this machine is tuned in {}; run `rooftile tune`",
+       setting.database.string());
+}
+
+Contest::~Contest() = default;
+
+const DeviceProfile& Contest::device() const { return impl_->profile; }
+
+std::vector<std::string> Contest::yardsticks() const {
+  std::vector<std::string> lines;
+  for (const auto& one : impl_->yardsticks)
+    lines.push_back(fmt::format("{}: {} on {}", one->name(), one->library(), one->device()));
+  return lines;
+}
+
+ContestResult Contest::run(const Problem& problem) {
+  impl_->pack_ns.reset();
+  impl_->fill_operands(problem);
+  std::vector<Contestant> all = impl_->contestants(problem);
+  impl_->take_turns(all);
+  ContestResult result{.contestants = {},
+                       .pack_ns = impl_->pack_ns,
+                       .ratios = ratios_of(all, impl_->yardsticks, impl_->pack_ns.value_or(0))};
+  for (const Contestant& contestant : all) {
+    ContestantResult one{.name = contestant.name,
+                         .time = {},
+                         .skipped = contestant.skipped,
+                         .detail = contestant.detail};
+    if (one.skipped.empty()) one.time = summarize(contestant.sample_ns);
+    result.contestants.push_back(std::move(one));
+  }
+  return result;
+}
+
+}  // namespace rooftile

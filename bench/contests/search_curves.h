@@ -1,0 +1,33 @@
+// How searches of one space went, over many seeds: as CSV and as a drawing.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/numbers/statistics.h"
+
+namespace rooftile {
+
+/// Shares of the optimum after so many candidates: median over the seeds and its 95 % interval.
+struct Level {
+  double middle;
+  Interval interval;
+};
+
+struct Curve {
+  std::string space, label;
+  std::vector<Level> levels;  // after 1, 2, ... candidates
+};
+
+/// shares[seed][candidates - 1]; all of one length.
+Curve summarized(const std::string& space, const std::string& label,
+                 const std::vector<std::vector<double>>& shares);
+
+/// space,strategy,candidates,median,low,high. Throws kIo.
+void write_csv(const std::string& file, std::span<const Curve> curves);
+/// By gnuplot, as PNG if the name ends so, else SVG: a panel for each space, a line and its
+/// interval for each label. Throws kIo.
+void plot(const std::string& file, std::span<const Curve> curves);
+
+}  // namespace rooftile

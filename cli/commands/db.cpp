@@ -1,0 +1,125 @@
+#include "cli/command.h"
+#include "cli/commands/export_space.h"
+#include "core/error.h"
+#include "core/text_table.h"
+#include "db/store.h"
+
+namespace rooftile {
+namespace {
+
+int check(const Globals& globals) {
+  const Store store(globals.database(), OpenMode::kReadOnly);
+  const std::vector<std::string> wrong = store.check();
+  for (const std::string& line : wrong)
+    fmt::print(stderr, "rooftile: {}: {}\n", store.path().string(), line);
+  if (!wrong.empty()) return kFailure;
+  fmt::print("{}: sound, schema {}{}\n", store.path().string(), store.schema_version(),
+             store.older() ? ", older than this Rooftile's: `rooftile tune` migrates it" : "");
+  return kDone;
+}
+
+int stats(const Globals& globals) {
+  const Store store(globals.database(), OpenMode::kReadOnly);
+  const StoreStats stats = store.stats();
+  for (const TableRows& table : stats.tables)
+    fmt::print("{:<24} {:>10} rows\n", table.table, table.rows);
+  fmt::print("{:<24} {:>10} bytes, {} of them free, {} in the log\n", "file", stats.file_bytes,
+             stats.free_bytes, stats.wal_bytes);
+  TextTable devices({{"device", Align::kLeft},
+                     {"driver", Align::kLeft},
+                     {"runs"},
+                     {"imported"},
+                     {"samples"},
+                     {"problems"},
+                     {"last tuned", Align::kLeft}});
+  for (const DeviceStats& device : store.device_stats())
+    devices.add({device.name, device.driver_info, fmt::to_string(device.runs),
+                 fmt::to_string(device.imported_runs), fmt::to_string(device.samples),
+                 fmt::to_string(device.problems),
+                 device.last_tuned.empty() ? "never" : device.last_tuned});
+  fmt::print("\n{}", devices.text());
+  return kDone;
+}
+
+int vacuum(const Globals& globals) {
+  if (!database_exists(globals.database()))
+    fail(ErrorCode::kDatabase,
+         "there is no tuning database at {}; `rooftile tune` makes one, or name another file{}",
+         globals.database().string(), kNamedByDefault);
+  Store store(globals.database());
+  if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
+  const std::int64_t before = store.stats().file_bytes;
+  store.vacuum();
+  fmt::print("{}: {} bytes, {} before\n", store.path().string(), store.stats().file_bytes, before);
+  return kDone;
+}
+
+}  // namespace
+
+void add_db(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command = app.add_subcommand("db", "Look after the tuning database");
+  command->footer(
+      "Examples:\n  rooftile db check\n  rooftile db export tuned.db --device RTX\n"
+      "  rooftile db import tuned.db");
+  command->require_subcommand(1);
+  command->add_subcommand("path", "Print where it is")->callback([&] {
+    action = [&] {
+      fmt::print("{}\n", globals.database().string());
+      return kDone;
+    };
+  });
+  command->add_subcommand("check", "Read all of it; exit 1 when anything is wrong")->callback([&] {
+    action = [&] { return check(globals); };
+  });
+  command
+      ->add_subcommand("stats",
+                       "Rows, bytes, and what is known of every device, whatever --device says")
+      ->callback([&] { action = [&] { return stats(globals); }; });
+  add_export_space(*command, globals, action);
+  command->add_subcommand("vacuum", "Give free pages back to the file system")->callback([&] {
+    action = [&] { return vacuum(globals); };
+  });
+  add_exchange(*command, globals, action);
+  add_black_list(*command, globals, action);
+}
+
+void add_query(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("query", "Run one read-only SQL statement on the tuning database");
+  command->footer("Example: rooftile query \"SELECT * FROM best_kernels\"");
+  static std::string sql;
+  static bool csv = false;
+  command->add_option("sql", sql, "The statement; docs/database-tables.md describes the views")
+      ->required();
+  command->add_flag("--csv", csv, "Print comma-separated values");
+  command->callback([&] {
+    action = [&] {
+      const Store store(globals.database(), OpenMode::kReadOnly);
+      const Store::Table table = store.query(sql);
+      if (!csv) {
+        std::vector<TextTable::Column> columns;
+        for (const std::string& column : table.columns) columns.push_back({column, Align::kLeft});
+        TextTable text(std::move(columns));
+        for (const auto& row : table.rows) text.add(row);
+        fmt::print("{}", text.text());
+        return kDone;
+      }
+      const auto quoted = [](const std::string& text) {
+        if (text.find_first_of(",\"\n") == std::string::npos) return text;
+        std::string result = "\"";
+        for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+        return result + "\"";
+      };
+      const auto print = [&](const std::vector<std::string>& row) {
+        for (std::size_t i = 0; i < row.size(); ++i)
+          fmt::print("{}{}", i > 0 ? "," : "", quoted(row[i]));
+        fmt::print("\n");
+      };
+      print(table.columns);
+      for (const auto& row : table.rows) print(row);
+      return kDone;
+    };
+  });
+}
+
+}  // namespace rooftile

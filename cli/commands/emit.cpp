@@ -1,0 +1,168 @@
+#include "generator/emit.h"
+
+#include <unistd.h>
+
+#include <map>
+
+#include "cli/command.h"
+#include "cli/output_file.h"
+#include "cli/usage.h"
+#include "core/error.h"
+#include "generator/compile.h"
+#include "generator/family_defaults.h"
+#include "generator/rules.h"
+#include "generator/space.h"
+
+namespace rooftile {
+namespace {
+
+struct EmitArguments {
+  ProblemOptions problem;
+  std::string variant, limits = "device", spirv, pack;
+  std::map<std::string, std::string> values;  // of the parameters given one by one
+  bool list_space = false;
+};
+
+/// The limits to check against, and what has them.
+struct Target {
+  std::string name;
+  DeviceLimits limits;
+};
+
+Target target_of(const Globals& globals, const EmitArguments& arguments) {
+  if (arguments.limits == "minimum") {
+    if (!globals.device.empty())
+      fail(ErrorCode::kInvalidArgument,
+           "--limits minimum checks against Vulkan's guarantees, not against --device {}",
+           globals.device);
+    return {"Vulkan's guaranteed minimum", {}};
+  }
+  try {
+    const DeviceProfile device = selected_devices(globals).front();
+    return {device.name, device.limits};
+  } catch (const Error& error) {
+    fail(error.code(), "{}; --limits minimum needs no device", error.what());
+  }
+}
+
+/// Of --variant, then of the parameters given one by one, which replace them.
+ParameterSettings settings_of(const EmitArguments& arguments) {
+  ParameterSettings settings = parse_settings(arguments.variant);
+  for (const auto& [parameter, value] : settings)
+    for (const auto& [other, other_value] : settings)
+      if (parameter == other && value != other_value)
+        fail(ErrorCode::kInvalidArgument, "--variant says {}={} and {}={}", parameter, value, other,
+             other_value);
+  for (const auto& [parameter, value] : arguments.values) {
+    if (value.empty()) continue;
+    std::erase_if(settings, [&](const auto& setting) { return setting.first == parameter; });
+    settings.emplace_back(parameter, value);
+  }
+  return settings;
+}
+
+/// Legality for the problem where its sizes are given, else for its types, transposes and epilogue.
+Legality legality_for(const DeviceLimits& limits, const EmitArguments& arguments) {
+  const ProblemOptions& sizes = arguments.problem;
+  const int given = (sizes.m > 0) + (sizes.n > 0) + (sizes.k > 0);
+  if (given % 3 != 0) fail(ErrorCode::kInvalidArgument, "--m, --n and --k go together");
+  if (given == 0 && sizes.batch != 1)
+    fail(ErrorCode::kInvalidArgument, "--batch needs --m, --n and --k");
+  const Problem p = sizes.problem();
+  if (given == 0)
+    return [limits, s = signature_of(p)](const Variant& v) { return illegal_reason(v, limits, s); };
+  return [limits, p](const Variant& v) { return illegal_reason(v, limits, p, own_buffers(p)); };
+}
+
+int list_space(const Target& target, const ParameterSettings& settings, const Legality& illegal) {
+  with_settings({}, settings);  // unknown names and values are wrong usage, not an empty list
+  int kernels = 0;
+  for (const Variant& v : legal_variants(target.limits)) {
+    if (with_settings(v, settings) != v || illegal(v)) continue;
+    fmt::print("{}\n", to_string(v));
+    ++kernels;
+  }
+  if (kernels > 0) return kDone;
+  fmt::print(stderr, "rooftile: the space has no such kernel that is legal on {}\n", target.name);
+  return kFailure;
+}
+
+void write_spirv(const Shader& shader, const std::string& path) {
+  if (path == "-" && ::isatty(STDOUT_FILENO) == 1)
+    fail(ErrorCode::kInvalidArgument, "SPIR-V is binary; name a file or redirect the output");
+  const std::vector<std::uint32_t> words = compile(shader);
+  OutputFile file(path == "-" ? "/dev/stdout" : path);
+  file.write(std::span<const std::uint32_t>(words));
+  file.commit();
+}
+
+int emit(const Globals& globals, const EmitArguments& arguments) {
+  const Target target = target_of(globals, arguments);
+  const Legality illegal = legality_for(target.limits, arguments);
+  const ParameterSettings settings = settings_of(arguments);
+  if (arguments.list_space) return list_space(target, settings, illegal);
+  const Family family = with_settings({}, settings).family;
+  const auto [variant, reason] =
+      complete(family, settings, target.limits, legal_variants(target.limits), illegal);
+  if (reason) {
+    fmt::print(stderr, "rooftile: this kernel is illegal here: {}\n", *reason);
+    return kFailure;
+  }
+  const Signature signature = signature_of(arguments.problem.problem());
+  const Shader shader =
+      arguments.pack.empty()
+          ? emit_gemm(variant, signature)
+          : emit_pack(variant, signature, arguments.pack == "a" ? Operand::kA : Operand::kB);
+  if (arguments.spirv.empty())
+    fmt::print("{}", shader.glsl);
+  else
+    write_spirv(shader, arguments.spirv);
+  return kDone;
+}
+
+}  // namespace
+
+void add_emit(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("emit", "Print the GLSL or SPIR-V of a kernel, or why it is illegal");
+  command->footer(
+      "The family is naive unless it is given. Parameters that are left out get values\n"
+      "that are legal for the device, the types and the rest.\n"
+      "Examples:\n  rooftile emit --family tiled\n"
+      "  rooftile emit --family vector --type f16xq4b32_f16 --epilogue bias_column+relu\n"
+      "  rooftile emit --list-space --family register --type i8_i32 --trans-b | head\n"
+      "  rooftile emit --variant \"family=tiled tile_m=32\" --spirv kernel.spv");
+  static EmitArguments arguments;
+  arguments.problem.add_to(*command, false);
+  command
+      ->add_option("--variant", arguments.variant,
+                   "All parameters as one text: \"family=tiled tile_m=64 ...\"")
+      ->type_name("TEXT");
+  for (const std::string& parameter : parameter_names())
+    command->add_option("--" + parameter, arguments.values[parameter], parameter_values(parameter))
+        ->type_name("VALUE")
+        ->group("Kernel parameters (they replace those of --variant)");
+  CLI::Option* const pack =
+      command
+          ->add_option("--pack", arguments.pack, "Print the kernel that packs this operand instead")
+          ->type_name("OPERAND")
+          ->check(one_of({"a", "b"}));
+  CLI::Option* const spirv =
+      add_file(*command, "--spirv", arguments.spirv, "Write SPIR-V to this file (-: stdout)");
+  command
+      ->add_option(
+          "--limits", arguments.limits,
+          "Limits that make a kernel legal: those of the device (the first of several), or "
+          "Vulkan's guaranteed minimum (default device)")
+      ->type_name("LIMITS")
+      ->check(one_of({"device", "minimum"}));
+  command
+      ->add_flag("--list-space", arguments.list_space,
+                 "Print the kernels that `rooftile tune` chooses from, one a line: those that are "
+                 "legal and have the given parameters, types, transposes, epilogue and sizes")
+      ->excludes(pack)
+      ->excludes(spirv);
+  command->callback([&] { action = [&] { return emit(globals, arguments); }; });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,150 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/explanation.h"
+#include "cli/usage.h"
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+struct ExplainArguments {
+  ProblemOptions product;
+  std::string operation;
+  std::int64_t elements = 0;
+  bool table = false, json = false;
+  std::string resident, packed, tier = "auto";
+};
+
+/// "a,c"; for an operation a is what it reads and c what it writes.
+Residencies parse_residencies(const std::string& text) {
+  Residencies where;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string operand = text.substr(begin, comma - begin);
+    if (operand == "a")
+      where.a = Residency::kDevice;
+    else if (operand == "b")
+      where.b = Residency::kDevice;
+    else if (operand == "c")
+      where.c = Residency::kDevice;
+    else
+      fail(ErrorCode::kInvalidArgument,
+           "--resident is '{}'; it names operands on the device, such as a,b,c", text);
+    begin = comma + 1;
+  }
+  return where;
+}
+
+/// "a" or "b" into where.
+void add_packed(Residencies& where, const std::string& packed) {
+  if (packed.empty()) return;
+  Residency& operand = packed == "a" ? where.a : where.b;
+  if (operand == Residency::kDevice)
+    fail(ErrorCode::kInvalidArgument,
+         "{} is in --resident and in --packed; a packed operand lies on the device", packed);
+  operand = Residency::kPacked;
+}
+
+template <typename Explained>
+int print(const Explained& explained, bool json) {
+  if (json)
+    fmt::print("{}\n",
+               json_of(explained).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    fmt::print("{}", text_of(explained));
+  return kDone;
+}
+
+int explain(const Globals& globals, const ExplainArguments& arguments) {
+  Residencies where = parse_residencies(arguments.resident);
+  add_packed(where, arguments.packed);
+  const TierChoice tier = parse_tier_choice(arguments.tier);
+  const ProblemOptions& sizes = arguments.product;
+  const bool operation = !arguments.operation.empty();
+  if (operation && where.b == Residency::kDevice)
+    fail(ErrorCode::kInvalidArgument,
+         "--resident is '{}'; an operation has a, what it reads, and c, what it writes",
+         arguments.resident);
+  if (!arguments.table && !operation && (sizes.m == 0 || sizes.n == 0 || sizes.k == 0))
+    fail(ErrorCode::kInvalidArgument,
+         "nothing to explain: --m, --n and --k of a product, --operation and --elements of an "
+         "element-wise operation or reduction, or --table");
+  SizedOperation work;
+  Problem product;
+  if (operation)
+    work = {.kind = &parse_operation(arguments.operation),
+            .elements = static_cast<double>(arguments.elements),
+            .type = parse_data_type(sizes.type)};
+  else if (!arguments.table)
+    product = sizes.problem();
+  const Context context({.database = globals.db, .device = globals.device});
+  refuse_missing_device(globals, context);
+  if (arguments.table) return print(explain_table(context, where), arguments.json);
+  return operation ? print(explain_operation(context, work, where), arguments.json)
+                   : print(explain_product(context, product, tier, where), arguments.json);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command = app.add_subcommand("explain", "Say where a product would run, and why");
+  command->footer(
+      "Rooftile runs matrix products only: for operations and the table it says where\n"
+      "such a kernel would pay. docs/explain.md describes the output,\n"
+      "docs/explain-json.md the JSON.\n"
+      "Beside gpu_class stands how the operands get to the device: staged, copied by\n"
+      "it, or used in place (docs/memory.md).\n"
+      "Examples:\n  rooftile explain --m 1024 --n 1024 --k 1024\n"
+      "  rooftile explain --operation relu --elements 1000000 --resident a,c\n"
+      "  rooftile explain --m 1 --n 4096 --k 4096 --packed b\n"
+      "  rooftile explain --table");
+  static ExplainArguments arguments;
+  arguments.product.add_to(*command, false);
+  std::string operations;
+  for (const OperationKind& kind : operation_kinds())
+    operations += fmt::format("{}{}", operations.empty() ? "" : ", ", kind.name);
+  CLI::Option* operation =
+      command
+          ->add_option("--operation", arguments.operation,
+                       "Explain this operation instead of a product: " + operations)
+          ->type_name("NAME");
+  CLI::Option* elements =
+      command->add_option("--elements", arguments.elements, "Number of elements of --operation")
+          ->type_name("N")
+          ->check(whole_number(1, std::int64_t{1} << 50));
+  CLI::Option* table =
+      command->add_flag("--table", arguments.table,
+                        "Show a published comparison of products with memory-bound operations");
+  command
+      ->add_option("--resident", arguments.resident,
+                   "Operands that lie on the device, such as a,b,c (default: none)")
+      ->type_name("OPERANDS");
+  CLI::Option* packed =
+      command
+          ->add_option(
+              "--packed", arguments.packed,
+              "The operand that was packed before (packed.h). Neither moving it to the device nor "
+              "packing it is counted, and the host reads its own")
+          ->type_name("OPERAND")
+          ->check(one_of({"a", "b"}));
+  CLI::Option* tier = command
+                          ->add_option("--tier", arguments.tier,
+                                       "Explain a call that asks for this tier (default auto)")
+                          ->type_name("TIER")
+                          ->check(one_of(tier_names()));
+  command->add_flag("--json", arguments.json, "Print JSON");
+  operation->needs(elements);
+  elements->needs(operation);
+  table->excludes(operation)->excludes(elements)->excludes(tier)->excludes(packed);
+  operation->excludes(tier)->excludes(packed);
+  for (const char* of_product :
+       {"--m", "--n", "--k", "--trans-a", "--trans-b", "--batch", "--epilogue"}) {
+    operation->excludes(command->get_option(of_product));
+    table->excludes(command->get_option(of_product));
+  }
+  table->excludes(command->get_option("--type"));
+  command->callback([&] { action = [&] { return explain(globals, arguments); }; });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <functional>
+
+#include "cli/command.h"
+#include "cli/gemm_files.h"
+#include "cli/usage.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/half.h"
+#include "core/numbers/statistics.h"
+#include "runtime/dispatch/context.h"
+#include "runtime/host/host_blas.h"
+#include "runtime/verify/reference.h"
+
+namespace rooftile {
+namespace {
+
+struct GemmArguments {
+  GemmFiles files;
+  std::string output, tier = "auto";
+  bool verify = false;
+};
+
+void write_result(OutputFile& file, const Problem& p, NpyType type, std::span<const char> c) {
+  const std::int64_t shape[] = {p.m, p.n};
+  write_matrix(file, type, shape, c);
+}
+
+double time_ns(const std::function<void()>& call) {
+  const double start = now_ns();
+  call();
+  return now_ns() - start;
+}
+
+/// Times of further calls, which find the device open, the kernel compiled and BLAS loaded: one at
+/// least, then as many as half a second has time for, 100 at most. None after a first call of more
+/// than five seconds. reset runs before each of them and is not timed.
+std::vector<double> further_times_ns(double first_ns, const std::function<void()>& reset,
+                                     const std::function<void()>& call) {
+  constexpr double kLongestFirstNs = 5e9, kMostNs = 0.5e9;
+  constexpr std::size_t kMostCalls = 100;
+  std::vector<double> times;
+  double total_ns = 0;
+  while (first_ns <= kLongestFirstNs && total_ns < kMostNs && times.size() < kMostCalls) {
+    reset();
+    times.push_back(time_ns(call));
+    total_ns += times.back();
+  }
+  return times;
+}
+
+void print_speed(const Problem& p, std::string_view tier, double first_ns,
+                 const std::vector<double>& further_ns) {
+  const double ns = further_ns.empty() ? first_ns : median(further_ns);
+  fmt::print("{}: {} in {}, {:.1f} GFLOP/s ({}); first call {}\n", to_string(p), tier,
+             time_text(ns), flops(p) / ns,
+             further_ns.empty() ? "the only call"
+             : further_ns.size() == 1
+                 ? "one further call"
+                 : fmt::format("median of {} further calls", further_ns.size()),
+             time_text(first_ns));
+}
+
+// Every element against float64: as slow as it is sure.
+int verify(const HostProduct& product, const std::vector<char>& before) {
+  const Problem& p = product.problem;
+  const ReferenceOperands operands = {product.a.data(), product.b.data(), product.scales.data(),
+                                      product.zero_points.data()};
+  double worst = 0;
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      const std::int64_t at = i * p.ldc + j;
+      const double c0 = before.empty() ? 0.0 : element(p.types.c, before.data(), at);
+      const ReferenceElement expected = reference_element(p, operands, c0, {}, i, j);
+      const double got = element(p.types.c, product.c.data(), at);
+      const double ratio = error_ratio(p, expected, got);
+      worst = std::max(worst, ratio);
+      if (!(ratio <= 1.0)) {
+        fmt::print(stderr,
+                   "rooftile: C[{}][{}] is {}, expected {} within {:.3g}; nothing was written\n", i,
+                   j, got, expected.value, error_bound(p, expected));
+        return kFailure;
+      }
+    }
+  }
+  fmt::print("verified: largest error {:.3f} of its bound\n", worst);
+  return kDone;
+}
+
+// float64 files by a float64 BLAS.
+int multiply64(GemmInputs& inputs, OutputFile& output) {
+  Problem p = inputs.problem;
+  p.types = {};
+  check_memory(to_string(p), 2 * minimum_bytes(p));
+  const std::vector<double> a = inputs.a.values<double>(), b = inputs.b->values<double>();
+  std::vector<double> c = initial_c<double>(inputs);
+  const std::vector<double> before = p.beta != 0 ? c : std::vector<double>();
+  const auto call = [&] { HostBlas::get().dgemm(p, a.data(), b.data(), c.data()); };
+  const double first_ns = time_ns(call);
+  write_result(output, p, NpyType::kF64,
+               {reinterpret_cast<const char*>(c.data()), c.size() * sizeof(double)});
+  const auto reset = [&] { std::ranges::copy(before, c.begin()); };
+  print_speed(p, "host64", first_ns, further_times_ns(first_ns, reset, call));
+  return kDone;
+}
+
+int multiply(const Globals& globals, const GemmArguments& arguments) {
+  const TierChoice tier = parse_tier_choice(arguments.tier);
+  GemmInputs inputs = open_inputs(arguments.files);
+  OutputFile output(
+      arguments.output);  // before the work: a typing mistake in its name costs nothing
+  const bool float64 =
+      inputs.b && (inputs.a.type() == NpyType::kF64 || inputs.b->type() == NpyType::kF64);
+  if (tier == TierChoice::kHost64 && float64) {
+    if (arguments.verify)
+      fail(ErrorCode::kInvalidArgument,
+           "--verify checks float32 results; host64 on float64 files is the reference itself");
+    return multiply64(inputs, output);
+  }
+  HostProduct product = load(inputs);
+  std::vector<char> before;
+  if (product.problem.beta != 0) before = product.c;
+  // All calls on the tier that is predicted, so that their times are of one kind.
+  Context context({.database = globals.db,
+                   .device = globals.device,
+                   .measure_calls = MeasureCalls::kNo,
+                   .while_compiling = WhileCompiling::kWait});
+  refuse_missing_device(globals, context);
+  const GemmCall call = {.problem = product.problem,
+                         .a = product.a.data(),
+                         .b = product.b.data(),
+                         .c = product.c.data(),
+                         .scales = product.scales.data(),
+                         .zero_points = product.zero_points.data(),
+                         .tier = tier};
+  const auto multiply = [&] { context.gemm(call); };
+  const double first_ns = time_ns(multiply);
+  const Tier used = context.last_answer()->tier;
+  if (arguments.verify)
+    if (const int code = verify(product, before); code != kDone) return code;
+  write_result(output, product.problem, npy_type(product.problem.types.c), product.c);
+  const auto reset = [&] { std::ranges::copy(before, product.c.begin()); };
+  context.stop_counting();
+  print_speed(product.problem, name(used), first_ns, further_times_ns(first_ns, reset, multiply));
+  return kDone;
+}
+
+}  // namespace
+
+void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command = app.add_subcommand("gemm", "Multiply two NumPy files");
+  command->footer(
+      "Files may be in C or Fortran order; the result is in C order. float16 files give\n"
+      "float16, int8 and uint8 files int32, others float32 (float64 rounds, and is\n"
+      "refused where it overflows). --tier host64 on float64 files computes and writes\n"
+      "float64. With --scales, B holds quantised values as `rooftile quantize` writes\n"
+      "them. The first call's time contains opening the device, compiling the kernel\n"
+      "and loading BLAS. The rate is the median of further calls: 100, or as many as\n"
+      "half a second has time for.\n"
+      "Examples:\n  rooftile gemm A.npy B.npy -o C.npy --verify\n"
+      "  rooftile gemm X.npy W.values.npy --scales W.scales.npy -o Y.npy");
+  static GemmArguments arguments;
+  GemmFiles& files = arguments.files;
+  add_file(*command, "a", files.a, "A, m x k")->required();
+  add_file(*command, "b", files.b, "B, k x n; with --scales, n x blocks x bytes")->required();
+  add_file(*command, "-o,--output", arguments.output,
+           "File of the result; appears whole or not at all")
+      ->required();
+  add_file(*command, "--c", files.c, "C before the product, for --beta");
+  command->add_option("--alpha", files.alpha, "Scales the product (default 1)")
+      ->type_name("X")
+      ->check(finite_number());
+  command->add_option("--beta", files.beta, "Scales C (default 0)")
+      ->type_name("X")
+      ->check(finite_number());
+  command->add_flag("--trans-a", files.trans_a, "Use A transposed");
+  command->add_flag("--trans-b", files.trans_b, "Use B transposed");
+  add_file(*command, "--scales", files.scales,
+           "Scales of the blocks of B, which is quantised then");
+  add_file(*command, "--zero-points", files.zero_points,
+           "Zero points of the blocks of B: uint8 where they are packed, else floats");
+  command->add_option("--type-c", files.type_c, "Type of the result: f32, f16 or i32")
+      ->type_name("TYPE");
+  command
+      ->add_option("--tier", arguments.tier,
+                   "Where to compute (default: $ROOFTILE_TIER, else auto)")
+      ->type_name("TIER")
+      ->check(one_of(tier_names()));
+  command->add_flag("--verify", arguments.verify,
+                    "Check every element against float64; exit 1 and write nothing when wrong");
+  command->callback([&] { action = [&] { return multiply(globals, arguments); }; });
+}
+
+}  // namespace rooftile

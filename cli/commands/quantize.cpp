@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cmath>
+
+#include "cli/command.h"
+#include "cli/gemm_files.h"
+#include "cli/usage.h"
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+struct QuantizeArguments {
+  std::string weights, output, zero_points = "none", type = "f32";
+  int bits = 4, block = 32;
+  bool trans = false;
+};
+
+Types types_of(const QuantizeArguments& arguments) {
+  Types types = {.a = parse_data_type(arguments.type),
+                 .b = {.bits = arguments.bits, .block = arguments.block}};
+  if (arguments.zero_points == "packed") types.b.zero_point = ZeroPoint::kPacked;
+  if (arguments.zero_points == "float") types.b.zero_point = ZeroPoint::kFloat;
+  if (!quantized(types))
+    fail(ErrorCode::kInvalidArgument, "--bits is {}; known: 4 and 8", arguments.bits);
+  validate(types);
+  return types;
+}
+
+/// What is lost: largest and root mean square difference to the weights.
+void print_error(const Problem& p, const QuantizedMatrix& matrix, const std::vector<float>& weights,
+                 std::int64_t row_stride, std::int64_t step_stride) {
+  double largest = 0, squares = 0, size = 0;
+  std::vector<float> row(static_cast<std::size_t>(p.k));
+  for (std::int64_t j = 0; j < p.n; ++j) {
+    dequantize(p, matrix.operand(), j, j + 1, row.data(), p.k);
+    for (std::int64_t step = 0; step < p.k; ++step) {
+      const double weight = static_cast<double>(
+          weights[static_cast<std::size_t>(j * row_stride + step * step_stride)]);
+      const double error =
+          std::abs(static_cast<double>(row[static_cast<std::size_t>(step)]) - weight);
+      largest = std::max(largest, error);
+      squares += error * error;
+      size += weight * weight;
+    }
+  }
+  fmt::print("error: {:.3g} at most, {:.3g} of the weights' size\n", largest,
+             size > 0 ? std::sqrt(squares / size) : 0.0);
+}
+
+int quantize_file(const QuantizeArguments& arguments) {
+  const Types types = types_of(arguments);
+  MatrixFile file(arguments.weights, "the matrix of weights");
+  const Extent extent = file.extent(arguments.trans);
+  const Problem p =
+      packed_problem(1, extent.columns, extent.rows, Transpose::kNo, Transpose::kYes, 1, types);
+  if (p.n == 0 || p.k == 0)
+    fail(ErrorCode::kUnsupported, "{} is empty: there is nothing to quantise", arguments.weights);
+  check_memory(arguments.weights,
+               4.0 * static_cast<double>(p.n) * static_cast<double>(p.k) + minimum_bytes(p));
+  const std::vector<float> weights = file.values<float>();
+  // n x k as it lies there, when asked for or when Fortran order turns it; not when both.
+  const bool rows = arguments.trans != (file.stored() == Transpose::kYes);
+  const std::int64_t row_stride = rows ? p.k : 1, step_stride = rows ? 1 : p.n;
+  const auto quantized = [&] {
+    try {
+      return quantize(types, p.n, p.k, weights.data(), row_stride, step_stride);
+    } catch (const Error& error) {  // of the file's values: the command line is right
+      fail(ErrorCode::kUnsupported, "{}: {}", arguments.weights, error.what());
+    }
+  };
+  const QuantizedMatrix matrix = quantized();
+
+  const std::int64_t blocks = ld_quantized(p) / types.b.block;
+  const NpyType scale_type = npy_type(types.a);
+  const auto write = [&](const char* part, NpyType type, std::initializer_list<std::int64_t> shape,
+                         std::span<const char> bytes) {
+    const std::string path = fmt::format("{}.{}.npy", arguments.output, part);
+    OutputFile output(path);
+    write_matrix(output, type, {shape.begin(), shape.size()}, bytes);
+    fmt::print("{}: {} {}\n", path, numpy_name(type), shape_text({shape.begin(), shape.size()}));
+  };
+  write("values", NpyType::kU8, {p.n, blocks, bytes_of_b(types, types.b.block)},
+        {reinterpret_cast<const char*>(matrix.values.data()), matrix.values.size()});
+  write("scales", scale_type, {p.n, blocks}, matrix.scales);
+  if (types.b.zero_point == ZeroPoint::kPacked)
+    write("zero_points", NpyType::kU8, {p.n, (blocks * types.b.bits + 7) / 8}, matrix.zero_points);
+  if (types.b.zero_point == ZeroPoint::kFloat)
+    write("zero_points", scale_type, {p.n, blocks}, matrix.zero_points);
+  print_error(p, matrix, weights, row_stride, step_stride);
+  return kDone;
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("quantize", "Quantise a NumPy file of weights as ONNX's MatMulNBits does");
+  command->footer(
+      "Writes PREFIX.values.npy (uint8, n x blocks x bytes of a block, low nibble\n"
+      "first), PREFIX.scales.npy (n x blocks) and, with --zero-points,\n"
+      "PREFIX.zero_points.npy: the inputs B, scales and zero_points of MatMulNBits.\n"
+      "Values stand for (value - zero point) * scale; without zero points the middle, 8\n"
+      "or 128, is zero.\n"
+      "Example: rooftile quantize W.npy -o W --bits 4 --block 32");
+  static QuantizeArguments arguments;
+  add_file(*command, "weights", arguments.weights, "Weights, k x n as in A * W")->required();
+  add_file(*command, "-o,--output", arguments.output, "Prefix of the names of the files to write")
+      ->type_name("PREFIX")
+      ->required();
+  command->add_option("--bits", arguments.bits, "Bits of a value (default 4)")
+      ->type_name("N")
+      ->check(one_of({"4", "8"}));
+  command->add_option("--block", arguments.block, "Values under one scale (default 32)")
+      ->type_name("N")
+      ->check(one_of({"16", "32", "64", "128", "256"}));
+  command
+      ->add_option("--zero-points", arguments.zero_points,
+                   "Zero point of each block, and its form (default none)")
+      ->type_name("FORM")
+      ->check(one_of({"none", "packed", "float"}));
+  command
+      ->add_option("--type", arguments.type,
+                   "Type of the scales, and of A: f32 or f16 (default f32)")
+      ->type_name("TYPE");
+  command->add_flag("--trans", arguments.trans,
+                    "The weights are n x k, as PyTorch's Linear has them");
+  command->callback([&] { action = [&] { return quantize_file(arguments); }; });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,110 @@
+#include "report/report.h"
+
+#include <array>
+
+#include "cli/command.h"
+#include "cli/output_file.h"
+#include "cli/runtime_view.h"
+#include "cli/usage.h"
+#include "core/error.h"
+#include "report/charts.h"
+#include "report/compare.h"
+#include "report/page.h"
+#include "report/problem.h"
+
+namespace rooftile {
+namespace {
+
+struct ReportArguments {
+  bool json = false, calibration = false;
+  std::string html, compare;
+  std::array<std::int64_t, 3> sizes = {};  // m, n, k
+  ProblemOptions of_class;
+};
+
+Report selected(const Store& store, const Globals& globals) {
+  selected_records(globals, store);  // throws where there are devices and --device selects none
+  Report report = make_report(store, runtime_view());
+  std::erase_if(report.devices, [&](const DeviceReport& d) { return !globals.selects(d.profile); });
+  return report;
+}
+
+void write_page(const std::filesystem::path& path, const std::string& page) {
+  OutputFile file(path);
+  file.write(page);
+  file.commit();
+}
+
+int show(const Globals& globals, ReportArguments& arguments) {
+  const Store store = Store(globals.database(), OpenMode::kReadOnly);
+  Report report = selected(store, globals);
+  std::string text;
+  if (!arguments.html.empty()) {
+    const Charts charts = make_charts(store, runtime_view(), std::move(report));
+    write_page(arguments.html, report_page(charts));
+    fmt::print("{} devices of {} in {}\n", charts.devices.size(), charts.database, arguments.html);
+    return kDone;
+  }
+  if (arguments.sizes[0] > 0) {
+    ProblemOptions& options = arguments.of_class;
+    options.m = arguments.sizes[0];
+    options.n = arguments.sizes[1];
+    options.k = arguments.sizes[2];
+    const std::vector<ProblemOnDevice> found = find_problem(report, options.problem());
+    text = arguments.json ? problem_json(report, found) : problem_text(found);
+  } else if (!arguments.compare.empty()) {
+    const Store other(arguments.compare, {.mode = OpenMode::kReadOnly, .named = " with --compare"});
+    const Comparison comparison = compare(report, make_report(other, runtime_view()));
+    text = arguments.json ? comparison_json(comparison) : comparison_text(comparison);
+  } else {
+    text = arguments.json ? report_json(report)
+                          : report_text(report, arguments.calibration ? CalibrationDetail::kFigures
+                                                                      : CalibrationDetail::kDate);
+  }
+  fmt::print("{}{}", text, arguments.json ? "\n" : "");
+  return kDone;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command = app.add_subcommand("report", "Show what the tuning database knows");
+  command->footer(
+      "Examples:\n  rooftile report\n  rooftile report --calibration\n"
+      "  rooftile report --html report.html\n"
+      "  rooftile report --problem 512,512,512\n  rooftile report --compare other.db --json");
+  static ReportArguments arguments;
+  CLI::Option* json =
+      command->add_flag("--json", arguments.json, "Print JSON; docs/report-json.md describes it");
+  CLI::Option* html = add_file(*command, "--html", arguments.html,
+                               "Write a page with charts, which needs no network, to this file");
+  CLI::Option* problem =
+      command
+          ->add_option(
+              "--problem", arguments.sizes,
+              "Explain the tuned problem of these sizes; --type, --trans-a, ... say more of it")
+          ->type_name("M,N,K")
+          ->delimiter(',')
+          ->check(whole_number(1, std::int64_t{1} << 40));
+  CLI::Option* compare =
+      add_file(*command, "--compare", arguments.compare,
+               "Show the figures and problems of this other database beside those of the tuning "
+               "database; --device chooses among the latter");
+  arguments.of_class.add_class_to(*command);
+  command
+      ->add_flag("--calibration", arguments.calibration,
+                 "List every calibrated figure below the results; JSON and page always have them")
+      ->excludes(json)
+      ->excludes(html)
+      ->excludes(problem)
+      ->excludes(compare);
+  html->excludes(json);
+  html->excludes(problem);
+  html->excludes(compare);
+  problem->excludes(compare);
+  for (const char* option : {"--trans-a", "--trans-b", "--batch", "--type", "--epilogue"})
+    command->get_option(option)->needs(problem);
+  command->callback([&] { action = [&] { return show(globals, arguments); }; });
+}
+
+}  // namespace rooftile

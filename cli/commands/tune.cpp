@@ -1,0 +1,313 @@
+#include "tuner/tune.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "cli/command.h"
+#include "cli/progress_bar.h"
+#include "cli/refresh.h"
+#include "cli/usage.h"
+#include "core/error.h"
+#include "core/quantized.h"
+#include "core/text_table.h"
+#include "runtime/device/device.h"
+#include "tuner/problems/logged_problems.h"
+#include "tuner/search/strategy_choice.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kQuickS = 60, kDefaultS = 300, kThoroughS = 1800;
+
+struct TuneArguments {
+  std::string budget, set = "default", shapes, strategy = "auto";
+  ProblemOptions sizes;
+  std::uint64_t seed = 1;
+  std::size_t candidates = 0;
+  bool quick = false, thorough = false, recalibrate = false, atomics = false, refresh = false,
+       from_log = false, no_counters = false;
+};
+
+/// Throws kInvalidArgument for what no call would use.
+void check_wanted(const Problem& p) {
+  validate(p);
+  if (p.types.f16_sums && !may_sum_in_f16(p.types))
+    fail(ErrorCode::kInvalidArgument,
+         "{} has a quantised B, of which every call makes float32 sums: leave out _sum_f16",
+         to_string(p.types));
+}
+
+std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
+  if (arguments.sizes.m > 0 || arguments.sizes.n > 0 || arguments.sizes.k > 0) {
+    if (arguments.sizes.m < 1 || arguments.sizes.n < 1 || arguments.sizes.k < 1)
+      fail(ErrorCode::kInvalidArgument, "--m, --n and --k go together");
+    const Problem p = arguments.sizes.problem();
+    check_wanted(p);
+    return {{p, ""}};
+  }
+  if (arguments.sizes.trans_a || arguments.sizes.trans_b || arguments.sizes.batch != 1)
+    fail(ErrorCode::kInvalidArgument, "--trans-a, --trans-b and --batch need --m, --n and --k");
+  std::vector<TuneProblem> problems =
+      arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes);
+  for (TuneProblem& wanted : problems) {
+    // What a file says of a problem stands unless the command line says otherwise.
+    if (arguments.sizes.type != ProblemOptions().type)
+      wanted.problem = retyped(wanted.problem, parse_types(arguments.sizes.type));
+    if (!arguments.sizes.epilogue.empty())
+      wanted.problem.epilogue = parse_epilogue(arguments.sizes.epilogue);
+    check_wanted(wanted.problem);
+  }
+  return problems;
+}
+
+std::string ratio_text(double other_ns, double ns) {
+  return other_ns > 0 && ns > 0 ? fmt::format("{:.2f}x", other_ns / ns) : "-";
+}
+
+/// The mark is explained by contention_note().
+std::string host_text(const HostComparison& host) {
+  return host.ratio > 0 ? fmt::format("{:.2f}x{}", host.ratio, host.contended ? "*" : "") : "-";
+}
+
+/// Empty where no comparison with the host was contended.
+std::string contention_note(const std::vector<TuneResult>& results) {
+  const auto contended =
+      std::ranges::count_if(results, [](const TuneResult& r) { return r.host.contended; });
+  if (contended == 0) return "";
+  return fmt::format(
+      "* other programs had the processors during {} of the comparisons with the host, so that the "
+      "ratio says little; `rooftile explain` and `rooftile report` predict it\n",
+      contended);
+}
+
+/// A line for each problem as soon as it is tuned. The winner stands last: its name is not known
+/// when the first line is printed, and may have any length.
+class ResultTable {
+ public:
+  explicit ResultTable(const std::vector<TuneProblem>& problems) {
+    for (const TuneProblem& wanted : problems)
+      problem_width_ = std::max(problem_width_, display_width(to_string(wanted.problem)));
+  }
+
+  /// The header stands above the first result: a calibration prints its lines before.
+  void print(const TuneResult& r) {
+    if (!std::exchange(has_header_, true))
+      fmt::print("{} {:>8} {:>7} {:>10} {:>9} {:>9} {:>9}  {}\n",
+                 padded("problem", problem_width_, Align::kLeft), "GFLOP/s", "% roof", "vs default",
+                 "vs naive", "vs host", "packing", "winner");
+    const std::string problem = padded(to_string(r.problem), problem_width_, Align::kLeft);
+    const double total_ns = r.kernel_ns + r.pack_ns;
+    if (r.winner.empty()) {
+      fmt::print("{} no certified kernel yet ({} measured, {} rejected, {} spilled)\n", problem,
+                 r.measured, r.rejected, r.spilled);
+      return;
+    }
+    fmt::print("{} {:>8.1f} {:>6.0f}% {:>10} {:>9} {:>9} {:>9}  {}\n", problem,
+               flops(r.problem) / r.kernel_ns, 100 * r.bound_ns / r.kernel_ns,
+               ratio_text(r.default_ns, total_ns), ratio_text(r.naive_ns, total_ns),
+               host_text(r.host), r.pack_ns > 0 ? time_text(r.pack_ns) : "-", r.winner);
+  }
+
+ private:
+  std::size_t problem_width_ = std::size("problem") - 1;
+  bool has_header_ = false;
+};
+
+/// What disturbed the measurements; drift and heat only where there is something to say.
+std::string noise_text(const TuneReport& report) {
+  std::string text = fmt::format("{} samples taken again, {} kept noisy", report.noise.retaken,
+                                 report.noise.noisy);
+  if (const auto slowdown = report.noise.slowdown)
+    text += fmt::format("; the device {} by {:.0f} % over the run{}",
+                        *slowdown > 1 ? "slowed" : "sped up", 100 * std::abs(*slowdown - 1),
+                        *slowdown > 1 ? " (thermal?)" : "");
+  if (report.conditions.highest_c)
+    text += fmt::format("; {:.0f} C at most", *report.conditions.highest_c);
+  if (report.conditions.throttle_events.value_or(0) > 0)
+    text += fmt::format("; throttled {} times", *report.conditions.throttle_events);
+  return text;
+}
+
+/// How much longer than its budget the run took; empty where that hardly is any.
+std::string overrun_text(double elapsed_s, double budget_s) {
+  constexpr double kLeastToldS = 0.5;
+  const double over_s = elapsed_s - budget_s;
+  if (over_s < kLeastToldS) return "";
+  return fmt::format(" ({:.0f} s of them after the budget, to finish what was running)", over_s);
+}
+
+/// What a problem that was not tuned has to expect.
+std::string untuned_text(const Regret& regret) {
+  if (regret.problems == 0)
+    return "fewer than two problems or two kernels were compared: no regret can be estimated";
+  if (!regret.has_median())
+    return fmt::format("{} problems were compared; an estimate of the regret takes {}",
+                       regret.problems, kLeastForMedian);
+  return fmt::format(
+      "median regret {:.1f} % (95 % interval {:.1f} to {:.1f} %){}, over {} problems",
+      100 * regret.median, 100 * regret.median_low, 100 * regret.median_high,
+      regret.has_decile() ? fmt::format(", worst decile {:.0f} %", 100 * regret.worst_decile) : "",
+      regret.problems);
+}
+
+/// Of the log, as many as the budget has time for.
+std::vector<TuneProblem> hottest(const Store& store, const DeviceProfile& device, double budget_s) {
+  const std::optional<RowId> row = store.find_device(device);
+  std::vector<TuneProblem> problems =
+      row ? logged_problems(store, *row) : std::vector<TuneProblem>();
+  problems.resize(std::min(problems.size(), problems_within(budget_s)));
+  return problems;
+}
+
+int tune_all(const Globals& globals, const TuneArguments& arguments) {
+  TuneOptions options;
+  options.refresh_only = arguments.refresh;
+  if (!arguments.refresh && !arguments.from_log) options.problems = problems_of(arguments);
+  options.strategy = arguments.strategy;
+  options.seed = arguments.seed;
+  options.candidates = arguments.candidates;
+  options.recalibrate = arguments.recalibrate;
+  options.atomics = arguments.atomics;
+  options.counters = !arguments.no_counters;
+  options.budget_s = !arguments.budget.empty() ? parse_budget_s(arguments.budget)
+                     : arguments.quick         ? kQuickS
+                     : arguments.thorough      ? kThoroughS
+                                               : kDefaultS;
+  std::vector<DeviceProfile> devices = selected_devices(globals);
+  Store store(globals.database());
+  if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
+  if (arguments.from_log) {
+    std::erase_if(devices, [&](const DeviceProfile& device) {
+      return hottest(store, device, options.budget_s).empty();
+    });
+    if (devices.empty())
+      fail(ErrorCode::kUnsupported,
+           "no untuned problem is logged in {}; programs log what they call without a tuned "
+           "kernel, unless ROOFTILE_LOG_UNTUNED is off",
+           store.path().string());
+  }
+  print_host_advice();
+  if (arguments.refresh) return refresh_devices(store, devices, options);
+  const std::atomic<bool>& stop = stop_on_signals();
+  bool interrupted = false, impossible = false;  // the latter: no problem can be tuned at all
+  for (const DeviceProfile& device : devices) {
+    if (arguments.from_log) options.problems = hottest(store, device, options.budget_s);
+    fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
+               options.problems.size(), options.budget_s);
+    std::fflush(stdout);
+    ProgressBar bar;
+    ResultTable table(options.problems);
+    TuneCallbacks callbacks = tune_callbacks(bar);
+    callbacks.problem_finished = [&](const TuneResult& result) {
+      bar.clear();
+      table.print(result);
+      std::fflush(stdout);
+    };
+    const TuneReport report = tune(store, device, options, callbacks, stop);
+    bar.clear();
+    std::size_t spilled = 0;
+    for (const TuneResult& result : report.results) spilled += result.spilled;
+    const auto tuned = std::ranges::count_if(
+        report.results, [](const TuneResult& result) { return !result.winner.empty(); });
+    impossible |= tuned == 0 && !report.interrupted && !report.out_of_budget;
+    fmt::print("{} of {} problems in {:.0f} s{}{}{}{}\n", tuned, options.problems.size(),
+               report.elapsed_s, overrun_text(report.elapsed_s, options.budget_s),
+               spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
+               report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
+                                               report.failed, report.lost_s)
+                                 : "",
+               report.interrupted     ? "; interrupted: the next run goes on from here"
+               : report.out_of_budget ? "; out of budget: the next run goes on from here"
+                                      : "");
+    fmt::print("{}noise: {}\n", contention_note(report.results), noise_text(report));
+    if (arguments.from_log)
+      fmt::print("{} logged problems are left\n",
+                 logged_problems(store, store.device_id(device)).size());
+    interrupted = report.interrupted;
+    if (interrupted) break;
+    fmt::print("untuned problems: {}\n", untuned_text(report.untuned));
+  }
+  fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
+             store.path().string());
+  return interrupted ? kInterrupted : impossible ? kFailure : kDone;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, const Globals& globals, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("tune", "Calibrate and tune this machine's Vulkan devices");
+  command->footer(
+      "Examples:\n  rooftile tune\n  rooftile tune --budget 3m --set squares\n"
+      "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b\n  rooftile tune --from-log --quick\n"
+      "  rooftile tune --refresh      # after a driver update or an import: in seconds");
+  static TuneArguments arguments;
+  command
+      ->add_option("--budget", arguments.budget,
+                   "Wall time for a device, compilation included: 60s, 3m, 1h (default 5m); the "
+                   "calibration of a device that has no figures yet, some 15 s, is apart from it")
+      ->type_name("TIME")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text.empty() ? std::string("the time is empty; it is one like 60s, 3m or 1h")
+                                : std::string();
+          },
+          ""));
+  command->add_flag("--quick", arguments.quick, "The same as --budget 1m");
+  command->add_flag("--thorough", arguments.thorough, "The same as --budget 30m");
+  command
+      ->add_option("--set", arguments.set,
+                   "Built-in problems: default, squares, transformer, deepbench, applications or "
+                   "types")
+      ->type_name("NAME");
+  add_file(*command, "--shapes", arguments.shapes,
+           "Problems of a CSV file with the columns m,n,k,trans_a,trans_b,batch,note, or with "
+           "type,epilogue before the note");
+  command->add_flag("--from-log", arguments.from_log,
+                    "Tune the problems that programs called without a tuned kernel, hottest first, "
+                    "as many as the budget has time for");
+  command
+      ->add_option("--strategy", arguments.strategy,
+                   "How candidates are chosen (default auto); docs/search.md")
+      ->type_name("NAME")
+      ->check(one_of(strategy_names()));
+  command
+      ->add_option("--seed", arguments.seed, "Seed of what a strategy leaves to chance (default 1)")
+      ->type_name("N")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  command
+      ->add_option("--candidates", arguments.candidates,
+                   "Search so many candidates of each problem's space, the same ones in every "
+                   "run (default: all)")
+      ->type_name("N")
+      ->check(whole_number(0, std::int64_t{1} << 40));
+  command->add_flag(
+      "--atomics", arguments.atomics,
+      "Search kernels that add atomically, too: the last bits of their results differ "
+      "from call to call");
+  command->add_flag("--no-counters", arguments.no_counters,
+                    "Do not read the driver's hardware counters of the best kernels "
+                    "(VK_KHR_performance_query); docs/counters.md");
+  command->add_flag(
+      "--refresh", arguments.refresh,
+      "Only certify and time again what a new driver or a new Rooftile made stale, and "
+      "imported data for this device and driver; every run begins with that");
+  command->add_flag("--recalibrate", arguments.recalibrate,
+                    "Measure the calibration figures again, apart from the budget, and show which "
+                    "have moved");
+  arguments.sizes.add_to(*command, false);
+  for (const char* other : {"--set", "--shapes", "--m", "--n", "--k", "--trans-a", "--trans-b",
+                            "--batch", "--type", "--epilogue"}) {
+    command->get_option("--from-log")->excludes(other);
+    command->get_option("--refresh")->excludes(other);
+  }
+  command->get_option("--set")->excludes("--shapes")->excludes("--m");
+  command->get_option("--shapes")->excludes("--m");
+  command->get_option("--quick")->excludes("--thorough")->excludes("--budget");
+  command->get_option("--thorough")->excludes("--budget");
+  command->callback([&] { action = [&] { return tune_all(globals, arguments); }; });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,139 @@
+#include "db/exchange/foreign_file.h"
+
+#include <SQLiteCpp/Backup.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <system_error>
+
+#include "core/error.h"
+#include "db/migrations/schema.h"
+
+namespace rooftile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kLongestValueBytes =
+    16 << 20;  // the longest of Rooftile's values, compiler statistics, take some KiB
+
+[[noreturn]] void refuse(const fs::path& file, std::string_view why) {
+  fail(ErrorCode::kDatabase, "{} {}; nothing of it was imported", file.string(), why);
+}
+
+/// As in open_file.cpp: where no -shm file can be created next to a file, it can be read as it is,
+/// as long as it has no log.
+std::unique_ptr<Connection> open_for_reading(const fs::path& file, int busy_timeout_ms) {
+  for (const Access access : {Access::kReadOnly, Access::kImmutable}) {
+    try {
+      auto connection = std::make_unique<Connection>(file, access, busy_timeout_ms);
+      connection->integer("PRAGMA schema_version");
+      return connection;
+    } catch (const SQLite::Exception& error) {
+      std::error_code missing;
+      const std::uintmax_t log_bytes = fs::file_size(fs::path(file) += "-wal", missing);
+      const bool no_log = missing || log_bytes == 0;
+      if (access == Access::kImmutable || means_damage(error) || means_busy(error) || !no_log)
+        throw;
+    }
+  }
+  fail(ErrorCode::kInternal, "{} was not opened", file.string());
+}
+
+void refuse_other_than_files(const fs::path& file) {
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (status.type() == fs::file_type::none)
+    fail(ErrorCode::kIo, "cannot look at {}: {}; check the path", file.string(), error.message());
+  if (!fs::exists(status))
+    fail(ErrorCode::kIo, "there is no file {}; `rooftile db export` makes one", file.string());
+  if (fs::is_directory(status))
+    fail(ErrorCode::kIo, "{} is a folder; name a file in it", file.string());
+  if (!fs::is_regular_file(status))
+    fail(ErrorCode::kIo, "{} is not a regular file; copy it to a disk first", file.string());
+}
+
+void check_identity(Connection& connection, const fs::path& file) {
+  const FileIdentity identity = identify(connection);
+  if (identity.owner != Owner::kRooftile) refuse(file, "is no tuning database");
+  if (identity.schema_version > newest_schema_version())
+    refuse(file, fmt::format("has schema version {}, but this Rooftile knows versions up to {}: "
+                             "update Rooftile",
+                             identity.schema_version, newest_schema_version()));
+  if (identity.schema_version < 1)
+    refuse(file, fmt::format("is damaged (its schema version is {})", identity.schema_version));
+}
+
+void check_content(Connection& connection, const fs::path& file) {
+  connection.database().exec("PRAGMA cell_size_check = ON");
+  // This comes first, because the statements below evaluate the schema's CHECKs.
+  if (const auto differences = compare_schema(connection); !differences.empty())
+    refuse(file, fmt::format("is no tuning database as Rooftile makes it ({})", differences[0]));
+  if (const auto damage = find_damage(connection); !damage.empty())
+    refuse(file, fmt::format("is damaged ({}): ask for a new one", damage.front()));
+  SQLite::Statement strays(connection.database(), "PRAGMA foreign_key_check");
+  if (strays.executeStep())
+    refuse(file, fmt::format("is damaged (rows of {} refer to rows of {} that do not exist)",
+                             strays.getColumn(0).getString(), strays.getColumn(2).getString()));
+}
+
+fs::path temporary_copy(Connection& connection) {
+  std::error_code no_folder;
+  std::string name = (fs::temp_directory_path(no_folder) / "rooftile-import-XXXXXX").string();
+  const int descriptor = no_folder ? -1 : ::mkstemp(name.data());
+  if (descriptor < 0)
+    fail(ErrorCode::kIo,
+         "cannot make a temporary file: {}; set TMPDIR to a folder that can be written",
+         no_folder ? no_folder.message() : std::strerror(errno));
+  ::close(descriptor);
+  try {
+    Connection copy(name, Access::kReadWrite, connection.busy_timeout_ms());
+    SQLite::Backup(copy.database(), connection.database()).executeStep();
+    copy.text("PRAGMA journal_mode = DELETE");  // the original may have a log, whose content the
+                                                // copy holds
+    migrate(copy);
+  } catch (...) {
+    ::unlink(name.c_str());
+    throw;
+  }
+  return name;
+}
+
+}  // namespace
+
+ForeignFile::ForeignFile(Connection& own, const fs::path& file) : own_(own) {
+  refuse_other_than_files(file);
+  try {
+    const std::unique_ptr<Connection> theirs = open_for_reading(file, own.busy_timeout_ms());
+    const LimitedLength limited(*theirs);
+    check_identity(*theirs, file);
+    check_content(*theirs, file);
+    const bool older = theirs->integer("PRAGMA user_version") < newest_schema_version();
+    if (older) copy_ = temporary_copy(*theirs);
+    own_.attach(older ? copy_ : file, theirs->access(), "theirs");
+  } catch (const SQLite::Exception& failure) {
+    if (!copy_.empty()) ::unlink(copy_.c_str());
+    if (means_damage(failure)) refuse(file, fmt::format("is damaged ({})", failure.what()));
+    rethrow(failure, file, "reading a file to import", "");
+  }
+}
+
+ForeignFile::~ForeignFile() {
+  own_.database().tryExec("DETACH theirs");
+  if (!copy_.empty()) ::unlink(copy_.c_str());
+}
+
+LimitedLength::LimitedLength(Connection& connection)
+    : connection_(connection),
+      before_(sqlite3_limit(connection.database().getHandle(), SQLITE_LIMIT_LENGTH,
+                            kLongestValueBytes)) {}
+
+LimitedLength::~LimitedLength() {
+  sqlite3_limit(connection_.database().getHandle(), SQLITE_LIMIT_LENGTH, before_);
+}
+
+}  // namespace rooftile

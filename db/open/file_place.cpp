@@ -1,0 +1,70 @@
+#include "db/open/file_place.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace rooftile {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void create_private_folders(const fs::path& folder, std::string_view named) {
+  fs::path made;
+  for (const fs::path& part : folder) {
+    made /= part;
+    std::error_code missing;
+    if (fs::is_directory(made, missing)) continue;
+    constexpr mode_t kOwnerOnly = 0700;  // as the XDG base directory specification asks
+    int error = ::mkdir(made.c_str(), kOwnerOnly) == 0 ? 0 : errno;
+    if (error == EEXIST && fs::is_directory(made, missing)) error = 0;  // made by another process
+    if (error == EEXIST) error = ENOTDIR;
+    if (error != 0)
+      fail(ErrorCode::kIo, "cannot make the folder {}: {}; make it yourself or name another file{}",
+           made.string(), std::strerror(error), named);
+  }
+}
+
+}  // namespace
+
+fs::file_status status_of(const fs::path& path, std::string_view named) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::none)
+    fail(ErrorCode::kIo, "cannot look at {}: {}; check the path, or name another file{}",
+         path.string(), error.message(), named);
+  return status;
+}
+
+fs::path resolved_path(const fs::path& path, std::string_view named) {
+  if (path.empty())
+    fail(ErrorCode::kInvalidArgument, "the name of the file is empty; name a file{}", named);
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  if (error)
+    fail(ErrorCode::kIo, "{} leads nowhere: {}; name another file{}", path.string(),
+         error.message(), named);
+  fs::path result = fs::weakly_canonical(absolute, error);
+  return error ? absolute.lexically_normal() : result;
+}
+
+void prepare_place(const fs::path& path, const StoreOptions& options) {
+  const fs::file_status status = status_of(path, options.named);
+  if (fs::is_directory(status))
+    fail(ErrorCode::kIo, "{} is a folder; name a file in it{}", path.string(), options.named);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    fail(ErrorCode::kIo, "{} is not a regular file; name another{}", path.string(), options.named);
+  if (fs::exists(status)) return;
+  if (options.mode == OpenMode::kReadOnly)
+    fail(ErrorCode::kDatabase,
+         "there is no tuning database at {}; `rooftile tune` makes one, or name another file{}",
+         path.string(), options.named);
+  create_private_folders(path.parent_path(), options.named);
+}
+
+}  // namespace rooftile

@@ -1,0 +1,22 @@
+// Checks and prepares the place of a database before it is opened. Internal to db/.
+#pragma once
+
+#include <filesystem>
+
+#include "db/sqlite/store_options.h"
+
+namespace rooftile {
+
+/// Absolute, links resolved: SQLite puts its -wal next to the link's target, and setting aside must
+/// rename the target. kInvalidArgument for an empty path, kIo. named: as in StoreOptions.
+std::filesystem::path resolved_path(const std::filesystem::path& path, std::string_view named);
+
+/// The status of what lies at the path. Throws kIo where it cannot be found out. named: as in
+/// StoreOptions.
+std::filesystem::file_status status_of(const std::filesystem::path& path, std::string_view named);
+
+/// Creates missing folders (kReadWrite, mode 0700). Throws kIo for a folder, a device or a path
+/// that cannot be reached, and kDatabase when there is no file to read.
+void prepare_place(const std::filesystem::path& path, const StoreOptions& options);
+
+}  // namespace rooftile

@@ -1,0 +1,33 @@
+// How a tuning database is opened.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rooftile {
+
+enum class OpenMode : std::uint8_t {
+  // Creates the folder and the file where they are missing, and migrates an older schema.
+  kReadWrite,
+  // Never writes; a missing file is the error kDatabase. A file with an older schema of up to
+  // 64 MiB is read as a migrated copy in memory, which later writes to the file do not change.
+  kReadOnly,
+};
+
+enum class OpenCheck : std::uint8_t {
+  kQuick,  // header and schema, and every page of a file of up to 512 KiB: takes 2 ms
+  kFull,   // SQLite's integrity check of the whole file: takes seconds for a large one
+};
+
+inline constexpr std::string_view kNamedByDefault = " with ROOFTILE_DB or --db";
+
+struct StoreOptions {
+  OpenMode mode = OpenMode::kReadWrite;
+  OpenCheck check = OpenCheck::kQuick;
+  int busy_timeout_ms = 10'000;  // how long a call waits for another process's transaction
+  // How the user named the file. It follows "name another file" in the messages of the constructor.
+  // A literal that begins with a space.
+  std::string_view named = kNamedByDefault;
+};
+
+}  // namespace rooftile

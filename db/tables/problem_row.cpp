@@ -1,0 +1,69 @@
+#include "db/tables/problem_row.h"
+
+#include <optional>
+
+namespace rooftile {
+namespace {
+
+std::string text(Transpose transpose) { return std::string(1, letter(transpose)); }
+
+// The CHECKs of the tables admit only 'n' and 't'.
+Transpose parse_transpose(const std::string& text) {
+  return text == "t" ? Transpose::kYes : Transpose::kNo;
+}
+
+}  // namespace
+
+void bind_problem(Sql& sql, const Problem& p) {
+  sql.bind_all(to_string(p.types), text(p.trans_a), text(p.trans_b), p.m, p.n, p.k, p.batch, p.lda,
+               p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, to_string(p.epilogue), p.alpha,
+               p.beta);
+}
+
+Problem read_problem(Sql& sql) {
+  Problem p;
+  p.types = parse_types(sql.text());
+  p.trans_a = parse_transpose(sql.text());
+  p.trans_b = parse_transpose(sql.text());
+  p.m = sql.integer();
+  p.n = sql.integer();
+  p.k = sql.integer();
+  p.batch = sql.integer();
+  p.lda = sql.integer();
+  p.ldb = sql.integer();
+  p.ldc = sql.integer();
+  p.stride_a = sql.integer();
+  p.stride_b = sql.integer();
+  p.stride_c = sql.integer();
+  p.epilogue = parse_epilogue(sql.text());
+  p.alpha = static_cast<float>(sql.real());
+  p.beta = static_cast<float>(sql.real());
+  return p;
+}
+
+std::optional<RowId> find_problem(Connection& connection, const Problem& problem) {
+  Sql sql(connection,
+          "SELECT id FROM problems WHERE type = ? AND trans_a = ? AND trans_b = ? AND m = ? AND "
+          "n = ? AND k = ?"
+          " AND batch = ? AND lda = ? AND ldb = ? AND ldc = ? AND stride_a = ? AND stride_b = ? "
+          "AND stride_c = ? AND epilogue = ? AND alpha = ? AND beta = ?");
+  bind_problem(sql, problem);
+  if (sql.step()) return sql.integer();
+  return std::nullopt;
+}
+
+RowId store_problem(Connection& connection, const Problem& problem) {
+  if (const std::optional<RowId> id = find_problem(connection, problem)) return *id;
+  Sql insert(
+      connection,
+      "INSERT INTO problems (type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, "
+      "stride_b, stride_c, epilogue, alpha, beta, bucket)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      " ON CONFLICT (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, stride_a, stride_b, "
+      "stride_c, epilogue, alpha, beta) DO NOTHING");
+  bind_problem(insert, problem);
+  insert.bind(to_string(bucket_of(problem))).run();
+  return find_problem(connection, problem).value();
+}
+
+}  // namespace rooftile

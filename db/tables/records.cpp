@@ -1,0 +1,188 @@
+#include "db/tables/records.h"
+
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "db/tables/records_json.h"
+
+namespace rooftile {
+
+// Found by nlohmann::json through the argument's namespace.
+void to_json(nlohmann::ordered_json& json, const MatrixShape& shape) {
+  json = {{"m", shape.m},
+          {"n", shape.n},
+          {"k", shape.k},
+          {"operand", name(shape.operand)},
+          {"sum", name(shape.sum)}};
+}
+void from_json(const nlohmann::json& json, MatrixShape& shape) {
+  shape = {.m = json.at("m"),
+           .n = json.at("n"),
+           .k = json.at("k"),
+           .operand = parse_data_type(json.at("operand").get<std::string>()),
+           .sum = parse_data_type(json.at("sum").get<std::string>())};
+}
+
+void to_json(nlohmann::ordered_json& json, const WorkgroupMatrix& matrix) {
+  json = {{"unit", matrix.unit}, {"invocations", matrix.invocations}};
+}
+void from_json(const nlohmann::json& json, WorkgroupMatrix& matrix) {
+  matrix = {.unit = json.at("unit"), .invocations = json.at("invocations")};
+}
+
+namespace {
+
+// The names in the CHECKs of db/migrations, indexed by the enumerator.
+constexpr std::array<std::string_view, 6> kSampleStatusNames = {
+    "measured", "compile failed", "launch failed", "wrong result", "timed out", "crashed"};
+constexpr std::array<std::string_view, 3> kSamplePurposeNames = {"search", "refresh", "portfolio"};
+constexpr std::array<std::string_view, 4> kVerdictNames = {"none", "passed", "failed", "revoked"};
+
+template <typename Enumeration, std::size_t size>
+Enumeration parse(const std::array<std::string_view, size>& names, std::string_view text,
+                  std::string_view what) {
+  for (std::size_t i = 0; i < size; ++i)
+    if (names[i] == text) return static_cast<Enumeration>(i);
+  fail(ErrorCode::kInvalidArgument, "unknown {} '{}'", what, text);
+}
+
+/// Calls visit(name, member) for every limit, so that writing and reading cannot drift apart.
+template <typename Limits, typename Visit>
+void for_each_limit(Limits& limits, Visit&& visit) {
+  visit("max_workgroup_invocations", limits.max_workgroup_invocations);
+  visit("max_workgroup_size", limits.max_workgroup_size);
+  visit("max_workgroup_count", limits.max_workgroup_count);
+  visit("shared_memory_bytes", limits.shared_memory_bytes);
+  visit("max_push_constants_bytes", limits.max_push_constants_bytes);
+  visit("max_storage_buffer_range_bytes", limits.max_storage_buffer_range_bytes);
+  visit("max_texel_buffer_elements", limits.max_texel_buffer_elements);
+  visit("max_memory_allocation_bytes", limits.max_memory_allocation_bytes);
+  visit("storage_buffer_alignment_bytes", limits.storage_buffer_alignment_bytes);
+  visit("texel_buffer_alignment_bytes", limits.texel_buffer_alignment_bytes);
+  visit("subgroup_size", limits.subgroup_size);
+  visit("min_subgroup_size", limits.min_subgroup_size);
+  visit("max_subgroup_size", limits.max_subgroup_size);
+  visit("subgroup_size_control", limits.subgroup_size_control);
+  visit("max_workgroup_subgroups", limits.max_workgroup_subgroups);
+  visit("subgroup_broadcast", limits.subgroup_broadcast);
+  visit("float16_arithmetic", limits.float16_arithmetic);
+  visit("int8_arithmetic", limits.int8_arithmetic);
+  visit("matrix_shapes", limits.matrix_shapes);
+  visit("matrix_granularities", limits.matrix_granularities);
+  visit("max_matrix_dimension", limits.max_matrix_dimension);
+  visit("workgroup_matrices", limits.workgroup_matrices);
+  visit("workgroup_matrix_shared_bytes", limits.workgroup_matrix_shared_bytes);
+  visit("float32_atomic_add", limits.float32_atomic_add);
+  visit("integer_dot_product", limits.integer_dot_product);
+  visit("integer_dot_product_accelerated", limits.integer_dot_product_accelerated);
+  visit("texel_buffer_r32", limits.texel_buffer_r32);
+  visit("texel_buffer_rgba32", limits.texel_buffer_rgba32);
+  visit("timestamp_period_ns", limits.timestamp_period_ns);
+  visit("timestamp_valid_bits", limits.timestamp_valid_bits);
+}
+
+}  // namespace
+
+std::string_view name(SampleStatus status) {
+  return kSampleStatusNames[static_cast<std::size_t>(status)];
+}
+
+SampleStatus parse_sample_status(std::string_view text) {
+  return parse<SampleStatus>(kSampleStatusNames, text, "sample status");
+}
+
+std::string_view name(SamplePurpose purpose) {
+  return kSamplePurposeNames[static_cast<std::size_t>(purpose)];
+}
+
+SamplePurpose parse_sample_purpose(std::string_view text) {
+  return parse<SamplePurpose>(kSamplePurposeNames, text, "sample purpose");
+}
+
+std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
+
+bool brought_anything(const ImportReport& r) {
+  return r.devices + r.calibrations + r.runs + r.samples + r.winners + r.portfolio > 0;
+}
+
+std::string_view name(Nearness nearness) {
+  constexpr std::array<std::string_view, 5> kNames = {"same device and driver", "same device",
+                                                      "same product", "same driver", "same kind"};
+  return kNames[static_cast<std::size_t>(nearness)];
+}
+
+std::string parameters_json(const Variant& variant) {
+  nlohmann::ordered_json json;
+  for (const auto& [parameter, value] : parameters(variant)) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error == std::errc() && end == value.data() + value.size())
+      json[parameter] = number;
+    else
+      json[parameter] = value;
+  }
+  return json.dump();
+}
+
+std::string statistics_json(std::span<const CompilerStatistic> statistics) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const CompilerStatistic& statistic : statistics) {
+    nlohmann::ordered_json& entry = json.emplace_back();
+    entry["executable"] = statistic.executable;
+    entry["name"] = statistic.name;
+    entry["description"] = statistic.description;
+    std::visit([&](auto value) { entry["value"] = value; }, statistic.value);
+  }
+  // A driver's text may hold bytes that are no UTF-8.
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::vector<CompilerStatistic> parse_statistics(const std::string& text) {
+  std::vector<CompilerStatistic> statistics;
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array()) return statistics;
+  for (const nlohmann::json& entry : json) {
+    try {
+      CompilerStatistic statistic = {.executable = entry.at("executable"),
+                                     .name = entry.at("name"),
+                                     .description = entry.at("description")};
+      const nlohmann::json& value = entry.at("value");
+      if (value.is_boolean())
+        statistic.value = value.get<bool>();
+      else if (value.is_number_unsigned())
+        statistic.value = value.get<std::uint64_t>();
+      else if (value.is_number_integer())
+        statistic.value = value.get<std::int64_t>();
+      else
+        statistic.value = value.get<double>();
+      statistics.push_back(std::move(statistic));
+    } catch (const nlohmann::json::exception&) {
+      // The entry was edited by hand, or written by another program.
+    }
+  }
+  return statistics;
+}
+
+std::string limits_json(const DeviceLimits& limits) {
+  nlohmann::ordered_json json;
+  for_each_limit(limits, [&](const char* limit, const auto& value) { json[limit] = value; });
+  return json.dump();
+}
+
+DeviceLimits parse_limits(const std::string& text) {
+  DeviceLimits limits;
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return limits;
+  for_each_limit(limits, [&]<typename Value>(const char* limit, Value& value) {
+    try {
+      value = json.value(limit, value);
+    } catch (const std::exception&) {
+      // A value of another type was edited by hand; the default holds, as for a missing one.
+    }
+  });
+  return limits;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,254 @@
+#include "runtime/abi/c_api_arguments.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/abi/packed_handles.h"
+
+namespace rooftile {
+namespace {
+
+// Largest size of any version of a structure. A larger struct_size is uninitialised memory, so the
+// structure is not read.
+constexpr std::size_t kMostBytes = 4096;
+
+/// Returns the caller's struct_size, checked against the known sizes.
+std::size_t checked_size(const char* argument, const void* structure, StructSizes sizes) {
+  std::size_t size = 0;
+  std::memcpy(&size, structure, sizeof size);
+  if (size < sizes.least || size > kMostBytes || size % alignof(std::size_t) != 0)
+    fail(ErrorCode::kInvalidArgument,
+         "{}->struct_size is {}, which no version of the header gives (this library's: {}): set it "
+         "to sizeof the structure",
+         argument, size, sizes.known);
+  return size;
+}
+
+template <typename Enum>
+Enum enumerator(const char* argument, const char* type, int value, Enum last) {
+  if (value < 0 || value > static_cast<int>(last))
+    fail(ErrorCode::kInvalidArgument, "{} is {}; see {}", argument, value, type);
+  return static_cast<Enum>(value);
+}
+
+Transpose transpose(const char* argument, const rooftile_transpose& value) {
+  return enumerator(argument, "rooftile_transpose", value_of(value), Transpose::kYes);
+}
+
+/// No value: the context's precision applies.
+std::optional<Precision> precision_of(const rooftile_precision& given) {
+  const int value = value_of(given);
+  constexpr int kLast = static_cast<int>(Precision::kExact64) + 1;
+  if (value < 0 || value > kLast)
+    fail(ErrorCode::kInvalidArgument, "precision is {}; see rooftile_precision", value);
+  return value == 0 ? std::nullopt : std::optional(static_cast<Precision>(value - 1));
+}
+
+void add_guard(GemmCall& call, const rooftile_guard* guard) {
+  const Given given("guard", guard);
+  if (!(given->kappa >= 0))
+    fail(ErrorCode::kInvalidArgument,
+         "guard->kappa is {}; condition numbers are 1 or more, 0 says "
+         "that it is not known",
+         given->kappa);
+  call.guard = {.precision = precision_of(given->precision),
+                .scan_range = given->scan_range != 0,
+                .check_spots = given->check_spots != 0,
+                .kappa = given->kappa};
+}
+
+Layout layout_of(const rooftile_layout& layout) {
+  return enumerator("layout", "rooftile_layout", value_of(layout), Layout::kColumnMajor);
+}
+
+/// Sets the leading dimension of a packed operand that the caller did not also pass as stored.
+void complete_ld(GemmCall& call, Layout layout, const PackedOperand& packed) {
+  const bool is_a = (packed.shape.operand == Operand::kA) == (layout == Layout::kRowMajor);
+  Problem& p = call.problem;
+  std::int64_t& ld = is_a ? p.lda : p.ldb;
+  if ((is_a ? call.a : call.b) != nullptr || ld != 0 || packed.shape.quantization.bits > 0) return;
+  const Extent extent = is_a ? stored_a(p) : stored_b(p);
+  ld = std::max<std::int64_t>(layout == Layout::kRowMajor ? extent.columns : extent.rows, 1);
+}
+
+/// Converts the fields that all argument structures have.
+template <typename Args>
+GemmCall unchecked_call(const Args& args) {
+  GemmCall call = {.problem = {.m = args.m,
+                               .n = args.n,
+                               .k = args.k,
+                               .trans_a = transpose("trans_a", args.trans_a),
+                               .trans_b = transpose("trans_b", args.trans_b),
+                               .lda = args.lda,
+                               .ldb = args.ldb,
+                               .ldc = args.ldc,
+                               .alpha = args.alpha,
+                               .beta = args.beta},
+                   .a = args.a,
+                   .b = args.b,
+                   .c = args.c,
+                   .tier = tier_choice(args.tier)};
+  if (args.guard != nullptr) add_guard(call, args.guard);
+  if (args.packed != nullptr) {
+    call.packed = packed_names().get(args.packed)->packed;
+    complete_ld(call, layout_of(args.layout), *call.packed);
+  }
+  return call;
+}
+
+/// Returns the validated call as a row-major one.
+GemmCall checked(GemmCall call, Layout layout) {
+  validate(call.problem, layout);
+  if (layout == Layout::kColumnMajor) {
+    call.problem = swapped_operands(call.problem);
+    std::swap(call.a, call.b);
+    std::swap(call.a_array, call.b_array);
+    std::swap(call.epilogue.row_scale, call.epilogue.column_scale);
+  }
+  if (call.packed != nullptr) check_packed(*call.packed, call, layout);
+  return call;
+}
+
+void add_epilogue(GemmCall& call, const rooftile_epilogue* epilogue) {
+  const Given given("epilogue", epilogue);
+  Epilogue& e = call.problem.epilogue;
+  e.row_scale = given->row_scale != nullptr;
+  e.column_scale = given->column_scale != nullptr;
+  e.bias = enumerator("bias_kind", "rooftile_bias", value_of(given->bias_kind), Bias::kColumn);
+  e.activation = enumerator("activation", "rooftile_activation", value_of(given->activation),
+                            Activation::kSilu);
+  e.residual = given->residual != nullptr;
+  e.clamp = given->clamp != 0;
+  if (e.clamp) {
+    e.low = given->low;
+    e.high = given->high;
+  }
+  call.epilogue = {.row_scale = given->row_scale,
+                   .column_scale = given->column_scale,
+                   .bias = given->bias,
+                   .residual = given->residual,
+                   .ld_residual = given->ld_residual,
+                   .stride_residual = given->stride_residual};
+}
+
+void check_length(const char* what, std::size_t given, std::int64_t needed) {
+  if (given != static_cast<std::size_t>(needed))
+    fail(ErrorCode::kInvalidArgument, "quantization->{}_bytes is {}, but n and k need {}", what,
+         given, needed);
+}
+
+void add_quantization(GemmCall& call, const rooftile_quantization* quantization, Layout layout) {
+  const Given given("quantization", quantization);
+  Problem& p = call.problem;
+  p.types.b = {.bits = given->bits,
+               .block = given->block,
+               .zero_point = enumerator("zero_point", "rooftile_zero_point",
+                                        value_of(given->zero_point), ZeroPoint::kFloat)};
+  if (given->bits == 0)
+    fail(ErrorCode::kInvalidArgument, "quantization->bits is 0; known: 4 and 8");
+  validate(p.types);
+  if (p.ldb == 0) p.ldb = std::max<std::int64_t>(ld_quantized(p), 1);
+  validate(p, layout);
+  const QuantizedBytes bytes = quantized_bytes(p);
+  check_length("values", given->values_bytes, bytes.values);
+  check_length("scales", given->scales_bytes, bytes.scales);
+  if (p.types.b.zero_point != ZeroPoint::kMiddle)
+    check_length("zero_points", given->zero_points_bytes, bytes.zero_points);
+  call.scales = given->scales;
+  call.zero_points = given->zero_points;
+}
+
+void add_batch(GemmCall& call, const rooftile_gemm_args& args, Layout layout) {
+  Problem& p = call.problem;
+  validate(p, layout);  // Validates a single matrix pair; the strides below rely on it.
+  if (args.batch < 1)
+    fail(ErrorCode::kInvalidArgument, "batch is {}; it is 1 for a single product", args.batch);
+  p.batch = args.batch;
+  call.a_array = args.a_array;
+  call.b_array = args.b_array;
+  call.c_array = args.c_array;
+  // Matrices behind an array of pointers may lie anywhere, so any legal stride will do.
+  const auto stride = [&](const void* array, std::int64_t given, Extent extent, std::int64_t ld) {
+    const std::int64_t lines = layout == Layout::kRowMajor ? extent.rows : extent.columns;
+    return array != nullptr ? std::max<std::int64_t>(lines * ld, 1) : given;
+  };
+  p.stride_a = stride(args.a_array, args.stride_a, stored_a(p), p.lda);
+  p.stride_b = stride(args.b_array, args.stride_b, stored_b(p), p.ldb);
+  p.stride_c = stride(args.c_array, args.stride_c, {p.m, p.n}, p.ldc);
+}
+
+}  // namespace
+
+Operand row_major_operand(const rooftile_operand& operand, const rooftile_layout& layout) {
+  const Operand given = enumerator("operand", "rooftile_operand", value_of(operand), Operand::kB);
+  if (layout_of(layout) == Layout::kRowMajor) return given;
+  return given == Operand::kA ? Operand::kB : Operand::kA;
+}
+
+TierChoice tier_choice(const rooftile_tier& tier) {
+  return enumerator("tier", "rooftile_tier", value_of(tier), TierChoice::kHost64);
+}
+
+DataType data_type(const char* argument, const rooftile_type& value) {
+  return enumerator(argument, "rooftile_type", value_of(value), DataType::kU8);
+}
+
+void copy_struct(const char* argument, const void* given, StructSizes sizes, void* copy) {
+  const std::size_t size = checked_size(argument, given, sizes);
+  const auto* const bytes = static_cast<const unsigned char*>(given);
+  for (std::size_t i = sizes.known; i < size; ++i)
+    if (bytes[i] != 0)
+      fail(ErrorCode::kUnsupported,
+           "{} has a field, at byte {}, that this library (version {}) does not know: load the "
+           "library of the header that the program was compiled with, or leave the field zero",
+           argument, i, rooftile_version());
+  std::memset(copy, 0, sizes.known);
+  std::memcpy(copy, given, std::min(size, sizes.known));
+  std::memcpy(copy, &sizes.known, sizeof sizes.known);
+}
+
+void fill_struct(const char* argument, void* target, StructSizes sizes, const void* result) {
+  const std::size_t size = checked_size(argument, target, sizes);
+  auto* const bytes = static_cast<unsigned char*>(target);
+  constexpr std::size_t kFirst = sizeof size;  // Offset of the first byte behind struct_size.
+  std::memcpy(bytes + kFirst, static_cast<const unsigned char*>(result) + kFirst,
+              std::min(size, sizes.known) - kFirst);
+  if (size > sizes.known) std::memset(bytes + sizes.known, 0, size - sizes.known);
+}
+
+ContextOptions context_options(const rooftile_options* given) {
+  ContextOptions chosen;
+  if (given == nullptr) return chosen;
+  const Given options("options", given);
+  if (options->database_path != nullptr) chosen.database = options->database_path;
+  if (options->device != nullptr) chosen.device = options->device;
+  const TierChoice tier = tier_choice(options->tier);
+  if (tier != TierChoice::kAuto) chosen.tier = tier;
+  if (options->no_untuned_log != 0) chosen.log_untuned = LogUntuned::kNo;
+  chosen.precision = precision_of(options->precision);
+  if (options->no_measured_calls != 0) chosen.measure_calls = MeasureCalls::kNo;
+  if (options->deterministic != 0) chosen.deterministic = Deterministic::kYes;
+  return chosen;
+}
+
+GemmCall checked_call(const rooftile_sgemm_args* given) {
+  const Given args("args", given);
+  return checked(unchecked_call(*args), layout_of(args->layout));
+}
+
+GemmCall checked_call(const rooftile_gemm_args* given) {
+  const Given args("args", given);
+  GemmCall call = unchecked_call(*args);
+  Types& types = call.problem.types;
+  types.a = data_type("type", args->type);
+  types.c = data_type("type_c", args->type_c);
+  types.f16_sums = args->f16_sums != 0;
+  const Layout layout = layout_of(args->layout);
+  if (args->quantization != nullptr) add_quantization(call, args->quantization, layout);
+  types.f16_sums = may_sum_in_f16(types);
+  if (args->epilogue != nullptr) add_epilogue(call, args->epilogue);
+  add_batch(call, *args, layout);
+  return checked(call, layout);
+}
+
+}  // namespace rooftile

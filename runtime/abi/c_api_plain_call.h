@@ -1,0 +1,59 @@
+// Cheap conversion of the C ABI's arguments to a plain call. Most calls repeat an earlier one and
+// need nothing more.
+#pragma once
+
+#include <rooftile/rooftile.h>
+
+#include <optional>
+#include <utility>
+
+#include "runtime/abi/c_api_arguments.h"
+#include "runtime/call/plain_call.h"
+
+namespace rooftile {
+
+inline bool is_plain(const rooftile_sgemm_args&) { return true; }
+inline bool is_plain(const rooftile_gemm_args& args) {
+  const int types = value_of(args.type) | value_of(args.type_c) | args.f16_sums;
+  const bool arrays = args.a_array != nullptr || args.b_array != nullptr || args.c_array != nullptr;
+  return types == static_cast<int>(ROOFTILE_F32) && args.batch == 1 && !arrays &&
+         args.quantization == nullptr && args.epilogue == nullptr;
+}
+
+/// Returns the arguments as a row-major call, without validation, or no value where only
+/// checked_call() can decide. args may be null.
+template <typename Args>
+std::optional<PlainCall> plain_call(const Args* args) {
+  if (args == nullptr || args->struct_size != sizeof *args) return std::nullopt;
+  const int layout = value_of(args->layout), trans_a = value_of(args->trans_a),
+            trans_b = value_of(args->trans_b);
+  // Each of the three has two legal values, 0 and 1.
+  const bool known = static_cast<unsigned>(layout | trans_a | trans_b) <= 1;
+  const std::int64_t sizes = args->m | args->n | args->k | args->lda | args->ldb | args->ldc;
+  if (!known || !is_plain_size(sizes) || !is_plain(*args) || args->guard != nullptr ||
+      args->packed != nullptr || value_of(args->tier) != static_cast<int>(ROOFTILE_TIER_AUTO))
+    return std::nullopt;
+  const auto size = [](std::int64_t x) { return static_cast<std::int32_t>(x); };
+  PlainCall call = {.product = {.m = size(args->m),
+                                .n = size(args->n),
+                                .k = size(args->k),
+                                .lda = size(args->lda),
+                                .ldb = size(args->ldb),
+                                .ldc = size(args->ldc),
+                                .alpha = args->alpha,
+                                .beta = args->beta,
+                                .trans_a = static_cast<Transpose>(trans_a),
+                                .trans_b = static_cast<Transpose>(trans_b)},
+                    .a = static_cast<const float*>(args->a),
+                    .b = static_cast<const float*>(args->b),
+                    .c = static_cast<float*>(args->c)};
+  if (layout == static_cast<int>(ROOFTILE_COLUMN_MAJOR)) {
+    std::swap(call.product.m, call.product.n);
+    std::swap(call.product.lda, call.product.ldb);
+    std::swap(call.product.trans_a, call.product.trans_b);
+    std::swap(call.a, call.b);
+  }
+  return call;
+}
+
+}  // namespace rooftile

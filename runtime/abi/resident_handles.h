@@ -1,0 +1,41 @@
+// Objects behind the handles of resident.h and vulkan.h.
+#pragma once
+
+#include <rooftile/resident.h>
+
+#include <memory>
+
+#include "runtime/resident/resident_list.h"
+#include "runtime/support/names.h"
+
+namespace rooftile {
+
+// The device is the first member, so that it is destroyed last.
+struct NamedBuffer {
+  std::shared_ptr<Resident> resident;
+  std::shared_ptr<DeviceMemory> memory;
+};
+struct NamedRun {
+  std::shared_ptr<Resident> resident;
+  std::shared_ptr<Run> run;
+};
+struct NamedList {
+  std::shared_ptr<Resident> resident;
+  std::shared_ptr<ResidentList> list;
+};
+
+Names<rooftile_buffer, NamedBuffer>& buffer_names();
+Names<rooftile_run, NamedRun>& run_names();
+Names<rooftile_list, NamedList>& list_names();
+
+/// Throw kInvalidArgument for a null context, and for a buffer of another context.
+std::shared_ptr<Resident> resident_of(rooftile_context* context);
+std::shared_ptr<DeviceMemory> memory_of(const Resident& resident, const rooftile_buffer* buffer);
+
+template <typename T>
+T* checked(const char* argument, T* pointer) {
+  if (pointer == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", argument);
+  return pointer;
+}
+
+}  // namespace rooftile

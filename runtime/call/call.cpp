@@ -1,0 +1,59 @@
+#include "runtime/call/call.h"
+
+#include <array>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::array<std::string_view, 4> kPrecisions = {"relaxed", "standard", "high", "exact64"};
+constexpr std::array<std::string_view, 5> kTierChoices = {"auto", "device", "host", "host1",
+                                                          "host64"};
+
+}  // namespace
+
+std::span<const std::string_view> tier_choice_names() { return kTierChoices; }
+std::span<const std::string_view> precision_names() { return kPrecisions; }
+
+TierChoice parse_tier_choice(std::string_view text) {
+  for (std::size_t i = 0; i < kTierChoices.size(); ++i)
+    if (kTierChoices[i] == text) return static_cast<TierChoice>(i);
+  fail(ErrorCode::kInvalidArgument, "unknown tier '{}'; known: auto, device, host, host1, host64",
+       text);
+}
+
+Tier tier_of(TierChoice choice) {
+  switch (choice) {
+    case TierChoice::kDevice:
+      return Tier::kDevice;
+    case TierChoice::kHost1:
+      return Tier::kHost1;
+    case TierChoice::kHost64:
+      return Tier::kHost64;
+    default:
+      return Tier::kHost;
+  }
+}
+
+Precision parse_precision(std::string_view text) {
+  for (std::size_t i = 0; i < kPrecisions.size(); ++i)
+    if (kPrecisions[i] == text) return static_cast<Precision>(i);
+  fail(ErrorCode::kInvalidArgument,
+       "unknown precision '{}'; known: relaxed, standard, high, exact64", text);
+}
+
+EpilogueValues epilogue_values(const Epilogue& epilogue, const EpilogueOperands& operands,
+                               std::int64_t i, std::int64_t row, std::int64_t column) {
+  EpilogueValues values;
+  if (epilogue.row_scale) values.row_scale = operands.row_scale[row];
+  if (epilogue.column_scale) values.column_scale = operands.column_scale[column];
+  if (epilogue.bias != Bias::kNone)
+    values.bias = operands.bias[epilogue.bias == Bias::kRow ? row : column];
+  if (epilogue.residual)
+    values.residual =
+        operands.residual[i * operands.stride_residual + row * operands.ld_residual + column];
+  return values;
+}
+
+}  // namespace rooftile

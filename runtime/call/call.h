@@ -1,0 +1,134 @@
+// What a call to the runtime is: the problem, its operands in host memory, how it is to be
+// computed, and how it was answered.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/problem.h"
+#include "core/quantized.h"
+#include "core/variant.h"
+#include "runtime/model/dispatch.h"
+
+namespace rooftile {
+
+enum class TierChoice : std::uint8_t { kAuto, kDevice, kHost, kHost1, kHost64 };
+/// "auto", "device", "host", "host1", "host64": in the order of TierChoice.
+std::span<const std::string_view> tier_choice_names();
+/// Throws kInvalidArgument for any other name.
+TierChoice parse_tier_choice(std::string_view text);
+/// The tier that a choice other than kAuto names.
+Tier tier_of(TierChoice choice);
+
+/// "relaxed", "standard", "high", "exact64": in the order of Precision.
+std::span<const std::string_view> precision_names();
+/// Throws kInvalidArgument for any other name.
+Precision parse_precision(std::string_view text);
+
+/// With kYes, the same database and the same operands give the same bits in every run and with any
+/// number of threads: kernels that add atomically are not used, host tiers compute on one thread,
+/// no call is timed to choose its tier, and a call waits for its kernel instead of letting the host
+/// answer. Only a kernel that fails can change a result.
+enum class Deterministic : std::uint8_t { kNo, kYes };
+
+/// What a call does while its kernel is not compiled yet: another kernel or the host answers it, or
+/// it waits.
+enum class WhileCompiling : std::uint8_t { kHostAnswers, kWait };
+
+/// The precision that a result must have, and the checks that ensure it (docs/precision.md).
+struct Guard {
+  /// kRelaxed and kStandard: the error of float32 sums in any order. kHigh: 1e-6 of the sum of
+  /// magnitudes, with both checks below. kExact64: float64 sums. No value: the context's precision.
+  std::optional<Precision> precision;
+  bool scan_range = false;   ///< Check the range of the operands before a device gets them.
+  bool check_spots = false;  ///< Check elements of a device's result before the caller gets it.
+  double kappa = 0;  ///< Condition number of what the caller does with C; 0 when it is not known.
+
+  bool operator==(const Guard&) const = default;
+};
+
+/// Operands of an epilogue in host memory; null where the problem's epilogue does not use them.
+/// row_scale and a bias of rows have m elements, column_scale and a bias of columns n. The residual
+/// has the rows and columns of C, ld_residual elements between rows and stride_residual between the
+/// matrices of a batch.
+struct EpilogueOperands {
+  const float* row_scale = nullptr;
+  const float* column_scale = nullptr;
+  const float* bias = nullptr;
+  const float* residual = nullptr;
+  std::int64_t ld_residual = 0, stride_residual = 0;
+};
+
+/// The epilogue's values for one element of C of matrix i of a batch.
+EpilogueValues epilogue_values(const Epilogue& epilogue, const EpilogueOperands& operands,
+                               std::int64_t i, std::int64_t row, std::int64_t column);
+
+struct PackedOperand;
+
+/// One GEMM, or a batch, on operands in host memory, row-major. Sizes, strides, alpha and beta are
+/// in the problem. Matrices of a batch lie a stride apart, or where an array of pointers says (then
+/// the stride is ignored).
+struct GemmCall {
+  Problem problem;
+  const void* a = nullptr;  ///< Elements of problem.types; for a quantised B, its values.
+  const void* b = nullptr;
+  void* c = nullptr;
+  const void* const* a_array = nullptr;
+  const void* const* b_array = nullptr;
+  void* const* c_array = nullptr;
+  EpilogueOperands epilogue = {};  ///< The operands that problem.epilogue uses.
+  const void* scales = nullptr;    ///< Of a quantised B.
+  const void* zero_points = nullptr;
+  TierChoice tier = TierChoice::kAuto;
+  Guard guard = {};
+  /// A or B as it was packed before; the pointer to that operand may then be null.
+  std::shared_ptr<const PackedOperand> packed = nullptr;
+
+  const void* a_of(std::int64_t i) const {
+    return a_array ? a_array[i] : offset(a, i * problem.stride_a * bytes_of(problem.types.a));
+  }
+  const void* b_of(std::int64_t i) const {
+    return b_array ? b_array[i] : offset(b, bytes_of_b(problem.types, i * problem.stride_b));
+  }
+  void* c_of(std::int64_t i) const {
+    return c_array ? c_array[i]
+                   : static_cast<char*>(c) + i * problem.stride_c * bytes_of(problem.types.c);
+  }
+  QuantizedOperand quantized_b() const { return {b, scales, zero_points}; }
+
+ private:
+  /// Null stays null: a call with alpha 0 or k 0 reads neither A nor B and may have none.
+  static const void* offset(const void* x, std::int64_t bytes) {
+    return x == nullptr ? nullptr : static_cast<const char*>(x) + bytes;
+  }
+};
+
+/// Where the operands of a problem lie. A GemmCall has them in host memory, or packed; the other
+/// combinations are for questions to the model.
+struct Residencies {
+  Residency a = Residency::kHost, b = Residency::kHost, c = Residency::kHost;
+};
+
+/// Why a call was answered by the tier that answered it.
+enum class Reason : std::uint8_t {
+  kPredicted,    ///< The tier is predicted to be the fastest.
+  kForced,       ///< The caller asked for the tier.
+  kCompiling,    ///< The host answered because the device's kernel is not compiled yet.
+  kFailed,       ///< The host answered because the device failed.
+  kNothingToDo,  ///< C is empty.
+  kPrecision,    ///< The host answered because of the precision asked for, or of a failed check.
+  kMeasured,     ///< Earlier calls found the tier to be the fastest, or it is being probed.
+};
+
+struct Answer {
+  Problem problem;  ///< Row-major.
+  Tier tier = Tier::kHost;
+  Reason reason = Reason::kPredicted;
+  const Variant* kernel = nullptr;  ///< That the device ran; the context owns it. Null for slices.
+  Residencies where = {};           ///< With kPacked where the call had a packed operand.
+};
+
+}  // namespace rooftile

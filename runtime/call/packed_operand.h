@@ -1,0 +1,65 @@
+// A matrix operand in the layouts that a device's kernels read, made once and used by many calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/problem.h"
+#include "generator/panel_format.h"
+#include "runtime/call/call.h"
+#include "runtime/support/names.h"
+
+namespace rooftile {
+
+class Device;
+struct DeviceMemory;
+
+/// What every call with a packed operand has to agree with, in row-major terms.
+struct PackedShape {
+  Operand operand = Operand::kB;
+  DataType type = DataType::kF32;  // of A and of a B that is not quantised
+  Quantization quantization = {};  // of B
+  Transpose transpose = Transpose::kNo;
+  std::int64_t rows = 0, columns = 0;  // of op(A), m x k, or of op(B), k x n
+
+  bool operator==(const PackedShape&) const = default;
+};
+PackedShape shape_of(const Problem& p, Operand operand);
+/// "B of 64 x 33 f32, transposed": as the caller sees it, in either layout.
+std::string to_string(const PackedShape& shape, Layout layout);
+
+/// One of the layouts that the operand is kept in.
+struct PackedForm {
+  std::optional<PanelFormat> panels = {};  // nothing: as stored
+  std::int64_t ld = 0;                     // as stored: elements
+  std::shared_ptr<DeviceMemory> values = nullptr;
+  std::shared_ptr<DeviceMemory> scales = nullptr, zero_points = nullptr;  // of a quantised B
+};
+
+/// Immutable once made, and therefore thread-safe.
+struct PackedOperand {
+  std::uint64_t id = next_name();  // decisions about calls with the operand are kept under it
+  PackedShape shape;
+  std::uint64_t context = 0;       // Context::id()
+  std::shared_ptr<Device> device;  // null: no device computes with it
+  std::vector<PackedForm> forms;   // each once
+  std::string kernel;              // short name of the one for the first expected size, or ""
+
+  const PackedForm* stored() const;  // null: it is kept as panels only
+  /// The panels that this kernel reads; null when it reads none, or none of these.
+  const PackedForm* panels_for(const Variant& v, const Problem& p) const;
+};
+
+/// Throws kInvalidArgument, naming both, for a call whose operand has another shape, or is a matrix
+/// of its own for each product of a batch.
+void check_packed(const PackedOperand& packed, const GemmCall& call, Layout layout);
+
+/// Whether the call reads its operands at all: alpha and k are not 0.
+inline bool reads_operands(const Problem& p) { return p.k > 0 && p.alpha != 0.0f; }
+/// Whether the call has the operand besides the packed one, or needs none.
+bool has_operand(const GemmCall& call, Operand operand);
+
+}  // namespace rooftile

@@ -1,0 +1,174 @@
+#include "runtime/call/slices.h"
+
+#include <algorithm>
+
+namespace rooftile {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+// More slices would be hours of work, and listing them would take longer than a decision may.
+constexpr std::size_t kMostParts = 1024;
+
+struct Span {
+  std::int64_t begin, end;
+  std::int64_t size() const { return end - begin; }
+};
+
+/// A slice: ranges of op(A)'s rows, of op(B)'s columns, and of the depth k.
+struct Part {
+  Span rows, columns, depth;
+};
+
+const void* behind(const void* x, std::int64_t bytes) {
+  return x == nullptr ? nullptr : static_cast<const char*>(x) + bytes;
+}
+const float* behind(const float* x, std::int64_t elements) {
+  return x == nullptr ? nullptr : x + elements;
+}
+
+/// Returns null for calls without operands, which only ask how they would run.
+void* c_at(const GemmCall& call, std::int64_t i) {
+  return call.c == nullptr && call.c_array == nullptr ? nullptr : call.c_of(i);
+}
+
+/// Returns call i of a batch.
+GemmCall product_of_batch(const GemmCall& call, std::int64_t i) {
+  GemmCall one = call;
+  one.problem = one_product(call.problem);
+  one.a = call.a_of(i);
+  one.b = call.b_of(i);
+  one.c = c_at(call, i);
+  one.a_array = one.b_array = nullptr;
+  one.c_array = nullptr;
+  one.epilogue.residual = behind(call.epilogue.residual, i * call.epilogue.stride_residual);
+  return one;
+}
+
+GemmCall range_of_batch(const GemmCall& call, Span range) {
+  if (range.size() == 1) return product_of_batch(call, range.begin);
+  GemmCall part = call;
+  part.problem.batch = range.size();
+  if (call.a_array != nullptr)
+    part.a_array += range.begin;
+  else
+    part.a = call.a_of(range.begin);
+  if (call.b_array != nullptr)
+    part.b_array += range.begin;
+  else
+    part.b = call.b_of(range.begin);
+  if (call.c_array != nullptr)
+    part.c_array += range.begin;
+  else
+    part.c = c_at(call, range.begin);
+  part.epilogue.residual =
+      behind(call.epilogue.residual, range.begin * call.epilogue.stride_residual);
+  return part;
+}
+
+/// Skips rows of a quantised B, which are columns of op(B).
+void skip_quantized(GemmCall& part, std::int64_t columns) {
+  Problem skipped = part.problem;
+  skipped.n = columns;
+  const QuantizedBytes bytes = quantized_bytes(skipped);
+  part.b = behind(part.b, bytes.values);
+  part.scales = behind(part.scales, bytes.scales);
+  part.zero_points = behind(part.zero_points, bytes.zero_points);
+}
+
+/// Returns a slice of a call without batch.
+GemmCall part_of(const GemmCall& call, const Part& part) {
+  const Problem& p = call.problem;
+  GemmCall result = call;
+  const auto offset = [](bool transposed, std::int64_t row, std::int64_t column, std::int64_t ld) {
+    return transposed ? column * ld + row : row * ld + column;
+  };
+  result.a = behind(call.a,
+                    offset(p.trans_a == Transpose::kYes, part.rows.begin, part.depth.begin, p.lda) *
+                        bytes_of(p.types.a));
+  if (quantized(p.types))
+    skip_quantized(result, part.columns.begin);
+  else
+    result.b = behind(
+        call.b, offset(p.trans_b == Transpose::kYes, part.depth.begin, part.columns.begin, p.ldb) *
+                    bytes_of(p.types.a));
+  if (call.c != nullptr)
+    result.c = static_cast<char*>(call.c) +
+               (part.rows.begin * p.ldc + part.columns.begin) * bytes_of(p.types.c);
+  result.problem.m = part.rows.size();
+  result.problem.n = part.columns.size();
+  result.problem.k = part.depth.size();
+  EpilogueOperands& e = result.epilogue;
+  e.row_scale = behind(e.row_scale, part.rows.begin);
+  e.column_scale = behind(e.column_scale, part.columns.begin);
+  e.bias = behind(e.bias, p.epilogue.bias == Bias::kRow ? part.rows.begin : part.columns.begin);
+  e.residual = behind(e.residual, part.rows.begin * e.ld_residual + part.columns.begin);
+  // Every slice of k is scaled; the operations after the sum follow the last slice.
+  if (part.depth.end < p.k)
+    result.problem.epilogue = {.row_scale = p.epilogue.row_scale,
+                               .column_scale = p.epilogue.column_scale};
+  if (part.depth.begin > 0) result.problem.beta = 1.0f;
+  return result;
+}
+
+bool depth_may_be_cut(const GemmCall& call) {
+  const Types& types = call.problem.types;
+  // A residual that is C would be overwritten by the first slice, but the last slice needs it.
+  return !quantized(types) && (types.c == DataType::kF32 || types.c == DataType::kI32) &&
+         (call.epilogue.residual == nullptr || call.epilogue.residual != call.c);
+}
+
+/// Splits a span into halves, the first a multiple of the alignment. Returns false for a span that
+/// is too short.
+bool halve(const Span& span, Span& first, Span& second) {
+  if (span.size() <= kAlignment) return false;
+  const std::int64_t half = (span.size() / 2 + kAlignment - 1) / kAlignment * kAlignment;
+  first = {span.begin, span.begin + half};
+  second = {span.begin + half, span.end};
+  return true;
+}
+
+bool cut(const GemmCall& call, const Part& part, const std::function<bool(const Problem&)>& fits,
+         std::vector<GemmCall>& result) {
+  if (result.size() == kMostParts) return false;
+  GemmCall here = part_of(call, part);
+  if (fits(here.problem)) {
+    result.push_back(here);
+    return true;
+  }
+  std::vector<Span Part::*> sizes = {&Part::rows, &Part::columns};
+  if (depth_may_be_cut(call)) sizes.push_back(&Part::depth);
+  Span Part::*const longest =
+      *std::ranges::max_element(sizes, {}, [&](Span Part::*size) { return (part.*size).size(); });
+  Part first = part, second = part;
+  return halve(part.*longest, first.*longest, second.*longest) && cut(call, first, fits, result) &&
+         cut(call, second, fits, result);
+}
+
+bool cut_batch(const GemmCall& call, const std::function<bool(const Problem&)>& fits,
+               std::vector<GemmCall>& result) {
+  if (result.size() == kMostParts) return false;
+  const Problem& p = call.problem;
+  if (p.batch == 1) {
+    const GemmCall one = product_of_batch(call, 0);
+    return cut(one, {{0, p.m}, {0, p.n}, {0, p.k}}, fits, result);
+  }
+  if (fits(p)) {
+    result.push_back(call);
+    return true;
+  }
+  const std::int64_t half = p.batch / 2;
+  return cut_batch(range_of_batch(call, {0, half}), fits, result) &&
+         cut_batch(range_of_batch(call, {half, p.batch}), fits, result);
+}
+
+}  // namespace
+
+std::vector<GemmCall> slices(const GemmCall& call,
+                             const std::function<bool(const Problem&)>& fits) {
+  std::vector<GemmCall> result;
+  if (fits(call.problem)) return {call};
+  if (!cut_batch(call, fits, result)) result.clear();
+  return result;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,160 @@
+// One call on host memory, from its checks to the tier that answers it.
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "runtime/call/call_checks.h"
+#include "runtime/dispatch/context_impl.h"
+
+namespace rooftile {
+
+void Context::gemm(const GemmCall& call) {
+  if (call.packed != nullptr) return gemm_packed(call);
+  DecisionCache& cache = DecisionCache::of_this_thread();
+  cache.last.context = 0;
+  validate_call(call);
+  std::optional<GemmCall> precise;
+  if (impl_->forbids_half_sums(call)) precise = Impl::without_half_sums(call);
+  const GemmCall& asked = precise ? *precise : call;
+  cache.last.set(impl_->id, asked.problem, impl_->run(asked, cache));
+}
+
+Outcome Context::Impl::run(const GemmCall& call, DecisionCache& cache) {
+  if (is_empty(call.problem)) return {.tier = Tier::kHost, .reason = Reason::kNothingToDo};
+  const TierChoice choice = choice_of(call);
+  if (choice == TierChoice::kDevice) return run_on_forced_device(call, cache);
+  if (choice != TierChoice::kAuto) {
+    const Tier answers = run_on_forced_host(call, tier_of(choice));
+    const Reason reason = answers == tier_of(choice) ? Reason::kForced : Reason::kPrecision;
+    remember(call, {.tier = answers, .reason = reason}, {}, cache.repeated);
+    return {.tier = answers, .reason = reason};
+  }
+  const Guard guard = guard_of(call);
+  return is_guarded(guard) ? run_with_guard(call, guard, cache) : run_predicted(call, cache);
+}
+
+Outcome Context::Impl::run_on_forced_device(const GemmCall& call, DecisionCache& cache) {
+  const Guard guard = guard_of(call);
+  if (needs_float64(guard)) refuse_device(guard);
+  if (device == nullptr)
+    fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", data.note);
+  const std::vector<GemmCall> slices = slices_of(call);
+  if (slices.empty()) return run_whole_on_device(call, guard);
+  if (is_guarded(guard) && rounds_between(slices, call))
+    fail(ErrorCode::kUnsupported,
+         "{} does not fit the device's buffers and would be cut along k, where each part rounds "
+         "C: with a guard that is not done",
+         to_string(call.problem));
+  return run_slices(call.problem, slices, Reason::kForced, cache);
+}
+
+Outcome Context::Impl::run_whole_on_device(const GemmCall& call, const Guard& guard) {
+  const Problem& p = call.problem;
+  if (const DeviceTier::Refusal refusal = device->veto(p); !refusal.reason.empty())
+    fail(ErrorCode::kUnsupported, "{}", refusal.reason);
+  // A caller that forces the device would profit from tuning even where the host is predicted to
+  // win.
+  if (auto* calls = untuned_counter(p, std::numeric_limits<double>::infinity()))
+    calls->fetch_add(1, std::memory_order_relaxed);
+  if (is_guarded(guard)) return gemm_with_guard(call, guard, true);
+  const DeviceTier::Ran ran = device->gemm(call, wait_of(Reason::kForced));
+  return {.tier = Tier::kDevice, .reason = Reason::kForced, .kernel = ran.kernel};
+}
+
+Outcome Context::Impl::run_with_guard(const GemmCall& call, const Guard& guard,
+                                      DecisionCache& cache) {
+  const std::vector<GemmCall> slices = slices_of(call);
+  if (slices.empty() || decide(call.problem, {}, guard).tier != Tier::kDevice)
+    return gemm_with_guard(call, guard, false);
+  if (!rounds_between(slices, call))
+    return run_slices(call.problem, slices, Reason::kPredicted, cache);
+  run_on_host(call, Tier::kHost64);
+  return {.tier = Tier::kHost64, .reason = Reason::kPrecision};
+}
+
+Outcome Context::Impl::run_predicted(const GemmCall& call, DecisionCache& cache) {
+  DecisionCache::Entry& entry = decision_of(call.problem, cache);
+  const Tier next = next_tier(entry.decision);
+  if (next == Tier::kDevice)
+    if (const std::vector<GemmCall> slices = slices_of(call); !slices.empty())
+      return run_slices(call.problem, slices, Reason::kPredicted, cache);
+  return run_decided(call, entry, next, cache);
+}
+
+DecisionCache::Entry& Context::Impl::decision_of(const Problem& p, DecisionCache& cache) {
+  const std::uint64_t state = owner.load(std::memory_order_relaxed);
+  DecisionCache::Entry* entry = cache.find(p, state);
+  if (entry == nullptr) entry = cache.store(p, state, decide_new(p));
+  return *entry;
+}
+
+Tier Context::Impl::next_tier(const CachedDecision& decision) {
+  if (decision.untuned_calls != nullptr)
+    decision.untuned_calls->fetch_add(1, std::memory_order_relaxed);
+  return decision.times.open() ? decision.times.next() : decision.tier;
+}
+
+Outcome Context::Impl::run_decided(const GemmCall& call, DecisionCache::Entry& entry, Tier next,
+                                   DecisionCache& cache) {
+  const CachedDecision& chosen = entry.decision;
+  TierTimes& times = entry.decision.times;
+  const bool predicted = next == chosen.tier;
+  const Reason usual = predicted ? Reason::kPredicted : Reason::kMeasured;
+  const double start = times.open() ? now_ns() : 0;
+  if (next != Tier::kDevice) {
+    run_on_host(call, next);
+    if (times.open()) measured(times, now_ns() - start, call.problem);
+    if (chosen.tier != Tier::kDevice && !times.device_races())
+      remember(call, {.tier = chosen.tier, .untuned_calls = chosen.untuned_calls}, times,
+               cache.repeated);
+    return {.tier = next, .reason = usual, .cached = &entry.problem};
+  }
+  Reason reason = Reason::kCompiling;
+  try {
+    const DeviceTier::Wait wait = predicted ? wait_of(Reason::kPredicted) : DeviceTier::Wait::kNo;
+    if (const DeviceTier::Ran ran = device->gemm(call, wait, chosen.device_margin_ns)) {
+      if (times.open() && ran.best) measured(times, now_ns() - start, call.problem);
+      return {
+          .tier = Tier::kDevice, .reason = usual, .kernel = ran.kernel, .cached = &entry.problem};
+    }
+  } catch (const Error& error) {
+    device_failed(call.problem, error);  // The call's inputs are untouched: the host can answer.
+    reason = Reason::kFailed;
+    if (!predicted) times.leave_device_out();
+  }
+  run_on_host(call, chosen.host);
+  return {.tier = chosen.host, .reason = reason, .cached = &entry.problem};
+}
+
+Outcome Context::Impl::run_slices(const Problem& whole, const std::vector<GemmCall>& slices,
+                                  Reason reason, DecisionCache& cache) {
+  const DeviceTier::InTurn in_turn = slices_in_turn(slices, reason);
+  if (in_turn.gone && reason == Reason::kForced) throw *in_turn.gone;
+  if (in_turn.gone) device_failed(whole, *in_turn.gone);
+  // Each of the remaining slices chooses its own tier; slices of equal size find the decision in
+  // the cache.
+  Outcome outcome = {.tier = Tier::kDevice, .reason = reason};
+  for (const GemmCall& slice : std::span(slices).subspan(in_turn.done)) {
+    const Outcome one = run_slice(slice, reason, cache);
+    if (in_turn.gone) {
+      outcome = {.tier = one.tier, .reason = Reason::kFailed};
+      continue;
+    }
+    if (one.reason == Reason::kPredicted || one.reason == Reason::kForced) continue;
+    outcome = {.tier = one.tier, .reason = one.reason};
+  }
+  return outcome;
+}
+
+Outcome Context::Impl::run_slice(const GemmCall& slice, Reason reason, DecisionCache& cache) {
+  const Guard guard = guard_of(slice);
+  if (reason == Reason::kForced) return run_whole_on_device(slice, guard);
+  if (is_guarded(guard)) return gemm_with_guard(slice, guard, false);
+  DecisionCache::Entry& entry = decision_of(slice.problem, cache);
+  return run_decided(slice, entry, next_tier(entry.decision), cache);
+}
+
+}  // namespace rooftile

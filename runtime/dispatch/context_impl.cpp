@@ -1,0 +1,408 @@
+#include "runtime/dispatch/context_impl.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "db/store.h"
+#include "runtime/call/call_checks.h"
+#include "runtime/call/slices.h"
+#include "runtime/dispatch/context.h"
+#include "runtime/dispatch/environment.h"
+#include "runtime/host/host_tier.h"
+#include "runtime/support/background.h"
+#include "runtime/support/float_environment.h"
+#include "runtime/support/log.h"
+
+namespace rooftile {
+namespace {
+
+// Smallest problem in flops that is logged for a device that is not calibrated, where the gain
+// cannot be predicted. It takes tens of microseconds on any processor, which is about the cost of a
+// submission.
+constexpr double kLeastLoggedFlops = 1e6;
+
+// While one slice is computed, the operands of another one are transferred.
+constexpr int kPartsAtATime = 2;
+
+Deterministic deterministic_from_environment() {
+  return environment_switch("ROOFTILE_DETERMINISTIC", false) ? Deterministic::kYes
+                                                             : Deterministic::kNo;
+}
+
+/// Reports a database or a device that was named but does not exist. Calls succeed without them, so
+/// a misspelt name would otherwise show only in the time of calls.
+void warn_of_missing(const TunedData& data, bool database_is_named, bool device_is_named) {
+  const bool missing = data.missing == TunedData::Missing::kDatabase
+                           ? database_is_named || device_is_named
+                           : data.missing == TunedData::Missing::kDevice && device_is_named;
+  if (missing)
+    log_warning_once(data.note, fmt::format("{}; this context computes on the host", data.note));
+}
+
+/// Loads the machine's BLAS on another thread, because that takes about as long as reading the
+/// database.
+std::jthread load_blas_meanwhile() try {
+  return thread_without_signals([](const std::stop_token&) {
+    try {
+      HostBlas::get();
+    } catch (const std::exception&) {  // A later HostBlas::get() reports the error.
+    }
+  });
+} catch (const std::system_error&) {  // No thread can be created.
+  return {};
+}
+
+/// Time that the calibration measured on exactly this problem, if any.
+std::optional<double> measured_ns(const HostRates& rates, const Problem& p) {
+  Problem plain = packed_problem(p.m, p.n, p.k);
+  plain.lda = p.lda, plain.ldb = p.ldb, plain.ldc = p.ldc;
+  plain.alpha = p.alpha, plain.beta = p.beta;
+  if (p != plain) return std::nullopt;
+  const auto same = std::ranges::find_if(rates.gemm, [&](const HostPoint& point) {
+    return point.m == static_cast<double>(p.m) && point.n == static_cast<double>(p.n) &&
+           point.k == static_cast<double>(p.k) && point.gflops > 0;
+  });
+  if (same == rates.gemm.end()) return std::nullopt;
+  return flops(p) / same->gflops;
+}
+
+}  // namespace
+
+std::uint64_t next_owner() {
+  static std::atomic<std::uint64_t> owner = 1;
+  return owner++;
+}
+
+DecisionCache& DecisionCache::of_this_thread() {
+  static thread_local DecisionCache cache;
+  return cache;
+}
+
+Decision Context::Impl::decide(const Problem& p, const Residencies& where,
+                               const Guard& guard) const {
+  const QuietArithmetic quiet;
+  Call call = question(p, where, guard);
+  ask_device(call);
+  return rooftile::decide(call, data.model);
+}
+
+Call Context::Impl::question(const Problem& p, const Residencies& where, const Guard& guard) const {
+  Call question{.problem = p,
+                .a = where.a,
+                .b = where.b,
+                .c = where.c,
+                .precision = needs_float64(guard) ? Precision::kExact64 : precision_of(guard),
+                .extra_passes_over_c = any(p.epilogue) ? 1.0 : 0.0,
+                .c_is_checked = checks_spots(guard)};
+  const double guard_bytes =
+      (scans(guard) ? scanned_bytes(p) : 0) + (checks_spots(guard) ? checked_bytes(p) : 0);
+  if (guard_bytes > 0 && data.calibration.host.gbps > 0) {
+    question.guard_ns = guard_bytes / data.calibration.host.gbps;
+    const auto checked = static_cast<double>(checks.load(std::memory_order_relaxed));
+    if (checked > 0)
+      question.rerun_probability =
+          static_cast<double>(reruns.load(std::memory_order_relaxed)) / checked;
+  }
+  return question;
+}
+
+void Context::Impl::ask_device(Call& question) const {
+  const Problem& p = question.problem;
+  if (device == nullptr) {
+    question.device_veto = data.note;
+    question.device_veto_name = Veto::kNotTuned;
+  } else if (ask_means(question); question.device_veto.empty()) {
+    question.reach_bytes =
+        static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
+    DeviceTier::Refusal refusal = device->veto(p);
+    if (refusal.name != Veto::kDoesNotFit || !ask_for_parts(question)) {
+      question.device_veto = std::move(refusal.reason);
+      question.device_veto_name = refusal.name;
+    }
+    const Residencies where = {.a = question.a, .b = question.b, .c = question.c};
+    if (all_resident(where) || packed_operand(where))
+      if (const std::vector<RankedChoice> kernels = ranked(p, where); !kernels.empty())
+        question.kernel_ns = kernels.front().expected_ns - question.pass_ns;
+  }
+}
+
+bool Context::Impl::ask_for_parts(Call& question) const {
+  const bool on_device = question.a != Residency::kHost || question.b != Residency::kHost ||
+                         question.c != Residency::kHost;
+  if (on_device) return false;  // Operands that do not fit cannot reside on the device.
+  const std::vector<GemmCall> parts = slices_of({.problem = question.problem});
+  const OperandPlaces places = {.c_is_checked = question.c_is_checked,
+                                .reach_bytes = question.reach_bytes};
+  for (const GemmCall& part : parts) {
+    question.parts += 1;
+    question.parts_transfers =
+        question.parts_transfers +
+        transfers(device->route(part.problem).problem, places, data.calibration.device);
+  }
+  return !parts.empty();
+}
+
+std::vector<GemmCall> Context::Impl::slices_of(const GemmCall& call) const {
+  if (device == nullptr || device->fits(call.problem)) return {};
+  return slices(call, [&](const Problem& p) { return device->fits(p, kPartsAtATime); });
+}
+
+DeviceTier::InTurn Context::Impl::slices_in_turn(const std::vector<GemmCall>& parts,
+                                                 Reason reason) {
+  const bool forced = reason == Reason::kForced;
+  if (is_guarded(guard_of(parts.front()))) return {};  // The guard checks each slice separately.
+  DeviceTier::InTurn in_turn =
+      device->gemm_in_turn(parts, forced ? WhileCompiling::kWait : while_compiling);
+  for (const GemmCall& part : std::span(parts).first(in_turn.done)) {
+    // Counts each slice as if it were a call of its own.
+    auto* const calls = forced
+                            ? untuned_counter(part.problem, std::numeric_limits<double>::infinity())
+                            : decide_new(part.problem).untuned_calls;
+    if (calls != nullptr) calls->fetch_add(1, std::memory_order_relaxed);
+  }
+  return in_turn;
+}
+
+std::vector<RankedChoice> Context::Impl::ranked(const Problem& p, const Residencies& where) const {
+  if (device == nullptr) return {};
+  if (const std::optional<Operand> packed = packed_operand(where))
+    return device->ranked_prepacked(p, *packed,
+                                    all_resident(where) ? StagedCopies::kNo : StagedCopies::kYes);
+  return all_resident(where) ? device->ranked_for_resident(p) : device->ranked(p);
+}
+
+std::string Context::Impl::best_kernel(const Problem& p, const Residencies& where) const {
+  const std::vector<RankedChoice> kernels = ranked(p, where);
+  return kernels.empty() ? "" : short_name(kernels.front().candidate->variant);
+}
+
+std::string Context::Impl::quick_kernel(const Problem& p, double margin_ns) const {
+  if (device == nullptr || while_compiling == WhileCompiling::kWait) return {};
+  const Variant* const quick = device->quick_kernel(p, margin_ns);
+  return quick == nullptr ? "" : short_name(*quick);
+}
+
+TierTimes Context::Impl::times_of(const Problem& p, const Choice& choice) const {
+  // Largest ratio of predicted times at which a device that is predicted to lose is measured too. A
+  // device is not opened only to measure it.
+  constexpr double kNear = 1.5;
+  if (measure_calls == MeasureCalls::kNo || p.k == 0 || p.alpha == 0.0f) return {};
+  TierTimes::Predicted predicted = {.host_ns = choice.host_ns, .host1_ns = choice.host1_ns};
+  if (choice.tier == Tier::kDevice ||
+      (choice.device_ns < kNear * choice.best_host_ns && device->opened())) {
+    if (!device->fits(p)) return {};
+    predicted.device_ns = choice.device_ns;
+  }
+  return TierTimes(predicted, choice.tier);
+}
+
+void Context::Impl::measured(TierTimes& times, double ns, const Problem& p) const {
+  if (times.took(ns) && log != nullptr) log->say_changed(p, times);
+}
+
+CachedDecision Context::Impl::decide_new(const Problem& p) {
+  const QuietArithmetic quiet;
+  const Choice choice =
+      choose(question(p, {}, {}), data.model, [this](Call& call) { ask_device(call); });
+  if (choice.veto_name == Veto::kDeviceGone) device->say_gone();
+  request_kernel(p, choice);
+  const double margin_ns = choice.best_host_ns - choice.device_ns;
+  if (log != nullptr)
+    log->say(p, decide(p, {}), best_kernel(p),
+             choice.tier == Tier::kDevice ? quick_kernel(p, margin_ns) : "");
+  return {.tier = choice.tier,
+          .host = faster_host(choice.host_ns, choice.host1_ns),
+          .device_margin_ns = margin_ns,
+          .times = times_of(p, choice),
+          .untuned_calls = untuned_counter(p, choice.best_host_ns - choice.least_device_ns)};
+}
+
+void Context::Impl::device_failed(const Problem& p, const Error& error) {
+  device->say(error);
+  if (device->veto(p).name != Veto::kNone) owner.store(next_owner());
+}
+
+void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {
+  rooftile::run_on_host(*blas, call, host_tier, most_threads());
+}
+
+void Context::Impl::remember(const GemmCall& call, const HostRoute& route, const TierTimes& times,
+                             RepeatedCalls& calls) const {
+  const Problem& p = call.problem;
+  // The repeated-call record holds no tier or guard, so a call that sets one is not recorded.
+  const bool asks_for_more = call.tier != TierChoice::kAuto || call.guard != Guard{};
+  if (asks_for_more || route.tier == Tier::kHost64 || p.k == 0 || p.alpha == 0.0f) return;
+  const std::optional<PlainProduct> product = plain_product(p);
+  if (!product) return;
+  calls.store(*product, owner.load(std::memory_order_relaxed), route, times);
+}
+
+std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
+                                                          double most_gain_ns) const {
+  const QuietArithmetic quiet;
+  if (untuned == nullptr || !counts || p.alpha == 0.0f || p.k == 0) return nullptr;
+  const bool worthwhile =
+      is_calibrated(data.model.device()) ? most_gain_ns > 0 : flops(p) >= kLeastLoggedFlops;
+  if (!worthwhile || data.buckets.contains(bucket_of(p)) || (device != nullptr && !device->fits(p)))
+    return nullptr;
+  return untuned->counter(p);
+}
+
+Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
+  const std::jthread loading = load_blas_meanwhile();
+  const QuietFloats quiet;
+  check_environment();
+  const std::string tier = environment("ROOFTILE_TIER");
+  impl_->tier = options.tier   ? *options.tier
+                : tier.empty() ? TierChoice::kAuto
+                               : parse_tier_choice(tier);
+  impl_->deterministic =
+      options.deterministic ? *options.deterministic : deterministic_from_environment();
+  impl_->while_compiling =
+      impl_->deterministic == Deterministic::kYes ? WhileCompiling::kWait : options.while_compiling;
+  const bool measures = options.measure_calls ? *options.measure_calls == MeasureCalls::kYes
+                                              : environment_switch("ROOFTILE_MEASURE_CALLS", true);
+  if (!measures || impl_->deterministic == Deterministic::kYes)
+    impl_->measure_calls = MeasureCalls::kNo;
+  const std::string precision = environment("ROOFTILE_PRECISION");
+  impl_->precision = options.precision   ? *options.precision
+                     : precision.empty() ? Precision::kStandard
+                                         : parse_precision(precision);
+  if (log_level() == LogLevel::kDecisions) impl_->log = std::make_unique<DecisionLog>();
+  const std::filesystem::path database =
+      options.database.empty() ? default_database_path() : options.database;
+  const std::string wanted_device =
+      options.device.empty() ? environment("ROOFTILE_DEVICE") : options.device;
+  const std::filesystem::path cache_folder =
+      options.cache_folder.empty() ? default_cache_folder() : options.cache_folder;
+  impl_->resident = std::make_unique<ResidentSource>(options.adopted, wanted_device, database,
+                                                     cache_folder, impl_->precision);
+  impl_->data = load_tuned_data(database, wanted_device, impl_->deterministic,
+                                options.adopted != nullptr ? &options.adopted->profile() : nullptr);
+  TunedData& data = impl_->data;
+  warn_of_missing(data, !options.database.empty() || !environment("ROOFTILE_DB").empty(),
+                  !wanted_device.empty());
+  const bool counts = options.log_untuned ? *options.log_untuned == LogUntuned::kYes
+                                          : environment_switch("ROOFTILE_LOG_UNTUNED", true);
+  if (counts && data.counted_device)
+    impl_->untuned = std::make_unique<UntunedLog>(data.file, *data.counted_device);
+  if (data.ranking)
+    impl_->device = std::make_unique<DeviceTier>(
+        *data.profile, data.calibration.device, *std::move(data.ranking), cache_folder,
+        impl_->kernels_on_demand(cache_folder), data.calibration.host.gbps);
+  impl_->blas = &HostBlas::get();
+}
+
+Context::~Context() {
+  // Device-resident data may outlive the context, and so may the kernels for them.
+  if (impl_->device != nullptr && impl_->device->on_demand() != nullptr)
+    impl_->device->on_demand()->when_changed({});
+}
+
+bool Context::gemm_again(const PlainCall& call) {
+  DecisionCache& cache = DecisionCache::of_this_thread();
+  cache.last.context = 0;
+  RepeatedCalls::Entry* const known =
+      cache.repeated.find(call.product, impl_->owner.load(std::memory_order_relaxed));
+  if (known == nullptr || !known->takes(call)) return false;
+  const HostRoute& route = known->route();
+  if (route.untuned_calls != nullptr) route.untuned_calls->fetch_add(1, std::memory_order_relaxed);
+  TierTimes& times = known->times();
+  const Tier tier = times.open() ? times.next() : route.tier;
+  const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : impl_->most_threads();
+  const double start = times.open() ? now_ns() : 0;
+  impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
+  if (times.open() && times.took(now_ns() - start) && impl_->log != nullptr)
+    impl_->log->say_changed(problem_of(known->product()), times);
+  cache.last.set_repeated(impl_->id, known->product(), tier,
+                          tier == route.tier ? route.reason : Reason::kMeasured);
+  return true;
+}
+
+Explanation Context::explain(const GemmCall& call, const Residencies& given) const {
+  if (impl_->forbids_half_sums(call)) return explain(Impl::without_half_sums(call), given);
+  const Problem& p = call.problem;
+  const Guard guard = impl_->guard_of(call);
+  const bool packed = call.packed != nullptr;
+  const Residencies where = packed ? residencies_of(call) : given;
+  const Means means = impl_->route_of(p, where).means;
+  Explanation explanation{
+      .decision = packed ? impl_->decide(call, guard) : impl_->decide(p, where, guard),
+      .device_name = device_name(),
+      .kernel = means == Means::kNone ? "" : impl_->best_kernel(p, where),
+      .means = std::string(name(means)),
+      .note = impl_->data.note,
+      .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
+      .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};
+  if (packed && impl_->device != nullptr)
+    if (const std::vector<RankedChoice> kernels = impl_->device->ranked(call); !kernels.empty())
+      explanation.kernel = short_name(kernels.front().candidate->variant);
+  const TierChoice choice = impl_->choice_of(call);
+  explanation.forced = choice != TierChoice::kAuto;
+  if (explanation.forced) explanation.decision.tier = tier_of(choice);
+  if (const Tier tier = explanation.decision.tier; tier != Tier::kDevice) {
+    explanation.decision.tier = Impl::precise_host(tier, guard);
+    explanation.for_precision =
+        explanation.decision.tier != tier || (!explanation.forced && needs_float64(guard));
+  }
+  if (explanation.decision.tier == Tier::kDevice && !all_resident(where) && !packed_operand(where))
+    explanation.quick_kernel =
+        impl_->quick_kernel(p, explanation.forced ? std::numeric_limits<double>::infinity()
+                                                  : device_margin_ns(explanation.decision));
+  if (impl_->device != nullptr) explanation.measured_kernel_ns = impl_->device->measured_ns(p);
+  return explanation;
+}
+
+Decision Context::decide(const Problem& p, const Residencies& where) const {
+  return impl_->decide(p, where);
+}
+
+Decision Context::decide(const OperationCall& operation) const {
+  return decide_operation(operation, impl_->data.model);
+}
+
+Tier Context::predicted_tier(const Problem& p) { return impl_->decide_new(p).tier; }
+
+const DispatchModel& Context::model() const { return impl_->data.model; }
+
+const std::string& Context::device_name() const {
+  static const std::string none;
+  return impl_->device != nullptr ? impl_->device->profile().name : none;
+}
+
+const std::string& Context::note() const { return impl_->data.note; }
+
+std::optional<Answer> Context::last_answer() const {
+  const LastAnswer& last = DecisionCache::of_this_thread().last;
+  if (last.context != impl_->id) return std::nullopt;
+  return last.answer();
+}
+
+void Context::forget_last_answer() { DecisionCache::of_this_thread().last.context = 0; }
+
+void Context::write_counts() noexcept {
+  if (impl_->untuned != nullptr) impl_->untuned->write();
+}
+
+void Context::stop_counting() {
+  impl_->counts = false;
+  // Invalidates earlier decisions, because they hold pointers to counters.
+  impl_->owner.store(next_owner());
+}
+
+std::shared_ptr<Resident> Context::resident() { return impl_->resident->get(impl_->device.get()); }
+
+std::shared_ptr<Resident> Context::opened_resident() const { return impl_->resident->opened(); }
+
+DeviceTierState Context::device_state() const {
+  return impl_->device != nullptr ? impl_->device->state() : DeviceTierState{};
+}
+
+}  // namespace rooftile

@@ -1,0 +1,194 @@
+// The state behind Context. Private to the context_*.cpp and packed_calls.cpp files of this folder.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/dispatch/context.h"
+#include "runtime/dispatch/decision_cache.h"
+#include "runtime/dispatch/decision_log.h"
+#include "runtime/dispatch/repeated_calls.h"
+#include "runtime/dispatch/resident_source.h"
+#include "runtime/dispatch/untuned_log.h"
+#include "runtime/execute/device_tier.h"
+#include "runtime/host/host_blas.h"
+#include "runtime/tuned/tuned_data.h"
+#include "runtime/verify/precision_guard.h"
+
+namespace rooftile {
+
+/// Returns a generation number that no context, and no earlier state of a context, has had.
+std::uint64_t next_owner();
+
+inline bool all_resident(const Residencies& where) {
+  return where.a != Residency::kHost && where.b != Residency::kHost &&
+         where.c == Residency::kDevice;
+}
+
+/// Returns which of A and B is packed; at most one is.
+inline std::optional<Operand> packed_operand(const Residencies& where) {
+  if (where.a == Residency::kPacked) return Operand::kA;
+  if (where.b == Residency::kPacked) return Operand::kB;
+  return std::nullopt;
+}
+
+/// A packed operand is neither transferred nor packed again; the other operands lie in host memory.
+Residencies residencies_of(const GemmCall& call);
+
+inline Tier best_host(const Decision& d) { return faster_host(d.host_ns, d.host1_ns); }
+inline double device_margin_ns(const Decision& d) { return d.best_host_ns - d.device_ns; }
+
+struct Context::Impl {
+  const HostBlas* blas = nullptr;  ///< Not null once the context is constructed.
+  TierChoice tier = TierChoice::kAuto;
+  Deterministic deterministic = Deterministic::kNo;
+  WhileCompiling while_compiling = WhileCompiling::kHostAnswers;
+  MeasureCalls measure_calls = MeasureCalls::kYes;
+  std::unique_ptr<DecisionLog> log;  ///< Null: decisions are not logged.
+  TunedData data;
+  std::unique_ptr<DeviceTier> device;   ///< Null: nothing is tuned.
+  std::unique_ptr<UntunedLog> untuned;  ///< Null: counting is off, or there is no file to write to.
+  std::atomic<bool> counts = true;      ///< False after stop_counting().
+  std::unique_ptr<ResidentSource> resident;
+  std::mutex packing_mutex;
+  /// Packs operands of a context on the program's own device; created when needed.
+  std::shared_ptr<Resident> packing;
+  const std::uint64_t id = next_owner();
+  Precision precision = Precision::kStandard;
+  /// Number of spot checks, and of those that sent the call to the host: P(rerun).
+  std::atomic<std::uint64_t> checks = 0, reruns = 0;
+  /// Generation of the state. It changes when the device loses a capability, which invalidates
+  /// earlier decisions.
+  std::atomic<std::uint64_t> owner = next_owner();
+
+  Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {}) const;
+  /// Same as above for a call, which may have a packed operand.
+  Decision decide(const GemmCall& call, const Guard& guard) const;
+  /// Why the device cannot compute this call with the packed operand; "" when it can.
+  std::string cannot_use(const PackedOperand& packed, const GemmCall& call) const;
+  /// Decides a call with a packed operand: one without a guard, or one that is forced to the
+  /// device.
+  CachedDecision decide_packed(const GemmCall& call) const;
+  /// Runs the call on the device with the packed operand, or on the host where that fails and the
+  /// call gives the operand itself. Returns false, and computes nothing, when every kernel that
+  /// reads the packed operand has failed but the call gives the operand itself for other kernels.
+  bool run_packed(const GemmCall& call, const DecisionCache::Entry& entry, LastAnswer& last);
+  /// Device side that transfers and packs operands for calls on host memory.
+  std::shared_ptr<Resident> packing_resident();
+  Call question(const Problem& p, const Residencies& where, const Guard& guard) const;
+  /// Fills in what the model cannot know of the device: a veto, slices, a kernel's footprint.
+  void ask_device(Call& question) const;
+  /// The tier that the call asks for: its own, else the context's.
+  TierChoice choice_of(const GemmCall& call) const {
+    return call.tier == TierChoice::kAuto ? tier : call.tier;
+  }
+  /// The call's guard, with the context's precision where the call does not set one.
+  Guard guard_of(const GemmCall& call) const;
+  /// Whether the call permits sums in half precision, and its precision or its types do not.
+  bool forbids_half_sums(const GemmCall& call) const {
+    const Types& types = call.problem.types;
+    if (!types.f16_sums) return false;
+    return !may_sum_in_f16(types) || precision_of(guard_of(call)) == Precision::kHigh;
+  }
+  static GemmCall without_half_sums(const GemmCall& call);
+  /// Returns the tier that answers where a host tier was chosen or forced: HOST64 where the guard
+  /// requires more than unchecked float32 sums.
+  static Tier precise_host(Tier host, const Guard& guard);
+  /// Runs a call that is forced to a host tier. The tier gives the number of threads, the guard the
+  /// precision of sums.
+  Tier run_on_forced_host(const GemmCall& call, Tier wanted);
+  /// Runs on the device with the scan and check of the guard, or throws the reason why not.
+  /// Otherwise as DeviceTier::gemm.
+  DeviceTier::Ran run_guarded(const GemmCall& call, const Guard& guard, DeviceTier::Wait wait,
+                              double margin_ns);
+  /// Throws kUnsupported because the device is forced and the guard requires float64 sums.
+  [[noreturn]] static void refuse_device(const Guard& guard);
+  /// Whether slices of a call that exceeds the device's buffers are summed along k. Each slice then
+  /// rounds C, which no guard accounts for.
+  static bool rounds_between(const std::vector<GemmCall>& parts, const GemmCall& call);
+  /// `forced`: the device is forced; the guard then does not require float64.
+  Outcome gemm_with_guard(const GemmCall& call, const Guard& guard, bool forced);
+  /// Runs a call that was validated and has no packed operand (context_calls.cpp). The tier is the
+  /// call's, the context's or the predicted one; a call that exceeds the device's buffers runs as
+  /// slices.
+  Outcome run(const GemmCall& call, DecisionCache& cache);
+  Outcome run_on_forced_device(const GemmCall& call, DecisionCache& cache);
+  /// Runs a call that fits the device and is forced to it.
+  Outcome run_whole_on_device(const GemmCall& call, const Guard& guard);
+  Outcome run_with_guard(const GemmCall& call, const Guard& guard, DecisionCache& cache);
+  Outcome run_predicted(const GemmCall& call, DecisionCache& cache);
+  /// The decision for the problem: of this thread's cache, or a new one.
+  DecisionCache::Entry& decision_of(const Problem& p, DecisionCache& cache);
+  /// Counts a call and returns its tier: the decided one, or the one that is being measured.
+  static Tier next_tier(const CachedDecision& decision);
+  /// Runs a call that fits the device on the next tier of its decision, or on the host where the
+  /// device cannot.
+  Outcome run_decided(const GemmCall& call, DecisionCache::Entry& entry, Tier next,
+                      DecisionCache& cache);
+  /// Runs slices one after the other: on the device for as long as it goes on without a pause, the
+  /// rest each by its own decision.
+  Outcome run_slices(const Problem& whole, const std::vector<GemmCall>& slices, Reason reason,
+                     DecisionCache& cache);
+  Outcome run_slice(const GemmCall& slice, Reason reason, DecisionCache& cache);
+  /// Fills in by which means the device computes the problem's class, which may not have been
+  /// tuned, or a veto where there are none (context_untuned.cpp).
+  void ask_means(Call& question) const;
+  /// What is to be said of a problem that no means computes: whether a kernel may still be
+  /// certified for it.
+  std::string why_not_certified(const Problem& p) const;
+  DeviceTier::Route route_of(const Problem& p, const Residencies& where) const;
+  /// On-demand kernels of the tuned device. Null in a deterministic context, whose results must not
+  /// depend on what has been certified meanwhile.
+  std::shared_ptr<OnDemandKernels> kernels_on_demand(const std::filesystem::path& cache_folder);
+  /// Requests the certification of a kernel for a problem of an untuned class, if calls that the
+  /// host answers now would then run on the device.
+  void request_kernel(const Problem& p, const Choice& choice) const;
+  /// Fills in how the device would compute a call that exceeds its buffers; false when it cannot.
+  bool ask_for_parts(Call& question) const;
+  /// Slices of a call that exceeds the device's buffers, each of which fits. Empty when the call
+  /// fits or cannot be sliced.
+  std::vector<GemmCall> slices_of(const GemmCall& call) const;
+  /// Runs the first of these slices: as many as the device can compute back to back.
+  DeviceTier::InTurn slices_in_turn(const std::vector<GemmCall>& parts, Reason reason);
+  /// Revokes the kernel: this context does not choose it again, and no process does before it is
+  /// certified anew.
+  void revoke(const DeviceTier::SpotCheckFailed& failure);
+  CachedDecision decide_new(const Problem& p);
+  /// Tiers on which calls of the problem are measured, if any.
+  TierTimes times_of(const Problem& p, const Choice& choice) const;
+  /// Records that a call took `ns`.
+  void measured(TierTimes& times, double ns, const Problem& p) const;
+  /// The device's kernels for operands that reside there, best first.
+  std::vector<RankedChoice> ranked(const Problem& p, const Residencies& where) const;
+  std::string best_kernel(const Problem& p,
+                          const Residencies& where = {}) const;  ///< "" when there is none.
+  /// Kernel that runs while the best one is compiled; "" when there is none, or when calls wait for
+  /// the best kernel.
+  std::string quick_kernel(const Problem& p, double margin_ns) const;
+  /// What a call waits for, depending on whether the device was forced or chosen.
+  DeviceTier::Wait wait_of(Reason reason) const {
+    if (while_compiling == WhileCompiling::kWait) return DeviceTier::Wait::kBest;
+    return reason == Reason::kForced ? DeviceTier::Wait::kFirst : DeviceTier::Wait::kNo;
+  }
+  /// Excludes the failed capability of the device from every later decision, and reports it on
+  /// stderr.
+  void device_failed(const Problem& p, const Error& error);
+  void run_on_host(const GemmCall& call, Tier host_tier) const;
+  HostThreads most_threads() const {
+    return deterministic == Deterministic::kYes ? HostThreads::kOne : HostThreads::kAll;
+  }
+  /// Stores the call so that gemm_again() recognises the next one, and measures it if times are
+  /// open.
+  void remember(const GemmCall& call, const HostRoute& route, const TierTimes& times,
+                RepeatedCalls& calls) const;
+  /// Counter of this problem's calls, or null when they are not counted. most_gain_ns is the
+  /// largest gain over the host of a calibrated device whose kernel attains its roofline; infinity
+  /// means that any tuning is welcome.
+  std::atomic<std::int64_t>* untuned_counter(const Problem& p, double most_gain_ns) const;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,77 @@
+// Calls of classes (types, transposes, epilogue) that were not tuned: by which means the device
+// computes them (DeviceTier::route), and what they cost.
+#include <fmt/format.h>
+
+#include "generator/signature.h"
+#include "runtime/dispatch/context_impl.h"
+
+namespace rooftile {
+namespace {
+
+bool any_on_device(const Residencies& where) {
+  return where.a == Residency::kDevice || where.b == Residency::kDevice ||
+         where.c == Residency::kDevice;
+}
+
+}  // namespace
+
+std::shared_ptr<OnDemandKernels> Context::Impl::kernels_on_demand(
+    const std::filesystem::path& cache_folder) {
+  if (deterministic == Deterministic::kYes) return nullptr;
+  auto kernels = std::make_shared<OnDemandKernels>(
+      *data.profile, data.file, cache_folder,
+      [profile = *data.profile, cache_folder] { return open_tuned_device(profile, cache_folder); });
+  // What was decided before a kernel was certified, or failed, is decided again.
+  kernels->when_changed([this] { owner.store(next_owner()); });
+  return kernels;
+}
+
+DeviceTier::Route Context::Impl::route_of(const Problem& p, const Residencies& where) const {
+  if (device == nullptr) return {};
+  if (all_resident(where)) return device->resident_route(p);
+  DeviceTier::Route route = device->route(p);
+  // The host's pass is for operands in its memory.
+  if (route.means == Means::kHostPass && any_on_device(where)) return {.problem = p};
+  // Operands are packed for kernels that the tuner measured.
+  if (route.means != Means::kTuned && packed_operand(where)) return {.problem = p};
+  return route;
+}
+
+void Context::Impl::ask_means(Call& question) const {
+  const Problem& p = question.problem;
+  const DeviceTier::Route route = route_of(p, {.a = question.a, .b = question.b, .c = question.c});
+  if (route.means == Means::kNone) {
+    question.device_veto =
+        fmt::format("no kernel for {} is tuned on {}{}", to_string(signature_of(p)),
+                    device->profile().name, why_not_certified(p));
+    question.device_veto_name = Veto::kNoKernel;
+  }
+  question.pass_ns = route.pass_ns;
+  if (route.means == Means::kHostPass) question.before_pass = route.problem;
+  question.pass_over = route.pass_over;
+}
+
+std::string Context::Impl::why_not_certified(const Problem& p) const {
+  if (device->on_demand() == nullptr) return ", and a deterministic context certifies none";
+  return device->may_certify(p) ? "; calls that would gain by one have it certified"
+                                : ", and none could be certified";
+}
+
+void Context::wait_for_certificates() const {
+  if (impl_->device != nullptr && impl_->device->on_demand() != nullptr)
+    impl_->device->on_demand()->wait();
+}
+
+void Context::Impl::request_kernel(const Problem& p, const Choice& choice) const {
+  // A call that goes to the device requests one itself.
+  if (device == nullptr || device->on_demand() == nullptr || choice.tier == Tier::kDevice) return;
+  const Means means = device->route(p).means;
+  if (means != Means::kNone && means != Means::kHostPass) return;
+  if (device->veto(p).name != Veto::kNone) return;  // the device is gone, or the parent's
+  Call with_kernel = question(p, {}, {});
+  with_kernel.reach_bytes =
+      static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
+  if (choose(with_kernel, data.model).tier == Tier::kDevice) device->request_kernel(p);
+}
+
+}  // namespace rooftile

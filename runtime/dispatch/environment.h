@@ -1,0 +1,21 @@
+// Environment variables with a fixed set of values. One table lists them.
+#pragma once
+
+#include <string>
+
+namespace rooftile {
+
+/// The variable's value; "" when it is not set.
+std::string environment(const char* variable);
+
+/// "1" or "on" is true, "0" or "off" false; `otherwise` when the variable is empty or not set.
+/// Throws kInvalidArgument for any other value.
+bool environment_switch(const char* variable, bool otherwise);
+
+/// Throws kInvalidArgument, naming the variable and its values, when ROOFTILE_TIER,
+/// ROOFTILE_PRECISION, ROOFTILE_DETERMINISTIC, ROOFTILE_MEASURE_CALLS, ROOFTILE_LOG_UNTUNED or
+/// ROOFTILE_VALIDATION has an unknown one. An unknown ROOFTILE_LOG stops no program: it is reported
+/// once on stderr. Called by every context and by every command of the `rooftile` program.
+void check_environment();
+
+}  // namespace rooftile

@@ -1,0 +1,75 @@
+#include "runtime/dispatch/resident_source.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "db/store.h"
+#include "generator/version.h"
+#include "runtime/tuned/tuned_data.h"
+#include "runtime/tuned/wanted_device.h"
+
+namespace rooftile {
+
+std::shared_ptr<Resident> ResidentSource::get(DeviceTier* tuned) {
+  const std::lock_guard lock(mutex_);
+  if (resident_ != nullptr) return resident_;
+  resident_ = make(tuned);
+  for (const auto& [hash, reason] : rejected_) resident_->kernels().reject(hash, reason);
+  return resident_;
+}
+
+void ResidentSource::reject(const std::string& hash, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  rejected_.emplace(hash, reason);
+  if (resident_ != nullptr) resident_->kernels().reject(hash, reason);
+}
+
+std::shared_ptr<Resident> ResidentSource::opened() {
+  const std::lock_guard lock(mutex_);
+  return resident_;
+}
+
+std::shared_ptr<Device> ResidentSource::open_wanted() const {
+  const Enumeration found = enumerate_devices();
+  const auto match = std::ranges::find_if(
+      found.devices, [&](const DeviceProfile& d) { return is_wanted(d, wanted_); });
+  if (match == found.devices.end())
+    fail(ErrorCode::kUnsupported, "no Vulkan device{} for data that stays there{}{}",
+         wanted_.empty() ? "" : fmt::format(" that matches '{}'", wanted_),
+         found.note.empty() ? "" : ": ", found.note);
+  return Device::open(*match, {.cache_folder = cache_folder_});
+}
+
+KernelHashes ResidentSource::condemned(const DeviceProfile& device) const {
+  KernelHashes hashes;
+  if (!database_exists(database_)) return hashes;
+  const Store store(database_,
+                    {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
+  for (const DeviceRecord& record : store.devices())
+    if (same_device(record.profile, device))
+      for (std::string& hash : store.condemned(record.id, kGeneratorVersion))
+        hashes.insert(std::move(hash));
+  return hashes;
+}
+
+std::shared_ptr<Resident> ResidentSource::make(DeviceTier* tuned) const {
+  std::optional<KernelRanking> ranking;
+  std::shared_ptr<OnDemandKernels> on_demand;
+  if (tuned != nullptr) {
+    ranking = tuned->ranking();
+    on_demand = tuned->on_demand();
+  }
+  const auto resident = [&](const std::shared_ptr<Device>& device,
+                            std::function<std::shared_ptr<Device>()> checking_device) {
+    return std::make_shared<Resident>(device, std::move(ranking), condemned(device->profile()),
+                                      cache_folder_, std::move(checking_device), on_demand,
+                                      precision_);
+  };
+  if (adopted_ != nullptr)
+    // The library submits nothing to the program's device on its own initiative.
+    return resident(adopted_, [profile = adopted_->profile()] { return Device::open(profile); });
+  const std::shared_ptr<Device> device = tuned != nullptr ? tuned->device() : open_wanted();
+  return resident(device, [device] { return device; });
+}
+
+}  // namespace rooftile

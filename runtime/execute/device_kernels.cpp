@@ -1,0 +1,456 @@
+#include "runtime/execute/device_kernels.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "generator/emit.h"
+#include "runtime/kernel/cache_fault.h"
+#include "runtime/support/background.h"
+#include "runtime/support/log.h"
+#include "runtime/tuned/quick_kernel.h"
+#include "runtime/tuned/wanted_device.h"
+
+namespace rooftile {
+namespace {
+
+// Compilers need seconds for large kernels on slow machines; a longer compilation counts as a hang.
+constexpr double kCompileTimeoutNs = 60e9;
+
+enum class State : std::uint8_t { kNew, kQueued, kCompiling, kReady, kFailed };
+
+struct Slot {
+  State state = State::kNew;
+  std::shared_ptr<const Kernel> kernel = nullptr;  // Set in the state kReady.
+};
+
+}  // namespace
+
+struct DeviceKernels::Impl {
+  Impl(DeviceProfile profile_of_device, std::filesystem::path cache_folder)
+      : profile(std::move(profile_of_device)), shader_cache(std::move(cache_folder)) {}
+
+  const DeviceProfile profile;
+  const ShaderCache shader_cache;
+  std::atomic<pid_t> user = 0;  // Process that opens or has opened the device.
+
+  mutable std::mutex mutex;         // Guards all members below.
+  std::condition_variable changed;  // Signals that `opening` or a slot's state changed.
+  bool opening = false;
+  std::shared_ptr<Device> device;
+  std::unordered_map<std::string, Slot> slots;  // Keyed by shader hash.
+  bool gone = false;                            // The device is never tried again.
+  std::string last_failure;
+  bool said_gone = false, said_memory = false;
+  // Number of slots in the state kFailed; changed only under the mutex.
+  std::atomic<int> failures = 0;
+  // lavapipe compiles at the first dispatch, and calls wait behind it in the queue: for seconds if
+  // no cache has the kernel. Kernels are therefore warmed up one at a time, and only while no call
+  // holds a lease on a quick kernel.
+  bool warming = false;
+  int warm_ups_due = 0;  // Pending warm-ups have precedence over new leases.
+  int leaves = 0;
+
+  Background background;  // The last member, because its jobs use the others.
+
+  std::shared_ptr<const Kernel> compile(std::shared_ptr<Device> on,
+                                        const CandidateRecord& candidate,
+                                        const Signature& signature) const;
+  std::shared_ptr<Device> opened_device();
+  std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate, const Signature& signature,
+                                       const Bound& bound);
+  // The caller holds the mutex.
+  bool found_gone(const Error& error);
+  bool passed_over(const CandidateRecord& candidate, const Error& error);
+  void say(const Error* error) noexcept;
+  void compile_first(std::span<const RankedChoice> choices, const Signature& signature,
+                     const Bound& bound) noexcept;
+
+  // The caller holds the mutex.
+  State state_of(const RankedChoice& choice) const {
+    const auto slot = slots.find(choice.candidate->hash);
+    return slot != slots.end() ? slot->second.state : State::kNew;
+  }
+  bool under_way(const RankedChoice& choice) const {
+    const State state = state_of(choice);
+    return state == State::kQueued || state == State::kCompiling;
+  }
+  /// Skips kernels at the front that have failed.
+  std::span<const RankedChoice> from_best(std::span<const RankedChoice> choices) const;
+  bool can_run(std::span<const RankedChoice> choices) const;
+  /// Whether there is nothing to wait for: the best kernel is ready, or none can ever be.
+  bool is_settled(std::span<const RankedChoice> choices) const;
+  const RankedChoice* quick(std::span<const RankedChoice> choices, const Signature& signature,
+                            double margin_ns) const;
+  void begin(std::span<const RankedChoice> choices, const Signature& signature, const Bound& bound);
+  const RankedChoice* begin_with_quick(std::span<const RankedChoice> choices,
+                                       const Signature& signature, const Bound& bound,
+                                       double margin_ns);
+  Next run_quick(const RankedChoice* quick);  // `quick` may be null.
+
+  // Checked before any lock is taken: another thread of the parent may have held the lock at the
+  // fork, and it is then never released.
+  bool forked() const {
+    const pid_t first = user;
+    return first != 0 && first != ::getpid();
+  }
+  std::string forked_reason() const {
+    return fmt::format("{} is used by the process that this one was forked from", profile.name);
+  }
+  void use() {
+    if (forked()) fail(ErrorCode::kDevice, "{}", forked_reason());
+    user = ::getpid();
+  }
+};
+
+std::shared_ptr<Device> open_tuned_device(const DeviceProfile& profile,
+                                          const std::filesystem::path& cache_folder) {
+  // At exit, drivers and their libraries (LLVM) tear themselves down in exit handlers of their own.
+  // Handlers that are registered after theirs run before.
+  load_drivers();
+  if (!Background::wait_at_exit())
+    fail(ErrorCode::kDevice, "{} is not opened: the process is ending", profile.name);
+  const Enumeration found = enumerate_devices();
+  const auto match = std::find_if(found.devices.begin(), found.devices.end(),
+                                  [&](const DeviceProfile& d) { return same_device(d, profile); });
+  if (match == found.devices.end())
+    fail(
+        ErrorCode::kDevice,
+        "the tuned device '{}' ({}) is not here or its driver has changed{}{}; run `rooftile tune`",
+        profile.name, profile.driver_info, found.note.empty() ? "" : ": ", found.note);
+  std::shared_ptr<Device> opened = Device::open(*match, {.cache_folder = cache_folder});
+  say_cache_fault(*opened);
+  return opened;
+}
+
+std::shared_ptr<const Kernel> DeviceKernels::Impl::compile(std::shared_ptr<Device> on,
+                                                           const CandidateRecord& candidate,
+                                                           const Signature& signature) const {
+  // The certificate belongs to the kernel with that hash; the templates, or the database row, may
+  // have changed since.
+  if (emit_gemm(candidate.variant, signature).hash != candidate.hash)
+    fail(ErrorCode::kUnsupported,
+         "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
+  return std::make_shared<const Kernel>(on, candidate.variant, signature, shader_cache);
+}
+
+std::shared_ptr<Device> DeviceKernels::Impl::opened_device() {
+  use();
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return !opening; });
+  if (gone) fail(ErrorCode::kDevice, "{}", last_failure);
+  if (device != nullptr) return device;
+  opening = true;
+  lock.unlock();
+  std::shared_ptr<Device> opened;
+  std::exception_ptr failure;
+  std::string why;
+  bool for_ever = true;
+  try {
+    opened = open_tuned_device(profile, shader_cache.folder());
+  } catch (const std::exception& error) {
+    failure = std::current_exception();
+    why = error.what();
+    const auto* const ours = dynamic_cast<const Error*>(&error);
+    for_ever = ours == nullptr || ours->code() != ErrorCode::kOutOfMemory;
+  }
+  lock.lock();
+  opening = false;
+  device = opened;
+  if (failure != nullptr) {
+    gone = for_ever;
+    last_failure = why;
+  }
+  changed.notify_all();
+  if (failure != nullptr) std::rethrow_exception(failure);
+  return opened;
+}
+
+std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord& candidate,
+                                                          const Signature& signature,
+                                                          const Bound& bound) {
+  const std::shared_ptr<Device> on = opened_device();
+  std::unique_lock lock(mutex);
+  Slot& slot = slots[candidate.hash];
+  changed.wait(lock, [&] { return gone || slot.state != State::kCompiling; });
+  if (gone) fail(ErrorCode::kDevice, "{}", last_failure);
+  if (slot.state == State::kReady || slot.state == State::kFailed) return slot.kernel;
+  slot.state = State::kCompiling;
+  lock.unlock();
+  bool warms_up = false;
+  const auto over = [&](State state) {
+    lock.lock();
+    slot.state = state;
+    if (warms_up) warming = false;
+    changed.notify_all();
+  };
+  try {
+    std::shared_ptr<const Kernel> compiled = compile(on, candidate, signature);
+    lock.lock();
+    ++warm_ups_due;
+    changed.wait(lock, [&] { return gone || (!warming && leaves == 0); });
+    --warm_ups_due;
+    if (gone) {
+      const std::string why = last_failure;
+      lock.unlock();
+      fail(ErrorCode::kDevice, "{}", why);
+    }
+    warming = warms_up = true;
+    lock.unlock();
+    compiled->warm_up(kCompileTimeoutNs, bound(candidate.variant, on->profile()));
+    on->save_pipeline_cache();
+    say_cache_fault(*on);
+    over(State::kReady);
+    slot.kernel = compiled;
+    return compiled;
+  } catch (const Error& error) {
+    over(State::kNew);
+    passed_over(candidate, error);
+    throw;
+  } catch (...) {
+    over(State::kNew);
+    throw;
+  }
+}
+
+std::span<const RankedChoice> DeviceKernels::Impl::from_best(
+    std::span<const RankedChoice> choices) const {
+  const auto best = std::ranges::find_if(
+      choices, [&](const RankedChoice& choice) { return state_of(choice) != State::kFailed; });
+  return {best, choices.end()};
+}
+
+bool DeviceKernels::Impl::can_run(std::span<const RankedChoice> choices) const {
+  const std::span<const RankedChoice> best = from_best(choices);
+  return !best.empty() && state_of(best.front()) == State::kReady;
+}
+
+bool DeviceKernels::Impl::is_settled(std::span<const RankedChoice> choices) const {
+  return gone || from_best(choices).empty() || can_run(choices);
+}
+
+const RankedChoice* DeviceKernels::Impl::quick(std::span<const RankedChoice> choices,
+                                               const Signature& signature, double margin_ns) const {
+  std::vector<Progress> progress;
+  for (const RankedChoice& choice : choices) {
+    const State state = state_of(choice);
+    progress.push_back(state == State::kReady    ? Progress::kReady
+                       : state == State::kFailed ? Progress::kFailed
+                                                 : Progress::kNone);
+  }
+  const auto index = quick_kernel(choices, progress, signature, margin_ns);
+  return index ? &choices[*index] : nullptr;
+}
+
+void DeviceKernels::Impl::begin(std::span<const RankedChoice> choices, const Signature& signature,
+                                const Bound& bound) {
+  const std::span<const RankedChoice> best = from_best(choices);
+  if (best.empty()) return;
+  Slot& slot = slots[best.front().candidate->hash];
+  if (slot.state != State::kNew) return;
+  use();
+  const std::vector<RankedChoice> kernels(best.begin(), best.end());
+  slot.state = State::kQueued;
+  if (!background.post(
+          [this, kernels, signature, bound] { compile_first(kernels, signature, bound); }))
+    slot.state = State::kNew;
+}
+
+/// Compiles the kernels one after the other on one thread. Parallel compilation would share the
+/// processors and delay the quick kernel.
+const RankedChoice* DeviceKernels::Impl::begin_with_quick(std::span<const RankedChoice> choices,
+                                                          const Signature& signature,
+                                                          const Bound& bound, double margin_ns) {
+  const RankedChoice* const quick = this->quick(choices, signature, margin_ns);
+  const std::span<const RankedChoice> best = from_best(choices);
+  if (best.empty() || state_of(best.front()) != State::kNew) return quick;
+  if (quick != nullptr) begin({quick, 1}, signature, bound);
+  begin(best, signature, bound);
+  return quick;
+}
+
+DeviceKernels::Next DeviceKernels::Impl::run_quick(const RankedChoice* quick) {
+  if (quick == nullptr || state_of(*quick) != State::kReady || warming || warm_ups_due > 0)
+    return {};
+  ++leaves;
+  return {.quick = quick, .leave = Leave(*this)};
+}
+
+DeviceKernels::Leave::~Leave() {
+  if (of_ == nullptr) return;
+  const std::lock_guard lock(of_->mutex);
+  --of_->leaves;
+  of_->changed.notify_all();
+}
+
+bool DeviceKernels::Impl::found_gone(const Error& error) {
+  // Running out of memory does not explain why the device is lost.
+  const bool tells = error.code() != ErrorCode::kOutOfMemory;
+  if (!gone && tells && device != nullptr && device->lost()) {
+    gone = true;
+    last_failure = fmt::format("the device {} was lost: {}", profile.name, error.what());
+    changed.notify_all();
+  }
+  return gone;
+}
+
+bool DeviceKernels::Impl::passed_over(const CandidateRecord& candidate, const Error& error) {
+  changed.notify_all();
+  if (found_gone(error)) return false;
+  last_failure = error.what();
+  // The next kernel needs as much memory.
+  if (error.code() == ErrorCode::kOutOfMemory) return false;
+  Slot& slot = slots[candidate.hash];
+  if (slot.state == State::kFailed) return true;  // It failed in another call.
+  slot = {State::kFailed, nullptr};
+  ++failures;
+  log_warning(fmt::format("kernel '{}' fails on {} and is not used any more: {}",
+                          short_name(candidate.variant), profile.name, error.what()));
+  return true;
+}
+
+void DeviceKernels::Impl::say(const Error* error) noexcept try {
+  if (forked() || forked_after_use()) return;
+  if (!Background::wait_at_exit()) return;  // The process is ending and opens nothing any more.
+  const std::lock_guard lock(mutex);
+  if (gone) {
+    if (!std::exchange(said_gone, true))
+      log_warning(fmt::format("{}; the host computes instead", last_failure));
+  } else if (error != nullptr && error->code() == ErrorCode::kOutOfMemory) {
+    if (!std::exchange(said_memory, true))
+      log_warning(fmt::format("no memory on {}: {}; the host computes such products", profile.name,
+                              error->what()));
+  }
+} catch (const std::exception&) {  // There is no memory for a message.
+}
+
+void DeviceKernels::Impl::compile_first(std::span<const RankedChoice> choices,
+                                        const Signature& signature, const Bound& bound) noexcept {
+  const auto compiled = [&](const RankedChoice& choice) {
+    try {
+      return kernel(*choice.candidate, signature, bound) != nullptr;
+    } catch (const Error& error) {  // The failure is recorded; the next kernel may work.
+      say(&error);
+    } catch (const std::exception&) {
+    }
+    return false;
+  };
+  std::ignore = std::ranges::any_of(choices, compiled);
+  const std::lock_guard lock(mutex);
+  // The slot is still queued if the device could not be opened for it; the device may have been
+  // opened for a later kernel.
+  if (Slot& first = slots[choices.front().candidate->hash]; first.state == State::kQueued)
+    first.state = State::kNew;
+  changed.notify_all();
+}
+
+DeviceKernels::DeviceKernels(DeviceProfile profile, std::filesystem::path cache_folder)
+    : impl_(std::make_unique<Impl>(std::move(profile), std::move(cache_folder))) {}
+
+DeviceKernels::~DeviceKernels() {
+  // Destroying a condition variable on which the parent's threads wait would block the child
+  // forever.
+  if (impl_->forked()) std::ignore = impl_.release();
+}
+
+std::shared_ptr<Device> DeviceKernels::device() { return impl_->opened_device(); }
+
+std::shared_ptr<const Kernel> DeviceKernels::kernel(const CandidateRecord& candidate,
+                                                    const Signature& signature,
+                                                    const Bound& bound) {
+  return impl_->kernel(candidate, signature, bound);
+}
+
+bool DeviceKernels::ready(std::span<const RankedChoice> choices, const Signature& signature,
+                          const Bound& bound) {
+  if (impl_->forked()) return true;
+  Impl& impl = *impl_;
+  const std::lock_guard lock(impl.mutex);
+  if (impl.is_settled(choices)) return true;
+  impl.begin(choices, signature, bound);
+  return false;
+}
+
+DeviceKernels::Next DeviceKernels::next(std::span<const RankedChoice> choices,
+                                        const Signature& signature, const Bound& bound,
+                                        double margin_ns) {
+  if (impl_->forked()) return {.best = true};
+  Impl& impl = *impl_;
+  const std::lock_guard lock(impl.mutex);
+  if (impl.is_settled(choices)) return {.best = true};
+  return impl.run_quick(impl.begin_with_quick(choices, signature, bound, margin_ns));
+}
+
+DeviceKernels::Next DeviceKernels::wait_for_next(std::span<const RankedChoice> choices,
+                                                 const Signature& signature, const Bound& bound) {
+  constexpr double kAnyMargin = std::numeric_limits<double>::infinity();
+  if (impl_->forked()) return {.best = true};
+  Impl& impl = *impl_;
+  std::unique_lock lock(impl.mutex);
+  if (impl.is_settled(choices)) return {.best = true};
+  if (impl.quick(choices, signature, kAnyMargin) == nullptr) return {.best = true};
+  const RankedChoice* const quick = impl.begin_with_quick(choices, signature, bound, kAnyMargin);
+  impl.changed.wait(lock, [&] {
+    return impl.gone || impl.can_run(choices) || impl.state_of(*quick) == State::kReady ||
+           std::ranges::none_of(choices, [&](const RankedChoice& c) { return impl.under_way(c); });
+  });
+  if (impl.can_run(choices)) return {.best = true};
+  Next next = impl.run_quick(quick);
+  next.best = next.quick == nullptr;
+  return next;
+}
+
+bool DeviceKernels::found_gone(const Error& error) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->found_gone(error);
+}
+
+bool DeviceKernels::passed_over(const CandidateRecord& candidate, const Error& error) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->passed_over(candidate, error);
+}
+
+bool DeviceKernels::any_failed() const { return impl_->failures > 0; }
+
+bool DeviceKernels::all_failed(std::span<const RankedChoice> choices) const {
+  if (impl_->forked()) return false;
+  const std::lock_guard lock(impl_->mutex);
+  return std::ranges::all_of(choices, [&](const RankedChoice& choice) {
+    const auto slot = impl_->slots.find(choice.candidate->hash);
+    return slot != impl_->slots.end() && slot->second.state == State::kFailed;
+  });
+}
+
+void DeviceKernels::say_gone() noexcept { impl_->say(nullptr); }
+
+void DeviceKernels::say(const Error& error) noexcept { impl_->say(&error); }
+
+bool DeviceKernels::opened() const {
+  if (impl_->forked()) return false;
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->device != nullptr;
+}
+
+std::string DeviceKernels::gone() const {
+  if (impl_->user == 0) return {};  // No lock is taken, because each new decision calls this.
+  if (impl_->forked()) return impl_->forked_reason();
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->gone ? impl_->last_failure : "";
+}
+
+std::string DeviceKernels::last_failure() const {
+  if (impl_->forked()) return impl_->forked_reason();
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->last_failure;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,108 @@
+// A tuned device and its compiled kernels. The device is opened once and each kernel compiled once,
+// by the thread that waits for them or by a background thread.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/device_profile.h"
+#include "core/error.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/tuned/kernel_ranking.h"
+
+namespace rooftile {
+
+/// Opens the device with this profile. Throws kDevice when the device is absent or has changed or
+/// the process is ending, and whatever Device::open throws.
+std::shared_ptr<Device> open_tuned_device(const DeviceProfile& profile,
+                                          const std::filesystem::path& cache_folder);
+
+/// Thread-safe. No lock is held while the device is opened or a kernel compiled. In a forked child
+/// the device is gone.
+class DeviceKernels {
+  struct Impl;
+
+ public:
+  /// `profile` is the device as it was when it was tuned. The constructor opens nothing.
+  DeviceKernels(DeviceProfile profile, std::filesystem::path cache_folder);
+  /// Waits for compilation in the background.
+  ~DeviceKernels();
+
+  /// Returns the device, and opens it if necessary. Throws kDevice when it is absent, changed or
+  /// gone; kOutOfMemory, after which the caller may try again.
+  std::shared_ptr<Device> device();
+
+  /// Describes how the call that needs a kernel binds its operands on this device. It is called
+  /// only if the kernel is compiled, possibly in the background.
+  using Bound = std::function<BoundOperands(const Variant&, const DeviceProfile&)>;
+
+  /// Returns the kernel, and compiles it if necessary. Null when it has failed in this process.
+  /// Throws what device() throws, also when the device is lost meanwhile, and compile errors, which
+  /// count as a failure unless they are kOutOfMemory.
+  std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate, const Signature& signature,
+                                       const Bound& bound);
+
+  /// Returns whether the best of these kernels that has not failed can run at once, or none of them
+  /// can ever run. Otherwise starts opening and compiling in the background. The candidates must
+  /// outlive this object.
+  bool ready(std::span<const RankedChoice> choices, const Signature& signature, const Bound& bound);
+
+  /// Lease on the fallback kernel that serves a call while the best kernel compiles in the
+  /// background: nothing is compiled on the device's queue until the lease ends. Must not outlive
+  /// this object.
+  class Leave {
+   public:
+    explicit Leave(Impl& of) : of_(&of) {}
+    Leave(Leave&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    Leave& operator=(Leave&&) = delete;
+    ~Leave();
+
+   private:
+    Impl* of_;
+  };
+  /// Kernel that a call should use next.
+  struct Next {
+    bool best = false;                    ///< Use the best kernel, whether or not it is ready.
+    const RankedChoice* quick = nullptr;  ///< Otherwise use this quick kernel, if it is not null.
+    std::optional<Leave> leave = {};      ///< Lease on the quick kernel.
+  };
+  /// Chooses the best kernel if ready() would return true, or a quick kernel (quick_kernel) if that
+  /// is ready and no other compilation is in the way. Otherwise it chooses neither and starts
+  /// opening and compiling in the background, the quick kernel first.
+  Next next(std::span<const RankedChoice> choices, const Signature& signature, const Bound& bound,
+            double margin_ns);
+  /// Same as next(), but waits. It chooses the best kernel only if that is ready, has no quick
+  /// substitute, or the substitute has failed.
+  Next wait_for_next(std::span<const RankedChoice> choices, const Signature& signature,
+                     const Bound& bound);
+
+  /// Returns whether the device is gone, possibly because of this error of work on it. No thread
+  /// then waits for its kernels any more.
+  bool found_gone(const Error& error);
+
+  /// Marks the kernel as unusable, unless the error is a lack of memory or a lost device; reports
+  /// this once. Returns false when no other kernel is worth trying.
+  bool passed_over(const CandidateRecord& candidate, const Error& error);
+
+  bool any_failed() const;  ///< Takes no lock.
+  bool all_failed(std::span<const RankedChoice> choices) const;
+
+  /// Report on stderr, once each, that the host computes instead of the device: because the device
+  /// is gone, or because it had no memory. Silent in a forked child, which never has a device.
+  void say_gone() noexcept;
+  void say(const Error& error) noexcept;
+
+  bool opened() const;
+  std::string gone() const;  ///< Why the device is never tried again; "" when it may be.
+  std::string last_failure() const;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,515 @@
+#include "runtime/execute/device_product.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "runtime/call/packed_operand.h"
+#include "runtime/execute/imported_operand.h"
+#include "runtime/kernel/step_time.h"
+#include "runtime/model/transfer.h"
+#include "runtime/resident/device_memory.h"
+
+namespace rooftile {
+namespace {
+
+// A step that exceeds both this multiple of its predicted time and this duration counts as a hang.
+constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
+constexpr std::uint64_t kLoadBytes = 16;  // Widest load of a kernel.
+
+/// Device memory for one operand: one buffer on unified memory; otherwise the host fills it through
+/// a mapped buffer, if the host fills it at all.
+class DeviceInput {
+ public:
+  enum class Filled : std::uint8_t { kByHost, kByDevice };
+  DeviceInput(const DeviceLink& link, std::uint64_t bytes, Filled filled = Filled::kByHost)
+      : bytes_(bytes), device_(link.pool, bytes_, BufferUse::kDevice) {
+    if (!link.profile.unified_memory && filled == Filled::kByHost)
+      upload_ = std::make_unique<PooledBuffer>(link.pool, bytes_, BufferUse::kUpload);
+  }
+  void* host() const { return upload_ ? (*upload_)->mapped() : device_->mapped(); }
+  float* floats() const { return static_cast<float*>(host()); }
+  const Buffer* device() const { return &*device_; }
+  void append_copy(std::vector<Step>& steps) const {
+    if (upload_) steps.emplace_back(CopyStep{{&**upload_, 0, bytes_}, {device(), 0, bytes_}});
+  }
+
+ private:
+  std::uint64_t bytes_;
+  PooledBuffer device_;
+  std::unique_ptr<PooledBuffer> upload_;
+};
+
+/// A, B or C: memory of the caller, of the device, or both.
+struct Matrix {
+  Way way = Way::kStaged;  // Transfer path to the kernel.
+  std::optional<ImportedOperand> imported = {};
+  std::unique_ptr<DeviceInput> own = {};
+  const Buffer* packed = nullptr;  // Set if the operand is packed and already on the device.
+
+  const Buffer* kernel_side() const {
+    if (packed != nullptr) return packed;
+    return way == Way::kInPlace ? &imported->buffer() : own->device();
+  }
+  BufferRange imported_range(std::uint64_t size) const {
+    return {&imported->buffer(), imported->offset_bytes(), size};
+  }
+  std::int64_t offset(DataType type) const {
+    return way == Way::kInPlace
+               ? static_cast<std::int64_t>(imported->offset_bytes()) / bytes_of(type)
+               : 0;
+  }
+};
+
+/// Vectors and residual of the epilogue, laid out as own_buffers() describes.
+class StagedEpilogue {
+ public:
+  StagedEpilogue(const DeviceLink& link, const GemmCall& call, const Placement& at) {
+    const Problem& p = call.problem;
+    const EpilogueElements elements = epilogue_elements(p);
+    const auto stage = [&](std::int64_t count, std::unique_ptr<DeviceInput>& buffer) {
+      if (count > 0)
+        buffer = std::make_unique<DeviceInput>(
+            link, std::max<std::uint64_t>(16, static_cast<std::uint64_t>(count) * sizeof(float)));
+    };
+    stage(elements.vectors, vectors_);
+    stage(elements.residual, residual_);
+    const Epilogue& e = p.epilogue;
+    if (e.row_scale)
+      std::copy_n(call.epilogue.row_scale, p.m, vectors_->floats() + at.offset_row_scale);
+    if (e.column_scale)
+      std::copy_n(call.epilogue.column_scale, p.n, vectors_->floats() + at.offset_column_scale);
+    if (e.bias != Bias::kNone)
+      std::copy_n(call.epilogue.bias, e.bias == Bias::kRow ? p.m : p.n,
+                  vectors_->floats() + at.offset_bias);
+    for (std::int64_t i = 0; e.residual && i < p.batch; ++i)
+      copy_matrix(
+          {p.m, p.n}, DataType::kF32, call.epilogue.residual + i * call.epilogue.stride_residual,
+          call.epilogue.ld_residual, residual_->floats() + i * at.stride_residual, at.ld_residual);
+  }
+  const Buffer* vectors() const { return vectors_ ? vectors_->device() : nullptr; }
+  const Buffer* residual() const { return residual_ ? residual_->device() : nullptr; }
+  void append_copies(std::vector<Step>& steps) const {
+    if (vectors_) vectors_->append_copy(steps);
+    if (residual_) residual_->append_copy(steps);
+  }
+
+ private:
+  std::unique_ptr<DeviceInput> vectors_, residual_;
+};
+
+/// Copies the values of a quantised B to its buffer, and scales and zero points to theirs.
+class StagedQuantization {
+ public:
+  /// `staged` has k == 0 when B must not be read.
+  StagedQuantization(const DeviceLink& link, const GemmCall& call, const Problem& staged,
+                     const DeviceInput* b) {
+    if (!quantized(staged.types)) return;
+    const bool reads = staged.k > 0;
+    const QuantizedBytes bytes = quantized_bytes(call.problem);
+    const StagedBytes sizes = staged_bytes(call.problem);
+    if (reads) std::memcpy(b->host(), call.b, static_cast<std::size_t>(bytes.values));
+    const auto stage = [&](std::uint64_t size, const void* from, std::int64_t used) {
+      auto buffer = std::make_unique<DeviceInput>(link, size);
+      if (reads) std::memcpy(buffer->host(), from, static_cast<std::size_t>(used));
+      return buffer;
+    };
+    scales_ = stage(std::max<std::uint64_t>(sizes.scales, 16), call.scales, bytes.scales);
+    if (staged.types.b.zero_point != ZeroPoint::kMiddle)
+      zero_points_ = stage(std::max<std::uint64_t>(sizes.zero_points, 16), call.zero_points,
+                           bytes.zero_points);
+  }
+  const Buffer* scales() const { return scales_ ? scales_->device() : nullptr; }
+  const Buffer* zero_points() const { return zero_points_ ? zero_points_->device() : nullptr; }
+  void append_copies(std::vector<Step>& steps) const {
+    if (scales_) scales_->append_copy(steps);
+    if (zero_points_) zero_points_->append_copy(steps);
+  }
+
+ private:
+  std::unique_ptr<DeviceInput> scales_, zero_points_;
+};
+
+/// Transfer paths of operands that may be imported. Matrices behind an array of pointers may lie
+/// anywhere and are not imported.
+Ways ways_of(const GemmCall& call, const SpotCheck* check, const DeviceProfile& profile,
+             const DeviceRates& rates) {
+  const OperandPlaces places = {
+      .c_is_checked = check != nullptr,
+      .reach_bytes = static_cast<double>(profile.limits.max_storage_buffer_range_bytes)};
+  Ways ways = transfers(call.problem, places, rates).ways;
+  const bool reads = effective(call.problem).k > 0;
+  if (call.a_array != nullptr || !reads) ways.a = Way::kStaged;
+  if (call.b_array != nullptr || !reads) ways.b = Way::kStaged;
+  if (call.c_array != nullptr) ways.c_in = ways.c_out = Way::kStaged;
+  return ways;
+}
+
+bool in_place(Way way, const void* at, std::uint64_t alignment) {
+  return way == Way::kInPlace && reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
+}
+
+std::uint64_t span_bytes(std::int64_t elements, DataType type) {
+  return static_cast<std::uint64_t>(elements * bytes_of(type));
+}
+
+/// Returns the layout of the call's packed operand that this kernel reads; null when there is none,
+/// or when the operand is not read.
+const PackedForm* form_for(const GemmCall& call, const Kernel& kernel) {
+  if (call.packed == nullptr || !reads_operands(call.problem)) return nullptr;
+  const PackedForm* const panels =
+      call.packed->panels_for(kernel.variant(), effective(call.problem));
+  return panels != nullptr ? panels : call.packed->stored();
+}
+
+}  // namespace
+
+struct DeviceProduct::Impl {
+  Impl(const DeviceLink& device_link, std::shared_ptr<const Kernel> of_kernel, double expected_ns,
+       const GemmCall& of_call, const SpotCheck* of_check);
+  ~Impl() { end_current(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  bool is_packed(Operand operand) const {
+    return form != nullptr && call.packed->shape.operand == operand;
+  }
+  const Buffer* panels(Operand operand) const {
+    return is_packed(operand) && form->panels ? &form->values->buffer : nullptr;
+  }
+  void import_operands();
+  /// Sets up the problem with the final placement of every operand.
+  void lay_out();
+  void try_import(Matrix& matrix, Way way, const void* at, std::uint64_t size,
+                  std::uint64_t alignment) const;
+  void stage_inputs();
+  void stage_c();
+  void put(const DeviceInput& target, Extent extent, DataType type, const void* from,
+           std::int64_t ld, std::int64_t offset, std::int64_t staged_ld) const;
+  std::vector<Step> copies_in() const;
+  void record();
+  void start_next();
+  void end_current() noexcept;
+  bool imports() const { return a.imported || b.imported || c.imported; }
+
+  const DeviceLink link;
+  const std::shared_ptr<const Kernel> kernel;
+  const GemmCall call;
+  const SpotCheck* const check;
+  const Problem staged;  // With all operands in the device's own buffers.
+  const StagedBytes bytes;
+  const double timeout_ns;
+
+  // Layout of a packed operand that this kernel reads; null: there is none.
+  const PackedForm* const form;
+  Matrix a, b, c;
+  Way c_out = Way::kStaged;
+  Problem problem;  // As the kernel receives it.
+  Placement placement;
+  GemmPlan plan;
+  std::optional<StagedEpilogue> epilogue;
+  std::optional<StagedQuantization> quantization;
+  std::unique_ptr<PooledBuffer> packed_a, packed_b, parts, download;
+
+  // Each is short enough for an operating system's watchdog.
+  std::vector<std::vector<Step>> submissions;
+  std::size_t started = 0;
+  CommandList list;
+  Submission submission;
+};
+
+Problem effective(const Problem& p) {
+  Problem staged = staged_problem(p);
+  if (p.alpha == 0.0f) staged.k = 0;
+  return staged;
+}
+
+BoundOperands bound_operands(const GemmCall& call, const Variant& variant,
+                             const DeviceProfile& profile, const DeviceRates& rates) {
+  const Problem& p = call.problem;
+  const Problem staged = effective(p);
+  const Ways ways = ways_of(call, nullptr, profile, rates);  // A check concerns C only.
+  const StagedBytes bytes = staged_bytes(staged);
+  const auto pooled = [&](std::uint64_t size) {
+    const std::uint64_t whole = pooled_bytes(size, profile.limits);
+    return BoundOperand{whole, whole};
+  };
+  const auto bound = [&](Way way, const void* at, std::int64_t elements, std::uint64_t size) {
+    if (at != nullptr && in_place(way, at, kLoadBytes))
+      if (const auto pages =
+              ImportedOperand::pages(profile.limits, at, span_bytes(elements, p.types.a)))
+        return BoundOperand{pages->end - pages->begin, pages->reachable_bytes};
+    return pooled(size);
+  };
+  BoundOperands operands = {
+      .a = bound(ways.a, call.a, span_a(p), bytes.a),
+      .b = quantized(p.types) ? pooled(bytes.b) : bound(ways.b, call.b, span_b(p), bytes.b),
+      .scales = pooled(bytes.scales),
+      .zero_points = pooled(bytes.zero_points)};
+  if (variant.packed_a == Packed::kYes || variant.packed_b == Packed::kYes) {
+    const GemmPlan plan = plan_gemm(variant, profile.limits, staged, own_buffers(staged));
+    operands.packed_a = pooled(static_cast<std::uint64_t>(plan.packed_a_elements) * sizeof(float));
+    operands.packed_b = pooled(static_cast<std::uint64_t>(plan.packed_b_elements) * sizeof(float));
+  }
+  if (call.packed == nullptr) return operands;
+  const auto whole = [](const std::shared_ptr<DeviceMemory>& memory) {
+    const std::uint64_t size = memory->buffer.size_bytes();
+    return BoundOperand{size, size};
+  };
+  const bool is_a = call.packed->shape.operand == Operand::kA;
+  if (const PackedForm* const panels = call.packed->panels_for(variant, staged))
+    (is_a ? operands.packed_a : operands.packed_b) = whole(panels->values);
+  if (const PackedForm* const stored = call.packed->stored())
+    (is_a ? operands.a : operands.b) = whole(stored->values);
+  return operands;
+}
+
+DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const Kernel> of_kernel,
+                          double expected_ns, const GemmCall& of_call, const SpotCheck* of_check)
+    : link(device_link),
+      kernel(std::move(of_kernel)),
+      call(of_call),
+      check(of_check),
+      staged(effective(call.problem)),
+      bytes(staged_bytes(staged)),
+      timeout_ns(std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(expected_ns, kStepNs))),
+      form(form_for(call, *kernel)) {
+  if (form != nullptr && call.packed->device != link.device)
+    fail(ErrorCode::kInvalidArgument, "the operand was packed for another device");
+  if (is_packed(Operand::kA)) a = {.way = Way::kNone, .packed = &form->values->buffer};
+  if (is_packed(Operand::kB)) b = {.way = Way::kNone, .packed = &form->values->buffer};
+  import_operands();
+  lay_out();
+  if (illegal_reason(kernel->variant(), link.device->profile().limits, problem, placement)) {
+    // A copy removes what makes the caller's memory illegal for the kernel, such as an address
+    // beyond 32 bits.
+    for (Matrix* matrix : {&a, &b, &c})
+      if (matrix->way == Way::kInPlace) *matrix = {};
+    if (c_out == Way::kInPlace) c_out = Way::kStaged;
+    lay_out();
+  }
+  const double steps = expected_ns / kStepNs;
+  plan = steps > 1 ? kernel->plan(problem, placement, flops(problem) / steps)
+                   : kernel->plan(problem, placement);
+  if (form != nullptr && form->panels)
+    plan = without_packing(std::move(plan), call.packed->shape.operand);
+  for (const Matrix* matrix : {&a, &b, &c})
+    if (matrix->imported) link.imports.fetch_add(1, std::memory_order_relaxed);
+  stage_inputs();
+  const auto workspace_of = [&](std::int64_t elements) {
+    return elements == 0 ? nullptr
+                         : std::make_unique<PooledBuffer>(
+                               link.pool, static_cast<std::uint64_t>(elements) * sizeof(float),
+                               BufferUse::kDevice);
+  };
+  packed_a = workspace_of(plan.packed_a_elements);
+  packed_b = workspace_of(plan.packed_b_elements);
+  parts = workspace_of(plan.part_elements);
+  if (c_out == Way::kStaged && !link.profile.unified_memory)
+    download = std::make_unique<PooledBuffer>(link.pool, bytes.c, BufferUse::kDownload);
+  record();
+}
+
+void DeviceProduct::Impl::try_import(Matrix& matrix, Way way, const void* at, std::uint64_t size,
+                                     std::uint64_t alignment) const {
+  if (way != Way::kCopied && way != Way::kInPlace) return;
+  if (way == Way::kInPlace && !in_place(way, at, alignment)) return;
+  matrix.imported = ImportedOperand::of(*link.device, at, size);
+  if (matrix.imported) matrix.way = way;
+}
+
+void DeviceProduct::Impl::import_operands() {
+  const Ways ways = ways_of(call, check, link.profile, link.rates);
+  const Problem& p = call.problem;
+  if (!is_packed(Operand::kA))
+    try_import(a, ways.a, call.a, span_bytes(span_a(p), p.types.a), kLoadBytes);
+  if (!quantized(p.types) && !is_packed(Operand::kB))
+    try_import(b, ways.b, call.b, span_bytes(span_b(p), p.types.a), kLoadBytes);
+  const bool reads_c = p.beta != 0.0f;
+  const Way way_c = reads_c ? ways.c_in : ways.c_out;
+  try_import(c, way_c, call.c, span_bytes(span_c(p), p.types.c),
+             static_cast<std::uint64_t>(bytes_of(p.types.c)));
+  for (const Matrix* read : {&a, &b})
+    if (read->imported && c.imported && c.imported->shares_pages(*read->imported)) c = {};
+  if (!reads_c && c.imported) c_out = way_c;
+}
+
+void DeviceProduct::Impl::lay_out() {
+  problem = staged;
+  const Problem& p = call.problem;
+  if (a.way == Way::kInPlace) problem.lda = p.lda, problem.stride_a = p.stride_a;
+  if (b.way == Way::kInPlace) problem.ldb = p.ldb, problem.stride_b = p.stride_b;
+  if (c.way == Way::kInPlace) problem.ldc = p.ldc, problem.stride_c = p.stride_c;
+  if (is_packed(Operand::kA) && !form->panels) problem.lda = form->ld;
+  if (is_packed(Operand::kB) && !form->panels) problem.ldb = form->ld;
+  placement = own_buffers(problem);
+  placement.offset_a = a.offset(p.types.a);
+  placement.offset_b = b.offset(p.types.a);
+  placement.offset_c = c.offset(p.types.c);
+}
+
+void DeviceProduct::Impl::put(const DeviceInput& target, Extent extent, DataType type,
+                              const void* from, std::int64_t ld, std::int64_t offset,
+                              std::int64_t staged_ld) const {
+  copy_matrix(extent, type, from, ld, static_cast<char*>(target.host()) + offset * bytes_of(type),
+              staged_ld);
+}
+
+void DeviceProduct::Impl::stage_inputs() {
+  const auto own = [&](Matrix& matrix, std::uint64_t size, bool by_host) {
+    using enum DeviceInput::Filled;
+    if (matrix.way != Way::kInPlace && matrix.packed == nullptr)
+      matrix.own = std::make_unique<DeviceInput>(link, size, by_host ? kByHost : kByDevice);
+  };
+  own(a, bytes.a, a.way == Way::kStaged);
+  own(b, bytes.b, b.way == Way::kStaged);
+  own(c, bytes.c, staged.beta != 0.0f && c.way == Way::kStaged);
+  const Problem& p = call.problem;
+  for (std::int64_t i = 0; i < staged.batch; ++i) {
+    if (a.way == Way::kStaged && (i == 0 || staged.stride_a != 0))
+      put(*a.own, stored_a(staged), p.types.a, call.a_of(i), p.lda, i * staged.stride_a,
+          staged.lda);
+    if (b.way == Way::kStaged && !quantized(p.types) && (i == 0 || staged.stride_b != 0))
+      put(*b.own, stored_b(staged), p.types.a, call.b_of(i), p.ldb, i * staged.stride_b,
+          staged.ldb);
+  }
+  epilogue.emplace(link, call, placement);
+  if (!is_packed(Operand::kB)) quantization.emplace(link, call, staged, b.own.get());
+}
+
+void DeviceProduct::Impl::stage_c() {
+  if (staged.beta == 0.0f || c.way != Way::kStaged) return;
+  for (std::int64_t i = 0; i < staged.batch; ++i)
+    put(*c.own, {staged.m, staged.n}, staged.types.c, call.c_of(i), call.problem.ldc,
+        i * staged.stride_c, staged.ldc);
+}
+
+std::vector<Step> DeviceProduct::Impl::copies_in() const {
+  std::vector<Step> steps;
+  const auto copy = [&](const Matrix& matrix, std::uint64_t size) {
+    if (matrix.way == Way::kStaged) matrix.own->append_copy(steps);
+    if (matrix.way == Way::kCopied)
+      steps.emplace_back(CopyStep{matrix.imported_range(size), {matrix.own->device(), 0, size}});
+  };
+  const Problem& p = call.problem;
+  copy(a, span_bytes(span_a(p), p.types.a));
+  copy(b, span_bytes(span_b(p), p.types.a));
+  if (staged.beta != 0.0f) copy(c, span_bytes(span_c(p), p.types.c));
+  epilogue->append_copies(steps);
+  if (quantization) quantization->append_copies(steps);
+  if (!steps.empty()) steps.emplace_back(BarrierStep{});
+  return steps;
+}
+
+// Records the submissions. The first gemm step shares its submission with copies and packing, the
+// last one with the download; each further slice has a submission of its own.
+void DeviceProduct::Impl::record() {
+  const auto buffer = [](const std::unique_ptr<PooledBuffer>& pooled) {
+    return pooled ? &**pooled : nullptr;
+  };
+  const auto packed_part = [&](const std::shared_ptr<DeviceMemory>& memory) {
+    return memory != nullptr ? &memory->buffer : nullptr;
+  };
+  const Operands operands = {
+      .a = a.kernel_side(),
+      .b = b.kernel_side(),
+      .c = c.kernel_side(),
+      .placement = placement,
+      .vectors = epilogue->vectors(),
+      .residual = epilogue->residual(),
+      .scales = quantization ? quantization->scales() : packed_part(form->scales),
+      .zero_points = quantization ? quantization->zero_points() : packed_part(form->zero_points)};
+  const Buffer* const panels_a = panels(Operand::kA);
+  const Buffer* const panels_b = panels(Operand::kB);
+  const Workspace workspace = {.packed_a = panels_a != nullptr ? panels_a : buffer(packed_a),
+                               .packed_b = panels_b != nullptr ? panels_b : buffer(packed_b),
+                               .parts = buffer(parts)};
+  std::vector<Step> steps = copies_in();
+  const auto append = [&](std::vector<Step> more) {
+    std::ranges::move(more, std::back_inserter(steps));
+  };
+  append(kernel->pack_steps(plan, operands, workspace));
+  std::vector<Step> gemms = kernel->gemm_steps(plan, operands, workspace);
+  for (std::size_t i = 0; i < gemms.size(); ++i) {
+    steps.push_back(std::move(gemms[i]));
+    if (i + 1 < gemms.size()) submissions.push_back(std::exchange(steps, {}));
+  }
+  append(kernel->reduce_steps(plan, operands, workspace));
+  const std::uint64_t span_c_bytes = span_bytes(span_c(call.problem), staged.types.c);
+  if (download || c_out == Way::kCopied) steps.emplace_back(BarrierStep{});
+  if (download)
+    steps.emplace_back(CopyStep{{c.own->device(), 0, bytes.c}, {&**download, 0, bytes.c}});
+  if (c_out == Way::kCopied)
+    steps.emplace_back(
+        CopyStep{{c.own->device(), 0, span_c_bytes}, c.imported_range(span_c_bytes)});
+  submissions.push_back(std::move(steps));
+}
+
+void DeviceProduct::Impl::start_next() {
+  list = link.device->record(submissions[started]);
+  ++started;
+  CommandList* const lists[] = {&list};
+  submission = link.device->submit(lists);
+}
+
+void DeviceProduct::Impl::end_current() noexcept {
+  try {
+    if (!submission.wait(timeout_ns)) link.device->give_up();
+    // The device is lost or was given up earlier, so the buffers are not used again.
+  } catch (const Error&) {
+  }
+  // Staging memory is abandoned together with a device that is given up. The caller's memory cannot
+  // be abandoned.
+  if (imports()) submission.outlast();
+}
+
+DeviceProduct::DeviceProduct(const DeviceLink& link, std::shared_ptr<const Kernel> kernel,
+                             double expected_ns, const GemmCall& call, const SpotCheck* check)
+    : impl_(std::make_unique<Impl>(link, std::move(kernel), expected_ns, call, check)) {}
+DeviceProduct::~DeviceProduct() = default;
+
+const GemmCall& DeviceProduct::call() const { return impl_->call; }
+
+void DeviceProduct::submit() {
+  impl_->stage_c();
+  impl_->start_next();
+}
+
+void DeviceProduct::wait() {
+  Impl& impl = *impl_;
+  while (true) {
+    if (!impl.submission.wait(impl.timeout_ns)) {
+      impl.link.device->give_up();
+      fail(ErrorCode::kTimeout, "a run on {} took more than {:.3g} ms; the device is given up{}",
+           impl.link.profile.name, impl.timeout_ns * 1e-6,
+           impl.imports() ? ", and waited for by the call whose memory it works in" : "");
+    }
+    if (impl.started == impl.submissions.size()) return;
+    impl.start_next();
+  }
+}
+
+bool DeviceProduct::is_to_be_outlasted() const noexcept {
+  return impl_->imports() && impl_->submission.under_way();
+}
+
+std::optional<Mismatch> DeviceProduct::collect() {
+  const Impl& impl = *impl_;
+  if (impl.c_out != Way::kStaged) return std::nullopt;
+  const Problem& staged = impl.staged;
+  const auto* const result =
+      static_cast<const char*>(impl.download ? (**impl.download).mapped() : impl.c.own->host());
+  if (impl.check != nullptr)
+    if (auto mismatch = impl.check->mismatch(impl.call, result, staged.ldc, staged.stride_c))
+      return mismatch;
+  const DataType type = staged.types.c;
+  for (std::int64_t i = 0; i < staged.batch; ++i)
+    copy_matrix({staged.m, staged.n}, type, result + i * staged.stride_c * bytes_of(type),
+                staged.ldc, impl.call.c_of(i), impl.call.problem.ldc);
+  return std::nullopt;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,409 @@
+#include "runtime/execute/device_tier.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "runtime/call/packed_operand.h"
+#include "runtime/host/host_pass.h"
+#include "runtime/model/transfer.h"
+#include "runtime/support/float_environment.h"
+#include "runtime/tuned/device_pass.h"
+#include "runtime/tuned/quick_kernel.h"
+
+namespace rooftile {
+namespace {
+
+/// Bytes of the largest operand, and of all operands together with their packed copies.
+struct Footprint {
+  std::uint64_t largest = 0, total = 0;
+};
+Footprint footprint(const Problem& p) {
+  const StagedBytes bytes = staged_bytes(effective(p));
+  Footprint needed;
+  for (const std::uint64_t operand : {bytes.a, bytes.b, bytes.c, bytes.scales, bytes.zero_points}) {
+    needed.largest = std::max(needed.largest, operand);
+    needed.total += 2 * operand;  // Packed operands may take as much memory again as A and B.
+  }
+  return needed;
+}
+
+/// Whether the C that `call` reads may be the C that `before` writes: slices along k accumulate in
+/// one C.
+bool may_read_result(const GemmCall& call, const GemmCall& before) {
+  if (call.problem.beta == 0.0f) return false;
+  if (call.c_array != nullptr || before.c_array != nullptr) return true;
+  const auto end = [](const GemmCall& x) {
+    return static_cast<const char*>(x.c) + span_c(x.problem) * bytes_of(x.problem.types.c);
+  };
+  return call.c < end(before) && before.c < end(call);
+}
+
+}  // namespace
+
+std::string_view name(Means means) {
+  switch (means) {
+    case Means::kNone:
+      break;
+    case Means::kTuned:
+      return "tuned";
+    case Means::kCertified:
+      return "certified";
+    case Means::kHostPass:
+      return "host_pass";
+    case Means::kDevicePass:
+      return "device_pass";
+  }
+  return "";
+}
+
+DeviceTier::DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking ranking,
+                       std::filesystem::path cache_folder,
+                       std::shared_ptr<OnDemandKernels> on_demand, double host_gbps)
+    : profile_(std::move(profile)),
+      rates_(std::move(rates)),
+      ranking_(std::move(ranking)),
+      on_demand_(std::move(on_demand)),
+      host_gbps_(host_gbps),
+      kernels_(profile_, std::move(cache_folder)) {}
+
+double DeviceTier::predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const {
+  if (kernels.empty()) return std::numeric_limits<double>::infinity();
+  const OperandPlaces places = {
+      .reach_bytes = static_cast<double>(profile_.limits.max_storage_buffer_range_bytes)};
+  return transfers(p, places, rates_).ns() + kernels.front().expected_ns;
+}
+
+DeviceTier::Route DeviceTier::route(const Problem& p) const {
+  if (ranking_.has_class(p)) return {.means = Means::kTuned, .problem = p};
+  Route own = {.means = Means::kCertified, .problem = p, .kernels = certified(p)};
+  const auto types = types_before_pass(p, ranking_.classes());
+  if (!types) return own.kernels.empty() ? Route{.problem = p} : own;
+  Route pass = {.means = Means::kHostPass, .problem = problem_before_pass(p, *types)};
+  pass.pass_over = passed_over(p, *types);
+  if (host_gbps_ > 0) pass.pass_ns = host_pass_bytes(p, *types) / host_gbps_;
+  if (own.kernels.empty()) return pass;
+  // Of the same operands the kernel that needs no pass is the faster one.
+  Types same_operands = *types;
+  same_operands.c = p.types.c;
+  same_operands.f16_sums = p.types.f16_sums;
+  if (same_operands == p.types || host_gbps_ <= 0) return own;
+  const double own_ns = predicted_ns(p, own.kernels);
+  return predicted_ns(pass.problem, ranked(pass)) + pass.pass_ns < own_ns ? pass : own;
+}
+
+DeviceTier::Route DeviceTier::resident_route(const Problem& p) const {
+  if (ranking_.has_class(p)) return {.means = Means::kTuned, .problem = p};
+  const DeviceLimits& limits = profile_.limits;
+  UntunedKernels kernels = {.before_pass =
+                                ranked_before_device_pass(ranking_, p, own_buffers(p), limits)};
+  if (on_demand_ != nullptr)
+    kernels.certified = on_demand_->ranked(ranking_, p, own_buffers(p), limits);
+  if (kernels.prefer_pass())
+    return {.means = Means::kDevicePass,
+            .problem = p,
+            .pass_ns = device_pass_ns(p, rates_),
+            .kernels = std::move(kernels.before_pass)};
+  if (kernels.certified.empty()) return {.problem = p};
+  return {.means = Means::kCertified, .problem = p, .kernels = std::move(kernels.certified)};
+}
+
+bool DeviceTier::may_certify(const Problem& p) const {
+  if (on_demand_ == nullptr || ranking_.has_class(p)) return false;
+  const Problem staged = effective(p);
+  return on_demand_->may_certify(ranking_, staged, own_buffers(staged), profile_.limits);
+}
+
+void DeviceTier::request_kernel(const Problem& p) const {
+  if (on_demand_ == nullptr || ranking_.has_class(p)) return;
+  const Problem staged = effective(p);
+  on_demand_->request(ranking_, staged, own_buffers(staged), profile_.limits);
+}
+
+std::vector<RankedChoice> DeviceTier::certified(const Problem& p) const {
+  if (on_demand_ == nullptr) return {};
+  const Problem staged = effective(p);
+  std::vector<RankedChoice> kernels =
+      on_demand_->ranked(ranking_, staged, own_buffers(staged), profile_.limits);
+  if (all_failed(kernels)) return {};
+  return kernels;
+}
+
+std::vector<RankedChoice> DeviceTier::ranked(const Route& route) const {
+  if (route.means == Means::kNone || route.means == Means::kCertified) return route.kernels;
+  return ranking_.ranked(effective(route.problem));
+}
+
+std::vector<RankedChoice> DeviceTier::ranked(const GemmCall& call) const {
+  if (call.packed == nullptr || !reads_operands(call.problem)) return ranked(call.problem);
+  Problem p = effective(call.problem);
+  const PackedForm* const stored = call.packed->stored();
+  if (stored != nullptr) (call.packed->shape.operand == Operand::kA ? p.lda : p.ldb) = stored->ld;
+  return ranking_.ranked(
+      p, own_buffers(p), profile_.limits,
+      prepacked(*call.packed, p, stored != nullptr ? IsStored::kYes : IsStored::kNo));
+}
+
+std::vector<RankedChoice> DeviceTier::ranked_prepacked(const Problem& p, Operand operand,
+                                                       StagedCopies others) const {
+  using Use = PrepackedOperand::Use;
+  const Problem staged = others == StagedCopies::kYes ? effective(p) : p;
+  return ranking_.ranked(staged, own_buffers(staged), profile_.limits,
+                         {.operand = operand, .use = [&](const Variant& v) {
+                            return panel_format(v, staged, operand) ? Use::kReadsPanels
+                                                                    : Use::kReadsStored;
+                          }});
+}
+
+std::shared_ptr<const Kernel> DeviceTier::kernel(const CandidateRecord& candidate,
+                                                 const Signature& signature) {
+  return kernels_.kernel(candidate, signature,
+                         [](const Variant&, const DeviceProfile&) { return BoundOperands{}; });
+}
+
+std::vector<RankedChoice> DeviceTier::ranked_for_resident(const Problem& p) const {
+  if (ranking_.has_class(p)) return ranking_.ranked(p, own_buffers(p), profile_.limits);
+  return resident_route(p).kernels;
+}
+
+std::optional<double> DeviceTier::measured_ns(const Problem& p) const {
+  return ranking_.measured_ns(effective(p));
+}
+
+DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
+  if (std::string gone = kernels_.gone(); !gone.empty())
+    return {Veto::kDeviceGone, std::move(gone)};
+  if (std::string large = does_not_fit(p); !large.empty())
+    return {Veto::kDoesNotFit, std::move(large)};
+  if (kernels_.any_failed())
+    if (const auto kernels = ranked(p); !kernels.empty() && kernels_.all_failed(kernels))
+      return {Veto::kNoKernel, fmt::format("every kernel of {} for it has failed: {}",
+                                           profile_.name, kernels_.last_failure())};
+  return {};
+}
+
+bool DeviceTier::fits(const Problem& p, int products) const {
+  const Footprint needed = footprint(route(p).problem);
+  return needed.largest <= largest_buffer_bytes(profile_.limits) &&
+         needed.total <= profile_.device_memory_bytes / static_cast<std::uint64_t>(products);
+}
+
+std::string DeviceTier::does_not_fit(const Problem& p) const {
+  if (fits(p)) return {};
+  const Footprint needed = footprint(route(p).problem);
+  const std::uint64_t most = largest_buffer_bytes(profile_.limits);
+  if (needed.largest > most)
+    return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}",
+                       needed.largest, most);
+  return fmt::format("operands and panels of {} bytes do not fit the device's memory of {}",
+                     needed.total, profile_.device_memory_bytes);
+}
+
+std::shared_ptr<Device> DeviceTier::device() { return kernels_.device(); }
+
+DeviceLink DeviceTier::link() {
+  const std::shared_ptr<Device> device = kernels_.device();
+  if (pool_ == nullptr) {
+    pool_ = std::make_unique<BufferPool>(device);
+    made_pool_ = pool_.get();
+  }
+  return {device, profile_, rates_, *pool_, imports_};
+}
+
+void DeviceTier::run(const RankedChoice& choice, std::shared_ptr<const Kernel> kernel,
+                     const GemmCall& call, const SpotCheck* check) {
+  // Declared before the lock, so that a call that fails is destroyed without it.
+  std::unique_ptr<DeviceProduct> product;
+  std::optional<Mismatch> mismatch;
+  const std::lock_guard running(running_);
+  try {
+    product =
+        std::make_unique<DeviceProduct>(link(), std::move(kernel), choice.expected_ns, call, check);
+    product->submit();
+    product->wait();
+    mismatch = product->collect();
+    product = nullptr;
+  } catch (const Error& error) {
+    note(error, product.get());
+    throw;
+  }
+  if (mismatch) throw SpotCheckFailed(*std::move(mismatch), choice.candidate->hash);
+}
+
+void DeviceTier::note(const Error& error, const DeviceProduct* product) {
+  if (!kernels_.found_gone(error)) return;
+  // The program may block from here on.
+  if (product != nullptr && product->is_to_be_outlasted()) kernels_.say_gone();
+}
+
+// The call may be over when the function is called; only the addresses of its operands are used
+// then.
+DeviceKernels::Bound DeviceTier::bound_like(const GemmCall& call) const {
+  return [this, call](const Variant& variant, const DeviceProfile& device) {
+    return bound_operands(call, variant, device, rates_);
+  };
+}
+
+DeviceTier::Chosen DeviceTier::choose(const GemmCall& call, Wait wait) {
+  const Route route = this->route(call.problem);
+  if (route.means == Means::kHostPass) return {};  // gemm() makes the pass.
+  const Signature signature = signature_of(call.problem);
+  const std::vector<RankedChoice> kernels = ranked(route);
+  const DeviceKernels::Bound bound = bound_like(call);
+  if (wait == Wait::kNo && !kernels_.ready(kernels, signature, bound)) return {};
+  for (const RankedChoice& choice : kernels)
+    if (auto kernel = kernels_.kernel(*choice.candidate, signature, bound))
+      return {std::move(kernel), choice.expected_ns};
+  return {};
+}
+
+DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what) {
+  const QuietFloats quiet;
+  const Wait wait = what == WhileCompiling::kWait ? Wait::kBest : Wait::kNo;
+  InTurn in_turn;
+  // The call that the device computes now, and the one behind it. Calls that fail are destroyed
+  // without the lock.
+  std::unique_ptr<DeviceProduct> computed, next;
+  const auto noting = [&](const auto& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      for (const DeviceProduct* product : {computed.get(), next.get()}) note(error, product);
+      throw;
+    }
+  };
+  const auto finish = [&] {
+    computed->wait();
+    computed->collect();
+    computed = nullptr;
+    ++in_turn.done;
+  };
+  const auto went_with = [&](const Error& error) {
+    if (kernels_.found_gone(error) && !in_turn.gone) in_turn.gone = error;
+  };
+  try {
+    for (const GemmCall& call : calls) {
+      const Chosen chosen = choose(call, wait);
+      if (chosen.kernel == nullptr) break;
+      // The lock is released between calls, so that other threads get their turn.
+      const std::lock_guard running(running_);
+      noting([&] {
+        next = std::make_unique<DeviceProduct>(link(), chosen.kernel, chosen.expected_ns, call);
+        if (computed != nullptr && may_read_result(call, computed->call())) finish();
+        if (computed != nullptr) computed->wait();
+        next->submit();
+        if (computed != nullptr) finish();
+        computed = std::move(next);
+      });
+    }
+    if (computed != nullptr) noting(finish);
+  } catch (const Error& error) {
+    went_with(error);
+    // The code that computes the remaining calls finds and reports any other error. The call in
+    // progress may have completed.
+    try {
+      if (computed != nullptr) noting(finish);
+    } catch (const Error& later) {
+      went_with(later);
+    }
+  }
+  return in_turn;
+}
+
+DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_ns,
+                                 const SpotCheck* check) {
+  const QuietFloats quiet;
+  if (call.packed != nullptr) return run_first(call, ranked(call), wait, margin_ns, check);
+  const Problem& p = call.problem;
+  Route route = this->route(p);
+  if (route.means == Means::kNone && on_demand_ != nullptr) {
+    request_kernel(p);
+    if (wait == Wait::kNo) return {};
+    on_demand_->wait();
+    route = this->route(p);
+  }
+  if (route.means == Means::kHostPass)
+    return gemm_with_pass(call, route.problem.types, wait, margin_ns, check);
+  return run_first(call, ranked(route), wait, margin_ns, check);
+}
+
+DeviceTier::Ran DeviceTier::gemm_with_pass(const GemmCall& call, const Types& types, Wait wait,
+                                           double margin_ns, const SpotCheck* check) try {
+  request_kernel(call.problem);
+  HostPass pass(call, types);
+  const Problem& product = pass.product().problem;
+  const Ran ran = run_first(pass.product(), ranking_.ranked(effective(product)), wait, margin_ns,
+                            check, [&] { pass.prepare(); });
+  if (ran) pass.finish();
+  return ran;
+} catch (const std::bad_alloc&) {
+  fail(ErrorCode::kOutOfMemory, "the copies that {} needs do not fit into memory",
+       to_string(call.problem));
+}
+
+DeviceTier::Ran DeviceTier::run_first(const GemmCall& call, std::span<const RankedChoice> kernels,
+                                      Wait wait, double margin_ns, const SpotCheck* check,
+                                      const std::function<void()>& before_run) {
+  if (kernels.empty())
+    fail(ErrorCode::kUnsupported,
+         "no certified kernel of {} is legal for {}; run `rooftile tune` with this problem",
+         profile_.name, to_string(call.problem));
+  const Signature signature = signature_of(call.problem);
+  const DeviceKernels::Bound bound = bound_like(call);
+  std::optional<Error> last;
+  for (auto best = kernels.begin(); best != kernels.end();) {
+    const std::span<const RankedChoice> rest(best, kernels.end());
+    const DeviceKernels::Next next = wait == Wait::kBest ? DeviceKernels::Next{.best = true}
+                                     : wait == Wait::kFirst
+                                         ? kernels_.wait_for_next(rest, signature, bound)
+                                         : kernels_.next(rest, signature, bound, margin_ns);
+    if (!next.best && next.quick == nullptr) return {};
+    const RankedChoice& choice = next.best ? *best++ : *next.quick;
+    std::shared_ptr<const Kernel> kernel;
+    try {
+      kernel = kernels_.kernel(*choice.candidate, signature, bound);
+    } catch (const Error& error) {
+      last = error;
+      if (error.code() == ErrorCode::kOutOfMemory || !kernels_.gone().empty()) break;
+    }
+    if (kernel == nullptr) continue;
+    try {
+      if (before_run) before_run();
+      run(choice, kernel, call, check);
+      return {.kernel = &choice.candidate->variant, .best = next.best};
+    } catch (const SpotCheckFailed& error) {
+      if (error.wrong()) kernels_.passed_over(*choice.candidate, error);
+      throw;
+    } catch (const Error& error) {
+      last = error;
+      if (!kernels_.passed_over(*choice.candidate, error)) break;
+    }
+  }
+  if (last && last->code() == ErrorCode::kOutOfMemory) {
+    const std::lock_guard running(running_);
+    if (pool_ != nullptr) pool_->trim();
+  }
+  if (last) throw *last;
+  fail(ErrorCode::kDevice, "every kernel of {} for {} has failed: {}", profile_.name,
+       to_string(call.problem), kernels_.last_failure());
+}
+
+const Variant* DeviceTier::quick_kernel(const Problem& p, double margin_ns) const {
+  const Route route = this->route(p);
+  const std::vector<RankedChoice> kernels = ranked(route);
+  const std::vector<Progress> none(kernels.size(), Progress::kNone);
+  const auto quick = rooftile::quick_kernel(kernels, none, signature_of(route.problem), margin_ns);
+  return quick ? &kernels[*quick].candidate->variant : nullptr;
+}
+
+DeviceTierState DeviceTier::state() const {
+  const BufferPool* const pool = made_pool_;
+  return {.opened = kernels_.opened(),
+          .lost = !kernels_.gone().empty(),
+          .last_failure = kernels_.last_failure(),
+          .imports = imports_,
+          .staging_bytes = pool != nullptr ? pool->bytes() : 0,
+          .most_staging_bytes = pool != nullptr ? pool->most_bytes() : 0};
+}
+
+}  // namespace rooftile

@@ -1,0 +1,200 @@
+#include "runtime/host/host_blas.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "core/error.h"
+#include "runtime/host/host_library.h"
+
+namespace rooftile {
+namespace {
+
+// Signature of the Fortran symbol. CBLAS is not used, because some libraries' cblas_sgemm calls
+// sgemm_ by its global name, which may be the drop-in's, which calls this library again. The last
+// two arguments are the lengths of the strings.
+template <typename Real>
+using Gemm = void (*)(const char* trans_a, const char* trans_b, const int* m, const int* n,
+                      const int* k, const Real* alpha, const Real* a, const int* lda, const Real* b,
+                      const int* ldb, const Real* beta, Real* c, const int* ldc, std::size_t,
+                      std::size_t);
+
+constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+// Slice of long dimensions: a multiple of every blocking factor in OpenBLAS, and far below 2^31.
+constexpr std::int64_t kPanel = std::int64_t{1} << 30;
+
+int blas_ld(const char* operand, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
+  if (ld <= kMaxInt) return static_cast<int>(ld);
+  if (rows <= 1) return static_cast<int>(std::min(std::max<std::int64_t>(columns, 1), kMaxInt));
+  fail(ErrorCode::kUnsupported, "ld{} is {}; the host's BLAS takes at most {}", operand, ld,
+       kMaxInt);
+}
+
+// Offset of op(X)'s element (row, column); a transposed matrix is stored with the two swapped.
+std::int64_t at(Transpose trans, std::int64_t row, std::int64_t column, std::int64_t ld) {
+  return trans == Transpose::kYes ? column * ld + row : row * ld + column;
+}
+
+template <typename Real>
+void gemm_in_panels(Gemm<Real> gemm, const Problem& p, const Real* a, const Real* b, Real* c) {
+  const int lda = blas_ld("a", stored_a(p).rows, stored_a(p).columns, p.lda);
+  const int ldb = blas_ld("b", stored_b(p).rows, stored_b(p).columns, p.ldb);
+  const int ldc = blas_ld("c", p.m, p.n, p.ldc);
+  const char trans_a = letter(p.trans_a), trans_b = letter(p.trans_b);
+  const Real alpha = static_cast<Real>(p.alpha);
+  // OpenBLAS 0.3.21's kernels for small problems (SkylakeX, Cooperlake) read A and B even when
+  // alpha is 0.
+  const std::int64_t depth = p.alpha == 0 ? 0 : p.k;
+  for (std::int64_t i = 0; i < p.m; i += kPanel) {
+    const int m = static_cast<int>(std::min(kPanel, p.m - i));
+    for (std::int64_t j = 0; j < p.n; j += kPanel) {
+      const int n = static_cast<int>(std::min(kPanel, p.n - j));
+      std::int64_t l = 0;
+      do {  // Runs once even for k == 0, because C is still scaled by beta.
+        const int k = static_cast<int>(std::min(kPanel, depth - l));
+        const Real beta = l == 0 ? static_cast<Real>(p.beta) : Real{1};
+        // BLAS is column-major, so A and B are swapped.
+        gemm(&trans_b, &trans_a, &n, &m, &k, &alpha, b + at(p.trans_b, l, j, p.ldb), &ldb,
+             a + at(p.trans_a, i, l, p.lda), &lda, &beta, c + i * p.ldc + j, &ldc, 1, 1);
+        l += kPanel;
+      } while (l < depth);
+    }
+  }
+}
+
+}  // namespace
+
+struct HostBlas::Symbols {
+  std::string library;
+  Gemm<float> sgemm = nullptr;
+  Gemm<double> dgemm = nullptr;
+  int (*get_threads)() = nullptr;
+  void (*set_threads)(int) = nullptr;
+  int (*set_threads_local)(int) = nullptr;  // OpenBLAS >= 0.3.27; has no effect on other threads.
+  char* (*core_name)() = nullptr;
+  int all_threads = 1;
+  bool has_threads() const { return set_threads != nullptr && all_threads > 1; }
+
+  mutable std::mutex setting;  // Guards set_threads, which is global, and the two members below.
+  mutable int one_thread_calls = 0;  // One-thread calls in progress.
+  mutable int threads_before = 1;    // Thread count to restore after them.
+
+  /// Resets the state in a forked child, where the other threads no longer exist.
+  void forget_other_threads() const {
+    if (std::exchange(one_thread_calls, 0) > 0) set_threads(threads_before);
+  }
+};
+
+namespace {
+
+/// Holds the library to one thread while the object lives.
+template <typename Symbols>
+class OneThread {
+ public:
+  explicit OneThread(const Symbols& symbols) : symbols_(symbols) {
+    if (symbols_.set_threads_local != nullptr) {
+      local_before_ = symbols_.set_threads_local(1);
+      return;
+    }
+    // The setting is global: only the first of several concurrent calls may read the value that is
+    // to be restored.
+    const std::lock_guard lock(symbols_.setting);
+    if (symbols_.one_thread_calls++ > 0) return;
+    symbols_.threads_before = symbols_.get_threads();
+    symbols_.set_threads(1);
+  }
+  ~OneThread() {
+    if (symbols_.set_threads_local != nullptr) {
+      symbols_.set_threads_local(local_before_);
+      return;
+    }
+    const std::lock_guard lock(symbols_.setting);
+    if (--symbols_.one_thread_calls == 0) symbols_.set_threads(symbols_.threads_before);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  const Symbols& symbols_;
+  int local_before_ = 1;
+};
+
+template <typename Function>
+void load(void* handle, const char* symbol, Function& target) {
+  target = reinterpret_cast<Function>(dlsym(handle, symbol));
+}
+
+}  // namespace
+
+HostBlas::HostBlas() {
+  auto symbols = std::make_unique<Symbols>();
+  std::string tried;
+  const HostLibrary library = open_host_library(
+      [&](const char* name, const char* why) { tried += fmt::format("\n  {}: {}", name, why); });
+  if (library.handle != nullptr) {
+    load(library.handle, "sgemm_", symbols->sgemm);
+    load(library.handle, "dgemm_", symbols->dgemm);
+    load(library.handle, "openblas_get_num_threads", symbols->get_threads);
+    load(library.handle, "openblas_set_num_threads", symbols->set_threads);
+    load(library.handle, "openblas_get_corename", symbols->core_name);
+    load(library.handle, "openblas_set_num_threads_local", symbols->set_threads_local);
+    if (symbols->get_threads != nullptr) symbols->all_threads = std::max(1, symbols->get_threads());
+    symbols->library = library.name;
+    symbols_ = std::move(symbols);
+    if (symbols_->set_threads != nullptr)
+      ::pthread_atfork([] { get().symbols_->setting.lock(); },
+                       [] { get().symbols_->setting.unlock(); },
+                       [] {
+                         get().symbols_->forget_other_threads();
+                         get().symbols_->setting.unlock();
+                       });
+    return;
+  }
+  fail(ErrorCode::kUnsupported,
+       "no BLAS library on this machine; install libopenblas0-pthread or name one in "
+       "ROOFTILE_BLAS. Tried:{}",
+       tried);
+}
+
+const HostBlas& HostBlas::get() {
+  // Leaked on purpose, because other libraries' destructors may call BLAS at exit.
+  static const HostBlas* const blas = new HostBlas();
+  return *blas;
+}
+
+void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c,
+                     HostThreads threads) const {
+  std::optional<OneThread<Symbols>> one;
+  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
+  gemm_in_panels(symbols_->sgemm, p, a, b, c);
+}
+
+void HostBlas::sgemm(const PlainProduct& p, const float* a, const float* b, float* c,
+                     HostThreads threads) const {
+  std::optional<OneThread<Symbols>> one;
+  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
+  const char trans_a = letter(p.trans_a), trans_b = letter(p.trans_b);
+  // BLAS is column-major, so A and B are swapped.
+  symbols_->sgemm(&trans_b, &trans_a, &p.n, &p.m, &p.k, &p.alpha, b, &p.ldb, a, &p.lda, &p.beta, c,
+                  &p.ldc, 1, 1);
+}
+
+void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double* c,
+                     HostThreads threads) const {
+  std::optional<OneThread<Symbols>> one;
+  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
+  gemm_in_panels(symbols_->dgemm, p, a, b, c);
+}
+
+int HostBlas::threads() const { return symbols_->all_threads; }
+const std::string& HostBlas::library() const { return symbols_->library; }
+std::string HostBlas::core_name() const {
+  return symbols_->core_name != nullptr ? symbols_->core_name() : "unknown";
+}
+
+}  // namespace rooftile

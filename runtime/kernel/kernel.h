@@ -1,0 +1,97 @@
+// A variant's pipelines on one device. The tuner measures this class, and the runtime uses the same
+// class.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/variant.h"
+#include "generator/plan.h"
+#include "generator/sums_in.h"
+#include "runtime/device/device.h"
+#include "runtime/kernel/shader_cache.h"
+
+namespace rooftile {
+
+/// Operand buffers of one GEMM, and the offsets of the matrices in them.
+struct Operands {
+  const Buffer* a = nullptr;
+  const Buffer* b = nullptr;
+  const Buffer* c = nullptr;
+  Placement placement;
+  const Buffer* vectors = nullptr;  ///< Scales and bias of the epilogue.
+  const Buffer* residual = nullptr;
+  const Buffer* scales = nullptr;  ///< Scales of a quantised B.
+  const Buffer* zero_points = nullptr;
+};
+
+/// Buffers for packed operands and for the partial sums of split-K, at least as large as a plan
+/// requires; null where none is needed.
+struct Workspace {
+  const Buffer* packed_a = nullptr;
+  const Buffer* packed_b = nullptr;
+  const Buffer* parts = nullptr;
+};
+
+/// Part of a buffer, from its start on, that a GEMM binds.
+struct BoundOperand {
+  std::uint64_t buffer_bytes = std::uint64_t{64} << 10, bound_bytes = std::uint64_t{64} << 10;
+};
+/// Operands that kernels may read as texels; packed_a and packed_b are packed operands.
+struct BoundOperands {
+  BoundOperand a = {}, b = {}, packed_a = {}, packed_b = {}, scales = {}, zero_points = {};
+};
+
+/// Immutable once built; thread-safe. Must not outlive its device (which it keeps alive).
+class Kernel {
+ public:
+  /// Compiles everything that the variant needs, on two threads where that is more than one shader.
+  /// With sums in a workspace: the plain kernel of sums_signature(signature), and the pass over C
+  /// that makes of its sums what the signature wants. Throws kUnsupported with the rule's reason
+  /// when it is illegal on the device, kCompile, kDevice.
+  Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
+         const ShaderCache& cache, SumsIn sums = SumsIn::kC);
+
+  const Variant& variant() const { return variant_; }
+  const std::string& hash() const { return hash_; }  // of the gemm shader: the candidate's identity
+  SumsIn sums() const { return sums_; }
+
+  /// Statistics of the gemm shader; empty unless the device was opened for them and its driver
+  /// provides them.
+  std::vector<CompilerStatistic> compiler_statistics() const { return gemm_.compiler_statistics(); }
+
+  /// Throws kUnsupported with the rule's reason when the variant is illegal for this problem and
+  /// placement.
+  GemmPlan plan(const Problem& p, const Placement& placement,
+                double max_flops = std::numeric_limits<double>::infinity()) const;
+
+  /// Dispatches all shaders with no workgroups, so that drivers that compile at the first run, as
+  /// lavapipe does, compile now for operands bound as in `like`. Small buffers stand in for the
+  /// operands. Errors and timeout as Device::run.
+  void warm_up(double timeout_ns, const BoundOperands& like = {}) const;
+
+  /// Steps that pack operands and clear the partial sums of split-K, and a barrier after them;
+  /// empty when there is nothing to do.
+  std::vector<Step> pack_steps(const GemmPlan& plan, const Operands& operands,
+                               const Workspace& workspace) const;
+  std::vector<Step> gemm_steps(const GemmPlan& plan, const Operands& operands,
+                               const Workspace& workspace) const;
+  /// A barrier and reduce steps; none when the product is not split and its sums are in C.
+  std::vector<Step> reduce_steps(const GemmPlan& plan, const Operands& operands,
+                                 const Workspace& workspace) const;
+
+ private:
+  std::shared_ptr<Device> device_;
+  Variant variant_;
+  Signature signature_;
+  SumsIn sums_;
+  std::string hash_;
+  Pipeline gemm_;
+  std::optional<Pipeline> pack_a_, pack_b_, reduce_;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,276 @@
+#include "runtime/resident/resident.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "core/error.h"
+#include "core/round.h"
+#include "runtime/kernel/step_time.h"
+
+namespace rooftile {
+namespace {
+
+// Work that exceeds both this multiple of its predicted time and this duration counts as a hang.
+constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
+constexpr std::int64_t kVectorBytes = 16;  // Widest load of a kernel.
+// Size of one piece of a transfer through mapped memory: while one piece is transferred the host
+// copies the next.
+constexpr std::uint64_t kPieceBytes = 16 << 20;
+constexpr std::uint64_t kNothingBytes = 4096;  // Any binding's alignment.
+
+bool shared_with_host(const Buffer& buffer) {
+  return buffer.mapped() != nullptr && buffer.host_coherent();
+}
+
+}  // namespace
+
+Resident::Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
+                   KernelHashes condemned, const std::filesystem::path& cache_folder,
+                   std::function<std::shared_ptr<Device>()> checking_device,
+                   std::shared_ptr<OnDemandKernels> on_demand, Precision precision)
+    : owner_(::getpid()),
+      precision_(precision),
+      device_(std::move(device)),
+      ranking_(std::move(ranking)),
+      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(condemned), cache_folder,
+               std::move(checking_device), std::move(on_demand)),
+      nothing_(device_->create_buffer(kNothingBytes, BufferUse::kDevice)),
+      pool_(device_) {}
+
+Resident::~Resident() {
+  // In a forked child a lock may be held forever, and no work runs.
+  if (::getpid() != owner_) return;
+  try {
+    if (!finish(patience_ns())) device_->give_up();
+  } catch (const std::exception&) {  // The device is lost, so no work runs any more.
+  }
+}
+
+void Resident::check_range(const DeviceMemory& memory, std::uint64_t offset_bytes,
+                           std::uint64_t bytes) const {
+  const std::uint64_t size = memory.buffer.size_bytes();
+  if (offset_bytes > size || bytes > size - offset_bytes)
+    fail(ErrorCode::kInvalidArgument, "{} bytes from byte {} on are not in a buffer of {} bytes",
+         bytes, offset_bytes, size);
+}
+
+std::shared_ptr<DeviceMemory> Resident::create_memory(std::uint64_t bytes) {
+  const std::uint64_t limit = device_->profile().limits.max_memory_allocation_bytes;
+  const std::uint64_t whole =
+      bytes > limit
+          ? bytes
+          : static_cast<std::uint64_t>(round_up(static_cast<std::int64_t>(bytes), kVectorBytes));
+  auto memory = std::make_shared<DeviceMemory>();
+  memory->buffer = device_->create_buffer(whole, BufferUse::kDevice);
+  return memory;
+}
+
+void Resident::reap() {
+  while (!in_flight_.empty() && in_flight_.front()->finished()) in_flight_.pop_front();
+}
+
+std::shared_ptr<Run> Resident::submit(const std::vector<CommandList*>& lists, RunContents contents,
+                                      const MemoryUses& uses) {
+  const std::lock_guard lock(submitting_);
+  reap();
+  for (const auto& use : uses) contents.keeps.push_back(use);
+  auto run = std::make_shared<Run>(device_->submit(lists), std::move(contents));
+  in_flight_.push_back(run);
+  for (const auto& use : uses) {
+    const std::lock_guard using_it(use->mutex);
+    use->last_run = run;
+  }
+  return run;
+}
+
+double Resident::patience_ns() {
+  const std::lock_guard lock(submitting_);
+  double expected_ns = 0;
+  for (const auto& run : in_flight_) expected_ns += run->expected_ns();
+  return std::max(kShortestTimeoutNs, kTimeoutRatio * expected_ns);
+}
+
+void Resident::wait_for(const Run& run) {
+  const double patience = patience_ns();
+  if (run.finished(patience)) return;
+  device_->give_up();
+  fail(ErrorCode::kTimeout, "work on {} took more than {:.3g} ms; the device is given up",
+       device_->profile().name, patience * 1e-6);
+}
+
+void Resident::wait_for(DeviceMemory& memory) {
+  std::shared_ptr<Run> run;
+  {
+    const std::lock_guard lock(memory.mutex);
+    run = memory.last_run.lock();
+  }
+  if (run != nullptr && !run->finished()) wait_for(*run);
+}
+
+bool Resident::finish(double timeout_ns) {
+  std::shared_ptr<Run> last;
+  {
+    const std::lock_guard lock(submitting_);
+    reap();
+    if (in_flight_.empty()) return true;
+    last = in_flight_.back();
+  }
+  // The queue completes its work in order.
+  if (!last->finished(timeout_ns)) return false;
+  const std::lock_guard lock(submitting_);
+  reap();
+  return true;
+}
+
+void Resident::staged(Direction direction, const std::shared_ptr<DeviceMemory>& memory,
+                      std::uint64_t offset_bytes, char* host, std::uint64_t bytes) {
+  const std::lock_guard lock(staging_);
+  const bool up = direction == Direction::kUp;
+  struct Piece {
+    Resident& resident;
+    std::unique_ptr<PooledBuffer> staging = nullptr;
+    std::shared_ptr<Run> run = nullptr;
+    char* host = nullptr;
+    std::uint64_t bytes = 0;
+
+    // After a failure in between, waits until the buffers of transfers in flight can return to the
+    // pool.
+    ~Piece() {
+      if (run == nullptr) return;
+      try {
+        resident.wait_for(*run);
+        // The device is lost or given up, so the buffer is not used again.
+      } catch (const std::exception&) {
+      }
+    }
+  };
+  std::array<Piece, 2> pieces = {Piece{*this}, Piece{*this}};
+  const auto finish_piece = [&](Piece& piece) {
+    if (piece.run == nullptr) return;
+    wait_for(*piece.run);
+    if (!up) std::memcpy(piece.host, (*piece.staging)->mapped(), piece.bytes);
+    piece.run = nullptr;
+  };
+  std::size_t turn = 0;
+  for (std::uint64_t at = 0; at < bytes; at += kPieceBytes, ++turn) {
+    Piece& piece = pieces[turn % 2];
+    finish_piece(piece);
+    piece.host = host + at;
+    piece.bytes = std::min(kPieceBytes, bytes - at);
+    if (piece.staging == nullptr)
+      piece.staging = std::make_unique<PooledBuffer>(
+          pool_, piece.bytes, up ? BufferUse::kUpload : BufferUse::kDownload);
+    const BufferRange there = {&memory->buffer, offset_bytes + at, piece.bytes},
+                      here = {&**piece.staging, 0, piece.bytes};
+    if (up) std::memcpy((*piece.staging)->mapped(), piece.host, piece.bytes);
+    const Step copy = up ? CopyStep{here, there} : CopyStep{there, here};
+    RunContents contents;
+    contents.lists.push_back(device_->record({&copy, 1}));
+    CommandList* const list = &contents.lists.front();
+    piece.run = submit({list}, std::move(contents), {memory});
+  }
+  for (std::size_t i = 0; i < pieces.size(); ++i) finish_piece(pieces[(turn + i) % 2]);
+}
+
+void Resident::upload(const std::shared_ptr<DeviceMemory>& memory, std::uint64_t offset_bytes,
+                      const void* from, std::uint64_t bytes) {
+  check_range(*memory, offset_bytes, bytes);
+  if (bytes == 0) return;
+  if (shared_with_host(memory->buffer)) {
+    wait_for(*memory);
+    std::memcpy(static_cast<char*>(memory->buffer.mapped()) + offset_bytes, from, bytes);
+  } else {
+    staged(Direction::kUp, memory, offset_bytes, static_cast<char*>(const_cast<void*>(from)),
+           bytes);
+  }
+  memory->written();
+}
+
+void Resident::download(const std::shared_ptr<DeviceMemory>& memory, std::uint64_t offset_bytes,
+                        void* to, std::uint64_t bytes) {
+  check_range(*memory, offset_bytes, bytes);
+  if (bytes == 0) return;
+  if (!shared_with_host(memory->buffer))
+    return staged(Direction::kDown, memory, offset_bytes, static_cast<char*>(to), bytes);
+  wait_for(*memory);
+  std::memcpy(to, static_cast<const char*>(memory->buffer.mapped()) + offset_bytes, bytes);
+}
+
+ResidentProduct Resident::product(const ResidentWork& work) {
+  ResidentProduct product = kernels_.choose(work.call, work.workspace.bytes, work.buffers);
+  // Checks now, and not when a list is run, for reads of words beyond a buffer's end and for a
+  // workspace that overlaps an operand.
+  if (work.workspace.region.buffer != nullptr || product.workspace_bytes() == 0)
+    product.steps(work.workspace.region, nothing_);
+  return product;
+}
+
+std::shared_ptr<DeviceMemory> Resident::own_workspace(std::uint64_t bytes) {
+  const std::lock_guard lock(workspace_mutex_);
+  // Work in flight keeps the old workspace alive.
+  if (workspace_ == nullptr || workspace_->buffer.size_bytes() < bytes)
+    workspace_ = create_memory(bytes);
+  return workspace_;
+}
+
+void Resident::append(Segments& segments, const ResidentProduct& product, const ResidentWork& work,
+                      MemoryUses& uses, std::vector<std::shared_ptr<const void>>& keeps) {
+  if (product.empty()) return;
+  Region workspace = work.workspace.region;
+  if (workspace.buffer == nullptr && product.workspace_bytes() > 0) {
+    uses.push_back(own_workspace(product.workspace_bytes()));
+    workspace.buffer = &uses.back()->buffer;
+  }
+  uses.insert(uses.end(), work.uses.begin(), work.uses.end());
+  keeps.push_back(product.kernel());
+  if (work.call.packed != nullptr) keeps.push_back(work.call.packed);
+  segments.add(product.steps(workspace, nothing_), product.expected_ns());
+}
+
+std::vector<CommandList> Resident::record(const Segments& segments, Resubmission resubmission) {
+  std::vector<CommandList> lists;
+  for (const std::vector<Step>& steps : segments.lists())
+    lists.push_back(device_->record(steps, Timing::kNone, resubmission));
+  return lists;
+}
+
+CommandList Resident::record_into(void* vk_command_buffer, const ResidentProduct& product,
+                                  const Region& workspace) {
+  const ProductSteps made = product.steps(workspace, nothing_);
+  return device_->record_into(vk_command_buffer, made.steps);
+}
+
+void Resident::mark_written(const ResidentWork& work) {
+  for (const auto& memory : work.uses)
+    if (&memory->buffer == work.call.c.buffer || &memory->buffer == work.workspace.region.buffer)
+      memory->written();
+}
+
+void Resident::check_scales(const ResidentCall& call, const MemoryUses& uses,
+                            std::span<const PendingUpload> pending) {
+  const ReadMemory read = [this](const std::shared_ptr<DeviceMemory>& memory, std::uint64_t offset,
+                                 void* to,
+                                 std::uint64_t bytes) { download(memory, offset, to, bytes); };
+  check_resident_scales(read, call, uses, pending);
+}
+
+std::shared_ptr<Run> Resident::gemm(const ResidentWork& work) {
+  check_scales(work.call, work.uses);
+  Segments segments;
+  MemoryUses uses;
+  RunContents contents;
+  append(segments, product(work), work, uses, contents.keeps);
+  contents.lists = record(segments, Resubmission::kWhenFinished);
+  contents.expected_ns = segments.expected_ns();
+  std::vector<CommandList*> lists;
+  for (CommandList& list : contents.lists) lists.push_back(&list);
+  auto run = submit(lists, std::move(contents), uses);
+  mark_written(work);
+  return run;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,230 @@
+#include "runtime/resident/resident_kernels.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/error.h"
+#include "generator/space.h"
+#include "runtime/kernel/cache_fault.h"
+#include "runtime/kernel/step_time.h"
+#include "runtime/resident/operand_sources.h"
+#include "runtime/support/log.h"
+#include "runtime/tuned/device_pass.h"
+#include "runtime/verify/fallback_check.h"
+
+namespace rooftile {
+namespace {
+
+// Minimum rate of the fallback kernel, which runs only where no measurement is available. It is
+// low, so that long calls are split finely enough. A software device on a processor is faster.
+constexpr double kFallbackFlopsPerNs = 1.0;
+
+/// Restricts the limits to what the operands' buffers support.
+DeviceLimits as_far(DeviceLimits limits, const BufferUses& uses) {
+  if (!uses.texels) limits.texel_buffer_r32 = limits.texel_buffer_rgba32 = false;
+  return limits;
+}
+
+}  // namespace
+
+ResidentKernels::ResidentKernels(std::shared_ptr<Device> device, const KernelRanking* ranking,
+                                 KernelHashes condemned, std::filesystem::path cache_folder,
+                                 std::function<std::shared_ptr<Device>()> checking_device,
+                                 std::shared_ptr<OnDemandKernels> on_demand)
+    : device_(std::move(device)),
+      ranking_(ranking),
+      on_demand_(std::move(on_demand)),
+      condemned_(std::move(condemned)),
+      shader_cache_(std::move(cache_folder)),
+      checking_device_(std::move(checking_device)) {}
+
+std::shared_ptr<const Kernel> ResidentKernels::build(const CandidateRecord& candidate,
+                                                     const Signature& signature, Use use) const {
+  const SumsIn sums = use == Use::kBeforePass ? SumsIn::kWorkspace : SumsIn::kC;
+  const Signature compiled = use == Use::kBeforePass ? sums_signature(signature) : signature;
+  // The certificate is of the kernel with that hash: templates, or the row, may have changed since.
+  if (emit_gemm(candidate.variant, compiled).hash != candidate.hash)
+    fail(ErrorCode::kUnsupported,
+         "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
+  if (use == Use::kFallback)
+    check_on(checking_device_(), candidate.variant, signature, shader_cache_);
+  auto kernel =
+      std::make_shared<const Kernel>(device_, candidate.variant, signature, shader_cache_, sums);
+  if (use == Use::kBeforePass) {
+    const std::shared_ptr<Device> checking = checking_device_();
+    const auto there = checking == device_
+                           ? kernel
+                           : std::make_shared<const Kernel>(checking, candidate.variant, signature,
+                                                            shader_cache_, sums);
+    check_device_pass(*checking, *there, signature);
+  }
+  device_->save_pipeline_cache();
+  say_cache_fault(*device_);
+  return kernel;
+}
+
+std::shared_ptr<ResidentKernels::Slot> ResidentKernels::slot_of(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Slot>& slot = slots_[name];
+  if (slot == nullptr) slot = std::make_shared<Slot>();
+  return slot;
+}
+
+void ResidentKernels::reject(const std::string& hash, const std::string& reason) {
+  const std::shared_ptr<Slot> slot = slot_of(hash);
+  const std::lock_guard building(slot->building);
+  slot->kernel = nullptr;
+  slot->failure = reason;
+}
+
+void ResidentKernels::fail_if_unusable(Slot& slot) {
+  const std::lock_guard building(slot.building);
+  if (!slot.failure.empty()) fail(ErrorCode::kUnsupported, "{}", slot.failure);
+}
+
+std::shared_ptr<const Kernel> ResidentKernels::kernel(const CandidateRecord& candidate,
+                                                      const Signature& signature, Use use) {
+  if (use == Use::kBeforePass) fail_if_unusable(*slot_of(candidate.hash));
+  // A plain kernel is built once for each pass behind it.
+  const std::shared_ptr<Slot> slot = slot_of(
+      use == Use::kBeforePass ? fmt::format("{} before {}", candidate.hash, to_string(signature))
+                              : candidate.hash);
+  const std::lock_guard building(slot->building);
+  if (slot->kernel != nullptr) return slot->kernel;
+  if (!slot->failure.empty()) fail(ErrorCode::kUnsupported, "{}", slot->failure);
+  try {
+    slot->kernel = build(candidate, signature, use);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kOutOfMemory || device_->lost()) throw;
+    slot->failure = error.what();
+    log_warning(fmt::format("kernel '{}'{} fails on {} and is not used any more: {}",
+                            short_name(candidate.variant),
+                            use == Use::kBeforePass ? " with a pass over C" : "",
+                            device_->profile().name, error.what()));
+    throw;
+  }
+  return slot->kernel;
+}
+
+/// Tries kernels for one call until one can compute it.
+class ResidentKernels::Search {
+ public:
+  Search(ResidentKernels& kernels, const OperandSources& sources, const DeviceLimits& limits,
+         std::uint64_t workspace_bytes)
+      : kernels_(kernels),
+        sources_(sources),
+        limits_(limits),
+        signature_(signature_of(sources.stored().problem)),
+        workspace_bytes_(workspace_bytes) {}
+
+  const OperandSources& sources() const { return sources_; }
+  const BoundCall& bound() const { return sources_.stored(); }
+  const DeviceLimits& limits() const { return limits_; }
+  const Signature& signature() const { return signature_; }
+  /// Of the last kernel that could not; "" when each could.
+  const std::string& last_failure() const { return last_failure_; }
+
+  std::optional<ResidentProduct> attempt(const CandidateRecord& candidate, double expected_ns,
+                                         Use use) {
+    try {
+      ResidentProduct product(kernels_.device_, kernels_.kernel(candidate, signature_, use),
+                              sources_.bound_for(candidate.variant), expected_ns, kStepNs);
+      if (product.workspace_bytes() <= workspace_bytes_) return product;
+      last_failure_ = fmt::format("it takes a workspace of {} bytes, and {} are allowed",
+                                  product.workspace_bytes(), workspace_bytes_);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kOutOfMemory || kernels_.device_->lost()) throw;
+      last_failure_ = error.what();
+      ++failures_;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<ResidentProduct> first_of(const std::vector<RankedChoice>& kernels, Use use) {
+    failures_ = 0;
+    for (const RankedChoice& ranked : kernels) {
+      if (!sources_.can_run(ranked.candidate->variant)) continue;
+      if (auto product = attempt(*ranked.candidate, ranked.expected_ns, use)) return product;
+      // Each of them has the same pass behind it, and checking it takes a while.
+      if (use == Use::kBeforePass && failures_ == OnDemandKernels::kMostFailures) break;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  ResidentKernels& kernels_;
+  const OperandSources& sources_;
+  const DeviceLimits& limits_;
+  const Signature signature_;
+  const std::uint64_t workspace_bytes_;
+  int failures_ = 0;
+  std::string last_failure_;
+};
+
+std::optional<ResidentProduct> ResidentKernels::without_tuned_class(Search& search) const {
+  const BoundCall& bound = search.bound();
+  UntunedKernels kernels = {.before_pass =
+                                search.sources().ranked_before_pass(*ranking_, search.limits())};
+  if (on_demand_ != nullptr)
+    kernels.certified =
+        on_demand_->ranked(*ranking_, bound.problem, bound.placement, search.limits());
+  if (!kernels.prefer_pass())
+    if (auto product = search.first_of(kernels.certified, Use::kCertified)) return product;
+  if (auto product = search.first_of(kernels.before_pass, Use::kBeforePass)) return product;
+  return search.first_of(kernels.certified, Use::kCertified);
+}
+
+ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t workspace_bytes,
+                                        const BufferUses& uses) {
+  const Problem& p = call.problem;
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return {};
+  const DeviceLimits limits = as_far(device_->profile().limits, uses);
+  const OperandSources sources(call, *device_, limits);
+  const BoundCall& bound = sources.stored();
+  if (bound.gathers_vectors && !uses.copies)
+    fail(ErrorCode::kUnsupported,
+         "scales and bias lie in several buffers that cannot be copied from: create them with "
+         "VK_BUFFER_USAGE_TRANSFER_SRC_BIT, or put them into one");
+  Search search(*this, sources, limits, workspace_bytes);
+  const bool is_tuned = ranking_ != nullptr && ranking_->has_class(bound.problem);
+  const bool certifies = ranking_ != nullptr && on_demand_ != nullptr && !is_tuned;
+  if (is_tuned) {
+    if (auto product = search.first_of(sources.ranked(*ranking_, limits), Use::kCertified))
+      return *std::move(product);
+  } else if (ranking_ != nullptr) {
+    if (certifies) on_demand_->request(*ranking_, bound.problem, bound.placement, limits);
+    if (auto product = without_tuned_class(search)) return *std::move(product);
+  }
+  const Signature& signature = search.signature();
+  const Variant fallback = fallback_variant();
+  const std::string hash = emit_gemm(fallback, signature).hash;
+  std::string last_failure = search.last_failure();
+  if (!sources.has_stored()) {
+    last_failure = fmt::format(
+        "no certified kernel reads the packed operand's panels for this call{}; pack it again for "
+        "such calls, or give the operand as stored as well",
+        last_failure.empty() ? "" : fmt::format(" and works ({})", last_failure));
+  } else if (condemned_.contains(hash)) {
+    last_failure = fmt::format(
+        "'{}' is black-listed or has failed its certificate; see `rooftile "
+        "db black-list`",
+        short_name(fallback));
+  } else if (const auto reason = illegal_reason(fallback, limits, bound.problem, bound.placement)) {
+    last_failure = *reason;
+  } else if (auto product = search.attempt(
+                 {.hash = hash, .signature = to_string(signature), .variant = fallback},
+                 flops(bound.problem) / kFallbackFlopsPerNs, Use::kFallback)) {
+    return *std::move(product);
+  } else {
+    last_failure = search.last_failure();
+  }
+  if (certifies) {
+    on_demand_->wait();
+    if (auto product = without_tuned_class(search)) return *std::move(product);
+  }
+  fail(ErrorCode::kUnsupported, "no kernel computes {} on {} with its operands where they are: {}",
+       to_string(p), device_->profile().name, last_failure);
+}
+
+}  // namespace rooftile

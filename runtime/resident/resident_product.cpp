@@ -1,0 +1,293 @@
+#include "runtime/resident/resident_product.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "core/quantized.h"
+#include "core/round.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::uint64_t kVectorBytes = 16;  // Widest load.
+constexpr std::uint64_t kWordBytes = 4;     // Smaller elements are read and written in words.
+
+std::uint64_t up(std::uint64_t x, std::uint64_t step) { return (x + step - 1) / step * step; }
+
+/// The last aligned byte before an operand, and the number of elements from there to it.
+struct Aligned {
+  Region region;
+  std::int64_t offset = 0;
+};
+Aligned align(const Region& at, std::uint64_t alignment, std::int64_t element_bits) {
+  const std::uint64_t begin = at.offset_bytes / alignment * alignment;
+  return {{at.buffer, begin},
+          static_cast<std::int64_t>((at.offset_bytes - begin) * 8) / element_bits};
+}
+
+/// Number of elements from the operand to its buffer's end.
+std::int64_t readable(const Region& at, std::int64_t element_bits) {
+  if (at.buffer == nullptr) return 0;
+  return static_cast<std::int64_t>((at.buffer->size_bytes() - at.offset_bytes) * 8) / element_bits;
+}
+
+void check_aligned(const char* what, const Region& at, std::uint64_t alignment) {
+  if (at.offset_bytes % alignment != 0)
+    fail(ErrorCode::kUnsupported,
+         "{} starts at byte {} of its buffer, but on this device what belongs to a quantised B "
+         "starts at multiples of {} bytes",
+         what, at.offset_bytes, alignment);
+}
+
+/// A vector of the epilogue that the problem uses.
+struct Vector {
+  const Region* at;
+  std::int64_t count;
+  std::int64_t* offset;
+};
+std::vector<Vector> vectors_of(const ResidentCall& call, Placement& placement) {
+  const Problem& p = call.problem;
+  std::vector<Vector> vectors;
+  if (p.epilogue.row_scale) vectors.push_back({&call.row_scale, p.m, &placement.offset_row_scale});
+  if (p.epilogue.column_scale)
+    vectors.push_back({&call.column_scale, p.n, &placement.offset_column_scale});
+  if (p.epilogue.bias != Bias::kNone)
+    vectors.push_back(
+        {&call.bias, p.epilogue.bias == Bias::kRow ? p.m : p.n, &placement.offset_bias});
+  return vectors;
+}
+
+std::uint64_t float_bytes(std::int64_t elements) {
+  return static_cast<std::uint64_t>(elements) * sizeof(float);
+}
+
+void bind_vectors(BoundCall& bound, const DeviceLimits& limits) {
+  const std::vector<Vector> vectors = vectors_of(bound.call, bound.placement);
+  if (vectors.empty()) return;
+  const Region first = *std::ranges::min_element(vectors, {}, [](const Vector& v) {
+                          return v.at->offset_bytes;
+                        })->at;
+  const Region base = align(first, binding_alignment(limits), 32).region;
+  bound.gathers_vectors = std::ranges::any_of(vectors, [&](const Vector& v) {
+    const std::uint64_t end = v.at->offset_bytes + float_bytes(v.count);
+    return v.at->buffer != base.buffer ||
+           end - base.offset_bytes > limits.max_storage_buffer_range_bytes;
+  });
+  std::int64_t gathered = 0;
+  for (const Vector& v : vectors) {
+    *v.offset =
+        bound.gathers_vectors
+            ? gathered
+            : static_cast<std::int64_t>((v.at->offset_bytes - base.offset_bytes) / sizeof(float));
+    gathered += v.count;
+  }
+  if (!bound.gathers_vectors) bound.vectors = base;
+}
+
+}  // namespace
+
+std::uint64_t binding_alignment(const DeviceLimits& limits) {
+  return std::max<std::uint64_t>(
+      {limits.storage_buffer_alignment_bytes, limits.texel_buffer_alignment_bytes, kVectorBytes});
+}
+
+BoundCall bind(const ResidentCall& call, const DeviceLimits& limits) {
+  BoundCall bound{.call = call, .problem = call.problem};
+  if (call.problem.alpha == 0.0f) bound.problem.k = 0;
+  const Problem& p = bound.problem;
+  const std::uint64_t alignment = binding_alignment(limits);
+  const std::int64_t bits_a = 8 * bytes_of(p.types.a), bits_c = 8 * bytes_of(p.types.c);
+  if (quantized(p.types)) {
+    // Kernels find the scales by the row of B, which an offset would change.
+    check_aligned("b", call.b, alignment);
+    check_aligned("the scales of b", call.scales, alignment);
+    check_aligned("the zero points of b", call.zero_points, alignment);
+  }
+  const Aligned a = align(call.a, alignment, bits_a),
+                b = align(call.b, alignment, bits_of_b(p.types)),
+                c = align(call.c, alignment, bits_c),
+                residual = align(call.residual, alignment, 32);
+  bound.a = a.region;
+  bound.b = b.region;
+  bound.c = c.region;
+  bound.residual = residual.region;
+  bound.placement = {.offset_a = a.offset,
+                     .offset_b = b.offset,
+                     .offset_c = c.offset,
+                     .readable_a = readable(call.a, bits_a),
+                     .readable_b = readable(call.b, bits_of_b(p.types)),
+                     .offset_residual = residual.offset,
+                     .ld_residual = call.ld_residual,
+                     .stride_residual = call.stride_residual};
+  bind_vectors(bound, limits);
+  return bound;
+}
+
+ResidentProduct::ResidentProduct(std::shared_ptr<Device> device,
+                                 std::shared_ptr<const Kernel> kernel, BoundCall bound,
+                                 double expected_ns, double step_ns)
+    : device_(std::move(device)),
+      kernel_(std::move(kernel)),
+      bound_(std::move(bound)),
+      expected_ns_(expected_ns) {
+  const Problem& p = bound_.problem;
+  const double steps = expected_ns / step_ns;
+  plan_ = steps > 1 ? kernel_->plan(p, bound_.placement, flops(p) / steps)
+                    : kernel_->plan(p, bound_.placement);
+  if (bound_.panels != nullptr) plan_ = without_packing(std::move(plan_), bound_.packed);
+  workspace_ = {.packed_a_bytes = float_bytes(plan_.packed_a_elements),
+                .packed_b_bytes = float_bytes(plan_.packed_b_elements),
+                .parts_bytes = float_bytes(plan_.part_elements)};
+  if (bound_.gathers_vectors)
+    for (const Vector& v : vectors_of(bound_.call, bound_.placement))
+      workspace_.vectors_bytes += float_bytes(v.count);
+  const std::uint64_t alignment = binding_alignment(device_->profile().limits);
+  for (const std::uint64_t bytes : {workspace_.packed_a_bytes, workspace_.packed_b_bytes,
+                                    workspace_.parts_bytes, workspace_.vectors_bytes})
+    workspace_.total_bytes += up(bytes, alignment);
+}
+
+/// Binds whole vectors where the buffer has them, so that kernels may read the last one.
+const Buffer* ResidentProduct::bound_view(ProductSteps& made, const char* what,
+                                          const Region& region, std::uint64_t needed_bytes) const {
+  const std::uint64_t left = region.buffer->size_bytes() - region.offset_bytes;
+  if (up(needed_bytes, kWordBytes) > left)
+    fail(ErrorCode::kUnsupported,
+         "{} ends in the middle of a word of {} bytes at its buffer's end, and kernels read whole "
+         "words: make the buffer {} bytes larger",
+         what, kWordBytes, up(needed_bytes, kWordBytes) - left);
+  const std::uint64_t whole = up(needed_bytes, kVectorBytes);
+  const std::uint64_t bytes = whole <= left ? whole : up(needed_bytes, kWordBytes);
+  made.views.push_back(device_->view(*region.buffer, region.offset_bytes, bytes));
+  return &made.views.back();
+}
+
+const Buffer* ResidentProduct::bound_operand(ProductSteps& made, const char* what,
+                                             const Region& region, std::int64_t elements,
+                                             std::int64_t element_bits,
+                                             std::vector<Access>& accesses) const {
+  const auto bytes = static_cast<std::uint64_t>(divide_up(elements * element_bits, 8));
+  const Buffer* view = bound_view(made, what, region, bytes);
+  accesses.push_back(
+      {region.buffer, region.offset_bytes, region.offset_bytes + view->size_bytes()});
+  return view;
+}
+
+/// Binds A, or B with its scales and zero points, for a kernel that reads or packs it.
+void ResidentProduct::bind_operand(ProductSteps& made, Operands& x, Operand operand) const {
+  const Problem& p = bound_.problem;
+  const BoundElements bound = bound_elements(kernel_->variant(), p, bound_.placement);
+  if (operand == Operand::kA) {
+    x.a = bound_operand(made, "a", bound_.a, bound.a, 8 * bytes_of(p.types.a), made.reads);
+    return;
+  }
+  x.b = bound_operand(made, "b", bound_.b, bound.b, bits_of_b(p.types), made.reads);
+  if (!quantized(p.types)) return;
+  const QuantizedBytes bytes = quantized_bytes(p);
+  x.scales =
+      bound_operand(made, "the scales of b", bound_.call.scales, bytes.scales, 8, made.reads);
+  if (bytes.zero_points > 0)
+    x.zero_points = bound_operand(made, "the zero points of b", bound_.call.zero_points,
+                                  bytes.zero_points, 8, made.reads);
+}
+
+Operands ResidentProduct::operands(ProductSteps& made, const Buffer& nothing) const {
+  const Problem& p = bound_.problem;
+  const Placement& at = bound_.placement;
+  Operands x{.a = &nothing, .b = &nothing, .placement = at};
+  x.c = bound_operand(made, "c", bound_.c, bound_elements(kernel_->variant(), p, at).c,
+                      8 * bytes_of(p.types.c), made.writes);
+  if (p.epilogue.residual) {
+    const std::int64_t elements = at.offset_residual + (p.batch - 1) * at.stride_residual +
+                                  span_elements({p.m, p.n}, at.ld_residual);
+    x.residual = bound_operand(made, "the residual", bound_.residual, elements, 32, made.reads);
+  }
+  if (bound_.vectors.buffer != nullptr) {
+    Placement offsets = at;
+    std::int64_t elements = 0;
+    for (const Vector& v : vectors_of(bound_.call, offsets))
+      elements = std::max(elements, *v.offset + v.count);
+    x.vectors =
+        bound_operand(made, "the epilogue's vectors", bound_.vectors, elements, 32, made.reads);
+  }
+  if (quantized(p.types)) {
+    x.scales = &nothing;
+    if (p.types.b.zero_point != ZeroPoint::kMiddle) x.zero_points = &nothing;
+  }
+  if (p.k == 0) return x;
+  for (const Operand operand : {Operand::kA, Operand::kB}) {
+    if (bound_.panels == nullptr || operand != bound_.packed) {
+      bind_operand(made, x, operand);
+      continue;
+    }
+    made.reads.push_back({bound_.panels, 0, bound_.panels->size_bytes()});
+  }
+  return x;
+}
+
+ProductSteps ResidentProduct::packing_steps(Operand operand, const Buffer& panels) const {
+  ProductSteps made;
+  Operands operands;
+  bind_operand(made, operands, operand);
+  const bool is_a = operand == Operand::kA;
+  GemmPlan plan = plan_;
+  plan.clear_parts = false;
+  std::erase_if(plan.packs, [&](const PackStep& pack) { return pack.operand != operand; });
+  made.steps = kernel_->pack_steps(
+      plan, operands, {.packed_a = is_a ? &panels : nullptr, .packed_b = is_a ? nullptr : &panels});
+  made.writes.push_back({&panels, 0, panels.size_bytes()});
+  return made;
+}
+
+ProductSteps ResidentProduct::steps(const Region& workspace, const Buffer& nothing) const {
+  ProductSteps made;
+  if (empty()) return made;
+  Operands operands = this->operands(made, nothing);
+  std::uint64_t next = workspace.offset_bytes;
+  const auto part = [&](std::uint64_t bytes) -> const Buffer* {
+    if (bytes == 0) return nullptr;
+    made.views.push_back(device_->view(*workspace.buffer, next, bytes));
+    next += up(bytes, binding_alignment(device_->profile().limits));
+    return &made.views.back();
+  };
+  Workspace panels = {part(workspace_.packed_a_bytes), part(workspace_.packed_b_bytes),
+                      part(workspace_.parts_bytes)};
+  if (bound_.panels != nullptr)
+    (bound_.packed == Operand::kA ? panels.packed_a : panels.packed_b) = bound_.panels;
+  if (bound_.gathers_vectors) {
+    const Buffer* gathered = part(workspace_.vectors_bytes);
+    Placement offsets = bound_.placement;
+    for (const Vector& v : vectors_of(bound_.call, offsets)) {
+      const std::uint64_t bytes = float_bytes(v.count);
+      made.steps.emplace_back(CopyStep{{v.at->buffer, v.at->offset_bytes, bytes},
+                                       {gathered, float_bytes(*v.offset), bytes}});
+      made.reads.push_back({v.at->buffer, v.at->offset_bytes, v.at->offset_bytes + bytes});
+    }
+    operands.vectors = gathered;
+  }
+  if (workspace_.total_bytes > 0) {
+    const Access all = {workspace.buffer, workspace.offset_bytes,
+                        workspace.offset_bytes + workspace_.total_bytes};
+    for (const std::vector<Access>* operands_of : {&made.reads, &made.writes})
+      for (const Access& operand : *operands_of)
+        if (operand.buffer == all.buffer && operand.begin < all.end && all.begin < operand.end)
+          fail(ErrorCode::kInvalidArgument, "the workspace overlaps an operand");
+    made.writes.push_back(all);
+  }
+  std::vector<Step> packs = kernel_->pack_steps(plan_, operands, panels);
+  if (bound_.gathers_vectors && packs.empty()) packs.emplace_back(BarrierStep{});
+  std::vector<Step> gemms = kernel_->gemm_steps(plan_, operands, panels);
+  std::vector<Step> reduces = kernel_->reduce_steps(plan_, operands, panels);
+  const auto append = [&](std::vector<Step>& steps) {
+    std::ranges::move(steps, std::back_inserter(made.steps));
+  };
+  append(packs);
+  made.first_gemm = made.steps.size();
+  made.gemms = gemms.size();
+  append(gemms);
+  append(reduces);
+  return made;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,48 @@
+// Work that was submitted to a context's device.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/device/device.h"
+
+namespace rooftile {
+
+/// Copy from mapped memory to host memory at the end of a run.
+struct Landing {
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// What a run needs until it is finished, and the copies that remain to be done then.
+struct RunContents {
+  std::vector<CommandList> lists = {};  ///< Lists that only this run uses.
+  /// Kernels, memory and lists of other owners.
+  std::vector<std::shared_ptr<const void>> keeps = {};
+  std::vector<Landing> landings = {};
+  double expected_ns = 0;
+};
+
+/// Thread-safe.
+class Run {
+ public:
+  Run(Submission submission, RunContents contents)
+      : contents_(std::move(contents)), submission_(std::move(submission)) {}
+
+  /// Returns false when the work is not finished within timeout_ns (0: does not wait). The first
+  /// call that finds it finished fills the host memory. Throws kDevice when the device was lost.
+  bool wait(double timeout_ns);
+  /// Same as wait(), but fills no host memory.
+  bool finished(double timeout_ns = 0) const { return submission_.wait(timeout_ns); }
+  double expected_ns() const { return contents_.expected_ns; }
+
+ private:
+  RunContents contents_;
+  Submission submission_;  ///< Destroyed first, because it uses the members above.
+  std::mutex landing_;
+  bool landed_ = false;
+};
+
+}  // namespace rooftile

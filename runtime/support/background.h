@@ -1,0 +1,42 @@
+// Background threads of the runtime, which the program that uses the library does not expect.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+namespace rooftile {
+
+/// Starts a thread on which all signals are blocked, so that the program's own threads receive
+/// them. Throws std::system_error when no thread can be created.
+std::jthread thread_without_signals(std::function<void(std::stop_token)> body);
+
+/// Runs jobs one after the other on a thread that exists only while there are jobs. Thread-safe.
+/// Jobs must not throw. A process that ends, or unloads the library, first waits for the running
+/// job, because drivers must not be torn down while the job uses them. A forked child neither waits
+/// for jobs nor runs any.
+class Background {
+ public:
+  Background();
+  /// Waits for the running job and drops the jobs that have not started.
+  ~Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  /// Returns false when the job is dropped because no thread can be created or the process is
+  /// ending.
+  bool post(std::function<void()> job);
+
+  /// Registers an exit handler that waits for the running job. It must be called after the
+  /// libraries that jobs use are loaded and before jobs use them: exit handlers run in reverse
+  /// order, so only a handler that is registered after theirs finds these libraries intact. Acts
+  /// once per process. Returns false when the process is already ending.
+  static bool wait_at_exit();
+
+  struct Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rooftile

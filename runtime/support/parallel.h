@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace rooftile {
+
+/// Calls body(begin, end) for consecutive ranges of [0, count): as many as there are processors,
+/// but none shorter than `grain`. A single range runs on the calling thread. Returns when all
+/// ranges are done. body must not throw.
+void parallel_ranges(std::int64_t count, std::int64_t grain,
+                     const std::function<void(std::int64_t, std::int64_t)>& body);
+
+}  // namespace rooftile

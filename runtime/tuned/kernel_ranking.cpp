@@ -1,0 +1,195 @@
+#include "runtime/tuned/kernel_ranking.h"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "generator/panel_format.h"
+#include "generator/rules.h"
+#include "generator/space.h"
+#include "runtime/model/nearest_types.h"
+#include "runtime/model/roofline.h"
+
+namespace rooftile {
+namespace {
+
+bool same_class(const Problem& x, const Problem& y) { return signature_of(x) == signature_of(y); }
+
+/// Whether this is the kernel that is legal for everything and others were faster.
+bool is_last_resort(const TunedKernel& kernel) {
+  return kernel.rank > 0 && kernel.candidate.variant == fallback_variant();
+}
+
+/// Sorts a ranked list by the times of calls with a packed operand. Kernels that do not read its
+/// panels keep the list's order among themselves, because paired comparisons decided it: a stored
+/// time that is shorter by noise does not put one of them first.
+template <typename Use>
+void sort_prepacked(std::vector<RankedChoice>& list, const Use& use) {
+  std::vector<std::pair<double, RankedChoice>> keyed;
+  double longest_ns = 0;
+  for (const RankedChoice& choice : list) {
+    if (use(choice.candidate->variant) == PrepackedOperand::Use::kReadsPanels) {
+      keyed.emplace_back(choice.expected_ns, choice);
+      continue;
+    }
+    longest_ns = std::max(longest_ns, choice.expected_ns);
+    keyed.emplace_back(longest_ns, choice);
+  }
+  std::ranges::stable_sort(keyed, {}, [](const auto& entry) { return entry.first; });
+  std::ranges::transform(keyed, list.begin(), [](const auto& entry) { return entry.second; });
+}
+
+}  // namespace
+
+KernelRanking::KernelRanking(const DeviceLimits& limits, const DeviceRates& rates,
+                             std::vector<TunedKernel> tuned,
+                             std::span<const PortfolioKernel> portfolio)
+    : limits_(limits), rates_(rates), tuned_(std::move(tuned)) {
+  for (const TunedKernel& kernel : tuned_)
+    if (!has_class(kernel.problem)) classes_.push_back(signature_of(kernel.problem));
+  for (const TunedKernel& of_class : tuned_) {
+    const bool seen = std::ranges::any_of(portfolios_, [&](const Portfolio& p) {
+      return same_class(p.predicted.of_class, of_class.problem);
+    });
+    if (seen) continue;
+    std::vector<CandidateRecord> kernels;
+    std::vector<MeasuredKernel> measured;
+    for (const PortfolioKernel& kernel : portfolio) {
+      if (kernel.candidate.signature != of_class.candidate.signature) continue;
+      if (kernels.size() == Selector::kMostKernels) break;
+      kernels.push_back(kernel.candidate);
+      measured.push_back({kernel.candidate.variant, kernel.times});
+    }
+    if (kernels.empty()) continue;
+    const Problem& like = of_class.problem;
+    portfolios_.push_back(
+        {.predicted = {.of_class = like,
+                       .selector = std::make_shared<const Selector>(like, rates, measured)},
+         .kernels = std::move(kernels)});
+  }
+}
+
+bool KernelRanking::has_class(const Problem& p) const {
+  return std::ranges::find(classes_, signature_of(p)) != classes_.end();
+}
+
+std::optional<KernelRanking::Near> KernelRanking::nearest(const Problem& p) const {
+  const auto distance = [&](const Signature& s) {
+    const bool turned = s.trans_a != p.trans_a || s.trans_b != p.trans_b;
+    return std::tuple(turned, type_distance(s.types, p.types), any(s.epilogue));
+  };
+  const Signature* nearest = nullptr;
+  for (const Signature& s : classes_) {
+    if (nearest == nullptr || distance(s) < distance(*nearest)) nearest = &s;
+  }
+  if (nearest == nullptr) return std::nullopt;
+  Problem turned = p;
+  turned.trans_a = nearest->trans_a;
+  turned.trans_b = nearest->trans_b;
+  Near near = {.problem = retyped(turned, nearest->types)};
+  near.problem.epilogue = nearest->epilogue;
+  const double bound = problem_bound_ns(p, rates_);
+  const double bound_there = problem_bound_ns(near.problem, rates_);
+  if (bound > 0 && bound_there > 0) near.time_ratio = bound / bound_there;
+  return near;
+}
+
+std::vector<PredictedClass> KernelRanking::predicted_classes() const {
+  std::vector<PredictedClass> classes;
+  for (const Portfolio& portfolio : portfolios_) classes.push_back(portfolio.predicted);
+  return classes;
+}
+
+std::optional<double> KernelRanking::measured_ns(const Problem& staged) const {
+  const auto best = std::ranges::find_if(tuned_, [&](const TunedKernel& kernel) {
+    return same_class(kernel.problem, staged) && size_distance(kernel.problem, staged) == 0;
+  });
+  if (best == tuned_.end()) return std::nullopt;
+  return best->kernel_ns + best->pack_ns;
+}
+
+std::vector<RankedChoice> KernelRanking::ranked(const Problem& staged) const {
+  return ranked(staged, own_buffers(staged), limits_);
+}
+
+std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placement& placement,
+                                                const DeviceLimits& limits) const {
+  return ranked(p, placement, limits, nullptr);
+}
+
+std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placement& placement,
+                                                const DeviceLimits& limits,
+                                                const PrepackedOperand& prepacked) const {
+  return ranked(p, placement, limits, &prepacked);
+}
+
+std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placement& placement,
+                                                const DeviceLimits& limits,
+                                                const PrepackedOperand* prepacked) const {
+  using Use = PrepackedOperand::Use;
+  const auto use = [&](const Variant& v) {
+    return prepacked ? prepacked->use(v) : Use::kReadsStored;
+  };
+  const auto saved_ns = [&](const TunedKernel& kernel) {
+    return use(kernel.candidate.variant) == Use::kReadsPanels
+               ? packing_share(kernel.candidate.variant, kernel.problem, prepacked->operand) *
+                     kernel.pack_ns
+               : 0;
+  };
+  const auto call_ns = [&](const TunedKernel& kernel) {
+    return kernel.kernel_ns + kernel.pack_ns - saved_ns(kernel);
+  };
+  std::vector<RankedChoice> list;
+  std::vector<const TunedKernel*> others;
+  for (const TunedKernel& kernel : tuned_) {
+    if (!same_class(kernel.problem, p)) continue;
+    if (size_distance(kernel.problem, p) == 0 && !is_last_resort(kernel))
+      list.push_back({&kernel.candidate, call_ns(kernel)});
+    else
+      others.push_back(&kernel);
+  }
+  if (prepacked != nullptr) sort_prepacked(list, use);
+  const auto portfolio = std::ranges::find_if(
+      portfolios_, [&](const Portfolio& x) { return same_class(x.predicted.of_class, p); });
+  if (portfolio != portfolios_.end()) {
+    const Selector& selector = *portfolio->predicted.selector;
+    const Selector::Times predicted = selector.predict_ns(p);
+    const auto first = static_cast<std::ptrdiff_t>(list.size());
+    for (std::size_t i = 0; i < portfolio->kernels.size(); ++i)
+      list.push_back({&portfolio->kernels[i], predicted[i]});
+    if (prepacked != nullptr) {
+      const Selector::Packing packing = selector.packing_ns(p, predicted);
+      for (std::size_t i = 0; i < portfolio->kernels.size(); ++i)
+        if (use(portfolio->kernels[i].variant) == Use::kReadsPanels)
+          list[static_cast<std::size_t>(first) + i].expected_ns -=
+              prepacked->operand == Operand::kA ? packing.a_ns[i] : packing.b_ns[i];
+    }
+    std::ranges::stable_sort(list.begin() + first, list.end(), {}, &RankedChoice::expected_ns);
+  }
+  std::ranges::stable_sort(others, {}, [&](const TunedKernel* kernel) {
+    return std::tuple(is_last_resort(*kernel), size_distance(kernel->problem, p), kernel->rank);
+  });
+  for (const TunedKernel* kernel : others) {
+    const double ns_per_flop = call_ns(*kernel) / std::max(flops(kernel->problem), 1.0);
+    list.push_back({&kernel->candidate, ns_per_flop * flops(p)});
+  }
+  std::unordered_set<std::string_view> seen;
+  std::erase_if(list, [&](const RankedChoice& choice) {
+    return !seen.insert(choice.candidate->hash).second ||
+           use(choice.candidate->variant) == Use::kNone ||
+           illegal_reason(choice.candidate->variant, limits, p, placement).has_value();
+  });
+  return list;
+}
+
+PrepackedOperand prepacked(const PackedOperand& packed, const Problem& p, IsStored is_stored) {
+  using Use = PrepackedOperand::Use;
+  const Use otherwise = is_stored == IsStored::kYes ? Use::kReadsStored : Use::kNone;
+  return {.operand = packed.shape.operand, .use = [&packed, p, otherwise](const Variant& v) {
+            return packed.panels_for(v, p) != nullptr ? Use::kReadsPanels : otherwise;
+          }};
+}
+
+}  // namespace rooftile

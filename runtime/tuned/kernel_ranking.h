@@ -1,0 +1,99 @@
+// Ranking of a tuned device's kernels for a problem, best first.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/device_profile.h"
+#include "db/tables/records.h"
+#include "generator/emit.h"
+#include "generator/rules.h"
+#include "generator/signature.h"
+#include "runtime/call/packed_operand.h"
+#include "runtime/model/predict.h"
+
+namespace rooftile {
+
+/// A kernel for one problem. The ranking owns the candidate.
+struct RankedChoice {
+  const CandidateRecord* candidate;
+  double expected_ns;  ///< Expected time, packing included.
+};
+
+/// An operand that was packed before the call, and how a kernel uses it.
+struct PrepackedOperand {
+  enum class Use : std::uint8_t {
+    kReadsPanels,  ///< The kernel reads an existing packed layout, so packing costs nothing.
+    kReadsStored,  ///< The kernel reads the operand as it is stored, or packs it from there.
+    kNone,         ///< The kernel cannot run.
+  };
+  Operand operand;
+  std::function<Use(const Variant&)> use;
+};
+
+/// Immutable and therefore thread-safe.
+class KernelRanking {
+ public:
+  /// portfolio: kernels of classes without a tuned kernel are left out.
+  KernelRanking(const DeviceLimits& limits, const DeviceRates& rates,
+                std::vector<TunedKernel> tuned, std::span<const PortfolioKernel> portfolio = {});
+
+  /// Returns each kernel once that is legal for the staged problem, in this order:
+  /// - kernels tuned on exactly these sizes, by rank;
+  /// - the portfolio, by predicted time;
+  /// - kernels of other tuned problems, nearest first by log distance of the sizes;
+  /// - the kernel that is legal for everything, unless the portfolio prefers it.
+  std::vector<RankedChoice> ranked(const Problem& staged) const;
+  /// Same as above with the given placement of operands, on a device that may support less.
+  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
+                                   const DeviceLimits& limits) const;
+  /// Same as above with an operand that is already packed. expected_ns leaves out its packing, and
+  /// the kernels tuned on exactly these sizes are also sorted by that time, fastest first.
+  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
+                                   const DeviceLimits& limits,
+                                   const PrepackedOperand& prepacked) const;
+
+  /// Time of the best kernel tuned on exactly these sizes, packing included.
+  std::optional<double> measured_ns(const Problem& staged) const;
+
+  std::vector<PredictedClass> predicted_classes() const;
+
+  const DeviceRates& rates() const { return rates_; }
+  /// Of which kernels are tuned, each once.
+  std::span<const Signature> classes() const { return classes_; }
+  bool has_class(const Problem& p) const;
+  /// The problem, packed, in the tuned class whose kernels are the most like those that it wants
+  /// (same transposes; then type_distance; then one without epilogue), and what a kernel that takes
+  /// 1 ns there is expected to take here, as the rooflines go. Nothing: nothing is tuned.
+  struct Near {
+    Problem problem;
+    double time_ratio = 1;
+  };
+  std::optional<Near> nearest(const Problem& p) const;
+
+ private:
+  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
+                                   const DeviceLimits& limits,
+                                   const PrepackedOperand* prepacked) const;
+
+  struct Portfolio {
+    PredictedClass predicted;
+    std::vector<CandidateRecord> kernels;  ///< In the selector's order.
+  };
+
+  DeviceLimits limits_;
+  DeviceRates rates_;
+  std::vector<TunedKernel> tuned_;
+  std::vector<Signature> classes_;
+  std::vector<Portfolio> portfolios_;
+};
+
+/// How kernels use a packed operand in this problem. is_stored: whether they also find the operand
+/// as stored, in the packed operand or in the call itself.
+enum class IsStored : std::uint8_t { kNo, kYes };
+PrepackedOperand prepacked(const PackedOperand& packed, const Problem& p, IsStored is_stored);
+
+}  // namespace rooftile

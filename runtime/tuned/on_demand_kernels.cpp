@@ -1,0 +1,338 @@
+#include "runtime/tuned/on_demand_kernels.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/error.h"
+#include "db/store.h"
+#include "generator/emit.h"
+#include "generator/version.h"
+#include "runtime/support/background.h"
+#include "runtime/support/log.h"
+#include "runtime/tuned/tuned_data.h"
+#include "runtime/verify/certify.h"
+
+namespace rooftile {
+namespace {
+
+enum class State : std::uint8_t { kQueued, kCertified, kFailed };
+
+/// A kernel that is certified, or was to be.
+struct Entry {
+  CandidateRecord candidate;  // its hash is known once it is certified
+  Signature signature;
+  State state = State::kQueued;
+};
+
+/// What the database tells, and keeps, of one candidate's certification.
+class Record {
+ public:
+  /// Nothing is kept where the database is missing, of an older schema, or cannot be written: a
+  /// program of that version would be shut out if it were migrated.
+  Record(const std::filesystem::path& database, const DeviceProfile& profile,
+         const CandidateRecord& candidate) {
+    if (database.empty() || ::access(database.c_str(), W_OK) != 0) return;
+    try {
+      const StoreOptions reading = {.mode = OpenMode::kReadOnly,
+                                    .busy_timeout_ms = kDatabasePatienceMs};
+      if (Store(database, reading).older()) return;
+      store_.emplace(database, StoreOptions{.busy_timeout_ms = kDatabasePatienceMs});
+      const std::optional<RowId> device = store_->find_device(profile);
+      if (!device) {
+        store_.reset();
+        return;
+      }
+      device_ = *device;
+      candidate_ = store_->candidate_id(candidate);
+      // A process that dies while the kernel runs leaves this entry: then no process tries it again
+      // before the tuner has (tuner/worker/settle_journal.h).
+      journal_ = store_->journal_begin(device_, candidate_, ::getpid());
+    } catch (const Error&) {  // locked, or the disk is full
+      store_.reset();
+    }
+  }
+  ~Record() {
+    keep([&] { store_->journal_end(journal_); });
+  }
+  Record(const Record&) = delete;
+  Record& operator=(const Record&) = delete;
+
+  void put(const Certificate& certificate) {
+    keep([&] {
+      store_->put_certificate(device_, candidate_, kGeneratorVersion, certificate.passed,
+                              certificate.passed ? "certified on demand" : certificate.detail);
+    });
+  }
+  void black_list(const std::string& reason) {
+    keep([&] { store_->black_list(device_, candidate_, reason); });
+  }
+
+ private:
+  template <typename Body>
+  void keep(const Body& body) noexcept {
+    if (!store_) return;
+    try {
+      body();
+    } catch (const std::exception&) {  // the next process certifies it again
+      store_.reset();
+    }
+  }
+
+  std::optional<Store> store_;
+  RowId device_ = 0, candidate_ = 0, journal_ = 0;
+};
+
+}  // namespace
+
+struct OnDemandKernels::Impl {
+  Impl(DeviceProfile of_device, std::filesystem::path database_file,
+       std::filesystem::path cache_folder, std::function<std::shared_ptr<Device>()> open)
+      : profile(std::move(of_device)),
+        database(std::move(database_file)),
+        shader_cache(std::move(cache_folder)),
+        open_device(std::move(open)) {}
+
+  const DeviceProfile profile;
+  const std::filesystem::path database;
+  const ShaderCache shader_cache;
+  const std::function<std::shared_ptr<Device>()> open_device;
+  std::atomic<pid_t> user = 0;  // the first process that has asked
+
+  std::mutex mutex;  // guards everything below
+  std::condition_variable changed;
+  using Class = std::vector<std::unique_ptr<Entry>>;
+  std::unordered_map<std::string, Class> classes;  // by signature
+  std::unordered_set<std::string> condemned;       // hashes, as the database has them
+  int under_way = 0;
+
+  std::mutex listening;  // held while the listener runs; never beside the other one
+  std::function<void()> listener;
+
+  std::atomic<bool> stopping = false;
+  std::shared_ptr<Device> device;  // used by the background thread only
+  Background background;           // last: its jobs use the rest
+
+  /// False in a forked child, whose parent's other threads may have held the mutex.
+  bool may_use() {
+    pid_t process = 0;
+    return user.compare_exchange_strong(process, ::getpid()) || process == ::getpid();
+  }
+
+  // The mutex is held.
+  /// The class, with what the database knows of it.
+  Class& of(const std::string& signature);
+  void load(Class& of_class, const std::string& signature);
+  static Entry* find(const Class& of_class, const Variant& variant) {
+    const auto entry = std::ranges::find_if(
+        of_class, [&](const std::unique_ptr<Entry>& e) { return e->candidate.variant == variant; });
+    return entry == of_class.end() ? nullptr : entry->get();
+  }
+  static std::ptrdiff_t count(const Class& of_class, State state) {
+    return std::ranges::count(of_class, state, [](const auto& entry) { return entry->state; });
+  }
+
+  /// The best of these variants that may still be certified; null: none, or a better one is
+  /// certified already.
+  static const Variant* next(Class& of_class, std::span<const RankedChoice> choices,
+                             const Problem& p, const Placement& at, const DeviceLimits& limits);
+
+  void run(Entry& entry);
+  /// failure: what is to be said of one that has failed, if anything is.
+  State tried(Entry& entry, std::string& failure);
+  Certificate certificate_of(const Entry& entry);
+  void end(Entry& entry, State state);
+};
+
+OnDemandKernels::Impl::Class& OnDemandKernels::Impl::of(const std::string& signature) {
+  const auto [known, is_new] = classes.try_emplace(signature);
+  if (is_new) load(known->second, signature);
+  return known->second;
+}
+
+void OnDemandKernels::Impl::load(Class& of_class, const std::string& signature) try {
+  if (database.empty() || !database_exists(database)) return;
+  const Store store(database,
+                    {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
+  const auto row = store.find_device(profile);
+  if (!row) return;
+  for (CandidateRecord& candidate : store.certified_candidates(*row, kGeneratorVersion, signature))
+    of_class.push_back(std::make_unique<Entry>(
+        Entry{.candidate = std::move(candidate), .signature = {}, .state = State::kCertified}));
+  for (std::string& hash : store.condemned(*row, kGeneratorVersion))
+    condemned.insert(std::move(hash));
+  for (const JournalRecord& entry : store.dead_journal(*row))
+    if (const auto candidate = store.candidate(entry.candidate)) condemned.insert(candidate->hash);
+} catch (const Error&) {  // locked or damaged: what is certified is not known
+}
+
+Certificate OnDemandKernels::Impl::certificate_of(const Entry& entry) {
+  if (device == nullptr || device->lost()) device = open_device();
+  const Kernel kernel(device, entry.candidate.variant, entry.signature, shader_cache);
+  // Neither a context that is closed nor a process that ends waits for the rest.
+  const Certificate certificate = certify(
+      *device, kernel, entry.signature, [this] { return stopping || !Background::wait_at_exit(); });
+  device->save_pipeline_cache();
+  return certificate;
+}
+
+State OnDemandKernels::Impl::tried(Entry& entry, std::string& failure) {
+  entry.candidate.hash = emit_gemm(entry.candidate.variant, entry.signature).hash;
+  {
+    const std::lock_guard lock(mutex);
+    // The process that found it out has said so.
+    if (condemned.contains(entry.candidate.hash)) return State::kFailed;
+  }
+  Record record(database, profile, entry.candidate);
+  try {
+    const Certificate certificate = certificate_of(entry);
+    if (certificate.interrupted) return State::kFailed;
+    record.put(certificate);
+    if (certificate.passed) return State::kCertified;
+    failure = certificate.detail;
+  } catch (const Error& error) {
+    failure = error.what();
+    // The tuner does the same with a candidate that takes its worker along.
+    if (error.code() == ErrorCode::kTimeout || (device != nullptr && device->lost()))
+      record.black_list(failure);
+    device = nullptr;
+  }
+  return State::kFailed;
+}
+
+void OnDemandKernels::Impl::run(Entry& entry) {
+  std::string failure;
+  State state = State::kFailed;
+  try {
+    state = tried(entry, failure);
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (!failure.empty())
+    log_warning(fmt::format("kernel '{}' for {} is not certified on {} and not used: {}",
+                            short_name(entry.candidate.variant), to_string(entry.signature),
+                            profile.name, failure));
+  end(entry, state);
+}
+
+void OnDemandKernels::Impl::end(Entry& entry, State state) {
+  {
+    const std::lock_guard lock(mutex);
+    entry.state = state;
+  }
+  {
+    const std::lock_guard lock(listening);
+    if (listener) listener();
+  }
+  const std::lock_guard lock(mutex);
+  if (--under_way == 0) device = nullptr;  // on which nothing has to be certified any more
+  changed.notify_all();
+}
+
+OnDemandKernels::OnDemandKernels(DeviceProfile profile, std::filesystem::path database,
+                                 std::filesystem::path cache_folder,
+                                 std::function<std::shared_ptr<Device>()> open_device)
+    : impl_(std::make_unique<Impl>(std::move(profile), std::move(database), std::move(cache_folder),
+                                   std::move(open_device))) {}
+
+OnDemandKernels::~OnDemandKernels() {
+  if (impl_->user != 0 && !impl_->may_use()) {
+    std::ignore = impl_.release();  // its end would wait for threads that only the parent has
+    return;
+  }
+  impl_->stopping = true;
+}
+
+std::vector<RankedChoice> OnDemandKernels::ranked(const KernelRanking& tuned, const Problem& p,
+                                                  const Placement& at,
+                                                  const DeviceLimits& limits) const {
+  const auto near = tuned.nearest(p);
+  if (!near || !impl_->may_use()) return {};
+  const std::lock_guard lock(impl_->mutex);
+  const Impl::Class& of_class = impl_->of(to_string(signature_of(p)));
+  if (Impl::count(of_class, State::kCertified) == 0) return {};
+  std::vector<RankedChoice> choices =
+      tuned.ranked(near->problem, own_buffers(near->problem), limits);
+  std::erase_if(choices, [&](RankedChoice& choice) {
+    const Entry* const entry = Impl::find(of_class, choice.candidate->variant);
+    if (entry == nullptr || entry->state != State::kCertified ||
+        illegal_reason(entry->candidate.variant, limits, p, at))
+      return true;
+    choice = {&entry->candidate, near->time_ratio * choice.expected_ns};
+    return false;
+  });
+  return choices;
+}
+
+const Variant* OnDemandKernels::Impl::next(Class& of_class, std::span<const RankedChoice> choices,
+                                           const Problem& p, const Placement& at,
+                                           const DeviceLimits& limits) {
+  if (count(of_class, State::kFailed) >= kMostFailures) return nullptr;
+  for (const RankedChoice& choice : choices) {
+    const Variant& variant = choice.candidate->variant;
+    if (illegal_reason(variant, limits, p, at)) continue;
+    const Entry* const entry = find(of_class, variant);
+    if (entry == nullptr) return &variant;
+    if (entry->state == State::kCertified) return nullptr;
+  }
+  return nullptr;
+}
+
+bool OnDemandKernels::may_certify(const KernelRanking& tuned, const Problem& p, const Placement& at,
+                                  const DeviceLimits& limits) const {
+  const auto near = tuned.nearest(p);
+  if (!near || !impl_->may_use()) return false;
+  const std::vector<RankedChoice> choices =
+      tuned.ranked(near->problem, own_buffers(near->problem), limits);
+  const std::lock_guard lock(impl_->mutex);
+  Impl::Class& of_class = impl_->of(to_string(signature_of(p)));
+  return Impl::count(of_class, State::kQueued) > 0 ||
+         Impl::next(of_class, choices, p, at, limits) != nullptr;
+}
+
+void OnDemandKernels::request(const KernelRanking& tuned, const Problem& p, const Placement& at,
+                              const DeviceLimits& limits) {
+  const auto near = tuned.nearest(p);
+  if (!near || !impl_->may_use()) return;
+  const std::vector<RankedChoice> choices =
+      tuned.ranked(near->problem, own_buffers(near->problem), limits);
+  const Signature wanted = signature_of(p);
+  const std::string signature = to_string(wanted);
+  const std::lock_guard lock(impl_->mutex);
+  Impl::Class& of_class = impl_->of(signature);
+  if (Impl::count(of_class, State::kQueued) > 0) return;
+  const Variant* const variant = Impl::next(of_class, choices, p, at, limits);
+  if (variant == nullptr) return;
+  auto entry = std::make_unique<Entry>(
+      Entry{.candidate = {.signature = signature, .variant = *variant}, .signature = wanted});
+  Entry& queued = *entry;
+  of_class.push_back(std::move(entry));
+  ++impl_->under_way;
+  if (!impl_->background.post([impl = impl_.get(), &queued] { impl->run(queued); })) {
+    --impl_->under_way;
+    queued.state = State::kFailed;
+  }
+}
+
+void OnDemandKernels::wait() const {
+  if (!impl_->may_use()) return;
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait(lock, [&] { return impl_->under_way == 0; });
+}
+
+void OnDemandKernels::when_changed(std::function<void()> listener) {
+  const std::lock_guard lock(impl_->listening);
+  impl_->listener = std::move(listener);
+}
+
+}  // namespace rooftile

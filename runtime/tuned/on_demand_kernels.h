@@ -1,0 +1,59 @@
+// Kernels of classes (types, transposes, epilogue) that were never tuned: variants of the nearest
+// tuned class, compiled with the wanted signature and certified in the background while other
+// means answer. The certificate is the tuner's (runtime/verify/certify.h), and is stored where the
+// tuner stores its own, so that later contexts find it.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/device_profile.h"
+#include "runtime/device/device.h"
+#include "runtime/kernel/shader_cache.h"
+#include "runtime/tuned/kernel_ranking.h"
+
+namespace rooftile {
+
+/// Thread-safe. In a process forked from one that has used it, it knows no kernel and certifies
+/// none.
+class OnDemandKernels {
+ public:
+  /// open_device gives a device of its own for certificates, so that a kernel that hangs does not
+  /// take the one that calls run on. database: empty or missing: nothing is read or stored.
+  OnDemandKernels(DeviceProfile profile, std::filesystem::path database,
+                  std::filesystem::path cache_folder,
+                  std::function<std::shared_ptr<Device>()> open_device);
+  /// Waits for the certification problem that is under way; the rest is dropped.
+  ~OnDemandKernels();
+
+  /// Certified kernels of the problem's class that are legal for it, best first, with times scaled
+  /// from those of the tuned class. The candidates live as long as this object. Reads the database
+  /// at the first call.
+  std::vector<RankedChoice> ranked(const KernelRanking& tuned, const Problem& p,
+                                   const Placement& at, const DeviceLimits& limits) const;
+
+  /// Begins to certify the best kernel for this problem that has not failed, unless it is
+  /// certified, another one of its class is under way, or kMostFailures of the class have failed.
+  void request(const KernelRanking& tuned, const Problem& p, const Placement& at,
+               const DeviceLimits& limits);
+  static constexpr int kMostFailures = 3;
+  /// Whether request() would begin one, or one is under way.
+  bool may_certify(const KernelRanking& tuned, const Problem& p, const Placement& at,
+                   const DeviceLimits& limits) const;
+
+  /// Waits until nothing is being certified.
+  void wait() const;
+
+  /// Called by the background thread after each kernel that was certified, or found not fit for it:
+  /// ranked() and request() may do otherwise from then on. Empty: no longer; a call under way has
+  /// then ended.
+  void when_changed(std::function<void()> listener);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,174 @@
+#include "runtime/tuned/tuned_data.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "db/sqlite/database_locked.h"
+#include "db/store.h"
+#include "db/untuned_advice.h"
+#include "generator/version.h"
+#include "runtime/device/physical/device_order.h"
+#include "runtime/support/log.h"
+#include "runtime/tuned/wanted_device.h"
+
+namespace rooftile {
+namespace {
+
+bool adds_atomically(const CandidateRecord& candidate) {
+  return candidate.variant.reduction == Reduction::kAtomic;
+}
+
+/// Reads the records of a device, without the kernels that a deterministic context must not use.
+class Reader {
+ public:
+  Reader(const Store& store, Deterministic deterministic)
+      : store_(store), deterministic_(deterministic == Deterministic::kYes) {}
+
+  std::vector<TunedKernel> kernels(RowId device) const {
+    std::vector<TunedKernel> kernels = store_.tuned_kernels(device, kGeneratorVersion);
+    if (deterministic_)
+      std::erase_if(kernels, [](const TunedKernel& k) { return adds_atomically(k.candidate); });
+    return kernels;
+  }
+  std::vector<PortfolioKernel> portfolio(RowId device) const {
+    std::vector<PortfolioKernel> kernels = store_.portfolio(device, kGeneratorVersion);
+    if (deterministic_)
+      std::erase_if(kernels, [](const PortfolioKernel& k) { return adds_atomically(k.candidate); });
+    return kernels;
+  }
+  Calibration calibration(RowId device) const {
+    Calibration calibration = calibration_from_figures(store_.latest_calibration(device));
+    // A deterministic context uses one host thread only.
+    if (deterministic_) calibration.host = calibration.host1;
+    return calibration;
+  }
+
+ private:
+  const Store& store_;
+  bool deterministic_;
+};
+
+/// Why the database has no tuned device, and what to do about it.
+std::string untuned_note(const Store& store, const std::string& wanted_device,
+                         const DeviceProfile* only) {
+  bool any = false;
+  for (const DeviceRecord& device : store.devices()) {
+    if (!is_wanted(device.profile, wanted_device)) continue;
+    if (only != nullptr && !same_device(*only, device.profile)) continue;
+    any = true;
+    if (!store.imported_kernels(device.id).empty())
+      return fmt::format("no tuned device in {}: {}", store.path().string(),
+                         untuned_advice(store, device));
+  }
+  if (any || wanted_device.empty())
+    return fmt::format("no tuned device in {}; run `rooftile tune`", store.path().string());
+  return fmt::format("no tuned device in {} matches '{}'", store.path().string(), wanted_device);
+}
+
+/// Whether the profiles are of one model: another driver of the same hardware, an older version of
+/// the driver, or a second equal card.
+bool same_model(const DeviceProfile& x, const DeviceProfile& y) {
+  return x.vendor_id == y.vendor_id && x.device_id == y.device_id;
+}
+
+/// Finds the device that calls use. Devices are offered newest first.
+class BestDevice {
+ public:
+  explicit BestDevice(const Reader& reader) : reader_(reader) {}
+
+  /// Considers a device. Only the newest entry of a model counts. Among models the better kind
+  /// wins, then the higher measured rate of multiply-adds.
+  void offer(const DeviceRecord& device) {
+    if (std::ranges::any_of(tuned_, [&](const DeviceRecord* newer) {
+          return same_model(newer->profile, device.profile);
+        }))
+      return;
+    std::vector<TunedKernel> kernels = reader_.kernels(device.id);
+    if (kernels.empty()) return;
+    tuned_.push_back(&device);
+    if (record_ != nullptr && !better(device, *record_)) return;
+    record_ = &device;
+    kernels_ = std::move(kernels);
+  }
+
+  const DeviceRecord* record() const { return record_; }  // Null: no device is tuned.
+  std::vector<TunedKernel> take_kernels() { return std::move(kernels_); }
+
+ private:
+  bool better(const DeviceRecord& x, const DeviceRecord& y) const {
+    const int x_rank = rank(x.profile.kind), y_rank = rank(y.profile.kind);
+    return x_rank != y_rank ? x_rank < y_rank : gflops(x) > gflops(y);
+  }
+  double gflops(const DeviceRecord& device) const {
+    return reader_.calibration(device.id).device.fma_gflops;
+  }
+
+  const Reader& reader_;
+  std::vector<const DeviceRecord*> tuned_;
+  const DeviceRecord* record_ = nullptr;
+  std::vector<TunedKernel> kernels_;
+};
+
+}  // namespace
+
+TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
+                          Deterministic deterministic, const DeviceProfile* only) try {
+  if (!database_exists(database))
+    return {.note = fmt::format("no tuning database at {}; run `rooftile tune`", database.string()),
+            .missing = TunedData::Missing::kDatabase};
+  const Store store(database,
+                    {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
+  const Reader reader(store, deterministic);
+  TunedData data = {.file = store.path()};
+  const DeviceRecord* known = nullptr;  // Tuned or not.
+  BestDevice found(reader);
+  const std::vector<DeviceRecord> devices = store.devices();
+  for (auto it = devices.rbegin(); it != devices.rend(); ++it) {
+    const DeviceProfile& profile = it->profile;
+    if (!is_wanted(profile, wanted_device)) continue;
+    if (only != nullptr && !same_device(*only, profile)) continue;
+    if (known == nullptr || rank(profile.kind) < rank(known->profile.kind)) known = &*it;
+    found.offer(*it);
+  }
+  const DeviceRecord* const best = found.record();
+  std::vector<TunedKernel> best_kernels = found.take_kernels();
+  if (best != nullptr) known = best;
+  if (known != nullptr) {
+    // Counting would migrate an older file, which would lock out programs of that version.
+    if (!store.older() && ::access(store.path().c_str(), W_OK) == 0)
+      data.counted_device = known->profile;
+    data.calibration = reader.calibration(known->id);
+  }
+  if (best == nullptr) {
+    data.missing = TunedData::Missing::kDevice;
+    data.note = untuned_note(store, wanted_device, only);
+    if (known != nullptr) data.model = DispatchModel(data.calibration, known->profile.kind, {});
+    return data;
+  }
+  std::vector<TunedTime> times;
+  for (const TunedKernel& kernel : best_kernels) {
+    const bool seen = std::any_of(times.begin(), times.end(),
+                                  [&](const TunedTime& t) { return t.problem == kernel.problem; });
+    // The kernels are sorted by rank, so the first one of a problem is its best.
+    if (seen) continue;
+    times.push_back({.problem = kernel.problem,
+                     .ns = kernel.kernel_ns + kernel.pack_ns,
+                     .tile_m = kernel.candidate.variant.tile_m,
+                     .tile_n = kernel.candidate.variant.tile_n});
+    data.buckets.insert(bucket_of(kernel.problem));
+  }
+  data.profile = best->profile;
+  const std::vector<PortfolioKernel> portfolio = reader.portfolio(best->id);
+  data.ranking.emplace(best->profile.limits, data.calibration.device, std::move(best_kernels),
+                       portfolio);
+  data.model =
+      DispatchModel(data.calibration, best->profile.kind, times, data.ranking->predicted_classes());
+  return data;
+} catch (const DatabaseLocked& locked) {
+  log_warning(fmt::format("{}; this context computes on the host", locked.what()));
+  return {.note = locked.what()};
+}
+
+}  // namespace rooftile

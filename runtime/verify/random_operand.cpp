@@ -1,0 +1,50 @@
+#include "runtime/verify/random_operand.h"
+
+#include <algorithm>
+
+#include "core/half.h"
+
+namespace rooftile {
+namespace {
+
+std::vector<char> random_floats(DataType type, std::int64_t elements, float low, float high,
+                                Random& random) {
+  std::vector<float> values(static_cast<std::size_t>(elements));
+  std::generate(values.begin(), values.end(),
+                [&] { return low + (high - low) * (random.symmetric() + 1) / 2; });
+  std::vector<char> stored(static_cast<std::size_t>(elements * bytes_of(type)));
+  narrow(type, values.data(), stored.data(), elements);
+  return stored;
+}
+
+std::vector<char> random_bytes(std::int64_t count, Random& random) {
+  std::vector<char> bytes(static_cast<std::size_t>(count));
+  std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random.below(256)); });
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<char> random_operand(DataType type, std::int64_t elements, Random& random) {
+  if (is_8_bit(type)) return random_bytes(elements, random);
+  return random_floats(type, elements, -1, 1, random);
+}
+
+std::vector<char> random_b(const Types& types, std::int64_t elements, Random& random) {
+  return quantized(types) ? random_bytes(bytes_of_b(types, elements), random)
+                          : random_operand(types.a, elements, random);
+}
+
+RandomQuantization random_quantization(const Problem& p, Random& random) {
+  if (!quantized(p.types)) return {};
+  const std::int64_t blocks = quantized_blocks(p);
+  RandomQuantization result = {.scales = random_operand(p.types.a, blocks, random)};
+  if (p.types.b.zero_point == ZeroPoint::kPacked)
+    result.zero_points = random_bytes(quantized_bytes(p).zero_points, random);
+  if (p.types.b.zero_point == ZeroPoint::kFloat)
+    result.zero_points =
+        random_floats(p.types.a, blocks, 0, static_cast<float>((1 << p.types.b.bits) - 1), random);
+  return result;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "core/numbers/random.h"
+#include "core/quantized.h"
+
+namespace rooftile {
+
+/// Returns `elements` random elements in their storage format: uniform in [-1, 1) and rounded to
+/// the type; 8-bit integers over their whole range.
+std::vector<char> random_operand(DataType type, std::int64_t elements, Random& random);
+
+/// Returns a stored B of `elements` elements: the values of a quantised B, else as above.
+std::vector<char> random_b(const Types& types, std::int64_t elements, Random& random);
+
+/// Scales and zero points of a quantised B; empty where there are none. Floating-point zero points
+/// lie within the range of the values.
+struct RandomQuantization {
+  std::vector<char> scales, zero_points;
+};
+RandomQuantization random_quantization(const Problem& p, Random& random);
+
+}  // namespace rooftile

@@ -1,0 +1,186 @@
+#include "runtime/verify/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/half.h"
+#include "core/quantized.h"
+
+namespace rooftile {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Sum {
+  double value = 0, magnitude = 0;
+};
+
+/// Elements of one column of op(B), and the magnitudes of the terms that they are computed from.
+class Column {
+ public:
+  Column(const Problem& p, const ReferenceOperands& operands, std::int64_t column)
+      : p_(p), operands_(operands), column_(column) {
+    const bool transposed = p.trans_b == Transpose::kYes;
+    first_ = transposed ? column * p.ldb : column;
+    step_ = transposed ? 1 : p.ldb;
+  }
+  Sum at(std::int64_t l) const {
+    if (!quantized(p_.types)) {
+      const double value = element(p_.types.a, operands_.b, first_ + l * step_);
+      return {value, std::abs(value)};
+    }
+    // Subtracting a float zero point is rounded and may cancel: (q + |zero|) * |scale|.
+    const QuantizedOperand b = {operands_.b, operands_.scales, operands_.zero_points};
+    return {dequantized(p_, b, column_, l), dequantized_magnitude(p_, b, column_, l)};
+  }
+
+ private:
+  const Problem& p_;
+  const ReferenceOperands& operands_;
+  std::int64_t column_, first_, step_;
+};
+
+Sum scaled(const Problem& p, Sum sum) {
+  sum.value *= static_cast<double>(p.alpha);
+  sum.magnitude *= std::abs(static_cast<double>(p.alpha));
+  return sum;
+}
+
+Sum product_sum(const Problem& p, const ReferenceOperands& operands, std::int64_t row,
+                std::int64_t column) {
+  Sum sum;
+  if (p.alpha == 0.0f) return sum;
+  const std::int64_t step_a = p.trans_a == Transpose::kYes ? p.lda : 1;
+  const std::int64_t x = p.trans_a == Transpose::kYes ? row : row * p.lda;
+  const Column b(p, operands, column);
+  for (std::int64_t l = 0; l < p.k; ++l) {
+    const double a = element(p.types.a, operands.a, x + l * step_a);
+    const Sum y = b.at(l);
+    sum.value += a * y.value;
+    sum.magnitude += std::abs(a) * y.magnitude;
+  }
+  return scaled(p, sum);
+}
+
+Sum product_sum(const Problem& p, const WideOperands& operands, std::int64_t row,
+                std::int64_t column) {
+  Sum sum;
+  if (p.alpha == 0.0f) return sum;
+  const double* const a = operands.a.data() + row * p.k;
+  const double* const b = operands.b.data() + column * p.k;
+  const double* const size_b = operands.size_b.data() + column * p.k;
+  for (std::int64_t l = 0; l < p.k; ++l) {
+    sum.value += a[l] * b[l];
+    sum.magnitude += std::abs(a[l]) * size_b[l];
+  }
+  return scaled(p, sum);
+}
+
+ReferenceElement with_epilogue(const Problem& p, const Sum& sum, double c0,
+                               const EpilogueValues& values) {
+  const double old = p.beta != 0.0f ? static_cast<double>(p.beta) * c0 : 0.0;
+  const Epilogue& e = p.epilogue;
+  const double scale =
+      (e.row_scale ? values.row_scale : 1) * (e.column_scale ? values.column_scale : 1);
+  const double bias = e.bias != Bias::kNone ? values.bias : 0;
+  const double before = std::abs(scale) * sum.magnitude + std::abs(old) + std::abs(bias);
+  return {apply(e, values, sum.value, old),
+          largest_slope(e.activation) * before + (e.residual ? std::abs(values.residual) : 0)};
+}
+
+/// Returns gamma_n, or twice its linear approximation where gamma_n is not defined.
+double gamma(double n, double unit_roundoff) {
+  const double nu = n * unit_roundoff;
+  return nu < 0.5 ? nu / (1 - nu) : 2 * nu;
+}
+
+struct Rounding {
+  double relative, smallest_normal, largest;
+};
+Rounding rounding_to(DataType type) {
+  switch (type) {
+    case DataType::kF16:
+      return {0x1p-10, 0x1p-14, 65504};
+    case DataType::kBf16:
+      return {0x1p-7, 0x1p-126, 0x1.fep127};
+    default:
+      return {0, 0, kInfinity};
+  }
+}
+
+}  // namespace
+
+WideOperands widen(const Problem& p, const ReferenceOperands& operands) {
+  WideOperands wide;
+  wide.a.reserve(static_cast<std::size_t>(p.m * p.k));
+  wide.b.reserve(static_cast<std::size_t>(p.n * p.k));
+  wide.size_b.reserve(static_cast<std::size_t>(p.n * p.k));
+  for (std::int64_t row = 0; row < p.m; ++row)
+    for (std::int64_t l = 0; l < p.k; ++l)
+      wide.a.push_back(element(p.types.a, operands.a,
+                               p.trans_a == Transpose::kYes ? l * p.lda + row : row * p.lda + l));
+  for (std::int64_t column = 0; column < p.n; ++column) {
+    const Column b(p, operands, column);
+    for (std::int64_t l = 0; l < p.k; ++l) {
+      const Sum y = b.at(l);
+      wide.b.push_back(y.value);
+      wide.size_b.push_back(y.magnitude);
+    }
+  }
+  return wide;
+}
+
+ReferenceElement reference_element(const Problem& p, const WideOperands& operands, double c0,
+                                   const EpilogueValues& values, std::int64_t row,
+                                   std::int64_t column) {
+  return with_epilogue(p, product_sum(p, operands, row, column), c0, values);
+}
+
+ReferenceElement reference_element(const Problem& p, const ReferenceOperands& operands, double c0,
+                                   const EpilogueValues& values, std::int64_t row,
+                                   std::int64_t column) {
+  return with_epilogue(p, product_sum(p, operands, row, column), c0, values);
+}
+
+double error_bound(const Problem& p, const ReferenceElement& expected) {
+  if (p.types.c == DataType::kI32) return 0;
+  constexpr double kEpilogueRoundings = 24, kOuterRoundings = 3;  // alpha, beta, the last addition.
+  constexpr double kQuantizedRoundings = 4;  // Zero point, scale, a block's sum.
+  const DataType sums = sum_type(p.types);
+  const double steps = static_cast<double>(p.k) + (quantized(p.types) ? kQuantizedRoundings : 0);
+  const double outer = kOuterRoundings + (any(p.epilogue) ? kEpilogueRoundings : 0);
+  const double n = outer + (sums == DataType::kF32 ? steps : 1);
+  double bound = gamma(n, 0x1p-24) * expected.magnitude +
+                 n * static_cast<double>(std::numeric_limits<float>::min());
+  if (sums == DataType::kF16)
+    bound += gamma(steps + 1, 0x1p-11) * expected.magnitude + (steps + 1) * 0x1p-14;
+  // A quantised B may be rounded to half precision, the type of A, before it is multiplied (|A| up
+  // to 1).
+  if (quantized(p.types) && p.types.a == DataType::kF16)
+    bound += 0x1p-11 * expected.magnitude + steps * 0x1p-24;
+  const Rounding c = rounding_to(p.types.c);
+  return bound + c.relative * (std::abs(expected.value) + bound) + c.smallest_normal;
+}
+
+double rounding_bound(const Problem& p, const ReferenceElement& expected) {
+  const Rounding c = rounding_to(p.types.c);
+  return c.relative * std::abs(expected.value) + c.smallest_normal;
+}
+
+double error_ratio(const Problem& p, const ReferenceElement& expected, double computed) {
+  const double wanted = expected.value;
+  if (std::isnan(wanted)) return std::isnan(computed) ? 0.0 : kInfinity;
+  if (std::isinf(wanted)) return computed == wanted ? 0.0 : kInfinity;
+  const double bound = error_bound(p, expected);
+  const double error = std::abs(computed - wanted);
+  if (std::isinf(computed) && std::signbit(computed) == std::signbit(wanted)) {
+    const Rounding c = rounding_to(p.types.c);
+    return (std::abs(wanted) + bound) * (1 + c.relative) >= c.largest ? 0.0 : kInfinity;
+  }
+  if (!std::isfinite(computed)) return kInfinity;
+  return error == 0 ? 0.0 : error / bound;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,67 @@
+// float64 reference, and the error bound that certificates, spot checks and tests share.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/problem.h"
+
+namespace rooftile {
+
+/// One element of alpha * op(A) * op(B) + beta * C in float64, and the sum of magnitudes that its
+/// error bound scales with.
+struct ReferenceElement {
+  double value, magnitude;
+};
+
+/// Pointers to the first elements of the matrices, and to the scales and zero points of a quantised
+/// B.
+struct ReferenceOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* scales = nullptr;
+  const void* zero_points = nullptr;
+};
+
+/// op(A) by rows and op(B) by columns in float64, for callers that need many elements of a small
+/// problem.
+struct WideOperands {
+  std::vector<double> a, b;    // m x k, n x k
+  std::vector<double> size_b;  ///< Magnitudes of the terms that b was computed from, n x k.
+};
+WideOperands widen(const Problem& p, const ReferenceOperands& operands);
+ReferenceElement reference_element(const Problem& p, const WideOperands& operands, double c0,
+                                   const EpilogueValues& values, std::int64_t row,
+                                   std::int64_t column);
+
+/// Returns the element after the problem's epilogue. c0 is C before the call (not read when beta ==
+/// 0).
+ReferenceElement reference_element(const Problem& p, const ReferenceOperands& operands, double c0,
+                                   const EpilogueValues& values, std::int64_t row,
+                                   std::int64_t column);
+/// Same as above for a problem without epilogue.
+inline ReferenceElement reference_element(const Problem& p, const void* a, const void* b, double c0,
+                                          std::int64_t row, std::int64_t column) {
+  return reference_element(p, ReferenceOperands{a, b}, c0, {}, row, column);
+}
+
+/// Largest error of a correct result: gamma_n * magnitude + n * smallest normal, for any order of
+/// summation and with or without flushing of denormals (Higham, Accuracy and Stability, 3.1 and
+/// 4.2), where gamma_n = n u / (1 - n u).
+/// - n is k plus the roundings around the sum: alpha, beta, a quantised value, an epilogue (with an
+///   activation within 16 units in the last place of its argument).
+/// - u is 2^-24, or 2^-11 for sums in float16; integer sums are exact.
+/// - A quantised B with a float16 A may be rounded to float16 first.
+/// - The result is rounded once to C's type, to either neighbour (Vulkan leaves the direction of
+///   float16 rounding open).
+double error_bound(const Problem& p, const ReferenceElement& expected);
+
+/// Share of error_bound() that is the rounding to C's type: 0 for float32 and int32.
+double rounding_bound(const Problem& p, const ReferenceElement& expected);
+
+/// Ratio of error to bound. Infinity when only one of the two values is not finite; but NaN matches
+/// NaN, an infinity matches its equal, and an infinity also matches a value that C's type cannot
+/// hold.
+double error_ratio(const Problem& p, const ReferenceElement& expected, double computed);
+
+}  // namespace rooftile

@@ -1,3 +1,0 @@
-// A as a uniform texel buffer of unsigned integers, one vector a texel.
-layout(binding = 0) uniform usamplerBuffer a;
-VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(texelFetch(a, int(vector_index))); }

@@ -1,2 +1,0 @@
-void begin_b(uint j) {}
-ELEMENT element_b(uint p, uint j) { return fetch_b(offset_b + p * ldb + j); }  // B stored k x n

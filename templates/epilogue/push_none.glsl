@@ -1,0 +1,1 @@
+  // No epilogue, and no push constants for one.

@@ -1,1 +1,0 @@
-// All operands are float32: nothing to widen.

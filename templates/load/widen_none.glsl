@@ -1,0 +1,1 @@
+// No conversion: operands are not 16-bit floats.

@@ -1,1 +1,0 @@
-layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };

@@ -1,1 +1,0 @@
-layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };

@@ -1,4 +1,0 @@
-// Fragments of 8-bit integers. CooperativeMatrixKHR, Int8.
-#define MATRIX(TAG, ROWS, COLUMNS, USE)                                                             \
-  spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 39], id = 4456, TAG, \
-             SCOPE, ROWS, COLUMNS, USE)

@@ -1,9 +1,0 @@
-// Two floats of C in a word, the first in the low bits: bfloat16, rounded to nearest even. A NaN stays
-// one.
-uint narrow_c(vec2 x) {
-  const uvec2 bits = floatBitsToUint(x);
-  const uvec2 rounded = bits + 0x7fffu + (bits >> 16 & 1u);
-  const uvec2 upper = mix(rounded >> 16, bits >> 16 | 0x40u, isnan(x));
-  return upper.x | upper.y << 16;
-}
-vec2 widen_c(uint word) { return uintBitsToFloat(uvec2(word << 16, word & 0xffff0000u)); }

@@ -1,2 +1,0 @@
-layout(binding = 0, std430) readonly buffer Stored { float stored[]; };
-float stored_element(uint address) { return stored[address]; }

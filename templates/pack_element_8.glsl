@@ -1,5 +1,0 @@
-#include "bytes_i8.glsl"
-layout(binding = 0, std430) readonly buffer Stored { BYTES stored_words[]; };
-float stored_element(uint address) {
-  return float(bitfieldExtract(stored_words[address / 4], int(address % 4 * 8), 8));
-}

@@ -1,2 +1,0 @@
-layout(binding = 0) uniform usamplerBuffer stored;
-vec4 stored_texel(uint i) { return uintBitsToFloat(texelFetch(stored, int(i)) << 16); }

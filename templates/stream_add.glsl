@@ -1,2 +1,0 @@
-// Moves 48 bytes an element.
-vec4 element(uint i) { return read_a(i) + read_b(i); }

@@ -1,0 +1,13 @@
+// Loop over k with one tile in shared memory: an invocation fetches the next tile into registers
+// while others still read the present one.
+void run_k_loop(uint row, uint column) {
+  for (uint k0 = 0; k0 < k; k0 += TILE_K) {
+    fetch_tile_a(row, k0);
+    fetch_tile_b(column, k0);
+    barrier();
+    put_tile_a(0);
+    put_tile_b(0);
+    barrier();
+    multiply_tile(0);
+  }
+}

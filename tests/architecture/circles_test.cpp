@@ -1,0 +1,77 @@
+#include "tests/architecture/circles.h"
+
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rooftile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Circles, HeaderAndSourceAreOneUnit) {
+  const std::vector<Circle> found =
+      circles({{"a/store.h", "a/records.h", "#include \"a/records.h\""},
+               {"a/open.h", "a/store.h", "#include \"a/store.h\""},
+               {"a/file.cpp", "a/open.h", "#include \"a/open.h\""},
+               {"a/file.cpp", "a/file.h", "#include \"a/file.h\""},
+               {"a/store.cpp", "a/file.h", "#include \"a/file.h\""}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].units, ElementsAre("a/file", "a/open", "a/store"));
+  EXPECT_THAT(found[0].way,
+              ElementsAre("a/file uses a/open (a/file.cpp: #include \"a/open.h\")",
+                          "a/open uses a/store (a/open.h: #include \"a/store.h\")",
+                          "a/store uses a/file (a/store.cpp: #include \"a/file.h\")"));
+}
+
+TEST(Circles, TwoWaysToOneUnitAreNoCircle) {
+  EXPECT_THAT(
+      circles({{"a.h", "b.h", ""}, {"a.h", "c.h", ""}, {"b.cpp", "d.h", ""}, {"c.h", "d.h", ""}}),
+      IsEmpty());
+}
+
+TEST(Circles, CirclesThatOnlyOneWayConnectsAreTwo) {
+  const std::vector<Circle> found = circles({{"a.h", "b.h", ""},
+                                             {"b.h", "a.h", ""},
+                                             {"b.h", "c.h", ""},
+                                             {"c.h", "d.h", ""},
+                                             {"d.h", "c.h", ""}});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0].units, ElementsAre("a", "b"));
+  EXPECT_THAT(found[1].units, ElementsAre("c", "d"));
+}
+
+// rooftile.h is the whole C ABI: it includes resident.h and packed.h at its end, which include it
+// themselves. The C++ wrappers do the same. No other folder has a circle.
+const std::map<std::string, std::size_t> kStillInCircles = {{"include", 6}};
+
+TEST(Circles, OnlyTheListedFoldersHaveThemAndNoMoreThanListed) {
+  const std::filesystem::path source = ROOFTILE_SOURCE_DIR;
+  const std::vector<Include> all =
+      includes(source, Layers::from_table(source / "docs" / "architecture.md"));
+  std::map<std::string, std::vector<Circle>> by_folder;
+  for (Circle& circle : circles(all)) {
+    const std::string& unit = circle.units.front();
+    by_folder[unit.substr(0, unit.find('/'))].push_back(std::move(circle));
+  }
+  // An empty or misread tree would have no circles.
+  EXPECT_TRUE(by_folder.contains("include"));
+  for (const auto& [folder, found] : by_folder) {
+    std::size_t units = 0;
+    std::string ways;
+    for (const Circle& circle : found) {
+      units += circle.units.size();
+      ways += fmt::format("{} units: {}\n  {}\n", circle.units.size(),
+                          fmt::join(circle.units, ", "), fmt::join(circle.way, "\n  "));
+    }
+    const auto listed = kStillInCircles.find(folder);
+    const std::size_t allowed = listed == kStillInCircles.end() ? 0 : listed->second;
+    EXPECT_LE(units, allowed) << folder << "/ has units that include each other in a circle:\n"
+                              << ways
+                              << "Move what both sides need into a header that includes neither.";
+  }
+}
+
+}  // namespace
+}  // namespace rooftile

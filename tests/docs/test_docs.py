@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Every page of the documentation can be followed: its links, and the files, folders and pages that it and the sources name,
+exist; each page in docs/ is short and in the index; each folder of the table of layers has a README.md.
+
+    test_docs.py SOURCE_DIR
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(sys.argv[1])
+ARCHITECTURE = SOURCE / "docs" / "architecture.md"
+MOST_WORDS = 1100
+PAGES = sorted(p for p in SOURCE.rglob("*.md") if not re.match(r"build|\.", p.relative_to(SOURCE).parts[0]))
+BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+# A row of the table of layers, which tests/architecture reads too. Its words do not count.
+LAYER = re.compile(r"^\| `([\w/]+)/` \|.*\|$", re.MULTILINE)
+FOLDER = re.compile(r"(?:\.\./)*[\w-]+(?:/[\w-]+)*/")
+FILE = re.compile(r"[\w./-]+\.(?:h|hpp|cpp|c|S|glsl|comp|md|py|sh|csv|sql|json|js|txt|cmake)")
+
+
+def prose(page):
+    return BLOCK.sub("", page.read_text())
+
+
+def anchors(page):
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ +(.*)$", prose(page), re.MULTILINE)
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
+
+
+def broken_links(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if re.match(r"\w+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        if not file.exists():
+            yield f"links to {target}, which does not exist"
+        elif anchor and anchor not in anchors(file):
+            yield f"links to {target}, which has no such heading"
+
+
+def missing_files(page, names, folders):
+    """Files and folders that inline code names by a path, from the root or the page's folder, or a name that occurs nowhere."""
+    for code in re.findall(r"`([^`\n]+)`", prose(page)):
+        is_folder = FOLDER.fullmatch(code)
+        if not (is_folder or FILE.fullmatch(code)) or re.match(r"/|build|share/|lib/|bin/|NAME", code):
+            continue
+        path = pathlib.PurePath(code)
+        if "NAME" in path.name:  # stands for a file of this folder
+            path, is_folder = path.parent, True
+        starts = (SOURCE, SOURCE / "include", page.parent) if "/" in code else ()
+        known = folders if is_folder else names
+        if not any((start / path).exists() for start in starts) and str(path) not in known:
+            yield f"names {code}, which does not exist"
+
+
+def words(page):
+    text = LAYER.sub("", prose(page)) if page == ARCHITECTURE else prose(page)
+    return len(re.findall(r"\S*\w\S*", text))
+
+
+def main():
+    tracked = subprocess.run(["git", "-C", SOURCE, "ls-files"], capture_output=True, text=True).stdout.split()
+    files = tracked or [str(p.relative_to(SOURCE)) for p in SOURCE.rglob("*")]
+    names = {pathlib.Path(file).name for file in files}
+    folders = {folder.name for file in files for folder in pathlib.Path(file).parents}
+    wrong = []
+    for page in PAGES:
+        name = page.relative_to(SOURCE)
+        wrong += [f"{name} {what}" for what in [*broken_links(page), *missing_files(page, names, folders)]]
+        if name.parts[0] == "docs" and words(page) > MOST_WORDS:
+            wrong.append(f"{name} has {words(page)} words, more than {MOST_WORDS}: split it by questions")
+    for file in files:
+        if not file.endswith(".md"):
+            text = (SOURCE / file).read_text(errors="replace") if (SOURCE / file).is_file() else ""
+            wrong += [f"{file} names {page}, which does not exist" for page in set(re.findall(r"(?<![\w/.-])(?:docs|bench)/[\w/-]+\.md", text))
+                      if not (SOURCE / page).exists()]
+    index = (SOURCE / "docs" / "README.md").read_text()
+    wrong += [f"docs/README.md does not list {page.name}" for page in (SOURCE / "docs").glob("*.md")
+              if page.name != "README.md" and f"]({page.name})" not in index]
+    layers = LAYER.findall(ARCHITECTURE.read_text())
+    # The public headers say themselves what they hold.
+    wrong += [f"{layer} has no README.md that says where to enter" for layer in layers
+              if layer != "include/rooftile" and not (SOURCE / layer / "README.md").exists()]
+    if "runtime/device" not in layers:
+        wrong.append("docs/architecture.md has no row of runtime/device: the table of layers is not read as it is meant")
+    readme = (SOURCE / "README.md").read_text().count("\n")
+    if readme >= 120:
+        wrong.append(f"README.md has {readme} lines; it must have fewer than 120")
+    print(f"{len(PAGES)} pages")
+    sys.exit("\n".join(wrong) or 0)
+
+
+main()

@@ -1,0 +1,158 @@
+// Calls whose class (types, transposes, epilogue) was not tuned, on a device on which the plain
+// product was: the plain kernel and a pass of the host over C answer them, or a kernel that is
+// certified on demand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "generator/space.h"
+#include "runtime/device/device.h"
+#include "runtime/dispatch/context.h"
+#include "tests/support/call_of.h"
+#include "tests/support/planted_database.h"
+#include "tests/support/product.h"
+#include "tests/support/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Plain float32 products are tuned, nothing else. The context is deterministic, so that no kernel
+/// is certified on demand: every call here takes the plain kernel and the host's pass.
+class HostPassTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    device_ = found.devices.front();
+  }
+  ContextOptions options(const Types& tuned = {}, const Calibration& calibration = fast_host()) {
+    plant_database(folder_ / "tuned.db", device_, {default_variant(device_), fallback_variant()},
+                   {}, tuned, calibration);
+    return {.database = folder_ / "tuned.db",
+            .cache_folder = folder_ / "cache",
+            .deterministic = Deterministic::kYes};
+  }
+  static Problem problem(const char* epilogue, const char* types = "f32", float beta = 0.5f) {
+    const Types t = parse_types(types);
+    Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, beta, t);
+    p.epilogue = parse_epilogue(epilogue);
+    p.epilogue.low = -0.5f;
+    p.epilogue.high = 2.0f;
+    return p;
+  }
+  static void expect_right_on_device(Context& context, const Problem& p) {
+    Product product(p);
+    context.gemm(call_of(product, TierChoice::kDevice));
+    product.expect_right();
+    EXPECT_EQ(context.last_answer()->tier, Tier::kDevice) << to_string(p);
+    EXPECT_NE(context.last_answer()->kernel, nullptr) << to_string(p);
+  }
+
+  ScratchFolder folder_;
+  DeviceProfile device_;
+};
+
+constexpr const char* kEpilogues[] = {
+    "relu",      "gelu_erf",         "gelu_tanh",
+    "silu",      "bias_row",         "bias_column",
+    "row_scale", "column_scale",     "residual",
+    "clamp",     "bias_column+relu", "row_scale+column_scale+bias_column+gelu_tanh+residual+clamp"};
+
+TEST_F(HostPassTest, EveryEpilogueIsRight) {
+  Context context(options());
+  for (const char* epilogue : kEpilogues)
+    for (const float beta : {0.0f, 0.5f})
+      expect_right_on_device(context, problem(epilogue, "f32", beta));
+}
+
+TEST_F(HostPassTest, HalfPrecisionOperandsAreWidened) {
+  Context context(options());
+  for (const char* types : {"f16", "bf16", "f32_f16", "f16_f16", "bf16_bf16", "f32xq4b32"})
+    for (const char* epilogue : {"", "bias_column+relu"})
+      for (const float beta : {0.0f, 0.5f})
+        expect_right_on_device(context, problem(epilogue, types, beta));
+}
+
+TEST_F(HostPassTest, AKernelOfTheSameOperandsIsPreferred) {
+  Context context(options(parse_types("f16")));
+  for (const char* epilogue : {"relu", "bias_row+silu"})
+    expect_right_on_device(context, problem(epilogue, "f16"));
+  expect_right_on_device(context, problem("relu", "f16_f16"));
+}
+
+TEST_F(HostPassTest, IntegerSumsAreScaledByTheHost) {
+  Context context(options(parse_types("i8_i32")));
+  for (const char* types : {"i8", "i8_f16"})
+    for (const char* epilogue : {"", "row_scale+column_scale+bias_column+relu"})
+      expect_right_on_device(context, problem(epilogue, types));
+}
+
+TEST_F(HostPassTest, BatchesAreOneProductOnTheDevice) {
+  Context context(options());
+  for (const char* types : {"f32", "f16", "f16_f16"})
+    for (const bool shared_b : {false, true})
+      expect_right_on_device(
+          context, padded_batch(problem("bias_column+relu+residual", types), 3, shared_b));
+}
+
+TEST_F(HostPassTest, TheResidualMayBeC) {
+  Context context(options());
+  for (const float beta : {0.0f, 0.5f}) {
+    Problem p = problem("relu+residual", "f32", beta);
+    Product product(p);
+    Product expected(p);
+    GemmCall call = call_of(product, TierChoice::kDevice);
+    call.epilogue.residual = product.c.data();
+    call.epilogue.ld_residual = p.ldc;
+    for (std::int64_t row = 0; row < p.m; ++row)
+      for (std::int64_t column = 0; column < p.n; ++column)
+        product.residual[static_cast<std::size_t>(row * product.ld_residual() + column)] =
+            product.c[static_cast<std::size_t>(row * p.ldc + column)];
+    context.gemm(call);
+    product.expect_right();
+  }
+}
+
+TEST_F(HostPassTest, AlphaZeroReadsNeitherAnorB) {
+  Context context(options());
+  for (const char* types : {"f32", "f16"}) {
+    Problem p = problem("bias_column+relu", types);
+    p.alpha = 0;
+    Product product(p);
+    GemmCall call = call_of(product, TierChoice::kDevice);
+    call.a = call.b = nullptr;
+    context.gemm(call);
+    product.expect_right();
+  }
+}
+
+TEST_F(HostPassTest, IsTakenWhereItIsPredictedToWin) {
+  Context context(options({}, slow_host()));
+  const Problem p = problem("bias_column+relu");
+  const Decision d = context.decide(p);
+  EXPECT_EQ(d.tier, Tier::kDevice) << d.veto;
+  double score = 1;
+  for (const Factor& factor : d.factors) score *= factor.value;
+  EXPECT_NEAR(score, d.score, 1e-9 * score);
+  Product product(p);
+  context.gemm(call_of(product));
+  product.expect_right();
+  EXPECT_EQ(context.last_answer()->tier, Tier::kDevice);
+}
+
+TEST_F(HostPassTest, GivesTheSameBitsAgain) {
+  const ContextOptions same = options();
+  std::vector<float> first;
+  for (int run = 0; run < 2; ++run) {
+    Context context(same);
+    Product product(problem("bias_column+gelu_erf"));
+    context.gemm(call_of(product, TierChoice::kDevice));
+    if (run == 0) first = product.c;
+    EXPECT_EQ(std::memcmp(first.data(), product.c.data(), first.size() * sizeof(float)), 0);
+  }
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,408 @@
+// Kernels that are certified on demand (runtime/tuned/on_demand_kernels.h): found, stored and used,
+// and what happens when they fail.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "db/store.h"
+#include "generator/version.h"
+#include "runtime/abi/c_api_context.h"
+#include "runtime/execute/device_tier.h"
+#include "runtime/tuned/kernel_ranking.h"
+#include "tests/support/faults_fixture.h"
+#include "tests/support/resident_fixture.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using DriverCall = FaultyDriver::Call;
+
+/// Plain float32 products are tuned, on a device that always wins.
+class OnDemand : public Faults {
+ protected:
+  void SetUp() override {
+    Faults::SetUp();
+    plant({fallback_variant()});
+    fused_ = problem_;
+    fused_.epilogue = parse_epilogue("bias_column+relu");
+  }
+
+  /// The same problem of a class that was not tuned, by calls until a kernel is certified for it.
+  static void expect_certified(Context& context, const Problem& p) {
+    multiply(context, p);
+    context.wait_for_certificates();
+    EXPECT_EQ(means(context, p), "certified");
+    const Answer answer = multiply(context, p);
+    expect(answer, Tier::kDevice, Reason::kPredicted);
+    EXPECT_NE(answer.kernel, nullptr);
+  }
+  static std::string means(const Context& context, const Problem& p) {
+    Product product(p);
+    return context.explain(call_of(product)).means;
+  }
+  std::optional<bool> stored_verdict(const Problem& p, const Variant& variant) const {
+    Store store(database_);
+    const RowId candidate = store.candidate_id({.hash = emit_gemm(variant, signature_of(p)).hash,
+                                                .signature = to_string(signature_of(p)),
+                                                .variant = variant});
+    return store.certificate(store.find_device(device_).value(), candidate, kGeneratorVersion);
+  }
+  /// The shader cache has a module for this kernel that scales a little too much.
+  void make_wrong(const Variant& variant, const Problem& p) const {
+    Shader shader = emit_gemm(variant, signature_of(p));
+    const std::string_view right = "alpha * sum";
+    const std::size_t at = shader.glsl.find(right);
+    ASSERT_NE(at, std::string::npos);
+    shader.glsl.replace(at, right.size(), "1.01 * alpha * sum");
+    ShaderCache(cache_).spirv(shader);
+  }
+
+  Problem fused_;
+};
+
+TEST_F(OnDemand, APassAnswersUntilAKernelIsCertified) {
+  const auto context = open();
+  EXPECT_EQ(means(*context, fused_), "host_pass");
+  EXPECT_GT(context->decide(fused_).pass_ns, 0);
+  expect(multiply(*context, fused_), Tier::kDevice, Reason::kPredicted);
+  context->wait_for_certificates();
+  EXPECT_EQ(means(*context, fused_), "certified");
+  EXPECT_EQ(context->decide(fused_).pass_ns, 0);
+  expect(multiply(*context, fused_), Tier::kDevice, Reason::kPredicted);
+  EXPECT_EQ(stored_verdict(fused_, fallback_variant()), true);
+}
+
+TEST_F(OnDemand, EveryKindOfEpilogueAndTypeIsCertified) {
+  const auto context = open();
+  for (const char* epilogue :
+       {"gelu_erf", "row_scale+column_scale+bias_row+gelu_tanh+residual+clamp", "silu"}) {
+    Problem p = problem_;
+    p.epilogue = parse_epilogue(epilogue);
+    p.epilogue.low = -0.5f, p.epilogue.high = 2.0f;
+    expect_certified(*context, p);
+  }
+  for (const char* types : {"f16", "bf16", "f16_f16"})
+    expect_certified(*context, padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f,
+                                              parse_types(types)));
+}
+
+TEST_F(OnDemand, ABatchTakesTheCertifiedKernel) {
+  const auto context = open();
+  expect_certified(*context, padded_batch(fused_, 3, false));
+}
+
+TEST_F(OnDemand, TheNextContextFindsTheCertificate) {
+  expect_certified(*open(), fused_);
+  const auto context = open();
+  EXPECT_EQ(means(*context, fused_), "certified");
+  const int compiled = FaultyDriver::calls(DriverCall::kOpen);
+  expect(multiply(*context, fused_), Tier::kDevice, Reason::kPredicted);
+  context->wait_for_certificates();
+  EXPECT_EQ(FaultyDriver::calls(DriverCall::kOpen), compiled + 1);  // for calls, not certificates
+}
+
+TEST_F(OnDemand, WhereTheDatabaseIsGoneTheKernelIsUsedAndNothingIsStored) {
+  const auto context = open();
+  std::filesystem::remove(database_);
+  expect_certified(*context, fused_);
+  EXPECT_FALSE(std::filesystem::exists(database_));
+}
+
+TEST_F(OnDemand, ADeterministicContextCertifiesNothing) {
+  expect_certified(*open(), fused_);
+  ContextOptions same = options();
+  same.deterministic = Deterministic::kYes;
+  Context context(same);
+  EXPECT_EQ(means(context, fused_), "host_pass");  // whatever others have certified
+  expect(multiply(context, fused_), Tier::kDevice, Reason::kPredicted);
+}
+
+TEST_F(OnDemand, CountsStayThoseOfAnUntunedProblem) {
+  {
+    const auto context = open();
+    expect_certified(*context, fused_);
+    context->write_counts();
+  }
+  Store store(database_);
+  const auto untuned = store.untuned_problems(store.find_device(device_).value());
+  ASSERT_EQ(untuned.size(), 1u);
+  EXPECT_EQ(untuned.front().problem.epilogue, compiled_part(fused_.epilogue));
+}
+
+TEST_F(OnDemand, AWrongKernelIsRefusedOnceAndThePassAnswers) {
+  make_wrong(fallback_variant(), fused_);
+  const auto context = open();
+  expect_one_line(said_by([&] {
+                    multiply(*context, fused_);
+                    context->wait_for_certificates();
+                    for (int call = 0; call < 3; ++call)
+                      expect(multiply(*context, fused_), Tier::kDevice, Reason::kPredicted);
+                    context->wait_for_certificates();
+                  }),
+                  "is not certified on");
+  EXPECT_EQ(means(*context, fused_), "host_pass");
+  EXPECT_EQ(stored_verdict(fused_, fallback_variant()), false);
+  // Nor does the next context try it.
+  const auto next = open();
+  EXPECT_THAT(said_by([&] {
+                multiply(*next, fused_);
+                next->wait_for_certificates();
+              }),
+              IsEmpty());
+  EXPECT_EQ(means(*next, fused_), "host_pass");
+}
+
+TEST_F(OnDemand, TheNextBestKernelIsTriedAfterOneThatFails) {
+  plant({default_variant(device_), fallback_variant()});
+  make_wrong(default_variant(device_), fused_);
+  const auto context = open();
+  for (int call = 0; call < 3; ++call) {
+    multiply(*context, fused_);
+    context->wait_for_certificates();
+  }
+  EXPECT_EQ(means(*context, fused_), "certified");
+  EXPECT_EQ(*multiply(*context, fused_).kernel, fallback_variant());
+}
+
+TEST_F(OnDemand, ADeviceLostWhileAKernelIsCertifiedLeavesThePass) {
+  const auto context = open();
+  multiply(*context, problem_);  // the calls' own device is open
+  multiply(*context, fused_);
+  context->wait_for_certificates();
+  Problem other = fused_;
+  other.epilogue = parse_epilogue("silu");
+  FaultyDriver::fail_once(DriverCall::kOpen, VK_ERROR_DEVICE_LOST);
+  expect_one_line(said_by([&] {
+                    multiply(*context, other);
+                    context->wait_for_certificates();
+                  }),
+                  "is not certified on");
+  EXPECT_EQ(means(*context, other), "host_pass");
+  expect(multiply(*context, other), Tier::kDevice, Reason::kPredicted);
+  EXPECT_FALSE(context->device_state().lost);
+}
+
+TEST_F(OnDemand, AContextMayBeClosedWhileAKernelIsCertified) {
+  for (int i = 0; i < 3; ++i) {
+    const auto context = open();
+    Problem p = fused_;
+    p.epilogue = parse_epilogue(i == 0 ? "silu" : i == 1 ? "gelu_erf" : "bias_row");
+    multiply(*context, p);
+  }
+  Store store(database_);
+  EXPECT_TRUE(store.journal(store.find_device(device_).value()).empty());
+}
+
+TEST_F(OnDemand, AKernelThatAProcessDiedWithIsNotTried) {
+  {
+    Store store(database_);
+    const RowId candidate =
+        store.candidate_id({.hash = emit_gemm(fallback_variant(), signature_of(fused_)).hash,
+                            .signature = to_string(signature_of(fused_)),
+                            .variant = fallback_variant()});
+    store.journal_begin(store.find_device(device_).value(), candidate, 1 << 29);
+  }
+  const auto context = open();
+  multiply(*context, fused_);
+  context->wait_for_certificates();
+  EXPECT_EQ(means(*context, fused_), "host_pass");
+}
+
+TEST_F(OnDemand, ManyThreadsGetRightResults) {
+  const auto context = open();
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 8; ++i) multiply(*context, i % 2 == 0 ? fused_ : problem_);
+    });
+  threads.clear();
+  context->wait_for_certificates();
+  EXPECT_EQ(means(*context, fused_), "certified");
+}
+
+TEST_F(OnDemand, AGuardChecksTheKernelBehindThePass) {
+  const auto context = open();
+  expect(multiply(*context, fused_, {.scan_range = true, .check_spots = true}), Tier::kDevice,
+         Reason::kPredicted);
+}
+
+TEST_F(OnDemand, APassStaysWhereItIsPredictedToBeFasterThanTheKernel) {
+  // Rows of 136 bytes are staged at a crawl, and the widened copy of the operands is imported.
+  std::filesystem::remove(database_);
+  Calibration calibration = no_host();
+  calibration.device.upload_gbps = 1e-3;
+  calibration.device.import_ns = 10;
+  plant_database(database_, device_, {fallback_variant()}, {}, {}, calibration);
+  const auto context = open();
+  Problem p = packed_problem(33, 17, 64, Transpose::kNo, Transpose::kYes, 1, parse_types("f16"));
+  p.lda = p.ldb = 68;
+  for (int call = 0; call < 2; ++call) {
+    expect(multiply(*context, p), Tier::kDevice, Reason::kPredicted);
+    context->wait_for_certificates();
+  }
+  EXPECT_EQ(stored_verdict(p, fallback_variant()), true);
+  EXPECT_EQ(means(*context, p), "host_pass");
+  p.lda = p.ldb = 64;  // imported as they are
+  EXPECT_EQ(means(*context, p), "certified");
+}
+
+TEST_F(OnDemand, AForcedDeviceWaitsForACertificateWhereNoPassCanAnswer) {
+  // 8-bit sums in float32 are not exact: there is no pass, but a kernel can be certified.
+  const auto context = open();
+  const Problem p =
+      padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 1, parse_types("i8_i32"));
+  EXPECT_EQ(means(*context, p), "");
+  EXPECT_EQ(context->decide(p).veto_name, Veto::kNoKernel);
+  Product product(p);
+  context->gemm(call_of(product, TierChoice::kDevice));
+  product.expect_right();
+  EXPECT_EQ(context->last_answer()->tier, Tier::kDevice);
+  EXPECT_EQ(means(*context, p), "certified");
+}
+
+/// Float32 products without transposes are tuned, nothing else.
+class OtherTransposes : public OnDemand {
+ protected:
+  void SetUp() override {
+    OnDemand::SetUp();
+    std::filesystem::remove(database_);
+    Store store(database_);
+    const RowId device = store.device_id(device_);
+    store.add_calibration(device, to_figures(no_host()));
+    const Problem plain = packed_problem(64, 64, 64);
+    const Signature signature = signature_of(plain);
+    const RowId candidate =
+        store.candidate_id({.hash = emit_gemm(fallback_variant(), signature).hash,
+                            .signature = to_string(signature),
+                            .variant = fallback_variant()});
+    store.put_certificate(device, candidate, kGeneratorVersion, true, "planted");
+    store.put_winners(
+        device, to_string(bucket_of(plain)),
+        std::vector<WinnerRecord>{
+            {.candidate = candidate, .problem = store.problem_id(plain), .kernel_ns = 1e5}});
+  }
+};
+
+TEST_F(OtherTransposes, AreAnsweredByTheHostUntilAKernelIsCertified) {
+  const auto context = open();
+  for (const char* epilogue : {"", "bias_column+relu"}) {
+    Problem p = padded_problem(33, 17, 65, Transpose::kYes, Transpose::kNo);
+    p.epilogue = parse_epilogue(epilogue);
+    EXPECT_EQ(means(*context, p), "");
+    const Decision d = context->decide(p);
+    EXPECT_EQ(d.veto_name, Veto::kNoKernel);
+    EXPECT_THAT(d.veto, HasSubstr("calls that would gain by one have it certified"));
+    EXPECT_NE(multiply(*context, p).tier, Tier::kDevice);
+    expect_certified(*context, p);
+  }
+}
+
+TEST_F(OtherTransposes, OfHalfPrecisionAreCertifiedAsWell) {
+  const auto context = open();
+  expect_certified(*context, padded_problem(33, 17, 65, Transpose::kYes, Transpose::kYes, 1, 0.5f,
+                                            parse_types("f16_f16")));
+}
+
+TEST_F(OtherTransposes, StayWithTheHostInADeterministicContextAndExplainSaysSo) {
+  ContextOptions same = options();
+  same.deterministic = Deterministic::kYes;
+  Context context(same);
+  const Problem p = padded_problem(33, 17, 65, Transpose::kYes, Transpose::kNo);
+  EXPECT_THAT(context.decide(p).veto, HasSubstr("a deterministic context certifies none"));
+  EXPECT_NE(multiply(context, p).tier, Tier::kDevice);
+}
+
+TEST_F(OtherTransposes, ExplainSaysWhereNoneCouldBeCertified) {
+  Problem p = padded_problem(33, 17, 65, Transpose::kYes, Transpose::kNo);
+  p.epilogue = parse_epilogue("bias_column+relu");
+  make_wrong(fallback_variant(), p);
+  const auto context = open();
+  said_by([&] {
+    multiply(*context, p);
+    context->wait_for_certificates();
+  });
+  EXPECT_THAT(context->decide(p).veto, HasSubstr("none could be certified"));
+  EXPECT_NE(multiply(*context, p).tier, Tier::kDevice);
+}
+
+TEST_F(OnDemand, AHostThatIsFasterThanThePassButNotThanAKernelHasOneCertified) {
+  // Between the two: the pass is charged at a crawl.
+  std::filesystem::remove(database_);
+  Calibration calibration = slow_host();
+  for (HostRates* host : {&calibration.host, &calibration.host1})
+    *host = {.call_ns = 5e5, .gbps = 0.02, .gemm = {{64, 64, 64, 1}}};
+  plant_database(database_, device_, {fallback_variant()}, {}, {}, calibration);
+  const auto context = open();
+  Problem p = packed_problem(64, 64, 64, Transpose::kNo, Transpose::kYes);
+  p.epilogue = parse_epilogue("relu");
+  const Answer first = multiply(*context, p);
+  context->wait_for_certificates();
+  EXPECT_EQ(means(*context, p), "certified");
+  EXPECT_EQ(multiply(*context, p).tier, Tier::kDevice) << static_cast<int>(first.tier);
+}
+
+// On device buffers there is no host behind a plain kernel: a plain kernel and a pass of the device
+// (device_pass_test.cpp), or the fallback, compute until another one is certified.
+
+class OnDemandResident : public ResidentTest {
+ protected:
+  std::string kernel_of(const Product& product, const rooftile_resident_operands& operands) {
+    return prepared(product, operands).kernel;
+  }
+};
+
+TEST_F(OnDemandResident, APassOrTheFallbackComputesUntilAKernelIsCertified) {
+  const Variant best = default_variant(device_);
+  open({best});
+  Problem fused = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f);
+  fused.epilogue = parse_epilogue("bias_column+relu+residual");
+  const Problem half =
+      padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f, parse_types("f16_f16"));
+  for (const Problem& p : {fused, half, padded_batch(fused, 3, false)}) {
+    Product first(p), second(p);
+    expect_right(first, 4);
+    context_->context.wait_for_certificates();
+    const rooftile_resident_operands operands = operands_of(second, 4);
+    EXPECT_EQ(kernel_of(second, operands), short_name(best));
+    expect_right(second, operands);
+    release_buffers();
+  }
+}
+
+TEST_F(OnDemandResident, ADeterministicContextKeepsThePass) {
+  open({default_variant(device_)});
+  rooftile_close(context_);
+  context_ = nullptr;
+  const ScopedEnvironment deterministic("ROOFTILE_DETERMINISTIC", "1");
+  open({default_variant(device_)});
+  Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes);
+  p.epilogue = parse_epilogue("relu");
+  Product product(p);
+  const rooftile_resident_operands operands = operands_of(product);
+  expect_right(product, operands);
+  context_->context.wait_for_certificates();
+  EXPECT_EQ(kernel_of(product, operands), short_name(default_variant(device_)));
+  EXPECT_GT(prepared(product, operands).workspace_bytes, 0u);
+}
+
+TEST_F(OnDemandResident, DataMayOutliveTheContextThatCertifies) {
+  open({default_variant(device_)});
+  Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes);
+  p.epilogue = parse_epilogue("gelu_erf");
+  Product product(p);
+  const rooftile_resident_operands operands = operands_of(product);
+  const ProblemArgs problem(product);
+  rooftile_run* run = nullptr;
+  ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
+  rooftile_close(context_);
+  context_ = nullptr;
+  finish(run);
+  download_c(product, operands.c);
+  product.expect_right();
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,124 @@
+// Products that are cut because they are larger than the device's buffers: one part is on its way
+// while another is computed, and the result is that of the whole.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/hash.h"
+#include "generator/compile.h"
+#include "generator/emit.h"
+#include "tests/support/transfer_fixture.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Buffers so small that products have to be cut.
+class Parts : public Transfer {
+ protected:
+  void SetUp() override {
+    Transfer::SetUp();
+    device_.limits.max_storage_buffer_range_bytes = 64 * 66 * sizeof(float);
+  }
+};
+
+TEST_F(Parts, OneIsOnItsWayWhileAnotherIsComputed) {
+  for (const Calibration& calibration : {slow_host(), in_place(), copied()})
+    for (const bool unified : {true, false}) {
+      device_.unified_memory = unified;
+      const auto context = open(calibration);
+      for (const float beta : {0.0f, -0.5f}) {
+        Product product(padded_problem(131, 67, 150, Transpose::kNo, Transpose::kYes, 1.5f, beta));
+        run(*context, product);
+        Product rows(packed_problem(200, 64, 64));
+        run(*context, rows);
+      }
+    }
+}
+
+TEST_F(Parts, TwoAtATimeAndNoMore) {
+  const auto in_turn = open_staging(), one_by_one = open_staging();
+  Product product(packed_problem(128, 64, 64)), checked(product.problem);
+  run(*in_turn, product);
+  run(*one_by_one, checked, {.check_spots = true});
+  const std::uint64_t one = one_by_one->device_state().most_staging_bytes,
+                      two = in_turn->device_state().most_staging_bytes;
+  EXPECT_GT(two, one) << "no operand was on its way while a part was computed";
+  EXPECT_LE(two, 2 * one);
+  expect_same_bits(product, checked);
+}
+
+TEST_F(Parts, ManyPartsKeepTheMemoryOfTwo) {
+  const auto context = open_staging();
+  Product few(packed_problem(128, 64, 64)), many(packed_problem(1024, 64, 64));
+  run(*context, few);
+  const std::uint64_t most = context->device_state().most_staging_bytes;
+  run(*context, many);
+  EXPECT_EQ(context->device_state().most_staging_bytes, most);
+}
+
+TEST_F(Parts, AKernelThatFailsLeavesThePartsToTheNext) {
+  // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
+  // Room for the panels of any kernel.
+  device_.limits.max_storage_buffer_range_bytes = 300'000;
+  const Problem p = packed_problem(600, 128, 256);
+  const Shader first = emit_gemm(default_variant(device_), {});
+  std::vector<std::uint32_t> words = compile(first);
+  words.resize(words.size() / 2);
+  std::filesystem::create_directories(folder_ / "cache" / "spirv");
+  std::ofstream(folder_ / "cache" / "spirv" / (first.hash + ".spv"), std::ios::binary)
+      << hash_hex(words)
+      << std::string_view(reinterpret_cast<const char*>(words.data()),
+                          words.size() * sizeof(std::uint32_t));
+  const auto context = open_staging();
+  testing::internal::CaptureStderr();
+  Product product(p);
+  context->gemm(call_of(product, TierChoice::kDevice));
+  product.expect_right();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr(short_name(default_variant(device_))));
+}
+
+TEST_F(Parts, TheyAreDecidedAndPredictedTogether) {
+  Calibration calibration = slow_host();
+  calibration.device.overlap = 1;
+  const auto context = open(calibration);
+  const Problem p = packed_problem(256, 64, 64);
+  const Decision d = context->decide(p);
+  EXPECT_EQ(d.tier, Tier::kDevice);
+  EXPECT_GT(d.overlapped_ns, 0);
+  EXPECT_NEAR(d.submit_ns + d.upload_ns + d.kernel_ns + d.download_ns, d.device_ns,
+              1e-9 * d.device_ns);
+  Product product(p);
+  context->gemm(call_of(product, TierChoice::kDevice));
+  for (int call = 0; call < 2; ++call) {  // warm by now
+    std::ranges::copy(product.c_before, product.c.begin());
+    context->gemm(call_of(product, TierChoice::kAuto));
+    product.expect_right();
+    EXPECT_EQ(context->last_answer()->tier, Tier::kDevice);
+  }
+}
+
+TEST_F(Parts, ThreadsTakeTurnsBetweenThem) {
+  const auto context = open(in_place());
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 3; ++i) {
+        Product large(padded_problem(131, 70 + t, 200, Transpose::kNo, Transpose::kNo, 1, 0.5f));
+        Product small(whole());
+        run(*context, large);
+        run(*context, small);
+      }
+    });
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,332 @@
+// What can break in a device beneath a context, one test a fault (docs/faults.md): the call gets
+// right numbers, it is said on stderr once, and later calls go where they still can.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "runtime/dispatch/context.h"
+#include "runtime/kernel/step_time.h"
+#include "tests/support/faults_fixture.h"
+#include "tests/support/gate.h"
+#include "tests/support/resident_fixture.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using DriverCall = FaultyDriver::Call;
+
+// A device that is lost.
+
+class LostDevice : public Faults, public ::testing::WithParamInterface<DriverCall> {};
+
+TEST_P(LostDevice, AmidACallIsAnsweredByTheHost) {
+  const auto context = open();
+  expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+  const std::string said = said_by([&] {
+    FaultyDriver::fail(GetParam(), VK_ERROR_DEVICE_LOST);
+    expect(multiply(*context), Tier::kHost, Reason::kFailed);
+    FaultyDriver::heal();
+    for (int call = 0; call < 3; ++call)
+      expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+    expect(multiply(*context, checked_), Tier::kHost, Reason::kPredicted);
+  });
+  expect_one_line(said, "the device " + device_.name + " was lost: ");
+  const Decision decision = context->decide(problem_);
+  EXPECT_EQ(decision.veto_name, Veto::kDeviceGone);
+  EXPECT_THAT(decision.veto, HasSubstr("was lost"));
+  expect_forced_device_fails(*context, "was lost");
+  expect_sound_again();
+}
+INSTANTIATE_TEST_SUITE_P(Found, LostDevice,
+                         ::testing::Values(DriverCall::kSubmit, DriverCall::kWait),
+                         [](const auto& found) {
+                           return std::string(found.param == DriverCall::kSubmit ? "AtItsSubmission"
+                                                                                 : "AtItsEnd");
+                         });
+
+TEST_F(Faults, ALostDeviceIsSaidOnceByAllThreads) {
+  const auto context = open();
+  multiply(*context);
+  FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST, 5);
+  expect_one_line(said_by([&] { multiply_by_threads(*context); }), "was lost");
+}
+
+TEST_F(Faults, ADeviceLostInAGuardedCallIsAnsweredByTheHost) {
+  const auto context = open();
+  const Guard guard = {.scan_range = true, .check_spots = true};
+  expect(multiply(*context, guard), Tier::kDevice, Reason::kPredicted);
+  expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST);
+                    expect(multiply(*context, guard), Tier::kHost, Reason::kFailed);
+                  }),
+                  "was lost");
+  EXPECT_THAT(said_by([&] {
+                expect(multiply(*context, guard), Tier::kHost, Reason::kPredicted);
+                expect(multiply(*context), Tier::kHost, Reason::kPredicted);  // decided before
+              }),
+              IsEmpty());
+}
+
+TEST_F(Faults, ADeviceLostBetweenTheStepsOfALongProductIsAnsweredByTheHost) {
+  plant(database_, device_, {default_variant(device_)}, 8 * kStepNs);
+  const auto context = open();
+  Problem p = packed_problem(64, 64, 64);
+  p.beta = 0.5f;
+  expect(multiply(*context, p), Tier::kDevice, Reason::kPredicted);
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST, 1);
+                    expect(multiply(*context, p), Tier::kHost, Reason::kFailed);
+                  }),
+                  "was lost");
+}
+
+TEST_F(Faults, ADeviceLostBetweenThePartsOfALargeProductLeavesTheRestToTheHost) {
+  DeviceProfile small = device_;
+  small.limits.max_storage_buffer_range_bytes = 64 << 10;
+  plant(database_, small, {default_variant(device_), fallback_variant()});
+  const auto context = open();
+  // 120,000 bytes of A.
+  const Problem p = padded_problem(300, 60, 100, Transpose::kNo, Transpose::kNo, 1, 0.5f);
+  expect(multiply(*context, p), Tier::kDevice, Reason::kPredicted);
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST, 1);
+                    expect(multiply(*context, p), Tier::kHost, Reason::kFailed);
+                    expect(multiply(*context, p), Tier::kHost, Reason::kPredicted);
+                  }),
+                  "was lost");
+}
+
+TEST_F(Faults, AForcedCallGetsTheErrorThatOnePartOfALargeProductMet) {
+  DeviceProfile small = device_;
+  small.limits.max_storage_buffer_range_bytes = 64 << 10;
+  plant(database_, small, {default_variant(device_), fallback_variant()});
+  const auto context = open();
+  Product product(padded_problem(300, 60, 100, Transpose::kNo, Transpose::kNo, 1, 0.5f));
+  context->gemm(call_of(product, TierChoice::kDevice));
+  FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST, 1);
+  EXPECT_THAT(said_by([&] {
+                try {
+                  context->gemm(call_of(product, TierChoice::kDevice));
+                  ADD_FAILURE() << "a device that is lost has answered";
+                } catch (const Error& error) {
+                  EXPECT_EQ(error.code(), ErrorCode::kDevice);
+                  EXPECT_THAT(error.what(), HasSubstr("waiting for commands"));
+                }
+              }),
+              IsEmpty());
+}
+
+TEST_F(Faults, ADeviceLostWhileKernelsAreCompiledEndsInTheHost) {
+  Context context({.database = database_, .cache_folder = cache_});
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST);
+                    expect(multiply(context), Tier::kHost, Reason::kCompiling);
+                    expect_forced_device_fails(context, "lost");  // has waited for the compiler
+                    multiply(context);
+                    expect(multiply(context), Tier::kHost, Reason::kPredicted);
+                  }),
+                  "was lost");
+}
+
+class FaultsDeathTest : public Faults {
+ protected:
+  /// Exit status 0 when everything is as promised. Does not wait for what the device still does.
+  [[noreturn]] void hang() {
+    ::alarm(60);  // a hang of this program itself becomes a failure
+    Context* const context = open().release();
+    multiply(*context);
+    expect_one_line(said_by([&] {
+                      FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
+                      expect(multiply(*context), Tier::kHost, Reason::kFailed);
+                      EXPECT_EQ(FaultyDriver::waited_in_vain_ns(), 10e9);
+                      FaultyDriver::heal();
+                      expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+                    }),
+                    "the device is given up;");
+    EXPECT_EQ(FaultyDriver::calls(DriverCall::kOutlast), 0);
+    std::filesystem::remove_all(folder_.path());
+    std::_Exit(HasFailure() ? 1 : 0);
+  }
+};
+
+TEST_F(FaultsDeathTest, ADeviceThatHangsIsGivenUpAndTheHostAnswers) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(hang(), testing::ExitedWithCode(0), "");
+}
+
+class ResidentFaults : public ResidentTest {
+ protected:
+  void TearDown() override {
+    FaultyDriver::heal();
+    ResidentTest::TearDown();
+  }
+};
+
+TEST_F(ResidentFaults, WorkOnALostDeviceIsAnErrorAndHostPointersGoOn) {
+  open({default_variant(device_)});
+  Product product(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo));
+  const ProblemArgs problem(product);
+  const rooftile_resident_operands operands = operands_of(product);
+  FaultyDriver::fail(DriverCall::kSubmit, VK_ERROR_DEVICE_LOST);
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_EQ(rooftile_resident_gemm(context_, &problem.args, &operands, nullptr),
+              ROOFTILE_DEVICE_ERROR);
+    EXPECT_THAT(rooftile_last_error(), HasSubstr("lost"));
+    FaultyDriver::heal();  // what is lost stays so
+  }
+  rooftile_gemm_args args = problem.args;
+  args.a = product.a.data();
+  args.b = product.b.data();
+  args.c = product.c.data();
+  ok(rooftile_gemm(context_, &args));
+  product.expect_right();
+}
+
+// A device without memory.
+
+TEST_F(Faults, WithoutDeviceMemoryTheHostAnswersAsLongAsThatLasts) {
+  const auto context = open();
+  expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+  const Problem larger = packed_problem(300, 200, 50);
+  expect_one_line(said_by([&] {
+                    FaultyDriver::limit_memory(FaultyDriver::memory_in_use());
+                    for (int call = 0; call < 3; ++call)
+                      expect(multiply(*context, larger), Tier::kHost, Reason::kFailed);
+                    expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+                    FaultyDriver::heal();
+                    expect(multiply(*context, larger), Tier::kDevice, Reason::kPredicted);
+                  }),
+                  "no memory on " + device_.name);
+  EXPECT_EQ(context->decide(larger).veto_name, Veto::kNone);
+}
+
+TEST_F(Faults, BuffersKeptForOtherSizesAreGivenUpBeforeMemoryIsShort) {
+  const auto context = open();
+  expect(multiply(*context, packed_problem(600, 400, 20)), Tier::kDevice, Reason::kPredicted);
+  FaultyDriver::limit_memory(FaultyDriver::memory_in_use());
+  EXPECT_THAT(said_by([&] {
+                expect(multiply(*context, packed_problem(200, 100, 100)), Tier::kDevice,
+                       Reason::kPredicted);
+              }),
+              IsEmpty());
+}
+
+TEST_F(Faults, WithoutMemoryForTheDeviceItselfTheHostAnswersAsLongAsThatLasts) {
+  const auto context = open();
+  Context in_background({.database = database_, .cache_folder = cache_});
+  constexpr int kFarTooMany = 100'000;
+  for (Context* user : {context.get(), &in_background}) {
+    FaultyDriver::fail(DriverCall::kOpen, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+    expect_one_line(said_by([&] {
+                      int calls = 0;
+                      for (; FaultyDriver::failed(DriverCall::kOpen) < 3 && calls < kFarTooMany;
+                           ++calls)
+                        EXPECT_EQ(multiply(*user).tier, Tier::kHost);
+                      expect_forced_device_fails(*user, "ran out of memory");
+                      FaultyDriver::heal();
+                      while (multiply(*user).tier != Tier::kDevice && calls < kFarTooMany) ++calls;
+                      EXPECT_LT(calls, kFarTooMany);
+                    }),
+                    "no memory on " + device_.name);
+  }
+}
+
+// The second kernel in line finds the device open and is compiled: the first one is still wanted.
+TEST_F(Faults, MemoryThatIsBackForTheSecondKernelIsForTheFirstOneToo) {
+  Context in_background({.database = database_, .cache_folder = cache_});
+  FaultyDriver::fail_once(DriverCall::kOpen, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+  expect_one_line(said_by([&] {
+                    constexpr int kFarTooMany = 100'000;
+                    int calls = 0;
+                    while (multiply(in_background).tier != Tier::kDevice && calls < kFarTooMany)
+                      ++calls;
+                    EXPECT_LT(calls, kFarTooMany);
+                  }),
+                  "no memory on " + device_.name);
+  EXPECT_EQ(FaultyDriver::failed(DriverCall::kOpen), 1);
+}
+
+TEST_F(Faults, WithoutMemoryForTheCompilerTheHostAnswersAsLongAsThatLasts) {
+  const auto context = open();
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail(DriverCall::kCompile, VK_ERROR_OUT_OF_HOST_MEMORY);
+                    for (int call = 0; call < 3; ++call)
+                      expect(multiply(*context), Tier::kHost, Reason::kFailed);
+                    expect_forced_device_fails(*context, "ran out of memory");
+                    FaultyDriver::heal();
+                    expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+                  }),
+                  "no memory on " + device_.name);
+}
+
+TEST_F(Faults, WithoutMemoryForTheCompilerInTheBackgroundItIsSaid) {
+  Gate gate(cache_, default_variant(device_));
+  auto context =
+      std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
+  FaultyDriver::fail(DriverCall::kCompile, VK_ERROR_OUT_OF_HOST_MEMORY);
+  expect_one_line(said_by([&] {
+                    expect(multiply(*context, untuned_), Tier::kHost, Reason::kCompiling);
+                    EXPECT_TRUE(gate.open());
+                    context.reset();  // waits for the compiler
+                  }),
+                  "no memory on " + device_.name);
+}
+
+// A driver that is gone.
+
+TEST_F(Faults, ADriverThatGoesAfterTheStartEndsInTheHost) {
+  const auto context = open();
+  ASSERT_EQ(context->decide(problem_).tier, Tier::kDevice);
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail(DriverCall::kEnumerate, VK_ERROR_INITIALIZATION_FAILED);
+                    expect(multiply(*context), Tier::kHost, Reason::kFailed);
+                    for (int call = 0; call < 3; ++call)
+                      expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+                  }),
+                  "is not here or its driver has changed");
+  EXPECT_EQ(context->decide(problem_).veto_name, Veto::kDeviceGone);
+  expect_forced_device_fails(*context, "is not here");
+  expect_sound_again();
+}
+
+TEST_F(Faults, AForcedCallThatFindsNoDriverSaysItByItsErrorAndTheHostsFirstCallOnStderr) {
+  const auto context = open();
+  FaultyDriver::fail(DriverCall::kEnumerate, VK_ERROR_INITIALIZATION_FAILED);
+  EXPECT_THAT(said_by([&] { expect_forced_device_fails(*context, "is not here"); }), IsEmpty());
+  expect_one_line(said_by([&] {
+                    for (int call = 0; call < 3; ++call)
+                      expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+                  }),
+                  "is not here or its driver has changed");
+}
+
+TEST_F(Faults, AGuardedCallThatComesFirstAfterAForcedOneSaysIt) {
+  const auto context = open();
+  FaultyDriver::fail(DriverCall::kEnumerate, VK_ERROR_INITIALIZATION_FAILED);
+  expect_forced_device_fails(*context, "is not here");
+  expect_one_line(
+      said_by([&] { expect(multiply(*context, checked_), Tier::kHost, Reason::kPredicted); }),
+      "is not here or its driver has changed");
+}
+
+TEST_F(Faults, NothingIsSaidWhereNobodyWantsToHear) {
+  const ScopedEnvironment off("ROOFTILE_LOG", "off");
+  const auto context = open();
+  EXPECT_THAT(said_by([&] {
+                FaultyDriver::fail(DriverCall::kEnumerate, VK_ERROR_INITIALIZATION_FAILED);
+                expect(multiply(*context), Tier::kHost, Reason::kFailed);
+              }),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,120 @@
+// Kernels that fail or compute wrongly, one test a fault (docs/faults.md): the call gets right
+// numbers, it is said on stderr once, and later calls do without that kernel.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "generator/compile.h"
+#include "generator/emit.h"
+#include "generator/space.h"
+#include "tests/support/faults_fixture.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+using DriverCall = FaultyDriver::Call;
+
+// Kernels that do not compile.
+
+TEST_F(Faults, AKernelThatFailsIsPassedOverForTheNext) {
+  // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
+  const Shader first = emit_gemm(default_variant(device_), signature_of(problem_));
+  std::vector<std::uint32_t> words = compile(first);
+  words.resize(words.size() / 2);
+  std::filesystem::create_directories(cache_ / "spirv");
+  std::ofstream(cache_ / "spirv" / (first.hash + ".spv"), std::ios::binary)
+      << hash_hex(words)
+      << std::string_view(reinterpret_cast<const char*>(words.data()),
+                          words.size() * sizeof(std::uint32_t));
+  const auto context = open();
+  expect_one_line(said_by([&] {
+                    for (int call = 0; call < 3; ++call)
+                      expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+                  }),
+                  short_name(default_variant(device_)));
+  EXPECT_FALSE(context->device_state().last_failure.empty());
+}
+
+TEST_F(Faults, AKernelThatCannotBeLaunchedIsPassedOverForTheNext) {
+  const auto context = open();
+  expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail_once(DriverCall::kSubmit, VK_ERROR_UNKNOWN);
+                    for (int call = 0; call < 3; ++call)
+                      expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+                  }),
+                  "kernel '" + short_name(default_variant(device_)) + "' fails");
+  EXPECT_EQ(FaultyDriver::failed(DriverCall::kSubmit), 1);
+}
+
+TEST_F(Faults, WhenEveryKernelFailsTheHostAnswersAndTheDecisionSaysWhy) {
+  const auto context = open();
+  const std::string said = said_by([&] {
+    FaultyDriver::fail(DriverCall::kCompile, VK_ERROR_UNKNOWN);
+    expect(multiply(*context), Tier::kHost, Reason::kFailed);
+    for (int call = 0; call < 3; ++call)
+      expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+  });
+  EXPECT_EQ(std::ranges::count(said, '\n'), 2) << said;
+  for (const Variant& variant : {default_variant(device_), fallback_variant()})
+    EXPECT_THAT(said, HasSubstr("kernel '" + short_name(variant) + "' fails"));
+  const Decision decision = context->decide(problem_);
+  EXPECT_EQ(decision.veto_name, Veto::kNoKernel);
+  EXPECT_THAT(decision.veto, HasSubstr("has failed"));
+  expect_forced_device_fails(*context, "has failed");
+  expect_sound_again();
+}
+
+// A kernel that computes wrongly.
+
+TEST_F(WrongKernel, IsCaughtByASpotCheckAndTheHostAnswers) {
+  {
+    const auto context = open();
+    Product unguarded(problem_);
+    context->gemm(call_of(unguarded));  // nobody looks
+    EXPECT_EQ(context->last_answer()->tier, Tier::kDevice);
+    expect_one_line(said_by([&] {
+                      expect(multiply(*context, checked_), Tier::kHost, Reason::kPrecision);
+                      // Not used any more: the next kernel is, and is right.
+                      expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+                      expect(multiply(*context, checked_), Tier::kDevice, Reason::kPredicted);
+                    }),
+                    "spot check: element (");
+    EXPECT_THAT(context->device_state().last_failure, HasSubstr("spot check"));
+  }
+  // Nor by any other process, until it is certified anew.
+  expect(multiply(*open()), Tier::kDevice, Reason::kPredicted);
+}
+
+TEST_F(WrongKernel, IsSaidOnceByAllThreads) {
+  const auto context = open();
+  expect_one_line(said_by([&] { multiply_by_threads(*context, checked_); }),
+                  "spot check: element (");
+}
+
+TEST_F(WrongKernel, OnAForcedDeviceIsAnErrorWithCUntouched) {
+  const auto context = open();
+  Product product(problem_);
+  GemmCall call = call_of(product, TierChoice::kDevice);
+  call.guard = checked_;
+  try {
+    context->gemm(call);
+    FAIL() << "the wrong kernel passed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDevice);
+    EXPECT_THAT(error.what(), HasSubstr("spot check: element ("));
+  }
+  EXPECT_TRUE(product.c_is_untouched());
+}
+
+}  // namespace
+}  // namespace rooftile

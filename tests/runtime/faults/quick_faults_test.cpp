@@ -1,0 +1,104 @@
+// Quick kernels on a device whose driver fails, or takes its time, while the best one is compiled.
+#include "tests/support/blocked_threads.h"
+#include "tests/support/faults_fixture.h"
+#include "tests/support/gate.h"
+
+namespace rooftile {
+namespace {
+
+using DriverCall = FaultyDriver::Call;
+using ::testing::IsEmpty;
+
+class QuickFaults : public Faults {
+ protected:
+  /// Has the quick kernel ready, and the best one at the gate.
+  std::unique_ptr<Context> open_with_quick_kernel() const {
+    auto context =
+        std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
+    Product product(untuned_);
+    context->gemm(call_of(product, TierChoice::kDevice));
+    product.expect_right();
+    EXPECT_TRUE(is(context->last_answer(), fallback_variant()));
+    return context;
+  }
+  static bool is(const std::optional<Answer>& answer, const Variant& kernel) {
+    return answer && answer->kernel != nullptr && *answer->kernel == kernel;
+  }
+};
+
+// lavapipe compiles in the queue, at the first dispatch.
+TEST_F(QuickFaults, CallsDoNotStandInTheQueueBehindTheCompiler) {
+  Gate gate(cache_, default_variant(device_));
+  const auto context = open_with_quick_kernel();
+  FaultyDriver::hold_next(DriverCall::kWait);
+  EXPECT_TRUE(gate.open());
+  FaultyDriver::await_held();  // the best kernel's first dispatch
+  for (int call = 0; call < 3; ++call)
+    expect(multiply(*context, untuned_), Tier::kHost, Reason::kCompiling);
+  FaultyDriver::release();
+  Answer answer;
+  while ((answer = multiply(*context, untuned_)).tier == Tier::kHost) {
+  }
+  EXPECT_TRUE(is(answer, default_variant(device_)));
+}
+
+TEST_F(QuickFaults, TheCompilerDoesNotStandInTheQueueBeforeACall) {
+  const int compiled = FaultyDriver::calls(DriverCall::kCompile);
+  Gate gate(cache_, default_variant(device_));
+  const auto context = open_with_quick_kernel();
+  FaultyDriver::hold_next(DriverCall::kWait);
+  std::thread computing([&] { EXPECT_TRUE(is(multiply(*context, untuned_), fallback_variant())); });
+  FaultyDriver::await_held();
+  const int submitted = FaultyDriver::calls(DriverCall::kSubmit);
+  EXPECT_TRUE(gate.open());
+  // The quick kernel, the best one, and what packs its A and B. What would follow at once does not.
+  while (FaultyDriver::calls(DriverCall::kCompile) < compiled + 4) std::this_thread::yield();
+  ASSERT_TRUE(await_all_asleep());
+  EXPECT_EQ(FaultyDriver::calls(DriverCall::kSubmit), submitted);
+  FaultyDriver::release();
+  computing.join();
+  while (!is(multiply(*context, untuned_), default_variant(device_))) {
+  }
+}
+
+TEST_F(QuickFaults, AQuickKernelThatCannotBeLaunchedIsPassedOver) {
+  Gate gate(cache_, default_variant(device_));
+  const auto context = open_with_quick_kernel();
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail_once(DriverCall::kSubmit, VK_ERROR_INITIALIZATION_FAILED);
+                    for (int call = 0; call < 3; ++call)
+                      expect(multiply(*context, untuned_), Tier::kHost, Reason::kCompiling);
+                  }),
+                  "'" + short_name(fallback_variant()) + "' fails");
+  EXPECT_TRUE(gate.open());
+  while (!is(multiply(*context, untuned_), default_variant(device_))) {
+  }
+}
+
+TEST_F(QuickFaults, ADeviceThatIsLostMeanwhileEndsInTheHost) {
+  Gate gate(cache_, default_variant(device_));
+  const auto context = open_with_quick_kernel();
+  expect_one_line(said_by([&] {
+                    FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST);
+                    expect(multiply(*context, untuned_), Tier::kHost, Reason::kFailed);
+                    expect(multiply(*context, untuned_), Tier::kHost, Reason::kPredicted);
+                  }),
+                  "was lost");
+  EXPECT_TRUE(gate.open());
+}
+
+TEST_F(QuickFaults, WithoutMemoryForEitherWhoWaitsIsToldSo) {
+  const auto context =
+      std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
+  FaultyDriver::fail(DriverCall::kCompile, VK_ERROR_OUT_OF_HOST_MEMORY);
+  said_by([&] { expect_forced_device_fails(*context, "ran out of memory"); });
+  FaultyDriver::heal();
+  EXPECT_THAT(said_by([&] {
+                while (multiply(*context).tier == Tier::kHost) {
+                }
+              }),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace rooftile

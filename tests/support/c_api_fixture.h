@@ -1,0 +1,80 @@
+// An open context without a database, and the C ABI's arguments for a Product.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rooftile/rooftile.h>
+
+#include <string>
+
+#include "tests/support/problem_args.h"
+#include "tests/support/product.h"
+#include "tests/support/scratch.h"
+
+namespace rooftile {
+
+class CApi : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string database = (folder_ / "none.db").string();
+    rooftile_options options = {.struct_size = sizeof options, .database_path = database.c_str()};
+    ASSERT_EQ(rooftile_open(&options, &context_), ROOFTILE_OK) << rooftile_last_error();
+  }
+  void TearDown() override { rooftile_close(context_); }
+
+  static rooftile_sgemm_args args_of(Product& product) {
+    const Problem& p = product.problem;
+    return {.struct_size = sizeof(rooftile_sgemm_args),
+            .layout = ROOFTILE_ROW_MAJOR,
+            .trans_a = c_transpose(p.trans_a),
+            .trans_b = c_transpose(p.trans_b),
+            .m = p.m,
+            .n = p.n,
+            .k = p.k,
+            .alpha = p.alpha,
+            .a = product.a.data(),
+            .lda = p.lda,
+            .b = product.b.data(),
+            .ldb = p.ldb,
+            .beta = p.beta,
+            .c = product.c.data(),
+            .ldc = p.ldc};
+  }
+  static rooftile_gemm_args gemm_args_of(Product& product) {
+    rooftile_gemm_args args = problem_args(product.problem);
+    args.a = product.stored_a_elements.data();
+    args.b = product.stored_b_elements.data();
+    args.c = product.c_data();
+    return args;
+  }
+  static rooftile_quantization quantization_of(const Product& product) {
+    rooftile_quantization quantization = quantization_args(product.problem);
+    quantization.scales = product.quantization.scales.data();
+    quantization.zero_points = product.quantization.zero_points.data();
+    return quantization;
+  }
+  static rooftile_epilogue epilogue_of(Product& product) {
+    const Epilogue& e = product.problem.epilogue;
+    rooftile_epilogue epilogue = epilogue_args(e);
+    epilogue.row_scale = e.row_scale ? product.row_scale.data() : nullptr;
+    epilogue.column_scale = e.column_scale ? product.column_scale.data() : nullptr;
+    epilogue.bias = product.bias.data();
+    epilogue.residual = e.residual ? product.residual.data() : nullptr;
+    epilogue.ld_residual = product.ld_residual();
+    epilogue.stride_residual = product.stride_residual();
+    return epilogue;
+  }
+  void expect_refused(const Product& product, const rooftile_sgemm_args& args,
+                      const std::string& message,
+                      rooftile_status status = ROOFTILE_INVALID_ARGUMENT) {
+    EXPECT_EQ(rooftile_sgemm(context_, &args), status);
+    EXPECT_THAT(rooftile_last_error(), ::testing::HasSubstr(message));
+    EXPECT_TRUE(product.c_is_untouched());
+  }
+
+  ScratchFolder folder_;
+  rooftile_context* context_ = nullptr;
+  Product product_{padded_problem(5, 7, 3, Transpose::kNo, Transpose::kNo)};
+};
+
+}  // namespace rooftile

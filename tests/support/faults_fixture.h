@@ -1,0 +1,145 @@
+// A context over a driver that fails on command (docs/faults.md): calls whose results are checked,
+// and what is said about them on stderr.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "generator/emit.h"
+#include "generator/space.h"
+#include "runtime/device/device.h"
+#include "runtime/dispatch/context.h"
+#include "runtime/kernel/shader_cache.h"
+#include "tests/support/call_of.h"
+#include "tests/support/faulty_driver.h"
+#include "tests/support/planted_database.h"
+#include "tests/support/product.h"
+#include "tests/support/scratch.h"
+
+namespace rooftile {
+
+/// What body says on stderr.
+inline std::string said_by(const std::function<void()>& body) {
+  testing::internal::CaptureStderr();
+  try {
+    body();
+  } catch (...) {
+    testing::internal::GetCapturedStderr();
+    throw;
+  }
+  return testing::internal::GetCapturedStderr();
+}
+
+inline void expect_one_line(const std::string& said, const std::string& text) {
+  EXPECT_THAT(said, ::testing::HasSubstr(text));
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+}
+
+/// On which the device always wins, whatever it is predicted to take; the guard costs nothing.
+inline Calibration no_host() {
+  Calibration calibration = slow_host();
+  for (HostRates* host : {&calibration.host, &calibration.host1})
+    host->call_ns = 1e12, host->gbps = 1000;
+  return calibration;
+}
+
+/// Two kernels are tuned, and the driver is sound until a test spoils it.
+class Faults : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    device_ = found.devices.front();
+    plant({default_variant(device_), fallback_variant()});
+  }
+  void TearDown() override { FaultyDriver::heal(); }
+
+  void plant(const std::vector<Variant>& ranked) const { plant(database_, device_, ranked); }
+  static void plant(const std::filesystem::path& file, const DeviceProfile& device,
+                    const std::vector<Variant>& ranked, double kernel_ns = 1e5) {
+    std::filesystem::remove(file);
+    plant_database(file, device, ranked, {}, {}, no_host(), kernel_ns);
+  }
+  /// Calls wait for their kernels, so that it is known which of them meets the fault.
+  ContextOptions options() const {
+    return {
+        .database = database_, .cache_folder = cache_, .while_compiling = WhileCompiling::kWait};
+  }
+  std::unique_ptr<Context> open() const { return std::make_unique<Context>(options()); }
+
+  /// Calls, checks the result, and says how it was answered.
+  static Answer multiply(Context& context, const Problem& p, const Guard& guard = {}) {
+    Product product(p);
+    GemmCall call = call_of(product);
+    call.guard = guard;
+    context.gemm(call);
+    product.expect_right();
+    return context.last_answer().value();
+  }
+  Answer multiply(Context& context, const Guard& guard = {}) const {
+    return multiply(context, problem_, guard);
+  }
+  static void expect(const Answer& answer, Tier tier, Reason reason) {
+    EXPECT_EQ(answer.tier, tier);
+    EXPECT_EQ(answer.reason, reason);
+  }
+  void expect_forced_device_fails(Context& context, const std::string& why) const {
+    Product product(problem_);
+    try {
+      context.gemm(call_of(product, TierChoice::kDevice));
+      FAIL() << "a device that is gone has answered";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr(why));
+    }
+    EXPECT_TRUE(product.c_is_untouched());
+  }
+  /// In a context of its own, which finds nothing wrong.
+  void expect_sound_again() const {
+    FaultyDriver::heal();
+    EXPECT_THAT(said_by([&] { expect(multiply(*open()), Tier::kDevice, Reason::kPredicted); }),
+                ::testing::IsEmpty());
+  }
+
+  /// Eight calls by each of four threads, all at once.
+  void multiply_by_threads(Context& context, const Guard& guard = {}) const {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 8; ++i) multiply(context, guard);
+      });
+  }
+
+  ScratchFolder folder_;
+  const std::filesystem::path database_ = folder_ / "tuned.db", cache_ = folder_ / "cache";
+  DeviceProfile device_;
+  const Problem problem_ = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f);
+  const Guard checked_ = {.check_spots = true};
+  // Of no tuned bucket, so that its calls are counted.
+  const Problem untuned_ = padded_problem(200, 130, 40, Transpose::kNo, Transpose::kNo);
+};
+
+/// The better of the two kernels computes wrongly.
+class WrongKernel : public Faults {
+ protected:
+  void SetUp() override {
+    Faults::SetUp();
+    // The best kernel's compiled shader becomes one that scales a little too much.
+    Shader shader = emit_gemm(default_variant(device_), signature_of(problem_));
+    const std::string_view right = "return alpha * sum + old;";
+    const std::size_t at = shader.glsl.find(right);
+    ASSERT_NE(at, std::string::npos);
+    shader.glsl.replace(at, right.size(), "return alpha * sum * 1.01 + old;");
+    ShaderCache(cache_).spirv(shader);
+  }
+};
+
+}  // namespace rooftile

@@ -1,0 +1,160 @@
+// Calls with packed operands through the C ABI, over a tuning database that was written by hand and
+// beneath a driver that counts memory and fails on command.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/support/faulty_driver.h"
+#include "tests/support/resident_fixture.h"
+
+namespace rooftile {
+
+// Kernels that read packed operands: both, B alone, B alone in the same panels but with other tiles
+// of rows, and B in other panels.
+inline const std::string kPacksBoth =
+    "family=register tile_m=16 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+    "vector_width_b=4 packed_a=yes packed_b=yes";
+inline const std::string kPacksB =
+    "family=register tile_m=16 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=1 "
+    "vector_width_b=4 packed_b=yes";
+inline const std::string kPacksBOfFewRows =
+    "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=1 "
+    "vector_width_b=4 packed_b=yes";
+inline const std::string kPacksBWide =
+    "family=register tile_m=16 tile_n=64 reg_m=4 reg_n=8 unroll_k=8 vector_width_a=1 "
+    "vector_width_b=4 packed_b=yes";
+inline const std::string kReadsStored =
+    "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=1 "
+    "vector_width_b=1";
+
+class PackedTest : public ResidentTest {
+ protected:
+  void TearDown() override {
+    FaultyDriver::heal();
+    for (rooftile_packed* packed : packed_) rooftile_packed_release(packed);
+    ResidentTest::TearDown();
+  }
+
+  /// A kernel with these times on one problem; the first call of a context plants a database.
+  struct Planted {
+    Problem problem;
+    std::string variant;
+    double kernel_ns = 1e5, pack_ns = 0;
+  };
+  void open_with(const std::vector<Planted>& kernels,
+                 const Calibration& calibration = slow_host()) {
+    rooftile_close(context_);
+    database_ = (folder_ / fmt::format("{}.db", ++databases_)).string();
+    {
+      Store store(database_);
+      const RowId row = store.device_id(device_);
+      store.add_calibration(row, to_figures(calibration));
+      std::map<std::string, std::vector<WinnerRecord>> lists;
+      for (const Planted& kernel : kernels) {
+        const Variant variant = parse_variant(kernel.variant);
+        const Signature signature = signature_of(kernel.problem);
+        const RowId candidate = store.candidate_id({.hash = emit_gemm(variant, signature).hash,
+                                                    .signature = to_string(signature),
+                                                    .variant = variant});
+        store.put_certificate(row, candidate, kGeneratorVersion, true, "planted");
+        auto& list = lists[to_string(bucket_of(kernel.problem))];
+        list.push_back({.candidate = candidate,
+                        .problem = store.problem_id(kernel.problem),
+                        .rank = static_cast<int>(list.size()),
+                        .kernel_ns = kernel.kernel_ns,
+                        .pack_ns = kernel.pack_ns});
+      }
+      for (const auto& [bucket, list] : lists) store.put_winners(row, bucket, list);
+    }
+    open_database();
+  }
+  void open_database() {
+    const rooftile_options options = {
+        .struct_size = sizeof options, .database_path = database_.c_str(), .no_measured_calls = 1};
+    ok(rooftile_open(&options, &context_));
+  }
+
+  /// The product's call on host memory.
+  struct HostCall {
+    rooftile_gemm_args args;
+    rooftile_epilogue epilogue;
+    rooftile_quantization quantization;
+
+    explicit HostCall(Product& product) {
+      const Problem& p = product.problem;
+      args = problem_args(p);
+      const bool floats = p.types.a == DataType::kF32;
+      args.a =
+          floats ? static_cast<const void*>(product.a.data()) : product.stored_a_elements.data();
+      args.b = floats && !rooftile::quantized(p.types) ? static_cast<const void*>(product.b.data())
+                                                       : product.stored_b_elements.data();
+      args.c = product.c_data();
+      epilogue = epilogue_args(p.epilogue);
+      epilogue.row_scale = p.epilogue.row_scale ? product.row_scale.data() : nullptr;
+      epilogue.column_scale = p.epilogue.column_scale ? product.column_scale.data() : nullptr;
+      epilogue.bias = p.epilogue.bias != Bias::kNone ? product.bias.data() : nullptr;
+      epilogue.residual = p.epilogue.residual ? product.residual.data() : nullptr;
+      epilogue.ld_residual = product.ld_residual();
+      epilogue.stride_residual = product.stride_residual();
+      if (any(p.epilogue)) args.epilogue = &epilogue;
+      if (!rooftile::quantized(p.types)) return;
+      quantization = quantization_args(p);
+      quantization.scales = product.quantization.scales.data();
+      quantization.zero_points = product.quantization.zero_points.data();
+      args.quantization = &quantization;
+    }
+    HostCall(const HostCall&) = delete;
+    HostCall& operator=(const HostCall&) = delete;
+  };
+
+  rooftile_packed* keep(rooftile_packed* packed) {
+    packed_.push_back(packed);
+    return packed;
+  }
+  rooftile_status try_pack(const rooftile_gemm_args& call, rooftile_operand operand,
+                           const std::vector<std::int64_t>& sizes, rooftile_packed** packed) {
+    const rooftile_pack_args args = {.struct_size = sizeof args,
+                                     .operand = operand,
+                                     .call = &call,
+                                     .sizes = sizes.data(),
+                                     .size_count = sizes.size()};
+    return rooftile_pack(context_, &args, packed);
+  }
+  rooftile_packed* pack(const rooftile_gemm_args& call,
+                        rooftile_operand operand = ROOFTILE_OPERAND_B,
+                        const std::vector<std::int64_t>& sizes = {}) {
+    rooftile_packed* packed = nullptr;
+    ok(try_pack(call, operand, sizes, &packed));
+    return keep(packed);
+  }
+  rooftile_packed* pack_resident(const rooftile_gemm_args& call,
+                                 const rooftile_resident_operands& operands,
+                                 rooftile_operand operand = ROOFTILE_OPERAND_B,
+                                 const std::vector<std::int64_t>& sizes = {}) {
+    const rooftile_pack_args args = {.struct_size = sizeof args,
+                                     .operand = operand,
+                                     .call = &call,
+                                     .sizes = sizes.data(),
+                                     .size_count = sizes.size()};
+    rooftile_packed* packed = nullptr;
+    ok(rooftile_resident_pack(context_, &args, &operands, &packed));
+    return keep(packed);
+  }
+  static rooftile_packed_info info(rooftile_packed* packed) {
+    rooftile_packed_info result = {.struct_size = sizeof result};
+    ok(rooftile_packed_query(packed, &result));
+    return result;
+  }
+  rooftile_decision last() {
+    rooftile_decision decision = {.struct_size = sizeof decision};
+    ok(rooftile_last_decision(context_, &decision));
+    return decision;
+  }
+  std::string name_of(const std::string& variant) { return short_name(parse_variant(variant)); }
+
+  std::string database_;
+  std::vector<rooftile_packed*> packed_;
+};
+
+}  // namespace rooftile

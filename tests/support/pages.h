@@ -1,0 +1,79 @@
+// Operands in pages of their own, of which nothing else is imported with them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "runtime/dispatch/context.h"
+#include "tests/support/call_of.h"
+#include "tests/support/product.h"
+
+namespace rooftile {
+
+inline constexpr std::size_t kPage = 4096;
+
+/// Memory of whole pages; what lies behind the last byte is not mapped.
+class Pages {
+ public:
+  explicit Pages(std::size_t bytes)
+      : bytes_((bytes + kPage - 1) / kPage * kPage),
+        memory_(static_cast<char*>(::mmap(nullptr, bytes_ + kPage, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    EXPECT_EQ(::munmap(memory_ + bytes_, kPage), 0);
+  }
+  ~Pages() { ::munmap(memory_, bytes_); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  /// A copy so many bytes behind the start.
+  char* put(const void* from, std::size_t bytes, std::size_t offset) {
+    EXPECT_LE(offset + bytes, bytes_);
+    std::memcpy(memory_ + offset, from, bytes);
+    return memory_ + offset;
+  }
+  char* data() const { return memory_; }
+  void forbid_writing() { EXPECT_EQ(::mprotect(memory_, bytes_, PROT_READ), 0); }
+
+ private:
+  std::size_t bytes_;
+  char* memory_;
+};
+
+/// Of operands, in bytes behind the start of a page.
+struct Offsets {
+  std::size_t a = 0, b = 0, c = 0;
+};
+
+/// A product's operands, each in pages that are gone afterwards.
+class InPages {
+ public:
+  explicit InPages(Product& product, const Offsets& at = {})
+      : product_(product),
+        bytes_c_(product.c.size() * static_cast<std::size_t>(bytes_of(product.problem.types.c))),
+        a_(product.stored_a_elements.size() + at.a),
+        b_(product.stored_b_elements.size() + at.b),
+        c_(bytes_c_ + at.c),
+        at_(at) {}
+
+  GemmCall call(TierChoice tier) {
+    GemmCall call = call_of(product_, tier);
+    call.a = a_.put(call.a, product_.stored_a_elements.size(), at_.a);
+    call.b = b_.put(call.b, product_.stored_b_elements.size(), at_.b);
+    call.c = c_.put(call.c, bytes_c_, at_.c);
+    return call;
+  }
+  char* c() const { return c_.data() + at_.c; }
+  /// Back into the product.
+  void take_c() const { std::memcpy(product_.c_data(), c(), bytes_c_); }
+
+ private:
+  Product& product_;
+  std::size_t bytes_c_;
+  Pages a_, b_, c_;
+  Offsets at_;
+};
+
+}  // namespace rooftile

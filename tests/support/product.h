@@ -1,0 +1,178 @@
+// Operands with padded rows, canaries around C and the check against float64 that the runtime's
+// tests share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/half.h"
+#include "core/problem.h"
+#include "runtime/verify/random_operand.h"
+#include "runtime/verify/reference.h"
+
+namespace rooftile {
+
+inline constexpr std::uint32_t kCanary = 0x7fc0beef;
+
+/// Row-major operands of a problem; everything that is no element is NaN (0 for integers), and C's
+/// surroundings are canaries. a, b and c are float32, for float32 problems; the rest is in the
+/// problem's types.
+struct Product {
+  Problem problem;
+  std::vector<float> a, b, c, c_before;
+  std::vector<char> stored_a_elements, stored_b_elements, stored_c_elements, stored_c_before;
+  RandomQuantization quantization;
+  std::vector<float> row_scale, column_scale, bias, residual;
+
+  explicit Product(const Problem& p) : problem(p) {
+    Random random(static_cast<std::uint64_t>(p.m * 131 + p.n * 17 + p.k));
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    fill(a, stored_a(p), p.lda, p.stride_a, random, nan);
+    fill(b, stored_b(p), p.ldb, p.stride_b, random, nan);
+    if (p.types.a == DataType::kI8)
+      for (std::vector<float>* x : {&a, &b})
+        for (float& value : *x) value *= 127;
+    if (p.types.a == DataType::kU8)
+      for (std::vector<float>* x : {&a, &b})
+        for (float& value : *x) value = (value + 1) * 127.5f;
+    stored_a_elements = stored(p.types.a, a);
+    stored_b_elements =
+        quantized(p.types) ? random_b(p.types, p.n * p.ldb, random) : stored(p.types.a, b);
+    quantization = random_quantization(p, random);
+    fill(c, {p.m, p.n}, p.ldc, p.stride_c, random, std::bit_cast<float>(kCanary));
+    c_before = c;
+    if (p.types.c == DataType::kI32)
+      for (float& value : c_before) value *= 1000;
+    stored_c_before = stored_c_elements = stored(p.types.c, c_before);
+    c_before = c;
+    for (std::vector<float>* x : {&row_scale, &column_scale, &bias}) {
+      x->resize(static_cast<std::size_t>(std::max(p.m, p.n)));
+      std::generate(x->begin(), x->end(), [&] { return random.symmetric(); });
+    }
+    fill(residual, {p.m, p.n}, ld_residual(), stride_residual(), random, nan);
+  }
+  std::int64_t ld_residual() const { return problem.n + 2; }
+  std::int64_t stride_residual() const { return problem.m * ld_residual() + 1; }
+
+  /// C as a call gets it.
+  void* c_data() {
+    return problem.types.c == DataType::kF32 ? static_cast<void*>(c.data())
+                                             : stored_c_elements.data();
+  }
+
+  bool c_is_untouched() const {
+    if (stored_c_elements != stored_c_before) return false;
+    for (std::size_t i = 0; i < c.size(); ++i)
+      if (std::bit_cast<std::uint32_t>(c[i]) != std::bit_cast<std::uint32_t>(c_before[i]))
+        return false;
+    return true;
+  }
+
+  /// Every element within its bound, everything else as it was.
+  void expect_right() const {
+    const Problem& p = problem;
+    const Problem one = one_product(p);
+    const std::int64_t bytes_c = bytes_of(p.types.c);
+    const char* const after = p.types.c == DataType::kF32 ? reinterpret_cast<const char*>(c.data())
+                                                          : stored_c_elements.data();
+    const char* const before = p.types.c == DataType::kF32
+                                   ? reinterpret_cast<const char*>(c_before.data())
+                                   : stored_c_before.data();
+    for (std::int64_t at = 0; at < static_cast<std::int64_t>(c.size()); ++at) {
+      const std::int64_t i = p.batch == 1 ? 0 : std::min(at / p.stride_c, p.batch - 1);
+      const std::int64_t row = (at - i * p.stride_c) / p.ldc,
+                         column = (at - i * p.stride_c) % p.ldc;
+      if (row >= p.m || column >= p.n) {
+        ASSERT_TRUE(
+            std::equal(after + at * bytes_c, after + (at + 1) * bytes_c, before + at * bytes_c))
+            << "outside of C at " << row << ", " << column;
+        continue;
+      }
+      const ReferenceOperands operands = {
+          data({p.types.a}, a, stored_a_elements) + i * p.stride_a * bytes_of(p.types.a),
+          data(p.types, b, stored_b_elements) + bytes_of_b(p.types, i * p.stride_b),
+          quantization.scales.data(), quantization.zero_points.data()};
+      const ReferenceElement expected = reference_element(
+          one, operands, element(p.types.c, before, at), values(i, row, column), row, column);
+      const double got = element(p.types.c, after, at);
+      ASSERT_LE(error_ratio(p, expected, got), 1.0)
+          << to_string(p) << " product " << i << " at " << row << ", " << column << ": " << got
+          << " for " << expected.value;
+    }
+  }
+
+ private:
+  static const char* data(const Types& types, const std::vector<float>& floats,
+                          const std::vector<char>& stored_elements) {
+    const bool plain = types.a == DataType::kF32 && !quantized(types);
+    return plain ? reinterpret_cast<const char*>(floats.data()) : stored_elements.data();
+  }
+  /// In the problem's type; x becomes what is left of it.
+  static std::vector<char> stored(DataType type, std::vector<float>& x) {
+    const auto count = static_cast<std::int64_t>(x.size());
+    std::vector<char> elements(static_cast<std::size_t>(count * bytes_of(type)));
+    narrow(type, x.data(), elements.data(), count);
+    widen(type, elements.data(), x.data(), count);
+    return elements;
+  }
+  EpilogueValues values(std::int64_t i, std::int64_t row, std::int64_t column) const {
+    const auto at = [](const std::vector<float>& x, std::int64_t index) {
+      return static_cast<double>(x[static_cast<std::size_t>(index)]);
+    };
+    return {.row_scale = at(row_scale, row),
+            .column_scale = at(column_scale, column),
+            .bias = at(bias, problem.epilogue.bias == Bias::kRow ? row : column),
+            .residual = at(residual, i * stride_residual() + row * ld_residual() + column)};
+  }
+
+  void fill(std::vector<float>& x, Extent extent, std::int64_t ld, std::int64_t stride,
+            Random& random, float outside) const {
+    x.assign(static_cast<std::size_t>((problem.batch - 1) * stride + extent.rows * ld + 8),
+             outside);
+    for (std::int64_t i = 0; i < problem.batch; ++i)
+      for (std::int64_t r = 0; r < extent.rows; ++r)
+        for (std::int64_t j = 0; j < extent.columns; ++j)
+          x[static_cast<std::size_t>(i * stride + r * ld + j)] = random.symmetric();
+  }
+};
+
+/// What there is besides float32, of every kind that runs on any device.
+inline const std::vector<std::string>& other_types() {
+  static const std::vector<std::string> types = {
+      "f16",        "bf16",           "f32_f16",    "f16_f16",
+      "bf16_bf16",  "f16_bf16",       "i8_i32",     "i8",
+      "i8_f16",     "u8_i32",         "u8",         "u8_bf16",
+      "f32xq4b32",  "f16xq4b16_f16",  "f32xq4b32z", "f16xq4b64zf_f16",
+      "f32xq8b16z", "f16xq8b128_f16", "f32xq8b32zf"};
+  return types;
+}
+
+inline Problem padded_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a,
+                              Transpose trans_b, float alpha = 1.0f, float beta = 0.0f,
+                              const Types& types = {}) {
+  if (quantized(types)) trans_b = Transpose::kYes;
+  Problem p = packed_problem(m, n, k, trans_a, trans_b, 1, types);
+  p.lda += 3;
+  if (!quantized(types)) p.ldb += 5;
+  p.ldc += 1;
+  p.alpha = alpha;
+  p.beta = beta;
+  return p;
+}
+
+/// Batch of such products, matrices a little apart; with a shared B all products read the same.
+inline Problem padded_batch(Problem p, std::int64_t batch, bool shared_b) {
+  p.batch = batch;
+  p.stride_a = stored_a(p).rows * p.lda + 7;
+  p.stride_b = shared_b || quantized(p.types) ? 0 : stored_b(p).rows * p.ldb + 2;
+  p.stride_c = p.m * p.ldc + 1;
+  return p;
+}
+
+}  // namespace rooftile

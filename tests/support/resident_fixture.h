@@ -1,0 +1,161 @@
+// Products on device buffers through the C ABI, over a tuning database that was written by hand.
+#pragma once
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rooftile/rooftile.h>
+
+#include <map>
+#include <string>
+
+#include "generator/space.h"
+#include "runtime/device/device.h"
+#include "tests/support/planted_database.h"
+#include "tests/support/problem_args.h"
+#include "tests/support/product.h"
+#include "tests/support/scratch.h"
+
+namespace rooftile {
+
+/// Fails the test with the library's message when a call does.
+inline void ok(rooftile_status status) { ASSERT_EQ(status, ROOFTILE_OK) << rooftile_last_error(); }
+
+/// A product's problem as the C ABI takes it for buffers: without pointers. Not to be moved.
+struct ProblemArgs {
+  rooftile_gemm_args args;
+  rooftile_epilogue epilogue;
+  rooftile_quantization quantization;
+
+  explicit ProblemArgs(const Product& product) {
+    const Problem& p = product.problem;
+    args = problem_args(p);
+    epilogue = epilogue_args(p.epilogue);
+    epilogue.ld_residual = product.ld_residual();
+    epilogue.stride_residual = product.stride_residual();
+    if (any(p.epilogue)) args.epilogue = &epilogue;
+    if (!rooftile::quantized(p.types)) return;
+    quantization = quantization_args(p);
+    args.quantization = &quantization;
+  }
+  ProblemArgs(const ProblemArgs&) = delete;
+  ProblemArgs& operator=(const ProblemArgs&) = delete;
+};
+
+class ResidentTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Enumeration found = enumerate_devices();
+    ASSERT_FALSE(found.devices.empty()) << found.note;
+    device_ = found.devices.front();
+    cache_ = std::make_unique<ScopedEnvironment>("ROOFTILE_CACHE", (folder_ / "cache").string());
+  }
+  void TearDown() override {
+    for (rooftile_buffer* buffer : buffers_) rooftile_buffer_release(buffer);
+    rooftile_close(context_);
+  }
+
+  /// Over a database with these kernels; without any, over none.
+  void open(const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
+            const Types& types = {}, double kernel_ns = 1e5) {
+    rooftile_close(context_);
+    const std::string database = (folder_ / fmt::format("{}.db", ++databases_)).string();
+    if (!ranked.empty())
+      plant_database(database, device_, ranked, epilogue, types, fast_host(), kernel_ns);
+    const rooftile_options options = {.struct_size = sizeof options,
+                                      .database_path = database.c_str()};
+    ok(rooftile_open(&options, &context_));
+  }
+
+  rooftile_buffer* create(std::size_t bytes) {
+    rooftile_buffer* buffer = nullptr;
+    EXPECT_EQ(rooftile_buffer_create(context_, bytes, &buffer), ROOFTILE_OK)
+        << rooftile_last_error();
+    buffers_.push_back(buffer);
+    return buffer;
+  }
+
+  /// In a buffer of its own, behind so many elements of something else.
+  rooftile_place put(const void* from, std::size_t bytes, std::int64_t offset,
+                     std::int64_t element_bytes) {
+    const auto begin = static_cast<std::size_t>(offset * element_bytes);
+    rooftile_buffer* buffer = create(begin + bytes);
+    ok(rooftile_buffer_upload(buffer, begin, from, bytes));
+    return {buffer, offset};
+  }
+  template <typename T>
+  rooftile_place put(const std::vector<T>& from, std::int64_t offset, std::int64_t element_bytes) {
+    return put(from.data(), from.size() * sizeof(T), offset, element_bytes);
+  }
+
+  /// All operands that the product uses, each in a buffer of its own.
+  rooftile_resident_operands operands_of(Product& product, std::int64_t offset = 0) {
+    const Problem& p = product.problem;
+    const Epilogue& e = p.epilogue;
+    rooftile_resident_operands x = {.struct_size = sizeof x};
+    x.a = put(product.stored_a_elements, offset, bytes_of(p.types.a));
+    if (quantized(p.types)) {
+      x.b = put(product.stored_b_elements, 0, 1);
+      x.scales = put(product.quantization.scales, 0, 1);
+      if (!product.quantization.zero_points.empty())
+        x.zero_points = put(product.quantization.zero_points, 0, 1);
+    } else {
+      x.b = put(product.stored_b_elements, offset, bytes_of(p.types.a));
+    }
+    x.c = put(product.c_data(), c_bytes(product), offset, bytes_of(p.types.c));
+    if (e.row_scale) x.row_scale = put(product.row_scale, offset, 4);
+    if (e.column_scale) x.column_scale = put(product.column_scale, offset, 4);
+    if (e.bias != Bias::kNone) x.bias = put(product.bias, offset, 4);
+    if (e.residual) x.residual = put(product.residual, offset, 4);
+    return x;
+  }
+  static std::size_t c_bytes(const Product& product) {
+    return product.c.size() * static_cast<std::size_t>(bytes_of(product.problem.types.c));
+  }
+
+  void download_c(Product& product, const rooftile_place& c) {
+    const auto begin = static_cast<std::size_t>(c.offset * bytes_of(product.problem.types.c));
+    ok(rooftile_buffer_download(c.buffer, begin, product.c_data(), c_bytes(product)));
+  }
+
+  static void finish(rooftile_run* run) {
+    ok(rooftile_run_wait(run, ROOFTILE_FOREVER));
+    ok(rooftile_run_release(run));
+  }
+
+  rooftile_prepared prepared(const Product& product, const rooftile_resident_operands& operands) {
+    const ProblemArgs problem(product);
+    rooftile_prepared result = {.struct_size = sizeof result};
+    ok(rooftile_resident_prepare(context_, &problem.args, &operands, &result));
+    return result;
+  }
+
+  /// Computes it on buffers, and checks it.
+  void expect_right(Product& product, std::int64_t offset = 0) {
+    const rooftile_resident_operands operands = operands_of(product, offset);
+    expect_right(product, operands);
+    release_buffers();
+  }
+  void expect_right(Product& product, const rooftile_resident_operands& operands) {
+    const ProblemArgs problem(product);
+    rooftile_run* run = nullptr;
+    ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
+    if (::testing::Test::HasFatalFailure()) return;
+    finish(run);
+    download_c(product, operands.c);
+    product.expect_right();
+  }
+  void release_buffers() {
+    for (rooftile_buffer* buffer : buffers_) ok(rooftile_buffer_release(buffer));
+    buffers_.clear();
+  }
+
+  ScratchFolder folder_;
+  std::unique_ptr<ScopedEnvironment> cache_;
+  DeviceProfile device_;
+  rooftile_context* context_ = nullptr;
+  std::vector<rooftile_buffer*> buffers_;
+  int databases_ = 0;
+};
+
+}  // namespace rooftile

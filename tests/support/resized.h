@@ -1,0 +1,85 @@
+// Structures of the C ABI as programs have them whose header gives them another size.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rooftile/rooftile.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace rooftile {
+
+/// The first bytes of value, zeroes beyond it, and memory that ends there: one byte more that is
+/// read or written ends the test.
+template <typename T>
+class Resized {
+ public:
+  Resized(const T& value, std::size_t size) : size_(size) {
+    pages_ = ::mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages_ == MAP_FAILED ||
+        ::mprotect(static_cast<std::byte*>(pages_) + kPage, kPage, PROT_NONE) != 0)
+      throw std::bad_alloc();
+    std::memcpy(bytes(), &value, std::min(size, sizeof value));
+    std::memcpy(bytes(), &size, sizeof size);
+  }
+  ~Resized() { ::munmap(pages_, 2 * kPage); }
+  Resized(const Resized&) = delete;
+  Resized& operator=(const Resized&) = delete;
+
+  std::byte* bytes() const { return static_cast<std::byte*>(pages_) + kPage - size_; }
+  T* get() const { return reinterpret_cast<T*>(bytes()); }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  std::size_t size_;
+  void* pages_;
+};
+
+/// From a structure that ends before the first field that an older header may lack, to one with
+/// three fields more than this one.
+template <typename T>
+std::vector<std::size_t> sizes_from(std::size_t least) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t size = least; size <= sizeof(T) + 24; size += alignof(T)) sizes.push_back(size);
+  return sizes;
+}
+
+/// Those that no header gives: less than the least, or no whole number of words.
+template <typename T>
+std::vector<std::size_t> sizes_of_no_header(std::size_t least) {
+  return {0, sizeof(void*), least - alignof(T), sizeof(T) - 1, sizeof(T) + 4, 4104};
+}
+
+/// Expects that call(structure), which returns a status, takes the structure in all sizes from the
+/// least on, and refuses sizes that no header gives and fields that are set and not known.
+template <typename T, typename Call>
+void expect_sizes(const T& value, std::size_t least, const Call& call) {
+  for (const std::size_t size : sizes_from<T>(least)) {
+    SCOPED_TRACE(size);
+    EXPECT_EQ(call(Resized(value, size).get()), ROOFTILE_OK) << rooftile_last_error();
+  }
+  std::vector<std::size_t> wrong_sizes = sizes_of_no_header<T>(least);
+  wrong_sizes.push_back(std::numeric_limits<std::size_t>::max() - 7);
+  for (const std::size_t size : wrong_sizes) {
+    SCOPED_TRACE(size);
+    T wrong = value;
+    wrong.struct_size = size;
+    EXPECT_EQ(call(&wrong), ROOFTILE_INVALID_ARGUMENT);
+    EXPECT_THAT(rooftile_last_error(),
+                ::testing::HasSubstr("struct_size is " + std::to_string(size)));
+  }
+  const std::size_t last = sizeof(T) + 15;
+  const Resized newer(value, last + 1);
+  newer.bytes()[last] = std::byte{1};
+  EXPECT_EQ(call(newer.get()), ROOFTILE_UNSUPPORTED);
+  EXPECT_THAT(rooftile_last_error(), ::testing::HasSubstr("at byte " + std::to_string(last)));
+}
+
+}  // namespace rooftile

@@ -1,0 +1,54 @@
+#include "tuner/measure/processor_wait.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "tuner/measure/own_processors.h"
+
+namespace rooftile {
+namespace {
+
+TEST(ProcessorWaitTest, ShareIsOfWhatTheThreadsAskedFor) {
+  EXPECT_EQ(ProcessorWait().share(), 0);
+  EXPECT_DOUBLE_EQ((ProcessorWait{.ran_ns = 30, .waited_ns = 10}).share(), 0.25);
+  const ProcessorWait used =
+      ProcessorWait{.ran_ns = 50, .waited_ns = 10} - ProcessorWait{.ran_ns = 20, .waited_ns = 5};
+  EXPECT_EQ(used.ran_ns, 30);
+  EXPECT_EQ(used.waited_ns, 5);
+}
+
+/// Spins until the process has done so much work, however long it takes.
+void work() {
+  std::atomic<int> sum = 0;
+  for (int i = 0; i < 20'000'000; ++i) sum.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Two threads on one processor cannot both run: one of them waits, whatever else runs.
+TEST(ProcessorWaitTest, TwoThreadsOnOneProcessorWait) {
+  if (!std::filesystem::exists("/proc/self/schedstat")) {
+    EXPECT_EQ(processor_wait_now().waited_ns, 0) << "the kernel does not count it";
+    return;
+  }
+  const int processor = OwnProcessors().all().front();
+  std::atomic<int> at_work = 2;
+  std::atomic<bool> measured = false;
+  const auto share_it = [&] {
+    bind_to(processor);
+    work();
+    --at_work;
+    while (!measured.load()) std::this_thread::yield();  // a thread that ends is not counted
+  };
+  const ProcessorWait before = processor_wait_now();
+  std::jthread first(share_it), second(share_it);
+  while (at_work.load() > 0) std::this_thread::yield();
+  const ProcessorWait used = processor_wait_now() - before;
+  measured = true;
+  EXPECT_GT(used.ran_ns, 0);
+  EXPECT_GT(used.share(), 0.1);
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,130 @@
+#include "tuner/search/frozen_space.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "generator/space.h"
+
+namespace rooftile {
+namespace {
+
+class FrozenSpaceTest : public testing::Test {
+ protected:
+  FrozenSpaceTest()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("rooftile-frozen-" + std::to_string(::getpid()))),
+        store_(folder_ / "tuned.db") {
+    DeviceProfile profile{.name = "Device, \"quoted\"\n# with a line",
+                          .device_uuid = std::string(32, '1'),
+                          .driver_info = "driver 1",
+                          .pipeline_cache_uuid = std::string(32, '2')};
+    device_ = store_.device_id(profile);
+    run_ = store_.begin_run(device_, "2", "{}");
+    const std::vector<Figure> figures = {{"device.fma.f32", "gflops", 123.456789, 0.5, 7},
+                                         {"host.triad", "gbps", 9, 0, 3}};
+    store_.add_calibration(device_, figures);
+  }
+  ~FrozenSpaceTest() override { std::filesystem::remove_all(folder_); }
+
+  void sample(const Variant& variant, SampleStatus status, double ns = 0, std::size_t count = 0,
+              double pack_ns = 0, SamplePurpose purpose = SamplePurpose::kSearch) {
+    const RowId candidate = store_.candidate_id(
+        {.hash = to_string(variant), .signature = "f32.nn", .variant = variant});
+    SampleRecord record{
+        .run = run_, .candidate = candidate, .problem = store_.problem_id(problem_)};
+    record.status = status;
+    record.kernel = {
+        .median_ns = ns, .mad_ns = ns / 100, .low_ns = ns, .high_ns = ns, .count = count};
+    record.pack_ns = pack_ns;
+    record.compile_ns = 1e6;
+    record.purpose = purpose;
+    store_.add_sample(record);
+  }
+  FrozenSpace frozen() const { return frozen_space(store_, store_.devices().front(), problem_); }
+
+  std::filesystem::path folder_;
+  Store store_;
+  RowId device_ = 0, run_ = 0;
+  const Problem problem_ = packed_problem(97, 83, 501);
+  const Variant naive_ = fallback_variant();
+  const Variant tiled_ = {.family = Family::kTiled, .tile_m = 64, .tile_n = 32, .tile_k = 8};
+};
+
+TEST_F(FrozenSpaceTest, NothingMeasuredIsEmpty) { EXPECT_TRUE(frozen().points.empty()); }
+
+TEST_F(FrozenSpaceTest, SamplesOfACandidateAreOnePoint) {
+  sample(tiled_, SampleStatus::kMeasured, 1000, 2);
+  sample(tiled_, SampleStatus::kMeasured, 3000, 1, 50);
+  const FrozenSpace space = frozen();
+  ASSERT_EQ(space.points.size(), 1u);
+  EXPECT_EQ(space.points[0].kernel_ns, 1000);  // of 1000, 1000, 3000
+  EXPECT_EQ(space.points[0].count, 3u);
+  EXPECT_EQ(space.points[0].pack_ns, 25);
+  EXPECT_EQ(space.points[0].variant, tiled_);
+}
+
+TEST_F(FrozenSpaceTest, OnlyWhatASearchHasMeasured) {
+  sample(tiled_, SampleStatus::kMeasured, 1000, 2);
+  sample(tiled_, SampleStatus::kMeasured, 5000, 9, 0, SamplePurpose::kPortfolio);
+  sample(naive_, SampleStatus::kMeasured, 9000, 3, 0, SamplePurpose::kRefresh);
+  const FrozenSpace space = frozen();
+  ASSERT_EQ(space.points.size(), 1u);
+  EXPECT_EQ(space.points[0].kernel_ns, 1000);
+  EXPECT_EQ(space.points[0].count, 2u);
+}
+
+TEST_F(FrozenSpaceTest, FailuresAreKept) {
+  sample(tiled_, SampleStatus::kMeasured, 1000, 2);
+  sample(naive_, SampleStatus::kCompileFailed);
+  const FrozenSpace space = frozen();
+  ASSERT_EQ(space.points.size(), 2u);
+  for (const FrozenPoint& point : space.points)
+    EXPECT_EQ(point.status == SampleStatus::kMeasured, point.variant == tiled_);
+}
+
+TEST_F(FrozenSpaceTest, TextComesBack) {
+  sample(tiled_, SampleStatus::kMeasured, 1000, 2, 30);
+  sample(naive_, SampleStatus::kTimedOut);
+  const FrozenSpace space = frozen();
+  ASSERT_EQ(space.figures.size(), 1u);  // the host's are not part of it
+  EXPECT_EQ(space.device, "Device, \"quoted\" # with a line");
+  EXPECT_FALSE(space.starts.empty());
+  FrozenSpace again = parse_frozen_space(to_csv(space), "x.csv");
+  EXPECT_NEAR(again.figures.front().value, 123.456789, 1e-3);  // six digits
+  again.figures = space.figures;
+  EXPECT_EQ(again, space);
+}
+
+TEST_F(FrozenSpaceTest, WrongTextsAreRefusedWithTheLine) {
+  sample(tiled_, SampleStatus::kMeasured, 1000, 2);
+  const std::string good = to_csv(frozen());
+  const auto refused = [&](std::string text, std::string_view says) {
+    try {
+      parse_frozen_space(text, "x.csv");
+      ADD_FAILURE() << says;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
+    }
+  };
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string text = good;
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  refused("", "x.csv:1");
+  refused("m,n,k\n1,2,3\n", "x.csv:1: not a frozen space");
+  refused(with("tile_m,", "tile_x,"), "x.csv:2: the columns");
+  refused(with("\ntiled,64", "\ntiled,sixty"), "x.csv:3: tile_m is 'sixty'");
+  refused(with(",1000,", ",-1000,"), "x.csv:3: kernel_ns is '-1000'");
+  refused(with(",1000,", ",nan,"), "x.csv:3: kernel_ns is 'nan'");
+  refused(with(",1000,", ",0,"), "x.csv:3: a measured candidate has a time");
+  refused(with("\ntiled,64", "\ntiled,64,64"), "x.csv:3: 37 columns");
+  refused(good.substr(0, good.find("\ntiled") + 1), "holds no candidate");
+}
+
+}  // namespace
+}  // namespace rooftile

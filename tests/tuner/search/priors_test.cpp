@@ -1,0 +1,149 @@
+// Every line of every table is legal on a device of its kind, and devices get their vendor's
+// tables.
+#include "tuner/search/priors.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "generator/rules.h"
+
+namespace rooftile {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+DeviceLimits limits(std::uint32_t least_lanes, std::uint32_t most_lanes, std::uint32_t shared_bytes,
+                    std::vector<MatrixShape> shapes) {
+  return {.max_workgroup_invocations = 1024,
+          .max_workgroup_size = {1024, 1024, 64},
+          .shared_memory_bytes = shared_bytes,
+          .max_storage_buffer_range_bytes = 1u << 31,
+          .max_texel_buffer_elements = 1u << 27,
+          .max_memory_allocation_bytes = 1u << 31,
+          .subgroup_size = most_lanes,
+          .min_subgroup_size = least_lanes,
+          .max_subgroup_size = most_lanes,
+          .subgroup_size_control = least_lanes != most_lanes,
+          .subgroup_broadcast = true,
+          .float16_arithmetic = true,
+          .int8_arithmetic = true,
+          .matrix_shapes = std::move(shapes),
+          .integer_dot_product = true,
+          .texel_buffer_r32 = true,
+          .texel_buffer_rgba32 = true};
+}
+
+/// A device of each table's kind.
+DeviceProfile device_for(std::string_view table) {
+  using enum DataType;
+  const std::vector<MatrixShape> square = {{16, 16, 16, kF16, kF32},
+                                           {16, 16, 16, kBf16, kF32},
+                                           {16, 16, 32, kI8, kI32},
+                                           {16, 16, 32, kU8, kI32}};
+  DeviceProfile d;
+  d.kind = DeviceKind::kDiscrete;
+  if (table.starts_with("nvidia")) {
+    d.vendor_id = 0x10de;
+    d.limits = limits(32, 32, 49152, square);
+    for (const MatrixShape& unit : square)
+      for (int invocations : {128, 256}) d.limits.workgroup_matrices.push_back({unit, invocations});
+    d.limits.max_matrix_dimension = 256;
+    d.limits.workgroup_matrix_shared_bytes = 16384;
+    if (table == "nvidia_matrix.txt")
+      std::erase_if(d.limits.matrix_shapes,
+                    [](const auto& shape) { return shape.operand == kBf16; });
+    if (table == "nvidia_matrix.txt")
+      std::erase_if(d.limits.workgroup_matrices,
+                    [](const auto& matrix) { return matrix.unit.operand == kBf16; });
+    if (table == "nvidia.txt") {
+      d.limits.matrix_shapes.clear();
+      d.limits.workgroup_matrices.clear();
+    }
+  } else if (table == "amd_rdna.txt") {
+    d.vendor_id = 0x1002;
+    d.limits = limits(32, 64, 65536, square);
+  } else if (table == "amd_cdna.txt") {
+    d.vendor_id = 0x1002;
+    d.limits = limits(64, 64, 65536, square);
+  } else if (table == "intel_xe.txt") {
+    d.vendor_id = 0x8086;
+    d.limits = limits(8, 32, 49152, {{8, 16, 16, kF16, kF32}});
+  } else if (table == "apple.txt") {
+    d.vendor_id = 0x106b;
+    d.limits = limits(32, 32, 32768, {});
+  } else if (table == "arm_mali.txt") {
+    d.vendor_id = 0x13b5;
+    d.limits = limits(16, 16, 32768, {});
+  } else if (table == "qualcomm_adreno.txt") {
+    d.vendor_id = 0x5143;
+    d.limits = limits(64, 128, 32768, {});
+  } else if (table == "software.txt") {
+    d.kind = DeviceKind::kSoftware;
+    d.limits = limits(8, 8, 32768, {});
+  }
+  return d;
+}
+
+/// One problem of each kind that lines name.
+std::vector<Problem> problems() {
+  std::vector<Problem> all;
+  for (const char* types : {"f32", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16"})
+    for (const auto& [m, n] :
+         {std::pair{1024, 2048}, std::pair{64, 128}, std::pair{1, 4096}, std::pair{4096, 1}})
+      all.push_back(
+          retyped(packed_problem(m, n, 4096, Transpose::kNo, Transpose::kYes), parse_types(types)));
+  return all;
+}
+
+TEST(Priors, EveryLineIsForSomeProblemAndLegalOnADeviceOfItsKind) {
+  for (std::string_view table : all_prior_tables()) {
+    const DeviceProfile device = device_for(table);
+    ASSERT_NE(device.limits.subgroup_size, 1u) << table << ": this test needs a device of its kind";
+    std::map<std::string, std::string> unused;  // variant -> why
+    for (const Prior& prior : all_priors_in(table)) {
+      EXPECT_FALSE(prior.source.empty());
+      unused[to_string(prior.variant)] = "no problem is like those that it is for";
+    }
+    EXPECT_FALSE(unused.empty()) << table;
+    for (const Problem& p : problems())
+      for (const Prior& prior : priors_in(table, p)) {
+        const auto reason = illegal_reason(prior.variant, device.limits, p, own_buffers(p));
+        if (!reason) {
+          unused.erase(to_string(prior.variant));
+        } else if (const auto line = unused.find(to_string(prior.variant)); line != unused.end()) {
+          line->second = to_string(p) + ": " + *reason;
+        }
+      }
+    for (const auto& [variant, why] : unused)
+      ADD_FAILURE() << table << ": " << variant << ": " << why;
+  }
+}
+
+TEST(Priors, DevicesGetTheTablesOfTheirKind) {
+  for (std::string_view table : all_prior_tables())
+    EXPECT_EQ(prior_tables(device_for(table)).front(), table);
+  EXPECT_THAT(prior_tables(device_for("nvidia_bf16.txt")),
+              ElementsAre("nvidia_bf16.txt", "nvidia_matrix.txt", "nvidia.txt"));
+  EXPECT_THAT(prior_tables(DeviceProfile{}), IsEmpty());
+}
+
+TEST(Priors, AreThoseForTheProblem) {
+  const DeviceProfile device = device_for("nvidia_matrix.txt");
+  const auto families = [&](const char* types, std::int64_t m) {
+    std::vector<Family> found;
+    for (const Prior& prior :
+         priors_for(device, retyped(packed_problem(m, 1024, 1024), parse_types(types))))
+      found.push_back(prior.variant.family);
+    return found;
+  };
+  EXPECT_EQ(families("f16", 1024).front(), Family::kMatrix);
+  for (const char* types : {"i8_i32", "u8_f16"})
+    EXPECT_EQ(families(types, 1024).front(), Family::kMatrix) << types;
+  EXPECT_EQ(families("f32", 1024).front(), Family::kTiled);
+  EXPECT_THAT(families("f16", 1), testing::Each(Family::kVector));
+}
+
+}  // namespace
+}  // namespace rooftile

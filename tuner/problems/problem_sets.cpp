@@ -1,0 +1,134 @@
+#include "tuner/problems/problem_sets.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "core/embedded_text.h"
+#include "core/error.h"
+
+namespace rooftile {
+
+std::span<const EmbeddedText> embedded_shapes();  // bench/shapes/*.csv, generated at build time.
+
+namespace {
+
+constexpr std::string_view kHeader = "m,n,k,trans_a,trans_b,batch,note",
+                           kTypedHeader = "m,n,k,trans_a,trans_b,batch,type,epilogue,note";
+constexpr std::size_t kNumbers = 6;  // Columns before type, epilogue and note.
+
+std::int64_t parse_number(std::string_view text, const std::string& where,
+                          std::string_view column) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    fail(ErrorCode::kInvalidArgument,
+         "{}: {} is '{}'; it takes a whole number that is not negative", where, column, text);
+  return value;
+}
+
+Transpose parse_transpose(std::int64_t value, const std::string& where) {
+  if (value > 1) fail(ErrorCode::kInvalidArgument, "{}: trans_a and trans_b are 0 or 1", where);
+  return value == 1 ? Transpose::kYes : Transpose::kNo;
+}
+
+TuneProblem parse_line(std::string_view line, const std::string& where, bool typed) {
+  std::array<std::int64_t, kNumbers> numbers = {};
+  constexpr std::array<std::string_view, kNumbers> kColumns = {"m",       "n",       "k",
+                                                               "trans_a", "trans_b", "batch"};
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < kNumbers; ++i) {
+    const std::size_t comma = std::min(line.find(',', at), line.size());
+    if (at > line.size())
+      fail(ErrorCode::kInvalidArgument, "{}: too few columns; the header is {}", where, kHeader);
+    numbers[i] = parse_number(line.substr(at, comma - at), where, kColumns[i]);
+    at = comma + 1;
+  }
+  TuneProblem problem;
+  problem.problem =
+      packed_problem(numbers[0], numbers[1], numbers[2], parse_transpose(numbers[3], where),
+                     parse_transpose(numbers[4], where), numbers[5]);
+  const auto text = [&] {
+    const std::size_t comma = std::min(line.find(',', at), line.size());
+    if (at > line.size())
+      fail(ErrorCode::kInvalidArgument, "{}: too few columns; the header is {}", where,
+           kTypedHeader);
+    const std::string_view column = line.substr(at, comma - at);
+    at = comma + 1;
+    return column;
+  };
+  if (typed) try {
+      problem.problem = retyped(problem.problem, parse_types(text()));
+      problem.problem.epilogue = parse_epilogue(text());
+    } catch (const Error& error) {
+      fail(ErrorCode::kInvalidArgument, "{}: {}", where, error.what());
+    }
+  if (at <= line.size()) problem.note = line.substr(at);
+  const Problem& p = problem.problem;
+  if (std::min({p.m, p.n, p.k, p.batch}) < 1)
+    fail(ErrorCode::kInvalidArgument, "{}: m, n, k and batch must be at least 1", where);
+  validate(p);
+  return problem;
+}
+
+std::vector<TuneProblem> parse(std::istream& text, std::string_view file) {
+  std::vector<TuneProblem> problems;
+  std::string line;
+  bool header = false, typed = false;
+  for (int number = 1; std::getline(text, line); ++number) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.empty() || line.front() == '#') continue;
+    const std::string where = fmt::format("{}:{}", file, number);
+    if (!header) {
+      typed = line == kTypedHeader;
+      if (line != kHeader && !typed)
+        fail(ErrorCode::kInvalidArgument, "{}: the first line must be '{}' or '{}'", where, kHeader,
+             kTypedHeader);
+      header = true;
+      continue;
+    }
+    problems.push_back(parse_line(line, where, typed));
+  }
+  if (problems.empty()) fail(ErrorCode::kInvalidArgument, "{}: holds no problem", file);
+  return problems;
+}
+
+}  // namespace
+
+std::vector<std::string> problem_set_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedText& file : embedded_shapes())
+    names.emplace_back(file.name.substr(0, file.name.rfind('.')));
+  return names;
+}
+
+std::vector<TuneProblem> problem_set(std::string_view name) {
+  for (const EmbeddedText& file : embedded_shapes()) {
+    if (file.name.substr(0, file.name.rfind('.')) != name) continue;
+    std::istringstream text{std::string(file.text)};
+    return parse(text, file.name);
+  }
+  fail(ErrorCode::kInvalidArgument, "unknown problem set '{}'; known: {}", name,
+       fmt::join(problem_set_names(), ", "));
+}
+
+std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(file, unknown))
+    fail(ErrorCode::kIo, "{} is a folder; name a CSV file in it", file.string());
+  std::ifstream text(file);
+  if (!text) fail(ErrorCode::kIo, "cannot read {}: {}", file.string(), std::strerror(errno));
+  try {
+    return parse(text, file.string());
+  } catch (const Error& error) {  // An error in a file is not an invalid argument of the caller.
+    fail(ErrorCode::kIo, "{}", error.what());
+  }
+}
+
+}  // namespace rooftile

@@ -1,0 +1,26 @@
+// Problems that a run tunes: built-in sets, and CSV files.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/problem.h"
+
+namespace rooftile {
+
+struct TuneProblem {
+  Problem problem;
+  std::string note;
+};
+
+/// Returns a built-in problem set: "default", "squares", "transformer", "deepbench",
+/// "applications". Throws kInvalidArgument.
+std::vector<TuneProblem> problem_set(std::string_view name);
+std::vector<std::string> problem_set_names();
+/// Reads m,n,k,trans_a,trans_b,batch,note with a header line; '#' lines are comments. Errors name
+/// file and line.
+std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file);
+
+}  // namespace rooftile

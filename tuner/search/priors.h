@@ -1,0 +1,39 @@
+// First candidates for a kind of device: tables in priors/, one per vendor and generation.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/device_profile.h"
+#include "core/problem.h"
+#include "core/variant.h"
+
+namespace rooftile {
+
+struct Prior {
+  Variant variant;
+  std::string source;  ///< Author of the choice, or the measurement behind it.
+};
+
+/// Returns the names of the tables for this device ("nvidia.txt"), the most specific one first;
+/// none for a kind without a table.
+std::vector<std::string_view> prior_tables(const DeviceProfile& device);
+
+/// Returns the lines of one table for problems like this one, in the table's order. The caller
+/// checks whether a kernel is legal.
+std::vector<Prior> priors_in(std::string_view table, const Problem& p);
+
+/// Same for all tables of this device.
+std::vector<Prior> priors_for(const DeviceProfile& device, const Problem& p);
+
+/// Returns the first candidates of a search without any history: the untuned default, then the
+/// priors.
+std::vector<Variant> first_starts(const DeviceProfile& device, const Problem& p);
+
+/// Return the names of all tables, and all kernels of one, for tests and reports. Throw
+/// kInvalidArgument, with table and line, for a line that cannot be parsed.
+std::vector<std::string_view> all_prior_tables();
+std::vector<Prior> all_priors_in(std::string_view table);
+
+}  // namespace rooftile

@@ -1,0 +1,305 @@
+#include "tuner/stored/certify_imported.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/clock.h"
+#include "core/numbers/statistics.h"
+#include "tuner/measure/paired_comparison.h"
+#include "tuner/stored/imported_lists.h"
+#include "tuner/stored/ranked_list.h"
+#include "tuner/worker/candidate_runner.h"
+
+namespace rooftile {
+namespace {
+
+constexpr int kSamples = 3;
+constexpr double kLongNs = kLongProductNs;  // one sample of such a product says enough
+constexpr double kCutRatio = 8;  // kernels that are slower are not measured, as in the search
+// The order of an imported list stays, unless a later kernel is faster here by more than this, in
+// its first measurement and in the median of a paired comparison: equal machines choose equally.
+constexpr double kGain = 1.02;
+// A portfolio's kernel is timed where it takes about so long: long against the clock's steps.
+constexpr double kSpotNs = 1e6;
+constexpr double kMostDeviation = 2;  // a kernel's ratio is at most this far from the median's
+
+struct Timed {
+  Variant variant;
+  double kernel_ns = 0, pack_ns = 0;
+  double total_ns() const { return kernel_ns + pack_ns; }
+};
+
+std::vector<Timed> own_kernels(const ImportedList& list) {
+  std::vector<Timed> kernels;
+  for (const TunedKernel& own : list.own)
+    kernels.push_back({own.candidate.variant, own.kernel_ns, own.pack_ns});
+  return kernels;
+}
+
+class ImportedCertifier {
+ public:
+  ImportedCertifier(Store& store, CandidateRunner& runner, RowId device_row,
+                    const ImportedOptions& options)
+      : store_(store), runner_(runner), device_row_(device_row), options_(options) {}
+
+  ImportedReport run(const ImportedWork& work);
+
+ private:
+  bool certified(const Variant& variant, const Signature& signature);
+  std::optional<TimeReply> time(const Variant& variant, const Problem& problem,
+                                const TimeOptions& options);
+  std::optional<Timed> timed(const Variant& variant, const Problem& problem, double expected_ns,
+                             double limit_ns);
+  struct Comparison {
+    bool faster = false;  // the challenger
+    Timed challenger, incumbent;
+  };
+  std::optional<Comparison> compare(const Variant& challenger, const Variant& incumbent,
+                                    const Problem& problem);
+  std::optional<Timed> store_best(const ImportedList& list);
+  void challenge_own(const ImportedList& list);
+  void store_others(const ImportedList& list, std::vector<Timed> kernels);
+  void store_portfolio(const ImportedPortfolio& portfolio);
+  void store(const Problem& problem, const std::vector<Timed>& best_first);
+
+  Store& store_;
+  CandidateRunner& runner_;
+  const RowId device_row_;
+  const ImportedOptions& options_;
+  std::vector<double> ratios_;
+  ImportedReport report_;
+};
+
+bool ImportedCertifier::certified(const Variant& variant, const Signature& signature) {
+  const double start_s = now_s();
+  const bool passed = runner_.certified(variant, signature);
+  report_.certify_s += now_s() - start_s;
+  ++report_.kernels;
+  return passed;
+}
+
+std::optional<TimeReply> ImportedCertifier::time(const Variant& variant, const Problem& problem,
+                                                 const TimeOptions& options) {
+  const double start_s = now_s();
+  auto reply = runner_.time(variant, problem, options);
+  report_.time_s += now_s() - start_s;
+  return reply;
+}
+
+std::optional<Timed> ImportedCertifier::timed(const Variant& variant, const Problem& problem,
+                                              double expected_ns, double limit_ns) {
+  const auto reply = time(variant, problem,
+                          {.samples = expected_ns > kLongNs ? 1 : kSamples,
+                           .limit_ns = limit_ns,
+                           .purpose = SamplePurpose::kRefresh});
+  if (!reply) return std::nullopt;
+  return Timed{variant, median(reply->kernel_ns), reply->pack_ns};
+}
+
+/// Nothing: there were not enough pairs to decide.
+std::optional<ImportedCertifier::Comparison> ImportedCertifier::compare(const Variant& challenger,
+                                                                        const Variant& incumbent,
+                                                                        const Problem& problem) {
+  struct Times {
+    std::vector<double> kernel_ns, pack_ns;
+  };
+  Times of_challenger, of_incumbent;
+  const auto total_ns = [&](const Variant& variant, Times& times) -> std::optional<double> {
+    const auto reply = time(variant, problem, {.samples = 1, .purpose = SamplePurpose::kRefresh});
+    if (!reply) return std::nullopt;
+    times.kernel_ns.push_back(reply->kernel_ns.front());
+    times.pack_ns.push_back(reply->pack_ns);
+    return reply->kernel_ns.front() + reply->pack_ns;
+  };
+  const PairedComparison pairs =
+      compare_in_pairs([&] { return total_ns(incumbent, of_incumbent); },
+                       [&] { return total_ns(challenger, of_challenger); }, options_.over);
+  if (pairs.verdict == PairedVerdict::kUndecided) return std::nullopt;
+  const auto timed = [](const Variant& variant, const Times& times) {
+    return Timed{variant, median(times.kernel_ns), median(times.pack_ns)};
+  };
+  return Comparison{.faster = pairs.verdict == PairedVerdict::kFaster,
+                    .challenger = timed(challenger, of_challenger),
+                    .incumbent = timed(incumbent, of_incumbent)};
+}
+
+void ImportedCertifier::store(const Problem& problem, const std::vector<Timed>& best_first) {
+  std::vector<WinnerRecord> records;
+  for (const Timed& kernel : best_first)
+    records.push_back({.candidate = runner_.id(kernel.variant, signature_of(problem)),
+                       .kernel_ns = kernel.kernel_ns,
+                       .pack_ns = kernel.pack_ns});
+  store_ranked(store_, device_row_, problem, records);
+}
+
+/// The first of the list's kernels that is right here, and its time.
+std::optional<Timed> ImportedCertifier::store_best(const ImportedList& list) {
+  for (const Variant& variant : list.kernels) {
+    if (options_.over()) return std::nullopt;
+    if (!certified(variant, signature_of(list.problem))) continue;
+    const auto best = timed(variant, list.problem, list.best_ns, TimeOptions().limit_ns);
+    if (!best) continue;
+    store(list.problem, {*best});
+    ++report_.usable;
+    return best;
+  }
+  return std::nullopt;
+}
+
+void ImportedCertifier::challenge_own(const ImportedList& list) {
+  std::vector<Timed> kernels = own_kernels(list);
+  bool replaced = false;
+  for (const Variant& challenger : list.kernels) {
+    if (options_.over()) return;
+    if (!certified(challenger, signature_of(list.problem))) continue;
+    const auto comparison = compare(challenger, kernels.front().variant, list.problem);
+    if (!comparison || !comparison->faster) continue;
+    kernels.front() = comparison->incumbent;
+    kernels.insert(kernels.begin(), comparison->challenger);
+    store(list.problem, kernels);
+    replaced = true;
+  }
+  if (options_.over()) return;
+  ++report_.usable;
+  ++(replaced ? report_.replaced : report_.kept);
+}
+
+/// kernels: what is stored of the list already, best first.
+void ImportedCertifier::store_others(const ImportedList& list, std::vector<Timed> kernels) {
+  const std::size_t stored = kernels.size();
+  for (const Variant& variant : list.kernels) {
+    if (options_.over()) break;
+    if (std::ranges::find(kernels, variant, &Timed::variant) != kernels.end()) continue;
+    if (!certified(variant, signature_of(list.problem))) continue;
+    const double best_ns = kernels.front().total_ns();
+    const auto other = timed(variant, list.problem, best_ns, kCutRatio * best_ns);
+    if (!other) continue;
+    if (kGain * other->total_ns() < best_ns) {
+      const auto comparison = compare(variant, kernels.front().variant, list.problem);
+      if (comparison && comparison->faster &&
+          kGain * comparison->challenger.total_ns() < comparison->incumbent.total_ns()) {
+        kernels.front() = comparison->incumbent;
+        kernels.insert(kernels.begin(), comparison->challenger);
+        continue;
+      }
+    }
+    kernels.push_back(*other);
+  }
+  if (kernels.size() > stored) store(list.problem, kernels);
+}
+
+/// The problem on which the kernel's time is nearest to kSpotNs; nothing if it has no time.
+std::optional<MeasuredTime> spot(const std::vector<MeasuredTime>& times) {
+  std::optional<MeasuredTime> nearest;
+  const auto distance = [](double ns) { return std::abs(std::log(ns / kSpotNs)); };
+  for (const MeasuredTime& time : times)
+    if (std::isfinite(time.ns) && (!nearest || distance(time.ns) < distance(nearest->ns)))
+      nearest = time;
+  return nearest;
+}
+
+void ImportedCertifier::store_portfolio(const ImportedPortfolio& portfolio) {
+  struct Checked {
+    const PortfolioKernel* kernel;
+    double ratio;
+  };
+  std::vector<Checked> checked;
+  const Signature signature = signature_of(portfolio.like);
+  for (const PortfolioKernel& kernel : portfolio.kernels) {
+    if (options_.over()) return;
+    const Variant& variant = kernel.candidate.variant;
+    const std::optional<MeasuredTime> there = spot(kernel.times);
+    if (!there || !certified(variant, signature)) continue;
+    Problem p = packed_problem(there->m, there->n, there->k, portfolio.like.trans_a,
+                               portfolio.like.trans_b, there->batch, portfolio.like.types);
+    p.epilogue = portfolio.like.epilogue;
+    if (!runner_.fits(p)) continue;
+    const auto here = time(variant, p, {.samples = kSamples, .purpose = SamplePurpose::kPortfolio});
+    if (options_.over()) return;
+    // The shortest counts, as in the portfolio: whatever disturbs a measurement only adds to it.
+    if (here)
+      checked.push_back({&kernel, (std::ranges::min(here->kernel_ns) + here->pack_ns) / there->ns});
+  }
+  if (checked.empty() || options_.over()) return;
+  std::vector<double> log_ratios;
+  for (const Checked& one : checked) log_ratios.push_back(std::log(one.ratio));
+  const double ratio = std::exp(median(log_ratios));
+  std::vector<PortfolioRecord> records;
+  int places = 0;
+  for (const Checked& one : checked) {
+    PortfolioRecord& record = records.emplace_back();
+    record.candidate = runner_.id(one.kernel->candidate.variant, signature);
+    if (std::max(one.ratio / ratio, ratio / one.ratio) > kMostDeviation) {
+      if (options_.message)
+        options_.message(
+            fmt::format("{} takes {:.2f} times as long as on the other machine, the portfolio's "
+                        "median is {:.2f} "
+                        "times: it is not used for problems that were not tuned",
+                        short_name(one.kernel->candidate.variant), one.ratio, ratio));
+      continue;  // without a place and times, so that it is not asked again
+    }
+    ratios_.push_back(one.ratio);
+    record.place = places++;
+    record.times = one.kernel->times;
+    for (MeasuredTime& time : record.times) {
+      time.ns *= ratio;
+      if (time.half_ns)
+        for (double& ns : *time.half_ns) ns *= ratio;
+    }
+  }
+  // What to expect of the choice is not known: the kernels that the portfolio did without are not
+  // here.
+  store_.put_portfolio(device_row_, to_string(signature), records, std::nullopt);
+  ++report_.portfolios_usable;
+}
+
+ImportedReport ImportedCertifier::run(const ImportedWork& work) {
+  const double start_s = now_s();
+  report_ = {.lists = work.lists.size(), .portfolios = work.portfolios.size()};
+  const auto begin = [&](const Problem& problem) {
+    if (options_.progress) options_.progress(problem);
+    runner_.begin_problem();
+  };
+  std::vector<std::pair<const ImportedList*, std::vector<Timed>>> stored;
+  for (const ImportedList& list : work.lists) {
+    if (options_.over()) break;
+    begin(list.problem);
+    if (!runner_.fits(list.problem)) continue;
+    if (list.begun) {
+      ++report_.usable;
+      stored.emplace_back(&list, own_kernels(list));
+    } else if (!list.own.empty()) {
+      challenge_own(list);
+    } else if (const auto best = store_best(list)) {
+      stored.emplace_back(&list, std::vector{*best});
+    }
+  }
+  report_.usable_s = now_s() - start_s;
+  for (const ImportedPortfolio& portfolio : work.portfolios) {
+    if (options_.over()) break;
+    begin(portfolio.like);
+    store_portfolio(portfolio);
+  }
+  report_.portfolios_s = now_s() - start_s;
+  for (const auto& [list, kernels] : stored) {
+    if (options_.over()) break;
+    begin(list->problem);
+    store_others(*list, kernels);
+  }
+  if (!ratios_.empty()) {
+    report_.ratio = median(ratios_);
+    report_.least_ratio = std::ranges::min(ratios_);
+    report_.most_ratio = std::ranges::max(ratios_);
+  }
+  report_.elapsed_s = now_s() - start_s;
+  return report_;
+}
+
+}  // namespace
+
+ImportedReport certify_imported(Store& store, CandidateRunner& runner, RowId device_row,
+                                const ImportedWork& work, const ImportedOptions& options) {
+  return ImportedCertifier(store, runner, device_row, options).run(work);
+}
+
+}  // namespace rooftile

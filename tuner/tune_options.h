@@ -1,0 +1,68 @@
+// Options of a tuner run, its progress, and its result for each problem.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/problem.h"
+#include "tuner/host_comparison.h"
+#include "tuner/problems/problem_sets.h"
+
+namespace rooftile {
+
+struct TuneOptions {
+  std::vector<TuneProblem> problems;
+  double budget_s = 300;          ///< Wall time for one device, without its calibration.
+  std::string strategy = "auto";  ///< One of strategy_names().
+  std::uint64_t seed = 1;
+  /// Number of candidates of a problem's space, the same ones in every run; 0: all. The default,
+  /// the fallback and priors are searched in addition.
+  std::size_t candidates = 0;
+  bool recalibrate = false;  ///< Calibrates even if this device and driver have figures.
+  /// Only stale ranked lists and imported data are tuned; problems may be empty.
+  bool refresh_only = false;
+  bool counters = true;  ///< Reads the driver's counters of each winner, where it has any.
+  bool atomics = false;  ///< Also searches kernels whose results do not repeat bit by bit.
+  /// Program that is run as `worker worker`: the CLI itself; empty: /proc/self/exe.
+  std::filesystem::path worker;
+};
+
+enum class TunePhase : std::uint8_t {
+  kCalibrating,
+  kRefreshing,
+  kImporting,
+  kSearching,
+  kCertifying,
+  kComparing,
+  kFinished
+};
+
+/// Snapshot for a progress bar.
+struct TuneProgress {
+  TunePhase phase = TunePhase::kCalibrating;
+  double elapsed_s = 0, budget_s = 0;
+  std::size_t problems_done = 0, problems_total = 0;
+  std::string problem;  ///< The problem being tuned.
+  std::size_t candidates_measured = 0, candidates_rejected = 0;
+  double best_gflops = 0;     ///< Of the problem being tuned.
+  double roofline_share = 0;  ///< Best time's share of the problem's bound, 0...1.
+  std::string best_variant;
+  std::string limiter;  ///< Limiter of that kernel by the model; "" when unknown.
+};
+
+/// Result of one problem.
+struct TuneResult {
+  Problem problem;
+  std::string winner;  ///< Short name, "" when no legal kernel was certified.
+  double kernel_ns = 0, pack_ns = 0;
+  double default_ns = 0;  ///< Untuned default variant, kernel and packing; 0 when it could not run.
+  double naive_ns = 0;    ///< 0 when predicted too slow to be worth running.
+  HostComparison host;    ///< OpenBLAS on all threads compared with the winner, in the same run.
+  double bound_ns = 0;    ///< The problem's roofline.
+  std::size_t measured = 0, rejected = 0;
+  std::size_t spilled = 0;  ///< Not measured because their registers spill.
+};
+
+}  // namespace rooftile

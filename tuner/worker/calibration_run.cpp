@@ -1,0 +1,101 @@
+#include "tuner/worker/calibration_run.h"
+
+#include <algorithm>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "tuner/calibrate/calibrate.h"
+#include "tuner/worker/worker_process.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kCalibrationDeadlineS = 120;
+constexpr double kLeastHostS = 4;        // Minimum, however little time the device has left.
+constexpr double kMatrixDeadlineS = 30;  // One shape: compiling twice, and a few ms.
+
+/// Measures the best shape of each pair of types. A shape that fails, crashes or hangs costs only
+/// its own figure, just as its kernels later cost the tuner only themselves.
+std::vector<Figure> calibrate_matrix_units(const DeviceProfile& device, double compute_units,
+                                           WorkerProcess& worker,
+                                           const std::function<void(const std::string&)>& message,
+                                           const std::atomic<bool>& stop) {
+  std::vector<Figure> best;
+  for (std::size_t i = 0; i < device.limits.matrix_shapes.size() && !stop.load(); ++i) {
+    const MatrixShape& shape = device.limits.matrix_shapes[i];
+    const WorkerAnswer answer = worker.ask(
+        {{"operation", "calibrate matrix unit"}, {"shape", i}, {"compute_units", compute_units}},
+        kMatrixDeadlineS, stop);
+    if (answer.fate == WorkerFate::kInterrupted) break;
+    if (answer.fate != WorkerFate::kAnswered) {
+      if (message)
+        message(fmt::format("matrix unit {}x{}x{} of {} is not calibrated: {}", shape.m, shape.n,
+                            shape.k, name(shape.operand), answer.message));
+      continue;
+    }
+    for (Figure& figure : figures_from_json(answer.reply.at("figures"))) {
+      const auto same = std::ranges::find(best, figure.name, &Figure::name);
+      if (same == best.end())
+        best.push_back(std::move(figure));
+      else if (figure.value > same->value)
+        *same = std::move(figure);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+WorkerProcess device_worker(const std::filesystem::path& program, const DeviceProfile& device) {
+  return WorkerProcess(program.empty() ? "/proc/self/exe" : program,
+                       {{"operation", "open"}, {"device_uuid", device.device_uuid}});
+}
+
+std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& device,
+                                        WorkerProcess& worker,
+                                        const std::function<void(const std::string&)>& message,
+                                        const std::atomic<bool>& stop) {
+  const double start_s = now_s();
+  const RowId row = store.device_id(device);
+  CalibrationRun run{.figures = {}, .before = store.latest_calibration(row, Provenance::kOwn)};
+  const WorkerAnswer answer = worker.ask({{"operation", "calibrate"}}, kCalibrationDeadlineS, stop);
+  if (answer.fate == WorkerFate::kInterrupted) return std::nullopt;
+  if (answer.fate != WorkerFate::kAnswered)
+    fail(ErrorCode::kDevice, "calibration failed: {}; nothing was stored", answer.message);
+  run.figures = figures_from_json(answer.reply.at("figures"));
+  run.parts = parts_from_json(answer.reply.at("parts"));
+  const double units = calibration_from_figures(run.figures).device.compute_units;
+  const double matrix_s = now_s();
+  for (Figure& figure : calibrate_matrix_units(device, units, worker, message, stop))
+    run.figures.push_back(std::move(figure));
+  if (!device.limits.matrix_shapes.empty())
+    run.parts.push_back({"matrix units", now_s() - matrix_s});
+  const Calibrated host =
+      calibrate_host(stop, std::max(kLeastHostS, kCalibrationS - (now_s() - start_s)));
+  if (stop.load()) return std::nullopt;
+  run.figures.insert(run.figures.end(), host.figures.begin(), host.figures.end());
+  run.parts.insert(run.parts.end(), host.parts.begin(), host.parts.end());
+  store.add_calibration(row, run.figures);
+  run.elapsed_s = now_s() - start_s;
+  return run;
+}
+
+std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& device,
+                                        const std::function<void(const std::string&)>& message,
+                                        const std::atomic<bool>& stop) {
+  WorkerProcess worker = device_worker({}, device);
+  return calibrate(store, device, worker, message, stop);
+}
+
+std::optional<Calibration> known_calibration(const Store& store, const DeviceProfile& device) {
+  const std::optional<RowId> row = store.find_device(device);
+  if (!row) return std::nullopt;
+  const Calibration known =
+      calibration_from_figures(store.latest_calibration(*row, Provenance::kOwn));
+  const bool complete = is_calibrated(known.device) && known.device.synchronised_fma_gflops > 0 &&
+                        known.device.fetch_ns > 0 && is_calibrated(known.host) &&
+                        is_calibrated(known.host1);
+  return complete ? std::optional(known) : std::nullopt;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,121 @@
+// Timing of a kernel on a problem by the device's own clock. Runs in the worker process.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/kernel/kernel.h"
+#include "runtime/verify/certify.h"
+#include "tuner/measure/processor_time.h"
+#include "tuner/measure/steady_samples.h"
+#include "tuner/worker/spilled.h"
+
+namespace rooftile {
+
+/// A call longer than this needs no preceding call to raise the clocks, and one sample of it is as
+/// precise as several of a shorter one.
+inline constexpr double kLongProductNs = 50e6;
+
+struct TimeRequest {
+  Variant variant;
+  Problem problem;
+  int samples = 3;
+  /// A kernel that is estimated to take longer is only probed and gets no samples.
+  double limit_ns = std::numeric_limits<double>::infinity();
+  /// Compute units of the device: how many tiles it computes at once, for the estimate.
+  double compute_units = 1;
+  /// Operand sets are rotated until this much memory has been read.
+  double rotate_bytes = 0;
+  /// kDrop: a kernel with spilled registers is compiled only.
+  Spilled spilled = Spilled::kMeasure;
+};
+
+struct TimeReply {
+  std::string hash;
+  /// One per sample: all gemm steps; empty when the probe exceeded the limit.
+  std::vector<double> kernel_ns = {};
+  double pack_ns = 0;          ///< Median.
+  int retaken = 0, noisy = 0;  ///< Resampled and noisy samples; see steady_samples().
+  double compile_ns = 0;   ///< From shader to first finished dispatch, if built in this process.
+  double estimate_ns = 0;  ///< Time of the whole call, estimated from its first few tiles.
+  /// Statistics of the compiler, as far as the driver provides them.
+  std::vector<CompilerStatistic> statistics = {};
+  std::optional<std::string> dropped_reason = {};  ///< Why the kernel was compiled only.
+};
+
+/// Request to compute a kernel's problem once for each pass of a driver's counters.
+struct CountRequest {
+  Variant variant;
+  Problem problem;
+  double rotate_bytes = 0;  ///< Bytes written before each pass, so that caches are cold.
+};
+
+/// A longer call is not counted: it is one submission, which must stay below the shortest OS
+/// watchdog (2 s) with clocks that counting may have lowered.
+inline constexpr double kLongestCountedNs = 0.5e9;
+
+/// Number of sets of a staged problem's operands that a Measurer rotates over.
+std::size_t operand_sets(const Problem& staged, double rotate_bytes);
+
+/// Keeps kernels and operands between requests and continues with the next operand set. Not
+/// thread-safe. Errors: those of Kernel and Device; kInternal when the result of the measured run
+/// is wrong (spot check against float64) or when the run wrote behind C (64 KiB of canaries).
+class Measurer {
+ public:
+  explicit Measurer(std::shared_ptr<Device> device);
+  ~Measurer();
+
+  TimeReply time(const TimeRequest& request);
+  Certificate certify(const Variant& variant, const Signature& signature);
+  /// Requires a device opened with CounterQueries::kOn. Packing is not counted; neither kernel nor
+  /// operands are kept. Additional error: kUnsupported (Device::count).
+  CounterReadings count(const CountRequest& request);
+
+ private:
+  struct OperandSet;
+  struct Built {
+    std::unique_ptr<Kernel> kernel;
+    double compile_ns = 0;
+    std::vector<CompilerStatistic> statistics = {};
+    std::optional<Problem> probed = {};  ///< The last probed problem.
+    double estimate_ns = 0;              ///< Estimate for that problem.
+    double occupancy = 0;                ///< Maximum over its runs.
+    std::uint64_t used = 0;              ///< Number of the last request that used it.
+  };
+  /// Returns the device time of each step. For a software device, adds its processor time to
+  /// `used`.
+  std::vector<double> timed_run(const std::vector<Step>& steps, ProcessorTime& used);
+  /// Submits the steps, if there are any, and waits.
+  void run(const std::vector<Step>& steps) const;
+  Buffer buffer_of(const std::vector<char>& content) const;  ///< No buffer for empty content.
+  Built& build(const Variant& variant, const Signature& signature);
+  /// Operands of the current set, of a staged problem.
+  Operands operands_of(std::size_t turn, const Placement& placement) const;
+  void probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace,
+             double compute_units);
+  void prepare_operands(const Problem& p, double rotate_bytes);
+  enum class Direction : std::uint8_t { kToDevice, kToHost };
+  /// Copies of the canaries of all sets; none on unified memory.
+  std::vector<Step> guard_copies(Direction direction) const;
+  /// Writes canaries behind the C of all sets.
+  void set_canaries();
+  /// What a kernel wrote there, after which the canaries are whole again; empty: nothing.
+  std::string written_behind_c();
+  std::string spot_check(const Problem& p, const OperandSet& set) const;
+
+  std::shared_ptr<Device> device_;
+  ShaderCache cache_;
+  std::unordered_map<std::string, Built> built_;  ///< Keyed by variant and signature text.
+  std::uint64_t requests_ = 0;
+  Problem prepared_;
+  std::vector<std::unique_ptr<OperandSet>> sets_;
+  std::size_t turn_ = 0;  ///< Operand set of the last run.
+  RetakeAllowance retakes_;
+};
+
+}  // namespace rooftile

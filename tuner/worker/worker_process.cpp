@@ -1,0 +1,220 @@
+#include "tuner/worker/worker_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "core/clock.h"
+#include "tuner/measure/available_memory.h"
+
+extern char** environ;
+
+namespace rooftile {
+namespace {
+
+constexpr double kOpeningDeadlineS = 60;  // Instance, driver and device: seconds on a cold machine.
+constexpr int kPollMs = 50;  // Interval at which `stop` and the worker's memory are checked.
+constexpr double kMemoryShare = 0.75, kLeastMemoryBytes = 2.0 * (1 << 30);
+// A killed process lives on while its driver waits for a hung device.
+constexpr double kDeathDeadlineS = 10;
+
+void close_if_open(int& fd) {
+  if (fd >= 0) ::close(fd);
+  fd = -1;
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+double worker_memory_limit_bytes() {
+  return std::max(kLeastMemoryBytes, kMemoryShare * available_memory_bytes());
+}
+
+WorkerProcess::WorkerProcess(std::filesystem::path program, Json opening, double memory_limit_bytes)
+    : program_(std::move(program)),
+      opening_(std::move(opening)),
+      memory_limit_bytes_(memory_limit_bytes) {
+  ::signal(SIGPIPE, SIG_IGN);  // A worker may die between two requests; the write then reports it.
+}
+
+WorkerProcess::~WorkerProcess() { end(); }
+
+void WorkerProcess::start() {
+  int request[2] = {-1, -1}, reply[2] = {-1, -1};
+  if (::pipe2(request, O_CLOEXEC) != 0 || ::pipe2(reply, O_CLOEXEC) != 0) {
+    const int error = errno;
+    for (int fd : {request[0], request[1]}) close_if_open(fd);
+    fail(ErrorCode::kIo, "cannot create a pipe for the tuning worker: {}", std::strerror(error));
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, request[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, reply[1], STDOUT_FILENO);
+  std::string program = program_.string();
+  char command[] = "worker";
+  char* arguments[] = {program.data(), command, nullptr};
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(request[0]);
+  ::close(reply[1]);
+  to_worker_ = request[1];
+  from_worker_ = reply[0];
+  if (error != 0) {
+    close_if_open(to_worker_);
+    close_if_open(from_worker_);
+    fail(ErrorCode::kIo, "cannot start the tuning worker {}: {}", program, std::strerror(error));
+  }
+  pid_ = pid;
+  buffered_.clear();
+}
+
+WorkerProcess::Death WorkerProcess::end() {
+  close_if_open(to_worker_);
+  close_if_open(from_worker_);
+  const pid_t pid = std::exchange(pid_, 0);
+  if (pid == 0) return {};
+  ::kill(pid, SIGKILL);
+  int status = 0;
+  rusage usage = {};
+  const double deadline_s = now_s() + kDeathDeadlineS;
+  while (::wait4(pid, &status, WNOHANG, &usage) != pid) {
+    if (now_s() > deadline_s)
+      return {fmt::format("the worker (process {}) was killed and does not end", pid)};
+    ::poll(nullptr, 0, 1);
+  }
+  if (!WIFSIGNALED(status))
+    return {fmt::format("the worker ended with exit code {}", WEXITSTATUS(status))};
+  if (WTERMSIG(status) != SIGKILL)
+    return {fmt::format("the worker was killed by signal {} ({})", WTERMSIG(status),
+                        ::strsignal(WTERMSIG(status)))};
+  const double held_gib = static_cast<double>(usage.ru_maxrss) / (1 << 20);  // ru_maxrss is in KiB.
+  return {.how = fmt::format("somebody killed the worker, as the kernel does when memory runs out; "
+                             "it had held up to {:.1f} GiB",
+                             held_gib),
+          .by_kill = true};
+}
+
+double WorkerProcess::resident_bytes() const {
+  std::ifstream statm(fmt::format("/proc/{}/statm", pid_));
+  double total_pages = 0, resident_pages = 0;
+  statm >> total_pages >> resident_pages;
+  return resident_pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
+                                     const std::atomic<bool>& stop) {
+  WorkerAnswer answer;
+  if (!write_all(to_worker_, request.dump() + "\n")) {
+    answer.message = end().how;
+    answer.doubtful = true;  // The worker died before it received this request.
+    return answer;
+  }
+  const double end_s = now_s() + deadline_s;
+  while (true) {
+    if (const std::size_t line_end = buffered_.find('\n'); line_end != std::string::npos) {
+      answer.reply = Json::parse(buffered_.substr(0, line_end), nullptr, false);
+      buffered_.erase(0, line_end + 1);
+      if (answer.reply.is_discarded()) {
+        end();
+        answer.message = "the worker's answer is not JSON";
+      } else if (answer.reply.contains("error")) {
+        answer.fate = WorkerFate::kRefused;
+        answer.error = static_cast<ErrorCode>(answer.reply.at("error").get<int>());
+        answer.message = answer.reply.at("message");
+        // A device that was lost or given up fails every further request.
+        if (answer.error == ErrorCode::kDevice || answer.error == ErrorCode::kTimeout) end();
+      } else {
+        answer.fate = WorkerFate::kAnswered;
+      }
+      return answer;
+    }
+    const double left_s = end_s - now_s();
+    if (stop.load() || left_s <= 0) {
+      end();
+      answer.fate = stop.load() ? WorkerFate::kInterrupted : WorkerFate::kTimedOut;
+      answer.message =
+          stop.load() ? "interrupted" : fmt::format("no answer within {:.1f} s", deadline_s);
+      return answer;
+    }
+    pollfd waiting = {.fd = from_worker_, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&waiting, 1, std::min(kPollMs, 1 + static_cast<int>(left_s * 1e3)));
+    if (ready == 0) {
+      const double held_bytes = resident_bytes();
+      if (held_bytes > memory_limit_bytes_) {
+        end();
+        answer.fate = WorkerFate::kOutOfMemory;
+        answer.message =
+            fmt::format("out of memory: the worker held {:.1f} GiB and may hold {:.1f}",
+                        held_bytes / (1 << 30), memory_limit_bytes_ / (1 << 30));
+        return answer;
+      }
+    }
+    if (ready <= 0) continue;
+    char chunk[4096];
+    const ssize_t size = ::read(from_worker_, chunk, sizeof chunk);
+    if (size > 0) {
+      buffered_.append(chunk, static_cast<std::size_t>(size));
+    } else if (size == 0 || errno != EINTR) {
+      Death death = end();
+      answer.message = std::move(death.how);
+      answer.doubtful = death.by_kill;
+      return answer;
+    }
+  }
+}
+
+WorkerAnswer WorkerProcess::open(const std::atomic<bool>& stop) {
+  start();
+  return exchange(opening_, kOpeningDeadlineS, stop);
+}
+
+WorkerAnswer WorkerProcess::attempt(const Json& request, double deadline_s,
+                                    const std::atomic<bool>& stop) {
+  const bool fresh = pid_ == 0;
+  const double start_s = now_s();
+  if (fresh) {
+    WorkerAnswer opened = open(stop);
+    if (opened.doubtful) opened = open(stop);
+    if (opened.fate != WorkerFate::kAnswered) {
+      // The candidate is not at fault, because nothing of it has been sent yet.
+      if (opened.fate == WorkerFate::kInterrupted) return opened;
+      end();
+      fail(ErrorCode::kDevice, "the tuning worker cannot open the device: {}", opened.message);
+    }
+  }
+  const double opening_s = now_s() - start_s;
+  WorkerAnswer answer = exchange(request, deadline_s, stop);
+  answer.opening_s = opening_s;
+  // Memory that it holds, or that it destroyed, may be the work of an earlier request.
+  if (answer.fate == WorkerFate::kOutOfMemory || answer.fate == WorkerFate::kCrashed)
+    answer.doubtful = answer.doubtful || !fresh;
+  return answer;
+}
+
+WorkerAnswer WorkerProcess::ask(const Json& request, double deadline_s,
+                                const std::atomic<bool>& stop) {
+  WorkerAnswer answer = attempt(request, deadline_s, stop);
+  return answer.doubtful ? attempt(request, deadline_s, stop) : answer;
+}
+
+}  // namespace rooftile

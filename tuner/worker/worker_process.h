@@ -1,0 +1,81 @@
+// The tuner's side of a worker: start, request with a deadline, kill.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+
+#include "core/error.h"
+#include "tuner/worker/worker_protocol.h"
+
+namespace rooftile {
+
+enum class WorkerFate : std::uint8_t {
+  kAnswered,     ///< reply is valid.
+  kRefused,      ///< The worker reports an error: error and message are valid.
+  kTimedOut,     ///< Killed by the watchdog.
+  kOutOfMemory,  ///< Killed because it exceeded its memory limit.
+  kCrashed,      ///< Died by itself; message gives the cause.
+  kInterrupted,  ///< Killed because stop became true.
+};
+
+struct WorkerAnswer {
+  WorkerFate fate = WorkerFate::kCrashed;
+  Json reply;
+  ErrorCode error = ErrorCode::kInternal;
+  std::string message;
+  double opening_s = 0;  ///< Wall time of starting a new worker before the request was sent.
+  /// Another process killed the worker, or the worker died or held too much memory after it had
+  /// served other requests, which may have caused that.
+  bool doubtful = false;
+};
+
+/// Returns the memory limit of a worker: three quarters of the memory that is available now, at
+/// least 2 GiB. Operands and compilers need far less; the rest keeps the machine usable.
+double worker_memory_limit_bytes();
+
+/// Runs one worker at a time; the first request starts it, as does the first one after its death.
+/// Not thread-safe.
+class WorkerProcess {
+ public:
+  /// `program` is run as `program worker`; `opening` is sent first to every new worker, and its
+  /// answer is awaited. memory_limit_bytes limits resident memory during a request; a limit of
+  /// address space would refuse drivers that only reserve it.
+  WorkerProcess(std::filesystem::path program, Json opening,
+                double memory_limit_bytes = worker_memory_limit_bytes());
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  /// Sends a request. The worker is killed after deadline_s of wall time, or when `stop`, which is
+  /// polled, becomes true. A worker whose device failed gets no further request: the next one
+  /// starts a new worker. Where it is unclear whether the request caused the failure, it is
+  /// repeated once in a new worker.
+  WorkerAnswer ask(const Json& request, double deadline_s, const std::atomic<bool>& stop);
+  pid_t pid() const { return pid_; }  ///< 0 when none is running.
+  double memory_limit_bytes() const { return memory_limit_bytes_; }
+
+ private:
+  void start();
+  WorkerAnswer open(const std::atomic<bool>& stop);
+  WorkerAnswer attempt(const Json& request, double deadline_s, const std::atomic<bool>& stop);
+  /// Cause of a death that end() returns. end() kills a worker that has not died by itself.
+  struct Death {
+    std::string how;
+    bool by_kill = false;  ///< Killed by this process, if it had not died before.
+  };
+  Death end();
+  double resident_bytes() const;
+  WorkerAnswer exchange(const Json& request, double deadline_s, const std::atomic<bool>& stop);
+
+  std::filesystem::path program_;
+  Json opening_;
+  double memory_limit_bytes_;
+  pid_t pid_ = 0;
+  int to_worker_ = -1, from_worker_ = -1;
+  std::string buffered_;
+};
+
+}  // namespace rooftile

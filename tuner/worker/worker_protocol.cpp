@@ -1,0 +1,198 @@
+#include "tuner/worker/worker_protocol.h"
+
+#include <cmath>
+
+#include "db/tables/records.h"
+
+namespace rooftile {
+namespace {
+
+Transpose transpose(const Json& json) {
+  return json.get<bool>() ? Transpose::kYes : Transpose::kNo;
+}
+
+// JSON has no infinity, which becomes null.
+Json finite_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+double or_infinity(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
+}
+
+}  // namespace
+
+Json to_json(const Problem& p) {
+  return {{"type", to_string(p.types)},
+          {"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"batch", p.batch},
+          {"trans_a", p.trans_a == Transpose::kYes},
+          {"trans_b", p.trans_b == Transpose::kYes},
+          {"lda", p.lda},
+          {"ldb", p.ldb},
+          {"ldc", p.ldc},
+          {"stride_a", p.stride_a},
+          {"stride_b", p.stride_b},
+          {"stride_c", p.stride_c},
+          {"epilogue", to_string(p.epilogue)},
+          {"alpha", p.alpha},
+          {"beta", p.beta}};
+}
+
+Problem problem_from_json(const Json& json) {
+  return {.types = parse_types(json.at("type").get<std::string>()),
+          .m = json.at("m"),
+          .n = json.at("n"),
+          .k = json.at("k"),
+          .batch = json.at("batch"),
+          .trans_a = transpose(json.at("trans_a")),
+          .trans_b = transpose(json.at("trans_b")),
+          .lda = json.at("lda"),
+          .ldb = json.at("ldb"),
+          .ldc = json.at("ldc"),
+          .stride_a = json.at("stride_a"),
+          .stride_b = json.at("stride_b"),
+          .stride_c = json.at("stride_c"),
+          .alpha = json.at("alpha"),
+          .beta = json.at("beta"),
+          .epilogue = parse_epilogue(json.at("epilogue").get<std::string>())};
+}
+
+Json to_json(const Signature& s) {
+  return {{"type", to_string(s.types)},
+          {"trans_a", s.trans_a == Transpose::kYes},
+          {"trans_b", s.trans_b == Transpose::kYes},
+          {"epilogue", to_string(s.epilogue)}};
+}
+
+Signature signature_from_json(const Json& json) {
+  return {parse_types(json.at("type").get<std::string>()), transpose(json.at("trans_a")),
+          transpose(json.at("trans_b")), parse_epilogue(json.at("epilogue").get<std::string>())};
+}
+
+Json to_json(const TimeRequest& r) {
+  return {{"variant", to_string(r.variant)},
+          {"problem", to_json(r.problem)},
+          {"samples", r.samples},
+          {"limit_ns", finite_or_null(r.limit_ns)},
+          {"compute_units", r.compute_units},
+          {"rotate_bytes", r.rotate_bytes},
+          {"drop_spilled", r.spilled == Spilled::kDrop}};
+}
+
+TimeRequest time_request_from_json(const Json& json) {
+  return {.variant = parse_variant(json.at("variant").get<std::string>()),
+          .problem = problem_from_json(json.at("problem")),
+          .samples = json.at("samples"),
+          .limit_ns = or_infinity(json.at("limit_ns")),
+          .compute_units = json.at("compute_units"),
+          .rotate_bytes = json.at("rotate_bytes"),
+          .spilled = json.at("drop_spilled").get<bool>() ? Spilled::kDrop : Spilled::kMeasure};
+}
+
+Json to_json(const TimeReply& r) {
+  return {{"hash", r.hash},
+          {"kernel_ns", r.kernel_ns},
+          {"pack_ns", r.pack_ns},
+          {"retaken", r.retaken},
+          {"noisy", r.noisy},
+          {"compile_ns", r.compile_ns},
+          {"estimate_ns", r.estimate_ns},
+          {"statistics", Json::parse(statistics_json(r.statistics))},
+          {"dropped_reason", r.dropped_reason ? Json(*r.dropped_reason) : Json(nullptr)}};
+}
+
+TimeReply time_reply_from_json(const Json& json) {
+  const Json& dropped = json.at("dropped_reason");
+  return {.hash = json.at("hash"),
+          .kernel_ns = json.at("kernel_ns"),
+          .pack_ns = json.at("pack_ns"),
+          .retaken = json.at("retaken"),
+          .noisy = json.at("noisy"),
+          .compile_ns = json.at("compile_ns"),
+          .estimate_ns = json.at("estimate_ns"),
+          .statistics = parse_statistics(json.at("statistics").dump()),
+          .dropped_reason =
+              dropped.is_null() ? std::nullopt : std::optional(dropped.get<std::string>())};
+}
+
+Json to_json(const CountRequest& r) {
+  return {{"variant", to_string(r.variant)},
+          {"problem", to_json(r.problem)},
+          {"rotate_bytes", r.rotate_bytes}};
+}
+
+CountRequest count_request_from_json(const Json& json) {
+  return {.variant = parse_variant(json.at("variant").get<std::string>()),
+          .problem = problem_from_json(json.at("problem")),
+          .rotate_bytes = json.at("rotate_bytes")};
+}
+
+Json to_json(const CounterReadings& readings) {
+  Json counters = Json::array();
+  for (const PerformanceCounter& c : readings.counters)
+    counters.push_back({{"name", c.name},
+                        {"category", c.category},
+                        {"description", c.description},
+                        {"unit", c.unit},
+                        {"scope", c.scope},
+                        {"value", c.value}});
+  return {{"passes", readings.passes}, {"counters", counters}};
+}
+
+CounterReadings counter_readings_from_json(const Json& json) {
+  CounterReadings readings{.passes = json.at("passes")};
+  for (const Json& c : json.at("counters"))
+    readings.counters.push_back({.name = c.at("name"),
+                                 .category = c.at("category"),
+                                 .description = c.at("description"),
+                                 .unit = c.at("unit"),
+                                 .scope = c.at("scope"),
+                                 .value = c.at("value")});
+  return readings;
+}
+
+Json to_json(const Certificate& c) {
+  return {{"passed", c.passed},
+          {"detail", c.detail},
+          {"cases", c.cases},
+          {"worst_ratio", finite_or_null(c.worst_ratio)}};
+}
+
+Certificate certificate_from_json(const Json& json) {
+  return {.passed = json.at("passed"),
+          .detail = json.at("detail"),
+          .cases = json.at("cases"),
+          .worst_ratio = or_infinity(json.at("worst_ratio"))};
+}
+
+Json to_json(const std::vector<Figure>& figures) {
+  Json list = Json::array();
+  for (const Figure& f : figures)
+    list.push_back({{"name", f.name},
+                    {"unit", f.unit},
+                    {"value", f.value},
+                    {"mad", f.mad},
+                    {"count", f.count}});
+  return list;
+}
+
+std::vector<Figure> figures_from_json(const Json& json) {
+  std::vector<Figure> figures;
+  for (const Json& f : json)
+    figures.push_back({f.at("name"), f.at("unit"), f.at("value"), f.at("mad"), f.at("count")});
+  return figures;
+}
+
+Json to_json(const std::vector<CalibrationPart>& parts) {
+  Json list = Json::array();
+  for (const CalibrationPart& part : parts)
+    list.push_back({{"name", part.name}, {"seconds", part.seconds}});
+  return list;
+}
+std::vector<CalibrationPart> parts_from_json(const Json& json) {
+  std::vector<CalibrationPart> parts;
+  for (const Json& part : json) parts.push_back({part.at("name"), part.at("seconds")});
+  return parts;
+}
+
+}  // namespace rooftile
