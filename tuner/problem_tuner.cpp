@@ -52,10 +52,17 @@ std::vector<WinnerRecord> records_of(const ProblemTunerContext& context, const P
                                      const std::vector<const Candidate*>& list) {
   const double level = context.runner.level();  // Stored times are those that a caller sees now.
   std::vector<WinnerRecord> records;
-  for (const Candidate* candidate : list)
+  for (const Candidate* candidate : list) {
+    const double kernel_ns =
+        median(candidate->prepacked_ns.empty() ? candidate->samples_ns : candidate->prepacked_ns);
+    // What packing adds to a call, beside the kernel's time where operands were packed before.
+    const double pack_ns = candidate->samples_ns.empty()
+                               ? candidate->pack_ns
+                               : std::max(0.0, candidate->total_ns() - kernel_ns);
     records.push_back({.candidate = context.runner.id(candidate->variant, signature_of(problem)),
-                       .kernel_ns = level * median(candidate->samples_ns),
-                       .pack_ns = level * candidate->pack_ns});
+                       .kernel_ns = level * kernel_ns,
+                       .pack_ns = level * pack_ns});
+  }
   return records;
 }
 

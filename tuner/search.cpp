@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <span>
 
 #include "core/clock.h"
 #include "core/hash.h"
@@ -155,13 +158,15 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
                  kFirstLeastNs, kFirstLimitNs);
   const double limit_ns = std::isfinite(best) ? std::max(cut_ratio * best, 1e6) : first_ns;
   const Spilled spilled = spilled_policy({.trusted = candidate.trusted,
-                                          .measured = !candidate.samples_ns.empty(),
+                                          .measured = std::isfinite(ns_of(candidate)),
                                           .first_here = !std::isfinite(best)});
-  const auto reply = context_.runner.time(
-      candidate.variant, problem_, {.samples = samples, .limit_ns = limit_ns, .spilled = spilled});
+  const auto reply = context_.runner.time(candidate.variant, problem_,
+                                          {.samples = samples,
+                                           .limit_ns = limit_ns,
+                                           .spilled = spilled,
+                                           .prepacked = objective_ == Objective::kPrepacked});
   if (!reply) return std::nullopt;
-  candidate.samples_ns.insert(candidate.samples_ns.end(), reply->kernel_ns.begin(),
-                              reply->kernel_ns.end());
+  std::ranges::copy(reply->kernel_ns, std::back_inserter(samples_of(candidate)));
   candidate.pack_ns = reply->pack_ns;
   candidate.compile_ns = reply->compile_ns;
   report();
@@ -178,9 +183,16 @@ double Search::packing_left_ns(const Candidate& candidate) const {
   return (1 - before) * candidate.pack_ns;
 }
 
+std::vector<double>& Search::samples_of(Candidate& candidate) const {
+  return objective_ == Objective::kCall ? candidate.samples_ns : candidate.prepacked_ns;
+}
+
+// Without samples for the objective, those of calls that pack stand in: they are no longer.
 double Search::ns_of(const Candidate& candidate) const {
-  return candidate.samples_ns.empty() ? std::numeric_limits<double>::infinity()
-                                      : median(candidate.samples_ns) + packing_left_ns(candidate);
+  const bool prepacked = objective_ == Objective::kPrepacked && !candidate.prepacked_ns.empty();
+  const std::vector<double>& samples = prepacked ? candidate.prepacked_ns : candidate.samples_ns;
+  return samples.empty() ? std::numeric_limits<double>::infinity()
+                         : median(samples) + packing_left_ns(candidate);
 }
 
 bool Search::packing_matters() const {
@@ -198,19 +210,20 @@ bool Search::packing_matters() const {
 }
 
 std::vector<const Candidate*> Search::preferred_prepacked(Operand operand) const {
-  const auto ns = [&](const Candidate* candidate) {
-    return median(candidate->samples_ns) +
+  std::vector<const Candidate*> order;
+  for (const Candidate& candidate : candidates_)
+    if (!candidate.prepacked_ns.empty()) order.push_back(&candidate);
+  std::ranges::stable_sort(order, {}, [&](const Candidate* candidate) {
+    return median(candidate->prepacked_ns) +
            (1 - packing_share(candidate->variant, problem_, operand)) * candidate->pack_ns;
-  };
-  std::vector<const Candidate*> order = preferred();
-  std::ranges::stable_sort(order, {}, ns);
+  });
   return order;
 }
 
 std::vector<std::size_t> Search::ranked() const {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (!candidates_[i].samples_ns.empty()) order.push_back(i);
+    if (std::isfinite(ns_of(candidates_[i]))) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
     return ns_of(candidates_[x]) < ns_of(candidates_[y]);
   });
@@ -258,8 +271,9 @@ const Candidate* Search::best() const {
 void Search::report() const {
   TuneProgress progress{.phase = TunePhase::kSearching, .problem = to_string(problem_)};
   if (const Candidate* fastest = best()) {
-    progress.best_gflops = flops(problem_) / fastest->total_ns();
-    progress.roofline_share = bound_ns_ / fastest->total_ns();
+    const double best_ns = ns_of(*fastest);
+    progress.best_gflops = flops(problem_) / best_ns;
+    progress.roofline_share = bound_ns_ / best_ns;
     progress.best_variant = short_name(fastest->variant);
     const Roofline limits = roofline(problem_, fastest->variant, context_.rates);
     if (limits.ns() > 0) progress.limiter = limits.bounds.front().limiter;
@@ -395,17 +409,25 @@ void Search::finals(double end_s, Objective objective) {
   }
   order.resize(std::min(order.size(), kFinalists));
   if (order.size() < 2) return;
+  std::vector<std::vector<double>> kernel_share(order.size());  // Of each sample.
   const std::vector<Arm> arms = eliminate(
-      order.size(), [&](std::size_t arm, int samples) { return measure(order[arm], samples); },
+      order.size(),
+      [&](std::size_t arm, int samples) {
+        const auto totals = measure(order[arm], samples);
+        if (!totals) return totals;
+        const auto kernels = std::span(samples_of(candidates_[order[arm]])).last(totals->size());
+        for (std::size_t i = 0; i < totals->size(); ++i)
+          kernel_share[arm].push_back(kernels[i] / (*totals)[i]);
+        return totals;
+      },
       over, {.samples_per_round = round_samples(kFinalSamples), .rounds = kFinalRounds, .keep = 1});
   // The new samples replace the old ones only when all finalists were timed side by side.
   if (std::ranges::any_of(arms, [](const Arm& arm) { return arm.samples_ns.empty(); })) return;
   // Removes the effects of whole rounds.
   for (std::size_t arm = 0; arm < order.size(); ++arm) {
-    Candidate& candidate = candidates_[order[arm]];
-    candidate.samples_ns = arms[arm].samples_ns;
-    const double packing_ns = packing_left_ns(candidate);
-    for (double& ns : candidate.samples_ns) ns -= packing_ns;
+    std::vector<double>& samples = samples_of(candidates_[order[arm]]);
+    samples = arms[arm].samples_ns;
+    std::ranges::transform(samples, kernel_share[arm], samples.begin(), std::multiplies());
   }
 }
 

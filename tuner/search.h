@@ -23,7 +23,10 @@ inline constexpr std::size_t kFinalists = 8;
 /// A kernel that is legal for the problem, and its measurements there.
 struct Candidate {
   Variant variant;
-  std::vector<double> samples_ns;  ///< Kernel times.
+  std::vector<double> samples_ns;  ///< Kernel times in calls that pack.
+  /// Kernel times where operands were packed before. They are longer where the kernel otherwise
+  /// finds in the caches what was just packed.
+  std::vector<double> prepacked_ns = {};
   double pack_ns = 0, compile_ns = 0;
   bool tried = false;
   bool trusted = false;  ///< Measured even if its registers spill.
@@ -74,6 +77,7 @@ class Search {
   std::vector<std::size_t> ranked() const;         ///< Measured candidates by time.
   double ns_of(const Candidate& candidate) const;  ///< By the objective; infinity: no time.
   double packing_left_ns(const Candidate& candidate) const;  ///< By the objective.
+  std::vector<double>& samples_of(Candidate& candidate) const;  ///< By the objective.
   double best_ns() const;
   const Candidate* best() const;  ///< Null: none is measured.
   void report() const;

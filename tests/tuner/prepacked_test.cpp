@@ -23,30 +23,34 @@ class PrepackedTest : public ::testing::Test {
     run_ = store_.begin_run(device_, "1", "{}");
   }
 
-  /// Packed kernels take half as long, and packing so many ns.
-  std::filesystem::path worker(double pack_ns) {
-    const auto reply = [](double kernel_ns, double packing_ns) {
-      return to_json(TimeReply{.hash = "x",
-                               .kernel_ns = {kernel_ns, kernel_ns + 1},
-                               .pack_ns = packing_ns,
-                               .compile_ns = 1e6,
-                               .estimate_ns = kernel_ns})
-          .dump();
+  /// Packed kernels take half as long. packing: the ns of packing in one time, to the shell, which
+  /// counts the times as $n.
+  std::filesystem::path worker(const std::string& packing) {
+    const auto reply = [](double kernel_ns, const std::string& packing_ns) {
+      auto json = to_json(TimeReply{.hash = "x",
+                                    .kernel_ns = {kernel_ns, kernel_ns + 1},
+                                    .compile_ns = 1e6,
+                                    .estimate_ns = kernel_ns});
+      json["pack_ns"] = "PACKING";
+      std::string text = json.dump();
+      const std::string name = "\"PACKING\"";
+      return text.replace(text.find(name), name.size(), packing_ns);
     };
     const std::string passed = to_json(Certificate{.passed = true, .cases = 3}).dump();
     const std::filesystem::path file = folder_ / "worker";
     std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n"
                         << "while read -r request; do\n  case \"$request\" in\n"
                         << "    *certify*) echo '" << passed << "' ;;\n"
-                        << "    *packed_b=yes*) echo '" << reply(1e6, pack_ns) << "' ;;\n"
-                        << "    *) echo '" << reply(2e6, 0) << "' ;;\n  esac\ndone\n";
+                        << "    *packed_b=yes*) n=$((n + 1)); echo '"
+                        << reply(1e6, "'" + packing + "'") << "' ;;\n"
+                        << "    *) echo '" << reply(2e6, "0") << "' ;;\n  esac\ndone\n";
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     return file;
   }
 
-  /// Whether each kernel of the problem's list packs B, best first.
-  std::vector<bool> packed_kernels(double pack_ns) {
-    WorkerProcess worker(this->worker(pack_ns), {{"operation", "open"}});
+  /// The problem's list, best first.
+  std::vector<RankedKernel> tuned(const std::string& packing) {
+    WorkerProcess worker(this->worker(packing), {{"operation", "open"}});
     Budget budget(600);
     std::atomic<bool> stop = false;
     CandidateRunner runner(store_, worker, budget, stop, {.device = device_, .run = run_});
@@ -67,9 +71,17 @@ class PrepackedTest : public ::testing::Test {
                   .elapsed_s = [] { return 0.0; },
                   .progress = [](TuneProgress&) {}},
                  device_, problem_, 60);
+    return store_.winners(device_);
+  }
+
+  static bool packs(const RankedKernel& winner) {
+    return winner.kernel.candidate.variant.packed_b == Packed::kYes;
+  }
+
+  /// Whether each kernel of the problem's list packs B, best first.
+  std::vector<bool> packed_kernels(const std::string& packing) {
     std::vector<bool> packed;
-    for (const RankedKernel& winner : store_.winners(device_))
-      packed.push_back(winner.kernel.candidate.variant.packed_b == Packed::kYes);
+    for (const RankedKernel& winner : tuned(packing)) packed.push_back(packs(winner));
     return packed;
   }
 
@@ -81,17 +93,25 @@ class PrepackedTest : public ::testing::Test {
 };
 
 TEST_F(PrepackedTest, TheFastestKernelWithoutPackingStaysBehindTheWinners) {
-  const std::vector<bool> packed = packed_kernels(5e6);
+  const std::vector<bool> packed = packed_kernels("5000000");
   ASSERT_GE(packed.size(), 4u);
   EXPECT_FALSE(packed[0] || packed[1] || packed[2]);
   EXPECT_TRUE(packed[3]);
 }
 
 TEST_F(PrepackedTest, AWinnerThatPacksIsListedOnce) {
-  const std::vector<bool> packed = packed_kernels(1e5);
+  const std::vector<bool> packed = packed_kernels("100000");
   ASSERT_GE(packed.size(), 2u);
   EXPECT_TRUE(packed[0]);
   EXPECT_EQ(std::ranges::count(packed, true), 1);
+}
+
+TEST_F(PrepackedTest, UnevenPackingLeavesTheTimesOfTheKernelAlone) {
+  const std::vector<RankedKernel> winners = tuned("$((1000000 * n))");
+  const auto packed = std::ranges::find_if(winners, packs);
+  ASSERT_NE(packed, winners.end());
+  EXPECT_NEAR(packed->kernel.kernel_ns, 1e6, 1e3);
+  EXPECT_GT(packed->kernel.pack_ns, 0);
 }
 
 }  // namespace

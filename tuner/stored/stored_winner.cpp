@@ -25,9 +25,12 @@ std::optional<double> time(TimedKernel& kernel, CandidateRunner& runner, const P
   return kernel.kernel_ns.back() + kernel.pack_ns.back();
 }
 
-void store_times(const TimedKernel& kernel, double level, WinnerRecord& record) {
-  record.kernel_ns = level * median(kernel.kernel_ns);
-  record.pack_ns = level * median(kernel.pack_ns);
+/// Keeps the shares of kernel and packing, which may have been timed with operands packed before.
+void store_total(const TimedKernel& kernel, double level, WinnerRecord& record) {
+  const double now_ns = level * (median(kernel.kernel_ns) + median(kernel.pack_ns));
+  const double pack_share = record.pack_ns / std::max(record.kernel_ns + record.pack_ns, 1.0);
+  record.pack_ns = pack_share * now_ns;
+  record.kernel_ns = now_ns - record.pack_ns;
 }
 
 }  // namespace
@@ -57,12 +60,12 @@ void keep_stored_winner(const Store& store, CandidateRunner& runner, const Tuned
       [&] { return time(challenger, runner, stored.problem, options); }, options.over);
   const double level = runner.level();
   const bool decided = comparison.verdict != PairedVerdict::kUndecided;
-  if (decided) store_times(challenger, level, list.front());
+  if (decided) store_total(challenger, level, list.front());
   const bool failed = runner.rejected(id);
   std::erase_if(list, [&](const WinnerRecord& r) { return runner.rejected(r.candidate); });
   if (failed) return;
   WinnerRecord kept = {.candidate = id, .kernel_ns = stored.kernel_ns, .pack_ns = stored.pack_ns};
-  if (decided) store_times(old, level, kept);
+  if (decided) store_total(old, level, kept);
   std::erase_if(list, [&](const WinnerRecord& r) { return r.candidate == id; });
   auto place = list.begin();
   if (comparison.verdict == PairedVerdict::kFaster)

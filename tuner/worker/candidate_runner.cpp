@@ -250,9 +250,11 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
   const double limit_s = std::min(options.limit_ns * 1e-9, kLongestLimitS);
   std::vector<double> compile_s;
   for (const auto& [other, seconds] : compile_s_) compile_s.push_back(seconds);
+  const auto packings = static_cast<double>(
+      options.prepacked ? operand_sets(staged_problem(problem), options_.rotate_bytes) : 0);
   // One untimed run, one for the probe, and those that are taken again.
   const double watchdog_s = allowed_s(kCompile, compile_s) + preparation_s(problem) +
-                            2 * limit_s * (options.samples + kMostRetakes + 2);
+                            2 * limit_s * (options.samples + packings + kMostRetakes + 2);
   const Json request = {{"operation", "time"},
                         {"request", to_json(TimeRequest{.variant = variant,
                                                         .problem = problem,
@@ -260,7 +262,8 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
                                                         .limit_ns = limit_s * 1e9,
                                                         .compute_units = options_.compute_units,
                                                         .rotate_bytes = options_.rotate_bytes,
-                                                        .spilled = options.spilled})}};
+                                                        .spilled = options.spilled,
+                                                        .prepacked = options.prepacked})}};
   const Outcome outcome = ask(candidate, request, watchdog_s);
   SampleRecord sample = {.run = options_.run,
                          .candidate = candidate,
@@ -291,7 +294,7 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
   sample.retaken = reply.retaken;
   sample.noisy = reply.noisy;
   sample.level = drift_.level();
-  store_.add_sample(sample);
+  if (!options.prepacked) store_.add_sample(sample);
   ++measured_;
   noise_.retaken += static_cast<std::size_t>(reply.retaken);
   noise_.noisy += static_cast<std::size_t>(reply.noisy);

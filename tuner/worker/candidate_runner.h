@@ -54,6 +54,7 @@ struct TimeOptions {
   double limit_ns = std::numeric_limits<double>::infinity();
   SamplePurpose purpose = SamplePurpose::kSearch;
   Spilled spilled = Spilled::kMeasure;
+  bool prepacked = false;  ///< As in TimeRequest. Such samples are not stored, only failures are.
 };
 
 /// Runs candidates. A candidate that fails is data: it is blocked for this device and driver and is

@@ -337,10 +337,13 @@ TimeReply Measurer::time(const TimeRequest& request) {
               .dropped_reason = std::move(reason)};
   }
   const Placement placement = own_buffers(p);
-  const Panels panels(*device_, built.kernel->plan(p, placement));
   prepare_operands(p, request.rotate_bytes);
+  std::vector<Panels> panels;  // One of each operand set where they are packed before.
+  for (std::size_t set = 0; set < (request.prepacked ? sets_.size() : 1); ++set)
+    panels.emplace_back(*device_, built.kernel->plan(p, placement));
+  const auto workspace = [&] { return panels[turn_ % panels.size()].workspace(); };
   if (built.probed != p) {
-    probe(built, p, operands_of(turn_, placement), panels.workspace(), request.compute_units);
+    probe(built, p, operands_of(turn_, placement), workspace(), request.compute_units);
     refuse(written_behind_c());
   }
   TimeReply reply{.hash = built.kernel->hash(),
@@ -351,16 +354,28 @@ TimeReply Measurer::time(const TimeRequest& request) {
 
   const GemmPlan plan =
       built.kernel->plan(p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
+  const auto pack_steps = [&] {
+    return built.kernel->pack_steps(plan, operands_of(turn_, placement), workspace());
+  };
+  std::vector<double> prepacking_ns;
+  for (std::size_t set = 0; request.prepacked && set < sets_.size(); ++set, ++turn_) {
+    const std::vector<Step> packs = pack_steps();
+    if (packs.empty()) break;
+    ProcessorTime unused;
+    const std::vector<double> step_ns = timed_run(packs, unused);
+    prepacking_ns.push_back(std::accumulate(step_ns.begin(), step_ns.end(), 0.0));
+  }
   const auto take = [&] {
     // The operand set also changes from call to call; otherwise calls with one sample each would
     // always use the same two sets.
     const Operands operands = operands_of(++turn_, placement);
-    std::vector<Step> steps = built.kernel->pack_steps(plan, operands, panels.workspace());
+    std::vector<Step> steps;
+    if (!request.prepacked) steps = pack_steps();
     Reading reading;
     ProcessorTime used;
     // The first gemm step shares its submission with packing; each further slice has a submission
     // of its own, as in the runtime.
-    for (Step& step : built.kernel->gemm_steps(plan, operands, panels.workspace())) {
+    for (Step& step : built.kernel->gemm_steps(plan, operands, workspace())) {
       const auto before = static_cast<std::ptrdiff_t>(steps.size());
       steps.push_back(std::move(step));
       const std::vector<double> step_ns = timed_run(steps, used);
@@ -368,12 +383,12 @@ TimeReply Measurer::time(const TimeRequest& request) {
       reading.kernel_ns += std::accumulate(step_ns.begin() + before, step_ns.end(), 0.0);
       steps.clear();
     }
-    if (const std::vector<Step> reduce =
-            built.kernel->reduce_steps(plan, operands, panels.workspace());
+    if (const std::vector<Step> reduce = built.kernel->reduce_steps(plan, operands, workspace());
         !reduce.empty()) {
       const std::vector<double> step_ns = timed_run(reduce, used);
       reading.kernel_ns += std::accumulate(step_ns.begin(), step_ns.end(), 0.0);
     }
+    reading.kernel_ns = std::max(reading.kernel_ns, 1.0);  // The timer may be coarser.
     reading.busy_share = busy_share(used, built.occupancy);
     built.occupancy = std::max(built.occupancy, used.occupancy());
     return reading;
@@ -381,22 +396,18 @@ TimeReply Measurer::time(const TimeRequest& request) {
   const double start = now_s();
   // An untimed run absorbs page faults of new packed operands, low clocks, and the compilation of a
   // reduction, which the probe left out.
-  const std::vector<Step> packs =
-      built.kernel->pack_steps(plan, operands_of(turn_, placement), panels.workspace());
-  if (built.estimate_ns <= kLongProductNs || !plan.reduces.empty()) {
+  if (built.estimate_ns <= kLongProductNs || !plan.reduces.empty())
     take();
-  } else if (!packs.empty()) {
-    ProcessorTime unused;
-    timed_run(packs, unused);
-  }
+  else if (!request.prepacked)
+    run(pack_steps());
   const SteadySamples samples = steady_samples(
       request.samples, retakes_.any() ? kMostRetakes : 0, take,
       [](int before) { std::this_thread::sleep_for(kFirstBackOff * (1 << before)); });
   retakes_.earn(now_s() - start - samples.lost_s);
   retakes_.spend(samples.lost_s);
-  std::vector<double> pack_ns;
+  std::vector<double> pack_ns = std::move(prepacking_ns);
   for (const Reading& reading : samples.readings) {
-    pack_ns.push_back(reading.pack_ns);
+    if (!request.prepacked) pack_ns.push_back(reading.pack_ns);
     reply.kernel_ns.push_back(reading.kernel_ns);
   }
   reply.retaken = samples.retaken;

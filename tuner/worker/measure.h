@@ -33,6 +33,9 @@ struct TimeRequest {
   double rotate_bytes = 0;
   /// kDrop: a kernel with spilled registers is compiled only.
   Spilled spilled = Spilled::kMeasure;
+  /// Whether operands are packed before the samples, as for calls with a packed operand. Otherwise
+  /// each sample packs first, and the kernel finds in the caches what was just packed.
+  bool prepacked = false;
 };
 
 struct TimeReply {

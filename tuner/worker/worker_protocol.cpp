@@ -76,7 +76,8 @@ Json to_json(const TimeRequest& r) {
           {"limit_ns", finite_or_null(r.limit_ns)},
           {"compute_units", r.compute_units},
           {"rotate_bytes", r.rotate_bytes},
-          {"drop_spilled", r.spilled == Spilled::kDrop}};
+          {"drop_spilled", r.spilled == Spilled::kDrop},
+          {"prepacked", r.prepacked}};
 }
 
 TimeRequest time_request_from_json(const Json& json) {
@@ -86,7 +87,8 @@ TimeRequest time_request_from_json(const Json& json) {
           .limit_ns = or_infinity(json.at("limit_ns")),
           .compute_units = json.at("compute_units"),
           .rotate_bytes = json.at("rotate_bytes"),
-          .spilled = json.at("drop_spilled").get<bool>() ? Spilled::kDrop : Spilled::kMeasure};
+          .spilled = json.at("drop_spilled").get<bool>() ? Spilled::kDrop : Spilled::kMeasure,
+          .prepacked = json.at("prepacked")};
 }
 
 Json to_json(const TimeReply& r) {
