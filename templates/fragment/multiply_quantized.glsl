@@ -1,9 +1,9 @@
 // Multiplies where every invocation holds its own fragments and B is quantised: the sum over a
-// block is scaled once.
+// block is scaled once. In the tail only the scales of its steps are loaded.
 #include "common/product.glsl"
 
 void multiply(uint steps) {
-  [[unroll]] for (uint s = 0; s < UNROLL_K / STEPS_PER_SCALE; ++s) {
+  [[unroll]] for (uint s = 0; s < UNROLL_K / STEPS_PER_SCALE && s * STEPS_PER_SCALE < steps; ++s) {
     ELEMENT block_sums[REG_M][REG_N];
     [[unroll]] for (uint i = 0; i < REG_M; ++i)
       [[unroll]] for (uint j = 0; j < REG_N; ++j) block_sums[i][j] = ELEMENT(0);
