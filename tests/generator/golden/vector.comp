@@ -106,7 +106,7 @@ ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
 // address must be valid but its value does not matter. For steps beyond k, addresses are clamped
 // and values are set to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
-uint steps_left(uint k0) { return k0 < k ? k - k0 : 0u; }
+uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 
 // Raster row: workgroups and invocations are numbered along n first. Positions are x along n and y
