@@ -1,6 +1,6 @@
 // Weights that are packed once: the rate of the kernel alone, of a call on device buffers with
-// packed weights that is waited for, of several such calls in flight as a model's layers are, and of
-// the call without packed weights, in one interleaved run, for decode and prefill.
+// packed weights that is waited for, of several such calls in flight as a model's layers are, and
+// of the call without packed weights, in one interleaved run, for decode and prefill.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
@@ -115,12 +115,18 @@ void compare(Context& context, const Problem& p, int rounds) {
   for (Contender& contender : contenders) contender.ns();  // warm
   for (int round = 0; round < rounds; ++round)
     for (Contender& contender : contenders) contender.samples.push_back(contender.ns());
-  const double alone_ns = median(contenders.front().samples);
   for (const Contender& contender : contenders) {
+    // Of each round, because machines change their speed between rounds.
+    std::vector<double> ratios(contender.samples.size());
+    std::ranges::transform(contenders.front().samples, contender.samples, ratios.begin(),
+                           std::divides());
     const double ns = median(contender.samples);
-    fmt::print("{:<22} {:<17} {:>10.1f} us {:>9.2f} GFLOP/s {:>7.3f} of the kernel's rate  {}\n",
-               to_string(p), contender.name, ns * 1e-3, flops(p) / ns, alone_ns / ns,
-               weights.kernel(contender.name != "unpacked"));
+    const Interval interval = median_interval(ratios);
+    fmt::print(
+        "{:<22} {:<17} {:>8.1f} us {:>7.2f} GFLOP/s {:>6.3f} ({:.3f} to {:.3f}) of the kernel's "
+        "rate  {}\n",
+        to_string(p), contender.name, ns * 1e-3, flops(p) / ns, median(ratios), interval.low,
+        interval.high, weights.kernel(contender.name != "unpacked"));
   }
   fmt::print("{:<22} packed weights take {:.1f} MiB of the device's memory\n", "",
              static_cast<double>(weights.packed_bytes()) / (1 << 20));

@@ -8,6 +8,7 @@
 
 #include "generator/emit.h"
 #include "generator/layout.h"
+#include "generator/panel_format.h"
 #include "generator/rules.h"
 
 namespace rooftile {
@@ -33,9 +34,6 @@ bool any_texel(const Variant& v, int width) {
 /// Whether some transpose makes the kernel read element by element (load_width_a, load_width_b).
 bool may_load_elements(const Variant& v) {
   return v.reg_m % v.vector_width_a != 0 || v.reg_n % v.vector_width_b != 0;
-}
-bool any_packed(const Variant& v) {
-  return v.packed_a == Packed::kYes || v.packed_b == Packed::kYes;
 }
 bool in_sizes(int x) { return x >= 1 && x <= kLargestTile; }
 bool has_from_lanes(int lanes) {  // templates/fragment/from_lanes_<lanes>.glsl
@@ -142,7 +140,7 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits&) {
                  return !has_workgroup_scope(v) ||
                         (v.load_path_a == LoadPath::kDirect && v.load_path_b == LoadPath::kDirect &&
-                         v.vector_width_a == 4 && v.vector_width_b == 4 && !any_packed(v));
+                         v.vector_width_a == 4 && v.vector_width_b == 4 && !packs(v));
                }},
     DeviceRule{"scope workgroup leaves to the driver what a subgroup holds: subgroup_m must not "
                "exceed subgroup_n, so that a kernel has one name",
@@ -262,7 +260,7 @@ constexpr std::array kDeviceRules = {
                }},
     DeviceRule{"only register, broadcast and matrix read packed operands",
                [](const Variant& v, const Limits&) {
-                 return !any_packed(v) || is(v, Family::kRegister) || is(v, Family::kBroadcast) ||
+                 return !packs(v) || is(v, Family::kRegister) || is(v, Family::kBroadcast) ||
                         is(v, Family::kMatrix);
                }},
     DeviceRule{

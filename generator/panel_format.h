@@ -24,6 +24,11 @@ struct PanelFormat {
   std::int64_t words() const { return padded_rows * padded_depth; }  // 32-bit words of a matrix
 };
 
+/// Whether the kernel reads an operand that is packed for it.
+inline bool packs(const Variant& v) {
+  return v.packed_a == Packed::kYes || v.packed_b == Packed::kYes;
+}
+
 /// The format in which the variant reads this operand; nothing where it reads the operand as
 /// stored. Independent of the other operand's size, of strides and of leading dimensions.
 std::optional<PanelFormat> panel_format(const Variant& v, const Problem& p, Operand operand);

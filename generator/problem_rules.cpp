@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "generator/layout.h"
+#include "generator/panel_format.h"
 #include "generator/rules.h"
 
 namespace rooftile {
@@ -181,9 +182,8 @@ constexpr std::array kProblemRules = {
     ProblemRule{"packed operands, or the parts of a split product, need more workgroups than the "
                 "device starts in z",
                 [](const Case& c) {
-                  const bool packed = c.v.packed_a == Packed::kYes || c.v.packed_b == Packed::kYes;
                   return parts_of(c.v, c.p.k) <= c.limits.max_workgroup_count[2] &&
-                         (!packed || c.p.batch <= c.limits.max_workgroup_count[2]);
+                         (!packs(c.v) || c.p.batch <= c.limits.max_workgroup_count[2]);
                 }},
     ProblemRule{"an operand reaches beyond 32-bit element addresses",
                 [](const Case& c) {

@@ -56,7 +56,7 @@ std::vector<WinnerRecord> records_of(const ProblemTunerContext& context, const P
     const double kernel_ns =
         median(candidate->prepacked_ns.empty() ? candidate->samples_ns : candidate->prepacked_ns);
     // What packing adds to a call, beside the kernel's time where operands were packed before.
-    const double pack_ns = candidate->samples_ns.empty()
+    const double pack_ns = candidate->prepacked_ns.empty() || candidate->samples_ns.empty()
                                ? candidate->pack_ns
                                : std::max(0.0, candidate->total_ns() - kernel_ns);
     records.push_back({.candidate = context.runner.id(candidate->variant, signature_of(problem)),

@@ -184,7 +184,8 @@ double Search::packing_left_ns(const Candidate& candidate) const {
 }
 
 std::vector<double>& Search::samples_of(Candidate& candidate) const {
-  return objective_ == Objective::kCall ? candidate.samples_ns : candidate.prepacked_ns;
+  return objective_ == Objective::kPrepacked && packs(candidate.variant) ? candidate.prepacked_ns
+                                                                         : candidate.samples_ns;
 }
 
 // Without samples for the objective, those of calls that pack stand in: they are no longer.
@@ -197,24 +198,26 @@ double Search::ns_of(const Candidate& candidate) const {
 
 bool Search::packing_matters() const {
   constexpr double kMatters = 0.03;  // Of the kernel's time.
-  bool packs = false, measured = false, matters = false;
+  bool exists = false, measured = false, matters = false;
   for (const Candidate& candidate : candidates_) {
-    const Variant& v = candidate.variant;
-    if (v.packed_a == Packed::kNo && v.packed_b == Packed::kNo) continue;
-    packs = true;
+    if (!packs(candidate.variant)) continue;
+    exists = true;
     if (candidate.samples_ns.empty()) continue;
     measured = true;
     matters |= candidate.pack_ns > kMatters * median(candidate.samples_ns);
   }
-  return packs && (!measured || matters);
+  return exists && (!measured || matters);
 }
 
 std::vector<const Candidate*> Search::preferred_prepacked(Operand operand) const {
   std::vector<const Candidate*> order;
+  const auto samples = [](const Candidate& candidate) -> const std::vector<double>& {
+    return packs(candidate.variant) ? candidate.prepacked_ns : candidate.samples_ns;
+  };
   for (const Candidate& candidate : candidates_)
-    if (!candidate.prepacked_ns.empty()) order.push_back(&candidate);
+    if (!samples(candidate).empty()) order.push_back(&candidate);
   std::ranges::stable_sort(order, {}, [&](const Candidate* candidate) {
-    return median(candidate->prepacked_ns) +
+    return median(samples(*candidate)) +
            (1 - packing_share(candidate->variant, problem_, operand)) * candidate->pack_ns;
   });
   return order;

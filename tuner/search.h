@@ -24,8 +24,8 @@ inline constexpr std::size_t kFinalists = 8;
 struct Candidate {
   Variant variant;
   std::vector<double> samples_ns;  ///< Kernel times in calls that pack.
-  /// Kernel times where operands were packed before. They are longer where the kernel otherwise
-  /// finds in the caches what was just packed.
+  /// Kernel times where operands were packed before, of a variant that packs. They are longer where
+  /// the kernel otherwise finds in the caches what was just packed.
   std::vector<double> prepacked_ns = {};
   double pack_ns = 0, compile_ns = 0;
   bool tried = false;
