@@ -114,6 +114,12 @@ std::size_t operand_sets(const Problem& staged, double rotate_bytes) {
   return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets)));
 }
 
+double operand_bytes(const Problem& problem, double rotate_bytes) {
+  const Problem staged = staged_problem(problem);
+  const StagedBytes bytes = staged_bytes(staged);
+  return static_cast<double>(operand_sets(staged, rotate_bytes) * (bytes.a + bytes.b + bytes.c));
+}
+
 Measurer::Measurer(std::shared_ptr<Device> device) : device_(std::move(device)), cache_({}) {}
 Measurer::~Measurer() = default;
 

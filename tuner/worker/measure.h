@@ -61,6 +61,8 @@ inline constexpr double kLongestCountedNs = 0.5e9;
 
 /// Number of sets of a staged problem's operands that a Measurer rotates over.
 std::size_t operand_sets(const Problem& staged, double rotate_bytes);
+/// Bytes of all these sets of a problem, which need not be staged.
+double operand_bytes(const Problem& problem, double rotate_bytes);
 
 /// Keeps kernels and operands between requests and continues with the next operand set. Not
 /// thread-safe. Errors: those of Kernel and Device; kInternal when the result of the measured run
