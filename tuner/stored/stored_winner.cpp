@@ -2,32 +2,15 @@
 
 #include <algorithm>
 
-#include "core/numbers/statistics.h"
 #include "generator/version.h"
-#include "tuner/measure/paired_comparison.h"
+#include "tuner/stored/kernel_comparison.h"
 
 namespace rooftile {
 namespace {
 
-/// Kernel and packing times of one side of the comparison.
-struct TimedKernel {
-  Variant variant;
-  std::vector<double> kernel_ns, pack_ns;  // A median for each pair.
-};
-
-std::optional<double> time(TimedKernel& kernel, CandidateRunner& runner, const Problem& problem,
-                           const StoredWinnerOptions& options) {
-  const auto reply = runner.time(kernel.variant, problem,
-                                 {.samples = options.samples, .purpose = options.purpose});
-  if (!reply) return std::nullopt;
-  kernel.kernel_ns.push_back(median(reply->kernel_ns));
-  kernel.pack_ns.push_back(reply->pack_ns);
-  return kernel.kernel_ns.back() + kernel.pack_ns.back();
-}
-
 void store_times(const TimedKernel& kernel, double level, WinnerRecord& record) {
-  record.kernel_ns = level * median(kernel.kernel_ns);
-  record.pack_ns = level * median(kernel.pack_ns);
+  record.kernel_ns = level * kernel.kernel_ns;
+  record.pack_ns = level * kernel.pack_ns;
 }
 
 }  // namespace
@@ -50,19 +33,17 @@ void keep_stored_winner(const Store& store, CandidateRunner& runner, const Tuned
   const RowId id = stored.candidate.id;
   const auto challenging = store.candidate(list.front().candidate);
   if (list.front().candidate == id || !challenging) return;
-  TimedKernel old{.variant = stored.candidate.variant, .kernel_ns = {}, .pack_ns = {}};
-  TimedKernel challenger{.variant = challenging->variant, .kernel_ns = {}, .pack_ns = {}};
-  const PairedComparison comparison = compare_in_pairs(
-      [&] { return time(old, runner, stored.problem, options); },
-      [&] { return time(challenger, runner, stored.problem, options); }, options.over);
+  const KernelComparison comparison =
+      compare_kernels(runner, stored.problem, stored.candidate.variant, challenging->variant,
+                      {.samples = options.samples, .purpose = options.purpose}, options.over);
   const double level = runner.level();
   const bool decided = comparison.verdict != PairedVerdict::kUndecided;
-  if (decided) store_times(challenger, level, list.front());
+  if (decided) store_times(comparison.challenger, level, list.front());
   const bool failed = runner.rejected(id);
   std::erase_if(list, [&](const WinnerRecord& r) { return runner.rejected(r.candidate); });
   if (failed) return;
   WinnerRecord kept = {.candidate = id, .kernel_ns = stored.kernel_ns, .pack_ns = stored.pack_ns};
-  if (decided) store_times(old, level, kept);
+  if (decided) store_times(comparison.stored, level, kept);
   std::erase_if(list, [&](const WinnerRecord& r) { return r.candidate == id; });
   auto place = list.begin();
   if (comparison.verdict == PairedVerdict::kFaster)
