@@ -136,6 +136,54 @@ int run(const ContestSetting& setting, const std::vector<TuneProblem>& problems,
   return 0;
 }
 
+/// The problems that the options ask for.
+class WantedProblems {
+ public:
+  void add_options(CLI::App& app);
+  std::vector<TuneProblem> problems() const;
+
+ private:
+  std::string set_ = "default", shapes_, type_ = "f32", epilogue_;
+  std::int64_t m_ = 0, n_ = 0, k_ = 0, batch_ = 1;
+  bool trans_a_ = false, trans_b_ = false;
+};
+
+void WantedProblems::add_options(CLI::App& app) {
+  app.add_option("--set", set_, "Built-in problems (default: \"default\")")
+      ->check(CLI::IsMember(problem_set_names()));
+  app.add_option("--shapes", shapes_, "CSV with the columns m,n,k,trans_a,trans_b,batch,note");
+  CLI::Option* m_option = app.add_option("--m", m_, "One problem")->check(CLI::PositiveNumber);
+  CLI::Option* n_option = app.add_option("--n", n_)->check(CLI::PositiveNumber);
+  CLI::Option* k_option = app.add_option("--k", k_)->check(CLI::PositiveNumber);
+  m_option->needs(n_option, k_option);
+  n_option->needs(m_option);
+  k_option->needs(m_option);
+  app.add_option("--batch", batch_, "Products of the one problem (1)")
+      ->needs(m_option)
+      ->check(CLI::PositiveNumber);
+  app.add_option(
+      "--type", type_,
+      "Of the operands, for every problem (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...");
+  app.add_option("--epilogue", epilogue_, "Fused behind every product: bias_column+relu, ...");
+  app.add_flag("--trans-a", trans_a_)->needs(m_option);
+  app.add_flag("--trans-b", trans_b_)->needs(m_option);
+}
+
+std::vector<TuneProblem> WantedProblems::problems() const {
+  const auto transpose = [](bool yes) { return yes ? Transpose::kYes : Transpose::kNo; };
+  std::vector<TuneProblem> problems =
+      m_ > 0            ? std::vector<TuneProblem>{{packed_problem(m_, n_, k_, transpose(trans_a_),
+                                                                   transpose(trans_b_), batch_),
+                                                    ""}}
+      : shapes_.empty() ? problem_set(set_)
+                        : read_problem_csv(shapes_);
+  for (TuneProblem& wanted : problems) {
+    if (type_ != "f32") wanted.problem = retyped(wanted.problem, parse_types(type_));
+    if (!epilogue_.empty()) wanted.problem.epilogue = parse_epilogue(epilogue_);
+  }
+  return problems;
+}
+
 }  // namespace
 }  // namespace rooftile
 
@@ -145,32 +193,13 @@ int main(int argc, char** argv) {
       "Compares kernels, BLAS and the dispatcher in one interleaved run.\n"
       "Example: bench_gemm --set squares --csv squares.csv");
   ContestSetting setting;
-  std::string set = "default", shapes, csv;
-  std::int64_t m = 0, n = 0, k = 0, batch = 1;
-  std::string type = "f32", epilogue;
-  bool trans_a = false, trans_b = false;
+  WantedProblems wanted;
+  std::string csv;
   app.add_option("--db", setting.database, "Tuning database (default: the user's)");
-  app.add_option("--set", set, "Built-in problems (default: \"default\")")
-      ->check(CLI::IsMember(problem_set_names()));
-  app.add_option("--shapes", shapes, "CSV with the columns m,n,k,trans_a,trans_b,batch,note");
-  CLI::Option* m_option = app.add_option("--m", m, "One problem")->check(CLI::PositiveNumber);
-  CLI::Option* n_option = app.add_option("--n", n)->check(CLI::PositiveNumber);
-  CLI::Option* k_option = app.add_option("--k", k)->check(CLI::PositiveNumber);
-  m_option->needs(n_option, k_option);
-  n_option->needs(m_option);
-  k_option->needs(m_option);
-  app.add_option("--batch", batch, "Products of the one problem (1)")
-      ->needs(m_option)
-      ->check(CLI::PositiveNumber);
-  app.add_option(
-      "--type", type,
-      "Of the operands, for every problem (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...");
+  wanted.add_options(app);
   std::vector<std::string> against;
   app.add_option("--against", against, "Tuned kernels of these types in the same run")
       ->delimiter(',');
-  app.add_option("--epilogue", epilogue, "Fused behind every product: bias_column+relu, ...");
-  app.add_flag("--trans-a", trans_a)->needs(m_option);
-  app.add_flag("--trans-b", trans_b)->needs(m_option);
   app.add_option("--seconds", setting.seconds, "Time for one problem's samples (2)")
       ->check(CLI::PositiveNumber);
   app.add_option("--limit", setting.limit_s,
@@ -201,21 +230,10 @@ int main(int argc, char** argv) {
                "bench_gemm: --yardstick-library is one library's path; name one --yardstick\n");
     return 2;
   }
-  const auto transpose = [](bool yes) { return yes ? Transpose::kYes : Transpose::kNo; };
   try {
     for (const std::string& types : against) setting.against.push_back(parse_types(types));
     if (setting.database.empty()) setting.database = default_database_path();
-    std::vector<TuneProblem> problems =
-        m > 0            ? std::vector<TuneProblem>{{packed_problem(m, n, k, transpose(trans_a),
-                                                                    transpose(trans_b), batch),
-                                                     ""}}
-        : shapes.empty() ? problem_set(set)
-                         : read_problem_csv(shapes);
-    for (TuneProblem& wanted : problems) {
-      if (type != "f32") wanted.problem = retyped(wanted.problem, parse_types(type));
-      if (!epilogue.empty()) wanted.problem.epilogue = parse_epilogue(epilogue);
-    }
-    return rooftile::run(setting, problems, csv);
+    return rooftile::run(setting, wanted.problems(), csv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_gemm: {}\n", error.what());
     return 1;

@@ -70,27 +70,114 @@ double expected(const float* x, const float* w, const float* bias, const float* 
   return y;
 }
 
-int run() {
+/// Null without a Vulkan loader.
+PFN_vkGetInstanceProcAddr load_vulkan() {
   void* const library = ::dlopen("libvulkan.so.1", RTLD_NOW);
-  if (library == nullptr) {
+  return library == nullptr ? nullptr
+                            : reinterpret_cast<PFN_vkGetInstanceProcAddr>(
+                                  ::dlsym(library, "vkGetInstanceProcAddr"));
+}
+
+std::uint32_t compute_family(const vk::raii::PhysicalDevice& physical) {
+  const auto families = physical.getQueueFamilyProperties();
+  std::uint32_t family = 0;
+  while (family < families.size() && !(families[family].queueFlags & vk::QueueFlagBits::eCompute))
+    ++family;
+  return family;
+}
+
+struct Matrices {
+  Matrices(const vk::raii::PhysicalDevice& physical, const vk::raii::Device& device)
+      : x(physical, device, kRows * kIn * sizeof(float)),
+        w(physical, device, kIn * kHidden * sizeof(float)),
+        bias(physical, device, kHidden * sizeof(float)),
+        v(physical, device, kHidden * kOut * sizeof(float)),
+        h(physical, device, kRows * kHidden * sizeof(float)),
+        y(physical, device, kRows * kOut * sizeof(float)) {
+    for (std::int64_t i = 0; i < kRows * kIn; ++i) x.floats()[i] = std::sin(static_cast<float>(i));
+    for (std::int64_t i = 0; i < kIn * kHidden; ++i)
+      w.floats()[i] = std::cos(static_cast<float>(i));
+    for (std::int64_t i = 0; i < kHidden; ++i) bias.floats()[i] = static_cast<float>(i % 5 - 2);
+    for (std::int64_t i = 0; i < kHidden * kOut; ++i)
+      v.floats()[i] = std::sin(static_cast<float>(3 * i));
+  }
+  /// Largest error of Y, relative to its bound.
+  double worst_error() const {
+    double worst = 0;
+    for (std::int64_t row = 0; row < kRows; ++row)
+      for (std::int64_t column = 0; column < kOut; ++column) {
+        double bound = 0;
+        const double value =
+            expected(x.floats(), w.floats(), bias.floats(), v.floats(), row, column, bound);
+        worst = std::max(worst, std::abs(double{y.floats()[row * kOut + column]} - value) / bound);
+      }
+    return worst;
+  }
+
+  SharedBuffer x, w, bias, v, h, y;
+};
+
+struct Call {
+  rooftile_gemm_args args = {};
+  rooftile_vulkan_operands operands = {};
+};
+
+/// H := relu(X * W + bias). The epilogue must outlive the call.
+Call hidden_layer(const Matrices& matrices, rooftile_epilogue& epilogue) {
+  epilogue.struct_size = sizeof epilogue;
+  epilogue.bias_kind = ROOFTILE_BIAS_COLUMN;
+  epilogue.activation = ROOFTILE_RELU;
+  Call call;
+  call.args.m = kRows, call.args.n = kHidden, call.args.k = kIn;
+  call.args.alpha = 1;
+  call.args.lda = kIn, call.args.ldb = kHidden, call.args.ldc = kHidden;
+  call.args.epilogue = &epilogue;
+  call.operands.usage = static_cast<VkBufferUsageFlags>(kUsage);
+  call.operands.a = matrices.x.place();
+  call.operands.b = matrices.w.place();
+  call.operands.c = matrices.h.place();
+  call.operands.bias = matrices.bias.place();
+  return call;
+}
+
+/// Y := H * V.
+Call output_layer(const Matrices& matrices) {
+  Call call;
+  call.args.m = kRows, call.args.n = kOut, call.args.k = kHidden;
+  call.args.alpha = 1;
+  call.args.lda = kHidden, call.args.ldb = kOut, call.args.ldc = kOut;
+  call.operands.usage = static_cast<VkBufferUsageFlags>(kUsage);
+  call.operands.a = matrices.h.place();
+  call.operands.b = matrices.v.place();
+  call.operands.c = matrices.y.place();
+  return call;
+}
+
+void record_barrier(const vk::raii::CommandBuffer& commands) {
+  using Stage = vk::PipelineStageFlagBits;
+  using Access = vk::AccessFlagBits;
+  const vk::MemoryBarrier written(Access::eShaderWrite | Access::eTransferWrite,
+                                  Access::eShaderRead | Access::eShaderWrite |
+                                      Access::eTransferRead | Access::eTransferWrite |
+                                      Access::eHostRead);
+  commands.pipelineBarrier(Stage::eComputeShader | Stage::eTransfer,
+                           Stage::eComputeShader | Stage::eTransfer | Stage::eHost, {}, written, {},
+                           {});
+}
+
+int run() {
+  const PFN_vkGetInstanceProcAddr get_instance_proc_addr = load_vulkan();
+  if (get_instance_proc_addr == nullptr) {
     std::fprintf(stderr, "no Vulkan loader (libvulkan.so.1)\n");
     return 1;
   }
-  const auto get_instance_proc_addr =
-      reinterpret_cast<PFN_vkGetInstanceProcAddr>(::dlsym(library, "vkGetInstanceProcAddr"));
 
   // The program's own instance, device and queue.
   const vk::raii::Context loader(get_instance_proc_addr);
   const vk::ApplicationInfo application("vulkan_interop", 1, nullptr, 0, kApiVersion);
   const vk::raii::Instance instance(loader, vk::InstanceCreateInfo({}, &application));
   const vk::raii::PhysicalDevice physical = std::move(vk::raii::PhysicalDevices(instance).front());
-  const auto families = physical.getQueueFamilyProperties();
-  const auto family = static_cast<std::uint32_t>(
-      std::find_if(families.begin(), families.end(),
-                   [](const auto& f) {
-                     return static_cast<bool>(f.queueFlags & vk::QueueFlagBits::eCompute);
-                   }) -
-      families.begin());
+  const std::uint32_t family = compute_family(physical);
 
   // With all that Rooftile's kernels can use.
   rooftile_vulkan_device given = {};
@@ -112,86 +199,34 @@ int run() {
   given.queue_family = family;
   const rooftile::Session session = rooftile::open_vulkan(given);
 
-  const auto buffer = [&](std::int64_t floats) {
-    return SharedBuffer(physical, device, static_cast<std::size_t>(floats) * sizeof(float));
-  };
-  const SharedBuffer x = buffer(kRows * kIn), w = buffer(kIn * kHidden), bias = buffer(kHidden),
-                     v = buffer(kHidden * kOut), h = buffer(kRows * kHidden),
-                     y = buffer(kRows * kOut);
-  for (std::int64_t i = 0; i < kRows * kIn; ++i) x.floats()[i] = std::sin(static_cast<float>(i));
-  for (std::int64_t i = 0; i < kIn * kHidden; ++i) w.floats()[i] = std::cos(static_cast<float>(i));
-  for (std::int64_t i = 0; i < kHidden; ++i) bias.floats()[i] = static_cast<float>(i % 5 - 2);
-  for (std::int64_t i = 0; i < kHidden * kOut; ++i)
-    v.floats()[i] = std::sin(static_cast<float>(3 * i));
-
+  const Matrices matrices(physical, device);
   rooftile_epilogue epilogue = {};
-  epilogue.struct_size = sizeof epilogue;
-  epilogue.bias_kind = ROOFTILE_BIAS_COLUMN;
-  epilogue.activation = ROOFTILE_RELU;
-  rooftile_gemm_args first = {};
-  first.m = kRows, first.n = kHidden, first.k = kIn;
-  first.alpha = 1;
-  first.lda = kIn, first.ldb = kHidden, first.ldc = kHidden;
-  first.epilogue = &epilogue;
-  rooftile_vulkan_operands first_operands = {};
-  first_operands.usage = static_cast<VkBufferUsageFlags>(kUsage);
-  first_operands.a = x.place();
-  first_operands.b = w.place();
-  first_operands.c = h.place();
-  first_operands.bias = bias.place();
-
-  rooftile_gemm_args second = {};
-  second.m = kRows, second.n = kOut, second.k = kHidden;
-  second.alpha = 1;
-  second.lda = kHidden, second.ldb = kOut, second.ldc = kOut;
-  rooftile_vulkan_operands second_operands = {};
-  second_operands.usage = static_cast<VkBufferUsageFlags>(kUsage);
-  second_operands.a = h.place();
-  second_operands.b = v.place();
-  second_operands.c = y.place();
+  Call first = hidden_layer(matrices, epilogue), second = output_layer(matrices);
 
   // Pipelines are compiled here; recording does not wait for any.
   const std::size_t workspace_bytes =
-      std::max(rooftile::prepare(session, first, first_operands).workspace_bytes,
-               rooftile::prepare(session, second, second_operands).workspace_bytes);
+      std::max(rooftile::prepare(session, first.args, first.operands).workspace_bytes,
+               rooftile::prepare(session, second.args, second.operands).workspace_bytes);
   const SharedBuffer workspace(physical, device, std::max<std::size_t>(workspace_bytes, 16));
-  first_operands.workspace = second_operands.workspace = workspace.place();
+  first.operands.workspace = second.operands.workspace = workspace.place();
 
   const vk::raii::CommandPool pool(device, vk::CommandPoolCreateInfo({}, family));
   const vk::raii::CommandBuffers all(device, {*pool, vk::CommandBufferLevel::ePrimary, 1});
   const vk::raii::CommandBuffer& commands = all.front();
-  const auto barrier = [&] {
-    using Stage = vk::PipelineStageFlagBits;
-    using Access = vk::AccessFlagBits;
-    const vk::MemoryBarrier written(Access::eShaderWrite | Access::eTransferWrite,
-                                    Access::eShaderRead | Access::eShaderWrite |
-                                        Access::eTransferRead | Access::eTransferWrite |
-                                        Access::eHostRead);
-    commands.pipelineBarrier(Stage::eComputeShader | Stage::eTransfer,
-                             Stage::eComputeShader | Stage::eTransfer | Stage::eHost, {}, written,
-                             {}, {});
-  };
   commands.begin(vk::CommandBufferBeginInfo());
-  const rooftile::Recording first_recording(session, first, first_operands, *commands);
-  barrier();  // the second reads what the first writes, and both use the workspace
-  const rooftile::Recording second_recording(session, second, second_operands, *commands);
-  barrier();  // the host reads
+  const rooftile::Recording first_recording(session, first.args, first.operands, *commands);
+  record_barrier(commands);  // the second reads what the first writes, and both use the workspace
+  const rooftile::Recording second_recording(session, second.args, second.operands, *commands);
+  record_barrier(commands);  // the host reads
   commands.end();
   queue.submit(vk::SubmitInfo({}, {}, *commands));
   queue.waitIdle();
 
-  double worst = 0;
-  for (std::int64_t row = 0; row < kRows; ++row)
-    for (std::int64_t column = 0; column < kOut; ++column) {
-      double bound = 0;
-      const double value =
-          expected(x.floats(), w.floats(), bias.floats(), v.floats(), row, column, bound);
-      worst = std::max(worst, std::abs(double{y.floats()[row * kOut + column]} - value) / bound);
-    }
+  const double worst = matrices.worst_error();
   std::printf("device: %s, workspace: %zu bytes\n", physical.getProperties().deviceName.data(),
               workspace_bytes);
-  std::printf("Y[0][0] = %.6f, largest error %.3f of its bound\n%s\n", y.floats()[0], worst,
-              worst <= 1 ? "right" : "wrong");
+  std::printf("Y[0][0] = %.6f, largest error %.3f of its bound\n%s\n", matrices.y.floats()[0],
+              worst, worst <= 1 ? "right" : "wrong");
   return worst <= 1 ? 0 : 1;
 }
 

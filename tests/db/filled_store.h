@@ -13,28 +13,7 @@ struct Filled {
   std::string bucket, tall_bucket;
 };
 
-inline Filled fill_store(Store& store) {
-  Filled filled;
-  filled.profile = example_device("Quote's \"GPU\" <b>&amp;</b> \u00fc\u4e2d");
-  filled.device = store.device_id(filled.profile);
-  const std::vector<Figure> old_figures = {
-      {.name = "device.fma.f32", .unit = "gflops", .value = 10, .mad = 1, .count = 3}};
-  const std::vector<Figure> figures = {
-      {.name = "device.fma.f32", .unit = "gflops", .value = 50, .mad = 0.5, .count = 9},
-      {.name = "device.submit", .unit = "ns", .value = 20000, .mad = 100, .count = 30}};
-  store.add_calibration(filled.device, old_figures);
-  store.add_calibration(filled.device, figures);
-
-  filled.slow = example_candidate("slow", 16);
-  filled.fast = example_candidate("fast", 64);
-  filled.wrong = example_candidate("wrong", 128);
-  for (CandidateRecord* candidate : {&filled.slow, &filled.fast, &filled.wrong})
-    candidate->id = store.candidate_id(*candidate);
-  const Problem problem = packed_problem(37, 129, 65), tall = packed_problem(500, 3, 7);
-  const RowId problem_id = store.problem_id(problem), tall_id = store.problem_id(tall);
-  filled.bucket = to_string(bucket_of(problem));
-  filled.tall_bucket = to_string(bucket_of(tall));
-
+inline void fill_runs(Store& store, const Filled& filled, RowId problem_id, RowId tall_id) {
   const auto failed = [](RowId run, RowId candidate, RowId problem_row, SampleStatus status,
                          double kernel_ns) {
     SampleRecord sample = measured(run, candidate, problem_row, kernel_ns);
@@ -60,7 +39,9 @@ inline Filled fill_store(Store& store) {
   store.add_sample(measured(second, filled.fast.id, problem_id, 900));
   store.add_sample(measured(second, filled.slow.id, problem_id, 1100));
   store.end_run(second, "finished");
+}
 
+inline void fill_verdicts(Store& store, const Filled& filled, RowId problem_id) {
   store.put_compiler_facts(
       filled.device, filled.fast.id,
       {.facts = {.registers = 96,
@@ -85,6 +66,9 @@ inline Filled fill_store(Store& store) {
   store.put_certificate(filled.device, filled.fast.id, "1.0", true, "all 432 problems");
   store.put_certificate(filled.device, filled.wrong.id, "1.0", false, "NaN at (3, 5)");
   store.black_list(filled.device, filled.wrong.id, "hung for 2 s");
+}
+
+inline void fill_lists(Store& store, const Filled& filled, RowId problem_id, RowId tall_id) {
   const std::vector<WinnerRecord> ranked = {
       {.candidate = filled.fast.id,
        .problem = problem_id,
@@ -113,6 +97,33 @@ inline Filled fill_store(Store& store) {
                                    .nearest_median = 0.1,
                                    .nearest_mean = 0.25,
                                    .nearest_worst_decile = 0.7});
+}
+
+inline Filled fill_store(Store& store) {
+  Filled filled;
+  filled.profile = example_device("Quote's \"GPU\" <b>&amp;</b> \u00fc\u4e2d");
+  filled.device = store.device_id(filled.profile);
+  const std::vector<Figure> old_figures = {
+      {.name = "device.fma.f32", .unit = "gflops", .value = 10, .mad = 1, .count = 3}};
+  const std::vector<Figure> figures = {
+      {.name = "device.fma.f32", .unit = "gflops", .value = 50, .mad = 0.5, .count = 9},
+      {.name = "device.submit", .unit = "ns", .value = 20000, .mad = 100, .count = 30}};
+  store.add_calibration(filled.device, old_figures);
+  store.add_calibration(filled.device, figures);
+
+  filled.slow = example_candidate("slow", 16);
+  filled.fast = example_candidate("fast", 64);
+  filled.wrong = example_candidate("wrong", 128);
+  for (CandidateRecord* candidate : {&filled.slow, &filled.fast, &filled.wrong})
+    candidate->id = store.candidate_id(*candidate);
+  const Problem problem = packed_problem(37, 129, 65), tall = packed_problem(500, 3, 7);
+  const RowId problem_id = store.problem_id(problem), tall_id = store.problem_id(tall);
+  filled.bucket = to_string(bucket_of(problem));
+  filled.tall_bucket = to_string(bucket_of(tall));
+
+  fill_runs(store, filled, problem_id, tall_id);
+  fill_verdicts(store, filled, problem_id);
+  fill_lists(store, filled, problem_id, tall_id);
   return filled;
 }
 

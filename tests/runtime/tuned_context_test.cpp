@@ -258,23 +258,25 @@ struct Planted {
   std::function<void(Store&, RowId device, RowId candidate, const std::string& hash)> spoil = {};
 };
 
-TEST_F(TunedContext, NoUncertifiedKernelCanBeReached) {
+void plant_winner(const std::filesystem::path& file, const DeviceProfile& profile,
+                  const Planted& planted) {
   const Variant variant = fallback_variant();
   const Problem problem = packed_problem(64, 64, 64);
-  const std::string made = emit_gemm(variant, signature_of(problem)).hash;
-  const auto plant = [&](const std::filesystem::path& file, const Planted& planted) {
-    Store store(file);
-    const RowId device = store.device_id(device_);
-    const std::string hash = planted.hash.empty() ? made : planted.hash;
-    const RowId candidate = store.candidate_id(
-        {.hash = hash, .signature = to_string(signature_of(problem)), .variant = variant});
-    const WinnerRecord winner = {
-        .candidate = candidate, .problem = store.problem_id(problem), .kernel_ns = 1e5};
-    store.put_winners(device, to_string(bucket_of(problem)), {&winner, 1});
-    if (!planted.certified_by.empty())
-      store.put_certificate(device, candidate, planted.certified_by, planted.passed, "planted");
-    if (planted.spoil) planted.spoil(store, device, candidate, hash);
-  };
+  Store store(file);
+  const RowId device = store.device_id(profile);
+  const std::string hash =
+      planted.hash.empty() ? emit_gemm(variant, signature_of(problem)).hash : planted.hash;
+  const RowId candidate = store.candidate_id(
+      {.hash = hash, .signature = to_string(signature_of(problem)), .variant = variant});
+  const WinnerRecord winner = {
+      .candidate = candidate, .problem = store.problem_id(problem), .kernel_ns = 1e5};
+  store.put_winners(device, to_string(bucket_of(problem)), {&winner, 1});
+  if (!planted.certified_by.empty())
+    store.put_certificate(device, candidate, planted.certified_by, planted.passed, "planted");
+  if (planted.spoil) planted.spoil(store, device, candidate, hash);
+}
+
+TEST_F(TunedContext, NoUncertifiedKernelCanBeReached) {
   const auto runs = [&](const std::filesystem::path& file) {
     Context context({.database = file, .cache_folder = folder_ / "cache"});
     Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
@@ -290,12 +292,13 @@ TEST_F(TunedContext, NoUncertifiedKernelCanBeReached) {
     return true;
   };
   const ScopedEnvironment quiet("ROOFTILE_LOG", "off");
-  plant(folder_ / "sound.db", {.what = "nothing"});
+  plant_winner(folder_ / "sound.db", device_, {.what = "nothing"});
   EXPECT_TRUE(runs(folder_ / "sound.db")) << "this test would not notice anything";
 
   // Of the same kernel for a problem with B transposed.
   const std::string other_signature =
-      emit_gemm(variant, signature_of(packed_problem(64, 64, 64, Transpose::kNo, Transpose::kYes)))
+      emit_gemm(fallback_variant(),
+                signature_of(packed_problem(64, 64, 64, Transpose::kNo, Transpose::kYes)))
           .hash;
   const Planted cases[] = {
       {.what = "no certificate", .certified_by = ""},
@@ -328,14 +331,14 @@ TEST_F(TunedContext, NoUncertifiedKernelCanBeReached) {
   int number = 0;
   for (const Planted& planted : cases) {
     const std::filesystem::path file = folder_ / fmt::format("planted{}.db", number++);
-    plant(file, planted);
+    plant_winner(file, device_, planted);
     EXPECT_FALSE(runs(file)) << planted.what;
   }
 
   // Imported: whatever is certified in the file, into an empty database and into one that knows
   // device, kernel and problem.
   Store(folder_ / "sound.db").export_to(folder_ / "export.db", std::vector<RowId>{1});
-  plant(folder_ / "knows.db", {.what = "", .certified_by = ""});
+  plant_winner(folder_ / "knows.db", device_, {.what = "", .certified_by = ""});
   for (const char* name : {"empty.db", "knows.db"})
     for (const char* from : {"export.db", "sound.db"}) {
       Store(folder_ / name).import_from(folder_ / from);

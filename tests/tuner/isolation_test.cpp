@@ -118,7 +118,7 @@ class IsolationTest : public ::testing::Test {
   ScratchFolder folder_;
   DeviceProfile profile_;
   std::vector<Variant> naive_;
-  const Problem problem_ = packed_problem(35, 29, 41);
+  Problem problem_ = packed_problem(35, 29, 41);
   double lost_s_ = 0;
   std::size_t failures_ = 0;
 };
@@ -191,9 +191,26 @@ TEST_F(IsolationTest, AKernelThatWritesFarOutsideIsBlackListedAndNobodyElse) {
   EXPECT_THAT(
       black_list(store),
       ElementsAre(Pair(hash(fallback_variant()),
-                       HasSubstr(drops_writes ? "wrong result: 1x1x1 nn"
+                       HasSubstr(drops_writes ? "wrong result: 35x29x41 nn: C[34][28] is -inf"
                                               : "crashed: the worker was killed by signal 11"))));
   EXPECT_NE(result.winner, "");
+}
+
+// The default kernel is measured before and leaves the right C where the planted one writes
+// nothing.
+TEST_F(IsolationTest, AKernelThatWritesNothingIsBlackListedAndNobodyElse) {
+  naive_.resize(2);
+  const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS", plant(naive_[0], "writes_nothing"));
+  for (const float beta : {0.0f, 1.0f, 0.5f}) {
+    problem_.beta = beta;
+    Store store(folder_ / fmt::format("beta{}.db", beta));
+    TuneResult result;
+    tune(store, result);
+    EXPECT_THAT(black_list(store),
+                ElementsAre(Pair(hash(naive_[0]), HasSubstr("wrong result: 35x29x41 nn: C["))))
+        << beta;
+    EXPECT_NE(result.winner, "") << beta;
+  }
 }
 
 // The tuner is killed twice while its worker is in an endless kernel.
@@ -273,6 +290,23 @@ TEST_F(IsolationTest, AnInnocentSuspectIsTriedLastAndForgiven) {
   const auto first = std::ranges::find(order, suspect);
   ASSERT_NE(first, order.end());
   EXPECT_THAT(std::vector<std::string>(order.begin(), first), Contains(hash(naive_[2])));
+}
+
+TEST(MeasurerTest, CallsThatAddToCAreRightWhereverTheHostSeesC) {
+  const Enumeration found = enumerate_devices();
+  ASSERT_FALSE(found.devices.empty()) << found.note;
+  DeviceProfile profile = found.devices.front();
+  Problem problem =
+      packed_problem(35, 29, 41, Transpose::kNo, Transpose::kNo, 3, parse_types("f16_f16"));
+  for (const bool unified : {true, false})
+    for (const float beta : {0.0f, 0.5f}) {
+      profile.unified_memory = unified;
+      problem.beta = beta;
+      Measurer measurer(Device::open(profile));
+      const TimeReply reply = measurer.time(
+          {.variant = default_variant(profile), .problem = problem, .rotate_bytes = 1e6});
+      EXPECT_THAT(reply.kernel_ns, SizeIs(3)) << unified << " " << beta;
+    }
 }
 
 TEST(WorkerTest, EndsWithItsInput) {

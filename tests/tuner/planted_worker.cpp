@@ -66,6 +66,8 @@ std::vector<std::uint32_t> planted_compile(const Shader& shader) {
     return real_compile(changed(shader, "++p) ", "p += depth / (depth + 1)) " + slow));
   }
   if (behaviour == "writes_outside") return real_compile(changed(shader, "row >= m", "row > m"));
+  if (behaviour == "writes_nothing")
+    return real_compile(changed(shader, "store_c(c_index,", "if (false) store_c(c_index,"));
   if (behaviour == "writes_a_gibibyte_away")
     return real_compile(changed(shader, "store_c(c_index,", "store_c(c_index + (1u << 28),"));
   if (behaviour == "gives_nan")

@@ -5,8 +5,8 @@
 
 #include "core/clock.h"
 #include "core/numbers/statistics.h"
-#include "tuner/measure/paired_comparison.h"
 #include "tuner/stored/imported_lists.h"
+#include "tuner/stored/kernel_comparison.h"
 #include "tuner/stored/ranked_list.h"
 #include "tuner/worker/candidate_runner.h"
 
@@ -16,21 +16,19 @@ namespace {
 constexpr int kSamples = 3;
 constexpr double kLongNs = kLongProductNs;  // one sample of such a product says enough
 constexpr double kCutRatio = 8;  // kernels that are slower are not measured, as in the search
-// The order of an imported list stays, unless a later kernel is faster here by more than this, in
-// its first measurement and in the median of a paired comparison: equal machines choose equally.
+// An imported list is reordered only for a kernel that is faster here by more than this, besides
+// winning the paired comparison by which a stored winner is replaced. That comparison finds a gain
+// of any size, so that kernels which are equally fast would change places on one machine and not on
+// the other, and the runtime would choose differently on equal machines. A kernel that does not
+// reach the gain in its first measurement is not compared, because pairs of each kernel would make
+// the import several times as long.
 constexpr double kGain = 1.02;
 // A portfolio's kernel is timed where it takes about so long: long against the clock's steps.
 constexpr double kSpotNs = 1e6;
 constexpr double kMostDeviation = 2;  // a kernel's ratio is at most this far from the median's
 
-struct Timed {
-  Variant variant;
-  double kernel_ns = 0, pack_ns = 0;
-  double total_ns() const { return kernel_ns + pack_ns; }
-};
-
-std::vector<Timed> own_kernels(const ImportedList& list) {
-  std::vector<Timed> kernels;
+std::vector<TimedKernel> own_kernels(const ImportedList& list) {
+  std::vector<TimedKernel> kernels;
   for (const TunedKernel& own : list.own)
     kernels.push_back({own.candidate.variant, own.kernel_ns, own.pack_ns});
   return kernels;
@@ -48,19 +46,15 @@ class ImportedCertifier {
   bool certified(const Variant& variant, const Signature& signature);
   std::optional<TimeReply> time(const Variant& variant, const Problem& problem,
                                 const TimeOptions& options);
-  std::optional<Timed> timed(const Variant& variant, const Problem& problem, double expected_ns,
-                             double limit_ns);
-  struct Comparison {
-    bool faster = false;  // the challenger
-    Timed challenger, incumbent;
-  };
-  std::optional<Comparison> compare(const Variant& challenger, const Variant& incumbent,
-                                    const Problem& problem);
-  std::optional<Timed> store_best(const ImportedList& list);
+  std::optional<TimedKernel> timed(const Variant& variant, const Problem& problem,
+                                   double expected_ns, double limit_ns);
+  KernelComparison compare(const Variant& challenger, const Variant& incumbent,
+                           const Problem& problem);
+  std::optional<TimedKernel> store_best(const ImportedList& list);
   void challenge_own(const ImportedList& list);
-  void store_others(const ImportedList& list, std::vector<Timed> kernels);
+  void store_others(const ImportedList& list, std::vector<TimedKernel> kernels);
   void store_portfolio(const ImportedPortfolio& portfolio);
-  void store(const Problem& problem, const std::vector<Timed>& best_first);
+  void store(const Problem& problem, const std::vector<TimedKernel>& best_first);
 
   Store& store_;
   CandidateRunner& runner_;
@@ -86,46 +80,29 @@ std::optional<TimeReply> ImportedCertifier::time(const Variant& variant, const P
   return reply;
 }
 
-std::optional<Timed> ImportedCertifier::timed(const Variant& variant, const Problem& problem,
-                                              double expected_ns, double limit_ns) {
+std::optional<TimedKernel> ImportedCertifier::timed(const Variant& variant, const Problem& problem,
+                                                    double expected_ns, double limit_ns) {
   const auto reply = time(variant, problem,
                           {.samples = expected_ns > kLongNs ? 1 : kSamples,
                            .limit_ns = limit_ns,
                            .purpose = SamplePurpose::kRefresh});
   if (!reply) return std::nullopt;
-  return Timed{variant, median(reply->kernel_ns), reply->pack_ns};
+  return TimedKernel{variant, median(reply->kernel_ns), reply->pack_ns};
 }
 
-/// Nothing: there were not enough pairs to decide.
-std::optional<ImportedCertifier::Comparison> ImportedCertifier::compare(const Variant& challenger,
-                                                                        const Variant& incumbent,
-                                                                        const Problem& problem) {
-  struct Times {
-    std::vector<double> kernel_ns, pack_ns;
-  };
-  Times of_challenger, of_incumbent;
-  const auto total_ns = [&](const Variant& variant, Times& times) -> std::optional<double> {
-    const auto reply = time(variant, problem, {.samples = 1, .purpose = SamplePurpose::kRefresh});
-    if (!reply) return std::nullopt;
-    times.kernel_ns.push_back(reply->kernel_ns.front());
-    times.pack_ns.push_back(reply->pack_ns);
-    return reply->kernel_ns.front() + reply->pack_ns;
-  };
-  const PairedComparison pairs =
-      compare_in_pairs([&] { return total_ns(incumbent, of_incumbent); },
-                       [&] { return total_ns(challenger, of_challenger); }, options_.over);
-  if (pairs.verdict == PairedVerdict::kUndecided) return std::nullopt;
-  const auto timed = [](const Variant& variant, const Times& times) {
-    return Timed{variant, median(times.kernel_ns), median(times.pack_ns)};
-  };
-  return Comparison{.faster = pairs.verdict == PairedVerdict::kFaster,
-                    .challenger = timed(challenger, of_challenger),
-                    .incumbent = timed(incumbent, of_incumbent)};
+KernelComparison ImportedCertifier::compare(const Variant& challenger, const Variant& incumbent,
+                                            const Problem& problem) {
+  const double start_s = now_s();
+  KernelComparison comparison =
+      compare_kernels(runner_, problem, incumbent, challenger,
+                      {.samples = 1, .purpose = SamplePurpose::kRefresh}, options_.over);
+  report_.time_s += now_s() - start_s;
+  return comparison;
 }
 
-void ImportedCertifier::store(const Problem& problem, const std::vector<Timed>& best_first) {
+void ImportedCertifier::store(const Problem& problem, const std::vector<TimedKernel>& best_first) {
   std::vector<WinnerRecord> records;
-  for (const Timed& kernel : best_first)
+  for (const TimedKernel& kernel : best_first)
     records.push_back({.candidate = runner_.id(kernel.variant, signature_of(problem)),
                        .kernel_ns = kernel.kernel_ns,
                        .pack_ns = kernel.pack_ns});
@@ -133,7 +110,7 @@ void ImportedCertifier::store(const Problem& problem, const std::vector<Timed>& 
 }
 
 /// The first of the list's kernels that is right here, and its time.
-std::optional<Timed> ImportedCertifier::store_best(const ImportedList& list) {
+std::optional<TimedKernel> ImportedCertifier::store_best(const ImportedList& list) {
   for (const Variant& variant : list.kernels) {
     if (options_.over()) return std::nullopt;
     if (!certified(variant, signature_of(list.problem))) continue;
@@ -147,15 +124,15 @@ std::optional<Timed> ImportedCertifier::store_best(const ImportedList& list) {
 }
 
 void ImportedCertifier::challenge_own(const ImportedList& list) {
-  std::vector<Timed> kernels = own_kernels(list);
+  std::vector<TimedKernel> kernels = own_kernels(list);
   bool replaced = false;
   for (const Variant& challenger : list.kernels) {
     if (options_.over()) return;
     if (!certified(challenger, signature_of(list.problem))) continue;
-    const auto comparison = compare(challenger, kernels.front().variant, list.problem);
-    if (!comparison || !comparison->faster) continue;
-    kernels.front() = comparison->incumbent;
-    kernels.insert(kernels.begin(), comparison->challenger);
+    const KernelComparison comparison = compare(challenger, kernels.front().variant, list.problem);
+    if (comparison.verdict != PairedVerdict::kFaster) continue;
+    kernels.front() = comparison.stored;
+    kernels.insert(kernels.begin(), comparison.challenger);
     store(list.problem, kernels);
     replaced = true;
   }
@@ -165,21 +142,21 @@ void ImportedCertifier::challenge_own(const ImportedList& list) {
 }
 
 /// kernels: what is stored of the list already, best first.
-void ImportedCertifier::store_others(const ImportedList& list, std::vector<Timed> kernels) {
+void ImportedCertifier::store_others(const ImportedList& list, std::vector<TimedKernel> kernels) {
   const std::size_t stored = kernels.size();
   for (const Variant& variant : list.kernels) {
     if (options_.over()) break;
-    if (std::ranges::find(kernels, variant, &Timed::variant) != kernels.end()) continue;
+    if (std::ranges::find(kernels, variant, &TimedKernel::variant) != kernels.end()) continue;
     if (!certified(variant, signature_of(list.problem))) continue;
     const double best_ns = kernels.front().total_ns();
     const auto other = timed(variant, list.problem, best_ns, kCutRatio * best_ns);
     if (!other) continue;
     if (kGain * other->total_ns() < best_ns) {
-      const auto comparison = compare(variant, kernels.front().variant, list.problem);
-      if (comparison && comparison->faster &&
-          kGain * comparison->challenger.total_ns() < comparison->incumbent.total_ns()) {
-        kernels.front() = comparison->incumbent;
-        kernels.insert(kernels.begin(), comparison->challenger);
+      const KernelComparison comparison = compare(variant, kernels.front().variant, list.problem);
+      if (comparison.verdict == PairedVerdict::kFaster &&
+          kGain * comparison.challenger.total_ns() < comparison.stored.total_ns()) {
+        kernels.front() = comparison.stored;
+        kernels.insert(kernels.begin(), comparison.challenger);
         continue;
       }
     }
@@ -260,7 +237,7 @@ ImportedReport ImportedCertifier::run(const ImportedWork& work) {
     if (options_.progress) options_.progress(problem);
     runner_.begin_problem();
   };
-  std::vector<std::pair<const ImportedList*, std::vector<Timed>>> stored;
+  std::vector<std::pair<const ImportedList*, std::vector<TimedKernel>>> stored;
   for (const ImportedList& list : work.lists) {
     if (options_.over()) break;
     begin(list.problem);

@@ -2,35 +2,17 @@
 
 #include <algorithm>
 
-#include "core/numbers/statistics.h"
 #include "generator/version.h"
-#include "tuner/measure/paired_comparison.h"
+#include "tuner/stored/kernel_comparison.h"
 
 namespace rooftile {
 namespace {
 
-/// Kernel and packing times of one side of the comparison.
-struct TimedKernel {
-  Variant variant;
-  std::vector<double> kernel_ns, pack_ns;  // A median for each pair.
-};
-
-std::optional<double> time(TimedKernel& kernel, CandidateRunner& runner, const Problem& problem,
-                           const StoredWinnerOptions& options) {
-  const auto reply = runner.time(kernel.variant, problem,
-                                 {.samples = options.samples, .purpose = options.purpose});
-  if (!reply) return std::nullopt;
-  kernel.kernel_ns.push_back(median(reply->kernel_ns));
-  kernel.pack_ns.push_back(reply->pack_ns);
-  return kernel.kernel_ns.back() + kernel.pack_ns.back();
-}
-
 /// Keeps the shares of kernel and packing, which may have been timed with operands packed before.
 void store_total(const TimedKernel& kernel, double level, WinnerRecord& record) {
-  const double now_ns = level * (median(kernel.kernel_ns) + median(kernel.pack_ns));
   const double pack_share = record.pack_ns / std::max(record.kernel_ns + record.pack_ns, 1.0);
-  record.pack_ns = pack_share * now_ns;
-  record.kernel_ns = now_ns - record.pack_ns;
+  record.pack_ns = level * pack_share * kernel.total_ns();
+  record.kernel_ns = level * (1 - pack_share) * kernel.total_ns();
 }
 
 }  // namespace
@@ -53,19 +35,17 @@ void keep_stored_winner(const Store& store, CandidateRunner& runner, const Tuned
   const RowId id = stored.candidate.id;
   const auto challenging = store.candidate(list.front().candidate);
   if (list.front().candidate == id || !challenging) return;
-  TimedKernel old{.variant = stored.candidate.variant, .kernel_ns = {}, .pack_ns = {}};
-  TimedKernel challenger{.variant = challenging->variant, .kernel_ns = {}, .pack_ns = {}};
-  const PairedComparison comparison = compare_in_pairs(
-      [&] { return time(old, runner, stored.problem, options); },
-      [&] { return time(challenger, runner, stored.problem, options); }, options.over);
+  const KernelComparison comparison =
+      compare_kernels(runner, stored.problem, stored.candidate.variant, challenging->variant,
+                      {.samples = options.samples, .purpose = options.purpose}, options.over);
   const double level = runner.level();
   const bool decided = comparison.verdict != PairedVerdict::kUndecided;
-  if (decided) store_total(challenger, level, list.front());
+  if (decided) store_total(comparison.challenger, level, list.front());
   const bool failed = runner.rejected(id);
   std::erase_if(list, [&](const WinnerRecord& r) { return runner.rejected(r.candidate); });
   if (failed) return;
   WinnerRecord kept = {.candidate = id, .kernel_ns = stored.kernel_ns, .pack_ns = stored.pack_ns};
-  if (decided) store_total(old, level, kept);
+  if (decided) store_total(comparison.stored, level, kept);
   std::erase_if(list, [&](const WinnerRecord& r) { return r.candidate == id; });
   auto place = list.begin();
   if (comparison.verdict == PairedVerdict::kFaster)

@@ -85,7 +85,7 @@ struct Measurer::OperandSet {
   }
   void* data_a() const { return view(a, host_a); }
   void* data_b() const { return view(b, host_b); }
-  const void* data_c() const { return view(c, host_c); }
+  void* data_c() const { return view(c, host_c); }
   unsigned char* guard(const Problem& p) const {
     return static_cast<unsigned char*>(view(c, host_c)) + staged_bytes(p).c;
   }
@@ -100,6 +100,37 @@ std::uint64_t guard_bytes(const Problem& staged, const DeviceLimits& limits) {
   return std::min(kGuardBytes, most > bytes_c ? (most - bytes_c) / 16 * 16 : 0);
 }
 
+/// An element of C that is checked.
+struct Spot {
+  std::int64_t row, column, product;
+  std::int64_t element;  // Its index in C of the whole batch.
+};
+
+/// The same elements for each run of a problem.
+std::vector<Spot> spots(const Problem& p) {
+  Random random(0xc0ffee);
+  const auto below = [&](std::int64_t limit) {
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(limit)));
+  };
+  std::vector<Spot> spots;
+  for (int i = 0; i < kSpotChecks; ++i) {
+    // The last element of C is checked first, because edge handling is the likeliest error.
+    Spot spot = i == 0 ? Spot{p.m - 1, p.n - 1, p.batch - 1, 0}
+                       : Spot{below(p.m), below(p.n), below(p.batch), 0};
+    spot.element = spot.product * p.stride_c + spot.row * p.ldc + spot.column;
+    if (std::ranges::find(spots, spot.element, &Spot::element) == spots.end())
+      spots.push_back(spot);
+  }
+  return spots;
+}
+
+/// What the spots hold before each run. Where beta is 0 it is infinite: no sum of the operands is,
+/// and a kernel that reads it gives NaN. Otherwise the results depend on it, so that it is finite,
+/// and a spot's result equals it only by chance.
+float value_before(const Problem& p) {
+  return p.beta == 0.0f ? -std::numeric_limits<float>::infinity() : 1.0f;
+}
+
 void refuse(const std::string& wrong) {
   if (!wrong.empty()) fail(ErrorCode::kInternal, "{}", wrong);
 }
@@ -112,6 +143,12 @@ std::size_t operand_sets(const Problem& staged, double rotate_bytes) {
   const double wanted =
       std::min(std::ceil(rotate_bytes / set_bytes), std::floor(kMostSetBytes / set_bytes));
   return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets)));
+}
+
+double operand_bytes(const Problem& problem, double rotate_bytes) {
+  const Problem staged = staged_problem(problem);
+  const StagedBytes bytes = staged_bytes(staged);
+  return static_cast<double>(operand_sets(staged, rotate_bytes) * (bytes.a + bytes.b + bytes.c));
 }
 
 Measurer::Measurer(std::shared_ptr<Device> device) : device_(std::move(device)), cache_({}) {}
@@ -279,36 +316,40 @@ Buffer Measurer::buffer_of(const std::vector<char>& content) const {
   return buffer;
 }
 
+void Measurer::overwrite_spots(const Problem& p, const OperandSet& set) const {
+  const float before = value_before(p);
+  const auto bytes = static_cast<std::uint64_t>(bytes_of(p.types.c));
+  std::vector<Step> copies;
+  for (const Spot& spot : spots(p)) {
+    const std::uint64_t offset = static_cast<std::uint64_t>(spot.element) * bytes;
+    narrow(p.types.c, &before, static_cast<char*>(set.data_c()) + offset, 1);
+    if (!set.unified)
+      copies.push_back(CopyStep{{&set.host_c, offset, bytes}, {&set.c, offset, bytes}});
+  }
+  run(copies);
+}
+
 std::string Measurer::spot_check(const Problem& p, const OperandSet& set) const {
   if (!set.unified) {
     const std::uint64_t bytes = staged_bytes(p).c;
     const std::vector<Step> steps = {CopyStep{{&set.c, 0, bytes}, {&set.host_c, 0, bytes}}};
     run(steps);
   }
-  Random random(0xc0ffee);
-  for (int i = 0; i < kSpotChecks; ++i) {
-    // The last element of C is checked first, because edge handling is the likeliest error.
-    const std::int64_t row =
-        i == 0 ? p.m - 1 : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.m)));
-    const std::int64_t column =
-        i == 0 ? p.n - 1 : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.n)));
-    const std::int64_t product =
-        i == 0 ? p.batch - 1
-               : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(p.batch)));
-    const auto behind = [](const void* operand, std::int64_t bytes) {
-      return static_cast<const char*>(operand) + bytes;
-    };
+  const auto behind = [](const void* operand, std::int64_t bytes) {
+    return static_cast<const char*>(operand) + bytes;
+  };
+  for (const Spot& spot : spots(p)) {
     const ReferenceElement expected = reference_element(
         p,
-        {behind(set.data_a(), product * p.stride_a * bytes_of(p.types.a)),
-         behind(set.data_b(), bytes_of_b(p.types, product * p.stride_b)),
+        {behind(set.data_a(), spot.product * p.stride_a * bytes_of(p.types.a)),
+         behind(set.data_b(), bytes_of_b(p.types, spot.product * p.stride_b)),
          set.quantization.scales.data(), set.quantization.zero_points.data()},
-        0.0, {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1}, row, column);
-    const double got =
-        element(p.types.c, set.data_c(), product * p.stride_c + row * p.ldc + column);
+        double{value_before(p)}, {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1},
+        spot.row, spot.column);
+    const double got = element(p.types.c, set.data_c(), spot.element);
     if (!(error_ratio(p, expected, got) <= 1.0))
-      return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), row, column, got,
-                         expected.value);
+      return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), spot.row, spot.column,
+                         got, expected.value);
   }
   return {};
 }
@@ -324,6 +365,31 @@ Operands Measurer::operands_of(std::size_t turn, const Placement& placement) con
           or_null(set.residual),
           or_null(set.scales),
           or_null(set.zero_points)};
+}
+
+Reading Measurer::timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
+                             const Workspace& workspace) {
+  std::vector<Step> steps = built.kernel->pack_steps(plan, operands, workspace);
+  Reading reading;
+  ProcessorTime used;
+  // The first gemm step shares its submission with packing; each further slice has a submission
+  // of its own, as in the runtime.
+  for (Step& step : built.kernel->gemm_steps(plan, operands, workspace)) {
+    const auto before = static_cast<std::ptrdiff_t>(steps.size());
+    steps.push_back(std::move(step));
+    const std::vector<double> step_ns = timed_run(steps, used);
+    reading.pack_ns += std::accumulate(step_ns.begin(), step_ns.begin() + before, 0.0);
+    reading.kernel_ns += std::accumulate(step_ns.begin() + before, step_ns.end(), 0.0);
+    steps.clear();
+  }
+  if (const std::vector<Step> reduce = built.kernel->reduce_steps(plan, operands, workspace);
+      !reduce.empty()) {
+    const std::vector<double> step_ns = timed_run(reduce, used);
+    reading.kernel_ns += std::accumulate(step_ns.begin(), step_ns.end(), 0.0);
+  }
+  reading.busy_share = busy_share(used, built.occupancy);
+  built.occupancy = std::max(built.occupancy, used.occupancy());
+  return reading;
 }
 
 TimeReply Measurer::time(const TimeRequest& request) {
@@ -352,45 +418,30 @@ TimeReply Measurer::time(const TimeRequest& request) {
                   .statistics = built.statistics};
   if (reply.estimate_ns > request.limit_ns) return reply;
 
-  const GemmPlan plan =
+  GemmPlan plan =
       built.kernel->plan(p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
-  const auto pack_steps = [&] {
-    return built.kernel->pack_steps(plan, operands_of(turn_, placement), workspace());
-  };
-  std::vector<double> prepacking_ns;
-  for (std::size_t set = 0; request.prepacked && set < sets_.size(); ++set, ++turn_) {
-    const std::vector<Step> packs = pack_steps();
-    if (packs.empty()) break;
+  std::vector<double> pack_ns;
+  const auto pack = [&] {
     ProcessorTime unused;
-    const std::vector<double> step_ns = timed_run(packs, unused);
-    prepacking_ns.push_back(std::accumulate(step_ns.begin(), step_ns.end(), 0.0));
+    const std::vector<Step> steps =
+        built.kernel->pack_steps(plan, operands_of(turn_, placement), workspace());
+    if (steps.empty()) return;
+    const std::vector<double> step_ns = timed_run(steps, unused);
+    pack_ns.push_back(std::accumulate(step_ns.begin(), step_ns.end(), 0.0));
+  };
+  if (request.prepacked) {
+    for (std::size_t set = 0; set < sets_.size(); ++set, ++turn_) pack();
+    plan = without_packing(without_packing(std::move(plan), Operand::kA), Operand::kB);
   }
   const auto take = [&] {
     // The operand set also changes from call to call; otherwise calls with one sample each would
     // always use the same two sets.
     const Operands operands = operands_of(++turn_, placement);
-    std::vector<Step> steps;
-    if (!request.prepacked) steps = pack_steps();
-    Reading reading;
-    ProcessorTime used;
-    // The first gemm step shares its submission with packing; each further slice has a submission
-    // of its own, as in the runtime.
-    for (Step& step : built.kernel->gemm_steps(plan, operands, workspace())) {
-      const auto before = static_cast<std::ptrdiff_t>(steps.size());
-      steps.push_back(std::move(step));
-      const std::vector<double> step_ns = timed_run(steps, used);
-      reading.pack_ns += std::accumulate(step_ns.begin(), step_ns.begin() + before, 0.0);
-      reading.kernel_ns += std::accumulate(step_ns.begin() + before, step_ns.end(), 0.0);
-      steps.clear();
-    }
-    if (const std::vector<Step> reduce = built.kernel->reduce_steps(plan, operands, workspace());
-        !reduce.empty()) {
-      const std::vector<double> step_ns = timed_run(reduce, used);
-      reading.kernel_ns += std::accumulate(step_ns.begin(), step_ns.end(), 0.0);
-    }
+    overwrite_spots(p, *sets_[turn_ % sets_.size()]);
+    Reading reading = timed_call(built, plan, operands, workspace());
+    // Without packing, the steps before the kernel's clear partial sums.
+    if (request.prepacked) reading.kernel_ns += std::exchange(reading.pack_ns, 0.0);
     reading.kernel_ns = std::max(reading.kernel_ns, 1.0);  // The timer may be coarser.
-    reading.busy_share = busy_share(used, built.occupancy);
-    built.occupancy = std::max(built.occupancy, used.occupancy());
     return reading;
   };
   const double start = now_s();
@@ -398,14 +449,13 @@ TimeReply Measurer::time(const TimeRequest& request) {
   // reduction, which the probe left out.
   if (built.estimate_ns <= kLongProductNs || !plan.reduces.empty())
     take();
-  else if (!request.prepacked)
-    run(pack_steps());
+  else
+    pack();
   const SteadySamples samples = steady_samples(
       request.samples, retakes_.any() ? kMostRetakes : 0, take,
       [](int before) { std::this_thread::sleep_for(kFirstBackOff * (1 << before)); });
   retakes_.earn(now_s() - start - samples.lost_s);
   retakes_.spend(samples.lost_s);
-  std::vector<double> pack_ns = std::move(prepacking_ns);
   for (const Reading& reading : samples.readings) {
     if (!request.prepacked) pack_ns.push_back(reading.pack_ns);
     reply.kernel_ns.push_back(reading.kernel_ns);

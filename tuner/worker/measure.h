@@ -64,6 +64,8 @@ inline constexpr double kLongestCountedNs = 0.5e9;
 
 /// Number of sets of a staged problem's operands that a Measurer rotates over.
 std::size_t operand_sets(const Problem& staged, double rotate_bytes);
+/// Bytes of all these sets of a problem, which need not be staged.
+double operand_bytes(const Problem& problem, double rotate_bytes);
 
 /// Keeps kernels and operands between requests and continues with the next operand set. Not
 /// thread-safe. Errors: those of Kernel and Device; kInternal when the result of the measured run
@@ -93,6 +95,9 @@ class Measurer {
   /// Returns the device time of each step. For a software device, adds its processor time to
   /// `used`.
   std::vector<double> timed_run(const std::vector<Step>& steps, ProcessorTime& used);
+  /// Times one call: packing, the gemm steps and the reduction.
+  Reading timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
+                     const Workspace& workspace);
   /// Submits the steps, if there are any, and waits.
   void run(const std::vector<Step>& steps) const;
   Buffer buffer_of(const std::vector<char>& content) const;  ///< No buffer for empty content.
@@ -109,6 +114,9 @@ class Measurer {
   void set_canaries();
   /// What a kernel wrote there, after which the canaries are whole again; empty: nothing.
   std::string written_behind_c();
+  /// Overwrites the elements of C that spot_check() compares, outside the timed steps: an earlier
+  /// kernel may have left the right values there, and with beta the expected ones depend on them.
+  void overwrite_spots(const Problem& p, const OperandSet& set) const;
   std::string spot_check(const Problem& p, const OperandSet& set) const;
 
   std::shared_ptr<Device> device_;

@@ -1,0 +1,29 @@
+// Paired comparison of two kernels that are timed in the worker.
+#pragma once
+
+#include <functional>
+
+#include "tuner/measure/paired_comparison.h"
+#include "tuner/worker/candidate_runner.h"
+
+namespace rooftile {
+
+struct TimedKernel {
+  Variant variant;
+  double kernel_ns = 0, pack_ns = 0;
+  double total_ns() const { return kernel_ns + pack_ns; }
+};
+
+struct KernelComparison {
+  PairedVerdict verdict = PairedVerdict::kUndecided;
+  /// Medians over the pairs; without times where the verdict is kUndecided.
+  TimedKernel stored, challenger;
+};
+
+/// Compares the total times of both kernels by compare_in_pairs(). over() is asked before every
+/// measurement.
+KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem,
+                                 const Variant& stored, const Variant& challenger,
+                                 const TimeOptions& options, const std::function<bool()>& over);
+
+}  // namespace rooftile

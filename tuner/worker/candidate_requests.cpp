@@ -1,0 +1,74 @@
+#include "tuner/worker/candidate_requests.h"
+
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+SampleStatus status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kCompile:
+      return SampleStatus::kCompileFailed;
+    case ErrorCode::kInternal:
+      return SampleStatus::kWrongResult;
+    case ErrorCode::kTimeout:
+      return SampleStatus::kTimedOut;
+    default:
+      return SampleStatus::kLaunchFailed;
+  }
+}
+
+}  // namespace
+
+CandidateRequests::CandidateRequests(Store& store, RowId device, WorkerProcess& worker,
+                                     const Budget& budget, const std::atomic<bool>& stop)
+    : store_(store), device_(device), worker_(worker), budget_(budget), stop_(stop) {}
+
+WorkerAnswer CandidateRequests::ask_without_journal(const Json& request, double watchdog_s) {
+  const double deadline_s = budget_.deadline_s(watchdog_s);
+  WorkerAnswer answer = worker_.ask(request, deadline_s, stop_);
+  if (answer.fate == WorkerFate::kTimedOut && deadline_s < watchdog_s)
+    answer.fate = WorkerFate::kInterrupted;
+  return answer;
+}
+
+CandidateOutcome CandidateRequests::ask(RowId candidate, const Json& request, double watchdog_s) {
+  const RowId journal = store_.journal_begin(device_, candidate, ::getpid());
+  const double start_s = now_s();
+  const WorkerAnswer answer = ask_without_journal(request, watchdog_s);
+  store_.journal_end(journal);
+  CandidateOutcome outcome{.message = answer.message,
+                           .wall_s = now_s() - start_s - answer.opening_s};
+  if (lost_worker_) lost_s_ += answer.opening_s;
+  lost_worker_ = false;
+  switch (answer.fate) {
+    case WorkerFate::kAnswered:
+      outcome.reply = answer.reply;
+      break;
+    case WorkerFate::kRefused:
+      // A lack of support or memory on this device is not the kernel's fault.
+      if (answer.error != ErrorCode::kUnsupported && answer.error != ErrorCode::kOutOfMemory)
+        outcome.failure = status_of(answer.error);
+      break;
+    case WorkerFate::kTimedOut:
+      outcome.failure = SampleStatus::kTimedOut;
+      break;
+    case WorkerFate::kCrashed:
+    case WorkerFate::kOutOfMemory:
+      outcome.failure = SampleStatus::kCrashed;
+      break;
+    case WorkerFate::kInterrupted:
+      break;
+  }
+  return outcome;
+}
+
+void CandidateRequests::lose(double wall_s) {
+  lost_s_ += wall_s;
+  lost_worker_ = worker_.pid() == 0;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,52 @@
+// Requests about candidates: the journal entry while the worker has one, the candidate's share in a
+// failure, and the time that failures cost.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "db/store.h"
+#include "tuner/worker/budget.h"
+#include "tuner/worker/worker_process.h"
+
+namespace rooftile {
+
+struct CandidateOutcome {
+  std::optional<Json> reply;
+  /// Failure of the candidate; no value when it is not to blame.
+  std::optional<SampleStatus> failure;
+  std::string message;
+  double wall_s = 0;
+};
+
+class CandidateRequests {
+ public:
+  CandidateRequests(Store& store, RowId device, WorkerProcess& worker, const Budget& budget,
+                    const std::atomic<bool>& stop);
+
+  CandidateOutcome ask(RowId candidate, const Json& request, double watchdog_s);
+  /// Sends a request without a journal entry. A request that the end of the budget cuts short was
+  /// interrupted and did not time out.
+  WorkerAnswer ask_without_journal(const Json& request, double watchdog_s);
+  bool over() const { return stop_.load() || budget_.left_s() <= 0; }
+
+  /// Counts the time of a failure as lost. If the failure ended the worker, the start of the next
+  /// one is counted too.
+  void lose(double wall_s);
+  double lost_s() const { return lost_s_; }
+
+  pid_t worker() const { return worker_.pid(); }  ///< 0 when none is running.
+  double memory_limit_bytes() const { return worker_.memory_limit_bytes(); }
+
+ private:
+  Store& store_;
+  RowId device_;
+  WorkerProcess& worker_;
+  const Budget& budget_;
+  const std::atomic<bool>& stop_;
+  bool lost_worker_ = false;
+  double lost_s_ = 0;
+};
+
+}  // namespace rooftile

@@ -1,0 +1,67 @@
+#include "tuner/worker/watchdog.h"
+
+#include <algorithm>
+
+#include "core/numbers/statistics.h"
+#include "tuner/worker/measure.h"
+
+namespace rooftile {
+namespace {
+
+struct Allowance {
+  double first_s;  // Allowance before any was seen; it is not extended because most are slow.
+  double least_s;
+};
+// Shader and driver compilation; and certification, for which a driver may compile a kernel some
+// dozens of times: a correct kernel was seen to take 8 s, after others that took half a second.
+constexpr Allowance kCompile = {20, 5}, kCertification = {60, 30};
+// Some kernels take many times as long as others, and on a busy machine a few times as long as
+// before.
+constexpr double kTimesMedian = 10, kTimesLongest = 3;
+// Rate of filling operands with random numbers; 200e6 on an idle machine.
+constexpr double kFillBytesPerS = 20e6;
+// Allowance for counting, besides compilation, operands and runs: a second device, the profiling
+// lock, and memory that is cleared before each of at most 16 passes.
+constexpr double kCountAllowanceS = 20;
+constexpr int kCountRuns = 17;
+
+double allowed_s(const Allowance& allowance, const std::vector<double>& seen_s) {
+  if (seen_s.empty()) return allowance.first_s;
+  return std::max({allowance.least_s, std::min(kTimesMedian * median(seen_s), allowance.first_s),
+                   kTimesLongest * std::ranges::max(seen_s)});
+}
+
+}  // namespace
+
+double Watchdog::compilation_s() const {
+  std::vector<double> seen_s;
+  for (const auto& [candidate, seconds] : compile_s_) seen_s.push_back(seconds);
+  return allowed_s(kCompile, seen_s);
+}
+
+// Returns the allowed time for filling the operands.
+double Watchdog::preparation_s(const Problem& problem) const {
+  return operand_bytes(problem, rotate_bytes_) / kFillBytesPerS;
+}
+
+double Watchdog::timing_s(const Problem& problem, int samples, double limit_s, pid_t worker) const {
+  const bool prepared = prepared_worker_ == worker && prepared_ == problem;
+  // Two more runs are one that is not timed and the probe.
+  return compilation_s() + (prepared ? 0.0 : preparation_s(problem)) +
+         2 * limit_s * (samples + kMostRetakes + 2);
+}
+
+double Watchdog::certification_s() const { return allowed_s(kCertification, certification_s_); }
+
+double Watchdog::counting_s(const Problem& problem, double kernel_ns) const {
+  return compilation_s() + preparation_s(problem) + kCountAllowanceS +
+         2 * kCountRuns * kernel_ns * 1e-9;
+}
+
+void Watchdog::timed(RowId candidate, double compile_s, const Problem& problem, pid_t worker) {
+  compile_s_.emplace(candidate, compile_s);
+  prepared_ = problem;
+  prepared_worker_ = worker;
+}
+
+}  // namespace rooftile
