@@ -382,6 +382,7 @@ void Search::run(double end_s, Objective objective) {
 }
 
 void Search::try_suspects(double end_s) {
+  objective_ = Objective::kCall;
   constexpr int kSamples = 2;
   for (const CandidateRecord& suspect : context_.runner.suspects()) {
     if (context_.over() || now_s() >= end_s) return;
