@@ -16,8 +16,6 @@
 namespace rooftile {
 namespace {
 
-// A step that exceeds both this multiple of its predicted time and this duration counts as a hang.
-constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
 constexpr std::uint64_t kLoadBytes = 16;  // Widest load of a kernel.
 
 /// Device memory for one operand: one buffer on unified memory; otherwise the host fills it through
@@ -275,7 +273,7 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
       check(of_check),
       staged(effective(call.problem)),
       bytes(staged_bytes(staged)),
-      timeout_ns(std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(expected_ns, kStepNs))),
+      timeout_ns(hang_ns(std::min(expected_ns, kStepNs))),
       form(form_for(call, *kernel)) {
   if (form != nullptr && call.packed->device != link.device)
     fail(ErrorCode::kInvalidArgument, "the operand was packed for another device");
