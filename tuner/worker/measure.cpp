@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <numeric>
+#include <span>
 #include <thread>
 
 #include "core/clock.h"
@@ -14,6 +14,7 @@
 #include "core/half.h"
 #include "core/numbers/statistics.h"
 #include "runtime/kernel/staging.h"
+#include "runtime/kernel/step_time.h"
 #include "runtime/model/counted.h"
 #include "runtime/verify/random_operand.h"
 #include "runtime/verify/reference.h"
@@ -36,8 +37,6 @@ constexpr std::uint64_t kGuardBytes = 64 << 10;
 constexpr unsigned char kCanary = 0xa5;
 // More than the cost of most launches, and less than a watchdog's limit for a very slow candidate.
 constexpr double kProbeTiles = 16;
-// One submission stays well below the shortest OS watchdog (2 s).
-constexpr double kStepNs = 0.25e9;
 // A few time slices of a scheduler; doubled each time.
 constexpr std::chrono::milliseconds kFirstBackOff(20);
 
@@ -139,10 +138,10 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
   const Variant& v = built.kernel->variant();
   const double tile_flops = 2.0 * v.tile_m * v.tile_n * static_cast<double>(p.k);
   const GemmPlan plan = built.kernel->plan(p, operands.placement, kProbeTiles * tile_flops);
-  std::vector<Step> steps = built.kernel->pack_steps(plan, operands, workspace);
-  const auto packs = static_cast<std::ptrdiff_t>(steps.size());
-  steps.push_back(built.kernel->gemm_steps(plan, operands, workspace).front());
-  CommandList list = device_->record(steps, Timing::kPerStep);
+  const KernelSteps kernel = built.kernel->steps(plan, operands, workspace);
+  const auto packs = static_cast<std::ptrdiff_t>(kernel.first_gemm);
+  CommandList list =
+      device_->record(std::span(kernel.steps).first(kernel.first_gemm + 1), Timing::kPerStep);
   const double start = now_ns();
   device_->run(list, kTimeoutNs);
   const double first_ns = now_ns() - start;
@@ -249,7 +248,7 @@ std::string Measurer::written_behind_c() {
   return {};
 }
 
-void Measurer::run(const std::vector<Step>& steps) const {
+void Measurer::run(std::span<const Step> steps) const {
   if (steps.empty()) return;
   CommandList list = device_->record(steps);
   device_->run(list, kTimeoutNs);
@@ -355,24 +354,15 @@ TimeReply Measurer::time(const TimeRequest& request) {
     // The operand set also changes from call to call; otherwise calls with one sample each would
     // always use the same two sets.
     const Operands operands = operands_of(++turn_, placement);
-    std::vector<Step> steps = built.kernel->pack_steps(plan, operands, panels.workspace());
+    KernelSteps kernel = built.kernel->steps(plan, operands, panels.workspace());
+    auto packs = static_cast<std::ptrdiff_t>(kernel.first_gemm);
     Reading reading;
     ProcessorTime used;
-    // The first gemm step shares its submission with packing; each further slice has a submission
-    // of its own, as in the runtime.
-    for (Step& step : built.kernel->gemm_steps(plan, operands, panels.workspace())) {
-      const auto before = static_cast<std::ptrdiff_t>(steps.size());
-      steps.push_back(std::move(step));
+    for (const std::vector<Step>& steps : submissions_of(std::move(kernel))) {
       const std::vector<double> step_ns = timed_run(steps, used);
-      reading.pack_ns += std::accumulate(step_ns.begin(), step_ns.begin() + before, 0.0);
-      reading.kernel_ns += std::accumulate(step_ns.begin() + before, step_ns.end(), 0.0);
-      steps.clear();
-    }
-    if (const std::vector<Step> reduce =
-            built.kernel->reduce_steps(plan, operands, panels.workspace());
-        !reduce.empty()) {
-      const std::vector<double> step_ns = timed_run(reduce, used);
-      reading.kernel_ns += std::accumulate(step_ns.begin(), step_ns.end(), 0.0);
+      reading.pack_ns += std::accumulate(step_ns.begin(), step_ns.begin() + packs, 0.0);
+      reading.kernel_ns += std::accumulate(step_ns.begin() + packs, step_ns.end(), 0.0);
+      packs = 0;
     }
     reading.busy_share = busy_share(used, built.occupancy);
     built.occupancy = std::max(built.occupancy, used.occupancy());
@@ -381,13 +371,12 @@ TimeReply Measurer::time(const TimeRequest& request) {
   const double start = now_s();
   // An untimed run absorbs page faults of new packed operands, low clocks, and the compilation of a
   // reduction, which the probe left out.
-  const std::vector<Step> packs =
-      built.kernel->pack_steps(plan, operands_of(turn_, placement), panels.workspace());
   if (built.estimate_ns <= kLongProductNs || !plan.reduces.empty()) {
     take();
-  } else if (!packs.empty()) {
-    ProcessorTime unused;
-    timed_run(packs, unused);
+  } else {
+    const KernelSteps kernel =
+        built.kernel->steps(plan, operands_of(turn_, placement), panels.workspace());
+    run(std::span(kernel.steps).first(kernel.first_gemm));
   }
   const SteadySamples samples = steady_samples(
       request.samples, retakes_.any() ? kMostRetakes : 0, take,
@@ -422,10 +411,9 @@ CounterReadings Measurer::count(const CountRequest& request) {
   const Panels panels(*device_, plan);
   prepare_operands(p, 0);
   const Operands operands = operands_of(0, placement);
-  run(kernel.pack_steps(plan, operands, panels.workspace()));
-  std::vector<Step> steps = kernel.gemm_steps(plan, operands, panels.workspace());
-  std::ranges::move(kernel.reduce_steps(plan, operands, panels.workspace()),
-                    std::back_inserter(steps));
+  const KernelSteps made = kernel.steps(plan, operands, panels.workspace());
+  const std::span<const Step> all(made.steps), steps = all.subspan(made.first_gemm);
+  run(all.first(made.first_gemm));
   run(steps);  // Drivers may compile at the first dispatch.
   // Each pass begins like a measured run, with no operand in a cache.
   const auto cold_bytes = static_cast<std::uint64_t>(std::min(request.rotate_bytes, kMostSetBytes));

@@ -91,7 +91,7 @@ class Measurer {
   /// `used`.
   std::vector<double> timed_run(const std::vector<Step>& steps, ProcessorTime& used);
   /// Submits the steps, if there are any, and waits.
-  void run(const std::vector<Step>& steps) const;
+  void run(std::span<const Step> steps) const;
   Buffer buffer_of(const std::vector<char>& content) const;  ///< No buffer for empty content.
   Built& build(const Variant& variant, const Signature& signature);
   /// Operands of the current set, of a staged problem.
