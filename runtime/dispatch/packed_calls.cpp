@@ -160,7 +160,7 @@ std::shared_ptr<Resident> Context::Impl::packing_resident() {
   const std::lock_guard lock(packing_mutex);
   if (packing == nullptr)
     packing = std::make_shared<Resident>(device->device(), std::nullopt, KernelHashes{},
-                                         std::filesystem::path(),
+                                         device->kernel_cache(),
                                          std::function<std::shared_ptr<Device>()>());
   return packing;
 }

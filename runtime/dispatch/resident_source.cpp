@@ -14,14 +14,11 @@ std::shared_ptr<Resident> ResidentSource::get(DeviceTier* tuned) {
   const std::lock_guard lock(mutex_);
   if (resident_ != nullptr) return resident_;
   resident_ = make(tuned);
-  for (const auto& [hash, reason] : rejected_) resident_->kernels().reject(hash, reason);
   return resident_;
 }
 
 void ResidentSource::reject(const std::string& hash, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  rejected_.emplace(hash, reason);
-  if (resident_ != nullptr) resident_->kernels().reject(hash, reason);
+  own_kernels_->reject(hash, reason);
 }
 
 std::shared_ptr<Resident> ResidentSource::opened() {
@@ -37,7 +34,7 @@ std::shared_ptr<Device> ResidentSource::open_wanted() const {
     fail(ErrorCode::kUnsupported, "no Vulkan device{} for data that stays there{}{}",
          wanted_.empty() ? "" : fmt::format(" that matches '{}'", wanted_),
          found.note.empty() ? "" : ": ", found.note);
-  return Device::open(*match, {.cache_folder = cache_folder_});
+  return Device::open(*match, {.cache_folder = own_kernels_->shaders.folder()});
 }
 
 KernelHashes ResidentSource::condemned(const DeviceProfile& device) const {
@@ -60,16 +57,18 @@ std::shared_ptr<Resident> ResidentSource::make(DeviceTier* tuned) const {
     on_demand = tuned->on_demand();
   }
   const auto resident = [&](const std::shared_ptr<Device>& device,
+                            const std::shared_ptr<KernelCache>& kernels,
                             std::function<std::shared_ptr<Device>()> checking_device) {
     return std::make_shared<Resident>(device, std::move(ranking), condemned(device->profile()),
-                                      cache_folder_, std::move(checking_device), on_demand,
-                                      precision_);
+                                      kernels, std::move(checking_device), on_demand, precision_);
   };
   if (adopted_ != nullptr)
     // The library submits nothing to the program's device on its own initiative.
-    return resident(adopted_, [profile = adopted_->profile()] { return Device::open(profile); });
+    return resident(adopted_, own_kernels_,
+                    [profile = adopted_->profile()] { return Device::open(profile); });
   const std::shared_ptr<Device> device = tuned != nullptr ? tuned->device() : open_wanted();
-  return resident(device, [device] { return device; });
+  return resident(device, tuned != nullptr ? tuned->kernel_cache() : own_kernels_,
+                  [device] { return device; });
 }
 
 }  // namespace rooftile

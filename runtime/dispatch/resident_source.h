@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 
 #include "runtime/execute/device_tier.h"
 #include "runtime/resident/resident.h"
@@ -25,7 +24,7 @@ class ResidentSource {
       : adopted_(std::move(adopted)),
         wanted_(std::move(wanted)),
         database_(std::move(database)),
-        cache_folder_(std::move(cache_folder)),
+        own_kernels_(std::make_shared<KernelCache>(std::move(cache_folder))),
         precision_(precision) {}
 
   const std::shared_ptr<Device>& adopted() const { return adopted_; }
@@ -36,7 +35,8 @@ class ResidentSource {
   std::shared_ptr<Resident> get(DeviceTier* tuned);
   /// Result of get(); null if there is none yet.
   std::shared_ptr<Resident> opened();
-  /// Calls on device buffers do not choose the kernel with this hash any more.
+  /// Calls on device buffers do not choose the kernel with this hash any more, which the device
+  /// tier passes over already.
   void reject(const std::string& hash, const std::string& reason);
 
  private:
@@ -47,11 +47,11 @@ class ResidentSource {
   const std::shared_ptr<Device> adopted_;
   const std::string wanted_;
   const std::filesystem::path database_;
-  const std::filesystem::path cache_folder_;
+  /// Kernels on an adopted or untuned device. Those on the tuned device are the device tier's.
+  const std::shared_ptr<KernelCache> own_kernels_;
   const Precision precision_;
   std::mutex mutex_;
   std::shared_ptr<Resident> resident_;
-  std::unordered_map<std::string, std::string> rejected_;  // hash and reason
 };
 
 }  // namespace rooftile

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "generator/emit.h"
 #include "runtime/kernel/cache_fault.h"
+#include "runtime/kernel/step_time.h"
 #include "runtime/support/background.h"
 #include "runtime/support/log.h"
 #include "runtime/tuned/quick_kernel.h"
@@ -23,13 +23,11 @@
 namespace rooftile {
 namespace {
 
-// Compilers need seconds for large kernels on slow machines; a longer compilation counts as a hang.
-constexpr double kCompileTimeoutNs = 60e9;
-
+/// kCompiling includes the warm-up. Which kernels have failed is known to the KernelCache.
 enum class State : std::uint8_t { kNew, kQueued, kCompiling, kReady, kFailed };
 
 struct Slot {
-  State state = State::kNew;
+  State state = State::kNew;                       // Never kFailed.
   std::shared_ptr<const Kernel> kernel = nullptr;  // Set in the state kReady.
 };
 
@@ -37,10 +35,11 @@ struct Slot {
 
 struct DeviceKernels::Impl {
   Impl(DeviceProfile profile_of_device, std::filesystem::path cache_folder)
-      : profile(std::move(profile_of_device)), shader_cache(std::move(cache_folder)) {}
+      : profile(std::move(profile_of_device)),
+        cache(std::make_shared<KernelCache>(std::move(cache_folder))) {}
 
   const DeviceProfile profile;
-  const ShaderCache shader_cache;
+  const std::shared_ptr<KernelCache> cache;
   std::atomic<pid_t> user = 0;  // Process that opens or has opened the device.
 
   mutable std::mutex mutex;         // Guards all members below.
@@ -51,8 +50,6 @@ struct DeviceKernels::Impl {
   bool gone = false;                            // The device is never tried again.
   std::string last_failure;
   bool said_gone = false, said_memory = false;
-  // Number of slots in the state kFailed; changed only under the mutex.
-  std::atomic<int> failures = 0;
   // lavapipe compiles at the first dispatch, and calls wait behind it in the queue: for seconds if
   // no cache has the kernel. Kernels are therefore warmed up one at a time, and only while no call
   // holds a lease on a quick kernel.
@@ -62,9 +59,6 @@ struct DeviceKernels::Impl {
 
   Background background;  // The last member, because its jobs use the others.
 
-  std::shared_ptr<const Kernel> compile(std::shared_ptr<Device> on,
-                                        const CandidateRecord& candidate,
-                                        const Signature& signature) const;
   std::shared_ptr<Device> opened_device();
   std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate, const Signature& signature,
                                        const Bound& bound);
@@ -77,6 +71,7 @@ struct DeviceKernels::Impl {
 
   // The caller holds the mutex.
   State state_of(const RankedChoice& choice) const {
+    if (cache->has_failed(choice.candidate->hash)) return State::kFailed;
     const auto slot = slots.find(choice.candidate->hash);
     return slot != slots.end() ? slot->second.state : State::kNew;
   }
@@ -132,17 +127,6 @@ std::shared_ptr<Device> open_tuned_device(const DeviceProfile& profile,
   return opened;
 }
 
-std::shared_ptr<const Kernel> DeviceKernels::Impl::compile(std::shared_ptr<Device> on,
-                                                           const CandidateRecord& candidate,
-                                                           const Signature& signature) const {
-  // The certificate belongs to the kernel with that hash; the templates, or the database row, may
-  // have changed since.
-  if (emit_gemm(candidate.variant, signature).hash != candidate.hash)
-    fail(ErrorCode::kUnsupported,
-         "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
-  return std::make_shared<const Kernel>(on, candidate.variant, signature, shader_cache);
-}
-
 std::shared_ptr<Device> DeviceKernels::Impl::opened_device() {
   use();
   std::unique_lock lock(mutex);
@@ -156,7 +140,7 @@ std::shared_ptr<Device> DeviceKernels::Impl::opened_device() {
   std::string why;
   bool for_ever = true;
   try {
-    opened = open_tuned_device(profile, shader_cache.folder());
+    opened = open_tuned_device(profile, cache->shaders.folder());
   } catch (const std::exception& error) {
     failure = std::current_exception();
     why = error.what();
@@ -183,7 +167,8 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord&
   Slot& slot = slots[candidate.hash];
   changed.wait(lock, [&] { return gone || slot.state != State::kCompiling; });
   if (gone) fail(ErrorCode::kDevice, "{}", last_failure);
-  if (slot.state == State::kReady || slot.state == State::kFailed) return slot.kernel;
+  if (slot.state == State::kReady) return slot.kernel;
+  if (cache->has_failed(candidate.hash)) return nullptr;
   slot.state = State::kCompiling;
   lock.unlock();
   bool warms_up = false;
@@ -194,7 +179,7 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord&
     changed.notify_all();
   };
   try {
-    std::shared_ptr<const Kernel> compiled = compile(on, candidate, signature);
+    std::shared_ptr<const Kernel> compiled = cache->kernel(on, candidate, signature);
     lock.lock();
     ++warm_ups_due;
     changed.wait(lock, [&] { return gone || (!warming && leaves == 0); });
@@ -307,14 +292,9 @@ bool DeviceKernels::Impl::passed_over(const CandidateRecord& candidate, const Er
   changed.notify_all();
   if (found_gone(error)) return false;
   last_failure = error.what();
-  // The next kernel needs as much memory.
-  if (error.code() == ErrorCode::kOutOfMemory) return false;
-  Slot& slot = slots[candidate.hash];
-  if (slot.state == State::kFailed) return true;  // It failed in another call.
-  slot = {State::kFailed, nullptr};
-  ++failures;
-  log_warning(fmt::format("kernel '{}' fails on {} and is not used any more: {}",
-                          short_name(candidate.variant), profile.name, error.what()));
+  // The next kernel would need as much memory, or meet the same lost device.
+  if (!cache->fails(*device, candidate, error)) return false;
+  slots[candidate.hash] = {};
   return true;
 }
 
@@ -361,6 +341,8 @@ DeviceKernels::~DeviceKernels() {
   // forever.
   if (impl_->forked()) std::ignore = impl_.release();
 }
+
+const std::shared_ptr<KernelCache>& DeviceKernels::cache() const { return impl_->cache; }
 
 std::shared_ptr<Device> DeviceKernels::device() { return impl_->opened_device(); }
 
@@ -419,14 +401,12 @@ bool DeviceKernels::passed_over(const CandidateRecord& candidate, const Error& e
   return impl_->passed_over(candidate, error);
 }
 
-bool DeviceKernels::any_failed() const { return impl_->failures > 0; }
+bool DeviceKernels::any_failed() const { return impl_->cache->any_failed(); }
 
 bool DeviceKernels::all_failed(std::span<const RankedChoice> choices) const {
   if (impl_->forked()) return false;
-  const std::lock_guard lock(impl_->mutex);
   return std::ranges::all_of(choices, [&](const RankedChoice& choice) {
-    const auto slot = impl_->slots.find(choice.candidate->hash);
-    return slot != impl_->slots.end() && slot->second.state == State::kFailed;
+    return impl_->cache->has_failed(choice.candidate->hash);
   });
 }
 

@@ -1,5 +1,5 @@
-// A tuned device and its compiled kernels. The device is opened once and each kernel compiled once,
-// by the thread that waits for them or by a background thread.
+// A tuned device and its kernels as calls on host memory use them: opened, compiled and run once by
+// the thread that waits for them or by a background thread.
 #pragma once
 
 #include <filesystem>
@@ -13,6 +13,7 @@
 #include "core/device_profile.h"
 #include "core/error.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/tuned/kernel_cache.h"
 #include "runtime/tuned/kernel_ranking.h"
 
 namespace rooftile {
@@ -32,6 +33,8 @@ class DeviceKernels {
   DeviceKernels(DeviceProfile profile, std::filesystem::path cache_folder);
   /// Waits for compilation in the background.
   ~DeviceKernels();
+
+  const std::shared_ptr<KernelCache>& cache() const;
 
   /// Returns the device, and opens it if necessary. Throws kDevice when it is absent, changed or
   /// gone; kOutOfMemory, after which the caller may try again.
@@ -85,8 +88,8 @@ class DeviceKernels {
   /// then waits for its kernels any more.
   bool found_gone(const Error& error);
 
-  /// Marks the kernel as unusable, unless the error is a lack of memory or a lost device; reports
-  /// this once. Returns false when no other kernel is worth trying.
+  /// Marks the kernel as unusable, unless the error is a lack of memory or a lost device
+  /// (KernelCache::fails). Returns false when no other kernel is worth trying.
   bool passed_over(const CandidateRecord& candidate, const Error& error);
 
   bool any_failed() const;  ///< Takes no lock.

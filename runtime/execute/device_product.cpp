@@ -16,8 +16,6 @@
 namespace rooftile {
 namespace {
 
-// A step that exceeds both this multiple of its predicted time and this duration counts as a hang.
-constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
 constexpr std::uint64_t kLoadBytes = 16;  // Widest load of a kernel.
 
 /// Device memory for one operand: one buffer on unified memory; otherwise the host fills it through
@@ -275,7 +273,7 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
       check(of_check),
       staged(effective(call.problem)),
       bytes(staged_bytes(staged)),
-      timeout_ns(std::max(kShortestTimeoutNs, kTimeoutRatio * std::min(expected_ns, kStepNs))),
+      timeout_ns(hang_ns(std::min(expected_ns, kStepNs))),
       form(form_for(call, *kernel)) {
   if (form != nullptr && call.packed->device != link.device)
     fail(ErrorCode::kInvalidArgument, "the operand was packed for another device");
@@ -404,8 +402,7 @@ std::vector<Step> DeviceProduct::Impl::copies_in() const {
   return steps;
 }
 
-// Records the submissions. The first gemm step shares its submission with copies and packing, the
-// last one with the download; each further slice has a submission of its own.
+// The first submission begins with the copies of operands, the last one ends with the download.
 void DeviceProduct::Impl::record() {
   const auto buffer = [](const std::unique_ptr<PooledBuffer>& pooled) {
     return pooled ? &**pooled : nullptr;
@@ -427,17 +424,11 @@ void DeviceProduct::Impl::record() {
   const Workspace workspace = {.packed_a = panels_a != nullptr ? panels_a : buffer(packed_a),
                                .packed_b = panels_b != nullptr ? panels_b : buffer(packed_b),
                                .parts = buffer(parts)};
-  std::vector<Step> steps = copies_in();
-  const auto append = [&](std::vector<Step> more) {
-    std::ranges::move(more, std::back_inserter(steps));
-  };
-  append(kernel->pack_steps(plan, operands, workspace));
-  std::vector<Step> gemms = kernel->gemm_steps(plan, operands, workspace);
-  for (std::size_t i = 0; i < gemms.size(); ++i) {
-    steps.push_back(std::move(gemms[i]));
-    if (i + 1 < gemms.size()) submissions.push_back(std::exchange(steps, {}));
-  }
-  append(kernel->reduce_steps(plan, operands, workspace));
+  submissions = submissions_of(kernel->steps(plan, operands, workspace));
+  std::vector<Step> copies = copies_in();
+  submissions.front().insert(submissions.front().begin(), std::move_iterator(copies.begin()),
+                             std::move_iterator(copies.end()));
+  std::vector<Step>& steps = submissions.back();
   const std::uint64_t span_c_bytes = span_bytes(span_c(call.problem), staged.types.c);
   if (download || c_out == Way::kCopied) steps.emplace_back(BarrierStep{});
   if (download)
@@ -445,7 +436,6 @@ void DeviceProduct::Impl::record() {
   if (c_out == Way::kCopied)
     steps.emplace_back(
         CopyStep{{c.own->device(), 0, span_c_bytes}, c.imported_range(span_c_bytes)});
-  submissions.push_back(std::move(steps));
 }
 
 void DeviceProduct::Impl::start_next() {

@@ -145,6 +145,9 @@ class DeviceTier {
   std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate,
                                        const Signature& signature);
 
+  /// The device's compiled kernels. Calls on device buffers share them.
+  const std::shared_ptr<KernelCache>& kernel_cache() const { return kernels_.cache(); }
+
   /// Runs the call with the first kernel that works, and writes C only on success. Only with
   /// Wait::kNo may it return without running. margin_ns is how much longer a quick kernel may take
   /// than the best one. A problem without a kernel waits for one to be certified on demand, unless

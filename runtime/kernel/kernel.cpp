@@ -156,9 +156,11 @@ GemmPlan Kernel::plan(const Problem& p, const Placement& placement, double max_f
   return plan_gemm(variant_, limits, p, placement, max_flops, sums_);
 }
 
-std::vector<Step> Kernel::pack_steps(const GemmPlan& plan, const Operands& operands,
-                                     const Workspace& workspace) const {
-  std::vector<Step> steps;
+KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
+                          const Workspace& workspace) const {
+  const bool reads_quantized = quantized(signature_.types), fuses = any(signature_.epilogue);
+  KernelSteps made;
+  std::vector<Step>& steps = made.steps;
   if (plan.clear_parts) steps.emplace_back(ClearStep{{workspace.parts}});
   for (const PackStep& pack : plan.packs) {
     const bool is_a = pack.operand == Operand::kA;
@@ -167,47 +169,44 @@ std::vector<Step> Kernel::pack_steps(const GemmPlan& plan, const Operands& opera
                                    {is_a ? workspace.packed_a : workspace.packed_b}},
                       .push_constants = bytes_of_block(pack.push_constants),
                       .groups = pack.groups};
-    if (!is_a && quantized(signature_.types)) add_quantization(step, signature_.types, operands);
+    if (!is_a && reads_quantized) add_quantization(step, signature_.types, operands);
     steps.emplace_back(std::move(step));
   }
   if (!steps.empty()) steps.emplace_back(BarrierStep{});
-  return steps;
-}
-
-std::vector<Step> Kernel::gemm_steps(const GemmPlan& plan, const Operands& operands,
-                                     const Workspace& workspace) const {
-  const bool split = workspace.parts != nullptr;
-  std::vector<Step> steps;
+  made.first_gemm = steps.size();
+  made.gemms = plan.gemms.size();
   for (const GemmStep& gemm : plan.gemms) {
     DispatchStep step{
         .pipeline = &gemm_,
         .bindings = {{workspace.packed_a != nullptr ? workspace.packed_a : operands.a},
                      {workspace.packed_b != nullptr ? workspace.packed_b : operands.b},
-                     {split ? workspace.parts : operands.c}},
+                     {workspace.parts != nullptr ? workspace.parts : operands.c}},
         .push_constants = bytes_of_block(gemm.push_constants),
         .groups = gemm.groups};
-    if (quantized(signature_.types) && variant_.packed_b == Packed::kNo)
+    if (reads_quantized && variant_.packed_b == Packed::kNo)
       add_quantization(step, signature_.types, operands);
-    if (any(signature_.epilogue) && !reduce_) fuse(step, operands, gemm.epilogue);
+    if (fuses && !reduce_) fuse(step, operands, gemm.epilogue);
     steps.emplace_back(std::move(step));
   }
-  return steps;
-}
-
-std::vector<Step> Kernel::reduce_steps(const GemmPlan& plan, const Operands& operands,
-                                       const Workspace& workspace) const {
-  std::vector<Step> steps;
-  if (plan.reduces.empty()) return steps;
-  steps.emplace_back(BarrierStep{});
+  if (!plan.reduces.empty()) steps.emplace_back(BarrierStep{});
   for (const ReduceStep& reduce : plan.reduces) {
     DispatchStep step{.pipeline = &*reduce_,
                       .bindings = {{workspace.parts}, {operands.c}},
                       .push_constants = bytes_of_block(reduce.push_constants),
                       .groups = reduce.groups};
-    if (any(signature_.epilogue)) fuse(step, operands, reduce.epilogue);
+    if (fuses) fuse(step, operands, reduce.epilogue);
     steps.emplace_back(std::move(step));
   }
-  return steps;
+  return made;
+}
+
+std::vector<std::vector<Step>> submissions_of(KernelSteps kernel) {
+  std::vector<std::vector<Step>> submissions(1);
+  for (std::size_t i = 0; i < kernel.steps.size(); ++i) {
+    if (i > kernel.first_gemm && i < kernel.first_gemm + kernel.gemms) submissions.emplace_back();
+    submissions.back().push_back(std::move(kernel.steps[i]));
+  }
+  return submissions;
 }
 
 }  // namespace rooftile

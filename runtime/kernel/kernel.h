@@ -46,6 +46,17 @@ struct BoundOperands {
   BoundOperand a = {}, b = {}, packed_a = {}, packed_b = {}, scales = {}, zero_points = {};
 };
 
+/// Steps of one GEMM in order. Those before the gemm steps pack operands and clear partial sums,
+/// those behind them add partial sums.
+struct KernelSteps {
+  std::vector<Step> steps;
+  std::size_t first_gemm = 0, gemms = 0;
+};
+
+/// The steps of each submission, at least one, where each gemm step has a submission of its own:
+/// the first also packs, the last also adds the partial sums.
+std::vector<std::vector<Step>> submissions_of(KernelSteps kernel);
+
 /// Immutable once built; thread-safe. Must not outlive its device (which it keeps alive).
 class Kernel {
  public:
@@ -74,15 +85,9 @@ class Kernel {
   /// operands. Errors and timeout as Device::run.
   void warm_up(double timeout_ns, const BoundOperands& like = {}) const;
 
-  /// Steps that pack operands and clear the partial sums of split-K, and a barrier after them;
-  /// empty when there is nothing to do.
-  std::vector<Step> pack_steps(const GemmPlan& plan, const Operands& operands,
-                               const Workspace& workspace) const;
-  std::vector<Step> gemm_steps(const GemmPlan& plan, const Operands& operands,
-                               const Workspace& workspace) const;
-  /// A barrier and reduce steps; none when the product is not split and its sums are in C.
-  std::vector<Step> reduce_steps(const GemmPlan& plan, const Operands& operands,
-                                 const Workspace& workspace) const;
+  /// Returns the plan's steps, with barriers between their kinds.
+  KernelSteps steps(const GemmPlan& plan, const Operands& operands,
+                    const Workspace& workspace) const;
 
  private:
   std::shared_ptr<Device> device_;

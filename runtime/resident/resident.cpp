@@ -14,8 +14,6 @@
 namespace rooftile {
 namespace {
 
-// Work that exceeds both this multiple of its predicted time and this duration counts as a hang.
-constexpr double kTimeoutRatio = 100.0, kShortestTimeoutNs = 10e9;
 constexpr std::int64_t kVectorBytes = 16;  // Widest load of a kernel.
 // Size of one piece of a transfer through mapped memory: while one piece is transferred the host
 // copies the next.
@@ -29,14 +27,14 @@ bool shared_with_host(const Buffer& buffer) {
 }  // namespace
 
 Resident::Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
-                   KernelHashes condemned, const std::filesystem::path& cache_folder,
+                   KernelHashes condemned, std::shared_ptr<KernelCache> cache,
                    std::function<std::shared_ptr<Device>()> checking_device,
                    std::shared_ptr<OnDemandKernels> on_demand, Precision precision)
     : owner_(::getpid()),
       precision_(precision),
       device_(std::move(device)),
       ranking_(std::move(ranking)),
-      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(condemned), cache_folder,
+      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(condemned), std::move(cache),
                std::move(checking_device), std::move(on_demand)),
       nothing_(device_->create_buffer(kNothingBytes, BufferUse::kDevice)),
       pool_(device_) {}
@@ -91,7 +89,7 @@ double Resident::patience_ns() {
   const std::lock_guard lock(submitting_);
   double expected_ns = 0;
   for (const auto& run : in_flight_) expected_ns += run->expected_ns();
-  return std::max(kShortestTimeoutNs, kTimeoutRatio * expected_ns);
+  return hang_ns(expected_ns);
 }
 
 void Resident::wait_for(const Run& run) {

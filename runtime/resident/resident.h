@@ -32,10 +32,10 @@ struct ResidentWork {
 class Resident : public std::enable_shared_from_this<Resident> {
  public:
   /// `ranking` is that of this device as it was tuned, or no value when it was not. condemned,
-  /// checking_device and on_demand: see ResidentKernels. `precision` applies to calls that do not
-  /// set one.
+  /// cache, checking_device and on_demand: see ResidentKernels. `precision` applies to calls that
+  /// do not set one.
   Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
-           KernelHashes condemned, const std::filesystem::path& cache_folder,
+           KernelHashes condemned, std::shared_ptr<KernelCache> cache,
            std::function<std::shared_ptr<Device>()> checking_device,
            std::shared_ptr<OnDemandKernels> on_demand = nullptr,
            Precision precision = Precision::kStandard);

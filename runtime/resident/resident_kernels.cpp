@@ -9,7 +9,6 @@
 #include "runtime/kernel/cache_fault.h"
 #include "runtime/kernel/step_time.h"
 #include "runtime/resident/operand_sources.h"
-#include "runtime/support/log.h"
 #include "runtime/tuned/device_pass.h"
 #include "runtime/verify/fallback_check.h"
 
@@ -29,82 +28,39 @@ DeviceLimits as_far(DeviceLimits limits, const BufferUses& uses) {
 }  // namespace
 
 ResidentKernels::ResidentKernels(std::shared_ptr<Device> device, const KernelRanking* ranking,
-                                 KernelHashes condemned, std::filesystem::path cache_folder,
+                                 KernelHashes condemned, std::shared_ptr<KernelCache> cache,
                                  std::function<std::shared_ptr<Device>()> checking_device,
                                  std::shared_ptr<OnDemandKernels> on_demand)
     : device_(std::move(device)),
       ranking_(ranking),
       on_demand_(std::move(on_demand)),
       condemned_(std::move(condemned)),
-      shader_cache_(std::move(cache_folder)),
+      cache_(std::move(cache)),
       checking_device_(std::move(checking_device)) {}
 
-std::shared_ptr<const Kernel> ResidentKernels::build(const CandidateRecord& candidate,
-                                                     const Signature& signature, Use use) const {
-  const SumsIn sums = use == Use::kBeforePass ? SumsIn::kWorkspace : SumsIn::kC;
-  const Signature compiled = use == Use::kBeforePass ? sums_signature(signature) : signature;
-  // The certificate is of the kernel with that hash: templates, or the row, may have changed since.
-  if (emit_gemm(candidate.variant, compiled).hash != candidate.hash)
-    fail(ErrorCode::kUnsupported,
-         "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
-  if (use == Use::kFallback)
-    check_on(checking_device_(), candidate.variant, signature, shader_cache_);
-  auto kernel =
-      std::make_shared<const Kernel>(device_, candidate.variant, signature, shader_cache_, sums);
+void ResidentKernels::check(const std::shared_ptr<const Kernel>& kernel, const Signature& signature,
+                            Use use) const {
+  const Variant& variant = kernel->variant();
+  if (use == Use::kFallback) check_on(checking_device_(), variant, signature, cache_->shaders);
   if (use == Use::kBeforePass) {
     const std::shared_ptr<Device> checking = checking_device_();
     const auto there = checking == device_
                            ? kernel
-                           : std::make_shared<const Kernel>(checking, candidate.variant, signature,
-                                                            shader_cache_, sums);
+                           : std::make_shared<const Kernel>(checking, variant, signature,
+                                                            cache_->shaders, kernel->sums());
     check_device_pass(*checking, *there, signature);
   }
-  device_->save_pipeline_cache();
-  say_cache_fault(*device_);
-  return kernel;
-}
-
-std::shared_ptr<ResidentKernels::Slot> ResidentKernels::slot_of(const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  std::shared_ptr<Slot>& slot = slots_[name];
-  if (slot == nullptr) slot = std::make_shared<Slot>();
-  return slot;
-}
-
-void ResidentKernels::reject(const std::string& hash, const std::string& reason) {
-  const std::shared_ptr<Slot> slot = slot_of(hash);
-  const std::lock_guard building(slot->building);
-  slot->kernel = nullptr;
-  slot->failure = reason;
-}
-
-void ResidentKernels::fail_if_unusable(Slot& slot) {
-  const std::lock_guard building(slot.building);
-  if (!slot.failure.empty()) fail(ErrorCode::kUnsupported, "{}", slot.failure);
 }
 
 std::shared_ptr<const Kernel> ResidentKernels::kernel(const CandidateRecord& candidate,
-                                                      const Signature& signature, Use use) {
-  if (use == Use::kBeforePass) fail_if_unusable(*slot_of(candidate.hash));
-  // A plain kernel is built once for each pass behind it.
-  const std::shared_ptr<Slot> slot = slot_of(
-      use == Use::kBeforePass ? fmt::format("{} before {}", candidate.hash, to_string(signature))
-                              : candidate.hash);
-  const std::lock_guard building(slot->building);
-  if (slot->kernel != nullptr) return slot->kernel;
-  if (!slot->failure.empty()) fail(ErrorCode::kUnsupported, "{}", slot->failure);
-  try {
-    slot->kernel = build(candidate, signature, use);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::kOutOfMemory || device_->lost()) throw;
-    slot->failure = error.what();
-    log_warning(fmt::format("kernel '{}'{} fails on {} and is not used any more: {}",
-                            short_name(candidate.variant),
-                            use == Use::kBeforePass ? " with a pass over C" : "",
-                            device_->profile().name, error.what()));
-    throw;
-  }
-  return slot->kernel;
+                                                      const Signature& signature, Use use) const {
+  const SumsIn sums = use == Use::kBeforePass ? SumsIn::kWorkspace : SumsIn::kC;
+  return cache_->kernel(device_, candidate, signature, sums,
+                        [&](const std::shared_ptr<const Kernel>& compiled) {
+                          check(compiled, signature, use);
+                          device_->save_pipeline_cache();
+                          say_cache_fault(*device_);
+                        });
 }
 
 /// Tries kernels for one call until one can compute it.
@@ -134,7 +90,7 @@ class ResidentKernels::Search {
       last_failure_ = fmt::format("it takes a workspace of {} bytes, and {} are allowed",
                                   product.workspace_bytes(), workspace_bytes_);
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kOutOfMemory || kernels_.device_->lost()) throw;
+      if (!is_due_to_kernel(error, *kernels_.device_)) throw;
       last_failure_ = error.what();
       ++failures_;
     }

@@ -4,17 +4,14 @@
 // there is none.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 
-#include "runtime/kernel/shader_cache.h"
 #include "runtime/resident/resident_product.h"
+#include "runtime/tuned/kernel_cache.h"
 #include "runtime/tuned/kernel_ranking.h"
 #include "runtime/tuned/on_demand_kernels.h"
 
@@ -27,17 +24,17 @@ struct BufferUses {
 
 using KernelHashes = std::unordered_set<std::string>;
 
-/// Thread-safe. Each kernel is compiled once, and no lock that other threads need is held
-/// meanwhile.
+/// Thread-safe.
 class ResidentKernels {
  public:
   /// - ranking: ranking of the device as it was tuned, or null. It must outlive this object.
   /// - on_demand: kernels of untuned classes; null: none.
   /// - condemned: hashes of kernels that are known to be wrong.
+  /// - cache: the compiled kernels of this device, and those that have failed.
   /// - checking_device: returns a device on which the fallback kernel is checked before its first
   ///   use, where it has no certificate.
   ResidentKernels(std::shared_ptr<Device> device, const KernelRanking* ranking,
-                  KernelHashes condemned, std::filesystem::path cache_folder,
+                  KernelHashes condemned, std::shared_ptr<KernelCache> cache,
                   std::function<std::shared_ptr<Device>()> checking_device,
                   std::shared_ptr<OnDemandKernels> on_demand);
 
@@ -49,14 +46,9 @@ class ResidentKernels {
   ResidentProduct choose(const ResidentCall& call, std::uint64_t workspace_bytes,
                          const BufferUses& uses);
 
-  /// Rejects the kernel with this hash, which was found to compute wrongly: it is not chosen any
-  /// more. Products that were made with it before keep it.
-  void reject(const std::string& hash, const std::string& reason);
-
-  /// Returns a certified kernel, and compiles it if necessary. Throws compile errors; a kernel that
-  /// has failed is not tried again.
+  /// Same contract as KernelCache::kernel.
   std::shared_ptr<const Kernel> certified(const CandidateRecord& candidate,
-                                          const Signature& signature) {
+                                          const Signature& signature) const {
     return kernel(candidate, signature, Use::kCertified);
   }
 
@@ -65,18 +57,11 @@ class ResidentKernels {
   /// before a pass over C, which are checked before their first use.
   enum class Use : std::uint8_t { kCertified, kFallback, kBeforePass };
   class Search;
-  struct Slot {
-    std::mutex building;
-    std::shared_ptr<const Kernel> kernel;
-    std::string failure;  ///< Why the kernel is not tried again.
-  };
-  std::shared_ptr<Slot> slot_of(const std::string& name);
-  /// Throws kUnsupported when the kernel of this slot has failed or was rejected.
-  static void fail_if_unusable(Slot& slot);
   std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate, const Signature& signature,
-                                       Use use);
-  std::shared_ptr<const Kernel> build(const CandidateRecord& candidate, const Signature& signature,
-                                      Use use) const;
+                                       Use use) const;
+  /// What a kernel must pass before its first use.
+  void check(const std::shared_ptr<const Kernel>& kernel, const Signature& signature,
+             Use use) const;
   /// By a kernel that is certified on demand, or with a pass over C; nothing when neither is there.
   std::optional<ResidentProduct> without_tuned_class(Search& search) const;
 
@@ -84,11 +69,8 @@ class ResidentKernels {
   const KernelRanking* const ranking_;
   const std::shared_ptr<OnDemandKernels> on_demand_;
   const KernelHashes condemned_;
-  const ShaderCache shader_cache_;
+  const std::shared_ptr<KernelCache> cache_;
   const std::function<std::shared_ptr<Device>()> checking_device_;
-
-  std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_ptr<Slot>> slots_;  ///< Keyed by shader hash.
 };
 
 }  // namespace rooftile

@@ -233,8 +233,10 @@ ProductSteps ResidentProduct::packing_steps(Operand operand, const Buffer& panel
   const bool is_a = operand == Operand::kA;
   GemmPlan plan = plan_;
   plan.clear_parts = false;
+  plan.gemms.clear();
+  plan.reduces.clear();
   std::erase_if(plan.packs, [&](const PackStep& pack) { return pack.operand != operand; });
-  made.steps = kernel_->pack_steps(
+  static_cast<KernelSteps&>(made) = kernel_->steps(
       plan, operands, {.packed_a = is_a ? &panels : nullptr, .packed_b = is_a ? nullptr : &panels});
   made.writes.push_back({&panels, 0, panels.size_bytes()});
   return made;
@@ -275,18 +277,12 @@ ProductSteps ResidentProduct::steps(const Region& workspace, const Buffer& nothi
           fail(ErrorCode::kInvalidArgument, "the workspace overlaps an operand");
     made.writes.push_back(all);
   }
-  std::vector<Step> packs = kernel_->pack_steps(plan_, operands, panels);
-  if (bound_.gathers_vectors && packs.empty()) packs.emplace_back(BarrierStep{});
-  std::vector<Step> gemms = kernel_->gemm_steps(plan_, operands, panels);
-  std::vector<Step> reduces = kernel_->reduce_steps(plan_, operands, panels);
-  const auto append = [&](std::vector<Step>& steps) {
-    std::ranges::move(steps, std::back_inserter(made.steps));
-  };
-  append(packs);
-  made.first_gemm = made.steps.size();
-  made.gemms = gemms.size();
-  append(gemms);
-  append(reduces);
+  KernelSteps kernel = kernel_->steps(plan_, operands, panels);
+  // Otherwise the barrier after packing is also one after gathering.
+  if (bound_.gathers_vectors && kernel.first_gemm == 0) made.steps.emplace_back(BarrierStep{});
+  made.first_gemm = made.steps.size() + kernel.first_gemm;
+  made.gemms = kernel.gemms;
+  std::ranges::move(kernel.steps, std::back_inserter(made.steps));
   return made;
 }
 

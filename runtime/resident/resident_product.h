@@ -44,10 +44,7 @@ struct Access {
   std::uint64_t begin = 0, end = 0;
 };
 
-struct ProductSteps {
-  std::vector<Step> steps;
-  /// Range of the gemm steps, into which a long call is split.
-  std::size_t first_gemm = 0, gemms = 0;
+struct ProductSteps : KernelSteps {
   /// Buffer views that the steps refer to; needed until the steps are recorded.
   std::deque<Buffer> views;
   std::vector<Access> reads, writes;  ///< The workspace is in both.

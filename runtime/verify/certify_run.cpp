@@ -218,11 +218,7 @@ CaseResult Checker::run() {
   const Workspace workspace = {packed_a ? &packed_a->kernel_side() : nullptr,
                                packed_b ? &packed_b->kernel_side() : nullptr,
                                parts ? &parts->kernel_side() : nullptr};
-  std::vector<Step> steps = kernel_.pack_steps(plan, operands, workspace);
-  for (Step& step : kernel_.gemm_steps(plan, operands, workspace)) steps.push_back(std::move(step));
-  for (Step& step : kernel_.reduce_steps(plan, operands, workspace))
-    steps.push_back(std::move(step));
-  CommandList list = device_.record(steps);
+  CommandList list = device_.record(kernel_.steps(plan, operands, workspace).steps);
   device_.run(list, kTimeoutNs);
   return compare(c.fetch());
 }

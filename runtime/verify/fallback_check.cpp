@@ -155,7 +155,7 @@ void check_on(std::shared_ptr<Device> device, const Variant& variant, const Sign
                              .residual = &residual,
                              .scales = &scales,
                              .zero_points = &zero_points};
-  CommandList list = device->record(kernel.gemm_steps(kernel.plan(p, placement), operands, {}));
+  CommandList list = device->record(kernel.steps(kernel.plan(p, placement), operands, {}).steps);
   device->run(list, kTimeoutNs);
   check_result(p, host, placement, c.mapped());
 }

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <numeric>
+#include <span>
 #include <thread>
 
 #include "core/clock.h"
@@ -14,6 +14,7 @@
 #include "core/half.h"
 #include "core/numbers/statistics.h"
 #include "runtime/kernel/staging.h"
+#include "runtime/kernel/step_time.h"
 #include "runtime/model/counted.h"
 #include "runtime/verify/random_operand.h"
 #include "runtime/verify/reference.h"
@@ -36,8 +37,6 @@ constexpr std::uint64_t kGuardBytes = 64 << 10;
 constexpr unsigned char kCanary = 0xa5;
 // More than the cost of most launches, and less than a watchdog's limit for a very slow candidate.
 constexpr double kProbeTiles = 16;
-// One submission stays well below the shortest OS watchdog (2 s).
-constexpr double kStepNs = 0.25e9;
 // A few time slices of a scheduler; doubled each time.
 constexpr std::chrono::milliseconds kFirstBackOff(20);
 
@@ -176,10 +175,10 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
   const Variant& v = built.kernel->variant();
   const double tile_flops = 2.0 * v.tile_m * v.tile_n * static_cast<double>(p.k);
   const GemmPlan plan = built.kernel->plan(p, operands.placement, kProbeTiles * tile_flops);
-  std::vector<Step> steps = built.kernel->pack_steps(plan, operands, workspace);
-  const auto packs = static_cast<std::ptrdiff_t>(steps.size());
-  steps.push_back(built.kernel->gemm_steps(plan, operands, workspace).front());
-  CommandList list = device_->record(steps, Timing::kPerStep);
+  const KernelSteps kernel = built.kernel->steps(plan, operands, workspace);
+  const auto packs = static_cast<std::ptrdiff_t>(kernel.first_gemm);
+  CommandList list =
+      device_->record(std::span(kernel.steps).first(kernel.first_gemm + 1), Timing::kPerStep);
   const double start = now_ns();
   device_->run(list, kTimeoutNs);
   const double first_ns = now_ns() - start;
@@ -286,13 +285,13 @@ std::string Measurer::written_behind_c() {
   return {};
 }
 
-void Measurer::run(const std::vector<Step>& steps) const {
+void Measurer::run(std::span<const Step> steps) const {
   if (steps.empty()) return;
   CommandList list = device_->record(steps);
   device_->run(list, kTimeoutNs);
 }
 
-std::vector<double> Measurer::timed_run(const std::vector<Step>& steps, ProcessorTime& used) {
+std::vector<double> Measurer::timed_run(std::span<const Step> steps, ProcessorTime& used) {
   CommandList list = device_->record(steps, Timing::kPerStep);
   const bool on_host = device_->profile().kind == DeviceKind::kSoftware;
   const ProcessorTime before = on_host ? processor_time_now() : ProcessorTime();
@@ -369,23 +368,15 @@ Operands Measurer::operands_of(std::size_t turn, const Placement& placement) con
 
 Reading Measurer::timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
                              const Workspace& workspace) {
-  std::vector<Step> steps = built.kernel->pack_steps(plan, operands, workspace);
+  KernelSteps kernel = built.kernel->steps(plan, operands, workspace);
+  auto packs = static_cast<std::ptrdiff_t>(kernel.first_gemm);
   Reading reading;
   ProcessorTime used;
-  // The first gemm step shares its submission with packing; each further slice has a submission
-  // of its own, as in the runtime.
-  for (Step& step : built.kernel->gemm_steps(plan, operands, workspace)) {
-    const auto before = static_cast<std::ptrdiff_t>(steps.size());
-    steps.push_back(std::move(step));
+  for (const std::vector<Step>& steps : submissions_of(std::move(kernel))) {
     const std::vector<double> step_ns = timed_run(steps, used);
-    reading.pack_ns += std::accumulate(step_ns.begin(), step_ns.begin() + before, 0.0);
-    reading.kernel_ns += std::accumulate(step_ns.begin() + before, step_ns.end(), 0.0);
-    steps.clear();
-  }
-  if (const std::vector<Step> reduce = built.kernel->reduce_steps(plan, operands, workspace);
-      !reduce.empty()) {
-    const std::vector<double> step_ns = timed_run(reduce, used);
-    reading.kernel_ns += std::accumulate(step_ns.begin(), step_ns.end(), 0.0);
+    reading.pack_ns += std::accumulate(step_ns.begin(), step_ns.begin() + packs, 0.0);
+    reading.kernel_ns += std::accumulate(step_ns.begin() + packs, step_ns.end(), 0.0);
+    packs = 0;
   }
   reading.busy_share = busy_share(used, built.occupancy);
   built.occupancy = std::max(built.occupancy, used.occupancy());
@@ -422,11 +413,12 @@ TimeReply Measurer::time(const TimeRequest& request) {
       built.kernel->plan(p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
   std::vector<double> pack_ns;
   const auto pack = [&] {
+    const KernelSteps kernel =
+        built.kernel->steps(plan, operands_of(turn_, placement), workspace());
+    if (kernel.first_gemm == 0) return;
     ProcessorTime unused;
-    const std::vector<Step> steps =
-        built.kernel->pack_steps(plan, operands_of(turn_, placement), workspace());
-    if (steps.empty()) return;
-    const std::vector<double> step_ns = timed_run(steps, unused);
+    const std::vector<double> step_ns =
+        timed_run(std::span(kernel.steps).first(kernel.first_gemm), unused);
     pack_ns.push_back(std::accumulate(step_ns.begin(), step_ns.end(), 0.0));
   };
   if (request.prepacked) {
@@ -483,10 +475,9 @@ CounterReadings Measurer::count(const CountRequest& request) {
   const Panels panels(*device_, plan);
   prepare_operands(p, 0);
   const Operands operands = operands_of(0, placement);
-  run(kernel.pack_steps(plan, operands, panels.workspace()));
-  std::vector<Step> steps = kernel.gemm_steps(plan, operands, panels.workspace());
-  std::ranges::move(kernel.reduce_steps(plan, operands, panels.workspace()),
-                    std::back_inserter(steps));
+  const KernelSteps made = kernel.steps(plan, operands, panels.workspace());
+  const std::span<const Step> all(made.steps), steps = all.subspan(made.first_gemm);
+  run(all.first(made.first_gemm));
   run(steps);  // Drivers may compile at the first dispatch.
   // Each pass begins like a measured run, with no operand in a cache.
   const auto cold_bytes = static_cast<std::uint64_t>(std::min(request.rotate_bytes, kMostSetBytes));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -94,12 +95,12 @@ class Measurer {
   };
   /// Returns the device time of each step. For a software device, adds its processor time to
   /// `used`.
-  std::vector<double> timed_run(const std::vector<Step>& steps, ProcessorTime& used);
+  std::vector<double> timed_run(std::span<const Step> steps, ProcessorTime& used);
   /// Times one call: packing, the gemm steps and the reduction.
   Reading timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
                      const Workspace& workspace);
   /// Submits the steps, if there are any, and waits.
-  void run(const std::vector<Step>& steps) const;
+  void run(std::span<const Step> steps) const;
   Buffer buffer_of(const std::vector<char>& content) const;  ///< No buffer for empty content.
   Built& build(const Variant& variant, const Signature& signature);
   /// Operands of the current set, of a staged problem.

@@ -191,6 +191,50 @@ TEST_F(ResidentFaults, WorkOnALostDeviceIsAnErrorAndHostPointersGoOn) {
   product.expect_right();
 }
 
+// One kernel cache for calls on host memory and on device buffers.
+
+rooftile_gemm_args forced_host_call(const ProblemArgs& problem, Product& product) {
+  rooftile_gemm_args args = problem.args;
+  args.a = product.a.data();
+  args.b = product.b.data();
+  args.c = product.c.data();
+  args.tier = ROOFTILE_TIER_DEVICE;
+  return args;
+}
+
+TEST_F(ResidentFaults, AKernelIsCompiledOnceForHostMemoryAndDeviceBuffers) {
+  const Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo);
+  for (const bool buffers_first : {false, true}) {
+    open({default_variant(device_)});
+    int compiled = 0;  // pipelines by the second call
+    for (const bool on_buffers : {buffers_first, !buffers_first}) {
+      const int before = FaultyDriver::calls(DriverCall::kCompile);
+      Product product(p);
+      if (on_buffers) {
+        expect_right(product);
+      } else {
+        const ProblemArgs problem(product);
+        const rooftile_gemm_args args = forced_host_call(problem, product);
+        ok(rooftile_gemm(context_, &args));
+        product.expect_right();
+      }
+      compiled = FaultyDriver::calls(DriverCall::kCompile) - before;
+    }
+    EXPECT_EQ(compiled, 0) << (buffers_first ? "buffers first" : "host memory first");
+  }
+}
+
+TEST_F(ResidentFaults, AKernelThatFailsOnHostMemoryIsNotUsedOnDeviceBuffers) {
+  open({default_variant(device_)});
+  Product product(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo));
+  const ProblemArgs problem(product);
+  const rooftile_gemm_args args = forced_host_call(problem, product);
+  FaultyDriver::fail_once(DriverCall::kSubmit, VK_ERROR_UNKNOWN);
+  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_DEVICE_ERROR);
+  EXPECT_STREQ(prepared(product, operands_of(product)).kernel,
+               short_name(fallback_variant()).c_str());
+}
+
 // A device without memory.
 
 TEST_F(Faults, WithoutDeviceMemoryTheHostAnswersAsLongAsThatLasts) {
