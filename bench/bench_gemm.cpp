@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   m_option->needs(n_option, k_option);
   n_option->needs(m_option);
   k_option->needs(m_option);
-  app.add_option("--batch", batch, "Products of the one problem (1)")
+  app.add_option("--batch", batch, "Batch size of the problem (1)")
       ->needs(m_option)
       ->check(CLI::PositiveNumber);
   app.add_option(
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> against;
   app.add_option("--against", against, "Tuned kernels of these types in the same run")
       ->delimiter(',');
-  app.add_option("--epilogue", epilogue, "Fused behind every product: bias_column+relu, ...");
+  app.add_option("--epilogue", epilogue, "Epilogue of every GEMM: bias_column+relu, ...");
   app.add_flag("--trans-a", trans_a)->needs(m_option);
   app.add_flag("--trans-b", trans_b)->needs(m_option);
   app.add_option("--seconds", setting.seconds, "Time for one problem's samples (2)")
@@ -183,7 +183,7 @@ int main(int argc, char** argv) {
           ->delimiter(',')
           ->check(CLI::IsMember(yardstick_names()));
   app.add_option("--yardstick-library", setting.yardstick_library,
-                 "Path of the yardstick's library, where the loader does not find it (for cublas "
+                 "Path of the baseline's library, where the loader does not find it (for cublas "
                  "also: CUBLAS_LIBRARY)")
       ->needs(yardstick)
       ->check(CLI::ExistingFile);
