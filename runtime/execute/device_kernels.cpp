@@ -139,7 +139,8 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::compile(std::shared_ptr<Devic
   // have changed since.
   if (emit_gemm(candidate.variant, signature).hash != candidate.hash)
     fail(ErrorCode::kUnsupported,
-         "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
+         "the certified kernel is not the one that this version of Rooftile generates; run "
+         "`rooftile tune`");
   return std::make_shared<const Kernel>(on, candidate.variant, signature, shader_cache);
 }
 
@@ -327,7 +328,7 @@ void DeviceKernels::Impl::say(const Error* error) noexcept try {
       log_warning(fmt::format("{}; the host computes instead", last_failure));
   } else if (error != nullptr && error->code() == ErrorCode::kOutOfMemory) {
     if (!std::exchange(said_memory, true))
-      log_warning(fmt::format("no memory on {}: {}; the host computes such products", profile.name,
+      log_warning(fmt::format("no memory on {}: {}; the host computes such calls", profile.name,
                               error->what()));
   }
 } catch (const std::exception&) {  // There is no memory for a message.

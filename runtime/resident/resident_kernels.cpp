@@ -46,7 +46,8 @@ std::shared_ptr<const Kernel> ResidentKernels::build(const CandidateRecord& cand
   // The certificate is of the kernel with that hash: templates, or the row, may have changed since.
   if (emit_gemm(candidate.variant, compiled).hash != candidate.hash)
     fail(ErrorCode::kUnsupported,
-         "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
+         "the certified kernel is not the one that this version of Rooftile generates; run "
+         "`rooftile tune`");
   if (use == Use::kFallback)
     check_on(checking_device_(), candidate.variant, signature, shader_cache_);
   auto kernel =
@@ -202,12 +203,12 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   std::string last_failure = search.last_failure();
   if (!sources.has_stored()) {
     last_failure = fmt::format(
-        "no certified kernel reads the packed operand's panels for this call{}; pack it again for "
-        "such calls, or give the operand as stored as well",
+        "no certified kernel reads the packed operand's layouts for this call{}; pack it again for "
+        "such calls, or pass the original operand as well",
         last_failure.empty() ? "" : fmt::format(" and works ({})", last_failure));
   } else if (condemned_.contains(hash)) {
     last_failure = fmt::format(
-        "'{}' is black-listed or has failed its certificate; see `rooftile "
+        "'{}' is blocked or has failed its certification; see `rooftile "
         "db black-list`",
         short_name(fallback));
   } else if (const auto reason = illegal_reason(fallback, limits, bound.problem, bound.placement)) {
