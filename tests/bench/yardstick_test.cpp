@@ -116,7 +116,8 @@ TEST_F(CublasYardstickTest, UnsupportedProblemsAreReported) {
   for (const std::string types : {"u8", "u8_i32"})
     EXPECT_THAT(refusal(retyped(p, parse_types(types))), HasSubstr("cuBLAS has no " + types));
   EXPECT_THAT(refusal(retyped(p, parse_types("f32_f16"))), HasSubstr("cuBLAS has no f32_f16"));
-  EXPECT_THAT(refusal(retyped(p, parse_types("f32xq4b32"))), HasSubstr("no quantised B"));
+  EXPECT_THAT(refusal(retyped(p, parse_types("f32xq4b32"))),
+              HasSubstr("not multiply a quantised B"));
   EXPECT_THAT(refusal(retyped(p, parse_types("i8_i32"))), HasSubstr("these types or ld"));
   Problem fused = p, added = p;
   fused.epilogue = parse_epilogue("relu");
@@ -169,7 +170,7 @@ TEST(YardstickTest, AnotherLibraryIsRejected) {
 
 TEST(YardstickTest, UnknownNameListsTheKnownOnes) {
   EXPECT_THAT(message_of(ErrorCode::kInvalidArgument, [&] { open_yardstick("rocblas", {}); }),
-              HasSubstr("'rocblas'; there are cublas, clblast"));
+              HasSubstr("'rocblas'; known: cublas, clblast"));
 }
 
 TEST(YardstickTest, RatioIsTheMedianOfRatiosAndNotARatioOfMedians) {
