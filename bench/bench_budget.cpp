@@ -113,7 +113,7 @@ int run(const Setting& setting) {
 int main(int argc, char** argv) {
   using namespace rooftile;
   CLI::App app(
-      "Speed of a short tuning run's winners over those of a long one, in turns.\n"
+      "Speed of a short tuning run's winners over those of a long one, in alternating rounds.\n"
       "Example: bench_budget 3m.db 30m.db");
   Setting setting;
   app.add_option("shorter", setting.shorter, "Tuning database of the short run")
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   app.add_option("longer", setting.longer, "Tuning database of the long run")
       ->required()
       ->check(CLI::ExistingFile);
-  app.add_option("--seconds", setting.seconds, "Of turns for one problem (3)")
+  app.add_option("--seconds", setting.seconds, "Seconds of measurement for one problem (3)")
       ->check(CLI::PositiveNumber);
   app.add_option("--csv", setting.csv, "Write the table here as well");
   try {

@@ -158,13 +158,13 @@ void WantedProblems::add_options(CLI::App& app) {
   m_option->needs(n_option, k_option);
   n_option->needs(m_option);
   k_option->needs(m_option);
-  app.add_option("--batch", batch_, "Products of the one problem (1)")
+  app.add_option("--batch", batch_, "Batch size of the problem (1)")
       ->needs(m_option)
       ->check(CLI::PositiveNumber);
   app.add_option(
       "--type", type_,
       "Of the operands, for every problem (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...");
-  app.add_option("--epilogue", epilogue_, "Fused behind every product: bias_column+relu, ...");
+  app.add_option("--epilogue", epilogue_, "Epilogue of every GEMM: bias_column+relu, ...");
   app.add_flag("--trans-a", trans_a_)->needs(m_option);
   app.add_flag("--trans-b", trans_b_)->needs(m_option);
 }
@@ -212,7 +212,7 @@ int main(int argc, char** argv) {
           ->delimiter(',')
           ->check(CLI::IsMember(yardstick_names()));
   app.add_option("--yardstick-library", setting.yardstick_library,
-                 "Path of the yardstick's library, where the loader does not find it (for cublas "
+                 "Path of the baseline's library, where the loader does not find it (for cublas "
                  "also: CUBLAS_LIBRARY)")
       ->needs(yardstick)
       ->check(CLI::ExistingFile);

@@ -36,7 +36,7 @@ constexpr std::size_t kLayers = 16;          // products that a program makes in
 // Decision: problems with an lda of their own, many more than a thread's cache of decisions holds.
 constexpr int kNewProblems = 1000;
 constexpr std::array<std::int64_t, 3> kContended = {503, 521,
-                                                    487};  // m, n, k: sizes that nobody tunes
+                                                    487};  // m, n, k: sizes that are never tuned
 constexpr int kUntuned = 80;  // m, n and k of a product that is just worth counting
 constexpr int kUntunedCalls = 10, kUntunedRounds = 5001;  // short: many rounds are undisturbed
 constexpr std::int64_t kFirstSize = 512;                  // m, n and k of the first device result
@@ -91,7 +91,7 @@ double call_ns(int calls, const Call& call) {
   return (now_ns() - start) / calls;
 }
 
-/// The same calls through two contexts on a database with a device that nobody has tuned; one of
+/// The same calls through two contexts on a database with an untuned device; one of
 /// them counts.
 void print_counting() {
   std::string folder = (std::filesystem::temp_directory_path() / "bench-overhead-XXXXXX").string();

@@ -71,7 +71,7 @@ int main(int argc, char** argv) try {
   using namespace rooftile;
   CLI::App app{"Times exact64 against standard precision on the host"};
   int rounds = 15;
-  app.add_option("--rounds", rounds, "Turns of each problem")->check(CLI::PositiveNumber);
+  app.add_option("--rounds", rounds, "Rounds of each problem")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   Context context({.database = "/nonexistent/rooftile.db"});
   fmt::print("{:<28} {:<6} {:>10} {:>10} {:>7}  {}\n", "problem", "tier", "standard", "exact64",

@@ -74,7 +74,7 @@ class Reference {
     std::fflush(to_);
     double value = 0;
     if (std::fscanf(from_, "%lf", &value) != 1)
-      fail(ErrorCode::kIo, "host_reference says nothing of {}", kernel);
+      fail(ErrorCode::kIo, "host_reference did not report {}", kernel);
     return value;
   }
 
@@ -122,8 +122,9 @@ int host(int rounds) {
   }
   for (int round = 0; round < rounds; ++round)
     for (Compared& compared : figures) compare_once(compared, round % 2 == 0);
-  fmt::print("host figures of calibration beside {}, {} rounds of one sample each in turn\n",
-             program.filename().string(), rounds);
+  fmt::print(
+      "host rates of the calibration compared with {}, {} rounds of one sample each in turn\n",
+      program.filename().string(), rounds);
   fmt::print("{:<26} {:>12} {:>9} {:>12} {:>9} {:>8} {:>8}\n", "figure", "calibration", "+-",
              "reference", "+-", "ratio", "+-");
   bool within = true;

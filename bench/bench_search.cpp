@@ -24,7 +24,7 @@ enum class Sources : std::uint8_t { kNone, kSameDevice, kOtherDevices, kAll };
 struct Arm {
   std::string label, strategy;
   Sources sources;
-  bool priors = true;  // false: as on a device of a kind that nobody has seen
+  bool priors = true;  // false: as on a device of an unknown kind
 };
 
 const std::vector<Arm>& arms() {
@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember(strategy_names()));
   app.add_option(
       "--calibration", settings.calibration,
-      "Database with figures to use for the devices that it has, instead of the spaces' own");
+      "Database whose calibrations replace those of the spaces, for the devices that it has");
   app.add_option("--csv", settings.csv, "Write every curve's median and 95 % interval there");
   app.add_option("--plot", settings.plot,
                  "Draw the curves there, as PNG if it ends so, else SVG (needs gnuplot)");

@@ -45,7 +45,7 @@ std::vector<Problem> problems() {
           problem(16, 4096, 12288, kYes, 0)};
 }
 
-/// The database without figures of imports.
+/// The database without calibration of imports.
 class StagingDatabase {
  public:
   explicit StagingDatabase(const std::filesystem::path& tuned)
@@ -93,8 +93,8 @@ void run(const Options& options) {
   Context staging({.database = without.file(), .log_untuned = LogUntuned::kNo});
   if (usual.device_name().empty())
     fail(ErrorCode::kDatabase, "no tuned device: {}; run `rooftile tune`", usual.note());
-  fmt::print("{}, {} rounds, median and spread; ways of a, b, c in and out\n", usual.device_name(),
-             options.rounds);
+  fmt::print("{}, {} rounds, median and spread; transfer paths of a, b, c in and out\n",
+             usual.device_name(), options.rounds);
   Random random(1);
   for (const Problem& p : problems()) {
     const std::vector<char> a = random_operand(DataType::kF32, span_a(p), random),

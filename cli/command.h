@@ -1,5 +1,5 @@
-// What the commands share: global options, exit codes, size options. One command is one .cpp with
-// one function below.
+// Shared by the commands: global options, exit codes, size options. Each command is one .cpp file
+// with one of the add_ functions below.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -24,11 +24,12 @@ struct Globals {
   std::filesystem::path database() const;
   std::string wanted_device() const;  // --device, else $ROOFTILE_DEVICE; empty: any
   bool selects(const DeviceProfile& profile) const;
-  /// " that matches 'TEXT'" of the wanted device, for messages; empty when any will do.
+  /// " that matches 'TEXT'" for messages, with the text that selects devices; empty when there is
+  /// none.
   std::string matching() const;
 };
 
-/// The chosen command's work; returns the exit code.
+/// Runs the chosen command and returns the exit code.
 using Action = std::function<int()>;
 
 struct ProblemOptions {
@@ -37,8 +38,8 @@ struct ProblemOptions {
   std::int64_t batch = 1;
   std::string epilogue, type = "f32";
   void add_to(CLI::App& command, bool required);
-  void add_class_to(CLI::App& command);  // all but m, n and k
-  Problem problem() const;               // throws kInvalidArgument
+  void add_class_to(CLI::App& command);  ///< Adds all options except m, n and k.
+  Problem problem() const;               ///< Throws kInvalidArgument.
 };
 
 void add_devices(CLI::App& app, const Globals& globals, Action& action);
@@ -56,28 +57,28 @@ void add_query(CLI::App& app, const Globals& globals, Action& action);
 void add_run(CLI::App& app, const Globals& globals, Action& action);
 void add_worker(CLI::App& app, Action& action);
 
-/// Those of this machine that --device selects; what the Vulkan loader left out is reported on
-/// stderr. Throws kDevice when there is none.
+/// Devices of this machine that --device selects. Devices that the Vulkan loader ignores are
+/// reported on stderr. Throws kDevice when there is no device.
 std::vector<DeviceProfile> selected_devices(const Globals& globals);
 
-/// True from the first SIGINT or SIGTERM on; the second one kills.
+/// Becomes true at the first SIGINT or SIGTERM; a second one ends the process.
 const std::atomic<bool>& stop_on_signals();
 
 class Context;
 /// Throws kUnsupported when --device is given and the context has no tuned device.
 void refuse_missing_device(const Globals& globals, const Context& context);
 
-/// Of the database, those that --device selects. Throws kUnsupported when it selects none of them.
+/// Devices of the database that --device selects. Throws kUnsupported when it selects none of them.
 std::vector<DeviceRecord> selected_records(const Globals& globals, const Store& store);
 
 /// The values of --tier.
 std::vector<std::string> tier_names();
 
 struct CalibrationRun;
-/// What has moved since the last calibration; nothing when there was none.
+/// Prints the drift since the last calibration, or nothing when there was none.
 void print_drift(const CalibrationRun& run);
 
-/// Says on stderr when OpenBLAS runs kernels that are too old for this processor.
+/// Warns on stderr when OpenBLAS runs kernels that are too old for this processor.
 void print_host_advice();
 
 }  // namespace rooftile

@@ -15,7 +15,7 @@ bool is_legal(const Problem& p) {
     validate(p);
     return true;
   } catch (const Error&) {
-    return false;  // past the address space
+    return false;  // Beyond the address space.
   }
 }
 
@@ -38,7 +38,7 @@ double peak_of(const ComparisonRow& row, const DeviceRates& rates) {
   return p != nullptr ? peak_gflops(rates, p->types) : rates.fma_gflops;
 }
 
-/// As the rows of the table are decided: the host has to fetch what lies on the device.
+/// Same decision as for the rows of the table: the host has to fetch resident operands.
 std::optional<double> breakeven_elements(const Context& context) {
   SizedOperation scale = {.kind = &parse_operation("scale"), .elements = 1, .type = DataType::kF32};
   const auto pays = [&](std::int64_t elements) {

@@ -1,4 +1,4 @@
-// What `rooftile explain` finds out, and how it says it.
+// The results of `rooftile explain`, as text and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,21 +12,22 @@
 
 namespace rooftile {
 
-/// One product or operation.
+/// Explanation of one GEMM or operation.
 struct ExplainedWork {
   std::string what;  // "512x512x512 nn f32"
   Operation operation;
   Residencies where;
-  Explanation explanation;       // of an operation: the decision alone
-  std::vector<NamedFlip> flips;  // none when no size changes the decision's veto
+  Explanation explanation;       // Of an operation only the decision is set.
+  std::vector<NamedFlip> flips;  // Empty when no size changes the decision's veto.
 };
 ExplainedWork explain_product(const Context& context, const Problem& p, TierChoice tier,
                               const Residencies& where);
-/// where: a is what is read, c what is written.
+/// where: a is the operand that is read, c the one that is written.
 ExplainedWork explain_operation(const Context& context, const SizedOperation& operation,
                                 const Residencies& where);
 
-/// "the host would take 1.80 x as long; host from m = 95 down", or why there is nothing to say.
+/// "the host would take 1.80 x as long; host from m = 95 down", or the reason why there is no other
+/// choice.
 std::string counterfactual_text(const ExplainedWork& work);
 /// "host from 95 down; no change up to 65536".
 std::string flip_text(const NamedFlip& named, Tier chosen);
@@ -44,11 +45,11 @@ struct ExplainedTable {
   };
   std::string device, note;
   Residencies where;
-  // Of float32 on the device; nothing when it is not calibrated.
+  // For float32 on the device; empty when it is not calibrated.
   std::optional<double> ridge_intensity, breakeven_flops;
-  // From so many elements on the device is faster at an element-wise operation whose operands are
-  // on the device, 4 bytes read and 4 written. Nothing: at no size up to element_range()'s highest,
-  // or device or host are not calibrated.
+  // Number of elements from which the device is faster at an element-wise operation on resident
+  // operands that reads 4 bytes and writes 4 bytes per element. Empty when it is slower at all
+  // sizes of element_range(), or when device or host are not calibrated.
   std::optional<double> breakeven_elements;
   std::vector<Row> rows;
 };

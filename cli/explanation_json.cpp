@@ -28,7 +28,7 @@ nlohmann::json packed(const Residencies& where) {
   return where.b == Residency::kPacked ? nlohmann::json("b") : nlohmann::json(nullptr);
 }
 
-/// What a product, an operation and a row of the table have in common.
+/// Fields that GEMMs, operations and rows of the table have in common.
 nlohmann::json json_of(const Decision& d, const Operation& operation) {
   return {{"flops", operation.flops},
           {"bytes", operation.bytes},

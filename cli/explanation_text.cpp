@@ -13,10 +13,10 @@ std::string prediction_text(double ns) {
   return std::isfinite(ns) ? time_text(ns) : "not predicted";
 }
 
-/// "host" is whichever of its tiers is faster.
+/// "host" stands for the faster of its tiers.
 std::string_view other_side(Tier tier) { return tier == Tier::kDevice ? "host" : "device"; }
 
-/// Of the model, even where a tier is forced.
+/// Choice of the model, even where a tier is forced.
 Tier predicted_tier(const Decision& d) { return d.score > 1 ? Tier::kDevice : Tier::kHost; }
 
 std::string residency_text(const Residencies& where) {
@@ -51,7 +51,7 @@ std::string measured_text(const Explanation& e) {
   return text.empty() ? "measured: nothing on these sizes\n" : text + "\n";
 }
 
-/// "a in place, b staged, c staged": what class of device this is, as far as transfers go.
+/// "a in place, b staged, c staged": the transfer path of each operand.
 std::string ways_text(const Ways& ways) {
   std::string text;
   const auto add = [&](std::string_view operand, Way way) {
@@ -80,11 +80,11 @@ std::string factor_table(const Decision& d) {
     if (f.name == "gpu_class" && d.ways != Ways{}) text += "  " + ways_text(d.ways);
     text += "\n";
   }
-  return text + fmt::format("{:<22} {:>10.4f}  (host over device; above 1 the device wins)\n",
+  return text + fmt::format("{:<22} {:>10.4f}  (host over device; above 1 the device is faster)\n",
                             "product = score", d.score);
 }
 
-/// How a kernel comes to compute a class that was not tuned; nothing to say of one that was.
+/// How a kernel computes a class that was not tuned; empty for a tuned class.
 std::string means_text(std::string_view means, std::string_view pass_over) {
   if (means == "host_pass")
     return fmt::format(
@@ -142,7 +142,7 @@ std::string counterfactual_text(const ExplainedWork& work) {
   if (!depends_on_size(d.veto_name)) return "no other size would change that";
   const Tier chosen = predicted_tier(d);
   std::string text = d.veto_name != Veto::kNone
-                         ? "the device cannot take it"
+                         ? "the device cannot compute it"
                          : fmt::format("the {} would take {} x as long", other_side(chosen),
                                        ratio_text(chosen == Tier::kDevice ? d.score : 1 / d.score));
   const NamedFlip* flip = nearest(work.flips);
@@ -164,8 +164,8 @@ std::string text_of(const ExplainedWork& work) {
                   e.forced ? " (forced)" : "", fails ? "; such a call fails (UNSUPPORTED)" : "");
   text += fmt::format("{:.4g} flops, {:.4g} bytes, {:.4g} flops a byte\n\n", work.operation.flops,
                       work.operation.bytes, work.operation.flops / work.operation.bytes);
-  if (d.veto_name != Veto::kNone)  // there are no factors and no time of the device then
-    text += fmt::format("the device is out of the race ({}): {}\n\n", name(d.veto_name), d.veto);
+  if (d.veto_name != Veto::kNone)  // A veto has neither factors nor a device time.
+    text += fmt::format("the device cannot be used ({}): {}\n\n", name(d.veto_name), d.veto);
   else
     text += factor_table(d) + "\n" + device_prediction(d);
   text += host_predictions(d) + measured_text(e) + "\n";
@@ -206,9 +206,8 @@ std::string text_of(const ExplainedTable& table) {
   text += rows.text();
   if (table.ridge_intensity)
     text += fmt::format(
-        "\nridge {:.4g} flops a byte; a product with operands on the device outlasts its "
-        "submission "
-        "beyond {:.4g} flops\n",
+        "\nridge {:.4g} flops a byte; a GEMM with operands on the device takes longer than its "
+        "submission from {:.4g} flops on\n",
         *table.ridge_intensity, *table.breakeven_flops);
   const bool compared = std::ranges::any_of(table.rows, [](const ExplainedTable::Row& row) {
     return row.decision.veto_name == Veto::kNone;

@@ -23,7 +23,8 @@ class FileDescriptor {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  /// What close() says; some file systems report a full disk only here.
+  /// Closes the file and returns the result of close(): some file systems report a full disk only
+  /// there.
   int close() { return ::close(std::exchange(fd_, -1)); }
 
  private:

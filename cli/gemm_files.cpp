@@ -33,7 +33,7 @@ void check_multipliable(const MatrixFile& file) {
          file.path(), numpy_name(file.type()));
 }
 
-/// Of A and B that are both matrices: float16, int8 or uint8 when both are, else float32.
+/// Type for matrices A and B: float16, int8 or uint8 when both files have it, else float32.
 Types types_of(const MatrixFile& a, const MatrixFile& b) {
   const DataType type_a = operand_type(a.type()), type_b = operand_type(b.type());
   if (type_a != type_b) return {};
@@ -44,7 +44,7 @@ constexpr std::string_view kWider = ", or compute in float64 with --tier host64"
 
 std::string shape_of(const NpyReader& file) { return shape_text(file.header().shape); }
 
-/// What a quantised B's files say of it: blocks of so many bytes, scales as A, kind of zero points.
+/// Quantisation that B's files describe: bytes of a block, type of the scales, kind of zero points.
 Types quantized_types(const MatrixFile& a, const NpyReader& values, const NpyReader& scales,
                       const std::optional<NpyReader>& zero_points, std::int64_t k) {
   const std::vector<std::int64_t>& shape = values.header().shape;
@@ -61,7 +61,7 @@ Types quantized_types(const MatrixFile& a, const NpyReader& values, const NpyRea
   if (zero_points)
     types.b.zero_point =
         zero_points->header().type == NpyType::kU8 ? ZeroPoint::kPacked : ZeroPoint::kFloat;
-  // Blocks of 4 and of 8 bits may have as many bytes: k tells which.
+  // Blocks of 4-bit and 8-bit values may have the same size; k distinguishes them.
   for (const int bits : {4, 8}) {
     const std::int64_t block = shape[2] * 8 / bits;
     if (block >= 16 && block <= 256 && (k + block - 1) / block == shape[1]) {
@@ -133,8 +133,8 @@ void check_memory(std::string_view what, double bytes) {
   const double available = available_memory_bytes();
   if (bytes > available)
     fail(ErrorCode::kOutOfMemory,
-         "{} takes {:.3g} GB and {:.3g} GB of memory are available; split the matrices, one file a "
-         "part",
+         "{} takes {:.3g} GB and {:.3g} GB of memory are available; split the matrices into "
+         "several files",
          what, bytes * 1e-9, available * 1e-9);
 }
 
@@ -166,7 +166,7 @@ GemmInputs open_inputs(const GemmFiles& files) {
     fail(ErrorCode::kInvalidArgument, "--type-c bf16: NumPy has no bfloat16; f32 or f16");
   p.alpha = files.alpha;
   p.beta = files.beta;
-  check_memory(to_string(p), minimum_bytes(p));  // with beta C is there twice: before and after
+  check_memory(to_string(p), minimum_bytes(p));  // With beta, the old and the new C are in memory.
   validate(p);
   if (files.c.empty()) return inputs;
   inputs.c.emplace(files.c, "C", kWider);

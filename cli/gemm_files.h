@@ -1,4 +1,4 @@
-// From .npy files to the operands of a product, and back.
+// Reads the operands of a GEMM from .npy files, and writes its result.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@
 
 namespace rooftile {
 
-/// A file that holds a matrix; Fortran order is the transposed matrix in C order.
+/// A file that holds a matrix. Fortran order is treated as the transposed matrix in C order.
 class MatrixFile {
  public:
-  /// advice: as NpyReader has it.
+  /// advice: same as for NpyReader.
   MatrixFile(const std::string& path, const char* operand, std::string_view advice = {});
 
   NpyType type() const { return reader_.header().type; }
   const std::string& path() const { return path_; }
   Transpose stored() const;
   Extent extent() const;
-  /// Of op(X) for a matrix that is to be used transposed.
+  /// Extent of op(X), where `transposed` tells whether op transposes the matrix.
   Extent extent(bool transposed) const;
   template <typename Real>
   std::vector<Real> values() {
@@ -30,7 +30,7 @@ class MatrixFile {
     reader_.read(std::span<Real>(result));
     return result;
   }
-  /// Elements in a product's type, which a file of wider ones is converted to.
+  /// Elements converted to `type`, which is not wider than the file's type.
   std::vector<char> elements(DataType type);
 
  private:
@@ -40,31 +40,31 @@ class MatrixFile {
 
 struct GemmFiles {
   std::string a, b, c;
-  std::string scales, zero_points;  // of a quantised B; empty: B is a matrix
-  std::string type_c;               // empty: what NumPy would make of A and B
+  std::string scales, zero_points;  // Of a quantised B; empty: B is a matrix.
+  std::string type_c;               // Empty: the type that NumPy would choose for A and B.
   bool trans_a = false, trans_b = false;
   float alpha = 1, beta = 0;
 };
 
-/// Open files whose shapes fit together, and the product that they are.
+/// Open files with matching shapes, and the problem that they describe.
 struct GemmInputs {
   MatrixFile a;
   std::optional<MatrixFile> b, c;
   std::optional<NpyReader> values, scales, zero_points;  // of a quantised B
   Problem problem;
 };
-/// Errors: kInvalidArgument, kUnsupported (shapes, types), kIo, kOutOfMemory for a product that
-/// does not fit into memory: before anything of it is read.
+/// Errors: kInvalidArgument, kUnsupported (shapes, types), kIo; kOutOfMemory, before anything is
+/// read, for operands that do not fit into memory.
 GemmInputs open_inputs(const GemmFiles& files);
 
-/// Operands as they lie in memory.
+/// Operands in host memory.
 struct HostProduct {
   Problem problem;
   std::vector<char> a, b, c, scales, zero_points;
 };
 HostProduct load(GemmInputs& inputs);
 
-/// C in the order of the rows, whatever order its file has; zeros when there is none.
+/// C in row-major order, whatever order its file has; zeros when there is no file.
 template <typename Real>
 std::vector<Real> initial_c(GemmInputs& inputs) {
   const Problem& p = inputs.problem;
@@ -78,13 +78,13 @@ std::vector<Real> initial_c(GemmInputs& inputs) {
   return in_order;
 }
 
-/// Linux promises memory that it does not have and kills who uses it: better to look before.
-/// what: that takes so many bytes, for the message.
+/// Throws kOutOfMemory when `bytes` exceed the available memory. Linux allocates more memory than
+/// it has and kills the process that uses it. what: name of the data for the message.
 void check_memory(std::string_view what, double bytes);
 
-/// The file of a type's elements.
+/// Type of the file that holds elements of `type`.
 NpyType npy_type(DataType type);
-/// Writes rows x columns elements in C order and lets the file appear.
+/// Writes elements in C order and commits the file.
 void write_matrix(OutputFile& file, NpyType type, std::span<const std::int64_t> shape,
                   std::span<const char> elements);
 

@@ -102,6 +102,8 @@ std::string usage(const CLI::App& app, const std::string& name) {
                    : fmt::format("-{} {}", option->get_snames().front(), value_of(*option).first));
   line += " [option...]";
   if (!app.get_subcommands({}).empty()) line += " <command>";
+  // Only a command that runs a program is a prefix command.
+  if (app.get_prefix_command()) line += " -- PROGRAM [ARGUMENT...]";
   return wrapped(line, 0, 2) + "\n";
 }
 

@@ -54,7 +54,7 @@ void ProblemOptions::add_to(CLI::App& command, bool required) {
 void ProblemOptions::add_class_to(CLI::App& command) {
   command.add_flag("--trans-a", trans_a, "A is stored transposed (k x m)");
   command.add_flag("--trans-b", trans_b, "B is stored transposed (n x k)");
-  command.add_option("--batch", batch, "Number of products of these sizes (default 1)")
+  command.add_option("--batch", batch, "Number of GEMMs of these sizes (default 1)")
       ->type_name("N")
       ->check(whole_number(1, std::int64_t{1} << 31));
   command
@@ -64,7 +64,7 @@ void ProblemOptions::add_class_to(CLI::App& command) {
       ->type_name("TYPES");
   command
       .add_option("--epilogue", epilogue,
-                  "Steps that the kernel does behind the product, such as "
+                  "Steps that the kernel computes after the multiplication, such as "
                   "bias_column+gelu_erf+residual (default: none)")
       ->type_name("STEPS");
 }
@@ -101,14 +101,14 @@ void print_host_advice() try {
   const std::string advice = host_advice(HostBlas::get().core_name(), vector_unit());
   if (!advice.empty()) fmt::print(stderr, "rooftile: {}\n", advice);
 } catch (const Error&) {
-  // Without a BLAS there is nothing to advise on; whoever needs one says so.
+  // Without a BLAS there is nothing to advise on. Commands that need one report the error.
 }
 
 namespace {
 
 int run(int argc, char** argv) {
   CLI::App app(
-      "Rooftile: autotuned matrix products on any Vulkan device.\n"
+      "Rooftile: autotuned matrix multiplication on any Vulkan device.\n"
       "Run `rooftile tune` once per machine, then link librooftile or query the database.");
   app.name("rooftile");
   app.set_version_flag("--version", ROOFTILE_VERSION, "Print the version");
@@ -153,16 +153,17 @@ int run(int argc, char** argv) {
   return action();
 }
 
-/// A file that a command opens must not get the number of a standard stream that is closed: what is
-/// printed would go into it. Like the C library for programs with rights of their own: what stands
-/// in its place can be used for nothing.
+/// Opens /dev/null for standard streams that are closed. Otherwise a file that a command opens
+/// could get their number, and printed text would go into it. As in the C library for set-user-ID
+/// programs, the replacement can neither be read from stdin nor be written through stdout and
+/// stderr.
 void fill_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0)
       std::ignore = ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/// A command whose output was lost has failed, whatever it did.
+/// A command whose output is lost fails, even if everything else succeeded.
 int checked_output(int code) {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return code;
@@ -186,7 +187,7 @@ int main(int argc, char** argv) {
     return rooftile::report(error.what(), error.code() == rooftile::ErrorCode::kInvalidArgument
                                               ? rooftile::kUsage
                                               : rooftile::kFailure);
-  } catch (const std::system_error& error) {  // fmt::print's, too, which does not say of what file
+  } catch (const std::system_error& error) {  // fmt::print throws it without the file's name.
     const std::string lost = "cannot write to standard output: " + error.code().message();
     return rooftile::report(std::ferror(stdout) != 0 ? lost.c_str() : error.what(),
                             rooftile::kFailure);

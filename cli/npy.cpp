@@ -16,9 +16,9 @@ namespace rooftile {
 namespace {
 
 constexpr std::size_t kChunkElements =
-    1 << 16;  // converted at a time: stays in the second-level cache
+    1 << 16;  // Converted at a time, so that they stay in the second-level cache.
 
-/// Reads exactly size bytes; false when the file ends before.
+/// Reads exactly size bytes. Returns false when the file ends before.
 bool read_exactly(int fd, void* to, std::size_t size, std::string_view name) {
   char* at = static_cast<char*>(to);
   while (size > 0) {
@@ -39,7 +39,7 @@ T byte_swapped(T value) {
   return value;
 }
 
-/// float16 as it lies in a file.
+/// float16 element of a file.
 struct Half {
   std::uint16_t bits;
   explicit operator float() const { return from_f16(bits); }

@@ -34,12 +34,12 @@ std::uint64_t data_bytes(const NpyHeader& header);
 /// As NumPy writes it: "(3, 4)", "(3,)", "()".
 std::string shape_text(std::span<const std::int64_t> shape);
 
-/// No array that can be read here needs a longer header; hostile ones are not worth the memory.
+/// No supported array needs a longer header; the limit protects against hostile files.
 inline constexpr std::size_t kMaxNpyHeaderBytes = 1 << 20;
 
-/// bytes: the file's beginning, up to its end or kMaxNpyHeaderBytes. The header is read by a parser
-/// that knows dictionaries of strings, truth values and tuples of whole numbers and nothing else:
-/// no Python is evaluated. file is named in messages.
+/// bytes: the file's beginning, up to its end or kMaxNpyHeaderBytes. The parser accepts only
+/// dictionaries of strings, truth values and tuples of whole numbers; no Python is evaluated. file:
+/// its name for messages.
 /// Errors: kIo (no .npy, cut short, damaged), kUnsupported (another element type, a version of the
 /// future).
 NpyHeader parse_npy_header(std::string_view bytes, std::string_view file);
@@ -48,14 +48,12 @@ NpyHeader parse_npy_header(std::string_view bytes, std::string_view file);
 /// C order, little-endian.
 std::string npy_header_bytes(NpyType type, std::span<const std::int64_t> shape);
 
-/// An open .npy file whose size fits its header, so that nothing is allocated for data that is not
-/// there.
+/// An open .npy file whose size matches its header, so that nothing is allocated for missing data.
 class NpyReader {
  public:
   /// Errors: kIo (cannot be opened, no regular file, damaged, cut short, bytes after the data),
   /// kUnsupported as above.
-  /// advice: what to do about a value beyond float32, besides scaling the array; follows that in
-  /// the message.
+  /// advice: for the message about a value beyond float32: what to do besides scaling the array.
   explicit NpyReader(const std::filesystem::path& path, std::string_view advice = {});
 
   const NpyHeader& header() const { return header_; }

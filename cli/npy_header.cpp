@@ -68,7 +68,8 @@ class HeaderParser {
   }
 
  private:
-  static constexpr std::size_t kQuotedCharacters = 40;  // of somebody else's text in a message
+  static constexpr std::size_t kQuotedCharacters =
+      40;  // Limit for text from the file in a message.
 
   [[noreturn]] void damaged(std::string_view what) const {
     fail(ErrorCode::kIo, "{}: the .npy header is damaged: {}; write the file again with numpy.save",
@@ -184,7 +185,7 @@ std::size_t little_endian(std::string_view bytes) {
   return value;
 }
 
-/// Elements and their bytes must be countable in 63 bits, or no file could hold them.
+/// Checks that the number of bytes fits into 63 bits; no file can be larger.
 void check_countable(const NpyHeader& header, std::string_view file) {
   if (std::ranges::find(header.shape, 0) != header.shape.end()) return;
   std::int64_t bytes = bytes_of(header.type);

@@ -12,7 +12,7 @@
 namespace rooftile {
 namespace {
 
-/// Permissions that the file is to have: its own, or what open() would give a new one.
+/// Permissions of the existing file, or those that open() gives a new one.
 mode_t wanted_mode(const struct stat* existing) {
   if (existing != nullptr) return existing->st_mode & 07777;
   const mode_t mask = ::umask(0);
@@ -69,7 +69,7 @@ void OutputFile::write(std::string_view bytes) {
 }
 
 void OutputFile::commit() {
-  // Without it a power cut may leave the new name with none of the data.
+  // Without the sync a power failure may leave the new name without the data.
   if (!written_.empty() && ::fsync(file_.get()) != 0) failed(errno);
   if (file_.close() != 0) failed(errno);
   if (written_.empty()) return;

@@ -10,7 +10,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kBarColumns = 10;  // the rest of 80 is for what follows
+constexpr std::size_t kBarColumns = 10;  // The rest of 80 columns is for the text.
 
 std::size_t terminal_columns() {
   winsize size = {};

@@ -32,7 +32,7 @@ TuneCallbacks tune_callbacks(ProgressBar& bar) {
               [&bar](const CalibrationRun& run) {
                 bar.clear();
                 print_drift(run);
-                fmt::print("calibration: {:.1f} s, apart from the budget\n", run.elapsed_s);
+                fmt::print("calibration: {:.1f} s, not part of the budget\n", run.elapsed_s);
                 std::fflush(stdout);
               },
           .problem_finished = {},
@@ -68,17 +68,18 @@ int refresh_devices(Store& store, const std::vector<DeviceProfile>& devices, Tun
     if (!options.recalibrate && stale_lists(store, device, row).empty() &&
         imported_work(store, device, row).empty()) {
       fmt::print(
-          "nothing to refresh: all ranked lists are of this driver and this Rooftile, and no "
-          "imported data for them is left to certify\n");
+          "nothing to refresh: all ranked lists belong to this driver and this version of "
+          "Rooftile, and no imported data for them remains to be certified\n");
       continue;
     }
     ProgressBar bar;
     const TuneReport report = tune(store, device, options, tune_callbacks(bar), stop);
     bar.clear();
     if (report.out_of_budget)
-      fmt::print("out of budget: `rooftile tune --refresh` goes on from here\n");
+      fmt::print("out of budget: `rooftile tune --refresh` continues from here\n");
     if (report.interrupted) {
-      fmt::print("interrupted: what was certified is stored; `rooftile tune --refresh` goes on\n");
+      fmt::print(
+          "interrupted: what was certified is stored; `rooftile tune --refresh` continues\n");
       return kInterrupted;
     }
   }

@@ -9,8 +9,7 @@
 namespace rooftile {
 namespace {
 
-/// The last command that was recognised, and its words: "db export" of `rooftile db export
-/// --bogus`.
+/// The last recognised command and its name: "db export" for `rooftile db export --bogus`.
 struct Recognised {
   const CLI::App* app;
   std::string name;
@@ -26,7 +25,7 @@ Recognised recognised(const CLI::App& app) {
 
 bool is_option(const std::string& word) { return word.starts_with("-"); }
 
-/// Of a word that no command takes.
+/// Message for a word that the command does not take.
 std::string unknown_word(const std::string& command, const std::string& word,
                          const std::string& help) {
   if (is_option(word))
@@ -38,14 +37,14 @@ std::string unknown_word(const std::string& command, const std::string& word,
   return fmt::format("{} takes no argument '{}'; {} shows what it takes", command, word, help);
 }
 
-/// "A" and "B" of "A excludes B"; both empty when CLI11 says it in other words.
+/// Splits "A excludes B" into "A" and "B". Both are empty when CLI11 words the message differently.
 std::pair<std::string, std::string> parted(const std::string& text, const std::string& by) {
   const std::size_t at = text.find(by);
   if (at == std::string::npos) return {};
   return {text.substr(0, at), text.substr(at + by.size())};
 }
 
-/// Of an option or argument without which the command does nothing.
+/// Message for a missing required option or argument.
 std::string missing_option(const Recognised& command, const std::string& name,
                            const std::string& help) {
   const CLI::Option* const option = command.app->get_option_no_throw(name);
@@ -71,7 +70,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
       command.empty() ? "`rooftile --help`" : fmt::format("`rooftile {} --help`", command);
   const std::string text = error.what();
   const bool required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  // CLI11 reports what is missing before it looks at words that it does not know.
+  // CLI11 reports missing arguments before unknown words.
   if (const std::vector<std::string> unknown = app.remaining(true);
       !unknown.empty() && (required || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr))
     return unknown_word(command, unknown.front(), help);

@@ -83,7 +83,10 @@ foreach(package IN LISTS built_in)
       EXCLUDE_FROM_ALL)
   endforeach()
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rooftile
-  COMPONENT tools)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rooftile/docs COMPONENT tools)
+# The documents, and every page and table that they link to.
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md
+  ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rooftile COMPONENT tools)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rooftile COMPONENT tools)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/results ${PROJECT_SOURCE_DIR}/bench/notes
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rooftile/bench COMPONENT tools)
 include(CPack)

@@ -53,7 +53,7 @@ std::string known_parts() {
 const Part& part_named(std::string_view name) {
   for (const Part& part : kParts)
     if (part.name == name) return part;
-  fail(ErrorCode::kInvalidArgument, "unknown epilogue part '{}'; known: {}", name, known_parts());
+  fail(ErrorCode::kInvalidArgument, "unknown epilogue step '{}'; known: {}", name, known_parts());
 }
 
 }  // namespace
@@ -92,7 +92,8 @@ Epilogue parse_epilogue(std::string_view text) {
         (before.activation != Activation::kNone && e.activation != before.activation);
     if (e == before || replaced)
       fail(ErrorCode::kInvalidArgument,
-           "epilogue part '{}' comes after one of its kind; there is one bias and one activation",
+           "epilogue step '{}' follows another of its kind; an epilogue has at most one bias and "
+           "one activation",
            name);
     text.remove_prefix(name.size());
     if (text == "+") fail(ErrorCode::kInvalidArgument, "the epilogue ends with a +");

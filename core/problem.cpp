@@ -73,7 +73,7 @@ void validate_quantized(const Problem& p, Layout layout) {
          ld_quantized(p) / p.types.b.block, p.types.b.block, ld_quantized(p));
   if (p.batch > 1 && p.stride_b != 0)
     fail(ErrorCode::kInvalidArgument,
-         "stride_b is {}; all products of a batch share a quantised B: 0", p.stride_b);
+         "stride_b is {}; all members of a batch share a quantised B, so it must be 0", p.stride_b);
 }
 
 std::int64_t span_of_batch(const Problem& p, Extent extent, std::int64_t ld, std::int64_t stride) {

@@ -119,12 +119,12 @@ Limits limits_of(const Types& t, std::int64_t row, std::int64_t first, std::int6
     const double x = value(step);
     if (!std::isfinite(x))
       fail(ErrorCode::kInvalidArgument,
-           "the weight in row {}, column {} (k x n) is {}: only finite values have steps", step,
-           row, x);
+           "the weight in row {}, column {} (k x n) is {}: only finite values can be quantised",
+           step, row, x);
     if (std::abs(x) > most)
       fail(ErrorCode::kInvalidArgument,
-           "the weight in row {}, column {} (k x n) is {}: weights beside A in {} lie within {}; "
-           "use f32",
+           "the weight in row {}, column {} (k x n) is {}: with A in {} weights must lie within "
+           "{}; use f32",
            step, row, x, name(t.a), most);
     limits = {std::min(limits.low, x), std::max(limits.high, x)};
   }

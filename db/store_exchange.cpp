@@ -171,8 +171,8 @@ ImportReport Store::import_from(const fs::path& file) {
     } catch (const SQLite::Exception& error) {
       if (!means_damage(error) && !means_broken_rule(error)) throw;
       fail(ErrorCode::kDatabase,
-           "{} holds what no Rooftile writes ({}); nothing of it was imported", source.string(),
-           error.what());
+           "{} holds data that no version of Rooftile writes ({}); nothing of it was imported",
+           source.string(), error.what());
     }
   });
 }

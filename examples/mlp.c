@@ -1,6 +1,6 @@
 /* A perceptron of three layers, y := relu(relu(x W1 + b1) W2 + b2) W3 + b3, whose weights are
  * packed once and stay on the device: each batch of rows is one submission of upload, three
- * products with fused epilogues, and download. Compares the last batch with the same sums in
+ * GEMMs with fused epilogues, and download. Compares the last batch with the same sums in
  * float64. Exit code 0: right, 1: a call failed or a result is wrong. */
 #include <math.h>
 #include <rooftile/rooftile.h>
@@ -29,7 +29,7 @@ static void fill(void) {
     }
 }
 
-/* Adds the layers to the list: activations 0 is x, each layer writes the next. */
+/* Adds the layers to the list: activations[0] is x, and each layer writes the next one. */
 static int add_layers(rooftile_context* context, rooftile_list* list,
                       rooftile_buffer* const parameters[], rooftile_buffer* const activations[]) {
   for (int layer = 0; layer < kLayers; ++layer) {
@@ -53,7 +53,7 @@ static int add_layers(rooftile_context* context, rooftile_list* list,
                                            .b = {parameters[layer], 0},
                                            .c = {activations[layer + 1], 0},
                                            .bias = {parameters[layer], (int64_t)kWidest * kWidest}};
-    /* The weights stay the same, so they are packed once; the list keeps what it uses. */
+    /* The weights are constant, so they are packed once; the list keeps them alive. */
     const rooftile_pack_args weights_of_layer = {
         .struct_size = sizeof weights_of_layer, .operand = ROOFTILE_OPERAND_B, .call = &args};
     rooftile_packed* packed = NULL;
@@ -83,7 +83,7 @@ static double compare(void) {
           carried += error[i] * fabs(w);
         }
         out[j] = layer + 1 < kLayers && sum < 0 ? 0 : sum;
-        /* Roundings of k products and sums in any order, on top of what came in. */
+        /* Rounding errors of k products and sums in any order, plus the error of the input. */
         out_error[j] = carried + (kWidths[layer] + 3) * ldexp(magnitude + carried, -23);
       }
       for (int j = 0; j < kWidths[layer + 1]; ++j) {

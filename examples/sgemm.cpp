@@ -1,5 +1,5 @@
-// C := A^T * B + 0.5 * C with rooftile.hpp on every tier that this machine has, and what the
-// dispatch score says about it. Exit code 0: all tiers agree, 1: a call failed or they do not.
+// Computes C := A^T * B + 0.5 * C with rooftile.hpp on every tier of this machine, and prints the
+// dispatch score. Exit code 0: all tiers agree, 1: a call failed or they differ.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -51,7 +51,7 @@ int run() {
     try {
       session.sgemm(args);
     } catch (const rooftile::StatusError& error) {
-      // Auto always answers; a tier that is asked for by name may not be there.
+      // Auto always answers; a forced tier may be missing.
       if (tier == ROOFTILE_TIER_AUTO || c != c_before) throw;
       std::printf("%-7s %s\n", name, error.what());
       continue;

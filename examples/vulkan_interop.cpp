@@ -1,4 +1,4 @@
-// A Vulkan program that records two products into a command buffer of its own, on its own device:
+// A Vulkan program that records two GEMMs into a command buffer of its own, on its own device:
 //   H := relu(X * W + bias),  Y := H * V
 // with the barrier between them that rooftile/vulkan.h asks for. Exit code 0: right, 1: something
 // failed or the result is wrong.
@@ -23,7 +23,7 @@ constexpr vk::BufferUsageFlags kUsage =
     vk::BufferUsageFlagBits::eStorageBuffer | vk::BufferUsageFlagBits::eUniformTexelBuffer |
     vk::BufferUsageFlagBits::eTransferSrc | vk::BufferUsageFlagBits::eTransferDst;
 
-/// Memory that host and device see.
+/// Memory that host and device share.
 class SharedBuffer {
  public:
   SharedBuffer(const vk::raii::PhysicalDevice& physical, const vk::raii::Device& device,
@@ -64,7 +64,7 @@ double expected(const float* x, const float* w, const float* bias, const float* 
     }
     const double weight = std::abs(double{v[j * kOut + column]});
     y += std::max(h, 0.0) * v[j * kOut + column];
-    // Roundings of sums of so many float32 products, in any order.
+    // Rounding errors of sums of that many float32 products, in any order.
     bound += std::ldexp(magnitude * weight, -23) * static_cast<double>(kIn + kHidden + 6);
   }
   return y;
@@ -179,7 +179,7 @@ int run() {
   const vk::raii::PhysicalDevice physical = std::move(vk::raii::PhysicalDevices(instance).front());
   const std::uint32_t family = compute_family(physical);
 
-  // With all that Rooftile's kernels can use.
+  // With all extensions and features that Rooftile's kernels can use.
   rooftile_vulkan_device given = {};
   given.get_instance_proc_addr = get_instance_proc_addr;
   given.instance = *instance;

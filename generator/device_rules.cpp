@@ -236,7 +236,7 @@ constexpr std::array kDeviceRules = {
                  const bool whole = is(v, Family::kNaive) || is(v, Family::kBatchedSmall);
                  return v.split_k >= 1 && v.split_k <= (whole ? 1 : kMostParts);
                }},
-    DeviceRule{"reduction atomic is for a product that is split (split_k above 1)",
+    DeviceRule{"reduction atomic is for split-K (split_k above 1)",
                [](const Variant& v, const Limits&) {
                  return v.reduction == Reduction::kOrdered || v.split_k > 1;
                }},

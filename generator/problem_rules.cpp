@@ -170,17 +170,17 @@ constexpr std::array kProblemRules = {
                   return fmt::format("{} of {}", loop_trips(c.v, c.p), c.limits.max_loop_trips);
                 }},
     ProblemRule{
-        "split_k needs a trip of the k loop for each part",
+        "split_k needs a trip of the k loop for each slice of k",
         [](const Case& c) {
           return c.v.split_k == 1 || c.p.k >= std::int64_t{c.v.split_k} * k_step(c.v) * c.v.dot;
         },
         [](const Case& c) {
-          return fmt::format("k {} for {} parts of {}", c.p.k, c.v.split_k, k_step(c.v) * c.v.dot);
+          return fmt::format("k {} for {} slices of {}", c.p.k, c.v.split_k, k_step(c.v) * c.v.dot);
         }},
     ProblemRule{"batched_small runs batches",
                 [](const Case& c) { return c.v.tile_batch == 1 || c.p.batch > 1; }},
-    ProblemRule{"packed operands, or the parts of a split product, need more workgroups than the "
-                "device starts in z",
+    ProblemRule{"packed operands, or the slices of split-K, need more workgroups than the device "
+                "starts in z",
                 [](const Case& c) {
                   return parts_of(c.v, c.p.k) <= c.limits.max_workgroup_count[2] &&
                          (!packs(c.v) || c.p.batch <= c.limits.max_workgroup_count[2]);
@@ -192,7 +192,7 @@ constexpr std::array kProblemRules = {
                          c.c_end() <= kMostElements && c.part_elements() <= kMostElements &&
                          c.residual_end() <= kMostElements;
                 }},
-    ProblemRule{"packed panels reach beyond 32-bit element addresses or the largest allocation",
+    ProblemRule{"packed operands reach beyond 32-bit element addresses or the largest allocation",
                 [](const Case& c) {
                   const std::int64_t elements = std::max(packed_words(c.v, c.p, Operand::kA),
                                                          packed_words(c.v, c.p, Operand::kB));
@@ -224,7 +224,7 @@ constexpr std::array kProblemRules = {
                          stored_fits(c, Operand::kB, LoadPath::kTexel) &&
                          scales_fit(c, LoadPath::kTexel);
                 }},
-    ProblemRule{"packed panels hold more texels than the device's texel buffers",
+    ProblemRule{"packed operands hold more texels than the device's texel buffers",
                 [](const Case& c) {
                   return panels_fit(c, Operand::kA, LoadPath::kTexel) &&
                          panels_fit(c, Operand::kB, LoadPath::kTexel);

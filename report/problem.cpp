@@ -30,7 +30,7 @@ std::string tuned_instead(const Report& report, const Problem& wanted) {
     }
   if (!same_sizes.empty())
     return fmt::format("these sizes are tuned as {}", fmt::join(same_sizes, ", "));
-  if (!all.empty()) return fmt::format("tuned are {}, ...", fmt::join(all, ", "));
+  if (!all.empty()) return fmt::format("tuned problems: {}, ...", fmt::join(all, ", "));
   return "nothing is tuned";
 }
 

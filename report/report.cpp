@@ -68,8 +68,9 @@ void add_ranked(ProblemReport& report, const TunedKernel& tuned, const DeviceRat
 std::string stale_reason(const RankedKernel& entry, std::string_view generator_version) {
   if (entry.black_list_reason) return fmt::format("black-listed: {}", *entry.black_list_reason);
   if (entry.verdict == Verdict::kPassed)
-    return fmt::format("certified for kernels of version {}, and this Rooftile makes version {}",
-                       entry.generator_version, generator_version);
+    return fmt::format(
+        "certified for kernels of version {}, and this version of Rooftile generates version {}",
+        entry.generator_version, generator_version);
   if (entry.verdict == Verdict::kNone) return "not certified";
   return fmt::format("certificate {}: {}", name(entry.verdict), entry.verdict_detail);
 }

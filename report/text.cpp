@@ -22,10 +22,10 @@ void write_calibrated(fmt::memory_buffer& out, const DeviceReport& device) {
   }
   fmt::format_to(to, "  calibrated {}", device.calibrated_at);
   if (!device.calibrated_before.empty())
-    fmt::format_to(to, "; {} of {} figures drifted since {}",
+    fmt::format_to(to, "; {} of {} measurements drifted since {}",
                    std::ranges::count_if(device.figures, &FigureReport::drifted),
                    device.figures.size(), device.calibrated_before);
-  fmt::format_to(to, "; `rooftile report --calibration` lists the figures\n");
+  fmt::format_to(to, "; `rooftile report --calibration` lists the measurements\n");
 }
 
 void write_calibration(fmt::memory_buffer& out, const DeviceReport& device) {
@@ -150,7 +150,7 @@ std::string report_text(const Report& report, CalibrationDetail detail) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "{}\n", report.database);
-  if (report.devices.empty()) fmt::format_to(to, "no device in it yet: run `rooftile tune`\n");
+  if (report.devices.empty()) fmt::format_to(to, "no device yet: run `rooftile tune`\n");
   for (const DeviceReport& device : report.devices) {
     fmt::format_to(to, "\n{} ({}, {})\n", device.profile.name, name(device.profile.kind),
                    device.profile.driver_info);

@@ -163,7 +163,7 @@ Calibration TuneRun::calibrated() {
     report_.calibration_s = measured->elapsed_s;
     if (callbacks_.calibrated) callbacks_.calibrated(*measured);
   } else if (callbacks_.message) {
-    callbacks_.message("interrupted while calibrating: no figure was stored");
+    callbacks_.message("interrupted while calibrating: no measurement was stored");
   }
   budget_.leave_out(budget_.elapsed_s() - before_s);
   return calibration;

@@ -28,7 +28,7 @@ std::vector<std::string> yardstick_names() {
 std::unique_ptr<Yardstick> open_yardstick(std::string_view name, const YardstickSetting& setting) {
   for (const Known& known : kKnown)
     if (name == known.name) return known.open(setting);
-  fail(ErrorCode::kInvalidArgument, "no yardstick is called '{}'; there are {}", name,
+  fail(ErrorCode::kInvalidArgument, "no baseline is called '{}'; known: {}", name,
        fmt::join(yardstick_names(), ", "));
 }
 
@@ -38,10 +38,10 @@ void expect_plain_product(const std::string& yardstick, const Problem& p) {
   };
   // Vendors' libraries count in 32 bits.
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
-  if (quantized(p.types)) refuse("multiplies no quantised B");
+  if (quantized(p.types)) refuse("does not multiply a quantised B");
   if (any(p.epilogue)) refuse("fuses no epilogue");
   if (p.beta != 0) refuse("is timed with beta 0 only: every run would change C");
-  if (std::min({p.m, p.n, p.k, p.batch}) < 1) refuse("is not asked for empty products");
+  if (std::min({p.m, p.n, p.k, p.batch}) < 1) refuse("is not run on empty problems");
   if (std::max({p.m, p.n, p.k, p.batch, p.lda, p.ldb, p.ldc}) > kLargest)
     refuse("takes no sizes beyond 2^31 - 1");
 }

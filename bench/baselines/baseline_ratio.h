@@ -1,4 +1,4 @@
-// What a run says about a tuned kernel beside a yardstick.
+// Ratio of a tuned kernel's speed to a baseline's.
 #pragma once
 
 #include <span>
@@ -6,15 +6,15 @@
 
 namespace rooftile {
 
-/// How fast the tuned kernel is over a yardstick: above 1 it is the faster one. With packing: as if
-/// its operands were packed for every product.
+/// Speed of the tuned kernel over that of a baseline; above 1 the tuned kernel is faster. With
+/// packing: as if its operands were packed in every call.
 struct YardstickRatio {
   std::string yardstick;
   double kernel = 0, with_packing = 0;
 };
 
-/// Medians of the ratios of samples; the i-th ones were taken in the same turn. Throws
-/// kInvalidArgument for samples that are none or not as many.
+/// Medians of the ratios of samples, whose i-th elements were measured in the same round. Throws
+/// kInvalidArgument when the samples are empty or differ in number.
 YardstickRatio yardstick_ratio(const std::string& yardstick, std::span<const double> yardstick_ns,
                                std::span<const double> tuned_ns, double pack_ns);
 

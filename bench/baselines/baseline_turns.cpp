@@ -47,7 +47,7 @@ void YardstickTurns::check(const Problem& p, const HostOperands& operands, std::
   const Problem to = staged_problem(p);
   const std::vector<char> c = yardstick_.result(set);
   Random random(0xc0ffee);
-  // The far corner first: where edge handling goes wrong.
+  // Starts with the last corner, where errors of edge handling show.
   for (int i = 0; i < kSpotChecks; ++i) {
     const auto pick = [&](std::int64_t size) {
       return i == 0 ? size - 1
@@ -61,8 +61,9 @@ void YardstickTurns::check(const Problem& p, const HostOperands& operands, std::
         p, behind(operands.a, p.stride_a), behind(operands.b, p.stride_b), 0.0, row, column);
     const double got = element(p.types.c, c.data(), product * to.stride_c + row * to.ldc + column);
     if (!(error_ratio(p, expected, got) <= 1.0))
-      fail(ErrorCode::kInternal, "{} computed {} wrongly: C[{}][{}] of product {} is {}, not {}",
-           yardstick_.name(), to_string(p), row, column, product, got, expected.value);
+      fail(ErrorCode::kInternal,
+           "{} computed {} wrongly: C[{}][{}] of batch member {} is {}, not {}", yardstick_.name(),
+           to_string(p), row, column, product, got, expected.value);
   }
 }
 

@@ -1,4 +1,4 @@
-// A problem in a yardstick's memory, walked through as our own kernels' operands are.
+// A problem in a baseline's memory, with operands rotated as for our own kernels.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace rooftile {
 
-/// Host memory of one set of operands, as the problem lays them out.
+/// Host memory of one set of operands, in the problem's layout.
 struct HostOperands {
   const void* a;
   const void* b;
@@ -17,13 +17,13 @@ struct HostOperands {
 class YardstickTurns {
  public:
   /// Copies the sets, with rows padded as for our kernels, and checks a result against float64 (a
-  /// few elements, under the bound of runtime/verify/reference.h). The yardstick is used until the
+  /// few elements, under the bound of runtime/verify/reference.h). The baseline is used until the
   /// next problem is loaded into it. Errors: those of Yardstick; kInternal, naming the element, for
   /// a wrong result.
   YardstickTurns(Yardstick& yardstick, const Problem& p, const std::vector<HostOperands>& sets);
 
-  /// The device's time for the whole batch on the next set, after an untimed run on the one before
-  /// it: what Measurer does.
+  /// Device time of the whole batch on the next set, after an untimed run on the previous set, as
+  /// in Measurer.
   double next_ns();
   std::string clock() const { return yardstick_.clock(); }
 

@@ -1,5 +1,5 @@
-// The few functions of the CUDA driver and of cuBLAS that a yardstick calls. Signatures and numbers
-// are their ABI's, the same from CUDA 11 to 13.
+// The functions of the CUDA driver and of cuBLAS that the baseline calls. Signatures and numbers
+// are those of their ABI, which CUDA 11 to 13 share.
 #pragma once
 
 #include <array>

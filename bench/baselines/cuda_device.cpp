@@ -8,7 +8,7 @@ Gpu::Gpu(const std::string& wanted_uuid) {
   int count = 0;
   check(driver.init(0), "cuInit");
   check(driver.device_count(&count), "cuDeviceGetCount");
-  if (count == 0) fail(ErrorCode::kUnsupported, "the CUDA driver knows no device");
+  if (count == 0) fail(ErrorCode::kUnsupported, "the CUDA driver has no device");
   bool wanted = false;
   for (int i = 0; i < count && !wanted; ++i) {
     check(driver.device_get(&device_, i), "cuDeviceGet");

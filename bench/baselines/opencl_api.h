@@ -1,4 +1,4 @@
-// The few functions of OpenCL 1.2 and of CLBlast that a yardstick calls. Signatures and numbers are
+// The functions of OpenCL 1.2 and of CLBlast that the baseline calls. Signatures and numbers are
 // those of their ABI.
 #pragma once
 

@@ -57,7 +57,7 @@ Device Accelerator::choose(const YardstickSetting& setting) {
   }
   if (devices.empty())
     fail(ErrorCode::kUnsupported,
-         "OpenCL knows no device; install the device's OpenCL driver (pocl-opencl-icd for the "
+         "OpenCL has no device; install the device's OpenCL driver (pocl-opencl-icd for the "
          "processor)");
   const std::uint64_t wanted_type = setting.kind == DeviceKind::kSoftware ? kCpu : kGpu;
   Device chosen = nullptr, alike = nullptr;

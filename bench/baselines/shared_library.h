@@ -1,4 +1,4 @@
-// A library that may not be there, opened at run time and never closed: drivers keep threads.
+// An optional library, opened at run time and never closed, because drivers keep threads.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// Calls of one product that are left to the context: programs make them, bench_dispatch sees where
-// they go.
+// Calls of one GEMM whose tier the context chooses, as in programs.
 #pragma once
 
 #include <map>
@@ -18,7 +17,7 @@ class AutoCalls {
 
   Tier first() const { return first_; }
   int calls() const;
-  /// Of a call, on average. Every tier that answered is among the contestants.
+  /// Average of a call. Every tier that answered is among the contestants.
   double regret(const std::vector<const Contestant*>& contestants) const;
 
  private:

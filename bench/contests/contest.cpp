@@ -281,7 +281,8 @@ void Contest::Impl::take_turns(std::vector<Contestant>& all) const {
   const double end = now_ns() + setting.seconds * 1e9;
   for (std::size_t round = 0; round < kMostRounds && (round < kFewestRounds || now_ns() < end);
        ++round)
-    // Another one begins each time: nobody is always first, or always behind the same one.
+    // A different contestant begins each round, so that none is always first or always follows the
+    // same one.
     for (std::size_t i = 0; i < all.size(); ++i)
       turn(all[(round + i) % all.size()], (round + 1) % sets.size(), true);
 }

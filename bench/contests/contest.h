@@ -1,4 +1,4 @@
-// Contestants of one product, timed in turn on the same rotated operands.
+// Contestants for one GEMM, timed in turn on the same rotated operands.
 #pragma once
 
 #include <filesystem>
@@ -16,47 +16,46 @@ namespace rooftile {
 
 struct ContestSetting {
   std::filesystem::path database;
-  double seconds = 2;               // of samples for one problem
-  double limit_s = 3;               // a product that takes longer is skipped
-  std::vector<Types> against = {};  // tuned kernels of the same product in other types besides
-  std::vector<std::string> yardsticks =
-      {};                              // vendors' libraries besides (bench/baselines/baseline.h)
-  std::string yardstick_library = {};  // path of theirs; "": searched
+  double seconds = 2;                        // Sampling time for one problem.
+  double limit_s = 3;                        // A call that takes longer is skipped.
+  std::vector<Types> against = {};           // Types of further tuned kernels for the same GEMM.
+  std::vector<std::string> yardsticks = {};  // Vendors' libraries (bench/baselines/baseline.h).
+  std::string yardstick_library = {};        // Path of the library; "": it is searched.
 };
 
 /// Name as in the CSV: "openblas", "openblas1", "auto", "tuned", "default", "naive" are whole calls
-/// on host pointers, "tuned_kernel", "default_kernel", "naive_kernel" a product's time by the
-/// device's clock, packing not included; "tuned_kernel_f16" and the like one of other types.
-/// "cublas" and "clblast" are that library's time by its device's clock, whatever it does besides
-/// included.
+/// on host pointers; "tuned_kernel", "default_kernel", "naive_kernel" are kernel times by the
+/// device's clock, without packing; "tuned_kernel_f16" is one of other types. "cublas" and
+/// "clblast" are the library's time by its device's clock, including everything that it does
+/// besides.
 struct ContestantResult {
   std::string name;
-  std::optional<Summary> time;  // of the whole batch; nothing when it was skipped
+  std::optional<Summary> time;  // Time of the whole batch; empty when it was skipped.
   std::string skipped;          // why
-  std::string detail;           // kernel, or the tier that auto chose
+  std::string detail;           // Kernel, or the tier that auto chose.
 };
 
 struct ContestResult {
   std::vector<ContestantResult> contestants;
   std::optional<double>
-      pack_ns;  // of the tuned kernel; nothing when it packs nothing or did not run
-  std::vector<YardstickRatio> ratios;  // of those that ran beside a tuned kernel
+      pack_ns;  // Of the tuned kernel; empty when it packs nothing or did not run.
+  std::vector<YardstickRatio> ratios;  // Of the baselines that ran beside a tuned kernel.
 
   const Summary* time_of(std::string_view contestant) const;
 };
 
-/// A batch is run as that many products, one after the other: whole calls on operands of their own,
-/// kernels as one product's time times the batch.
+/// A batch runs as that many GEMMs, one after the other: whole calls on operands of their own, and
+/// kernels as the time of one GEMM times the batch.
 class Contest {
  public:
   /// Throws kDevice without a device, kDatabase when none of this machine's devices is tuned in the
-  /// database; for yardsticks as open_yardstick.
+  /// database; for baselines the errors of open_yardstick.
   explicit Contest(const ContestSetting& setting);
   ~Contest();
 
   ContestResult run(const Problem& problem);
   const DeviceProfile& device() const;
-  /// One line a yardstick: its library and device.
+  /// One line for each baseline: its library and device.
   std::vector<std::string> yardsticks() const;
 
  private:

@@ -1,4 +1,4 @@
-// Tiers that compute one product in turns, and what it costs to choose one of them.
+// Times tiers on one GEMM in turn, and computes the cost of choosing one of them.
 #pragma once
 
 #include <cstddef>
@@ -9,40 +9,41 @@
 
 namespace rooftile {
 
-/// Float32 in host memory, as the problem lays them out.
+/// Float32 operands in host memory, in the problem's layout.
 struct ProductOperands {
   std::vector<char> a, b, c;
 };
-/// C is written, whatever const says.
+/// C is written although the method is const.
 GemmCall call_of(const Problem& p, const ProductOperands& operands,
                  TierChoice choice = TierChoice::kAuto);
 
 /// One tier on one problem.
 struct Contestant {
-  const Context* context;  // that could choose it
+  const Context* context;  // Context that may choose the tier.
   Tier tier;
   std::function<void()> call;
-  int calls = 1;  // in a sample
+  int calls = 1;  // Number of calls in a sample.
   std::vector<double> sample_ns = {};
 
   double ns() const;
-  /// Of every second sample, from the first or from the second one on.
+  /// Median of every second sample, from the first or from the second on.
   double half_ns(std::size_t first) const;
 };
 
-/// Nothing: there is no such tier among them.
+/// Returns null when the tier is not among the contestants.
 const Contestant* find_tier(const std::vector<const Contestant*>& contestants, Tier tier);
 
-/// Lets each compile, and finds how many of its calls make a sample: the clock costs some 50 ns.
+/// Compiles each contestant's kernel, and determines the number of calls in a sample, because
+/// reading the clock takes about 50 ns.
 void warm_up(std::vector<Contestant>& contestants);
 
-/// A sample of each a round; before_round is called in front of each.
+/// Takes one sample of each contestant in every round; before_round runs before each round.
 void take_turns(std::vector<Contestant>& contestants, int rounds,
                 const std::function<void()>& before_round);
 
-/// A tier's time over that of the best of contestants, less 1. Which is the best one half of the
-/// samples say and the other half how long it takes, in turns: the shortest of several noisy
-/// medians is shorter than any tier is. The tier is among them.
+/// A tier's time over that of the best contestant, minus 1. One half of the samples determines the
+/// best contestant and the other half its time, and vice versa, because the minimum of several
+/// noisy medians underestimates. The tier is among the contestants.
 double regret_of(Tier tier, const std::vector<const Contestant*>& contestants);
 
 }  // namespace rooftile

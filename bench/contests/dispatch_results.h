@@ -1,4 +1,4 @@
-// What bench_dispatch has found on its problems: lines, means and a table.
+// Results of bench_dispatch: lines, means and a table.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace rooftile {
 
-/// Of one problem. Times are medians of a call in ns, of tiers that took part.
+/// Result of one problem. Times are medians of a call in ns, for the tiers that took part.
 struct DispatchResult {
   Problem problem;
   std::optional<double> device_ns, host_ns, host1_ns;
@@ -17,21 +17,21 @@ struct DispatchResult {
   // As predicted: by the context that programs get, and with the host on one thread, operands in
   // its memory and in the device's.
   Decision usual, alone, resident;
-  // Time over the best tier's, less 1.
+  // Time over the best tier's, minus 1.
   double first_regret = 0, regret = 0, alone_regret = 0, resident_regret = 0;
-  int calls = 0;                      // that were left to the context: regret is their mean
+  int calls = 0;                      // Calls whose tier the context chose; regret is their mean.
   std::optional<double> handover_ns;  // processor_handover.h, in front of its samples
   double slowest_pace_ns = 0;         // processor_pace.h, the worst around its samples
 };
 
 class DispatchResults {
  public:
-  /// Prints a line.
+  /// Prints the result's line.
   void add(DispatchResult result);
-  /// What each contest's choices cost on average: on all problems, where the processors were not
-  /// held up, and where they were near each other and apart. fastest_pace_ns: of the run.
+  /// Prints the average cost of each contest's choices: on all problems, on those without processor
+  /// slowdown, and on those with low and high core-to-core latency. fastest_pace_ns: of the run.
   void print(double fastest_pace_ns) const;
-  /// A line for each problem. Throws kIo.
+  /// Writes a line for each problem. Throws kIo.
   void write(const std::filesystem::path& csv, double fastest_pace_ns) const;
 
  private:

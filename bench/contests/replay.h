@@ -1,4 +1,4 @@
-// Searches replayed on frozen spaces: no device is needed, and every seed meets the same truth.
+// Replays searches on frozen spaces. No device is needed, and every seed has the same true times.
 #pragma once
 
 #include <filesystem>
@@ -13,38 +13,39 @@
 
 namespace rooftile {
 
-/// A frozen space as a search sees it, and as it really is.
+/// A frozen space with its true times and their noise.
 struct Replay {
   std::string name;
   FrozenSpace frozen;
   SearchSpace space;
-  std::vector<double> true_ns;    // kernel and packing; infinity for what failed
-  std::vector<double> deviation;  // of the logarithm of a median, times the root of its samples
+  std::vector<double> true_ns;  // Kernel and packing; infinity for failed candidates.
+  std::vector<double>
+      deviation;  // Of the logarithm of a median, times the square root of its number of samples.
   double best_ns = 0;
 };
-/// The latest calibration of the space's device and driver in a database; none: it has no such
-/// device. Throws as Store does.
+/// The latest calibration of the space's device and driver in a database; empty when it has no such
+/// device. Throws the errors of Store.
 std::optional<std::vector<Figure>> figures_in(const std::filesystem::path& database,
                                               const FrozenSpace& space);
 
-/// calibration: a database whose figures are used instead of the space's own where it has that
-/// device and driver; empty: the space's own. Throws kIo, kInvalidArgument.
+/// calibration: a database whose calibration of that device and driver replaces that of the space;
+/// empty: the space's own is used. Throws kIo, kInvalidArgument.
 Replay load_replay(const std::filesystem::path& file,
                    const std::filesystem::path& calibration = {});
 bool same_device(const Replay& x, const Replay& y);
 
-/// What a search saw, in order.
+/// Candidates that a search measured, in order.
 using Trace = std::vector<Observation>;
-/// space: the replay's own, or with more known. Equal seeds meet equal noise.
+/// space: the replay's own, or one with more prior data. Equal seeds give equal noise.
 Trace search(const Replay& replay, const SearchSpace& space, std::string_view strategy,
              std::uint64_t seed, std::size_t candidates);
 
-/// Share of the optimum of what a search would hand over after 1, 2, ... candidates: the fastest in
-/// finals between those that looked best, judged by its true time.
+/// Share of the optimum that a search reaches after 1, 2, ... candidates: the winner of the finals
+/// between the apparently best candidates, judged by its true time.
 std::vector<double> shares(const Replay& replay, const Trace& trace, std::uint64_t seed,
                            std::size_t candidates);
 
-/// What a search of one space has to teach another.
+/// Times of a search of one space, for transfer to another.
 TransferSource source_of(const Replay& replay, const Trace& trace, const Replay& target);
 
 }  // namespace rooftile

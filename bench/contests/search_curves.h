@@ -1,4 +1,4 @@
-// How searches of one space went, over many seeds: as CSV and as a drawing.
+// Progress of searches of one space over many seeds, as CSV and as a plot.
 #pragma once
 
 #include <span>
@@ -9,7 +9,8 @@
 
 namespace rooftile {
 
-/// Shares of the optimum after so many candidates: median over the seeds and its 95 % interval.
+/// Share of the optimum after each number of candidates: median over the seeds and its 95 %
+/// interval.
 struct Level {
   double middle;
   Interval interval;
@@ -20,14 +21,14 @@ struct Curve {
   std::vector<Level> levels;  // after 1, 2, ... candidates
 };
 
-/// shares[seed][candidates - 1]; all of one length.
+/// shares[seed][candidates - 1]; all have the same length.
 Curve summarized(const std::string& space, const std::string& label,
                  const std::vector<std::vector<double>>& shares);
 
-/// space,strategy,candidates,median,low,high. Throws kIo.
+/// Writes space,strategy,candidates,median,low,high. Throws kIo.
 void write_csv(const std::string& file, std::span<const Curve> curves);
-/// By gnuplot, as PNG if the name ends so, else SVG: a panel for each space, a line and its
-/// interval for each label. Throws kIo.
+/// Plots with gnuplot, as PNG if the name ends with .png, else as SVG: a panel for each space, a
+/// line and its interval for each label. Throws kIo.
 void plot(const std::string& file, std::span<const Curve> curves);
 
 }  // namespace rooftile

@@ -1,5 +1,5 @@
-// Holds a device's queue until everything that belongs to a sample is in it, so that the sample
-// does not count how long the host takes to issue it.
+// Blocks a device's queue until all work of a sample is submitted, so that the sample does not
+// contain the host's submission time.
 #pragma once
 
 #include <chrono>
@@ -21,8 +21,8 @@ class StreamGate {
     }
     changed_.notify_all();
   }
-  /// A host function of the queue. A library that waits for its own queue before it returns (to
-  /// load a kernel, say) would never let us open the gate: it opens by itself then.
+  /// Host function of the queue. A library that waits for its own queue before it returns (for
+  /// example to load a kernel) would block for ever, so the gate opens by itself after a while.
   static void wait(void* gate) {
     constexpr std::chrono::milliseconds kPatience{100};
     auto& self = *static_cast<StreamGate*>(gate);

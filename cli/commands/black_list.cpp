@@ -22,7 +22,7 @@ int print(const Globals& globals) {
 }
 
 int clear(const Globals& globals) {
-  // Of a file that is not there nothing need be cleared, and none is to be made.
+  // A missing file has nothing to clear and must not be created.
   Store(globals.database(), OpenMode::kReadOnly);
   Store store(globals.database());
   for (const DeviceRecord& device : selected_records(globals, store)) {
@@ -39,12 +39,12 @@ int clear(const Globals& globals) {
 
 void add_black_list(CLI::App& db, const Globals& globals, Action& action) {
   CLI::App* command =
-      db.add_subcommand("black-list", "Kernels that are not launched again on a device, and why");
+      db.add_subcommand("black-list", "List the kernels that are blocked on a device, and why");
   command->footer("Example: rooftile db black-list --clear --device llvmpipe");
   static bool clears = false;
-  command->add_flag(
-      "--clear", clears,
-      "Forget them: the next tuning may try them again; with --device of some devices only");
+  command->add_flag("--clear", clears,
+                    "Clear the list, so that the next tuning may try these kernels again; with "
+                    "--device only for the matching devices");
   command->callback([&] { action = [&] { return clears ? clear(globals) : print(globals); }; });
 }
 

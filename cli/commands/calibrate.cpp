@@ -13,7 +13,7 @@
 namespace rooftile {
 namespace {
 
-// Hundreds of figures: summed up, not listed.
+// Hundreds of measurements, which are summarised instead of listed.
 bool is_grid(const Figure& figure) { return figure.name.starts_with("host.gemm."); }
 
 std::string percent(double ratio) {
@@ -154,11 +154,11 @@ void print_drift(const CalibrationRun& run) {
 
 void add_calibrate(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "calibrate", "Measure what this machine's devices and host can do, and what has changed");
+      "calibrate", "Measure the rates of this machine's devices and host, and their drift");
   command->footer(
-      "Each figure is a median with its median absolute deviation and sample count,\n"
-      "kept in the database. `rooftile tune` does this by itself when a device has no\n"
-      "figures yet.\n"
+      "Each measurement is a median with its median absolute deviation and sample\n"
+      "count, stored in the database. `rooftile tune` first calibrates a device that\n"
+      "has no measurements yet.\n"
       "Example: rooftile calibrate --json");
   static bool json = false;
   command->add_flag("--json", json, "Print JSON");

@@ -57,26 +57,26 @@ int vacuum(const Globals& globals) {
 }  // namespace
 
 void add_db(CLI::App& app, const Globals& globals, Action& action) {
-  CLI::App* command = app.add_subcommand("db", "Look after the tuning database");
+  CLI::App* command = app.add_subcommand("db", "Manage the tuning database");
   command->footer(
       "Examples:\n  rooftile db check\n  rooftile db export tuned.db --device RTX\n"
       "  rooftile db import tuned.db");
   command->require_subcommand(1);
-  command->add_subcommand("path", "Print where it is")->callback([&] {
+  command->add_subcommand("path", "Print the path of the database")->callback([&] {
     action = [&] {
       fmt::print("{}\n", globals.database().string());
       return kDone;
     };
   });
-  command->add_subcommand("check", "Read all of it; exit 1 when anything is wrong")->callback([&] {
-    action = [&] { return check(globals); };
-  });
+  command->add_subcommand("check", "Check the whole database; exit with 1 when anything is wrong")
+      ->callback([&] { action = [&] { return check(globals); }; });
   command
-      ->add_subcommand("stats",
-                       "Rows, bytes, and what is known of every device, whatever --device says")
+      ->add_subcommand(
+          "stats",
+          "Show the numbers of rows and bytes, and the data of every device; --device is ignored")
       ->callback([&] { action = [&] { return stats(globals); }; });
   add_export_space(*command, globals, action);
-  command->add_subcommand("vacuum", "Give free pages back to the file system")->callback([&] {
+  command->add_subcommand("vacuum", "Return free pages to the file system")->callback([&] {
     action = [&] { return vacuum(globals); };
   });
   add_exchange(*command, globals, action);
@@ -90,7 +90,14 @@ void add_query(CLI::App& app, const Globals& globals, Action& action) {
   static std::string sql;
   static bool csv = false;
   command->add_option("sql", sql, "The statement; docs/database-tables.md describes the views")
-      ->required();
+      ->required()
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text.find_first_not_of(" \t\r\n") != std::string::npos
+                       ? std::string()
+                       : std::string("the statement is empty; one is SELECT * FROM best_kernels");
+          },
+          ""));
   command->add_flag("--csv", csv, "Print comma-separated values");
   command->callback([&] {
     action = [&] {

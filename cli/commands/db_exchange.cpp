@@ -1,4 +1,4 @@
-// Tuned data from machine to machine.
+// Export and import of tuning data.
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -32,11 +32,11 @@ int export_data(const Globals& globals, const ExchangeArguments& arguments) {
   if (!arguments.force && !std::filesystem::equivalent(arguments.target, store.path(), missing))
     refuse_existing(arguments.target);
   store.export_to(arguments.target, devices);
-  fmt::print("{}: what is known of {} devices and drivers\n", arguments.target, devices.size());
+  fmt::print("{}: data of {} devices and drivers\n", arguments.target, devices.size());
   return kDone;
 }
 
-/// A file that is refused costs only itself. Returns how many were.
+/// Imports all files; a refused file does not stop the others. Returns the number of refused files.
 std::size_t import_files(Store& store, const std::vector<std::string>& files) {
   if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
   std::size_t refused = 0;
@@ -65,9 +65,8 @@ std::size_t import_files(Store& store, const std::vector<std::string>& files) {
   return refused;
 }
 
-/// As import_files(), into a database that may be new. One that would stay empty because every file
-/// was refused is not left behind.
-/// named: as in StoreOptions.
+/// Same as import_files(), into a database that may be new. If every file is refused, a new
+/// database is removed again. named: same as in StoreOptions.
 std::size_t import_into(const std::filesystem::path& database, std::string_view named,
                         const std::vector<std::string>& files) {
   const bool is_new = !database_exists(database, named);
@@ -85,7 +84,7 @@ int merge(const ExchangeArguments& arguments) {
   return import_into(arguments.target, "", arguments.files) == 0 ? kDone : kFailure;
 }
 
-/// Certifies even what an earlier import brought: the user may have stopped it.
+/// Also certifies data of earlier imports, whose certification the user may have interrupted.
 int import_data(const Globals& globals, const ExchangeArguments& arguments) {
   TuneOptions options{.problems = {}, .budget_s = parse_budget_s(arguments.budget)};
   const std::size_t refused = import_into(globals.database(), kNamedByDefault, arguments.files);
@@ -113,7 +112,7 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
   exporting->add_flag("--force", arguments.force, "Replace the file if it exists");
   exporting->footer(
       "The data of all devices, or of those that --device matches: parameters and\n"
-      "times, never code. docs/sharing.md says what stays here.\n"
+      "times, never code. docs/sharing.md lists what is not exported.\n"
       "Example: rooftile db export tuned.db");
   exporting->callback([&] { action = [&] { return export_data(globals, arguments); }; });
 
@@ -130,14 +129,14 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
       ->type_name("TIME")
       ->needs("--certify");
   importing->footer(
-      "Nothing imported is used before it is certified here. Data of another device or\n"
-      "driver only tells the search where to start. The same file again adds only what\n"
-      "is new.\n"
+      "Imported kernels are used only after they are certified on this machine. Data of\n"
+      "another device or driver only gives the search its starting points. Importing a\n"
+      "file again adds only what is new.\n"
       "Example: rooftile db import tuned.db --certify");
   importing->callback([&] { action = [&] { return import_data(globals, arguments); }; });
 
-  CLI::App* merging =
-      db.add_subcommand("merge", "Add exported files to a database file, a new one if need be");
+  CLI::App* merging = db.add_subcommand(
+      "merge", "Add exported files to a database file, which is created if it does not exist");
   add_file(*merging, "out", arguments.target, "The database file that gets all data")->required();
   merging->add_option("files", arguments.files, "Files from `rooftile db export`")->required();
   merging->footer("Example: rooftile db merge all.db tuned1.db tuned2.db");

@@ -101,7 +101,7 @@ std::string matrix_text(const DeviceLimits& l) {
   return text.empty() ? "none" : text;
 }
 
-/// What decides on types of their own.
+/// Features that decide which types have kernels of their own.
 std::string features_text(const DeviceLimits& l) {
   return fmt::format("f16 sums: {}, int8 dot products: {}, float atomics: {}\n  matrix units: {}",
                      l.float16_arithmetic ? "yes" : "no",
@@ -111,7 +111,7 @@ std::string features_text(const DeviceLimits& l) {
                      l.float32_atomic_add ? "yes" : "no", matrix_text(l));
 }
 
-/// The driver's name and what it says of itself, which may begin with the name.
+/// The driver's name and its own description, which may begin with the name.
 std::string driver_of(const DeviceProfile& d) {
   if (d.driver_info.starts_with(d.driver_name)) return d.driver_info;
   return fmt::format("{} {}", d.driver_name, d.driver_info);

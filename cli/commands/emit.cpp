@@ -19,11 +19,11 @@ namespace {
 struct EmitArguments {
   ProblemOptions problem;
   std::string variant, limits = "device", spirv, pack;
-  std::map<std::string, std::string> values;  // of the parameters given one by one
+  std::map<std::string, std::string> values;  // Parameters that are given as single options.
   bool list_space = false;
 };
 
-/// The limits to check against, and what has them.
+/// The limits to check against, and the name of the device or standard that has them.
 struct Target {
   std::string name;
   DeviceLimits limits;
@@ -45,14 +45,14 @@ Target target_of(const Globals& globals, const EmitArguments& arguments) {
   }
 }
 
-/// Of --variant, then of the parameters given one by one, which replace them.
+/// Parameters of --variant, replaced by those that are given as single options.
 ParameterSettings settings_of(const EmitArguments& arguments) {
   ParameterSettings settings = parse_settings(arguments.variant);
   for (const auto& [parameter, value] : settings)
     for (const auto& [other, other_value] : settings)
       if (parameter == other && value != other_value)
-        fail(ErrorCode::kInvalidArgument, "--variant says {}={} and {}={}", parameter, value, other,
-             other_value);
+        fail(ErrorCode::kInvalidArgument, "--variant has both {}={} and {}={}", parameter, value,
+             other, other_value);
   for (const auto& [parameter, value] : arguments.values) {
     if (value.empty()) continue;
     std::erase_if(settings, [&](const auto& setting) { return setting.first == parameter; });
@@ -75,7 +75,7 @@ Legality legality_for(const DeviceLimits& limits, const EmitArguments& arguments
 }
 
 int list_space(const Target& target, const ParameterSettings& settings, const Legality& illegal) {
-  with_settings({}, settings);  // unknown names and values are wrong usage, not an empty list
+  with_settings({}, settings);  // Unknown names and values are a usage error, not an empty list.
   int kernels = 0;
   for (const Variant& v : legal_variants(target.limits)) {
     if (with_settings(v, settings) != v || illegal(v)) continue;
@@ -83,7 +83,8 @@ int list_space(const Target& target, const ParameterSettings& settings, const Le
     ++kernels;
   }
   if (kernels > 0) return kDone;
-  fmt::print(stderr, "rooftile: the space has no such kernel that is legal on {}\n", target.name);
+  fmt::print(stderr, "rooftile: the search space has no such kernel that is legal on {}\n",
+             target.name);
   return kFailure;
 }
 

@@ -36,7 +36,7 @@ Residencies parse_residencies(const std::string& text) {
   return where;
 }
 
-/// "a" or "b" into where.
+/// Marks operand "a" or "b" in where.
 void add_packed(Residencies& where, const std::string& packed) {
   if (packed.empty()) return;
   Residency& operand = packed == "a" ? where.a : where.b;
@@ -68,7 +68,7 @@ int explain(const Globals& globals, const ExplainArguments& arguments) {
          arguments.resident);
   if (!arguments.table && !operation && (sizes.m == 0 || sizes.n == 0 || sizes.k == 0))
     fail(ErrorCode::kInvalidArgument,
-         "nothing to explain: --m, --n and --k of a product, --operation and --elements of an "
+         "nothing to explain: give --m, --n and --k of a GEMM, --operation and --elements of an "
          "element-wise operation or reduction, or --table");
   SizedOperation work;
   Problem product;
@@ -88,13 +88,13 @@ int explain(const Globals& globals, const ExplainArguments& arguments) {
 }  // namespace
 
 void add_explain(CLI::App& app, const Globals& globals, Action& action) {
-  CLI::App* command = app.add_subcommand("explain", "Say where a product would run, and why");
+  CLI::App* command = app.add_subcommand("explain", "Explain where a GEMM would run, and why");
   command->footer(
-      "Rooftile runs matrix products only: for operations and the table it says where\n"
-      "such a kernel would pay. docs/explain.md describes the output,\n"
+      "Rooftile runs only GEMMs. For operations and the table it predicts where such a\n"
+      "kernel would pay off. docs/explain.md describes the output,\n"
       "docs/explain-json.md the JSON.\n"
-      "Beside gpu_class stands how the operands get to the device: staged, copied by\n"
-      "it, or used in place (docs/memory.md).\n"
+      "The line of gpu_class also names how the operands get to the device: staged,\n"
+      "copied by it, or used in place (docs/memory.md).\n"
       "Examples:\n  rooftile explain --m 1024 --n 1024 --k 1024\n"
       "  rooftile explain --operation relu --elements 1000000 --resident a,c\n"
       "  rooftile explain --m 1 --n 4096 --k 4096 --packed b\n"
@@ -107,7 +107,7 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
   CLI::Option* operation =
       command
           ->add_option("--operation", arguments.operation,
-                       "Explain this operation instead of a product: " + operations)
+                       "Explain this operation instead of a GEMM: " + operations)
           ->type_name("NAME");
   CLI::Option* elements =
       command->add_option("--elements", arguments.elements, "Number of elements of --operation")
@@ -115,17 +115,16 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
           ->check(whole_number(1, std::int64_t{1} << 50));
   CLI::Option* table =
       command->add_flag("--table", arguments.table,
-                        "Show a published comparison of products with memory-bound operations");
+                        "Show a published comparison of GEMMs with memory-bound operations");
   command
       ->add_option("--resident", arguments.resident,
                    "Operands that lie on the device, such as a,b,c (default: none)")
       ->type_name("OPERANDS");
   CLI::Option* packed =
       command
-          ->add_option(
-              "--packed", arguments.packed,
-              "The operand that was packed before (packed.h). Neither moving it to the device nor "
-              "packing it is counted, and the host reads its own")
+          ->add_option("--packed", arguments.packed,
+                       "The operand that was packed before the call (packed.h): the time to "
+                       "transfer and pack it is not counted, and the host reads the original")
           ->type_name("OPERAND")
           ->check(one_of({"a", "b"}));
   CLI::Option* tier = command

@@ -8,7 +8,7 @@
 namespace rooftile {
 namespace {
 
-/// The one device of the database that is meant.
+/// The only device of the database that --device selects.
 DeviceRecord chosen_device(const Store& store, const Globals& globals) {
   const std::string wanted = globals.wanted_device();
   std::vector<DeviceRecord> matching;
@@ -33,8 +33,7 @@ int export_space(const Globals& globals, const ProblemOptions& sizes, const std:
   const FrozenSpace space = frozen_space(store, chosen_device(store, globals), problem);
   if (space.points.empty())
     fail(ErrorCode::kUnsupported,
-         "{} has measured nothing for {}; `rooftile tune --strategy exhaustive` with these sizes "
-         "does",
+         "{} has no measurements of {}; run `rooftile tune --strategy exhaustive` with these sizes",
          space.device, to_string(problem));
   output.write(to_csv(space));
   output.commit();
@@ -46,8 +45,8 @@ int export_space(const Globals& globals, const ProblemOptions& sizes, const std:
 }  // namespace
 
 void add_export_space(CLI::App& db, const Globals& globals, Action& action) {
-  CLI::App* command = db.add_subcommand(
-      "export-space", "Write all that was measured of a problem's candidates as CSV");
+  CLI::App* command =
+      db.add_subcommand("export-space", "Write all measurements of a problem's candidates as CSV");
   command->footer(
       "Examples:\n"
       "  rooftile tune --m 256 --n 256 --k 256 --strategy exhaustive --budget 2h\n"

@@ -32,9 +32,9 @@ double time_ns(const std::function<void()>& call) {
   return now_ns() - start;
 }
 
-/// Times of further calls, which find the device open, the kernel compiled and BLAS loaded: one at
-/// least, then as many as half a second has time for, 100 at most. None after a first call of more
-/// than five seconds. reset runs before each of them and is not timed.
+/// Times of further calls, for which the device is open, the kernel compiled and BLAS loaded: at
+/// least one, then as many as fit into half a second, at most 100. There are none after a first
+/// call of more than five seconds. reset runs before each call and is not timed.
 std::vector<double> further_times_ns(double first_ns, const std::function<void()>& reset,
                                      const std::function<void()>& call) {
   constexpr double kLongestFirstNs = 5e9, kMostNs = 0.5e9;
@@ -61,7 +61,7 @@ void print_speed(const Problem& p, std::string_view tier, double first_ns,
              time_text(first_ns));
 }
 
-// Every element against float64: as slow as it is sure.
+// Checks every element against float64, which is slow.
 int verify(const HostProduct& product, const std::vector<char>& before) {
   const Problem& p = product.problem;
   const ReferenceOperands operands = {product.a.data(), product.b.data(), product.scales.data(),
@@ -87,7 +87,7 @@ int verify(const HostProduct& product, const std::vector<char>& before) {
   return kDone;
 }
 
-// float64 files by a float64 BLAS.
+// Multiplies float64 files with a float64 BLAS.
 int multiply64(GemmInputs& inputs, OutputFile& output) {
   Problem p = inputs.problem;
   p.types = {};
@@ -108,7 +108,7 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
   const TierChoice tier = parse_tier_choice(arguments.tier);
   GemmInputs inputs = open_inputs(arguments.files);
   OutputFile output(
-      arguments.output);  // before the work: a typing mistake in its name costs nothing
+      arguments.output);  // Before the work, so that a wrong name is reported at once.
   const bool float64 =
       inputs.b && (inputs.a.type() == NpyType::kF64 || inputs.b->type() == NpyType::kF64);
   if (tier == TierChoice::kHost64 && float64) {
@@ -120,7 +120,7 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
   HostProduct product = load(inputs);
   std::vector<char> before;
   if (product.problem.beta != 0) before = product.c;
-  // All calls on the tier that is predicted, so that their times are of one kind.
+  // All calls run on the predicted tier, so that their times are comparable.
   Context context({.database = globals.db,
                    .device = globals.device,
                    .measure_calls = MeasureCalls::kNo,

@@ -26,7 +26,7 @@ Types types_of(const QuantizeArguments& arguments) {
   return types;
 }
 
-/// What is lost: largest and root mean square difference to the weights.
+/// Quantisation error: largest and root mean square difference to the weights.
 void print_error(const Problem& p, const QuantizedMatrix& matrix, const std::vector<float>& weights,
                  std::int64_t row_stride, std::int64_t step_stride) {
   double largest = 0, squares = 0, size = 0;
@@ -58,13 +58,13 @@ int quantize_file(const QuantizeArguments& arguments) {
   check_memory(arguments.weights,
                4.0 * static_cast<double>(p.n) * static_cast<double>(p.k) + minimum_bytes(p));
   const std::vector<float> weights = file.values<float>();
-  // n x k as it lies there, when asked for or when Fortran order turns it; not when both.
+  // The data is n x k if either the option or Fortran order transposes it, but not if both do.
   const bool rows = arguments.trans != (file.stored() == Transpose::kYes);
   const std::int64_t row_stride = rows ? p.k : 1, step_stride = rows ? 1 : p.n;
   const auto quantized = [&] {
     try {
       return quantize(types, p.n, p.k, weights.data(), row_stride, step_stride);
-    } catch (const Error& error) {  // of the file's values: the command line is right
+    } catch (const Error& error) {  // The file's values are wrong, not the command line.
       fail(ErrorCode::kUnsupported, "{}: {}", arguments.weights, error.what());
     }
   };

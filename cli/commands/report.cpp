@@ -23,7 +23,7 @@ struct ReportArguments {
 };
 
 Report selected(const Store& store, const Globals& globals) {
-  selected_records(globals, store);  // throws where there are devices and --device selects none
+  selected_records(globals, store);  // Throws when --device selects none of the devices.
   Report report = make_report(store, runtime_view());
   std::erase_if(report.devices, [&](const DeviceReport& d) { return !globals.selects(d.profile); });
   return report;
@@ -68,7 +68,7 @@ int show(const Globals& globals, ReportArguments& arguments) {
 }  // namespace
 
 void add_report(CLI::App& app, const Globals& globals, Action& action) {
-  CLI::App* command = app.add_subcommand("report", "Show what the tuning database knows");
+  CLI::App* command = app.add_subcommand("report", "Show the results in the tuning database");
   command->footer(
       "Examples:\n  rooftile report\n  rooftile report --calibration\n"
       "  rooftile report --html report.html\n"
@@ -82,18 +82,19 @@ void add_report(CLI::App& app, const Globals& globals, Action& action) {
       command
           ->add_option(
               "--problem", arguments.sizes,
-              "Explain the tuned problem of these sizes; --type, --trans-a, ... say more of it")
+              "Explain the tuned problem of these sizes; --type, --trans-a, ... narrow it down")
           ->type_name("M,N,K")
           ->delimiter(',')
           ->check(whole_number(1, std::int64_t{1} << 40));
   CLI::Option* compare =
       add_file(*command, "--compare", arguments.compare,
-               "Show the figures and problems of this other database beside those of the tuning "
-               "database; --device chooses among the latter");
+               "Compare the measurements and problems of this other database with those of the "
+               "tuning database; --device selects from the latter");
   arguments.of_class.add_class_to(*command);
   command
-      ->add_flag("--calibration", arguments.calibration,
-                 "List every calibrated figure below the results; JSON and page always have them")
+      ->add_flag(
+          "--calibration", arguments.calibration,
+          "List every calibration measurement below the results; JSON and page always have them")
       ->excludes(json)
       ->excludes(html)
       ->excludes(problem)

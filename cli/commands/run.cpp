@@ -19,7 +19,7 @@
 namespace rooftile {
 namespace {
 
-// As env and nohup have them.
+// Same codes as env and nohup.
 constexpr int kCannotRun = 126, kNotFound = 127;
 
 std::filesystem::path preloaded_library() {
@@ -36,13 +36,13 @@ std::filesystem::path preloaded_library() {
        places[2].lexically_normal().string());
 }
 
-/// The loader takes spaces and colons in LD_PRELOAD for the ends of names.
+/// The loader treats spaces and colons in LD_PRELOAD as separators.
 bool can_be_preloaded(const std::filesystem::path& path) {
   return path.string().find_first_of(" :") == std::string::npos;
 }
 
-/// Makes the folder if need be. Whether it is this user's, and nobody else may write into it: what
-/// lies there is loaded into programs.
+/// Creates the folder if necessary. Returns whether it belongs to this user and no other user may
+/// write into it, because its content is loaded into programs.
 bool is_own_folder(const std::filesystem::path& folder) {
   std::error_code ignored;
   std::filesystem::create_directories(folder.parent_path(), ignored);
@@ -52,8 +52,9 @@ bool is_own_folder(const std::filesystem::path& folder) {
          status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// A link to the library whose own path has neither a space nor a colon. It stays: children of the
-/// program, and theirs, inherit LD_PRELOAD. The drop-in follows it to find librooftile.so.
+/// Creates a link to the library whose own path has neither a space nor a colon. The link is not
+/// removed, because the program's descendants inherit LD_PRELOAD. The drop-in follows it to find
+/// librooftile.so.
 std::filesystem::path link_to(const std::filesystem::path& library) {
   const char* const runtime_folder = std::getenv("XDG_RUNTIME_DIR");
   std::vector<std::filesystem::path> folders = {default_cache_folder() / "preload"};
@@ -68,7 +69,7 @@ std::filesystem::path link_to(const std::filesystem::path& library) {
       continue;
     std::error_code error;
     if (std::filesystem::read_symlink(link, error) == library) return link;
-    // Under another name first: programs that start meanwhile find the old link or the new one.
+    // Renaming is atomic: programs that start meanwhile find the old link or the new one.
     const std::filesystem::path made = own / fmt::format("{}", ::getpid());
     std::filesystem::create_symlink(library, made, error);
     if (!error) std::filesystem::rename(made, link, error);
@@ -88,8 +89,8 @@ struct Wishes {
   std::string tier, precision;
 };
 
-/// Routines that Rooftile does not take over do not pass through it here, and cannot say so
-/// themselves.
+/// Warns about routines that Rooftile does not replace: when preloaded, it does not see their calls
+/// and cannot warn later.
 void say_what_precision_reaches() {
   const char* const precision = std::getenv("ROOFTILE_PRECISION");
   const char* const log = std::getenv("ROOFTILE_LOG");
@@ -105,7 +106,8 @@ void say_what_precision_reaches() {
 
 int run(const std::vector<std::string>& program, const Wishes& wishes, const Globals& globals) {
   if (program.empty())
-    fail(ErrorCode::kInvalidArgument, "which program? rooftile run -- PROGRAM [ARGUMENT...]");
+    fail(ErrorCode::kInvalidArgument,
+         "the program is missing: rooftile run -- PROGRAM [ARGUMENT...]");
   std::filesystem::path library;
   try {
     library = preloaded_library();
@@ -115,16 +117,16 @@ int run(const std::vector<std::string>& program, const Wishes& wishes, const Glo
     return kCannotRun;
   }
   std::string preload = library.string();
-  // What the user preloads besides comes first, as tools that must do so expect.
+  // Libraries that the user preloads come first, because some tools require it.
   if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != '\0')
     preload = others + (":" + preload);
   set("LD_PRELOAD", preload);
-  // The program may change its folder.
+  // The program may change its working directory, so the path must be absolute.
   std::error_code nowhere;
   set("ROOFTILE_DB",
       globals.db.empty() ? "" : std::filesystem::absolute(globals.db, nowhere).string());
   if (nowhere)
-    fail(ErrorCode::kIo, "--db {} leads nowhere: {}; name the file by its absolute path",
+    fail(ErrorCode::kIo, "--db {} cannot be resolved: {}; name the file by its absolute path",
          globals.db, nowhere.message());
   set("ROOFTILE_DEVICE", globals.device);
   set("ROOFTILE_TIER", wishes.tier);
@@ -144,9 +146,7 @@ int run(const std::vector<std::string>& program, const Wishes& wishes, const Glo
 
 void add_run(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "run",
-      "Run a program with Rooftile in place of its BLAS' matrix products: run -- PROGRAM "
-      "[ARGUMENT...]");
+      "run", "Run a program whose calls of BLAS for matrix products are computed by Rooftile");
   command->footer(
       "Its exit code is the program's; 126: it could not be run, 127: it was not found.\n"
       "Examples:\n  rooftile run -- python3 script.py\n"
@@ -154,16 +154,17 @@ void add_run(CLI::App& app, const Globals& globals, Action& action) {
   static Wishes wishes;
   command
       ->add_option("--tier", wishes.tier,
-                   "Where products are computed (default: $ROOFTILE_TIER, else auto)")
+                   "Where GEMMs are computed (default: $ROOFTILE_TIER, else auto)")
       ->type_name("TIER")
       ->check(one_of(tier_names()));
   command
       ->add_option("--precision", wishes.precision,
-                   "How good results have to be (default: $ROOFTILE_PRECISION, else standard)")
+                   "Accuracy that results must have (default: $ROOFTILE_PRECISION, else standard)")
       ->type_name("NAME")
       ->check(one_of({"relaxed", "standard", "high", "exact64"}));
-  // From its first word on, the program's command line is nobody else's; a list of positional
-  // arguments would take words in brackets apart.
+  // Everything from the first word of the program's command line on belongs to the program. A list
+  // of positional arguments would split words in brackets.
+  command->prefix_command();
   command->preparse_callback([&app](std::size_t) { app.prefix_command(); });
   command->callback([&] { action = [&] { return run(app.remaining(), wishes, globals); }; });
 }

@@ -7,7 +7,7 @@ namespace {
 
 std::atomic<bool> stop_requested = false;
 
-// The second signal is the default's: it kills.
+// The second signal has its default effect and ends the process.
 extern "C" void request_stop(int signal_number) {
   stop_requested.store(true);
   ::signal(signal_number, SIG_DFL);

@@ -30,12 +30,12 @@ struct TuneArguments {
        from_log = false, no_counters = false;
 };
 
-/// Throws kInvalidArgument for what no call would use.
+/// Throws kInvalidArgument for problems that no call can have.
 void check_wanted(const Problem& p) {
   validate(p);
   if (p.types.f16_sums && !may_sum_in_f16(p.types))
     fail(ErrorCode::kInvalidArgument,
-         "{} has a quantised B, of which every call makes float32 sums: leave out _sum_f16",
+         "{} has a quantised B, whose sums are always float32: remove _sum_f16",
          to_string(p.types));
 }
 
@@ -52,7 +52,7 @@ std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
   std::vector<TuneProblem> problems =
       arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes);
   for (TuneProblem& wanted : problems) {
-    // What a file says of a problem stands unless the command line says otherwise.
+    // Fields of the file hold unless an option overrides them.
     if (arguments.sizes.type != ProblemOptions().type)
       wanted.problem = retyped(wanted.problem, parse_types(arguments.sizes.type));
     if (!arguments.sizes.epilogue.empty())
@@ -66,24 +66,24 @@ std::string ratio_text(double other_ns, double ns) {
   return other_ns > 0 && ns > 0 ? fmt::format("{:.2f}x", other_ns / ns) : "-";
 }
 
-/// The mark is explained by contention_note().
+/// contention_note() explains the mark.
 std::string host_text(const HostComparison& host) {
   return host.ratio > 0 ? fmt::format("{:.2f}x{}", host.ratio, host.contended ? "*" : "") : "-";
 }
 
-/// Empty where no comparison with the host was contended.
+/// Explains the mark of contended comparisons with the host; empty when there are none.
 std::string contention_note(const std::vector<TuneResult>& results) {
   const auto contended =
       std::ranges::count_if(results, [](const TuneResult& r) { return r.host.contended; });
   if (contended == 0) return "";
   return fmt::format(
-      "* other programs had the processors during {} of the comparisons with the host, so that the "
-      "ratio says little; `rooftile explain` and `rooftile report` predict it\n",
+      "* other programs used the processors during {} of the comparisons with the host, so that "
+      "the ratio is unreliable; `rooftile explain` and `rooftile report` predict it\n",
       contended);
 }
 
-/// A line for each problem as soon as it is tuned. The winner stands last: its name is not known
-/// when the first line is printed, and may have any length.
+/// Prints a line for each problem as soon as it is tuned. The winner is the last column, because
+/// its name may have any length, which is unknown when the first line is printed.
 class ResultTable {
  public:
   explicit ResultTable(const std::vector<TuneProblem>& problems) {
@@ -91,7 +91,7 @@ class ResultTable {
       problem_width_ = std::max(problem_width_, display_width(to_string(wanted.problem)));
   }
 
-  /// The header stands above the first result: a calibration prints its lines before.
+  /// Prints the header directly before the first result, after the lines of a calibration.
   void print(const TuneResult& r) {
     if (!std::exchange(has_header_, true))
       fmt::print("{} {:>8} {:>7} {:>10} {:>9} {:>9} {:>9}  {}\n",
@@ -115,9 +115,9 @@ class ResultTable {
   bool has_header_ = false;
 };
 
-/// What disturbed the measurements; drift and heat only where there is something to say.
+/// Disturbances of the measurements; drift and temperature only where they matter.
 std::string noise_text(const TuneReport& report) {
-  std::string text = fmt::format("{} samples taken again, {} kept noisy", report.noise.retaken,
+  std::string text = fmt::format("{} samples resampled, {} flagged noisy", report.noise.retaken,
                                  report.noise.noisy);
   if (const auto slowdown = report.noise.slowdown)
     text += fmt::format("; the device {} by {:.0f} % over the run{}",
@@ -130,7 +130,7 @@ std::string noise_text(const TuneReport& report) {
   return text;
 }
 
-/// How much longer than its budget the run took; empty where that hardly is any.
+/// How far the run exceeded its budget; empty where it hardly did.
 std::string overrun_text(double elapsed_s, double budget_s) {
   constexpr double kLeastToldS = 0.5;
   const double over_s = elapsed_s - budget_s;
@@ -138,7 +138,7 @@ std::string overrun_text(double elapsed_s, double budget_s) {
   return fmt::format(" ({:.0f} s of them after the budget, to finish what was running)", over_s);
 }
 
-/// What a problem that was not tuned has to expect.
+/// Expected cost for problems that were not tuned.
 std::string untuned_text(const Regret& regret) {
   if (regret.problems == 0)
     return "fewer than two problems or two kernels were compared: no regret can be estimated";
@@ -152,7 +152,7 @@ std::string untuned_text(const Regret& regret) {
       regret.problems);
 }
 
-/// Of the log, as many as the budget has time for.
+/// Problems of the log, as many as the budget allows.
 std::vector<TuneProblem> hottest(const Store& store, const DeviceProfile& device, double budget_s) {
   const std::optional<RowId> row = store.find_device(device);
   std::vector<TuneProblem> problems =
@@ -184,14 +184,14 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
     });
     if (devices.empty())
       fail(ErrorCode::kUnsupported,
-           "no untuned problem is logged in {}; programs log what they call without a tuned "
-           "kernel, unless ROOFTILE_LOG_UNTUNED is off",
+           "no untuned problem is logged in {}; programs log their calls without a tuned kernel, "
+           "unless ROOFTILE_LOG_UNTUNED is off",
            store.path().string());
   }
   print_host_advice();
   if (arguments.refresh) return refresh_devices(store, devices, options);
   const std::atomic<bool>& stop = stop_on_signals();
-  bool interrupted = false, impossible = false;  // the latter: no problem can be tuned at all
+  bool interrupted = false, impossible = false;  // impossible: no problem can be tuned.
   for (const DeviceProfile& device : devices) {
     if (arguments.from_log) options.problems = hottest(store, device, options.budget_s);
     fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
@@ -218,12 +218,12 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
                report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
                                                report.failed, report.lost_s)
                                  : "",
-               report.interrupted     ? "; interrupted: the next run goes on from here"
-               : report.out_of_budget ? "; out of budget: the next run goes on from here"
+               report.interrupted     ? "; interrupted: the next run continues from here"
+               : report.out_of_budget ? "; out of budget: the next run continues from here"
                                       : "");
     fmt::print("{}noise: {}\n", contention_note(report.results), noise_text(report));
     if (arguments.from_log)
-      fmt::print("{} logged problems are left\n",
+      fmt::print("{} logged problems remain\n",
                  logged_problems(store, store.device_id(device)).size());
     interrupted = report.interrupted;
     if (interrupted) break;
@@ -247,7 +247,7 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
   command
       ->add_option("--budget", arguments.budget,
                    "Wall time for a device, compilation included: 60s, 3m, 1h (default 5m); the "
-                   "calibration of a device that has no figures yet, some 15 s, is apart from it")
+                   "first calibration of a device, about 15 s, is not counted")
       ->type_name("TIME")
       ->check(CLI::Validator(
           [](const std::string& text) {
@@ -267,19 +267,18 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
            "type,epilogue before the note");
   command->add_flag("--from-log", arguments.from_log,
                     "Tune the problems that programs called without a tuned kernel, hottest first, "
-                    "as many as the budget has time for");
+                    "as many as the budget allows");
   command
       ->add_option("--strategy", arguments.strategy,
                    "How candidates are chosen (default auto); docs/search.md")
       ->type_name("NAME")
       ->check(one_of(strategy_names()));
-  command
-      ->add_option("--seed", arguments.seed, "Seed of what a strategy leaves to chance (default 1)")
+  command->add_option("--seed", arguments.seed, "Seed of the strategy's random choices (default 1)")
       ->type_name("N")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   command
       ->add_option("--candidates", arguments.candidates,
-                   "Search so many candidates of each problem's space, the same ones in every "
+                   "Number of candidates to search of each problem's space, the same ones in every "
                    "run (default: all)")
       ->type_name("N")
       ->check(whole_number(0, std::int64_t{1} << 40));
@@ -290,13 +289,13 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
   command->add_flag("--no-counters", arguments.no_counters,
                     "Do not read the driver's hardware counters of the best kernels "
                     "(VK_KHR_performance_query); docs/counters.md");
+  command->add_flag("--refresh", arguments.refresh,
+                    "Only certify and time again the kernels that a new driver or a new version of "
+                    "Rooftile made stale, and imported kernels for this device and driver; every "
+                    "run of `tune` begins with that");
   command->add_flag(
-      "--refresh", arguments.refresh,
-      "Only certify and time again what a new driver or a new Rooftile made stale, and "
-      "imported data for this device and driver; every run begins with that");
-  command->add_flag("--recalibrate", arguments.recalibrate,
-                    "Measure the calibration figures again, apart from the budget, and show which "
-                    "have moved");
+      "--recalibrate", arguments.recalibrate,
+      "Calibrate again, outside the budget, and show which measurements have drifted");
   arguments.sizes.add_to(*command, false);
   for (const char* other : {"--set", "--shapes", "--m", "--n", "--k", "--trans-a", "--trans-b",
                             "--batch", "--type", "--epilogue"}) {

@@ -74,7 +74,7 @@ void check_content(Connection& connection, const fs::path& file) {
   if (const auto differences = compare_schema(connection); !differences.empty())
     refuse(file, fmt::format("is no tuning database as Rooftile makes it ({})", differences[0]));
   if (const auto damage = find_damage(connection); !damage.empty())
-    refuse(file, fmt::format("is damaged ({}): ask for a new one", damage.front()));
+    refuse(file, fmt::format("is damaged ({}): ask for a new export", damage.front()));
   SQLite::Statement strays(connection.database(), "PRAGMA foreign_key_check");
   if (strays.executeStep())
     refuse(file, fmt::format("is damaged (rows of {} refer to rows of {} that do not exist)",

@@ -16,43 +16,43 @@ struct Suspicion {
 };
 constexpr Suspicion kSuspicions[] = {
     {"SELECT 1 FROM theirs.samples WHERE NOT is_time(created_at) LIMIT 1",
-     "a sample of a time that is none"},
+     "a sample with an invalid time"},
     {"SELECT 1 FROM theirs.runs WHERE NOT is_time(created_at) OR NOT is_time(ended_at) LIMIT 1",
-     "a run of a time that is none"},
+     "a run with an invalid time"},
     {"SELECT 1 FROM theirs.runs WHERE NOT json_valid(settings) UNION ALL "
      "SELECT 1 FROM theirs.compiler_facts WHERE NOT json_valid(statistics) LIMIT 1",
-     "settings or statistics that are no JSON"},
+     "settings or statistics that are not JSON"},
     {"SELECT 1 FROM theirs.calibrations WHERE NOT is_time(created_at) LIMIT 1",
-     "a calibration of a time that is none"},
+     "a calibration with an invalid time"},
     {"SELECT 1 FROM theirs.calibrations WHERE key IS NULL OR key GLOB '*[^0-9A-Za-z ._:-]*' LIMIT "
      "1",
      "a calibration without a key"},
     {"SELECT 1 FROM theirs.compiler_facts WHERE NOT is_time(created_at) LIMIT 1",
-     "compiler facts of a time that is none"},
+     "compiler facts with an invalid time"},
     {"SELECT 1 FROM theirs.winners WHERE NOT is_time(created_at) UNION ALL "
      "SELECT 1 FROM theirs.imported_winners WHERE NOT is_time(created_at) LIMIT 1",
-     "a ranked list of a time that is none"},
+     "a ranked list with an invalid time"},
     {"SELECT 1 FROM theirs.portfolio WHERE NOT is_time(created_at) UNION ALL "
      "SELECT 1 FROM theirs.imported_portfolio WHERE NOT is_time(created_at) LIMIT 1",
-     "a portfolio of a time that is none"},
+     "a portfolio with an invalid time"},
     {"SELECT 1 FROM theirs.black_list WHERE NOT is_time(created_at) UNION ALL "
      "SELECT 1 FROM theirs.imported_black_list WHERE NOT is_time(created_at) LIMIT 1",
-     "a black list of a time that is none"},
+     "a black list with an invalid time"},
     {"SELECT 1 FROM theirs.samples WHERE NOT (kernel_ns < 1e18 AND kernel_mad_ns < 1e18 AND"
      " abs(kernel_low_ns) < 1e18 AND abs(kernel_high_ns) < 1e18 AND pack_ns < 1e18 AND"
      " compile_ns < 1e18 AND level < 1e18) LIMIT 1",
-     "a sample that took longer than anybody waited"},
+     "a sample that took longer than any timeout"},
     {"SELECT 1 FROM theirs.winners WHERE NOT (kernel_ns < 1e18 AND pack_ns < 1e18) UNION ALL "
      "SELECT 1 FROM theirs.imported_winners WHERE NOT (kernel_ns < 1e18 AND pack_ns < 1e18)"
      " LIMIT 1",
-     "a winner that took longer than anybody waited"},
+     "a winner that took longer than any timeout"},
     {"SELECT 1 FROM theirs.counter_sets WHERE NOT is_time(created_at) LIMIT 1",
-     "counters of a time that is none"},
+     "counters with an invalid time"},
     {"SELECT 1 FROM theirs.counters WHERE NOT abs(value) < 1e300 LIMIT 1",
      "a counter that is not finite"},
     {"SELECT 1 FROM theirs.calibration_figures WHERE NOT (abs(value) < 1e300 AND mad < 1e300)"
      " LIMIT 1",
-     "a figure that is not finite"},
+     "a measurement that is not finite"},
 };
 
 }  // namespace

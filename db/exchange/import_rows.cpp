@@ -75,7 +75,7 @@ class Import {
       const RowId id = theirs.integer();
       const std::string key = theirs.text();
       const bool own = theirs.integer() != 0;
-      if (!is_plain(key, kLongestKey)) refuse("an origin whose key is no key");
+      if (!is_plain(key, kLongestKey)) refuse("an origin with an invalid key");
       Sql(connection_, "INSERT INTO main.origins (key, own) VALUES (?, 0) ON CONFLICT DO NOTHING")
           .bind(key)
           .run();
@@ -99,7 +99,7 @@ class Import {
       DeviceProfile& profile = device.profile;
       if (!is_plain(profile.device_uuid, kLongestHash) ||
           !is_plain(profile.pipeline_cache_uuid, kLongestHash))
-        refuse(fmt::format("a device (row {}) whose identity is none", device.id));
+        refuse(fmt::format("a device (row {}) with an invalid identity", device.id));
       for (std::string* text : {&profile.name, &profile.driver_name, &profile.driver_info})
         *text = cleaned_text(*text, kLongestName);
       // A device that this machine has itself keeps what its driver reported here.
@@ -138,13 +138,13 @@ class Import {
   /// Reads the variant into candidate.
   void check_candidate(RowId id, CandidateRecord& candidate, const std::string& variant) const {
     if (!is_plain(candidate.hash, kLongestHash) || !is_signature(candidate.signature))
-      refuse(fmt::format("a candidate (row {}) whose hash or signature is none", id));
+      refuse(fmt::format("a candidate (row {}) with an invalid hash or signature", id));
     try {
       candidate.variant = parse_variant(variant);
     } catch (const Error& error) {
       refuse(
-          fmt::format("a kernel (candidate {}) that this Rooftile does not know: {}; a newer one "
-                      "may",
+          fmt::format("a kernel (candidate {}) that this version of Rooftile cannot read: {}; a "
+                      "newer version may",
                       id, cleaned_text(error.what(), kLongestName)));
     }
   }
@@ -160,7 +160,7 @@ class Import {
         problem = read_problem(theirs);
         validate(problem);
       } catch (const Error& error) {
-        refuse(fmt::format("a problem (row {}) that is none: {}", id,
+        refuse(fmt::format("an invalid problem (row {}): {}", id,
                            cleaned_text(error.what(), kLongestName)));
       }
       if (!std::isfinite(problem.alpha) || !std::isfinite(problem.beta))
@@ -362,7 +362,7 @@ class Import {
       const std::int64_t place = theirs.integer();
       const std::string times = theirs.text(), created_at = theirs.text();
       if (!is_times_json(times))
-        refuse(fmt::format("a portfolio (kernel {}) whose times are none", candidate));
+        refuse(fmt::format("a portfolio (kernel {}) with invalid times", candidate));
       Sql(connection_, "INSERT INTO temp.import_portfolio VALUES (?, ?, ?, ?, ?, ?, ?)")
           .bind_all(origin, device, signature, candidate, place, times, created_at)
           .run();

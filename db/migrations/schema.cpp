@@ -129,7 +129,8 @@ std::vector<std::string> compare_schema(Connection& connection) {
       differences.push_back(fmt::format("{} was altered", entry));
   }
   for (const auto& [entry, sql] : found)
-    if (!expected.contains(entry)) differences.push_back(fmt::format("{} is not ours", entry));
+    if (!expected.contains(entry))
+      differences.push_back(fmt::format("{} is not part of the schema", entry));
   return differences;
 }
 

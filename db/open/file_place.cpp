@@ -47,7 +47,7 @@ fs::path resolved_path(const fs::path& path, std::string_view named) {
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);
   if (error)
-    fail(ErrorCode::kIo, "{} leads nowhere: {}; name another file{}", path.string(),
+    fail(ErrorCode::kIo, "{} cannot be resolved: {}; name another file{}", path.string(),
          error.message(), named);
   fs::path result = fs::weakly_canonical(absolute, error);
   return error ? absolute.lexically_normal() : result;

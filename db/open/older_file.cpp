@@ -31,8 +31,9 @@ std::unique_ptr<Connection> migrated_copy(Connection& file, std::string_view nam
   const std::int64_t bytes = file.integer("PRAGMA page_count") * file.integer("PRAGMA page_size");
   if (bytes > kMostCopiedBytes)
     fail(ErrorCode::kDatabase,
-         "{} has schema version {}, and this Rooftile reads version {}; its {} MiB are too many to "
-         "be read as they are: `rooftile tune` or `rooftile db vacuum` brings it up to date",
+         "{} has schema version {}, and this Rooftile reads version {}; with {} MiB it is too "
+         "large to be read without an update: `rooftile tune` or `rooftile db vacuum` brings it up "
+         "to date",
          file.path().string(), file.integer("PRAGMA user_version"), newest_schema_version(),
          bytes >> 20);
   auto made = copy_in_memory(file);

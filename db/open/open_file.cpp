@@ -250,7 +250,7 @@ OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
                path.string(), damage.why, options.named);
         if (attempt == kAttempts)
           fail(ErrorCode::kDatabase,
-               "{} is damaged again and again ({}); check the disk, or name another file{}",
+               "{} is damaged repeatedly ({}); check the disk, or name another file{}",
                path.string(), damage.why, options.named);
         const fs::path aside = set_aside(path, [&] { return is_damaged(path, options); });
         if (!aside.empty())

@@ -65,7 +65,7 @@ void rethrow(const SQLite::Exception& error, const std::filesystem::path& path,
     const bool place_may_be_wrong = remedy.advice.ends_with(',');
     const std::string message = fmt::format(
         "{}: {}: {}; {}{}{}", doing, path.string(), error.what(), remedy.advice,
-        place_may_be_wrong ? " or name another place" : "", place_may_be_wrong ? named : "");
+        place_may_be_wrong ? " or name another file" : "", place_may_be_wrong ? named : "");
     if (remedy.sqlite_code == SQLITE_BUSY) throw DatabaseLocked(message);
     throw Error(remedy.code, message);
   }

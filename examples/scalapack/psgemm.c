@@ -41,7 +41,7 @@ typedef struct Matrix {
   float* values;
 } Matrix;
 
-/* Values that every rank can tell from their place alone: in [-1, 1), with 16 bits. */
+/* Values that every rank can compute from their indices alone: in [-1, 1), with 16 bits. */
 static float value_at(unsigned seed, int row, int column) {
   unsigned x = seed * 2654435761u + (unsigned)row * 40503u + (unsigned)column * 2246822519u;
   x ^= x >> 15, x *= 2246822519u, x ^= x >> 13;

@@ -58,16 +58,16 @@ ROOFTILE_API rooftile_status rooftile_buffer_size(rooftile_buffer* buffer, size_
 /// work on the buffer that was requested before.
 ///
 /// Errors: INVALID_ARGUMENT for bytes outside the buffer; TIMEOUT when the device hangs, which is
-/// then given up.
+/// then treated as lost.
 ROOFTILE_API rooftile_status rooftile_buffer_upload(rooftile_buffer* buffer, size_t offset_bytes,
                                                     const void* from, size_t bytes);
 ROOFTILE_API rooftile_status rooftile_buffer_download(rooftile_buffer* buffer, size_t offset_bytes,
                                                       void* to, size_t bytes);
 
-/// ---- Products ----
+/// ---- Calls ----
 
-/// Start of an operand: an offset in elements behind the start of a buffer, which allows the use of
-/// a part of a buffer. Elements are those of the operand's type: float for row scales, column
+/// Start of an operand: an offset in elements from the start of a buffer, so that an operand may
+/// begin inside a buffer. Elements are those of the operand's type: float for row scales, column
 /// scales, bias and residual; A's type for the scales and float zero points of a quantised B; bytes
 /// for a quantised B itself, packed zero points and a workspace. Most operands may have any offset.
 /// A quantised B, its scales, its zero points and a workspace start at a multiple of 256 bytes
@@ -123,12 +123,18 @@ ROOFTILE_API rooftile_status rooftile_resident_prepare(rooftile_context* context
                                                        const rooftile_resident_operands* operands,
                                                        rooftile_prepared* prepared);
 
-/* Puts the product on the device's queue and returns; args->tier is AUTO or DEVICE. The scales and
- * zero points of a quantised B are checked as those in host memory are (rooftile_quantization):
- * read back before the first product that uses them, and again after an upload or a product has
- * written the buffer that holds them. Products of
- * more than a quarter of a second run as several submissions, for the operating system's watchdog.
- * *run is to be released; run may be NULL: a failure then shows in whatever is waited for next. */
+/// Submits the call to the device's queue and returns without waiting for it; args->tier is AUTO or
+/// DEVICE. The caller releases *run. run may be NULL: a failure is then reported by the next
+/// function that waits.
+///
+/// The scales and zero points of a quantised B are checked as those in host memory are
+/// (rooftile_quantization). They are read back before the first call that uses them, and again
+/// after an upload or a call has written the buffer that holds them.
+///
+/// A call of more than a quarter of a second runs as several submissions, so that it does not
+/// trigger the operating system's watchdog.
+///
+/// Errors: INVALID_ARGUMENT, DEVICE_ERROR, OUT_OF_MEMORY, and those of rooftile_resident_prepare.
 ROOFTILE_API rooftile_status rooftile_resident_gemm(rooftile_context* context,
                                                     const rooftile_gemm_args* args,
                                                     const rooftile_resident_operands* operands,
@@ -144,7 +150,7 @@ ROOFTILE_API rooftile_status rooftile_resident_finish(rooftile_context* context,
 /// not wait.
 ///
 /// Returns OK when the work has succeeded, TIMEOUT when it is not finished in time (the caller may
-/// wait again), and DEVICE_ERROR when the device was lost or was given up by another call.
+/// wait again), and DEVICE_ERROR when the device was lost, or did not answer another call in time.
 ROOFTILE_API rooftile_status rooftile_run_wait(rooftile_run* run, uint64_t timeout_ns);
 
 /// Releases the handle; NULL is allowed. The work goes on, but the host memory that it downloads to
@@ -174,11 +180,13 @@ ROOFTILE_API rooftile_status rooftile_list_upload(rooftile_list* list, rooftile_
 ROOFTILE_API rooftile_status rooftile_list_download(rooftile_list* list, rooftile_buffer* buffer,
                                                     size_t offset_bytes, void* to, size_t bytes);
 
-/* Puts the list on the device's queue and returns. It may be run again before it is finished: runs
- * follow each other. A list with transfers waits for its last run first, whose downloads then land.
- * Scales of a quantised B are checked as by rooftile_resident_gemm, those that the list uploads in
- * host memory, but not those that its own products write; nothing is run if one is refused.
- * run may be NULL when there are no downloads. */
+/// Submits the list to the device's queue and returns without waiting for it. A list may be run
+/// again before it is finished: its runs follow each other. A list with transfers first waits for
+/// its last run, whose downloads are then written. run may be NULL when there are no downloads.
+///
+/// The scales of a quantised B are checked as by rooftile_resident_gemm: those that the list
+/// uploads are checked in host memory, those that its own calls write are not checked. If a scale
+/// is refused, nothing is run.
 ROOFTILE_API rooftile_status rooftile_list_run(rooftile_list* list, rooftile_run** run);
 
 /// Releases the list; NULL is allowed. Submitted runs are not affected.

@@ -1,28 +1,31 @@
-/* Rooftile: matrix products on tuned Vulkan kernels, or on the machine's BLAS where that is
- * predicted to be faster. C ABI.
- *
- * What the choice costs has been measured with Mesa's lavapipe over OpenBLAS on two cores only
- * (bench/results/lavapipe.md, bench/notes/2026-11-22-calls.md). In 12 runs of 300 random problems,
- * each called 32 times, the drop-in took 0.947 to 1.005 times as long as OpenBLAS on all threads in
- * total, and 10 of the 3,600 were slower by more than 10 % and 200 ns. Against the best tier of
- * each problem, ten runs of 300 took 1.010 to 1.027 times as long on average; first calls
- * alone 1.014 to 1.078.
- *
- * One context serves any number of threads. A context reads the tuning database once, when it is
- * opened; run `rooftile tune` first to let it use a device. Without a database, a device or a
- * driver every call runs on the host's BLAS. A device is opened, and its kernels compiled, by a
- * thread of the context: until a problem's kernel is there, one that compiles quickly may answer
- * (docs/background-compilation.md), and else the host. A product that a
- * thread makes again is measured, and may change between one thread of the host and all of them. So
- * results of one problem may differ by roundings; rooftile_options.deterministic makes them equal
- * bit by bit. Problems without a tuned kernel are counted in the database, by a thread of the
- * context once a minute and when it is closed.
- *
- * Structures begin with struct_size, which the caller sets to sizeof the structure: by it a library
- * serves programs that were compiled with other headers of its soname. What an older structure
- * lacks counts as zero. A newer one is taken as long as the fields that this library does not know
- * are zero, and else UNSUPPORTED. A result is filled as far as the caller's structure goes, and is
- * zero where the library knows nothing. Other sizes are an INVALID_ARGUMENT. */
+/// Rooftile: GEMM on tuned Vulkan kernels, or on the machine's BLAS where that is predicted to be
+/// faster. C ABI.
+///
+/// Cost of the choice. It has been measured only with Mesa's lavapipe against OpenBLAS on two cores
+/// (bench/results/lavapipe.md, bench/notes/2026-11-22-calls.md). In 12 runs of 300 random problems,
+/// each called 32 times, the drop-in took 0.947 to 1.005 times the total time of OpenBLAS on all
+/// threads, and 10 of the 3,600 problems were slower by more than 10 % and 200 ns. Compared with
+/// the best tier of each problem, ten runs of 300 problems took 1.010 to 1.027 times as long on
+/// average, and first calls alone 1.014 to 1.078 times.
+///
+/// Contexts and threads. One context serves any number of threads. It reads the tuning database
+/// once, when it is opened; run `rooftile tune` before to let it use a device. Without a database,
+/// a device or a driver every call runs on the host's BLAS. A background thread of the context
+/// opens the device and compiles the kernels. Until a problem's kernel is compiled, a kernel that
+/// compiles quickly may answer (docs/background-compilation.md), otherwise the host does. The same
+/// thread writes the counts of problems without a tuned kernel to the database, once a minute and
+/// when the context is closed.
+///
+/// Repeatability. Calls that a thread repeats are measured, and may move between one host thread
+/// and all of them. Results of one problem may therefore differ by rounding;
+/// rooftile_options.deterministic makes them equal bit by bit.
+///
+/// Structure sizes. Structures begin with struct_size, which the caller sets to the sizeof of the
+/// structure, so that a library serves programs that were compiled with other headers of its
+/// soname. Fields that an older, shorter structure lacks count as zero. A newer, longer structure
+/// is accepted if the fields that this library does not know are zero, and is UNSUPPORTED
+/// otherwise. A result is filled up to the size of the caller's structure, with zeros in fields
+/// that the library does not know. Other sizes are an INVALID_ARGUMENT.
 #ifndef ROOFTILE_ROOFTILE_H_
 #define ROOFTILE_ROOFTILE_H_
 
@@ -221,15 +224,18 @@ typedef enum rooftile_zero_point {
   ROOFTILE_ZERO_POINT_FLOAT = 2    ///< One floating-point number of A's type for each block.
 } rooftile_zero_point;
 
-/* B as ONNX Runtime's operator MatMulNBits stores it: n rows of ceil(k / block) blocks of `block`
- * unsigned values along k, 4 (low nibble first) or 8 bits each, the last block of a row filled up
- * with anything. A value q stands for (q - zero point) * scale of its block. Scales, and zero
- * points that are floats, are n x ceil(k / block) of A's type; packed zero points have rows of
- * ceil(ceil(k / block) * bits / 8) bytes, low nibble first. Of operands in host memory, NaN in
- * scales or float zero points is an INVALID_ARGUMENT. So is, beside an F16 A, a block whose scale
- * and zero point let some q of `bits` bits stand for a weight beyond 65504, because weights may be
- * rounded to F16 before they are multiplied. Operands on a device are checked likewise
- * (rooftile/resident.h). Sums are float32, whatever f16_sums says. */
+/// Quantised B, stored as by ONNX Runtime's operator MatMulNBits.
+/// - Values: n rows of ceil(k / block) blocks of `block` unsigned values along k, of 4 bits (low
+///   nibble first) or 8 bits each. The last block of a row is padded with arbitrary values. A value
+///   q stands for (q - zero point) * scale of its block.
+/// - Scales, and zero points of kind FLOAT: n x ceil(k / block) elements of A's type.
+/// - Zero points of kind PACKED: n rows of ceil(ceil(k / block) * bits / 8) bytes, low nibble
+///   first.
+/// - INVALID_ARGUMENT: NaN in the scales or float zero points of operands in host memory; with an
+///   F16 A also a block whose scale and zero point let some q of `bits` bits stand for a weight
+///   beyond 65504, because weights may be rounded to F16 before they are multiplied. Operands on a
+///   device are checked in the same way (resident.h).
+/// - Sums are float32, whatever f16_sums says.
 typedef struct rooftile_quantization {
   size_t struct_size;  ///< Set by the caller to sizeof(rooftile_quantization).
   int bits;            ///< 4 or 8
@@ -316,17 +322,18 @@ typedef struct rooftile_decision {
   double upload_ns, kernel_ns, download_ns, submit_ns;  ///< Parts of device_ns.
   double score;
   rooftile_factor factors[7];
-  char kernel[160];          /* the device kernel that would run, "" when none;
-                                rooftile_last_decision: that ran, where the device answered: until
-                                the one that would run is compiled it may be another */
-  char device[256];          /* name of the tuned device, "" when none */
-  char veto[256];            /* why the device is out of the race, "" when it is in */
-  char veto_name[32];        /* the same for programs: "none", "not_tuned", "does_not_fit", ... */
-  double measured_kernel_ns; /* of the kernel tuned on exactly these sizes, packing included; 0 when
-                                there is none */
-  double pass_ns; /* part of device_ns: the pass over C behind a plain kernel, where no kernel
-                     has the epilogue or types (of the device where C lies there, else of the
-                     host); else 0 */
+  /// Name of the device kernel that would run, "" when there is none. rooftile_last_decision gives
+  /// the one that ran, where the device answered: it may be another one while the best is compiled.
+  char kernel[160];
+  char device[256];    ///< Name of the tuned device, "" when there is none.
+  char veto[256];      ///< Why the device cannot be used, "" when it can.
+  char veto_name[32];  ///< Veto for programs: "none", "not_tuned", "does_not_fit", ...
+  /// Time of the kernel that was tuned on exactly these sizes, packing included; 0 when there is
+  /// none.
+  double measured_kernel_ns;
+  /// Part of device_ns: the pass over C after a plain kernel, where no kernel fuses the epilogue or
+  /// has the types (on the device where C is there, otherwise on the host); else 0.
+  double pass_ns;
 } rooftile_decision;
 
 /// Opens a context, which the caller frees with rooftile_close. *context is NULL on failure;

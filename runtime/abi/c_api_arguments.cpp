@@ -48,9 +48,7 @@ void add_guard(GemmCall& call, const rooftile_guard* guard) {
   const Given given("guard", guard);
   if (!(given->kappa >= 0))
     fail(ErrorCode::kInvalidArgument,
-         "guard->kappa is {}; condition numbers are 1 or more, 0 says "
-         "that it is not known",
-         given->kappa);
+         "guard->kappa is {}; condition numbers are 1 or more, and 0 means unknown", given->kappa);
   call.guard = {.precision = precision_of(given->precision),
                 .scan_range = given->scan_range != 0,
                 .check_spots = given->check_spots != 0,
@@ -162,7 +160,7 @@ void add_batch(GemmCall& call, const rooftile_gemm_args& args, Layout layout) {
   Problem& p = call.problem;
   validate(p, layout);  // Validates a single matrix pair; the strides below rely on it.
   if (args.batch < 1)
-    fail(ErrorCode::kInvalidArgument, "batch is {}; it is 1 for a single product", args.batch);
+    fail(ErrorCode::kInvalidArgument, "batch is {}; it is 1 for a single GEMM", args.batch);
   p.batch = args.batch;
   call.a_array = args.a_array;
   call.b_array = args.b_array;

@@ -30,7 +30,7 @@ PackRequest request_of(const rooftile_pack_args& args) {
   PackRequest request;
   request.operand = row_major_operand(args.operand, args.call->layout);
   if (args.size_count > kMostSizes)
-    fail(ErrorCode::kInvalidArgument, "size_count is {}; at most {} sizes are taken",
+    fail(ErrorCode::kInvalidArgument, "size_count is {}; at most {} sizes are allowed",
          args.size_count, kMostSizes);
   if (args.size_count > 0) checked("sizes", args.sizes);
   for (std::size_t i = 0; i < args.size_count; ++i) {

@@ -207,7 +207,7 @@ rooftile_status rooftile_list_run(rooftile_list* list, rooftile_run** run) {
     if (run != nullptr) *run = nullptr;
     if (run == nullptr && named->list->has_downloads())
       fail(ErrorCode::kInvalidArgument,
-           "run is null, but the list downloads: that is done by rooftile_run_wait");
+           "run is null, but the list has downloads, which rooftile_run_wait completes");
     give(named->resident, named->list->run(), run);
   });
 }

@@ -13,8 +13,7 @@ constexpr std::uint64_t kShareOfMemory = 4;
 void check_null(const char* what, const void* pointer) {
   if (pointer != nullptr)
     fail(ErrorCode::kInvalidArgument,
-         "{} is not NULL: where operands lie in buffers is said by operands, not by pointers",
-         what);
+         "{} is not NULL: operands in buffers are passed in `operands`, not as pointers", what);
 }
 
 /// The same call on host memory, at addresses that stand for the places.
@@ -88,25 +87,24 @@ void check_unused(const char* what, const Place& place, const char* with) {
 void check_guard(const GemmCall& call, Precision of_context) {
   Guard guard = call.guard;
   if (guard.scan_range || guard.check_spots)
-    fail(
-        ErrorCode::kUnsupported,
-        "the guard asks for a scan of the operands or a check of the result, which calls on device "
-        "buffers do not have");
+    fail(ErrorCode::kUnsupported,
+         "the guard asks for a scan of the operands or a check of the result, which calls on "
+         "device buffers do not support");
   if (!guard.precision) guard.precision = of_context;
   const bool more = needs_float64(guard) || precision_of(guard) == Precision::kHigh;
   if (more && call.problem.types.c != DataType::kI32)
-    fail(
-        ErrorCode::kUnsupported,
-        "the precision is {}, which calls on device buffers do not have: use rooftile_gemm on host "
-        "memory, or a guard of ROOFTILE_PRECISION_STANDARD",
-        needs_float64(guard) ? "exact64 (or kappa is at least 1000)" : "high");
+    fail(ErrorCode::kUnsupported,
+         "the precision is {}, which calls on device buffers do not support: use rooftile_gemm on "
+         "host "
+         "memory, or a guard of ROOFTILE_PRECISION_STANDARD",
+         needs_float64(guard) ? "exact64 (or kappa is at least 1000)" : "high");
 }
 
 void check_resident(const rooftile_gemm_args& args, const Places& places) {
   const TierChoice tier = tier_choice(args.tier);
   if (tier != TierChoice::kAuto && tier != TierChoice::kDevice)
     fail(ErrorCode::kInvalidArgument,
-         "the tier is a host's, but products on device buffers run on the device");
+         "the tier is a host tier, but calls on device buffers run on the device");
   if (args.epilogue == nullptr) {
     check_unused("row_scale", places.row_scale, "epilogue");
     check_unused("column_scale", places.column_scale, "epilogue");

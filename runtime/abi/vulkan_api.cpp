@@ -95,7 +95,7 @@ class VulkanWork {
     for (const auto& [handle, buffer] : buffers_) {
       if (handle != given.buffer) continue;
       if (buffer.size_bytes() != given.bytes)
-        fail(ErrorCode::kInvalidArgument, "a VkBuffer has {} bytes in one place and {} in another",
+        fail(ErrorCode::kInvalidArgument, "a VkBuffer is given with two sizes: {} and {} bytes",
              buffer.size_bytes(), given.bytes);
       return {&buffer, given.offset};
     }
@@ -168,7 +168,7 @@ rooftile_status rooftile_vulkan_record(rooftile_context* context, const rooftile
   using namespace rooftile;
   return guarded([&] {
     if (recording == nullptr)
-      fail(ErrorCode::kInvalidArgument, "recording is null: what commands use needs an owner");
+      fail(ErrorCode::kInvalidArgument, "recording is null: it has to own what the commands use");
     *recording = nullptr;
     if (commands == nullptr) fail(ErrorCode::kInvalidArgument, "commands is null");
     const std::shared_ptr<Resident> resident = resident_of(context);

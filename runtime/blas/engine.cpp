@@ -208,7 +208,7 @@ bool is_worth_asking(double flops) {
 /// for overlapping operands.
 bool is_done(rooftile_status status) {
   if (status == ROOFTILE_OK) return true;
-  if (status != ROOFTILE_INVALID_ARGUMENT) warn("a product fails", runtime.last_error());
+  if (status != ROOFTILE_INVALID_ARGUMENT) warn("a GEMM fails", runtime.last_error());
   return false;
 }
 
@@ -249,7 +249,7 @@ Answer& answer_slot(const Gemm& g) {
 bool keeps_on_host() {
   if (!sums_in_float64()) return false;
   if (wanted_tier() == WantedTier::kDevice)
-    warn("ROOFTILE_TIER is device", "the precision that is asked for needs float64 sums");
+    warn("ROOFTILE_TIER is device", "the requested precision needs float64 sums");
   return true;
 }
 

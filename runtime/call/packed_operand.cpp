@@ -59,11 +59,10 @@ void check_packed(const PackedOperand& packed, const GemmCall& call, Layout layo
          letter);
   const std::int64_t stride = is_a ? call.problem.stride_a : call.problem.stride_b;
   if (call.problem.batch > 1 && stride != 0)
-    fail(
-        ErrorCode::kInvalidArgument,
-        "stride_{} is {}, but a packed operand is one matrix, which all products of a batch share: "
-        "its stride is 0",
-        letter, stride);
+    fail(ErrorCode::kInvalidArgument,
+         "stride_{} is {}, but a packed operand is one matrix, which all members of a batch share: "
+         "its stride is 0",
+         letter, stride);
 }
 
 }  // namespace rooftile

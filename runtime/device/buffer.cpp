@@ -40,8 +40,9 @@ Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
   if (bytes == 0) fail(ErrorCode::kInvalidArgument, "a buffer of 0 bytes cannot be made");
   if (bytes > impl_->limits().max_memory_allocation_bytes) {
     fail(ErrorCode::kOutOfMemory,
-         "a buffer of {} bytes is above the {} bytes that {} allocates at once; use panels", bytes,
-         impl_->limits().max_memory_allocation_bytes, profile().name);
+         "a buffer of {} bytes is above the {} bytes that {} allocates at once; divide it into "
+         "slices",
+         bytes, impl_->limits().max_memory_allocation_bytes, profile().name);
   }
   return impl_->driver(fmt::format("making a buffer of {} bytes", bytes), [&] {
     auto made = std::make_unique<Buffer::Impl>();
@@ -62,7 +63,7 @@ Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
            profile().name);
     if (needs.size > types[*type].heap_bytes) {
       fail(ErrorCode::kOutOfMemory,
-           "a buffer of {} bytes is above its heap of {} bytes on {}; use panels", bytes,
+           "a buffer of {} bytes is above its heap of {} bytes on {}; divide it into slices", bytes,
            types[*type].heap_bytes, profile().name);
     }
     made->memory = vk::raii::DeviceMemory(impl_->handle, vk::MemoryAllocateInfo(needs.size, *type));

@@ -128,7 +128,8 @@ void Device::Impl::check_usable() const {
       fail(ErrorCode::kDevice, "{} is lost; close it and open it again", profile().name);
     case DeviceState::kAbandoned:
       fail(ErrorCode::kDevice,
-           "{} was given up after a timeout; open it again, in a new process if work may still run",
+           "{} is not used after a timeout; open it again, in a new process if work may still run "
+           "on it",
            profile().name);
   }
 }

@@ -50,14 +50,14 @@ std::uint32_t required_subgroup_size(std::uint32_t wanted, const PhysicalDetails
   if (wanted == 0) return 0;
   if (!limits.subgroup_size_control) {
     if (wanted == limits.subgroup_size) return 0;
-    fail(ErrorCode::kUnsupported, "the shader wants subgroups of {}, this device has only {}",
+    fail(ErrorCode::kUnsupported, "the shader requires subgroups of {}, this device has only {}",
          wanted, limits.subgroup_size);
   }
   const bool power_of_two = (wanted & (wanted - 1)) == 0;
   if (!power_of_two || wanted < limits.min_subgroup_size || wanted > limits.max_subgroup_size) {
     fail(ErrorCode::kUnsupported,
-         "the shader wants subgroups of {}, this device offers powers of two in [{}, {}]", wanted,
-         limits.min_subgroup_size, limits.max_subgroup_size);
+         "the shader requires subgroups of {}, this device offers powers of two in [{}, {}]",
+         wanted, limits.min_subgroup_size, limits.max_subgroup_size);
   }
   const std::uint64_t invocations = std::uint64_t{local_size[0]} * local_size[1] * local_size[2];
   if (invocations > std::uint64_t{wanted} * limits.max_workgroup_subgroups) {

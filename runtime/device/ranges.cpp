@@ -65,7 +65,7 @@ void check_binding(BindingKind kind, ByteRange range, const DeviceLimits& limits
   const std::uint64_t elements = range.size_bytes / texel_bytes(kind);
   if (elements > limits.max_texel_buffer_elements) {
     fail(ErrorCode::kUnsupported,
-         "a texel binding of {} texels is above this device's {}; use a storage buffer or panels",
+         "a texel binding of {} texels is above this device's {}; use a storage buffer or slices",
          elements, limits.max_texel_buffer_elements);
   }
 }

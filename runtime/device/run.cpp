@@ -39,8 +39,9 @@ double Device::Impl::run_and_wait(CommandList::Impl& list, const vk::SubmitInfo&
   submit(work, fence);
   if (!wait(fence, timeout_ns)) {
     state = DeviceState::kAbandoned;
-    fail(ErrorCode::kTimeout, "a run on {} took more than {:.3g} ms; the device is given up",
-         profile().name, timeout_ns * 1e-6);
+    fail(ErrorCode::kTimeout,
+         "a run on {} took more than {:.3g} ms; the device is not used any more", profile().name,
+         timeout_ns * 1e-6);
   }
   const auto wall = std::chrono::steady_clock::now() - start;
 

@@ -35,8 +35,8 @@ class QueueGuard {
 
 void Device::Impl::submit(const vk::SubmitInfo& work, vk::Fence fence) {
   if (*queue == vk::Queue())
-    fail(ErrorCode::kUnsupported,
-         "{} was given without a queue: products can only be recorded on it", profile().name);
+    fail(ErrorCode::kUnsupported, "{} was passed without a queue: calls can only be recorded on it",
+         profile().name);
   const QueueGuard guard(*this);
   queue.submit(work, fence);
 }

@@ -40,13 +40,14 @@ Outcome Context::Impl::run_on_forced_device(const GemmCall& call, DecisionCache&
   const Guard guard = guard_of(call);
   if (needs_float64(guard)) refuse_device(guard);
   if (device == nullptr)
-    fail(ErrorCode::kUnsupported, "the device tier was asked for, but: {}", data.note);
+    fail(ErrorCode::kUnsupported, "the device tier was requested, but cannot be used: {}",
+         data.note);
   const std::vector<GemmCall> slices = slices_of(call);
   if (slices.empty()) return run_whole_on_device(call, guard);
   if (is_guarded(guard) && rounds_between(slices, call))
     fail(ErrorCode::kUnsupported,
-         "{} does not fit the device's buffers and would be cut along k, where each part rounds "
-         "C: with a guard that is not done",
+         "{} exceeds the device's buffers and would be divided along k, where each slice rounds C: "
+         "calls with a guard are not divided along k",
          to_string(call.problem));
   return run_slices(call.problem, slices, Reason::kForced, cache);
 }

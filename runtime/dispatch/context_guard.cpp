@@ -89,7 +89,7 @@ void Context::Impl::refuse_device(const Guard& guard) {
   fail(
       ErrorCode::kUnsupported,
       "the device tier is forced (by the call, the context or ROOFTILE_TIER), but {} needs float64 "
-      "sums, which no device computes here; leave the tier to auto, or force a host tier",
+      "sums, which the device tier does not compute; set the tier to auto, or force a host tier",
       precision_of(guard) == Precision::kExact64
           ? std::string("the precision exact64 (of the call, the context or ROOFTILE_PRECISION)")
           : fmt::format("the guard's kappa of {}", guard.kappa));

@@ -22,8 +22,8 @@ bool is_for_host(TierChoice choice, const Guard& guard) {
 /// What a call needs the operand itself for; "" when it does not.
 std::string_view needs_operand(TierChoice choice, const Guard& guard) {
   if (choice == TierChoice::kAuto && needs_float64(guard))
-    return "the precision that was asked for needs the host, which multiplies";
-  if (is_for_host(choice, guard)) return "the host, which was asked for, multiplies";
+    return "the requested precision needs the host, which reads";
+  if (is_for_host(choice, guard)) return "the requested host tier reads";
   if (is_guarded(guard)) return "the scan, or the check of the result, reads";
   return {};
 }
@@ -96,7 +96,8 @@ void Context::gemm_packed(const GemmCall& call) {
   const Guard guard = impl_->guard_of(call);
   if (choice == TierChoice::kDevice && needs_float64(guard)) Impl::refuse_device(guard);
   if (const std::string_view need = needs_operand(choice, guard); !has_plain && !need.empty())
-    fail(ErrorCode::kUnsupported, "{} is null, and only packed: {} the operand itself",
+    fail(ErrorCode::kUnsupported,
+         "{} is null and only its packed copy is given: {} the original operand",
          letter_of(operand), need);
   if (is_for_host(choice, guard)) return without_packed();
   const std::uint64_t owner = impl_->owner.load(std::memory_order_relaxed);
@@ -106,8 +107,8 @@ void Context::gemm_packed(const GemmCall& call) {
   const CachedDecision& chosen = entry->decision;
   if (!chosen.reads_packed && !has_plain)
     fail(ErrorCode::kUnsupported,
-         "{} is null, and only packed, but the device cannot compute it: {}", letter_of(operand),
-         impl_->cannot_use(packed, call));
+         "{} is null and only its packed copy is given, but the device cannot compute the call: {}",
+         letter_of(operand), impl_->cannot_use(packed, call));
   const bool forced = choice == TierChoice::kDevice;
   // What is slower there with nothing to move is slower with the operand to move as well.
   const bool host_is_faster = has_plain && !forced && chosen.tier != Tier::kDevice;

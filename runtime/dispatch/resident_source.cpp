@@ -31,7 +31,7 @@ std::shared_ptr<Device> ResidentSource::open_wanted() const {
   const auto match = std::ranges::find_if(
       found.devices, [&](const DeviceProfile& d) { return is_wanted(d, wanted_); });
   if (match == found.devices.end())
-    fail(ErrorCode::kUnsupported, "no Vulkan device{} for data that stays there{}{}",
+    fail(ErrorCode::kUnsupported, "no Vulkan device{} for device buffers{}{}",
          wanted_.empty() ? "" : fmt::format(" that matches '{}'", wanted_),
          found.note.empty() ? "" : ": ", found.note);
   return Device::open(*match, {.cache_folder = own_kernels_->shaders.folder()});

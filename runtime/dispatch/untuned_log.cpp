@@ -109,13 +109,13 @@ void UntunedLog::write_changes() {
       changes.push_back({entries_[i], calls});
   if (changes.empty()) return;
   // Opening the store for writing would create a new file.
-  if (!database_exists(database_)) return say(fmt::format("{} is gone", database_.string()));
+  if (!database_exists(database_)) return say(fmt::format("{} was deleted", database_.string()));
   Store store(database_, {.busy_timeout_ms = kBusyTimeoutMs});
   // Finds the device by its identity, because another file may have replaced the first one.
   const std::optional<RowId> device = store.find_device(device_);
   if (!device)
     return say(
-        fmt::format("{} was replaced, and does not know {}", database_.string(), device_.name));
+        fmt::format("{} was replaced and has no data of {}", database_.string(), device_.name));
   Store::Transaction transaction(store);
   for (const Change& change : changes)
     store.log_untuned(*device, change.entry.problem, change.calls - change.entry.written);

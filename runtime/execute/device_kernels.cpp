@@ -307,7 +307,7 @@ void DeviceKernels::Impl::say(const Error* error) noexcept try {
       log_warning(fmt::format("{}; the host computes instead", last_failure));
   } else if (error != nullptr && error->code() == ErrorCode::kOutOfMemory) {
     if (!std::exchange(said_memory, true))
-      log_warning(fmt::format("no memory on {}: {}; the host computes such products", profile.name,
+      log_warning(fmt::format("no memory on {}: {}; the host computes such calls", profile.name,
                               error->what()));
   }
 } catch (const std::exception&) {  // There is no memory for a message.

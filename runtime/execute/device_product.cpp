@@ -473,9 +473,10 @@ void DeviceProduct::wait() {
   while (true) {
     if (!impl.submission.wait(impl.timeout_ns)) {
       impl.link.device->give_up();
-      fail(ErrorCode::kTimeout, "a run on {} took more than {:.3g} ms; the device is given up{}",
+      fail(ErrorCode::kTimeout,
+           "a run on {} took more than {:.3g} ms; the device is not used any more{}",
            impl.link.profile.name, impl.timeout_ns * 1e-6,
-           impl.imports() ? ", and waited for by the call whose memory it works in" : "");
+           impl.imports() ? "; the call whose memory it uses still waits for it" : "");
     }
     if (impl.started == impl.submissions.size()) return;
     impl.start_next();

@@ -195,8 +195,9 @@ std::string DeviceTier::does_not_fit(const Problem& p) const {
   if (needed.largest > most)
     return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}",
                        needed.largest, most);
-  return fmt::format("operands and panels of {} bytes do not fit the device's memory of {}",
-                     needed.total, profile_.device_memory_bytes);
+  return fmt::format(
+      "operands and packed operands of {} bytes do not fit the device's memory of {}", needed.total,
+      profile_.device_memory_bytes);
 }
 
 std::shared_ptr<Device> DeviceTier::device() { return kernels_.device(); }

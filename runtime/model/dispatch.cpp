@@ -130,7 +130,7 @@ Reason uncalibrated(const DispatchModel& model, double host_ns) {
 Reason veto_reason(const Call& call, const DispatchModel& model, const HostTime& host) {
   if (!call.device_veto.empty()) return {call.device_veto_name, call.device_veto};
   if (call.precision == Precision::kExact64)
-    return {Veto::kFloat64, "float64 was asked for; kernels compute in float32"};
+    return {Veto::kFloat64, "float64 was requested; kernels compute in float32"};
   const Problem& p = call.problem;
   if (p.m <= 0 || p.n <= 0 || p.k <= 0 || p.batch <= 0)
     return {Veto::kNothingToMultiply, "nothing to multiply: m, n, k or batch is 0"};

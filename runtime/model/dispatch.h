@@ -52,8 +52,8 @@ struct Call {
   Precision precision = Precision::kStandard;  ///< kExact64 runs on host64 only.
   /// Epilogue passes (bias, activation, ...) that the host would make separately.
   double extra_passes_over_c = 0;
-  /// Share of the work that remains for a host tier that skips zeros; 1: the operands are dense, or
-  /// the tier skips none.
+  /// Reserved: share of the work that remains for a host tier that skips zeros. No tier skips
+  /// zeros, so it is 1 (docs/score.md).
   double density = 1.0;
   /// Number of slices and their transfers, for a call that exceeds the device's buffers. 0: the
   /// call runs as a whole.

@@ -96,7 +96,7 @@ void Resident::wait_for(const Run& run) {
   const double patience = patience_ns();
   if (run.finished(patience)) return;
   device_->give_up();
-  fail(ErrorCode::kTimeout, "work on {} took more than {:.3g} ms; the device is given up",
+  fail(ErrorCode::kTimeout, "work on {} took more than {:.3g} ms; the device is not used any more",
        device_->profile().name, patience * 1e-6);
 }
 

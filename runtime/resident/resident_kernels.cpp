@@ -158,12 +158,12 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   std::string last_failure = search.last_failure();
   if (!sources.has_stored()) {
     last_failure = fmt::format(
-        "no certified kernel reads the packed operand's panels for this call{}; pack it again for "
-        "such calls, or give the operand as stored as well",
+        "no certified kernel reads the packed operand's layouts for this call{}; pack it again for "
+        "such calls, or pass the original operand as well",
         last_failure.empty() ? "" : fmt::format(" and works ({})", last_failure));
   } else if (condemned_.contains(hash)) {
     last_failure = fmt::format(
-        "'{}' is black-listed or has failed its certificate; see `rooftile "
+        "'{}' is blocked or has failed its certification; see `rooftile "
         "db black-list`",
         short_name(fallback));
   } else if (const auto reason = illegal_reason(fallback, limits, bound.problem, bound.placement)) {

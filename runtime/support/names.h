@@ -52,7 +52,7 @@ class Names {
 
  private:
   [[noreturn]] void unknown() const {
-    fail(ErrorCode::kInvalidArgument, "the {} was released, or never was one", what_);
+    fail(ErrorCode::kInvalidArgument, "the {} was released or is not a valid handle", what_);
   }
 
   const char* const what_;

@@ -39,7 +39,8 @@ std::shared_ptr<const Kernel> KernelCache::kernel(const std::shared_ptr<Device>&
     const Signature plain_signature = pass != nullptr ? sums_signature(signature) : signature;
     if (emit_gemm(candidate.variant, plain_signature).hash != candidate.hash)
       fail(ErrorCode::kUnsupported,
-           "what was certified is not the kernel that this Rooftile makes; run `rooftile tune`");
+           "the certified kernel is not the one that this version of Rooftile generates; run "
+           "`rooftile tune`");
     const auto kernel =
         std::make_shared<const Kernel>(device, candidate.variant, signature, shaders, sums);
     if (check) check(kernel);

@@ -25,13 +25,13 @@ TEST(Circles, HeaderAndSourceAreOneUnit) {
                           "a/store uses a/file (a/store.cpp: #include \"a/file.h\")"));
 }
 
-TEST(Circles, TwoWaysToOneUnitAreNoCircle) {
+TEST(Circles, TwoIncludePathsToOneUnitAreNoCircle) {
   EXPECT_THAT(
       circles({{"a.h", "b.h", ""}, {"a.h", "c.h", ""}, {"b.cpp", "d.h", ""}, {"c.h", "d.h", ""}}),
       IsEmpty());
 }
 
-TEST(Circles, CirclesThatOnlyOneWayConnectsAreTwo) {
+TEST(Circles, CirclesConnectedInOneDirectionAreSeparate) {
   const std::vector<Circle> found = circles({{"a.h", "b.h", ""},
                                              {"b.h", "a.h", ""},
                                              {"b.h", "c.h", ""},
@@ -46,7 +46,7 @@ TEST(Circles, CirclesThatOnlyOneWayConnectsAreTwo) {
 // themselves. The C++ wrappers do the same. No other folder has a circle.
 const std::map<std::string, std::size_t> kStillInCircles = {{"include", 6}};
 
-TEST(Circles, OnlyTheListedFoldersHaveThemAndNoMoreThanListed) {
+TEST(Circles, OnlyListedFoldersHaveIncludeCirclesUpToTheirLimit) {
   const std::filesystem::path source = ROOFTILE_SOURCE_DIR;
   const std::vector<Include> all =
       includes(source, Layers::from_table(source / "docs" / "architecture.md"));

@@ -34,7 +34,7 @@ class LayersTest : public ::testing::Test {
   const Layers layers_ = Layers::from_table(kSource / "docs" / "architecture.md");
 };
 
-TEST_F(LayersTest, TheTableIsReadAsItIsMeant) {
+TEST_F(LayersTest, TheTableIsParsed) {
   EXPECT_TRUE(layers_.allowed("runtime", "core"));  // through any of its layers
   EXPECT_TRUE(layers_.allowed("report", "runtime/model"));
   EXPECT_FALSE(layers_.allowed("report", "runtime/device"));
@@ -83,7 +83,7 @@ TEST_F(LayersTest, FilesIncludeNothingUpwardsOrSideways) {
 
 // Tests and examples may include any library. Programs with a Vulkan device of their own pass its
 // handles to the library through one header.
-TEST_F(LayersTest, ForeignLibrariesAreSeenByOneFolderOnly) {
+TEST_F(LayersTest, EachForeignLibraryIsUsedByOneFolderOnly) {
   const struct {
     const char* owner;
     std::regex include;

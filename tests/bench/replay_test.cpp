@@ -37,7 +37,7 @@ class ReplayTest : public testing::Test {
                                    {.variant = blocks_of(64), .kernel_ns = 400, .count = 1}}};
 };
 
-TEST_F(ReplayTest, StartsAreTheDefaultAndWhatTheModelDoesNotSpeakAgainst) {
+TEST_F(ReplayTest, StartsAreTheDefaultAndStartsThatTheModelAccepts) {
   // The default is the slowest, and a prior as well; blocks of 128 are not in the space.
   space_.starts = {blocks_of(64), blocks_of(32), blocks_of(64), blocks_of(128), blocks_of(16)};
   const Replay replay = load_replay(written(space_));
@@ -45,7 +45,7 @@ TEST_F(ReplayTest, StartsAreTheDefaultAndWhatTheModelDoesNotSpeakAgainst) {
   EXPECT_EQ(replay.space.starts, (std::vector<std::size_t>{2, 0}));
 }
 
-TEST_F(ReplayTest, AnotherCalibrationOfTheSameDeviceAndDriver) {
+TEST_F(ReplayTest, UsesAnotherCalibrationOfTheSameDeviceAndDriver) {
   const std::filesystem::path database = folder_ / "calibration.db";
   const auto calibrate = [&](const std::string& uuid, const std::string& driver, double gflops) {
     Store store(database);

@@ -80,7 +80,7 @@ class CublasYardstickTest : public ::testing::Test {
   }
 };
 
-TEST_F(CublasYardstickTest, EveryTypeTransposeAndBatchIsTheProductThatWeCompute) {
+TEST_F(CublasYardstickTest, EveryTypeTransposeAndBatchMatchesOurResult) {
   for (const char* types :
        {"f32", "f16", "f16_f16", "f16_f16_sum_f16", "bf16", "bf16_bf16", "i8_i32"})
     for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
@@ -90,7 +90,7 @@ TEST_F(CublasYardstickTest, EveryTypeTransposeAndBatchIsTheProductThatWeCompute)
                                                                   parse_types(types))));
 }
 
-TEST_F(CublasYardstickTest, LeadingDimensionsStridesAndAlphaAreTheProblems) {
+TEST_F(CublasYardstickTest, LeadingDimensionsStridesAndAlphaAreThoseOfTheProblem) {
   Problem p = packed_problem(9, 6, 11, Transpose::kNo, Transpose::kYes, 2);
   p.lda += 2;
   p.ldb += 3;
@@ -102,7 +102,7 @@ TEST_F(CublasYardstickTest, LeadingDimensionsStridesAndAlphaAreTheProblems) {
   expect_right(*yardstick_, p);
 }
 
-TEST_F(CublasYardstickTest, WhatItCannotDoIsSaid) {
+TEST_F(CublasYardstickTest, UnsupportedProblemsAreReported) {
   const auto refusal = [&](const Problem& p) {
     return message_of(ErrorCode::kUnsupported, [&] {
       yardstick_->load(p, 1);
@@ -116,7 +116,8 @@ TEST_F(CublasYardstickTest, WhatItCannotDoIsSaid) {
   for (const std::string types : {"u8", "u8_i32"})
     EXPECT_THAT(refusal(retyped(p, parse_types(types))), HasSubstr("cuBLAS has no " + types));
   EXPECT_THAT(refusal(retyped(p, parse_types("f32_f16"))), HasSubstr("cuBLAS has no f32_f16"));
-  EXPECT_THAT(refusal(retyped(p, parse_types("f32xq4b32"))), HasSubstr("no quantised B"));
+  EXPECT_THAT(refusal(retyped(p, parse_types("f32xq4b32"))),
+              HasSubstr("not multiply a quantised B"));
   EXPECT_THAT(refusal(retyped(p, parse_types("i8_i32"))), HasSubstr("these types or ld"));
   Problem fused = p, added = p;
   fused.epilogue = parse_epilogue("relu");
@@ -134,7 +135,7 @@ TEST_F(CublasYardstickTest, DeviceUnderTestIsFoundByItsUuid) {
   EXPECT_THAT(yardstick_->library(), AllOf(HasSubstr("cuBLAS 12.3.4"), HasSubstr(kFakes)));
 }
 
-TEST_F(CublasYardstickTest, TurnsPadRowsAndNoticeAWrongResult) {
+TEST_F(CublasYardstickTest, RoundsPadRowsAndDetectAWrongResult) {
   const Problem p = packed_problem(17, 7, 33, Transpose::kYes, Transpose::kNo, 2,
                                    parse_types("i8_i32"));  // no ld is a multiple of 4
   const Operands first(p, 3), second(p, 4);
@@ -148,7 +149,7 @@ TEST_F(CublasYardstickTest, TurnsPadRowsAndNoticeAWrongResult) {
   ASSERT_NE(spoil, nullptr);
   spoil(1);
   EXPECT_THAT(message_of(ErrorCode::kInternal, [&] { YardstickTurns(*yardstick_, p, sets); }),
-              AllOf(HasSubstr("cublas computed 17x7x33"), HasSubstr("C[16][6] of product 1")));
+              AllOf(HasSubstr("cublas computed 17x7x33"), HasSubstr("C[16][6] of batch member 1")));
   spoil(0);
 }
 
@@ -161,7 +162,7 @@ TEST(YardstickTest, MissingLibraryIsNamedWithItsRemedy) {
               AllOf(HasSubstr("CLBlast cannot be loaded"), HasSubstr("libclblast1")));
 }
 
-TEST(YardstickTest, AnotherLibraryIsNotMistakenForIt) {
+TEST(YardstickTest, AnotherLibraryIsRejected) {
   EXPECT_THAT(message_of(ErrorCode::kUnsupported,
                          [&] { open_cublas({.library = kFakes + "/libcuda.so.1"}); }),
               HasSubstr("has no function cublasCreate_v2"));
@@ -169,10 +170,10 @@ TEST(YardstickTest, AnotherLibraryIsNotMistakenForIt) {
 
 TEST(YardstickTest, UnknownNameListsTheKnownOnes) {
   EXPECT_THAT(message_of(ErrorCode::kInvalidArgument, [&] { open_yardstick("rocblas", {}); }),
-              HasSubstr("'rocblas'; there are cublas, clblast"));
+              HasSubstr("'rocblas'; known: cublas, clblast"));
 }
 
-TEST(YardstickTest, RatioIsTheMedianOverTurnsAndNotOfMedians) {
+TEST(YardstickTest, RatioIsTheMedianOfRatiosAndNotARatioOfMedians) {
   const double yardstick[] = {30, 8, 10}, tuned[] = {10, 4, 20};  // 3, 2, 0.5; medians 10 and 10
   const YardstickRatio ratio = yardstick_ratio("cublas", yardstick, tuned, 6);
   EXPECT_EQ(ratio.yardstick, "cublas");
@@ -187,7 +188,7 @@ TEST(YardstickTest, RatioIsTheMedianOverTurnsAndNotOfMedians) {
 
 // The library is no part of what the tests install. Two cases, because PoCL compiles each for
 // seconds.
-TEST(ClblastYardstickTest, ProductIsTheOneThatWeCompute) {
+TEST(ClblastYardstickTest, ResultMatchesOurs) {
   std::unique_ptr<Yardstick> yardstick;
   try {
     yardstick = open_yardstick("clblast", {.kind = DeviceKind::kSoftware});

@@ -1,4 +1,4 @@
-"""What the files share: the build's libraries, and programs that run with them in an environment of their own."""
+"""Shared by the files: the built libraries, and programs that run with them in an isolated environment."""
 import os
 import pathlib
 import subprocess
@@ -25,7 +25,7 @@ class Machine:
         self.environment = dict(inherited, HOME=str(home), **({"ROOFTILE_DB": str(database)} if database else {}))
 
     def run(self, *command, code=0, preload=None, stderr="", timeout=60, **environment):
-        """The finished run; stderr None: anything may stand there."""
+        """Runs the program to its end. stderr None: any output is allowed there."""
         if preload is not None:
             environment["LD_PRELOAD"] = str(preload)
         run = subprocess.run([str(word) for word in command], cwd=self.home, capture_output=True, text=True, timeout=timeout,
@@ -37,7 +37,7 @@ class Machine:
         return run
 
     def python(self, code, *arguments, **options):
-        """What a Python program prints. It may use library(path), a ctypes library, and square(library, n)."""
+        """Output of a Python program, which may use library(path), a ctypes library, and square(library, n)."""
         return self.run(sys.executable, "-c", PRELUDE + code, *arguments, **options).stdout.strip()
 
 
@@ -73,7 +73,7 @@ def planted(tmp_path_factory):
 
 @pytest.fixture
 def tuned(tmp_path, planted):
-    """Whose device wins every product that is worth it, by what its database says; products wait for their kernels."""
+    """A database whose device is always predicted to be faster for large calls; calls wait for their kernels."""
     database = tmp_path / "planted.db"
     database.write_bytes(planted.read_bytes())
     machine = Machine(tmp_path, database)

@@ -1,4 +1,4 @@
-"""Every routine that the drop-in takes over, on shapes and arguments of all kinds, against float64.
+"""Every routine that the drop-in replaces, on shapes and arguments of all kinds, against float64.
 
     products.py LIBRARY [ROUTINE...]     prints how many calls were right; run with the environment that is to be tried
 
@@ -42,12 +42,12 @@ class Matrix:
         return self.memory[self.ld:].ctypes.data_as(ctypes.c_void_p)
 
     def keep_only(self, mask):
-        """What is not in the mask must not be read."""
+        """Fills elements outside of the mask with NaN, because they must not be read."""
         self.view[~mask] = np.nan
         self.before = self.memory.copy()
 
     def check_surroundings(self, mask=True):
-        """What is outside of the matrix, or of the mask in it, is as it was."""
+        """Expects memory outside of the matrix, or of the mask in it, to be unchanged."""
         written = np.zeros(self.memory.shape, bool)
         self.elements(written)[...] = mask
         np.testing.assert_array_equal(self.memory[~written].view(np.uint32), self.before[~written].view(np.uint32))

@@ -1,4 +1,4 @@
-"""What the drop-in does to the process that it is in: what it loads, forks, threads, unloading, and faults around it."""
+"""Effects of the drop-in on its process: loaded libraries, forks, threads, unloading and faults."""
 import sqlite3
 import sys
 
@@ -48,7 +48,7 @@ def test_linked_over_the_reference_blas_and_the_machines_lapack(untuned):
     assert untuned.run(BUILD / "tests" / "blas_linked", ROOFTILE_BLAS=REFERENCE_BLAS).stdout == "right\n"
 
 
-def test_a_symbol_that_is_nowhere(untuned):
+def test_a_symbol_that_no_library_has(untuned):
     for name in ("liblapack.so.3", "liblapacke.so.3"):
         (untuned.home / name).touch()  # cannot be loaded, and hides the machine's
     run = untuned.run(BUILD / "tests" / "blas_linked", code=-6, stderr=None, ROOFTILE_BLAS=REFERENCE_BLAS,
@@ -180,7 +180,7 @@ print(len(os.listdir('/proc/self/task')) < 20, mapped(*DEVICE))
 
 
 @pytest.mark.parametrize("fault", ["no runtime", "newer database", "no database at all", "wrong tier", "no driver"])
-def test_faults_are_said_once_and_the_host_computes(tuned, fault):
+def test_faults_are_reported_once_and_the_host_computes(tuned, fault):
     environment, path = {}, LINKED
     if fault == "no runtime":
         (tuned.home / "alone").mkdir()
@@ -198,7 +198,7 @@ def test_faults_are_said_once_and_the_host_computes(tuned, fault):
         environment, says = {"ROOFTILE_TIER": "moon"}, "Rooftile cannot be opened: ROOFTILE_TIER is 'moon'; known: auto, device"
     else:
         environment = {"ROOFTILE_TIER": "device", "VK_DRIVER_FILES": "/none", "VK_ICD_FILENAMES": "/none"}
-        says = "a product fails: "
+        says = "a GEMM fails: "
     code = PRELUDE + "blas = library(sys.argv[1])\nfor n in (8, 60, 100, 100): square(blas, n)"
     run = tuned.run(sys.executable, "-c", code, path, stderr=None, **environment)
     assert run.stderr.startswith(f"rooftile: {says}") and run.stderr.endswith("; libopenblas.so.0 computes instead\n")

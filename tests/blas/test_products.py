@@ -1,4 +1,4 @@
-"""Right results from every routine that the drop-in takes over, wherever they are computed."""
+"""Every routine that the drop-in replaces has right results on every tier."""
 import sys
 
 import pytest
@@ -40,7 +40,7 @@ blas.saxpy_(at(n), at(f(2)), x, at(one), x, at(one))
     untuned.run(sys.executable, "-c", PRELUDE + code, LINKED, ROOFTILE_PRECISION="high", ROOFTILE_LOG="off")
 
 
-def test_an_unknown_precision_is_said(untuned):
+def test_an_unknown_precision_is_reported(untuned):
     run = untuned.run(sys.executable, "-c", PRELUDE + "square(library(sys.argv[1]), 4)", LINKED, stderr=None,
                       ROOFTILE_PRECISION="best")
     assert run.stderr.startswith("rooftile: Rooftile cannot be opened: ROOFTILE_PRECISION is 'best'; known: relaxed") and run.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Programs of the distribution with the drop-in, against themselves without it."""
+"""Programs of the distribution give the same results with and without the drop-in."""
 import json
 import os
 import subprocess
@@ -74,7 +74,7 @@ def test_python_with_everything_preloaded(tuned):
 
 
 def test_debian_alternative(tuned):
-    """As docs/blas.md has it, in a system of its own: links, alternatives and administration in one folder."""
+    """Follows docs/blas.md in an isolated system: links, alternatives and administration in one folder."""
     root = tuned.home / "system"
     folder = root / "lib"
     for name in ("lib", "alternatives", "admin"):

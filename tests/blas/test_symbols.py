@@ -1,4 +1,4 @@
-"""What the libraries export and need."""
+"""Exported symbols and dependencies of the libraries."""
 import re
 import subprocess
 

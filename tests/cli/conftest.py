@@ -1,4 +1,4 @@
-"""What the files share: the program in a home folder of its own, and how its mistakes are to look."""
+"""Shared by the files: the program in an isolated home folder, and the required form of its error messages."""
 import os
 import pathlib
 import re
@@ -24,7 +24,7 @@ class Rooftile:
                                 env=self.environment, **options)
 
     def run(self, *arguments, code=0, prefix=(), timeout=60, **environment):
-        """The finished run; its exit code must be the one that is expected."""
+        """Runs the program to its end and checks its exit code."""
         run = subprocess.run([*prefix, PROGRAM, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
                              timeout=timeout, env=dict(self.environment, **environment))
         said = f"{run.args}: exit code {run.returncode}\n{run.stdout}{run.stderr}"
@@ -32,7 +32,7 @@ class Rooftile:
         return run
 
     def refuses(self, *arguments, says, code=1, **options):
-        """Fails as asked: nothing on stdout, and a message that says what, where or what to do."""
+        """Expects a failure: nothing on stdout, and a message that says what failed, where, or what to do."""
         run = self.run(*arguments, code=code, **options)
         assert run.stdout == "", run.stdout
         assert run.stderr.startswith("rooftile: "), run.stderr

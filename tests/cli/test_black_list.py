@@ -1,4 +1,4 @@
-"""Black-listed kernels are shown with their reasons, and forgotten on request; on one device or on all."""
+"""The black list shows blocked kernels with their reasons, and is cleared for one device or for all."""
 import sqlite3
 
 import pytest
@@ -10,7 +10,7 @@ APPLICATION_ID = 0x5266746C  # docs/database.md
 
 @pytest.fixture
 def black_listed(rooftile):
-    """Two devices with one black-listed kernel each, and one suspect."""
+    """Two devices with one blocked kernel each, and one unverified kernel."""
     migrations = sorted((SOURCE / "db" / "migrations").glob("*.sql"))
     with sqlite3.connect(rooftile.database) as database:
         database.execute("PRAGMA journal_mode = WAL")

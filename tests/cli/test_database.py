@@ -1,4 +1,4 @@
-"""Databases that are not there, not databases, not ours, or not to be written."""
+"""Databases that are missing, damaged, of another program, or read-only."""
 import json
 import os
 import pathlib
@@ -91,7 +91,7 @@ def sql(rooftile, statement, database=None):
 
 
 def new_database(path, version=None):
-    """An empty one with the schema of that version (default: the newest), open."""
+    """Opens an empty database with the schema of that version (default: the newest)."""
     connection = sqlite3.connect(path)
     migrations = sorted((SOURCE / "db/migrations").glob("*.sql"))[:version]
     for migration in migrations:
@@ -102,7 +102,7 @@ def new_database(path, version=None):
 
 @pytest.fixture
 def machine(rooftile):
-    """A database with devices, runs and samples that no tuner has made."""
+    """A synthetic database with devices, runs and samples."""
     connection = new_database(rooftile.database)
     connection.executescript("""
         INSERT INTO devices (id, device_uuid, vendor_id, product_id, driver_id, driver_version, pipeline_cache_uuid, name,
@@ -162,7 +162,7 @@ def test_an_export_replaces_a_file_only_when_forced(machine):
     assert (machine.folder / "space.csv").read_text().startswith("#")
 
 
-def test_a_file_that_is_refused_costs_only_itself(machine):
+def test_a_refused_file_does_not_stop_the_others(machine):
     machine.run("db", "export", "all.db")
     (machine.folder / "text.db").write_text("my shopping list\n" * 40)
     run = machine.run("--db", "other.db", "db", "import", "text.db", "all.db", "missing.db", code=1)
@@ -171,14 +171,14 @@ def test_a_file_that_is_refused_costs_only_itself(machine):
     assert (machine.folder / "text.db").read_text().startswith("my shopping")
 
 
-def test_stats_tell_of_each_device(machine):
+def test_stats_list_each_device(machine):
     text = machine.run("db", "stats").stdout
     assert len([line for line in text.splitlines() if line.startswith("A GPU")]) == 1
     [row] = [line.split() for line in text.splitlines() if line.startswith("A GPU")]
     assert row[4:8] == ["1", "0", "2", "1"]  # runs, imported, samples, problems
 
 
-def test_vacuum_gives_pages_back(machine):
+def test_vacuum_returns_free_pages(machine):
     connection = sqlite3.connect(machine.database)
     connection.execute("UPDATE samples SET detail = hex(randomblob(200000)) WHERE id = 1")
     connection.commit()
@@ -204,7 +204,7 @@ def test_a_newer_file_is_refused_and_left_alone(machine, command):
 
 
 def write_older(newest, path, version):
-    """As an older Rooftile would have left it, with the rows that its schema has places for."""
+    """A database of an older version, with the rows that its schema can hold."""
     connection = new_database(path, version)
     connection.execute("ATTACH ? AS newest", [str(newest)])
     tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
@@ -281,7 +281,7 @@ def test_a_new_database_is_not_made_from_nothing(rooftile, command):
     assert not list(rooftile.folder.glob("new.db*"))
 
 
-# What a path may be instead of a file that can be read, and what is said of it.
+# Paths that are not readable files, and the message for each.
 OTHER_PLACES = {"folder": "folder is a folder", "pipe": "pipe is .*not a regular file", "loop": "loop: Too many levels",
                 "x" * 300: "File name too long", "file/below": "no (file|tuning database)|Not a directory|No such file"}
 

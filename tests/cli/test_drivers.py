@@ -1,4 +1,4 @@
-"""Machines without a Vulkan driver, and with one that is broken."""
+"""Machines without a Vulkan driver or with a broken one."""
 import json
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""The same mistake has the same exit code in every command: 2 where the command line or the environment is wrong whatever
-is on the machine, 1 where a file, a device or the database is not what the command needs."""
+"""The same mistake has the same exit code in every command: 2 where the command line or the environment is wrong on any
+machine, 1 where a file, a device or the database is not what the command needs."""
 import os
 import re
 import subprocess
@@ -83,6 +83,7 @@ TABLE = {
         ["--db", "", "report"], ["report", "--html", ""], ["report", "--compare", ""], ["tune", "--shapes", ""],
         ["gemm", "", "b.npy", "-o", "c.npy"], ["gemm", "a.npy", "b.npy", "-o", ""], ["quantize", "", "-o", "q"],
         ["quantize", "a.npy", "-o", ""], ["db", "export", ""], ["db", "merge", "", "rooftile.db"], [*NAIVE, "--spirv", ""]]),
+    "empty SQL statement": (2, "statement is empty.*best_kernels.*--help", [["query", ""], ["query", " \n"]]),
     "value that is missing": (2, "--m.*--help", [["tune", "--m"], ["explain", "--m"]]),
 }
 # Tested below and in the other files.
@@ -123,7 +124,7 @@ def test_one_cause_has_one_exit_code(prepared, cause, command):
     run = prepared.run(*OPTIONS.get(cause, []), *command, code=code)
     assert run.stderr.startswith("rooftile: "), run.stderr
     assert re.search(says, run.stderr), f"{run.stderr!r} does not say {says!r}"
-    # What the parser of the command line says in its own words.
+    # CLI11's own wording must not appear.
     for raw in ("required", "excludes", "not expected", "Could not convert", "not in range", "Run with --help"):
         assert raw not in run.stderr, run.stderr
     made = {path.name for path in prepared.folder.iterdir()} - set(before)
@@ -161,7 +162,7 @@ def test_unknown_values_of_variables_are_refused_by_every_command(prepared, vari
 
 
 @pytest.mark.parametrize("command", ANY_COMMAND[3:], ids=lambda command: command[0])
-def test_unknown_log_level_is_said_once_and_stops_nothing(prepared, command):
+def test_unknown_log_level_is_reported_once_and_ignored(prepared, command):
     said = prepared.run(*command, ROOFTILE_LOG="verbose").stderr
     assert said.count("ROOFTILE_LOG") == 1 and "known: off, warnings, decisions" in said
     for level in ("off", "warnings", "decisions", ""):
@@ -171,7 +172,7 @@ def test_unknown_log_level_is_said_once_and_stops_nothing(prepared, command):
 def test_a_device_variable_that_matches_nothing(prepared):
     for command in (["report"], ["devices"], ["db", "black-list"]):
         prepared.refuses(*command, says="nosuch", ROOFTILE_DEVICE="nosuch")
-    # Calls have the host behind them, as in any program.
+    # Calls fall back to the host, as in any program.
     for command in (GEMM, ["explain", *SIZES]):
         said = prepared.run(*command, ROOFTILE_DEVICE="nosuch").stderr
         assert said.count("\n") == 1 and re.search("no tuned device in .*rooftile.db matches 'nosuch'.*on the host", said), said

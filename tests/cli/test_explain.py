@@ -1,4 +1,4 @@
-"""rooftile explain on a database that was written by hand: what it says is what the model says."""
+"""`rooftile explain` on a synthetic database prints what the model predicts."""
 import contextlib
 import json
 import os
@@ -67,7 +67,7 @@ def test_seven_factors_explain_the_difference(planted, arguments):
     assert answer["intensity"] == pytest.approx(answer["flops"] / answer["bytes"])
 
 
-def test_what_is_resident_does_not_move(planted):
+def test_resident_operands_are_not_transferred(planted):
     here = explain(planted, *SIZES)
     assert here["upload_ns"] == pytest.approx(4 * (200 * 400 + 400 * 300) / 10)
     assert here["download_ns"] == pytest.approx(4 * 200 * 300 / 10)
@@ -78,9 +78,9 @@ def test_what_is_resident_does_not_move(planted):
     assert there["host_ns"] > here["host_ns"]  # which has to fetch A and put C back
 
 
-def test_ways_of_operands_are_told(planted):
+def test_transfer_paths_of_operands_are_shown(planted):
     ways = ("way_a", "way_b", "way_c_in", "way_c_out")
-    answer = explain(planted, *SIZES)  # the planted device imports nothing
+    answer = explain(planted, *SIZES)  # the synthetic device imports no memory
     assert [answer[way] for way in ways] == ["staged", "staged", "none", "staged"]
     assert re.search(r"^gpu_class .* a staged, b staged, c staged$", planted.run("explain", *SIZES).stdout, re.MULTILINE)
     there = explain(planted, *SIZES, "--resident", "a,c")
@@ -110,7 +110,7 @@ def test_flips_are_where_the_choice_changes(rooftile):
     assert found > 0
 
 
-def test_text_says_what_would_be_and_what_would_change_it(planted):
+def test_text_has_the_time_on_the_other_tier_and_the_threshold(planted):
     answer = explain(planted, *SIZES)
     slower = max(answer["score"], 1 / answer["score"])
     other = "host" if answer["tier"] == "device" else "device"
@@ -121,10 +121,10 @@ def test_text_says_what_would_be_and_what_would_change_it(planted):
     assert re.search(r"^  batch = 1 +\S", text, re.MULTILINE)
 
 
-def test_what_was_measured_is_told(planted):
+def test_measurements_are_shown(planted):
     sizes = ["--m", 64, "--n", 64, "--k", 64]
     measured = explain(planted, *sizes)["measured"]
-    # The planted kernel's time, and the host's planted 20 and 12 GFLOP/s.
+    # The synthetic database's kernel time, and its host rates of 20 and 12 GFLOP/s.
     assert measured == {"kernel_ns": 1e5, "host_ns": pytest.approx(2 * 64**3 / 20),
                         "host1_ns": pytest.approx(2 * 64**3 / 12)}
     assert "measured: kernel 100.0 us, host 26.2 us" in planted.run("explain", *sizes).stdout
@@ -141,7 +141,7 @@ def test_vetoes_have_names(planted, arguments, name, says):
     assert answer["score"] == 0 and answer["device_ns"] is None and answer["tier"] != "device"
     assert [(f["value"], f["ns"]) for f in answer["factors"]] == 7 * [(None, None)]
     text = planted.run("explain", *arguments).stdout
-    assert f"out of the race ({name}): " in text
+    assert f"the device cannot be used ({name}): " in text
     # The reason alone: neither factors nor a time of the device.
     assert not re.search(r"^(factor|size_vs_threshold|precision_risk|product = score|device +not) ", text, re.MULTILINE)
     assert re.search(r"^host1? +[\d.]+ [num]?s$", text, re.MULTILINE)
@@ -152,7 +152,7 @@ def test_a_class_that_was_not_tuned_takes_a_plain_kernel_and_a_pass(planted):
     plain, fused = explain(planted, *SIZES), explain(planted, *SIZES, "--epilogue", "relu")
     assert plain["means"] == "tuned" and plain["pass_ns"] == 0
     assert fused["means"] == "host_pass" and fused["kernel"] == plain["kernel"]
-    # The planted host reads the sums and writes C with 20 GB/s.
+    # The synthetic host reads the sums and writes C at 20 GB/s.
     assert fused["pass_ns"] == pytest.approx(2 * 4 * 200 * 300 / 20)
     assert fused["device_ns"] == pytest.approx(plain["device_ns"] + fused["pass_ns"])
     text = planted.run("explain", *SIZES, "--epilogue", "relu").stdout
@@ -166,7 +166,7 @@ def test_a_class_that_was_not_tuned_takes_a_plain_kernel_and_a_pass(planted):
     assert half["pass_ns"] == pytest.approx((6 * (200 * 400 + 400 * 300) + 2 * 4 * 200 * 300) / 20)
 
 
-def test_without_a_database_the_veto_is_told(rooftile):
+def test_without_a_database_the_veto_is_shown(rooftile):
     answer = explain(rooftile, *SIZES)
     assert answer["veto_name"] == "not_tuned" and "rooftile tune" in answer["veto"]
     assert answer["counterfactual"] == {"text": "no other size would change that", "flips": []}
@@ -195,7 +195,7 @@ def test_table_is_the_published_one_with_this_machines_figures(planted):
                                ("GEMM 128x128", 128 / 6), ("GEMM 256x256", 256 / 6), ("GEMM 512x512", 512 / 6),
                                ("GEMM 1024x1024", 1024 / 6), ("GEMM 64x64", 64 / 6), ("GEMM 2048x2048", 2048 / 6)]:
         assert intensities[problem] == pytest.approx(intensity), problem
-    # Planted: 80 GFLOP/s, 12 GB/s, 40 us.
+    # Of the synthetic database: 80 GFLOP/s, 12 GB/s, 40 us.
     assert table["ridge_intensity"] == pytest.approx(80 / 12)
     assert table["breakeven_flops"] == pytest.approx(40e3 * 80)
     # The host would have to fetch the operand and to put the result back, which alone takes two submissions.
@@ -214,7 +214,7 @@ def test_table_is_the_published_one_with_this_machines_figures(planted):
 
 
 def test_breakeven_of_resident_operands_is_where_the_choice_changes(planted):
-    """A device whose memory is cheap for the host to read, and slow to submit to: small operations stay with the host."""
+    """A device with fast host access to its memory and slow submission, so that small operations run on the host."""
     with contextlib.closing(sqlite3.connect(planted.database)) as database:
         database.execute("UPDATE calibration_figures SET value = 1e6 WHERE name = 'device.submit'")
         database.execute("DELETE FROM calibration_figures WHERE name = 'device.fetch'")
@@ -252,7 +252,7 @@ def test_wrong_use_is_exit_code_2(rooftile, arguments, says):
     rooftile.refuses("explain", *arguments, says=says, code=2)
 
 
-def test_a_packed_operand_does_not_move(planted):
+def test_a_packed_operand_is_not_transferred(planted):
     usual, packed = explain(planted, *SIZES), explain(planted, *SIZES, "--packed", "b")
     assert (usual["packed"], packed["packed"]) == (None, "b")
     assert packed["way_b"] == "none" and packed["way_a"] == usual["way_a"] != "none"

@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-M, N, K = 37, 29, 53  # no multiple of anybody's tile
+M, N, K = 37, 29, 53  # not multiples of any tile size
 
 
 def error_bound(k, magnitude):
@@ -60,7 +60,7 @@ def test_host64_keeps_float64_files(rooftile):
     rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "host64", "--verify", says="--verify", code=2)
 
 
-def test_nan_and_infinity_go_through(rooftile):
+def test_nan_and_infinity_propagate(rooftile):
     a, b = np.ones((4, 6), np.float32), np.ones((6, 5), np.float32)
     a[1, 2], a[2, 3], b[0, 4] = np.nan, np.inf, -np.inf
     np.save(rooftile.folder / "a.npy", a)
@@ -89,13 +89,13 @@ def test_forced_device_without_tuning_says_what_to_do(rooftile):
     assert not (rooftile.folder / "c.npy").exists()
 
 
-def test_steady_time_is_told_apart_from_the_first_calls(rooftile):
+def test_first_call_is_reported_separately(rooftile):
     a, b, c = matrices(rooftile)
     for tier in ("host", "host1", "host64"):
         said = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--beta", "-2", "--tier", tier).stdout
         assert re.fullmatch(rf"37x29x53 nn: {tier} in [\d.]+ [mun]?s, [\d.]+ GFLOP/s \(median of \d+ further calls\); "
                             r"first call [\d.]+ [mun]?s\n", said), said
-        # Further calls neither reach the file nor start from each other's result.
+        # Further calls neither change the file nor start from the result of earlier ones.
         expect_product(rooftile, a @ b - 2 * c, np.abs(a) @ np.abs(b) + 2 * np.abs(c))
     matrices(rooftile, dtype=np.float64)
     said = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "host64").stdout

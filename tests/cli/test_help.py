@@ -1,4 +1,4 @@
-"""--help of every command, and what happens to those who did not read it."""
+"""--help of every command, and the messages for wrong use."""
 import re
 
 import pytest
@@ -10,7 +10,7 @@ def test_program_lists_every_command(rooftile):
     text = rooftile.run("--help").stdout
     for command in COMMANDS:
         assert re.search(rf"^\s+{command}\s+\S", text, re.MULTILINE), command
-    assert "worker" not in text  # not for people
+    assert "worker" not in text  # internal command
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -29,7 +29,7 @@ EVERY_HELP = [[], *([command] for command in COMMANDS),
 def test_help_is_plain_text_of_80_columns(rooftile, command):
     text = rooftile.run(*command, "--help").stdout
     assert [line for line in text.splitlines() if len(line) > 80] == []
-    # What the parser of the command line would say in its own words.
+    # CLI11's own wording must not appear.
     for mark in ("REQUIRED", "Excludes", "Needs", "OPTIONS", "SUBCOMMAND", "Positionals", "INT", "FLOAT", ":{"):
         assert mark not in text, mark
     assert f"Usage: {' '.join(['rooftile', *command])}" in text
@@ -43,6 +43,10 @@ def test_help_tells_what_an_option_takes_needs_and_rules_out(rooftile):
     assert "--elements N Number of elements of --operation; only with --operation " in text
     text = " ".join(rooftile.run("report", "--help").stdout.split())
     assert "not with --json, --problem, --compare" in text
+
+
+def test_help_of_run_shows_where_the_program_is_given(rooftile):
+    assert "Usage: rooftile run [option...] -- PROGRAM [ARGUMENT...]\n" in rooftile.run("run", "--help").stdout
 
 
 def test_version_is_the_librarys(rooftile):

@@ -1,4 +1,4 @@
-"""Files that NumPy writes, and files that it does not."""
+"""Files that NumPy writes, and invalid files."""
 import os
 
 import numpy as np
@@ -170,7 +170,7 @@ def test_bad_file_is_named_and_the_old_result_stays(rooftile, files, make):
 
 
 def test_larger_than_memory(rooftile):
-    """Sparse files that a careless program would read until it is killed."""
+    """Sparse files whose size exceeds the memory."""
     side = 1 << 20
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({side}, {side}), }}"
     with_header(rooftile.folder / "a.npy", header)

@@ -1,4 +1,4 @@
-"""rooftile quantize against the definition of ONNX Runtime's MatMulNBits, written out in NumPy, and products with it."""
+"""`rooftile quantize` and GEMMs with its files against the definition of ONNX Runtime's MatMulNBits in NumPy."""
 import numpy as np
 import pytest
 
@@ -103,7 +103,7 @@ def weights_of_every_magnitude(block, largest):
 @pytest.mark.parametrize("block", [16, 32, 64, 128, 256])
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("dtype, largest", [("f32", float(np.finfo(np.float32).max)), ("f16", 65504.0)])
-def test_what_is_written_is_taken(rooftile, dtype, largest, bits, block, zero_points):
+def test_written_files_are_accepted(rooftile, dtype, largest, bits, block, zero_points):
     w = weights_of_every_magnitude(block, largest)
     np.save(rooftile.folder / "w.npy", w)
     rooftile.run("quantize", "w.npy", "--trans", "-o", "q", "--bits", bits, "--block", block, "--zero-points",

@@ -1,4 +1,4 @@
-"""`rooftile run`: the program's words, environment, output and exit code are its own."""
+"""`rooftile run` passes on the program's arguments, environment, output and exit code."""
 import json
 import os
 import pathlib
@@ -32,7 +32,7 @@ def test_options_become_environment(rooftile):
                            "ROOFTILE_DEVICE": "llvm"}
 
 
-def test_a_precision_becomes_environment_and_its_reach_is_said_once(rooftile):
+def test_a_precision_becomes_environment_and_its_scope_is_reported_once(rooftile):
     for words, environment in [(["--precision", "exact64"], {}), ([], {"ROOFTILE_PRECISION": "exact64"})]:
         run = rooftile.run("run", *words, "--", sys.executable, "-c", SHOW, **environment)
         assert shown(run)[1]["ROOFTILE_PRECISION"] == "exact64"
@@ -49,7 +49,7 @@ def test_what_is_preloaded_already_stays(rooftile):
 
 @pytest.fixture
 def moved(rooftile):
-    """Rooftile in a folder whose name the loader would take for several."""
+    """Rooftile in a folder whose name the loader would split into several."""
     build, folder = pathlib.Path(PROGRAM).parent, rooftile.folder / "my tools: new"
     (folder / "blas").mkdir(parents=True)
     shutil.copy2(PROGRAM, folder / "rooftile")
@@ -67,7 +67,7 @@ def moved(rooftile):
 
 
 def test_folder_with_a_space_is_reached_by_a_link(rooftile, moved):
-    for _ in range(2):  # the link is there the second time
+    for _ in range(2):  # the second run finds the link
         preload = pathlib.Path(shown(moved("run", "--", sys.executable, "-c", SHOW))[1]["LD_PRELOAD"])
         assert preload == rooftile.folder / ".cache" / "rooftile" / "preload" / preload.parent.name / "librooftile_preload.so"
         assert preload.resolve() == moved.library
@@ -106,5 +106,5 @@ def test_exit_code_is_the_programs(rooftile, code):
 def test_what_cannot_be_run(rooftile):
     rooftile.refuses("run", "--", "no-such-program", code=127, says="cannot run no-such-program: No such file")
     rooftile.refuses("run", "--", "/dev/null", code=126, says="cannot run /dev/null: Permission denied")
-    rooftile.refuses("run", code=2, says="which program")
+    rooftile.refuses("run", code=2, says="the program is missing")
     rooftile.refuses("run", "--tier", "moon", "--", "true", code=2, says="moon")

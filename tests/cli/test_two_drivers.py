@@ -71,7 +71,7 @@ def test_report_keeps_the_devices_apart(both):
 
 
 @pytest.mark.parametrize("wanted, used", [(None, "llvmpipe"), ("llvmpipe", "llvmpipe"), ("SwiftShader", "SwiftShader")])
-def test_products_run_on_the_device_that_is_wanted_else_on_the_faster(both, wanted, used):
+def test_calls_run_on_the_selected_device_else_on_the_faster_one(both, wanted, used):
     environment = {"ROOFTILE_DEVICE": wanted} if wanted else {}
     a, b = np.ones((33, 34), np.float32), np.ones((34, 35), np.float32)
     np.save(both.folder / "a.npy", a)
@@ -87,7 +87,7 @@ def test_products_run_on_the_device_that_is_wanted_else_on_the_faster(both, want
         file.unlink()
 
 
-def test_explain_answers_for_the_faster_device_and_for_the_one_that_is_wanted(both):
+def test_explain_answers_for_the_faster_and_for_the_selected_device(both):
     def answer(*arguments):
         return json.loads(both.run(*arguments, "explain", *SIZES, "--json").stdout)
 

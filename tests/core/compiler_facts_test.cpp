@@ -138,22 +138,22 @@ TEST(CompilerFactsTest, TurnipPanvkNvkAndOthers) {
   EXPECT_THAT(spill_reason(v3dv), Optional(HasSubstr("4 stores")));
 }
 
-TEST(CompilerFactsTest, LavapipeSaysNothing) {
+TEST(CompilerFactsTest, LavapipeReportsNoFacts) {
   EXPECT_EQ(facts_of({}), CompilerFacts());
   EXPECT_EQ(spill_reason(CompilerFacts()), std::nullopt);
 }
 
-TEST(CompilerFactsTest, UnknownNamesAreKeptAndMeanNothing) {
+TEST(CompilerFactsTest, UnknownNamesAreKeptAndNotInterpreted) {
   const CompilerFacts facts = facts_of({{"vgprs", 1}, {"VGPRs ", 2}, {"", 3}});
   EXPECT_EQ(facts.registers, std::nullopt);
   EXPECT_EQ(facts.statistics.size(), 3u);
 }
 
-TEST(CompilerFactsTest, OfSeveralExecutablesTheLargestCounts) {
+TEST(CompilerFactsTest, TheLargestValueOfSeveralExecutablesCounts) {
   EXPECT_THAT(facts_of({{"VGPRs", 32}, {"VGPRs", 96}, {"VGPRs", 64}}).registers, Optional(96));
 }
 
-TEST(CompilerFactsTest, ValuesThatAreNoCountsAreNoFacts) {
+TEST(CompilerFactsTest, ValuesThatAreNotCountsAreIgnored) {
   EXPECT_THAT(facts_of("VGPRs", std::int64_t{7}).registers, Optional(7));
   EXPECT_THAT(facts_of("VGPRs", 7.0).registers, Optional(7));
   for (const Value& value :

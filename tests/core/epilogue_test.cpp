@@ -41,9 +41,9 @@ TEST(EpilogueText, SaysWhatIsWrong) {
     return "";
   };
   EXPECT_THAT(message("relou"), HasSubstr("'relou'; known: row_scale, column_scale, bias_row"));
-  EXPECT_THAT(message("relu+silu"), HasSubstr("'silu' comes after one of its kind"));
-  EXPECT_THAT(message("relu+relu"), HasSubstr("'relu' comes after"));
-  EXPECT_THAT(message("bias_row+bias_column"), HasSubstr("'bias_column' comes after"));
+  EXPECT_THAT(message("relu+silu"), HasSubstr("'silu' follows another of its kind"));
+  EXPECT_THAT(message("relu+relu"), HasSubstr("'relu' follows"));
+  EXPECT_THAT(message("bias_row+bias_column"), HasSubstr("'bias_column' follows"));
   EXPECT_THAT(message("relu+"), HasSubstr("ends with a +"));
   EXPECT_THAT(message("+relu"), HasSubstr("''"));
   EXPECT_EQ(message("residual+relu"), "");  // any order is understood
@@ -54,7 +54,7 @@ TEST(Epilogue, TransposingSwapsRowsAndColumns) {
             "column_scale+bias_row+relu");
 }
 
-TEST(Epilogue, AppliesItsPartsInOrder) {
+TEST(Epilogue, AppliesItsStepsInOrder) {
   Epilogue e = parse_epilogue("row_scale+column_scale+bias_row+relu+residual+clamp");
   e.low = -1;
   e.high = 9;

@@ -81,7 +81,7 @@ TEST(Half, KeepsNanAndInfinity) {
   EXPECT_EQ(from_bf16(to_bf16(std::numeric_limits<float>::max())), kInfinity);
 }
 
-TEST(Half, EveryPatternSurvivesTheWayThere) {
+TEST(Half, EveryBitPatternRoundTrips) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const float f = from_f16(half), b = from_bf16(half);

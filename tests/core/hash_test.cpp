@@ -23,7 +23,7 @@ RC_GTEST_PROP(Hash, Is32LowerCaseHexDigitsOfTheBytesAlone, (const std::string& t
   RC_ASSERT(hash == hash_hex(std::string(text)));
 }
 
-RC_GTEST_PROP(Hash, SeesEveryByte, (std::string text)) {
+RC_GTEST_PROP(Hash, DependsOnEveryByte, (std::string text)) {
   RC_PRE(!text.empty());
   const std::string before = hash_hex(text);
   const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
@@ -38,7 +38,7 @@ TEST(Hash, WordsAreTheirBytes) {
   EXPECT_EQ(hash_hex(words), hash_hex(bytes));
 }
 
-TEST(Hash, LengthCounts) {
+TEST(Hash, DependsOnTheLength) {
   EXPECT_NE(hash_hex(std::string_view("a\0", 2)), hash_hex(std::string_view("a\0\0", 3)));
 }
 

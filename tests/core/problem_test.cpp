@@ -122,7 +122,7 @@ TEST(Validate, AnLdOfAnEmptyRowIsStillAtLeastOne) {
   EXPECT_THAT(complaint(p), testing::StartsWith("ldc is 0"));
 }
 
-TEST(Validate, RefusesWhatFitsNoAddressSpace) {
+TEST(Validate, RefusesSizesBeyondTheAddressSpace) {
   Problem p = packed_problem(kHuge, kHuge, 1);
   EXPECT_THAT(complaint(p), testing::HasSubstr("c with"));
   p = packed_problem(3, 5, 7);
@@ -213,7 +213,7 @@ TEST(Bucket, IgnoresWhatDoesNotChooseAKernel) {
   EXPECT_EQ(bucket_of(other), bucket_of(p));
 }
 
-TEST(Problem, ReadsLikeAProblem) {
+TEST(Problem, PrintsInTheDocumentedNotation) {
   EXPECT_EQ(to_string(packed_problem(1024, 512, 256, Transpose::kNo, Transpose::kYes)),
             "1024x512x256 nt");
   EXPECT_EQ(to_string(packed_problem(1, 2, 3, Transpose::kYes, Transpose::kNo, 8)),

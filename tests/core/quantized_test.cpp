@@ -175,8 +175,8 @@ TEST(Quantized, RefusesWhatHasNoSteps) {
   EXPECT_THAT(refused("f32xq4b16"), testing::HasSubstr("row 9, column 1 (k x n) is inf"));
   values[25] = -65520;
   EXPECT_THAT(refused("f16xq4b16"),
-              testing::HasSubstr("row 9, column 1 (k x n) is -65520: weights beside A in f16 lie "
-                                 "within 65504; use f32"));
+              testing::HasSubstr("row 9, column 1 (k x n) is -65520: with A in f16 weights must "
+                                 "lie within 65504; use f32"));
   EXPECT_EQ(refused("f32xq4b16"), "");
   values[25] = -65504;
   EXPECT_EQ(refused("f16xq4b16"), "");

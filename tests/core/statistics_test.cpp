@@ -34,7 +34,7 @@ TEST(Median, AbsoluteDeviationIgnoresAnOutlier) {
   EXPECT_EQ(median_absolute_deviation(std::vector{10.0, 12.0, 11.0, 9.0, 1e9}), 1.0);
 }
 
-TEST(Statistics, NothingHasNoStatistics) {
+TEST(Statistics, AnEmptySampleHasNoStatistics) {
   const std::vector<double> none;
   EXPECT_THROW(median(none), Error);
   EXPECT_THROW(median_absolute_deviation(none), Error);
@@ -113,7 +113,7 @@ TEST(MedianInterval, NarrowsWithTheSample) {
   EXPECT_LT(width(2000), few / 3);
 }
 
-TEST(GeometricMean, TakesRatiosEvenly) {
+TEST(GeometricMean, WeighsRatiosEqually) {
   EXPECT_DOUBLE_EQ(geometric_mean(std::vector{0.5, 2.0}), 1);
   EXPECT_DOUBLE_EQ(geometric_mean(std::vector{8.0, 1.0, 1.0}), 2);
   EXPECT_NEAR(geometric_mean(std::vector<double>(3000, 1e-300)), 1e-300, 1e-310);
@@ -125,7 +125,7 @@ TEST(GeometricMean, NeedsPositiveValues) {
   EXPECT_THROW(geometric_mean(std::vector{1.0, std::nan("")}), Error);
 }
 
-TEST(Summary, GathersTheRest) {
+TEST(Summary, CombinesMedianMadIntervalAndCount) {
   const std::vector<double> sample = {30, 10, 20, 50, 40, 60, 70};
   const Summary summary = summarize(sample);
   EXPECT_EQ(summary.median_ns, 40);

@@ -14,7 +14,7 @@ TEST(DisplayWidth, CountsColumnsOfATerminal) {
   EXPECT_EQ(display_width("\U0001f600"), 2u);
 }
 
-TEST(DisplayWidth, CountsEachByteThatIsNoUtf8) {
+TEST(DisplayWidth, CountsInvalidUtf8ByByte) {
   EXPECT_EQ(display_width("\xff\xfe"), 2u);
   EXPECT_EQ(display_width("a\xc3"), 2u) << "cut off";
   EXPECT_EQ(display_width("\xc3("), 2u) << "not continued";
@@ -32,7 +32,7 @@ TEST(TextTable, ColumnsAreAsWideAsTheirWidestCell) {
             "  short\n");
 }
 
-TEST(TextTable, HasAHeaderWithoutRows) {
+TEST(TextTable, PrintsAHeaderWithoutRows) {
   const TextTable table({{"a"}, {"b"}});
   EXPECT_TRUE(table.empty());
   EXPECT_EQ(table.text(), "a  b\n");

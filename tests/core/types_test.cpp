@@ -67,7 +67,7 @@ TEST(Types, OtherTextsAreRefusedWithHowToWriteThem) {
         << text;
 }
 
-TEST(Types, SomeDoNotGoTogether) {
+TEST(Types, UnsupportedCombinationsAreRefused) {
   EXPECT_THAT(complaint({.a = DataType::kI32}), HasSubstr("multiplied as i8 or u8"));
   EXPECT_THAT(complaint({.c = DataType::kI8}), HasSubstr("C cannot be i8"));
   EXPECT_THAT(complaint({.a = DataType::kU8, .c = DataType::kU8}), HasSubstr("C cannot be u8"));

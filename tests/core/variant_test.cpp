@@ -54,12 +54,12 @@ std::string message_of(const std::function<void()>& action) {
   return {};
 }
 
-RC_GTEST_PROP(Variant, SurvivesTheWayThroughText, ()) {
+RC_GTEST_PROP(Variant, RoundTripsAsText, ()) {
   const Variant v = random_variant();
   RC_ASSERT(parse_variant(to_string(v)) == v);
 }
 
-RC_GTEST_PROP(Variant, IsTheSumOfItsParametersInAnyOrder, ()) {
+RC_GTEST_PROP(Variant, ParsesItsParametersInAnyOrder, ()) {
   const Variant v = random_variant();
   auto all = parameters(v);
   std::reverse(all.begin(), all.end());
@@ -126,7 +126,7 @@ TEST(Variant, NumbersAreWholeAndBounded) {
   EXPECT_EQ(v.tile_m, 65536);
 }
 
-TEST(Variant, ShortNamesTellTheMain) {
+TEST(Variant, ShortNamesContainTheMainParameters) {
   const Variant v{.family = Family::kTiled,
                   .tile_m = 64,
                   .tile_n = 128,

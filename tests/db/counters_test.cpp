@@ -52,7 +52,7 @@ TEST_F(StoredCounters, AreTheNewestOfTheirKernelAndProblem) {
   EXPECT_EQ(store.query("SELECT count(*) FROM counters").rows[0][0], "2") << "none is left behind";
 }
 
-TEST_F(StoredCounters, WhatTheTablesRefuseLeavesTheOldOnes) {
+TEST_F(StoredCounters, AFailedWriteKeepsTheOldOnes) {
   Store store(file());
   const Filled filled = fill_store(store);
   PerformanceCounter strange = counter("a", 1);
@@ -68,7 +68,7 @@ TEST_F(StoredCounters, WhatTheTablesRefuseLeavesTheOldOnes) {
   EXPECT_THAT(known->counters, SizeIs(2));
 }
 
-TEST_F(StoredCounters, ComeWithAnImportButAreNotTakenForOwn) {
+TEST_F(StoredCounters, AreImportedButNotUsedAsLocal) {
   Store store(file());
   store.import_from(export_filled());
   const RowId device = store.devices().at(0).id;

@@ -46,7 +46,7 @@ class DamagedFileTest : public StoreTest {
   }
 };
 
-TEST_F(DamagedFileTest, FilesWithoutRooftilesMarkAreRefusedAndLeftAlone) {
+TEST_F(DamagedFileTest, FilesWithoutRooftilesApplicationIdAreRefusedUnchanged) {
   std::mt19937 random(7);
   std::string noise(10000, '\0');
   for (char& byte : noise) byte = static_cast<char>(random());
@@ -108,7 +108,7 @@ TEST_F(DamagedFileTest, DamageInABigFileIsFoundByTheFullCheck) {
   expect_set_aside(bytes, OpenCheck::kFull);
 }
 
-TEST_F(DamagedFileTest, DamageMetLaterSaysWhatToDo) {
+TEST_F(DamagedFileTest, DamageFoundLaterNamesTheRemedy) {
   {
     Store store(file());
     Store::Transaction transaction(store);
@@ -143,7 +143,7 @@ TEST_F(DamagedFileTest, CompanionsOfADamagedFileGoWithIt) {
   EXPECT_THAT(kept, ElementsAre(damaged, "log"));
 }
 
-TEST_F(DamagedFileTest, NothingThatWasSetAsideIsOverwritten) {
+TEST_F(DamagedFileTest, SetAsideFilesAreNotOverwritten) {
   constexpr int kTimes = 5;  // most of them within one second: equal time stamps
   for (int i = 0; i < kTimes; ++i) {
     for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file().string() + suffix);

@@ -89,7 +89,7 @@ TEST_F(ExchangeTest, AnExportIsOneSoundFileWithTheDataAndNothingPrivate) {
   EXPECT_THAT(copy.tuned_kernels(filled.device, "1.0"), IsEmpty());
 }
 
-TEST_F(ExchangeTest, OnlyTheDevicesThatWereAskedForAreExported) {
+TEST_F(ExchangeTest, OnlyTheRequestedDevicesAreExported) {
   Store store(theirs());
   const Filled filled = fill_store(store);
   DeviceProfile other = example_device("other");
@@ -121,7 +121,7 @@ TEST_F(ExchangeTest, AFailedExportLeavesTheOldFile) {
     EXPECT_NE(entry.path().filename().string().front(), '.') << "a temporary file is left";
 }
 
-TEST_F(ExchangeTest, AnImportHasAllOfItWithItsOriginAndOnce) {
+TEST_F(ExchangeTest, AnImportAddsEverythingOnceWithItsOrigin) {
   export_filled();
   const std::string origin =
       value(Store(exported(), OpenMode::kReadOnly), "SELECT key FROM origins WHERE own");
@@ -153,7 +153,7 @@ TEST_F(ExchangeTest, AnImportHasAllOfItWithItsOriginAndOnce) {
     EXPECT_EQ(after[i].rows, before[i].rows) << before[i].table;
 }
 
-TEST_F(ExchangeTest, OnlyWhatIsNewComesOfALaterExport) {
+TEST_F(ExchangeTest, ALaterExportAddsOnlyNewRows) {
   Store theirs_store(theirs());
   const Filled filled = fill_store(theirs_store);
   const RowId problem = theirs_store.problem_id(packed_problem(37, 129, 65));
@@ -178,7 +178,7 @@ TEST_F(ExchangeTest, OnlyWhatIsNewComesOfALaterExport) {
   EXPECT_EQ(value(store, "SELECT count(*) FROM runs WHERE outcome IS NULL"), "0");
 }
 
-TEST_F(ExchangeTest, DataComesOnceWhicheverWayItTravels) {
+TEST_F(ExchangeTest, DataIsAddedOnceWhicheverFilesItPassesThrough) {
   export_filled();
   {
     Store between(folder_ / "between.db");
@@ -280,7 +280,7 @@ TEST_F(ExchangeTest, WhatAnotherMachineBlackListedIsNotProposed) {
     EXPECT_EQ(imported.kernel.candidate.hash, "slow");
 }
 
-TEST_F(ExchangeTest, NothingImportedIsTakenForOwn) {
+TEST_F(ExchangeTest, ImportedDataIsNotUsedAsLocal) {
   export_filled();
   Store store(file());
   DeviceProfile here = example_device();
@@ -308,7 +308,7 @@ TEST_F(ExchangeTest, NothingImportedIsTakenForOwn) {
   EXPECT_EQ(store.compiler_facts(device, fast)->facts.registers, 3);
 }
 
-TEST_F(ExchangeTest, ADeviceThatWasNeverCalibratedHereShowsWhatOthersFound) {
+TEST_F(ExchangeTest, AnUncalibratedDeviceShowsImportedCalibrations) {
   export_filled();
   Store store(file());
   store.import_from(exported());
@@ -376,9 +376,10 @@ TEST_F(ExchangeTest, ANewerFileIsRefusedWithBothVersions) {
                                   HasSubstr(fmt::to_string(newest_schema_version()))));
 }
 
-TEST_F(ExchangeTest, WhatNoRooftileWritesIsRefusedWholly) {
+TEST_F(ExchangeTest, AFileWithInvalidRowsIsRefusedAsAWhole) {
   const std::pair<const char*, const char*> cases[] = {
-      {"CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END", "not ours"},
+      {"CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
+       "not part of the schema"},
       {"DROP VIEW imports; CREATE VIEW imports AS SELECT 1", "altered"},
       {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '') "
        "WHERE name = 'samples'",
@@ -434,7 +435,7 @@ TEST_F(ExchangeTest, WhatNoRooftileWritesIsRefusedWholly) {
   }
 }
 
-TEST_F(ExchangeTest, TextOfOthersCannotSteerATerminal) {
+TEST_F(ExchangeTest, ControlCharactersInImportedTextAreReplaced) {
   const auto path = tampered(
       "UPDATE devices SET name = 'GPU' || char(27) || '[2J' || char(155) || x'ff' || char(10);"
       "UPDATE black_list SET reason = 'a' || char(7);"
@@ -451,7 +452,7 @@ TEST_F(ExchangeTest, TextOfOthersCannotSteerATerminal) {
       for (const char c : row[0]) EXPECT_TRUE(c < 0 || c >= ' ') << query;
 }
 
-TEST_F(ExchangeTest, ABorrowedKeyAddsNothingToAnotherRun) {
+TEST_F(ExchangeTest, AnImportedRunWithAKnownKeyAddsNoSamples) {
   Store store(file());
   const RowId run = store.begin_run(store.device_id(example_device()), "1.0", "{}");
   store.add_sample(measured(run, store.candidate_id(example_candidate("own", 16)),
@@ -465,14 +466,14 @@ TEST_F(ExchangeTest, ABorrowedKeyAddsNothingToAnotherRun) {
             "1");
 }
 
-TEST_F(ExchangeTest, AHashKnownHereKeepsItsKernel) {
+TEST_F(ExchangeTest, AKnownHashKeepsItsKernel) {
   Store store(file());
   store.candidate_id(example_candidate("fast", 16));  // 64 in the file
   export_filled();
   EXPECT_THAT(error_of([&] { store.import_from(exported()); }).what(), HasSubstr("hash fast"));
 }
 
-TEST_F(ExchangeTest, AHashThatWasPlantedFirstIsCorrectedByTheGenerator) {
+TEST_F(ExchangeTest, AForgedHashIsCorrectedByTheGenerator) {
   const auto path = tampered(
       fmt::format("UPDATE candidates SET variant = '{}', signature = 'f32.tt' WHERE hash = 'fast'",
                   to_string(example_variant(32))));
@@ -489,7 +490,7 @@ TEST_F(ExchangeTest, AHashThatWasPlantedFirstIsCorrectedByTheGenerator) {
 
 // Every page of a small file, overwritten: the import refuses or takes it, and our own file stays
 // sound either way.
-TEST_F(ExchangeTest, DamageAnywhereHarmsNothing) {
+TEST_F(ExchangeTest, ADamagedImportChangesNothing) {
   export_filled();
   const std::string sound = bytes_of_file(exported());
   Store store(file());

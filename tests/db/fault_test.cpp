@@ -77,7 +77,7 @@ TEST_F(FaultTest, FailingDiskIsNamed) {
   EXPECT_THAT(error.what(), AllOf(HasSubstr(file().string()), HasSubstr("check the disk")));
 }
 
-TEST_F(FaultTest, WhereverWritingFailsTheListIsTheOldOrTheNewOne) {
+TEST_F(FaultTest, AFailedWriteLeavesTheOldOrTheNewList) {
   RowId device = 0, problem = 0;
   std::vector<WinnerRecord> before, after;
   {
@@ -116,7 +116,7 @@ TEST_F(FaultTest, WhereverWritingFailsTheListIsTheOldOrTheNewOne) {
   EXPECT_GT(failures, 0);
 }
 
-TEST_F(FaultTest, WhereverMakingTheFileFailsTheNextAttemptSucceeds) {
+TEST_F(FaultTest, AfterAFailedCreationTheNextAttemptSucceeds) {
   bool succeeded = false;
   int failures = 0;
   // Sparsely: a new file takes some hundred writes.
@@ -141,7 +141,7 @@ TEST_F(FaultTest, WhereverMakingTheFileFailsTheNextAttemptSucceeds) {
   EXPECT_GT(failures, 3);
 }
 
-TEST_F(FaultTest, TransactionUndoneByAFullDiskDoesNotPretendToCommit) {
+TEST_F(FaultTest, ATransactionUndoneByAFullDiskDoesNotCommit) {
   Store store(file());
   {
     Store::Transaction transaction(store);

@@ -33,7 +33,7 @@ TEST_F(StoreTest, SearchCurvesAreTheFastestSoFarOfEachProblemAndRun) {
   EXPECT_THAT(curves[2].steps, ElementsAre(step(2, 340))) << "the first one failed";
 }
 
-TEST_F(StoreTest, SamplesOfOtherPurposesAreInNoSearchCurve) {
+TEST_F(StoreTest, SearchCurvesExcludeSamplesOfOtherPurposes) {
   Store store(file());
   const Filled filled = fill_store(store);
   for (const SamplePurpose purpose : {SamplePurpose::kPortfolio, SamplePurpose::kRefresh}) {
@@ -60,7 +60,7 @@ TEST_F(StoreTest, SearchCurvesHaveSecondsSinceTheirFirstSample) {
   EXPECT_NEAR(curve.seconds, 1.5, 1e-3);
 }
 
-TEST_F(StoreTest, SearchesOfOthersAreNotIts) {
+TEST_F(StoreTest, ImportedSearchesAreNotLocal) {
   Store store(file());
   const Filled filled = fill_store(store);
   store.export_to(folder_ / "export.db", std::vector<RowId>{filled.device});
@@ -69,7 +69,7 @@ TEST_F(StoreTest, SearchesOfOthersAreNotIts) {
   EXPECT_THAT(other.search_curves(1), IsEmpty());
 }
 
-TEST_F(StoreTest, TheCalibrationBeforeIsOfTheSameOrigin) {
+TEST_F(StoreTest, ThePreviousCalibrationIsOfTheSameOrigin) {
   Store store(file());
   const Filled filled = fill_store(store);
   const auto before = store.calibration_before_latest(filled.device);

@@ -58,7 +58,7 @@ TEST_F(JournalTest, EntryStaysUntilItIsEnded) {
   EXPECT_THAT(store.journal(device + 1), IsEmpty());
 }
 
-TEST_F(JournalTest, EndingTwiceHurtsNobody) {
+TEST_F(JournalTest, EndingAnEntryTwiceIsHarmless) {
   Store store(file());
   const RowId device = store.device_id(example_device());
   const RowId candidate = store.candidate_id(example_candidate("abc"));
@@ -69,7 +69,7 @@ TEST_F(JournalTest, EndingTwiceHurtsNobody) {
   EXPECT_EQ(ids(store.journal(device)), std::vector<RowId>{second});
 }
 
-TEST_F(JournalTest, EntryIsOnTheDiskBeforeTheLaunchAndNothingElseWaitsForIt) {
+TEST_F(JournalTest, OnlyTheJournalEntryIsSyncedBeforeTheLaunch) {
   Store store(file());
   const RowId device = store.device_id(example_device());
   const RowId candidate = store.candidate_id(example_candidate("abc"));
@@ -94,7 +94,7 @@ TEST_F(JournalTest, EntryInsideATransactionIsRefused) {
             ErrorCode::kInvalidArgument);
 }
 
-TEST_F(JournalTest, OnlyEntriesOfDeadProcessesAreDead) {
+TEST_F(JournalTest, OnlyEntriesOfEndedProcessesAreOrphaned) {
   Signal written, done;
   RowId device = 0;
   const auto write_entry = [&] {
@@ -152,7 +152,7 @@ TEST(ProcessIdentityTest, ProcessThatEndedButWasNotWaitedForIsGone) {
   EXPECT_TRUE(is_gone(recorded, identify_process(child.pid())));
 }
 
-TEST(ProcessIdentityTest, ReadsTheStartTimeWhateverTheProgramIsCalled) {
+TEST(ProcessIdentityTest, ReadsTheStartTimeWithAnyProgramName) {
   const ProcessIdentity self = identify_process(::getpid());
   ChildProcess child([&] {
     std::ofstream("/proc/self/comm") << "a) S 1 (b) R";
@@ -167,7 +167,7 @@ TEST(ProcessIdentityTest, ReadsTheStartTimeWhateverTheProgramIsCalled) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-TEST(ProcessIdentityTest, VerdictsFromWhatIsKnown) {
+TEST(ProcessIdentityTest, JudgesFromPartialInformation) {
   const ProcessIdentity recorded = {
       .pid = 42, .start_ticks = 1000, .boot_id = "b1", .pid_namespace = "pid:[1]"};
   const auto now = [&](auto change) {

@@ -68,7 +68,7 @@ TEST_F(StoreTest, CheckNamesWhatIsWrong) {
       "CREATE TABLE stray (x)");
   EXPECT_THAT(store.check(),
               ElementsAre("index samples_of_run is missing", "view best_kernels was altered",
-                          "table stray is not ours"));
+                          "table stray is not part of the schema"));
 }
 
 TEST_F(StoreTest, SchemaOfAMigratedFileIsThatOfANewOne) {

@@ -111,7 +111,7 @@ TEST_F(OlderFileTest, WriterOfItsVersionGoesOnBesideAReader) {
   EXPECT_EQ(version_in_file(), kBeforePurpose);
 }
 
-TEST_F(OlderFileTest, WriterMigratesItStill) {
+TEST_F(OlderFileTest, WriterStillMigratesIt) {
   write(kBeforePurpose);
   { Store store(file()); }
   EXPECT_EQ(version_in_file(), newest_schema_version());

@@ -43,14 +43,14 @@ TEST_F(OpeningTest, MissingFoldersAreMadePrivate) {
     EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all) << folder;
 }
 
-TEST_F(OpeningTest, ReaderMakesNothing) {
+TEST_F(OpeningTest, AReaderCreatesNoFile) {
   const Error error = error_of([&] { Store(folder_ / "a" / "rooftile.db", OpenMode::kReadOnly); });
   EXPECT_EQ(error.code(), ErrorCode::kDatabase);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("a/rooftile.db"), HasSubstr("ROOFTILE_DB")));
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
-TEST_F(OpeningTest, PlacesThatCannotHoldAFileAreNamed) {
+TEST_F(OpeningTest, PathsThatCannotHoldAFileAreNamed) {
   write_file(folder_ / "plain", "x");
   EXPECT_EQ(error_of([] { Store(""); }).code(), ErrorCode::kInvalidArgument);
   for (const fs::path& path :
@@ -68,7 +68,7 @@ TEST_F(OpeningTest, PlacesThatCannotHoldAFileAreNamed) {
   EXPECT_EQ(bytes_of_file(folder_ / "plain"), "x");
 }
 
-TEST_F(OpeningTest, NamesThatMeanSomethingToSqliteAreJustNames) {
+TEST_F(OpeningTest, SpecialSqliteNamesAreOrdinaryFileNames) {
   const fs::path old = fs::current_path();
   fs::current_path(folder_.path());
   for (const char* odd :

@@ -57,7 +57,7 @@ class PortfolioTest : public StoreTest {
                                 .nearest_worst_decile = 0.7};
 };
 
-TEST_F(PortfolioTest, ComesBackByPlaceWithItsTimes) {
+TEST_F(PortfolioTest, IsReadInRankOrderWithItsTimes) {
   store_.put_portfolio(device_, "f32.nt", records(), regret_);
   const auto kernels = store_.portfolio(device_, "1.0");
   ASSERT_THAT(hashes(), ElementsAre("first", "second"));
@@ -73,7 +73,7 @@ TEST_F(PortfolioTest, ComesBackByPlaceWithItsTimes) {
   EXPECT_THAT(store_.check(), IsEmpty());
 }
 
-TEST_F(PortfolioTest, OnlyKernelsThatMayRunAreHandedOut) {
+TEST_F(PortfolioTest, OnlyCertifiedKernelsAreRead) {
   store_.put_portfolio(device_, "f32.nt", records(), regret_);
   EXPECT_THAT(store_.portfolio(device_, "1.1"), IsEmpty());
   store_.black_list(device_, candidates_[0].id, "hung");
@@ -83,7 +83,7 @@ TEST_F(PortfolioTest, OnlyKernelsThatMayRunAreHandedOut) {
   EXPECT_THAT(store_.measured_portfolio(device_, "f32.nt"), SizeIs(3));
 }
 
-TEST_F(PortfolioTest, TakesThePlaceOfItsClassAndOfNoOther) {
+TEST_F(PortfolioTest, ReplacesThePortfolioOfItsClassOnly) {
   CandidateRecord other = example_candidate("other", 16);
   other.signature = "f32.nn";
   other.id = store_.candidate_id(other);
@@ -99,7 +99,7 @@ TEST_F(PortfolioTest, TakesThePlaceOfItsClassAndOfNoOther) {
   EXPECT_THAT(store_.regrets(device_), IsEmpty());
 }
 
-TEST_F(PortfolioTest, WhatSomebodyWroteByHandIsNoTime) {
+TEST_F(PortfolioTest, InvalidTimesAreIgnored) {
   store_.put_portfolio(device_, "f32.nt", records(), regret_);
   Connection(file(), Access::kReadWrite, 1000)
       .database()
@@ -112,7 +112,7 @@ TEST_F(PortfolioTest, WhatSomebodyWroteByHandIsNoTime) {
               ElementsAre(MeasuredTime{.m = 1, .n = 2, .k = 3, .batch = 1, .ns = 50}));
 }
 
-TEST_F(PortfolioTest, PeopleSeeWhatToExpect) {
+TEST_F(PortfolioTest, TheExpectedRegretIsReported) {
   store_.put_portfolio(device_, "f32.nt", records(), regret_);
   EXPECT_EQ(
       store_

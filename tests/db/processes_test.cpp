@@ -50,7 +50,7 @@ TEST_F(ProcessesTest, MakingTheSameFileAtOnceWorksForAll) {
 
 // The switch to the write-ahead log is refused without waiting only in a narrow moment: it takes
 // many files to meet it.
-TEST_F(ProcessesTest, MakingManyFilesAtOnceTurnsNobodyAway) {
+TEST_F(ProcessesTest, CreatingManyFilesAtOnceFailsForNoProcess) {
   constexpr int kFiles = 80;
   run_at_once(kProcesses, [&](int) {
     for (int i = 0; i < kFiles; ++i) Store(folder_ / fmt::format("{}.db", i)).schema_version();
@@ -154,7 +154,7 @@ TEST_F(ProcessesTest, NothingOfManyWritersIsLostAndReadersSeeWholeLists) {
   EXPECT_EQ(store.untuned_problems(device)[0].calls, kProcesses * kRounds);
 }
 
-TEST_F(ProcessesTest, ImportsWhileOthersTuneComeOnceAndTakeNothing) {
+TEST_F(ProcessesTest, ConcurrentImportsAddDataOnceAndLoseNothing) {
   constexpr int kTuners = 2, kImporters = 2, kReaders = 1;
   constexpr int kFiles = 6, kRounds = 40;
   const auto exported = [&](int i) { return folder_ / fmt::format("export{}.db", i); };

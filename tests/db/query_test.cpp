@@ -50,7 +50,7 @@ TEST_F(StoreTest, QueryTakesOneStatementWithItsComments) {
     EXPECT_EQ(error_of([&] { store.query(sql); }).code(), ErrorCode::kDatabase) << sql;
 }
 
-TEST_F(StoreTest, QueryThatIsNoneSaysSo) {
+TEST_F(StoreTest, InvalidQueriesAreRefused) {
   Store store(file());
   for (const char* sql : {"", "  ", "-- nothing", ";"})
     EXPECT_THAT(error_of([&] { store.query(sql); }).what(), HasSubstr("empty")) << sql;
@@ -60,7 +60,7 @@ TEST_F(StoreTest, QueryThatIsNoneSaysSo) {
             ErrorCode::kInvalidArgument);
 }
 
-TEST_F(StoreTest, QueryDoesNothingButRead) {
+TEST_F(StoreTest, QueriesAreReadOnly) {
   Store store(file());
   store.device_id(example_device());
   write_file(folder_ / "other.db", "");

@@ -282,7 +282,7 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, CompilerFacts, ()) {
   RC_ASSERT(store_.compiler_facts(device, candidate) == record);
 }
 
-TEST_F(RoundTrip, CompilerFactsOfNobodyAreNothing) {
+TEST_F(RoundTrip, MissingCompilerFactsAreAbsent) {
   EXPECT_EQ(store_.compiler_facts(store_.device_id(example_device()),
                                   store_.candidate_id(example_candidate("never compiled"))),
             std::nullopt);

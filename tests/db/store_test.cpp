@@ -26,7 +26,7 @@ bool same(const SampleRecord& a, const SampleRecord& b) {
          a.purpose == b.purpose;
 }
 
-TEST_F(StoreTest, NewFileHasTheNewestSchemaAndNothingToSay) {
+TEST_F(StoreTest, ANewFileHasTheNewestSchemaAndNoWarning) {
   Store store(file());
   EXPECT_EQ(store.schema_version(), newest_schema_version());
   EXPECT_EQ(store.note(), "");
@@ -273,7 +273,7 @@ TEST_F(StoreTest, UncommittedTransactionLeavesNothing) {
   EXPECT_THAT(Store(file(), OpenMode::kReadOnly).devices(), SizeIs(1));
 }
 
-TEST_F(StoreTest, FailedStepInsideATransactionTakesOnlyItselfBack) {
+TEST_F(StoreTest, AFailedStatementInATransactionUndoesOnlyItself) {
   Store store(file());
   const RowId device = store.device_id(example_device());
   const RowId candidate = store.candidate_id(example_candidate("abc"));

@@ -54,7 +54,7 @@ class TransferTest : public StoreTest {
   const Problem problem_ = packed_problem(64, 64, 64);
 };
 
-TEST_F(TransferTest, DevicesByNearness) {
+TEST_F(TransferTest, DevicesAreOrderedBySimilarity) {
   std::vector<std::pair<RowId, Nearness>> found;
   for (const NearDevice& near : store_.nearest_devices(here_))
     found.emplace_back(near.device, near.nearness);
@@ -87,7 +87,7 @@ TEST_F(TransferTest, NearDevicesBeforeNearSizesBeforeFastKernels) {
   EXPECT_EQ(samples[2].distance, size_distance(packed_problem(100, 100, 100), problem_));
 }
 
-TEST_F(TransferTest, FailuresBlackListsAndUnknownKernelsAreLeftOut) {
+TEST_F(TransferTest, FailedBlockedAndUnknownKernelsAreSkipped) {
   const RowId run = store_.begin_run(same_, "1.0", "{}");
   SampleRecord failed =
       measured(run, store_.candidate_id(candidate(128)), store_.problem_id(problem_), 1);

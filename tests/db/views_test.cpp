@@ -38,7 +38,7 @@ TEST_F(ViewsTest, BestKernelsAreTheFirstOfEachList) {
             (Rows{{"0", "1"}}));
 }
 
-TEST_F(ViewsTest, BestKernelsShowWhatTheCompilerSaid) {
+TEST_F(ViewsTest, BestKernelsShowCompilerFacts) {
   EXPECT_EQ(rows("SELECT registers, spilled_registers, spill_stores, scratch_bytes, shared_bytes, "
                  "subgroups_per_unit FROM best_kernels ORDER BY bucket"),
             (Rows{{"96", "0", "", "", "8192", "8"}, {"", "", "", "", "", ""}}));
@@ -95,7 +95,7 @@ TEST_F(ViewsTest, TuningProgressRunsPerRunAndProblem) {
                   {"2", "37", "3", "measured", "1100.0", "900.0"}}));
 }
 
-TEST_F(ViewsTest, RunNoiseSaysWhatDisturbedARun) {
+TEST_F(ViewsTest, RunNoiseListsTheDisturbancesOfARun) {
   EXPECT_EQ(rows("SELECT run_id, measurements, retaken, noisy, reference_readings, "
                  "first_reference_ns, round(slowest_level, 6), highest_c, throttle_events FROM "
                  "run_noise"),

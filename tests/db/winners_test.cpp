@@ -47,7 +47,7 @@ class WinnersTest : public StoreTest {
   RowId problem_ = 0;
 };
 
-TEST_F(WinnersTest, OnlyCertifiedOnesAreHandedOut) {
+TEST_F(WinnersTest, OnlyCertifiedKernelsAreRead) {
   store_.put_winners(device_, "b", ranked({2, 0, 1}));
   EXPECT_THAT(dispatchable(), IsEmpty());
   certify(0);
@@ -83,7 +83,7 @@ TEST_F(WinnersTest, NewestCertificateOfAVersionCounts) {
   EXPECT_THAT(dispatchable(), ElementsAre("h0"));
 }
 
-TEST_F(WinnersTest, RevokedAndBlackListedOnesAreHeldBackOnTheirDeviceOnly) {
+TEST_F(WinnersTest, RevokedAndBlockedKernelsAreSkippedOnTheirDeviceOnly) {
   DeviceProfile newer_driver = example_device();
   newer_driver.driver_version = 2;
   const RowId other = store_.device_id(newer_driver);
@@ -104,7 +104,7 @@ TEST_F(WinnersTest, RevokedAndBlackListedOnesAreHeldBackOnTheirDeviceOnly) {
   EXPECT_THAT(dispatchable("1.0"), ElementsAre("h1", "h2")) << "certified anew";
 }
 
-TEST_F(WinnersTest, RevokingAddsNothingToWhatHadNotPassed) {
+TEST_F(WinnersTest, RevokingAddsNoCertificate) {
   certify(0, "1.0", false);
   store_.revoke_certificates(device_, "h0", "x");
   store_.revoke_certificates(device_, "h1", "x");
@@ -174,7 +174,7 @@ TEST_F(WinnersTest, VariantBeyondThisVersionIsLeftOutAndNamedByCheck) {
   EXPECT_THAT(store_.check(), ElementsAre(::testing::HasSubstr("quantum")));
 }
 
-TEST_F(WinnersTest, UntunedProblemsAreCountedHottestFirst) {
+TEST_F(WinnersTest, UntunedProblemsAreListedMostCalledFirst) {
   const Problem cold = packed_problem(3, 5, 7), hot = packed_problem(300, 5, 7, Transpose::kYes);
   store_.log_untuned(device_, cold);
   store_.log_untuned(device_, hot, 10);

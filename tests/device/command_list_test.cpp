@@ -124,7 +124,7 @@ TEST_F(CommandListTest, BarriersOrderAChainOfSteps) {
   }
 }
 
-TEST_F(CommandListTest, AListRunsAgainOnNewData) {
+TEST_F(CommandListTest, AListCanRunAgainOnNewData) {
   CommandList list =
       device_.record(std::vector<Step>{affine_.step({&x_}, {&y_}, {.n = kCount, .factor = 1.0f})});
   for (const float first : {1.0f, 50.0f, -3.0f}) {

@@ -44,7 +44,7 @@ std::vector<CompilerStatistic> statistics_of(const char* shader, CompilerStatist
       .compiler_statistics();
 }
 
-TEST(CompilerStatisticsTest, NothingIsKeptUnlessAskedFor) {
+TEST(CompilerStatisticsTest, StatisticsAreKeptOnlyOnRequest) {
   EXPECT_THAT(statistics_of(kSharedShader, CompilerStatistics::kDiscard), IsEmpty());
 }
 
@@ -61,7 +61,7 @@ TEST(CompilerStatisticsTest, RegistersAndSharedMemoryOfAShader) {
   EXPECT_EQ(spill_reason(facts), std::nullopt);
 }
 
-TEST(CompilerStatisticsTest, SpillsAreSeen) {
+TEST(CompilerStatisticsTest, SpillsAreReported) {
   const auto statistics = statistics_of(kSpillingShader, CompilerStatistics::kKeep);
   const CompilerFacts facts = compiler_facts(statistics);
   if (!facts.spilled_registers && !facts.spill_stores)

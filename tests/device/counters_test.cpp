@@ -116,7 +116,7 @@ TEST_F(CountersTest, EveryCounterIsReadInItsPassAndByItsStorage) {
   EXPECT_EQ(CountingDriver::locks_taken(), 2) << "the lock is held only while something is counted";
 }
 
-TEST_F(CountersTest, WhatRunsBeforeEachPassIsNotCounted) {
+TEST_F(CountersTest, DispatchesBeforeAPassAreNotCounted) {
   open();
   CommandList before = device_->record(std::vector<Step>{steps_.back()});
   const CounterReadings readings = device_->count(steps_, {}, kPatience_ns, &before);
@@ -151,7 +151,7 @@ TEST_F(CountersTest, ADriverWithoutTheExtensionHasNone) {
   EXPECT_GT(device_->run(list, kPatience_ns).wall_ns, 0);
 }
 
-TEST_F(CountersTest, WhatCannotBeReadLeavesAUsableDevice) {
+TEST_F(CountersTest, FailedReadsLeaveAUsableDevice) {
   open();
   for (const auto& [fault, says] : {std::pair(Fault::kLockRefused, "perf_stream_paranoid"),
                                     std::pair(Fault::kNotReady, "no result of a finished count")}) {
@@ -165,7 +165,7 @@ TEST_F(CountersTest, WhatCannotBeReadLeavesAUsableDevice) {
   EXPECT_THAT(count().counters, SizeIs(6));
 }
 
-TEST_F(CountersTest, ALostDeviceGivesTheLockBack) {
+TEST_F(CountersTest, ALostDeviceReleasesTheProfilingLock) {
   open();
   CountingDriver::set(Fault::kLost);
   EXPECT_EQ(error_of([&] { count(); }).code(), ErrorCode::kDevice);
@@ -191,14 +191,14 @@ OfferedCounter offered(std::uint32_t index, const std::string& name) {
   return {.index = index, .description = {.name = name}};
 }
 
-TEST(ChooseCounters, NoneWhereTheDriverCannotMakeAQuery) {
+TEST(ChooseCounters, ChoosesNoneWhereTheDriverCannotCreateAQuery) {
   const std::vector<OfferedCounter> counters = {offered(0, "a"), offered(3, "b")};
   EXPECT_THAT(choose_counters(counters, {}, [](auto) { return 0u; }), IsEmpty());
   EXPECT_THAT(choose_counters(counters, {.most_passes = 2}, [](auto) { return 3u; }), IsEmpty());
   EXPECT_THAT(choose_counters({}, {}, [](auto) { return 1u; }), IsEmpty());
 }
 
-TEST(ChooseCounters, OneThatFitsNoLongerDoesNotEndTheChoice) {
+TEST(ChooseCounters, SkipsACounterThatNoLongerFitsAndContinues) {
   const std::vector<OfferedCounter> counters = {offered(2, "a"), offered(5, "b"), offered(6, "c")};
   // Counter 5 takes three passes by itself.
   const auto passes = [](std::span<const std::uint32_t> indices) {

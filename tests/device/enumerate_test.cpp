@@ -56,7 +56,7 @@ TEST(Enumerate, SoftwareComesLast) {
     EXPECT_NE(devices[i].kind, DeviceKind::kSoftware) << i;
 }
 
-TEST(Enumerate, AskingTwiceGivesTheSame) {
+TEST(Enumerate, EnumeratingTwiceGivesTheSameDevices) {
   const auto first = enumerate_devices().devices, second = enumerate_devices().devices;
   ASSERT_EQ(first.size(), second.size());
   for (std::size_t i = 0; i < first.size(); ++i)

@@ -59,7 +59,7 @@ TEST(Features, WithoutAnyOnlyThePlainDeviceIsLeft) {
   EXPECT_EQ(details.offer.profile.limits.max_subgroup_size, 32u);
 }
 
-TEST(Features, EachStructureLeavesItsOwn) {
+TEST(Features, EachMissingStructureDisablesItsFeatures) {
   vk::PhysicalDeviceSubgroupSizeControlFeatures sizes(VK_TRUE, VK_FALSE);
   EXPECT_EQ(left_by(&sizes), (Left{.size_control = true}));
   vk::PhysicalDeviceShaderFloat16Int8Features small(VK_FALSE, VK_TRUE);
@@ -71,7 +71,7 @@ TEST(Features, EachStructureLeavesItsOwn) {
   EXPECT_EQ(left_by(&dot), (Left{.dot = true}));
 }
 
-TEST(Features, ThoseOfWholeVersionsCount) {
+TEST(Features, StructuresOfVulkanVersionsCount) {
   vk::PhysicalDeviceVulkan13Features newer;
   newer.subgroupSizeControl = newer.computeFullSubgroups = newer.shaderIntegerDotProduct = VK_TRUE;
   vk::PhysicalDeviceVulkan12Features older;

@@ -26,7 +26,7 @@ int behave_as_a_forked_child(Device& device, CommandList& list, Buffer& buffer) 
   return 0;
 }
 
-TEST(Fork, TheChildIsToldInsteadOfHanging) {
+TEST(Fork, TheChildGetsAnErrorInsteadOfHanging) {
   auto device = Device::open(first_profile());
   Buffer buffer = device->create_buffer(64, BufferUse::kUpload);
   CommandList list = device->record({});

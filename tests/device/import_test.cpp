@@ -66,7 +66,7 @@ int outlast_a_given_up_device(float* memory, std::uint64_t bytes) {
 using ImportDeathTest = Import;
 
 // In a process of its own, for what a given-up device leaks.
-TEST_F(ImportDeathTest, AGivenUpDeviceCanBeOutlasted) {
+TEST_F(ImportDeathTest, WorkOnATimedOutDeviceCanBeWaitedFor) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(std::_Exit(outlast_a_given_up_device(memory_.get(), bytes_)),
               testing::ExitedWithCode(0), "");

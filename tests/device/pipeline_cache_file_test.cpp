@@ -58,7 +58,7 @@ class PipelineCacheFile : public testing::Test {
   const fs::path file_ = folder_.path() / "new" / "folder" / pipeline_cache_file_name(kProfile);
 };
 
-TEST_F(PipelineCacheFile, ComesBackAndIsPrivate) {
+TEST_F(PipelineCacheFile, RoundTripsAndIsPrivate) {
   const LoadedPipelineCache loaded = load_pipeline_cache(file_, kProfile);
   EXPECT_EQ(loaded.data, data_);
   EXPECT_EQ(loaded.note, "");
@@ -128,7 +128,7 @@ TEST_F(PipelineCacheFile, ALinkIsReplacedNotFollowedWhenStoring) {
   EXPECT_EQ(load_pipeline_cache(file_, kProfile).data, data_);
 }
 
-TEST_F(PipelineCacheFile, UnwritablePlaceIsAnError) {
+TEST_F(PipelineCacheFile, UnwritableFolderIsAnError) {
   const fs::path blocked = folder_.path() / "file";
   overwrite(blocked, "");
   try {

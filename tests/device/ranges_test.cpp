@@ -34,7 +34,7 @@ TEST(Ranges, ZeroMeansToTheEnd) {
   EXPECT_EQ(resolve_range({.offset_bytes = 100, .size_bytes = 903}, 1003).size_bytes, 903u);
 }
 
-TEST(Ranges, LeavingTheBufferIsRefusedEvenWhenTheSumOverflows) {
+TEST(Ranges, RangesOutsideTheBufferAreRefusedEvenWhenTheSumOverflows) {
   constexpr auto kHuge = std::numeric_limits<std::uint64_t>::max();
   for (const ByteRange range :
        {ByteRange{100, 904}, ByteRange{1003, 0}, ByteRange{kHuge, 0}, ByteRange{16, kHuge}}) {

@@ -28,7 +28,7 @@ TEST(Subgroups, AreTakenAsReported) {
   EXPECT_EQ(limits.max_workgroup_subgroups, 32u);
 }
 
-TEST(Subgroups, OfSizesThatCannotBeAreNotUsed) {
+TEST(Subgroups, OfImpossibleSizesAreNotUsed) {
   for (std::uint32_t nonsense : {0u, 3u, 24u, 256u, 0xffffffffu}) {
     ReportedSubgroups reported = kGpu;
     reported.size = nonsense;
@@ -40,7 +40,7 @@ TEST(Subgroups, OfSizesThatCannotBeAreNotUsed) {
   }
 }
 
-TEST(Subgroups, OfARangeThatCannotBeHaveTheDefaultOnly) {
+TEST(Subgroups, OfAnImpossibleRangeHaveTheDefaultOnly) {
   for (const auto& [least, most] :
        {std::pair{0u, 64u}, std::pair{16u, 0u}, std::pair{64u, 16u}, std::pair{12u, 64u}}) {
     ReportedSubgroups reported = kGpu;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <thread>
 
+#include "tests/support/await.h"
 #include "tests/support/blocked_threads.h"
 #include "tests/support/test_device.h"
 
@@ -96,7 +97,8 @@ int give_up_a_device_that_is_waited_for() {
       wait_in_thread(1, [&] { submission.wait(std::numeric_limits<double>::infinity()); });
   auto running = wait_in_thread(2, [&] { device->run(behind, 60 * kSecond_ns); });
   for (const std::atomic<pid_t>& thread : threads)
-    if (!await([&] { return thread != 0; }) || !await_asleep(thread)) return 6;
+    if (!await("the thread has an id", [&] { return thread != 0; }) || !await_asleep(thread))
+      return 6;
   if (!submission.under_way()) return 1;
   device->give_up();
   if (waiting.get() != ErrorCode::kDevice) return 2;
@@ -107,7 +109,7 @@ int give_up_a_device_that_is_waited_for() {
 
 // In a process of its own, which ends without waiting for the work. An alarm turns a hang into a
 // failure.
-TEST(TimeoutDeathTest, GivesTheDeviceUpAndDestructionReturns) {
+TEST(TimeoutDeathTest, ATimedOutDeviceIsDestroyedWithoutWaiting) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
@@ -117,7 +119,7 @@ TEST(TimeoutDeathTest, GivesTheDeviceUpAndDestructionReturns) {
       testing::ExitedWithCode(0), "");
 }
 
-TEST(TimeoutDeathTest, WhoWaitsIsToldWhenAnotherThreadGivesTheDeviceUp) {
+TEST(TimeoutDeathTest, WaitsFailWhenAnotherThreadGivesTheDeviceUp) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {

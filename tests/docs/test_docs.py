@@ -3,13 +3,14 @@
 exist; each page in docs/ is short and in the index; each folder of the table of layers has a README.md.
 
     test_docs.py SOURCE_DIR
+    test_docs.py --installed FOLDER    # only the links, of pages that lie outside of the source tree
 """
 import pathlib
 import re
 import subprocess
 import sys
 
-SOURCE = pathlib.Path(sys.argv[1])
+SOURCE = pathlib.Path(sys.argv[-1])
 ARCHITECTURE = SOURCE / "docs" / "architecture.md"
 MOST_WORDS = 1100
 PAGES = sorted(p for p in SOURCE.rglob("*.md") if not re.match(r"build|\.", p.relative_to(SOURCE).parts[0]))
@@ -95,4 +96,10 @@ def main():
     sys.exit("\n".join(wrong) or 0)
 
 
-main()
+def check_installed():
+    wrong = [f"{page} {what}" for page in PAGES for what in broken_links(page)]
+    print(f"{len(PAGES)} installed pages")
+    sys.exit("\n".join(wrong) or 0 if PAGES else f"no page is installed in {SOURCE}")
+
+
+check_installed() if "--installed" in sys.argv else main()

@@ -91,7 +91,7 @@ TEST(Compile, HonoursTheOptimizationLevel) {
             compile(emit_gemm(with(tiled_point(), "optimization", "performance"), {})));
 }
 
-TEST(Compile, TellsWhatTheCompilerSaid) {
+TEST(Compile, ErrorContainsTheCompilersMessage) {
   Shader shader = emit_gemm(naive_point(), {});
   shader.glsl += "\n#error nonsense\n";
   try {

@@ -15,7 +15,7 @@ Signature signature(char a, char b) {
   return {.trans_a = transpose(a), .trans_b = transpose(b)};
 }
 
-TEST(CompilerWork, GrowsWithWhatIsUnrolled) {
+TEST(CompilerWork, GrowsWithUnrolling) {
   const Signature nn = signature('n', 'n');
   const Variant v = broadcast_point();
   const double work = compiler_work(v, nn);
@@ -34,7 +34,7 @@ TEST(CompilerWork, CountsTheTailTheStoredOrderAndTheOtherShaders) {
   EXPECT_GT(compiler_work(with(exact, "split_k", "2"), nn), compiler_work(exact, nn));
 }
 
-TEST(CompilerWork, IsLeastForTheKernelThatIsLegalForEverything) {
+TEST(CompilerWork, IsLeastForTheFallbackKernel) {
   const Signature nn = signature('n', 'n');
   for (const Variant& v : {register_point(), tiled_point(), broadcast_point(), vector_point()})
     EXPECT_GT(compiler_work(v, nn), 2 * compiler_work(fallback_variant(), nn)) << to_string(v);

@@ -106,7 +106,7 @@ TEST(HalfPrecisionOfC, NanStaysNanAndLeavesTheOtherHalfAlone) {
 
 /// Vulkan rounds a finite value beyond the range to 65504 or to infinity, and keeps infinity. This
 /// shows that the instruction alone is no conversion that results can rely on.
-TEST(HalfPrecisionOfC, OnlySwiftShadersInstructionGivesNanOrSpillsIntoTheOtherHalf) {
+TEST(HalfPrecisionOfC, OnlySwiftShadersConversionGivesNanOrChangesTheOtherHalf) {
   const std::vector<std::uint32_t> words =
       converted("uint narrow_c(vec2 x) { return packHalf2x16(x); }",
                 {{65536, 1}, {70000, 1}, {1e9f, 1}, {kInfinity, 1}, {-70000, 1}, {-kInfinity, 1}});

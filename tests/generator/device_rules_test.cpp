@@ -117,7 +117,7 @@ TEST(DeviceRules, RejectWhatTheDeviceLacks) {
   EXPECT_THAT(reason(tiled_point(), limits), HasSubstr("more invocations"));
 }
 
-TEST(DeviceRules, AcceptSharedMemoryToTheLastByte) {
+TEST(DeviceRules, AcceptSharedMemoryUpToTheLimit) {
   DeviceLimits limits = lavapipe_limits();
   // 2 stages of 16 rows of (64 + 4) + (32 + 4) floats.
   EXPECT_EQ(shared_bytes(tiled_point()), 2 * 16 * (68 + 36) * 4);

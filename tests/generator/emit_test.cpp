@@ -76,7 +76,7 @@ TEST(Emit, DescribesTheBindings) {
   EXPECT_EQ(emit_gemm(v, kPlain).interface.bindings[0], BindingKind::kTexelR32);
 }
 
-TEST(Emit, RefusesToPackWhatIsReadAsStored) {
+TEST(Emit, RefusesToPackOperandsThatTheKernelReadsAsStored) {
   EXPECT_THROW(emit_pack(register_point(), kPlain, Operand::kA), Error);
 }
 

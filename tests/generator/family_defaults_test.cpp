@@ -155,7 +155,7 @@ TEST_P(EveryFamily, HasKernelsOfAllTypesOnTheLeastDevice) {
   }
 }
 
-TEST(Complete, KeepsWhatIsSet) {
+TEST(Complete, KeepsGivenParameters) {
   for (const DeviceLimits& limits : {minimum_limits(), discrete_limits()}) {
     const ParameterSettings settings = {{"tile_m", "32"}, {"tile_k", "8"}, {"shared_pad", "0"}};
     const auto [v, reason] = complete_for(Family::kTiled, limits, {}, settings);
@@ -164,7 +164,7 @@ TEST(Complete, KeepsWhatIsSet) {
   }
 }
 
-TEST(Complete, FindsWhatOnlyTheSpaceHas) {
+TEST(Complete, FindsKernelsThatOnlyTheSpaceHolds) {
   const auto [v, reason] =
       complete_for(Family::kMatrix, workgroup_matrix_limits(), {.types = parse_types("f16")},
                    {{"scope", "workgroup"}}, legal_variants(workgroup_matrix_limits()));
@@ -172,7 +172,7 @@ TEST(Complete, FindsWhatOnlyTheSpaceHas) {
   EXPECT_TRUE(has_workgroup_scope(v));
 }
 
-TEST(Complete, SaysWhyNothingIsLegal) {
+TEST(Complete, NamesTheReasonWhereNothingIsLegal) {
   const auto [v, reason] =
       complete_for(Family::kRegister, discrete_limits(), {}, {{"reg_m", "3"}, {"tile_m", "16"}});
   EXPECT_EQ(v.reg_m, 3);
@@ -181,7 +181,7 @@ TEST(Complete, SaysWhyNothingIsLegal) {
   EXPECT_THROW(complete_for(Family::kTiled, {}, {}, {{"tile_m", "many"}}), Error);
 }
 
-TEST(Defaults, AreThoseOfTheDevicesFamily) {
+TEST(Defaults, AreOfTheFamilyOfTheDeviceKind) {
   EXPECT_EQ(default_variant(profile_of(DeviceKind::kDiscrete, discrete_limits())),
             family_defaults(Family::kTiled, discrete_limits()).front());
   EXPECT_EQ(family_defaults(Family::kNaive, {}).front(), fallback_variant());

@@ -46,7 +46,7 @@ std::string reason_for(const Variant& v, const Signature& s,
   return illegal_reason(v, limits, s).value_or("");
 }
 
-TEST(Matrix, EveryWayIsLegalWhereTheDeviceHasTheShape) {
+TEST(Matrix, EveryVariantIsLegalWhereTheDeviceHasTheShape) {
   for (const char* way : kWays)
     for (const Signature& s : signatures()) {
       const Variant v = fitted(changed(matrix_point(), way), s.types);
@@ -98,7 +98,7 @@ TEST(Matrix, BrokenPointsAreRejectedWithTheirReason) {
               HasSubstr("load_path direct is for matrix"));
 }
 
-TEST(Matrix, TypesAreThoseThatTheShapeIsFor) {
+TEST(Matrix, TypesMustBeThoseOfTheShape) {
   const Variant v = matrix_point();
   EXPECT_THAT(reason_for(v, {parse_types("f32")}), HasSubstr("do not multiply these types"));
   for (const char* types : {"i8_i32", "u8_i32"})
@@ -149,7 +149,7 @@ TEST(Matrix, FlexibleShapesAreMultiplesUpToTheLongest) {
       HasSubstr("do not have the shape"));
 }
 
-TEST(Matrix, ProblemsThatVectorsDoNotFitGoToPackedKernels) {
+TEST(Matrix, MisalignedProblemsUsePackedKernels) {
   const Problem odd =
       packed_problem(33, 65, 35, Transpose::kNo, Transpose::kNo, 1, parse_types("f16"));
   EXPECT_THAT(reason(matrix_point(), matrix_limits(), odd, own_buffers(odd)),
@@ -158,7 +158,7 @@ TEST(Matrix, ProblemsThatVectorsDoNotFitGoToPackedKernels) {
   EXPECT_EQ(reason(packed, matrix_limits(), odd, own_buffers(odd)), "");
 }
 
-TEST(Matrix, EveryWayCompilesToSpirv15WithoutTags) {
+TEST(Matrix, EveryVariantCompilesToSpirv15WithoutPlaceholders) {
   for (const char* way : kWays)
     for (const Signature& s : signatures()) {
       const Variant v = fitted(changed(matrix_point(), way), s.types);

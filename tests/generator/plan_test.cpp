@@ -69,7 +69,7 @@ Variant any_variant() {
                            changed(register_point(), "family=batched_small tile_batch=3"));
 }
 
-RC_GTEST_PROP(Plan, StoresEveryElementOfCOnceAndNothingElse, ()) {
+RC_GTEST_PROP(Plan, StoresEveryElementOfCOnceAndNoOthers, ()) {
   const Problem p = any_problem();
   const Placement at = any_placement(p);
   const Variant v = any_variant();
@@ -183,7 +183,7 @@ TEST(Plan, SizesTheWorkspaceInWholePanels) {
   EXPECT_THAT(plan.gemms[0].groups, testing::ElementsAre(2, 2, 1));
 }
 
-TEST(Plan, RunsOnlyWhatReadsNothingWhenAlphaOrKIsZero) {
+TEST(Plan, SkipsReadsOfAAndBWhenAlphaOrKIsZero) {
   Problem p = packed_problem(17, 65, 9);
   p.alpha = 0.0f;
   p.beta = 0.5f;
@@ -198,7 +198,7 @@ TEST(Plan, RunsOnlyWhatReadsNothingWhenAlphaOrKIsZero) {
   }
 }
 
-TEST(Plan, AnInfiniteAlphaMeetsNoSumWhenKIsZero) {
+TEST(Plan, AnInfiniteAlphaDoesNotMultiplyTheEmptySumWhenKIsZero) {
   Problem p = packed_problem(2, 3, 0);
   p.alpha = INFINITY;  // times an empty sum would be NaN
   EXPECT_EQ(
@@ -223,7 +223,7 @@ TEST(Plan, CutsRowsBeforeColumns) {
   EXPECT_EQ(tiles.gemms.size(), 16u);
 }
 
-TEST(PanelFormat, IsOfTheOperandAlone) {
+TEST(PanelFormat, DependsOnTheOperandAlone) {
   const Variant few = parse_variant(
                     "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 "
                     "vector_width_b=4 packed_b=yes"),

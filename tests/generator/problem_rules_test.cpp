@@ -42,7 +42,7 @@ TEST(ProblemRules, SplitOnlyWhatIsLongEnough) {
   const Variant split = with(register_point(), "split_k", "3");  // unroll 4
   EXPECT_EQ(reason_in_own_buffers(split, lavapipe_limits(), packed_problem(8, 8, 12)), "");
   EXPECT_THAT(reason_in_own_buffers(split, lavapipe_limits(), packed_problem(8, 8, 11)),
-              HasSubstr("k 11 for 3 parts of 4"));
+              HasSubstr("k 11 for 3 slices of 4"));
 }
 
 TEST(ProblemRules, AtomicReductionsNeedTheDevicesAdditions) {
@@ -192,7 +192,7 @@ TEST(ProblemRules, KnowTheTexelLimit) {
   // Panels are larger than the operand: 36 rows pad to 48 and 52 steps to 56.
   limits.max_texel_buffer_elements = 48 * 56 / 4;
   EXPECT_EQ(reason_in_own_buffers(broadcast_point(), limits, packed_problem(36, 44, 52)),
-            "packed panels hold more texels than the device's texel buffers");  // B: 64 x 56
+            "packed operands hold more texels than the device's texel buffers");  // B: 64 x 56
   limits.max_texel_buffer_elements = 64 * 56 / 4;
   EXPECT_EQ(reason_in_own_buffers(broadcast_point(), limits, packed_problem(36, 44, 52)), "");
 }
@@ -234,7 +234,7 @@ TEST(ProblemRules, KeepAddressesIn32Bits) {
   wide.subgroup_size = 8;
   EXPECT_EQ(reason_in_own_buffers(buffers, wide, packed_problem(65529, 3, 65528)), "");
   EXPECT_THAT(reason_in_own_buffers(buffers, wide, packed_problem(65529, 3, 65536 - 7)),
-              HasSubstr("packed panels"));
+              HasSubstr("packed operands"));
   EXPECT_THAT(
       reason_in_own_buffers(naive_point(), limits, packed_problem(1, 1, std::int64_t{1} << 31)),
       HasSubstr("below 2^31"));

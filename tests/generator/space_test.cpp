@@ -124,7 +124,7 @@ RC_GTEST_PROP(Defaults, TheFallbackIsLegalForEveryDeviceAndProblemItCanAddress, 
   RC_ASSERT(reason(fallback_variant(), minimum_limits(), p, at) == "");
 }
 
-RC_GTEST_PROP(Space, VariantsSurviveTheirText, ()) {
+RC_GTEST_PROP(Space, VariantsRoundTripAsText, ()) {
   static const std::vector<Variant> variants = legal_variants(variable_limits());
   const Variant& v = variants[*rc::gen::inRange<std::size_t>(0, variants.size())];
   RC_ASSERT(parse_variant(to_string(v)) == v);

@@ -52,7 +52,7 @@ std::vector<std::vector<std::uint32_t>> instructions(const std::vector<std::uint
   return found;
 }
 
-TEST(WorkgroupMatrix, EveryWayIsLegalWhereTheDeviceHasTheUnits) {
+TEST(WorkgroupMatrix, EveryVariantIsLegalWhereTheDeviceHasTheUnits) {
   for (const char* way : kWays)
     for (const Signature& s : signatures()) {
       const Variant v = changed(workgroup_matrix_point(), way);
@@ -100,7 +100,7 @@ TEST(WorkgroupMatrix, BrokenPointsAreRejectedWithTheirReason) {
               HasSubstr("scope workgroup is for matrix"));
 }
 
-TEST(WorkgroupMatrix, TypesAreThoseThatTheUnitsAreFor) {
+TEST(WorkgroupMatrix, TypesMustBeThoseOfTheUnits) {
   const Variant v = workgroup_matrix_point();
   EXPECT_THAT(reason_for(v, {parse_types("f32")}), HasSubstr("do not multiply these types"));
   EXPECT_THAT(reason_for(changed(v, "matrix_k=16 unroll_k=16"), {parse_types("i8_i32")}),
@@ -109,7 +109,7 @@ TEST(WorkgroupMatrix, TypesAreThoseThatTheUnitsAreFor) {
   EXPECT_THAT(reason_for(v, quantized), HasSubstr("quantised B"));
 }
 
-TEST(WorkgroupMatrix, TheDriversSharedMemoryIsLeftToIt) {
+TEST(WorkgroupMatrix, TheDriversShareOfSharedMemoryIsReserved) {
   DeviceLimits limits = workgroup_matrix_limits();
   const Signature half = {parse_types("f16")};
   EXPECT_EQ(shared_bytes(workgroup_matrix_point(), half.types), 16384);
@@ -171,7 +171,7 @@ TEST(WorkgroupMatrix, StepsBeginAtWholeVectors) {
     }
 }
 
-TEST(WorkgroupMatrix, EveryWayCompilesToSpirv16WithoutTags) {
+TEST(WorkgroupMatrix, EveryVariantCompilesToSpirv16WithoutPlaceholders) {
   for (const char* way : kWays)
     for (const Signature& s : signatures()) {
       const Variant v = changed(workgroup_matrix_point(), way);

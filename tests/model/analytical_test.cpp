@@ -95,7 +95,7 @@ TEST(Analytical, PrefersSharedTilesOnADiscreteDevice) {
   EXPECT_LT(cost(kRegister, discrete(), large), cost(kNaive, discrete(), large));
 }
 
-TEST(Analytical, SmallProblemsNeedSmallTilesOnManyUnits) {
+TEST(Analytical, SmallProblemsPreferSmallTilesOnDevicesWithManyUnits) {
   Variant small = kTiled;
   small.tile_m = small.tile_n = 32;
   small.reg_m = small.reg_n = 4;
@@ -116,7 +116,7 @@ TEST(Analytical, EachImprovementAloneIsCheaper) {
   EXPECT_GT(cost(one_stage, software()), cost(two_stages, software()));
 }
 
-TEST(Analytical, EdgesCostWholeTiles) {
+TEST(Analytical, RaggedEdgesCostWholeTiles) {
   const auto of_rows = [](std::int64_t m) {
     return cost(kRegister, software(), packed_problem(m, 64, 300));
   };
@@ -125,7 +125,7 @@ TEST(Analytical, EdgesCostWholeTiles) {
   EXPECT_NEAR(of_rows(191), of_rows(129), 0.05 * of_rows(129));
 }
 
-TEST(Analytical, LaunchesAndPackingCost) {
+TEST(Analytical, LaunchAndPackingTimeIsAdded) {
   const double groups = 8 * 8;
   DeviceRates free_launch = software();
   free_launch.workgroup_ns = 0;
@@ -140,7 +140,7 @@ TEST(Analytical, LaunchesAndPackingCost) {
               software().dispatch_ns + bytes / 20 + bytes / 2 / 16 / 0.25 + bytes / 2 / 20, 1);
 }
 
-TEST(Analytical, PartsOfASplitProductAreAddedByASecondKernel) {
+TEST(Analytical, SplitKAddsTheTimeOfTheReduceKernel) {
   Variant split = kRegister;
   split.split_k = 4;
   // Plenty of workgroups without: parts only cost. Texels feed the kernel, so that storage-buffer
@@ -189,7 +189,7 @@ TEST(Analytical, StoresAndBroadcastsCostWhatIsMeasured) {
   EXPECT_NEAR(cost(lanes, broadcasts) - cost(lanes, software()), vectors / 0.5, 1);
 }
 
-TEST(Analytical, StoresOfCAreDearerWhereBranchesAre) {
+TEST(Analytical, StoresOfCHaveTheirOwnRate) {
   DeviceRates slow = software();
   slow.c_vector_stores_per_ns = 0.01;
   DeviceRates fast = slow;
@@ -202,7 +202,7 @@ TEST(Analytical, StoresOfCAreDearerWhereBranchesAre) {
               cost(packed, fast) - cost(kRegister, fast), 1e-3);
 }
 
-TEST(Analytical, SumsThatOutliveBarriersMultiplyAtTheirOwnRate) {
+TEST(Analytical, AccumulatorsHeldAcrossBarriersHaveTheirOwnRate) {
   DeviceRates turns = software();
   turns.synchronised_fma_gflops = 10;
   turns.synchronised_workgroup_ns = 1000;
@@ -217,7 +217,7 @@ TEST(Analytical, SumsThatOutliveBarriersMultiplyAtTheirOwnRate) {
   EXPECT_EQ(cost(kTiled, turns), cost(kTiled, software()));
 }
 
-TEST(Analytical, LoopsThatAreRunOnceMoreCostSo) {
+TEST(Analytical, ExtraMaskedIterationsCostTheirTime) {
   DeviceRates masked = software();
   masked.loop_overrun = 1;
   DeviceRates arithmetic{.fma_gflops = 80, .levels = {{.name = "memory", .gbps = 1e9}}};

@@ -23,12 +23,12 @@ TEST(CalibrationDrift, MarksWhatMovedBeyondTheJointSpread) {
   EXPECT_EQ(drifts[1].before, before[1]);
 }
 
-TEST(CalibrationDrift, GoesDownAsWell) {
+TEST(CalibrationDrift, ReportsDecreases) {
   const std::vector<Figure> before = {figure("a", 100, 1)}, now = {figure("a", 90, 1)};
   EXPECT_TRUE(calibration_drift(now, before)[0].beyond_spread);
 }
 
-TEST(CalibrationDrift, ComparesWhatBothHaveInTheNewOrder) {
+TEST(CalibrationDrift, ComparesCommonMeasurementsInTheNewOrder) {
   const std::vector<Figure> before = {figure("a", 1, 0), figure("gone", 1, 0), figure("b", 0, 0)};
   const std::vector<Figure> now = {figure("b", 2, 0), figure("new", 1, 0), figure("a", 1, 0)};
   const std::vector<FigureDrift> drifts = calibration_drift(now, before);

@@ -12,7 +12,7 @@
 namespace rooftile {
 namespace {
 
-RC_GTEST_PROP(Calibration, SurvivesTheWayThroughFiguresInAnyOrder, ()) {
+RC_GTEST_PROP(Calibration, IsRestoredFromMeasurementsInAnyOrder, ()) {
   const Calibration c = random_calibration();
   std::vector<Figure> figures = to_figures(c);
   // Host points keep the order of their figures; levels are sorted whatever theirs.
@@ -23,7 +23,7 @@ RC_GTEST_PROP(Calibration, SurvivesTheWayThroughFiguresInAnyOrder, ()) {
   RC_ASSERT(calibration_from_figures(figures) == c);
 }
 
-TEST(Calibration, IgnoresFiguresThatItDoesNotKnow) {
+TEST(Calibration, IgnoresUnknownMeasurements) {
   const std::vector<Figure> figures = {
       {.name = "device.submit", .unit = "ns", .value = 40000},
       {.name = "device.phase_of_the_moon", .unit = "rad", .value = 1},
@@ -86,7 +86,7 @@ TEST(Calibration, RatiosAreDeviceOverHost) {
   EXPECT_DOUBLE_EQ(ratios.latency, 0.01);
 }
 
-TEST(Calibration, FootprintsChooseTheirLevel) {
+TEST(Calibration, FootprintSelectsTheMemoryLevel) {
   const DeviceRates rates{.levels = {{.name = "cache", .gbps = 900, .footprint_bytes = 1e6},
                                      {.name = "memory", .gbps = 272}}};
   EXPECT_EQ(gbps_for_footprint(rates, 1e6), 900);
@@ -95,7 +95,7 @@ TEST(Calibration, FootprintsChooseTheirLevel) {
   EXPECT_EQ(memory_gbps({}), 0);
 }
 
-TEST(HostCalibrationProblems, AreDistinctBoundedAndReachEveryCorner) {
+TEST(HostCalibrationProblems, AreDistinctAndBoundedAndCoverEveryCorner) {
   const std::vector<Problem> problems = host_calibration_problems();
   EXPECT_LE(problems.size(), 300u);
   std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> distinct;

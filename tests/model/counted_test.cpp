@@ -35,7 +35,7 @@ double bound(const Roofline& roofline, const std::string& limiter) {
   return 0;
 }
 
-TEST(CountedBytes, AreWhatEachDriverCallsThem) {
+TEST(CountedBytes, AreReadFromEachDriversCounterNames) {
   EXPECT_EQ(
       counted_bytes(std::vector{bytes("VRAM write size", 5), bytes("VRAM read size", 7)}).memory,
       12);
@@ -50,7 +50,7 @@ TEST(CountedBytes, AreWhatEachDriverCallsThem) {
   EXPECT_EQ(counted_bytes(std::vector{bytes("SLM Bytes Read", 64)}).shared, 64);
 }
 
-TEST(CountedBytes, AreNoneWhereAPartIsMissingOrNothingWasCounted) {
+TEST(CountedBytes, AreAbsentWhereACounterIsMissingOrZero) {
   EXPECT_EQ(counted_bytes(std::vector{bytes("VRAM read size", 7)}).memory, std::nullopt);
   EXPECT_EQ(counted_bytes(std::vector{bytes("VRAM read size", 7), bytes("GTI Write Throughput", 2)})
                 .memory,
@@ -79,7 +79,7 @@ TEST(CountedRoofline, BoundsFollowFromCountedBytes) {
   EXPECT_EQ(r.traffic.memory_bytes, modelled.traffic.memory_bytes);
 }
 
-TEST(CountedRoofline, NothingCountedOrCalibratedChangesNothing) {
+TEST(CountedRoofline, WithoutCountersOrCalibrationNothingChanges) {
   const auto same = [](const Roofline& x, const Roofline& y) {
     if (x.bounds.size() != y.bounds.size()) return false;
     for (std::size_t i = 0; i < x.bounds.size(); ++i)

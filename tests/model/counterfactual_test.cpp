@@ -10,7 +10,7 @@
 namespace rooftile {
 namespace {
 
-RC_GTEST_PROP(Counterfactual, AThresholdIsFoundExactly, ()) {
+RC_GTEST_PROP(Counterfactual, FindsAThresholdExactly, ()) {
   const std::int64_t size = random_size(1e5), threshold = random_size(1e5);
   const SizeRange range = search_range(size);
   const Flip flip = find_flip(size, range, [&](std::int64_t s) { return s >= threshold; });
@@ -27,7 +27,7 @@ TEST(Counterfactual, BothEdgesOfAWindowAreFound) {
   EXPECT_EQ(flip.above, 301);
 }
 
-TEST(Counterfactual, NoQuestionLeavesTheRangeAndThereAreFew) {
+TEST(Counterfactual, StaysInTheRangeWithFewEvaluations) {
   int questions = 0;
   find_flip(7, {3, 1'000'000}, [&](std::int64_t s) {
     EXPECT_GE(s, 3);
@@ -37,7 +37,7 @@ TEST(Counterfactual, NoQuestionLeavesTheRangeAndThereAreFew) {
   EXPECT_LT(questions, 100);
 }
 
-TEST(Counterfactual, TheRangeHoldsTheSize) {
+TEST(Counterfactual, TheRangeContainsTheCallsSize) {
   EXPECT_EQ(search_range(512).highest, 65'536);
   EXPECT_EQ(search_range(100'000).highest, 400'000);
   EXPECT_GT(element_range(std::int64_t{1} << 40).highest, std::int64_t{1} << 40);
@@ -52,7 +52,7 @@ TEST(Counterfactual, NearestIsTheSmallestRatio) {
   EXPECT_EQ(nearest(std::span(flips).last(1)), nullptr);
 }
 
-TEST(Counterfactual, AnotherSizeKeepsEverythingElse) {
+TEST(Counterfactual, ChangingOneSizeKeepsTheRestOfTheCall) {
   Problem p = packed_problem(30, 40, 50, Transpose::kYes, Transpose::kYes, 3, parse_types("f16"));
   p.beta = 0.5f;
   p.epilogue = parse_epilogue("bias_column+relu");
@@ -65,7 +65,7 @@ TEST(Counterfactual, AnotherSizeKeepsEverythingElse) {
 }
 
 // What the search says of the model is what the model says.
-RC_GTEST_PROP(Counterfactual, FlipsAreChangesOfTheModelsMind, ()) {
+RC_GTEST_PROP(Counterfactual, FlipsAreWhereTheDecisionChanges, ()) {
   const DispatchModel model(random_calibration(), DeviceKind::kDiscrete, random_tuned());
   const Problem p = random_problem();
   const auto chosen = [&](std::int64_t m) {

@@ -153,7 +153,7 @@ void expect_the_same(const Call& call, const DispatchModel& model, DeviceIs devi
   }
 }
 
-RC_GTEST_PROP(Dispatch, ChoosingIsDecidingWithoutItsStory, ()) {
+RC_GTEST_PROP(Dispatch, ChooseMakesTheSameChoiceAsDecide, ()) {
   Call call = random_call();
   if (*rc::gen::inRange(0, 8) == 0) call.precision = Precision::kExact64;
   Calibration calibration = random_calibration();
@@ -175,7 +175,7 @@ RC_GTEST_PROP(Dispatch, ChoosingIsDecidingWithoutItsStory, ()) {
   }
 }
 
-TEST(Dispatch, WhatNoKernelCouldWinIsNotAskedOfTheDevice) {
+TEST(Dispatch, KernelsAreNotRankedWhereTheBoundAlreadyLoses) {
   Calibration c = calibrated();
   c.device.upload_gbps = c.device.download_gbps = 10;
   const DispatchModel model(c, DeviceKind::kDiscrete, {});
@@ -205,7 +205,7 @@ TEST(Dispatch, WhatNoKernelCouldWinIsNotAskedOfTheDevice) {
   EXPECT_LE(large.least_device_ns, large.device_ns);
 }
 
-TEST(Dispatch, OneThreadIsAskedForOnlyWhereThatSavesMoreThanAsking) {
+TEST(Dispatch, OneThreadIsChosenOnlyWhereItSavesMoreThanTheSwitch) {
   Calibration c = calibrated();
   c.host1.call_ns = c.host.call_ns - kLeastSavingNs;
   const Call tiny{.problem = packed_problem(1, 1, 1)};
@@ -214,7 +214,7 @@ TEST(Dispatch, OneThreadIsAskedForOnlyWhereThatSavesMoreThanAsking) {
   EXPECT_EQ(decide(tiny, c, DeviceKind::kIntegrated, {}).tier, Tier::kHost1);
 }
 
-TEST(Dispatch, OneThreadServesTheSmallest) {
+TEST(Dispatch, OneThreadIsChosenForTheSmallestProblems) {
   const Decision tiny =
       decide({.problem = packed_problem(3, 4, 5)}, calibrated(), DeviceKind::kIntegrated, {});
   EXPECT_EQ(tiny.tier, Tier::kHost1);
@@ -224,7 +224,7 @@ TEST(Dispatch, OneThreadServesTheSmallest) {
   EXPECT_EQ(middle.tier, Tier::kHost);
 }
 
-TEST(Dispatch, Float64GoesToItsOwnTierHoweverFastTheDevice) {
+TEST(Dispatch, Float64RunsOnHost64HoweverFastTheDevice) {
   Call call{.problem = packed_problem(2000, 2000, 2000), .precision = Precision::kExact64};
   const Decision d = decide(call, calibrated(), DeviceKind::kIntegrated, {});
   EXPECT_EQ(d.tier, Tier::kHost64);
@@ -251,7 +251,7 @@ TEST(Dispatch, StaysOnTheHostWithoutCalibrationAndSaysWhy) {
   EXPECT_EQ(d.veto, "the host is not calibrated");
 }
 
-TEST(Dispatch, EmptyProductsAreTheHostsBusiness) {
+TEST(Dispatch, EmptyCallsRunOnTheHost) {
   for (const auto& [m, n, k] : {std::array{0, 5, 7}, std::array{5, 0, 7}, std::array{5, 7, 0}}) {
     const Decision d =
         decide({.problem = packed_problem(m, n, k)}, calibrated(), DeviceKind::kDiscrete, {});
@@ -279,7 +279,7 @@ TEST(Dispatch, PreparedAndUnpreparedAgree) {
   EXPECT_EQ(model.kind(), DeviceKind::kDiscrete);
 }
 
-TEST(Dispatch, AVetoOfTheCallersKeepsItsName) {
+TEST(Dispatch, AVetoOfTheCallerKeepsItsName) {
   Call call{.problem = packed_problem(2000, 2000, 2000)};
   EXPECT_EQ(decide(call, calibrated(), DeviceKind::kDiscrete, {}).veto_name, Veto::kNone);
   call.device_veto = "too large";

@@ -104,7 +104,7 @@ TEST_F(ByHand, EachFactorIsItsFormula) {
   EXPECT_EQ(d.download_ns, kBytes / 8);
 }
 
-TEST_F(ByHand, WhatIsImportedIsSavedAndClassSaysSo) {
+TEST_F(ByHand, ImportedMemorySavesStagingInTheGpuClassFactor) {
   calibration.device.import_ns = 2e3;
   const Decision d = decision();
   EXPECT_DOUBLE_EQ(d.device_ns, 150e3 + 3 * 2e3);
@@ -114,7 +114,7 @@ TEST_F(ByHand, WhatIsImportedIsSavedAndClassSaysSo) {
   EXPECT_EQ(d.ways, (Ways{Way::kInPlace, Way::kInPlace, Way::kNone, Way::kInPlace}));
 }
 
-TEST_F(ByHand, PartsTakeTheLongerOfWhatOverlaps) {
+TEST_F(ByHand, SlicesTakeTheLongerOfKernelAndTransfer) {
   call.parts = 4;
   for (int part = 0; part < 4; ++part)
     call.parts_transfers =
@@ -139,13 +139,13 @@ TEST_F(ByHand, BetaReadsCFromTheHost) {
   EXPECT_DOUBLE_EQ(decision().upload_ns, 3 * kBytes / 10);
 }
 
-TEST_F(ByHand, FusionIsTheHostsExtraPasses) {
+TEST_F(ByHand, FusionFactorIsTheHostsExtraPasses) {
   call.extra_passes_over_c = 2;
   EXPECT_NEAR(factor(decision(), "fusion"), (kHostDense + 2 * (2 * kBytes / 40)) / kHostDense,
               1e-9);
 }
 
-TEST_F(ByHand, APassBehindAPlainKernelCostsTheDeviceWhatFusionWouldSave) {
+TEST_F(ByHand, APassAfterAPlainKernelCountsAgainstTheFusionFactor) {
   call.problem.epilogue = parse_epilogue("relu");
   call.extra_passes_over_c = 1;
   const Decision fused = decision();
@@ -160,7 +160,7 @@ TEST_F(ByHand, APassBehindAPlainKernelCostsTheDeviceWhatFusionWouldSave) {
   EXPECT_DOUBLE_EQ(d.factors[4].ns, 0);  // both sides make one
 }
 
-TEST_F(ByHand, WhatAPassComputesInOtherTypesMovesAsThoseDo) {
+TEST_F(ByHand, APassTransfersTheTypesThatThePlainKernelComputes) {
   const Decision wide = decision();
   call.problem =
       packed_problem(512, 512, 512, Transpose::kNo, Transpose::kNo, 1, parse_types("f16"));
@@ -170,7 +170,7 @@ TEST_F(ByHand, WhatAPassComputesInOtherTypesMovesAsThoseDo) {
   EXPECT_DOUBLE_EQ(d.kernel_ns, wide.kernel_ns);
 }
 
-TEST_F(ByHand, AChainOnTheDeviceWouldHaveToBeFetched) {
+TEST_F(ByHand, HostTimeIncludesFetchingResidentOperands) {
   call.a = call.c = Residency::kDevice;
   const Decision d = decision();
   EXPECT_DOUBLE_EQ(d.device_ns, 150e3 + kBytes / 10);
@@ -178,7 +178,7 @@ TEST_F(ByHand, AChainOnTheDeviceWouldHaveToBeFetched) {
   EXPECT_NEAR(factor(d, "fusion"), (kHostDense + fetch) / kHostDense, 1e-9);
 }
 
-TEST_F(ByHand, AMeasuredFetchTakesThePlaceOfASubmissionInEachDirection) {
+TEST_F(ByHand, AMeasuredFetchReplacesOneSubmissionInEachDirection) {
   calibration.device.fetch_ns = 70;
   call.a = call.c = Residency::kDevice;
   const Decision d = decision();
@@ -192,12 +192,12 @@ TEST_F(ByHand, AMeasuredFetchTakesThePlaceOfASubmissionInEachDirection) {
   EXPECT_DOUBLE_EQ(factor(decision(), "fusion"), 1);
 }
 
-TEST_F(ByHand, SparsityIsTheHostsShare) {
+TEST_F(ByHand, SparsityFactorScalesTheHostTime) {
   call.density = 0.25;
   EXPECT_NEAR(factor(decision(), "sparsity"), (100 + 0.25 * (kHostDense - 100)) / kHostDense, 1e-9);
 }
 
-TEST_F(ByHand, RiskIsTheGuardAndTheExpectedSecondRun) {
+TEST_F(ByHand, PrecisionRiskIsTheGuardAndTheExpectedRerun) {
   call.guard_ns = 30e3;
   call.rerun_probability = 0.1;
   const double unguarded = 150e3 + kTransfer;

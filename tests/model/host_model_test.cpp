@@ -53,7 +53,7 @@ double error(double predicted, double actual) {
   return std::max(predicted / actual, actual / predicted) - 1;
 }
 
-TEST(HostModel, TheFrozenGridIsTheCalibrationsOwn) {
+TEST(HostModel, TheFrozenGridIsThatOfTheCalibration) {
   std::vector<Problem> problems;
   for (const Measured& m : measured("grid")) problems.push_back(m.problem);
   EXPECT_EQ(problems, host_calibration_problems());
@@ -114,7 +114,7 @@ TEST(HostModel, ChoosingBetweenOneAndAllThreadsCostsLittle) {
 }
 
 // What a hypervisor or another program does to all threads while they are calibrated.
-TEST(HostModel, DisturbedRatesMisleadLittle) {
+TEST(HostModel, DisturbedRatesChangePredictionsLittle) {
   std::vector<Measured> grid = measured("grid");
   for (std::size_t i = 0; i < grid.size(); i += 10) grid[i].threads_ns *= 3;
   const std::vector<double> regrets = regrets_of_choosing(grid);
@@ -131,7 +131,7 @@ TEST(HostModel, MeasuredSizesTakeTheMeasuredTime) {
   }
 }
 
-TEST(HostModel, TiersTogetherAreAsEachAlone) {
+TEST(HostModel, PredictingTiersTogetherEqualsPredictingEachAlone) {
   const std::vector<Measured> grid = measured("grid");
   // The third one was not measured everywhere.
   const std::vector<HostRates> tiers = {

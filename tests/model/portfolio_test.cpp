@@ -30,7 +30,7 @@ MeasuredKernel kernel(const std::vector<double>& ns, int tile_m = 16) {
   return measured;
 }
 
-TEST(TimeTable, HoldsTheProblemsThatEveryKernelWasTriedOn) {
+TEST(TimeTable, HoldsTheProblemsMeasuredWithEveryKernel) {
   std::vector<MeasuredKernel> kernels = {kernel({10, 20, 30, 40}), kernel({5, kNever, 0})};
   const TimeTable table = complete_table(kernels);
   ASSERT_THAT(table.problems, SizeIs(2));
@@ -40,7 +40,7 @@ TEST(TimeTable, HoldsTheProblemsThatEveryKernelWasTriedOn) {
   EXPECT_THAT(table.ns[1], ElementsAre(5, kNever));
 }
 
-TEST(TimeTable, LeavesOutWhatNobodyCanRunAndWhatIsNoTime) {
+TEST(TimeTable, SkipsProblemsWithoutALegalKernelAndInvalidTimes) {
   EXPECT_THAT(complete_table(std::vector{kernel({kNever, 3})}).problems, SizeIs(1));
   EXPECT_THAT(complete_table(std::vector{kernel({std::nan(""), -1, 0})}).problems, IsEmpty());
   EXPECT_THAT(complete_table({}).problems, IsEmpty());
@@ -61,12 +61,12 @@ TEST(Portfolio, IsEmptyWithoutProblemsAndHasOneKernelWhereThatIsBestEverywhere) 
   EXPECT_THAT(choose_portfolio(complete_table(std::vector{kernel({7})}), 16), ElementsAre(0));
 }
 
-TEST(Portfolio, LeavesAGainWithinTheNoiseAlone) {
+TEST(Portfolio, IgnoresGainsWithinTheNoise) {
   const std::vector<MeasuredKernel> kernels = {kernel({1000, 1000}), kernel({999, 1001})};
   EXPECT_THAT(choose_portfolio(complete_table(kernels), 16), SizeIs(1));
 }
 
-TEST(Regret, NoFigureIsRaisedToZero) {
+TEST(Regret, NegativeRegretsAreKept) {
   const Regret regret = summarize_regret({-0.1, -0.2, -0.3});
   EXPECT_EQ(regret.median, -0.2);
   EXPECT_NEAR(regret.mean, -0.2, 1e-12);
@@ -105,7 +105,7 @@ DeviceRates device() {
   return {.dispatch_ns = 1000, .workgroup_ns = 10, .fma_gflops = 100, .compute_units = 4};
 }
 
-TEST(CrossValidation, OneKernelHasNoRegretAndOneProblemSaysNothing) {
+TEST(CrossValidation, OneKernelHasNoRegretAndOneProblemGivesNoEstimate) {
   const CrossValidation one_kernel = cross_validate({}, device(), std::vector{kernel({9, 8, 7})});
   EXPECT_THAT(one_kernel.selector, SizeIs(3));
   EXPECT_THAT(one_kernel.selector, Each(0));
@@ -117,7 +117,7 @@ TEST(CrossValidation, OneKernelHasNoRegretAndOneProblemSaysNothing) {
 
 // A kernel that is by accident the best on one problem cannot be chosen there: only that problem's
 // own times, which are left out, say so.
-TEST(CrossValidation, AProblemHasNoPartInItsOwnChoice) {
+TEST(CrossValidation, AProblemIsExcludedFromItsOwnPrediction) {
   std::vector<double> steady(12, 1000.0), erratic(12, 3000.0);
   erratic[5] = 500;
   const CrossValidation validation =
@@ -131,7 +131,7 @@ TEST(CrossValidation, AProblemHasNoPartInItsOwnChoice) {
 }
 
 // Far from all others it would be chosen by its own times, if they were not left out.
-TEST(CrossValidation, AProblemFarFromAllOthersHasNoPartInItsOwnChoiceEither) {
+TEST(CrossValidation, ADistantProblemIsExcludedFromItsOwnPrediction) {
   std::vector<double> erratic(12, 3000.0);
   erratic[11] = 300;
   std::vector<MeasuredKernel> kernels = {kernel(std::vector(12, 1000.0)), kernel(erratic, 32)};
@@ -145,7 +145,7 @@ TEST(CrossValidation, AProblemFarFromAllOthersHasNoPartInItsOwnChoiceEither) {
 
 // Two kernels of one time, which every measurement misses by a tenth up or down: the shorter of two
 // such times is too short by the same noise, so against it the chosen one would always lose.
-TEST(CrossValidation, NoiseIsNoRegret) {
+TEST(CrossValidation, NoiseAloneGivesNoRegret) {
   const auto noisy = [](std::span<const std::array<double, 2>> half_ns, int tile_m) {
     MeasuredKernel measured = kernel(std::vector(half_ns.size(), 1000.0), tile_m);
     for (std::size_t i = 0; i < half_ns.size(); ++i) {
@@ -168,7 +168,7 @@ TEST(CrossValidation, NoiseIsNoRegret) {
 }
 
 // The same choice, judged by either half: here the second kernel is faster, there the first one.
-TEST(CrossValidation, TheFastestIsNamedByOneHalfAndTimedByTheOther) {
+TEST(CrossValidation, OneHalfOfTheSamplesChoosesTheFastestAndTheOtherTimesIt) {
   std::vector<MeasuredKernel> kernels = {kernel({1000, 1000, 1000, 1000}),
                                          kernel({800, 3000, 3000, 3000}, 32)};
   kernels[0].times[0].half_ns = {1000, 1000};
@@ -177,7 +177,7 @@ TEST(CrossValidation, TheFastestIsNamedByOneHalfAndTimedByTheOther) {
   EXPECT_NEAR(cross_validate({}, device(), kernels).selector[0], (1000.0 / 1250 - 1) / 2, 1e-12);
 }
 
-TEST(CrossValidation, RivalsAreComparedWithAndNeverChosen) {
+TEST(CrossValidation, RivalsAreComparedAndNeverChosen) {
   const std::vector<MeasuredKernel> kernels = {kernel({1000, 1000, 1000})},
                                     rivals = {kernel({500, 800, 2000}, 32)};
   const CrossValidation validation = cross_validate({}, device(), kernels, rivals);

@@ -47,7 +47,7 @@ TEST(Waves, EdgesAndBatchesCount) {
   EXPECT_DOUBLE_EQ(w.wave_efficiency, 6.0 / 8);
 }
 
-TEST(Waves, PartsOfKAreWorkgroupsAndProductsMayShareOne) {
+TEST(Waves, SlicesOfKAreWorkgroupsAndBatchMembersMayShareOne) {
   const Problem p = packed_problem(64, 64, 1000);
   Variant v = tiled(64, 64, 4, 4);
   v.split_k = 4;  // 250 steps each, in tiles of 16: 256, 256, 256 and 232
@@ -94,7 +94,7 @@ TEST(Roofline, NamesTheLimiterOfEachRegime) {
   }
 }
 
-TEST(Roofline, EveryLevelHasItsDot) {
+TEST(Roofline, EveryLevelHasItsIntensityAndRate) {
   DeviceRates rates = gpu();
   rates.levels = {{.name = "cache", .gbps = 3000, .footprint_bytes = 1e6},
                   {.name = "cache2", .gbps = 1500, .footprint_bytes = 24e6},
@@ -146,7 +146,7 @@ TEST(Roofline, FewWorkgroupsWaitForTheirLoads) {
   EXPECT_DOUBLE_EQ(latency(64, direct), 500);
 }
 
-TEST(Roofline, SharedMemoryBoundsOnlyThoseWhoUseIt) {
+TEST(Roofline, SharedMemoryBoundsOnlyKernelsThatUseIt) {
   Variant v = tiled(64, 64, 1, 1);
   v.family = Family::kRegister;
   v.stage = Stage::kNone;
@@ -154,7 +154,7 @@ TEST(Roofline, SharedMemoryBoundsOnlyThoseWhoUseIt) {
     EXPECT_NE(b.limiter, "memory:shared");
 }
 
-TEST(Roofline, WhatFitsTheCacheIsNotBoundByMemory) {
+TEST(Roofline, DataThatFitsTheCacheIsNotBoundByMemory) {
   const Roofline r = roofline(packed_problem(1, 1000, 5000), tiled(16, 256, 1, 4), gpu());
   for (const Bound& b : r.bounds) EXPECT_NE(b.limiter, "memory:memory");
 }

@@ -62,7 +62,7 @@ MeasuredKernel measured(const Variant& v, std::size_t problems) {
 
 Problem problem_of(const MeasuredTime& t) { return packed_problem(t.m, t.n, t.k); }
 
-TEST(Selector, ChoosesTheTrueBestOfProblemsThatItNeverSaw) {
+TEST(Selector, ChoosesTheBestKernelOfUnseenProblems) {
   const std::vector<Variant> variants = {tile(64, 64), tile(16, 16), tile(4, 128), tile(128, 4)};
   std::vector<MeasuredKernel> kernels;
   for (const Variant& v : variants) kernels.push_back(measured(v, 40));
@@ -80,7 +80,7 @@ TEST(Selector, ChoosesTheTrueBestOfProblemsThatItNeverSaw) {
   EXPECT_LT(regret, 0.02);
 }
 
-TEST(Selector, PredictsTimesOfProblemsThatItNeverSaw) {
+TEST(Selector, PredictsTimesOfUnseenProblems) {
   const Selector selector({}, device(), std::vector{measured(tile(64, 64), 40)});
   std::vector<double> errors;
   for (std::size_t i = 1000; i < 1100; ++i)
@@ -92,7 +92,7 @@ TEST(Selector, PredictsTimesOfProblemsThatItNeverSaw) {
 }
 
 // No sum of terms is slower for few rows and for many, and faster between.
-TEST(Selector, WhatTheTermsMissIsInterpolated) {
+TEST(Selector, ResidualsOfTheTermsAreInterpolated) {
   const auto true_of_rows_ns = [](const MeasuredTime& t) {
     const double octaves = std::log2(static_cast<double>(t.m)) - 6;
     return true_ns(tile(64, 64), t) * std::exp(octaves * octaves / 18);
@@ -130,7 +130,7 @@ TEST(Selector, AKernelWithoutTimesIsTakenToBeLikeTheOthers) {
   EXPECT_GT(other_beside(slow), 5 * other_beside(fast));
 }
 
-TEST(Selector, WhatIsNoTimeSaysNothing) {
+TEST(Selector, InvalidTimesAreIgnored) {
   const MeasuredKernel clean = measured(tile(64, 64), 20);
   MeasuredKernel dirty = clean;
   for (const double ns : {0.0, -1.0, kNever, std::numeric_limits<double>::quiet_NaN()})
@@ -141,7 +141,7 @@ TEST(Selector, WhatIsNoTimeSaysNothing) {
               expected.predict_ns(problem_of(scattered(i))));
 }
 
-TEST(Selector, EveryPredictionIsATime) {
+TEST(Selector, EveryPredictionIsPositiveAndFinite) {
   std::vector<MeasuredKernel> kernels = {measured(tile(64, 64), 3), {.variant = tile(8, 8)}};
   kernels[1].variant.packed_a = kernels[1].variant.packed_b = Packed::kYes;
   kernels[1].variant.split_k = 4;
@@ -157,7 +157,7 @@ TEST(Selector, EveryPredictionIsATime) {
   }
 }
 
-TEST(Selector, HoldsNoMoreKernelsThanItSays) {
+TEST(Selector, HoldsNoMoreKernelsThanItsLimit) {
   const std::vector<MeasuredKernel> many(20, measured(tile(64, 64), 2));
   EXPECT_EQ(Selector({}, device(), many).size(), Selector::kMostKernels);
   EXPECT_EQ(Selector().size(), 0u);

@@ -25,7 +25,7 @@ TEST(Staircase, FindsTheUnits) {
     EXPECT_EQ(found(units, 0, 0, 0), units);
 }
 
-TEST(Staircase, StandsLaunchesAndDisturbances) {
+TEST(Staircase, ToleratesLaunchTimeAndDisturbances) {
   for (const std::size_t units : {1, 2, 4, 16})
     for (std::uint32_t seed = 0; seed < 50; ++seed)
       EXPECT_EQ(found(units, 0.02, 0.03, seed), units) << seed;
@@ -42,7 +42,7 @@ TEST(Staircase, WithoutAStepAllRunAtOnce) {
   EXPECT_GE(units_of_staircase(stairs), stairs.back().workgroups);
 }
 
-TEST(Staircase, ClimbsInFewMeasurements) {
+TEST(Staircase, FindsTheUnitsInFewMeasurements) {
   const auto stairs =
       climb([](std::size_t g) { return std::ceil(static_cast<double>(g) / 132); }, kMost);
   EXPECT_LT(stairs.size(), 30u);

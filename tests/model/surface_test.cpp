@@ -24,7 +24,7 @@ TEST(Surface, PassesThroughPointsOnWholeOctaves) {
   for (const SurfacePoint& p : points) EXPECT_NEAR(surface.at(p.at), p.value, 1e-9);
 }
 
-TEST(Surface, OnePointCountsEverywhere) {
+TEST(Surface, OnePointGivesAConstant) {
   const std::vector<SurfacePoint> points = {point(100, 7, 33, 2.5)};
   const Surface surface(points);
   EXPECT_NEAR(surface.at(log_sizes(1, 1, 1)), 2.5, 1e-12);
@@ -41,13 +41,13 @@ TEST(Surface, SquaresAloneAreEnough) {
   EXPECT_LT(between, 4.0);
 }
 
-TEST(Surface, AveragesPointsAtOnePlace) {
+TEST(Surface, AveragesPointsWithEqualSizes) {
   const std::vector<SurfacePoint> points = {point(16, 16, 16, 1.0), point(16, 16, 16, 3.0),
                                             point(64, 16, 16, 5.0)};
   EXPECT_NEAR(Surface(points).at(log_sizes(16, 16, 16)), 2.0, 1e-9);
 }
 
-TEST(Surface, OutsideTheBoxTheNearestPlaceOnItCounts) {
+TEST(Surface, OutsideTheBoxTheNearestPointOfItsBoundaryCounts) {
   const std::vector<SurfacePoint> points = {point(4, 4, 4, 1.0), point(64, 16, 256, 2.0),
                                             point(16, 64, 4, 4.0)};
   const Surface surface(points);
@@ -86,7 +86,7 @@ TEST(Surface, SmoothingDoesNotFollowALonePoint) {
 
 // Normal equations of the spline: a point is missed by its weight times the smoothing, and weights
 // sum to 0.
-TEST(Surface, WhatSmoothingMissesSumsToZero) {
+TEST(Surface, SmoothingResidualsSumToZero) {
   const std::vector<SurfacePoint> points = {point(1, 1, 1, 3.0), point(64, 2, 1024, -1.0),
                                             point(8, 256, 4, 0.5), point(512, 512, 512, 7.0)};
   for (double smoothing : {0.5, 1.0, 8.0}) {
@@ -122,7 +122,7 @@ RC_GTEST_PROP(Surface, StaysNearTheRangeOfItsPoints, ()) {
   }
 }
 
-RC_GTEST_PROP(Surface, SurfacesThroughTheSamePlacesAreAsEachAlone, ()) {
+RC_GTEST_PROP(Surface, FittingSurfacesTogetherEqualsFittingEachAlone, ()) {
   constexpr double kSmoothing = 1;
   std::vector<LogSizes> places;
   std::vector<std::vector<double>> values(3);

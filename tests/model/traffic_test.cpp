@@ -54,7 +54,7 @@ RC_GTEST_PROP(Traffic, EqualsWhatTheTileLoopTouches, ()) {
 }
 
 // Each part reads its own steps of k; all parts of C are written, then read by the second kernel.
-RC_GTEST_PROP(Traffic, PartsOfASplitProductGoBothWays, ()) {
+RC_GTEST_PROP(Traffic, PartialSumsOfSplitKAreWrittenAndRead, ()) {
   Problem p = packed_problem(random_size(200), random_size(200), random_size(3000));
   p.batch = *rc::gen::inRange(1, 4);
   Variant v{.family = Family::kTiled,

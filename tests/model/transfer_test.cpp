@@ -46,7 +46,7 @@ TEST(Transfer, WithoutImportEverythingIsStaged) {
   EXPECT_EQ(t.link_bytes, 4 * kBytes);
 }
 
-TEST(Transfer, WhereItCostsNothingMoreKernelsWorkInPlace) {
+TEST(Transfer, KernelsWorkInPlaceWhereImportedMemoryIsAsFast) {
   const Transfers t = transfers(square(), {}, importing());
   EXPECT_EQ(t.ways, (Ways{Way::kInPlace, Way::kInPlace, Way::kNone, Way::kInPlace}));
   EXPECT_EQ(t.in_ns, 2e3);
@@ -55,7 +55,7 @@ TEST(Transfer, WhereItCostsNothingMoreKernelsWorkInPlace) {
   EXPECT_DOUBLE_EQ(t.staged_ns(), 3 * kBytes / 10);
 }
 
-TEST(Transfer, FarMemoryIsCopiedByTheDevice) {
+TEST(Transfer, SlowImportedMemoryIsCopiedByTheDevice) {
   const Transfers t = transfers(square(), {}, far_away());
   EXPECT_EQ(t.ways, (Ways{Way::kCopied, Way::kCopied, Way::kNone, Way::kCopied}));
   EXPECT_DOUBLE_EQ(t.in_ns, 2 * (1e3 + kBytes / 20));
@@ -74,7 +74,7 @@ TEST(Transfer, SmallOperandsAreStaged) {
   EXPECT_EQ(ways(packed_problem(56, 16, 56), importing()).a, Way::kInPlace);
 }
 
-TEST(Transfer, ImportingMayGrowWithTheMemory) {
+TEST(Transfer, ImportTimeMayGrowWithTheSize) {
   DeviceRates rates = importing();
   rates.import_growth_ns = 0.2;
   EXPECT_EQ(ways(square(), rates).a, Way::kCopied) << "its rate counts the import";
@@ -114,14 +114,14 @@ TEST(Transfer, AnOldCThatIsNeededIsWrittenByTheHostOnly) {
   EXPECT_EQ(ways(retyped(square(), parse_types("f16_f16")), importing()).c_out, Way::kCopied);
 }
 
-TEST(Transfer, WhatLiesOnTheDeviceDoesNotMove) {
+TEST(Transfer, ResidentOperandsAreNotTransferred) {
   const Transfers t =
       transfers(square(1), {.a = Residency::kDevice, .c = Residency::kDevice}, importing());
   EXPECT_EQ(t.ways, (Ways{Way::kNone, Way::kInPlace, Way::kNone, Way::kNone}));
   EXPECT_EQ(t.out_ns + t.staged_out_ns, 0);
 }
 
-TEST(Transfer, KernelsReachSoFarAndNoFarther) {
+TEST(Transfer, OperandsBeyondTheFootprintLimitAreStaged) {
   Problem p = square();
   p.lda = 1024;
   const double gaps = 4.0 * (511 * 1024 + 512);
@@ -134,7 +134,7 @@ TEST(Transfer, QuantisedWeightsAreStaged) {
   EXPECT_EQ(ways(retyped(square(), parse_types("f32xq4b32")), importing()).b, Way::kStaged);
 }
 
-TEST(Transfer, PartsAddUpAndShowTheFirstOnesWays) {
+TEST(Transfer, SlicesAddUpAndShowThePathsOfTheFirst) {
   const Transfers first = transfers(square(), {}, importing()),
                   second = transfers(square(1), {}, importing()), both = first + second;
   EXPECT_EQ(both.ways, first.ways);

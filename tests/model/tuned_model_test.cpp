@@ -38,7 +38,7 @@ std::vector<TunedTime> tuned_lattice() {
   return tuned;
 }
 
-RC_GTEST_PROP(TunedModel, ATunedProblemTakesWhatWasMeasured, ()) {
+RC_GTEST_PROP(TunedModel, ATunedProblemTakesTheMeasuredTime, ()) {
   std::vector<TunedTime> tuned = random_tuned();
   const Problem p = random_problem();
   std::erase_if(tuned, [&](const TunedTime& t) { return t.problem == p; });
@@ -57,7 +57,7 @@ TEST(TunedModel, InterpolatesBetweenTunedProblems) {
   }
 }
 
-TEST(TunedModel, AStepInTheWavesIsAStepInThePrediction) {
+TEST(TunedModel, PredictionStepsWithTheNumberOfWaves) {
   const TunedModel model(device(), tuned_lattice());
   // 8 workgroups fill the units, 9 need a second wave.
   const double full = model.predict_ns(packed_problem(512, 64, 1000));
@@ -113,7 +113,7 @@ RC_GTEST_PROP(TunedModel, AKernelOfItsOwnTypesIsNotSlowerThanAWidenedProduct, ()
   RC_ASSERT(model.predict_ns(p) <= model.predict_ns(wide) * (1 + 1e-9));
 }
 
-TEST(TunedModel, AnUntunedDeviceIsItsRoofline) {
+TEST(TunedModel, AnUntunedDeviceIsPredictedByItsRoofline) {
   const Problem large = packed_problem(3000, 2000, 1000), tiny = packed_problem(3, 4, 5);
   EXPECT_EQ(predict_kernel_ns(large, device(), {}), problem_bound_ns(large, device()));
   EXPECT_EQ(predict_kernel_ns(tiny, device(), {}), device().dispatch_ns);
@@ -131,7 +131,7 @@ TEST(TunedModel, BatchesScale) {
               300 * problem_bound_ns(packed_problem(64, 64, 64), device()), 1e-6 * 300);
 }
 
-TEST(TunedModel, MeaninglessTimesAreLeftOut) {
+TEST(TunedModel, InvalidTimesAreIgnored) {
   const std::vector<TunedTime> tuned = {{.problem = packed_problem(0, 5, 5), .ns = 10},
                                         {.problem = packed_problem(50, 60, 70), .ns = 0}};
   EXPECT_FALSE(TunedModel(device(), tuned).has_class(packed_problem(1, 1, 1)));

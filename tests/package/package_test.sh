@@ -44,4 +44,8 @@ quietly cmake --build examples-scalapack
 quietly env ROOFTILE_EXAMPLES="$installed" ROOFTILE_LIBRARY="$(dirname "$pc")/librooftile.so.0" PYTHONDONTWRITEBYTECODE=1 \
   /usr/bin/python3 -m pytest -q -p no:cacheprovider "$source_dir/tests/examples/python_test.py"
 
+# The package of the tools has no examples and headers beside its documents.
+quietly cmake --install "$binary_dir" --component tools --prefix "$scratch/tools"
+/usr/bin/python3 "$source_dir/tests/docs/test_docs.py" --installed "$scratch/tools/share/doc/rooftile"
+
 "$scratch/prefix/bin/rooftile" --version

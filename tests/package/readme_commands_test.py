@@ -77,7 +77,7 @@ def main():
             tunes = line.startswith("rooftile tune")
             run = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60,
                                  env=dict(environment, ROOFTILE_DB="/dev/null/none.db") if tunes else environment)
-            untuned = re.search("is not tuned in|has measured nothing for", run.stderr)
+            untuned = re.search("is not tuned in|has no measurements of", run.stderr)
             good = run.returncode == 1 and "/dev/null" in run.stderr if tunes else run.returncode == (1 if untuned else 0)
             if not good:
                 wrong.append(f"{line}\n  exit code {run.returncode}: {run.stderr.strip()}")

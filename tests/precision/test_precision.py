@@ -124,7 +124,7 @@ def test_the_table_in_the_documentation_is_what_calls_have(measured):
     assert page and page.group(1) == table(cells)
 
 
-def test_what_is_asked_for_holds_or_is_refused(measured):
+def test_requested_precision_holds_or_is_refused(measured):
     cells, _ = measured
     for (routine, tier, precision), promised in cells.items():
         if precision == "exact64":
@@ -135,7 +135,7 @@ def test_what_is_asked_for_holds_or_is_refused(measured):
             assert promised != "refused", (routine, tier, precision)
 
 
-def test_a_device_that_cannot_keep_the_precision_is_said_once(measured):
+def test_a_device_that_cannot_keep_the_precision_is_reported_once(measured):
     _, said = measured
     for (tier, precision), text in said.items():
         lines = text.splitlines()

@@ -22,7 +22,7 @@ class ChartsTest : public StoreTest {
   }
 };
 
-TEST_F(ChartsTest, ASearchIsWhatWasFastestSoFar) {
+TEST_F(ChartsTest, SearchCurveIsTheFastestTimeSoFar) {
   Store store(file());
   simulate(store, {.problems = 2, .samples = 50});
   const DeviceCharts device = charts(store).devices.at(0);
@@ -44,7 +44,7 @@ TEST_F(ChartsTest, ASearchIsWhatWasFastestSoFar) {
   }
 }
 
-TEST_F(ChartsTest, FailedSamplesCountButWinNothing) {
+TEST_F(ChartsTest, FailedSamplesCountButAreNeverTheFastest) {
   Store store(file());
   const RowId device = simulate(store, {.problems = 1, .samples = 5});
   const RowId problem = store.find_problem(store.tuned_kernels(device, "2").at(0).problem).value();
@@ -59,7 +59,7 @@ TEST_F(ChartsTest, FailedSamplesCountButWinNothing) {
   EXPECT_EQ(report.searches[1].curve.failed, 1u);
 }
 
-TEST_F(ChartsTest, TheMapHasTheRuntimesChoice) {
+TEST_F(ChartsTest, KernelMapShowsTheRuntimesChoice) {
   Store store(file());
   const RowId row = simulate(store, {.problems = 4, .samples = 5});
   const Charts all = charts(store);
@@ -113,7 +113,7 @@ TEST_F(ChartsTest, WithoutACalibrationThereAreNoMaps) {
   EXPECT_THAT(charts(store).devices.at(0).classes, IsEmpty());
 }
 
-TEST_F(ChartsTest, WhatDoesNotFitIsCounted) {
+TEST_F(ChartsTest, PointsOutsideTheChartAreCounted) {
   Store store(file());
   Store::Transaction transaction(store);
   for (int i = 0; i < 20; ++i)

@@ -26,7 +26,7 @@ class CompareTest : public StoreTest {
   }
 };
 
-TEST_F(CompareTest, RatiosAreThereOverHere) {
+TEST_F(CompareTest, RatiosAreTheOtherDatabaseOverThisOne) {
   const Report here = report("here.db", {{.problems = 3, .samples = 5}});
   const Report there =
       report("there.db", {{.driver_version = 2, .speed = 4, .problems = 5, .samples = 5}});
@@ -47,7 +47,7 @@ TEST_F(CompareTest, RatiosAreThereOverHere) {
                     HasSubstr("only there: "), HasSubstr("host.gemm.*")));
 }
 
-TEST_F(CompareTest, TheSameDeviceIsThePartnerWhateverItsDriver) {
+TEST_F(CompareTest, DevicesArePairedByIdentityWhateverTheirDriver) {
   const Report here = report("here.db", {{.problems = 1, .samples = 3}});
   const Report there =
       report("there.db", {{.name = "Another", .uuid = "another", .problems = 2, .samples = 3},
@@ -67,7 +67,7 @@ TEST_F(CompareTest, TwoDriversInOneFile) {
   EXPECT_EQ(comparison.devices[0].there.driver_info, "driver 2");
 }
 
-TEST_F(CompareTest, WhatOnlyOneSideHas) {
+TEST_F(CompareTest, EntriesOfOneDatabaseOnlyAreListed) {
   const Report here = report("here.db", {{.problems = 2, .samples = 3, .calibrations = 0}});
   const Report there = report("there.db", {{.problems = 0, .samples = 3}});
   const DeviceComparison pair = compare(here, there).devices.at(0);

@@ -102,7 +102,7 @@ TEST_F(LevelsTest, TheLinkCountsTheWholeCall) {
   EXPECT_NEAR(p.call_ns, 20e3 + up_ns + kKernelNs + down_ns, 1e-3);
 }
 
-TEST_F(LevelsTest, WhatFitsTheCacheIsNotHeldAgainstDeviceMemory) {
+TEST_F(LevelsTest, DataThatFitsTheCacheDoesNotCountForDeviceMemory) {
   rates_.levels.front().footprint_bytes = 64e6;
   store_.add_calibration(1, to_figures({.device = rates_}));
   const ProblemReport p = device().problems.at(0);

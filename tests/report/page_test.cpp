@@ -29,7 +29,7 @@ class PageTest : public StoreTest {
   }
 };
 
-TEST_F(PageTest, NamesCannotEndTheData) {
+TEST_F(PageTest, NamesCannotTerminateTheDataScript) {
   const std::string name = "</script><script>alert(\"x\")</script> & \"quotes' <!-- \xff {{data}}";
   Store store(file());
   simulate(store, {.name = name, .problems = 1, .samples = 3});
@@ -39,7 +39,7 @@ TEST_F(PageTest, NamesCannotEndTheData) {
             "</script><script>alert(\"x\")</script> & \"quotes' <!-- \xef\xbf\xbd {{data}}");
 }
 
-TEST_F(PageTest, NeedsNothingElse) {
+TEST_F(PageTest, IsSelfContained) {
   Store store(file());
   simulate(store, {.problems = 1, .samples = 3});
   const std::string text = page(store);

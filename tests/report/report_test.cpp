@@ -57,13 +57,13 @@ TEST_F(ReportTest, JsonHasTheFactsOfEachWinner) {
   EXPECT_EQ(problems.size(), 2u);
 }
 
-TEST_F(ReportTest, TextHasColumnsForThem) {
+TEST_F(ReportTest, TextHasColumnsForTheFacts) {
   EXPECT_THAT(report_text(report()), AllOf(ContainsRegex("registers +spilled +subgroups\n"),
                                            ContainsRegex("37x129x65 .* 96 +0 +8\n"),
                                            ContainsRegex("500x3x7 .* - +- +-\n")));
 }
 
-TEST_F(ReportTest, TextOfADeviceThatTellsNothingHasNoneOfThem) {
+TEST_F(ReportTest, TextOmitsFactsThatTheDeviceDoesNotReport) {
   Store empty(folder_ / "other.db");
   const RowId device = empty.device_id(filled_.profile), kernel = empty.candidate_id(filled_.slow);
   const Problem problem = packed_problem(37, 129, 65);
@@ -122,7 +122,7 @@ TEST_F(ReportTest, ListsWithoutAKernelThatMayRunAreNamedWithTheReason) {
                           HasSubstr("rooftile tune --refresh")));
 }
 
-TEST_F(ReportTest, KernelsOfAnotherVersionAreToldAndBreakNothing) {
+TEST_F(ReportTest, KernelsOfAnotherVersionAreReported) {
   SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
       .exec("UPDATE candidates SET variant = 'family=quantum'");
   const DeviceReport device = report().devices.at(0);

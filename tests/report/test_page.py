@@ -168,7 +168,7 @@ def test_paper_is_white(browser, page):
 
 
 @pytest.mark.parametrize("width", [PHONE, 1200])
-def test_nothing_sticks_out(browser, page, width):
+def test_nothing_overflows_the_page(browser, page, width):
     show(browser, page, width=width)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     wide = browser.execute_script("""

@@ -158,7 +158,7 @@ def test_results_come_first_and_figures_on_demand(rooftile):
     text = rooftile.run("report").stdout
     assert "device.fma.f32" not in text
     results, calibrated = text.index("65x129x47 nn"), text.index("calibrated ")
-    assert results < calibrated and re.search(r"\d+ of \d+ figures drifted since .*`rooftile report --calibration`", text)
+    assert results < calibrated and re.search(r"\d+ of \d+ measurements drifted since .*`rooftile report --calibration`", text)
     detailed = rooftile.run("report", "--calibration").stdout
     assert detailed.index("65x129x47 nn") < detailed.index("device.fma.f32")
     rooftile.simulate("--problems", 1, database=rooftile.folder / "other.db")
@@ -213,7 +213,7 @@ def test_databases_are_compared(rooftile):
     (["--html", "/nowhere/report.html"], 1, "/nowhere/report.html: No such file"),
     (["--html", "."], 1, "folder"),
 ])
-def test_wrong_use_is_said(rooftile, arguments, code, says):
+def test_wrong_use_is_reported(rooftile, arguments, code, says):
     rooftile.simulate("--problems", 1)
     (rooftile.folder / "text.db").write_text("my shopping list\n")
     rooftile.refuses("report", *arguments, code=code, says=says)
@@ -228,7 +228,7 @@ def test_full_disk_leaves_no_half_page(rooftile):
 
 def test_database_without_a_device(rooftile):
     rooftile.simulate("--empty")
-    assert "no device in it yet" in rooftile.run("report").stdout
+    assert "no device yet" in rooftile.run("report").stdout
     assert validate(rooftile.run("report", "--json").stdout, "report")["devices"] == []
     rooftile.run("report", "--html", "report.html")
     assert validate(page_data(rooftile.folder / "report.html"), "page")["devices"] == []

@@ -14,7 +14,7 @@
 namespace rooftile {
 namespace {
 
-TEST(BackgroundTest, JobsRunInOrderOnOneThreadAndOthersMayFollow) {
+TEST(BackgroundTest, JobsRunInOrderOnOneThreadAndMayPostFurtherJobs) {
   std::vector<int> order;
   Background background;
   for (int burst = 0; burst < 3; ++burst) {
@@ -27,7 +27,7 @@ TEST(BackgroundTest, JobsRunInOrderOnOneThreadAndOthersMayFollow) {
   EXPECT_EQ(order, (std::vector{0, 1, 2, 10, 11, 12, 20, 21, 22}));
 }
 
-TEST(BackgroundTest, TheEndWaitsForTheJobUnderWay) {
+TEST(BackgroundTest, DestructionWaitsForTheRunningJob) {
   std::latch started(1), go_on(1);
   bool finished = false;
   std::jthread opener;
@@ -44,7 +44,7 @@ TEST(BackgroundTest, TheEndWaitsForTheJobUnderWay) {
   EXPECT_TRUE(finished);
 }
 
-TEST(BackgroundTest, SignalsStayWithTheProgram) {
+TEST(BackgroundTest, BackgroundThreadBlocksSignals) {
   sigset_t seen;
   ::sigemptyset(&seen);
   {
@@ -76,7 +76,7 @@ int in_a_child(const Body& body) {
   return status;
 }
 
-TEST(BackgroundTest, AForkedChildNeitherRunsNorWaits) {
+TEST(BackgroundTest, AForkedChildNeitherRunsNorWaitsForTheParentsJobs) {
   std::latch started(1), go_on(1);
   auto background = std::make_unique<Background>();
   background->post([&] {
@@ -93,7 +93,7 @@ TEST(BackgroundTest, AForkedChildNeitherRunsNorWaits) {
   go_on.count_down();
 }
 
-TEST(BackgroundTest, AChildOfAProcessThatHasPostedNothingHasItsOwn) {
+TEST(BackgroundTest, AForkedChildOfAnIdleParentRunsItsOwnJobs) {
   auto background = std::make_unique<Background>();
   EXPECT_EQ(in_a_child([&] {
               std::atomic<bool> ran = false;

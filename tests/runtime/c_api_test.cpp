@@ -36,7 +36,7 @@ TEST_F(CApi, RefusesLdBelowTheStoredRow) {
 }
 
 // As blocked factorisations have them.
-TEST_F(CApi, BlocksSideBySideInOneMatrixDoNotOverlap) {
+TEST_F(CApi, InterleavedBlocksOfOneMatrixDoNotOverlap) {
   constexpr std::int64_t kBlock = 4, kLd = 13;
   std::vector<float> matrix(kBlock * kLd, 1.0f);
   rooftile_sgemm_args args = {.struct_size = sizeof args,
@@ -211,7 +211,7 @@ TEST(VersionTest, HeaderAndLibraryAgree) {
                                                  std::to_string(ROOFTILE_VERSION_PATCH));
 }
 
-TEST_F(CApi, AGuardIsReadAndWrongOnesAreRefused) {
+TEST_F(CApi, InvalidGuardsAreRefused) {
   Product product(padded_problem(5, 7, 3, Transpose::kNo, Transpose::kNo));
   rooftile_guard guard = {.struct_size = sizeof guard, .precision = ROOFTILE_PRECISION_EXACT64};
   rooftile_sgemm_args args = args_of(product);

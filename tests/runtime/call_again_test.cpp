@@ -17,7 +17,7 @@ constexpr std::uint64_t kOwner = 7;
 
 PlainProduct plain(const Problem& p) { return plain_product(p).value(); }
 
-TEST(RepeatedCalls, KnowAProductOnlyAsAWhole) {
+TEST(RepeatedCalls, MatchOnlyWhenEveryFieldIsEqual) {
   const auto calls = std::make_unique<RepeatedCalls>();
   const PlainProduct known =
       plain(padded_problem(5, 7, 3, Transpose::kNo, Transpose::kYes, 1.5f, 0.5f));
@@ -43,7 +43,7 @@ TEST(RepeatedCalls, KnowAProductOnlyAsAWhole) {
   }
 }
 
-TEST(RepeatedCalls, MoreThanThereIsRoomForAreForgottenNotMixedUp) {
+TEST(RepeatedCalls, EvictedCallsAreForgottenAndNotConfused) {
   const auto calls = std::make_unique<RepeatedCalls>();
   constexpr std::int32_t kProducts = 1000;
   const auto product = [](std::int32_t m) {
@@ -62,7 +62,7 @@ TEST(RepeatedCalls, MoreThanThereIsRoomForAreForgottenNotMixedUp) {
   }
 }
 
-TEST(RepeatedCalls, TakeOnlyPointersThatAreBeyondDoubt) {
+TEST(RepeatedCalls, AcceptOnlyPointersThatCannotOverlap) {
   const auto calls = std::make_unique<RepeatedCalls>();
   // Rows of 3, 4 and 4 elements: A spans 2 * 5 + 3, B 2 * 6 + 4, C 2 * 7 + 4.
   const PlainProduct p = {.m = 3, .n = 4, .k = 3, .lda = 5, .ldb = 6, .ldc = 7, .alpha = 1};
@@ -127,7 +127,7 @@ TEST_F(RepeatedCall, IsRightInEveryLayoutOnOtherOperands) {
 }
 
 // The two entries know each other's calls, but not what only one of them can say.
-TEST_F(RepeatedCall, OfTheGeneralEntryIsTheSameOnlyIfItIsPlain) {
+TEST_F(RepeatedCall, RooftileGemmSharesTheShortcutOnlyForPlainCalls) {
   multiply(args_of(product_));
   Product plain(product_.problem);
   rooftile_gemm_args args = gemm_args_of(plain);
@@ -188,7 +188,7 @@ TEST_F(RepeatedCall, IsCheckedLikeTheFirst) {
   product.expect_right();
 }
 
-TEST_F(RepeatedCall, OfSizesBeyond32BitsIsNoShortOne) {
+TEST_F(RepeatedCall, SizesBeyond32BitsTakeTheFullPath) {
   multiply(args_of(product_));
   Product product(product_.problem);
   rooftile_sgemm_args args = args_of(product);
@@ -196,7 +196,7 @@ TEST_F(RepeatedCall, OfSizesBeyond32BitsIsNoShortOne) {
   expect_refused(product, args, "ldb is 12");
 }
 
-TEST_F(RepeatedCall, HasADecision) {
+TEST_F(RepeatedCall, FillsTheLastDecision) {
   Product product(padded_problem(6, 8, 4, Transpose::kYes, Transpose::kNo));
   multiply(args_of(product));
   EXPECT_EQ(last().tier, ROOFTILE_TIER_HOST);
@@ -204,7 +204,7 @@ TEST_F(RepeatedCall, HasADecision) {
   EXPECT_THAT(last().veto, HasSubstr("no tuning database"));
 }
 
-TEST_F(RepeatedCall, WithATierOrAGuardOfItsOwnIsAnotherCall) {
+TEST_F(RepeatedCall, WithATierOrAGuardIsADifferentCall) {
   multiply(args_of(product_));
   rooftile_sgemm_args args = args_of(product_);
   args.tier = ROOFTILE_TIER_HOST64;
@@ -220,7 +220,7 @@ TEST_F(RepeatedCall, WithATierOrAGuardOfItsOwnIsAnotherCall) {
   EXPECT_EQ(last().reason, ROOFTILE_REASON_PREDICTED);
 }
 
-TEST_F(RepeatedCall, DoesNotTakeAnotherCallsPrecisionForItsOwn) {
+TEST_F(RepeatedCall, KeepsThePrecisionsOfCallsApart) {
   const std::string database = (folder_ / "none.db").string();
   rooftile_options options = {.struct_size = sizeof options,
                               .database_path = database.c_str(),

@@ -56,7 +56,7 @@ class Compiling : public ::testing::Test {
   DeviceProfile device_;
 };
 
-TEST_F(Compiling, TheHostAnswersUntilTheKernelIsThere) {
+TEST_F(Compiling, TheHostAnswersUntilTheKernelIsCompiled) {
   Gate gate(cache_, default_variant(device_));
   const std::unique_ptr<Context> context = open();
   ASSERT_EQ(context->explain({.problem = packed_problem(70, 50, 90)}).decision.tier, Tier::kDevice);
@@ -67,7 +67,7 @@ TEST_F(Compiling, TheHostAnswersUntilTheKernelIsThere) {
   EXPECT_EQ(context->device_state().last_failure, "");
 }
 
-TEST_F(Compiling, WhoWaitsHoldsUpNobodyElse) {
+TEST_F(Compiling, AWaitingCallDoesNotBlockOtherCalls) {
   Gate gate(cache_, default_variant(device_));
   const std::unique_ptr<Context> context = open();
   expect(multiply(*context), Tier::kHost, Reason::kCompiling);
@@ -91,7 +91,7 @@ TEST_F(Compiling, ClosingWaitsForTheCompiler) {
   EXPECT_TRUE(let_through) << "the compiler was left alone with what it works on";
 }
 
-TEST_F(Compiling, AKernelThatDoesNotCompileIsPassedOverInTheBackground) {
+TEST_F(Compiling, AKernelThatDoesNotCompileIsSkippedInTheBackground) {
   // The second one is no quick one (quick_answers_test.cpp).
   Variant second = default_variant(device_);
   second.raster = Raster::kRow;
@@ -110,7 +110,7 @@ TEST_F(Compiling, AKernelThatDoesNotCompileIsPassedOverInTheBackground) {
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
 }
 
-TEST_F(Compiling, ADeviceThatIsNotHereEndsInTheHost) {
+TEST_F(Compiling, TheHostAnswersForAMissingDevice) {
   DeviceProfile other = device_;
   other.driver_version += 1;
   plant_database(folder_ / "other.db", other, {fallback_variant()}, {}, {}, slow_host());

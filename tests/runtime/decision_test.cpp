@@ -88,7 +88,7 @@ TEST_F(LastDecision, BelongsToItsThreadAndContext) {
   EXPECT_EQ(other.last_decision().reason, ROOFTILE_REASON_PREDICTED);
 }
 
-TEST_F(LastDecision, RefusesWhatItCannotFill) {
+TEST_F(LastDecision, RefusesResultsThatItCannotFill) {
   after(ROOFTILE_TIER_AUTO);
   rooftile_decision decision = {};
   decision.struct_size = 8;

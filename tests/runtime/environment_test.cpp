@@ -53,7 +53,7 @@ class MissingNames : public testing::Test {
   ScratchFolder folder_;
 };
 
-TEST_F(MissingNames, ADatabaseThatIsNamedAndNotThereIsReportedOnce) {
+TEST_F(MissingNames, AMissingNamedDatabaseIsReportedOnce) {
   const std::string file = (folder_ / "none.db").string();
   const std::string said = said_by_opening({.database = file});
   EXPECT_THAT(said, HasSubstr("no tuning database at " + file));
@@ -63,7 +63,7 @@ TEST_F(MissingNames, ADatabaseThatIsNamedAndNotThereIsReportedOnce) {
   EXPECT_THAT(said_by_opening({}), HasSubstr("no tuning database at"));
 }
 
-TEST_F(MissingNames, ADatabaseThatNobodyNamedIsNotMissed) {
+TEST_F(MissingNames, AMissingDefaultDatabaseIsNotReported) {
   ::unsetenv("ROOFTILE_DB");
   const ScopedEnvironment home("XDG_DATA_HOME", folder_.path().string());
   EXPECT_EQ(said_by_opening({}), "");

@@ -224,7 +224,7 @@ TEST_F(CApi, RefusesWrongQuantizations) {
   product.expect_right();
 }
 
-TEST_F(CApi, RefusesTypesThatDoNotGoTogether) {
+TEST_F(CApi, RefusesUnsupportedCombinationsOfTypes) {
   Product product(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
   const rooftile_gemm_args right = gemm_args_of(product);
   const auto refused = [&](const rooftile_gemm_args& args, const std::string& message) {
@@ -305,7 +305,7 @@ TEST_F(CApi, RefusesWrongEpilogues) {
   refused(epilogue, "struct_size");
 }
 
-TEST_F(CApi, ABatchWithoutDepthNeedsNoOperands) {
+TEST_F(CApi, ABatchWithKZeroNeedsNoOperands) {
   Product product(
       padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo, 0.0f, 0.5f), 3, false));
   rooftile_gemm_args args = gemm_args_of(product);
@@ -350,10 +350,10 @@ TEST_F(CApi, RefusesWrongBatches) {
   refused(args, "two matrices C");
   args = right;
   args.batch = 0;
-  refused(args, "batch is 0; it is 1 for a single product");
+  refused(args, "batch is 0; it is 1 for a single GEMM");
 }
 
-TEST_F(CApi, ExplainsGeneralProductsAsItRunsThem) {
+TEST_F(CApi, ExplainGemmNamesTheTierThatGemmUses) {
   Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
   p.types = {DataType::kBf16};
   Product product(p);
@@ -364,7 +364,7 @@ TEST_F(CApi, ExplainsGeneralProductsAsItRunsThem) {
   EXPECT_THAT(decision.veto, HasSubstr("no tuning database"));
 }
 
-TEST_F(CApi, TheCppWrapperFillsInWhatIsObvious) {
+TEST_F(CApi, TheCppWrapperFillsInStructSizeAndBatch) {
   const std::string database = (folder_ / "none.db").string();
   Session session({.database_path = database.c_str()});
   Product product(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));

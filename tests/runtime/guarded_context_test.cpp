@@ -58,7 +58,7 @@ TEST_F(GuardedContext, OrdinaryProductsPassScanAndCheckOnTheDevice) {
   }
 }
 
-TEST_F(GuardedContext, WhatTheScanFindsIsTheHosts) {
+TEST_F(GuardedContext, OperandsThatFailTheScanRunOnTheHost) {
   Context context(options());
   const auto answer = [&](float value) {
     Product product(problem_);
@@ -86,7 +86,7 @@ TEST_F(GuardedContext, IntegersThatFloat32CannotSumAreExact) {
   EXPECT_EQ(product.c[0], 1);
 }
 
-TEST_F(GuardedContext, IllConditionedAndExactWorkIsSummedInFloat64) {
+TEST_F(GuardedContext, IllConditionedAndExactCallsAreSummedInFloat64) {
   Context context(options());
   for (const Guard& guard : {Guard{.kappa = 1000}, Guard{.precision = Precision::kExact64}}) {
     Product product(problem_);
@@ -154,7 +154,7 @@ TEST_F(GuardedContext, APrecisionOfTheContextHoldsForRepeatedCallsOnAForcedHost)
   EXPECT_EQ(run(context, standard, {.precision = Precision::kStandard}).tier, Tier::kHost1);
 }
 
-TEST_F(GuardedContext, AForcedDeviceAndFloat64AreNamedWhenTheyContradict) {
+TEST_F(GuardedContext, AForcedDeviceWithFloat64IsRefusedWithBothReasons) {
   Context context(options());
   for (const auto& [guard, named] :
        {std::pair{Guard{.precision = Precision::kExact64}, "ROOFTILE_PRECISION"},
@@ -174,7 +174,7 @@ TEST_F(GuardedContext, AForcedDeviceAndFloat64AreNamedWhenTheyContradict) {
   }
 }
 
-TEST_F(GuardedContext, IntegerSumsAreExactOnADeviceWhateverIsAskedFor) {
+TEST_F(GuardedContext, IntegerSumsOnADeviceMeetEveryPrecision) {
   const Types types = parse_types("i8_i32");
   plant_database(folder_ / "tuned.db", device_, {fallback_variant()}, {}, types, slow_host());
   Context context(options());
@@ -203,7 +203,7 @@ TEST_F(GuardedContext, HighPrecisionDoesNotPermitSumsInHalfPrecision) {
   product.expect_right();
 }
 
-TEST_F(GuardedContext, HighPrecisionGoesToFloat64WithoutBlamingTheKernel) {
+TEST_F(GuardedContext, HighPrecisionFallsBackToFloat64WithoutRejectingTheKernel) {
   // Products of one sign: sums of 40,000 in float32 are off by more than 1e-6 of themselves where
   // they are added one after the other.
   Problem p = packed_problem(17, 9, 40'000);
@@ -231,7 +231,7 @@ TEST_F(GuardedContext, HighPrecisionOnTheHostIsFloat64) {
   product.expect_right();
 }
 
-TEST_F(GuardedContext, TheEnvironmentSetsThePrecisionOfCallsThatDoNotSay) {
+TEST_F(GuardedContext, TheEnvironmentSetsTheDefaultPrecision) {
   const ScopedEnvironment exact("ROOFTILE_PRECISION", "exact64");
   Context context(options());
   Product product(problem_);
@@ -242,7 +242,7 @@ TEST_F(GuardedContext, TheEnvironmentSetsThePrecisionOfCallsThatDoNotSay) {
   EXPECT_THROW(Context{options()}, Error);
 }
 
-TEST_F(GuardedContext, WhatIsLargerThanTheDevicesBuffersIsDoneInPanels) {
+TEST_F(GuardedContext, CallsThatExceedTheDevicesBuffersRunInSlices) {
   // A alone is larger than a storage buffer's range, where that is as small as software devices
   // have it.
   const auto range = static_cast<std::int64_t>(device_.limits.max_storage_buffer_range_bytes);

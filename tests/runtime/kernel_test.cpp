@@ -54,7 +54,7 @@ class KernelTest : public ::testing::Test {
       "vector_width_b=4 packed_a=yes packed_b=yes");
 };
 
-TEST_F(KernelTest, PackingIsCompiledWhileTheProductIs) {
+TEST_F(KernelTest, PackAndGemmKernelsCompileInParallel) {
   Gate gate(folder_.path(), packed_);
   auto kernel = std::async(std::launch::async, [&] { return build(); });
   gate.meet();
@@ -66,7 +66,7 @@ TEST_F(KernelTest, PackingIsCompiledWhileTheProductIs) {
   EXPECT_NE(kernel.get(), nullptr);
 }
 
-TEST_F(KernelTest, AShaderThatFailsOnEitherThreadIsTheKernelsFailure) {
+TEST_F(KernelTest, AShaderThatFailsOnEitherThreadFailsTheKernel) {
   for (const Shader& shader : {emit_gemm(packed_, {}), emit_pack(packed_, {}, Operand::kA),
                                emit_pack(packed_, {}, Operand::kB)}) {
     damage(shader);

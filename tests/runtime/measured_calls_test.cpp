@@ -50,7 +50,7 @@ class MeasuredCalls : public CApi {
   rooftile_reason first_reason_ = ROOFTILE_REASON_PREDICTED;
 };
 
-TEST_F(MeasuredCalls, GoToTheTierThatWasFaster) {
+TEST_F(MeasuredCalls, MoveToTheFasterTier) {
   const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
   testing::internal::CaptureStderr();
   const rooftile_decision decision = last_of_some();
@@ -61,7 +61,7 @@ TEST_F(MeasuredCalls, GoToTheTierThatWasFaster) {
   EXPECT_LT(decision.host_ns, decision.host1_ns) << "which is not what was predicted";
 }
 
-TEST_F(MeasuredCalls, StayWhereTheyArePredictedIfNobodyMeasures) {
+TEST_F(MeasuredCalls, StayOnThePredictedTierWithoutMeasurement) {
   const auto stays = [&](const rooftile_options& options) {
     const rooftile_decision decision = last_of_some(options);
     EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST);

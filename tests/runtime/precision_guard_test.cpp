@@ -30,7 +30,7 @@ TEST(RangeTest, IsOfTheElementsAndNotOfThePadding) {
   EXPECT_EQ(range(DataType::kF32, {0, 2}, x.data(), 4).largest, 0);
 }
 
-TEST(RangeTest, SeesOneOddElementWhereverItIs) {
+TEST(RangeTest, FindsOneElementAtAnyPosition) {
   // Beyond one thread's share, and beyond a chunk of widened elements.
   for (const DataType type : {DataType::kF32, DataType::kF16, DataType::kBf16}) {
     const std::int64_t rows = 301, columns = 2101;
@@ -138,7 +138,7 @@ TEST(SpotCheckTest, RightResultsPass) {
     }
 }
 
-TEST(SpotCheckTest, LooksEverywhere) {
+TEST(SpotCheckTest, CoversEveryElement) {
   Problem p = padded_batch(padded_problem(3, 2, 5, Transpose::kYes, Transpose::kNo), 2, false);
   Product product(p), before(p);
   run_on_host(HostBlas::get(), call_of(product), Tier::kHost);
@@ -162,7 +162,7 @@ TEST(SpotCheckTest, LooksEverywhere) {
       }
 }
 
-TEST(SpotCheckTest, HighPrecisionAsksForMoreThanAKernelHasToGive) {
+TEST(SpotCheckTest, HighPrecisionIsStricterThanCertification) {
   // 10^-5 of the sum of magnitudes: what float32 sums of 2000 products may have, and standard
   // allows.
   Problem p = padded_problem(4, 4, 2000, Transpose::kNo, Transpose::kNo);

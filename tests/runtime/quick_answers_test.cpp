@@ -11,6 +11,7 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
+#include "tests/support/await.h"
 #include "tests/support/c_api_fixture.h"
 #include "tests/support/call_of.h"
 #include "tests/support/gate.h"
@@ -76,17 +77,18 @@ class QuickAnswers : public ::testing::Test {
     EXPECT_EQ(answer.reason, Reason::kCompiling);
     EXPECT_EQ(answer.kernel, nullptr);
   }
-  /// Calls until that kernel answers. Before it do others, or the host.
+  /// Repeats calls until that kernel answers. Until then the host or the quick kernel does.
   void multiply_until(Context& context, const Variant& kernel) const {
-    for (;;) {
+    EXPECT_TRUE(await("the kernel answers", [&] {
       const Answer answer = multiply(context);
       if (answer.kernel == nullptr) {
         expect_host(answer);
-        continue;
+        return false;
       }
-      if (*answer.kernel == kernel) return expect(answer, Reason::kPredicted, kernel);
-      expect(answer, Reason::kPredicted, quick_);
-    }
+      const bool answers = *answer.kernel == kernel;
+      expect(answer, Reason::kPredicted, answers ? kernel : quick_);
+      return answers;
+    }));
   }
   bool was_compiled(const Variant& variant) const {
     return std::filesystem::exists(cache_ / "spirv" / (emit_gemm(variant, {}).hash + ".spv"));
@@ -99,7 +101,7 @@ class QuickAnswers : public ::testing::Test {
   const Variant quick_ = fallback_variant();
 };
 
-TEST_F(QuickAnswers, UntilTheBestKernelIsThere) {
+TEST_F(QuickAnswers, TheQuickKernelAnswersUntilTheBestOneIsCompiled) {
   Gate gate(cache_, best_);
   const std::unique_ptr<Context> context = open();
   expect(multiply(*context, TierChoice::kDevice), Reason::kForced, quick_);
@@ -110,7 +112,7 @@ TEST_F(QuickAnswers, UntilTheBestKernelIsThere) {
   EXPECT_EQ(context->device_state().last_failure, "");
 }
 
-TEST_F(QuickAnswers, NobodyWaitsForTheQuickKernelEither) {
+TEST_F(QuickAnswers, CallsDoNotWaitForTheQuickKernelEither) {
   Gate quick(cache_, quick_), best(cache_, best_);
   const std::unique_ptr<Context> context = open();
   for (int call = 0; call < 3; ++call) expect_host(multiply(*context));
@@ -120,7 +122,7 @@ TEST_F(QuickAnswers, NobodyWaitsForTheQuickKernelEither) {
   multiply_until(*context, best_);
 }
 
-TEST_F(QuickAnswers, WhoWaitsForTheDeviceGetsTheFirstOfTheTwo) {
+TEST_F(QuickAnswers, AForcedDeviceUsesTheFirstOfTheTwoThatIsCompiled) {
   Gate quick(cache_, quick_), best(cache_, best_);
   const std::unique_ptr<Context> context = open();
   expect_host(multiply(*context));
@@ -132,7 +134,7 @@ TEST_F(QuickAnswers, WhoWaitsForTheDeviceGetsTheFirstOfTheTwo) {
   EXPECT_TRUE(best.open());
 }
 
-TEST_F(QuickAnswers, GuardedCallsGetItAsWell) {
+TEST_F(QuickAnswers, GuardedCallsUseTheQuickKernelAsWell) {
   Gate gate(cache_, best_);
   const std::unique_ptr<Context> context = open();
   Product product(padded_problem(70, 50, 90, Transpose::kNo, Transpose::kNo));
@@ -147,7 +149,7 @@ TEST_F(QuickAnswers, GuardedCallsGetItAsWell) {
   EXPECT_TRUE(gate.open());
 }
 
-TEST_F(QuickAnswers, NeverWithAKernelThatIsNotCertified) {
+TEST_F(QuickAnswers, AnUncertifiedQuickKernelIsNotUsed) {
   plant(1e5, 1e5, slow_host(), false);
   Gate gate(cache_, best_);
   const std::unique_ptr<Context> context = open();
@@ -160,7 +162,7 @@ TEST_F(QuickAnswers, NeverWithAKernelThatIsNotCertified) {
   EXPECT_FALSE(was_compiled(quick_));
 }
 
-TEST_F(QuickAnswers, NotWhereCallsWaitForTheirKernel) {
+TEST_F(QuickAnswers, ADeterministicContextUsesNoQuickKernel) {
   for (const auto& [deterministic, what] :
        {std::pair{Deterministic::kYes, WhileCompiling::kHostAnswers},
         std::pair{Deterministic::kNo, WhileCompiling::kWait}})
@@ -178,7 +180,7 @@ TEST_F(QuickAnswers, NotWhereCallsWaitForTheirKernel) {
     }
 }
 
-TEST_F(QuickAnswers, NotIfTheHostIsFaster) {
+TEST_F(QuickAnswers, TheQuickKernelIsNotUsedWhereTheHostIsFaster) {
   plant(1e4, 1e6, even_host());  // of the host 130 us
   Gate gate(cache_, best_);
   const std::unique_ptr<Context> context = open();
@@ -191,12 +193,16 @@ TEST_F(QuickAnswers, NotIfTheHostIsFaster) {
   expect_host(multiply(*context));
   EXPECT_TRUE(gate.open());
   Answer answer;
-  while ((answer = multiply(*context)).kernel == nullptr) expect_host(answer);
+  ASSERT_TRUE(await("a kernel answers", [&] {
+    answer = multiply(*context);
+    if (answer.kernel == nullptr) expect_host(answer);
+    return answer.kernel != nullptr;
+  }));
   expect(answer, Reason::kPredicted, best_);
   EXPECT_FALSE(was_compiled(quick_));
 }
 
-TEST_F(QuickAnswers, NotIfItDoesNotCompile) {
+TEST_F(QuickAnswers, AQuickKernelThatDoesNotCompileIsSkipped) {
   Gate quick(cache_, quick_), best(cache_, best_);
   const std::unique_ptr<Context> context = open();
   testing::internal::CaptureStderr();
@@ -212,13 +218,16 @@ TEST_F(QuickAnswers, NotIfItDoesNotCompile) {
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
 }
 
-TEST_F(QuickAnswers, ForGoodIfTheBestKernelDoesNotCompile) {
+TEST_F(QuickAnswers, TheQuickKernelStaysIfTheBestOneDoesNotCompile) {
   Gate gate(cache_, best_);
   const std::unique_ptr<Context> context = open();
   testing::internal::CaptureStderr();
   expect(multiply(*context, TierChoice::kDevice), Reason::kForced, quick_);
   EXPECT_TRUE(gate.open_with_damage());
-  while (context->device_state().last_failure.empty()) multiply(*context);
+  EXPECT_TRUE(await("the best kernel has failed", [&] {
+    multiply(*context);
+    return !context->device_state().last_failure.empty();
+  }));
   expect(multiply(*context), Reason::kPredicted, quick_);
   expect(multiply(*context, TierChoice::kDevice), Reason::kForced, quick_);
   const std::string said = testing::internal::GetCapturedStderr();
@@ -226,7 +235,7 @@ TEST_F(QuickAnswers, ForGoodIfTheBestKernelDoesNotCompile) {
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
 }
 
-TEST_F(QuickAnswers, ClosingWaitsForTheOneUnderWay) {
+TEST_F(QuickAnswers, ClosingWaitsForTheRunningCompilation) {
   for (const bool quick_is_there : {false, true}) {
     std::filesystem::remove_all(cache_);
     Gate gate(cache_, quick_is_there ? best_ : quick_);
@@ -244,7 +253,7 @@ TEST_F(QuickAnswers, ClosingWaitsForTheOneUnderWay) {
   }
 }
 
-TEST_F(QuickAnswers, IsNamedBeforeAndAfter) {
+TEST_F(QuickAnswers, ExplainNamesTheQuickKernelUntilTheBestOneIsCompiled) {
   Gate gate(cache_, best_);
   const ScopedEnvironment log("ROOFTILE_LOG", "decisions"),
       cache("ROOFTILE_CACHE", cache_.string());

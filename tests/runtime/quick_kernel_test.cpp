@@ -63,19 +63,19 @@ TEST_F(QuickKernel, MayBeSlowWhereProductsAreSmall) {
   EXPECT_EQ(chosen(), 2);
 }
 
-TEST_F(QuickKernel, IsNoneWhereTheBestOneIsHardlyLater) {
+TEST_F(QuickKernel, IsNotUsedWhereTheBestOneIsHardlyLater) {
   add(small_, 5e6);
   add(registers(4, 8), 5e6);
   EXPECT_EQ(chosen(), std::nullopt);
 }
 
-TEST_F(QuickKernel, IsNoneWhereTheProductTakesLongerThanTheCompiler) {
+TEST_F(QuickKernel, IsNotUsedWhereTheCallTakesLongerThanTheCompiler) {
   add(large_, 1e9);
   add(small_, 1.2e9);
   EXPECT_EQ(chosen(), std::nullopt);
 }
 
-TEST_F(QuickKernel, IsNoneOfOne) {
+TEST_F(QuickKernel, NeedsASecondKernel) {
   EXPECT_EQ(chosen(), std::nullopt);
   add(large_, 5e6);
   EXPECT_EQ(chosen(), std::nullopt);
@@ -95,7 +95,7 @@ TEST_F(QuickKernel, NeedsNoCompilerIfItIsReady) {
   EXPECT_EQ(chosen(), 2);
 }
 
-TEST_F(QuickKernel, IsNoneThatHasFailed) {
+TEST_F(QuickKernel, IsNeverAFailedKernel) {
   add(large_, 5e6);
   add(small_, 5e6, kFailed);
   EXPECT_EQ(chosen(), std::nullopt);

@@ -118,7 +118,7 @@ TEST_F(SeveralDevices, ComputeSideBySide) {
   EXPECT_EQ(second->resident()->device()->profile().device_uuid, devices_[1].device_uuid);
 }
 
-TEST_F(SeveralDevices, OneThatIsLostLeavesTheOthersAlone) {
+TEST_F(SeveralDevices, ALostDeviceDoesNotAffectTheOthers) {
   const auto lost = open_on(devices_[0]), sound = open_on(devices_[1]);
   for (Context* const context : {lost.get(), sound.get()})
     expect(multiply(*context), Tier::kDevice, Reason::kPredicted);

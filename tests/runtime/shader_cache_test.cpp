@@ -32,7 +32,7 @@ TEST_F(ShaderCacheTest, KeepsWhatItCompiledPrivately) {
   EXPECT_EQ(cache_.spirv(other), words);
 }
 
-TEST_F(ShaderCacheTest, CompilesAgainWhatLooksWrong) {
+TEST_F(ShaderCacheTest, RecompilesDamagedEntries) {
   const std::vector<std::uint32_t> words = cache_.spirv(shader_);
   for (const char* damage :
        {"", "short", "00000000000000000000000000000000\x03\x02\x23\x07 some more words.."}) {

@@ -28,7 +28,7 @@ void expect_right_in_parts(const Problem& p, std::int64_t elements, std::size_t 
   product.expect_right();
 }
 
-TEST(SlicesTest, WhatFitsIsNotCut) {
+TEST(SlicesTest, CallsThatFitAreNotDivided) {
   Product product(padded_problem(50, 60, 70, Transpose::kNo, Transpose::kYes));
   const GemmCall call = call_of(product);
   const auto parts = slices(call, at_most(1 << 20));
@@ -37,7 +37,7 @@ TEST(SlicesTest, WhatFitsIsNotCut) {
   EXPECT_EQ(parts.front().a, call.a);
 }
 
-TEST(SlicesTest, EveryTransposeScalarAndEpilogueIsCutRight) {
+TEST(SlicesTest, EveryTransposeScalarAndEpilogueIsDividedCorrectly) {
   for (const Transpose trans_a : {Transpose::kNo, Transpose::kYes})
     for (const Transpose trans_b : {Transpose::kNo, Transpose::kYes})
       for (const float beta : {0.0f, -0.5f})
@@ -49,7 +49,7 @@ TEST(SlicesTest, EveryTransposeScalarAndEpilogueIsCutRight) {
         }
 }
 
-TEST(SlicesTest, BatchesAreCutBeforeTheirProducts) {
+TEST(SlicesTest, BatchesAreDividedBeforeTheirMembers) {
   for (const bool shared_b : {false, true}) {
     Problem p =
         padded_batch(padded_problem(70, 65, 80, Transpose::kNo, Transpose::kNo), 5, shared_b);
@@ -80,7 +80,7 @@ TEST(SlicesTest, ArraysOfPointersAreFollowed) {
   }
 }
 
-TEST(SlicesTest, OtherTypesAreCutWhereTheResultStaysExact) {
+TEST(SlicesTest, OtherTypesAreDividedWhereTheResultStaysExact) {
   for (const char* types : {"f16", "bf16", "i8_i32"})
     expect_right_in_parts(
         padded_problem(70, 65, 300, Transpose::kNo, Transpose::kYes, 1, 1, parse_types(types)),
@@ -95,7 +95,7 @@ TEST(SlicesTest, OtherTypesAreCutWhereTheResultStaysExact) {
   }
 }
 
-TEST(SlicesTest, MorePartsThanAnybodyWouldWaitForAreRefusedAtOnce) {
+TEST(SlicesTest, TooManySlicesAreRefusedAtOnce) {
   const Problem p = packed_problem(1 << 20, 1 << 20, 1 << 20);
   EXPECT_TRUE(slices({.problem = p}, at_most(64 * 64)).empty());
   const Problem batch =
@@ -103,7 +103,7 @@ TEST(SlicesTest, MorePartsThanAnybodyWouldWaitForAreRefusedAtOnce) {
   EXPECT_TRUE(slices({.problem = batch}, at_most(64 * 64)).empty());
 }
 
-TEST(SlicesTest, WhatCannotBeCutFarEnoughIsRefused) {
+TEST(SlicesTest, CallsThatCannotBeDividedFarEnoughAreRefused) {
   Product product(padded_problem(65, 65, 65, Transpose::kNo, Transpose::kNo));
   EXPECT_TRUE(slices(call_of(product), at_most(1)).empty());
 }
@@ -121,7 +121,7 @@ TEST(SlicesTest, AResidualThatIsCIsReadBeforeItIsWritten) {
   for (const GemmCall& part : parts) EXPECT_EQ(part.problem.k, p.k);
 }
 
-TEST(SlicesTest, CutsKeepAlignment) {
+TEST(SlicesTest, SlicesKeepAlignment) {
   Product product(packed_problem(1000, 900, 800));
   const GemmCall call = call_of(product);
   for (const GemmCall& part : slices(call, at_most(10'000))) {

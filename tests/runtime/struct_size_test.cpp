@@ -30,17 +30,17 @@ class StructSize : public CApi {
   }
 };
 
-TEST_F(StructSize, OfAPlainProduct) {
+TEST_F(StructSize, OfSgemmArgsIsChecked) {
   expect_sizes(args_of(product_), offsetof(rooftile_sgemm_args, tier),
                [&](const rooftile_sgemm_args* args) { return product(rooftile_sgemm, args); });
 }
 
-TEST_F(StructSize, OfAGeneralProduct) {
+TEST_F(StructSize, OfGemmArgsIsChecked) {
   expect_sizes(gemm_args_of(product_), offsetof(rooftile_gemm_args, a_array),
                [&](const rooftile_gemm_args* args) { return product(rooftile_gemm, args); });
 }
 
-TEST_F(StructSize, OfAnEpilogue) {
+TEST_F(StructSize, OfAnEpilogueIsChecked) {
   product_.problem.epilogue = parse_epilogue("bias_row");
   rooftile_gemm_args args = gemm_args_of(product_);
   expect_sizes(epilogue_of(product_), offsetof(rooftile_epilogue, activation),
@@ -50,7 +50,7 @@ TEST_F(StructSize, OfAnEpilogue) {
                });
 }
 
-TEST_F(StructSize, OfAQuantization) {
+TEST_F(StructSize, OfAQuantizationIsChecked) {
   product_ = Product(padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, 1.0f, 0.0f,
                                     parse_types("f32xq4b16")));
   rooftile_gemm_args args = gemm_args_of(product_);
@@ -61,7 +61,7 @@ TEST_F(StructSize, OfAQuantization) {
                });
 }
 
-TEST_F(StructSize, OfAGuard) {
+TEST_F(StructSize, OfAGuardIsChecked) {
   const rooftile_guard guard = {.precision = ROOFTILE_PRECISION_EXACT64};
   rooftile_sgemm_args args = args_of(product_);
   expect_sizes(guard, offsetof(rooftile_guard, kappa), [&](const rooftile_guard* given) {
@@ -74,7 +74,7 @@ TEST_F(StructSize, OfAGuard) {
   });
 }
 
-TEST_F(StructSize, OfOptions) {
+TEST_F(StructSize, OfOptionsIsChecked) {
   const std::string database = (folder_ / "none.db").string();
   expect_sizes(rooftile_options{.database_path = database.c_str()},
                offsetof(rooftile_options, tier), [&](const rooftile_options* options) {
@@ -85,7 +85,7 @@ TEST_F(StructSize, OfOptions) {
                });
 }
 
-TEST_F(StructSize, FieldsBehindItAreNotRead) {
+TEST_F(StructSize, FieldsBeyondItAreNotRead) {
   rooftile_sgemm_args args = args_of(product_);
   args.tier = ROOFTILE_TIER_HOST64;
   const auto tier_with = [&](std::size_t size) {

@@ -64,7 +64,7 @@ Machine::Time steady(double host_ns, double host1_ns, double device_ns = kInfini
   };
 }
 
-TEST(TierTimes, AreOpenWhereThereIsAChoiceAndTimeToLook) {
+TEST(TierTimes, ProbeWhereThereIsAChoiceAndACallIsLongEnough) {
   EXPECT_TRUE(host_times(1e5, 1.5e5).open());
   EXPECT_FALSE(TierTimes().open());
   EXPECT_FALSE(host_times(kInfinity, 1e5).open());
@@ -72,12 +72,12 @@ TEST(TierTimes, AreOpenWhereThereIsAChoiceAndTimeToLook) {
   EXPECT_FALSE(host_times(800, 700).open()) << "two looks at the clock would be felt";
 }
 
-TEST(TierTimes, BeginWithWhatIsPredicted) {
+TEST(TierTimes, BeginWithThePredictedTier) {
   EXPECT_EQ(host_times(1e5, 1.5e5).next(), Tier::kHost);
   EXPECT_EQ(host_times(1.5e5, 1e5).next(), Tier::kHost1);
 }
 
-TEST(TierTimes, TrialsOfTheSlowerTierTakeAHundredthOfTheTime) {
+TEST(TierTimes, ProbingTheSlowerTierTakesAHundredthOfTheTime) {
   for (const double slower : {1.05, 1.5, 1.9}) {
     Machine all(host_times(1e5, slower * 1e5), steady(1e5, slower * 1e5));
     Machine one(host_times(slower * 1e5, 1e5), steady(slower * 1e5, 1e5));
@@ -95,7 +95,7 @@ TEST(TierTimes, TrialsOfTheSlowerTierTakeAHundredthOfTheTime) {
   }
 }
 
-TEST(TierTimes, TrialsEndWhenTheyHaveTold) {
+TEST(TierTimes, ProbingEndsWhenItIsDecided) {
   constexpr double kMeant = 1.5e5;  // of the tier on trial
   const TierTimes host = host_times(1e5, kMeant),
                   device = times_of({.host_ns = kMeant, .device_ns = 1e5});
@@ -106,7 +106,7 @@ TEST(TierTimes, TrialsEndWhenTheyHaveTold) {
   }
 }
 
-TEST(TierTimes, ATrialCountsNothingThatWasBefore) {
+TEST(TierTimes, ProbingUsesNoEarlierMeasurements) {
   // All threads lose a processor and regain it; of the calls that show it every second is
   // disturbed.
   int since_change = 0;
@@ -118,7 +118,7 @@ TEST(TierTimes, ATrialCountsNothingThatWasBefore) {
   EXPECT_GT(machine.calls_of_first_trial(Tier::kHost), 3) << "which has shown that it is faster";
 }
 
-TEST(TierTimes, AChangeIsDoubtedSoon) {
+TEST(TierTimes, AChangeOfTierIsCheckedSoon) {
   // One thread was faster than predicted, until it is in use.
   bool one_is_known = false;
   Machine machine(host_times(3e5, 3.5e5), [&](Tier tier, int) {
@@ -131,7 +131,7 @@ TEST(TierTimes, AChangeIsDoubtedSoon) {
   EXPECT_LE(of_one, 50);
 }
 
-TEST(TierTimes, WhatIsPredictedToTakeTwiceAsLongIsNotTried) {
+TEST(TierTimes, ATierPredictedToTakeTwiceAsLongIsNotProbed) {
   Machine all(host_times(1e5, 2.1e5), steady(1e5, 2.1e5));
   EXPECT_EQ(all.calls_of_one_thread(100'000), 0);
   Machine device(times_of({.host_ns = 1e7, .host1_ns = 3e7, .device_ns = 1e5}),
@@ -139,14 +139,14 @@ TEST(TierTimes, WhatIsPredictedToTakeTwiceAsLongIsNotTried) {
   EXPECT_EQ(device.calls_of(Tier::kDevice, 100'000), 100'000);
 }
 
-TEST(TierTimes, ATierThatIsSlowerThanTheOtherIsPredictedIsLeftAfterTwoCalls) {
+TEST(TierTimes, ATierSlowerThanTheOthersPredictionIsLeftAfterTwoCalls) {
   Machine machine(host_times(1e5, 1.5e5), steady(4e5, 1.5e5));
   EXPECT_EQ(machine.calls_of_one_thread(2), 0);
   EXPECT_EQ(machine.next(), Tier::kHost1);
   EXPECT_GE(machine.calls_of_one_thread(1000), 980);
 }
 
-TEST(TierTimes, WhatIsFasterThanPredictedIsFound) {
+TEST(TierTimes, ATierFasterThanPredictedIsFound) {
   // Calibrated where processors were apart: all threads were predicted to be half as fast.
   Machine machine(host_times(2e5, 1.5e5), steady(1e5, 1.5e5));
   EXPECT_LE(machine.calls_of_one_thread(100), 20);
@@ -176,7 +176,7 @@ TEST(TierTimes, OneDisturbedCallChangesNothing) {
   EXPECT_LE(machine.calls_of_one_thread(1000), 30);
 }
 
-TEST(TierTimes, TwoDisturbedCallsAreForgivenSoon) {
+TEST(TierTimes, TwoDisturbedCallsAreCorrectedSoon) {
   Machine machine(host_times(1e5, 1.5e5), [](Tier tier, int call) {
     return tier == Tier::kHost1 ? 1.5e5 : call < 2 ? 1.7e5 : 1e5;
   });
@@ -206,14 +206,14 @@ TEST(TierTimes, TheFirstCallAfterAnotherTiersIsNotCounted) {
   EXPECT_LE(machine.calls_of_one_thread(2000), 3 * 15);
 }
 
-TEST(TierTimes, ASlowMachineIsNoReasonToAskAllThreads) {
+TEST(TierTimes, ASlowMachineDoesNotSwitchToAllThreads) {
   // Everything takes three times as long as predicted.
   Machine machine(host_times(2e5, 1e5), steady(6e5, 3e5));
   EXPECT_GE(machine.calls_of_one_thread(40), 37) << "checked once";
   EXPECT_GE(machine.calls_of_one_thread(2000), 1970);
 }
 
-TEST(TierTimes, ADeviceThatIsSlowerThanTheHostIsPredictedIsLeftAfterTwoCalls) {
+TEST(TierTimes, ADeviceSlowerThanTheHostsPredictionIsLeftAfterTwoCalls) {
   Machine machine(times_of({.host_ns = 3e5, .host1_ns = 5e5, .device_ns = 1e5}),
                   steady(3e5, 5e5, 4e5));
   EXPECT_EQ(machine.calls_of(Tier::kDevice, 2), 2);
@@ -235,7 +235,7 @@ TEST(TierTimes, AHostThatHasSlowedDownIsLeftForTheDevice) {
   EXPECT_GE(machine.calls_of(Tier::kDevice, 1000), 970);
 }
 
-TEST(TierTimes, TheOthersAreTriedInTurn) {
+TEST(TierTimes, OtherTiersAreProbedInTurn) {
   const TierTimes::Predicted predicted = {.host_ns = 1e5, .host1_ns = 1.4e5, .device_ns = 1.4e5};
   Machine machine(times_of(predicted), steady(1e5, 1.4e5, 1.4e5));
   int one = 0, device = 0;
@@ -250,7 +250,7 @@ TEST(TierTimes, TheOthersAreTriedInTurn) {
   EXPECT_NEAR(device, one, 3);
 }
 
-TEST(TierTimes, ADeviceThatIsHardlyFasterHasToShowIt) {
+TEST(TierTimes, ADeviceIsChosenOnlyIfItIsClearlyFaster) {
   const TierTimes::Predicted predicted = {.host_ns = 1e5, .host1_ns = 3e5, .device_ns = 0.97e5};
   Machine as_predicted(times_of(predicted), steady(1e5, 3e5, 0.97e5));
   EXPECT_EQ(as_predicted.calls_of(Tier::kDevice, 5), 5) << "it was chosen for that";
@@ -259,7 +259,7 @@ TEST(TierTimes, ADeviceThatIsHardlyFasterHasToShowIt) {
   EXPECT_GE(faster.calls_of(Tier::kDevice, 10000), 9000);
 }
 
-TEST(TierTimes, ADeviceThatHasFailedIsNotTriedAgain) {
+TEST(TierTimes, ADeviceThatHasFailedIsNotProbedAgain) {
   TierTimes times = times_of({.host_ns = 1e5, .host1_ns = 1.5e5, .device_ns = 1.1e5});
   while (times.next() != Tier::kDevice) times.took(times.next() == Tier::kHost ? 1e5 : 1.5e5);
   EXPECT_TRUE(times.device_races());
@@ -277,7 +277,7 @@ TEST(TierTimes, ADeviceThatHasFailedIsNotTriedAgain) {
   EXPECT_EQ(two.next(), Tier::kHost);
 }
 
-TEST(TierTimes, AmongEqualsAllThreadsStay) {
+TEST(TierTimes, AllThreadsAreKeptWhereTiersAreEqual) {
   Machine machine(host_times(1e5, 1.01e5), steady(1e5, 0.97e5));
   machine.calls_of_one_thread(200);
   // A trial costs what a tenth of a call does, by assumption: 2 calls after 30.

@@ -175,7 +175,7 @@ TEST_F(TunedContext, DeviceTierTakesQuantizedWeightsAtTheEndsOfTheirRange) {
     }
 }
 
-TEST_F(TunedContext, MatricesOfABatchMayLieAnywhere) {
+TEST_F(TunedContext, MatricesOfABatchMayBeAnywhere) {
   write_database({default_variant(device_)});
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   std::vector<Product> products;
@@ -276,7 +276,7 @@ void plant_winner(const std::filesystem::path& file, const DeviceProfile& profil
   if (planted.spoil) planted.spoil(store, device, candidate, hash);
 }
 
-TEST_F(TunedContext, NoUncertifiedKernelCanBeReached) {
+TEST_F(TunedContext, UncertifiedKernelsAreNeverUsed) {
   const auto runs = [&](const std::filesystem::path& file) {
     Context context({.database = file, .cache_folder = folder_ / "cache"});
     Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
@@ -361,7 +361,7 @@ std::vector<MeasuredKernel> few_and_many() {
           kernel("family=register tile_m=32 tile_n=32 reg_m=4 reg_n=4 unroll_k=4", 9e4, 1e5)};
 }
 
-TEST_F(TunedContext, UntunedProblemsTakeWhatThePortfolioPredicts) {
+TEST_F(TunedContext, UntunedProblemsRunThePortfoliosBestKernel) {
   write_database({default_variant(device_), fallback_variant()});
   const std::vector<MeasuredKernel> kernels = few_and_many();
   write_portfolio(kernels, kGeneratorVersion);
@@ -390,7 +390,7 @@ TEST_F(TunedContext, UntunedProblemsArePredictedByThePortfolio) {
   EXPECT_NEAR(kernel_ns(500) / 1e5, 1, 0.5);
 }
 
-TEST_F(TunedContext, ResidentOperandsHaveTheKernelThatIsLegalWhereTheyLie) {
+TEST_F(TunedContext, ResidentOperandsUseAKernelThatIsLegalForTheirOffsets) {
   write_database({default_variant(device_), fallback_variant()});
   const auto kernel = [](const char* vector_widths, double ns) {
     MeasuredKernel measured{

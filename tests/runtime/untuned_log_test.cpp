@@ -101,7 +101,7 @@ TEST_F(UntunedLogTest, CallsReachTheFileWhenTheContextIsClosed) {
   EXPECT_EQ(found[1].calls, 1);
 }
 
-TEST_F(UntunedLogTest, AFileOfAnOlderRooftileIsUsedAndNotCountedIn) {
+TEST_F(UntunedLogTest, AFileOfAnOlderVersionIsReadAndNotWritten) {
   constexpr int kOlder = 6;
   tune();
   std::filesystem::rename(file(), folder_ / "newest.db");
@@ -141,7 +141,7 @@ TEST_F(UntunedLogTest, TunedAndSmallProblemsAreNotCounted) {
   EXPECT_THAT(logged(), IsEmpty());
 }
 
-TEST_F(UntunedLogTest, ADeviceThatNobodyHasCalibratedIsAskedForLargeProblemsOnly) {
+TEST_F(UntunedLogTest, OnAnUncalibratedDeviceOnlyLargeProblemsAreCounted) {
   {
     Context context = this->context();
     multiply(context, 20, 30, 40);
@@ -196,7 +196,7 @@ TEST_F(UntunedLogTest, WritesOnlyWhatIsNew) {
   EXPECT_EQ(logged().at(0).calls, 7);
 }
 
-TEST_F(UntunedLogTest, AFullTableCountsWhatItHolds) {
+TEST_F(UntunedLogTest, AFullTableCountsOnlyKnownProblems) {
   UntunedLog log(file(), profile_);
   for (std::size_t i = 0; i < UntunedLog::kEntries; ++i) {
     auto* calls = log.counter(packed_problem(static_cast<std::int64_t>(i) + 1, 3, 5));
@@ -212,7 +212,7 @@ TEST_F(UntunedLogTest, AFullTableCountsWhatItHolds) {
   EXPECT_EQ(found[0].calls, 2);
 }
 
-TEST_F(UntunedLogTest, ABusyFileIsTriedAgainAndAFileThatIsGoneStaysGone) {
+TEST_F(UntunedLogTest, ALockedFileIsRetriedAndADeletedFileIsNotRecreated) {
   UntunedLog log(file(), profile_);
   ++*log.counter(packed_problem(9, 10, 11));
   {
@@ -282,7 +282,7 @@ TEST_F(UntunedLogTest, AForkedChildWritesNothingAndEnds) {
   EXPECT_THAT(logged(), SizeIs(1));
 }
 
-TEST_F(UntunedLogTest, AReadOnlyFileAndAFullDiskTakeNothing) {
+TEST_F(UntunedLogTest, NothingIsCountedInAReadOnlyFileOrOnAFullDisk) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer takes a child's threads for those of before the fork";
 #endif

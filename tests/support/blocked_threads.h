@@ -1,16 +1,16 @@
-// Waiting until other threads wait, for tests of what happens then.
+// Waits until other threads are blocked, for tests of what happens then.
 #pragma once
 
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
-#include <thread>
+
+#include "tests/support/await.h"
 
 namespace rooftile {
 
@@ -34,28 +34,17 @@ inline ThreadState state_of(const std::filesystem::path& task) {
   return result;
 }
 
-/// Asks again every millisecond, for a minute at most. Returns whether it became true.
-template <typename Condition>
-bool await(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
-/// Waits until this thread of the process sleeps. Returns false after a minute.
-inline bool await_asleep(pid_t thread) {
+/// Waits until this thread of the process sleeps; fails after a minute.
+inline testing::AssertionResult await_asleep(pid_t thread) {
   const std::filesystem::path task = "/proc/self/task/" + std::to_string(thread);
-  return await([&] { return state_of(task).state == 'S'; });
+  return await("the thread sleeps", [&] { return state_of(task).state == 'S'; });
 }
 
 /// Waits until every other thread of the process sleeps, and none has run between two looks: from
-/// then on nothing happens before this thread does something. Returns false after a minute.
-inline bool await_all_asleep() {
+/// then on nothing happens before this thread does something. Fails after a minute.
+inline testing::AssertionResult await_all_asleep() {
   std::map<std::string, ThreadState> before;
-  return await([&] {
+  return await("all other threads sleep", [&] {
     std::map<std::string, ThreadState> now;
     bool asleep = true;
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -1,4 +1,4 @@
-// A Product as the runtime's C++ call.
+// Conversion of a Product into the runtime's C++ call.
 #pragma once
 
 #include "runtime/dispatch/context.h"

@@ -7,8 +7,8 @@
 
 namespace rooftile {
 
-/// body follows "#version 450" and the subgroup extensions. A shader that does not compile fails
-/// the test by a throw.
+/// body follows "#version 450" and the subgroup extensions. Throws when the shader does not
+/// compile, which fails the test.
 std::vector<std::uint32_t> compile_shader(std::string_view body);
 
 }  // namespace rooftile

@@ -1,7 +1,7 @@
-// A Vulkan driver with hardware counters (VK_KHR_performance_query), over one that has none. Linked
-// into a test program in front of the faulty driver. Its counters follow from the workgroups that
-// are dispatched between the begin and the end of a query, each in its own pass, and it is as
-// strict as the specification.
+// A fake Vulkan driver with hardware counters (VK_KHR_performance_query) over a real driver that
+// has none. It is linked into a test program in front of the faulty driver. It computes the
+// counters from the workgroups that are dispatched between the begin and the end of a query, one
+// counter a pass, and refuses every use that the specification does not allow.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +10,32 @@
 
 namespace rooftile {
 
-/// Of the whole process. Thread-safe. $ROOFTILE_TEST_COUNTERS, for worker processes, holds the name
-/// of a fault from the start, or "absent".
+/// State of the whole process. Thread-safe. $ROOFTILE_TEST_COUNTERS, for worker processes, holds
+/// the name of a fault from the start, or "absent".
 class CountingDriver {
  public:
   enum class Fault : std::uint8_t {
     kNone,
-    kAbsent,       // "absent": no extension
+    kAbsent,       // "absent": the extension is missing
     kLockRefused,  // "lock_refused": vkAcquireProfilingLockKHR times out
-    kNotReady,     // "not_ready": results are never there
-    kLost,         // "lost": the device, in the submission that counts
-    kCrash,        // "crash": the process, in the submission that counts
-    kHang,         // "hang": the same
+    kNotReady,     // "not_ready": results never become available
+    kLost,         // "lost": the device is lost in the submission that counts
+    kCrash,        // "crash": the process crashes in the submission that counts
+    kHang,         // "hang": the process hangs in the submission that counts
   };
   static void set(Fault fault);
-  /// So many counters more, each of which takes a pass of its own.
+  /// Adds that many counters, each of which takes a pass of its own.
   static void set_more_counters(int counters);
 
-  // Since the process began.
+  // Counts since the process began.
   static int locks_taken();
   static int locks_held();
-  static int query_pools();  // that were not destroyed
-  /// What the specification does not allow; results are refused from the first one on.
+  static int query_pools();  // Number of pools that are not destroyed.
+  /// Uses that the specification does not allow. After the first one no results are returned.
   static std::vector<std::string> violations();
 };
 
-// What it counts: of each workgroup.
+// Values that each workgroup adds to the counters.
 inline constexpr double kCountedReadBytes = 4096, kCountedWrittenBytes = 1024, kCountedCycles = 7;
 
 }  // namespace rooftile

@@ -1,5 +1,5 @@
-// A context over a driver that fails on command (docs/faults.md): calls whose results are checked,
-// and what is said about them on stderr.
+// A context over a driver that fails on command (docs/faults.md): calls with checked results, and
+// their messages on stderr.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@
 
 namespace rooftile {
 
-/// What body says on stderr.
+/// Returns what body prints on stderr.
 inline std::string said_by(const std::function<void()>& body) {
   testing::internal::CaptureStderr();
   try {
@@ -44,7 +44,7 @@ inline void expect_one_line(const std::string& said, const std::string& text) {
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
 }
 
-/// On which the device always wins, whatever it is predicted to take; the guard costs nothing.
+/// A host that is so slow that the device is always predicted to be faster; guards are free.
 inline Calibration no_host() {
   Calibration calibration = slow_host();
   for (HostRates* host : {&calibration.host, &calibration.host1})
@@ -52,7 +52,7 @@ inline Calibration no_host() {
   return calibration;
 }
 
-/// Two kernels are tuned, and the driver is sound until a test spoils it.
+/// Fixture with two tuned kernels and a driver without faults until a test injects one.
 class Faults : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -69,14 +69,14 @@ class Faults : public ::testing::Test {
     std::filesystem::remove(file);
     plant_database(file, device, ranked, {}, {}, no_host(), kernel_ns);
   }
-  /// Calls wait for their kernels, so that it is known which of them meets the fault.
+  /// Opens a context whose calls wait for their kernels, so that the failing call is known.
   ContextOptions options() const {
     return {
         .database = database_, .cache_folder = cache_, .while_compiling = WhileCompiling::kWait};
   }
   std::unique_ptr<Context> open() const { return std::make_unique<Context>(options()); }
 
-  /// Calls, checks the result, and says how it was answered.
+  /// Runs the call, checks its result and returns how it was answered.
   static Answer multiply(Context& context, const Problem& p, const Guard& guard = {}) {
     Product product(p);
     GemmCall call = call_of(product);
@@ -102,14 +102,14 @@ class Faults : public ::testing::Test {
     }
     EXPECT_TRUE(product.c_is_untouched());
   }
-  /// In a context of its own, which finds nothing wrong.
+  /// Runs a call in a new context, which must not see a fault.
   void expect_sound_again() const {
     FaultyDriver::heal();
     EXPECT_THAT(said_by([&] { expect(multiply(*open()), Tier::kDevice, Reason::kPredicted); }),
                 ::testing::IsEmpty());
   }
 
-  /// Eight calls by each of four threads, all at once.
+  /// Runs eight calls on each of four threads concurrently.
   void multiply_by_threads(Context& context, const Guard& guard = {}) const {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 4; ++t)
@@ -123,16 +123,16 @@ class Faults : public ::testing::Test {
   DeviceProfile device_;
   const Problem problem_ = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f);
   const Guard checked_ = {.check_spots = true};
-  // Of no tuned bucket, so that its calls are counted.
+  // Belongs to no tuned bucket, so that its calls are counted.
   const Problem untuned_ = padded_problem(200, 130, 40, Transpose::kNo, Transpose::kNo);
 };
 
-/// The better of the two kernels computes wrongly.
+/// Fixture in which the better of the two kernels computes wrong results.
 class WrongKernel : public Faults {
  protected:
   void SetUp() override {
     Faults::SetUp();
-    // The best kernel's compiled shader becomes one that scales a little too much.
+    // Replaces the best kernel's compiled shader by one with a slightly larger alpha.
     Shader shader = emit_gemm(default_variant(device_), signature_of(problem_));
     const std::string_view right = "return alpha * sum + old;";
     const std::size_t at = shader.glsl.find(right);

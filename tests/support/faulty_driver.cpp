@@ -4,10 +4,12 @@
 #include <volk.h>
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -223,7 +225,8 @@ void FaultyDriver::hold_next(Call call) {
 
 void FaultyDriver::await_held() {
   std::unique_lock lock(state().mutex);
-  state().changed.wait(lock, [] { return state().held; });
+  if (!state().changed.wait_for(lock, std::chrono::minutes(1), [] { return state().held; }))
+    throw std::runtime_error("waited for a minute in vain until the driver's call is held");
 }
 
 double FaultyDriver::waited_in_vain_ns() {

@@ -20,25 +20,26 @@ class FaultyDriver {
     kOpen,       // vkCreateDevice
     kCompile,    // vkCreateComputePipelines
     kSubmit,     // vkQueueSubmit
-    kWait,       // vkWaitForFences; what was submitted has ended all the same
-    kOutlast,    // the same, for ever
+    kWait,       // vkWaitForFences; the submitted work is finished all the same
+    kOutlast,    // the same, with an infinite timeout
   };
-  /// All such calls end so, but for the next few.
+  /// Makes all such calls return that result, except for the next good_calls ones.
   static void fail(Call call, VkResult result, int good_calls = 0);
   static void fail_once(Call call, VkResult result);
-  static int failed(Call call);  // since then
-  static int calls(Call call);   // since the program began
-  /// The next such call stands still before it goes through, until it is released.
+  static int failed(Call call);  // Number of failed calls since fail().
+  static int calls(Call call);   // Number of calls since the program began.
+  /// Blocks the next such call before it reaches the driver, until it is released.
   static void hold_next(Call call);
-  static void await_held();  // until it has come
-  /// It, or whatever would be the next; from then on that one is held.
+  /// Waits until the call is blocked. Throws std::runtime_error after a minute.
+  static void await_held();
+  /// Releases the blocked call, or cancels hold_next. then: the kind of call to hold next.
   static void release(std::optional<Call> then = {});
-  /// The time that waits were given that have failed with VK_TIMEOUT, since fail().
+  /// Sum of the timeouts of the waits that have failed with VK_TIMEOUT since fail().
   static double waited_in_vain_ns();
-  /// Allocations fail that would make it more, over all devices.
+  /// Makes allocations fail that would exceed this sum over all devices.
   static void limit_memory(std::uint64_t bytes);
   static std::uint64_t memory_in_use();
-  /// Nothing fails any more.
+  /// Ends all faults.
   static void heal();
 
   /// A driver's function, as this one offers it: spoilt, or the loader's. Null: there is none.

@@ -1,4 +1,4 @@
-// A disk that has no room left.
+// Simulates a full disk.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 namespace rooftile {
 
-/// While it lives, no file grows beyond a kilobyte: for root, too.
+/// During its lifetime no file grows beyond a kilobyte, not even for root.
 class FullDisk {
  public:
   FullDisk() {

@@ -1,5 +1,5 @@
-// A compiler that is as slow as a test wants it: a shader's file in the cache is a pipe, and
-// whoever compiles the shader waits at it.
+// Delays a compilation for as long as a test needs: the shader's file in the cache is a pipe, and a
+// thread that reads the shader blocks on it.
 #pragma once
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ class Gate {
       : shader_(emit_gemm(variant, {})), path_(cache_folder / "spirv" / (shader_.hash + ".spv")) {
     std::filesystem::create_directories(path_.parent_path());
     if (::mkfifo(path_.c_str(), 0600) != 0) throw std::runtime_error("mkfifo " + path_.string());
-    ::signal(SIGPIPE, SIG_IGN);  // somebody may go away
+    ::signal(SIGPIPE, SIG_IGN);  // The reader may have closed the pipe.
   }
   ~Gate() {
     if (pipe_ >= 0) ::close(pipe_);
@@ -33,15 +33,15 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  /// Waits until somebody stands before it. The next one finds no file.
+  /// Waits until a thread reads the file, and removes the file for later readers.
   void meet() {
     if (pipe_ >= 0) return;
     pipe_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     std::filesystem::remove(path_);
   }
-  /// Meets, and lets them through; false when they went away.
+  /// Waits for a reader and passes it the shader. Returns false when the reader is gone.
   bool open() { return let_through(compile(shader_)); }
-  /// With a shader that no driver takes.
+  /// Same as open(), with a shader that no driver accepts.
   bool open_with_damage() {
     std::vector<std::uint32_t> words = compile(shader_);
     words.resize(words.size() / 2);

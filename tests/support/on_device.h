@@ -1,5 +1,5 @@
-// A product whose operands lie on the device, through the C ABI, in each way that there is to run
-// it.
+// GEMMs on device buffers through the C ABI: single calls, lists, and runs that are not waited
+// for.
 #pragma once
 
 #include <rooftile/rooftile.h>
@@ -12,7 +12,7 @@
 
 namespace rooftile {
 
-/// A product's operands in buffers of a context's device, for one thread.
+/// Operands of a Product in buffers of a context's device. Not thread-safe.
 class OnDevice {
  public:
   OnDevice(rooftile_context* context, Product& product) : context_(context) {
@@ -29,7 +29,7 @@ class OnDevice {
   OnDevice(const OnDevice&) = delete;
   OnDevice& operator=(const OnDevice&) = delete;
 
-  /// Each copy a call, and the product another.
+  /// Uploads, multiplies and downloads in separate calls.
   void run_step_by_step(const ProblemArgs& problem, bool wait_for_all) {
     upload();
     rooftile_run* run = nullptr;
@@ -39,7 +39,7 @@ class OnDevice {
     ok(rooftile_run_release(run));
     ok(rooftile_buffer_download(places_.c.buffer, 0, c().host, c().bytes));
   }
-  /// All at once, twice: C goes up anew.
+  /// Runs everything as one list, twice; each run uploads C again.
   void run_as_list(const ProblemArgs& problem) {
     std::vector<char> c_before(c().bytes);
     std::copy_n(static_cast<const char*>(c().host), c().bytes, c_before.begin());
@@ -58,7 +58,7 @@ class OnDevice {
     }
     ok(rooftile_list_release(list));
   }
-  /// Nobody waits for it, and the buffers are released while it may run.
+  /// Releases the buffers without waiting for the call, which may still run.
   void run_and_forget(const ProblemArgs& problem) {
     upload();
     ok(rooftile_resident_gemm(context_, &problem.args, &places_, nullptr));

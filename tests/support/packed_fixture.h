@@ -1,5 +1,5 @@
-// Calls with packed operands through the C ABI, over a tuning database that was written by hand and
-// beneath a driver that counts memory and fails on command.
+// Calls with packed operands through the C ABI, on a synthetic tuning database and a driver that
+// counts memory and fails on command.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace rooftile {
 
-// Kernels that read packed operands: both, B alone, B alone in the same panels but with other tiles
-// of rows, and B in other panels.
+// Kernels that read packed operands: both, B alone, B alone in the same layout but with other tiles
+// of rows, and B in another layout.
 inline const std::string kPacksBoth =
     "family=register tile_m=16 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
     "vector_width_b=4 packed_a=yes packed_b=yes";
@@ -36,7 +36,7 @@ class PackedTest : public ResidentTest {
     ResidentTest::TearDown();
   }
 
-  /// A kernel with these times on one problem; the first call of a context plants a database.
+  /// Kernel with its times on one problem, for the synthetic database.
   struct Planted {
     Problem problem;
     std::string variant;
@@ -75,7 +75,7 @@ class PackedTest : public ResidentTest {
     ok(rooftile_open(&options, &context_));
   }
 
-  /// The product's call on host memory.
+  /// Call of a Product on host memory.
   struct HostCall {
     rooftile_gemm_args args;
     rooftile_epilogue epilogue;

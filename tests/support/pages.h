@@ -1,4 +1,4 @@
-// Operands in pages of their own, of which nothing else is imported with them.
+// Operands in pages of their own, so that importing one imports nothing else.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace rooftile {
 
 inline constexpr std::size_t kPage = 4096;
 
-/// Memory of whole pages; what lies behind the last byte is not mapped.
+/// Memory of whole pages; the page behind the last byte is not mapped.
 class Pages {
  public:
   explicit Pages(std::size_t bytes)
@@ -28,7 +28,7 @@ class Pages {
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
 
-  /// A copy so many bytes behind the start.
+  /// Copies the values to an offset in bytes from the start.
   char* put(const void* from, std::size_t bytes, std::size_t offset) {
     EXPECT_LE(offset + bytes, bytes_);
     std::memcpy(memory_ + offset, from, bytes);
@@ -42,12 +42,12 @@ class Pages {
   char* memory_;
 };
 
-/// Of operands, in bytes behind the start of a page.
+/// Offsets of operands from the start of a page, in bytes.
 struct Offsets {
   std::size_t a = 0, b = 0, c = 0;
 };
 
-/// A product's operands, each in pages that are gone afterwards.
+/// Operands of a Product, each in pages that the destructor unmaps.
 class InPages {
  public:
   explicit InPages(Product& product, const Offsets& at = {})
@@ -66,7 +66,7 @@ class InPages {
     return call;
   }
   char* c() const { return c_.data() + at_.c; }
-  /// Back into the product.
+  /// Copies the operands back into the Product.
   void take_c() const { std::memcpy(product_.c_data(), c(), bytes_c_); }
 
  private:

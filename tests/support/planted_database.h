@@ -1,4 +1,4 @@
-// A tuned database written by hand, for the device that is here.
+// A synthetic tuning database for the device of this machine.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace rooftile {
 
-/// On which the host usually wins.
+/// A host that usually is faster than the device.
 inline Calibration fast_host() {
   return {.device = {.submit_ns = 4e4,
                      .upload_gbps = 10,
@@ -25,14 +25,14 @@ inline Calibration fast_host() {
           .host1 = {.call_ns = 100, .gbps = 10, .gemm = {{64, 64, 64, 12}}}};
 }
 
-/// A little slower than the planted kernels, which pay for their submission on small problems.
+/// A host that is slightly slower than the kernels, except on small problems.
 inline Calibration even_host() {
   Calibration even = fast_host();
   for (HostRates* host : {&even.host, &even.host1}) host->gemm = {{64, 64, 64, 4}};
   return even;
 }
 
-/// On which the device always wins, as measured on a busy machine, too.
+/// A host so slow that the device is always faster, even as measured on a busy machine.
 inline Calibration slow_host() {
   Calibration slow = fast_host();
   for (HostRates* host : {&slow.host, &slow.host1})
@@ -40,7 +40,7 @@ inline Calibration slow_host() {
   return slow;
 }
 
-/// Ranked kernels of every transpose pair, all certified, on one measured problem each.
+/// Certified ranked kernels for every pair of transposes, with one measured problem each.
 inline void plant_database(const std::filesystem::path& file, const DeviceProfile& device,
                            const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
                            const Types& types = {}, const Calibration& calibration = fast_host(),

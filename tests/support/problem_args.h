@@ -1,4 +1,4 @@
-// A problem as the C ABI's structures have it, without operands.
+// Conversion of a problem into the C ABI's structures, without operands.
 #pragma once
 
 #include <rooftile/rooftile.h>

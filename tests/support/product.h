@@ -1,4 +1,4 @@
-// Operands with padded rows, canaries around C and the check against float64 that the runtime's
+// Operands with padded rows, canaries around C, and a check against float64, which the runtime's
 // tests share.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace rooftile {
 
 inline constexpr std::uint32_t kCanary = 0x7fc0beef;
 
-/// Row-major operands of a problem; everything that is no element is NaN (0 for integers), and C's
-/// surroundings are canaries. a, b and c are float32, for float32 problems; the rest is in the
+/// Row-major operands of a problem. Padding is NaN (0 for integers), and C is surrounded by
+/// canaries. a, b and c are float32, for float32 problems; the rest is in the
 /// problem's types.
 struct Product {
   Problem problem;
@@ -60,7 +60,7 @@ struct Product {
   std::int64_t ld_residual() const { return problem.n + 2; }
   std::int64_t stride_residual() const { return problem.m * ld_residual() + 1; }
 
-  /// C as a call gets it.
+  /// Pointer to C for a call.
   void* c_data() {
     return problem.types.c == DataType::kF32 ? static_cast<void*>(c.data())
                                              : stored_c_elements.data();
@@ -74,7 +74,7 @@ struct Product {
     return true;
   }
 
-  /// Every element within its bound, everything else as it was.
+  /// Expects every element within its error bound and all other memory unchanged.
   void expect_right() const {
     const Problem& p = problem;
     const Problem one = one_product(p);
@@ -113,7 +113,7 @@ struct Product {
     const bool plain = types.a == DataType::kF32 && !quantized(types);
     return plain ? reinterpret_cast<const char*>(floats.data()) : stored_elements.data();
   }
-  /// In the problem's type; x becomes what is left of it.
+  /// Rounds x to the problem's type and stores the rounded value in x.
   static std::vector<char> stored(DataType type, std::vector<float>& x) {
     const auto count = static_cast<std::int64_t>(x.size());
     std::vector<char> elements(static_cast<std::size_t>(count * bytes_of(type)));
@@ -142,7 +142,7 @@ struct Product {
   }
 };
 
-/// What there is besides float32, of every kind that runs on any device.
+/// Types besides float32: one of every kind that runs on any device.
 inline const std::vector<std::string>& other_types() {
   static const std::vector<std::string> types = {
       "f16",        "bf16",           "f32_f16",    "f16_f16",
@@ -166,7 +166,7 @@ inline Problem padded_problem(std::int64_t m, std::int64_t n, std::int64_t k, Tr
   return p;
 }
 
-/// Batch of such products, matrices a little apart; with a shared B all products read the same.
+/// Batch with gaps between its matrices; with a shared B all members read the same B.
 inline Problem padded_batch(Problem p, std::int64_t batch, bool shared_b) {
   p.batch = batch;
   p.stride_a = stored_a(p).rows * p.lda + 7;

@@ -1,4 +1,4 @@
-// Products on device buffers through the C ABI, over a tuning database that was written by hand.
+// Calls on device buffers through the C ABI, on a synthetic tuning database.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,10 +18,10 @@
 
 namespace rooftile {
 
-/// Fails the test with the library's message when a call does.
+/// Fails the test with the library's message when the status is an error.
 inline void ok(rooftile_status status) { ASSERT_EQ(status, ROOFTILE_OK) << rooftile_last_error(); }
 
-/// A product's problem as the C ABI takes it for buffers: without pointers. Not to be moved.
+/// Problem of a Product as the C ABI takes it for buffers: without pointers. Not movable.
 struct ProblemArgs {
   rooftile_gemm_args args;
   rooftile_epilogue epilogue;
@@ -55,7 +55,7 @@ class ResidentTest : public ::testing::Test {
     rooftile_close(context_);
   }
 
-  /// Over a database with these kernels; without any, over none.
+  /// Opens a context on a database with these kernels; without kernels there is no database.
   void open(const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
             const Types& types = {}, double kernel_ns = 1e5) {
     rooftile_close(context_);
@@ -75,7 +75,7 @@ class ResidentTest : public ::testing::Test {
     return buffer;
   }
 
-  /// In a buffer of its own, behind so many elements of something else.
+  /// Puts the operand into a new buffer, at an offset in elements.
   rooftile_place put(const void* from, std::size_t bytes, std::int64_t offset,
                      std::int64_t element_bytes) {
     const auto begin = static_cast<std::size_t>(offset * element_bytes);
@@ -88,7 +88,7 @@ class ResidentTest : public ::testing::Test {
     return put(from.data(), from.size() * sizeof(T), offset, element_bytes);
   }
 
-  /// All operands that the product uses, each in a buffer of its own.
+  /// Puts all operands that the Product uses into buffers of their own.
   rooftile_resident_operands operands_of(Product& product, std::int64_t offset = 0) {
     const Problem& p = product.problem;
     const Epilogue& e = p.epilogue;
@@ -130,7 +130,7 @@ class ResidentTest : public ::testing::Test {
     return result;
   }
 
-  /// Computes it on buffers, and checks it.
+  /// Computes the Product on buffers and checks the result.
   void expect_right(Product& product, std::int64_t offset = 0) {
     const rooftile_resident_operands operands = operands_of(product, offset);
     expect_right(product, operands);

@@ -1,4 +1,4 @@
-// Structures of the C ABI as programs have them whose header gives them another size.
+// Structures of the C ABI with the sizes that other versions of the header give them.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -16,8 +16,8 @@
 
 namespace rooftile {
 
-/// The first bytes of value, zeroes beyond it, and memory that ends there: one byte more that is
-/// read or written ends the test.
+/// The first bytes of value, with zeros beyond it, directly before unmapped memory: a read or write
+/// beyond the end crashes the test.
 template <typename T>
 class Resized {
  public:
@@ -42,8 +42,8 @@ class Resized {
   void* pages_;
 };
 
-/// From a structure that ends before the first field that an older header may lack, to one with
-/// three fields more than this one.
+/// Sizes from a structure that ends before the first field that an older header may lack, to one
+/// with three more fields than this one.
 template <typename T>
 std::vector<std::size_t> sizes_from(std::size_t least) {
   std::vector<std::size_t> sizes;
@@ -51,14 +51,14 @@ std::vector<std::size_t> sizes_from(std::size_t least) {
   return sizes;
 }
 
-/// Those that no header gives: less than the least, or no whole number of words.
+/// Sizes that no header gives: below the smallest, or not a whole number of words.
 template <typename T>
 std::vector<std::size_t> sizes_of_no_header(std::size_t least) {
   return {0, sizeof(void*), least - alignof(T), sizeof(T) - 1, sizeof(T) + 4, 4104};
 }
 
-/// Expects that call(structure), which returns a status, takes the structure in all sizes from the
-/// least on, and refuses sizes that no header gives and fields that are set and not known.
+/// Expects that call(structure), which returns a status, accepts the structure in all sizes from
+/// the smallest on, and refuses sizes that no header gives and unknown fields that are not zero.
 template <typename T, typename Call>
 void expect_sizes(const T& value, std::size_t least, const Call& call) {
   for (const std::size_t size : sizes_from<T>(least)) {

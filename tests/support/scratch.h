@@ -7,7 +7,7 @@
 
 namespace rooftile {
 
-/// A folder that is gone with its owner.
+/// Temporary folder that the destructor removes.
 class ScratchFolder {
  public:
   ScratchFolder() {

@@ -11,8 +11,8 @@
 
 namespace rooftile {
 
-/// A and B, which every thread reads, and a list that every thread runs: whoever comes first, C
-/// gets the same numbers.
+/// A and B, which every thread reads, and a list that every thread runs. In any order of the runs C
+/// has the same values.
 class SharedWork {
  public:
   explicit SharedWork(rooftile_context* context) : context_(context) {
@@ -32,7 +32,7 @@ class SharedWork {
   SharedWork(const SharedWork&) = delete;
   SharedWork& operator=(const SharedWork&) = delete;
 
-  /// By any number of threads: the list, and a product with the same A and B and a C of its own.
+  /// Thread-safe. Runs the list, and a call with the same A and B and a C of its own.
   void use() const {
     rooftile_run* run = nullptr;
     ok(rooftile_list_run(list_, &run));
@@ -49,7 +49,7 @@ class SharedWork {
     ok(rooftile_run_wait(run, ROOFTILE_FOREVER));
     ok(rooftile_run_release(run));
   }
-  /// When nobody uses it any more.
+  /// Releases everything. No thread may use the object any more.
   void expect_right() const { product_.expect_right(); }
 
  private:

@@ -1,4 +1,4 @@
-// A folder that vanishes with its owner.
+// A temporary folder that its owner removes.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the tests of the device layer share: one open device a process, watched by the validation
-// layer, and short forms.
+// Shared by the tests of the device layer: one open device for each process, checked by the
+// validation layer, and helper functions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,11 +18,11 @@ namespace rooftile {
 
 inline constexpr double kSecond_ns = 1e9;
 inline constexpr double kPatience_ns =
-    60 * kSecond_ns;  // lavapipe compiles at the first run; machines are shared
+    60 * kSecond_ns;  // Lavapipe compiles at the first run, and machines are busy.
 
 /// The first device of enumerate_devices(); fails the test when there is none.
 const DeviceProfile& first_profile();
-/// Opened once a process and closed before the validation messages are counted.
+/// Opened once for each process and closed before the validation messages are counted.
 Device& test_device();
 
 template <typename T>
@@ -37,7 +37,7 @@ std::vector<std::byte> bytes_of(const T& value) {
   return bytes;
 }
 
-/// The code of what call throws; kInternal when it throws nothing.
+/// Error code of the exception that call throws; kInternal when it throws none.
 template <typename Call>
 ErrorCode code_of(Call&& call) {
   try {

@@ -1,5 +1,5 @@
-// Calls on a device whose calibration says which way their operands go: staged, copied by it, or
-// used in place.
+// Calls on a device whose calibration determines the transfer path of operands: staged, copied by
+// the device, or used in place.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@
 
 namespace rooftile {
 
-/// Importing costs next to nothing, and staging much.
+/// Importing is nearly free, and staging is slow.
 inline Calibration in_place() {
   Calibration c = slow_host();
   c.device.upload_gbps = c.device.download_gbps = 1e-3;
@@ -29,14 +29,14 @@ inline Calibration in_place() {
   c.device.import_upload_gbps = c.device.import_download_gbps = 1;
   return c;
 }
-/// Kernels reach the host's memory at a crawl.
+/// Kernels access the host's memory very slowly.
 inline Calibration copied() {
   Calibration c = in_place();
   c.device.import_read_extra_ns = c.device.import_write_extra_ns = 1e6;
   return c;
 }
 
-/// Sizes at tile edges, rows that kernels can load where they are, and a C with gaps.
+/// Sizes at tile edges, rows that kernels can load in place, and a C with gaps.
 inline Problem odd(Transpose trans_a, Transpose trans_b, float beta) {
   Problem p = packed_problem(65, 67, 129, trans_a, trans_b);
   const auto whole_loads = [](std::int64_t columns) { return (columns + 3) / 4 * 4 + 4; };
@@ -47,7 +47,7 @@ inline Problem odd(Transpose trans_a, Transpose trans_b, float beta) {
   p.beta = beta;
   return p;
 }
-/// Laid out as staged copies would be.
+/// Same layout as staged copies.
 inline Problem whole(float beta = 0) {
   Problem p = packed_problem(65, 68, 132);
   p.beta = beta;
@@ -68,15 +68,15 @@ class Transfer : public ::testing::Test {
     const std::filesystem::path file = folder_ / fmt::format("{}.db", databases_++);
     plant_database(file, device_, {default_variant(device_), fallback_variant()}, {}, types,
                    calibration);
-    // One kernel for all calls: what is staged follows the kernel, and a quick one has other
-    // panels.
+    // One kernel for all calls: the staged layout depends on the kernel, and the quick kernel has
+    // another one.
     return std::make_unique<Context>(ContextOptions{.database = file,
                                                     .cache_folder = folder_ / "cache",
                                                     .while_compiling = WhileCompiling::kWait});
   }
   std::unique_ptr<Context> open_staging() { return open(slow_host()); }
 
-  /// On the device, with each operand in pages of its own that are gone afterwards.
+  /// Runs on the device, with each operand in pages that are unmapped afterwards.
   static void run(Context& context, Product& product, const Guard& guard = {},
                   const Offsets& at = {}) {
     InPages operands(product, at);
@@ -87,7 +87,7 @@ class Transfer : public ::testing::Test {
     product.expect_right();
     EXPECT_EQ(context.device_state().last_failure, "");
   }
-  /// The same, and how many operands were imported.
+  /// Same as run, and returns the number of imported operands.
   static std::uint64_t imports(Context& context, Product& product, const Guard& guard = {},
                                const Offsets& at = {}) {
     const std::uint64_t before = context.device_state().imports;

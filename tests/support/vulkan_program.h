@@ -1,5 +1,5 @@
-// A small Vulkan program of its own: instance, device, queue, buffers that the host can see, and
-// what the validation layer says of all that.
+// A small Vulkan program that is independent of the library: instance, device, queue, mapped
+// buffers, and the messages of the validation layer.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ struct HostVisibleBuffer {
 
 class VulkanProgram {
  public:
-  /// Null when there is no loader. Its functions are the process's.
+  /// Null when there is no loader. The functions are shared by the process.
   static PFN_vkGetInstanceProcAddr loader() {
     void* library = ::dlopen("libvulkan.so.1", RTLD_NOW);
     return library == nullptr ? nullptr
@@ -36,7 +36,7 @@ class VulkanProgram {
         std::move(vk::raii::PhysicalDevices(instance_).front()));
   }
 
-  /// features: for pNext; lives on.
+  /// features: chain for pNext, which must outlive the program.
   void make_device(const std::vector<const char*>& extensions, const void* features) {
     extensions_ = extensions;
     const auto families = physical_->getQueueFamilyProperties();
@@ -73,7 +73,7 @@ class VulkanProgram {
     return std::move(
         vk::raii::CommandBuffers(device_, {*pool_, vk::CommandBufferLevel::ePrimary, 1}).front());
   }
-  /// What vulkan.h says is between two products that depend on each other, and before the host
+  /// The barrier that vulkan.h requires between two dependent GEMMs and before the host
   /// reads.
   static void barrier(const vk::raii::CommandBuffer& commands) {
     using Stage = vk::PipelineStageFlagBits;

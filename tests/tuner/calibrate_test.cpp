@@ -97,7 +97,7 @@ void expect_levels(const std::vector<Figure>& figures) {
 }
 
 // One test: a calibration takes seconds, also with no time to spare.
-TEST(CalibrateDevice, MeasuresAllHoweverLittleTimeThereIs) {
+TEST(CalibrateDevice, MeasuresEveryRateWithinAnyTimeBudget) {
   const Calibrated device = calibrate_device(Device::open(first_device()), 0);
   expect_values_spreads_and_counts(device.figures);
   expect_what_the_model_asks_for(device.figures);
@@ -108,7 +108,7 @@ TEST(CalibrateDevice, MeasuresAllHoweverLittleTimeThereIs) {
               testing::ElementsAre("device kernels", "device memory levels", "device rounds"));
 }
 
-TEST(CalibrateHost, PeaksOfBothTiers) {
+TEST(CalibrateHost, MeasuresThePeaksOfBothHostTiers) {
   std::vector<std::string> names;
   for (const SampledFigure& figure : host_peaks()) {
     names.push_back(figure.name);
@@ -122,13 +122,13 @@ TEST(CalibrateHost, PeaksOfBothTiers) {
                                             "host.fma.threads", "host.fma.single"));
 }
 
-TEST(CalibrateHost, NothingWhenItIsToStop) {
+TEST(CalibrateHost, StopsWithoutResultsWhenInterrupted) {
   const std::atomic<bool> stop = true;
   EXPECT_TRUE(calibrate_host(stop).figures.empty());
 }
 
 // Of a machine that is too slow for the time the model has fewer points, of every tier.
-TEST(CalibrateHost, MeasuresEachTierHoweverLittleTimeThereIs) {
+TEST(CalibrateHost, MeasuresEachTierWithinAnyTimeBudget) {
   const std::atomic<bool> stop = false;
   const std::vector<Figure> figures = calibrate_host(stop, 0).figures;
   expect_values_spreads_and_counts(figures);

@@ -46,11 +46,11 @@ class KnownCalibration : public ::testing::Test {
 
 TEST_F(KnownCalibration, IsTheStoredOne) { EXPECT_EQ(known_after(whole()), whole()); }
 
-TEST_F(KnownCalibration, NothingBeforeTheFirst) {
+TEST_F(KnownCalibration, IsAbsentBeforeTheFirstCalibration) {
   EXPECT_EQ(known_calibration(*store_, device_), std::nullopt);
 }
 
-TEST_F(KnownCalibration, NothingWithoutAFigureThatOlderOnesLack) {
+TEST_F(KnownCalibration, IsAbsentWithoutAMeasurementThatOlderVersionsLack) {
   for (double DeviceRates::*newer :
        {&DeviceRates::fetch_ns, &DeviceRates::synchronised_fma_gflops}) {
     Calibration older = whole();

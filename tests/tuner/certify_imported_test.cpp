@@ -153,7 +153,7 @@ class CertifyImportedTest : public ::testing::Test {
   const Problem problem_ = packed_problem(33, 17, 65), other_ = packed_problem(500, 300, 20);
 };
 
-TEST_F(CertifyImportedTest, ListsAndPortfolioAreUsedInTheOtherMachinesOrderWithTimesFromHere) {
+TEST_F(CertifyImportedTest, ListsAndPortfolioKeepTheImportedOrderWithLocalTimes) {
   import_from("theirs", kernels_);
   EXPECT_THAT(store_.tuned_kernels(device_, kGeneratorVersion), IsEmpty());
   for (const Variant& variant : kernels_) takes(variant, 2000);
@@ -210,14 +210,14 @@ TEST_F(CertifyImportedTest, AKernelThatIsFasterHereInEveryPairLeads) {
   EXPECT_EQ(dispatchable(problem_)[0].kernel_ns, 900);
 }
 
-TEST_F(CertifyImportedTest, LessThanNoiseChangesNothing) {
+TEST_F(CertifyImportedTest, DifferencesWithinNoiseKeepTheOrder) {
   import_from("theirs", kernels_);
   takes(kernels_[2], 990);
   certify();
   EXPECT_EQ(order(problem_), kernels_);
 }
 
-TEST_F(CertifyImportedTest, AnOwnWinnerFallsOnlyToAPairedComparison) {
+TEST_F(CertifyImportedTest, ALocalWinnerIsReplacedOnlyAfterAPairedComparison) {
   put_list(store_, device_, problem_, {kernels_[3], kernels_[4]}, 1e9);  // measured on a busy day
   import_from("theirs", kernels_);
   const ImportedReport kept = certify();
@@ -237,7 +237,7 @@ TEST_F(CertifyImportedTest, AnOwnWinnerFallsOnlyToAPairedComparison) {
   EXPECT_EQ(dispatchable(problem_)[1].kernel_ns, 1000) << "as it was measured beside the other";
 }
 
-TEST_F(CertifyImportedTest, AnOwnWinnerFallsToAnyGainThatTheSharedComparisonFinds) {
+TEST_F(CertifyImportedTest, ALocalWinnerIsReplacedByAnySignificantGainOfTheJointComparison) {
   put_list(store_, device_, problem_, {kernels_[3]}, 1e9);
   takes(kernels_[0], 990);  // 1 % in every pair, as it would replace a winner in `rooftile tune`
   import_from("theirs", kernels_);
@@ -245,7 +245,7 @@ TEST_F(CertifyImportedTest, AnOwnWinnerFallsToAnyGainThatTheSharedComparisonFind
   EXPECT_EQ(order(problem_), (Order{kernels_[0], kernels_[3]}));
 }
 
-TEST_F(CertifyImportedTest, AnOwnPortfolioStays) {
+TEST_F(CertifyImportedTest, ALocalPortfolioIsKept) {
   const std::vector<PortfolioRecord> own = {{.candidate = row(store_, kernels_[3], problem_),
                                              .place = 0,
                                              .times = {{.m = 5, .n = 6, .k = 7, .ns = 1}}}};
@@ -255,7 +255,7 @@ TEST_F(CertifyImportedTest, AnOwnPortfolioStays) {
   ASSERT_THAT(store_.measured_portfolio(device_, "f32.nn"), SizeIs(1));
 }
 
-TEST_F(CertifyImportedTest, APortfoliosKernelWhoseTimesCannotBeTrueIsLeftOut) {
+TEST_F(CertifyImportedTest, APortfolioKernelWithImplausibleTimesIsSkipped) {
   import_from("theirs", kernels_);
   takes(kernels_[0], 1e6);
   takes(kernels_[1], 9e6);  // 2e6 there
@@ -269,7 +269,7 @@ TEST_F(CertifyImportedTest, APortfoliosKernelWhoseTimesCannotBeTrueIsLeftOut) {
   EXPECT_TRUE(work().empty());
 }
 
-TEST_F(CertifyImportedTest, AnInterruptionKeepsWhatIsCertifiedAndTheNextRunGoesOn) {
+TEST_F(CertifyImportedTest, AnInterruptionKeepsCertificatesAndTheNextRunContinues) {
   import_from("theirs", kernels_);
   std::size_t before = 0;
   for (int most = 1; most < 40 && !work().empty(); ++most) {
@@ -295,7 +295,7 @@ TEST_F(CertifyImportedTest, TheBestKernelOfEveryListComesFirst) {
   EXPECT_EQ(order(other_), Order{kernels_[0]});
 }
 
-TEST_F(CertifyImportedTest, OtherDriversAndDevicesAreNamedAndNotCertified) {
+TEST_F(CertifyImportedTest, ImportsOfOtherDriversAndDevicesAreReportedAndNotCertified) {
   import_from("theirs", kernels_);
   profile_.driver_version = 2;
   profile_.driver_info = "driver 2";
@@ -311,7 +311,7 @@ TEST_F(CertifyImportedTest, OtherDriversAndDevicesAreNamedAndNotCertified) {
   EXPECT_THAT(other_imported_data(store_, profile_, store_.device_id(profile_)), IsEmpty());
 }
 
-TEST_F(CertifyImportedTest, OfSeveralMachinesTheFirstKernelsComeFirst) {
+TEST_F(CertifyImportedTest, FirstKernelsOfAllMachinesAreCertifiedFirst) {
   import_from("theirs", {kernels_[0], kernels_[1]});
   import_from("more", {kernels_[2], kernels_[0]});
   const ImportedWork found = work();
@@ -319,7 +319,7 @@ TEST_F(CertifyImportedTest, OfSeveralMachinesTheFirstKernelsComeFirst) {
   EXPECT_EQ(found.lists[0].kernels, (Order{kernels_[0], kernels_[2], kernels_[1]}));
 }
 
-TEST_F(CertifyImportedTest, KernelsOfOlderTemplatesAreMadeAnewAndAskedOnce) {
+TEST_F(CertifyImportedTest, KernelsOfOlderTemplatesAreRegeneratedAndCertifiedOnce) {
   import_from("theirs", kernels_);
   SQLite::Database(store_.path().string(), SQLite::OPEN_READWRITE)
       .exec("UPDATE candidates SET hash = 'old' || hash");
@@ -331,7 +331,7 @@ TEST_F(CertifyImportedTest, KernelsOfOlderTemplatesAreMadeAnewAndAskedOnce) {
   EXPECT_TRUE(work().empty());
 }
 
-TEST_F(CertifyImportedTest, WhatThisDeviceDoesNotAllowIsLeftOut) {
+TEST_F(CertifyImportedTest, IllegalKernelsAreSkipped) {
   import_from("theirs", kernels_);
   profile_.limits.max_workgroup_invocations = 1;
   EXPECT_TRUE(work().empty());

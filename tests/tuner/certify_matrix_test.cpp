@@ -75,7 +75,7 @@ std::vector<std::string> types_of(const MatrixShape& shape) {
   return {a, a + "_" + a};
 }
 
-TEST_F(CertifyMatrixTest, EveryShapeIsRightInEveryWay) {
+TEST_F(CertifyMatrixTest, EveryShapePassesInEveryVariant) {
   for (const MatrixShape& shape : limits().matrix_shapes) {
     std::vector<Variant> variants;
     for (const char* way : kWays) variants.push_back(kernel(shape, way));
@@ -179,7 +179,7 @@ TEST_F(CertifyMatrixTest, MutantsOfQuantizedLoadsAreRefused) {
     EXPECT_FALSE(mutant(v, signature, from, to).passed) << from;
 }
 
-TEST_F(CertifyMatrixTest, UnsignedIntegersTakenForSignedOnesAreRefused) {
+TEST_F(CertifyMatrixTest, MutantsThatReadUnsignedIntegersAsSignedAreRefused) {
   const auto shape =
       std::ranges::find(limits().matrix_shapes, DataType::kU8, &MatrixShape::operand);
   if (shape == limits().matrix_shapes.end()) GTEST_SKIP() << "no unsigned integers";
@@ -190,7 +190,7 @@ TEST_F(CertifyMatrixTest, UnsignedIntegersTakenForSignedOnesAreRefused) {
         << way;
 }
 
-TEST_F(CertifyFixture, WithoutMatrixUnitsTheyAreRefusedWithAReason) {
+TEST_F(CertifyFixture, WithoutMatrixUnitsMatrixKernelsAreRefusedWithAReason) {
   DeviceLimits none = device_->profile().limits;
   none.matrix_shapes.clear();
   none.matrix_granularities.clear();

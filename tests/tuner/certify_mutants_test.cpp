@@ -49,7 +49,7 @@ class CertifyMutantsTest : public CertifyFixture {
 
 const Signature kTransposedA = {.trans_a = kYes}, kTransposedB = {.trans_b = kYes};
 
-TEST_F(CertifyMutantsTest, OfRegister) {
+TEST_F(CertifyMutantsTest, RegisterMutantsAreRefused) {
   expect_refused(
       "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
       "vector_width_b=4",
@@ -71,7 +71,7 @@ TEST_F(CertifyMutantsTest, OfRegister) {
        {"alpha on C as well", "alpha * sum + old", "alpha * (sum + old)"}});
 }
 
-TEST_F(CertifyMutantsTest, OfTransposes) {
+TEST_F(CertifyMutantsTest, TransposeMutantsAreRefused) {
   expect_refused("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4",
                  {{"rows of a transposed A by B's stride", "(k0 + u) * (lda / VECTOR_WIDTH_A)",
                    "(k0 + u) * (ldb / VECTOR_WIDTH_A)", kTransposedA},
@@ -85,7 +85,7 @@ TEST_F(CertifyMutantsTest, OfTransposes) {
 }
 
 // Workgroups of eight subgroups: a software device runs one after the other up to the barrier.
-TEST_F(CertifyMutantsTest, OfTiled) {
+TEST_F(CertifyMutantsTest, TiledMutantsAreRefused) {
   expect_refused(
       "family=tiled tile_m=64 tile_n=32 tile_k=8 reg_m=8 reg_n=4 unroll_k=4 stage=shared "
       "vector_width_a=4 vector_width_b=4",
@@ -105,7 +105,7 @@ TEST_F(CertifyMutantsTest, OfTiled) {
         "v % A_VECTORS * VECTOR_WIDTH_A + w, (v / A_VECTORS) ^ 1"}});
 }
 
-TEST_F(CertifyMutantsTest, OfTwoTilesInFlight) {
+TEST_F(CertifyMutantsTest, DoubleBufferingMutantsAreRefused) {
   expect_refused(
       "family=tiled tile_m=32 tile_n=32 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared stages=2 "
       "vector_width_a=4 vector_width_b=4",
@@ -118,7 +118,7 @@ TEST_F(CertifyMutantsTest, OfTwoTilesInFlight) {
        {"last tile left out", "k0 < k; k0 += TILE_K", "k0 + TILE_K < k; k0 += TILE_K"}});
 }
 
-TEST_F(CertifyMutantsTest, OfVector) {
+TEST_F(CertifyMutantsTest, VectorMutantsAreRefused) {
   expect_refused(
       "family=vector tile_m=2 tile_n=8 tile_k=64 reg_m=2 reg_n=4 unroll_k=4 stage=shared "
       "vector_width_a=4 vector_width_b=4",
@@ -130,7 +130,7 @@ TEST_F(CertifyMutantsTest, OfVector) {
        {"end of k left out", "k0 < k; k0 += TAIL_K", "k0 + TAIL_K < k; k0 += TAIL_K"}});
 }
 
-TEST_F(CertifyMutantsTest, OfManySmallProducts) {
+TEST_F(CertifyMutantsTest, BatchedSmallMutantsAreRefused) {
   expect_refused(
       "family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 tile_batch=2",
       {{"one product for the whole workgroup", "+ gl_LocalInvocationID.y", ""},
@@ -139,7 +139,7 @@ TEST_F(CertifyMutantsTest, OfManySmallProducts) {
        {"C of the first product", ": z) * stride_c", ": 0) * stride_c"}});
 }
 
-TEST_F(CertifyMutantsTest, OfProductsSplitAlongK) {
+TEST_F(CertifyMutantsTest, SplitKMutantsAreRefused) {
   expect_refused(
       "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 split_k=3",
       {{"parts overlap", "z / batch * split_depth", "z / batch * (split_depth - 1)"},
@@ -159,7 +159,7 @@ TEST_F(CertifyMutantsTest, OfProductsSplitAlongK) {
         Target::kReduce}});
 }
 
-TEST_F(CertifyMutantsTest, OfPackedOperands) {
+TEST_F(CertifyMutantsTest, PackingMutantsAreRefused) {
   expect_refused(
       "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
       "vector_width_b=4 packed_a=yes packed_b=yes",
@@ -199,7 +199,7 @@ TEST_F(CertifyMutantsTest, OfPackedOperands) {
         Target::kPackB}});
 }
 
-TEST_F(CertifyMutantsTest, OfBroadcast) {
+TEST_F(CertifyMutantsTest, BroadcastMutantsAreRefused) {
   const std::uint32_t lanes = device_->profile().limits.subgroup_size;
   const std::string variant = fmt::format(
       "family=broadcast tile_m=16 tile_n={} reg_m=16 reg_n=8 unroll_k=8 vector_width_a=4 "
@@ -218,14 +218,14 @@ TEST_F(CertifyMutantsTest, OfBroadcast) {
                    "first = 4 * (vector_index ^ 1) % UNROLL_K"}});
 }
 
-TEST_F(CertifyMutantsTest, OfRasters) {
+TEST_F(CertifyMutantsTest, RasterMutantsAreRefused) {
   expect_refused(
       "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 raster=grouped4",
       {{"last rows of tiles left out", "min(tiles.y - first_row, RASTER_GROUP)", "RASTER_GROUP"},
        {"a tile twice and another never", "within / rows", "within / RASTER_GROUP"}});
 }
 
-TEST_F(CertifyMutantsTest, OfEpiloguesOnVectors) {
+TEST_F(CertifyMutantsTest, VectorEpilogueMutantsAreRefused) {
   const Signature fused = {.epilogue = parse_epilogue("row_scale+bias_row+relu+residual")};
   expect_refused(
       "family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared "
@@ -235,7 +235,7 @@ TEST_F(CertifyMutantsTest, OfEpiloguesOnVectors) {
        {"residual of the next column", "row * ld_residual", "1 + row * ld_residual", fused}});
 }
 
-TEST_F(CertifyMutantsTest, OfQuantizedB) {
+TEST_F(CertifyMutantsTest, QuantizedBMutantsAreRefused) {
   const Signature middle = {.types = parse_types("f32xq4b32"), .trans_b = kYes},
                   stored = {.types = parse_types("f32xq4b32z"), .trans_b = kYes};
   expect_refused(

@@ -87,7 +87,7 @@ TEST(WorkgroupMatrixCertification, TriesRowsOfAnyLengthAndEveryEdge) {
   }
 }
 
-TEST(WorkgroupMatrixCertification, MutantsAreProgramsStill) {
+TEST(WorkgroupMatrixCertification, MutantsStillCompile) {
   const DeviceLimits limits = limits_with_units();
   for (const auto& [what, way, from, to] : kMutants) {
     Shader shader =
@@ -127,7 +127,7 @@ std::vector<std::string> types_of(const MatrixShape& unit) {
   return {a, a + "_" + a};
 }
 
-TEST_F(CertifyWorkgroupMatrixTest, AllUnitsAreRightInEveryWay) {
+TEST_F(CertifyWorkgroupMatrixTest, AllUnitsPassInEveryVariant) {
   for (const WorkgroupMatrix& matrix : limits().workgroup_matrices)
     for (int side : {64, 128}) {
       std::vector<Variant> variants;
@@ -153,7 +153,7 @@ TEST_F(CertifyWorkgroupMatrixTest, MutantsAreRefused) {
         << what;
 }
 
-TEST_F(CertifyFixture, WithoutWorkgroupMatricesTheyAreRefusedWithAReason) {
+TEST_F(CertifyFixture, WithoutWorkgroupMatricesTheirKernelsAreRefusedWithAReason) {
   DeviceLimits none = device_->profile().limits;
   none.workgroup_matrices.clear();
   const Variant v = parse_variant(

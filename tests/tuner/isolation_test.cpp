@@ -2,7 +2,6 @@
 // the device cost themselves a place on the black list, and nobody else anything.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 
 #include <fstream>
 #include <regex>
@@ -11,6 +10,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "tests/db/child_process.h"
+#include "tests/support/await.h"
 #include "tests/support/scratch.h"
 #include "tuner/problem_tuner.h"
 #include "tuner/worker/settle_journal.h"
@@ -28,7 +28,6 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 constexpr double kMemoryLimitBytes = 0.5 * (1 << 30);
-constexpr double kPatienceS = 60;  // of tests that wait for something that must happen
 
 /// Processor time that a process has used; 0 when it is gone, or a zombie.
 double processor_s(pid_t pid) {
@@ -42,15 +41,6 @@ double processor_s(pid_t pid) {
   double user_ticks = 0;
   fields >> user_ticks;
   return state == "Z" ? 0 : user_ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
-bool becomes_true(const std::function<bool()>& condition) {
-  const double end_s = now_s() + kPatienceS;
-  while (!condition()) {
-    if (now_s() > end_s) return false;
-    ::poll(nullptr, 0, 5);
-  }
-  return true;
 }
 
 class IsolationTest : public ::testing::Test {
@@ -123,7 +113,7 @@ class IsolationTest : public ::testing::Test {
   std::size_t failures_ = 0;
 };
 
-TEST_F(IsolationTest, EachPlantIsBlackListedWithItsReasonAndNobodyElse) {
+TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
   naive_.resize(7);
   const std::map<std::string, std::pair<std::string, std::string>> plants = {
       {hash(naive_[0]), {"loops", "timed out: no answer within"}},
@@ -180,7 +170,7 @@ TEST_F(IsolationTest, EachPlantIsBlackListedWithItsReasonAndNobodyElse) {
 
 // Mesa's software device drops what is written outside of a buffer, and C keeps what it held. On
 // SwiftShader the memory is the worker's own.
-TEST_F(IsolationTest, AKernelThatWritesFarOutsideIsBlackListedAndNobodyElse) {
+TEST_F(IsolationTest, AKernelThatWritesFarOutsideIsBlockedAndNoOtherKernel) {
   naive_.resize(1);
   const bool drops_writes = profile_.driver_name == "llvmpipe";
   const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS",
@@ -214,7 +204,7 @@ TEST_F(IsolationTest, AKernelThatWritesNothingIsBlackListedAndNobodyElse) {
 }
 
 // The tuner is killed twice while its worker is in an endless kernel.
-TEST_F(IsolationTest, AKilledTunerTakesItsWorkerAlongAndTheCandidateHasTwoTries) {
+TEST_F(IsolationTest, AKilledTunerEndsItsWorkerAndTheCandidateIsTriedTwice) {
   naive_.resize(3);
   const Variant bad = naive_[0];
   const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS", plant(bad, "loops"));
@@ -233,14 +223,15 @@ TEST_F(IsolationTest, AKilledTunerTakesItsWorkerAlongAndTheCandidateHasTwoTries)
     });
     pid_t process = 0;
     const double in_the_kernel_s = 1;  // more than opening and compiling take
-    ASSERT_TRUE(becomes_true([&] {
+    ASSERT_TRUE(await("the worker runs the kernel", [&] {
       const std::vector<pid_t> children = children_of(tuner.pid());
       process = children.empty() ? 0 : children.front();
       return process != 0 && processor_s(process) > in_the_kernel_s;
     }));
     tuner.kill();
     EXPECT_EQ(tuner.wait(), -SIGKILL);
-    EXPECT_TRUE(becomes_true([&] { return processor_s(process) == 0; })) << "an orphan";
+    EXPECT_TRUE(await("the worker is gone", [&] { return processor_s(process) == 0; }))
+        << "an orphan";
   };
 
   die_in(bad);
@@ -249,19 +240,20 @@ TEST_F(IsolationTest, AKilledTunerTakesItsWorkerAlongAndTheCandidateHasTwoTries)
     const RowId device = store.device_id(profile_);
     std::vector<std::string> messages;
     settle_journal(store, device, [&](const std::string& text) { messages.push_back(text); });
-    EXPECT_THAT(messages, Contains(HasSubstr("is tried again, last")));
+    EXPECT_THAT(messages, Contains(HasSubstr("is measured again, last")));
     EXPECT_THAT(store.black_listed(device), IsEmpty());
   }
   die_in(bad);
   Store store(folder_ / "rooftile.db");
   TuneResult result;
   tune(store, result);
-  EXPECT_THAT(black_list(store), ElementsAre(Pair(hash(bad), HasSubstr("the tuner died twice"))));
+  EXPECT_THAT(black_list(store),
+              ElementsAre(Pair(hash(bad), HasSubstr("the tuner ended abnormally twice"))));
   EXPECT_THAT(store.dead_journal(*store.find_device(profile_)), IsEmpty());
   EXPECT_NE(result.winner, "");
 }
 
-TEST_F(IsolationTest, AnInnocentSuspectIsTriedLastAndForgiven) {
+TEST_F(IsolationTest, AnUnverifiedCandidateIsMeasuredLastAndCleared) {
   naive_.resize(3);
   const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS", "");
   ChildProcess tuner([&] {
@@ -278,7 +270,7 @@ TEST_F(IsolationTest, AnInnocentSuspectIsTriedLastAndForgiven) {
   Store store(folder_ / "rooftile.db");
   TuneResult result;
   const std::vector<std::string> messages = tune(store, result);
-  EXPECT_THAT(messages, Contains(HasSubstr("is tried again, last")));
+  EXPECT_THAT(messages, Contains(HasSubstr("is measured again, last")));
   EXPECT_THAT(black_list(store), IsEmpty());
   EXPECT_GT(result.default_ns, 0);
   const RowId device = *store.find_device(profile_);

@@ -30,7 +30,7 @@ class LoggedProblemsTest : public ::testing::Test {
   RowId device_ = 0;
 };
 
-TEST_F(LoggedProblemsTest, HottestBucketFirstAndOneProblemOfEach) {
+TEST_F(LoggedProblemsTest, MostExpensiveBucketFirstWithOneProblemOfEach) {
   store_->log_untuned(device_, packed_problem(64, 64, 64), 50);
   store_->log_untuned(device_, packed_problem(600, 600, 600), 2);
   store_->log_untuned(device_, packed_problem(1000, 1000, 1000), 1);  // of the same bucket
@@ -44,7 +44,7 @@ TEST_F(LoggedProblemsTest, HottestBucketFirstAndOneProblemOfEach) {
 }
 
 // A product with a vector is bound by memory: few flops, much time.
-TEST_F(LoggedProblemsTest, HeatIsTimeWhereTheDeviceIsCalibrated) {
+TEST_F(LoggedProblemsTest, BucketsAreOrderedByTimeWhereTheDeviceIsCalibrated) {
   store_->log_untuned(device_, packed_problem(4096, 1, 4096), 10);
   store_->log_untuned(device_, packed_problem(512, 512, 512), 10);
   EXPECT_EQ(logged_problems(*store_, device_)[0].problem.n, 512);
@@ -55,7 +55,7 @@ TEST_F(LoggedProblemsTest, HeatIsTimeWhereTheDeviceIsCalibrated) {
   EXPECT_EQ(logged_problems(*store_, device_)[0].problem.n, 1);
 }
 
-TEST_F(LoggedProblemsTest, AnotherDevicesLogIsNotThisOnes) {
+TEST_F(LoggedProblemsTest, LogsOfOtherDevicesAreIgnored) {
   const RowId other = store_->device_id({.name = "another", .device_uuid = "ff"});
   store_->log_untuned(other, packed_problem(64, 64, 64));
   EXPECT_THAT(logged_problems(*store_, device_), IsEmpty());

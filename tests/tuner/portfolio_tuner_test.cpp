@@ -122,7 +122,7 @@ TEST_F(PortfolioTunerTest, TheFastestKernelIsTheCertifiedPortfolio) {
   EXPECT_EQ(store_.regrets(device_)[0].problems, regret.problems);
 }
 
-TEST_F(PortfolioTunerTest, OneForUnalignedOperandsIsThere) {
+TEST_F(PortfolioTunerTest, ContainsAKernelForUnalignedOperands) {
   const Variant aligned = parse_variant(
       "family=register tile_m=64 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 "
       "vector_width_a=4 vector_width_b=4");
@@ -134,7 +134,7 @@ TEST_F(PortfolioTunerTest, OneForUnalignedOperandsIsThere) {
   EXPECT_EQ(kernels[1].candidate.variant, fallback_variant());
 }
 
-TEST_F(PortfolioTunerTest, WhatIsKnownIsNotMeasuredAgain) {
+TEST_F(PortfolioTunerTest, StoredTimesAreNotMeasuredAgain) {
   compare(kSeconds);
   const auto before = store_.measured_portfolio(device_, "f32.nn");
   const std::size_t asked = requests_of(problem_);
@@ -150,7 +150,7 @@ TEST_F(PortfolioTunerTest, WhatIsKnownIsNotMeasuredAgain) {
   EXPECT_EQ(requests_of(problem_), asked);
 }
 
-TEST_F(PortfolioTunerTest, AKernelWithoutACertificateHasNoPlace) {
+TEST_F(PortfolioTunerTest, AKernelWithoutACertificateIsExcluded) {
   std::ofstream(refuse_) << "x";
   compare(kSeconds);
   EXPECT_THAT(store_.portfolio(device_, kGeneratorVersion), IsEmpty());

@@ -92,7 +92,7 @@ class PrepackedTest : public ::testing::Test {
   const Problem problem_ = packed_problem(33, 64, 65);
 };
 
-TEST_F(PrepackedTest, TheFastestKernelWithoutPackingStaysBehindTheWinners) {
+TEST_F(PrepackedTest, TheFastestKernelWithoutPackingIsListedAfterTheWinners) {
   const std::vector<bool> packed = packed_kernels("5000000");
   ASSERT_GE(packed.size(), 4u);
   EXPECT_FALSE(packed[0] || packed[1] || packed[2]);

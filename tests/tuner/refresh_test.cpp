@@ -125,7 +125,7 @@ TEST_F(RefreshTest, ANewDriverGetsTheListsOfTheOldOneCertifiedAndTimedAgain) {
   EXPECT_THAT(dispatchable(old_), SizeIs(10)) << "the old driver may come back";
 }
 
-TEST_F(RefreshTest, ListsThatTheNewDriverHasAlreadyStay) {
+TEST_F(RefreshTest, ListsOfTheNewDriverAreKept) {
   tuned(old_, problem_);
   tuned(old_, other_);
   const RowId now = new_driver();
@@ -151,7 +151,7 @@ TEST_F(RefreshTest, NewTemplatesOrANewVersionMakeAListStale) {
   EXPECT_THAT(dispatchable(old_), SizeIs(8)) << "the other problem's list is still there";
 }
 
-TEST_F(RefreshTest, WhatWasRejectedHereIsNotTriedAgain) {
+TEST_F(RefreshTest, RejectedKernelsAreNotTriedAgain) {
   tuned(old_, problem_);
   const RowId now = new_driver();
   for (const Variant& variant : kernels_)
@@ -163,7 +163,7 @@ TEST_F(RefreshTest, WhatWasRejectedHereIsNotTriedAgain) {
   EXPECT_THAT(stale_lists(store_, profile_, now), IsEmpty());
 }
 
-TEST_F(RefreshTest, WhatThisDriverDoesNotAllowIsLeftOut) {
+TEST_F(RefreshTest, IllegalKernelsAreSkipped) {
   tuned(old_, problem_);
   profile_.limits.max_workgroup_invocations = 1;
   const RowId now = new_driver();
@@ -186,7 +186,7 @@ TEST_F(RefreshTest, OtherProductsAndImportedListsAreNotStale) {
   EXPECT_THAT(stale_lists(fresh, profile_, fresh.device_id(profile_)), IsEmpty());
 }
 
-TEST_F(RefreshTest, TheBudgetsEndLeavesTheRestForTheNextRun) {
+TEST_F(RefreshTest, TheNextRunContinuesWhereTheBudgetEnded) {
   tuned(old_, problem_);
   tuned(old_, other_);
   const RowId now = new_driver();

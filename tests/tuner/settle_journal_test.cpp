@@ -46,33 +46,33 @@ class SettleJournalTest : public StoreTest {
   std::vector<std::string> messages_;
 };
 
-TEST_F(SettleJournalTest, TheDeathOfATunerIsOneStrike) {
+TEST_F(SettleJournalTest, ATunersAbnormalEndCountsOnce) {
   stop_after_the_journal("abc");
   stop_after_the_journal("def");
   for (int start = 0; start < 2; ++start) {  // starting again is no second death
     settle();
-    EXPECT_THAT(messages_,
-                ElementsAre(HasSubstr("is tried again, last"), HasSubstr("is tried again, last")));
+    EXPECT_THAT(messages_, ElementsAre(HasSubstr("is measured again, last"),
+                                       HasSubstr("is measured again, last")));
     EXPECT_THAT(black_list_reasons(), IsEmpty());
     EXPECT_THAT(journal(), SizeIs(2));
   }
   stop_after_the_journal("abc");
   settle();
-  EXPECT_THAT(black_list_reasons(), ElementsAre(HasSubstr("the tuner died twice")));
+  EXPECT_THAT(black_list_reasons(), ElementsAre(HasSubstr("the tuner ended abnormally twice")));
   EXPECT_THAT(journal(), SizeIs(1));
 }
 
-TEST_F(SettleJournalTest, TheDeathOfTheMachineIsEnough) {
+TEST_F(SettleJournalTest, ARestartOfTheMachineBlocksAtOnce) {
   stop_after_the_journal("abc");
   SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
       .exec("UPDATE journal SET boot_id = 'the boot before'");
   settle();
   EXPECT_THAT(messages_, ElementsAre(HasSubstr("black-listed")));
-  EXPECT_THAT(black_list_reasons(), ElementsAre(HasSubstr("the machine went down")));
+  EXPECT_THAT(black_list_reasons(), ElementsAre(HasSubstr("the machine stopped")));
   EXPECT_THAT(journal(), IsEmpty());
 }
 
-TEST_F(SettleJournalTest, ALivingTunerIsLeftAlone) {
+TEST_F(SettleJournalTest, EntriesOfARunningTunerAreKept) {
   Store store(file());
   const RowId device = store.device_id(example_device());
   const RowId candidate = store.candidate_id(example_candidate("abc"));

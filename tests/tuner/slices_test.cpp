@@ -28,7 +28,7 @@ const DeviceRates& calibrated() {
   return rates;
 }
 
-TEST(Slices, SumUpToWhatIsLeft) {
+TEST(Slices, SumToTheRemainingTime) {
   const auto weights =
       slice_weights(problems({2048, 64, 512, 100}), fallback_variant(), calibrated());
   ASSERT_THAT(weights, SizeIs(4));
@@ -46,7 +46,7 @@ TEST(Slices, AProductAHundredTimesAsLongGetsTenTimesTheTime) {
   EXPECT_NEAR(weights[1] / weights[0], 10, 0.1);
 }
 
-TEST(Slices, TinyProductsGetWhatTheirCompilerTakes) {
+TEST(Slices, TinyProblemsGetTheirCompileTime) {
   const auto weights = slice_weights(problems({8, 16, 24}), fallback_variant(), calibrated());
   EXPECT_NEAR(weights[0], weights[2], 0.01 * weights[0]);
 }

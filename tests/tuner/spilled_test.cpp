@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Optional;
 using ::testing::SizeIs;
 
-TEST(SpilledPolicyTest, OnlyWhatNothingSpeaksForIsDropped) {
+TEST(SpilledPolicyTest, OnlyCandidatesWithoutAReasonToKeepAreDropped) {
   EXPECT_EQ(spilled_policy({}), Spilled::kDrop);
   EXPECT_EQ(spilled_policy({.trusted = true}), Spilled::kMeasure);
   EXPECT_EQ(spilled_policy({.measured = true}), Spilled::kMeasure);
@@ -32,7 +32,7 @@ std::vector<CompilerStatistic> statistics(std::uint64_t spilled_registers) {
           {"compute", "Spilled VGPRs", "d", spilled_registers}};
 }
 
-TEST(SpilledProtocolTest, RequestsAndRepliesSurvive) {
+TEST(SpilledProtocolTest, RequestsAndRepliesRoundTrip) {
   const Problem problem = packed_problem(33, 17, 65);
   for (const Spilled spilled : {Spilled::kDrop, Spilled::kMeasure}) {
     const TimeRequest request = {
@@ -121,7 +121,7 @@ TEST_F(SpilledTest, ADroppedCandidateLeavesItsFactsAndNothingElse) {
   EXPECT_THAT(record->dropped_reason, Optional(HasSubstr("7 registers")));
 }
 
-TEST_F(SpilledTest, WhatIsKnownToSpillIsNotEvenCompiled) {
+TEST_F(SpilledTest, KnownSpillersAreNotCompiled) {
   const Variant variant = fallback_variant();
   {
     CandidateRunner first = runner();

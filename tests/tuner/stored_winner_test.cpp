@@ -116,7 +116,7 @@ class StoredWinnerTest : public ::testing::Test {
   const Variant challenger_ = parse_variant("family=register tile_m=32 tile_n=32 reg_m=4 reg_n=4");
 };
 
-TEST_F(StoredWinnerTest, StaysWhereTheChallengerOnlyLookedFaster) {
+TEST_F(StoredWinnerTest, IsKeptWhereTheChallengerIsNotSignificantlyFaster) {
   store_winner();
   const TuneResult result = tune({});
   EXPECT_TRUE(challenger_is_certified());
@@ -125,44 +125,44 @@ TEST_F(StoredWinnerTest, StaysWhereTheChallengerOnlyLookedFaster) {
   EXPECT_EQ(result.kernel_ns, kStoredNs);
 }
 
-TEST_F(StoredWinnerTest, FallsToAKernelThatIsFasterBesideIt) {
+TEST_F(StoredWinnerTest, IsReplacedByAKernelThatIsFasterInThePairedComparison) {
   store_winner();
   const TuneResult result = tune({.quick_after = kAlways});
   EXPECT_THAT(best_two(), ElementsAre(Pair(challenger_, kQuickNs), Pair(stored_, kStoredNs)));
   EXPECT_EQ(result.winner, short_name(challenger_));
 }
 
-TEST_F(StoredWinnerTest, StaysAgainInTheNextRun) {
+TEST_F(StoredWinnerTest, IsKeptInTheNextRunAsWell) {
   store_winner();
   tune({});
   std::filesystem::remove(certified_);
   EXPECT_EQ(tune({.quick_before = 1}).winner, short_name(stored_));
 }
 
-TEST_F(StoredWinnerTest, OfOtherTemplatesFallsAtOnce) {
+TEST_F(StoredWinnerTest, OfOtherTemplatesIsReplacedAtOnce) {
   store_winner(true, "old");
   EXPECT_EQ(tune({}).winner, short_name(challenger_));
   EXPECT_EQ(best_two().front(), std::pair(challenger_, kQuickNs));
 }
 
-TEST_F(StoredWinnerTest, ThatFailsItsCertificateFallsAtOnce) {
+TEST_F(StoredWinnerTest, IsReplacedAtOnceIfItsCertificationFails) {
   store_winner(false);
   EXPECT_EQ(tune({}).winner, short_name(challenger_));
 }
 
-TEST_F(StoredWinnerTest, ThatIsBlockedFallsAtOnce) {
+TEST_F(StoredWinnerTest, IsReplacedAtOnceIfItIsBlocked) {
   store_winner();
   store_.black_list(device_, candidate(stored_), "hung");
   EXPECT_EQ(tune({}).winner, short_name(challenger_));
 }
 
-TEST_F(StoredWinnerTest, ThatCrashesInTheComparisonFalls) {
+TEST_F(StoredWinnerTest, IsReplacedIfItCrashesInTheComparison) {
   store_winner();
   EXPECT_EQ(tune({.stored_crashes = true}).winner, short_name(challenger_));
   for (const auto& [variant, ns] : best_two()) EXPECT_NE(variant, stored_);
 }
 
-TEST_F(StoredWinnerTest, StaysWithItsTimesWhenTheRunEndsBeforeTheComparison) {
+TEST_F(StoredWinnerTest, IsKeptWithItsTimesWhenTheRunEndsBeforeTheComparison) {
   store_winner();
   const TuneResult result =
       tune({.quick_after = kAlways}, [&] { return challenger_is_certified(); });
@@ -171,7 +171,7 @@ TEST_F(StoredWinnerTest, StaysWithItsTimesWhenTheRunEndsBeforeTheComparison) {
   EXPECT_EQ(result.kernel_ns, kFirstRunNs);
 }
 
-TEST_F(StoredWinnerTest, StaysWhenTheRunEndsBeforeAnythingIsMeasured) {
+TEST_F(StoredWinnerTest, IsKeptWhenTheRunEndsBeforeAnyMeasurement) {
   store_winner();
   EXPECT_EQ(tune({}, [] { return true; }).winner, short_name(stored_));
   EXPECT_THAT(best_two(), ElementsAre(Pair(stored_, kFirstRunNs)));
@@ -188,25 +188,25 @@ class RefreshedWinnerTest : public StoredWinnerTest {
   }
 };
 
-TEST_F(RefreshedWinnerTest, StaysWhereTheChallengerOnlyLookedFaster) {
+TEST_F(RefreshedWinnerTest, IsKeptWhereTheChallengerIsNotSignificantlyFaster) {
   store_winner();
   refresh_list({.quick_after = 1});
   EXPECT_THAT(best_two(), ElementsAre(Pair(stored_, kStoredNs), Pair(challenger_, kTrueNs)));
 }
 
-TEST_F(RefreshedWinnerTest, FallsToAKernelThatIsFasterBesideIt) {
+TEST_F(RefreshedWinnerTest, IsReplacedByAKernelThatIsFasterInThePairedComparison) {
   store_winner();
   refresh_list({.quick_after = kAlways});
   EXPECT_THAT(best_two(), ElementsAre(Pair(challenger_, kQuickNs), Pair(stored_, kStoredNs)));
 }
 
-TEST_F(RefreshedWinnerTest, OfOtherTemplatesFallsAtOnce) {
+TEST_F(RefreshedWinnerTest, OfOtherTemplatesIsReplacedAtOnce) {
   store_winner(true, "old");
   refresh_list({.quick_after = 1});
   EXPECT_EQ(best_two().front(), std::pair(challenger_, kQuickNs));
 }
 
-TEST_F(RefreshedWinnerTest, StaysWhenTheRunEndsBeforeTheComparison) {
+TEST_F(RefreshedWinnerTest, IsKeptWhenTheRunEndsBeforeTheComparison) {
   store_winner();
   refresh_list({.quick_after = kAlways}, [&] { return challenger_is_certified(); });
   EXPECT_EQ(best_two().front().first, stored_);

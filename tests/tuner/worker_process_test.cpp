@@ -45,14 +45,14 @@ TEST_F(WorkerProcessTest, AHangIsKilledAndANewWorkerStarted) {
   EXPECT_EQ(worker.ask({{"operation", "a"}}, 0.2, stop_).fate, WorkerFate::kTimedOut);
 }
 
-TEST_F(WorkerProcessTest, ACrashSaysHow) {
+TEST_F(WorkerProcessTest, ACrashIsReportedWithItsSignal) {
   WorkerProcess worker(script("read a; kill -SEGV $$"), {{"operation", "open"}});
   const WorkerAnswer answer = worker.ask({{"operation", "a"}}, kLongS, stop_);
   EXPECT_EQ(answer.fate, WorkerFate::kCrashed);
   EXPECT_THAT(answer.message, HasSubstr("signal 11"));
 }
 
-TEST_F(WorkerProcessTest, AWorkerWhoseDeviceFailedIsNotAskedAgain) {
+TEST_F(WorkerProcessTest, AWorkerWhoseDeviceFailedIsNotReused) {
   for (const ErrorCode code : {ErrorCode::kDevice, ErrorCode::kTimeout}) {
     WorkerProcess worker(
         script(fmt::format("read a; echo '{{\"error\":{},\"message\":\"lost\"}}'; read b",
@@ -65,7 +65,7 @@ TEST_F(WorkerProcessTest, AWorkerWhoseDeviceFailedIsNotAskedAgain) {
   }
 }
 
-TEST_F(WorkerProcessTest, AWorkerThatSomebodyKilledIsAskedOnceMore) {
+TEST_F(WorkerProcessTest, ARequestIsRepeatedAfterTheWorkerIsKilledFromOutside) {
   const std::string marker = (folder_ / "killed").string();
   WorkerProcess once(script("read a; [ -e " + marker + " ] || { touch " + marker +
                             "; kill -KILL $$; }; echo '{}'; read b"),
@@ -74,11 +74,11 @@ TEST_F(WorkerProcessTest, AWorkerThatSomebodyKilledIsAskedOnceMore) {
   WorkerProcess always(script("read a; kill -KILL $$"), {{"operation", "open"}});
   const WorkerAnswer answer = always.ask({{"operation", "a"}}, kLongS, stop_);
   EXPECT_EQ(answer.fate, WorkerFate::kCrashed);
-  EXPECT_THAT(answer.message, HasSubstr("somebody killed the worker"));
+  EXPECT_THAT(answer.message, HasSubstr("the worker was killed from outside"));
 }
 
 // The request before may have destroyed memory.
-TEST_F(WorkerProcessTest, ARequestIsAskedOnceMoreOfANewWorkerWhenOneThatServedAnotherCrashes) {
+TEST_F(WorkerProcessTest, ARequestIsRepeatedInANewWorkerWhenAUsedOneCrashes) {
   const std::string marker = (folder_ / "crashed").string();
   WorkerProcess worker(script("read a; echo '{}'; read b; [ -e " + marker + " ] || { touch " +
                               marker + "; kill -SEGV $$; }; echo '{}'; read c"),
@@ -87,7 +87,7 @@ TEST_F(WorkerProcessTest, ARequestIsAskedOnceMoreOfANewWorkerWhenOneThatServedAn
   EXPECT_EQ(worker.ask({{"operation", "b"}}, kLongS, stop_).fate, WorkerFate::kAnswered);
 }
 
-TEST_F(WorkerProcessTest, ARequestThatCrashesANewWorkerTooIsToBlame) {
+TEST_F(WorkerProcessTest, ARequestThatCrashesANewWorkerTooFails) {
   const std::string served = (folder_ / "served").string();
   WorkerProcess crashes(script("while read request; do case \"$request\" in *crash*) echo x >> " +
                                served + "; kill -SEGV $$;; esac; echo '{}'; done"),
@@ -110,7 +110,7 @@ TEST_F(WorkerProcessTest, AWorkerThatHoldsTooMuchIsKilled) {
   EXPECT_EQ(worker.pid(), 0);
 }
 
-TEST_F(WorkerProcessTest, NonsenseEndsTheWorker) {
+TEST_F(WorkerProcessTest, AnInvalidReplyEndsTheWorker) {
   WorkerProcess worker(script("read a; echo 'no json here'; read b"), {{"operation", "open"}});
   EXPECT_EQ(worker.ask({{"operation", "a"}}, kLongS, stop_).fate, WorkerFate::kCrashed);
   EXPECT_EQ(worker.pid(), 0);
@@ -122,7 +122,7 @@ TEST_F(WorkerProcessTest, StopInterrupts) {
   EXPECT_EQ(worker.ask({{"operation", "a"}}, kLongS, stop_).fate, WorkerFate::kInterrupted);
 }
 
-TEST_F(WorkerProcessTest, AProgramThatIsNotThereIsAnError) {
+TEST_F(WorkerProcessTest, AMissingProgramIsAnError) {
   WorkerProcess worker(folder_ / "nothing", {{"operation", "open"}});
   EXPECT_THROW(worker.ask({{"operation", "a"}}, kLongS, stop_), Error);
 }

@@ -190,7 +190,7 @@ std::vector<std::string> other_imported_data(Store& store, const DeviceProfile& 
     const auto other = std::ranges::find(devices, near.device, &DeviceRecord::id);
     reasons.push_back(fmt::format(
         "imported data of {} problems is for {} with the driver {}, and {}: its kernels and times "
-        "cannot be taken over, but `rooftile tune` starts its search from them",
+        "cannot be used, but `rooftile tune` starts its search from them",
         problems.size(), other->profile.name, other->profile.driver_info,
         near.nearness == Nearness::kSameDevice
             ? fmt::format("this device has the driver {}", device.driver_info)

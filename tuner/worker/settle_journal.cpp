@@ -29,13 +29,17 @@ void settle_journal(Store& store, RowId device,
     const std::string& at = entries.back().started_at;
     if (!machine && entries.size() < kStrikes) {
       if (message)
-        message(fmt::format("the tuner died while {} was tried ({}): it is tried again, last", name,
-                            at));
+        message(
+            fmt::format("the tuner ended abnormally while {} was measured ({}): the candidate is "
+                        "measured again, last",
+                        name, at));
       continue;
     }
     const std::string reason =
-        machine ? fmt::format("the machine went down while it was tried ({})", at)
-                : fmt::format("the tuner died twice while it was tried ({})", at);
+        machine
+            ? fmt::format("the machine stopped while this candidate was measured ({})", at)
+            : fmt::format("the tuner ended abnormally twice while this candidate was measured ({})",
+                          at);
     store.black_list(device, candidate, reason);
     for (const JournalRecord& entry : entries) store.journal_end(entry.id);
     if (message) message(fmt::format("black-listed {}: {}", name, reason));

@@ -60,8 +60,8 @@ class Server {
       reference_.emplace(device_);
       return {{"name", profile.name}};
     }
-    fail(ErrorCode::kDevice, "device {} is gone{}{}", uuid, found.note.empty() ? "" : ": ",
-         found.note);
+    fail(ErrorCode::kDevice, "device {} is no longer available{}{}", uuid,
+         found.note.empty() ? "" : ": ", found.note);
   }
 
   /// Returns null where the driver has no counters. From the first call on, counters are read on a

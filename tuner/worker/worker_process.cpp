@@ -108,8 +108,8 @@ WorkerProcess::Death WorkerProcess::end() {
     return {fmt::format("the worker was killed by signal {} ({})", WTERMSIG(status),
                         ::strsignal(WTERMSIG(status)))};
   const double held_gib = static_cast<double>(usage.ru_maxrss) / (1 << 20);  // ru_maxrss is in KiB.
-  return {.how = fmt::format("somebody killed the worker, as the kernel does when memory runs out; "
-                             "it had held up to {:.1f} GiB",
+  return {.how = fmt::format("the worker was killed from outside, as the kernel does when memory "
+                             "runs out; it held up to {:.1f} GiB",
                              held_gib),
           .by_kill = true};
 }

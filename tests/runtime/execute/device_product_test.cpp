@@ -136,7 +136,7 @@ class DeviceProductTest : public ::testing::Test {
   std::shared_ptr<const Kernel> kernel_;
 };
 
-TEST_F(DeviceProductTest, OneIsPreparedWhileTheOtherRuns) {
+TEST_F(DeviceProductTest, ACallIsPreparedWhileAnotherRuns) {
   use_first();
   Product first(packed_problem(50, 60, 72)), second(packed_problem(44, 52, 80));
   const auto one = prepared(first);
@@ -151,7 +151,7 @@ TEST_F(DeviceProductTest, OneIsPreparedWhileTheOtherRuns) {
   second.expect_right();
 }
 
-TEST_F(DeviceProductTest, WhoLeavesEarlyLeavesNothingRunning) {
+TEST_F(DeviceProductTest, AnAbandonedCallWaitsForItsWork) {
   use_first();
   for (const float beta : {0.0f, 1.0f}) {
     Problem p = packed_problem(128, 128, 512);
@@ -182,7 +182,7 @@ TEST_F(DeviceProductTest, WhoLeavesEarlyLeavesNothingRunning) {
   }
 }
 
-TEST_F(DeviceProductTest, ADriverThatImportsNothingGetsCopies) {
+TEST_F(DeviceProductTest, WithoutMemoryImportOperandsAreCopied) {
   use_first();
   if (device_->profile().limits.host_import_alignment_bytes == 0) GTEST_SKIP();
   VulkanProgram program;
@@ -206,7 +206,7 @@ TEST_F(DeviceProductTest, ADriverThatImportsNothingGetsCopies) {
 }
 
 // Or the call that finds its kernel ready waits for a compiler.
-TEST_F(DeviceProductTest, AWarmKernelHasBeenBoundToWhatTheProductBinds) {
+TEST_F(DeviceProductTest, WarmingUpBindsWhatTheCallBinds) {
   use_first();
   const bool imports = device_->profile().limits.host_import_alignment_bytes > 0;
   VulkanProgram program;

@@ -128,7 +128,7 @@ TEST_F(HostPassTest, AlphaZeroReadsNeitherAnorB) {
   }
 }
 
-TEST_F(HostPassTest, IsTakenWhereItIsPredictedToWin) {
+TEST_F(HostPassTest, IsChosenWhereItIsPredictedToBeFaster) {
   Context context(options({}, slow_host()));
   const Problem p = problem("bias_column+relu");
   const Decision d = context.decide(p);
@@ -142,7 +142,7 @@ TEST_F(HostPassTest, IsTakenWhereItIsPredictedToWin) {
   EXPECT_EQ(context.last_answer()->tier, Tier::kDevice);
 }
 
-TEST_F(HostPassTest, GivesTheSameBitsAgain) {
+TEST_F(HostPassTest, IsRepeatableBitByBit) {
   const ContextOptions same = options();
   std::vector<float> first;
   for (int run = 0; run < 2; ++run) {

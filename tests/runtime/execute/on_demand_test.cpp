@@ -104,7 +104,7 @@ TEST_F(OnDemand, TheNextContextFindsTheCertificate) {
   EXPECT_EQ(FaultyDriver::calls(DriverCall::kOpen), compiled + 1);  // for calls, not certificates
 }
 
-TEST_F(OnDemand, WhereTheDatabaseIsGoneTheKernelIsUsedAndNothingIsStored) {
+TEST_F(OnDemand, WithoutTheDatabaseTheKernelIsUsedAndNotStored) {
   const auto context = open();
   std::filesystem::remove(database_);
   expect_certified(*context, fused_);
@@ -120,7 +120,7 @@ TEST_F(OnDemand, ADeterministicContextCertifiesNothing) {
   expect(multiply(context, fused_), Tier::kDevice, Reason::kPredicted);
 }
 
-TEST_F(OnDemand, CountsStayThoseOfAnUntunedProblem) {
+TEST_F(OnDemand, CallsStillCountAsUntuned) {
   {
     const auto context = open();
     expect_certified(*context, fused_);
@@ -196,7 +196,7 @@ TEST_F(OnDemand, AContextMayBeClosedWhileAKernelIsCertified) {
   EXPECT_TRUE(store.journal(store.find_device(device_).value()).empty());
 }
 
-TEST_F(OnDemand, AKernelThatAProcessDiedWithIsNotTried) {
+TEST_F(OnDemand, AKernelWithAnOrphanedJournalEntryIsNotTried) {
   {
     Store store(database_);
     const RowId candidate =
@@ -223,7 +223,7 @@ TEST_F(OnDemand, ManyThreadsGetRightResults) {
   EXPECT_EQ(means(*context, fused_), "certified");
 }
 
-TEST_F(OnDemand, AGuardChecksTheKernelBehindThePass) {
+TEST_F(OnDemand, AGuardChecksTheKernelBeforeThePass) {
   const auto context = open();
   expect(multiply(*context, fused_, {.scan_range = true, .check_spots = true}), Tier::kDevice,
          Reason::kPredicted);

@@ -29,7 +29,7 @@ class Parts : public Transfer {
   }
 };
 
-TEST_F(Parts, OneIsOnItsWayWhileAnotherIsComputed) {
+TEST_F(Parts, TransfersOfOneSliceOverlapTheKernelOfAnother) {
   for (const Calibration& calibration : {slow_host(), in_place(), copied()})
     for (const bool unified : {true, false}) {
       device_.unified_memory = unified;
@@ -43,7 +43,7 @@ TEST_F(Parts, OneIsOnItsWayWhileAnotherIsComputed) {
     }
 }
 
-TEST_F(Parts, TwoAtATimeAndNoMore) {
+TEST_F(Parts, AtMostTwoSlicesAreInFlight) {
   const auto in_turn = open_staging(), one_by_one = open_staging();
   Product product(packed_problem(128, 64, 64)), checked(product.problem);
   run(*in_turn, product);
@@ -55,7 +55,7 @@ TEST_F(Parts, TwoAtATimeAndNoMore) {
   expect_same_bits(product, checked);
 }
 
-TEST_F(Parts, ManyPartsKeepTheMemoryOfTwo) {
+TEST_F(Parts, ManySlicesUseTheMemoryOfTwo) {
   const auto context = open_staging();
   Product few(packed_problem(128, 64, 64)), many(packed_problem(1024, 64, 64));
   run(*context, few);
@@ -64,7 +64,7 @@ TEST_F(Parts, ManyPartsKeepTheMemoryOfTwo) {
   EXPECT_EQ(context->device_state().most_staging_bytes, most);
 }
 
-TEST_F(Parts, AKernelThatFailsLeavesThePartsToTheNext) {
+TEST_F(Parts, AfterAFailedKernelTheNextOneComputesTheRemainingSlices) {
   // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
   // Room for the panels of any kernel.
   device_.limits.max_storage_buffer_range_bytes = 300'000;
@@ -86,7 +86,7 @@ TEST_F(Parts, AKernelThatFailsLeavesThePartsToTheNext) {
               HasSubstr(short_name(default_variant(device_))));
 }
 
-TEST_F(Parts, TheyAreDecidedAndPredictedTogether) {
+TEST_F(Parts, SlicesAreDecidedAndPredictedTogether) {
   Calibration calibration = slow_host();
   calibration.device.overlap = 1;
   const auto context = open(calibration);
@@ -106,7 +106,7 @@ TEST_F(Parts, TheyAreDecidedAndPredictedTogether) {
   }
 }
 
-TEST_F(Parts, ThreadsTakeTurnsBetweenThem) {
+TEST_F(Parts, ThreadsMixDividedAndWholeCalls) {
   const auto context = open(in_place());
   std::vector<std::jthread> threads;
   for (int t = 0; t < 3; ++t)

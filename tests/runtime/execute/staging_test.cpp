@@ -60,13 +60,13 @@ TEST_F(StagingPool, CallsOfManySizesStayWithinTwiceTheLargest) {
   EXPECT_EQ(pool_->bytes(), held);
 }
 
-TEST_F(StagingPool, CallsOfAsManyBytesInOtherPiecesDoNotAddUp) {
+TEST_F(StagingPool, DifferentSplitsOfTheSameBytesReuseBuffers) {
   constexpr std::uint64_t kBytes = 1 << 19;
   for (const std::size_t pieces : {1, 2, 4, 8, 16}) call(std::vector(pieces, kBytes / pieces));
   EXPECT_EQ(pool_->most_bytes(), kBytes);
 }
 
-TEST_F(StagingPool, TheLongestUnusedGoesFirst) {
+TEST_F(StagingPool, TheLeastRecentlyUsedIsFreedFirst) {
   call({1 << 13});
   call({1 << 14});
   call({1 << 13});
@@ -76,7 +76,7 @@ TEST_F(StagingPool, TheLongestUnusedGoesFirst) {
   EXPECT_EQ(pool_->bytes(), 3 * (1u << 12) + (1u << 13) + (1u << 15));
 }
 
-TEST_F(StagingPool, WhatIsNotLentOutCanBeFreed) {
+TEST_F(StagingPool, UnusedBuffersCanBeFreed) {
   call({1 << 20});
   const PooledBuffer held(*pool_, 1 << 16, BufferUse::kUpload);
   pool_->trim();

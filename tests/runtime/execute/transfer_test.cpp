@@ -34,7 +34,7 @@ TEST_F(Transfer, KernelsUseTheCallersMemoryAndTheResultIsTheSame) {
       }
 }
 
-TEST_F(Transfer, TheDeviceCopiesWhatKernelsReachSlowly) {
+TEST_F(Transfer, TheDeviceCopiesMemoryThatKernelsReadSlowly) {
   const auto staging = open_staging(), importing = open(copied());
   for (const float beta : {0.0f, 0.5f}) {
     Product staged(whole(beta)), imported(staged.problem);
@@ -47,7 +47,7 @@ TEST_F(Transfer, TheDeviceCopiesWhatKernelsReachSlowly) {
 }
 
 // As behind a bus: through mapped memory, which the device copies from and to.
-TEST_F(Transfer, MemoryThatIsNotSharedIsFilledEitherWay) {
+TEST_F(Transfer, DeviceLocalMemoryIsFilledOnEveryTransferPath) {
   device_.unified_memory = false;
   for (const Calibration& calibration : {slow_host(), in_place(), copied()})
     for (const float beta : {0.0f, 0.5f}) {
@@ -58,7 +58,7 @@ TEST_F(Transfer, MemoryThatIsNotSharedIsFilledEitherWay) {
     }
 }
 
-TEST_F(Transfer, ExplanationsSayTheWaysThatCallsGo) {
+TEST_F(Transfer, ExplanationsNameTheTransferPathsOfCalls) {
   const auto importing = open(in_place());
   const Problem p = odd(Transpose::kNo, Transpose::kNo, 0);
   const Decision d = importing->explain({.problem = p}).decision;
@@ -68,7 +68,7 @@ TEST_F(Transfer, ExplanationsSayTheWaysThatCallsGo) {
   EXPECT_EQ(open_staging()->explain({.problem = p}).decision.ways.a, Way::kStaged);
 }
 
-TEST_F(Transfer, OperandsBeginAnywhereInTheirPages) {
+TEST_F(Transfer, OperandsMayBeginAnywhereInAPage) {
   const auto context = open(in_place());
   const Problem p = odd(Transpose::kNo, Transpose::kYes, 0);
   for (const std::size_t offset : {0, 16, 2048, 4080}) {
@@ -91,7 +91,7 @@ TEST_F(Transfer, RowsThatVectorsDoNotDivideAreStaged) {
   EXPECT_EQ(imports(*context, product), 1u) << "C alone";
 }
 
-TEST_F(Transfer, MemoryThatMayOnlyBeReadIsRead) {
+TEST_F(Transfer, ReadOnlyMemoryIsAccepted) {
   for (const auto& [calibration, p] :
        {std::pair(in_place(), odd(Transpose::kNo, Transpose::kNo, 0)),
         std::pair(copied(), whole())}) {
@@ -124,7 +124,7 @@ TEST_F(Transfer, MemoryThatMayOnlyBeReadIsRead) {
   }
 }
 
-TEST_F(Transfer, ConstantsOfTheProgramAreOperandsToo) {
+TEST_F(Transfer, ConstantsOfTheProgramAreAcceptedAsOperands) {
   alignas(16) static constexpr float kA[4 * 8] = {1, 2, 3, 4, 5, 6, 7, 8};
   alignas(16) static constexpr float kB[8 * 4] = {1, 0, 0, 0, 1};
   const auto context = open(in_place());
@@ -192,7 +192,7 @@ TEST_F(Transfer, BatchesAreImportedWholeAndArraysStaged) {
   EXPECT_EQ(context->device_state().imports, before);
 }
 
-TEST_F(Transfer, WhatIsNotReadNeedNotBeThere) {
+TEST_F(Transfer, UnusedOperandsNeedNotBeMapped) {
   const auto context = open(in_place());
   for (const float beta : {0.0f, 0.5f}) {
     Problem p = odd(Transpose::kNo, Transpose::kNo, beta);
@@ -205,7 +205,7 @@ TEST_F(Transfer, WhatIsNotReadNeedNotBeThere) {
   }
 }
 
-TEST_F(Transfer, WhoLooksAtCGetsItBeforeTheCaller) {
+TEST_F(Transfer, WithSpotChecksCIsNotWrittenInPlace) {
   const auto context = open(in_place());
   Product product(odd(Transpose::kNo, Transpose::kNo, 0));
   EXPECT_EQ(imports(*context, product, {.check_spots = true}), 2u);
@@ -223,7 +223,7 @@ TEST_F(Transfer, OtherTypesAreImportedWhereKernelsWriteWords) {
   }
 }
 
-TEST_F(Transfer, ThreadsImportWhatTheyHave) {
+TEST_F(Transfer, ThreadsImportTheirOwnOperands) {
   const auto context = open(in_place());
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t)
@@ -254,7 +254,7 @@ TEST_F(Transfer, StagingMemoryStaysWithinTwiceTheLargestCalls) {
 }
 
 // Each in buffers of sizes that the others have no use for.
-TEST_F(Transfer, ProductsOfOtherShapesDoNotAddUp) {
+TEST_F(Transfer, StagingMemoryOfOtherShapesIsReused) {
   const auto context = open_staging();
   for (const auto& [m, n, k] :
        {std::array{128, 4, 128}, std::array{16, 16, 512}, std::array{64, 64, 64},
@@ -267,7 +267,7 @@ TEST_F(Transfer, ProductsOfOtherShapesDoNotAddUp) {
   }
 }
 
-TEST_F(Transfer, ThreadsStageOneProductAtATime) {
+TEST_F(Transfer, ThreadsStageOneCallAtATime) {
   const auto context = open_staging();
   const Problem p = packed_problem(128, 96, 160);
   Product alone(p);

@@ -27,7 +27,7 @@ std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder)
   return files;
 }
 
-TEST_F(Faults, ACacheFolderThatCannotBeWrittenIsDoneWithout) {
+TEST_F(Faults, AnUnwritableCacheFolderIsNotUsed) {
   std::ofstream(cache_) << "a file in the way";
   expect_one_line(said_by([&] {
                     for (int context = 0; context < 2; ++context)
@@ -36,7 +36,7 @@ TEST_F(Faults, ACacheFolderThatCannotBeWrittenIsDoneWithout) {
                   "kernels are compiled anew");
 }
 
-TEST_F(Faults, OnAFullDiskNoHalfOfAKernelIsKept) {
+TEST_F(Faults, OnAFullDiskNoPartialKernelIsKept) {
   std::unique_ptr<Context> context;  // which writes counts when it is closed
   expect_one_line(said_by([&] {
                     const FullDisk full;
@@ -49,7 +49,7 @@ TEST_F(Faults, OnAFullDiskNoHalfOfAKernelIsKept) {
   EXPECT_THAT(files_in(cache_ / "spirv"), Not(IsEmpty()));
 }
 
-TEST_F(Faults, ADamagedPipelineCacheIsSaidAndReplaced) {
+TEST_F(Faults, ADamagedPipelineCacheIsReportedAndReplaced) {
   multiply(*open());
   std::filesystem::path damaged;
   for (const std::filesystem::path& file : files_in(cache_))

@@ -56,7 +56,7 @@ class DatabaseFaults : public WrongKernel {
   static constexpr const char* kNotCounted = "problems without a tuned kernel are not counted: ";
 };
 
-TEST_F(DatabaseFaults, DeletedWhileOpenItIsNeitherMissedNorMadeAgain) {
+TEST_F(DatabaseFaults, ADatabaseDeletedWhileOpenIsNotCreatedAgain) {
   auto context = open();
   multiply(*context, untuned_);
   std::filesystem::remove(database_);
@@ -69,7 +69,7 @@ TEST_F(DatabaseFaults, DeletedWhileOpenItIsNeitherMissedNorMadeAgain) {
     }
     context.reset();
   });
-  EXPECT_THAT(said, HasSubstr(kNotCounted + database_.string() + " is gone\n"));
+  EXPECT_THAT(said, HasSubstr(kNotCounted + database_.string() + " was deleted\n"));
   EXPECT_THAT(said, HasSubstr("spot check"));
   EXPECT_EQ(std::ranges::count(said, '\n'), 2) << said;
   EXPECT_FALSE(std::filesystem::exists(database_));
@@ -79,7 +79,7 @@ TEST_F(DatabaseFaults, DeletedWhileOpenItIsNeitherMissedNorMadeAgain) {
   EXPECT_THAT(context->note(), HasSubstr("no tuning database at"));
 }
 
-TEST_F(DatabaseFaults, ReplacedWhileOpenItGetsItsDevicesCountsAndVerdicts) {
+TEST_F(DatabaseFaults, ADatabaseReplacedWhileOpenGetsCountsAndVerdictsOfItsDevice) {
   const auto context = open();
   DeviceProfile other = device_;
   other.driver_version += 1;
@@ -104,7 +104,7 @@ TEST_F(DatabaseFaults, ReplacedWhileOpenItGetsItsDevicesCountsAndVerdicts) {
   EXPECT_EQ(open()->explain({.problem = problem_}).kernel, short_name(fallback_variant()));
 }
 
-TEST_F(DatabaseFaults, ReplacedByOneThatDoesNotKnowTheDeviceItCountsNothing) {
+TEST_F(DatabaseFaults, ADatabaseReplacedByOneWithoutTheDeviceGetsNoCounts) {
   auto context = open();
   std::filesystem::remove(database_);
   { const Store without_devices(database_); }
@@ -119,7 +119,7 @@ TEST_F(DatabaseFaults, ReplacedByOneThatDoesNotKnowTheDeviceItCountsNothing) {
   EXPECT_THAT(Store(database_, OpenMode::kReadOnly).devices(), IsEmpty());
 }
 
-TEST_F(DatabaseFaults, LockedAtTheStartItIsDoneWithout) {
+TEST_F(DatabaseFaults, ADatabaseLockedAtTheStartIsNotUsed) {
   {
     const LockedDatabase locked(database_);
     std::unique_ptr<Context> context;
@@ -133,7 +133,7 @@ TEST_F(DatabaseFaults, LockedAtTheStartItIsDoneWithout) {
   expect(multiply(*open(), untuned_), Tier::kDevice, Reason::kPredicted);
 }
 
-TEST_F(DatabaseFaults, LockedWhileOpenItIsWrittenLater) {
+TEST_F(DatabaseFaults, ADatabaseLockedWhileOpenIsWrittenLater) {
   const auto context = open();
   const std::string said = said_by([&] {
     const LockedDatabase locked(database_);
@@ -153,7 +153,7 @@ TEST_F(DatabaseFaults, LockedWhileOpenItIsWrittenLater) {
   EXPECT_EQ(counted(), 2);
 }
 
-TEST_F(DatabaseFaults, OnAFullDiskItIsWrittenLater) {
+TEST_F(DatabaseFaults, ADatabaseOnAFullDiskIsWrittenLater) {
   const auto context = open();
   multiply(*context, untuned_);  // whose kernel is compiled, and stored, while that is possible
   expect_one_line(said_by([&] {

@@ -27,7 +27,7 @@ using DriverCall = FaultyDriver::Call;
 
 class LostDevice : public Faults, public ::testing::WithParamInterface<DriverCall> {};
 
-TEST_P(LostDevice, AmidACallIsAnsweredByTheHost) {
+TEST_P(LostDevice, TheHostAnswersACallDuringWhichTheDeviceIsLost) {
   const auto context = open();
   expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
   const std::string said = said_by([&] {
@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Found, LostDevice,
                                                                                  : "AtItsEnd");
                          });
 
-TEST_F(Faults, ALostDeviceIsSaidOnceByAllThreads) {
+TEST_F(Faults, ALostDeviceIsReportedOnceByAllThreads) {
   const auto context = open();
   multiply(*context);
   FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST, 5);
@@ -76,7 +76,7 @@ TEST_F(Faults, ADeviceLostInAGuardedCallIsAnsweredByTheHost) {
               IsEmpty());
 }
 
-TEST_F(Faults, ADeviceLostBetweenTheStepsOfALongProductIsAnsweredByTheHost) {
+TEST_F(Faults, TheHostAnswersWhereTheDeviceIsLostBetweenStepsOfALongCall) {
   plant(database_, device_, {default_variant(device_)}, 8 * kStepNs);
   const auto context = open();
   Problem p = packed_problem(64, 64, 64);
@@ -89,7 +89,7 @@ TEST_F(Faults, ADeviceLostBetweenTheStepsOfALongProductIsAnsweredByTheHost) {
                   "was lost");
 }
 
-TEST_F(Faults, ADeviceLostBetweenThePartsOfALargeProductLeavesTheRestToTheHost) {
+TEST_F(Faults, ADeviceLostBetweenSlicesLeavesTheRestToTheHost) {
   DeviceProfile small = device_;
   small.limits.max_storage_buffer_range_bytes = 64 << 10;
   plant(database_, small, {default_variant(device_), fallback_variant()});
@@ -105,7 +105,7 @@ TEST_F(Faults, ADeviceLostBetweenThePartsOfALargeProductLeavesTheRestToTheHost) 
                   "was lost");
 }
 
-TEST_F(Faults, AForcedCallGetsTheErrorThatOnePartOfALargeProductMet) {
+TEST_F(Faults, AForcedCallReturnsTheErrorOfItsFailedSlice) {
   DeviceProfile small = device_;
   small.limits.max_storage_buffer_range_bytes = 64 << 10;
   plant(database_, small, {default_variant(device_), fallback_variant()});
@@ -125,7 +125,7 @@ TEST_F(Faults, AForcedCallGetsTheErrorThatOnePartOfALargeProductMet) {
               IsEmpty());
 }
 
-TEST_F(Faults, ADeviceLostWhileKernelsAreCompiledEndsInTheHost) {
+TEST_F(Faults, TheHostAnswersWhereTheDeviceIsLostDuringCompilation) {
   Context context({.database = database_, .cache_folder = cache_});
   expect_one_line(said_by([&] {
                     FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST);
@@ -151,14 +151,14 @@ class FaultsDeathTest : public Faults {
                       FaultyDriver::heal();
                       expect(multiply(*context), Tier::kHost, Reason::kPredicted);
                     }),
-                    "the device is given up;");
+                    "the device is not used any more;");
     EXPECT_EQ(FaultyDriver::calls(DriverCall::kOutlast), 0);
     std::filesystem::remove_all(folder_.path());
     std::_Exit(HasFailure() ? 1 : 0);
   }
 };
 
-TEST_F(FaultsDeathTest, ADeviceThatHangsIsGivenUpAndTheHostAnswers) {
+TEST_F(FaultsDeathTest, TheHostAnswersWhereTheDeviceHangs) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(hang(), testing::ExitedWithCode(0), "");
 }
@@ -171,7 +171,7 @@ class ResidentFaults : public ResidentTest {
   }
 };
 
-TEST_F(ResidentFaults, WorkOnALostDeviceIsAnErrorAndHostPointersGoOn) {
+TEST_F(ResidentFaults, WorkOnALostDeviceFailsAndHostPointerCallsStillWork) {
   open({default_variant(device_)});
   Product product(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo));
   const ProblemArgs problem(product);
@@ -237,7 +237,7 @@ TEST_F(ResidentFaults, AKernelThatFailsOnHostMemoryIsNotUsedOnDeviceBuffers) {
 
 // A device without memory.
 
-TEST_F(Faults, WithoutDeviceMemoryTheHostAnswersAsLongAsThatLasts) {
+TEST_F(Faults, TheHostAnswersWhileDeviceMemoryIsShort) {
   const auto context = open();
   expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
   const Problem larger = packed_problem(300, 200, 50);
@@ -253,7 +253,7 @@ TEST_F(Faults, WithoutDeviceMemoryTheHostAnswersAsLongAsThatLasts) {
   EXPECT_EQ(context->decide(larger).veto_name, Veto::kNone);
 }
 
-TEST_F(Faults, BuffersKeptForOtherSizesAreGivenUpBeforeMemoryIsShort) {
+TEST_F(Faults, BuffersKeptForOtherSizesAreFreedBeforeMemoryRunsOut) {
   const auto context = open();
   expect(multiply(*context, packed_problem(600, 400, 20)), Tier::kDevice, Reason::kPredicted);
   FaultyDriver::limit_memory(FaultyDriver::memory_in_use());
@@ -264,7 +264,7 @@ TEST_F(Faults, BuffersKeptForOtherSizesAreGivenUpBeforeMemoryIsShort) {
               IsEmpty());
 }
 
-TEST_F(Faults, WithoutMemoryForTheDeviceItselfTheHostAnswersAsLongAsThatLasts) {
+TEST_F(Faults, TheHostAnswersWhileTheDeviceCannotBeOpenedForLackOfMemory) {
   const auto context = open();
   Context in_background({.database = database_, .cache_folder = cache_});
   constexpr int kFarTooMany = 100'000;
@@ -285,7 +285,7 @@ TEST_F(Faults, WithoutMemoryForTheDeviceItselfTheHostAnswersAsLongAsThatLasts) {
 }
 
 // The second kernel in line finds the device open and is compiled: the first one is still wanted.
-TEST_F(Faults, MemoryThatIsBackForTheSecondKernelIsForTheFirstOneToo) {
+TEST_F(Faults, TheFirstKernelIsTriedAgainWhenMemoryIsBackForTheSecond) {
   Context in_background({.database = database_, .cache_folder = cache_});
   FaultyDriver::fail_once(DriverCall::kOpen, VK_ERROR_OUT_OF_DEVICE_MEMORY);
   expect_one_line(said_by([&] {
@@ -299,7 +299,7 @@ TEST_F(Faults, MemoryThatIsBackForTheSecondKernelIsForTheFirstOneToo) {
   EXPECT_EQ(FaultyDriver::failed(DriverCall::kOpen), 1);
 }
 
-TEST_F(Faults, WithoutMemoryForTheCompilerTheHostAnswersAsLongAsThatLasts) {
+TEST_F(Faults, TheHostAnswersWhileTheCompilerLacksMemory) {
   const auto context = open();
   expect_one_line(said_by([&] {
                     FaultyDriver::fail(DriverCall::kCompile, VK_ERROR_OUT_OF_HOST_MEMORY);
@@ -312,7 +312,7 @@ TEST_F(Faults, WithoutMemoryForTheCompilerTheHostAnswersAsLongAsThatLasts) {
                   "no memory on " + device_.name);
 }
 
-TEST_F(Faults, WithoutMemoryForTheCompilerInTheBackgroundItIsSaid) {
+TEST_F(Faults, ABackgroundCompilationWithoutMemoryIsReported) {
   Gate gate(cache_, default_variant(device_));
   auto context =
       std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
@@ -327,7 +327,7 @@ TEST_F(Faults, WithoutMemoryForTheCompilerInTheBackgroundItIsSaid) {
 
 // A driver that is gone.
 
-TEST_F(Faults, ADriverThatGoesAfterTheStartEndsInTheHost) {
+TEST_F(Faults, TheHostAnswersWhereTheDriverDisappearsAfterTheStart) {
   const auto context = open();
   ASSERT_EQ(context->decide(problem_).tier, Tier::kDevice);
   expect_one_line(said_by([&] {
@@ -342,7 +342,7 @@ TEST_F(Faults, ADriverThatGoesAfterTheStartEndsInTheHost) {
   expect_sound_again();
 }
 
-TEST_F(Faults, AForcedCallThatFindsNoDriverSaysItByItsErrorAndTheHostsFirstCallOnStderr) {
+TEST_F(Faults, WithoutADriverAForcedCallReturnsTheErrorAndTheFirstHostCallWarns) {
   const auto context = open();
   FaultyDriver::fail(DriverCall::kEnumerate, VK_ERROR_INITIALIZATION_FAILED);
   EXPECT_THAT(said_by([&] { expect_forced_device_fails(*context, "is not here"); }), IsEmpty());
@@ -353,7 +353,7 @@ TEST_F(Faults, AForcedCallThatFindsNoDriverSaysItByItsErrorAndTheHostsFirstCallO
                   "is not here or its driver has changed");
 }
 
-TEST_F(Faults, AGuardedCallThatComesFirstAfterAForcedOneSaysIt) {
+TEST_F(Faults, AGuardedCallAfterAForcedOneWarnsAsWell) {
   const auto context = open();
   FaultyDriver::fail(DriverCall::kEnumerate, VK_ERROR_INITIALIZATION_FAILED);
   expect_forced_device_fails(*context, "is not here");
@@ -362,7 +362,7 @@ TEST_F(Faults, AGuardedCallThatComesFirstAfterAForcedOneSaysIt) {
       "is not here or its driver has changed");
 }
 
-TEST_F(Faults, NothingIsSaidWhereNobodyWantsToHear) {
+TEST_F(Faults, NothingIsReportedWithTheLogOff) {
   const ScopedEnvironment off("ROOFTILE_LOG", "off");
   const auto context = open();
   EXPECT_THAT(said_by([&] {

@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "runtime/execute/device_product.h"
+#include "tests/support/await.h"
 #include "tests/support/blocked_threads.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/gate.h"
@@ -71,7 +72,7 @@ TEST_F(ImportingFaults, NothingIsImportedForLongerThanACall) {
   EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes);
 }
 
-TEST_F(ImportingFaults, ALostDeviceLeavesTheCallersMemoryToTheHost) {
+TEST_F(ImportingFaults, TheHostAnswersInTheCallersMemoryAfterALoss) {
   const auto context = open();
   multiply_there(*context);
   const std::uint64_t held_bytes = FaultyDriver::memory_in_use();
@@ -159,26 +160,27 @@ class ImportingFaultsDeathTest : public ImportingFaults {
   }
 };
 
-TEST_F(ImportingFaultsDeathTest, AHangIsOutlastedAndTheHostAnswers) {
+TEST_F(ImportingFaultsDeathTest, ACallWithImportedMemoryWaitsForAHangToEndAndTheHostAnswers) {
   EXPECT_EXIT(alone([&] {
                 const auto context = open();
                 multiply_there(*context);
                 const std::uint64_t held_bytes = FaultyDriver::memory_in_use();
-                expect_one_line(said_by([&] {
-                                  FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
-                                  expect(multiply_there(*context), Tier::kHost, Reason::kFailed);
-                                  EXPECT_EQ(FaultyDriver::waited_in_vain_ns(), 10e9);
-                                  EXPECT_EQ(FaultyDriver::calls(DriverCall::kOutlast), 1);
-                                  FaultyDriver::heal();
-                                  expect(multiply(*context), Tier::kHost, Reason::kPredicted);
-                                }),
-                                "given up, and waited for by the call whose memory it works in;");
+                expect_one_line(
+                    said_by([&] {
+                      FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
+                      expect(multiply_there(*context), Tier::kHost, Reason::kFailed);
+                      EXPECT_EQ(FaultyDriver::waited_in_vain_ns(), 10e9);
+                      EXPECT_EQ(FaultyDriver::calls(DriverCall::kOutlast), 1);
+                      FaultyDriver::heal();
+                      expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+                    }),
+                    "not used any more; the call whose memory it uses still waits for it;");
                 EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "of imports";
               }),
               testing::ExitedWithCode(0), "");
 }
 
-TEST_F(ImportingFaultsDeathTest, NobodyElseWaitsForADeviceThatHangs) {
+TEST_F(ImportingFaultsDeathTest, OtherCallsDoNotWaitForADeviceThatHangs) {
   EXPECT_EXIT(alone([&] {
                 const auto context = open();
                 multiply_there(*context);
@@ -195,12 +197,13 @@ TEST_F(ImportingFaultsDeathTest, NobodyElseWaitsForADeviceThatHangs) {
                                   FaultyDriver::release(DriverCall::kOutlast);
                                   FaultyDriver::await_held();
                                 }),
-                                "the device is given up");
+                                "the device is not used any more");
                 EXPECT_THAT(said_by([&] {
                               expect(in_line.answer(), Tier::kHost, Reason::kFailed);
                               for (int call = 0; call < 3; ++call)
                                 expect(multiply(*context), Tier::kHost, Reason::kPredicted);
-                              expect_forced_device_fails(*context, "the device is given up");
+                              expect_forced_device_fails(*context,
+                                                         "the device is not used any more");
                               EXPECT_TRUE(owner.is_waiting());
                               EXPECT_GT(FaultyDriver::memory_in_use(), held_bytes);
                               owner.spoil_c();
@@ -213,7 +216,7 @@ TEST_F(ImportingFaultsDeathTest, NobodyElseWaitsForADeviceThatHangs) {
               testing::ExitedWithCode(0), "");
 }
 
-TEST_F(ImportingFaultsDeathTest, NobodyElseWaitsForPartsOfALargeProductThatHang) {
+TEST_F(ImportingFaultsDeathTest, OtherCallsDoNotWaitForSlicesThatHang) {
   DeviceProfile small = device_;
   small.limits.max_storage_buffer_range_bytes = 64 << 10;
   plant_importing(small);
@@ -239,14 +242,14 @@ TEST_F(ImportingFaultsDeathTest, NobodyElseWaitsForPartsOfALargeProductThatHang)
                                   FaultyDriver::release();
                                   expect(owner.answer(), Tier::kHost, Reason::kFailed);
                                 }),
-                                "the device is given up");
+                                "the device is not used any more");
                 EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "of imports";
               }),
               testing::ExitedWithCode(0), "");
 }
 
 // The best kernel is warmed up when no quick one runs, and this one runs for ever.
-TEST_F(ImportingFaultsDeathTest, NobodyWaitsForAKernelThatADeviceThatHangsKeepsFromTheCompiler) {
+TEST_F(ImportingFaultsDeathTest, CallsDoNotWaitForAKernelWhoseCompilationAHangBlocks) {
   EXPECT_EXIT(alone([&] {
                 // The last handler, before a sanitizer looks for what such a device leaks.
                 static int status = 1;
@@ -262,8 +265,9 @@ TEST_F(ImportingFaultsDeathTest, NobodyWaitsForAKernelThatADeviceThatHangsKeepsF
                 FaultyDriver::await_held();
                 EXPECT_TRUE(gate.open());
                 // The quick kernel, the best one, and what packs its A and B.
-                while (FaultyDriver::calls(DriverCall::kCompile) < compiled + 4)
-                  std::this_thread::yield();
+                EXPECT_TRUE(await("four kernels are compiled", [&] {
+                  return FaultyDriver::calls(DriverCall::kCompile) >= compiled + 4;
+                }));
                 EXPECT_TRUE(await_all_asleep());
                 Caller for_kernel(context, whole_, TierChoice::kDevice);
                 EXPECT_TRUE(await_all_asleep());
@@ -271,7 +275,7 @@ TEST_F(ImportingFaultsDeathTest, NobodyWaitsForAKernelThatADeviceThatHangsKeepsF
                 FaultyDriver::release(DriverCall::kOutlast);
                 FaultyDriver::await_held();
                 EXPECT_FALSE(for_kernel.answer());
-                EXPECT_THAT(for_kernel.error(), HasSubstr("the device is given up"));
+                EXPECT_THAT(for_kernel.error(), HasSubstr("the device is not used any more"));
                 // Nor does a program that ends, for the compiler.
                 EXPECT_TRUE(owner.is_waiting());
                 status = cleaned_up();
@@ -280,7 +284,7 @@ TEST_F(ImportingFaultsDeathTest, NobodyWaitsForAKernelThatADeviceThatHangsKeepsF
               testing::ExitedWithCode(0), "");
 }
 
-TEST_F(ImportingFaultsDeathTest, NobodyWaitsForTheCompilerOfADeviceThatHangs) {
+TEST_F(ImportingFaultsDeathTest, CallsDoNotWaitForTheCompilerOfADeviceThatHangs) {
   EXPECT_EXIT(alone([&] {
                 const Problem ready = packed_problem(64, 48, 80, Transpose::kNo, Transpose::kYes);
                 Gate gate(cache_, default_variant(device_));
@@ -308,7 +312,7 @@ TEST_F(ImportingFaultsDeathTest, NobodyWaitsForTheCompilerOfADeviceThatHangs) {
               testing::ExitedWithCode(0), "");
 }
 
-TEST_F(ImportingFaultsDeathTest, ADeviceThatIsCalledLostIsOutlasted) {
+TEST_F(ImportingFaultsDeathTest, ACallWithImportedMemoryWaitsForADeviceReportedLost) {
   EXPECT_EXIT(alone([&] {
                 const auto context = open();
                 multiply_there(*context);
@@ -319,14 +323,14 @@ TEST_F(ImportingFaultsDeathTest, ADeviceThatIsCalledLostIsOutlasted) {
                                   expect(multiply_there(*context), Tier::kHost, Reason::kFailed);
                                   expect(multiply(*context), Tier::kHost, Reason::kPredicted);
                                 }),
-                                "the device is given up");
+                                "the device is not used any more");
                 EXPECT_EQ(FaultyDriver::failed(DriverCall::kOutlast), 1);
                 EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "of imports";
               }),
               testing::ExitedWithCode(0), "");
 }
 
-TEST_F(ImportingFaultsDeathTest, AWaitThatTellsNothingIsTriedAgain) {
+TEST_F(ImportingFaultsDeathTest, AWaitWithAnInconclusiveErrorIsRepeated) {
   EXPECT_EXIT(alone([&] {
                 const auto context = open();
                 multiply_there(*context);
@@ -339,7 +343,7 @@ TEST_F(ImportingFaultsDeathTest, AWaitThatTellsNothingIsTriedAgain) {
               testing::ExitedWithCode(0), "");
 }
 
-TEST_F(ImportingFaultsDeathTest, AProductThatIsLeftGivesADeviceUpThatHangs) {
+TEST_F(ImportingFaultsDeathTest, AnAbandonedCallStopsUsingADeviceThatHangs) {
   EXPECT_EXIT(alone([&] {
                 const std::shared_ptr<Device> device = Device::open(device_);
                 BufferPool pool(device);
@@ -364,7 +368,7 @@ TEST_F(ImportingFaultsDeathTest, AProductThatIsLeftGivesADeviceUpThatHangs) {
               testing::ExitedWithCode(0), "");
 }
 
-TEST_F(ImportingFaultsDeathTest, AForcedCallSaysWhatItWaitsForAndGetsTheError) {
+TEST_F(ImportingFaultsDeathTest, AForcedCallReportsWhatItWaitsForAndReturnsTheError) {
   EXPECT_EXIT(alone([&] {
                 const auto context = open();
                 multiply_there(*context);
@@ -381,7 +385,7 @@ TEST_F(ImportingFaultsDeathTest, AForcedCallSaysWhatItWaitsForAndGetsTheError) {
                                     EXPECT_EQ(error.code(), ErrorCode::kTimeout);
                                   }
                                 }),
-                                "waited for by the call");
+                                "the call whose memory it uses still waits");
                 operands.take_c();
                 EXPECT_TRUE(product.c_is_untouched());
               }),

@@ -25,7 +25,7 @@ using DriverCall = FaultyDriver::Call;
 
 // Kernels that do not compile.
 
-TEST_F(Faults, AKernelThatFailsIsPassedOverForTheNext) {
+TEST_F(Faults, AfterAFailedKernelTheNextOneAnswers) {
   // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
   const Shader first = emit_gemm(default_variant(device_), signature_of(problem_));
   std::vector<std::uint32_t> words = compile(first);
@@ -44,7 +44,7 @@ TEST_F(Faults, AKernelThatFailsIsPassedOverForTheNext) {
   EXPECT_FALSE(context->device_state().last_failure.empty());
 }
 
-TEST_F(Faults, AKernelThatCannotBeLaunchedIsPassedOverForTheNext) {
+TEST_F(Faults, AfterAKernelThatCannotBeLaunchedTheNextOneAnswers) {
   const auto context = open();
   expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
   expect_one_line(said_by([&] {
@@ -56,7 +56,7 @@ TEST_F(Faults, AKernelThatCannotBeLaunchedIsPassedOverForTheNext) {
   EXPECT_EQ(FaultyDriver::failed(DriverCall::kSubmit), 1);
 }
 
-TEST_F(Faults, WhenEveryKernelFailsTheHostAnswersAndTheDecisionSaysWhy) {
+TEST_F(Faults, WhenEveryKernelFailsTheHostAnswersAndTheDecisionNamesTheReason) {
   const auto context = open();
   const std::string said = said_by([&] {
     FaultyDriver::fail(DriverCall::kCompile, VK_ERROR_UNKNOWN);
@@ -76,7 +76,7 @@ TEST_F(Faults, WhenEveryKernelFailsTheHostAnswersAndTheDecisionSaysWhy) {
 
 // A kernel that computes wrongly.
 
-TEST_F(WrongKernel, IsCaughtByASpotCheckAndTheHostAnswers) {
+TEST_F(WrongKernel, IsDetectedByASpotCheckAndTheHostAnswers) {
   {
     const auto context = open();
     Product unguarded(problem_);
@@ -95,7 +95,7 @@ TEST_F(WrongKernel, IsCaughtByASpotCheckAndTheHostAnswers) {
   expect(multiply(*open()), Tier::kDevice, Reason::kPredicted);
 }
 
-TEST_F(WrongKernel, IsSaidOnceByAllThreads) {
+TEST_F(WrongKernel, IsReportedOnceByAllThreads) {
   const auto context = open();
   expect_one_line(said_by([&] { multiply_by_threads(*context, checked_); }),
                   "spot check: element (");

@@ -56,7 +56,7 @@ class MeasuredDevice : public Faults {
   Product product_{with_gelu(packed_problem(64, 64, 64))};
 };
 
-TEST_F(MeasuredDevice, IsLeftWhereTheHostIsPredictedToBeFasterThanItWas) {
+TEST_F(MeasuredDevice, CallsLeaveADeviceSlowerThanTheHostsPrediction) {
   const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
   const std::string said = said_by([&] {
     const auto context = open(1.2 * kDeviceNs);
@@ -71,13 +71,13 @@ TEST_F(MeasuredDevice, IsLeftWhereTheHostIsPredictedToBeFasterThanItWas) {
   EXPECT_THAT(said, ::testing::HasSubstr(", host is predicted 7.2 us"));
 }
 
-TEST_F(MeasuredDevice, StaysIfNobodyMeasures) {
+TEST_F(MeasuredDevice, IsKeptWithoutMeasurement) {
   const auto context = open(1.2 * kDeviceNs, MeasureCalls::kNo);
   for (int call = 0; call < 10; ++call)
     expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
 }
 
-TEST_F(MeasuredDevice, IsTriedWhereItIsNearAndOpen) {
+TEST_F(MeasuredDevice, IsProbedWhereItIsOpenAndPredictedNearlyAsFast) {
   const auto context = open(0.9 * kDeviceNs);
   expect(multiply(*context, TierChoice::kDevice), Tier::kDevice, Reason::kForced);
   expect(multiply(*context), Tier::kHost, Reason::kPredicted);
@@ -85,7 +85,7 @@ TEST_F(MeasuredDevice, IsTriedWhereItIsNearAndOpen) {
   product_.expect_right();
 }
 
-TEST_F(MeasuredDevice, ThatFailsOnTrialIsAnsweredForByTheHostAndNotTriedAgain) {
+TEST_F(MeasuredDevice, IsNotProbedAgainAfterAFailureThatTheHostAnswers) {
   const auto context = open(0.9 * kDeviceNs);
   multiply(*context, TierChoice::kDevice);
   const std::string said = said_by([&] {
@@ -99,13 +99,13 @@ TEST_F(MeasuredDevice, ThatFailsOnTrialIsAnsweredForByTheHostAndNotTriedAgain) {
     expect(multiply(*context), Tier::kHost, Reason::kPredicted);
 }
 
-TEST_F(MeasuredDevice, IsNotOpenedForATrial) {
+TEST_F(MeasuredDevice, IsNotOpenedForProbing) {
   const auto context = open(0.9 * kDeviceNs);
   for (int call = 0; call < 5000; ++call) ASSERT_EQ(multiply(*context).tier, Tier::kHost);
   EXPECT_FALSE(context->device_state().opened);
 }
 
-TEST_F(MeasuredDevice, IsNotTriedWhereItIsFar) {
+TEST_F(MeasuredDevice, IsNotProbedWherePredictedFarSlower) {
   const auto context = open(0.6 * kDeviceNs);
   multiply(*context, TierChoice::kDevice);
   for (int call = 0; call < 5000; ++call) ASSERT_EQ(multiply(*context).tier, Tier::kHost);

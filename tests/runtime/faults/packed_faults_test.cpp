@@ -31,7 +31,7 @@ class PackedFaultsTest : public PackedTest {
   HostCall call_{product_};
 };
 
-TEST_F(PackedFaultsTest, CallsOfAnotherShapeAreToldBoth) {
+TEST_F(PackedFaultsTest, CallsOfAnotherShapeAreRefusedWithBothShapes) {
   open({parse_variant(kPacksB)});
   call_.args.packed = pack(call_.args);
   rooftile_gemm_args args = call_.args;
@@ -54,7 +54,7 @@ TEST_F(PackedFaultsTest, CallsOfAnotherShapeAreToldBoth) {
   expect_refused(call_.args, ROOFTILE_INVALID_ARGUMENT, "packed operand was released");
 }
 
-TEST_F(PackedFaultsTest, WrongArgumentsOfPacking) {
+TEST_F(PackedFaultsTest, WrongArgumentsOfPackingAreRefused) {
   open({parse_variant(kPacksB)});
   rooftile_packed* packed = nullptr;
   const auto refused = [&](const rooftile_pack_args& args, const std::string& message) {
@@ -118,7 +118,7 @@ TEST_F(PackedFaultsTest, AnotherContextRefusesIt) {
   rooftile_close(first);
 }
 
-TEST_F(PackedFaultsTest, WhatWasPackedForBuffersServesHostCallsAndTheOtherWayRound) {
+TEST_F(PackedFaultsTest, ResidentAndHostCallsShareOnePackedOperand) {
   open({parse_variant(kPacksB)});
   rooftile_resident_operands operands = operands_of(product_);
   ProblemArgs problem(product_);
@@ -138,14 +138,15 @@ TEST_F(PackedFaultsTest, WhatWasPackedForBuffersServesHostCallsAndTheOtherWayRou
   product_.expect_right();
 }
 
-TEST_F(PackedFaultsTest, WithoutATunedDeviceTheHostAnswersWithTheOperand) {
+TEST_F(PackedFaultsTest, WithoutATunedDeviceTheHostReadsTheOriginal) {
   open({});
   rooftile_packed* const packed = pack(call_.args);
   EXPECT_EQ(info(packed).layouts, 0);
   EXPECT_EQ(info(packed).device_bytes, 0u);
   EXPECT_STREQ(info(packed).kernel, "");
   call_.args.packed = packed;
-  expect_refused(without_b(call_.args), ROOFTILE_UNSUPPORTED, "b is null, and only packed");
+  expect_refused(without_b(call_.args), ROOFTILE_UNSUPPORTED,
+                 "b is null and only its packed copy is given");
   ok(rooftile_gemm(context_, &call_.args));
   product_.expect_right();
   EXPECT_NE(last().tier, ROOFTILE_TIER_DEVICE);
@@ -167,7 +168,7 @@ TEST_F(PackedFaultsTest, WithoutATunedDeviceTheHostAnswersWithTheOperand) {
   product_.expect_right();
 }
 
-TEST_F(PackedFaultsTest, HostTiersAndGuardsNeedTheOperand) {
+TEST_F(PackedFaultsTest, HostTiersAndGuardsNeedTheOriginal) {
   open_with({{packed_problem(33, 37, 66, kNo, kYes), kPacksB, 1e5, 1e5}});
   call_.args.packed = pack(call_.args);
   const auto both = [&](rooftile_gemm_args args, rooftile_tier tier, const std::string& needs) {
@@ -179,17 +180,16 @@ TEST_F(PackedFaultsTest, HostTiersAndGuardsNeedTheOperand) {
   };
   rooftile_gemm_args args = call_.args;
   args.tier = ROOFTILE_TIER_HOST;
-  both(args, ROOFTILE_TIER_HOST, "the host, which was asked for, multiplies");
+  both(args, ROOFTILE_TIER_HOST, "the requested host tier reads");
   args = call_.args;
   rooftile_guard guard = {.struct_size = sizeof guard, .precision = ROOFTILE_PRECISION_EXACT64};
   args.guard = &guard;
-  both(args, ROOFTILE_TIER_HOST64,
-       "the precision that was asked for needs the host, which multiplies");
+  both(args, ROOFTILE_TIER_HOST64, "the requested precision needs the host, which reads");
   guard = {.struct_size = sizeof guard, .scan_range = 1, .check_spots = 1};
   both(args, ROOFTILE_TIER_DEVICE, "the scan, or the check of the result, reads");
 }
 
-TEST_F(PackedFaultsTest, ALostDeviceLeavesTheHostWithTheOperand) {
+TEST_F(PackedFaultsTest, AfterALossTheHostReadsTheOriginal) {
   open({parse_variant(kPacksB)});
   open_with({{packed_problem(33, 37, 66, kNo, kYes), kPacksB, 1e5, 1e5}});
   call_.args.packed = pack(call_.args);
@@ -208,7 +208,7 @@ TEST_F(PackedFaultsTest, ALostDeviceLeavesTheHostWithTheOperand) {
   EXPECT_EQ(info(pack(HostCall(product_).args)).layouts, 0);
 }
 
-TEST_F(PackedFaultsTest, ADeviceThatFailsAmidACallLeavesTheHostWithTheOperand) {
+TEST_F(PackedFaultsTest, AfterAFailureDuringACallTheHostReadsTheOriginal) {
   open_with({{packed_problem(33, 37, 66, kNo, kYes), kPacksB, 1e5, 1e5}});
   call_.args.packed = pack(call_.args);
   FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST);
@@ -217,7 +217,7 @@ TEST_F(PackedFaultsTest, ADeviceThatFailsAmidACallLeavesTheHostWithTheOperand) {
   EXPECT_EQ(last().reason, ROOFTILE_REASON_FAILED);
 }
 
-TEST_F(PackedFaultsTest, BuffersOfALostDeviceFail) {
+TEST_F(PackedFaultsTest, CallsOnBuffersOfALostDeviceFail) {
   open({parse_variant(kPacksB)});
   rooftile_resident_operands operands = operands_of(product_);
   ProblemArgs problem(product_);
@@ -233,7 +233,7 @@ TEST_F(PackedFaultsTest, BuffersOfALostDeviceFail) {
   ok(rooftile_packed_release(problem.args.packed));
 }
 
-TEST_F(PackedFaultsTest, AForkedChildsHostAnswers) {
+TEST_F(PackedFaultsTest, TheHostAnswersInAForkedChild) {
   open_with({{packed_problem(33, 37, 66, kNo, kYes), kPacksB, 1e5, 1e5}});
   call_.args.packed = pack(call_.args);
   const pid_t child = ::fork();
@@ -266,7 +266,7 @@ TEST_F(PackedFaultsTest, TheHostAnswersWhereItIsFaster) {
   EXPECT_EQ(last().tier, ROOFTILE_TIER_DEVICE);
 }
 
-TEST_F(PackedFaultsTest, ExplainCountsNeitherItsTransferNorItsPacking) {
+TEST_F(PackedFaultsTest, ExplainCountsNeitherTransferNorPackingOfAPackedOperand) {
   open_with({{packed_problem(33, 37, 66, kNo, kYes), kPacksB, 1e5, 7e5}}, fast_host());
   rooftile_decision unpacked = {.struct_size = sizeof unpacked},
                     decision = {.struct_size = sizeof decision};

@@ -1,4 +1,5 @@
 // Quick kernels on a device whose driver fails, or takes its time, while the best one is compiled.
+#include "tests/support/await.h"
 #include "tests/support/blocked_threads.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/gate.h"
@@ -24,10 +25,14 @@ class QuickFaults : public Faults {
   static bool is(const std::optional<Answer>& answer, const Variant& kernel) {
     return answer && answer->kernel != nullptr && *answer->kernel == kernel;
   }
+  void expect_best_kernel_answers(Context& context) const {
+    EXPECT_TRUE(await("the best kernel answers",
+                      [&] { return is(multiply(context, untuned_), default_variant(device_)); }));
+  }
 };
 
 // lavapipe compiles in the queue, at the first dispatch.
-TEST_F(QuickFaults, CallsDoNotStandInTheQueueBehindTheCompiler) {
+TEST_F(QuickFaults, CallsDoNotWaitBehindTheCompilersDispatch) {
   Gate gate(cache_, default_variant(device_));
   const auto context = open_with_quick_kernel();
   FaultyDriver::hold_next(DriverCall::kWait);
@@ -37,12 +42,14 @@ TEST_F(QuickFaults, CallsDoNotStandInTheQueueBehindTheCompiler) {
     expect(multiply(*context, untuned_), Tier::kHost, Reason::kCompiling);
   FaultyDriver::release();
   Answer answer;
-  while ((answer = multiply(*context, untuned_)).tier == Tier::kHost) {
-  }
+  ASSERT_TRUE(await("the device answers", [&] {
+    answer = multiply(*context, untuned_);
+    return answer.tier != Tier::kHost;
+  }));
   EXPECT_TRUE(is(answer, default_variant(device_)));
 }
 
-TEST_F(QuickFaults, TheCompilerDoesNotStandInTheQueueBeforeACall) {
+TEST_F(QuickFaults, TheCompilersDispatchIsNotQueuedBeforeACall) {
   const int compiled = FaultyDriver::calls(DriverCall::kCompile);
   Gate gate(cache_, default_variant(device_));
   const auto context = open_with_quick_kernel();
@@ -52,16 +59,16 @@ TEST_F(QuickFaults, TheCompilerDoesNotStandInTheQueueBeforeACall) {
   const int submitted = FaultyDriver::calls(DriverCall::kSubmit);
   EXPECT_TRUE(gate.open());
   // The quick kernel, the best one, and what packs its A and B. What would follow at once does not.
-  while (FaultyDriver::calls(DriverCall::kCompile) < compiled + 4) std::this_thread::yield();
+  EXPECT_TRUE(await("four kernels are compiled",
+                    [&] { return FaultyDriver::calls(DriverCall::kCompile) >= compiled + 4; }));
   ASSERT_TRUE(await_all_asleep());
   EXPECT_EQ(FaultyDriver::calls(DriverCall::kSubmit), submitted);
   FaultyDriver::release();
   computing.join();
-  while (!is(multiply(*context, untuned_), default_variant(device_))) {
-  }
+  expect_best_kernel_answers(*context);
 }
 
-TEST_F(QuickFaults, AQuickKernelThatCannotBeLaunchedIsPassedOver) {
+TEST_F(QuickFaults, AQuickKernelThatCannotBeLaunchedIsSkipped) {
   Gate gate(cache_, default_variant(device_));
   const auto context = open_with_quick_kernel();
   expect_one_line(said_by([&] {
@@ -71,11 +78,10 @@ TEST_F(QuickFaults, AQuickKernelThatCannotBeLaunchedIsPassedOver) {
                   }),
                   "'" + short_name(fallback_variant()) + "' fails");
   EXPECT_TRUE(gate.open());
-  while (!is(multiply(*context, untuned_), default_variant(device_))) {
-  }
+  expect_best_kernel_answers(*context);
 }
 
-TEST_F(QuickFaults, ADeviceThatIsLostMeanwhileEndsInTheHost) {
+TEST_F(QuickFaults, TheHostAnswersWhereTheDeviceIsLostMeanwhile) {
   Gate gate(cache_, default_variant(device_));
   const auto context = open_with_quick_kernel();
   expect_one_line(said_by([&] {
@@ -87,15 +93,15 @@ TEST_F(QuickFaults, ADeviceThatIsLostMeanwhileEndsInTheHost) {
   EXPECT_TRUE(gate.open());
 }
 
-TEST_F(QuickFaults, WithoutMemoryForEitherWhoWaitsIsToldSo) {
+TEST_F(QuickFaults, AForcedCallReportsThatNeitherKernelHasMemory) {
   const auto context =
       std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
   FaultyDriver::fail(DriverCall::kCompile, VK_ERROR_OUT_OF_HOST_MEMORY);
   said_by([&] { expect_forced_device_fails(*context, "ran out of memory"); });
   FaultyDriver::heal();
   EXPECT_THAT(said_by([&] {
-                while (multiply(*context).tier == Tier::kHost) {
-                }
+                EXPECT_TRUE(await("the device answers",
+                                  [&] { return multiply(*context).tier != Tier::kHost; }));
               }),
               IsEmpty());
 }

@@ -120,7 +120,7 @@ TEST_F(DevicePassTest, GivesTheBitsOfTheKernelThatFusesTheEpilogue) {
     }
 }
 
-TEST_F(DevicePassTest, ListsRunItAgainAndAgain) {
+TEST_F(DevicePassTest, ListsRunThePassRepeatedly) {
   open_deterministic();
   Product product(problem("bias_column+gelu_tanh", "f32", 0.0f));
   const rooftile_resident_operands operands = operands_of(product, 4);
@@ -139,7 +139,7 @@ TEST_F(DevicePassTest, ListsRunItAgainAndAgain) {
   ok(rooftile_list_release(list));
 }
 
-TEST_F(DevicePassTest, APackedOperandIsReadFromItsPanels) {
+TEST_F(DevicePassTest, APackedOperandIsReadFromItsPackedLayout) {
   const Variant packing = parse_variant(
       "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
       "vector_width_b=4 packed_b=yes");
@@ -191,7 +191,7 @@ TEST_F(DevicePassTest, TheFallbackComputesWhereTheWorkspaceHoldsNoSums) {
   expect_right(product, operands);
 }
 
-TEST_F(DevicePassTest, TheFallbackComputesOperandsOfWhichNoPlainKernelIsTuned) {
+TEST_F(DevicePassTest, TheFallbackComputesWhereNoPlainKernelIsTuned) {
   open_deterministic();
   Product product(problem("relu", "f16"));
   const rooftile_resident_operands operands = operands_of(product, 4);
@@ -199,7 +199,7 @@ TEST_F(DevicePassTest, TheFallbackComputesOperandsOfWhichNoPlainKernelIsTuned) {
   expect_right(product, operands);
 }
 
-TEST_F(DevicePassTest, ExplainNamesItAndPredictsThePassByItsBytes) {
+TEST_F(DevicePassTest, ExplainNamesThePassAndPredictsItFromItsBytes) {
   open_deterministic();
   const Residencies on_device = {Residency::kDevice, Residency::kDevice, Residency::kDevice};
   Problem p = packed_problem(64, 64, 64, Transpose::kNo, Transpose::kYes);
@@ -214,7 +214,7 @@ TEST_F(DevicePassTest, ExplainNamesItAndPredictsThePassByItsBytes) {
   EXPECT_DOUBLE_EQ(e.decision.kernel_ns, plain_ns);
 }
 
-TEST_F(DevicePassTest, AKernelThatIsCertifiedOnDemandReplacesItWhereItIsPredictedToBeFaster) {
+TEST_F(DevicePassTest, AKernelCertifiedOnDemandReplacesThePassWherePredictedFaster) {
   open({best_});
   const Problem p = problem("bias_column+relu");
   const Residencies on_device = {Residency::kDevice, Residency::kDevice, Residency::kDevice};

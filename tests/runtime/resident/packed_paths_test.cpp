@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "runtime/kernel/shader_cache.h"
+#include "tests/support/await.h"
 #include "tests/support/packed_fixture.h"
 
 namespace rooftile {
@@ -62,7 +63,7 @@ class PackedPaths : public PackedTest {
   }
 };
 
-TEST_F(PackedPaths, AfterItsKernelIsFoundWrongAnotherPathOrPackingAgainIsRight) {
+TEST_F(PackedPaths, AfterARejectedKernelAnotherKernelOrRepackingGivesRightResults) {
   const Problem p = padded_problem(33, 37, 66, kNo, kYes, 1.0f, 0.5f);
   const Problem tuned = packed_problem(33, 37, 66, kNo, kYes);
   make_wrong(kPacksB, p);
@@ -100,7 +101,7 @@ TEST_F(PackedPaths, AfterItsKernelIsFoundWrongAnotherPathOrPackingAgainIsRight) 
   EXPECT_EQ(last().kernel, name_of(kReadsStored));
 }
 
-TEST_F(PackedPaths, CallsOnBuffersDoNotRunAKernelThatWasFoundWrong) {
+TEST_F(PackedPaths, CallsOnBuffersSkipARejectedKernel) {
   const Problem p = padded_problem(33, 37, 66, kNo, kYes, 1.0f, 0.5f);
   const Problem tuned = packed_problem(33, 37, 66, kNo, kYes);
   make_wrong(kPacksB, p);
@@ -121,7 +122,7 @@ TEST_F(PackedPaths, CallsOnBuffersDoNotRunAKernelThatWasFoundWrong) {
   EXPECT_THAT(rooftile_last_error(), HasSubstr("pack it again"));
 }
 
-TEST_F(PackedPaths, KernelsCertifiedOnDemandReadNoPanelsThatAreNotThere) {
+TEST_F(PackedPaths, KernelsCertifiedOnDemandReadOnlyLayoutsThatAreHeld) {
   const Problem p = packed_problem(33, 37, 66);
   open_with({{p, kReadsStored, 1.5e5}, {p, kPacksB, 1e5, 1e5}});
   // The class with a bias is not tuned: its kernels are certified on demand.
@@ -161,7 +162,7 @@ TEST_F(PackedPaths, KernelsCertifiedOnDemandReadNoPanelsThatAreNotThere) {
 }
 
 // Paired comparisons have put the winner first. A stored time that is shorter says less.
-TEST_F(PackedPaths, KernelsThatReadNoPanelsKeepTheOrderOfTheRankedList) {
+TEST_F(PackedPaths, KernelsWithoutPackedOperandsKeepTheRankedOrder) {
   const Problem p = packed_problem(33, 37, 66);
   const std::string other = kReadsStored + " unroll_k=2";
   open_with({{p, kReadsStored, 2e5}, {p, other, 1e5}, {p, kPacksB, 3e5, 1e5}});
@@ -170,7 +171,7 @@ TEST_F(PackedPaths, KernelsThatReadNoPanelsKeepTheOrderOfTheRankedList) {
   EXPECT_EQ(info(pack(call.args)).kernel, name_of(kReadsStored));
 }
 
-TEST_F(PackedPaths, OperandsThatDoNotCountAreNotReadOnBuffersAndInLists) {
+TEST_F(PackedPaths, UnusedOperandsAreNotReadOnBuffersAndInLists) {
   open({parse_variant(kPacksB)});
   Product product(padded_problem(9, 17, 33, kNo, kNo, 0.0f, 0.5f));
   // Bytes of NaN.
@@ -197,7 +198,7 @@ TEST_F(PackedPaths, OperandsThatDoNotCountAreNotReadOnBuffersAndInLists) {
   product.expect_right();
 }
 
-TEST_F(PackedPaths, WithoutBetaAnOldCOfNanDoesNotCount) {
+TEST_F(PackedPaths, BetaZeroIgnoresNanInC) {
   open({parse_variant(kPacksB)});
   Product product(padded_problem(9, 17, 33, kNo, kYes));
   for (float& value : product.c_before)
@@ -241,7 +242,7 @@ TEST_F(PackedPaths, BatchesOnBuffersAndInListsShareIt) {
   }
 }
 
-TEST_F(PackedPaths, HighPrecisionIsCheckedWithTheOperandAndRefusedWithout) {
+TEST_F(PackedPaths, HighPrecisionIsCheckedWithTheOriginalAndRefusedWithout) {
   open_with({{packed_problem(33, 37, 66, kNo, kYes), kPacksB, 1e5, 1e5}});
   Product product(padded_problem(33, 37, 66, kNo, kYes, 1.0f, 0.5f));
   HostCall call(product);
@@ -262,7 +263,7 @@ TEST_F(PackedPaths, HighPrecisionIsCheckedWithTheOperandAndRefusedWithout) {
   for (const rooftile_guard* guard : {&high, &kappa}) {
     args.guard = guard;
     EXPECT_EQ(multiply(product, args), ROOFTILE_UNSUPPORTED);
-    EXPECT_THAT(rooftile_last_error(), HasSubstr("b is null, and only packed"));
+    EXPECT_THAT(rooftile_last_error(), HasSubstr("b is null and only its packed copy is given"));
   }
   rooftile_resident_operands operands = operands_of(product);
   ProblemArgs problem(product);
@@ -287,7 +288,7 @@ TEST_F(PackedPaths, ThePrecisionOfTheContextHoldsForPackedCalls) {
   EXPECT_EQ(last().tier, ROOFTILE_TIER_HOST64);
   call.args.b = nullptr;
   EXPECT_EQ(multiply(product, call.args), ROOFTILE_UNSUPPORTED);
-  EXPECT_THAT(rooftile_last_error(), HasSubstr("the precision that was asked for needs the host"));
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("the requested precision needs the host"));
 }
 
 TEST_F(PackedPaths, DecisionsAboutPackedAndPlainCallsAreKeptApart) {
@@ -316,7 +317,7 @@ TEST_F(PackedPaths, DecisionsAboutPackedAndPlainCallsAreKeptApart) {
   }
 }
 
-TEST_F(PackedPaths, ThreadsUseItOnBothSidesWhileItIsReleased) {
+TEST_F(PackedPaths, ThreadsUseAPackedOperandWhileItIsReleased) {
   open_with({{packed_problem(33, 37, 66), kPacksB, 1e5, 1e5}});
   Product product(packed_problem(33, 37, 66));
   HostCall call(product);
@@ -335,13 +336,14 @@ TEST_F(PackedPaths, ThreadsUseItOnBothSidesWhileItIsReleased) {
         mine.args.packed = packed;
         mine.args.b = nullptr;
         rooftile_status status = ROOFTILE_OK;
-        while (status == ROOFTILE_OK) {
+        EXPECT_TRUE(await("a call is refused", [&] {
           const bool was_released = released;
           own.c = own.c_before;
           status = rooftile_gemm(context_, &mine.args);
           EXPECT_FALSE(was_released && status == ROOFTILE_OK);
           if (status == ROOFTILE_OK) own.expect_right();
-        }
+          return status != ROOFTILE_OK;
+        }));
         EXPECT_EQ(status, ROOFTILE_INVALID_ARGUMENT);
       });
     threads.emplace_back([&] {
@@ -366,7 +368,7 @@ TEST_F(PackedPaths, ThreadsUseItOnBothSidesWhileItIsReleased) {
   product.expect_right();
 }
 
-TEST_F(PackedPaths, TheCppClassesTakeItEverywhere) {
+TEST_F(PackedPaths, TheCppClassesAcceptPackedOperands) {
   open({parse_variant(kPacksB)});
   const std::string database = folder_ / "1.db";
   Session session(rooftile_options{.database_path = database.c_str()});

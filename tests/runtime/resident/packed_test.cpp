@@ -114,7 +114,7 @@ TEST_F(PackedTest, TakesEveryType) {
   }
 }
 
-TEST_F(PackedTest, KernelsThatReadTheSamePanelsShareThem) {
+TEST_F(PackedTest, KernelsThatReadTheSameLayoutShareIt) {
   const Problem decode = packed_problem(8, 96, 64), prefill = packed_problem(64, 96, 64);
   open_with({{decode, kPacksBOfFewRows, 1e4, 1e5},
              {decode, kReadsStored, 2e4},
@@ -190,7 +190,7 @@ TEST_F(PackedTest, KernelsForWholeTilesAloneKeepAPlainCopyForOtherSizes) {
   EXPECT_EQ(last().kernel, name_of(kReadsStored));
 }
 
-TEST_F(PackedTest, ToldMemoryIsWhatTheDriverGave) {
+TEST_F(PackedTest, ReportedMemoryIsWhatTheDriverAllocated) {
   const Problem p = packed_problem(33, 500, 300);
   open_with({{packed_problem(1, 500, 300), kReadsStored, 1e4}, {p, kPacksB, 1e5, 1e5}});
   Product product(p);
@@ -218,7 +218,7 @@ TEST_F(PackedTest, ToldMemoryIsWhatTheDriverGave) {
   EXPECT_EQ(FaultyDriver::memory_in_use(), before);
 }
 
-TEST_F(PackedTest, OutOfMemoryLeavesNothing) {
+TEST_F(PackedTest, OutOfMemoryKeepsNothingAllocated) {
   const Problem p = packed_problem(33, 500, 300);
   open_with({{p, kPacksB, 1e5, 1e5}});
   Product product(p);
@@ -237,7 +237,7 @@ TEST_F(PackedTest, OutOfMemoryLeavesNothing) {
   product.expect_right();
 }
 
-TEST_F(PackedTest, ListsKeepWhatIsReleased) {
+TEST_F(PackedTest, ListsKeepReleasedOperandsAlive) {
   open({parse_variant(kPacksB)});
   Product product(padded_problem(33, 37, 66, kNo, kNo, 1.0f, 0.0f));
   rooftile_resident_operands operands = operands_of(product);
@@ -277,7 +277,7 @@ TEST_F(PackedTest, MayBeReleasedAfterTheContext) {
   ok(rooftile_packed_release(packed));
 }
 
-TEST_F(PackedTest, OneForManyThreads) {
+TEST_F(PackedTest, ManyThreadsShareOnePackedOperand) {
   open({parse_variant(kPacksB)});
   Product product(packed_problem(33, 37, 66));
   HostCall call(product);

@@ -181,7 +181,7 @@ TEST_F(ResidentListTest, TransfersOfEachRunAreItsOwn) {
   ok(rooftile_list_release(list));
 }
 
-TEST_F(ResidentListTest, ListsGrowAndLiveOnInTheirRuns) {
+TEST_F(ResidentListTest, ReleasedListsLiveUntilTheirRunsEnd) {
   open({fallback_variant()});
   rooftile_buffer *x = create(4), *one = create(4);
   const float zero = 0, first = 1;
@@ -220,7 +220,7 @@ TEST_F(ResidentListTest, LongListsAreSeveralSubmissions) {
   ok(rooftile_list_release(list));
 }
 
-TEST_F(ResidentListTest, ProductsShareAWorkspaceOneAfterTheOther) {
+TEST_F(ResidentListTest, CallsShareAWorkspaceOneAfterTheOther) {
   const Variant split =
       parse_variant("family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 split_k=3");
   const Variant packed = parse_variant(
@@ -246,7 +246,7 @@ TEST_F(ResidentListTest, ProductsShareAWorkspaceOneAfterTheOther) {
   ok(rooftile_list_release(list));
 }
 
-TEST_F(ResidentListTest, AfterALossEveryCallAndWaitSaysSo) {
+TEST_F(ResidentListTest, AfterALossEveryCallAndWaitFails) {
   // What a lost device holds is leaked: in a process of its own.
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(

@@ -6,6 +6,7 @@
 
 #include "core/hash.h"
 #include "generator/compile.h"
+#include "tests/support/await.h"
 #include "tests/support/resident_fixture.h"
 
 namespace rooftile {
@@ -268,7 +269,7 @@ TEST_F(ResidentTest, AFallbackThatComputesWronglyIsRefused) {
   EXPECT_TRUE(product.c_is_untouched());
 }
 
-TEST_F(ResidentTest, ACondemnedFallbackIsNotRun) {
+TEST_F(ResidentTest, ARejectedFallbackIsNotRun) {
   for (const bool black_listed : {true, false}) {
     const std::filesystem::path file = folder_ / fmt::format("condemned{}.db", black_listed);
     {
@@ -291,14 +292,14 @@ TEST_F(ResidentTest, ACondemnedFallbackIsNotRun) {
     const rooftile_resident_operands operands = operands_of(product);
     EXPECT_EQ(rooftile_resident_gemm(context_, &problem.args, &operands, nullptr),
               ROOFTILE_UNSUPPORTED);
-    EXPECT_THAT(rooftile_last_error(), HasSubstr("is black-listed or has failed"));
+    EXPECT_THAT(rooftile_last_error(), HasSubstr("is blocked or has failed"));
     // Another signature is another kernel.
     Product other(packed_problem(5, 6, 7, Transpose::kYes));
     expect_right(other);
   }
 }
 
-TEST_F(ResidentTest, AKernelThatCannotBeBuiltIsPassedOver) {
+TEST_F(ResidentTest, AKernelThatCannotBeBuiltIsSkipped) {
   open({parse_variant(kSplit), fallback_variant()});
   const Shader first = emit_gemm(parse_variant(kSplit), {});
   plant_spirv(folder_ / "cache", first, emit_gemm(fallback_variant(), {}));
@@ -319,7 +320,7 @@ TEST_F(ResidentTest, AKernelThatCannotBeBuiltIsPassedOver) {
   EXPECT_EQ(std::ranges::count(testing::internal::GetCapturedStderr(), '\n'), 1);
 }
 
-TEST_F(ResidentTest, OperandsMayBeReleasedWhileTheWorkIsOnItsWay) {
+TEST_F(ResidentTest, OperandsMayBeReleasedWhileTheWorkIsPending) {
   open({parse_variant(kVectors), fallback_variant()});
   Product product(packed_problem(130, 140, 150));
   const rooftile_resident_operands operands = operands_of(product);
@@ -355,7 +356,10 @@ TEST_F(ResidentTest, RunsCanBePolledAndWaitedForByAnyThread) {
   rooftile_run* run = nullptr;
   ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
   rooftile_status status = ROOFTILE_TIMEOUT;
-  while (status == ROOFTILE_TIMEOUT) status = rooftile_run_wait(run, 0);
+  EXPECT_TRUE(await("the run is finished", [&] {
+    status = rooftile_run_wait(run, 0);
+    return status != ROOFTILE_TIMEOUT;
+  }));
   ok(status);
   std::thread other([&] { ok(rooftile_run_wait(run, 1)); });
   other.join();

@@ -62,7 +62,7 @@ TEST_F(ResidentQuantized, ScalesBeyondFloat16WeightsAreRefusedAndCIsUntouched) {
   expect_c_untouched();
 }
 
-TEST_F(ResidentQuantized, ScalesAreLookedAtOnceAndAgainAfterAnUpload) {
+TEST_F(ResidentQuantized, ScalesAreCheckedOnceAndAgainAfterAnUpload) {
   const auto memory = buffer_names().get(operands_.scales.buffer)->memory;
   ok(gemm());
   ASSERT_EQ(memory->right_scales.size(), 1u);
@@ -79,7 +79,7 @@ TEST_F(ResidentQuantized, ScalesAreLookedAtOnceAndAgainAfterAnUpload) {
   EXPECT_NE(memory->right_scales.front(), first);
 }
 
-TEST_F(ResidentQuantized, ScalesThatAProductWroteAreLookedAt) {
+TEST_F(ResidentQuantized, ScalesThatACallWroteAreChecked) {
   ok(gemm());
   // C := 0 + residual, of which each float32 is two float16 NaN.
   Problem p = packed_problem(1, 9, 1);
@@ -95,7 +95,7 @@ TEST_F(ResidentQuantized, ScalesThatAProductWroteAreLookedAt) {
   EXPECT_THAT(rooftile_last_error(), HasSubstr("of b is NaN"));
 }
 
-TEST_F(ResidentQuantized, ScalesThatAListUploadsAreLookedAtBeforeEachRun) {
+TEST_F(ResidentQuantized, ScalesThatAListUploadsAreCheckedBeforeEachRun) {
   std::vector<char> scales = product_.quantization.scales;
   const ProblemArgs problem(product_);
   rooftile_list* list = nullptr;
@@ -115,7 +115,7 @@ TEST_F(ResidentQuantized, ScalesThatAListUploadsAreLookedAtBeforeEachRun) {
   ok(rooftile_list_release(list));
 }
 
-TEST_F(ResidentQuantized, PackingLooksAtTheScales) {
+TEST_F(ResidentQuantized, PackingChecksTheScales) {
   std::vector<char> scales = product_.quantization.scales;
   spoil(scales);
   upload_scales(scales);

@@ -27,7 +27,7 @@ class ResidentRefusalTest : public ResidentTest {
   rooftile_resident_operands operands_;
 };
 
-TEST_F(ResidentRefusalTest, OverlapsAndPlacesOutside) {
+TEST_F(ResidentRefusalTest, OverlapsAndOffsetsOutsideTheBuffer) {
   rooftile_resident_operands x = operands_;
   x.a = {operands_.c.buffer, operands_.c.offset + 20};
   expect_refused(problem_.args, x, "c overlaps a");
@@ -63,7 +63,7 @@ TEST_F(ResidentRefusalTest, ArgumentsThatMeanHostMemory) {
   expect_refused(args, operands_, "b_array is not NULL");
   args = problem_.args;
   args.tier = ROOFTILE_TIER_HOST;
-  expect_refused(args, operands_, "the tier is a host's");
+  expect_refused(args, operands_, "the tier is a host tier");
   args = problem_.args;
   args = problem_.args;
   rooftile_epilogue epilogue = {.struct_size = sizeof epilogue, .bias_kind = ROOFTILE_BIAS_ROW};
@@ -94,7 +94,7 @@ TEST_F(ResidentRefusalTest, HandlesThatWereReleasedOrAreOfAnotherKind) {
   std::size_t bytes = 0;
   EXPECT_EQ(rooftile_buffer_size(a.buffer, &bytes), ROOFTILE_INVALID_ARGUMENT);
   EXPECT_EQ(rooftile_run_wait(reinterpret_cast<rooftile_run*>(next), 0), ROOFTILE_INVALID_ARGUMENT);
-  EXPECT_THAT(rooftile_last_error(), HasSubstr("the run was released, or never was one"));
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("the run was released or is not a valid handle"));
   EXPECT_EQ(rooftile_list_run(nullptr, nullptr), ROOFTILE_INVALID_ARGUMENT);
   ok(rooftile_buffer_release(nullptr));
 }
@@ -125,7 +125,7 @@ TEST_F(ResidentRefusalTest, BytesThatAreNotInABuffer) {
   EXPECT_EQ(rooftile_buffer_create(context_, std::size_t{1} << 60, &none), ROOFTILE_OUT_OF_MEMORY);
 }
 
-TEST_F(ResidentRefusalTest, WorkspacesThatCannotBe) {
+TEST_F(ResidentRefusalTest, InvalidWorkspaces) {
   const Variant split =
       parse_variant("family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 split_k=3");
   release_buffers();
@@ -210,7 +210,7 @@ TEST_F(ResidentRefusalTest, APrecisionOfTheContextThatNeedsTheHost) {
   rooftile_close(first);
 }
 
-TEST_F(ResidentRefusalTest, NoDeviceForData) {
+TEST_F(ResidentRefusalTest, NoDeviceForBuffers) {
   rooftile_context* const first = std::exchange(context_, nullptr);
   const std::string database = (folder_ / "none.db").string();
   const rooftile_options options = {

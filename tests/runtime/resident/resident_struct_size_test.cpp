@@ -82,7 +82,7 @@ TEST_F(ResidentTest, PreparedIsAsLongAsTheCallersStructure) {
   }
 }
 
-TEST_F(ResidentTest, StructuresOfNoHeader) {
+TEST_F(ResidentTest, StructSizesOfNoHeaderAreRefused) {
   open({fallback_variant()});
   Product product(packed_problem(3, 4, 5));
   const ProblemArgs problem(product);
@@ -107,7 +107,7 @@ TEST_F(ResidentTest, StructuresOfNoHeader) {
   }
 }
 
-TEST_F(ResidentTest, OperandsThatTheLibraryDoesNotKnow) {
+TEST_F(ResidentTest, OperandsOfUnknownSizeAreRefused) {
   open({fallback_variant()});
   Product product(packed_problem(3, 4, 5));
   const ProblemArgs problem(product);

@@ -5,6 +5,7 @@
 #include <rooftile/rooftile.hpp>
 #include <utility>
 
+#include "tests/support/await.h"
 #include "tests/support/scratch.h"
 
 namespace rooftile {
@@ -41,8 +42,7 @@ TEST_F(ResidentWrapper, BuffersProductsAndLists) {
   list.run().wait();
   EXPECT_EQ(got, 9.0f);
   DeviceRun run = list.run();
-  while (!run.finished()) {
-  }
+  EXPECT_TRUE(await("the run is finished", [&] { return run.finished(); }));
   EXPECT_TRUE(run.wait_for(std::chrono::seconds(1)));
   buffer.download(&got, sizeof got, 2 * sizeof(float));
   EXPECT_EQ(got, 11.0f);

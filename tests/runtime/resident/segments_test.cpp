@@ -26,34 +26,34 @@ class SegmentsTest : public ::testing::Test {
   Buffer x_, y_, z_;
 };
 
-TEST_F(SegmentsTest, NothingIsOneEmptyList) { EXPECT_EQ(text(segments_), ""); }
+TEST_F(SegmentsTest, NoStepsGiveOneEmptyList) { EXPECT_EQ(text(segments_), ""); }
 
-TEST_F(SegmentsTest, WhatDoesNotMeetIsNotSeparated) {
+TEST_F(SegmentsTest, IndependentStepsHaveNoBarrier) {
   copy({&x_, 0, 10}, {&y_, 0, 10});
   copy({&x_, 0, 10}, {&y_, 10, 20});  // reads the same, writes next to it
   copy({&z_, 0, 5}, {&y_, 20, 25});
   EXPECT_EQ(text(segments_), "ccc");
 }
 
-TEST_F(SegmentsTest, ReadingWhatWasWritten) {
+TEST_F(SegmentsTest, AReadAfterAWriteHasABarrier) {
   copy({&x_, 0, 10}, {&y_, 0, 10});
   copy({&y_, 9, 12}, {&z_, 0, 3});
   EXPECT_EQ(text(segments_), "c|c");
 }
 
-TEST_F(SegmentsTest, WritingWhatWasRead) {
+TEST_F(SegmentsTest, AWriteAfterAReadHasABarrier) {
   copy({&x_, 0, 10}, {&y_, 0, 10});
   copy({&z_, 0, 10}, {&x_, 9, 19});
   EXPECT_EQ(text(segments_), "c|c");
 }
 
-TEST_F(SegmentsTest, WritingWhatWasWritten) {
+TEST_F(SegmentsTest, AWriteAfterAWriteHasABarrier) {
   copy({&x_, 0, 10}, {&y_, 0, 10});
   copy({&z_, 0, 10}, {&y_, 5, 15});
   EXPECT_EQ(text(segments_), "c|c");
 }
 
-TEST_F(SegmentsTest, ABarrierSettlesAllBefore) {
+TEST_F(SegmentsTest, ABarrierCoversAllEarlierSteps) {
   copy({&x_, 0, 10}, {&y_, 0, 10});
   copy({&y_, 0, 10}, {&z_, 0, 10});
   copy({&y_, 0, 10}, {&z_, 10, 20});  // written before the barrier

@@ -216,7 +216,7 @@ TEST_F(VulkanInterop, StructuresOfOlderAndNewerHeaders) {
   }
 }
 
-TEST_F(VulkanInterop, StructuresOfNoHeader) {
+TEST_F(VulkanInterop, StructSizesOfNoHeaderAreRefused) {
   start(Features::kNone, {fallback_variant()});
   const auto expect_refused = [](rooftile_status status, const char* argument, std::size_t size) {
     EXPECT_EQ(status, ROOFTILE_INVALID_ARGUMENT) << size;
@@ -293,7 +293,7 @@ TEST_F(VulkanInterop, BuffersThatCannotBeCopiedFromKeepTheirVectorsTogether) {
   EXPECT_EQ(prepared(product, operands).kernel, short_name(fallback_variant()));
 }
 
-TEST_F(VulkanInterop, DataMayStayOnTheProgramsQueueAsWell) {
+TEST_F(VulkanInterop, ResidentCallsRunOnTheProgramsQueue) {
   start(Features::kAll, {parse_variant(kSplit), fallback_variant()});
   struct Lock {
     int depth = 0, uses = 0;
@@ -314,7 +314,7 @@ TEST_F(VulkanInterop, DataMayStayOnTheProgramsQueueAsWell) {
   EXPECT_GT(lock.uses, 0);
 }
 
-TEST_F(VulkanInterop, APackedOperandIsRecordedAndKeptByTheRecording) {
+TEST_F(VulkanInterop, ARecordingKeepsItsPackedOperandAlive) {
   start(Features::kAll, {parse_variant("family=register tile_m=16 tile_n=32 reg_m=4 reg_n=4 "
                                        "unroll_k=4 vector_width_b=4 packed_b=yes")});
   rooftile_vulkan_device device = given();
@@ -394,7 +394,7 @@ TEST_F(VulkanInterop, WithoutAQueueNothingIsSubmitted) {
   release_buffers();
 }
 
-TEST_F(VulkanInterop, RefusesDevicesThatCannotBe) {
+TEST_F(VulkanInterop, RefusesInvalidDevices) {
   start(Features::kNone, {});
   const auto refused = [&](const rooftile_vulkan_device& device, rooftile_status status,
                            const char* message) {
@@ -437,7 +437,7 @@ TEST_F(VulkanInterop, RefusesAPrecisionThatNeedsTheHost) {
   ok(rooftile_vulkan_prepare(context_, &args, &operands, nullptr));
 }
 
-TEST_F(VulkanInterop, RefusesOperandsThatCannotBe) {
+TEST_F(VulkanInterop, RefusesInvalidOperands) {
   start(Features::kNone, {fallback_variant()});
   open_vulkan(given());
   Product product(packed_problem(3, 4, 5));
@@ -457,7 +457,7 @@ TEST_F(VulkanInterop, RefusesOperandsThatCannotBe) {
   x = good;
   x.b = x.a;
   x.b.bytes -= 4;
-  refused(x, "bytes in one place");
+  refused(x, "given with two sizes");
   x = good;
   x.a.bytes = 8;
   refused(x, "a takes ");

@@ -54,7 +54,7 @@ TEST(DriftTest, OneDisturbedReadingChangesNothing) {
   EXPECT_NEAR(drift.level(), 1.5, 0.01) << "two of three: it is slower now";
 }
 
-TEST(DriftTest, TooFewReadingsSayNothing) {
+TEST(DriftTest, TooFewReadingsGiveNoDrift) {
   Drift drift;
   EXPECT_EQ(drift.level(), 1);
   EXPECT_FALSE(drift.moved(1));
@@ -65,7 +65,7 @@ TEST(DriftTest, TooFewReadingsSayNothing) {
 
 // Candidates of a search are timed minutes apart. The best of 24 comes last, when the device has
 // heated up by more than its lead.
-TEST(DriftTest, TheLevelMakesAWholeSearchComparable) {
+TEST(DriftTest, DividingByTheDriftMakesAWholeSearchComparable) {
   constexpr int kSeeds = 200, kCandidates = 24;
   int raw_right = 0, levelled_right = 0;
   for (int seed = 0; seed < kSeeds; ++seed) {

@@ -25,7 +25,7 @@ TEST(HostComparisonTest, AQuietMachineIsNotContended) {
   EXPECT_FALSE(comparison.contended);
 }
 
-TEST(HostComparisonTest, AFewBusyRoundsAreLeftOut) {
+TEST(HostComparisonTest, AFewBusyRoundsAreDiscarded) {
   const HostComparison comparison = host_comparison(rounds(3, 80), 100);
   EXPECT_DOUBLE_EQ(comparison.ratio, 0.1);
   EXPECT_FALSE(comparison.contended);

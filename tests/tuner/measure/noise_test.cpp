@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(AllNoise, FinalsUnderNoise,
                          name_of);
 
 // What is stored of a kernel: median and MAD of as many samples as the finals take.
-TEST(NoiseTest, MedianAndMadSayTheTruthUnderJitterAndSpikes) {
+TEST(NoiseTest, MedianAndMadAreCorrectUnderJitterAndSpikes) {
   for (const Noise noise : {Noise::kJitter, Noise::kSpikes}) {
     std::vector<double> medians, mads;
     for (int seed = 0; seed < kSeeds; ++seed) {

@@ -41,7 +41,7 @@ TEST(PairedComparison, ASlowerChallengerNeverWins) {
     EXPECT_EQ(share_of_faster(noise, 1.25), 0) << static_cast<int>(noise);
 }
 
-TEST(PairedComparison, AnEqualChallengerWinsAsSeldomAsStated) {
+TEST(PairedComparison, AnEqualChallengerWinsNoMoreOftenThanDocumented) {
   // 3 %, and four standard deviations of 4,000 comparisons.
   for (const Noise noise : kAllNoise)
     EXPECT_LT(share_of_faster(noise, 1), 0.04) << static_cast<int>(noise);

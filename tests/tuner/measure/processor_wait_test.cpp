@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "tests/support/await.h"
 #include "tuner/measure/own_processors.h"
 
 namespace rooftile {
@@ -43,7 +44,7 @@ TEST(ProcessorWaitTest, TwoThreadsOnOneProcessorWait) {
   };
   const ProcessorWait before = processor_wait_now();
   std::jthread first(share_it), second(share_it);
-  while (at_work.load() > 0) std::this_thread::yield();
+  EXPECT_TRUE(await("both threads have done their work", [&] { return at_work == 0; }));
   const ProcessorWait used = processor_wait_now() - before;
   measured = true;
   EXPECT_GT(used.ran_ns, 0);

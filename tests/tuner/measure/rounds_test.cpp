@@ -48,7 +48,7 @@ TEST(RoundsTest, ChangesOfTheMachinesSpeedLeaveRatiosAlone) {
   EXPECT_NEAR(figures[1].value / figures[2].value, 10, 1e-9);
 }
 
-TEST(RoundsTest, SteadyFiguresNeedFewRounds) {
+TEST(RoundsTest, SteadyMeasurementsNeedFewRounds) {
   Machine machine(constant);
   const std::vector<Figure> figures =
       machine.calibrate({machine.figure("a", 2), machine.figure("b", 3)}, kNever);
@@ -57,7 +57,7 @@ TEST(RoundsTest, SteadyFiguresNeedFewRounds) {
   EXPECT_THAT(machine.taken(), ElementsAre(2, 3, 2, 3, 2, 3, 2, 3, 2, 3));
 }
 
-TEST(RoundsTest, OneRestlessFigureKeepsAllGoingForSomeTime) {
+TEST(RoundsTest, OneNoisyMeasurementExtendsAllRoundsUpToALimit) {
   Machine machine(constant);
   SampledFigure restless_one = machine.figure("b", 1);
   restless_one.take = [now = 0.0]() mutable { return Turn{.value = restless(now++)}; };
@@ -68,7 +68,7 @@ TEST(RoundsTest, OneRestlessFigureKeepsAllGoingForSomeTime) {
   EXPECT_GT(figures[1].mad, 0);
 }
 
-TEST(RoundsTest, TimeIsUp) {
+TEST(RoundsTest, StopsWhenTheTimeIsUp) {
   Machine machine(restless);
   constexpr double kEndS = 3 * 8 - 1;  // inside the eighth round of three turns
   const std::vector<Figure> figures = machine.calibrate(
@@ -77,13 +77,13 @@ TEST(RoundsTest, TimeIsUp) {
   EXPECT_EQ(figures[2].count, 8u);
 }
 
-TEST(RoundsTest, TheFewestRoundsAreTakenHoweverLateItIs) {
+TEST(RoundsTest, TheMinimumNumberOfRoundsIsAlwaysMeasured) {
   Machine machine(restless);
   const std::vector<Figure> figures = machine.calibrate({machine.figure("a", 1)}, -1);
   EXPECT_EQ(figures[0].count, static_cast<std::size_t>(kFewestRounds));
 }
 
-TEST(RoundsTest, ASpoiltTurnIsTakenAgainOnce) {
+TEST(RoundsTest, ADisturbedSampleIsRepeatedOnce) {
   int taken = 0;
   const auto spoilt_at_first = [&] {
     return ++taken == 1 ? Turn{.value = 1, .busy_share = 0.5} : Turn{.value = 8};

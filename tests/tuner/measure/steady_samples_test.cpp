@@ -39,7 +39,7 @@ std::vector<double> times(const SteadySamples& samples) {
 constexpr Reading kQuiet = {.kernel_ns = 100};
 constexpr Reading kBusy = {.kernel_ns = 180, .busy_share = 0.4};
 
-TEST(SteadySamplesTest, QuietSamplesAreTakenOnce) {
+TEST(SteadySamplesTest, QuietSamplesAreMeasuredOnce) {
   Script script({kQuiet});
   const SteadySamples samples = script.samples(3);
   EXPECT_THAT(times(samples), ElementsAre(100, 100, 100));
@@ -48,7 +48,7 @@ TEST(SteadySamplesTest, QuietSamplesAreTakenOnce) {
   EXPECT_EQ(samples.noisy, 0);
 }
 
-TEST(SteadySamplesTest, BusySamplesAreTakenAgainAfterLongerAndLongerPauses) {
+TEST(SteadySamplesTest, DisturbedSamplesAreRepeatedAfterIncreasingPauses) {
   Script script({kBusy, kBusy, kQuiet});
   const SteadySamples samples = script.samples(2);
   EXPECT_THAT(times(samples), ElementsAre(100, 100));
@@ -66,7 +66,7 @@ TEST(SteadySamplesTest, AMachineThatStaysBusyCostsABoundedNumberAndIsReported) {
   EXPECT_EQ(samples.readings.size(), 4u);
 }
 
-TEST(SteadySamplesTest, ASpikeIsTakenAgainAtOnce) {
+TEST(SteadySamplesTest, ASpikeIsRepeatedAtOnce) {
   Script script({kQuiet, {.kernel_ns = 300}, kQuiet});
   const SteadySamples samples = script.samples(2);
   EXPECT_THAT(times(samples), ElementsAre(100, 100));
@@ -74,19 +74,19 @@ TEST(SteadySamplesTest, ASpikeIsTakenAgainAtOnce) {
   EXPECT_EQ(samples.noisy, 0);
 }
 
-TEST(SteadySamplesTest, ASlowFirstReadingIsASpikeOfTheOthers) {
+TEST(SteadySamplesTest, ASlowFirstReadingIsASpike) {
   Script script({{.kernel_ns = 300, .pack_ns = 9}, kQuiet});
   EXPECT_THAT(times(script.samples(2)), ElementsAre(100, 100));
 }
 
-TEST(SteadySamplesTest, WhatStaysSlowIsKeptAndNoisy) {
+TEST(SteadySamplesTest, SamplesThatStaySlowAreKeptAndFlaggedNoisy) {
   Script script({kQuiet, {.kernel_ns = 300}});
   const SteadySamples samples = script.samples(2);
   EXPECT_THAT(times(samples), ElementsAre(100, 300));
   EXPECT_EQ(samples.noisy, 1);
 }
 
-TEST(SteadySamplesTest, WithoutAllowanceNothingIsTakenAgainAndAllIsSaid) {
+TEST(SteadySamplesTest, WithoutAllowanceNothingIsRepeatedAndEverythingIsReported) {
   Script script({kBusy, kQuiet, {.kernel_ns = 300}});
   const SteadySamples samples = script.samples(3, 0);
   EXPECT_EQ(script.taken(), 3u);
@@ -95,7 +95,7 @@ TEST(SteadySamplesTest, WithoutAllowanceNothingIsTakenAgainAndAllIsSaid) {
 }
 
 // Of a short run the pause before it is nearly all that taking it again costs.
-TEST(SteadySamplesTest, PausesAndRunsTakenAgainAreCountedAsLost) {
+TEST(SteadySamplesTest, PausesAndRepeatedRunsCountAsLostTime) {
   constexpr std::chrono::milliseconds kRun(2), kPause(10);
   const auto lost_s = [&](Reading reading) {
     return steady_samples(
@@ -111,7 +111,7 @@ TEST(SteadySamplesTest, PausesAndRunsTakenAgainAreCountedAsLost) {
   EXPECT_EQ(lost_s(kQuiet), 0);
 }
 
-TEST(RetakeAllowanceTest, IsATenthOfTheTime) {
+TEST(RetakeAllowanceTest, IsATenthOfTheMeasuringTime) {
   RetakeAllowance allowance;
   allowance.spend(2.5);
   EXPECT_FALSE(allowance.any());

@@ -23,7 +23,7 @@ class ThermalTest : public ::testing::Test {
   std::filesystem::path system_;
 };
 
-TEST_F(ThermalTest, HighestOfZonesAndChips) {
+TEST_F(ThermalTest, ReportsTheHighestTemperature) {
   put("class/thermal/thermal_zone0/temp", "45000");
   put("class/thermal/thermal_zone1/temp", "-274000");
   put("class/thermal/cooling_device0/temp", "99000");
@@ -42,7 +42,7 @@ TEST_F(ThermalTest, ThrottleEventsOfAllProcessors) {
   EXPECT_FALSE(read_thermal(system_).highest_c);
 }
 
-TEST_F(ThermalTest, NothingAndNonsenseAreNothing) {
+TEST_F(ThermalTest, MissingAndInvalidFilesGiveNoReading) {
   EXPECT_FALSE(read_thermal(system_).highest_c);
   put("class/thermal/thermal_zone0/temp", "warm");
   put("class/hwmon/hwmon0/temp1_input", "65261850");

@@ -43,7 +43,7 @@ TEST(EliminationTest, FindsTheBestUnderNoiseAndDropsTheSlowEarly) {
 
 // Clocks that change from round to round hit all arms of a round alike; one that was dropped early
 // is compared in its own round only.
-TEST(EliminationTest, WhatARoundDoesToAllArmsIsTakenOut) {
+TEST(EliminationTest, EffectsOfARoundOnAllArmsAreRemoved) {
   const std::vector<Arm> polished =
       without_round_factors({{.samples_ns = {100, 130, 90, 100}, .rounds = {0, 1, 2, 3}},
                              {.samples_ns = {104, 135.2, 93.6, 104}, .rounds = {0, 1, 2, 3}},
@@ -69,7 +69,7 @@ TEST(EliminationTest, OneSlowRoundDoesNotDropAnArm) {
   EXPECT_EQ(ranking(arms).front(), 1u);
 }
 
-TEST(EliminationTest, ArmsThatFailAreOutAndTheOthersGoOn) {
+TEST(EliminationTest, FailedArmsAreDroppedAndTheOthersContinue) {
   const auto arms = eliminate(3,
                               [](std::size_t arm, int count) -> std::optional<std::vector<double>> {
                                 if (arm == 0) return std::nullopt;
@@ -81,7 +81,7 @@ TEST(EliminationTest, ArmsThatFailAreOutAndTheOthersGoOn) {
   EXPECT_EQ(ranking(arms), (std::vector<std::size_t>{1, 2}));
 }
 
-TEST(EliminationTest, StopKeepsWhatThereIs) {
+TEST(EliminationTest, StoppingKeepsTheResultsSoFar) {
   int calls = 0;
   const auto arms = eliminate(
       4,

@@ -66,7 +66,7 @@ TEST_F(FrozenSpaceTest, SamplesOfACandidateAreOnePoint) {
   EXPECT_EQ(space.points[0].variant, tiled_);
 }
 
-TEST_F(FrozenSpaceTest, OnlyWhatASearchHasMeasured) {
+TEST_F(FrozenSpaceTest, HoldsOnlySearchMeasurements) {
   sample(tiled_, SampleStatus::kMeasured, 1000, 2);
   sample(tiled_, SampleStatus::kMeasured, 5000, 9, 0, SamplePurpose::kPortfolio);
   sample(naive_, SampleStatus::kMeasured, 9000, 3, 0, SamplePurpose::kRefresh);
@@ -85,7 +85,7 @@ TEST_F(FrozenSpaceTest, FailuresAreKept) {
     EXPECT_EQ(point.status == SampleStatus::kMeasured, point.variant == tiled_);
 }
 
-TEST_F(FrozenSpaceTest, TextComesBack) {
+TEST_F(FrozenSpaceTest, TextRoundTrips) {
   sample(tiled_, SampleStatus::kMeasured, 1000, 2, 30);
   sample(naive_, SampleStatus::kTimedOut);
   const FrozenSpace space = frozen();

@@ -25,7 +25,7 @@ GaussianProcessPrior prior() {
           .length_scale = 1};
 }
 
-TEST(GaussianProcessTest, PassesThroughWhatItSaw) {
+TEST(GaussianProcessTest, PassesThroughItsObservations) {
   const Eigen::MatrixXd x = column({0, 1, 2.5});
   const Eigen::VectorXd y = column({3, 4, 2}).col(0);
   const GaussianProcess process(prior(), x, none(3), y);
@@ -36,7 +36,7 @@ TEST(GaussianProcessTest, PassesThroughWhatItSaw) {
   }
 }
 
-TEST(GaussianProcessTest, FarAwayItKnowsTheLevelOnly) {
+TEST(GaussianProcessTest, FarFromObservationsItPredictsTheMean) {
   const GaussianProcess process(prior(), column({0, 0.5, 1}), none(3), column({3, 4, 5}).col(0));
   const auto predicted = process.predict(column({100}), none(1));
   EXPECT_NEAR(predicted.mean[0], 4, 0.2);

@@ -93,7 +93,7 @@ TEST_P(EveryStrategy, RepeatsItselfForOneSeed) {
   EXPECT_EQ(searched(v, v.space, GetParam(), 3, 40), searched(v, v.space, GetParam(), 3, 40));
 }
 
-TEST_P(EveryStrategy, LeavesOutWhatWasMeasuredElsewhere) {
+TEST_P(EveryStrategy, SkipsCandidatesThatAreAlreadyMeasured) {
   const Valley v = valley();
   std::vector<Observation> history;
   for (std::size_t i = 0; i < v.ns.size(); i += 2) history.push_back({i, v.ns[i]});
@@ -105,7 +105,7 @@ TEST_P(EveryStrategy, LeavesOutWhatWasMeasuredElsewhere) {
     }
 }
 
-TEST_P(EveryStrategy, LivesWithFailures) {
+TEST_P(EveryStrategy, ToleratesFailedCandidates) {
   const Valley v = valley();
   const auto strategy = make_strategy(GetParam(), v.space, 1);
   std::vector<Observation> history;
@@ -123,7 +123,7 @@ TEST_P(EveryStrategy, ProposesNothingInAnEmptySpace) {
   EXPECT_TRUE(make_strategy(GetParam(), empty, 1)->propose({}, 4).empty());
 }
 
-TEST(StrategyTest, ExhaustiveGoesByTheModel) {
+TEST(StrategyTest, ExhaustiveFollowsTheModelsOrder) {
   Valley v = valley();
   const auto order = searched(v, v.space, "exhaustive", 0, 10);
   for (std::size_t i = 1; i < order.size(); ++i)
@@ -132,7 +132,7 @@ TEST(StrategyTest, ExhaustiveGoesByTheModel) {
 
 // 432 kernels, 48 looks: those that learn are ahead of chance on average, the surrogates close to
 // the best every time.
-TEST(StrategyTest, LearnersBeatChanceInAValley) {
+TEST(StrategyTest, LearningStrategiesBeatRandomOnASmoothSpace) {
   const Valley v = valley();
   constexpr std::uint64_t kSeeds = 20;
   const auto shares = [&](std::string_view name) {
@@ -159,7 +159,7 @@ TEST(StrategyTest, AutoTriesStartsFirst) {
   EXPECT_EQ(order[1], 3u);
 }
 
-TEST(StrategyTest, SurrogatesBeginWithWhatTheModelPutsFirst) {
+TEST(StrategyTest, SurrogatesBeginWithTheModelsFirstCandidates) {
   const Valley v = valley();
   EXPECT_EQ(searched(v, v.space, "model", 0, 4), searched(v, v.space, "exhaustive", 0, 4));
   Valley started = valley();
@@ -170,7 +170,7 @@ TEST(StrategyTest, SurrogatesBeginWithWhatTheModelPutsFirst) {
 }
 
 // The choice is half of the square of what was measured, at least 16, by the model.
-TEST(StrategyTest, SurrogatesWidenTheirChoiceAsTheyGo) {
+TEST(StrategyTest, SurrogatesWidenTheirPoolWithTime) {
   const Valley v = valley();
   const auto by_model = searched(v, v.space, "exhaustive", 0, v.ns.size());
   const auto place = [&](std::size_t candidate) {
@@ -188,7 +188,7 @@ TEST(StrategyTest, SurrogatesWidenTheirChoiceAsTheyGo) {
   EXPECT_GE(furthest, most(8)) << "the choice has widened";
 }
 
-TEST(StrategyTest, WhatWasSeenElsewhereLeadsTheSurrogate) {
+TEST(StrategyTest, TransferredTimesGuideTheSurrogate) {
   Valley v = valley();
   // Of what it looks at once it has measured a batch: octaves from the best.
   const auto octaves = [&](std::string_view name) {
@@ -207,7 +207,7 @@ TEST(StrategyTest, WhatWasSeenElsewhereLeadsTheSurrogate) {
 
 // Once what was measured here contradicts other devices they have no say: the search goes on as if
 // it had not asked.
-TEST(StrategyTest, WhatWasSeenElsewhereIsDroppedOnceItIsContradicted) {
+TEST(StrategyTest, ContradictedTransferIsDropped) {
   Valley v = valley();
   Random random(3);
   for (std::size_t i = 0; i < v.ns.size(); ++i)
@@ -229,7 +229,7 @@ TEST(StrategyTest, WhatWasSeenElsewhereIsDroppedOnceItIsContradicted) {
   }
 }
 
-TEST(StrategyTest, WhatTheModelSpeaksAgainstIsNotTriedFirst) {
+TEST(StrategyTest, StartsThatTheModelRejectsAreNotTriedFirst) {
   Valley v = valley();
   std::ranges::fill(v.space.analytical_ns, 4e5);
   v.space.analytical_ns[7] = 1e5;
@@ -240,7 +240,7 @@ TEST(StrategyTest, WhatTheModelSpeaksAgainstIsNotTriedFirst) {
   EXPECT_FALSE(is_plausible(v.space, 9));
 }
 
-TEST(StrategyTest, TransferGoesByWhatWasSeenElsewhere) {
+TEST(StrategyTest, TransferFollowsTimesOfOtherDevices) {
   Valley v = valley();
   v.space.starts = {5};
   v.space.transferred[40] = 0.0;

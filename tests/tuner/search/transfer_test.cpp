@@ -37,14 +37,14 @@ std::size_t lowest(const std::vector<double>& values) {
 /// Where the analytical model has no rates, and so no opinion.
 SearchSpace uncalibrated(const Problem& problem) { return search_space(problem, {}, tiles()); }
 
-TEST(TransferTest, NothingKnownIsNotANumber) {
+TEST(TransferTest, WithoutDataTheGuessIsNan) {
   const SearchSpace space = uncalibrated(packed_problem(64, 64, 64));
   for (const double value : transferred(space, {})) EXPECT_TRUE(std::isnan(value));
   const TransferSource one{packed_problem(64, 64, 64), {{space.variants.front(), 1e3}}};
   for (const double value : transferred(space, {{one}})) EXPECT_TRUE(std::isnan(value));
 }
 
-TEST(TransferTest, BestElsewhereIsBestGuess) {
+TEST(TransferTest, TheBestKernelOfOtherDevicesIsTheBestGuess) {
   const std::vector<Variant> candidates = tiles();
   const std::vector<TransferSource> sources = {source(packed_problem(256, 256, 256), 64, 16)};
   const Variant& best =
@@ -78,7 +78,7 @@ TEST(TransferTest, UnmeasuredCandidatesAreGuessedFromTheirNeighbours) {
 }
 
 // A source that has tried no texel buffers, and none of whose kernels surprised the model.
-TEST(TransferTest, WhatNobodyTriedIsExpectedAsTheModelHasIt) {
+TEST(TransferTest, UnmeasuredCandidatesAreGuessedFromTheModel) {
   const Problem problem = packed_problem(256, 256, 256);
   const DeviceRates rates = {
       .fma_gflops = 1000, .buffer_loads_per_ns = 1, .texel_loads_per_ns = 4, .compute_units = 4};
