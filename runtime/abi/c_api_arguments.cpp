@@ -94,9 +94,25 @@ GemmCall unchecked_call(const Args& args) {
   return call;
 }
 
-/// Returns the validated call as a row-major one.
-GemmCall checked(GemmCall call, Layout layout) {
+void check_length(const char* what, std::size_t given, std::int64_t needed) {
+  if (given != static_cast<std::size_t>(needed))
+    fail(ErrorCode::kInvalidArgument, "quantization->{}_bytes is {}, but n and k need {}", what,
+         given, needed);
+}
+
+void check_lengths(const Problem& p, const rooftile_quantization& given) {
+  const QuantizedBytes bytes = quantized_bytes(p);
+  check_length("values", given.values_bytes, bytes.values);
+  check_length("scales", given.scales_bytes, bytes.scales);
+  if (p.types.b.zero_point != ZeroPoint::kMiddle)
+    check_length("zero_points", given.zero_points_bytes, bytes.zero_points);
+}
+
+/// Validates the problem, which nothing before does as a whole, and makes the call a row-major one.
+/// A quantised B has these lengths, if it is not null.
+void check(GemmCall& call, Layout layout, const rooftile_quantization* lengths = nullptr) {
   validate(call.problem, layout);
+  if (lengths != nullptr) check_lengths(call.problem, *lengths);
   if (layout == Layout::kColumnMajor) {
     call.problem = swapped_operands(call.problem);
     std::swap(call.a, call.b);
@@ -104,7 +120,6 @@ GemmCall checked(GemmCall call, Layout layout) {
     std::swap(call.epilogue.row_scale, call.epilogue.column_scale);
   }
   if (call.packed != nullptr) check_packed(*call.packed, call, layout);
-  return call;
 }
 
 void add_epilogue(GemmCall& call, const rooftile_epilogue* epilogue) {
@@ -129,36 +144,21 @@ void add_epilogue(GemmCall& call, const rooftile_epilogue* epilogue) {
                    .stride_residual = given->stride_residual};
 }
 
-void check_length(const char* what, std::size_t given, std::int64_t needed) {
-  if (given != static_cast<std::size_t>(needed))
-    fail(ErrorCode::kInvalidArgument, "quantization->{}_bytes is {}, but n and k need {}", what,
-         given, needed);
-}
-
-void add_quantization(GemmCall& call, const rooftile_quantization* quantization, Layout layout) {
-  const Given given("quantization", quantization);
+void add_quantization(GemmCall& call, const rooftile_quantization& given) {
   Problem& p = call.problem;
-  p.types.b = {.bits = given->bits,
-               .block = given->block,
+  p.types.b = {.bits = given.bits,
+               .block = given.block,
                .zero_point = enumerator("zero_point", "rooftile_zero_point",
-                                        value_of(given->zero_point), ZeroPoint::kFloat)};
-  if (given->bits == 0)
-    fail(ErrorCode::kInvalidArgument, "quantization->bits is 0; known: 4 and 8");
-  validate(p.types);
+                                        value_of(given.zero_point), ZeroPoint::kFloat)};
+  if (given.bits == 0) fail(ErrorCode::kInvalidArgument, "quantization->bits is 0; known: 4 and 8");
+  validate(p.types);  // ld_quantized() relies on them.
   if (p.ldb == 0) p.ldb = std::max<std::int64_t>(ld_quantized(p), 1);
-  validate(p, layout);
-  const QuantizedBytes bytes = quantized_bytes(p);
-  check_length("values", given->values_bytes, bytes.values);
-  check_length("scales", given->scales_bytes, bytes.scales);
-  if (p.types.b.zero_point != ZeroPoint::kMiddle)
-    check_length("zero_points", given->zero_points_bytes, bytes.zero_points);
-  call.scales = given->scales;
-  call.zero_points = given->zero_points;
+  call.scales = given.scales;
+  call.zero_points = given.zero_points;
 }
 
 void add_batch(GemmCall& call, const rooftile_gemm_args& args, Layout layout) {
   Problem& p = call.problem;
-  validate(p, layout);  // Validates a single matrix pair; the strides below rely on it.
   if (args.batch < 1)
     fail(ErrorCode::kInvalidArgument, "batch is {}; it is 1 for a single GEMM", args.batch);
   p.batch = args.batch;
@@ -168,7 +168,10 @@ void add_batch(GemmCall& call, const rooftile_gemm_args& args, Layout layout) {
   // Matrices behind an array of pointers may lie anywhere, so any legal stride will do.
   const auto stride = [&](const void* array, std::int64_t given, Extent extent, std::int64_t ld) {
     const std::int64_t lines = layout == Layout::kRowMajor ? extent.rows : extent.columns;
-    return array != nullptr ? std::max<std::int64_t>(lines * ld, 1) : given;
+    if (array == nullptr) return given;
+    // A result that overflows is not used: validate() refuses such a matrix.
+    const auto elements = static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(ld);
+    return std::max<std::int64_t>(static_cast<std::int64_t>(elements), 1);
   };
   p.stride_a = stride(args.a_array, args.stride_a, stored_a(p), p.lda);
   p.stride_b = stride(args.b_array, args.stride_b, stored_b(p), p.ldb);
@@ -231,7 +234,9 @@ ContextOptions context_options(const rooftile_options* given) {
 
 GemmCall checked_call(const rooftile_sgemm_args* given) {
   const Given args("args", given);
-  return checked(unchecked_call(*args), layout_of(args->layout));
+  GemmCall call = unchecked_call(*args);
+  check(call, layout_of(args->layout));
+  return call;
 }
 
 GemmCall checked_call(const rooftile_gemm_args* given) {
@@ -242,11 +247,14 @@ GemmCall checked_call(const rooftile_gemm_args* given) {
   types.c = data_type("type_c", args->type_c);
   types.f16_sums = args->f16_sums != 0;
   const Layout layout = layout_of(args->layout);
-  if (args->quantization != nullptr) add_quantization(call, args->quantization, layout);
+  std::optional<Given<rooftile_quantization>> quantization;
+  if (args->quantization != nullptr)
+    add_quantization(call, *quantization.emplace("quantization", args->quantization));
   types.f16_sums = may_sum_in_f16(types);
   if (args->epilogue != nullptr) add_epilogue(call, args->epilogue);
   add_batch(call, *args, layout);
-  return checked(call, layout);
+  check(call, layout, quantization ? &**quantization : nullptr);
+  return call;
 }
 
 }  // namespace rooftile

@@ -8,8 +8,29 @@
 #include "core/error.h"
 #include "runtime/call/call_checks.h"
 #include "runtime/dispatch/context_impl.h"
+#include "runtime/support/float_environment.h"
 
 namespace rooftile {
+
+bool Context::gemm_again(const PlainCall& call) {
+  DecisionCache& cache = DecisionCache::of_this_thread();
+  cache.last.context = 0;
+  RepeatedCalls::Entry* const known =
+      cache.repeated.find(call.product, impl_->owner.load(std::memory_order_relaxed));
+  if (known == nullptr || !known->takes(call)) return false;
+  const HostRoute& route = known->route();
+  if (route.untuned_calls != nullptr) route.untuned_calls->fetch_add(1, std::memory_order_relaxed);
+  TierTimes& times = known->times();
+  const Tier tier = times.open() ? times.next() : route.tier;
+  const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : impl_->most_threads();
+  const double start = times.open() ? now_ns() : 0;
+  impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
+  if (times.open() && times.took(now_ns() - start) && impl_->log != nullptr)
+    impl_->log->say_changed(problem_of(known->product()), times);
+  cache.last.set_repeated(impl_->id, known->product(), tier,
+                          tier == route.tier ? route.reason : Reason::kMeasured);
+  return true;
+}
 
 void Context::gemm(const GemmCall& call) {
   if (call.packed != nullptr) return gemm_packed(call);
@@ -92,6 +113,23 @@ DecisionCache::Entry& Context::Impl::decision_of(const Problem& p, DecisionCache
   return *entry;
 }
 
+CachedDecision Context::Impl::decide_new(const Problem& p) {
+  const QuietArithmetic quiet;
+  const Choice choice =
+      choose(question(p, {}, {}), data.model, [this](Call& call) { ask_device(call); });
+  if (choice.veto_name == Veto::kDeviceGone) device->say_gone();
+  request_kernel(p, choice);
+  const double margin_ns = choice.best_host_ns - choice.device_ns;
+  if (log != nullptr)
+    log->say(p, decide(p, {}), best_kernel(p),
+             choice.tier == Tier::kDevice ? quick_kernel(p, margin_ns) : "");
+  return {.tier = choice.tier,
+          .host = faster_host(choice.host_ns, choice.host1_ns),
+          .device_margin_ns = margin_ns,
+          .times = times_of(p, choice),
+          .untuned_calls = untuned_counter(p, choice.best_host_ns - choice.least_device_ns)};
+}
+
 Tier Context::Impl::next_tier(const CachedDecision& decision) {
   if (decision.untuned_calls != nullptr)
     decision.untuned_calls->fetch_add(1, std::memory_order_relaxed);
@@ -128,6 +166,11 @@ Outcome Context::Impl::run_decided(const GemmCall& call, DecisionCache::Entry& e
   }
   run_on_host(call, chosen.host);
   return {.tier = chosen.host, .reason = reason, .cached = &entry.problem};
+}
+
+void Context::Impl::device_failed(const Problem& p, const Error& error) {
+  device->say(error);
+  if (device->veto(p).name != Veto::kNone) owner.store(next_owner());
 }
 
 Outcome Context::Impl::run_slices(const Problem& whole, const std::vector<GemmCall>& slices,

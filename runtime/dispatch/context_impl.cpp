@@ -8,10 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "db/store.h"
-#include "runtime/call/call_checks.h"
 #include "runtime/call/slices.h"
 #include "runtime/dispatch/context.h"
 #include "runtime/dispatch/environment.h"
@@ -207,28 +205,6 @@ void Context::Impl::measured(TierTimes& times, double ns, const Problem& p) cons
   if (times.took(ns) && log != nullptr) log->say_changed(p, times);
 }
 
-CachedDecision Context::Impl::decide_new(const Problem& p) {
-  const QuietArithmetic quiet;
-  const Choice choice =
-      choose(question(p, {}, {}), data.model, [this](Call& call) { ask_device(call); });
-  if (choice.veto_name == Veto::kDeviceGone) device->say_gone();
-  request_kernel(p, choice);
-  const double margin_ns = choice.best_host_ns - choice.device_ns;
-  if (log != nullptr)
-    log->say(p, decide(p, {}), best_kernel(p),
-             choice.tier == Tier::kDevice ? quick_kernel(p, margin_ns) : "");
-  return {.tier = choice.tier,
-          .host = faster_host(choice.host_ns, choice.host1_ns),
-          .device_margin_ns = margin_ns,
-          .times = times_of(p, choice),
-          .untuned_calls = untuned_counter(p, choice.best_host_ns - choice.least_device_ns)};
-}
-
-void Context::Impl::device_failed(const Problem& p, const Error& error) {
-  device->say(error);
-  if (device->veto(p).name != Veto::kNone) owner.store(next_owner());
-}
-
 void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {
   rooftile::run_on_host(*blas, call, host_tier, most_threads());
 }
@@ -304,26 +280,6 @@ Context::~Context() {
   // Device-resident data may outlive the context, and so may the kernels for them.
   if (impl_->device != nullptr && impl_->device->on_demand() != nullptr)
     impl_->device->on_demand()->when_changed({});
-}
-
-bool Context::gemm_again(const PlainCall& call) {
-  DecisionCache& cache = DecisionCache::of_this_thread();
-  cache.last.context = 0;
-  RepeatedCalls::Entry* const known =
-      cache.repeated.find(call.product, impl_->owner.load(std::memory_order_relaxed));
-  if (known == nullptr || !known->takes(call)) return false;
-  const HostRoute& route = known->route();
-  if (route.untuned_calls != nullptr) route.untuned_calls->fetch_add(1, std::memory_order_relaxed);
-  TierTimes& times = known->times();
-  const Tier tier = times.open() ? times.next() : route.tier;
-  const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : impl_->most_threads();
-  const double start = times.open() ? now_ns() : 0;
-  impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
-  if (times.open() && times.took(now_ns() - start) && impl_->log != nullptr)
-    impl_->log->say_changed(problem_of(known->product()), times);
-  cache.last.set_repeated(impl_->id, known->product(), tier,
-                          tier == route.tier ? route.reason : Reason::kMeasured);
-  return true;
 }
 
 Explanation Context::explain(const GemmCall& call, const Residencies& given) const {
