@@ -47,20 +47,20 @@ class Totals {
 };
 
 /// The tuned kernels over each vendor's library, over all problems.
-class YardstickTotals {
+class BaselineTotals {
  public:
   void add(const ContestResult& result) {
-    for (const YardstickRatio& ratio : result.ratios) {
-      kernel_[ratio.yardstick].push_back(ratio.kernel);
-      with_packing_[ratio.yardstick].push_back(ratio.with_packing);
+    for (const BaselineRatio& ratio : result.ratios) {
+      kernel_[ratio.baseline].push_back(ratio.kernel);
+      with_packing_[ratio.baseline].push_back(ratio.with_packing);
     }
   }
   void print() const {
-    for (const auto& [yardstick, ratios] : kernel_)
+    for (const auto& [baseline, ratios] : kernel_)
       fmt::print(
           "speed of tuned_kernel over {}: geometric mean {:.3f}x, with packing {:.3f}x, worst "
           "{:.3f}x ({} problems)\n",
-          yardstick, geometric_mean(ratios), geometric_mean(with_packing_.at(yardstick)),
+          baseline, geometric_mean(ratios), geometric_mean(with_packing_.at(baseline)),
           *std::min_element(ratios.begin(), ratios.end()), ratios.size());
   }
 
@@ -82,8 +82,8 @@ void print(const Problem& p, const ContestResult& result) {
   }
   if (result.pack_ns)
     fmt::print("{:<28} {:<15} {:>12.1f}\n", to_string(p), "tuned packing", *result.pack_ns * 1e-3);
-  for (const YardstickRatio& ratio : result.ratios)
-    fmt::print("{:<28} tuned_kernel over {}: {:.3f}x{}\n", to_string(p), ratio.yardstick,
+  for (const BaselineRatio& ratio : result.ratios)
+    fmt::print("{:<28} tuned_kernel over {}: {:.3f}x{}\n", to_string(p), ratio.baseline,
                ratio.kernel,
                result.pack_ns ? fmt::format(", with packing {:.3f}x", ratio.with_packing) : "");
   std::fflush(stdout);
@@ -118,21 +118,21 @@ int run(const ContestSetting& setting, const std::vector<TuneProblem>& problems,
   fmt::print("device: {} ({})\n", contest.device().name, contest.device().driver_info);
   fmt::print("openblas: {}, kernels for {}, {} threads\n", blas.library(), blas.core_name(),
              blas.threads());
-  for (const std::string& yardstick : contest.yardsticks()) fmt::print("{}\n", yardstick);
+  for (const std::string& baseline : contest.baselines()) fmt::print("{}\n", baseline);
   fmt::print("{:<28} {:<15} {:>12} {:>9} {:>4} {:>9} {:>8}\n", "problem", "contestant", "median us",
              "mad us", "n", "GFLOP/s", "vs BLAS");
   Totals totals;
-  YardstickTotals yardsticks;
+  BaselineTotals baselines;
   for (const TuneProblem& wanted : problems) {
     const ContestResult result = contest.run(wanted.problem);
     print(wanted.problem, result);
     totals.add(result);
-    yardsticks.add(result);
+    baselines.add(result);
     if (file.is_open()) write_csv(file, wanted.problem, result);
   }
   if (file.is_open() && !file) fail(ErrorCode::kIo, "cannot write all of {}", csv);
   totals.print();
-  yardsticks.print();
+  baselines.print();
   return 0;
 }
 
@@ -205,16 +205,16 @@ int main(int argc, char** argv) {
   app.add_option("--limit", setting.limit_s,
                  "Contestants slower than this many seconds are skipped (3)")
       ->check(CLI::PositiveNumber);
-  CLI::Option* yardstick =
-      app.add_option("--yardstick", setting.yardsticks,
+  CLI::Option* baseline =
+      app.add_option("--baseline", setting.baselines,
                      "Vendors' libraries in the same run, by their device's clock: cublas (NVIDIA "
                      "driver and CUDA), clblast (CLBlast and OpenCL)")
           ->delimiter(',')
-          ->check(CLI::IsMember(yardstick_names()));
-  app.add_option("--yardstick-library", setting.yardstick_library,
+          ->check(CLI::IsMember(baseline_names()));
+  app.add_option("--baseline-library", setting.baseline_library,
                  "Path of the baseline's library, where the loader does not find it (for cublas "
                  "also: CUBLAS_LIBRARY)")
-      ->needs(yardstick)
+      ->needs(baseline)
       ->check(CLI::ExistingFile);
   app.add_option("--csv", csv, "Write the table here as well");
   try {
@@ -222,12 +222,12 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  std::vector<std::string>& names = setting.yardsticks;
+  std::vector<std::string>& names = setting.baselines;
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  if (names.size() > 1 && !setting.yardstick_library.empty()) {
+  if (names.size() > 1 && !setting.baseline_library.empty()) {
     fmt::print(stderr,
-               "bench_gemm: --yardstick-library is one library's path; name one --yardstick\n");
+               "bench_gemm: --baseline-library is one library's path; name one --baseline\n");
     return 2;
   }
   try {

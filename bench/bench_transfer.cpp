@@ -112,8 +112,9 @@ void run(const Options& options) {
         if (round >= 0) contestant.sample_ns.push_back(now_ns() - start);
       }
     const Decision with = usual.decide(p), other = staging.decide(p);
-    fmt::print("{}{}: {} {} {} {}", to_string(p), p.beta != 0 ? " beta 1" : "", name(with.ways.a),
-               name(with.ways.b), name(with.ways.c_in), name(with.ways.c_out));
+    fmt::print("{}{}: {} {} {} {}", to_string(p), p.beta != 0 ? " beta 1" : "",
+               name(with.transfer_paths.a), name(with.transfer_paths.b),
+               name(with.transfer_paths.c_in), name(with.transfer_paths.c_out));
     for (const Contestant& contestant : contestants)
       fmt::print("; {} {}", contestant.what, with_spread(contestant.sample_ns));
     fmt::print("; predicted staged {}, imported {}, host {}; takes {}, without imports {}\n",

@@ -72,10 +72,10 @@ nlohmann::json json_of(const ExplainedWork& work) {
   all["pass_ns"] = number(d.pass_ns);
   all["pass_over"] = d.pass_over;
   all["overlapped_ns"] = number(d.overlapped_ns);
-  all["way_a"] = name(d.ways.a);
-  all["way_b"] = name(d.ways.b);
-  all["way_c_in"] = name(d.ways.c_in);
-  all["way_c_out"] = name(d.ways.c_out);
+  all["way_a"] = name(d.transfer_paths.a);
+  all["way_b"] = name(d.transfer_paths.b);
+  all["way_c_in"] = name(d.transfer_paths.c_in);
+  all["way_c_out"] = name(d.transfer_paths.c_out);
   all["measured"] = {{"kernel_ns", number(e.measured_kernel_ns)},
                      {"host_ns", number(e.measured_host_ns)},
                      {"host1_ns", number(e.measured_host1_ns)}};

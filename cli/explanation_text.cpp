@@ -52,22 +52,22 @@ std::string measured_text(const Explanation& e) {
 }
 
 /// "a in place, b staged, c staged": the transfer path of each operand.
-std::string ways_text(const Ways& ways) {
+std::string transfer_paths_text(const TransferPaths& transfer_paths) {
   std::string text;
-  const auto add = [&](std::string_view operand, Way way) {
-    if (way == Way::kNone) return;
+  const auto add = [&](std::string_view operand, TransferPath transfer_path) {
+    if (transfer_path == TransferPath::kNone) return;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", operand,
-                        way == Way::kInPlace  ? "in place"
-                        : way == Way::kCopied ? "copied by the device"
-                                              : "staged");
+                        transfer_path == TransferPath::kInPlace  ? "in place"
+                        : transfer_path == TransferPath::kCopied ? "copied by the device"
+                                                                 : "staged");
   };
-  add("a", ways.a);
-  add("b", ways.b);
-  if (ways.c_in != Way::kNone && ways.c_in != ways.c_out) {
-    add("c", ways.c_in);
-    add("c back", ways.c_out);
+  add("a", transfer_paths.a);
+  add("b", transfer_paths.b);
+  if (transfer_paths.c_in != TransferPath::kNone && transfer_paths.c_in != transfer_paths.c_out) {
+    add("c", transfer_paths.c_in);
+    add("c back", transfer_paths.c_out);
   } else {
-    add("c", ways.c_out);
+    add("c", transfer_paths.c_out);
   }
   return text;
 }
@@ -77,7 +77,8 @@ std::string factor_table(const Decision& d) {
   for (const Factor& f : d.factors) {
     text += fmt::format("{:<22} {:>10.4f}  {:>12}", f.name, f.value,
                         std::isfinite(f.ns) ? fmt::format("{:+.1f} us", f.ns * 1e-3 + 0.0) : "-");
-    if (f.name == "gpu_class" && d.ways != Ways{}) text += "  " + ways_text(d.ways);
+    if (f.name == "gpu_class" && d.transfer_paths != TransferPaths{})
+      text += "  " + transfer_paths_text(d.transfer_paths);
     text += "\n";
   }
   return text + fmt::format("{:<22} {:>10.4f}  (host over device; above 1 the device is faster)\n",

@@ -164,7 +164,7 @@ class Store {
                                                     std::string_view signature) const;
   /// Hashes of the rejected kernels: black-listed, or with a newest certificate for this generator
   /// version that is not a pass.
-  std::vector<std::string> condemned(RowId device, std::string_view generator_version) const;
+  std::vector<std::string> wrong_kernels(RowId device, std::string_view generator_version) const;
 
   // Journal: a row is written before a candidate is launched and removed afterwards. The row is on
   // the disk when journal_begin() returns, so that it survives even a power cut; the call therefore

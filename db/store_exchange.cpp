@@ -11,7 +11,7 @@
 #include "db/exchange/foreign_file.h"
 #include "db/exchange/import_rows.h"
 #include "db/migrations/schema.h"
-#include "db/open/file_place.h"
+#include "db/open/file_location.h"
 #include "db/open/older_file.h"
 #include "db/store_impl.h"
 

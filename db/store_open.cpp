@@ -1,7 +1,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "core/error.h"
-#include "db/open/file_place.h"
+#include "db/open/file_location.h"
 #include "db/open/open_file.h"
 #include "db/store_impl.h"
 

@@ -109,7 +109,8 @@ std::vector<CandidateRecord> Store::certified_candidates(RowId device,
   });
 }
 
-std::vector<std::string> Store::condemned(RowId device, std::string_view generator_version) const {
+std::vector<std::string> Store::wrong_kernels(RowId device,
+                                              std::string_view generator_version) const {
   return impl_->guarded("reading verdicts", [&] {
     std::vector<std::string> hashes;
     Sql sql(*impl_->connection,

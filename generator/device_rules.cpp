@@ -8,7 +8,7 @@
 
 #include "generator/emit.h"
 #include "generator/layout.h"
-#include "generator/panel_format.h"
+#include "generator/packed_format.h"
 #include "generator/rules.h"
 
 namespace rooftile {
@@ -58,7 +58,7 @@ int live_values(const Variant& v) {
 constexpr int kMostLiveBroadcast = 1024;
 constexpr int kMostLiveRegister = 320;
 
-constexpr int kMostParts = 256;
+constexpr int kMostSlices = 256;
 
 // Each element of a fragment takes a register of some lane: 128 sums leave room for fragments of A
 // and B in NVIDIA's 255 registers, and kernels with more spilled there.
@@ -234,7 +234,7 @@ constexpr std::array kDeviceRules = {
     DeviceRule{"split_k must lie between 1 and 256, and be 1 for naive and batched_small",
                [](const Variant& v, const Limits&) {
                  const bool whole = is(v, Family::kNaive) || is(v, Family::kBatchedSmall);
-                 return v.split_k >= 1 && v.split_k <= (whole ? 1 : kMostParts);
+                 return v.split_k >= 1 && v.split_k <= (whole ? 1 : kMostSlices);
                }},
     DeviceRule{"reduction atomic is for split-K (split_k above 1)",
                [](const Variant& v, const Limits&) {

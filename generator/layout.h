@@ -64,7 +64,7 @@ inline std::int64_t split_depth(const Variant& v, std::int64_t k) {
   return v.split_k == 1 ? depth : round_up(divide_up(depth, v.split_k), k_step(v));
 }
 /// Number of splits that are not empty.
-inline std::int64_t parts_of(const Variant& v, std::int64_t k) {
+inline std::int64_t k_slices_of(const Variant& v, std::int64_t k) {
   return k == 0 ? 1 : divide_up(kernel_depth(v, k), split_depth(v, k));
 }
 
@@ -82,7 +82,7 @@ inline int words_width(const Variant& v) {
 
 /// Partial sums of a split-K GEMM that lie in memory: one where kernels add atomically.
 inline std::int64_t stored_parts(const Variant& v, std::int64_t k) {
-  return v.reduction == Reduction::kAtomic ? 1 : parts_of(v, k);
+  return v.reduction == Reduction::kAtomic ? 1 : k_slices_of(v, k);
 }
 
 /// Elements that one load of the stored operand takes. Vectors that do not run along k need reg_m

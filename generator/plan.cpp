@@ -156,7 +156,7 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
     add_pack_steps(plan, v, limits, q, placement, Operand::kB);
 
   const Walk a = walk_a(v, q, placement), b = walk_b(v, q, placement);
-  const std::int64_t parts = parts_of(v, q.k), stored = stored_parts(v, q.k);
+  const std::int64_t parts = k_slices_of(v, q.k), stored = stored_parts(v, q.k);
   const std::int64_t ld_partial = round_up(q.n, kTexelElements);
   // The kernel of a split-K variant writes partial sums without the epilogue and in their own type,
   // even where there is only one.

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "generator/layout.h"
-#include "generator/panel_format.h"
+#include "generator/packed_format.h"
 #include "generator/rules.h"
 
 namespace rooftile {
@@ -182,7 +182,7 @@ constexpr std::array kProblemRules = {
     ProblemRule{"packed operands, or the slices of split-K, need more workgroups than the device "
                 "starts in z",
                 [](const Case& c) {
-                  return parts_of(c.v, c.p.k) <= c.limits.max_workgroup_count[2] &&
+                  return k_slices_of(c.v, c.p.k) <= c.limits.max_workgroup_count[2] &&
                          (!packs(c.v) || c.p.batch <= c.limits.max_workgroup_count[2]);
                 }},
     ProblemRule{"an operand reaches beyond 32-bit element addresses",

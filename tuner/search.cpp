@@ -9,7 +9,7 @@
 
 #include "core/clock.h"
 #include "core/hash.h"
-#include "generator/panel_format.h"
+#include "generator/packed_format.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"

@@ -13,28 +13,28 @@ namespace {
 
 struct Known {
   const char* name;
-  std::unique_ptr<Yardstick> (*open)(const YardstickSetting&);
+  std::unique_ptr<Baseline> (*open)(const BaselineSetting&);
 };
 constexpr std::array kKnown = {Known{"cublas", open_cublas}, Known{"clblast", open_clblast}};
 
 }  // namespace
 
-std::vector<std::string> yardstick_names() {
+std::vector<std::string> baseline_names() {
   std::vector<std::string> names;
   for (const Known& known : kKnown) names.emplace_back(known.name);
   return names;
 }
 
-std::unique_ptr<Yardstick> open_yardstick(std::string_view name, const YardstickSetting& setting) {
+std::unique_ptr<Baseline> open_baseline(std::string_view name, const BaselineSetting& setting) {
   for (const Known& known : kKnown)
     if (name == known.name) return known.open(setting);
   fail(ErrorCode::kInvalidArgument, "no baseline is called '{}'; known: {}", name,
-       fmt::join(yardstick_names(), ", "));
+       fmt::join(baseline_names(), ", "));
 }
 
-void expect_plain_product(const std::string& yardstick, const Problem& p) {
+void expect_plain_product(const std::string& baseline, const Problem& p) {
   const auto refuse = [&](const std::string& why) {
-    fail(ErrorCode::kUnsupported, "{} {}", yardstick, why);
+    fail(ErrorCode::kUnsupported, "{} {}", baseline, why);
   };
   // Vendors' libraries count in 32 bits.
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();

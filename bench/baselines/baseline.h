@@ -12,7 +12,7 @@
 
 namespace rooftile {
 
-struct YardstickSetting {
+struct BaselineSetting {
   std::string library;      // path of the vendor's library; "": searched where it usually is
   std::string device_uuid;  // of the device under test, 32 hex digits: run there if it is known
   DeviceKind kind = DeviceKind::kOther;  // of the device under test: else run on one like it
@@ -20,9 +20,9 @@ struct YardstickSetting {
 
 /// Holds one problem at a time. Not thread-safe. Errors of all functions: kUnsupported for what the
 /// library or its device cannot do, kOutOfMemory, kDevice.
-class Yardstick {
+class Baseline {
  public:
-  virtual ~Yardstick() = default;
+  virtual ~Baseline() = default;
 
   virtual std::string name() const = 0;     // the contestant's: "cublas"
   virtual std::string library() const = 0;  // with version and file
@@ -41,14 +41,14 @@ class Yardstick {
   virtual std::vector<char> result(std::size_t set) = 0;
 };
 
-std::vector<std::string> yardstick_names();
+std::vector<std::string> baseline_names();
 /// Throws kInvalidArgument for an unknown name, kUnsupported with what to install when a library or
 /// a device is missing.
-std::unique_ptr<Yardstick> open_yardstick(std::string_view name, const YardstickSetting& setting);
-std::unique_ptr<Yardstick> open_cublas(const YardstickSetting& setting);
-std::unique_ptr<Yardstick> open_clblast(const YardstickSetting& setting);
+std::unique_ptr<Baseline> open_baseline(std::string_view name, const BaselineSetting& setting);
+std::unique_ptr<Baseline> open_cublas(const BaselineSetting& setting);
+std::unique_ptr<Baseline> open_clblast(const BaselineSetting& setting);
 
 /// Throws kUnsupported unless load() may be asked for it.
-void expect_plain_product(const std::string& yardstick, const Problem& p);
+void expect_plain_product(const std::string& baseline, const Problem& p);
 
 }  // namespace rooftile

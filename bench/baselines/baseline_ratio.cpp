@@ -7,17 +7,17 @@
 
 namespace rooftile {
 
-YardstickRatio yardstick_ratio(const std::string& yardstick, std::span<const double> yardstick_ns,
-                               std::span<const double> tuned_ns, double pack_ns) {
-  if (yardstick_ns.size() != tuned_ns.size())
+BaselineRatio baseline_ratio(const std::string& baseline, std::span<const double> baseline_ns,
+                             std::span<const double> tuned_ns, double pack_ns) {
+  if (baseline_ns.size() != tuned_ns.size())
     fail(ErrorCode::kInvalidArgument, "{} samples of {} beside {} of the tuned kernel",
-         yardstick_ns.size(), yardstick, tuned_ns.size());
+         baseline_ns.size(), baseline, tuned_ns.size());
   std::vector<double> kernel, with_packing;
   for (std::size_t i = 0; i < tuned_ns.size(); ++i) {
-    kernel.push_back(yardstick_ns[i] / tuned_ns[i]);
-    with_packing.push_back(yardstick_ns[i] / (tuned_ns[i] + pack_ns));
+    kernel.push_back(baseline_ns[i] / tuned_ns[i]);
+    with_packing.push_back(baseline_ns[i] / (tuned_ns[i] + pack_ns));
   }
-  return {yardstick, median(kernel), median(with_packing)};
+  return {baseline, median(kernel), median(with_packing)};
 }
 
 }  // namespace rooftile

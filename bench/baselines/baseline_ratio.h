@@ -8,14 +8,14 @@ namespace rooftile {
 
 /// Speed of the tuned kernel over that of a baseline; above 1 the tuned kernel is faster. With
 /// packing: as if its operands were packed in every call.
-struct YardstickRatio {
-  std::string yardstick;
+struct BaselineRatio {
+  std::string baseline;
   double kernel = 0, with_packing = 0;
 };
 
 /// Medians of the ratios of samples, whose i-th elements were measured in the same round. Throws
 /// kInvalidArgument when the samples are empty or differ in number.
-YardstickRatio yardstick_ratio(const std::string& yardstick, std::span<const double> yardstick_ns,
-                               std::span<const double> tuned_ns, double pack_ns);
+BaselineRatio baseline_ratio(const std::string& baseline, std::span<const double> baseline_ns,
+                             std::span<const double> tuned_ns, double pack_ns);
 
 }  // namespace rooftile

@@ -25,27 +25,27 @@ std::vector<char> staged(const void* source, Extent extent, DataType type, std::
 
 }  // namespace
 
-YardstickTurns::YardstickTurns(Yardstick& yardstick, const Problem& p,
+BaselineRounds::BaselineRounds(Baseline& baseline, const Problem& p,
                                const std::vector<HostOperands>& sets)
-    : yardstick_(yardstick), sets_(sets.size()) {
-  yardstick_.load(staged_problem(p), sets_);
+    : baseline_(baseline), sets_(sets.size()) {
+  baseline_.load(staged_problem(p), sets_);
   for (std::size_t i = 0; i < sets_; ++i) upload(p, sets[i], i);
-  yardstick_.run(sets_ - 1);
+  baseline_.run(sets_ - 1);
   check(p, sets.back(), sets_ - 1);
 }
 
-void YardstickTurns::upload(const Problem& p, const HostOperands& operands, std::size_t set) {
+void BaselineRounds::upload(const Problem& p, const HostOperands& operands, std::size_t set) {
   const Problem to = staged_problem(p);
   const std::vector<char> a = staged(operands.a, stored_a(p), p.types.a, p.batch, p.lda, p.stride_a,
                                      to.lda, to.stride_a, span_a(to));
   const std::vector<char> b = staged(operands.b, stored_b(p), p.types.a, p.batch, p.ldb, p.stride_b,
                                      to.ldb, to.stride_b, span_b(to));
-  yardstick_.upload(set, a.data(), b.data());
+  baseline_.upload(set, a.data(), b.data());
 }
 
-void YardstickTurns::check(const Problem& p, const HostOperands& operands, std::size_t set) {
+void BaselineRounds::check(const Problem& p, const HostOperands& operands, std::size_t set) {
   const Problem to = staged_problem(p);
-  const std::vector<char> c = yardstick_.result(set);
+  const std::vector<char> c = baseline_.result(set);
   Random random(0xc0ffee);
   // Starts with the last corner, where errors of edge handling show.
   for (int i = 0; i < kSpotChecks; ++i) {
@@ -62,14 +62,14 @@ void YardstickTurns::check(const Problem& p, const HostOperands& operands, std::
     const double got = element(p.types.c, c.data(), product * to.stride_c + row * to.ldc + column);
     if (!(error_ratio(p, expected, got) <= 1.0))
       fail(ErrorCode::kInternal,
-           "{} computed {} wrongly: C[{}][{}] of batch member {} is {}, not {}", yardstick_.name(),
+           "{} computed {} wrongly: C[{}][{}] of batch member {} is {}, not {}", baseline_.name(),
            to_string(p), row, column, product, got, expected.value);
   }
 }
 
-double YardstickTurns::next_ns() {
-  yardstick_.run(++turn_ % sets_);
-  return yardstick_.run(++turn_ % sets_);
+double BaselineRounds::next_ns() {
+  baseline_.run(++turn_ % sets_);
+  return baseline_.run(++turn_ % sets_);
 }
 
 }  // namespace rooftile

@@ -14,24 +14,24 @@ struct HostOperands {
   const void* b;
 };
 
-class YardstickTurns {
+class BaselineRounds {
  public:
   /// Copies the sets, with rows padded as for our kernels, and checks a result against float64 (a
   /// few elements, under the bound of runtime/verify/reference.h). The baseline is used until the
-  /// next problem is loaded into it. Errors: those of Yardstick; kInternal, naming the element, for
+  /// next problem is loaded into it. Errors: those of Baseline; kInternal, naming the element, for
   /// a wrong result.
-  YardstickTurns(Yardstick& yardstick, const Problem& p, const std::vector<HostOperands>& sets);
+  BaselineRounds(Baseline& baseline, const Problem& p, const std::vector<HostOperands>& sets);
 
   /// Device time of the whole batch on the next set, after an untimed run on the previous set, as
   /// in Measurer.
   double next_ns();
-  std::string clock() const { return yardstick_.clock(); }
+  std::string clock() const { return baseline_.clock(); }
 
  private:
   void upload(const Problem& p, const HostOperands& operands, std::size_t set);
   void check(const Problem& p, const HostOperands& operands, std::size_t set);
 
-  Yardstick& yardstick_;
+  Baseline& baseline_;
   std::size_t sets_;
   std::size_t turn_ = 0;  // set of the last run
 };

@@ -12,11 +12,11 @@ namespace {
 using opencl::OwnedEvent;
 using opencl::Status;
 
-class ClblastYardstick : public Yardstick {
+class ClblastBaseline : public Baseline {
  public:
-  explicit ClblastYardstick(const YardstickSetting& setting)
+  explicit ClblastBaseline(const BaselineSetting& setting)
       : clblast_(setting.library), accelerator_(setting) {}
-  ~ClblastYardstick() override { clblast_.clear_cache(); }
+  ~ClblastBaseline() override { clblast_.clear_cache(); }
 
   std::string name() const override { return "clblast"; }
   std::string library() const override { return fmt::format("CLBlast ({})", clblast_.file); }
@@ -133,8 +133,8 @@ class ClblastYardstick : public Yardstick {
 
 }  // namespace
 
-std::unique_ptr<Yardstick> open_clblast(const YardstickSetting& setting) {
-  return std::make_unique<ClblastYardstick>(setting);
+std::unique_ptr<Baseline> open_clblast(const BaselineSetting& setting) {
+  return std::make_unique<ClblastBaseline>(setting);
 }
 
 }  // namespace rooftile

@@ -40,9 +40,9 @@ struct Scalar {
   };
 };
 
-class CublasYardstick : public Yardstick {
+class CublasBaseline : public Baseline {
  public:
-  explicit CublasYardstick(const YardstickSetting& setting)
+  explicit CublasBaseline(const BaselineSetting& setting)
       : cublas_(setting.library), gpu_(setting.device_uuid), start_(gpu_), end_(gpu_) {
     check(cublas_.create(&handle_), "cublasCreate");
     check(cublas_.set_stream(handle_, gpu_.stream), "cublasSetStream");
@@ -50,7 +50,7 @@ class CublasYardstick : public Yardstick {
     check(cublas_.set_math_mode(handle_, cuda::kDefaultMath | cuda::kNoReducedPrecisionReduction),
           "cublasSetMathMode");
   }
-  ~CublasYardstick() override { cublas_.destroy(handle_); }
+  ~CublasBaseline() override { cublas_.destroy(handle_); }
 
   std::string name() const override { return "cublas"; }
   std::string library() const override {
@@ -165,8 +165,8 @@ class CublasYardstick : public Yardstick {
 
 }  // namespace
 
-std::unique_ptr<Yardstick> open_cublas(const YardstickSetting& setting) {
-  return std::make_unique<CublasYardstick>(setting);
+std::unique_ptr<Baseline> open_cublas(const BaselineSetting& setting) {
+  return std::make_unique<CublasBaseline>(setting);
 }
 
 }  // namespace rooftile

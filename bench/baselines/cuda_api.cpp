@@ -63,7 +63,7 @@ Cublas::Cublas(const std::string& path) {
   const SharedLibrary library(
       "cuBLAS", cublas_names(path),
       "install the CUDA toolkit or the Python package nvidia-cublas, and give its libcublas.so as "
-      "--yardstick-library or in CUBLAS_LIBRARY where the loader does not find it");
+      "--baseline-library or in CUBLAS_LIBRARY where the loader does not find it");
   file = library.file();
   library.load(create, "cublasCreate_v2");
   library.load(destroy, "cublasDestroy_v2");

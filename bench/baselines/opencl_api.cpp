@@ -30,7 +30,7 @@ Loader::Loader() {
 
 Clblast::Clblast(const std::string& path) {
   const SharedLibrary library("CLBlast", {path.empty() ? "libclblast.so.1" : path},
-                              "install libclblast1, or name the library with --yardstick-library");
+                              "install libclblast1, or name the library with --baseline-library");
   file = library.file();
   library.load(sgemm, "CLBlastSgemm");
   library.load(hgemm, "CLBlastHgemm");

@@ -26,7 +26,7 @@ constexpr std::array kFailures = {
 
 }  // namespace
 
-Accelerator::Accelerator(const YardstickSetting& setting) {
+Accelerator::Accelerator(const BaselineSetting& setting) {
   const Device device = choose(setting);
   Status status = 0;
   context = loader.create_context(nullptr, 1, &device, nullptr, nullptr, &status);
@@ -41,7 +41,7 @@ Accelerator::~Accelerator() {
   loader.release_context(context);
 }
 
-Device Accelerator::choose(const YardstickSetting& setting) {
+Device Accelerator::choose(const BaselineSetting& setting) {
   std::uint32_t count = 0;
   const Status found = loader.platforms(0, nullptr, &count);
   std::vector<Platform> platforms(found == 0 ? count : 0);

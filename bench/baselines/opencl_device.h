@@ -14,7 +14,7 @@ class Accelerator {
  public:
   /// The device under test if OpenCL knows its uuid; else the first of its kind; else the first.
   /// Throws kUnsupported when there is none.
-  explicit Accelerator(const YardstickSetting& setting);
+  explicit Accelerator(const BaselineSetting& setting);
   ~Accelerator();
   Accelerator(const Accelerator&) = delete;
   Accelerator& operator=(const Accelerator&) = delete;
@@ -28,7 +28,7 @@ class Accelerator {
   Queue queue = nullptr;
 
  private:
-  Device choose(const YardstickSetting& setting);
+  Device choose(const BaselineSetting& setting);
   std::string text(Device device, std::uint32_t info) const;
   std::string uuid(Device device) const;  // "" where the driver does not say
 };

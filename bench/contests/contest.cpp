@@ -55,20 +55,20 @@ struct Contestant {
   std::string skipped = {};
 };
 
-std::vector<YardstickRatio> ratios_of(const std::vector<Contestant>& all,
-                                      const std::vector<std::unique_ptr<Yardstick>>& yardsticks,
-                                      double pack_ns) {
+std::vector<BaselineRatio> ratios_of(const std::vector<Contestant>& all,
+                                     const std::vector<std::unique_ptr<Baseline>>& baselines,
+                                     double pack_ns) {
   const auto ran = [&](const std::string& name) -> const Contestant* {
     for (const Contestant& contestant : all)
       if (contestant.name == name && contestant.skipped.empty()) return &contestant;
     return nullptr;
   };
-  std::vector<YardstickRatio> ratios;
+  std::vector<BaselineRatio> ratios;
   const Contestant* const tuned = ran("tuned_kernel");
-  for (const auto& yardstick : yardsticks)
-    if (const Contestant* other = ran(yardstick->name()); tuned != nullptr && other != nullptr)
+  for (const auto& baseline : baselines)
+    if (const Contestant* other = ran(baseline->name()); tuned != nullptr && other != nullptr)
       ratios.push_back(
-          yardstick_ratio(yardstick->name(), other->sample_ns, tuned->sample_ns, pack_ns));
+          baseline_ratio(baseline->name(), other->sample_ns, tuned->sample_ns, pack_ns));
   return ratios;
 }
 
@@ -94,7 +94,7 @@ struct Contest::Impl {
   void add_device(const std::string& name, const Problem& p, const Variant& variant,
                   std::vector<Contestant>& all);
   void add_other_types(const Problem& p, std::vector<Contestant>& all) const;
-  Contestant yardstick(Yardstick& library, const Problem& p) const;
+  Contestant baseline(Baseline& library, const Problem& p) const;
   std::vector<Contestant> contestants(const Problem& p);
   void turn(Contestant& contestant, std::size_t set, bool counts) const;
   void take_turns(std::vector<Contestant>& all) const;
@@ -105,7 +105,7 @@ struct Contest::Impl {
   DeviceRates rates;
   std::unique_ptr<DeviceTier> tuned;
   std::unique_ptr<Measurer> measurer;
-  std::vector<std::unique_ptr<Yardstick>> yardsticks;
+  std::vector<std::unique_ptr<Baseline>> baselines;
   std::vector<BatchOperands> sets;
   std::optional<double> pack_ns;
 };
@@ -214,14 +214,14 @@ void Contest::Impl::add_other_types(const Problem& p, std::vector<Contestant>& a
 }
 
 // Over as many sets as the measurer's kernels have, so that neither finds more of them in a cache.
-Contestant Contest::Impl::yardstick(Yardstick& library, const Problem& p) const {
+Contestant Contest::Impl::baseline(Baseline& library, const Problem& p) const {
   Contestant contestant = {.name = library.name(), .detail = {}, .run = {}};
   try {
     std::vector<HostOperands> operands;
     for (const BatchOperands& set : sets) operands.push_back({set.a.data(), set.b.data()});
     operands.resize(std::min(
         operands.size(), operand_sets(staged_problem(p), kPastCache * last_level_cache_bytes())));
-    const auto turns = std::make_shared<YardstickTurns>(library, p, operands);
+    const auto turns = std::make_shared<BaselineRounds>(library, p, operands);
     contestant.detail = "by " + turns->clock();
     contestant.run = [turns](const BatchOperands&) { return turns->next_ns(); };
   } catch (const Error& error) {
@@ -253,7 +253,7 @@ std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
     }));
     all.back().detail = short_name(ranked.front().candidate->variant);
   }
-  for (const auto& library : yardsticks) all.push_back(yardstick(*library, p));
+  for (const auto& library : baselines) all.push_back(baseline(*library, p));
   for (const Types& types : setting.against) add_other_types(retyped(p, types), all);
   add_device("default", p, default_variant(profile), all);
   add_device("naive", p, fallback_variant(), all);
@@ -304,10 +304,10 @@ Contest::Contest(const ContestSetting& setting) : impl_(std::make_unique<Impl>(s
                                                    store.portfolio(*row, kGeneratorVersion)),
                                      default_cache_folder());
     impl_->measurer = std::make_unique<Measurer>(Device::open(profile));
-    for (const std::string& name : setting.yardsticks)
-      impl_->yardsticks.push_back(open_yardstick(name, {.library = setting.yardstick_library,
-                                                        .device_uuid = profile.device_uuid,
-                                                        .kind = profile.kind}));
+    for (const std::string& name : setting.baselines)
+      impl_->baselines.push_back(open_baseline(name, {.library = setting.baseline_library,
+                                                      .device_uuid = profile.device_uuid,
+                                                      .kind = profile.kind}));
     return;
   }
   fail(ErrorCode::kDatabase, "no device of this machine is tuned in {}; run `rooftile tune`",
@@ -318,9 +318,9 @@ Contest::~Contest() = default;
 
 const DeviceProfile& Contest::device() const { return impl_->profile; }
 
-std::vector<std::string> Contest::yardsticks() const {
+std::vector<std::string> Contest::baselines() const {
   std::vector<std::string> lines;
-  for (const auto& one : impl_->yardsticks)
+  for (const auto& one : impl_->baselines)
     lines.push_back(fmt::format("{}: {} on {}", one->name(), one->library(), one->device()));
   return lines;
 }
@@ -332,7 +332,7 @@ ContestResult Contest::run(const Problem& problem) {
   impl_->take_turns(all);
   ContestResult result{.contestants = {},
                        .pack_ns = impl_->pack_ns,
-                       .ratios = ratios_of(all, impl_->yardsticks, impl_->pack_ns.value_or(0))};
+                       .ratios = ratios_of(all, impl_->baselines, impl_->pack_ns.value_or(0))};
   for (const Contestant& contestant : all) {
     ContestantResult one{.name = contestant.name,
                          .time = {},

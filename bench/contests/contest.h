@@ -16,11 +16,11 @@ namespace rooftile {
 
 struct ContestSetting {
   std::filesystem::path database;
-  double seconds = 2;                        // Sampling time for one problem.
-  double limit_s = 3;                        // A call that takes longer is skipped.
-  std::vector<Types> against = {};           // Types of further tuned kernels for the same GEMM.
-  std::vector<std::string> yardsticks = {};  // Vendors' libraries (bench/baselines/baseline.h).
-  std::string yardstick_library = {};        // Path of the library; "": it is searched.
+  double seconds = 2;                       // Sampling time for one problem.
+  double limit_s = 3;                       // A call that takes longer is skipped.
+  std::vector<Types> against = {};          // Types of further tuned kernels for the same GEMM.
+  std::vector<std::string> baselines = {};  // Vendors' libraries (bench/baselines/baseline.h).
+  std::string baseline_library = {};        // Path of the library; "": it is searched.
 };
 
 /// Name as in the CSV: "openblas", "openblas1", "auto", "tuned", "default", "naive" are whole calls
@@ -39,7 +39,7 @@ struct ContestResult {
   std::vector<ContestantResult> contestants;
   std::optional<double>
       pack_ns;  // Of the tuned kernel; empty when it packs nothing or did not run.
-  std::vector<YardstickRatio> ratios;  // Of the baselines that ran beside a tuned kernel.
+  std::vector<BaselineRatio> ratios;  // Of the baselines that ran beside a tuned kernel.
 
   const Summary* time_of(std::string_view contestant) const;
 };
@@ -49,14 +49,14 @@ struct ContestResult {
 class Contest {
  public:
   /// Throws kDevice without a device, kDatabase when none of this machine's devices is tuned in the
-  /// database; for baselines the errors of open_yardstick.
+  /// database; for baselines the errors of open_baseline.
   explicit Contest(const ContestSetting& setting);
   ~Contest();
 
   ContestResult run(const Problem& problem);
   const DeviceProfile& device() const;
   /// One line for each baseline: its library and device.
-  std::vector<std::string> yardsticks() const;
+  std::vector<std::string> baselines() const;
 
  private:
   struct Impl;

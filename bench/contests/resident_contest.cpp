@@ -19,7 +19,7 @@ class ResidentOperands {
         a_(uploaded(host_.a)),
         b_(uploaded(host_.b)),
         c_(uploaded(host_.c)) {
-    PlaceAddresses addresses;
+    OperandAddresses addresses;
     const auto address = [&](const char* what, const std::shared_ptr<DeviceMemory>& memory) {
       return addresses.address(what, {.buffer = &memory->buffer}, sizeof(float));
     };

@@ -85,13 +85,13 @@ void set(const char* variable, const std::string& value) {
   if (!value.empty()) ::setenv(variable, value.c_str(), 1);
 }
 
-struct Wishes {
+struct RunOptions {
   std::string tier, precision;
 };
 
 /// Warns about routines that Rooftile does not replace: when preloaded, it does not see their calls
 /// and cannot warn later.
-void say_what_precision_reaches() {
+void warn_about_precision() {
   const char* const precision = std::getenv("ROOFTILE_PRECISION");
   const char* const log = std::getenv("ROOFTILE_LOG");
   if (precision == nullptr || (log != nullptr && std::strcmp(log, "off") == 0)) return;
@@ -104,7 +104,8 @@ void say_what_precision_reaches() {
       wanted);
 }
 
-int run(const std::vector<std::string>& program, const Wishes& wishes, const Globals& globals) {
+int run(const std::vector<std::string>& program, const RunOptions& run_options,
+        const Globals& globals) {
   if (program.empty())
     fail(ErrorCode::kInvalidArgument,
          "the program is missing: rooftile run -- PROGRAM [ARGUMENT...]");
@@ -129,9 +130,9 @@ int run(const std::vector<std::string>& program, const Wishes& wishes, const Glo
     fail(ErrorCode::kIo, "--db {} cannot be resolved: {}; name the file by its absolute path",
          globals.db, nowhere.message());
   set("ROOFTILE_DEVICE", globals.device);
-  set("ROOFTILE_TIER", wishes.tier);
-  set("ROOFTILE_PRECISION", wishes.precision);
-  say_what_precision_reaches();
+  set("ROOFTILE_TIER", run_options.tier);
+  set("ROOFTILE_PRECISION", run_options.precision);
+  warn_about_precision();
 
   std::vector<char*> argv;
   for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
@@ -151,14 +152,14 @@ void add_run(CLI::App& app, const Globals& globals, Action& action) {
       "Its exit code is the program's; 126: it could not be run, 127: it was not found.\n"
       "Examples:\n  rooftile run -- python3 script.py\n"
       "  rooftile run --tier device -- octave-cli script.m");
-  static Wishes wishes;
+  static RunOptions run_options;
   command
-      ->add_option("--tier", wishes.tier,
+      ->add_option("--tier", run_options.tier,
                    "Where GEMMs are computed (default: $ROOFTILE_TIER, else auto)")
       ->type_name("TIER")
       ->check(one_of(tier_names()));
   command
-      ->add_option("--precision", wishes.precision,
+      ->add_option("--precision", run_options.precision,
                    "Accuracy that results must have (default: $ROOFTILE_PRECISION, else standard)")
       ->type_name("NAME")
       ->check(one_of({"relaxed", "standard", "high", "exact64"}));
@@ -166,7 +167,7 @@ void add_run(CLI::App& app, const Globals& globals, Action& action) {
   // of positional arguments would split words in brackets.
   command->prefix_command();
   command->preparse_callback([&app](std::size_t) { app.prefix_command(); });
-  command->callback([&] { action = [&] { return run(app.remaining(), wishes, globals); }; });
+  command->callback([&] { action = [&] { return run(app.remaining(), run_options, globals); }; });
 }
 
 }  // namespace rooftile

@@ -62,7 +62,7 @@ FileIdentity identify(Connection& connection) {
   FileIdentity identity{.application_id = connection.integer("PRAGMA application_id"),
                         .schema_version = connection.integer("PRAGMA user_version")};
   if (identity.application_id != 0 && identity.application_id != kApplicationId) {
-    identity.owner = Owner::kSomebodyElse;
+    identity.owner = Owner::kOtherProgram;
   } else if (identity.application_id == kApplicationId &&
              identity.schema_version > newest_schema_version()) {
     identity.owner = Owner::kRooftile;
@@ -71,14 +71,14 @@ FileIdentity identify(Connection& connection) {
     if (identity.application_id == kApplicationId)
       identity.owner = Owner::kRooftile;
     else if (holds_anything || identity.schema_version != 0)
-      identity.owner = Owner::kSomebodyElse;
+      identity.owner = Owner::kOtherProgram;
   }
   return identity;
 }
 
 void refuse_unusable(const FileIdentity& identity, const Connection& connection,
                      std::string_view named) {
-  if (identity.owner == Owner::kSomebodyElse)
+  if (identity.owner == Owner::kOtherProgram)
     fail(ErrorCode::kDatabase,
          "{} is a SQLite database of another program (application id {}); it was left as it is: "
          "name another file{}",

@@ -18,12 +18,12 @@ inline constexpr std::int64_t kApplicationId = 0x5266746c;
 int newest_schema_version();
 
 enum class Owner : std::uint8_t {
-  kNobody,  // new or empty: it may become a tuning database
+  kNone,  // new or empty: it may become a tuning database
   kRooftile,
-  kSomebodyElse
+  kOtherProgram
 };
 struct FileIdentity {
-  Owner owner = Owner::kNobody;
+  Owner owner = Owner::kNone;
   std::int64_t application_id = 0;
   std::int64_t schema_version = 0;
 };

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
-#include "db/open/file_place.h"
+#include "db/open/file_location.h"
 
 namespace rooftile {
 namespace {

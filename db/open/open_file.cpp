@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "db/migrations/schema.h"
-#include "db/open/file_place.h"
+#include "db/open/file_location.h"
 #include "db/open/older_file.h"
 #include "db/open/set_aside.h"
 

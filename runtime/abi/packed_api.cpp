@@ -83,12 +83,12 @@ rooftile_status rooftile_resident_pack(rooftile_context* context, const rooftile
     const Given operands("operands", given_operands);
     PackRequest request = request_of(*args);
     StoredOperand stored;
-    const auto place = [&](const rooftile_place& at) -> Place {
+    const auto place = [&](const rooftile_place& at) -> OperandSlot {
       if (at.buffer == nullptr) return {};
       stored.uses.push_back(memory_of(*resident, at.buffer));
       return {&stored.uses.back()->buffer, at.offset};
     };
-    stored.call = resident_operand(args->call, places_of(*operands, place), request.operand);
+    stored.call = resident_operand(args->call, operand_slots_of(*operands, place), request.operand);
     const bool is_a = request.operand == Operand::kA;
     if ((is_a ? stored.call.a : stored.call.b).buffer == nullptr)
       fail(ErrorCode::kInvalidArgument, "operands has no buffer for the operand that is packed");

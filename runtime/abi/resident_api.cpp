@@ -49,12 +49,12 @@ ResidentWork work_of(const Resident& resident, const rooftile_gemm_args* args,
                      const rooftile_resident_operands* given_operands) {
   const Given operands("operands", given_operands);
   ResidentWork work;
-  const auto place = [&](const rooftile_place& given) -> Place {
+  const auto place = [&](const rooftile_place& given) -> OperandSlot {
     if (given.buffer == nullptr) return {};
     work.uses.push_back(memory_of(resident, given.buffer));
     return {&work.uses.back()->buffer, given.offset};
   };
-  work.call = resident_call(args, places_of(*operands, place), resident.precision());
+  work.call = resident_call(args, operand_slots_of(*operands, place), resident.precision());
   work.workspace = workspace_bound(place(operands->workspace), operands->workspace_bytes,
                                    resident.device()->profile());
   return work;

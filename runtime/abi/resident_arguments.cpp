@@ -19,7 +19,7 @@ void check_null(const char* what, const void* pointer) {
 /// The same call on host memory, at addresses that stand for the places.
 class HostForm {
  public:
-  HostForm(const rooftile_gemm_args& given, const Places& places) : args_(given) {
+  HostForm(const rooftile_gemm_args& given, const OperandSlots& places) : args_(given) {
     const DataType type_a = data_type("type", given.type),
                    type_c = data_type("type_c", given.type_c);
     for (const auto& [what, pointer] :
@@ -39,17 +39,17 @@ class HostForm {
   HostForm& operator=(const HostForm&) = delete;
 
   const rooftile_gemm_args& args() const { return args_; }
-  const PlaceAddresses& addresses() const { return addresses_; }
+  const OperandAddresses& addresses() const { return addresses_; }
 
  private:
-  const void* address(const char* what, const Place& place, std::int64_t element_bytes) {
+  const void* address(const char* what, const OperandSlot& place, std::int64_t element_bytes) {
     return addresses_.address(what, place, element_bytes);
   }
-  const float* floats(const char* what, const float* given, const Place& place) {
+  const float* floats(const char* what, const float* given, const OperandSlot& place) {
     check_null(what, given);
     return static_cast<const float*>(address(what, place, sizeof(float)));
   }
-  void add_epilogue(const rooftile_epilogue* epilogue, const Places& places) {
+  void add_epilogue(const rooftile_epilogue* epilogue, const OperandSlots& places) {
     const Given given("epilogue", epilogue);
     epilogue_ = *given;
     epilogue_.row_scale = floats("row_scale", given->row_scale, places.row_scale);
@@ -58,7 +58,7 @@ class HostForm {
     epilogue_.residual = floats("residual", given->residual, places.residual);
     args_.epilogue = &epilogue_;
   }
-  void add_quantization(const rooftile_quantization* quantization, const Places& places,
+  void add_quantization(const rooftile_quantization* quantization, const OperandSlots& places,
                         std::int64_t bytes_a) {
     const Given given("quantization", quantization);
     check_null("scales", given->scales);
@@ -73,10 +73,10 @@ class HostForm {
   rooftile_gemm_args args_;
   rooftile_epilogue epilogue_ = {};
   rooftile_quantization quantization_ = {};
-  PlaceAddresses addresses_;
+  OperandAddresses addresses_;
 };
 
-void check_unused(const char* what, const Place& place, const char* with) {
+void check_unused(const char* what, const OperandSlot& place, const char* with) {
   if (place.buffer != nullptr)
     fail(ErrorCode::kInvalidArgument, "operands has {}, but args has no {}", what, with);
 }
@@ -100,7 +100,7 @@ void check_guard(const GemmCall& call, Precision of_context) {
          needs_float64(guard) ? "exact64 (or kappa is at least 1000)" : "high");
 }
 
-void check_resident(const rooftile_gemm_args& args, const Places& places) {
+void check_resident(const rooftile_gemm_args& args, const OperandSlots& places) {
   const TierChoice tier = tier_choice(args.tier);
   if (tier != TierChoice::kAuto && tier != TierChoice::kDevice)
     fail(ErrorCode::kInvalidArgument,
@@ -119,7 +119,7 @@ void check_resident(const rooftile_gemm_args& args, const Places& places) {
 
 }  // namespace
 
-ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places,
+ResidentCall resident_call(const rooftile_gemm_args* given, const OperandSlots& places,
                            Precision precision) {
   const Given args("args", given);
   check_resident(*args, places);
@@ -129,7 +129,7 @@ ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places
   return checked_resident_call(call, form.addresses());
 }
 
-ResidentCall resident_operand(const rooftile_gemm_args* given, const Places& places,
+ResidentCall resident_operand(const rooftile_gemm_args* given, const OperandSlots& places,
                               Operand operand) {
   const Given args("args->call", given);
   check_resident(*args, places);
@@ -148,7 +148,7 @@ void describe(const ResidentProduct& product, rooftile_prepared* prepared) {
   give_struct("prepared", prepared, result);
 }
 
-WorkspaceBound workspace_bound(const Place& place, std::uint64_t bytes,
+WorkspaceBound workspace_bound(const OperandSlot& place, std::uint64_t bytes,
                                const DeviceProfile& device) {
   if (place.buffer == nullptr)
     return {.bytes = bytes > 0 ? bytes : device.device_memory_bytes / kShareOfMemory};

@@ -8,17 +8,17 @@
 
 namespace rooftile {
 
-/// Places of all operands, as the caller sees them, in either layout.
-struct Places {
-  Place a, b, c;
-  Place row_scale, column_scale, bias, residual;
-  Place scales, zero_points;
+/// The slots of all operands, as the caller sees them, in either layout.
+struct OperandSlots {
+  OperandSlot a, b, c;
+  OperandSlot row_scale, column_scale, bias, residual;
+  OperandSlot scales, zero_points;
 };
 
 /// Converts the C ABI's operand structures, which use the same field names. `place` converts a
-/// field to a Place.
-template <typename Operands, typename PlaceOf>
-Places places_of(const Operands& operands, const PlaceOf& place) {
+/// field to an OperandSlot.
+template <typename Operands, typename OperandSlotOf>
+OperandSlots operand_slots_of(const Operands& operands, const OperandSlotOf& place) {
   return {.a = place(operands.a),
           .b = place(operands.b),
           .c = place(operands.c),
@@ -34,18 +34,18 @@ Places places_of(const Operands& operands, const PlaceOf& place) {
 /// the argument, for pointers that are not null, for operands outside their buffers, and for
 /// everything that is illegal for calls on host memory; kUnsupported for a precision that needs the
 /// host.
-ResidentCall resident_call(const rooftile_gemm_args* given, const Places& places,
+ResidentCall resident_call(const rooftile_gemm_args* given, const OperandSlots& places,
                            Precision precision);
 
 /// Same as above for a call whose operand is to be packed. The other operand and C may have no
 /// place.
-ResidentCall resident_operand(const rooftile_gemm_args* given, const Places& places,
+ResidentCall resident_operand(const rooftile_gemm_args* given, const OperandSlots& places,
                               Operand operand);
 
 /// `place` has its offset in bytes. bytes == 0 means up to the end of the buffer, or without a
 /// buffer a quarter of the device's memory. Throws kInvalidArgument for a workspace that exceeds
 /// the buffer or is not aligned.
-WorkspaceBound workspace_bound(const Place& place, std::uint64_t bytes,
+WorkspaceBound workspace_bound(const OperandSlot& place, std::uint64_t bytes,
                                const DeviceProfile& device);
 
 /// Throws kInvalidArgument for an illegal struct_size.

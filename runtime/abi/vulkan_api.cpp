@@ -75,9 +75,9 @@ class VulkanWork {
     work_.buffers = {.texels = (operands->usage & VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT) != 0,
                      .copies = (operands->usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) != 0};
     work_.call = resident_call(
-        args, places_of(*operands, [this](const auto& given) { return place(given); }),
+        args, operand_slots_of(*operands, [this](const auto& given) { return place(given); }),
         resident.precision());
-    const Place workspace = place(operands->workspace);
+    const OperandSlot workspace = place(operands->workspace);
     if (workspace.buffer != nullptr || purpose == Purpose::kPrepare)
       work_.workspace = workspace_bound(workspace, operands->workspace_bytes, device_.profile());
     product_ = resident.product(work_);
@@ -90,7 +90,7 @@ class VulkanWork {
   const std::shared_ptr<const PackedOperand>& packed() const { return work_.call.packed; }
 
  private:
-  Place place(const rooftile_vulkan_place& given) {
+  OperandSlot place(const rooftile_vulkan_place& given) {
     if (given.buffer == VK_NULL_HANDLE) return {};
     for (const auto& [handle, buffer] : buffers_) {
       if (handle != given.buffer) continue;

@@ -11,15 +11,15 @@ using namespace rooftile::blas;
 namespace {
 
 /// Positions of a batch's arguments in xerbla's numbering.
-struct Places {
+struct OperandSlots {
   int trans_a, trans_b, m, n, k, lda, ldb, ldc, last;
 };
-constexpr Places kGroups = {1, 2, 3, 4, 5, 8, 10, 13, 15};
-constexpr Places kStrided = {1, 2, 3, 4, 5, 8, 11, 15, 17};
+constexpr OperandSlots kGroups = {1, 2, 3, 4, 5, 8, 10, 13, 15};
+constexpr OperandSlots kStrided = {1, 2, 3, 4, 5, 8, 11, 15, 17};
 
 /// Returns the position of the first illegal argument, 0 when there is none. Arguments are checked
 /// as the caller passed them: for row-major matrices, ld is checked against the length of rows.
-int illegal(int order, const Gemm& g, const Places& at) {
+int illegal(int order, const Gemm& g, const OperandSlots& at) {
   const bool rows = order == kRowMajor;
   if (!is_trans(g.trans_a)) return at.trans_a;
   if (!is_trans(g.trans_b)) return at.trans_b;

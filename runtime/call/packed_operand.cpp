@@ -35,7 +35,7 @@ const PackedForm* PackedOperand::stored() const {
 }
 
 const PackedForm* PackedOperand::panels_for(const Variant& v, const Problem& p) const {
-  const std::optional<PanelFormat> wanted = panel_format(v, p, shape.operand);
+  const std::optional<PackedFormat> wanted = packed_format(v, p, shape.operand);
   if (!wanted) return nullptr;
   const auto form = std::ranges::find(forms, wanted, &PackedForm::panels);
   return form == forms.end() ? nullptr : &*form;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/problem.h"
-#include "generator/panel_format.h"
+#include "generator/packed_format.h"
 #include "runtime/call/call.h"
 #include "runtime/support/names.h"
 
@@ -33,8 +33,8 @@ std::string to_string(const PackedShape& shape, Layout layout);
 
 /// One of the layouts that the operand is kept in.
 struct PackedForm {
-  std::optional<PanelFormat> panels = {};  // nothing: as stored
-  std::int64_t ld = 0;                     // as stored: elements
+  std::optional<PackedFormat> panels = {};  // nothing: as stored
+  std::int64_t ld = 0;                      // as stored: elements
   std::shared_ptr<DeviceMemory> values = nullptr;
   std::shared_ptr<DeviceMemory> scales = nullptr, zero_points = nullptr;  // of a quantised B
 };

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;
 // More slices would be hours of work, and listing them would take longer than a decision may.
-constexpr std::size_t kMostParts = 1024;
+constexpr std::size_t kMostSlices = 1024;
 
 struct Span {
   std::int64_t begin, end;
@@ -129,7 +129,7 @@ bool halve(const Span& span, Span& first, Span& second) {
 
 bool cut(const GemmCall& call, const Part& part, const std::function<bool(const Problem&)>& fits,
          std::vector<GemmCall>& result) {
-  if (result.size() == kMostParts) return false;
+  if (result.size() == kMostSlices) return false;
   GemmCall here = part_of(call, part);
   if (fits(here.problem)) {
     result.push_back(here);
@@ -146,7 +146,7 @@ bool cut(const GemmCall& call, const Part& part, const std::function<bool(const 
 
 bool cut_batch(const GemmCall& call, const std::function<bool(const Problem&)>& fits,
                std::vector<GemmCall>& result) {
-  if (result.size() == kMostParts) return false;
+  if (result.size() == kMostSlices) return false;
   const Problem& p = call.problem;
   if (p.batch == 1) {
     const GemmCall one = product_of_batch(call, 0);

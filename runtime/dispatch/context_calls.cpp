@@ -25,7 +25,7 @@ bool Context::gemm_again(const PlainCall& call) {
   const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : impl_->most_threads();
   const double start = times.open() ? now_ns() : 0;
   impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
-  if (times.open() && times.took(now_ns() - start) && impl_->log != nullptr)
+  if (times.open() && times.record_time(now_ns() - start) && impl_->log != nullptr)
     impl_->log->say_changed(problem_of(known->product()), times);
   cache.last.set_repeated(impl_->id, known->product(), tier,
                           tier == route.tier ? route.reason : Reason::kMeasured);

@@ -27,7 +27,7 @@ namespace {
 constexpr double kLeastLoggedFlops = 1e6;
 
 // While one slice is computed, the operands of another one are transferred.
-constexpr int kPartsAtATime = 2;
+constexpr int kSlicesAtATime = 2;
 
 Deterministic deterministic_from_environment() {
   return environment_switch("ROOFTILE_DETERMINISTIC", false) ? Deterministic::kYes
@@ -117,7 +117,7 @@ void Context::Impl::ask_device(Call& question) const {
     question.device_veto = data.note;
     question.device_veto_name = Veto::kNotTuned;
   } else if (ask_means(question); question.device_veto.empty()) {
-    question.reach_bytes =
+    question.kernel_footprint_bytes =
         static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
     DeviceTier::Refusal refusal = device->veto(p);
     if (refusal.name != Veto::kDoesNotFit || !ask_for_parts(question)) {
@@ -136,12 +136,12 @@ bool Context::Impl::ask_for_parts(Call& question) const {
                          question.c != Residency::kHost;
   if (on_device) return false;  // Operands that do not fit cannot reside on the device.
   const std::vector<GemmCall> parts = slices_of({.problem = question.problem});
-  const OperandPlaces places = {.c_is_checked = question.c_is_checked,
-                                .reach_bytes = question.reach_bytes};
+  const OperandSlotList places = {.c_is_checked = question.c_is_checked,
+                                  .kernel_footprint_bytes = question.kernel_footprint_bytes};
   for (const GemmCall& part : parts) {
-    question.parts += 1;
-    question.parts_transfers =
-        question.parts_transfers +
+    question.slices += 1;
+    question.slice_transfers =
+        question.slice_transfers +
         transfers(device->route(part.problem).problem, places, data.calibration.device);
   }
   return !parts.empty();
@@ -149,7 +149,7 @@ bool Context::Impl::ask_for_parts(Call& question) const {
 
 std::vector<GemmCall> Context::Impl::slices_of(const GemmCall& call) const {
   if (device == nullptr || device->fits(call.problem)) return {};
-  return slices(call, [&](const Problem& p) { return device->fits(p, kPartsAtATime); });
+  return slices(call, [&](const Problem& p) { return device->fits(p, kSlicesAtATime); });
 }
 
 DeviceTier::InTurn Context::Impl::slices_in_turn(const std::vector<GemmCall>& parts,
@@ -202,7 +202,7 @@ TierTimes Context::Impl::times_of(const Problem& p, const Choice& choice) const 
 }
 
 void Context::Impl::measured(TierTimes& times, double ns, const Problem& p) const {
-  if (times.took(ns) && log != nullptr) log->say_changed(p, times);
+  if (times.record_time(ns) && log != nullptr) log->say_changed(p, times);
 }
 
 void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {

@@ -37,14 +37,14 @@ std::shared_ptr<Device> ResidentSource::open_wanted() const {
   return Device::open(*match, {.cache_folder = own_kernels_->shaders.folder()});
 }
 
-KernelHashes ResidentSource::condemned(const DeviceProfile& device) const {
+KernelHashes ResidentSource::wrong_kernels(const DeviceProfile& device) const {
   KernelHashes hashes;
   if (!database_exists(database_)) return hashes;
   const Store store(database_,
                     {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
   for (const DeviceRecord& record : store.devices())
     if (same_device(record.profile, device))
-      for (std::string& hash : store.condemned(record.id, kGeneratorVersion))
+      for (std::string& hash : store.wrong_kernels(record.id, kGeneratorVersion))
         hashes.insert(std::move(hash));
   return hashes;
 }
@@ -59,7 +59,7 @@ std::shared_ptr<Resident> ResidentSource::make(DeviceTier* tuned) const {
   const auto resident = [&](const std::shared_ptr<Device>& device,
                             const std::shared_ptr<KernelCache>& kernels,
                             std::function<std::shared_ptr<Device>()> checking_device) {
-    return std::make_shared<Resident>(device, std::move(ranking), condemned(device->profile()),
+    return std::make_shared<Resident>(device, std::move(ranking), wrong_kernels(device->profile()),
                                       kernels, std::move(checking_device), on_demand, precision_);
   };
   if (adopted_ != nullptr)

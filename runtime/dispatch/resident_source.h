@@ -42,7 +42,7 @@ class ResidentSource {
  private:
   std::shared_ptr<Resident> make(DeviceTier* tuned) const;
   std::shared_ptr<Device> open_wanted() const;
-  KernelHashes condemned(const DeviceProfile& device) const;
+  KernelHashes wrong_kernels(const DeviceProfile& device) const;
 
   const std::shared_ptr<Device> adopted_;
   const std::string wanted_;

@@ -16,7 +16,7 @@ constexpr float kShare = 0.02f, kLeastShare = 0.01f, kDoubtShare = 0.1f, kCheckS
 // Calls of a probe. The first call after a change of tier is slower for reasons of the previous
 // tier (sleeping threads, cache lines in the other processor's cache, a driver that compiles at the
 // first dispatch) and is not counted.
-constexpr int kTrialCalls = 3;
+constexpr int kProbeCalls = 3;
 // A probe costs at least this share of a call for those reasons, even of a tier that is hardly
 // slower.
 constexpr float kLeastLoss = 0.1f;
@@ -51,7 +51,7 @@ TierTimes::TierTimes(const Predicted& predicted, Tier begins_on)
 void TierTimes::leave_device_out() {
   predicted_ns_[kDevice] = std::numeric_limits<float>::infinity();
   times_[kDevice].forget();
-  on_trial_ = false;
+  probing_ = false;
   next_ = best();
   open_ = open_ && races(kAll) && races(kOne);
 }
@@ -77,7 +77,7 @@ TierTimes::Side TierTimes::best() const {
   return best;
 }
 
-bool TierTimes::took(double ns) {
+bool TierTimes::record_time(double ns) {
   const Tier before = in_use();
   note(static_cast<float>(ns));
   return in_use() != before;
@@ -94,9 +94,9 @@ void TierTimes::note(float took_ns) {
   last_ = next_;
   if (settled) times_[next_].add(took_ns);
   spent_ns_ += took_ns;
-  if (on_trial_) {
-    if (!has_told(trial_calls_++, took_ns)) return;
-    on_trial_ = false;
+  if (probing_) {
+    if (!has_told(probe_calls_++, took_ns)) return;
+    probing_ = false;
     spent_ns_ = 0;
     const bool changed = best() == next_;
     share_ = changed ? kDoubtShare : std::clamp(share_ / 2, kLeastShare, kShare);
@@ -115,25 +115,25 @@ bool TierTimes::has_told(int call, float ns_of_call) {
   const bool clear = ns_of_call < before || ns_of_call > kHopeless * before;
   // Counts twice, as if two calls had been measured.
   if (call == 1 && clear) times_[next_].add(ns_of_call);
-  return clear || call + 1 == kTrialCalls;
+  return clear || call + 1 == kProbeCalls;
 }
 
 void TierTimes::try_another_if_due() {
   const float now = ns(next_);
-  const auto worth_a_trial = [&](Side side) {
+  const auto worth_probing = [&](Side side) {
     return side != next_ && races(side) && predicted_ns_[side] <= kHopeless * now;
   };
   Side other = kSides;
   for (const Side side : {kAll, kOne, kDevice})
-    if (worth_a_trial(side) && (other == kSides || other == last_tried_)) other = side;
+    if (worth_probing(side) && (other == kSides || other == last_tried_)) other = side;
   if (other == kSides) return;
-  const float loss = kTrialCalls * std::max(ns(other) - now, kLeastLoss * now);
+  const float loss = kProbeCalls * std::max(ns(other) - now, kLeastLoss * now);
   if (spent_ns_ * share_ < loss) return;
   times_[other].forget();
   before_ = next_;
   next_ = last_tried_ = other;
-  on_trial_ = true;
-  trial_calls_ = 0;
+  probing_ = true;
+  probe_calls_ = 0;
 }
 
 }  // namespace rooftile

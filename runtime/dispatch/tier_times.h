@@ -39,9 +39,9 @@ class TierTimes {
   /// Records that the next call ran on the tier next() and took `ns`. Calls that another tier
   /// answered, because a kernel was still being compiled, must not be recorded. Returns true when
   /// calls move to another tier from now on, unless as a probe.
-  bool took(double ns);
+  bool record_time(double ns);
   /// Tier of calls that are not probes.
-  Tier in_use() const { return kTiers[on_trial_ ? before_ : next_]; }
+  Tier in_use() const { return kTiers[probing_ ? before_ : next_]; }
   /// Time of a tier in ns; no value where calls may not go to it.
   struct Time {
     double ns;
@@ -83,12 +83,12 @@ class TierTimes {
   /// Returns whether the probe has a result after call number `call`, counted from 0.
   bool has_told(int call, float ns);
 
-  bool open_ = false, on_trial_ = false;
+  bool open_ = false, probing_ = false;
   Side next_ = kAll;
   Side last_ = kSides;         ///< Tier of the last call; the first call on a tier is not counted.
   Side before_ = kAll;         ///< Tier in use before the probe.
   Side last_tried_ = kDevice;  ///< With three tiers, probes alternate between the other two.
-  std::uint8_t trial_calls_ = 0;  ///< Calls made in this probe.
+  std::uint8_t probe_calls_ = 0;  ///< Calls made in this probe.
   float share_ = 0;               ///< Share of time that probes may take.
   float spent_ns_ = 0;            ///< Time since the last probe.
   std::array<float, kSides> predicted_ns_ = {};

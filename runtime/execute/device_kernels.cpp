@@ -267,10 +267,10 @@ DeviceKernels::Next DeviceKernels::Impl::run_quick(const RankedChoice* quick) {
   if (quick == nullptr || state_of(*quick) != State::kReady || warming || warm_ups_due > 0)
     return {};
   ++leaves;
-  return {.quick = quick, .leave = Leave(*this)};
+  return {.quick = quick, .lease = Lease(*this)};
 }
 
-DeviceKernels::Leave::~Leave() {
+DeviceKernels::Lease::~Lease() {
   if (of_ == nullptr) return;
   const std::lock_guard lock(of_->mutex);
   --of_->leaves;

@@ -58,12 +58,12 @@ class DeviceKernels {
   /// Lease on the fallback kernel that serves a call while the best kernel compiles in the
   /// background: nothing is compiled on the device's queue until the lease ends. Must not outlive
   /// this object.
-  class Leave {
+  class Lease {
    public:
-    explicit Leave(Impl& of) : of_(&of) {}
-    Leave(Leave&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
-    Leave& operator=(Leave&&) = delete;
-    ~Leave();
+    explicit Lease(Impl& of) : of_(&of) {}
+    Lease(Lease&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    Lease& operator=(Lease&&) = delete;
+    ~Lease();
 
    private:
     Impl* of_;
@@ -72,7 +72,7 @@ class DeviceKernels {
   struct Next {
     bool best = false;                    ///< Use the best kernel, whether or not it is ready.
     const RankedChoice* quick = nullptr;  ///< Otherwise use this quick kernel, if it is not null.
-    std::optional<Leave> leave = {};      ///< Lease on the quick kernel.
+    std::optional<Lease> lease = {};      ///< Lease on the quick kernel.
   };
   /// Chooses the best kernel if ready() would return true, or a quick kernel (quick_kernel) if that
   /// is ready and no other compilation is in the way. Otherwise it chooses neither and starts

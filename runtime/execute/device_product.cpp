@@ -43,20 +43,20 @@ class DeviceInput {
 
 /// A, B or C: memory of the caller, of the device, or both.
 struct Matrix {
-  Way way = Way::kStaged;  // Transfer path to the kernel.
+  TransferPath transfer_path = TransferPath::kStaged;  // Transfer path to the kernel.
   std::optional<ImportedOperand> imported = {};
   std::unique_ptr<DeviceInput> own = {};
   const Buffer* packed = nullptr;  // Set if the operand is packed and already on the device.
 
   const Buffer* kernel_side() const {
     if (packed != nullptr) return packed;
-    return way == Way::kInPlace ? &imported->buffer() : own->device();
+    return transfer_path == TransferPath::kInPlace ? &imported->buffer() : own->device();
   }
   BufferRange imported_range(std::uint64_t size) const {
     return {&imported->buffer(), imported->offset_bytes(), size};
   }
   std::int64_t offset(DataType type) const {
-    return way == Way::kInPlace
+    return transfer_path == TransferPath::kInPlace
                ? static_cast<std::int64_t>(imported->offset_bytes()) / bytes_of(type)
                : 0;
   }
@@ -133,21 +133,22 @@ class StagedQuantization {
 
 /// Transfer paths of operands that may be imported. Matrices behind an array of pointers may lie
 /// anywhere and are not imported.
-Ways ways_of(const GemmCall& call, const SpotCheck* check, const DeviceProfile& profile,
-             const DeviceRates& rates) {
-  const OperandPlaces places = {
+TransferPaths transfer_paths_of(const GemmCall& call, const SpotCheck* check,
+                                const DeviceProfile& profile, const DeviceRates& rates) {
+  const OperandSlotList places = {
       .c_is_checked = check != nullptr,
-      .reach_bytes = static_cast<double>(profile.limits.max_storage_buffer_range_bytes)};
-  Ways ways = transfers(call.problem, places, rates).ways;
+      .kernel_footprint_bytes = static_cast<double>(profile.limits.max_storage_buffer_range_bytes)};
+  TransferPaths transfer_paths = transfers(call.problem, places, rates).transfer_paths;
   const bool reads = effective(call.problem).k > 0;
-  if (call.a_array != nullptr || !reads) ways.a = Way::kStaged;
-  if (call.b_array != nullptr || !reads) ways.b = Way::kStaged;
-  if (call.c_array != nullptr) ways.c_in = ways.c_out = Way::kStaged;
-  return ways;
+  if (call.a_array != nullptr || !reads) transfer_paths.a = TransferPath::kStaged;
+  if (call.b_array != nullptr || !reads) transfer_paths.b = TransferPath::kStaged;
+  if (call.c_array != nullptr) transfer_paths.c_in = transfer_paths.c_out = TransferPath::kStaged;
+  return transfer_paths;
 }
 
-bool in_place(Way way, const void* at, std::uint64_t alignment) {
-  return way == Way::kInPlace && reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
+bool in_place(TransferPath transfer_path, const void* at, std::uint64_t alignment) {
+  return transfer_path == TransferPath::kInPlace &&
+         reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
 }
 
 std::uint64_t span_bytes(std::int64_t elements, DataType type) {
@@ -181,7 +182,7 @@ struct DeviceProduct::Impl {
   void import_operands();
   /// Sets up the problem with the final placement of every operand.
   void lay_out();
-  void try_import(Matrix& matrix, Way way, const void* at, std::uint64_t size,
+  void try_import(Matrix& matrix, TransferPath transfer_path, const void* at, std::uint64_t size,
                   std::uint64_t alignment) const;
   void stage_inputs();
   void stage_c();
@@ -204,7 +205,7 @@ struct DeviceProduct::Impl {
   // Layout of a packed operand that this kernel reads; null: there is none.
   const PackedForm* const form;
   Matrix a, b, c;
-  Way c_out = Way::kStaged;
+  TransferPath c_out = TransferPath::kStaged;
   Problem problem;  // As the kernel receives it.
   Placement placement;
   GemmPlan plan;
@@ -229,24 +230,27 @@ BoundOperands bound_operands(const GemmCall& call, const Variant& variant,
                              const DeviceProfile& profile, const DeviceRates& rates) {
   const Problem& p = call.problem;
   const Problem staged = effective(p);
-  const Ways ways = ways_of(call, nullptr, profile, rates);  // A check concerns C only.
+  const TransferPaths transfer_paths =
+      transfer_paths_of(call, nullptr, profile, rates);  // A check concerns C only.
   const StagedBytes bytes = staged_bytes(staged);
   const auto pooled = [&](std::uint64_t size) {
     const std::uint64_t whole = pooled_bytes(size, profile.limits);
     return BoundOperand{whole, whole};
   };
-  const auto bound = [&](Way way, const void* at, std::int64_t elements, std::uint64_t size) {
-    if (at != nullptr && in_place(way, at, kLoadBytes))
+  const auto bound = [&](TransferPath transfer_path, const void* at, std::int64_t elements,
+                         std::uint64_t size) {
+    if (at != nullptr && in_place(transfer_path, at, kLoadBytes))
       if (const auto pages =
               ImportedOperand::pages(profile.limits, at, span_bytes(elements, p.types.a)))
         return BoundOperand{pages->end - pages->begin, pages->reachable_bytes};
     return pooled(size);
   };
-  BoundOperands operands = {
-      .a = bound(ways.a, call.a, span_a(p), bytes.a),
-      .b = quantized(p.types) ? pooled(bytes.b) : bound(ways.b, call.b, span_b(p), bytes.b),
-      .scales = pooled(bytes.scales),
-      .zero_points = pooled(bytes.zero_points)};
+  BoundOperands operands = {.a = bound(transfer_paths.a, call.a, span_a(p), bytes.a),
+                            .b = quantized(p.types)
+                                     ? pooled(bytes.b)
+                                     : bound(transfer_paths.b, call.b, span_b(p), bytes.b),
+                            .scales = pooled(bytes.scales),
+                            .zero_points = pooled(bytes.zero_points)};
   if (variant.packed_a == Packed::kYes || variant.packed_b == Packed::kYes) {
     const GemmPlan plan = plan_gemm(variant, profile.limits, staged, own_buffers(staged));
     operands.packed_a = pooled(static_cast<std::uint64_t>(plan.packed_a_elements) * sizeof(float));
@@ -277,16 +281,18 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
       form(form_for(call, *kernel)) {
   if (form != nullptr && call.packed->device != link.device)
     fail(ErrorCode::kInvalidArgument, "the operand was packed for another device");
-  if (is_packed(Operand::kA)) a = {.way = Way::kNone, .packed = &form->values->buffer};
-  if (is_packed(Operand::kB)) b = {.way = Way::kNone, .packed = &form->values->buffer};
+  if (is_packed(Operand::kA))
+    a = {.transfer_path = TransferPath::kNone, .packed = &form->values->buffer};
+  if (is_packed(Operand::kB))
+    b = {.transfer_path = TransferPath::kNone, .packed = &form->values->buffer};
   import_operands();
   lay_out();
   if (illegal_reason(kernel->variant(), link.device->profile().limits, problem, placement)) {
     // A copy removes what makes the caller's memory illegal for the kernel, such as an address
     // beyond 32 bits.
     for (Matrix* matrix : {&a, &b, &c})
-      if (matrix->way == Way::kInPlace) *matrix = {};
-    if (c_out == Way::kInPlace) c_out = Way::kStaged;
+      if (matrix->transfer_path == TransferPath::kInPlace) *matrix = {};
+    if (c_out == TransferPath::kInPlace) c_out = TransferPath::kStaged;
     lay_out();
   }
   const double steps = expected_ns / kStepNs;
@@ -306,28 +312,28 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
   packed_a = workspace_of(plan.packed_a_elements);
   packed_b = workspace_of(plan.packed_b_elements);
   parts = workspace_of(plan.part_elements);
-  if (c_out == Way::kStaged && !link.profile.unified_memory)
+  if (c_out == TransferPath::kStaged && !link.profile.unified_memory)
     download = std::make_unique<PooledBuffer>(link.pool, bytes.c, BufferUse::kDownload);
   record();
 }
 
-void DeviceProduct::Impl::try_import(Matrix& matrix, Way way, const void* at, std::uint64_t size,
-                                     std::uint64_t alignment) const {
-  if (way != Way::kCopied && way != Way::kInPlace) return;
-  if (way == Way::kInPlace && !in_place(way, at, alignment)) return;
+void DeviceProduct::Impl::try_import(Matrix& matrix, TransferPath transfer_path, const void* at,
+                                     std::uint64_t size, std::uint64_t alignment) const {
+  if (transfer_path != TransferPath::kCopied && transfer_path != TransferPath::kInPlace) return;
+  if (transfer_path == TransferPath::kInPlace && !in_place(transfer_path, at, alignment)) return;
   matrix.imported = ImportedOperand::of(*link.device, at, size);
-  if (matrix.imported) matrix.way = way;
+  if (matrix.imported) matrix.transfer_path = transfer_path;
 }
 
 void DeviceProduct::Impl::import_operands() {
-  const Ways ways = ways_of(call, check, link.profile, link.rates);
+  const TransferPaths transfer_paths = transfer_paths_of(call, check, link.profile, link.rates);
   const Problem& p = call.problem;
   if (!is_packed(Operand::kA))
-    try_import(a, ways.a, call.a, span_bytes(span_a(p), p.types.a), kLoadBytes);
+    try_import(a, transfer_paths.a, call.a, span_bytes(span_a(p), p.types.a), kLoadBytes);
   if (!quantized(p.types) && !is_packed(Operand::kB))
-    try_import(b, ways.b, call.b, span_bytes(span_b(p), p.types.a), kLoadBytes);
+    try_import(b, transfer_paths.b, call.b, span_bytes(span_b(p), p.types.a), kLoadBytes);
   const bool reads_c = p.beta != 0.0f;
-  const Way way_c = reads_c ? ways.c_in : ways.c_out;
+  const TransferPath way_c = reads_c ? transfer_paths.c_in : transfer_paths.c_out;
   try_import(c, way_c, call.c, span_bytes(span_c(p), p.types.c),
              static_cast<std::uint64_t>(bytes_of(p.types.c)));
   for (const Matrix* read : {&a, &b})
@@ -338,9 +344,9 @@ void DeviceProduct::Impl::import_operands() {
 void DeviceProduct::Impl::lay_out() {
   problem = staged;
   const Problem& p = call.problem;
-  if (a.way == Way::kInPlace) problem.lda = p.lda, problem.stride_a = p.stride_a;
-  if (b.way == Way::kInPlace) problem.ldb = p.ldb, problem.stride_b = p.stride_b;
-  if (c.way == Way::kInPlace) problem.ldc = p.ldc, problem.stride_c = p.stride_c;
+  if (a.transfer_path == TransferPath::kInPlace) problem.lda = p.lda, problem.stride_a = p.stride_a;
+  if (b.transfer_path == TransferPath::kInPlace) problem.ldb = p.ldb, problem.stride_b = p.stride_b;
+  if (c.transfer_path == TransferPath::kInPlace) problem.ldc = p.ldc, problem.stride_c = p.stride_c;
   if (is_packed(Operand::kA) && !form->panels) problem.lda = form->ld;
   if (is_packed(Operand::kB) && !form->panels) problem.ldb = form->ld;
   placement = own_buffers(problem);
@@ -359,18 +365,19 @@ void DeviceProduct::Impl::put(const DeviceInput& target, Extent extent, DataType
 void DeviceProduct::Impl::stage_inputs() {
   const auto own = [&](Matrix& matrix, std::uint64_t size, bool by_host) {
     using enum DeviceInput::Filled;
-    if (matrix.way != Way::kInPlace && matrix.packed == nullptr)
+    if (matrix.transfer_path != TransferPath::kInPlace && matrix.packed == nullptr)
       matrix.own = std::make_unique<DeviceInput>(link, size, by_host ? kByHost : kByDevice);
   };
-  own(a, bytes.a, a.way == Way::kStaged);
-  own(b, bytes.b, b.way == Way::kStaged);
-  own(c, bytes.c, staged.beta != 0.0f && c.way == Way::kStaged);
+  own(a, bytes.a, a.transfer_path == TransferPath::kStaged);
+  own(b, bytes.b, b.transfer_path == TransferPath::kStaged);
+  own(c, bytes.c, staged.beta != 0.0f && c.transfer_path == TransferPath::kStaged);
   const Problem& p = call.problem;
   for (std::int64_t i = 0; i < staged.batch; ++i) {
-    if (a.way == Way::kStaged && (i == 0 || staged.stride_a != 0))
+    if (a.transfer_path == TransferPath::kStaged && (i == 0 || staged.stride_a != 0))
       put(*a.own, stored_a(staged), p.types.a, call.a_of(i), p.lda, i * staged.stride_a,
           staged.lda);
-    if (b.way == Way::kStaged && !quantized(p.types) && (i == 0 || staged.stride_b != 0))
+    if (b.transfer_path == TransferPath::kStaged && !quantized(p.types) &&
+        (i == 0 || staged.stride_b != 0))
       put(*b.own, stored_b(staged), p.types.a, call.b_of(i), p.ldb, i * staged.stride_b,
           staged.ldb);
   }
@@ -379,7 +386,7 @@ void DeviceProduct::Impl::stage_inputs() {
 }
 
 void DeviceProduct::Impl::stage_c() {
-  if (staged.beta == 0.0f || c.way != Way::kStaged) return;
+  if (staged.beta == 0.0f || c.transfer_path != TransferPath::kStaged) return;
   for (std::int64_t i = 0; i < staged.batch; ++i)
     put(*c.own, {staged.m, staged.n}, staged.types.c, call.c_of(i), call.problem.ldc,
         i * staged.stride_c, staged.ldc);
@@ -388,8 +395,8 @@ void DeviceProduct::Impl::stage_c() {
 std::vector<Step> DeviceProduct::Impl::copies_in() const {
   std::vector<Step> steps;
   const auto copy = [&](const Matrix& matrix, std::uint64_t size) {
-    if (matrix.way == Way::kStaged) matrix.own->append_copy(steps);
-    if (matrix.way == Way::kCopied)
+    if (matrix.transfer_path == TransferPath::kStaged) matrix.own->append_copy(steps);
+    if (matrix.transfer_path == TransferPath::kCopied)
       steps.emplace_back(CopyStep{matrix.imported_range(size), {matrix.own->device(), 0, size}});
   };
   const Problem& p = call.problem;
@@ -419,21 +426,22 @@ void DeviceProduct::Impl::record() {
       .residual = epilogue->residual(),
       .scales = quantization ? quantization->scales() : packed_part(form->scales),
       .zero_points = quantization ? quantization->zero_points() : packed_part(form->zero_points)};
-  const Buffer* const panels_a = panels(Operand::kA);
-  const Buffer* const panels_b = panels(Operand::kB);
-  const Workspace workspace = {.packed_a = panels_a != nullptr ? panels_a : buffer(packed_a),
-                               .packed_b = panels_b != nullptr ? panels_b : buffer(packed_b),
-                               .parts = buffer(parts)};
+  const Buffer* const packed_a_panels = panels(Operand::kA);
+  const Buffer* const packed_b_panels = panels(Operand::kB);
+  const Workspace workspace = {
+      .packed_a = packed_a_panels != nullptr ? packed_a_panels : buffer(packed_a),
+      .packed_b = packed_b_panels != nullptr ? packed_b_panels : buffer(packed_b),
+      .parts = buffer(parts)};
   submissions = submissions_of(kernel->steps(plan, operands, workspace));
   std::vector<Step> copies = copies_in();
   submissions.front().insert(submissions.front().begin(), std::move_iterator(copies.begin()),
                              std::move_iterator(copies.end()));
   std::vector<Step>& steps = submissions.back();
   const std::uint64_t span_c_bytes = span_bytes(span_c(call.problem), staged.types.c);
-  if (download || c_out == Way::kCopied) steps.emplace_back(BarrierStep{});
+  if (download || c_out == TransferPath::kCopied) steps.emplace_back(BarrierStep{});
   if (download)
     steps.emplace_back(CopyStep{{c.own->device(), 0, bytes.c}, {&**download, 0, bytes.c}});
-  if (c_out == Way::kCopied)
+  if (c_out == TransferPath::kCopied)
     steps.emplace_back(
         CopyStep{{c.own->device(), 0, span_c_bytes}, c.imported_range(span_c_bytes)});
 }
@@ -489,7 +497,7 @@ bool DeviceProduct::is_to_be_outlasted() const noexcept {
 
 std::optional<Mismatch> DeviceProduct::collect() {
   const Impl& impl = *impl_;
-  if (impl.c_out != Way::kStaged) return std::nullopt;
+  if (impl.c_out != TransferPath::kStaged) return std::nullopt;
   const Problem& staged = impl.staged;
   const auto* const result =
       static_cast<const char*>(impl.download ? (**impl.download).mapped() : impl.c.own->host());

@@ -69,8 +69,8 @@ DeviceTier::DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking r
 
 double DeviceTier::predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const {
   if (kernels.empty()) return std::numeric_limits<double>::infinity();
-  const OperandPlaces places = {
-      .reach_bytes = static_cast<double>(profile_.limits.max_storage_buffer_range_bytes)};
+  const OperandSlotList places = {.kernel_footprint_bytes = static_cast<double>(
+                                      profile_.limits.max_storage_buffer_range_bytes)};
   return transfers(p, places, rates_).ns() + kernels.front().expected_ns;
 }
 
@@ -150,8 +150,8 @@ std::vector<RankedChoice> DeviceTier::ranked_prepacked(const Problem& p, Operand
   const Problem staged = others == StagedCopies::kYes ? effective(p) : p;
   return ranking_.ranked(staged, own_buffers(staged), profile_.limits,
                          {.operand = operand, .use = [&](const Variant& v) {
-                            return panel_format(v, staged, operand) ? Use::kReadsPanels
-                                                                    : Use::kReadsStored;
+                            return packed_format(v, staged, operand) ? Use::kReadsPacked
+                                                                     : Use::kReadsStored;
                           }});
 }
 

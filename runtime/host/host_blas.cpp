@@ -41,7 +41,7 @@ std::int64_t at(Transpose trans, std::int64_t row, std::int64_t column, std::int
 }
 
 template <typename Real>
-void gemm_in_panels(Gemm<Real> gemm, const Problem& p, const Real* a, const Real* b, Real* c) {
+void gemm_in_slices(Gemm<Real> gemm, const Problem& p, const Real* a, const Real* b, Real* c) {
   const int lda = blas_ld("a", stored_a(p).rows, stored_a(p).columns, p.lda);
   const int ldb = blas_ld("b", stored_b(p).rows, stored_b(p).columns, p.ldb);
   const int ldc = blas_ld("c", p.m, p.n, p.ldc);
@@ -171,7 +171,7 @@ void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c,
                      HostThreads threads) const {
   std::optional<OneThread<Symbols>> one;
   if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  gemm_in_panels(symbols_->sgemm, p, a, b, c);
+  gemm_in_slices(symbols_->sgemm, p, a, b, c);
 }
 
 void HostBlas::sgemm(const PlainProduct& p, const float* a, const float* b, float* c,
@@ -188,7 +188,7 @@ void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double*
                      HostThreads threads) const {
   std::optional<OneThread<Symbols>> one;
   if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  gemm_in_panels(symbols_->dgemm, p, a, b, c);
+  gemm_in_slices(symbols_->dgemm, p, a, b, c);
 }
 
 int HostBlas::threads() const { return symbols_->all_threads; }

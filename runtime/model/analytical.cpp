@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/model/k_parts.h"
+#include "runtime/model/k_slices.h"
 #include "runtime/model/roofline.h"
 
 namespace rooftile {
@@ -65,7 +65,7 @@ struct Issued {
 };
 
 Issued issued(const Problem& p, const Variant& v, const Waves& w, const DeviceRates& rates) {
-  const double depth = k_parts(p, v).depth;
+  const double depth = k_slices(p, v).depth;
   const Repeated times = repeated(p, v, depth, rates);
   const double needed = w.workgroups * v.tile_batch * v.tile_m * v.tile_n * depth;
   const double multiply_adds = needed * times.multiply;
@@ -167,7 +167,7 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
 
 /// Time of storing C, or the partial sums of split-K, from registers.
 double stores_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
-  const double elements = static_cast<double>(p.m * p.n * p.batch) * k_parts(p, v).parts;
+  const double elements = static_cast<double>(p.m * p.n * p.batch) * k_slices(p, v).parts;
   double ns = store_c_ns(rates, vector_width_c(v, signature_of(p)), elements);
   // Row for row, the others moved up by one each time (templates/epilogue/store_c.glsl).
   if (v.family != Family::kNaive && v.family != Family::kMatrix) {
@@ -180,7 +180,7 @@ double stores_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
 
 /// Time of the second kernel of split-K, which adds the partial sums four columns at a time.
 double reduce_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
-  const KParts k = k_parts(p, v);
+  const KSlices k = k_slices(p, v);
   if (!is_reduced(k, v)) return 0;
   constexpr int kWidth = 4;
   const double elements = static_cast<double>(p.m * p.n * p.batch);

@@ -24,8 +24,9 @@ const Problem& on_device(const Call& call) {
 }
 
 Transfers transfers_of(const Call& call, const DeviceRates& device) {
-  if (call.parts > 0) return call.parts_transfers;
-  return transfers(on_device(call), {call.a, call.b, call.c, call.c_is_checked, call.reach_bytes},
+  if (call.slices > 0) return call.slice_transfers;
+  return transfers(on_device(call),
+                   {call.a, call.b, call.c, call.c_is_checked, call.kernel_footprint_bytes},
                    device);
 }
 
@@ -34,8 +35,8 @@ Transfers transfers_of(const Call& call, const DeviceRates& device) {
 /// and the last download remain.
 double overlapped_ns(const Call& call, double transfer_ns, double kernel_ns,
                      const DeviceRates& device) {
-  if (call.parts < 2) return 0;
-  return device.overlap * std::min(transfer_ns, kernel_ns) * (call.parts - 1) / call.parts;
+  if (call.slices < 2) return 0;
+  return device.overlap * std::min(transfer_ns, kernel_ns) * (call.slices - 1) / call.slices;
 }
 
 Moves moves_for_host(const Call& call, const OperandBytes& bytes) {
@@ -148,7 +149,7 @@ TimeParts time_parts(const Call& call, const Transfers& moved, const LogSizes& s
           .host_extra = time.extra,
           .device_roofline = model.kernels().bound_ns(on_device(call)),
           .kernel = kernel,
-          .submit = device.submit_ns * std::max(call.parts, 1.0),
+          .submit = device.submit_ns * std::max(call.slices, 1.0),
           .transfer_staged = moved.staged_ns(),
           .transfer = moved.ns() - overlapped_ns(call, moved.ns(), kernel, device),
           .pass = call.pass_ns,
@@ -180,7 +181,7 @@ void enter_device(Decision& d, const TimeParts& t, const Transfers& moved) {
   d.upload_ns = moved.in_ns * shown;
   d.download_ns = moved.out_ns * shown;
   d.overlapped_ns = moved.ns() - t.transfer;
-  d.ways = moved.ways;
+  d.transfer_paths = moved.transfer_paths;
   d.link_bytes = moved.link_bytes;
   d.device_roofline_ns = t.device_roofline;
   d.host_roofline_ns = t.host_roofline;

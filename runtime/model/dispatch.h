@@ -57,8 +57,8 @@ struct Call {
   double density = 1.0;
   /// Number of slices and their transfers, for a call that exceeds the device's buffers. 0: the
   /// call runs as a whole.
-  double parts = 0;
-  Transfers parts_transfers = {};
+  double slices = 0;
+  Transfers slice_transfers = {};
   // A product that a plain kernel computes in the problem's place, before a pass of the host over C
   // (runtime/host/host_pass.h); nothing: the kernel does all, or the device makes the pass.
   std::optional<Problem> before_pass = {};
@@ -69,7 +69,7 @@ struct Call {
   std::optional<double> kernel_ns = {};
   bool c_is_checked = false;  ///< C is checked before the caller gets it.
   /// A kernel's footprint in one operand.
-  double reach_bytes = std::numeric_limits<double>::infinity();
+  double kernel_footprint_bytes = std::numeric_limits<double>::infinity();
   double guard_ns = 0;           ///< Cost of a spot check or range scan of the device's result.
   double rerun_probability = 0;  ///< Probability that the guard sends the call to the host.
   /// Reason found outside the model (type, memory, lost device, guard); empty: none.
@@ -92,7 +92,8 @@ struct Decision {
   // Of the transfers of a product in parts what other parts' kernels hide: no part of t_device, nor
   // of upload_ns and download_ns.
   double overlapped_ns = 0;
-  Ways ways = {};  ///< Transfer paths of the operands; of the first slice, if there are several.
+  TransferPaths transfer_paths =
+      {};  ///< Transfer paths of the operands; of the first slice, if there are several.
   double link_bytes = 0;  ///< Bytes copied on these paths.
   double device_roofline_ns = 0, host_roofline_ns = 0;
   std::array<Factor, 7> factors = {};

@@ -40,13 +40,13 @@ std::size_t HostModel::HashOfSizes::operator()(const Sizes& sizes) const {
 HostModel::HostModel(const HostRates& rates) { *this = of_tiers({&rates, 1}).front(); }
 
 std::vector<HostModel> HostModel::of_tiers(std::span<const HostRates> tiers) {
-  struct SamePlaces {
+  struct SameSlots {
     std::vector<LogSizes> places;
     std::vector<std::size_t> tiers;
     std::vector<std::vector<double>> rates;  // log2 of GFLOP/s of each tier.
   };
   std::vector<HostModel> models(tiers.size());
-  std::vector<SamePlaces> groups;
+  std::vector<SameSlots> groups;
   for (std::size_t tier = 0; tier < tiers.size(); ++tier) {
     models[tier].take(tiers[tier]);
     std::vector<LogSizes> places;
@@ -56,12 +56,12 @@ std::vector<HostModel> HostModel::of_tiers(std::span<const HostRates> tiers) {
       places.push_back(log_sizes(point.m, point.n, point.k));
       rates.push_back(std::log2(point.gflops));
     }
-    auto group = std::ranges::find(groups, places, &SamePlaces::places);
+    auto group = std::ranges::find(groups, places, &SameSlots::places);
     if (group == groups.end()) group = groups.insert(group, {.places = std::move(places)});
     group->tiers.push_back(tier);
     group->rates.push_back(std::move(rates));
   }
-  for (const SamePlaces& group : groups) {
+  for (const SameSlots& group : groups) {
     std::vector<Surface> surfaces =
         Surface::through(group.places, group.rates, kHostSmoothingOctaves);
     for (std::size_t i = 0; i < surfaces.size(); ++i)

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/model/k_parts.h"
+#include "runtime/model/k_slices.h"
 
 namespace rooftile {
 namespace {
@@ -45,7 +45,7 @@ double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
 /// Bytes of partial sums of split-K, written and read again.
 double part_bytes(const Problem& p, const Variant& v, const Sizes& s) {
-  const KParts k = k_parts(p, v);
+  const KSlices k = k_slices(p, v);
   if (!is_reduced(k, v)) return 0;
   constexpr double kBothWays = 2;
   return kBothWays * static_cast<double>(stored_parts(v, p.k)) * s.m * s.n * s.batch *
@@ -56,7 +56,7 @@ double part_bytes(const Problem& p, const Variant& v, const Sizes& s) {
 /// largest partial one), so that it stays a lower bound for kernels that skip what lies outside C.
 double busiest_unit_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const Sizes s = sizes_of(p);
-  const KParts k = k_parts(p, v);
+  const KSlices k = k_slices(p, v);
   const double full = std::floor(s.m / v.tile_m) * std::floor(s.n / v.tile_n) *
                       std::floor(s.batch / v.tile_batch) *
                       (k.depth > 0 ? std::floor(s.k / k.depth) : 0);
@@ -72,7 +72,7 @@ double latency_ns(const Problem& p, const Variant& v, const Waves& w, const Devi
   constexpr double kEnoughToHide = 4;  // Workgroups per unit, from NVIDIA's performance background.
   double loads = 1;
   if (v.stage == Stage::kShared && v.stages == 1 && v.family != Family::kVector)
-    loads = std::ceil(k_parts(p, v).depth / elements_of_trip(v));
+    loads = std::ceil(k_slices(p, v).depth / elements_of_trip(v));
   const bool hidden = w.workgroups >= kEnoughToHide * rates.compute_units || p.k == 0;
   return rates.dispatch_ns + (hidden ? 0 : w.waves * loads * rates.load_latency_ns);
 }
@@ -173,7 +173,7 @@ Waves waves(const Problem& p, const Variant& v, double concurrent_workgroups) {
   const Sizes s = sizes_of(p);
   const double rows = blocks(s.m, v.tile_m), columns = blocks(s.n, v.tile_n);
   const double workgroups =
-      rows * columns * std::ceil(s.batch / v.tile_batch) * k_parts(p, v).parts;
+      rows * columns * std::ceil(s.batch / v.tile_batch) * k_slices(p, v).parts;
   if (workgroups == 0)
     return {.workgroups = 0, .waves = 0, .wave_efficiency = 1, .tile_efficiency = 1};
   const double concurrent = std::max(concurrent_workgroups, 1.0);

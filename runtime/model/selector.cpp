@@ -62,7 +62,7 @@ double slope_in_k(const Variant& v, const Problem& of_class, const DeviceRates& 
 
 }  // namespace
 
-Selector::Place Selector::place_of(const LogSizes& logs, double batch) {
+Selector::OperandSlot Selector::operand_slot_of(const LogSizes& logs, double batch) {
   return {static_cast<float>(logs[0]), static_cast<float>(logs[1]), static_cast<float>(logs[2]),
           batch > 1 ? static_cast<float>(std::log2(batch)) : 0.0f};
 }
@@ -172,18 +172,18 @@ Selector::Selector(const Problem& of_class, const DeviceRates& rates,
 /// Interpolates the residuals of the sums; they count as 0 where a kernel was not measured.
 void Selector::interpolate(std::span<const MeasuredTime> points, std::span<const Timings> timings) {
   points_ = points.size();
-  std::vector<Place> places;
+  std::vector<OperandSlot> places;
   for (const MeasuredTime& t : points) {
     const auto [m, n, k, batch] = sizes_of(t);
-    places.push_back(place_of(log_sizes(m, n, k), batch));
+    places.push_back(operand_slot_of(log_sizes(m, n, k), batch));
   }
-  for (std::size_t axis = 0; axis < Place().size(); ++axis)
-    for (const Place& place : places) places_.push_back(place[axis]);
+  for (std::size_t axis = 0; axis < OperandSlot().size(); ++axis)
+    for (const OperandSlot& place : places) places_.push_back(place[axis]);
   std::vector<double> matrix, misses(points_ * kernels_, 0.0);
   for (std::size_t x = 0; x < points_; ++x)
     for (std::size_t y = 0; y < points_; ++y) {
       float squared = 0;
-      for (std::size_t axis = 0; axis < Place().size(); ++axis) {
+      for (std::size_t axis = 0; axis < OperandSlot().size(); ++axis) {
         const float d = places[x][axis] - places[y][axis];
         squared += d * d;
       }
@@ -206,7 +206,7 @@ Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) con
   for (std::size_t i = 0; i < kernels_; ++i) predicted[i] = sum(i, terms(i, sizes));
   // Handles a block of points at a time, which needs no allocation and lets the compiler vectorise.
   constexpr std::size_t kPart = 64;
-  const Place place = place_of(logs, sizes.batch);
+  const OperandSlot place = operand_slot_of(logs, sizes.batch);
   // An Eigen array instead of a loop over kernels: gcc 12 makes scalar code of a loop of known
   // length, and of another loop code that keeps no sum in a register (a decision with 16 kernels
   // and 100 points takes 610 ns instead of 510).

@@ -42,7 +42,7 @@ Stored stored(Extent extent, DataType type, std::int64_t ld, std::int64_t stride
 
 /// A possible transfer path of an operand, and its time.
 struct Offer {
-  Way way;
+  TransferPath transfer_path;
   double ns;
 };
 
@@ -50,20 +50,23 @@ constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
 /// Returns the fastest offer, the first one among equals.
 Offer best(double staged_ns, double copied_ns, double in_place_ns) {
-  Offer chosen = {Way::kStaged, staged_ns};
-  if (copied_ns < chosen.ns) chosen = {Way::kCopied, copied_ns};
-  if (in_place_ns < chosen.ns) chosen = {Way::kInPlace, in_place_ns};
+  Offer chosen = {TransferPath::kStaged, staged_ns};
+  if (copied_ns < chosen.ns) chosen = {TransferPath::kCopied, copied_ns};
+  if (in_place_ns < chosen.ns) chosen = {TransferPath::kInPlace, in_place_ns};
   return chosen;
 }
 
 /// Transfer paths of a device for operands in host memory.
 class Link {
  public:
-  Link(const DeviceRates& rates, double reach_bytes) : rates_(rates), reach_bytes_(reach_bytes) {}
+  Link(const DeviceRates& rates, double kernel_footprint_bytes)
+      : rates_(rates), kernel_footprint_bytes_(kernel_footprint_bytes) {}
 
-  Offer staged_in(double bytes) const { return {Way::kStaged, copy_ns(bytes, rates_.upload_gbps)}; }
+  Offer staged_in(double bytes) const {
+    return {TransferPath::kStaged, copy_ns(bytes, rates_.upload_gbps)};
+  }
   Offer staged_out(double bytes) const {
-    return {Way::kStaged, copy_ns(bytes, rates_.download_gbps)};
+    return {TransferPath::kStaged, copy_ns(bytes, rates_.download_gbps)};
   }
   /// Offer for A or B. `reads` is how often a kernel without any cache would read it.
   Offer in(const Stored& x, double reads) const {
@@ -94,25 +97,25 @@ class Link {
   }
   double in_place_ns(const Stored& x, double extra_ns_per_byte) const {
     const double span = x.span_bytes();
-    if (rates_.import_ns <= 0 || span > reach_bytes_) return kImpossible;
+    if (rates_.import_ns <= 0 || span > kernel_footprint_bytes_) return kImpossible;
     return rates_.import_ns + span * rates_.import_growth_ns + x.bytes * extra_ns_per_byte;
   }
 
   const DeviceRates& rates_;
-  const double reach_bytes_;
+  const double kernel_footprint_bytes_;
 };
 
 }  // namespace
 
-std::string_view name(Way way) {
-  switch (way) {
-    case Way::kNone:
+std::string_view name(TransferPath transfer_path) {
+  switch (transfer_path) {
+    case TransferPath::kNone:
       return "none";
-    case Way::kStaged:
+    case TransferPath::kStaged:
       return "staged";
-    case Way::kCopied:
+    case TransferPath::kCopied:
       return "copied";
-    case Way::kInPlace:
+    case TransferPath::kInPlace:
       return "in_place";
   }
   return "none";
@@ -131,7 +134,8 @@ OperandBytes operand_bytes(const Problem& p) {
 }
 
 Transfers operator+(const Transfers& first, const Transfers& second) {
-  return {.ways = first.ways == Ways{} ? second.ways : first.ways,
+  return {.transfer_paths = first.transfer_paths == TransferPaths{} ? second.transfer_paths
+                                                                    : first.transfer_paths,
           .in_ns = first.in_ns + second.in_ns,
           .out_ns = first.out_ns + second.out_ns,
           .staged_in_ns = first.staged_in_ns + second.staged_in_ns,
@@ -139,38 +143,38 @@ Transfers operator+(const Transfers& first, const Transfers& second) {
           .link_bytes = first.link_bytes + second.link_bytes};
 }
 
-Transfers transfers(const Problem& p, const OperandPlaces& places, const DeviceRates& rates) {
+Transfers transfers(const Problem& p, const OperandSlotList& places, const DeviceRates& rates) {
   const OperandBytes bytes = operand_bytes(p);
-  const Link link(rates, places.reach_bytes);
+  const Link link(rates, places.kernel_footprint_bytes);
   const Stored a = stored(stored_a(p), p.types.a, p.lda, p.stride_a, p.batch, bytes.a),
                b = stored(stored_b(p), p.types.a, p.ldb, p.stride_b, p.batch, bytes.b),
                c = stored({p.m, p.n}, p.types.c, p.ldc, p.stride_c, p.batch, bytes.c);
   Transfers all;
-  const auto add_in = [&](double moved, const Offer& offer, Way& way) {
+  const auto add_in = [&](double moved, const Offer& offer, TransferPath& transfer_path) {
     all.staged_in_ns += link.staged_in(moved).ns;
     all.in_ns += offer.ns;
-    way = offer.way;
-    if (way != Way::kInPlace) all.link_bytes += moved;
+    transfer_path = offer.transfer_path;
+    if (transfer_path != TransferPath::kInPlace) all.link_bytes += moved;
   };
   if (places.a == Residency::kHost)
-    add_in(bytes.a, link.in(a, static_cast<double>(p.n)), all.ways.a);
+    add_in(bytes.a, link.in(a, static_cast<double>(p.n)), all.transfer_paths.a);
   // Kernels find the scales of a quantised B by its rows, which must start at the start of the
   // buffer.
   if (places.b == Residency::kHost)
     add_in(bytes.b,
            quantized(p.types) ? link.staged_in(bytes.b) : link.in(b, static_cast<double>(p.m)),
-           all.ways.b);
+           all.transfer_paths.b);
   if (places.c != Residency::kHost) return all;
   const bool reads_c = p.beta != 0.0f;
-  if (reads_c) add_in(bytes.c, link.c_in(c), all.ways.c_in);
+  if (reads_c) add_in(bytes.c, link.c_in(c), all.transfer_paths.c_in);
   // A residual may be C itself, which a retry after a failure would need again.
   const bool may_be_written = !reads_c && !places.c_is_checked && !p.epilogue.residual;
   const Offer staged_out = link.staged_out(bytes.c);
   all.staged_out_ns = staged_out.ns;
   const Offer out = may_be_written ? link.c_out(c) : staged_out;
   all.out_ns = out.ns;
-  all.ways.c_out = out.way;
-  if (all.ways.c_out != Way::kInPlace) all.link_bytes += bytes.c;
+  all.transfer_paths.c_out = out.transfer_path;
+  if (all.transfer_paths.c_out != TransferPath::kInPlace) all.link_bytes += bytes.c;
   return all;
 }
 

@@ -17,27 +17,28 @@ namespace rooftile {
 /// available to the host; it is neither transferred nor packed.
 enum class Residency : std::uint8_t { kHost, kDevice, kPacked };
 
-enum class Way : std::uint8_t {
+enum class TransferPath : std::uint8_t {
   kNone,     ///< The operand is not transferred: it resides on the device, or is not read.
   kStaged,   ///< The host copies it into memory that the device sees, or out of it.
   kCopied,   ///< The host's memory is imported, and the device copies from or to it.
   kInPlace,  ///< The host's memory is imported, and the kernel reads or writes it in place.
 };
-std::string_view name(Way way);  // "none", "staged", "copied", "in_place"
+std::string_view name(TransferPath transfer_path);  // "none", "staged", "copied", "in_place"
 
 /// Transfer paths of A and B, and of C to the device (when beta requires it) and back.
-struct Ways {
-  Way a = Way::kNone, b = Way::kNone, c_in = Way::kNone, c_out = Way::kNone;
+struct TransferPaths {
+  TransferPath a = TransferPath::kNone, b = TransferPath::kNone, c_in = TransferPath::kNone,
+               c_out = TransferPath::kNone;
 
-  bool operator==(const Ways&) const = default;
+  bool operator==(const TransferPaths&) const = default;
 };
 
 /// Where the operands are, and how a kernel may access them there.
-struct OperandPlaces {
+struct OperandSlotList {
   Residency a = Residency::kHost, b = Residency::kHost, c = Residency::kHost;
   bool c_is_checked = false;  ///< C is checked before the caller gets it.
   /// Footprint of an operand: bytes from its first byte to its last, gaps of a submatrix included.
-  double reach_bytes = std::numeric_limits<double>::infinity();
+  double kernel_footprint_bytes = std::numeric_limits<double>::infinity();
 };
 
 /// Bytes of the matrices themselves for the whole batch; B's scales count as B.
@@ -47,7 +48,7 @@ struct OperandBytes {
 OperandBytes operand_bytes(const Problem& p);
 
 struct Transfers {
-  Ways ways = {};
+  TransferPaths transfer_paths = {};
   double in_ns = 0, out_ns = 0;
   double staged_in_ns = 0, staged_out_ns = 0;  ///< Same if everything were staged.
   double link_bytes = 0;                       ///< Bytes that the host or the device copies.
@@ -64,6 +65,6 @@ Transfers operator+(const Transfers& first, const Transfers& second);
 /// - The device copies an operand only if it is laid out as its staged copy would be.
 /// - What the device writes into the host's memory cannot be undone when the device fails. C is
 ///   therefore written there only where beta is 0, so that the host's answer needs no old C.
-Transfers transfers(const Problem& p, const OperandPlaces& places, const DeviceRates& rates);
+Transfers transfers(const Problem& p, const OperandSlotList& places, const DeviceRates& rates);
 
 }  // namespace rooftile

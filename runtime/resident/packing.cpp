@@ -45,10 +45,10 @@ enum class Again : std::uint8_t { kNo, kYes };
 /// What a kernel does with the forms of a plan that is being made.
 Use use_of(const PackingPlan& plan, const Variant& v, const Problem& p, Operand operand,
            Again again) {
-  const auto format = panel_format(v, p, operand);
+  const auto format = packed_format(v, p, operand);
   const bool there = std::ranges::any_of(
       plan.panels, [&](const PackingPlan::Panels& panels) { return panels.format == format; });
-  if (there) return Use::kReadsPanels;
+  if (there) return Use::kReadsPacked;
   return plan.stored && (!format || again == Again::kYes) ? Use::kReadsStored : Use::kNone;
 }
 
@@ -69,7 +69,7 @@ class Planner {
                             equal->expected_ns <= kEqual * best->expected_ns;
          ++equal)
       if (use_of(plan_, equal->candidate->variant, p, operand_, Again::kNo) != Use::kNone) return;
-    if (const auto format = panel_format(v, p, operand_))
+    if (const auto format = packed_format(v, p, operand_))
       plan_.panels.push_back({*format, p, kernel});
     else
       plan_.stored = true;
@@ -91,7 +91,7 @@ class Planner {
   /// The ranking if every form were there.
   std::vector<RankedChoice> ranked_free(const Problem& p) {
     return ranked(p, [&](const Variant& v) {
-      return panel_format(v, p, operand_) ? Use::kReadsPanels : Use::kReadsStored;
+      return packed_format(v, p, operand_) ? Use::kReadsPacked : Use::kReadsStored;
     });
   }
   std::vector<RankedChoice> ranked_with_forms(const Problem& p) {

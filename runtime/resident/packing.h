@@ -30,7 +30,7 @@ using KernelSource =
 /// What to pack an operand into.
 struct PackingPlan {
   struct Panels {
-    PanelFormat format;
+    PackedFormat format;
     Problem problem;  // with which the kernel was chosen
     std::shared_ptr<const Kernel> kernel;
   };

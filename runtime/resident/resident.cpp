@@ -27,14 +27,14 @@ bool shared_with_host(const Buffer& buffer) {
 }  // namespace
 
 Resident::Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
-                   KernelHashes condemned, std::shared_ptr<KernelCache> cache,
+                   KernelHashes wrong_kernels, std::shared_ptr<KernelCache> cache,
                    std::function<std::shared_ptr<Device>()> checking_device,
                    std::shared_ptr<OnDemandKernels> on_demand, Precision precision)
     : owner_(::getpid()),
       precision_(precision),
       device_(std::move(device)),
       ranking_(std::move(ranking)),
-      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(condemned), std::move(cache),
+      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(wrong_kernels), std::move(cache),
                std::move(checking_device), std::move(on_demand)),
       nothing_(device_->create_buffer(kNothingBytes, BufferUse::kDevice)),
       pool_(device_) {}

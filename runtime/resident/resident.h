@@ -35,7 +35,7 @@ class Resident : public std::enable_shared_from_this<Resident> {
   /// cache, checking_device and on_demand: see ResidentKernels. `precision` applies to calls that
   /// do not set one.
   Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
-           KernelHashes condemned, std::shared_ptr<KernelCache> cache,
+           KernelHashes wrong_kernels, std::shared_ptr<KernelCache> cache,
            std::function<std::shared_ptr<Device>()> checking_device,
            std::shared_ptr<OnDemandKernels> on_demand = nullptr,
            Precision precision = Precision::kStandard);

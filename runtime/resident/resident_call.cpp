@@ -28,8 +28,8 @@ void check_inside(const char* what, const Region& region, std::uint64_t bytes) {
 
 }  // namespace
 
-const void* PlaceAddresses::address(const char* what, const Place& place,
-                                    std::int64_t element_bytes) {
+const void* OperandAddresses::address(const char* what, const OperandSlot& place,
+                                      std::int64_t element_bytes) {
   if (place.buffer == nullptr) return nullptr;
   if (place.offset < 0 || place.offset >= static_cast<std::int64_t>(kLargestBuffer) / element_bytes)
     fail(ErrorCode::kInvalidArgument, "{}'s offset is {}", what, place.offset);
@@ -41,13 +41,13 @@ const void* PlaceAddresses::address(const char* what, const Place& place,
   return reinterpret_cast<const void*>(address);
 }
 
-Region PlaceAddresses::region(const void* address) const {
+Region OperandAddresses::region(const void* address) const {
   if (address == nullptr) return {};
   const auto value = reinterpret_cast<std::uint64_t>(address);
   return {buffers_[(value >> kBufferBits) - 1], value & (kLargestBuffer - 1)};
 }
 
-void locate_operand(ResidentCall& resident, const GemmCall& call, const PlaceAddresses& addresses,
+void locate_operand(ResidentCall& resident, const GemmCall& call, const OperandAddresses& addresses,
                     Operand operand) {
   const Problem& p = call.problem;
   if (operand == Operand::kA) {
@@ -68,7 +68,7 @@ void locate_operand(ResidentCall& resident, const GemmCall& call, const PlaceAdd
                static_cast<std::uint64_t>(bytes.zero_points));
 }
 
-ResidentCall checked_resident_call(const GemmCall& call, const PlaceAddresses& addresses) {
+ResidentCall checked_resident_call(const GemmCall& call, const OperandAddresses& addresses) {
   const Problem& p = call.problem;
   ResidentCall resident{.problem = p, .packed = call.packed};
   if (is_empty(p)) return resident;

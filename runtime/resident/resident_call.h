@@ -13,7 +13,7 @@
 namespace rooftile {
 
 /// Start of an operand in a buffer. No buffer: the operand is absent.
-struct Place {
+struct OperandSlot {
   const Buffer* buffer = nullptr;
   std::int64_t offset = 0;  ///< In elements; in bytes for a quantised B and its packed zero points.
 };
@@ -43,10 +43,10 @@ struct WorkspaceBound {
 
 /// Maps places in buffers to addresses, so that calls on device buffers can be checked in the form
 /// of calls on host memory. The addresses cannot be read.
-class PlaceAddresses {
+class OperandAddresses {
  public:
   /// Returns null for no buffer. Throws kInvalidArgument for a negative offset, naming the operand.
-  const void* address(const char* what, const Place& place, std::int64_t element_bytes);
+  const void* address(const char* what, const OperandSlot& place, std::int64_t element_bytes);
   Region region(const void* address) const;
 
  private:
@@ -55,11 +55,11 @@ class PlaceAddresses {
 
 /// Checks a call whose pointers are such addresses. Throws kInvalidArgument, naming the operand,
 /// for an operand outside its buffer, and what validate_call throws. Values are not read.
-ResidentCall checked_resident_call(const GemmCall& call, const PlaceAddresses& addresses);
+ResidentCall checked_resident_call(const GemmCall& call, const OperandAddresses& addresses);
 
 /// Stores the region of A, or of B with its scales and zero points, in `resident`. Throws
 /// kInvalidArgument for an operand outside its buffer.
-void locate_operand(ResidentCall& resident, const GemmCall& call, const PlaceAddresses& addresses,
+void locate_operand(ResidentCall& resident, const GemmCall& call, const OperandAddresses& addresses,
                     Operand operand);
 
 }  // namespace rooftile

@@ -28,13 +28,13 @@ DeviceLimits as_far(DeviceLimits limits, const BufferUses& uses) {
 }  // namespace
 
 ResidentKernels::ResidentKernels(std::shared_ptr<Device> device, const KernelRanking* ranking,
-                                 KernelHashes condemned, std::shared_ptr<KernelCache> cache,
+                                 KernelHashes wrong_kernels, std::shared_ptr<KernelCache> cache,
                                  std::function<std::shared_ptr<Device>()> checking_device,
                                  std::shared_ptr<OnDemandKernels> on_demand)
     : device_(std::move(device)),
       ranking_(ranking),
       on_demand_(std::move(on_demand)),
-      condemned_(std::move(condemned)),
+      wrong_kernels_(std::move(wrong_kernels)),
       cache_(std::move(cache)),
       checking_device_(std::move(checking_device)) {}
 
@@ -161,7 +161,7 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
         "no certified kernel reads the packed operand's layouts for this call{}; pack it again for "
         "such calls, or pass the original operand as well",
         last_failure.empty() ? "" : fmt::format(" and works ({})", last_failure));
-  } else if (condemned_.contains(hash)) {
+  } else if (wrong_kernels_.contains(hash)) {
     last_failure = fmt::format(
         "'{}' is blocked or has failed its certification; see `rooftile "
         "db black-list`",

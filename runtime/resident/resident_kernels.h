@@ -34,7 +34,7 @@ class ResidentKernels {
   /// - checking_device: returns a device on which the fallback kernel is checked before its first
   ///   use, where it has no certificate.
   ResidentKernels(std::shared_ptr<Device> device, const KernelRanking* ranking,
-                  KernelHashes condemned, std::shared_ptr<KernelCache> cache,
+                  KernelHashes wrong_kernels, std::shared_ptr<KernelCache> cache,
                   std::function<std::shared_ptr<Device>()> checking_device,
                   std::shared_ptr<OnDemandKernels> on_demand);
 
@@ -68,7 +68,7 @@ class ResidentKernels {
   const std::shared_ptr<Device> device_;
   const KernelRanking* const ranking_;
   const std::shared_ptr<OnDemandKernels> on_demand_;
-  const KernelHashes condemned_;
+  const KernelHashes wrong_kernels_;
   const std::shared_ptr<KernelCache> cache_;
   const std::function<std::shared_ptr<Device>()> checking_device_;
 };

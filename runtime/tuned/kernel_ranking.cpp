@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "generator/panel_format.h"
+#include "generator/packed_format.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "runtime/model/nearest_types.h"
@@ -30,7 +30,7 @@ void sort_prepacked(std::vector<RankedChoice>& list, const Use& use) {
   std::vector<std::pair<double, RankedChoice>> keyed;
   double longest_ns = 0;
   for (const RankedChoice& choice : list) {
-    if (use(choice.candidate->variant) == PrepackedOperand::Use::kReadsPanels) {
+    if (use(choice.candidate->variant) == PrepackedOperand::Use::kReadsPacked) {
       keyed.emplace_back(choice.expected_ns, choice);
       continue;
     }
@@ -133,7 +133,7 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placemen
     return prepacked ? prepacked->use(v) : Use::kReadsStored;
   };
   const auto saved_ns = [&](const TunedKernel& kernel) {
-    return use(kernel.candidate.variant) == Use::kReadsPanels
+    return use(kernel.candidate.variant) == Use::kReadsPacked
                ? packing_share(kernel.candidate.variant, kernel.problem, prepacked->operand) *
                      kernel.pack_ns
                : 0;
@@ -162,7 +162,7 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placemen
     if (prepacked != nullptr) {
       const Selector::Packing packing = selector.packing_ns(p, predicted);
       for (std::size_t i = 0; i < portfolio->kernels.size(); ++i)
-        if (use(portfolio->kernels[i].variant) == Use::kReadsPanels)
+        if (use(portfolio->kernels[i].variant) == Use::kReadsPacked)
           list[static_cast<std::size_t>(first) + i].expected_ns -=
               prepacked->operand == Operand::kA ? packing.a_ns[i] : packing.b_ns[i];
     }
@@ -188,7 +188,7 @@ PrepackedOperand prepacked(const PackedOperand& packed, const Problem& p, IsStor
   using Use = PrepackedOperand::Use;
   const Use otherwise = is_stored == IsStored::kYes ? Use::kReadsStored : Use::kNone;
   return {.operand = packed.shape.operand, .use = [&packed, p, otherwise](const Variant& v) {
-            return packed.panels_for(v, p) != nullptr ? Use::kReadsPanels : otherwise;
+            return packed.panels_for(v, p) != nullptr ? Use::kReadsPacked : otherwise;
           }};
 }
 

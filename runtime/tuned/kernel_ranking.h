@@ -26,7 +26,7 @@ struct RankedChoice {
 /// An operand that was packed before the call, and how a kernel uses it.
 struct PrepackedOperand {
   enum class Use : std::uint8_t {
-    kReadsPanels,  ///< The kernel reads an existing packed layout, so packing costs nothing.
+    kReadsPacked,  ///< The kernel reads an existing packed layout, so packing costs nothing.
     kReadsStored,  ///< The kernel reads the operand as it is stored, or packs it from there.
     kNone,         ///< The kernel cannot run.
   };

@@ -113,7 +113,7 @@ struct OnDemandKernels::Impl {
   std::condition_variable changed;
   using Class = std::vector<std::unique_ptr<Entry>>;
   std::unordered_map<std::string, Class> classes;  // by signature
-  std::unordered_set<std::string> condemned;       // hashes, as the database has them
+  std::unordered_set<std::string> wrong_kernels;   // hashes, as the database has them
   int under_way = 0;
 
   std::mutex listening;  // held while the listener runs; never beside the other one
@@ -169,10 +169,11 @@ void OnDemandKernels::Impl::load(Class& of_class, const std::string& signature) 
   for (CandidateRecord& candidate : store.certified_candidates(*row, kGeneratorVersion, signature))
     of_class.push_back(std::make_unique<Entry>(
         Entry{.candidate = std::move(candidate), .signature = {}, .state = State::kCertified}));
-  for (std::string& hash : store.condemned(*row, kGeneratorVersion))
-    condemned.insert(std::move(hash));
+  for (std::string& hash : store.wrong_kernels(*row, kGeneratorVersion))
+    wrong_kernels.insert(std::move(hash));
   for (const JournalRecord& entry : store.dead_journal(*row))
-    if (const auto candidate = store.candidate(entry.candidate)) condemned.insert(candidate->hash);
+    if (const auto candidate = store.candidate(entry.candidate))
+      wrong_kernels.insert(candidate->hash);
 } catch (const Error&) {  // locked or damaged: what is certified is not known
 }
 
@@ -191,7 +192,7 @@ State OnDemandKernels::Impl::tried(Entry& entry, std::string& failure) {
   {
     const std::lock_guard lock(mutex);
     // The process that found it out has said so.
-    if (condemned.contains(entry.candidate.hash)) return State::kFailed;
+    if (wrong_kernels.contains(entry.candidate.hash)) return State::kFailed;
   }
   Record record(database, profile, entry.candidate);
   try {

@@ -86,9 +86,9 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
       set_scalars(p, s, kScalars[turn % 4 == 1 && rotation != 0 ? 0 : turn % 4],
                   kScalars[(turn / 4 + rotation) % 4]);
       cases.push_back({.problem = p,
-                       .plant = turn % 9 == 4   ? Plant::kDenormals
-                                : turn % 9 == 7 ? Plant::kInfinities
-                                                : Plant::kNothing,
+                       .plant = turn % 9 == 4   ? InjectedFault::kDenormals
+                                : turn % 9 == 7 ? InjectedFault::kInfinities
+                                                : InjectedFault::kNothing,
                        .nan_in_c = p.beta == 0.0f});
     }
   }

@@ -77,7 +77,7 @@ std::vector<char> guarded_buffer(DataType type, std::int64_t elements, Random& r
   return buffer;
 }
 
-void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, Plant plant,
+void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedFault plant,
           Random& random) {
   std::vector<float> row(static_cast<std::size_t>(extent.columns));
   for (std::int64_t r = 0; r < extent.rows; ++r) {
@@ -89,8 +89,8 @@ void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, Plant pla
                                    (type == DataType::kU8 ? 0 : 128));
         continue;
       }
-      if (plant == Plant::kDenormals && draw < 4) value *= smallest_normal(type);
-      if (plant == Plant::kInfinities && draw == 0)
+      if (plant == InjectedFault::kDenormals && draw < 4) value *= smallest_normal(type);
+      if (plant == InjectedFault::kInfinities && draw == 0)
         value = std::copysign(std::numeric_limits<float>::infinity(), value);
     }
     narrow(type, row.data(), matrix + r * ld * bytes_of(type), extent.columns);
@@ -99,9 +99,9 @@ void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, Plant pla
 
 std::string describe(const CertificationCase& test) {
   const Problem& p = test.problem;
-  const char* plant = test.plant == Plant::kDenormals    ? ", denormals"
-                      : test.plant == Plant::kInfinities ? ", infinities"
-                                                         : "";
+  const char* plant = test.plant == InjectedFault::kDenormals    ? ", denormals"
+                      : test.plant == InjectedFault::kInfinities ? ", infinities"
+                                                                 : "";
   return fmt::format("{} lda {} ldb {} ldc {} alpha {} beta {}{}{}", to_string(p), p.lda, p.ldb,
                      p.ldc, p.alpha, p.beta, plant, test.nan_in_c ? ", NaN in C" : "");
 }

@@ -9,11 +9,11 @@
 namespace rooftile {
 
 /// Special values in the operands besides uniform values in [-1, 1].
-enum class Plant : std::uint8_t { kNothing, kDenormals, kInfinities };
+enum class InjectedFault : std::uint8_t { kNothing, kDenormals, kInfinities };
 
 struct CertificationCase {
   Problem problem;
-  Plant plant = Plant::kNothing;
+  InjectedFault plant = InjectedFault::kNothing;
   bool nan_in_c = false;  ///< C holds NaN before a call with beta == 0.
 };
 

@@ -67,7 +67,7 @@ def untuned(tmp_path):
 @pytest.fixture(scope="session")
 def planted(tmp_path_factory):
     database = tmp_path_factory.mktemp("planted") / "planted.db"
-    subprocess.run([BUILD / "tests" / "plant_tuned_database", database, "slow"], check=True)
+    subprocess.run([BUILD / "tests" / "write_tuned_database", database, "slow"], check=True)
     return database
 
 

@@ -99,7 +99,7 @@ OPTIONS = {"unknown device": ["--device", "nosuch"], "missing database": ["--db"
 @pytest.fixture(scope="session")
 def tuned_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("tuned") / "rooftile.db"
-    subprocess.run([os.environ["ROOFTILE_PLANT"], path, "fast"], check=True)
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], path, "fast"], check=True)
     return path
 
 

@@ -16,7 +16,7 @@ SIZES = ["--m", 200, "--n", 300, "--k", 400]
 
 @pytest.fixture
 def planted(rooftile):
-    subprocess.run([os.environ["ROOFTILE_PLANT"], rooftile.database, "fast"], check=True)
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "fast"], check=True)
     return rooftile
 
 
@@ -89,7 +89,7 @@ def test_transfer_paths_of_operands_are_shown(planted):
 
 
 def test_flips_are_where_the_choice_changes(rooftile):
-    subprocess.run([os.environ["ROOFTILE_PLANT"], rooftile.database, "even"], check=True)
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "even"], check=True)
     answer = explain(rooftile, *SIZES, "--resident", "a,b,c")
     flips = {f["size"]: f for f in answer["counterfactual"]["flips"]}
     assert list(flips) == ["m", "n", "k", "batch"]

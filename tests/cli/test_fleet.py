@@ -35,7 +35,7 @@ def value(database, sql):
 def exporter(tmp_path_factory):
     """A tuned database with ranked lists and a portfolio, and what it exports."""
     rooftile = Rooftile(tmp_path_factory.mktemp("exporter"))
-    subprocess.run([os.environ["ROOFTILE_PLANT"], rooftile.database, "slow"], check=True)
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "slow"], check=True)
     # The fallback kernel is the better one for small products, the default one for large ones.
     change(rooftile.database, """
         INSERT INTO portfolio (device_id, candidate_id, place, times)

@@ -159,7 +159,7 @@ def test_unsigned_bytes_are_not_taken_for_signed_ones(rooftile):
 
 @pytest.mark.parametrize("type_c", ["f16", "f32"])
 def test_types_that_were_not_tuned_go_to_a_device_that_was(rooftile, type_c):
-    subprocess.run([os.environ["ROOFTILE_PLANT"], rooftile.database, "fast"], check=True)
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "fast"], check=True)
     a, b, _ = matrices(rooftile, dtype=np.float16)
     half_a, half_b = a.astype(np.float16).astype(np.float64), b.astype(np.float16).astype(np.float64)
     said = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", "--type-c", type_c, "--verify")

@@ -21,7 +21,7 @@ def drivers(manifests):
 
 
 def plant(rooftile, manifests):
-    subprocess.run([os.environ["ROOFTILE_PLANT"], str(rooftile.database), "fast"], check=True,
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], str(rooftile.database), "fast"], check=True,
                    env=dict(rooftile.environment, **drivers(manifests)))
 
 

@@ -55,21 +55,21 @@ TEST(MedianInterval, CoversTheTrueMedian95TimesIn100) {
   std::vector<double> reference(200'001);
   for (double& x : reference) x = noisy_ns(random);
   const double truth = median(reference);
-  constexpr int kTrials = 4000;
+  constexpr int kProbes = 4000;
   // 95 % less three standard errors of the trial's own share.
-  const double least = 0.95 - 3 * std::sqrt(0.95 * 0.05 / kTrials);
+  const double least = 0.95 - 3 * std::sqrt(0.95 * 0.05 / kProbes);
   for (const std::size_t count : {6u, 7u, 15u, 31u, 100u}) {
     int covered = 0;
     std::vector<double> sample(count);
-    for (int trial = 0; trial < kTrials; ++trial) {
+    for (int trial = 0; trial < kProbes; ++trial) {
       for (double& x : sample) x = noisy_ns(random);
       const Interval interval = median_interval(sample);
       covered += interval.low <= truth && truth <= interval.high;
     }
-    EXPECT_GE(covered / static_cast<double>(kTrials), least) << count << " samples";
+    EXPECT_GE(covered / static_cast<double>(kProbes), least) << count << " samples";
     // Honest, but not so wide that nothing could ever be told apart: ranks are whole numbers, six
     // of them give 96.9 %.
-    EXPECT_LE(covered / static_cast<double>(kTrials), 0.99) << count << " samples";
+    EXPECT_LE(covered / static_cast<double>(kProbes), 0.99) << count << " samples";
   }
 }
 

@@ -123,12 +123,12 @@ void run(const ProductKernel& kernel, const Product& product, Operands& x) {
   const GemmPlan plan = plan_gemm(kernel.variant(), test_device().profile().limits, product.p,
                                   product.at, product.max_flops);
   const BoundElements bound = bound_elements(kernel.variant(), product.p, product.at);
-  const Buffer panels_a = make_buffer(plan.packed_a_elements, std::nanf(""));
-  const Buffer panels_b = make_buffer(plan.packed_b_elements, std::nanf(""));
+  const Buffer packed_a_panels = make_buffer(plan.packed_a_elements, std::nanf(""));
+  const Buffer packed_b_panels = make_buffer(plan.packed_b_elements, std::nanf(""));
   const Buffer parts = make_buffer(plan.part_elements, std::nanf(""));
   const BufferRange stored_a_range = range(x.a, bound.a), stored_b_range = range(x.b, bound.b);
-  const BufferRange packed_a_range = range(panels_a, plan.packed_a_elements);
-  const BufferRange packed_b_range = range(panels_b, plan.packed_b_elements);
+  const BufferRange packed_a_range = range(packed_a_panels, plan.packed_a_elements);
+  const BufferRange packed_b_range = range(packed_b_panels, plan.packed_b_elements);
 
   std::vector<Step> steps;
   for (const PackStep& step : plan.packs) {

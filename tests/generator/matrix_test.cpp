@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const char* const kWays[] = {
+const char* const kTransferPaths[] = {
     "",
     "stages=2 raster=grouped8 split_k=4",
     "load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none shared_pad=0",
@@ -47,7 +47,7 @@ std::string reason_for(const Variant& v, const Signature& s,
 }
 
 TEST(Matrix, EveryVariantIsLegalWhereTheDeviceHasTheShape) {
-  for (const char* way : kWays)
+  for (const char* way : kTransferPaths)
     for (const Signature& s : signatures()) {
       const Variant v = fitted(changed(matrix_point(), way), s.types);
       EXPECT_EQ(reason_for(v, s), "") << to_string(v) << " " << to_string(s);
@@ -154,12 +154,12 @@ TEST(Matrix, MisalignedProblemsUsePackedKernels) {
       packed_problem(33, 65, 35, Transpose::kNo, Transpose::kNo, 1, parse_types("f16"));
   EXPECT_THAT(reason(matrix_point(), matrix_limits(), odd, own_buffers(odd)),
               HasSubstr("multiples of the vector width"));
-  const Variant packed = changed(matrix_point(), kWays[2]);
+  const Variant packed = changed(matrix_point(), kTransferPaths[2]);
   EXPECT_EQ(reason(packed, matrix_limits(), odd, own_buffers(odd)), "");
 }
 
 TEST(Matrix, EveryVariantCompilesToSpirv15WithoutPlaceholders) {
-  for (const char* way : kWays)
+  for (const char* way : kTransferPaths)
     for (const Signature& s : signatures()) {
       const Variant v = fitted(changed(matrix_point(), way), s.types);
       const std::vector<std::uint32_t> words = compile(emit_gemm(v, s));

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-#include "generator/panel_format.h"
+#include "generator/packed_format.h"
 #include "test_limits.h"
 
 namespace rooftile {
@@ -149,19 +149,19 @@ RC_GTEST_PROP(Plan, EveryStepReadsTheRowsAndColumnsThatItWrites, ()) {
     const auto panels = [&](std::int64_t rows, int tile, std::int64_t stride) {
       return stride == 0 ? 0 : product * ((rows + tile - 1) / tile * tile * padded_k);
     };
-    const std::int64_t panels_a = panels(p.m, v.tile_m, p.stride_a);
-    const std::int64_t panels_b = panels(p.n, v.tile_n, p.stride_b);
+    const std::int64_t packed_a_panels = panels(p.m, v.tile_m, p.stride_a);
+    const std::int64_t packed_b_panels = panels(p.n, v.tile_n, p.stride_b);
     RC_ASSERT(row0 % v.tile_m == 0 && column0 % v.tile_n == 0);
     const std::int64_t i = c.m - 1, j = c.n - 1, u = p.k - 1;  // the last of the panel
     if (v.packed_a == Packed::kYes)
       RC_ASSERT(packed_address(c.base_a, i, u, v.tile_m, v.unroll_k, padded_k) ==
-                packed_address(panels_a, row0 + i, u, v.tile_m, v.unroll_k, padded_k));
+                packed_address(packed_a_panels, row0 + i, u, v.tile_m, v.unroll_k, padded_k));
     else
       RC_ASSERT(c.base_a == at.offset_a + product * p.stride_a +
                                 (p.trans_a == Transpose::kYes ? row0 : row0 * p.lda));
     if (v.packed_b == Packed::kYes)
       RC_ASSERT(packed_address(c.base_b, j, u, v.tile_n, 1, padded_k) ==
-                packed_address(panels_b, column0 + j, u, v.tile_n, 1, padded_k));
+                packed_address(packed_b_panels, column0 + j, u, v.tile_n, 1, padded_k));
     else
       RC_ASSERT(c.base_b == at.offset_b + product * p.stride_b +
                                 (p.trans_b == Transpose::kYes ? column0 * p.ldb : column0));
@@ -223,7 +223,7 @@ TEST(Plan, CutsRowsBeforeColumns) {
   EXPECT_EQ(tiles.gemms.size(), 16u);
 }
 
-TEST(PanelFormat, DependsOnTheOperandAlone) {
+TEST(PackedFormat, DependsOnTheOperandAlone) {
   const Variant few = parse_variant(
                     "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 "
                     "vector_width_b=4 packed_b=yes"),
@@ -235,11 +235,11 @@ TEST(PanelFormat, DependsOnTheOperandAlone) {
                     "vector_width_b=4 packed_b=yes");
   const Problem decode = packed_problem(1, 70, 30),
                 prefill = packed_problem(512, 70, 30, Transpose::kYes);
-  const auto format = panel_format(few, decode, Operand::kB);
+  const auto format = packed_format(few, decode, Operand::kB);
   ASSERT_TRUE(format);
-  EXPECT_EQ(format, panel_format(many, prefill, Operand::kB));
-  EXPECT_NE(format, panel_format(wide, decode, Operand::kB));
-  EXPECT_EQ(panel_format(few, decode, Operand::kA), std::nullopt);
+  EXPECT_EQ(format, packed_format(many, prefill, Operand::kB));
+  EXPECT_NE(format, packed_format(wide, decode, Operand::kB));
+  EXPECT_EQ(packed_format(few, decode, Operand::kA), std::nullopt);
   EXPECT_EQ(format->words(), 96 * 32);
   // It is what a plan packs.
   EXPECT_EQ(plan_gemm(few, minimum_limits(), decode, own_buffers(decode)).packed_b_elements,

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const char* const kWays[] = {
+const char* const kTransferPaths[] = {
     "",
     "edge=exact raster=grouped8",
     "tile_m=64 tile_n=64 matrix_m=64 matrix_n=64 subgroup_m=32 subgroup_n=32 raster=column",
@@ -53,7 +53,7 @@ std::vector<std::vector<std::uint32_t>> instructions(const std::vector<std::uint
 }
 
 TEST(WorkgroupMatrix, EveryVariantIsLegalWhereTheDeviceHasTheUnits) {
-  for (const char* way : kWays)
+  for (const char* way : kTransferPaths)
     for (const Signature& s : signatures()) {
       const Variant v = changed(workgroup_matrix_point(), way);
       EXPECT_EQ(reason_for(v, s), "") << to_string(v) << " " << to_string(s);
@@ -172,7 +172,7 @@ TEST(WorkgroupMatrix, StepsBeginAtWholeVectors) {
 }
 
 TEST(WorkgroupMatrix, EveryVariantCompilesToSpirv16WithoutPlaceholders) {
-  for (const char* way : kWays)
+  for (const char* way : kTransferPaths)
     for (const Signature& s : signatures()) {
       const Variant v = changed(workgroup_matrix_point(), way);
       const Shader shader = emit_gemm(v, s);

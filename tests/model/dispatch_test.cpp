@@ -125,15 +125,15 @@ RC_GTEST_PROP(Dispatch, TakesTheShortestPredictedTime, ()) {
 enum class DeviceIs { kReady, kGone, kTooSmall };
 
 void expect_the_same(const Call& call, const DispatchModel& model, DeviceIs device,
-                     const Transfers& parts_transfers) {
+                     const Transfers& slice_transfers) {
   const auto ask_device = [&](Call& c) {
-    c.reach_bytes = 1e6;
+    c.kernel_footprint_bytes = 1e6;
     if (device == DeviceIs::kGone) {
       c.device_veto = "lost";
       c.device_veto_name = Veto::kDeviceGone;
     } else if (device == DeviceIs::kTooSmall) {
-      c.parts = 2;
-      c.parts_transfers = parts_transfers;
+      c.slices = 2;
+      c.slice_transfers = slice_transfers;
     }
   };
   Call whole = call;
@@ -165,13 +165,13 @@ RC_GTEST_PROP(Dispatch, ChooseMakesTheSameChoiceAsDecide, ()) {
   std::vector<TunedTime> tuned = random_tuned();
   if (*rc::gen::arbitrary<bool>())
     tuned.push_back({.problem = call.problem, .ns = host_ns * log_uniform(1e-3, 1)});
-  const Transfers parts_transfers = {.in_ns = host_ns * log_uniform(1e-3, 1)};
+  const Transfers slice_transfers = {.in_ns = host_ns * log_uniform(1e-3, 1)};
   for (const double share_of_submission : {0.01, 0.5, 0.9, 1.1}) {
     if (is_calibrated(calibration.device))
       calibration.device.submit_ns = share_of_submission * host_ns;
     const DispatchModel model(calibration, DeviceKind::kDiscrete, tuned);
     for (const DeviceIs device : {DeviceIs::kReady, DeviceIs::kGone, DeviceIs::kTooSmall})
-      expect_the_same(call, model, device, parts_transfers);
+      expect_the_same(call, model, device, slice_transfers);
   }
 }
 
@@ -195,8 +195,8 @@ TEST(Dispatch, KernelsAreNotRankedWhereTheBoundAlreadyLoses) {
   EXPECT_EQ(thin.least_device_ns, std::numeric_limits<double>::infinity());
   // Parts are imported where the whole cannot be: they may be there earlier.
   const Choice parts = choose({.problem = packed_problem(1, 2000, 2000)}, model, [](Call& call) {
-    call.parts = 2;
-    call.parts_transfers = {.in_ns = 1000};
+    call.slices = 2;
+    call.slice_transfers = {.in_ns = 1000};
   });
   EXPECT_EQ(parts.tier, Tier::kDevice);
   const auto [large_asked, large] = asked_and_choice(packed_problem(1000, 1000, 1000));

@@ -111,14 +111,15 @@ TEST_F(ByHand, ImportedMemorySavesStagingInTheGpuClassFactor) {
   EXPECT_DOUBLE_EQ(factor(d, "gpu_class"), (150e3 + kTransfer) / (150e3 + 3 * 2e3));
   EXPECT_EQ(d.upload_ns, 2 * 2e3);
   EXPECT_EQ(d.download_ns, 2e3);
-  EXPECT_EQ(d.ways, (Ways{Way::kInPlace, Way::kInPlace, Way::kNone, Way::kInPlace}));
+  EXPECT_EQ(d.transfer_paths, (TransferPaths{TransferPath::kInPlace, TransferPath::kInPlace,
+                                             TransferPath::kNone, TransferPath::kInPlace}));
 }
 
 TEST_F(ByHand, SlicesTakeTheLongerOfKernelAndTransfer) {
-  call.parts = 4;
+  call.slices = 4;
   for (int part = 0; part < 4; ++part)
-    call.parts_transfers =
-        call.parts_transfers +
+    call.slice_transfers =
+        call.slice_transfers +
         Transfers{.in_ns = 60e3, .out_ns = 20e3, .staged_in_ns = 60e3, .staged_out_ns = 20e3};
   EXPECT_DOUBLE_EQ(decision().device_ns, 4 * 50e3 + 320e3 + 100e3);
   // All but the first part's way there and the last one's back; the kernels are shorter.
@@ -130,7 +131,7 @@ TEST_F(ByHand, SlicesTakeTheLongerOfKernelAndTransfer) {
   EXPECT_DOUBLE_EQ(d.upload_ns, 3 * d.download_ns);
   calibration.device.overlap = 0.5;
   EXPECT_DOUBLE_EQ(decision().overlapped_ns, 100e3 * 3 / 8);
-  call.parts = 1;
+  call.slices = 1;
   EXPECT_EQ(decision().overlapped_ns, 0);
 }
 

@@ -31,15 +31,17 @@ Problem square(float beta = 0) {
 }
 constexpr double kBytes = 4.0 * 512 * 512;
 
-Ways ways(const Problem& p, const DeviceRates& rates, const OperandPlaces& places = {}) {
-  return transfers(p, places, rates).ways;
+TransferPaths transfer_paths(const Problem& p, const DeviceRates& rates,
+                             const OperandSlotList& places = {}) {
+  return transfers(p, places, rates).transfer_paths;
 }
 
 TEST(Transfer, WithoutImportEverythingIsStaged) {
   DeviceRates rates = importing();
   rates.import_ns = 0;
   const Transfers t = transfers(square(1), {}, rates);
-  EXPECT_EQ(t.ways, (Ways{Way::kStaged, Way::kStaged, Way::kStaged, Way::kStaged}));
+  EXPECT_EQ(t.transfer_paths, (TransferPaths{TransferPath::kStaged, TransferPath::kStaged,
+                                             TransferPath::kStaged, TransferPath::kStaged}));
   EXPECT_DOUBLE_EQ(t.in_ns, 3 * kBytes / 10);
   EXPECT_DOUBLE_EQ(t.out_ns, kBytes / 10);
   EXPECT_EQ(t.ns(), t.staged_ns());
@@ -48,7 +50,8 @@ TEST(Transfer, WithoutImportEverythingIsStaged) {
 
 TEST(Transfer, KernelsWorkInPlaceWhereImportedMemoryIsAsFast) {
   const Transfers t = transfers(square(), {}, importing());
-  EXPECT_EQ(t.ways, (Ways{Way::kInPlace, Way::kInPlace, Way::kNone, Way::kInPlace}));
+  EXPECT_EQ(t.transfer_paths, (TransferPaths{TransferPath::kInPlace, TransferPath::kInPlace,
+                                             TransferPath::kNone, TransferPath::kInPlace}));
   EXPECT_EQ(t.in_ns, 2e3);
   EXPECT_EQ(t.out_ns, 1e3);
   EXPECT_EQ(t.link_bytes, 0);
@@ -57,29 +60,31 @@ TEST(Transfer, KernelsWorkInPlaceWhereImportedMemoryIsAsFast) {
 
 TEST(Transfer, SlowImportedMemoryIsCopiedByTheDevice) {
   const Transfers t = transfers(square(), {}, far_away());
-  EXPECT_EQ(t.ways, (Ways{Way::kCopied, Way::kCopied, Way::kNone, Way::kCopied}));
+  EXPECT_EQ(t.transfer_paths, (TransferPaths{TransferPath::kCopied, TransferPath::kCopied,
+                                             TransferPath::kNone, TransferPath::kCopied}));
   EXPECT_DOUBLE_EQ(t.in_ns, 2 * (1e3 + kBytes / 20));
   EXPECT_EQ(t.link_bytes, 3 * kBytes);
   // A vector's matrix is read once, and once across the link is all that a copy takes.
   DeviceRates rates = far_away();
   rates.import_read_extra_ns = 0.04;
-  EXPECT_EQ(ways(packed_problem(1, 4096, 4096), rates).b, Way::kInPlace);
-  EXPECT_EQ(ways(packed_problem(2, 4096, 4096), rates).b, Way::kCopied);
+  EXPECT_EQ(transfer_paths(packed_problem(1, 4096, 4096), rates).b, TransferPath::kInPlace);
+  EXPECT_EQ(transfer_paths(packed_problem(2, 4096, 4096), rates).b, TransferPath::kCopied);
 }
 
 TEST(Transfer, SmallOperandsAreStaged) {
   // 10 kB at 10 GB/s are as long as an import.
-  EXPECT_EQ(ways(packed_problem(16, 16, 16), importing()).a, Way::kStaged);
-  EXPECT_EQ(ways(packed_problem(48, 16, 48), importing()).a, Way::kStaged);
-  EXPECT_EQ(ways(packed_problem(56, 16, 56), importing()).a, Way::kInPlace);
+  EXPECT_EQ(transfer_paths(packed_problem(16, 16, 16), importing()).a, TransferPath::kStaged);
+  EXPECT_EQ(transfer_paths(packed_problem(48, 16, 48), importing()).a, TransferPath::kStaged);
+  EXPECT_EQ(transfer_paths(packed_problem(56, 16, 56), importing()).a, TransferPath::kInPlace);
 }
 
 TEST(Transfer, ImportTimeMayGrowWithTheSize) {
   DeviceRates rates = importing();
   rates.import_growth_ns = 0.2;
-  EXPECT_EQ(ways(square(), rates).a, Way::kCopied) << "its rate counts the import";
+  EXPECT_EQ(transfer_paths(square(), rates).a, TransferPath::kCopied)
+      << "its rate counts the import";
   rates.import_upload_gbps = 0;
-  EXPECT_EQ(ways(square(), rates).a, Way::kStaged);
+  EXPECT_EQ(transfer_paths(square(), rates).a, TransferPath::kStaged);
 }
 
 TEST(Transfer, RowsThatLoadsDoNotDivideAreStagedWithPadding) {
@@ -87,37 +92,45 @@ TEST(Transfer, RowsThatLoadsDoNotDivideAreStagedWithPadding) {
   p.lda = 514;
   p.ldb = 516;
   p.ldc = 513;
-  EXPECT_EQ(ways(p, importing()), (Ways{Way::kStaged, Way::kInPlace, Way::kNone, Way::kInPlace}));
-  EXPECT_EQ(ways(p, far_away()), (Ways{Way::kStaged, Way::kStaged, Way::kNone, Way::kStaged}))
+  EXPECT_EQ(transfer_paths(p, importing()),
+            (TransferPaths{TransferPath::kStaged, TransferPath::kInPlace, TransferPath::kNone,
+                           TransferPath::kInPlace}));
+  EXPECT_EQ(transfer_paths(p, far_away()),
+            (TransferPaths{TransferPath::kStaged, TransferPath::kStaged, TransferPath::kNone,
+                           TransferPath::kStaged}))
       << "gaps are somebody else's: they are not copied, and never written";
   Problem halves = retyped(square(), parse_types("f16"));
-  EXPECT_EQ(ways(halves, importing()).a, Way::kInPlace);
+  EXPECT_EQ(transfer_paths(halves, importing()).a, TransferPath::kInPlace);
   halves.lda = 516;  // 8 bytes more than whole loads
-  EXPECT_EQ(ways(halves, importing()).a, Way::kStaged);
+  EXPECT_EQ(transfer_paths(halves, importing()).a, TransferPath::kStaged);
   Problem batch = packed_problem(512, 512, 512, Transpose::kNo, Transpose::kNo, 3);
-  EXPECT_EQ(ways(batch, far_away()).a, Way::kCopied);
+  EXPECT_EQ(transfer_paths(batch, far_away()).a, TransferPath::kCopied);
   batch.stride_a += 4;
-  EXPECT_EQ(ways(batch, far_away()).a, Way::kStaged);
-  EXPECT_EQ(ways(batch, importing()).a, Way::kInPlace);
+  EXPECT_EQ(transfer_paths(batch, far_away()).a, TransferPath::kStaged);
+  EXPECT_EQ(transfer_paths(batch, importing()).a, TransferPath::kInPlace);
   batch.stride_a += 1;
-  EXPECT_EQ(ways(batch, importing()).a, Way::kStaged);
+  EXPECT_EQ(transfer_paths(batch, importing()).a, TransferPath::kStaged);
 }
 
 TEST(Transfer, AnOldCThatIsNeededIsWrittenByTheHostOnly) {
-  EXPECT_EQ(ways(square(1), importing()),
-            (Ways{Way::kInPlace, Way::kInPlace, Way::kCopied, Way::kStaged}));
-  EXPECT_EQ(ways(square(), importing(), {.c_is_checked = true}).c_out, Way::kStaged);
+  EXPECT_EQ(transfer_paths(square(1), importing()),
+            (TransferPaths{TransferPath::kInPlace, TransferPath::kInPlace, TransferPath::kCopied,
+                           TransferPath::kStaged}));
+  EXPECT_EQ(transfer_paths(square(), importing(), {.c_is_checked = true}).c_out,
+            TransferPath::kStaged);
   Problem p = square();
   p.epilogue.residual = true;  // which may be C
-  EXPECT_EQ(ways(p, importing()).c_out, Way::kStaged);
+  EXPECT_EQ(transfer_paths(p, importing()).c_out, TransferPath::kStaged);
   // Words of two elements are written as a whole.
-  EXPECT_EQ(ways(retyped(square(), parse_types("f16_f16")), importing()).c_out, Way::kCopied);
+  EXPECT_EQ(transfer_paths(retyped(square(), parse_types("f16_f16")), importing()).c_out,
+            TransferPath::kCopied);
 }
 
 TEST(Transfer, ResidentOperandsAreNotTransferred) {
   const Transfers t =
       transfers(square(1), {.a = Residency::kDevice, .c = Residency::kDevice}, importing());
-  EXPECT_EQ(t.ways, (Ways{Way::kNone, Way::kInPlace, Way::kNone, Way::kNone}));
+  EXPECT_EQ(t.transfer_paths, (TransferPaths{TransferPath::kNone, TransferPath::kInPlace,
+                                             TransferPath::kNone, TransferPath::kNone}));
   EXPECT_EQ(t.out_ns + t.staged_out_ns, 0);
 }
 
@@ -125,23 +138,26 @@ TEST(Transfer, OperandsBeyondTheFootprintLimitAreStaged) {
   Problem p = square();
   p.lda = 1024;
   const double gaps = 4.0 * (511 * 1024 + 512);
-  EXPECT_EQ(ways(p, importing(), {.reach_bytes = gaps}).a, Way::kInPlace);
-  EXPECT_EQ(ways(p, importing(), {.reach_bytes = gaps - 1}),
-            (Ways{Way::kStaged, Way::kInPlace, Way::kNone, Way::kInPlace}));
+  EXPECT_EQ(transfer_paths(p, importing(), {.kernel_footprint_bytes = gaps}).a,
+            TransferPath::kInPlace);
+  EXPECT_EQ(transfer_paths(p, importing(), {.kernel_footprint_bytes = gaps - 1}),
+            (TransferPaths{TransferPath::kStaged, TransferPath::kInPlace, TransferPath::kNone,
+                           TransferPath::kInPlace}));
 }
 
 TEST(Transfer, QuantisedWeightsAreStaged) {
-  EXPECT_EQ(ways(retyped(square(), parse_types("f32xq4b32")), importing()).b, Way::kStaged);
+  EXPECT_EQ(transfer_paths(retyped(square(), parse_types("f32xq4b32")), importing()).b,
+            TransferPath::kStaged);
 }
 
 TEST(Transfer, SlicesAddUpAndShowThePathsOfTheFirst) {
   const Transfers first = transfers(square(), {}, importing()),
                   second = transfers(square(1), {}, importing()), both = first + second;
-  EXPECT_EQ(both.ways, first.ways);
+  EXPECT_EQ(both.transfer_paths, first.transfer_paths);
   EXPECT_EQ(both.in_ns, first.in_ns + second.in_ns);
   EXPECT_DOUBLE_EQ(both.staged_ns(), first.staged_ns() + second.staged_ns());
   EXPECT_EQ(both.link_bytes, second.link_bytes);
-  EXPECT_EQ((Transfers{} + first).ways, first.ways);
+  EXPECT_EQ((Transfers{} + first).transfer_paths, first.transfer_paths);
 }
 
 RC_GTEST_PROP(Transfer, NeverTakesLongerThanStaging, ()) {
@@ -151,7 +167,7 @@ RC_GTEST_PROP(Transfer, NeverTakesLongerThanStaging, ()) {
       random_device());
   RC_ASSERT(t.in_ns <= t.staged_in_ns * (1 + 1e-12));
   RC_ASSERT(t.out_ns <= t.staged_out_ns * (1 + 1e-12));
-  RC_ASSERT((t.ways.c_in != Way::kNone) ==
+  RC_ASSERT((t.transfer_paths.c_in != TransferPath::kNone) ==
             (call.c == Residency::kHost && call.problem.beta != 0.0f));
 }
 

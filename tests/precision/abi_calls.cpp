@@ -220,11 +220,11 @@ struct FreeBuffer {
   void operator()(rooftile_buffer* buffer) const { rooftile_buffer_release(buffer); }
 };
 
-enum class Way : std::uint8_t { kCall, kList };
+enum class TransferPath : std::uint8_t { kCall, kList };
 
 rooftile_status run_resident(rooftile_context* context, const rooftile_gemm_args& args,
-                             const rooftile_resident_operands& operands, Way way) {
-  if (way == Way::kCall) return rooftile_resident_gemm(context, &args, &operands, nullptr);
+                             const rooftile_resident_operands& operands, TransferPath way) {
+  if (way == TransferPath::kCall) return rooftile_resident_gemm(context, &args, &operands, nullptr);
   rooftile_list* list = nullptr;
   rooftile_status status = rooftile_list_create(context, &list);
   if (status == ROOFTILE_OK) status = rooftile_list_gemm(list, &args, &operands);
@@ -233,7 +233,7 @@ rooftile_status run_resident(rooftile_context* context, const rooftile_gemm_args
   return status;
 }
 
-void call_resident(const Context& context, Way way, Random& random, Tally& tally) {
+void call_resident(const Context& context, TransferPath way, Random& random, Tally& tally) {
   ++tally.calls;
   Product x(any_problem(random, {}));
   vary(x, random);
@@ -283,10 +283,10 @@ std::vector<Routine> abi_routines() {
           gemm("rooftile_gemm, an epilogue", {"f32", "f16_f16", "bf16", "i8"}, true),
           {"rooftile_resident_gemm",
            [context](Random& random, Tally& tally) {
-             call_resident(context, Way::kCall, random, tally);
+             call_resident(context, TransferPath::kCall, random, tally);
            }},
           {"rooftile_list_gemm", [context](Random& random, Tally& tally) {
-             call_resident(context, Way::kList, random, tally);
+             call_resident(context, TransferPath::kList, random, tally);
            }}};
 }
 

@@ -48,7 +48,7 @@ def run(home, library=LINKED, calls=CALLS, seed=1, routine=None, **environment):
 def plant(folder):
     """A database whose device wins every call, with kernels for all that the program calls."""
     database = folder / "tuned.db"
-    subprocess.run([BUILD / "tests" / "plant_tuned_database", database, "slow", *TUNED], check=True)
+    subprocess.run([BUILD / "tests" / "write_tuned_database", database, "slow", *TUNED], check=True)
     return database
 
 

@@ -20,7 +20,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 /// The store's kernels are certified for kernels of version 1.0; its slow one is the default.
-RuntimeView planted_view() {
+RuntimeView injected_view() {
   RuntimeView view = runtime_view();
   view.generator_version = "1.0";
   view.default_variant = [](const DeviceProfile&) { return example_variant(16); };
@@ -32,7 +32,7 @@ class ReportTest : public StoreTest {
   ReportTest() : store_(file()), filled_(fill_store(store_)) {
     store_.put_certificate(filled_.device, filled_.slow.id, "1.0", true, "");
   }
-  Report report() const { return make_report(store_, planted_view()); }
+  Report report() const { return make_report(store_, injected_view()); }
   nlohmann::json device_json() const {
     return nlohmann::json::parse(report_json(report())).at("devices").at(0);
   }
@@ -72,7 +72,7 @@ TEST_F(ReportTest, TextOmitsFactsThatTheDeviceDoesNotReport) {
   empty.put_winners(device, to_string(bucket_of(problem)), ranked);
   empty.put_certificate(device, kernel, "1.0", true, "");
   EXPECT_THAT(
-      report_text(make_report(empty, planted_view())),
+      report_text(make_report(empty, injected_view())),
       AllOf(HasSubstr("37x129x65"), HasSubstr("not calibrated"), Not(HasSubstr("registers"))));
 }
 
@@ -109,7 +109,7 @@ TEST_F(ReportTest, DriftIsAgainstTheCalibrationBefore) {
 
 TEST_F(ReportTest, ListsWithoutAKernelThatMayRunAreNamedWithTheReason) {
   EXPECT_THAT(report().devices.at(0).stale, IsEmpty());
-  RuntimeView newer = planted_view();
+  RuntimeView newer = injected_view();
   newer.generator_version = "2.0";
   const DeviceReport device = make_report(store_, newer).devices.at(0);
   EXPECT_THAT(device.problems, IsEmpty());

@@ -19,8 +19,8 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
 #include "tests/support/gate.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -34,7 +34,7 @@ class Compiling : public ::testing::Test {
     const Enumeration found = enumerate_devices();
     ASSERT_FALSE(found.devices.empty()) << found.note;
     device_ = found.devices.front();
-    plant_database(database_, device_, {default_variant(device_)}, {}, {}, slow_host());
+    write_test_database(database_, device_, {default_variant(device_)}, {}, {}, slow_host());
   }
   std::unique_ptr<Context> open() const {
     return std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
@@ -95,8 +95,8 @@ TEST_F(Compiling, AKernelThatDoesNotCompileIsSkippedInTheBackground) {
   // The second one is no quick one (quick_answers_test.cpp).
   Variant second = default_variant(device_);
   second.raster = Raster::kRow;
-  plant_database(folder_ / "two.db", device_, {default_variant(device_), second}, {}, {},
-                 slow_host());
+  write_test_database(folder_ / "two.db", device_, {default_variant(device_), second}, {}, {},
+                      slow_host());
   Gate gate(cache_, default_variant(device_));
   const auto context = std::make_unique<Context>(
       ContextOptions{.database = folder_ / "two.db", .cache_folder = cache_});
@@ -113,7 +113,7 @@ TEST_F(Compiling, AKernelThatDoesNotCompileIsSkippedInTheBackground) {
 TEST_F(Compiling, TheHostAnswersForAMissingDevice) {
   DeviceProfile other = device_;
   other.driver_version += 1;
-  plant_database(folder_ / "other.db", other, {fallback_variant()}, {}, {}, slow_host());
+  write_test_database(folder_ / "other.db", other, {fallback_variant()}, {}, {}, slow_host());
   Context context({.database = folder_ / "other.db", .cache_folder = cache_});
   expect(multiply(context), Tier::kHost, Reason::kCompiling);
   EXPECT_THROW(multiply(context, TierChoice::kDevice), Error);  // has waited for the opening

@@ -8,7 +8,7 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/c_api_fixture.h"
 #include "tests/support/call_of.h"
-#include "tests/support/planted_database.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -101,7 +101,7 @@ TEST(DecisionLog, HasALineForEachNewProblem) {
   const ScratchFolder folder;
   const Enumeration found = enumerate_devices();
   ASSERT_FALSE(found.devices.empty()) << found.note;
-  plant_database(folder / "tuned.db", found.devices.front(), {fallback_variant()});
+  write_test_database(folder / "tuned.db", found.devices.front(), {fallback_variant()});
   const auto said = [&](const char* level) {
     const ScopedEnvironment log("ROOFTILE_LOG", level);
     Context context({.database = folder / "tuned.db"});

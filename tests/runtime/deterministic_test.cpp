@@ -12,8 +12,8 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -39,7 +39,7 @@ TEST_F(DeterministicTest, KernelsThatAddAtomicallyAreLeftOut) {
   device_.limits.float32_atomic_add = true;  // as far as the database knows
   const Variant atomic = parse_variant(
       "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 split_k=3 reduction=atomic");
-  plant_database(folder_ / "tuned.db", device_, {atomic, default_variant(device_)});
+  write_test_database(folder_ / "tuned.db", device_, {atomic, default_variant(device_)});
   const auto kernel = [&](Deterministic deterministic, std::int64_t size) {
     return context(deterministic).explain({.problem = packed_problem(size, size, size)}).kernel;
   };
@@ -50,7 +50,8 @@ TEST_F(DeterministicTest, KernelsThatAddAtomicallyAreLeftOut) {
 }
 
 TEST_F(DeterministicTest, TheFirstCallWaitsForItsKernel) {
-  plant_database(folder_ / "tuned.db", device_, {default_variant(device_)}, {}, {}, slow_host());
+  write_test_database(folder_ / "tuned.db", device_, {default_variant(device_)}, {}, {},
+                      slow_host());
   Context context = this->context(Deterministic::kYes);
   Product product(padded_problem(70, 50, 90, Transpose::kNo, Transpose::kNo));
   context.gemm(call_of(product));
@@ -60,7 +61,7 @@ TEST_F(DeterministicTest, TheFirstCallWaitsForItsKernel) {
 }
 
 TEST_F(DeterministicTest, TheHostIsPredictedAsItRuns) {
-  plant_database(folder_ / "tuned.db", device_, {default_variant(device_)});
+  write_test_database(folder_ / "tuned.db", device_, {default_variant(device_)});
   const Problem p = packed_problem(30, 40, 50);
   const Decision usual = context(Deterministic::kNo).decide(p),
                  fixed = context(Deterministic::kYes).decide(p);
@@ -86,7 +87,7 @@ TEST_F(DeterministicTest, ThreadsGetTheSameBits) {
 }
 
 TEST_F(DeterministicTest, TheEnvironmentTurnsItOnAndIsChecked) {
-  plant_database(folder_ / "tuned.db", device_, {default_variant(device_)});
+  write_test_database(folder_ / "tuned.db", device_, {default_variant(device_)});
   const Problem p = packed_problem(30, 40, 50);
   const auto one_thread = [&] {
     const Decision d = Context({.database = folder_ / "tuned.db"}).decide(p);

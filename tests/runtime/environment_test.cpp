@@ -9,8 +9,8 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -73,7 +73,7 @@ TEST_F(MissingNames, ADeviceThatNoTunedOneMatchesIsReportedOnce) {
   const Enumeration found = enumerate_devices();
   ASSERT_FALSE(found.devices.empty()) << found.note;
   const std::filesystem::path file = folder_ / "tuned.db";
-  plant_database(file, found.devices.front(), {fallback_variant()});
+  write_test_database(file, found.devices.front(), {fallback_variant()});
   const std::string said = said_by_opening({.database = file, .device = "nosuch"});
   EXPECT_THAT(said, HasSubstr("matches 'nosuch'"));
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;

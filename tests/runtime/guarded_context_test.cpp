@@ -10,9 +10,9 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/support/call_of.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -26,8 +26,8 @@ class GuardedContext : public ::testing::Test {
     Calibration calibration = slow_host();
     // So that reading operands once more, for the guard, costs next to nothing.
     calibration.host.gbps = calibration.host1.gbps = 1000;
-    plant_database(folder_ / "tuned.db", device_, {default_variant(device_), fallback_variant()},
-                   {}, {}, calibration);
+    write_test_database(folder_ / "tuned.db", device_,
+                        {default_variant(device_), fallback_variant()}, {}, {}, calibration);
   }
 
   ContextOptions options() const {
@@ -176,7 +176,7 @@ TEST_F(GuardedContext, AForcedDeviceWithFloat64IsRefusedWithBothReasons) {
 
 TEST_F(GuardedContext, IntegerSumsOnADeviceMeetEveryPrecision) {
   const Types types = parse_types("i8_i32");
-  plant_database(folder_ / "tuned.db", device_, {fallback_variant()}, {}, types, slow_host());
+  write_test_database(folder_ / "tuned.db", device_, {fallback_variant()}, {}, types, slow_host());
   Context context(options());
   for (const Guard& guard : {Guard{.precision = Precision::kExact64}, Guard{.kappa = 1e6}}) {
     Product product(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo, 1, 1, types));
@@ -189,8 +189,8 @@ TEST_F(GuardedContext, IntegerSumsOnADeviceMeetEveryPrecision) {
 
 TEST_F(GuardedContext, HighPrecisionDoesNotPermitSumsInHalfPrecision) {
   for (const char* types : {"f16_f16", "f16_f16_sum_f16"})
-    plant_database(folder_ / "tuned.db", device_, {fallback_variant()}, {}, parse_types(types),
-                   slow_host());
+    write_test_database(folder_ / "tuned.db", device_, {fallback_variant()}, {}, parse_types(types),
+                        slow_host());
   Context context(options());
   // The product is checked against the bound of float32 sums, while the call permits float16 ones.
   Product product(

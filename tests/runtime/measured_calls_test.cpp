@@ -2,7 +2,7 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/support/c_api_fixture.h"
-#include "tests/support/planted_database.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -21,8 +21,8 @@ class MeasuredCalls : public CApi {
     Calibration calibration = fast_host();
     calibration.host = {.call_ns = 100, .gbps = 1e6, .gemm = {{64, 64, 64, gflops}}};
     calibration.host1 = {.call_ns = 100, .gbps = 1e6, .gemm = {{64, 64, 64, gflops / 1.2}}};
-    plant_database(folder_ / "tuned.db", found.devices.front(), {fallback_variant()}, {}, {},
-                   calibration);
+    write_test_database(folder_ / "tuned.db", found.devices.front(), {fallback_variant()}, {}, {},
+                        calibration);
   }
 
   /// Of the last of some calls.

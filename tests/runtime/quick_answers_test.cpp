@@ -15,8 +15,8 @@
 #include "tests/support/c_api_fixture.h"
 #include "tests/support/call_of.h"
 #include "tests/support/gate.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -35,7 +35,7 @@ class QuickAnswers : public ::testing::Test {
   /// Times on the problem that is tuned, which is about as large as the one that is computed.
   void plant(double best_ns, double quick_ns, const Calibration& host, bool certified = true) {
     std::filesystem::remove(database_);
-    plant_database(database_, device_, {best_, quick_}, {}, {}, host);
+    write_test_database(database_, device_, {best_, quick_}, {}, {}, host);
     Store store(database_);
     const RowId row = store.device_id(device_);
     const Problem tuned = packed_problem(64, 64, 64);
@@ -283,7 +283,7 @@ TEST_F(QuickAnswers, ExplainNamesTheQuickKernelUntilTheBestOneIsCompiled) {
 
 TEST_F(QuickAnswers, NothingElseIsCompiledForTheOnlyKernel) {
   std::filesystem::remove(database_);
-  plant_database(database_, device_, {best_}, {}, {}, slow_host());
+  write_test_database(database_, device_, {best_}, {}, {}, slow_host());
   const std::unique_ptr<Context> context = open();
   EXPECT_EQ(context->explain({.problem = packed_problem(70, 50, 90)}).quick_kernel, "");
   expect(multiply(*context, TierChoice::kDevice), Reason::kForced, best_);

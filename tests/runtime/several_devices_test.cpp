@@ -91,8 +91,8 @@ class SeveralDevices : public Faults {
     ASSERT_EQ(devices_[0].name, devices_[1].name);
     ASSERT_NE(devices_[0].device_uuid, devices_[1].device_uuid);
     for (const DeviceProfile& device : devices_)
-      plant_database(database_, device, {default_variant(device), fallback_variant()}, {}, {},
-                     no_host());
+      write_test_database(database_, device, {default_variant(device), fallback_variant()}, {}, {},
+                          no_host());
   }
   std::unique_ptr<Context> open_on(const DeviceProfile& device) const {
     ContextOptions options = this->options();

@@ -17,10 +17,10 @@ std::function<bool(const Problem&)> at_most(std::int64_t elements) {
   };
 }
 
-void expect_right_in_parts(const Problem& p, std::int64_t elements, std::size_t least_parts) {
+void expect_right_in_slices(const Problem& p, std::int64_t elements, std::size_t least_slices) {
   Product product(p);
   const std::vector<GemmCall> parts = slices(call_of(product), at_most(elements));
-  EXPECT_GE(parts.size(), least_parts) << to_string(p);
+  EXPECT_GE(parts.size(), least_slices) << to_string(p);
   for (const GemmCall& part : parts) {
     EXPECT_TRUE(at_most(elements)(part.problem));
     run_on_host(HostBlas::get(), part, Tier::kHost);
@@ -45,7 +45,7 @@ TEST(SlicesTest, EveryTransposeScalarAndEpilogueIsDividedCorrectly) {
              {"", "row_scale+column_scale+bias_row+relu", "bias_column+gelu_erf+residual+clamp"}) {
           Problem p = padded_problem(131, 197, 259, trans_a, trans_b, 1.5f, beta);
           p.epilogue = parse_epilogue(epilogue);
-          expect_right_in_parts(p, 64 * 65, 20);
+          expect_right_in_slices(p, 64 * 65, 20);
         }
 }
 
@@ -54,8 +54,8 @@ TEST(SlicesTest, BatchesAreDividedBeforeTheirMembers) {
     Problem p =
         padded_batch(padded_problem(70, 65, 80, Transpose::kNo, Transpose::kNo), 5, shared_b);
     p.epilogue = parse_epilogue("bias_column+residual");
-    expect_right_in_parts(p, 2 * 70 * 80, 3);
-    expect_right_in_parts(p, 64 * 64, 10);
+    expect_right_in_slices(p, 2 * 70 * 80, 3);
+    expect_right_in_slices(p, 64 * 64, 10);
   }
 }
 
@@ -82,14 +82,14 @@ TEST(SlicesTest, ArraysOfPointersAreFollowed) {
 
 TEST(SlicesTest, OtherTypesAreDividedWhereTheResultStaysExact) {
   for (const char* types : {"f16", "bf16", "i8_i32"})
-    expect_right_in_parts(
+    expect_right_in_slices(
         padded_problem(70, 65, 300, Transpose::kNo, Transpose::kYes, 1, 1, parse_types(types)),
         64 * 65, 5);
   // Rows and columns only.
   for (const char* types : {"f16_f16", "f32xq4b32", "f16xq8b32z_f16"}) {
     const Problem p =
         padded_problem(130, 190, 64, Transpose::kNo, Transpose::kYes, 1, 1, parse_types(types));
-    expect_right_in_parts(p, 64 * 65, 6);
+    expect_right_in_slices(p, 64 * 65, 6);
     Product product(retyped(packed_problem(64, 64, 4096), parse_types(types)));
     EXPECT_TRUE(slices(call_of(product), at_most(64 * 65)).empty()) << types;
   }

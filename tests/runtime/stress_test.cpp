@@ -20,8 +20,8 @@
 #include "runtime/device/device.h"
 #include "tests/support/c_api_fixture.h"
 #include "tests/support/on_device.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/shared_work.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -71,8 +71,8 @@ class Stress : public CApi {
   }
   void plant(const char* name, const DeviceProfile& device, const Calibration& calibration) const {
     for (const char* types : {"f32", "f16"})
-      plant_database(folder_ / name, device, {default_variant(device), fallback_variant()}, {},
-                     parse_types(types), calibration);
+      write_test_database(folder_ / name, device, {default_variant(device), fallback_variant()}, {},
+                          parse_types(types), calibration);
   }
   rooftile_context* open(const Kind& kind) const {
     const std::string database = (folder_ / kind.database).string();

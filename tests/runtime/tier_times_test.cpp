@@ -28,7 +28,7 @@ class Machine {
  public:
   using Time = std::function<double(Tier, int)>;
   Machine(TierTimes times, Time time) : times_(times), time_(std::move(time)) {
-    times_.took(time_(times_.next(), 0));
+    times_.record_time(time_(times_.next(), 0));
   }
 
   /// So many calls; how many of them the tier has answered.
@@ -37,13 +37,13 @@ class Machine {
     for (int i = 0; i < calls; ++i) {
       const Tier tier = times_.next();
       answered += tier == counted ? 1 : 0;
-      times_.took(time_(tier, call_++));
+      times_.record_time(time_(tier, call_++));
     }
     return answered;
   }
   int calls_of_one_thread(int calls) { return calls_of(Tier::kHost1, calls); }
   /// Until the tier is on trial; how many calls the trial takes.
-  int calls_of_first_trial(Tier tried) {
+  int calls_of_first_probe(Tier tried) {
     while (calls_of(tried, 1) == 0) {
     }
     int calls = 1;
@@ -100,8 +100,8 @@ TEST(TierTimes, ProbingEndsWhenItIsDecided) {
   const TierTimes host = host_times(1e5, kMeant),
                   device = times_of({.host_ns = kMeant, .device_ns = 1e5});
   for (const auto& [slower, calls] : {std::pair{1.2, 3}, std::pair{5.0, 2}}) {
-    EXPECT_EQ(Machine(host, steady(1e5, slower * 1e5)).calls_of_first_trial(Tier::kHost1), calls);
-    EXPECT_EQ(Machine(device, steady(slower * 1e5, 0, 1e5)).calls_of_first_trial(Tier::kHost),
+    EXPECT_EQ(Machine(host, steady(1e5, slower * 1e5)).calls_of_first_probe(Tier::kHost1), calls);
+    EXPECT_EQ(Machine(device, steady(slower * 1e5, 0, 1e5)).calls_of_first_probe(Tier::kHost),
               calls);
   }
 }
@@ -115,7 +115,7 @@ TEST(TierTimes, ProbingUsesNoEarlierMeasurements) {
     return call < 20 ? 6e5 : ++since_change % 2 == 0 ? 2.5e5 : 1e5;
   });
   EXPECT_GE(machine.calls_of_one_thread(20), 16);
-  EXPECT_GT(machine.calls_of_first_trial(Tier::kHost), 3) << "which has shown that it is faster";
+  EXPECT_GT(machine.calls_of_first_probe(Tier::kHost), 3) << "which has shown that it is faster";
 }
 
 TEST(TierTimes, AChangeOfTierIsCheckedSoon) {
@@ -261,15 +261,16 @@ TEST(TierTimes, ADeviceIsChosenOnlyIfItIsClearlyFaster) {
 
 TEST(TierTimes, ADeviceThatHasFailedIsNotProbedAgain) {
   TierTimes times = times_of({.host_ns = 1e5, .host1_ns = 1.5e5, .device_ns = 1.1e5});
-  while (times.next() != Tier::kDevice) times.took(times.next() == Tier::kHost ? 1e5 : 1.5e5);
+  while (times.next() != Tier::kDevice)
+    times.record_time(times.next() == Tier::kHost ? 1e5 : 1.5e5);
   EXPECT_TRUE(times.device_races());
-  for (int call = 0; call < 3; ++call) times.took(0.5e5);
+  for (int call = 0; call < 3; ++call) times.record_time(0.5e5);
   times.leave_device_out();
   EXPECT_FALSE(times.device_races());
   EXPECT_TRUE(times.open()) << "one thread or all is still to be chosen";
   for (int call = 0; call < 10000; ++call) {
     ASSERT_NE(times.next(), Tier::kDevice);
-    times.took(times.next() == Tier::kHost ? 1e5 : 1.5e5);
+    times.record_time(times.next() == Tier::kHost ? 1e5 : 1.5e5);
   }
   TierTimes two = times_of({.host_ns = 1e5, .device_ns = 0.9e5});
   two.leave_device_out();

@@ -16,9 +16,9 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -35,7 +35,7 @@ class TunedContext : public ::testing::Test {
 
   void write_database(const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
                       const Types& types = {}) {
-    plant_database(folder_ / "tuned.db", device_, ranked, epilogue, types);
+    write_test_database(folder_ / "tuned.db", device_, ranked, epilogue, types);
   }
   /// Times of kernels on packed products; like write_database's, they are certified if that is
   /// wanted.

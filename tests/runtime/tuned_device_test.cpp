@@ -3,8 +3,8 @@
 
 #include "generator/space.h"
 #include "runtime/tuned/tuned_data.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -15,7 +15,7 @@ class TunedDevice : public ::testing::Test {
   void plant(const DeviceProfile& device, double fma_gflops) {
     Calibration calibration = fast_host();
     calibration.device.fma_gflops = fma_gflops;
-    plant_database(file(), device, {fallback_variant()}, {}, {}, calibration);
+    write_test_database(file(), device, {fallback_variant()}, {}, {}, calibration);
   }
   std::string chosen(const std::string& wanted = "") const {
     const TunedData data = load_tuned_data(file(), wanted, Deterministic::kNo);

@@ -21,9 +21,9 @@
 #include "runtime/kernel/shader_cache.h"
 #include "tests/support/call_of.h"
 #include "tests/support/faulty_driver.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 
@@ -67,7 +67,7 @@ class Faults : public ::testing::Test {
   static void plant(const std::filesystem::path& file, const DeviceProfile& device,
                     const std::vector<Variant>& ranked, double kernel_ns = 1e5) {
     std::filesystem::remove(file);
-    plant_database(file, device, ranked, {}, {}, no_host(), kernel_ns);
+    write_test_database(file, device, ranked, {}, {}, no_host(), kernel_ns);
   }
   /// Opens a context whose calls wait for their kernels, so that the failing call is known.
   ContextOptions options() const {

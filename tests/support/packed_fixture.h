@@ -37,12 +37,12 @@ class PackedTest : public ResidentTest {
   }
 
   /// Kernel with its times on one problem, for the synthetic database.
-  struct Planted {
+  struct InjectedKernel {
     Problem problem;
     std::string variant;
     double kernel_ns = 1e5, pack_ns = 0;
   };
-  void open_with(const std::vector<Planted>& kernels,
+  void open_with(const std::vector<InjectedKernel>& kernels,
                  const Calibration& calibration = slow_host()) {
     rooftile_close(context_);
     database_ = (folder_ / fmt::format("{}.db", ++databases_)).string();
@@ -51,7 +51,7 @@ class PackedTest : public ResidentTest {
       const RowId row = store.device_id(device_);
       store.add_calibration(row, to_figures(calibration));
       std::map<std::string, std::vector<WinnerRecord>> lists;
-      for (const Planted& kernel : kernels) {
+      for (const InjectedKernel& kernel : kernels) {
         const Variant variant = parse_variant(kernel.variant);
         const Signature signature = signature_of(kernel.problem);
         const RowId candidate = store.candidate_id({.hash = emit_gemm(variant, signature).hash,

@@ -11,10 +11,10 @@
 
 #include "generator/space.h"
 #include "runtime/device/device.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/problem_args.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 
@@ -61,7 +61,7 @@ class ResidentTest : public ::testing::Test {
     rooftile_close(context_);
     const std::string database = (folder_ / fmt::format("{}.db", ++databases_)).string();
     if (!ranked.empty())
-      plant_database(database, device_, ranked, epilogue, types, fast_host(), kernel_ns);
+      write_test_database(database, device_, ranked, epilogue, types, fast_host(), kernel_ns);
     const rooftile_options options = {.struct_size = sizeof options,
                                       .database_path = database.c_str()};
     ok(rooftile_open(&options, &context_));

@@ -15,9 +15,9 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
 #include "tests/support/pages.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 
@@ -66,8 +66,8 @@ class Transfer : public ::testing::Test {
 
   std::unique_ptr<Context> open(const Calibration& calibration, const Types& types = {}) {
     const std::filesystem::path file = folder_ / fmt::format("{}.db", databases_++);
-    plant_database(file, device_, {default_variant(device_), fallback_variant()}, {}, types,
-                   calibration);
+    write_test_database(file, device_, {default_variant(device_), fallback_variant()}, {}, types,
+                        calibration);
     // One kernel for all calls: the staged layout depends on the kernel, and the quick kernel has
     // another one.
     return std::make_unique<Context>(ContextOptions{.database = file,

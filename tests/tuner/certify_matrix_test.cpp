@@ -56,7 +56,7 @@ class CertifyMatrixTest : public CertifyFixture {
   }
 };
 
-const char* const kWays[] = {
+const char* const kTransferPaths[] = {
     "stages=1",
     "stages=2",
     "stages=2 raster=grouped4 split_k=3",
@@ -78,7 +78,7 @@ std::vector<std::string> types_of(const MatrixShape& shape) {
 TEST_F(CertifyMatrixTest, EveryShapePassesInEveryVariant) {
   for (const MatrixShape& shape : limits().matrix_shapes) {
     std::vector<Variant> variants;
-    for (const char* way : kWays) variants.push_back(kernel(shape, way));
+    for (const char* way : kTransferPaths) variants.push_back(kernel(shape, way));
     expect_right(variants, types_of(shape), kBoth);
   }
 }
@@ -92,7 +92,8 @@ TEST_F(CertifyMatrixTest, FlexibleShapesAreRight) {
       shape.m = m * unit.m;
       shape.n = n * unit.n;
       shape.k = k * unit.k;
-      expect_right({kernel(shape, kWays[1]), kernel(shape, kWays[3])}, types_of(shape), kBoth);
+      expect_right({kernel(shape, kTransferPaths[1]), kernel(shape, kTransferPaths[3])},
+                   types_of(shape), kBoth);
     }
   }
 }
@@ -184,7 +185,7 @@ TEST_F(CertifyMatrixTest, MutantsThatReadUnsignedIntegersAsSignedAreRefused) {
       std::ranges::find(limits().matrix_shapes, DataType::kU8, &MatrixShape::operand);
   if (shape == limits().matrix_shapes.end()) GTEST_SKIP() << "no unsigned integers";
   const Signature signature = {.types = parse_types("u8_i32")};
-  for (const char* way : {kWays[0], kWays[3]})
+  for (const char* way : {kTransferPaths[0], kTransferPaths[3]})
     EXPECT_FALSE(
         mutant(kernel(*shape, way), signature, "SIGNED_OPERANDS 0", "SIGNED_OPERANDS 15").passed)
         << way;

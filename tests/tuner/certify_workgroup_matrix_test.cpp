@@ -117,7 +117,8 @@ class CertifyWorkgroupMatrixTest : public CertifyFixture {
   }
 };
 
-const char* const kWays[] = {"", "edge=exact", "split_k=3 raster=grouped4", "raster=column"};
+const char* const kTransferPaths[] = {"", "edge=exact", "split_k=3 raster=grouped4",
+                                      "raster=column"};
 
 std::vector<std::string> types_of(const MatrixShape& unit) {
   if (unit.operand == DataType::kI8) return {"i8_i32", "i8", "i8_f16"};
@@ -131,7 +132,8 @@ TEST_F(CertifyWorkgroupMatrixTest, AllUnitsPassInEveryVariant) {
   for (const WorkgroupMatrix& matrix : limits().workgroup_matrices)
     for (int side : {64, 128}) {
       std::vector<Variant> variants;
-      for (const char* way : kWays) variants.push_back(kernel(matrix, limits(), side, way));
+      for (const char* way : kTransferPaths)
+        variants.push_back(kernel(matrix, limits(), side, way));
       expect_right(variants, types_of(matrix.unit), {kNo, kYes});
     }
 }

@@ -64,7 +64,7 @@ class IsolationTest : public ::testing::Test {
     return hash(variant) + "=" + behaviour + " ";
   }
   WorkerProcess worker() const {
-    return {ROOFTILE_PLANTED_WORKER,
+    return {ROOFTILE_FAULTY_WORKER,
             {{"operation", "open"}, {"device_uuid", profile_.device_uuid}},
             kMemoryLimitBytes};
   }
@@ -126,7 +126,7 @@ TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
        {"writes_outside", "wrong result: 35x29x41 nn: wrote outside of C"}}};
   std::string planted;
   for (const auto& [hash, plant] : plants) planted += hash + "=" + plant.first + " ";
-  const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS", planted);
+  const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS", planted);
   Store store(folder_ / "rooftile.db");
   TuneResult result;
   const std::vector<std::string> messages = tune(store, result);
@@ -173,7 +173,7 @@ TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
 TEST_F(IsolationTest, AKernelThatWritesFarOutsideIsBlockedAndNoOtherKernel) {
   naive_.resize(1);
   const bool drops_writes = profile_.driver_name == "llvmpipe";
-  const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS",
+  const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS",
                                       plant(fallback_variant(), "writes_a_gibibyte_away"));
   Store store(folder_ / "rooftile.db");
   TuneResult result;
@@ -190,7 +190,7 @@ TEST_F(IsolationTest, AKernelThatWritesFarOutsideIsBlockedAndNoOtherKernel) {
 // nothing.
 TEST_F(IsolationTest, AKernelThatWritesNothingIsBlackListedAndNobodyElse) {
   naive_.resize(2);
-  const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS", plant(naive_[0], "writes_nothing"));
+  const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS", plant(naive_[0], "writes_nothing"));
   for (const float beta : {0.0f, 1.0f, 0.5f}) {
     problem_.beta = beta;
     Store store(folder_ / fmt::format("beta{}.db", beta));
@@ -207,7 +207,7 @@ TEST_F(IsolationTest, AKernelThatWritesNothingIsBlackListedAndNobodyElse) {
 TEST_F(IsolationTest, AKilledTunerEndsItsWorkerAndTheCandidateIsTriedTwice) {
   naive_.resize(3);
   const Variant bad = naive_[0];
-  const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS", plant(bad, "loops"));
+  const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS", plant(bad, "loops"));
   const auto die_in = [&](const Variant& variant) {
     ChildProcess tuner([&] {
       Store store(folder_ / "rooftile.db");
@@ -255,7 +255,7 @@ TEST_F(IsolationTest, AKilledTunerEndsItsWorkerAndTheCandidateIsTriedTwice) {
 
 TEST_F(IsolationTest, AnUnverifiedCandidateIsMeasuredLastAndCleared) {
   naive_.resize(3);
-  const ScopedEnvironment environment("ROOFTILE_TEST_PLANTS", "");
+  const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS", "");
   ChildProcess tuner([&] {
     Store store(folder_ / "rooftile.db");
     const RowId device = store.device_id(profile_);
@@ -302,7 +302,7 @@ TEST(MeasurerTest, CallsThatAddToCAreRightWhereverTheHostSeesC) {
 }
 
 TEST(WorkerTest, EndsWithItsInput) {
-  EXPECT_EQ(std::system(ROOFTILE_PLANTED_WORKER " worker </dev/null"), 0);
+  EXPECT_EQ(std::system(ROOFTILE_FAULTY_WORKER " worker </dev/null"), 0);
 }
 
 }  // namespace

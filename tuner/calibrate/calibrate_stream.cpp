@@ -67,7 +67,8 @@ struct Point {
 
 /// Returns the point at which a level's kernels are measured: the fastest point of a cache, or a
 /// point well beyond the caches for memory.
-const Point& place_of(std::span<const Point> level, std::uint64_t caches_bytes, bool memory) {
+const Point& operand_slot_of(std::span<const Point> level, std::uint64_t caches_bytes,
+                             bool memory) {
   if (!memory) return *std::ranges::max_element(level, {}, &Point::gbps);
   const std::uint64_t wanted = std::max(kAlwaysFootprint / 2, kPastCaches * caches_bytes);
   for (const Point& point : level)
@@ -107,7 +108,7 @@ void Calibrator::stream(double end_s) {
     const auto [first, last] = plateaus[i];
     const bool memory = i + 1 == plateaus.size();
     const Point& at =
-        place_of(std::span(points).subspan(first, last - first + 1), caches_bytes, memory);
+        operand_slot_of(std::span(points).subspan(first, last - first + 1), caches_bytes, memory);
     caches_bytes = points[last].footprint;
     Level& level = levels_.emplace_back(Level{level_name(i, plateaus.size()), {}});
     const auto keep = [&](std::string_view kernel, std::optional<StreamRun> run) {

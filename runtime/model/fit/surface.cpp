@@ -74,7 +74,7 @@ Splines fit(const Scattered& points, double smoothing) {
   return splines;
 }
 
-std::vector<LogSizes> places_of(std::span<const SurfacePoint> points) {
+std::vector<LogSizes> operand_slots_of(std::span<const SurfacePoint> points) {
   std::vector<LogSizes> places;
   places.reserve(points.size());
   for (const SurfacePoint& point : points) places.push_back(point.at);
@@ -144,7 +144,7 @@ Surface::Surface(std::span<const SurfacePoint> points, double smoothing_octaves)
   std::vector<double> values;
   values.reserve(points.size());
   for (const SurfacePoint& point : points) values.push_back(point.value);
-  *this = through(places_of(points), {&values, 1}, smoothing_octaves).front();
+  *this = through(operand_slots_of(points), {&values, 1}, smoothing_octaves).front();
 }
 
 std::vector<Surface> Surface::through(std::span<const LogSizes> places,
@@ -191,7 +191,7 @@ double Surface::at(const LogSizes& sizes) const {
 
 NearestPoint::NearestPoint(std::span<const SurfacePoint> points) {
   if (points.empty()) return;
-  const std::vector<LogSizes> places = places_of(points);
+  const std::vector<LogSizes> places = operand_slots_of(points);
   lattice_ = OctaveLattice(places);
   SquaredDistances(lattice_, places).for_each_node([&](const auto& squares) {
     Eigen::Index nearest = 0;

@@ -9,9 +9,9 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
-#include "tests/support/planted_database.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -28,8 +28,8 @@ class HostPassTest : public ::testing::Test {
     device_ = found.devices.front();
   }
   ContextOptions options(const Types& tuned = {}, const Calibration& calibration = fast_host()) {
-    plant_database(folder_ / "tuned.db", device_, {default_variant(device_), fallback_variant()},
-                   {}, tuned, calibration);
+    write_test_database(folder_ / "tuned.db", device_,
+                        {default_variant(device_), fallback_variant()}, {}, tuned, calibration);
     return {.database = folder_ / "tuned.db",
             .cache_folder = folder_ / "cache",
             .deterministic = Deterministic::kYes};

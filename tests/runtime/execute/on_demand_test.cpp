@@ -235,7 +235,7 @@ TEST_F(OnDemand, APassStaysWhereItIsPredictedToBeFasterThanTheKernel) {
   Calibration calibration = no_host();
   calibration.device.upload_gbps = 1e-3;
   calibration.device.import_ns = 10;
-  plant_database(database_, device_, {fallback_variant()}, {}, {}, calibration);
+  write_test_database(database_, device_, {fallback_variant()}, {}, {}, calibration);
   const auto context = open();
   Problem p = packed_problem(33, 17, 64, Transpose::kNo, Transpose::kYes, 1, parse_types("f16"));
   p.lda = p.ldb = 68;
@@ -334,7 +334,7 @@ TEST_F(OnDemand, AHostThatIsFasterThanThePassButNotThanAKernelHasOneCertified) {
   Calibration calibration = slow_host();
   for (HostRates* host : {&calibration.host, &calibration.host1})
     *host = {.call_ns = 5e5, .gbps = 0.02, .gemm = {{64, 64, 64, 1}}};
-  plant_database(database_, device_, {fallback_variant()}, {}, {}, calibration);
+  write_test_database(database_, device_, {fallback_variant()}, {}, {}, calibration);
   const auto context = open();
   Problem p = packed_problem(64, 64, 64, Transpose::kNo, Transpose::kYes);
   p.epilogue = parse_epilogue("relu");

@@ -62,10 +62,12 @@ TEST_F(Transfer, ExplanationsNameTheTransferPathsOfCalls) {
   const auto importing = open(in_place());
   const Problem p = odd(Transpose::kNo, Transpose::kNo, 0);
   const Decision d = importing->explain({.problem = p}).decision;
-  EXPECT_EQ(d.ways, (Ways{Way::kInPlace, Way::kInPlace, Way::kNone, Way::kInPlace}));
+  EXPECT_EQ(d.transfer_paths, (TransferPaths{TransferPath::kInPlace, TransferPath::kInPlace,
+                                             TransferPath::kNone, TransferPath::kInPlace}));
   EXPECT_EQ(d.upload_ns, 2);
   EXPECT_GT(d.factors[2].value, 1) << d.factors[2].name;
-  EXPECT_EQ(open_staging()->explain({.problem = p}).decision.ways.a, Way::kStaged);
+  EXPECT_EQ(open_staging()->explain({.problem = p}).decision.transfer_paths.a,
+            TransferPath::kStaged);
 }
 
 TEST_F(Transfer, OperandsMayBeginAnywhereInAPage) {

@@ -15,7 +15,7 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/full_disk.h"
-#include "tests/support/planted_database.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -90,7 +90,8 @@ TEST_F(DatabaseFaults, ADatabaseReplacedWhileOpenGetsCountsAndVerdictsOfItsDevic
     other_row = store.device_id(other);  // where the first file has this device
     ASSERT_EQ(other_row, Store(database_).find_device(device_));
   }
-  plant_database(fresh, device_, {default_variant(device_), fallback_variant()}, {}, {}, no_host());
+  write_test_database(fresh, device_, {default_variant(device_), fallback_variant()}, {}, {},
+                      no_host());
   std::filesystem::rename(fresh, database_);
   expect_one_line(said_by([&] {
                     expect(multiply(*context, untuned_), Tier::kDevice, Reason::kPredicted);

@@ -38,16 +38,16 @@ class ImportingFaults : public Faults {
     Faults::SetUp();
     if (device_.limits.host_import_alignment_bytes == 0)
       GTEST_SKIP() << device_.name << " cannot import host memory";
-    plant_importing(device_);
+    write_importing_database(device_);
   }
-  void plant_importing(const DeviceProfile& device) const {
+  void write_importing_database(const DeviceProfile& device) const {
     Calibration calibration = no_host();
     calibration.device.upload_gbps = calibration.device.download_gbps = 1e-3;
     calibration.device.import_ns = 1;
     calibration.device.import_upload_gbps = calibration.device.import_download_gbps = 1;
     std::filesystem::remove(database_);
-    plant_database(database_, device, {default_variant(device), fallback_variant()}, {}, {},
-                   calibration);
+    write_test_database(database_, device, {default_variant(device), fallback_variant()}, {}, {},
+                        calibration);
   }
   Answer multiply_there(Context& context) const {
     const std::uint64_t before = context.device_state().imports;
@@ -219,7 +219,7 @@ TEST_F(ImportingFaultsDeathTest, OtherCallsDoNotWaitForADeviceThatHangs) {
 TEST_F(ImportingFaultsDeathTest, OtherCallsDoNotWaitForSlicesThatHang) {
   DeviceProfile small = device_;
   small.limits.max_storage_buffer_range_bytes = 64 << 10;
-  plant_importing(small);
+  write_importing_database(small);
   EXPECT_EXIT(alone([&] {
                 const auto context = open();
                 const Problem large = packed_problem(300, 60, 100);  // 120,000 bytes of A

@@ -31,8 +31,8 @@ class MeasuredDevice : public Faults {
     calibration.host.gemm = {{64, 64, 64, gflops}};
     calibration.host1 = {};  // not in the race, however slow the machine is
     std::filesystem::remove(database_);
-    plant_database(database_, device_, {fallback_variant()}, product_.problem.epilogue, {},
-                   calibration, 2e3);
+    write_test_database(database_, device_, {fallback_variant()}, product_.problem.epilogue, {},
+                        calibration, 2e3);
     ContextOptions options = this->options();
     options.measure_calls = measure_calls;
     auto context = std::make_unique<Context>(options);
@@ -46,7 +46,7 @@ class MeasuredDevice : public Faults {
     return context.last_answer().value();
   }
   /// Calls until the device is on trial; the answer of that one.
-  Answer first_trial(Context& context) {
+  Answer first_probe(Context& context) {
     for (int call = 0; call < 5000; ++call)
       if (const Answer answer = multiply(context); answer.reason != Reason::kPredicted)
         return answer;
@@ -81,7 +81,7 @@ TEST_F(MeasuredDevice, IsProbedWhereItIsOpenAndPredictedNearlyAsFast) {
   const auto context = open(0.9 * kDeviceNs);
   expect(multiply(*context, TierChoice::kDevice), Tier::kDevice, Reason::kForced);
   expect(multiply(*context), Tier::kHost, Reason::kPredicted);
-  expect(first_trial(*context), Tier::kDevice, Reason::kMeasured);
+  expect(first_probe(*context), Tier::kDevice, Reason::kMeasured);
   product_.expect_right();
 }
 
@@ -90,7 +90,7 @@ TEST_F(MeasuredDevice, IsNotProbedAgainAfterAFailureThatTheHostAnswers) {
   multiply(*context, TierChoice::kDevice);
   const std::string said = said_by([&] {
     FaultyDriver::fail(FaultyDriver::Call::kSubmit, VK_ERROR_OUT_OF_DEVICE_MEMORY);
-    expect(first_trial(*context), Tier::kHost, Reason::kFailed);
+    expect(first_probe(*context), Tier::kHost, Reason::kFailed);
   });
   EXPECT_THAT(said, ::testing::HasSubstr("no memory"));
   product_.expect_right();

@@ -33,7 +33,7 @@ class PackedPaths : public PackedTest {
     ShaderCache(folder_ / "cache").spirv(shader);
   }
   /// As if another process had certified the kernel.
-  void plant_certificate(const std::string& variant, const Problem& p) {
+  void write_certificate(const std::string& variant, const Problem& p) {
     Store store(database_);
     const Signature signature = signature_of(p);
     const RowId candidate =
@@ -140,7 +140,7 @@ TEST_F(PackedPaths, KernelsCertifiedOnDemandReadOnlyLayoutsThatAreHeld) {
     EXPECT_EQ(info(packed).plain_copy, 0);
     return packed;
   };
-  plant_certificate(kReadsStored, fused);
+  write_certificate(kReadsStored, fused);
   problem.args.packed = packed_for_plain();
   expect_right_with(product, operands, problem.args);
   // Without the operand as stored the certified kernel cannot run: the tuned plain kernel reads the
@@ -151,7 +151,7 @@ TEST_F(PackedPaths, KernelsCertifiedOnDemandReadOnlyLayoutsThatAreHeld) {
   release_buffers();
 
   // A certified kernel that reads these panels takes the call, though another one is ranked first.
-  plant_certificate(kPacksB, fused);
+  write_certificate(kPacksB, fused);
   rooftile_close(context_);
   open_database();
   operands = operands_of(product);

@@ -242,7 +242,8 @@ TEST_F(ResidentTest, WithoutADatabaseTheFallbackIsCheckedAndUsed) {
 }
 
 /// Puts another shader where the cache has this one's.
-void plant_spirv(const std::filesystem::path& cache, const Shader& shader, const Shader& other) {
+void write_test_spirv(const std::filesystem::path& cache, const Shader& shader,
+                      const Shader& other) {
   const std::vector<std::uint32_t> words = compile(other);
   std::filesystem::create_directories(cache / "spirv");
   std::ofstream(cache / "spirv" / (shader.hash + ".spv"), std::ios::binary)
@@ -253,8 +254,8 @@ void plant_spirv(const std::filesystem::path& cache, const Shader& shader, const
 
 TEST_F(ResidentTest, AFallbackThatComputesWronglyIsRefused) {
   const Signature plain, transposed = {.trans_a = Transpose::kYes};
-  plant_spirv(folder_ / "cache", emit_gemm(fallback_variant(), plain),
-              emit_gemm(fallback_variant(), transposed));
+  write_test_spirv(folder_ / "cache", emit_gemm(fallback_variant(), plain),
+                   emit_gemm(fallback_variant(), transposed));
   open({});
   Product product(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
   const ProblemArgs problem(product);
@@ -302,7 +303,7 @@ TEST_F(ResidentTest, ARejectedFallbackIsNotRun) {
 TEST_F(ResidentTest, AKernelThatCannotBeBuiltIsSkipped) {
   open({parse_variant(kSplit), fallback_variant()});
   const Shader first = emit_gemm(parse_variant(kSplit), {});
-  plant_spirv(folder_ / "cache", first, emit_gemm(fallback_variant(), {}));
+  write_test_spirv(folder_ / "cache", first, emit_gemm(fallback_variant(), {}));
   std::filesystem::resize_file(folder_ / "cache" / "spirv" / (first.hash + ".spv"), 40);
   // Cut off, with a checksum that does not fit: compiled again. With one that fits: refused.
   std::vector<std::uint32_t> words = compile(first);

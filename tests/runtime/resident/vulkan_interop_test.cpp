@@ -63,7 +63,7 @@ class VulkanInterop : public ResidentTest {
     else
       program_->make_device({}, nullptr);
     database_ = (folder_ / "vulkan.db").string();
-    if (!ranked.empty()) plant_database(database_, device_, ranked, epilogue);
+    if (!ranked.empty()) write_test_database(database_, device_, ranked, epilogue);
   }
   void open_vulkan(const rooftile_vulkan_device& device) {
     const rooftile_options options = {.struct_size = sizeof options,

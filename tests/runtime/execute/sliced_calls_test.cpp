@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 
 /// Buffers so small that products have to be cut.
-class Parts : public Transfer {
+class SlicedCalls : public Transfer {
  protected:
   void SetUp() override {
     Transfer::SetUp();
@@ -29,7 +29,7 @@ class Parts : public Transfer {
   }
 };
 
-TEST_F(Parts, TransfersOfOneSliceOverlapTheKernelOfAnother) {
+TEST_F(SlicedCalls, TransfersOfOneSliceOverlapTheKernelOfAnother) {
   for (const Calibration& calibration : {slow_host(), in_place(), copied()})
     for (const bool unified : {true, false}) {
       device_.unified_memory = unified;
@@ -43,7 +43,7 @@ TEST_F(Parts, TransfersOfOneSliceOverlapTheKernelOfAnother) {
     }
 }
 
-TEST_F(Parts, AtMostTwoSlicesAreInFlight) {
+TEST_F(SlicedCalls, AtMostTwoSlicesAreInFlight) {
   const auto in_turn = open_staging(), one_by_one = open_staging();
   Product product(packed_problem(128, 64, 64)), checked(product.problem);
   run(*in_turn, product);
@@ -55,7 +55,7 @@ TEST_F(Parts, AtMostTwoSlicesAreInFlight) {
   expect_same_bits(product, checked);
 }
 
-TEST_F(Parts, ManySlicesUseTheMemoryOfTwo) {
+TEST_F(SlicedCalls, ManySlicesUseTheMemoryOfTwo) {
   const auto context = open_staging();
   Product few(packed_problem(128, 64, 64)), many(packed_problem(1024, 64, 64));
   run(*context, few);
@@ -64,7 +64,7 @@ TEST_F(Parts, ManySlicesUseTheMemoryOfTwo) {
   EXPECT_EQ(context->device_state().most_staging_bytes, most);
 }
 
-TEST_F(Parts, AfterAFailedKernelTheNextOneComputesTheRemainingSlices) {
+TEST_F(SlicedCalls, AfterAFailedKernelTheNextOneComputesTheRemainingSlices) {
   // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
   // Room for the panels of any kernel.
   device_.limits.max_storage_buffer_range_bytes = 300'000;
@@ -86,7 +86,7 @@ TEST_F(Parts, AfterAFailedKernelTheNextOneComputesTheRemainingSlices) {
               HasSubstr(short_name(default_variant(device_))));
 }
 
-TEST_F(Parts, SlicesAreDecidedAndPredictedTogether) {
+TEST_F(SlicedCalls, SlicesAreDecidedAndPredictedTogether) {
   Calibration calibration = slow_host();
   calibration.device.overlap = 1;
   const auto context = open(calibration);
@@ -106,7 +106,7 @@ TEST_F(Parts, SlicesAreDecidedAndPredictedTogether) {
   }
 }
 
-TEST_F(Parts, ThreadsMixDividedAndWholeCalls) {
+TEST_F(SlicedCalls, ThreadsMixDividedAndWholeCalls) {
   const auto context = open(in_place());
   std::vector<std::jthread> threads;
   for (int t = 0; t < 3; ++t)

@@ -1,15 +1,15 @@
-#include "generator/panel_format.h"
+#include "generator/packed_format.h"
 
 #include "generator/layout.h"
 
 namespace rooftile {
 
-std::optional<PanelFormat> panel_format(const Variant& v, const Problem& p, Operand operand) {
+std::optional<PackedFormat> packed_format(const Variant& v, const Problem& p, Operand operand) {
   const PackLayout layout = pack_layout(v, signature_of(p), operand);
   if (!layout.packed) return std::nullopt;
   const std::int64_t rows = round_up(operand == Operand::kA ? p.m : p.n, layout.pad_rows);
   const bool words = packs_words(v);
-  return PanelFormat{
+  return PackedFormat{
       .element_bits = words ? static_cast<int>(8 * bytes_of(p.types.a)) : 8 * kElementBytes,
       .panel_rows = layout.panel_rows,
       .group_k = layout.group_k / steps_per_panel_word(v, p.types),
@@ -19,7 +19,7 @@ std::optional<PanelFormat> panel_format(const Variant& v, const Problem& p, Oper
 
 double packing_share(const Variant& v, const Problem& p, Operand operand) {
   const auto words = [&](Operand of) {
-    const auto format = panel_format(v, p, of);
+    const auto format = packed_format(v, p, of);
     return format ? static_cast<double>(format->words()) : 0.0;
   };
   const double a = words(Operand::kA), b = words(Operand::kB);

@@ -1,4 +1,4 @@
-// plant_tuned_database FILE fast|even|slow [TYPES[:EPILOGUE]...]: a tuned database for the first
+// write_tuned_database FILE fast|even|slow [TYPES[:EPILOGUE]...]: a tuned database for the first
 // device that is here, with a host that usually wins (fast), wins small problems (even), or never
 // wins (slow). Calls of float32 without an epilogue have kernels in any case; those that are named
 // besides have the fallback kernel.
@@ -11,7 +11,7 @@
 
 #include "generator/space.h"
 #include "runtime/device/device.h"
-#include "tests/support/planted_database.h"
+#include "tests/support/synthetic_database.h"
 
 namespace {
 
@@ -30,17 +30,17 @@ int main(int argc, char** argv) try {
   const Enumeration found = enumerate_devices();
   if (found.devices.empty()) throw std::runtime_error(found.note);
   const DeviceProfile& device = found.devices.front();
-  plant_database(argv[1], device, {default_variant(device), fallback_variant()}, {}, {},
-                 host_named(argv[2]));
+  write_test_database(argv[1], device, {default_variant(device), fallback_variant()}, {}, {},
+                      host_named(argv[2]));
   for (const std::string_view named : std::span(argv + 3, argv + argc)) {
     const std::size_t colon = std::min(named.find(':'), named.size());
     const std::string_view epilogue = named.substr(std::min(colon + 1, named.size()));
-    plant_database(argv[1], device, {fallback_variant()},
-                   epilogue.empty() ? Epilogue{} : parse_epilogue(epilogue),
-                   parse_types(named.substr(0, colon)), host_named(argv[2]));
+    write_test_database(argv[1], device, {fallback_variant()},
+                        epilogue.empty() ? Epilogue{} : parse_epilogue(epilogue),
+                        parse_types(named.substr(0, colon)), host_named(argv[2]));
   }
   return 0;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "plant_tuned_database: %s\n", error.what());
+  std::fprintf(stderr, "write_tuned_database: %s\n", error.what());
   return 1;
 }

@@ -41,10 +41,11 @@ inline Calibration slow_host() {
 }
 
 /// Certified ranked kernels for every pair of transposes, with one measured problem each.
-inline void plant_database(const std::filesystem::path& file, const DeviceProfile& device,
-                           const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
-                           const Types& types = {}, const Calibration& calibration = fast_host(),
-                           double kernel_ns = 1e5) {
+inline void write_test_database(const std::filesystem::path& file, const DeviceProfile& device,
+                                const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
+                                const Types& types = {},
+                                const Calibration& calibration = fast_host(),
+                                double kernel_ns = 1e5) {
   Store store(file);
   const RowId row = store.device_id(device);
   store.add_calibration(row, to_figures(calibration));

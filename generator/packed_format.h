@@ -14,13 +14,13 @@ namespace rooftile {
 /// The array [padded_rows / panel_rows][padded_depth / group_k][panel_rows][group_k]. Rows are
 /// those of op(A) (m) or the columns of op(B) (n), and depth is k. padded_depth and group_k count
 /// float32 elements, or 32-bit words that hold several elements along k.
-struct PanelFormat {
+struct PackedFormat {
   // Of an element in a word; at 32 a word is one float32, whatever the stored type.
   int element_bits = 32;
   int panel_rows = 0, group_k = 0;
   std::int64_t padded_rows = 0, padded_depth = 0;
 
-  bool operator==(const PanelFormat&) const = default;
+  bool operator==(const PackedFormat&) const = default;
   std::int64_t words() const { return padded_rows * padded_depth; }  // 32-bit words of a matrix
 };
 
@@ -31,7 +31,7 @@ inline bool packs(const Variant& v) {
 
 /// The format in which the variant reads this operand; nothing where it reads the operand as
 /// stored. Independent of the other operand's size, of strides and of leading dimensions.
-std::optional<PanelFormat> panel_format(const Variant& v, const Problem& p, Operand operand);
+std::optional<PackedFormat> packed_format(const Variant& v, const Problem& p, Operand operand);
 
 /// Share of one operand in the time of packing, which is measured for both together, estimated by
 /// the words that are written. 0 where the variant does not pack it.

@@ -1,6 +1,6 @@
 // The real worker, but the compiler of chosen kernels misbehaves: it is here that a test can put in
 // what a bad kernel, compiler or driver would do. Linked with --wrap, so that the worker's own code
-// is the one that ships. $ROOFTILE_TEST_PLANTS holds "hash=behaviour", separated by blanks.
+// is the one that ships. $ROOFTILE_TEST_FAULTS holds "hash=behaviour", separated by blanks.
 #include <signal.h>
 #include <unistd.h>
 
@@ -18,13 +18,13 @@ namespace rooftile {
 
 std::vector<std::uint32_t> real_compile(const Shader& shader) asm(
     "__real__ZN8rooftile7compileERKNS_6ShaderE");
-std::vector<std::uint32_t> planted_compile(const Shader& shader) asm(
+std::vector<std::uint32_t> faulty_compile(const Shader& shader) asm(
     "__wrap__ZN8rooftile7compileERKNS_6ShaderE");
 
 namespace {
 
 std::string behaviour_of(const Shader& shader) {
-  const char* plants = std::getenv("ROOFTILE_TEST_PLANTS");
+  const char* plants = std::getenv("ROOFTILE_TEST_FAULTS");
   std::istringstream words(plants != nullptr ? plants : "");
   for (std::string word; words >> word;)
     if (word.starts_with(shader.hash + "=")) return word.substr(shader.hash.size() + 1);
@@ -49,7 +49,7 @@ Shader changed(Shader shader, const std::string& from, const std::string& to) {
 
 }  // namespace
 
-std::vector<std::uint32_t> planted_compile(const Shader& shader) {
+std::vector<std::uint32_t> faulty_compile(const Shader& shader) {
   static bool device_is_lost = false;
   const std::string behaviour = behaviour_of(shader);
   if (behaviour == "loses_the_device") device_is_lost = true;

@@ -1,10 +1,11 @@
 // Vendors' libraries are called for the product that we compute: the calls into cuBLAS against a
 // fake of it on the host, those into CLBlast against the library where it is installed.
+#include "bench/baselines/baseline.h"
+
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/baselines/baseline.h"
 #include "bench/baselines/baseline_ratio.h"
 #include "bench/baselines/baseline_turns.h"
 #include "core/error.h"
@@ -58,39 +59,39 @@ void expect_right(const Problem& p, const Operands& operands, const std::vector<
       }
 }
 
-void expect_right(Yardstick& yardstick, const Problem& p) {
+void expect_right(Baseline& baseline, const Problem& p) {
   const Operands first(p, 3), second(p, 4);
-  yardstick.load(p, 2);
-  yardstick.upload(0, first.a.data(), first.b.data());
-  yardstick.upload(1, second.a.data(), second.b.data());
-  for (std::size_t set : {1, 0}) EXPECT_GT(yardstick.run(set), 0);
-  expect_right(p, first, yardstick.result(0));
-  expect_right(p, second, yardstick.result(1));
+  baseline.load(p, 2);
+  baseline.upload(0, first.a.data(), first.b.data());
+  baseline.upload(1, second.a.data(), second.b.data());
+  for (std::size_t set : {1, 0}) EXPECT_GT(baseline.run(set), 0);
+  expect_right(p, first, baseline.result(0));
+  expect_right(p, second, baseline.result(1));
 }
 
-class CublasYardstickTest : public ::testing::Test {
+class CublasBaselineTest : public ::testing::Test {
  protected:
   // A library that is loaded already is what a later dlopen of its soname returns.
   static void SetUpTestSuite() {
     ASSERT_NE(dlopen((kFakes + "/libcuda.so.1").c_str(), RTLD_NOW), nullptr) << dlerror();
   }
-  std::unique_ptr<Yardstick> yardstick_ = open_yardstick("cublas", setting());
-  static YardstickSetting setting(const std::string& uuid = {}) {
+  std::unique_ptr<Baseline> baseline_ = open_baseline("cublas", setting());
+  static BaselineSetting setting(const std::string& uuid = {}) {
     return {.library = kFakes + "/libcublas.so.12", .device_uuid = uuid};
   }
 };
 
-TEST_F(CublasYardstickTest, EveryTypeTransposeAndBatchMatchesOurResult) {
+TEST_F(CublasBaselineTest, EveryTypeTransposeAndBatchMatchesOurResult) {
   for (const char* types :
        {"f32", "f16", "f16_f16", "f16_f16_sum_f16", "bf16", "bf16_bf16", "i8_i32"})
     for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
       for (Transpose trans_b : {Transpose::kNo, Transpose::kYes})
         for (std::int64_t batch : {1, 3})
-          expect_right(*yardstick_, staged_problem(packed_problem(7, 13, 5, trans_a, trans_b, batch,
-                                                                  parse_types(types))));
+          expect_right(*baseline_, staged_problem(packed_problem(7, 13, 5, trans_a, trans_b, batch,
+                                                                 parse_types(types))));
 }
 
-TEST_F(CublasYardstickTest, LeadingDimensionsStridesAndAlphaAreThoseOfTheProblem) {
+TEST_F(CublasBaselineTest, LeadingDimensionsStridesAndAlphaAreThoseOfTheProblem) {
   Problem p = packed_problem(9, 6, 11, Transpose::kNo, Transpose::kYes, 2);
   p.lda += 2;
   p.ldb += 3;
@@ -99,16 +100,16 @@ TEST_F(CublasYardstickTest, LeadingDimensionsStridesAndAlphaAreThoseOfTheProblem
   p.stride_b = 0;
   p.stride_c = p.m * p.ldc + 7;
   p.alpha = -0.5f;
-  expect_right(*yardstick_, p);
+  expect_right(*baseline_, p);
 }
 
-TEST_F(CublasYardstickTest, UnsupportedProblemsAreReported) {
+TEST_F(CublasBaselineTest, UnsupportedProblemsAreReported) {
   const auto refusal = [&](const Problem& p) {
     return message_of(ErrorCode::kUnsupported, [&] {
-      yardstick_->load(p, 1);
+      baseline_->load(p, 1);
       const Operands operands(p);
-      yardstick_->upload(0, operands.a.data(), operands.b.data());
-      yardstick_->run(0);
+      baseline_->upload(0, operands.a.data(), operands.b.data());
+      baseline_->run(0);
     });
   };
   const Problem p = packed_problem(7, 13, 5);
@@ -126,82 +127,82 @@ TEST_F(CublasYardstickTest, UnsupportedProblemsAreReported) {
   EXPECT_THAT(refusal(added), HasSubstr("beta 0"));
 }
 
-TEST_F(CublasYardstickTest, DeviceUnderTestIsFoundByItsUuid) {
+TEST_F(CublasBaselineTest, DeviceUnderTestIsFoundByItsUuid) {
   EXPECT_THAT(open_cublas(setting(std::string(32, 'a')))->device(),
               HasSubstr("Fake GPU 0, driver for CUDA 12.8, NOT the device under test"));
   std::string second;
   for (int i = 0; i < 16; ++i) second += "a1";
   EXPECT_EQ(open_cublas(setting(second))->device(), "Fake GPU 1, driver for CUDA 12.8");
-  EXPECT_THAT(yardstick_->library(), AllOf(HasSubstr("cuBLAS 12.3.4"), HasSubstr(kFakes)));
+  EXPECT_THAT(baseline_->library(), AllOf(HasSubstr("cuBLAS 12.3.4"), HasSubstr(kFakes)));
 }
 
-TEST_F(CublasYardstickTest, RoundsPadRowsAndDetectAWrongResult) {
+TEST_F(CublasBaselineTest, RoundsPadRowsAndDetectAWrongResult) {
   const Problem p = packed_problem(17, 7, 33, Transpose::kYes, Transpose::kNo, 2,
                                    parse_types("i8_i32"));  // no ld is a multiple of 4
   const Operands first(p, 3), second(p, 4);
   const std::vector<HostOperands> sets = {{first.a.data(), first.b.data()},
                                           {second.a.data(), second.b.data()}};
-  YardstickTurns turns(*yardstick_, p, sets);
+  BaselineRounds turns(*baseline_, p, sets);
   for (int i = 0; i < 3; ++i) EXPECT_GT(turns.next_ns(), 0);
 
   void* library = dlopen((kFakes + "/libcublas.so.12").c_str(), RTLD_NOW);
   const auto spoil = reinterpret_cast<void (*)(double)>(dlsym(library, "fake_cublas_spoil"));
   ASSERT_NE(spoil, nullptr);
   spoil(1);
-  EXPECT_THAT(message_of(ErrorCode::kInternal, [&] { YardstickTurns(*yardstick_, p, sets); }),
+  EXPECT_THAT(message_of(ErrorCode::kInternal, [&] { BaselineRounds(*baseline_, p, sets); }),
               AllOf(HasSubstr("cublas computed 17x7x33"), HasSubstr("C[16][6] of batch member 1")));
   spoil(0);
 }
 
-TEST(YardstickTest, MissingLibraryIsNamedWithItsRemedy) {
-  const YardstickSetting nowhere = {.library = "/nowhere/libcublas.so.12"};
-  EXPECT_THAT(message_of(ErrorCode::kUnsupported, [&] { open_yardstick("cublas", nowhere); }),
+TEST(BaselineTest, MissingLibraryIsNamedWithItsRemedy) {
+  const BaselineSetting nowhere = {.library = "/nowhere/libcublas.so.12"};
+  EXPECT_THAT(message_of(ErrorCode::kUnsupported, [&] { open_baseline("cublas", nowhere); }),
               AllOf(HasSubstr("cuBLAS cannot be loaded"), HasSubstr("nvidia-cublas"),
                     HasSubstr("CUBLAS_LIBRARY"), HasSubstr("/nowhere/libcublas.so.12: ")));
-  EXPECT_THAT(message_of(ErrorCode::kUnsupported, [&] { open_yardstick("clblast", nowhere); }),
+  EXPECT_THAT(message_of(ErrorCode::kUnsupported, [&] { open_baseline("clblast", nowhere); }),
               AllOf(HasSubstr("CLBlast cannot be loaded"), HasSubstr("libclblast1")));
 }
 
-TEST(YardstickTest, AnotherLibraryIsRejected) {
+TEST(BaselineTest, AnotherLibraryIsRejected) {
   EXPECT_THAT(message_of(ErrorCode::kUnsupported,
                          [&] { open_cublas({.library = kFakes + "/libcuda.so.1"}); }),
               HasSubstr("has no function cublasCreate_v2"));
 }
 
-TEST(YardstickTest, UnknownNameListsTheKnownOnes) {
-  EXPECT_THAT(message_of(ErrorCode::kInvalidArgument, [&] { open_yardstick("rocblas", {}); }),
+TEST(BaselineTest, UnknownNameListsTheKnownOnes) {
+  EXPECT_THAT(message_of(ErrorCode::kInvalidArgument, [&] { open_baseline("rocblas", {}); }),
               HasSubstr("'rocblas'; known: cublas, clblast"));
 }
 
-TEST(YardstickTest, RatioIsTheMedianOfRatiosAndNotARatioOfMedians) {
-  const double yardstick[] = {30, 8, 10}, tuned[] = {10, 4, 20};  // 3, 2, 0.5; medians 10 and 10
-  const YardstickRatio ratio = yardstick_ratio("cublas", yardstick, tuned, 6);
-  EXPECT_EQ(ratio.yardstick, "cublas");
+TEST(BaselineTest, RatioIsTheMedianOfRatiosAndNotARatioOfMedians) {
+  const double baseline[] = {30, 8, 10}, tuned[] = {10, 4, 20};  // 3, 2, 0.5; medians 10 and 10
+  const BaselineRatio ratio = baseline_ratio("cublas", baseline, tuned, 6);
+  EXPECT_EQ(ratio.baseline, "cublas");
   EXPECT_DOUBLE_EQ(ratio.kernel, 2);
   EXPECT_DOUBLE_EQ(ratio.with_packing, 0.8);
   EXPECT_THAT(message_of(ErrorCode::kInvalidArgument,
                          [&] {
-                           yardstick_ratio("cublas", {yardstick, 2}, tuned, 0);
+                           baseline_ratio("cublas", {baseline, 2}, tuned, 0);
                          }),
               HasSubstr("2 samples of cublas"));
 }
 
 // The library is no part of what the tests install. Two cases, because PoCL compiles each for
 // seconds.
-TEST(ClblastYardstickTest, ResultMatchesOurs) {
-  std::unique_ptr<Yardstick> yardstick;
+TEST(ClblastBaselineTest, ResultMatchesOurs) {
+  std::unique_ptr<Baseline> baseline;
   try {
-    yardstick = open_yardstick("clblast", {.kind = DeviceKind::kSoftware});
+    baseline = open_baseline("clblast", {.kind = DeviceKind::kSoftware});
   } catch (const Error& error) {
     GTEST_SKIP() << error.what();
   }
   constexpr Transpose kNo = Transpose::kNo, kYes = Transpose::kYes;
-  expect_right(*yardstick, staged_problem(packed_problem(7, 13, 5, kNo, kYes)));
-  expect_right(*yardstick, staged_problem(packed_problem(7, 13, 5, kYes, kNo, 3)));
+  expect_right(*baseline, staged_problem(packed_problem(7, 13, 5, kNo, kYes)));
+  expect_right(*baseline, staged_problem(packed_problem(7, 13, 5, kYes, kNo, 3)));
   EXPECT_THAT(
       message_of(
           ErrorCode::kUnsupported,
-          [&] { yardstick->load(packed_problem(7, 13, 5, {}, {}, 1, parse_types("f16_f16")), 1); }),
+          [&] { baseline->load(packed_problem(7, 13, 5, {}, {}, 1, parse_types("f16_f16")), 1); }),
       HasSubstr("f16_f16_sum_f16"));
 }
 

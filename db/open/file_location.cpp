@@ -1,4 +1,4 @@
-#include "db/open/file_place.h"
+#include "db/open/file_location.h"
 
 #include <sys/stat.h>
 
