@@ -278,4 +278,70 @@ CommandList Device::record_into(void* vk_command_buffer, std::span<const Step> s
   return list;
 }
 
+namespace {
+
+/// Locks the queue by the program's functions; an empty function is not called.
+class QueueGuard {
+ public:
+  explicit QueueGuard(Device::Impl& device) : device_(device), lock_(device.queue_mutex) {
+    if (device.lock_queue) device.lock_queue();
+  }
+  ~QueueGuard() {
+    if (device_.unlock_queue) device_.unlock_queue();
+  }
+  QueueGuard(const QueueGuard&) = delete;
+  QueueGuard& operator=(const QueueGuard&) = delete;
+
+ private:
+  Device::Impl& device_;
+  const std::lock_guard<std::mutex> lock_;
+};
+
+}  // namespace
+
+void Device::Impl::submit(const vk::SubmitInfo& work, vk::Fence fence) {
+  if (*queue == vk::Queue())
+    fail(ErrorCode::kUnsupported, "{} was passed without a queue: calls can only be recorded on it",
+         profile().name);
+  const QueueGuard guard(*this);
+  queue.submit(work, fence);
+}
+
+Submission Device::submit(std::span<CommandList* const> lists) {
+  impl_->check_usable();
+  for (const CommandList* list : lists)
+    if (list->impl_ == nullptr || list->impl_->device != impl_ || list->impl_->foreign())
+      fail(ErrorCode::kInvalidArgument, "submit() needs lists recorded by the same device");
+  Submission submission;
+  submission.impl_ = std::make_unique<Submission::Impl>();
+  submission.impl_->device = impl_;
+  if (lists.empty()) {
+    submission.impl_->done = true;
+    return submission;
+  }
+  impl_->driver("submitting commands", [&] {
+    const vk::Device device = *impl_->handle;
+    Submission::Impl& made = *submission.impl_;
+    for (const CommandList* list : lists)
+      made.incoherent.insert(made.incoherent.end(), list->impl_->incoherent.begin(),
+                             list->impl_->incoherent.end());
+    if (!made.incoherent.empty())
+      device.flushMappedMemoryRanges(made.incoherent, impl_->dispatcher());
+    made.finished = vk::raii::Fence(impl_->handle, vk::FenceCreateInfo());
+    made.done = true;  // Stays true until a list is submitted.
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      try {
+        impl_->submit(vk::SubmitInfo({}, {}, lists[i]->impl_->commands),
+                      i + 1 == lists.size() ? *made.finished : vk::Fence());
+      } catch (...) {
+        // There is no fence that signals the end of the lists before this one.
+        if (i > 0) give_up();
+        throw;
+      }
+    }
+    made.done = false;
+  });
+  return submission;
+}
+
 }  // namespace rooftile

@@ -10,6 +10,8 @@
 namespace rooftile {
 namespace {
 
+constexpr int kManyCalls = 100'000;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Of a product that begins where it is predicted to be fastest.
@@ -42,12 +44,14 @@ class Machine {
     return answered;
   }
   int calls_of_one_thread(int calls) { return calls_of(Tier::kHost1, calls); }
-  /// Until the tier is on trial; how many calls the trial takes.
+  /// Calls until the tier is probed for the first time; returns the length of that probe, 0 where
+  /// there is none in many calls.
   int calls_of_first_probe(Tier tried) {
-    while (calls_of(tried, 1) == 0) {
-    }
-    int calls = 1;
-    while (calls_of(tried, 1) == 1) ++calls;
+    int before = 0, calls = 0;
+    while (before < kManyCalls && calls_of(tried, 1) == 0) ++before;
+    if (before == kManyCalls) return 0;
+    do ++calls;
+    while (calls < kManyCalls && calls_of(tried, 1) == 1);
     return calls;
   }
   Tier next() const { return times_.next(); }
@@ -261,8 +265,9 @@ TEST(TierTimes, ADeviceIsChosenOnlyIfItIsClearlyFaster) {
 
 TEST(TierTimes, ADeviceThatHasFailedIsNotProbedAgain) {
   TierTimes times = times_of({.host_ns = 1e5, .host1_ns = 1.5e5, .device_ns = 1.1e5});
-  while (times.next() != Tier::kDevice)
+  for (int call = 0; call < kManyCalls && times.next() != Tier::kDevice; ++call)
     times.record_time(times.next() == Tier::kHost ? 1e5 : 1.5e5);
+  ASSERT_EQ(times.next(), Tier::kDevice);
   EXPECT_TRUE(times.device_races());
   for (int call = 0; call < 3; ++call) times.record_time(0.5e5);
   times.leave_device_out();
