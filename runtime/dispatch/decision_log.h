@@ -26,7 +26,7 @@ class DecisionLog {
  private:
   void say_once(const std::string& line);
 
-  static constexpr std::size_t kMostLines = 10'000;  ///< Limit; nobody reads more lines.
+  static constexpr std::size_t kMostLines = 10'000;  ///< Limit of lines in the log.
   std::mutex mutex_;
   std::unordered_set<std::string> said_;
 };

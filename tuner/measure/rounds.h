@@ -27,7 +27,7 @@ inline constexpr int kFewestRounds = 3, kRoundsThatTell = 5, kMostRounds = 15;
 
 /// Samples at least kFewestRounds rounds, even after end_s. Then continues until the time is up,
 /// every figure is steady (the 95 % interval of its median within 2 % of it, after at least
-/// kRoundsThatTell), or kMostRounds is reached. A disturbed sample is taken again, once per round
+/// kRoundsThatTell), or kMostRounds is reached. A disturbed sample is repeated, once per round
 /// and figure, while there is time. clock_s is as now_s in core/clock.h.
 std::vector<Figure> sample_in_rounds(const std::vector<SampledFigure>& figures, double end_s,
                                      const std::function<double()>& clock_s = now_s);

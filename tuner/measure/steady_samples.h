@@ -24,9 +24,9 @@ struct SteadySamples {
 inline constexpr double kBusyShare = 0.1;  ///< A sample with a higher share counts as disturbed.
 inline constexpr int kMostRetakes = 3;     ///< Limit for one call of steady_samples().
 
-/// Returns `count` readings. A reading with a busy_share above kBusyShare is taken again after
+/// Returns `count` readings. A reading with a busy_share above kBusyShare is repeated after
 /// back_off(number of earlier back-offs). Then a reading that is a quarter slower than the fastest
-/// of its neighbours is taken again without back-off, because a spike has passed by then.
+/// of its neighbours is repeated without back-off, because a spike has passed by then.
 /// most_retakes limits all of them together.
 SteadySamples steady_samples(int count, int most_retakes, const std::function<Reading()>& take,
                              const std::function<void(int)>& back_off);
