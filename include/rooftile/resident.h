@@ -6,21 +6,22 @@
 ///
 /// Device and kernels. The device is the one that the context has tuned kernels for. Without tuned
 /// kernels it is the best one that Vulkan offers (options.device and $ROOFTILE_DEVICE choose), and
-/// one plain kernel computes everything: correctly, but not fast. Where the database has no
-/// certificate of the plain kernel, it is checked against float64 once per process before its first
+/// the fallback kernel computes everything: correctly, but not fast. Where the database has no
+/// certificate of the fallback kernel, it is checked against float64 once per process before its first
 /// use. Kernels are chosen for the operands as they are stored: a leading dimension or an offset
 /// that is not a multiple of the vector width may rule out the fastest kernel. Leading dimensions
 /// and strides that are multiples of 4 elements (16 for I8 and U8) and offsets that are multiples
 /// of 16 bytes are best.
 ///
 /// Device failures. There is no host tier here. A device that fails makes the call, or the wait for
-/// it, fail with ROOFTILE_DEVICE_ERROR. The results of calls after a device is lost are undefined,
-/// and every later call on that device fails: open the context again.
+/// it, fail with ROOFTILE_DEVICE_ERROR. The results of work that was unfinished when the device was
+/// lost are undefined, and every later call on that device fails: open the context again
+/// (docs/resident.md).
 ///
 /// Handles, threads and errors. Handles are names, not addresses: a released handle is refused with
 /// INVALID_ARGUMENT and never reused. All functions are thread-safe; two threads that use the same
-/// bytes of a buffer must agree on the order. Errors leave results as they were and set
-/// rooftile_last_error. A handle keeps its device alive, so it may be released after the context is
+/// bytes of a buffer must agree on the order. Errors that are found before submission change no
+/// result; all errors set rooftile_last_error. A handle keeps its device alive, so it may be released after the context is
 /// closed. In a process forked from one that has used the device, only release is allowed.
 #ifndef ROOFTILE_RESIDENT_H_
 #define ROOFTILE_RESIDENT_H_
@@ -84,7 +85,8 @@ typedef struct rooftile_place {
 ///
 /// - All buffers belong to the context. Arrays of pointers are not supported.
 /// - The overlap rules of rooftile_gemm hold within a buffer.
-/// - Scales and zero points are not searched for NaN.
+/// - The scales and the bias of an epilogue are not searched for NaN; the scales and zero points of a
+///   quantised B are (rooftile_resident_gemm).
 /// - Results have ROOFTILE_PRECISION_STANDARD. A call fails with UNSUPPORTED where its guard, or
 ///   without a guard the context, requires more: HIGH, EXACT64, a scan, a check, or a kappa of at
 ///   least 1000. An int32 C is exact and meets any precision. In a context with such a precision, a

@@ -1,27 +1,25 @@
 /// Rooftile: GEMM on tuned Vulkan kernels, or on the machine's BLAS where that is predicted to be
 /// faster. C ABI.
 ///
-/// Cost of the choice. It has been measured only with Mesa's lavapipe against OpenBLAS on two cores
-/// (bench/results/lavapipe.md, bench/notes/2026-11-22-calls.md). In 12 runs of 300 random problems,
-/// each called 32 times, the drop-in took 0.947 to 1.005 times the total time of OpenBLAS on all
-/// threads, and 10 of the 3,600 problems were slower by more than 10 % and 200 ns. Compared with
-/// the best tier of each problem, ten runs of 300 problems took 1.010 to 1.027 times as long on
-/// average, and first calls alone 1.014 to 1.078 times.
+/// Cost of the choice. It has been measured only with Mesa's lavapipe against OpenBLAS on two cores:
+/// in 12 runs of 300 random problems the drop-in took 0.947 to 1.005 times the total time of
+/// OpenBLAS on all threads, and 10 of the 3,600 problems were slower by more than 10 % and 200 ns
+/// (bench/results/lavapipe.md has these runs and the cost of first calls).
 ///
 /// Contexts and threads. One context serves any number of threads. It reads the tuning database
 /// once, when it is opened; run `rooftile tune` before to let it use a device. Without a database,
 /// a device or a driver every call runs on the host's BLAS. A background thread of the context
 /// opens the device and compiles the kernels. Until a problem's kernel is compiled, a kernel that
-/// compiles quickly may answer (docs/background-compilation.md), otherwise the host does. The same
+/// compiles quickly may answer (docs/background-compilation.md), otherwise the host does. Another
 /// thread writes the counts of problems without a tuned kernel to the database, once a minute and
 /// when the context is closed.
 ///
-/// Repeatability. Calls that a thread repeats are measured, and may move between one host thread
-/// and all of them. Results of one problem may therefore differ by rounding;
+/// Repeatability. Calls that a thread repeats are measured, and may move between the device, one
+/// host thread and all of them. Results of one problem may therefore differ by rounding;
 /// rooftile_options.deterministic makes them equal bit by bit.
 ///
 /// Structure sizes. Structures begin with struct_size, which the caller sets to the sizeof of the
-/// structure, so that a library serves programs that were compiled with other headers of its
+/// structure, so that a program works with any version of the library that has the same
 /// soname. Fields that an older, shorter structure lacks count as zero. A newer, longer structure
 /// is accepted if the fields that this library does not know are zero, and is UNSUPPORTED
 /// otherwise. A result is filled up to the size of the caller's structure, with zeros in fields
@@ -55,7 +53,9 @@ typedef enum rooftile_status {
   ROOFTILE_INVALID_ARGUMENT = 1,  ///< An argument is wrong; no result was changed.
   ROOFTILE_UNSUPPORTED = 2,       ///< The call is legal, but not on this device, driver or build.
   ROOFTILE_OUT_OF_MEMORY = 3,
-  /// The driver failed or the device is lost. Only calls that force the device tier return this.
+  /// The driver failed or the device is lost. Returned by calls that force the device tier, by calls
+  /// with a packed operand that do not give the operand itself, and by the functions of resident.h,
+  /// packed.h and vulkan.h.
   ROOFTILE_DEVICE_ERROR = 4,
   ROOFTILE_TIMEOUT = 5,
   ROOFTILE_IO_ERROR = 6,
@@ -70,8 +70,8 @@ typedef enum rooftile_transpose {
   ROOFTILE_TRANSPOSE = 1
 } rooftile_transpose;
 
-/// Where a call runs. AUTO picks the tier with the lowest predicted time, and the host while the
-/// device's kernel is being compiled. A forced tier is used or the call fails; a call that forces
+/// Where a call runs. AUTO picks the tier with the lowest predicted time and, while the device's
+/// kernel is being compiled, a kernel that compiles quickly or the host. A forced tier is used or the call fails; a call that forces
 /// the device waits for its kernel, or for one that compiles quickly.
 typedef enum rooftile_tier {
   ROOFTILE_TIER_AUTO = 0,
@@ -108,7 +108,8 @@ typedef struct rooftile_guard {
   size_t struct_size;  ///< Set by the caller to sizeof(rooftile_guard).
   rooftile_precision precision;
   /// If not 0, a call stays off the device when its operands hold infinity or NaN, when its sums
-  /// may overflow, or when its integer sums may exceed 2^24.
+  /// may overflow, or when A and B hold only whole numbers and a float32 sum of them may exceed 2^24,
+  /// up to which it is exact.
   int scan_range;
   /// If not 0, 16 random elements of a device's result are recomputed in float64. If one is off by
   /// more than 1e-4 of its sum of magnitudes (HIGH: 1e-6), the result is discarded and the host
@@ -331,8 +332,8 @@ typedef struct rooftile_decision {
   /// Time of the kernel that was tuned on exactly these sizes, packing included; 0 when there is
   /// none.
   double measured_kernel_ns;
-  /// Part of device_ns: the pass over C after a plain kernel, where no kernel fuses the epilogue or
-  /// has the types (on the device where C is there, otherwise on the host); else 0.
+  /// Part of device_ns: the pass over C after a kernel without epilogue, where no kernel fuses the
+  /// epilogue or has the types (on the device where C is there, otherwise on the host); else 0.
   double pass_ns;
 } rooftile_decision;
 
@@ -358,8 +359,10 @@ ROOFTILE_API void rooftile_flush(rooftile_context* context);
 
 /// Computes C := alpha * op(A) * op(B) + beta * C in float32; see rooftile_sgemm_args. Thread-safe
 /// on one context.
-/// - Errors leave C untouched, with one exception: where beta is 0, so that C's old content is not
-///   needed, a forced device that fails may already have written into C.
+/// - Errors leave C untouched, with two exceptions. Where beta is 0, so that C's old content is not
+///   needed, a forced device that fails may already have written into C. And a forced device that
+///   fails in a call that exceeds its buffers leaves the slices of C that were finished
+///   (docs/faults.md).
 /// - Under AUTO a lost device, a failing driver or a kernel that cannot run is no error: the next
 ///   kernel answers, and in the end the host.
 /// - Under AUTO a device that hangs is no error either. It is given up after 100 times the
@@ -388,8 +391,8 @@ ROOFTILE_API rooftile_status rooftile_explain_gemm(rooftile_context* context,
                                                    rooftile_decision* decision);
 
 /// Fills *decision for the calling thread's last rooftile_sgemm or rooftile_gemm on this context.
-/// Tier and reason are those of that call; the rest is what rooftile_explain now gives for its
-/// problem. Thread-safe. UNSUPPORTED when that call failed or there was none.
+/// Tier, reason and, if the device answered, the kernel are those of that call; the rest is what
+/// rooftile_explain now gives for its problem. Thread-safe. UNSUPPORTED when that call failed or there was none.
 ROOFTILE_API rooftile_status rooftile_last_decision(rooftile_context* context,
                                                     rooftile_decision* decision);
 

@@ -8,7 +8,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ["ROOFTILE_BUILD"])
-LINKED = BUILD / "librooftile_blas.so.0"  # exports everything
+LINKED = BUILD / "librooftile_blas.so.0"  # exports all symbols of BLAS, CBLAS and LAPACK
 ALTERNATIVE = BUILD / "blas" / "libblas.so.3"
 PRELOADED = BUILD / "blas" / "librooftile_preload.so"
 LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
@@ -25,7 +25,7 @@ class Machine:
         self.environment = dict(inherited, HOME=str(home), **({"ROOFTILE_DB": str(database)} if database else {}))
 
     def run(self, *command, code=0, preload=None, stderr="", timeout=60, **environment):
-        """Runs the program to its end. stderr None: any output is allowed there."""
+        """Runs the program to its end. With stderr=None, it may print anything on stderr."""
         if preload is not None:
             environment["LD_PRELOAD"] = str(preload)
         run = subprocess.run([str(word) for word in command], cwd=self.home, capture_output=True, text=True, timeout=timeout,
@@ -37,7 +37,7 @@ class Machine:
         return run
 
     def python(self, code, *arguments, **options):
-        """Output of a Python program, which may use library(path), a ctypes library, and square(library, n)."""
+        """Returns the output of a Python program, which may use library(path) (by ctypes) and square(library, n)."""
         return self.run(sys.executable, "-c", PRELUDE + code, *arguments, **options).stdout.strip()
 
 

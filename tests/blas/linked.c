@@ -1,5 +1,6 @@
-/* Linked against the drop-in instead of -lblas -llapack: products, and what is not Rooftile's:
- * functions with results in registers, CBLAS, LAPACK, OpenBLAS' own. Prints "right". */
+/* This program is linked against the drop-in instead of -lblas -llapack. It calls GEMMs, and
+ * functions that Rooftile does not replace: functions with results in registers, CBLAS, LAPACK,
+ * and OpenBLAS' own. It prints "right" if all results are right. */
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>
@@ -33,12 +34,12 @@ int main(void) {
   expect("sdot_", sdot_(&two, a, &one, b, &one), 17);
   const double x[] = {3, 4}, y[] = {2, 0.5};
   for (int i = 0; i < 2; ++i)
-    expect("ddot_", ddot_(&two, x, &one, y, &one), 8); /* bound, then known */
+    expect("ddot_", ddot_(&two, x, &one, y, &one), 8); /* The first call looks it up. */
   const float complex u[] = {1 + 2 * I, 3}, v[] = {I, 2};
   expect("cdotu_", crealf(cdotu_(&two, u, &one, v, &one)), 4);
   expect("cblas_dnrm2", cblas_dnrm2(2, x, 1), 5);
   double d[4];
-  cblas_dgemm(101, 111, 112, 2, 2, 1, 1.0, x, 1, y, 1, 0.0, d, 2); /* arguments on the stack, too */
+  cblas_dgemm(101, 111, 112, 2, 2, 1, 1.0, x, 1, y, 1, 0.0, d, 2); /* uses the stack, too */
   expect("cblas_dgemm", d[2], 8);
   double matrix[] = {2, 0, 0, 4}, right[] = {1, 1};
   int pivots[2], info = -1;

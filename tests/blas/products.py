@@ -1,8 +1,8 @@
-"""Every routine that the drop-in replaces, on shapes and arguments of all kinds, against float64.
+"""Checks every routine that the drop-in replaces, on shapes and arguments of all kinds, against float64.
 
-    products.py LIBRARY [ROUTINE...]     prints how many calls were right; run with the environment that is to be tried
+    products.py LIBRARY [ROUTINE...]     prints the number of right calls, in the environment it is run in
 
-Whatever is outside of the matrices is NaN before and after. Bounds are those of the sums' rounding.
+Memory outside of the matrices is NaN before and after. The error bounds are those of rounding the sums.
 """
 import ctypes
 import itertools
@@ -22,7 +22,7 @@ done = 0
 
 
 class Matrix:
-    """rows x columns, stored by columns or by rows with ld longer than those; NaN around the elements."""
+    """A matrix in column-major or row-major order, with a longer ld than necessary and NaN around the elements."""
 
     def __init__(self, rows, columns, order=None, pad=3):
         self.by_rows = order == ROW
@@ -69,7 +69,7 @@ def by_value(values):
 
 
 def call(routine, order, letters, values):
-    """letters: (table, letter) of the flags; order None: the Fortran routine."""
+    """letters: (table, letter) for each flag. order: None for the Fortran routine."""
     if order is None:
         flags = [letter.lower() if done % 2 else letter for _, letter in letters]
         library[f"{routine}_"](*by_reference([*flags, *values]))
@@ -174,7 +174,7 @@ def sgemm_batch_strided():
 
 
 def vector(length, step):
-    """Elements in the order in which BLAS takes them, as a view of memory that is NaN between and around them."""
+    """Elements in BLAS' order, as a view of memory that is NaN between and around them."""
     memory = np.full(max(length, 1) * abs(step) + 2, np.nan, np.float32)
     view = memory[1:1 + length * abs(step)][::abs(step)][::1 if step > 0 else -1]
     view[...] = random.uniform(-1, 1, length)
@@ -249,7 +249,7 @@ def check_triangular(routine, order, side, uplo, trans, diag, m, n, alpha):
     mask = triangle(uplo, size)
     if diag == "U":
         mask &= ~np.eye(size, dtype=bool)
-    a.view[...] /= max(size, 1)  # well conditioned
+    a.view[...] /= max(size, 1)  # keeps the matrix well conditioned
     np.fill_diagonal(a.view, 1 + np.abs(np.diag(a.view)))
     a.keep_only(mask)
     full = op(np.where(mask, a.view, np.eye(size) if diag == "U" else 0).astype(float), trans)
@@ -260,7 +260,7 @@ def check_triangular(routine, order, side, uplo, trans, diag, m, n, alpha):
     if routine == "strmm":
         left, right = (full, old) if side == "L" else (old, full)
         got, expected, bound = got, alpha * left @ right, product_bound(alpha, left, right, 0, 0, size)
-    else:  # X solves op(A) X = alpha B, or X op(A) = alpha B, to the solver's rounding
+    else:  # Checks that X solves op(A) X = alpha B, or X op(A) = alpha B, within rounding errors.
         left, right = (full, got) if side == "L" else (got, full)
         got, expected = left @ right, alpha * old
         bound = (size + 8) * EPS * (np.abs(left) @ np.abs(right) + np.abs(expected)) * 4 + 1e-30

@@ -50,7 +50,7 @@ def test_linked_over_the_reference_blas_and_the_machines_lapack(untuned):
 
 def test_a_symbol_that_no_library_has(untuned):
     for name in ("liblapack.so.3", "liblapacke.so.3"):
-        (untuned.home / name).touch()  # cannot be loaded, and hides the machine's
+        (untuned.home / name).touch()  # These empty files cannot be loaded, and they hide the installed libraries.
     run = untuned.run(BUILD / "tests" / "blas_linked", code=-6, stderr=None, ROOFTILE_BLAS=REFERENCE_BLAS,
                       LD_LIBRARY_PATH=untuned.home)
     assert run.stderr == (f"rooftile: the program calls dgesv_, which {REFERENCE_BLAS} does not have; name a BLAS that has "
@@ -77,7 +77,8 @@ def test_a_fork_of_a_process_that_used_the_device_computes_on_the_host(tuned):
                         stderr=None, ROOFTILE_TIER=tier)
         assert len(run.stdout.splitlines()) == 2
         said = run.stderr.splitlines()
-        assert len(said) == (1 if tier == "device" else 0), said  # both children were told to use the device
+        # ROOFTILE_TIER=device forces both children to the device.
+        assert len(said) == (1 if tier == "device" else 0), said
         assert all("forked" in line and line.endswith("libopenblas.so.0 computes instead") for line in said)
 
 
@@ -115,7 +116,7 @@ def test_a_fork_of_a_process_that_did_not_may_use_the_device(tuned):
 def test_forked_children_keep_the_precision(tuned, tier):
     assert tuned.python("""
 blas = library(sys.argv[1])
-def one():  # 2^24 + 1 - 2^24, which float32 sums make 0
+def one():  # The result is 2^24 + 1 - 2^24, which is 0 with float32 sums.
     f, at = ctypes.c_float, ctypes.byref
     a, b, c = (f * 3)(2.0**24, 1, -2.0**24), (f * 3)(1, 1, 1), f()
     n, k, alpha, beta = ctypes.c_int(1), ctypes.c_int(3), f(1), f(0)
@@ -227,7 +228,7 @@ def test_calls_are_counted_for_the_tuner_at_the_end_of_the_process(tuned):
 
 
 def test_no_recursion_through_names(tuned):
-    # The reference BLAS' cblas_sgemm calls sgemm_ by name, which is the drop-in's: each product is computed once.
+    # cblas_sgemm of the reference BLAS calls sgemm_ by name, which is the drop-in's: each call is computed once.
     assert tuned.python("""
 blas = library(sys.argv[1])
 c = (ctypes.c_float * 10000)()

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import ALTERNATIVE, BUILD, LINKED, OPENBLAS, PRELOADED
 
-# Results in float64 text, of float32 products that are small enough for any order of sums to give nearly the same.
+# The programs print results as float64. Their float32 GEMMs are small: any order of sums gives nearly the same.
 NUMPY = """
 import json, sys
 import numpy as np
@@ -46,7 +46,7 @@ def expect_same(got, expected):
         other, other_shape = got[name]
         largest = max(map(abs, values))
         assert shape == other_shape, name
-        # Well-conditioned: a few hundred roundings of float32.
+        # The problems are well conditioned: results differ by a few hundred roundings of float32 at most.
         worst = max(abs(x - y) for x, y in zip(values, other))
         assert worst <= 500 * 2.0**-24 * largest, f"{name}: {worst} of {largest}"
 

@@ -11,7 +11,7 @@ ROUTINES = ["SGEMM", "SSYMM", "STRMM", "STRSM", "SSYRK"]
 
 
 def summary(machine, program, data, **options):
-    """Output and summary file of a test program, its input on standard input."""
+    """Returns output and summary file of a test program, which reads its input from standard input."""
     run = machine.run("sh", "-c", f"exec {PROGRAMS / program} < {PROGRAMS / data}", stderr=None, **options)
     files = [file.read_text() for file in machine.home.glob("*.out")]
     return "\n".join([run.stdout, run.stderr, *files])
@@ -38,7 +38,7 @@ def test_fortran_level_3(tuned, way, tier):
 
 @pytest.mark.parametrize("tier", ["auto", "device"])
 def test_cblas_level_3(tuned, tier):
-    # The tests of errors are of the reference CBLAS' own way to report them, and OpenBLAS' differs.
+    # The tests of errors expect the messages of the reference CBLAS, from which those of OpenBLAS differ.
     text = summary(tuned, "xscblat3", "sin3", preload=PRELOADED, ROOFTILE_TIER=tier, ROOFTILE_BLAS=REFERENCE_BLAS,
                    LD_LIBRARY_PATH=REFERENCE_BLAS.parent)
     assert "FAIL" not in text and "FATAL" not in text and "computes instead" not in text, text

@@ -1,4 +1,4 @@
-"""Block-cyclic products over MPI ranks, whose local products go through the drop-in BLAS."""
+"""Block-cyclic GEMMs over MPI ranks, which make their local GEMMs through the drop-in BLAS."""
 import re
 
 import pytest

@@ -30,7 +30,7 @@ def test_linking_finds_all_of_blas_cblas_and_lapack():
     symbols = exported(LINKED)
     assert len(public) > 2000 and not public - symbols
     assert {"openblas_set_num_threads", "openblas_get_config", "openblas_get_corename"} <= symbols
-    # And nothing else but OpenBLAS' own functions: no inner parts of it, which are no interface.
+    # All other symbols are public functions that only OpenBLAS has. Internal functions of OpenBLAS are not exported.
     rest = symbols - public - OWN
     assert rest <= exported(OPENBLAS) and all(re.fullmatch(r"(openblas_|goto_|cblas_xerbla).*", name) for name in rest), rest
 
@@ -38,7 +38,7 @@ def test_linking_finds_all_of_blas_cblas_and_lapack():
 def test_the_alternative_has_the_symbols_of_the_distributions_others():
     others = {name for name in exported(OPENBLAS.parent / "libblas.so.3") if not name.startswith("__")}
     assert exported(ALTERNATIVE) == others | OWN
-    # All Fortran and CBLAS symbols of the reference implementation, but for its inner ones.
+    # All Fortran and CBLAS symbols of the reference implementation are exported, except for its internal ones.
     reference = {name for name in exported(LIBRARIES / "blas" / "libblas.so.3") if not name.endswith("sub_")}
     missing = reference - exported(ALTERNATIVE)
     assert missing <= {"RowMajorStrg", "CBLAS_CallFromC", "xerbla_array_", "cblas_xerbla", "cblas_dcabs1", "cblas_scabs1"}, missing

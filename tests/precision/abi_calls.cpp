@@ -12,8 +12,8 @@
 namespace rooftile {
 namespace {
 
-/// Of an activation and what is before it, as core/epilogue.cpp computes them in float64: functions
-/// of the C library are off by a few units in the last place of their results.
+/// Roundings of an activation and the steps before it, as core/epilogue.cpp computes them in
+/// float64. Results of the C library's functions are off by a few units in the last place.
 constexpr double kEpilogueRoundings = 32;
 
 using Context = std::shared_ptr<rooftile_context>;
@@ -30,7 +30,8 @@ Wide activated(Activation activation, Wide x) {
   switch (activation) {
     case Activation::kRelu:
       return x < 0 ? 0 : x;
-    // Quadruple precision cancels as well in 1 + erf(y), from y = -9 on.
+    // 1 + erf(y) suffers from cancellation in quadruple precision, too, from y = -9 on. erfc does
+    // not.
     case Activation::kGeluErf:
       return half * x * erfcq(-x / sqrtq(2));
     case Activation::kGeluTanh:
@@ -44,7 +45,7 @@ Wide activated(Activation activation, Wide x) {
   return x;
 }
 
-/// Element (row, column) of product i of the batch.
+/// Exact element (row, column) of matrix i of the batch.
 Exact exact_element(const Product& x, std::int64_t i, std::int64_t row, std::int64_t column) {
   const Problem& p = x.problem;
   const char* const a = x.stored_a_elements.data() + i * p.stride_a * bytes_of(p.types.a);
@@ -66,7 +67,8 @@ Exact exact_element(const Product& x, std::int64_t i, std::int64_t row, std::int
   const Epilogue& e = p.epilogue;
   Exact exact = exact_sum(p.alpha, p.k, left, right, any(e) ? 0.0f : p.beta, old);
   if (quantized(p.types)) {
-    // The subtraction of a float zero point cancels, here and in the reference.
+    // The subtraction of a float zero point loses digits by cancellation, in the library and in
+    // the reference.
     Wide magnitude = 0;
     for (std::int64_t l = 0; l < p.k; ++l)
       magnitude += fabsq(static_cast<Wide>(left(l))) *
@@ -109,7 +111,7 @@ void compare(const Product& x, Tally& tally) {
       }
 }
 
-/// One of those that tests/precision/test_precision.py tunes the device for.
+/// One of the epilogues that tests/precision/test_precision.py tunes the device for.
 Epilogue any_epilogue(Random& random) {
   static const std::vector<std::string> epilogues = {
       "row_scale+column_scale+bias_row+silu+residual+clamp", "bias_column+gelu_erf",
@@ -129,7 +131,7 @@ Problem any_problem(Random& random, const Types& types) {
   return random.below(2) == 0 ? p : padded_batch(p, any_of(random, 2, 3), random.below(2) == 0);
 }
 
-/// Values of other kinds than Product's, which are uniform.
+/// Replaces the uniform values of a Product by another kind of values, at random.
 void vary(Product& x, Random& random) {
   const Values values = any_values(random);
   if (values == Values::kUniform || x.problem.types != Types{}) return;
@@ -144,7 +146,7 @@ void refused(Tally& tally) {
   if (tally.refused++ == 0) tally.why = rooftile_last_error();
 }
 
-/// The structures of a call on host memory. Not to be moved.
+/// The structures of a call on host memory. They point to each other: do not move them.
 struct HostCall {
   rooftile_gemm_args args;
   rooftile_epilogue epilogue;
@@ -208,7 +210,7 @@ void call_sgemm(const Context& context, Random& random, Tally& tally) {
                               .beta = p.beta,
                               .c = x.c.data(),
                               .ldc = p.ldc};
-  // A call that is repeated takes another way through the library.
+  // The second call takes the shortcut for repeated calls.
   for (int turn = 0; turn < 2; ++turn) {
     x.c = x.c_before;
     if (rooftile_sgemm(context.get(), &args) != ROOFTILE_OK) return refused(tally);
@@ -251,7 +253,7 @@ void call_resident(const Context& context, TransferPath way, Random& random, Tal
   operands.b = put(x.stored_b_elements.data(), x.stored_b_elements.size());
   const std::size_t bytes_c = x.c.size() * sizeof(float);
   operands.c = put(x.c.data(), bytes_c);
-  if (operands.c.buffer == nullptr) return refused(tally);  // no device
+  if (operands.c.buffer == nullptr) return refused(tally);  // There is no device.
   if (run_resident(context.get(), args, operands, way) != ROOFTILE_OK) return refused(tally);
   if (rooftile_buffer_download(operands.c.buffer, 0, x.c.data(), bytes_c) != ROOFTILE_OK)
     throw std::runtime_error(rooftile_last_error());

@@ -13,10 +13,10 @@ namespace {
 constexpr int kRowMajor = 101, kColMajor = 102;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// A routine's entries: Fortran's, and CBLAS' in both orders.
+/// How a call enters a routine: by Fortran, or by CBLAS with column-major or row-major matrices.
 enum class Entry : std::uint8_t { kFortran, kColumns, kRows };
 
-/// rows x columns with NaN between the lines.
+/// A matrix of rows x columns, with NaN between the end of a line and the next line.
 class Stored {
  public:
   Stored(Random& random, Values values, Entry entry, std::int64_t rows, std::int64_t columns)
@@ -91,7 +91,7 @@ struct Scalars {
 };
 Scalars any_scalars(Random& random) { return {any_alpha(random), any_beta(random)}; }
 
-/// Every element (i, j) of C for which counts(i, j).
+/// Compares every element (i, j) of C for which counts(i, j) is true.
 template <typename Counts>
 void compare(Tally& tally, Stored& c, std::int64_t m, std::int64_t n, std::int64_t k, Scalars s,
              const Elements& a, const Elements& b, const Elements& old, const Counts& counts) {
@@ -106,7 +106,7 @@ void compare(Tally& tally, Stored& c, std::int64_t m, std::int64_t n, std::int64
 }
 bool all(std::int64_t, std::int64_t) { return true; }
 
-/// A call of sgemm or of a batch: operands of one shape.
+/// Operands of one sgemm call or of a batch of equal shapes.
 struct GemmOperands {
   Entry entry;
   Values values;
@@ -127,7 +127,7 @@ struct GemmOperands {
     const auto add = [&](auto& list, int rows, int columns) {
       if (list.empty())
         list.push_back(std::make_unique<Stored>(random, values, entry, rows, columns));
-      else  // of a batch all have the same ld
+      else  // Matrices of a batch have the same ld.
         list.push_back(std::make_unique<Stored>(*list.back()));
       for (int i = 0; i < rows; ++i)
         for (int j = 0; j < columns; ++j) list.back()->at(i, j) = any_value(random, values);
@@ -178,7 +178,7 @@ void sgemm_batch(const Blas& blas, Random& random, Tally& tally) {
 
 void sgemm_batch_strided(const Blas& blas, Random& random, Tally& tally) {
   GemmOperands x(random, 2);
-  // Both matrices of an operand behind each other.
+  // Both matrices of an operand, the second directly after the first.
   const auto joined = [](std::vector<std::unique_ptr<Stored>>& list, std::size_t length) {
     std::vector<float> memory(2 * length);
     for (std::size_t i = 0; i < 2; ++i)
@@ -250,7 +250,7 @@ bool in_triangle(char uplo, std::int64_t i, std::int64_t j) {
   return uplo == 'U' ? i <= j : i >= j;
 }
 
-/// Makes NaN of what must not be read.
+/// Sets the elements that a routine must not read to NaN.
 void keep_triangle(Stored& x, char uplo, int n) {
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j)
@@ -325,7 +325,7 @@ struct TriangularCall {
         old(b) {
     keep_triangle(a, uplo, order);
     for (int i = 0; i < order; ++i) {
-      // Well conditioned, so that a solution does not grow out of all proportion.
+      // The matrix is well conditioned, so that the solution does not grow.
       for (int j = 0; j < order; ++j) a.at(i, j) /= static_cast<float>(order) * 2048;
       a.at(i, i) = diag == 'U' ? kNan : 1.25f + random.symmetric();
     }
@@ -339,7 +339,7 @@ struct TriangularCall {
       blas.call(c_name, cblas_order(entry), cblas_side(side), cblas(uplo), cblas(trans),
                 cblas_diag(diag), m, n, alpha, a.data(), lda, b.data(), ldb);
   }
-  /// op(A)'s element.
+  /// Element (i, j) of op(A).
   double at(std::int64_t i, std::int64_t j) {
     if (trans != 'N') std::swap(i, j);
     if (i == j && diag == 'U') return 1;
@@ -356,10 +356,10 @@ void strmm(const Blas& blas, Random& random, Tally& tally) {
           left ? elements(t.old) : op, elements(t.old), all);
 }
 
-/// One system op(A) x = alpha * right-hand side at a time, for side R with op(A)'s transpose. The
-/// bound is that of substitution: |error| <= gamma_n |op(A)^-1| |op(A)| |x| (Higham, Accuracy and
-/// Stability of Numerical Algorithms, 8.5), |op(A)^-1| bounded by the inverse of the comparison
-/// matrix.
+/// Checks one system op(A) x = alpha * right-hand side at a time; for side R, the matrix is the
+/// transpose of op(A). The bound is that of substitution: |error| <= gamma_n |op(A)^-1| |op(A)|
+/// |x| (Higham, Accuracy and Stability of Numerical Algorithms, 8.5), where the inverse of the
+/// comparison matrix bounds |op(A)^-1|.
 void strsm(const Blas& blas, Random& random, Tally& tally) {
   TriangularCall t(random);
   t.run(blas, "strsm_", "cblas_strsm");
@@ -369,7 +369,7 @@ void strsm(const Blas& blas, Random& random, Tally& tally) {
   };
   const auto magnitude = [](Wide x) { return x < 0 ? -x : x; };
   const bool op_is_lower = (t.uplo == 'L') == (t.trans == 'N');
-  const bool lower = op_is_lower == left;  // the transpose of a lower matrix is upper
+  const bool lower = op_is_lower == left;  // The transpose of a lower matrix is upper.
   const std::int64_t order = t.order;
   std::vector<Wide> x(static_cast<std::size_t>(order)), size = x, error = x;
   for (std::int64_t s = 0; s < (left ? t.n : t.m); ++s) {

@@ -1,4 +1,4 @@
-// Random calls of every routine that promises a precision.
+// Random calls of every routine whose precision is documented.
 #pragma once
 
 #include <functional>
@@ -12,21 +12,21 @@ namespace rooftile {
 
 struct Routine {
   std::string name;
-  std::function<void(Random&, Tally&)> call;  // one call with arguments and operands of its own
+  std::function<void(Random&, Tally&)> call;  // makes one call with random arguments and operands
 };
 
-/// Of the C ABI: on host memory, and on device buffers. Tier, precision and database are the
-/// environment's. Throws where no context can be opened.
+/// Routines of the C ABI, on host memory and on device buffers. The environment determines tier,
+/// precision and database. Throws when no context can be opened.
 std::vector<Routine> abi_routines();
 
-/// Of a BLAS, by Fortran's and CBLAS' entries in turn; library: its file.
+/// Routines of a BLAS library (path of its file), called by Fortran's and CBLAS' entries in turn.
 std::vector<Routine> blas_routines(const std::string& library);
 
-/// Between low and high, both included.
+/// A random number from low to high, both included.
 inline std::int64_t any_of(Random& random, std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(high - low + 1)));
 }
-/// 1, a negative number, or any; beta may be 0, alpha not.
+/// Returns 1 or a number in [1, 3). Unlike a random beta, the result is never 0.
 inline float any_alpha(Random& random) {
   return random.below(2) == 0 ? 1.0f : random.symmetric() + 2.0f;
 }
@@ -34,11 +34,11 @@ inline float any_beta(Random& random) {
   return random.below(3) == 0 ? 0.0f : random.below(2) == 0 ? 1.0f : random.symmetric() * 2;
 }
 
-/// How a call's operands are made.
+/// Which values the operands of a call have.
 enum class Values : std::uint8_t {
   kUniform,   // in [-1, 1)
-  kWide,      // the same times 2^-12 ... 2^12
-  kIntegers,  // of 12 bits
+  kWide,      // uniform values times 2^-12 ... 2^12
+  kIntegers,  // integers of 12 bits
 };
 inline Values any_values(Random& random) { return static_cast<Values>(random.below(3)); }
 inline float any_value(Random& random, Values values) {

@@ -12,7 +12,7 @@
 namespace rooftile {
 namespace {
 
-/// By comparing with both neighbours, not as core/half.cpp does it.
+/// Rounds by comparison with both neighbours, independently of core/half.cpp.
 float rounded_to_bf16(Wide x) {
   const auto nearest = static_cast<float>(x);
   if (!std::isfinite(nearest)) return nearest;
@@ -24,7 +24,7 @@ float rounded_to_bf16(Wide x) {
        (std::isinf(away) ? copysignq(ldexpq(1, 128), x) : static_cast<Wide>(away))) /
       2;
   const Wide distance = fabsq(x), half = fabsq(middle);
-  if (distance < fabsq(static_cast<Wide>(towards_zero))) {  // nearest was rounded up to bits
+  if (distance < fabsq(static_cast<Wide>(towards_zero))) {  // Here nearest was rounded up to bits.
     const float below = std::bit_cast<float>(bits - 0x10000u);
     const Wide tie = (fabsq(static_cast<Wide>(below)) + fabsq(static_cast<Wide>(towards_zero))) / 2;
     return distance < tie ? below : towards_zero;
@@ -57,7 +57,7 @@ void Tally::add(DataType type, const Exact& exact, double computed) {
     return;
   }
   const Wide error = fabsq(static_cast<Wide>(computed) - static_cast<Wide>(wanted));
-  // Types of fewer bits round by more than what is asked about here.
+  // The rounding to a C of fewer bits than float32 is larger than the errors that worst measures.
   const double unit = type == DataType::kF16 ? 0x1p-10 : type == DataType::kBf16 ? 0x1p-7 : 0;
   const Wide beside = error - static_cast<Wide>(unit) * fabsq(exact.value);
   if (beside > 0) worst = std::max(worst, static_cast<double>(beside / exact.magnitude));

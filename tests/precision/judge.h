@@ -8,33 +8,33 @@
 
 namespace rooftile {
 
-using Wide = __float128;  // 113 bits
+using Wide = __float128;  // significand of 113 bits
 
-/// What an element should be, and what float64 may make of it.
+/// The exact value of an element, and the bound of the errors that float64 arithmetic may have.
 struct Exact {
   Wide value = 0;
-  Wide magnitude = 0;    // sum of the magnitudes that the rounding errors scale with
-  double roundings = 0;  // in float64, one after the other, at most
+  Wide magnitude = 0;    // sum of the magnitudes that rounding errors are proportional to
+  double roundings = 0;  // largest number of successive float64 roundings
 };
 
-/// Rounded once, to nearest even, to a type that C may have.
+/// x rounded once, to nearest even, to a type that C may have.
 double rounded(DataType type, Wide x);
 
 struct Tally {
   std::int64_t calls = 0;
-  std::int64_t refused = 0;  // calls that returned a status
+  std::int64_t refused = 0;  // calls that returned an error status
   std::int64_t elements = 0;
-  std::int64_t correct = 0;  // correctly rounded
-  std::int64_t within = 0;  // not, but no further off than float64 sums may be: the rounding to C's
-                            // type of a value that lies within roundings * 2^-53 * magnitude
-  std::int64_t beyond = 0;  // the rest
-  double worst = 0;         // largest error over the sum of magnitudes, the rounding to C aside
-  std::string why;          // of the first call that was refused
+  std::int64_t correct = 0;  // correctly rounded elements
+  std::int64_t within = 0;  // other elements that float64 sums permit: roundings to C's type of a
+                            // value within roundings * 2^-53 * magnitude of the exact one
+  std::int64_t beyond = 0;  // all other elements
+  double worst = 0;         // largest error over the sum of magnitudes, without the rounding to C
+  std::string why;          // error message of the first refused call
 
   void add(DataType type, const Exact& exact, double computed);
 };
 
-/// alpha * sum of x(l) * y(l) over l < k, plus beta * old where beta is not 0.
+/// Returns alpha * sum of x(l) * y(l) over l < k, plus beta * old if beta is not 0.
 template <typename X, typename Y>
 Exact exact_sum(float alpha, std::int64_t k, const X& x, const Y& y, float beta, double old) {
   Wide sum = 0, magnitude = 0;
@@ -47,7 +47,7 @@ Exact exact_sum(float alpha, std::int64_t k, const X& x, const Y& y, float beta,
   const Wide size = alpha < 0 ? -static_cast<Wide>(alpha) : static_cast<Wide>(alpha);
   return {.value = static_cast<Wide>(alpha) * sum + scaled_old,
           .magnitude = size * magnitude + (scaled_old < 0 ? -scaled_old : scaled_old),
-          .roundings = static_cast<double>(k) + 3};  // alpha, beta, the last addition
+          .roundings = static_cast<double>(k) + 3};  // plus alpha, beta and the last addition
 }
 
 }  // namespace rooftile

@@ -1,8 +1,9 @@
-// precision_calls [--calls N] [--seed S] [--routine NAME] LIBRARY: makes N random calls (default
-// 100) of every routine that promises a precision, those of BLAS from LIBRARY, and compares each
-// element with a reference in quadruple precision. ROOFTILE_PRECISION, ROOFTILE_TIER and the rest
-// of the environment say what is tried. Prints a line of JSON a routine;
-// tests/precision/test_precision.py says what has to be there.
+// Usage: precision_calls [--calls N] [--seed S] [--routine NAME] LIBRARY
+//
+// Makes N random calls (default 100) of every routine whose precision is documented, those of BLAS
+// from LIBRARY, and compares each element with a reference in quadruple precision. The environment
+// determines what is tested (ROOFTILE_PRECISION, ROOFTILE_TIER and the others). The program prints
+// one line of JSON for each routine; tests/precision/test_precision.py checks these lines.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-"""What precision each call has on each tier, measured against quadruple precision, and the table in docs/precision.md.
+"""Measures each call's precision on each tier against quadruple precision, for the table in docs/precision.md.
 
     test_precision.py            prints the table (ROOFTILE_BUILD names the build folder)
 """
@@ -30,7 +30,7 @@ CALLS = 6
 
 
 def run(home, library=LINKED, calls=CALLS, seed=1, routine=None, **environment):
-    """Each routine's tally, and what was said on stderr."""
+    """Returns each routine's tally, and the output on stderr."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "LD_"))}
     base = {"HOME": str(home), "ROOFTILE_CACHE": str(home / "cache"),
             "ROOFTILE_DETERMINISTIC": "1", "ROOFTILE_LOG_UNTUNED": "off"}
@@ -46,17 +46,17 @@ def run(home, library=LINKED, calls=CALLS, seed=1, routine=None, **environment):
 
 
 def plant(folder):
-    """A database whose device wins every call, with kernels for all that the program calls."""
+    """Writes a database whose device is predicted to win every call, with kernels for all routines of the program."""
     database = folder / "tuned.db"
     subprocess.run([BUILD / "tests" / "write_tuned_database", database, "slow", *TUNED], check=True)
     return database
 
 
 def promise(tally, precision):
-    """What a routine's calls turned out to have."""
+    """Returns the precision that a routine's calls had."""
     if tally["refused"] == tally["calls"]:
         return "refused"
-    # A forced device fails where the scan finds what the host should compute.
+    # A forced call on the device fails if the range scan finds that only the host can compute it.
     scanned = precision == "high" and "whose sums may reach" in tally["why"]
     assert tally["refused"] == 0 or scanned, tally
     if tally["beyond"] == 0:
@@ -65,7 +65,7 @@ def promise(tally, precision):
     if precision == "high":
         assert tally["worst"] <= 1e-6, tally
         return "checked"
-    # Of the sum of magnitudes: (k + 3) * 2^-24 is below 3e-5 here, and (k + 3) * 2^-11 of float16 sums below 0.1.
+    # Relative to the sum of magnitudes: (k + 3) * 2^-24 is below 3e-5 here, (k + 3) * 2^-11 (16-bit sums) below 0.1.
     assert tally["worst"] <= (0.1 if "16-bit" in tally["routine"] else 1e-4), tally
     return "float32"
 
@@ -76,7 +76,7 @@ def tuned(tmp_path_factory):
 
 
 def measure(home, database):
-    """(routine, tier, precision) to its promise, and (tier, precision) to what was said."""
+    """Returns precisions by (routine, tier, precision), and output on stderr by (tier, precision)."""
     cells, said = {}, {}
     for tier, precision in itertools.product(TIERS, PRECISIONS):
         tallies, said[tier, precision] = run(home, ROOFTILE_DB=str(database), ROOFTILE_TIER=tier, ROOFTILE_PRECISION=precision)
@@ -91,7 +91,7 @@ def measured(tuned, tmp_path_factory):
 
 
 def grouped(names, key):
-    """Names with equal keys together, in the order of their first."""
+    """Groups names with equal keys, in the order of each group's first name."""
     groups = {}
     for name in names:
         groups.setdefault(key(name), []).append(name)
@@ -99,7 +99,7 @@ def grouped(names, key):
 
 
 def table(cells):
-    """Markdown; routines and tiers that promise the same share a line."""
+    """Returns a Markdown table, in which routines and tiers of equal precision share a line."""
     routines = list(dict.fromkeys(routine for routine, _, _ in cells))
     lines = ["| calls | tier | relaxed, standard | high | exact64 |", "|---|---|---|---|---|"]
 

@@ -63,12 +63,12 @@ TEST(BackgroundTest, BackgroundThreadBlocksSignals) {
   EXPECT_EQ(::sigismember(&own, SIGINT), 0);
 }
 
-/// Exit status of body in a child.
+/// Runs body in a child process and returns the status of waitpid: 0 if body returned true.
 template <typename Body>
 int in_a_child(const Body& body) {
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(60);  // a hang becomes a failure
+    ::alarm(60);  // Turns a hang into a failure.
     ::_exit(body() ? 0 : 1);
   }
   int status = 0;

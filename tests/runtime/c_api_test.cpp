@@ -1,4 +1,5 @@
-// Bad input through the C ABI: a status, a message that names the argument, and C as it was.
+// For invalid input, the C ABI returns a status and a message that names the argument, and leaves
+// C unchanged.
 #include <cmath>
 #include <fstream>
 #include <thread>
@@ -30,12 +31,12 @@ TEST_F(CApi, RefusesLdBelowTheStoredRow) {
   args.ldc = 6;
   expect_refused(product_, args, "ldc is 6");
   args = args_of(product_);
-  args.layout = ROOFTILE_COLUMN_MAJOR;  // columns of A are m = 5 long
+  args.layout = ROOFTILE_COLUMN_MAJOR;  // A column of A has m = 5 elements.
   args.lda = 4, args.ldb = 3, args.ldc = 5;
   expect_refused(product_, args, "lda is 4, but the stored columns of a are 5");
 }
 
-// As blocked factorisations have them.
+// Blocked factorisations use such operands.
 TEST_F(CApi, InterleavedBlocksOfOneMatrixDoNotOverlap) {
   constexpr std::int64_t kBlock = 4, kLd = 13;
   std::vector<float> matrix(kBlock * kLd, 1.0f);
@@ -62,9 +63,9 @@ TEST_F(CApi, InterleavedBlocksOfOneMatrixDoNotOverlap) {
     EXPECT_THAT(rooftile_last_error(), ::testing::HasSubstr(message));
   };
   refused(2 * kBlock - 1, "c overlaps b");
-  refused(kLd - kBlock + 1, "c overlaps a");  // its rows end in those of A below
+  refused(kLd - kBlock + 1, "c overlaps a");  // Rows of C end in the next rows of A.
   args.ldb = kLd + 1;
-  refused(2 * kBlock, "c overlaps b");  // where they meet depends on the row
+  refused(2 * kBlock, "c overlaps b");  // The columns of the overlap depend on the row.
 }
 
 TEST_F(CApi, RefusesNullOverlapAndUnknownEnumerators) {
@@ -100,7 +101,7 @@ TEST_F(CApi, EmptyAndScaledOnlyProductsFollowBlas) {
                     padded_problem(4, 6, 3, Transpose::kNo, Transpose::kYes, 0.0f, -1.0f)}) {
     Product product(p);
     rooftile_sgemm_args args = args_of(product);
-    args.a = args.b = nullptr;  // not read
+    args.a = args.b = nullptr;  // These are not read.
     ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
     Problem scaled = p;
     scaled.alpha = 0;
@@ -136,7 +137,7 @@ TEST_F(CApi, EveryTransposeLayoutAndHostTierIsRight) {
         args.tier = tier;
         ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
         product.expect_right();
-        // The same memory is the transposed product in column-major order.
+        // The same memory holds the transposed product in column-major order.
         Product swapped(product.problem);
         args = args_of(swapped);
         std::swap(args.trans_a, args.trans_b);

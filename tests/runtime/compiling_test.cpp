@@ -1,5 +1,5 @@
-// While a device is being opened and a kernel compiled the host answers, and nobody who does not
-// ask for it waits.
+// While the device is being opened and a kernel is being compiled, the host answers. Only calls
+// that ask for it wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -39,7 +39,7 @@ class Compiling : public ::testing::Test {
   std::unique_ptr<Context> open() const {
     return std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
   }
-  /// Calls, checks the result, and says how it was answered.
+  /// Makes the call, checks its result and returns how it was answered.
   static Answer multiply(Context& context, TierChoice tier = TierChoice::kAuto) {
     Product product(padded_problem(70, 50, 90, Transpose::kNo, Transpose::kNo));
     context.gemm(call_of(product, tier));
@@ -88,11 +88,11 @@ TEST_F(Compiling, ClosingWaitsForTheCompiler) {
   std::thread opening([&] { let_through = gate.open(); });
   context.reset();
   opening.join();
-  EXPECT_TRUE(let_through) << "the compiler was left alone with what it works on";
+  EXPECT_TRUE(let_through) << "the context was destroyed while the compiler still used it";
 }
 
 TEST_F(Compiling, AKernelThatDoesNotCompileIsSkippedInTheBackground) {
-  // The second one is no quick one (quick_answers_test.cpp).
+  // The second kernel does not count as a quick kernel (quick_answers_test.cpp).
   Variant second = default_variant(device_);
   second.raster = Raster::kRow;
   write_test_database(folder_ / "two.db", device_, {default_variant(device_), second}, {}, {},
@@ -116,7 +116,8 @@ TEST_F(Compiling, TheHostAnswersForAMissingDevice) {
   write_test_database(folder_ / "other.db", other, {fallback_variant()}, {}, {}, slow_host());
   Context context({.database = folder_ / "other.db", .cache_folder = cache_});
   expect(multiply(context), Tier::kHost, Reason::kCompiling);
-  EXPECT_THROW(multiply(context, TierChoice::kDevice), Error);  // has waited for the opening
+  // This call waits until the attempt to open the device ends.
+  EXPECT_THROW(multiply(context, TierChoice::kDevice), Error);
   EXPECT_EQ(context.last_answer(), std::nullopt);
   expect(multiply(context), Tier::kHost, Reason::kFailed);
   expect(multiply(context), Tier::kHost, Reason::kPredicted);
@@ -128,11 +129,11 @@ TEST_F(Compiling, TheHostAnswersForAMissingDevice) {
 TEST_F(Compiling, AForkedChildComputesOnTheHostAndEnds) {
   Gate gate(cache_, default_variant(device_));
   std::unique_ptr<Context> context = open();
-  multiply(*context);  // a thread stands at the gate
+  multiply(*context);  // A thread now blocks at the gate.
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ::alarm(60);  // a hang becomes a failure
+    ::alarm(60);  // Turns a hang into a failure.
     expect(multiply(*context), Tier::kHost, Reason::kFailed);
     expect(multiply(*context), Tier::kHost, Reason::kPredicted);
     EXPECT_EQ(context->decide(packed_problem(70, 50, 90)).veto_name, Veto::kDeviceGone);
@@ -146,7 +147,8 @@ TEST_F(Compiling, AForkedChildComputesOnTheHostAndEnds) {
   expect(multiply(*context, TierChoice::kDevice), Tier::kDevice, Reason::kForced);
 }
 
-/// first_call in a process of its own, which must not hang; its lines are "tier reason bits".
+/// A child process that runs first_call and must not hang. Its output lines are "tier reason
+/// bits".
 class Process {
  public:
   Process(const std::string& environment, const std::string& arguments)
@@ -158,7 +160,7 @@ class Process {
     std::array<char, 256> text = {};
     return std::fgets(text.data(), text.size(), pipe_) != nullptr ? text.data() : "";
   }
-  /// Exit status as of waitpid.
+  /// Returns the status of waitpid.
   int end() { return ::pclose(pipe_); }
 
  private:
@@ -184,17 +186,20 @@ TEST_F(FirstCall, DoesNotWaitForTheDeviceToOpen) {
                               environment(), manifest.string(), go_on.string()),
                   "close");
   EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling)));
-  const int fd = ::open(manifest.c_str(), O_WRONLY | O_CLOEXEC);  // once the loader stands there
-  std::filesystem::rename(answer, manifest);                      // for its next look
+  // This open() returns once the loader reads the pipe.
+  const int fd = ::open(manifest.c_str(), O_WRONLY | O_CLOEXEC);
+  // The loader reads this file the next time.
+  std::filesystem::rename(answer, manifest);
   ::close(fd);
-  std::ofstream(go_on) << '\n';  // a context closed before would have dropped the opening
+  // The process closes its context only now: earlier, this would have cancelled the opening.
+  std::ofstream(go_on) << '\n';
   EXPECT_EQ(process.end(), 0);
 }
 
-/// Of a process.
+/// How the process of first_call can end.
 #ifdef __SANITIZE_THREAD__
-// ThreadSanitizer keeps a library's handlers of exit for the end of the process, when a library
-// that was unloaded is gone.
+// ThreadSanitizer runs a library's exit handlers at the end of the process, when an unloaded
+// library is gone.
 constexpr std::array kEndings = {"leave", "close"};
 #else
 constexpr std::array kEndings = {"leave", "close", "unload"};
@@ -217,7 +222,7 @@ TEST_F(FirstCall, AProcessMayEndWhileAKernelIsCompiled) {
     Process process(fmt::format("{} WAIT_FOR='{}'", environment(), go_on.string()), mode);
     EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling))) << mode;
     gate.meet();
-    std::ofstream(go_on) << '\n';  // and the process ends
+    std::ofstream(go_on) << '\n';  // Lets the process end.
     EXPECT_TRUE(gate.open()) << mode;
     EXPECT_EQ(process.end(), 0) << mode;
     std::filesystem::remove_all(cache_);
@@ -232,7 +237,8 @@ TEST_F(FirstCall, AChildOfAProcessThatHasNotUsedTheDeviceUsesIt) {
   EXPECT_EQ(process.end(), 0);
 }
 
-// OpenBLAS splits a product among its threads, and edges of the parts are summed differently.
+// OpenBLAS splits a GEMM among its threads, and sums elements at the edges of the slices in
+// another order.
 TEST_F(FirstCall, DeterministicBitsDoNotDependOnThreads) {
   for (const char* tier : {"auto", "host", "host64"}) {
     std::vector<std::string> lines;

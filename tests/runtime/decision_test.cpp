@@ -1,4 +1,4 @@
-// Decisions that can be read: rooftile_last_decision and ROOFTILE_LOG=decisions.
+// Decisions are reported by rooftile_last_decision and by ROOFTILE_LOG=decisions.
 #include <algorithm>
 #include <rooftile/rooftile.hpp>
 #include <thread>
@@ -35,7 +35,7 @@ class LastDecision : public CApi {
 
 TEST_F(LastDecision, IsOfTheLastCall) {
   last();
-  EXPECT_EQ(status_, ROOFTILE_UNSUPPORTED) << "there was no call yet";
+  EXPECT_EQ(status_, ROOFTILE_UNSUPPORTED) << "no call was made before";
 
   rooftile_decision decision = after(ROOFTILE_TIER_HOST1);
   EXPECT_EQ(status_, ROOFTILE_OK);
@@ -113,7 +113,7 @@ TEST(DecisionLog, HasALineForEachNewProblem) {
       context.gemm(call_of(product));
     };
     for (int call = 0; call < 3; ++call) multiply(8, {});
-    std::thread([&] { multiply(8, {}); }).join();  // decides for itself
+    std::thread([&] { multiply(8, {}); }).join();  // This thread has no repeated call to reuse.
     multiply(7, {});
     multiply(7, parse_epilogue("bias_column"));
     Product integers(

@@ -1,5 +1,5 @@
-// Deterministic contexts: what is left out, and that nothing waits or varies. Thread counts of the
-// host are compiling_test.cpp's, which has processes of its own.
+// Deterministic contexts leave out some kernels, do not measure calls, and give results that do
+// not vary. compiling_test.cpp varies the host's thread count, since it starts processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,14 +36,14 @@ class DeterministicTest : public ::testing::Test {
 };
 
 TEST_F(DeterministicTest, KernelsThatAddAtomicallyAreLeftOut) {
-  device_.limits.float32_atomic_add = true;  // as far as the database knows
+  device_.limits.float32_atomic_add = true;  // The database says that the device has it.
   const Variant atomic = parse_variant(
       "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 split_k=3 reduction=atomic");
   write_test_database(folder_ / "tuned.db", device_, {atomic, default_variant(device_)});
   const auto kernel = [&](Deterministic deterministic, std::int64_t size) {
     return context(deterministic).explain({.problem = packed_problem(size, size, size)}).kernel;
   };
-  for (const std::int64_t size : {64, 100}) {  // tuned, and not
+  for (const std::int64_t size : {64, 100}) {  // The first size is tuned, the second is not.
     EXPECT_EQ(kernel(Deterministic::kNo, size), short_name(atomic));
     EXPECT_EQ(kernel(Deterministic::kYes, size), short_name(default_variant(device_)));
   }

@@ -1,4 +1,4 @@
-// What a program's environment names, and what becomes of it where it is wrong.
+// Reading of environment variables, and the handling of wrong values.
 #include "runtime/dispatch/environment.h"
 
 #include <gmock/gmock.h>

@@ -1,10 +1,9 @@
-// A process of its own that calls the library once, as it is loaded: what happens before a device
-// is open, at a process's end, and when the library is unloaded.
+// Usage: first_call LIBRARY close|leave|unload|fork [SIZE]
 //
-//   first_call LIBRARY close|leave|unload|fork [SIZE]
-//
-// Prints the tier and the reason of the call, and a sum over the result's bits. "leave" ends
-// without closing the context, "fork" has the child call before the parent does.
+// Loads the library and calls it once, to test calls before the device is open, the end of a
+// process, and unloading. It prints tier and reason of the call, and a sum over the bits of the
+// result. "leave" ends without closing the context; with "fork" the child makes the call before
+// the parent does.
 #include <dlfcn.h>
 #include <rooftile/rooftile.h>
 #include <sys/wait.h>
@@ -21,15 +20,15 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 
-// Of a device that is not closed, LeakSanitizer finds all but a few bytes of Mesa's. Of a forked
-// child it does not see the stacks of threads that were the parent's.
+// When a device is not closed, LeakSanitizer reports a few bytes of Mesa. In a forked child, it
+// does not see the stacks of the parent's threads.
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libvulkan_lvp.so\n"
          "leak:rooftile::UntunedLog::write_every_minute\n";
 }
 #elif defined(__SANITIZE_THREAD__)
-// The child starts threads of its own.
+// The child starts threads, which ThreadSanitizer forbids by default.
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 #endif
@@ -37,7 +36,8 @@ extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 namespace {
 
 void* library = nullptr;
-rooftile_context* context = nullptr;  // for whoever looks for leaks: one that is not closed is kept
+// A global variable, so that LeakSanitizer finds a context that is not closed.
+rooftile_context* context = nullptr;
 
 template <typename Function>
 Function* symbol(const char* name) {
@@ -97,7 +97,8 @@ int run(const char* path, const std::string& mode, std::int64_t size) {
   symbol<decltype(rooftile_close)>("rooftile_close")(context);
   if (mode == "unload") {
 #ifdef __SANITIZE_ADDRESS__
-    __lsan_do_leak_check();  // for good: what the library never destroys is out of sight without it
+    // This check is final: after dlclose, objects that the library never destroys are unreachable.
+    __lsan_do_leak_check();
 #endif
     dlclose(library);
   }

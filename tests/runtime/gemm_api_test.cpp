@@ -1,4 +1,4 @@
-// Batches, epilogues and types through rooftile_gemm, on the host tiers.
+// Batches, epilogues and types in rooftile_gemm, on the host tiers.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -22,7 +22,8 @@ TEST_F(CApi, BatchesOfEveryTierAndLayoutAreRight) {
       EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
       product.expect_right();
     }
-  // Column-major: C^T = op(B)^T op(A)^T, so the same memory with A and B, m and n swapped.
+  // Column-major: C^T = op(B)^T op(A)^T. The same memory results with A and B, and m and n,
+  // exchanged.
   Product product(padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo), 3, false));
   rooftile_gemm_args args = gemm_args_of(product);
   args.layout = ROOFTILE_COLUMN_MAJOR;
@@ -54,7 +55,7 @@ TEST_F(CApi, EpiloguesOnTheHostAreRight) {
 }
 
 TEST_F(CApi, AnEpilogueInColumnMajorOrderKeepsItsRowsAndColumns) {
-  // The same memory seen transposed: m and n, A and B, rows and columns change places.
+  // The same memory, seen as its transpose: m and n, A and B, rows and columns are exchanged.
   Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
   p.epilogue = parse_epilogue("row_scale+bias_column+relu");
   Product product(p);
@@ -109,11 +110,14 @@ TEST_F(CApi, EveryTypeOnTheHostIsRight) {
     }
 }
 
-// The largest sum that there can be, and odd ones that longer runs in float32 would round.
+// The test has the largest possible sum, and odd sums that would be rounded if float32 summed more
+// terms.
 TEST_F(CApi, IntegersAreExactOnTheHostUpToTheLongestK) {
   const struct {
     rooftile_type type;
-    int largest, inwards;  // the element of the largest magnitude, and the way to smaller ones
+    // largest: the element of the largest magnitude; inwards: the sign of steps to smaller
+    // magnitudes
+    int largest, inwards;
     std::int64_t k;
   } kTypes[] = {{ROOFTILE_U8, 255, -1, 33025}, {ROOFTILE_I8, -128, 1, 131071}};
   constexpr std::int64_t kRows = 3, kColumns = 5;
@@ -121,7 +125,7 @@ TEST_F(CApi, IntegersAreExactOnTheHostUpToTheLongestK) {
     Random random(static_cast<std::uint64_t>(k));
     std::vector<int> a(static_cast<std::size_t>(kRows * k), largest),
         b(static_cast<std::size_t>(kColumns * k), largest);
-    for (std::vector<int>* x : {&a, &b})  // behind the first row
+    for (std::vector<int>* x : {&a, &b})  // The first row keeps the largest value.
       std::for_each(x->begin() + k, x->end(), [&, way = inwards](int& value) {
         value += way * static_cast<int>(random.below(32));
       });
@@ -218,7 +222,7 @@ TEST_F(CApi, RefusesWrongQuantizations) {
   args = gemm_args_of(product);
   args.ldb = 47;
   refused(right, "ldb is 47");
-  args.ldb = 0;  // as if it were right
+  args.ldb = 0;  // 0 stands for the right value.
   args.quantization = &right;
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
   product.expect_right();

@@ -1,6 +1,6 @@
-// Precision wishes through a context whose device wins: what the guard refuses, and who answers
-// then (what a spot check catches is kernel_faults_test.cpp's). And products that are larger than
-// the device's buffers.
+// Precision requests in a context whose device is predicted to be faster: which calls the guard
+// refuses, and which tier answers them instead (kernel_faults_test.cpp has the spot checks). The
+// file also tests calls that exceed the device's buffers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class GuardedContext : public ::testing::Test {
     ASSERT_FALSE(found.devices.empty()) << found.note;
     device_ = found.devices.front();
     Calibration calibration = slow_host();
-    // So that reading operands once more, for the guard, costs next to nothing.
+    // The guard reads the operands once more, which costs next to nothing with these rates.
     calibration.host.gbps = calibration.host1.gbps = 1000;
     write_test_database(folder_ / "tuned.db", device_,
                         {default_variant(device_), fallback_variant()}, {}, {}, calibration);
@@ -73,7 +73,7 @@ TEST_F(GuardedContext, OperandsThatFailTheScanRunOnTheHost) {
 }
 
 TEST_F(GuardedContext, IntegersThatFloat32CannotSumAreExact) {
-  // 1 + 2^24 - 2^24 is 1, but 0 where float32 sums begin with the large ones.
+  // 1 + 2^24 - 2^24 is 1. In float32 the sum is 0 if 1 is added to 2^24.
   Problem p = packed_problem(1, 1, 3);
   Product product(p);
   auto* const a = reinterpret_cast<float*>(product.stored_a_elements.data());
@@ -109,7 +109,7 @@ TEST_F(GuardedContext, AForcedDeviceDoesNotSumInFloat64) {
   EXPECT_TRUE(product.c_is_untouched());
 }
 
-/// Every element is the float64 sum, rounded once.
+/// Expects every element to be the float64 sum, rounded once.
 void expect_float64(const Product& product) {
   const Problem& p = product.problem;
   for (std::int64_t row = 0; row < p.m; ++row)
@@ -164,7 +164,7 @@ TEST_F(GuardedContext, AForcedDeviceWithFloat64IsRefusedWithBothReasons) {
     call.guard = guard;
     try {
       context.gemm(call);
-      FAIL() << "not refused";
+      FAIL() << "the call was not refused";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
       EXPECT_THAT(error.what(), ::testing::HasSubstr("ROOFTILE_TIER"));
@@ -192,7 +192,8 @@ TEST_F(GuardedContext, HighPrecisionDoesNotPermitSumsInHalfPrecision) {
     write_test_database(folder_ / "tuned.db", device_, {fallback_variant()}, {}, parse_types(types),
                         slow_host());
   Context context(options());
-  // The product is checked against the bound of float32 sums, while the call permits float16 ones.
+  // The result is checked against the bound of float32 sums, although the call permits float16
+  // sums.
   Product product(
       padded_problem(33, 17, 1025, Transpose::kNo, Transpose::kNo, 1, 0, parse_types("f16_f16")));
   GemmCall call = call_of(product, TierChoice::kDevice);
@@ -204,8 +205,8 @@ TEST_F(GuardedContext, HighPrecisionDoesNotPermitSumsInHalfPrecision) {
 }
 
 TEST_F(GuardedContext, HighPrecisionFallsBackToFloat64WithoutRejectingTheKernel) {
-  // Products of one sign: sums of 40,000 in float32 are off by more than 1e-6 of themselves where
-  // they are added one after the other.
+  // All terms have the same sign. A float32 sum of 40,000 terms in sequence has a relative error
+  // above 1e-6.
   Problem p = packed_problem(17, 9, 40'000);
   Product product(p);
   auto* const a = reinterpret_cast<float*>(product.stored_a_elements.data());
@@ -243,24 +244,26 @@ TEST_F(GuardedContext, TheEnvironmentSetsTheDefaultPrecision) {
 }
 
 TEST_F(GuardedContext, CallsThatExceedTheDevicesBuffersRunInSlices) {
-  // A alone is larger than a storage buffer's range, where that is as small as software devices
-  // have it.
+  // A alone exceeds the range of a storage buffer. The test runs if this range is as small as on
+  // software devices.
   const auto range = static_cast<std::int64_t>(device_.limits.max_storage_buffer_range_bytes);
-  if (range > (std::int64_t{1} << 28)) GTEST_SKIP() << "operands of " << range << " bytes";
+  if (range > (std::int64_t{1} << 28))
+    GTEST_SKIP() << "operands of " << range << " bytes are too large for this test";
   const std::int64_t k = 600, m = range / 4 / k + 100;
   Product product(packed_problem(m, 48, k));
   Context context(options());
   const Decision decision = context.decide(product.problem);
   EXPECT_EQ(decision.tier, Tier::kDevice) << decision.veto;
   const double transfer_bytes = minimum_bytes(product.problem);
-  EXPECT_GT(decision.upload_ns + decision.download_ns, transfer_bytes / 10) << "B moves twice";
+  EXPECT_GT(decision.upload_ns + decision.download_ns, transfer_bytes / 10)
+      << "B is transferred twice";
   for (const TierChoice tier : {TierChoice::kAuto, TierChoice::kDevice}) {
     std::ranges::copy(product.c_before, product.c.begin());
     context.gemm(call_of(product, tier));
     EXPECT_EQ(context.last_answer()->tier, Tier::kDevice);
     EXPECT_EQ(context.last_answer()->problem.m, m);
     EXPECT_EQ(context.device_state().last_failure, "");
-    // A few elements on both sides of a cut: all of them would take seconds.
+    // The check takes a few elements on both sides of a cut, since all of them would take seconds.
     const Problem& p = product.problem;
     for (const std::int64_t row :
          {std::int64_t{0}, m / 2 - 1, m / 2, m / 2 + 63, m / 2 + 64, m - 1})

@@ -1,4 +1,5 @@
-// A kernel's shaders are compiled on two threads; what fails on either is the kernel's failure.
+// The shaders of a kernel are compiled on two threads. A failure on either thread is a failure of
+// the kernel.
 #include "runtime/kernel/kernel.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ class KernelTest : public ::testing::Test {
   std::filesystem::path file_of(const Shader& shader) const {
     return folder_ / ("spirv/" + shader.hash + ".spv");
   }
-  /// The half of it, which no driver takes, with the checksum of a whole file.
+  /// Stores half of the module, which no driver accepts, with a valid checksum.
   void damage(const Shader& shader) const {
     std::vector<std::uint32_t> words = compile(shader);
     words.resize(words.size() / 2);

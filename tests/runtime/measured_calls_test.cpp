@@ -1,4 +1,5 @@
-// Products that are made again: on the host tier that was faster, unless nobody measures.
+// Repeated calls move to the host tier that is faster in measurements, unless measuring is
+// disabled.
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/support/c_api_fixture.h"
@@ -11,9 +12,9 @@ constexpr int kCalls = 6;
 
 class MeasuredCalls : public CApi {
  protected:
-  // A calibration of no machine: all threads take 10 us for what takes any processor milliseconds,
-  // and one takes hardly longer. So two calls tell that one thread is worth a try, whatever else
-  // runs here.
+  // The calibration is far from any real machine: it predicts 10 us with all threads for a GEMM
+  // that takes milliseconds, and slightly more with one thread. After two calls one thread is
+  // therefore probed, whatever else runs on the machine.
   void SetUp() override {
     const Enumeration found = enumerate_devices();
     ASSERT_FALSE(found.devices.empty()) << found.note;
@@ -25,7 +26,7 @@ class MeasuredCalls : public CApi {
                         calibration);
   }
 
-  /// Of the last of some calls.
+  /// Makes some calls and returns the decision of the last one.
   rooftile_decision last_of_some(rooftile_options options = {}) {
     const std::string database = (folder_ / "tuned.db").string();
     options.struct_size = sizeof options;
@@ -58,7 +59,8 @@ TEST_F(MeasuredCalls, MoveToTheFasterTier) {
               ::testing::HasSubstr("401x503x402 nt f32: host1 from now on, host takes "));
   EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST1);
   EXPECT_EQ(decision.reason, ROOFTILE_REASON_MEASURED);
-  EXPECT_LT(decision.host_ns, decision.host1_ns) << "which is not what was predicted";
+  EXPECT_LT(decision.host_ns, decision.host1_ns)
+      << "the decision does not hold the predicted times";
 }
 
 TEST_F(MeasuredCalls, StayOnThePredictedTierWithoutMeasurement) {

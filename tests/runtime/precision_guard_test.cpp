@@ -1,4 +1,5 @@
-// The range scan and the spot check alone: what they refuse, and what they let pass.
+// Tests the range scan and the spot check separately: which operands and results they refuse, and
+// which they accept.
 #include "runtime/verify/precision_guard.h"
 
 #include <fmt/format.h>
@@ -24,14 +25,14 @@ TEST(RangeTest, IsOfTheElementsAndNotOfThePadding) {
   const Range of_x = range(DataType::kF32, {2, 2}, x.data(), 4);
   EXPECT_EQ(of_x.largest, 3);
   EXPECT_TRUE(of_x.finite);
-  EXPECT_FALSE(of_x.whole);  // 2.5
+  EXPECT_FALSE(of_x.whole);  // 2.5 is not an integer.
   EXPECT_FALSE(range(DataType::kF32, {2, 3}, x.data(), 4).finite);
   EXPECT_EQ(range(DataType::kF32, {2, 3}, x.data(), 4).largest, 3);
   EXPECT_EQ(range(DataType::kF32, {0, 2}, x.data(), 4).largest, 0);
 }
 
 TEST(RangeTest, FindsOneElementAtAnyPosition) {
-  // Beyond one thread's share, and beyond a chunk of widened elements.
+  // The matrices are larger than one thread's share and than a chunk of widened elements.
   for (const DataType type : {DataType::kF32, DataType::kF16, DataType::kBf16}) {
     const std::int64_t rows = 301, columns = 2101;
     std::vector<float> values(static_cast<std::size_t>(rows * columns), 2.0f);
@@ -78,9 +79,9 @@ TEST_F(RangeRefusalTest, NamesTheMatrixThatIsNotFinite) {
   ASSERT_TRUE(refusal());
   EXPECT_THAT(refusal()->reason, HasSubstr("B holds infinity or NaN"));
   EXPECT_FALSE(refusal()->needs_float64);
-  p_.alpha = 0;  // then A and B are not read
+  p_.alpha = 0;  // A and B are not read.
   EXPECT_FALSE(refusal());
-  p_.beta = 1;  // now C is
+  p_.beta = 1;  // C is read.
   ASSERT_TRUE(refusal());
   EXPECT_THAT(refusal()->reason, HasSubstr("C holds"));
 }
@@ -93,7 +94,7 @@ TEST_F(RangeRefusalTest, SumsThatMayOverflowNeedFloat64) {
   ASSERT_TRUE(refusal());
   EXPECT_TRUE(refusal()->needs_float64);
   EXPECT_THAT(refusal()->reason, HasSubstr("3.6e+38"));
-  p_.alpha = 1e-10f;  // scales what has overflowed
+  p_.alpha = 1e-10f;  // alpha scales a sum that has already overflowed.
   EXPECT_TRUE(refusal());
 }
 
@@ -105,7 +106,7 @@ TEST_F(RangeRefusalTest, IntegersBeyond24BitsNeedFloat64) {
   ASSERT_TRUE(refusal());
   EXPECT_TRUE(refusal()->needs_float64);
   EXPECT_THAT(refusal()->reason, HasSubstr("2^24"));
-  b_.back() = 0.5f;  // no longer integers: rounding is what float32 means
+  b_.back() = 0.5f;  // The operands are not all integers, so float32 rounding is allowed.
   EXPECT_FALSE(refusal());
 }
 
@@ -118,7 +119,7 @@ TEST_F(RangeRefusalTest, EveryMatrixOfABatchIsScanned) {
   EXPECT_TRUE(refusal());
 }
 
-// What the host computes is right, whatever the types, epilogue, batch, and ld.
+// The check accepts the host's results for all types, epilogues, batches and leading dimensions.
 TEST(SpotCheckTest, RightResultsPass) {
   for (const char* types :
        {"f32", "f16", "f16_f16", "bf16_bf16", "i8_i32", "u8", "f32xq4b32", "f16xq8b32z_f16"})
@@ -142,7 +143,7 @@ TEST(SpotCheckTest, CoversEveryElement) {
   Problem p = padded_batch(padded_problem(3, 2, 5, Transpose::kYes, Transpose::kNo), 2, false);
   Product product(p), before(p);
   run_on_host(HostBlas::get(), call_of(product), Tier::kHost);
-  // Each element alone wrong: some seeds see it, for 16 of 12 elements most of them do.
+  // One element at a time is wrong. With 16 samples of 12 elements, most seeds detect it.
   for (std::int64_t i = 0; i < p.batch; ++i)
     for (std::int64_t row = 0; row < p.m; ++row)
       for (std::int64_t column = 0; column < p.n; ++column) {
@@ -157,18 +158,19 @@ TEST(SpotCheckTest, CoversEveryElement) {
           EXPECT_TRUE(mismatch->wrong);
           EXPECT_THAT(mismatch->what, HasSubstr(fmt::format("({}, {})", row, column)));
         }
-        EXPECT_GT(seen, 20);  // 75 % of 50 expected; below 21 once in 10^6 runs
+        EXPECT_GT(seen, 20);  // 75 % of 50 are expected. Below 21: once in 10^6 runs.
         element = right;
       }
 }
 
 TEST(SpotCheckTest, HighPrecisionIsStricterThanCertification) {
-  // 10^-5 of the sum of magnitudes: what float32 sums of 2000 products may have, and standard
-  // allows.
+  // The error is 10^-5 of the sum of magnitudes. Float32 sums of 2000 terms may have it, and
+  // kStandard accepts it.
   Problem p = padded_problem(4, 4, 2000, Transpose::kNo, Transpose::kNo);
   Product product(p), before(p);
   run_on_host(HostBlas::get(), call_of(product), Tier::kHost64);
-  for (float& x : product.c) x += 1e-5f * 500;  // random factors in [-1, 1]: magnitudes sum to 500
+  // Factors are random in [-1, 1], so that 2000 magnitudes sum to 500.
+  for (float& x : product.c) x += 1e-5f * 500;
   const auto check = [&](Precision precision) {
     return SpotCheck(precision, 7).mismatch(call_of(before), product.c_data(), p.ldc, p.stride_c);
   };

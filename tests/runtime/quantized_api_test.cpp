@@ -1,4 +1,4 @@
-// Which scales and zero points of a quantised B a call takes.
+// Tests which scales and zero points of a quantised B a call accepts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -16,19 +16,19 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The largest float16 number that is not above a positive one.
+/// Returns the largest float16 number that is not above x, which must be positive.
 float half_not_above(double x) {
   const std::uint16_t bits = to_f16(static_cast<float>(x));
   return from_f16(static_cast<double>(from_f16(bits)) > x ? static_cast<std::uint16_t>(bits - 1)
                                                           : bits);
 }
 
-/// Beside a float16 A: 6 rows of 3 blocks with scale 1 and the zero points that block 1 of row 2 is
-/// tried with.
+/// B has 6 rows of 3 blocks with scale 1 and zero point 7, except for block 1 of row 2, which gets
+/// the scale and the zero point under test.
 class QuantizedApi : public CApi {
  protected:
-  /// The call's status with this scale and zero point (of the kind that the types say) in that
-  /// block.
+  /// Returns the status of a call in which that block has this scale and zero point. The types say
+  /// whether the zero point is an integer or a float.
   rooftile_status call(const char* types, float scale, float zero, bool f16_sums = false) {
     Product product(
         padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, 1.0f, 0.0f, parse_types(types)));
@@ -39,7 +39,7 @@ class QuantizedApi : public CApi {
     std::vector<std::uint16_t> scales(18, to_f16(1)), zeros(18, to_f16(7));
     scales[7] = to_f16(scale);
     zeros[7] = to_f16(zero);
-    std::vector<std::uint8_t> packed(18, 0x77);  // a byte a block, or half of one
+    std::vector<std::uint8_t> packed(18, 0x77);  // One byte for each block, or half a byte.
     const auto value = static_cast<std::uint8_t>(zero);
     if (product.problem.types.b.bits == 8)
       packed[7] = value;
@@ -55,7 +55,8 @@ class QuantizedApi : public CApi {
     }
     return status;
   }
-  /// The largest scale that float16 weights leave is taken, with either sign; the next one is not.
+  /// Expects that the largest scale for which weights fit into float16 is accepted with either
+  /// sign, and that the next larger one is refused.
   void expect_largest_scale(const char* types, float zero, double distance) {
     const float largest = half_not_above(65504 / distance);
     const float beyond = from_f16(static_cast<std::uint16_t>(to_f16(largest) + 1));
@@ -92,13 +93,14 @@ TEST_F(QuantizedApi, RefusesNumbersThatAreNone) {
   EXPECT_EQ(call("f16xq4b16_f16", kInfinity, 0), ROOFTILE_INVALID_ARGUMENT);
 }
 
-// They would be of a * (q - zero point), before it is scaled.
+// Float16 sums would add a * (q - zero point) before scaling, so that float32 sums are used.
 TEST_F(QuantizedApi, SumsInHalfPrecisionArePermittedAndNotMade) {
   for (const float zero : {-30.0f, -31.0f, 1000.0f})
     EXPECT_EQ(call("f16xq4b16zf_f16", 1, zero, true), ROOFTILE_OK) << rooftile_last_error();
 }
 
-/// What quantize() makes is taken by a call, whose result lies within the bound.
+/// A call accepts every matrix that quantize() returns, and its result lies within the error
+/// bound.
 RC_GTEST_FIXTURE_PROP(QuantizedApi, TakesWhateverQuantizeMakes, ()) {
   const Types types = random_quantized_types();
   const std::int64_t n = *rc::gen::inRange(1, 5), k = *rc::gen::inRange(1, 200);
@@ -107,7 +109,7 @@ RC_GTEST_FIXTURE_PROP(QuantizedApi, TakesWhateverQuantizeMakes, ()) {
   Product product(packed_problem(2, n, k, Transpose::kNo, Transpose::kYes, 1, types));
   product.stored_b_elements.assign(matrix.values.begin(), matrix.values.end());
   product.quantization = {matrix.scales, matrix.zero_points};
-  // Sums of float32's largest numbers must not overflow.
+  // Weights may be float32's largest numbers. A smaller A keeps the sums from overflow.
   if (types.a == DataType::kF32) {
     for (float& x : product.a) x *= 0x1p-10f;
     std::memcpy(product.stored_a_elements.data(), product.a.data(),

@@ -1,4 +1,5 @@
-// While the best kernel is compiled one that compiles quickly answers, where calls may get either.
+// While the best kernel is being compiled, a kernel that compiles quickly answers calls that
+// permit different bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +33,7 @@ class QuickAnswers : public ::testing::Test {
     best_ = default_variant(device_);
     plant(1e5, 1e5, slow_host());
   }
-  /// Times on the problem that is tuned, which is about as large as the one that is computed.
+  /// Stores times for the tuned problem, which is about as large as the computed one.
   void plant(double best_ns, double quick_ns, const Calibration& host, bool certified = true) {
     std::filesystem::remove(database_);
     write_test_database(database_, device_, {best_, quick_}, {}, {}, host);
@@ -59,7 +60,7 @@ class QuickAnswers : public ::testing::Test {
                                                     .deterministic = deterministic,
                                                     .while_compiling = what});
   }
-  /// Calls, checks the result, and says how it was answered.
+  /// Makes the call, checks its result and returns how it was answered.
   static Answer multiply(Context& context, TierChoice tier = TierChoice::kAuto) {
     Product product(padded_problem(70, 50, 90, Transpose::kNo, Transpose::kNo));
     context.gemm(call_of(product, tier));
@@ -77,7 +78,7 @@ class QuickAnswers : public ::testing::Test {
     EXPECT_EQ(answer.reason, Reason::kCompiling);
     EXPECT_EQ(answer.kernel, nullptr);
   }
-  /// Repeats calls until that kernel answers. Until then the host or the quick kernel does.
+  /// Repeats the call until that kernel answers. Until then the host or the quick kernel answers.
   void multiply_until(Context& context, const Variant& kernel) const {
     EXPECT_TRUE(await("the kernel answers", [&] {
       const Answer answer = multiply(context);
@@ -181,7 +182,7 @@ TEST_F(QuickAnswers, ADeterministicContextUsesNoQuickKernel) {
 }
 
 TEST_F(QuickAnswers, TheQuickKernelIsNotUsedWhereTheHostIsFaster) {
-  plant(1e4, 1e6, even_host());  // of the host 130 us
+  plant(1e4, 1e6, even_host());  // The host takes 130 us.
   Gate gate(cache_, best_);
   const std::unique_ptr<Context> context = open();
   const GemmCall call = {.problem = packed_problem(70, 50, 90)};
@@ -249,7 +250,7 @@ TEST_F(QuickAnswers, ClosingWaitsForTheRunningCompilation) {
     std::thread opening([&] { let_through = gate.open(); });
     context.reset();
     opening.join();
-    EXPECT_TRUE(let_through) << "the compiler was left alone with what it works on";
+    EXPECT_TRUE(let_through) << "the context was destroyed while the compiler still used it";
   }
 }
 

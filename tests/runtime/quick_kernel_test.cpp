@@ -24,7 +24,7 @@ Variant registers(int reg_m, int reg_n) {
           .unroll_k = 8};
 }
 
-/// Kernels with their expected times, best first.
+/// A list of kernels with their expected times, best first.
 class QuickKernel : public ::testing::Test {
  protected:
   void add(const Variant& variant, double expected_ns, Progress progress = kNone) {
@@ -50,9 +50,9 @@ class QuickKernel : public ::testing::Test {
 TEST_F(QuickKernel, IsTheOneThatAnswersFirst) {
   ASSERT_GT(compiler_work(large_, {}), 2 * compiler_work(small_, {}));
   add(large_, 5e6);
-  add(small_, 7e6);              // some 20 ms to compile
-  add(registers(8, 8), 6e6);     // a little more
-  add(fallback_variant(), 9e7);  // nothing to compile, but slow
+  add(small_, 7e6);              // takes some 20 ms to compile
+  add(registers(8, 8), 6e6);     // takes slightly longer
+  add(fallback_variant(), 9e7);  // needs no compilation, but is slow
   EXPECT_EQ(chosen(), 1);
 }
 

@@ -1,4 +1,4 @@
-// Calls that were made before: as right, as strict and as well known as the first one.
+// Repeated calls have the same results, checks and decisions as the first call.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -55,7 +55,7 @@ TEST(RepeatedCalls, EvictedCallsAreForgottenAndNotConfused) {
     ASSERT_NE(calls->find(product(m), kOwner), nullptr);
     if (m > 1) found += calls->find(product(m - 1), kOwner) != nullptr ? 1 : 0;
   }
-  EXPECT_EQ(found, kProducts - 1) << "a second one in a place drives out the first";
+  EXPECT_EQ(found, kProducts - 1) << "two calls in one slot were both found";
   for (std::int32_t m = 1; m <= kProducts; ++m) {
     const auto* const known = calls->find(product(m), kOwner);
     EXPECT_TRUE(known == nullptr || known->product().m == m);
@@ -64,7 +64,7 @@ TEST(RepeatedCalls, EvictedCallsAreForgottenAndNotConfused) {
 
 TEST(RepeatedCalls, AcceptOnlyPointersThatCannotOverlap) {
   const auto calls = std::make_unique<RepeatedCalls>();
-  // Rows of 3, 4 and 4 elements: A spans 2 * 5 + 3, B 2 * 6 + 4, C 2 * 7 + 4.
+  // Rows have 3, 4 and 4 elements: A spans 2 * 5 + 3, B 2 * 6 + 4, C 2 * 7 + 4.
   const PlainProduct p = {.m = 3, .n = 4, .k = 3, .lda = 5, .ldb = 6, .ldc = 7, .alpha = 1};
   calls->store(p, kOwner, {});
   const RepeatedCalls::Entry& known = *calls->find(p, kOwner);
@@ -73,8 +73,8 @@ TEST(RepeatedCalls, AcceptOnlyPointersThatCannotOverlap) {
   const auto takes = [&](const float* a, const float* b) {
     return known.takes({.product = p, .a = a, .b = b, .c = c});
   };
-  EXPECT_TRUE(takes(c - 13, c - 16)) << "they end where C begins";
-  EXPECT_TRUE(takes(c + 18, c + 18)) << "they begin where C ends";
+  EXPECT_TRUE(takes(c - 13, c - 16)) << "A and B end where C begins";
+  EXPECT_TRUE(takes(c + 18, c + 18)) << "A and B begin where C ends";
   EXPECT_FALSE(takes(c - 12, c + 18));
   EXPECT_FALSE(takes(c + 18, c - 15));
   EXPECT_FALSE(takes(c + 17, c + 18));
@@ -88,7 +88,7 @@ TEST(RepeatedCalls, AcceptOnlyPointersThatCannotOverlap) {
 
 class RepeatedCall : public CApi {
  protected:
-  /// Twice, so that the second finds the first.
+  /// Makes the call twice, so that the second one is found as repeated.
   void multiply(const rooftile_sgemm_args& args) {
     for (int call = 0; call < 2; ++call)
       ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
@@ -126,7 +126,7 @@ TEST_F(RepeatedCall, IsRightInEveryLayoutOnOtherOperands) {
       }
 }
 
-// The two entries know each other's calls, but not what only one of them can say.
+// Both functions find each other's calls, except for calls with fields that only one of them has.
 TEST_F(RepeatedCall, RooftileGemmSharesTheShortcutOnlyForPlainCalls) {
   multiply(args_of(product_));
   Product plain(product_.problem);
@@ -183,7 +183,7 @@ TEST_F(RepeatedCall, IsCheckedLikeTheFirst) {
   refused("struct_size is 8", [](auto& args) { args.struct_size = 8; });
   rooftile_decision decision = {.struct_size = sizeof decision};
   EXPECT_EQ(rooftile_last_decision(context_, &decision), ROOFTILE_UNSUPPORTED)
-      << "of the call before the one that failed";
+      << "the decision of an earlier call was returned";
   multiply(args_of(product));
   product.expect_right();
 }
@@ -253,7 +253,7 @@ TEST_F(RepeatedCall, OfAForcedContextStaysForced) {
   std::swap(context_, forced);
   rooftile_close(forced);
   multiply(args_of(product));
-  EXPECT_EQ(last().tier, ROOFTILE_TIER_HOST) << "of the other context";
+  EXPECT_EQ(last().tier, ROOFTILE_TIER_HOST) << "the decision of the other context was used";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Several devices in one process: a second copy of the driver, whose device says that it is another
-// card of the same model.
+// Several devices in one process. The second one belongs to a copy of the driver, and claims to be
+// another card of the same model.
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ Function loaders(const char* name) {
   return reinterpret_cast<Function>(::dlsym(loader, name));
 }
 
-/// All but the device that was asked first have another UUID each.
+/// Gives each device, except for the first one that is queried, a UUID of its own.
 VKAPI_ATTR void VKAPI_CALL tell_apart(VkPhysicalDevice device,
                                       VkPhysicalDeviceProperties2* properties) {
   static const auto real =
@@ -56,7 +56,7 @@ PFN_vkVoidFunction in_front(const char* name) {
   return ours ? reinterpret_cast<PFN_vkVoidFunction>(&tell_apart) : nullptr;
 }
 
-/// Before the first use of Vulkan, and until the process ends.
+/// Installs both drivers before the first use of Vulkan, until the process ends.
 class TwoDrivers : public ::testing::Environment {
  public:
   void SetUp() override {
@@ -65,7 +65,8 @@ class TwoDrivers : public ::testing::Environment {
     const std::string key = "\"library_path\": \"";
     const std::size_t begin = text.find(key) + key.size(), end = text.find('"', begin);
     ASSERT_NE(end, std::string::npos) << kManifest;
-    // Of one file, by whatever name, the loader makes one driver.
+    // The loader makes one driver of one file, whatever its name, so that the file has to be
+    // copied.
     fs::path library = text.substr(begin, end - begin);
     fs::copy_file(library, folder_ / "libvulkan_copy.so");
     text.replace(begin, end - begin, (folder_ / "libvulkan_copy.so").string());
@@ -80,7 +81,7 @@ class TwoDrivers : public ::testing::Environment {
   ScratchFolder folder_;
 };
 [[maybe_unused]] const auto* const two_drivers =
-    ::testing::AddGlobalTestEnvironment(new TwoDrivers);  // which owns it
+    ::testing::AddGlobalTestEnvironment(new TwoDrivers);  // GoogleTest takes ownership.
 
 class SeveralDevices : public Faults {
  protected:

@@ -26,7 +26,8 @@ TEST_F(ShaderCacheTest, KeepsWhatItCompiledPrivately) {
   struct stat status = {};
   ASSERT_EQ(::stat(file().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
-  // What is in the file is what comes back: a shader of another text under this hash shows it.
+  // The cache returns the file's contents: a shader with other text and the same hash is not
+  // compiled.
   Shader other = shader_;
   other.glsl = "this does not compile";
   EXPECT_EQ(cache_.spirv(other), words);

@@ -1,4 +1,4 @@
-// Cut products, done part by part on the host: together they are the whole one.
+// Sliced calls, computed slice by slice on the host, have the same results as whole calls.
 #include "runtime/call/slices.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +85,7 @@ TEST(SlicesTest, OtherTypesAreDividedWhereTheResultStaysExact) {
     expect_right_in_slices(
         padded_problem(70, 65, 300, Transpose::kNo, Transpose::kYes, 1, 1, parse_types(types)),
         64 * 65, 5);
-  // Rows and columns only.
+  // Only rows and columns can be cut for these types, not k.
   for (const char* types : {"f16_f16", "f32xq4b32", "f16xq8b32z_f16"}) {
     const Problem p =
         padded_problem(130, 190, 64, Transpose::kNo, Transpose::kYes, 1, 1, parse_types(types));
@@ -115,7 +115,7 @@ TEST(SlicesTest, AResidualThatIsCIsReadBeforeItIsWritten) {
   GemmCall call = call_of(product);
   call.epilogue.residual = product.c.data();
   call.epilogue.ld_residual = p.ldc;
-  EXPECT_TRUE(slices(call, at_most(64 * 65)).empty());  // would need cuts of the depth
+  EXPECT_TRUE(slices(call, at_most(64 * 65)).empty());  // This size would require cuts along k.
   const std::vector<GemmCall> parts = slices(call, at_most(64 * 300));
   EXPECT_GT(parts.size(), 1u);
   for (const GemmCall& part : parts) EXPECT_EQ(part.problem.k, p.k);

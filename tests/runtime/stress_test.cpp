@@ -1,6 +1,6 @@
-// Many threads, all kinds of calls at once, on contexts of several kinds that come and go: made for
-// the sanitizers. Two seconds, or ROOFTILE_STRESS_S of them:
-//   ROOFTILE_STRESS_S=600 build-tsan/tests/runtime_test --gtest_filter='Stress.*'
+// Many threads make all kinds of calls at once, on contexts of several kinds that are opened and
+// closed. The test is meant for the sanitizers. It takes two seconds, or $ROOFTILE_STRESS_S:
+// ROOFTILE_STRESS_S=600 build-tsan/tests/runtime_test --gtest_filter='Stress.*'
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -28,7 +28,8 @@ namespace rooftile {
 namespace {
 
 constexpr int kThreads = 8;
-// By each thread, besides those that all begin with: few, for many first uses.
+// Calls of each thread in a round, besides those that all threads begin with. A small number gives
+// many rounds and so many first uses of a context.
 constexpr int kCallsInARound = 8;
 
 double stress_s() {
@@ -36,7 +37,7 @@ double stress_s() {
   return text != nullptr ? std::stod(text) : 2;
 }
 
-/// Threads and open files of this process.
+/// Numbers of threads and open files of this process.
 struct Held {
   std::ptrdiff_t threads = entries("/proc/self/task"), files = entries("/proc/self/fd");
 
@@ -45,7 +46,7 @@ struct Held {
   }
 };
 
-/// What a context is opened with.
+/// Options that a context is opened with.
 struct Kind {
   const char* database;
   int deterministic = 0;
@@ -59,9 +60,10 @@ class Stress : public CApi {
     const Enumeration found = enumerate_devices();
     ASSERT_FALSE(found.devices.empty()) << found.note;
     const DeviceProfile& device = found.devices.front();
-    DeviceProfile small = device;  // the largest operands are cut into parts
+    DeviceProfile small = device;  // The largest operands are sliced.
     small.limits.max_storage_buffer_range_bytes = 64 << 10;
-    Calibration importing = slow_host();  // of host memory, where that is predicted to be cheap
+    // Importing host memory is predicted to be cheap, and staging to be slow.
+    Calibration importing = slow_host();
     importing.device.upload_gbps = importing.device.download_gbps = 1e-3;
     importing.device.import_ns = 1;
     importing.device.import_upload_gbps = importing.device.import_download_gbps = 1;
@@ -85,7 +87,8 @@ class Stress : public CApi {
     return context;
   }
 
-  /// Sizes around tile edges and thin ones; any scalars and ld.
+  /// Returns a problem with thin sizes or sizes around tile edges, and any scalars and leading
+  /// dimensions.
   static Problem any_problem(Random& random, std::string_view type_text) {
     constexpr std::array<std::int64_t, 10> kSizes = {1, 2, 7, 16, 31, 33, 64, 65, 100, 129};
     const auto size = [&] { return kSizes[random.below(kSizes.size())]; };
@@ -98,7 +101,7 @@ class Stress : public CApi {
     const Transpose trans_a = quantized(types) ? Transpose::kNo : transpose();
     return padded_problem(m, n, k, trans_a, transpose(), alpha, beta, types);
   }
-  /// A forced device has nobody behind it who could do more.
+  /// A call that is forced to the device has no other tier that could provide a higher precision.
   static rooftile_guard any_guard(Random& random, rooftile_tier tier) {
     rooftile_guard guard = {.struct_size = sizeof guard,
                             .scan_range = static_cast<int>(random.below(2)),
@@ -109,7 +112,8 @@ class Stress : public CApi {
     }
     return guard;
   }
-  /// By whom it was asked for, by no device that has failed, and by float64 only if that was meant.
+  /// Expects that the requested tier answered, that no device failed, and that float64 was used
+  /// only on request.
   static void expect_answered(rooftile_context* context, rooftile_tier tier,
                               const rooftile_guard* guard) {
     rooftile_decision decision = {.struct_size = sizeof decision};
@@ -129,7 +133,8 @@ class Stress : public CApi {
     }
   }
 
-  /// The same call some times: a thread knows the second one.
+  /// Makes the same call up to three times: from the second one on, the thread finds it as
+  /// repeated.
   template <typename Args>
   void repeat(rooftile_status (*function)(rooftile_context*, const Args*),
               rooftile_context* context, const Args& args, Product& product, Random& random) {
@@ -157,7 +162,7 @@ class Stress : public CApi {
     const std::size_t types = random.below(kTypes.size());
     Problem p = padded_batch(any_problem(random, kTypes[types]),
                              1 + static_cast<std::int64_t>(random.below(3)), random.below(2) == 0);
-    // No kernel is tuned for the rest: it goes to the host.
+    // No kernels are tuned for the other types, which the host computes.
     bool tuned = types < 2;
     if (p.types.c == DataType::kF32 && random.below(2) == 0) {
       p.epilogue = parse_epilogue("bias_column+relu");
@@ -214,11 +219,12 @@ class Stress : public CApi {
     }
   }
 
-  /// What a context makes at its first use, and where it notes new problems, is wanted by all at
-  /// once; so are the same buffers, list and runs.
+  /// State of one round. All threads use the same context for the first time at once, and note new
+  /// problems in it; they also use the same buffers, list and runs.
   struct Round {
     rooftile_context* context = nullptr;
-    std::unique_ptr<SharedWork> work = nullptr;  // in every other round: it opens the device
+    // Set in every other round. It opens the device.
+    std::unique_ptr<SharedWork> work = nullptr;
     bool over = false;
   };
   void end(Round& round) const {
@@ -244,8 +250,8 @@ class Stress : public CApi {
     }
   }
 
-  /// Each thread makes some calls, and more until then. Contexts come and go beside those that all
-  /// share; each round has one that all begin with together.
+  /// Each thread makes some calls, and repeats this until end_s. Threads use shared contexts and
+  /// open others; in each round, all threads begin with the same new context.
   void call_by_threads(double end_s, std::uint64_t seed) {
     const std::array shared = {open(kKinds[0]), open(kKinds[1])};
     Round round;
@@ -280,10 +286,10 @@ class Stress : public CApi {
 TEST_F(Stress, ManyThreadsMixCallsOnSharedAndOwnContexts) {
   const ScopedEnvironment cache("ROOFTILE_CACHE", (folder_ / "cache").string());
   const double end_s = now_s() + stress_s();
-  call_by_threads(0, 0);  // what is loaded now stays
+  call_by_threads(0, 0);  // Libraries that this loads stay loaded.
   const Held before;
   call_by_threads(end_s, kThreads);
-  // The operating system lists a joined thread for a moment longer.
+  // A joined thread is listed in /proc until the kernel has removed it.
   EXPECT_TRUE(await("no more threads run than before",
                     [&] { return Held().threads <= before.threads; }));
   EXPECT_LE(Held().files, before.files);

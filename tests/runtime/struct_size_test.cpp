@@ -1,5 +1,5 @@
-// Programs that were compiled with an older or a newer header than the library's: structures that
-// lack fields, and structures with fields that this library does not know.
+// Programs that were compiled with an older or a newer header than the library's pass structures
+// that lack fields, or that have fields unknown to this library.
 #include <cstring>
 
 #include "tests/support/c_api_fixture.h"
@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 class StructSize : public CApi {
  protected:
-  /// Multiplies anew, and checks the result.
+  /// Makes the call with a fresh C, and checks the result.
   template <typename Multiply, typename Args>
   rooftile_status product(const Multiply& multiply, const Args* args) {
     product_.c = product_.c_before;

@@ -1,4 +1,4 @@
-// Which host tier a product made again and again goes to: on simulated machines.
+// Tests online tier selection for repeated calls, on simulated machines.
 #include "runtime/dispatch/tier_times.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ constexpr int kManyCalls = 100'000;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Of a product that begins where it is predicted to be fastest.
+/// Times of a call that begins on the tier that is predicted to be the fastest.
 TierTimes times_of(const TierTimes::Predicted& predicted) {
   const Tier host = faster_host(predicted.host_ns, predicted.host1_ns);
   const bool on_device = predicted.device_ns < std::min(predicted.host_ns, predicted.host1_ns);
@@ -24,8 +24,8 @@ TierTimes host_times(double host_ns, double host1_ns) {
   return times_of({.host_ns = host_ns, .host1_ns = host1_ns});
 }
 
-/// Calls whose time the tier decides, and the number of the call; the first one, which is not
-/// counted, has been made.
+/// Simulates calls whose time depends on the tier and on the number of the call. The constructor
+/// makes the first call, which is not counted.
 class Machine {
  public:
   using Time = std::function<double(Tier, int)>;
@@ -33,7 +33,7 @@ class Machine {
     times_.record_time(time_(times_.next(), 0));
   }
 
-  /// So many calls; how many of them the tier has answered.
+  /// Makes that many calls and returns how many of them the tier has answered.
   int calls_of(Tier counted, int calls) {
     int answered = 0;
     for (int i = 0; i < calls; ++i) {
@@ -44,8 +44,8 @@ class Machine {
     return answered;
   }
   int calls_of_one_thread(int calls) { return calls_of(Tier::kHost1, calls); }
-  /// Calls until the tier is probed for the first time; returns the length of that probe, 0 where
-  /// there is none in many calls.
+  /// Calls until the tier is probed for the first time, and returns the length of that probe, or 0
+  /// if there is none in kManyCalls calls.
   int calls_of_first_probe(Tier tried) {
     int before = 0, calls = 0;
     while (before < kManyCalls && calls_of(tried, 1) == 0) ++before;
@@ -73,7 +73,7 @@ TEST(TierTimes, ProbeWhereThereIsAChoiceAndACallIsLongEnough) {
   EXPECT_FALSE(TierTimes().open());
   EXPECT_FALSE(host_times(kInfinity, 1e5).open());
   EXPECT_FALSE(host_times(1e5, kInfinity).open());
-  EXPECT_FALSE(host_times(800, 700).open()) << "two looks at the clock would be felt";
+  EXPECT_FALSE(host_times(800, 700).open()) << "reading the clock twice would cost too much";
 }
 
 TEST(TierTimes, BeginWithThePredictedTier) {
@@ -88,8 +88,8 @@ TEST(TierTimes, ProbingTheSlowerTierTakesAHundredthOfTheTime) {
     constexpr int kCalls = 20000;
     const int of_one = all.calls_of_one_thread(kCalls),
               of_all = kCalls - one.calls_of_one_thread(kCalls);
-    // A trial costs 3 calls' loss, and that of a tenth of a call at least. The first ones come
-    // sooner.
+    // A probe costs the extra time of 3 calls, and at least that of a tenth of a call for each.
+    // The first probes come sooner.
     const double trials = 0.01 * kCalls / (3 * std::max(slower - 1, 0.1));
     const double most = 3 * trials + 12;
     EXPECT_GT(of_one, 0);
@@ -100,7 +100,7 @@ TEST(TierTimes, ProbingTheSlowerTierTakesAHundredthOfTheTime) {
 }
 
 TEST(TierTimes, ProbingEndsWhenItIsDecided) {
-  constexpr double kMeant = 1.5e5;  // of the tier on trial
+  constexpr double kMeant = 1.5e5;  // predicted time of the probed tier
   const TierTimes host = host_times(1e5, kMeant),
                   device = times_of({.host_ns = kMeant, .device_ns = 1e5});
   for (const auto& [slower, calls] : {std::pair{1.2, 3}, std::pair{5.0, 2}}) {
@@ -111,7 +111,7 @@ TEST(TierTimes, ProbingEndsWhenItIsDecided) {
 }
 
 TEST(TierTimes, ProbingUsesNoEarlierMeasurements) {
-  // All threads lose a processor and regain it; of the calls that show it every second is
+  // All threads lose a processor for 20 calls. Afterwards, every second call with all threads is
   // disturbed.
   int since_change = 0;
   Machine machine(host_times(1e5, 1.5e5), [&](Tier tier, int call) {
@@ -119,19 +119,21 @@ TEST(TierTimes, ProbingUsesNoEarlierMeasurements) {
     return call < 20 ? 6e5 : ++since_change % 2 == 0 ? 2.5e5 : 1e5;
   });
   EXPECT_GE(machine.calls_of_one_thread(20), 16);
-  EXPECT_GT(machine.calls_of_first_probe(Tier::kHost), 3) << "which has shown that it is faster";
+  EXPECT_GT(machine.calls_of_first_probe(Tier::kHost), 3)
+      << "all threads were measured to be faster, but were left again";
 }
 
 TEST(TierTimes, AChangeOfTierIsCheckedSoon) {
-  // One thread was faster than predicted, until it is in use.
+  // All threads take longer than one thread at first, and less as soon as one thread has been
+  // used.
   bool one_is_known = false;
   Machine machine(host_times(3e5, 3.5e5), [&](Tier tier, int) {
     if (tier == Tier::kHost1) return one_is_known = true, 1.5e5;
     return one_is_known ? 1e5 : 3e5;
   });
   const int of_one = machine.calls_of_one_thread(500);
-  EXPECT_GT(of_one, 3) << "it was in use";
-  // What 3 calls more took before is a tenth of 30 calls.
+  EXPECT_GT(of_one, 3) << "one thread was never chosen";
+  // Before the change, 3 calls with all threads took longer by a tenth of the time of 30 calls.
   EXPECT_LE(of_one, 50);
 }
 
@@ -151,31 +153,34 @@ TEST(TierTimes, ATierSlowerThanTheOthersPredictionIsLeftAfterTwoCalls) {
 }
 
 TEST(TierTimes, ATierFasterThanPredictedIsFound) {
-  // Calibrated where processors were apart: all threads were predicted to be half as fast.
+  // During the calibration the processors were far from each other: all threads are predicted to
+  // be half as fast as they are.
   Machine machine(host_times(2e5, 1.5e5), steady(1e5, 1.5e5));
   EXPECT_LE(machine.calls_of_one_thread(100), 20);
   EXPECT_LE(machine.calls_of_one_thread(1000), 30);
 }
 
 TEST(TierTimes, AChangeIsFollowedThereAndBack) {
-  // All threads lose, and regain, their processor.
+  // All threads lose a processor and regain it 2000 calls later.
   Machine machine(host_times(1e5, 1.5e5), [](Tier tier, int call) {
     const bool crowded = call >= 1000 && call < 3000;
     return tier == Tier::kHost1 ? 1.5e5 : crowded ? 6e5 : 1e5;
   });
   EXPECT_LE(machine.calls_of_one_thread(1000), 40);
   EXPECT_GE(machine.calls_of_one_thread(2000), 1950);
-  // A trial of what takes four times as long costs a hundredth every 3 * 3 / 0.01 calls.
+  // All threads take four times as long. A probe costs the time of 3 * 3 calls, which is a
+  // hundredth of the time of 900 calls.
   EXPECT_LE(machine.calls_of_one_thread(2000), 1000);
   EXPECT_LE(machine.calls_of_one_thread(1000), 40);
 }
 
 TEST(TierTimes, OneDisturbedCallChangesNothing) {
-  // All threads, now and then without one of their processors.
+  // Every seventh call with all threads lacks one of their processors.
   Machine machine(host_times(1e5, 1.5e5), [](Tier tier, int call) {
     return tier == Tier::kHost1 ? 1.5e5 : call % 7 == 0 ? 3e5 : 1e5;
   });
-  // 7e5 ns in 5 calls of 1.3e5: a trial of 3 calls after 7.5e6 ns, and after twice that.
+  // A call takes 1.3e5 ns on average, and the first 5 take 7e5 ns. A probe of 3 calls follows
+  // after 7.5e6 ns, and the next one after twice that.
   EXPECT_EQ(machine.calls_of_one_thread(50), 0);
   EXPECT_LE(machine.calls_of_one_thread(1000), 30);
 }
@@ -196,24 +201,24 @@ TEST(TierTimes, AChoiceOfOneThreadIsCheckedSoon) {
   EXPECT_GE(right.calls_of_one_thread(31), 28);
 }
 
-// It wakes threads that sleep.
+// The first call after another tier's wakes sleeping threads.
 TEST(TierTimes, TheFirstCallAfterAnotherTiersIsNotCounted) {
   Tier last = Tier::kHost;
-  int since = 0;  // that tier's first call
+  int since = 0;  // calls since that tier's first one
   Machine machine(host_times(1e5, 1.5e5), [&](Tier tier, int) {
     since = tier == last ? since + 1 : 0;
     last = tier;
     const double habits = since == 0 ? 1e6 : since == 1 && tier == Tier::kHost ? 4e5 : 0;
     return (tier == Tier::kHost ? 1e5 : 1.5e5) + habits;
   });
-  // All threads have one disturbed call after each trial, not two.
+  // One counted call with all threads is disturbed after each probe, not two.
   EXPECT_LE(machine.calls_of_one_thread(2000), 3 * 15);
 }
 
 TEST(TierTimes, ASlowMachineDoesNotSwitchToAllThreads) {
   // Everything takes three times as long as predicted.
   Machine machine(host_times(2e5, 1e5), steady(6e5, 3e5));
-  EXPECT_GE(machine.calls_of_one_thread(40), 37) << "checked once";
+  EXPECT_GE(machine.calls_of_one_thread(40), 37) << "all threads were probed more than once";
   EXPECT_GE(machine.calls_of_one_thread(2000), 1970);
 }
 
@@ -249,7 +254,8 @@ TEST(TierTimes, OtherTiersAreProbedInTurn) {
     device += tier == Tier::kDevice ? 1 : 0;
     machine.calls_of(tier, 1);
   }
-  // Trials of three calls each cost 1.2 calls, and take a hundredth of the time: 83 between them.
+  // A probe of three calls costs the time of 1.2 calls, and probes take a hundredth of the time:
+  // each of the two tiers has 83 probes.
   EXPECT_NEAR(one, 20000 * 0.01 / 1.2 * 3 / 2, 30);
   EXPECT_NEAR(device, one, 3);
 }
@@ -257,7 +263,8 @@ TEST(TierTimes, OtherTiersAreProbedInTurn) {
 TEST(TierTimes, ADeviceIsChosenOnlyIfItIsClearlyFaster) {
   const TierTimes::Predicted predicted = {.host_ns = 1e5, .host1_ns = 3e5, .device_ns = 0.97e5};
   Machine as_predicted(times_of(predicted), steady(1e5, 3e5, 0.97e5));
-  EXPECT_EQ(as_predicted.calls_of(Tier::kDevice, 5), 5) << "it was chosen for that";
+  EXPECT_EQ(as_predicted.calls_of(Tier::kDevice, 5), 5)
+      << "the device was left although it is as fast as predicted";
   EXPECT_LE(as_predicted.calls_of(Tier::kDevice, 10000), 10000 * 3 / 30);
   Machine faster(times_of(predicted), steady(1e5, 3e5, 0.9e5));
   EXPECT_GE(faster.calls_of(Tier::kDevice, 10000), 9000);
@@ -272,7 +279,7 @@ TEST(TierTimes, ADeviceThatHasFailedIsNotProbedAgain) {
   for (int call = 0; call < 3; ++call) times.record_time(0.5e5);
   times.leave_device_out();
   EXPECT_FALSE(times.device_races());
-  EXPECT_TRUE(times.open()) << "one thread or all is still to be chosen";
+  EXPECT_TRUE(times.open()) << "both host tiers are still candidates";
   for (int call = 0; call < 10000; ++call) {
     ASSERT_NE(times.next(), Tier::kDevice);
     times.record_time(times.next() == Tier::kHost ? 1e5 : 1.5e5);
@@ -286,7 +293,8 @@ TEST(TierTimes, ADeviceThatHasFailedIsNotProbedAgain) {
 TEST(TierTimes, AllThreadsAreKeptWhereTiersAreEqual) {
   Machine machine(host_times(1e5, 1.01e5), steady(1e5, 0.97e5));
   machine.calls_of_one_thread(200);
-  // A trial costs what a tenth of a call does, by assumption: 2 calls after 30.
+  // A probe is assumed to cost at least the time of a tenth of a call: 2 of its calls follow after
+  // 30 calls.
   EXPECT_LE(machine.calls_of_one_thread(10000), 10000 * 2 / 30);
 }
 

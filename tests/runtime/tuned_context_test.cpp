@@ -1,4 +1,4 @@
-// The device tier over a database that was written by hand: right results, of certified kernels.
+// The device tier with a synthetic database: certified kernels compute right results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,8 +37,8 @@ class TunedContext : public ::testing::Test {
                       const Types& types = {}) {
     write_test_database(folder_ / "tuned.db", device_, ranked, epilogue, types);
   }
-  /// Times of kernels on packed products; like write_database's, they are certified if that is
-  /// wanted.
+  /// Stores times of kernels on packed problems. As in write_database, generator_version decides
+  /// whether the kernels are certified.
   void write_portfolio(const std::vector<MeasuredKernel>& kernels,
                        std::string_view generator_version) {
     Store store(folder_ / "tuned.db");
@@ -68,7 +68,7 @@ TEST_F(TunedContext, DeviceTierIsRightForEveryTransposeAtOddSizes) {
         Product product(padded_problem(65, 33, 127, trans_a, trans_b, -1.0f, beta));
         context.gemm(call_of(product, TierChoice::kDevice));
         product.expect_right();
-        // The same database and input give the same bits.
+        // The same database and operands give the same bits.
         Product again(product.problem);
         context.gemm(call_of(again, TierChoice::kDevice));
         for (std::size_t i = 0; i < again.c.size(); ++i)
@@ -113,10 +113,10 @@ TEST_F(TunedContext, DeviceTierFusesTheEpilogueThatIsTuned) {
 
   p.epilogue = parse_epilogue("relu");
   Product other(p);
-  // Nothing plain is tuned, so that no pass of the host can follow a kernel.
+  // No plain kernel is tuned, so that a pass of the host is impossible, too.
   EXPECT_THAT(context.explain(call_of(other, TierChoice::kAuto)).decision.veto,
               HasSubstr("f32.nt.relu"));
-  context.gemm(call_of(other, TierChoice::kAuto));  // the host answers
+  context.gemm(call_of(other, TierChoice::kAuto));  // The host answers.
   other.expect_right();
 }
 
@@ -136,8 +136,8 @@ TEST_F(TunedContext, DeviceTierTakesEveryType) {
   }
 }
 
-/// n x k weights at the ends of float16's range: large ones of both signs, equal ones, and nearly
-/// equal ones, whose float zero points are far from the values.
+/// Returns n x k weights at the ends of float16's range: large ones of both signs, equal ones, and
+/// nearly equal ones, whose float zero points are far from the values.
 std::vector<float> weights_at_the_ends(std::int64_t n, std::int64_t k) {
   Random random(7);
   std::vector<float> weights;
@@ -225,7 +225,8 @@ TEST_F(TunedContext, AutoAndExplainAgreeAndHostCallsOpenNoDevice) {
   EXPECT_FALSE(context.device_state().opened);
 }
 
-// Edges that are no multiple of a fragment, rows that vectors do not divide, offsets anywhere.
+// Sizes are no multiples of a fragment, rows are not divisible by the vector width, and offsets
+// are arbitrary.
 TEST_F(TunedContext, MatrixKernelsAnswerCallsOfAnyShape) {
   Variant matrix;
   const DeviceLimits& limits = device_.limits;
@@ -249,11 +250,11 @@ TEST_F(TunedContext, MatrixKernelsAnswerCallsOfAnyShape) {
   }
 }
 
-/// A database with the fallback kernel as the only winner, and one thing wrong with it.
+/// A database in which the fallback kernel is the only winner, and which has one fault.
 struct Planted {
   std::string what;
-  std::string hash = {};                                      // empty: what the generator makes
-  std::string certified_by = std::string(kGeneratorVersion);  // empty: nobody
+  std::string hash = {};                                      // Empty means the generator's hash.
+  std::string certified_by = std::string(kGeneratorVersion);  // Empty means not certified.
   bool passed = true;
   std::function<void(Store&, RowId device, RowId candidate, const std::string& hash)> spoil = {};
 };
@@ -281,7 +282,7 @@ TEST_F(TunedContext, UncertifiedKernelsAreNeverUsed) {
     Context context({.database = file, .cache_folder = folder_ / "cache"});
     Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
     context.gemm(call_of(product, TierChoice::kAuto));
-    product.expect_right();  // whoever answers
+    product.expect_right();  // holds for every tier
     Product forced(product.problem);
     try {
       context.gemm(call_of(forced, TierChoice::kDevice));
@@ -293,9 +294,9 @@ TEST_F(TunedContext, UncertifiedKernelsAreNeverUsed) {
   };
   const ScopedEnvironment quiet("ROOFTILE_LOG", "off");
   plant_winner(folder_ / "sound.db", device_, {.what = "nothing"});
-  EXPECT_TRUE(runs(folder_ / "sound.db")) << "this test would not notice anything";
+  EXPECT_TRUE(runs(folder_ / "sound.db")) << "the database without a fault must work";
 
-  // Of the same kernel for a problem with B transposed.
+  // The signature of the same kernel for a problem with B transposed.
   const std::string other_signature =
       emit_gemm(fallback_variant(),
                 signature_of(packed_problem(64, 64, 64, Transpose::kNo, Transpose::kYes)))
@@ -335,7 +336,7 @@ TEST_F(TunedContext, UncertifiedKernelsAreNeverUsed) {
     EXPECT_FALSE(runs(file)) << planted.what;
   }
 
-  // Imported: whatever is certified in the file, into an empty database and into one that knows
+  // An import brings no certificates, neither into an empty database nor into one that knows
   // device, kernel and problem.
   Store(folder_ / "sound.db").export_to(folder_ / "export.db", std::vector<RowId>{1});
   plant_winner(folder_ / "knows.db", device_, {.what = "", .certified_by = ""});
@@ -344,10 +345,10 @@ TEST_F(TunedContext, UncertifiedKernelsAreNeverUsed) {
       Store(folder_ / name).import_from(folder_ / from);
       EXPECT_FALSE(runs(folder_ / name)) << from << " in " << name;
     }
-  EXPECT_FALSE(runs(folder_ / "export.db")) << "an export in the database's place";
+  EXPECT_FALSE(runs(folder_ / "export.db")) << "an export was used as a database";
 }
 
-/// One is faster on few rows, the other on many.
+/// The first kernel is faster for few rows, the second one for many.
 std::vector<MeasuredKernel> few_and_many() {
   const auto kernel = [](const char* variant, double few_ns, double many_ns) {
     MeasuredKernel measured{.variant = parse_variant(variant)};
@@ -411,7 +412,7 @@ TEST_F(TunedContext, ResidentOperandsUseAKernelThatIsLegalForTheirOffsets) {
     EXPECT_EQ(explanation.kernel, short_name(kernels[chosen].variant)) << size;
     EXPECT_NEAR(explanation.decision.kernel_ns / kernels[chosen].times.front().ns, 1, 0.5) << size;
   };
-  expect(103, {}, 0);  // staged, with a leading dimension that vectors divide
+  expect(103, {}, 0);  // The operands are staged with a divisible leading dimension.
   expect(103, there, 1);
   expect(104, there, 0);
 }
@@ -437,7 +438,7 @@ TEST_F(TunedContext, APortfolioOfIllegalKernelsLeavesTheTunedOnes) {
 TEST_F(TunedContext, WithoutADriverAutoAnswersAndForcedDeviceSaysWhy) {
   write_database({default_variant(device_), fallback_variant()});
   DeviceProfile other = device_;
-  other.driver_version += 1;  // the database's device is not the one that is here
+  other.driver_version += 1;  // The device of the database is not in this machine.
   device_ = other;
   {
     Store store(folder_ / "tuned.db");
@@ -448,7 +449,7 @@ TEST_F(TunedContext, WithoutADriverAutoAnswersAndForcedDeviceSaysWhy) {
   Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
   try {
     context.gemm(call_of(product, TierChoice::kDevice));
-    FAIL() << "ran on a device that is not there";
+    FAIL() << "a missing device answered";
   } catch (const Error& failure) {
     EXPECT_THAT(failure.what(), HasSubstr("not here or its driver has changed"));
   }

@@ -1,4 +1,4 @@
-// Which of several tuned devices in a database calls go to.
+// Tests which device calls use when the database has several tuned devices.
 #include <gtest/gtest.h>
 
 #include "generator/space.h"
@@ -11,7 +11,7 @@ namespace {
 
 class TunedDevice : public ::testing::Test {
  protected:
-  /// Registers a device behind those that are there already.
+  /// Adds a device to the database, after those that it already has.
   void plant(const DeviceProfile& device, double fma_gflops) {
     Calibration calibration = fast_host();
     calibration.device.fma_gflops = fma_gflops;

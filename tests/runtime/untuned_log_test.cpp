@@ -1,4 +1,5 @@
-// Problems without a tuned bucket are counted, reach the file, and never get in anybody's way.
+// Calls without a tuned bucket are counted and written to the database, and never disturb other
+// work.
 #include "runtime/dispatch/untuned_log.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +41,8 @@ class UntunedLogTest : public ::testing::Test {
     device_ = store.device_id(profile_);
   }
 
-  /// A device ten times the host, with one kernel for problems of the size 64.
+  /// Tunes a device that is ten times as fast as the host, with one kernel for problems of size
+  /// 64.
   void tune() {
     Store store(file());
     const HostRates host = {.call_ns = 100, .gbps = 20, .gemm = {{64, 64, 64, 20}}};
@@ -92,11 +94,12 @@ TEST_F(UntunedLogTest, CallsReachTheFileWhenTheContextIsClosed) {
     Context context = this->context();
     for (int call = 0; call < 3; ++call) multiply(context, 130, 260, 200);
     multiply(context, 140, 260, 200);
-    EXPECT_THAT(logged(), IsEmpty()) << "a call has waited for the file";
+    EXPECT_THAT(logged(), IsEmpty()) << "the counts were written during a call";
   }
   const std::vector<UntunedProblem> found = logged();
   ASSERT_THAT(found, SizeIs(2));
-  EXPECT_EQ(found[0].problem, packed_problem(130, 260, 200)) << "ld of the caller was kept";
+  EXPECT_EQ(found[0].problem, packed_problem(130, 260, 200))
+      << "the leading dimensions of the caller were stored";
   EXPECT_EQ(found[0].calls, 3);
   EXPECT_EQ(found[1].calls, 1);
 }
@@ -121,7 +124,8 @@ TEST_F(UntunedLogTest, AFileOfAnOlderVersionIsReadAndNotWritten) {
     context.write_counts();
   }
   std::filesystem::remove_all(folder_ / "cache");
-  EXPECT_EQ(contents(folder_.path()), before) << "programs with the older Rooftile use it still";
+  EXPECT_EQ(contents(folder_.path()), before)
+      << "a database that older versions still use was changed";
   { const Store migrated(file()); }
   {
     Context context = this->context();
@@ -134,9 +138,9 @@ TEST_F(UntunedLogTest, TunedAndSmallProblemsAreNotCounted) {
   tune();
   {
     Context context = this->context();
-    multiply(context, 65, 70, 100);          // of the tuned bucket
-    multiply(context, 8, 200, 9);            // a submission takes longer than the host
-    multiply(context, 130, 260, 200, 0.0f);  // reads neither A nor B
+    multiply(context, 65, 70, 100);          // belongs to the tuned bucket
+    multiply(context, 8, 200, 9);            // A submission takes longer than the host.
+    multiply(context, 130, 260, 200, 0.0f);  // This call reads neither A nor B.
   }
   EXPECT_THAT(logged(), IsEmpty());
 }
@@ -248,12 +252,12 @@ TEST_F(UntunedLogTest, ThreadsCountTogether) {
       });
     for (std::thread& thread : team) thread.join();
   }
-  // One that finds the table's lock taken for long does not count, rather than wait.
+  // A call that finds the table locked for long is not counted, rather than waiting.
   EXPECT_GE(logged().at(0).calls, 1 + kCalls);
   EXPECT_LE(logged().at(0).calls, 1 + kThreads * kCalls);
 }
 
-/// body in a child of its own, which has nothing to lose; false when it threw or died.
+/// Runs body in a child process. Returns false if it threw or died.
 template <typename Body>
 bool survives(const Body& body) {
   const pid_t child = ::fork();
@@ -284,7 +288,7 @@ TEST_F(UntunedLogTest, AForkedChildWritesNothingAndEnds) {
 
 TEST_F(UntunedLogTest, NothingIsCountedInAReadOnlyFileOrOnAFullDisk) {
 #ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer takes a child's threads for those of before the fork";
+  GTEST_SKIP() << "ThreadSanitizer mistakes threads of a child for those before the fork";
 #endif
   const auto count_and_write = [&] {
     UntunedLog log(file(), profile_);
@@ -299,7 +303,7 @@ TEST_F(UntunedLogTest, NothingIsCountedInAReadOnlyFileOrOnAFullDisk) {
   }));
   EXPECT_THAT(logged(), IsEmpty());
   EXPECT_TRUE(survives([&] {
-    // Permissions bind only those who are not root.
+    // Permissions do not restrict root, so that the child changes its user.
     constexpr uid_t kNobody = 65534;
     if (::geteuid() == 0 &&
         (::chown(file().c_str(), kNobody, kNobody) != 0 ||
@@ -313,7 +317,7 @@ TEST_F(UntunedLogTest, NothingIsCountedInAReadOnlyFileOrOnAFullDisk) {
     std::filesystem::permissions(file(), std::filesystem::perms::owner_all);
     count_and_write();
   }));
-  EXPECT_THAT(logged(), SizeIs(1)) << "the test itself cannot write";
+  EXPECT_THAT(logged(), SizeIs(1)) << "counts are not written without the fault, either";
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-// write_tuned_database FILE fast|even|slow [TYPES[:EPILOGUE]...]: a tuned database for the first
-// device that is here, with a host that usually wins (fast), wins small problems (even), or never
-// wins (slow). Calls of float32 without an epilogue have kernels in any case; those that are named
-// besides have the fallback kernel.
+// Usage: write_tuned_database FILE fast|even|slow [TYPES[:EPILOGUE]...]
+//
+// Writes a tuned database for the first device of this machine, with a host that is usually faster
+// than the device (fast), faster for small problems only (even), or never (slow). The database has
+// kernels for float32 calls without an epilogue, and the fallback kernel for all types and
+// epilogues that are named.
 #include <algorithm>
 #include <cstdio>
 #include <exception>

@@ -1,4 +1,4 @@
-// The bounded wait of tests for what another thread or process does.
+// A bounded wait for something that another thread or process does.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// GLSL compute shaders for the tests of the device layer.
+// Compiles GLSL compute shaders for the tests of the device layer.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ namespace rooftile {
 namespace {
 
 using Fault = CountingDriver::Fault;
-constexpr std::uint32_t kPerPass = 2;  // counters that go into one pass
+constexpr std::uint32_t kPerPass = 2;  // counters that one pass can count
 
 struct Counter {
   const char* name;
@@ -86,15 +86,15 @@ VkPerformanceCounterResultKHR result_of(std::size_t counter, std::uint64_t workg
 struct Pool {
   std::vector<std::uint32_t> counters;
   bool reset = false;
-  std::vector<std::optional<std::uint64_t>> workgroups;  // by pass, when it was submitted
+  std::vector<std::optional<std::uint64_t>> workgroups;  // submitted workgroups, by pass
 };
 
-/// What a command buffer holds, as far as it matters here.
+/// Properties of a recorded command buffer that the checks need.
 struct Commands {
-  int commands = 0;  // all of them
+  int commands = 0;  // number of recorded commands
   Pool* resets = nullptr;
   Pool* counts = nullptr;
-  bool open = false;  // between begin and end
+  bool open = false;  // A query is between its begin and its end.
   bool ended = false;
   std::uint64_t workgroups = 0;
 };
@@ -120,7 +120,7 @@ Fault fault_of_environment() {
   return Fault::kNone;
 }
 
-/// Never destroyed, as the faulty driver's.
+/// Never destroyed, like the state of the faulty driver.
 State& state() {
   static State* const only = [] {
     State* made = new State;
@@ -130,7 +130,7 @@ State& state() {
   return *only;
 }
 
-/// With the mutex held.
+/// Records a violation of the rule if the condition is false. The caller holds the mutex.
 void require(bool condition, const char* rule) {
   if (!condition) state().violations.emplace_back(rule);
 }
@@ -158,7 +158,7 @@ Function next(const char* name) {
 
 VkQueryPool handle_of(Pool* pool) { return reinterpret_cast<VkQueryPool>(pool); }
 
-/// Null: a real one. With the mutex held.
+/// Returns null if the pool belongs to the real driver. The caller holds the mutex.
 Pool* pool_of(VkQueryPool handle) {
   Pool* pool = reinterpret_cast<Pool*>(handle);
   return state().pools.contains(pool) ? pool : nullptr;
@@ -173,7 +173,7 @@ Structure* find_in_chain(const void* chain, VkStructureType type) {
   return nullptr;
 }
 
-// ---- What is offered ----
+// ---- Extensions and features ----
 
 VKAPI_ATTR VkResult VKAPI_CALL enumerate_extensions(VkPhysicalDevice physical, const char* layer,
                                                     std::uint32_t* count,
@@ -247,7 +247,7 @@ VKAPI_ATTR void VKAPI_CALL get_passes(VkPhysicalDevice,
   *passes = passes_of({info->pCounterIndices, info->pCounterIndices + info->counterIndexCount});
 }
 
-/// Without what the driver below would refuse.
+/// Removes the extension and its features, which the real driver would refuse.
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
                                              const VkDeviceCreateInfo* info,
                                              const VkAllocationCallbacks* allocator,
@@ -275,7 +275,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
   return result;
 }
 
-// ---- The lock ----
+// ---- The profiling lock ----
 
 VKAPI_ATTR VkResult VKAPI_CALL acquire_lock(VkDevice, const VkAcquireProfilingLockInfoKHR*) {
   const std::lock_guard lock(state().mutex);
@@ -293,7 +293,7 @@ VKAPI_ATTR void VKAPI_CALL release_lock(VkDevice) {
   --state().locks_held;
 }
 
-// ---- Pools and what is recorded ----
+// ---- Query pools and recorded commands ----
 
 VKAPI_ATTR VkResult VKAPI_CALL create_query_pool(VkDevice device, const VkQueryPoolCreateInfo* info,
                                                  const VkAllocationCallbacks* allocator,
@@ -335,7 +335,7 @@ VKAPI_ATTR VkResult VKAPI_CALL begin_commands(VkCommandBuffer commands,
   return real(commands, info);
 }
 
-/// With the mutex held: any command, of which there may be none behind a query's end.
+/// Notes a command, which must not follow the end of a query. The caller holds the mutex.
 Commands& note_command(VkCommandBuffer commands) {
   Commands& noted = state().commands[commands];
   require(!noted.ended, "a command behind the end of a query of command buffers");
@@ -422,7 +422,7 @@ VKAPI_ATTR void VKAPI_CALL cmd_barrier(VkCommandBuffer commands, VkPipelineStage
 
 // ---- Submissions and results ----
 
-/// With the mutex held.
+/// The caller holds the mutex.
 void execute(Commands& commands, std::uint32_t pass) {
   if (commands.resets != nullptr) {
     commands.resets->reset = true;

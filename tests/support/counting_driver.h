@@ -10,8 +10,8 @@
 
 namespace rooftile {
 
-/// State of the whole process. Thread-safe. $ROOFTILE_TEST_COUNTERS, for worker processes, holds
-/// the name of a fault from the start, or "absent".
+/// Access to the driver's state, which the whole process shares. Thread-safe. Worker processes
+/// take the name of a fault, or "absent", from $ROOFTILE_TEST_COUNTERS when they start.
 class CountingDriver {
  public:
   enum class Fault : std::uint8_t {
@@ -31,7 +31,8 @@ class CountingDriver {
   static int locks_taken();
   static int locks_held();
   static int query_pools();  // Number of pools that are not destroyed.
-  /// Uses that the specification does not allow. After the first one no results are returned.
+  /// Returns the uses that the specification does not allow. After the first one, the driver
+  /// returns no results.
   static std::vector<std::string> violations();
 };
 

@@ -44,7 +44,8 @@ inline void expect_one_line(const std::string& said, const std::string& text) {
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
 }
 
-/// A host that is so slow that the device is always predicted to be faster; guards are free.
+/// A host that is so slow that the device is always predicted to be faster, and guards cost
+/// nothing.
 inline Calibration no_host() {
   Calibration calibration = slow_host();
   for (HostRates* host : {&calibration.host, &calibration.host1})
@@ -96,7 +97,7 @@ class Faults : public ::testing::Test {
     Product product(problem_);
     try {
       context.gemm(call_of(product, TierChoice::kDevice));
-      FAIL() << "a device that is gone has answered";
+      FAIL() << "a device that is gone answered";
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr(why));
     }

@@ -19,10 +19,10 @@ namespace {
 
 using Call = FaultyDriver::Call;
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max(),
-                        kForever = kUnlimited;  // Vulkan's
+                        kForever = kUnlimited;  // Vulkan's value for no timeout
 
 struct Plan {
-  VkResult result = VK_SUCCESS;  // VK_SUCCESS: none
+  VkResult result = VK_SUCCESS;  // VK_SUCCESS stands for no fault.
   int good_calls = 0;
   bool once = false;
   int failed = 0;
@@ -35,12 +35,13 @@ struct State {
   double waited_in_vain_ns = 0;
   std::optional<Call> to_hold = {};
   bool held = false;
-  std::condition_variable changed;  // either of them
+  std::condition_variable changed;  // notified when to_hold or held changes
   std::uint64_t memory_limit = kUnlimited, memory_in_use = 0;
   std::unordered_map<VkDeviceMemory, std::uint64_t> allocations;
 };
 
-/// Never destroyed: devices that tests leave behind free their memory at the very end.
+/// Never destroyed, since devices that tests leave open free their memory at the end of the
+/// process.
 State& state() {
   static State* const only = new State;
   return *only;
@@ -51,14 +52,14 @@ FaultyDriver::Override& in_front() {
   return override;
 }
 
-/// The loader's own function, which finds the driver by the handle it is given.
+/// Returns the loader's own function, which finds the driver by its handle argument.
 template <typename Function>
 Function loaders(const char* name) {
   static void* const loader = ::dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
   return loader == nullptr ? nullptr : reinterpret_cast<Function>(::dlsym(loader, name));
 }
 
-/// VK_SUCCESS when this call is to go through.
+/// Counts the call and returns the result that it fails with, or VK_SUCCESS if it has no fault.
 VkResult due(Call call) {
   std::unique_lock lock(state().mutex);
   ++state().calls[static_cast<std::size_t>(call)];
@@ -154,7 +155,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, c
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance instance,
                                                                 const char* name);
 
-/// Null: not one of ours.
+/// Returns the function that can fail, or null if this driver does not replace that name.
 PFN_vkVoidFunction spoilt(std::string_view name) {
   const auto as_void = [](auto function) { return reinterpret_cast<PFN_vkVoidFunction>(function); };
   if (name == "vkGetInstanceProcAddr") return as_void(&get_instance_proc_addr);
@@ -169,7 +170,7 @@ PFN_vkVoidFunction spoilt(std::string_view name) {
   return nullptr;
 }
 
-/// Null: the loader's.
+/// Returns the replacing function, or null where the loader's function is used.
 PFN_vkVoidFunction offered(const char* name) {
   const PFN_vkVoidFunction first = in_front() != nullptr ? in_front()(name) : nullptr;
   return first != nullptr ? first : spoilt(name);
@@ -190,7 +191,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance insta
 
 const bool in_place = [] {
   const bool has_loader = loaders<PFN_vkGetInstanceProcAddr>("vkGetInstanceProcAddr") != nullptr;
-  // The device layer takes the loader that volk has.
+  // The device layer uses the loader function that volk was given.
   if (has_loader) volkInitializeCustom(get_instance_proc_addr);
   return has_loader;
 }();

@@ -1,5 +1,6 @@
-// A Vulkan driver that fails on command. Linked into a test program it stands between the library
-// and the loader, from the first use of Vulkan on; whatever it is not told to spoil goes through.
+// A Vulkan driver that fails on command. When it is linked into a test program, it stands between
+// the library and the loader from the first use of Vulkan on. Calls without an injected fault are
+// passed on.
 #pragma once
 
 #ifndef VK_NO_PROTOTYPES
@@ -12,7 +13,7 @@
 
 namespace rooftile {
 
-/// Of the whole process. Thread-safe.
+/// Access to the driver's state, which the whole process shares. Thread-safe.
 class FaultyDriver {
  public:
   enum class Call : std::uint8_t {
@@ -20,8 +21,8 @@ class FaultyDriver {
     kOpen,       // vkCreateDevice
     kCompile,    // vkCreateComputePipelines
     kSubmit,     // vkQueueSubmit
-    kWait,       // vkWaitForFences; the submitted work is finished all the same
-    kOutlast,    // the same, with an infinite timeout
+    kWait,       // vkWaitForFences; the submitted work finishes in any case
+    kOutlast,    // vkWaitForFences with an infinite timeout
   };
   /// Makes all such calls return that result, except for the next good_calls ones.
   static void fail(Call call, VkResult result, int good_calls = 0);
@@ -42,10 +43,11 @@ class FaultyDriver {
   /// Ends all faults.
   static void heal();
 
-  /// A driver's function, as this one offers it: spoilt, or the loader's. Null: there is none.
+  /// Returns the function that this driver offers: its own, the loader's, or null if there is
+  /// none.
   static PFN_vkVoidFunction function(VkInstance instance, const char* name);
-  /// Stands in front of that from now on, for the functions that it answers for; null for others.
-  /// To be called before the first use of Vulkan.
+  /// Installs another layer in front of this driver: it returns its own functions, and null for
+  /// all others. Must be called before the first use of Vulkan.
   using Override = PFN_vkVoidFunction (*)(const char* name);
   static void put_in_front(Override override);
 };

@@ -7,7 +7,7 @@
 
 namespace rooftile {
 
-/// During its lifetime no file grows beyond a kilobyte, not even for root.
+/// While an object of this class exists, no file grows beyond a kilobyte, not even for root.
 class FullDisk {
  public:
   FullDisk() {

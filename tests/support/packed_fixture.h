@@ -36,7 +36,7 @@ class PackedTest : public ResidentTest {
     ResidentTest::TearDown();
   }
 
-  /// Kernel with its times on one problem, for the synthetic database.
+  /// A kernel with its times on one problem, for the synthetic database.
   struct InjectedKernel {
     Problem problem;
     std::string variant;
@@ -75,7 +75,7 @@ class PackedTest : public ResidentTest {
     ok(rooftile_open(&options, &context_));
   }
 
-  /// Call of a Product on host memory.
+  /// The arguments of a call on host memory, for a Product.
   struct HostCall {
     rooftile_gemm_args args;
     rooftile_epilogue epilogue;

@@ -1,4 +1,4 @@
-// Operands in pages of their own, so that importing one imports nothing else.
+// Operands in pages of their own, so that importing an operand imports no other data.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace rooftile {
 
 inline constexpr std::size_t kPage = 4096;
 
-/// Memory of whole pages; the page behind the last byte is not mapped.
+/// Memory of whole pages. The page after the last byte is not mapped.
 class Pages {
  public:
   explicit Pages(std::size_t bytes)
@@ -47,7 +47,7 @@ struct Offsets {
   std::size_t a = 0, b = 0, c = 0;
 };
 
-/// Operands of a Product, each in pages that the destructor unmaps.
+/// Operands of a Product, each in its own pages, which the destructor unmaps.
 class InPages {
  public:
   explicit InPages(Product& product, const Offsets& at = {})
@@ -66,7 +66,7 @@ class InPages {
     return call;
   }
   char* c() const { return c_.data() + at_.c; }
-  /// Copies the operands back into the Product.
+  /// Copies C back into the Product.
   void take_c() const { std::memcpy(product_.c_data(), c(), bytes_c_); }
 
  private:

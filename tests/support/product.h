@@ -1,5 +1,5 @@
-// Operands with padded rows, canaries around C, and a check against float64, which the runtime's
-// tests share.
+// The operands of a GEMM for the tests of the runtime: padded rows, canaries around C, and a check
+// against float64.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@ namespace rooftile {
 
 inline constexpr std::uint32_t kCanary = 0x7fc0beef;
 
-/// Row-major operands of a problem. Padding is NaN (0 for integers), and C is surrounded by
-/// canaries. a, b and c are float32, for float32 problems; the rest is in the
-/// problem's types.
+/// Row-major operands of a problem. Padding is NaN (0 for integers), and canaries surround C. a, b
+/// and c hold the operands of float32 problems; the stored_ members hold elements of the problem's
+/// types.
 struct Product {
   Problem problem;
   std::vector<float> a, b, c, c_before;
@@ -91,7 +91,7 @@ struct Product {
       if (row >= p.m || column >= p.n) {
         ASSERT_TRUE(
             std::equal(after + at * bytes_c, after + (at + 1) * bytes_c, before + at * bytes_c))
-            << "outside of C at " << row << ", " << column;
+            << "changed outside of C at " << row << ", " << column;
         continue;
       }
       const ReferenceOperands operands = {
@@ -102,8 +102,8 @@ struct Product {
           one, operands, element(p.types.c, before, at), values(i, row, column), row, column);
       const double got = element(p.types.c, after, at);
       ASSERT_LE(error_ratio(p, expected, got), 1.0)
-          << to_string(p) << " product " << i << " at " << row << ", " << column << ": " << got
-          << " for " << expected.value;
+          << to_string(p) << " matrix " << i << " at " << row << ", " << column << ": " << got
+          << " instead of " << expected.value;
     }
   }
 
@@ -142,7 +142,7 @@ struct Product {
   }
 };
 
-/// Types besides float32: one of every kind that runs on any device.
+/// Types other than float32: one of each kind that runs on every device.
 inline const std::vector<std::string>& other_types() {
   static const std::vector<std::string> types = {
       "f16",        "bf16",           "f32_f16",    "f16_f16",
@@ -166,7 +166,7 @@ inline Problem padded_problem(std::int64_t m, std::int64_t n, std::int64_t k, Tr
   return p;
 }
 
-/// Batch with gaps between its matrices; with a shared B all members read the same B.
+/// Returns a batch with gaps between its matrices. With shared_b all matrices have the same B.
 inline Problem padded_batch(Problem p, std::int64_t batch, bool shared_b) {
   p.batch = batch;
   p.stride_a = stored_a(p).rows * p.lda + 7;

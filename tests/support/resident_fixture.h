@@ -21,7 +21,7 @@ namespace rooftile {
 /// Fails the test with the library's message when the status is an error.
 inline void ok(rooftile_status status) { ASSERT_EQ(status, ROOFTILE_OK) << rooftile_last_error(); }
 
-/// Problem of a Product as the C ABI takes it for buffers: without pointers. Not movable.
+/// A Product's problem in the C ABI's structures, without pointers to operands. Not movable.
 struct ProblemArgs {
   rooftile_gemm_args args;
   rooftile_epilogue epilogue;
@@ -75,7 +75,7 @@ class ResidentTest : public ::testing::Test {
     return buffer;
   }
 
-  /// Puts the operand into a new buffer, at an offset in elements.
+  /// Copies the operand into a new buffer, at an offset in elements.
   rooftile_place put(const void* from, std::size_t bytes, std::int64_t offset,
                      std::int64_t element_bytes) {
     const auto begin = static_cast<std::size_t>(offset * element_bytes);
@@ -88,7 +88,7 @@ class ResidentTest : public ::testing::Test {
     return put(from.data(), from.size() * sizeof(T), offset, element_bytes);
   }
 
-  /// Puts all operands that the Product uses into buffers of their own.
+  /// Copies each operand that the Product uses into a buffer of its own.
   rooftile_resident_operands operands_of(Product& product, std::int64_t offset = 0) {
     const Problem& p = product.problem;
     const Epilogue& e = p.epilogue;
@@ -130,7 +130,7 @@ class ResidentTest : public ::testing::Test {
     return result;
   }
 
-  /// Computes the Product on buffers and checks the result.
+  /// Computes the Product on device buffers and checks the result.
   void expect_right(Product& product, std::int64_t offset = 0) {
     const rooftile_resident_operands operands = operands_of(product, offset);
     expect_right(product, operands);

@@ -1,19 +1,20 @@
-// What the sanitizers say of libraries that are not built with them, and that is not so. Nothing
-// else is filtered here, and no message of the validation layer anywhere.
+// Suppresses false reports of the sanitizers about libraries that are built without them. Nothing
+// else is filtered here, and messages of the validation layer are not filtered anywhere.
 //
-// Validation layer 1.3.239: it keeps its maps behind pointers that LeakSanitizer does not see (the
-// instance lives until the process ends), and its queue thread unlocks fences that are being
-// destroyed. It takes three locks of its own in another order when a device is destroyed, by the
-// last thread that has it, than when one is submitted to.
+// Validation layer 1.3.239: it stores its maps behind pointers that LeakSanitizer does not follow
+// (the instance lives until the process ends), and its queue thread unlocks fences that are being
+// destroyed. Three of its own locks are acquired in one order by a submission, and in another
+// order when the last thread that uses a device destroys it.
 //
-// OpenBLAS 0.3.21: a call returns when its threads have set a flag for which it polls (exec_blas in
-// driver/others/blas_server.c), which ThreadSanitizer does not see. Of what they write into C it
-// sees one thing, the memset of gemm_beta for beta = 0, and takes the caller's next look at C for a
-// race. With OPENBLAS_NUM_THREADS=1 there is no thread, and no report.
+// OpenBLAS 0.3.21: a call polls a flag that its threads set when they are done (exec_blas in
+// driver/others/blas_server.c), and ThreadSanitizer does not see this synchronisation. The only
+// write to C that it sees in these threads is the memset in gemm_beta for beta = 0, which it
+// reports as a race with the caller's next read of C. With OPENBLAS_NUM_THREADS=1 there are no
+// threads and no report.
 //
-// LLVM 15, in Mesa's software device: ManagedStatic publishes what it has made by a release store,
-// which is inlined there. ThreadSanitizer sees only the mutex that getPermanentLibrary finds so,
-// made by one thread and locked by another; no frame of either stack is outside of LLVM.
+// LLVM 15, in Mesa's software device: ManagedStatic publishes a new object by an inlined release
+// store, which ThreadSanitizer does not see. It sees only the mutex in getPermanentLibrary, which
+// one thread creates and another one locks. All frames of both stacks are in LLVM.
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {

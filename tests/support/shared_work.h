@@ -11,8 +11,8 @@
 
 namespace rooftile {
 
-/// A and B, which every thread reads, and a list that every thread runs. In any order of the runs C
-/// has the same values.
+/// A and B, which every thread reads, and a list that every thread runs. C has the same values for
+/// every order of the runs.
 class SharedWork {
  public:
   explicit SharedWork(rooftile_context* context) : context_(context) {
@@ -32,7 +32,7 @@ class SharedWork {
   SharedWork(const SharedWork&) = delete;
   SharedWork& operator=(const SharedWork&) = delete;
 
-  /// Thread-safe. Runs the list, and a call with the same A and B and a C of its own.
+  /// Runs the list, and a call with the same A and B and a separate C. Thread-safe.
   void use() const {
     rooftile_run* run = nullptr;
     ok(rooftile_list_run(list_, &run));

@@ -13,7 +13,7 @@
 
 namespace rooftile {
 
-/// A host that usually is faster than the device.
+/// A host that is usually faster than the device.
 inline Calibration fast_host() {
   return {.device = {.submit_ns = 4e4,
                      .upload_gbps = 10,
@@ -40,7 +40,8 @@ inline Calibration slow_host() {
   return slow;
 }
 
-/// Certified ranked kernels for every pair of transposes, with one measured problem each.
+/// Writes a database in which the ranked kernels are certified for every pair of transposes, each
+/// with one measured problem.
 inline void write_test_database(const std::filesystem::path& file, const DeviceProfile& device,
                                 const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
                                 const Types& types = {},

@@ -1,4 +1,4 @@
-// A temporary folder that its owner removes.
+// Creates a temporary folder, which the caller removes.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -10,12 +10,13 @@ std::shared_ptr<Device>& slot() {
   return device;
 }
 
-/// The validation layer watches the whole process, and a test that draws a message from it fails.
+/// Enables the validation layer for the whole process, and fails the test program for each
+/// message.
 class Validation : public testing::Environment {
  public:
   void SetUp() override { ::setenv("ROOFTILE_VALIDATION", "1", 1); }
   void TearDown() override {
-    slot().reset();  // objects left behind are messages, too
+    slot().reset();  // The layer reports objects that are left.
     for (const std::string& message : validation_messages()) ADD_FAILURE() << message;
   }
 };

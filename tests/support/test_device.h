@@ -20,9 +20,10 @@ inline constexpr double kSecond_ns = 1e9;
 inline constexpr double kPatience_ns =
     60 * kSecond_ns;  // Lavapipe compiles at the first run, and machines are busy.
 
-/// The first device of enumerate_devices(); fails the test when there is none.
+/// Returns the first device of enumerate_devices(), and fails the test if there is none.
 const DeviceProfile& first_profile();
-/// Opened once for each process and closed before the validation messages are counted.
+/// Returns the device, which is opened once for each process and closed before the validation
+/// layer's messages are counted.
 Device& test_device();
 
 template <typename T>
@@ -37,7 +38,7 @@ std::vector<std::byte> bytes_of(const T& value) {
   return bytes;
 }
 
-/// Error code of the exception that call throws; kInternal when it throws none.
+/// Returns the error code of the exception that call throws, or kInternal if it throws none.
 template <typename Call>
 ErrorCode code_of(Call&& call) {
   try {
@@ -48,7 +49,7 @@ ErrorCode code_of(Call&& call) {
   return ErrorCode::kInternal;
 }
 
-/// y[i] = x[i] * factor + i for i < n, with workgroups of 16.
+/// Kernel for y[i] = x[i] * factor + i with i < n, in workgroups of 16.
 struct Affine {
   static constexpr std::uint32_t kWorkgroup = 16;
   struct PushConstants {

@@ -29,7 +29,7 @@ inline Calibration in_place() {
   c.device.import_upload_gbps = c.device.import_download_gbps = 1;
   return c;
 }
-/// Kernels access the host's memory very slowly.
+/// Kernels read the host's memory very slowly, so that the device copies it.
 inline Calibration copied() {
   Calibration c = in_place();
   c.device.import_read_extra_ns = c.device.import_write_extra_ns = 1e6;
@@ -47,7 +47,7 @@ inline Problem odd(Transpose trans_a, Transpose trans_b, float beta) {
   p.beta = beta;
   return p;
 }
-/// Same layout as staged copies.
+/// A problem whose operands have the layout of staged copies.
 inline Problem whole(float beta = 0) {
   Problem p = packed_problem(65, 68, 132);
   p.beta = beta;
@@ -76,7 +76,7 @@ class Transfer : public ::testing::Test {
   }
   std::unique_ptr<Context> open_staging() { return open(slow_host()); }
 
-  /// Runs on the device, with each operand in pages that are unmapped afterwards.
+  /// Runs the call on the device, with each operand in pages that are unmapped afterwards.
   static void run(Context& context, Product& product, const Guard& guard = {},
                   const Offsets& at = {}) {
     InPages operands(product, at);

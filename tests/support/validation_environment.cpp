@@ -1,4 +1,4 @@
-// The validation layer watches the whole test program, and a message of it fails the program.
+// Enables the validation layer for the whole test program, which fails for each of its messages.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -22,7 +22,7 @@ struct HostVisibleBuffer {
 
 class VulkanProgram {
  public:
-  /// Null when there is no loader. The functions are shared by the process.
+  /// Returns null when there is no loader. The whole process shares the functions.
   static PFN_vkGetInstanceProcAddr loader() {
     void* library = ::dlopen("libvulkan.so.1", RTLD_NOW);
     return library == nullptr ? nullptr

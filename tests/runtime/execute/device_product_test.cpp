@@ -1,6 +1,6 @@
-// The phases of a product on a device, and a driver that imports nothing.
+// Phases of a GEMM on the device, with and without a driver that imports host memory.
 #include "tests/support/vulkan_program.h"
-// After the switches of Vulkan-Hpp.
+// This include must follow the macros that vulkan_program.h sets for Vulkan-Hpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,13 +41,13 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance instance, 
   return reinterpret_cast<PFN_vkVoidFunction>(device_function);
 }
 
-/// What drivers compile a kernel anew for, of each texel buffer that is bound
+/// Properties of a bound texel buffer for which drivers compile a kernel again
 /// (runtime/kernel/kernel.cpp).
 struct Form {
   bool power_of_two = false, middle_bits = false;
   bool operator==(const Form&) const = default;
 };
-std::vector<Form> forms;  // in the order in which they are bound
+std::vector<Form> forms;  // in the order of binding
 std::map<VkBuffer, VkDeviceSize> buffer_bytes;
 
 VKAPI_ATTR VkResult VKAPI_CALL watch_buffer(VkDevice device, const VkBufferCreateInfo* info,
@@ -114,7 +114,7 @@ class DeviceProductTest : public ::testing::Test {
     ASSERT_FALSE(found.devices.empty()) << found.note;
     use(Device::open(found.devices.front()));
   }
-  /// Before a program's own device.
+  /// Releases everything before another program opens its own device.
   void close() {
     kernel_ = nullptr;
     pool_ = nullptr;
@@ -127,7 +127,7 @@ class DeviceProductTest : public ::testing::Test {
         call_of(product));
   }
 
-  // Importing pays whatever the operand.
+  // With these rates, importing is cheaper than staging for every operand.
   const DeviceRates rates_ = {.upload_gbps = 1e-3, .download_gbps = 1e-3, .import_ns = 1};
   ScratchFolder folder_;
   std::atomic<std::uint64_t> imports_ = 0;
@@ -161,7 +161,7 @@ TEST_F(DeviceProductTest, AnAbandonedCallWaitsForItsWork) {
       const auto product = prepared(left);
       product->submit();
     }
-    // Imported or not, nothing of it changes any more.
+    // Whether C was imported or not, it does not change any more.
     const std::vector<float> c = left.c;
     Product next(p);
     const auto product = prepared(next);
@@ -174,7 +174,7 @@ TEST_F(DeviceProductTest, AnAbandonedCallWaitsForItsWork) {
       return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
     }));
     if (beta == 0) continue;
-    EXPECT_TRUE(left.c_is_untouched()) << "nobody has collected it";
+    EXPECT_TRUE(left.c_is_untouched()) << "C was written although collect() was not called";
   }
   {
     Product never(packed_problem(8, 8, 8));
@@ -205,7 +205,7 @@ TEST_F(DeviceProductTest, WithoutMemoryImportOperandsAreCopied) {
   EXPECT_TRUE(program.messages().empty()) << program.messages().front();
 }
 
-// Or the call that finds its kernel ready waits for a compiler.
+// Otherwise the call that finds its kernel ready waits for a compilation in the driver.
 TEST_F(DeviceProductTest, WarmingUpBindsWhatTheCallBinds) {
   use_first();
   const bool imports = device_->profile().limits.host_import_alignment_bytes > 0;

@@ -1,5 +1,5 @@
-// Calls whose class (types, transposes, epilogue) was not tuned, on a device on which the plain
-// product was: the plain kernel and a pass of the host over C answer them, or a kernel that is
+// Calls of a class (types, transposes, epilogue) that is not tuned, on a device whose plain class
+// is tuned. A plain kernel followed by a pass of the host over C answers them, or a kernel that is
 // certified on demand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Plain float32 products are tuned, nothing else. The context is deterministic, so that no kernel
-/// is certified on demand: every call here takes the plain kernel and the host's pass.
+/// Only plain float32 GEMMs are tuned. The context is deterministic, so that no kernel is
+/// certified on demand: every call takes the plain kernel and the pass of the host.
 class HostPassTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// Kernels that are certified on demand (runtime/tuned/on_demand_kernels.h): found, stored and used,
-// and what happens when they fail.
+// Kernels that are certified on demand (runtime/tuned/on_demand_kernels.h): how they are found,
+// stored and used, and what happens when they fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using DriverCall = FaultyDriver::Call;
 
-/// Plain float32 products are tuned, on a device that always wins.
+/// Only plain float32 GEMMs are tuned, on a device that is always predicted to be faster.
 class OnDemand : public Faults {
  protected:
   void SetUp() override {
@@ -30,7 +30,7 @@ class OnDemand : public Faults {
     fused_.epilogue = parse_epilogue("bias_column+relu");
   }
 
-  /// The same problem of a class that was not tuned, by calls until a kernel is certified for it.
+  /// Repeats calls of the same problem, in a class that is not tuned, until a kernel is certified.
   static void expect_certified(Context& context, const Problem& p) {
     multiply(context, p);
     context.wait_for_certificates();
@@ -50,7 +50,7 @@ class OnDemand : public Faults {
                                                 .variant = variant});
     return store.certificate(store.find_device(device_).value(), candidate, kGeneratorVersion);
   }
-  /// The shader cache has a module for this kernel that scales a little too much.
+  /// Replaces the kernel's module in the shader cache by one with a slightly larger alpha.
   void make_wrong(const Variant& variant, const Problem& p) const {
     Shader shader = emit_gemm(variant, signature_of(p));
     const std::string_view right = "alpha * sum";
@@ -101,7 +101,8 @@ TEST_F(OnDemand, TheNextContextFindsTheCertificate) {
   const int compiled = FaultyDriver::calls(DriverCall::kOpen);
   expect(multiply(*context, fused_), Tier::kDevice, Reason::kPredicted);
   context->wait_for_certificates();
-  EXPECT_EQ(FaultyDriver::calls(DriverCall::kOpen), compiled + 1);  // for calls, not certificates
+  // Only the device for calls is opened, not the one for certificates.
+  EXPECT_EQ(FaultyDriver::calls(DriverCall::kOpen), compiled + 1);
 }
 
 TEST_F(OnDemand, WithoutTheDatabaseTheKernelIsUsedAndNotStored) {
@@ -116,7 +117,8 @@ TEST_F(OnDemand, ADeterministicContextCertifiesNothing) {
   ContextOptions same = options();
   same.deterministic = Deterministic::kYes;
   Context context(same);
-  EXPECT_EQ(means(context, fused_), "host_pass");  // whatever others have certified
+  // A deterministic context does not use the kernels that other contexts have certified.
+  EXPECT_EQ(means(context, fused_), "host_pass");
   expect(multiply(context, fused_), Tier::kDevice, Reason::kPredicted);
 }
 
@@ -145,7 +147,7 @@ TEST_F(OnDemand, AWrongKernelIsRefusedOnceAndThePassAnswers) {
                   "is not certified on");
   EXPECT_EQ(means(*context, fused_), "host_pass");
   EXPECT_EQ(stored_verdict(fused_, fallback_variant()), false);
-  // Nor does the next context try it.
+  // The next context does not try the rejected kernel again.
   const auto next = open();
   EXPECT_THAT(said_by([&] {
                 multiply(*next, fused_);
@@ -169,7 +171,7 @@ TEST_F(OnDemand, TheNextBestKernelIsTriedAfterOneThatFails) {
 
 TEST_F(OnDemand, ADeviceLostWhileAKernelIsCertifiedLeavesThePass) {
   const auto context = open();
-  multiply(*context, problem_);  // the calls' own device is open
+  multiply(*context, problem_);  // This opens the device for calls.
   multiply(*context, fused_);
   context->wait_for_certificates();
   Problem other = fused_;
@@ -230,7 +232,8 @@ TEST_F(OnDemand, AGuardChecksTheKernelBeforeThePass) {
 }
 
 TEST_F(OnDemand, APassStaysWhereItIsPredictedToBeFasterThanTheKernel) {
-  // Rows of 136 bytes are staged at a crawl, and the widened copy of the operands is imported.
+  // Rows of 136 bytes are staged, which is very slow here. The pass uses a widened copy of the
+  // operands, which is imported.
   std::filesystem::remove(database_);
   Calibration calibration = no_host();
   calibration.device.upload_gbps = 1e-3;
@@ -245,12 +248,12 @@ TEST_F(OnDemand, APassStaysWhereItIsPredictedToBeFasterThanTheKernel) {
   }
   EXPECT_EQ(stored_verdict(p, fallback_variant()), true);
   EXPECT_EQ(means(*context, p), "host_pass");
-  p.lda = p.ldb = 64;  // imported as they are
+  p.lda = p.ldb = 64;  // These operands are imported without a copy.
   EXPECT_EQ(means(*context, p), "certified");
 }
 
 TEST_F(OnDemand, AForcedDeviceWaitsForACertificateWhereNoPassCanAnswer) {
-  // 8-bit sums in float32 are not exact: there is no pass, but a kernel can be certified.
+  // 8-bit sums in float32 are not exact, so that no pass is possible. A kernel can be certified.
   const auto context = open();
   const Problem p =
       padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 1, parse_types("i8_i32"));
@@ -263,7 +266,7 @@ TEST_F(OnDemand, AForcedDeviceWaitsForACertificateWhereNoPassCanAnswer) {
   EXPECT_EQ(means(*context, p), "certified");
 }
 
-/// Float32 products without transposes are tuned, nothing else.
+/// Only float32 GEMMs without transposes are tuned.
 class OtherTransposes : public OnDemand {
  protected:
   void SetUp() override {
@@ -329,7 +332,8 @@ TEST_F(OtherTransposes, ExplainSaysWhereNoneCouldBeCertified) {
 }
 
 TEST_F(OnDemand, AHostThatIsFasterThanThePassButNotThanAKernelHasOneCertified) {
-  // Between the two: the pass is charged at a crawl.
+  // The calibrated time of the host lies between the kernel's and the pass's, since the pass is
+  // very slow.
   std::filesystem::remove(database_);
   Calibration calibration = slow_host();
   for (HostRates* host : {&calibration.host, &calibration.host1})
@@ -344,8 +348,8 @@ TEST_F(OnDemand, AHostThatIsFasterThanThePassButNotThanAKernelHasOneCertified) {
   EXPECT_EQ(multiply(*context, p).tier, Tier::kDevice) << static_cast<int>(first.tier);
 }
 
-// On device buffers there is no host behind a plain kernel: a plain kernel and a pass of the device
-// (device_pass_test.cpp), or the fallback, compute until another one is certified.
+// Calls on device buffers have no pass of the host. A plain kernel and a pass of the device
+// (device_pass_test.cpp), or the fallback, compute them until another kernel is certified.
 
 class OnDemandResident : public ResidentTest {
  protected:

@@ -1,5 +1,5 @@
-// Products that are cut because they are larger than the device's buffers: one part is on its way
-// while another is computed, and the result is that of the whole.
+// Calls that exceed the device's buffers are computed in slices. One slice is transferred while
+// another is computed, and the result is the same as that of the whole call.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Buffers so small that products have to be cut.
+/// The device's buffers are so small that calls must be sliced.
 class SlicedCalls : public Transfer {
  protected:
   void SetUp() override {
@@ -50,7 +50,7 @@ TEST_F(SlicedCalls, AtMostTwoSlicesAreInFlight) {
   run(*one_by_one, checked, {.check_spots = true});
   const std::uint64_t one = one_by_one->device_state().most_staging_bytes,
                       two = in_turn->device_state().most_staging_bytes;
-  EXPECT_GT(two, one) << "no operand was on its way while a part was computed";
+  EXPECT_GT(two, one) << "no slice was transferred while another was computed";
   EXPECT_LE(two, 2 * one);
   expect_same_bits(product, checked);
 }
@@ -65,8 +65,8 @@ TEST_F(SlicedCalls, ManySlicesUseTheMemoryOfTwo) {
 }
 
 TEST_F(SlicedCalls, AfterAFailedKernelTheNextOneComputesTheRemainingSlices) {
-  // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
-  // Room for the panels of any kernel.
+  // The cached module is truncated and has a valid checksum, so that the device layer refuses it.
+  // The buffer size leaves room for the packed operands of any kernel.
   device_.limits.max_storage_buffer_range_bytes = 300'000;
   const Problem p = packed_problem(600, 128, 256);
   const Shader first = emit_gemm(default_variant(device_), {});
@@ -98,7 +98,7 @@ TEST_F(SlicedCalls, SlicesAreDecidedAndPredictedTogether) {
               1e-9 * d.device_ns);
   Product product(p);
   context->gemm(call_of(product, TierChoice::kDevice));
-  for (int call = 0; call < 2; ++call) {  // warm by now
+  for (int call = 0; call < 2; ++call) {  // The kernel is already compiled.
     std::ranges::copy(product.c_before, product.c.begin());
     context->gemm(call_of(product, TierChoice::kAuto));
     product.expect_right();

@@ -1,4 +1,4 @@
-// Buffers that calls are staged through: used again, and never more than a bound.
+// Staging buffers are reused, and their total size is bounded.
 #include "runtime/kernel/staging.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class StagingPool : public ::testing::Test {
     ASSERT_FALSE(found.devices.empty()) << found.note;
     pool_ = std::make_unique<BufferPool>(Device::open(found.devices.front()));
   }
-  /// As a call does: some buffers at a time, then none.
+  /// Acquires and releases buffers like a call: some at the same time, then none.
   void call(const std::vector<std::uint64_t>& sizes) {
     std::vector<std::unique_ptr<PooledBuffer>> buffers;
     for (const std::uint64_t bytes : sizes) {
@@ -36,7 +36,7 @@ TEST_F(StagingPool, CallsOfOneSizeUseTheSameBuffers) {
   call({100'000, 50'000});
   const std::uint64_t held = pool_->bytes();
   EXPECT_EQ(held, (1u << 17) + (1u << 16));
-  for (int i = 0; i < 20; ++i) call({70'000, 33'000});  // of the same classes
+  for (int i = 0; i < 20; ++i) call({70'000, 33'000});  // These have the same size classes.
   EXPECT_EQ(pool_->bytes(), held);
   EXPECT_EQ(pool_->most_bytes(), held);
 }
@@ -51,7 +51,8 @@ TEST_F(StagingPool, CallsOfManySizesStayWithinTwiceTheLargest) {
     call({a, b, c});
     EXPECT_EQ(pool_->most_bytes(), largest);
   }
-  // And find theirs again: halves of everything were kept beside the largest.
+  // Both calls find their buffers again: the pool keeps the buffers of half the size beside the
+  // largest ones.
   call({1 << 19, 1 << 19, 1 << 19});
   call({1 << 18, 1 << 18, 1 << 18});
   const std::uint64_t held = pool_->bytes();
@@ -71,7 +72,7 @@ TEST_F(StagingPool, TheLeastRecentlyUsedIsFreedFirst) {
   call({1 << 14});
   call({1 << 13});
   call({1 << 15});
-  // 2^13 + 2^14 + 2^15 and two more 2^12 are 2^16, the bound; for the third 2^14 has to go.
+  // 2^13 + 2^14 + 2^15 and two more 2^12 are 2^16, the bound. The third 2^12 replaces the 2^14.
   call({1 << 12, 1 << 12, 1 << 12, 1 << 15});
   EXPECT_EQ(pool_->bytes(), 3 * (1u << 12) + (1u << 13) + (1u << 15));
 }
@@ -91,7 +92,7 @@ TEST_F(StagingPool, ThreadsShareIt) {
         const PooledBuffer buffer(*pool_, std::uint64_t{5000} << (i + t) % 4, BufferUse::kUpload);
         *static_cast<int*>(buffer->mapped()) = t;
         std::this_thread::yield();
-        EXPECT_EQ(*static_cast<int*>(buffer->mapped()), t) << "lent to two at once";
+        EXPECT_EQ(*static_cast<int*>(buffer->mapped()), t) << "the pool lent this buffer twice";
       }
     });
   threads.clear();

@@ -1,5 +1,6 @@
-// Operands in host memory on their way over the device: staged, copied by it, or used in place. The
-// result is the same, nothing but C is written, and what cannot be imported is staged.
+// Transfer paths of operands in host memory: staged, copied by the device, or used in place. The
+// result is the same on all of them, only C is written, and memory that cannot be imported is
+// staged.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -28,7 +29,7 @@ TEST_F(Transfer, KernelsUseTheCallersMemoryAndTheResultIsTheSame) {
       for (const float beta : {0.0f, 0.5f}) {
         Product staged(odd(trans_a, trans_b, beta)), imported(staged.problem);
         EXPECT_EQ(imports(*staging, staged), 0u);
-        // An old C that is needed is written by the host alone.
+        // If the old C is read, only the host writes to C, so that C is not imported.
         EXPECT_EQ(imports(*importing, imported), beta == 0 ? 3u : 2u);
         expect_same_bits(staged, imported);
       }
@@ -43,10 +44,10 @@ TEST_F(Transfer, TheDeviceCopiesMemoryThatKernelsReadSlowly) {
     expect_same_bits(staged, imported);
   }
   Product gaps(odd(Transpose::kNo, Transpose::kYes, 0));
-  EXPECT_EQ(imports(*importing, gaps), 0u) << "gaps are not the call's";
+  EXPECT_EQ(imports(*importing, gaps), 0u) << "the device must not write to the gaps";
 }
 
-// As behind a bus: through mapped memory, which the device copies from and to.
+// A discrete device copies from and to mapped memory.
 TEST_F(Transfer, DeviceLocalMemoryIsFilledOnEveryTransferPath) {
   device_.unified_memory = false;
   for (const Calibration& calibration : {slow_host(), in_place(), copied()})
@@ -77,7 +78,7 @@ TEST_F(Transfer, OperandsMayBeginAnywhereInAPage) {
     Product product(p);
     EXPECT_EQ(imports(*context, product, {}, {offset, 4096 - offset, offset + 4}), 3u) << offset;
   }
-  // Vectors of a kernel's begin at multiples of 16 bytes.
+  // Vector loads of the kernel begin at multiples of 16 bytes.
   Product shifted(p);
   EXPECT_EQ(imports(*context, shifted, {}, {4, 16, 8}), 2u);
   const auto copying = open(copied());
@@ -90,7 +91,7 @@ TEST_F(Transfer, OperandsMayBeginAnywhereInAPage) {
 TEST_F(Transfer, RowsThatVectorsDoNotDivideAreStaged) {
   const auto context = open(in_place());
   Product product(padded_problem(65, 33, 127, Transpose::kNo, Transpose::kNo));
-  EXPECT_EQ(imports(*context, product), 1u) << "C alone";
+  EXPECT_EQ(imports(*context, product), 1u) << "only C can be imported";
 }
 
 TEST_F(Transfer, ReadOnlyMemoryIsAccepted) {
@@ -108,7 +109,7 @@ TEST_F(Transfer, ReadOnlyMemoryIsAccepted) {
     context->gemm(call);
     product.expect_right();
 
-    // A file, from its second page on.
+    // The operand is mapped from a file, from its second page on.
     const std::filesystem::path path = folder_ / "operand";
     std::ofstream(path, std::ios::binary)
         << std::string(kPage, 'x')
@@ -139,7 +140,7 @@ TEST_F(Transfer, ConstantsOfTheProgramAreAcceptedAsOperands) {
 
 TEST_F(Transfer, BlocksOfOneMatrixShareItsPages) {
   const auto context = open(in_place());
-  // A, B and C side by side: pages of C are read, too.
+  // A, B and C lie side by side, so that the device reads from pages of C, too.
   constexpr std::int64_t kSize = 20, kLd = 3 * kSize;
   std::vector<float> matrix(kSize * kLd);
   Random random(7);
@@ -250,12 +251,13 @@ TEST_F(Transfer, StagingMemoryStaysWithinTwiceTheLargestCalls) {
     context->gemm(call_of(product, TierChoice::kDevice));
     const DeviceTierState state = context->device_state();
     ASSERT_LE(state.staging_bytes, 2 * state.most_staging_bytes);
-    // Three operands of 90 x 92 floats, as powers of two, and panels of more.
+    // The bound is three operands of 90 x 92 floats, rounded up to powers of two, and larger
+    // packed operands.
     ASSERT_LE(state.most_staging_bytes, 8u * 65536);
   }
 }
 
-// Each in buffers of sizes that the others have no use for.
+// The staging buffers of each shape have sizes that the other shapes cannot use.
 TEST_F(Transfer, StagingMemoryOfOtherShapesIsReused) {
   const auto context = open_staging();
   for (const auto& [m, n, k] :

@@ -1,5 +1,5 @@
-// Folders and files of compiled kernels that cannot be used, one test a fault (docs/faults.md): the
-// device answers all the same, and it is said on stderr once.
+// Unusable folders and files of compiled kernels, one test for each fault (docs/faults.md): the
+// device still answers, and the fault is reported on stderr once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ TEST_F(Faults, AnUnwritableCacheFolderIsNotUsed) {
 }
 
 TEST_F(Faults, OnAFullDiskNoPartialKernelIsKept) {
-  std::unique_ptr<Context> context;  // which writes counts when it is closed
+  std::unique_ptr<Context> context;  // It writes counts when it is closed, outside of FullDisk.
   expect_one_line(said_by([&] {
                     const FullDisk full;
                     context = open();

@@ -1,5 +1,5 @@
-// What can happen to the tuning database while a context has it open, one test a fault
-// (docs/faults.md): calls go on as decided, and it is said on stderr once.
+// Faults of the tuning database while a context has it open, one test for each fault
+// (docs/faults.md): decisions stay as they are, and the fault is reported on stderr once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -23,7 +23,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Keeps every other connection out.
+/// Locks the database against all other connections.
 class LockedDatabase {
  public:
   explicit LockedDatabase(const std::filesystem::path& file) {
@@ -43,7 +43,7 @@ class LockedDatabase {
 
 class DatabaseFaults : public WrongKernel {
  protected:
-  /// Calls of the untuned problem that the database knows of.
+  /// Returns how often the database has counted calls of the untuned problem.
   std::int64_t counted() const {
     const Store store(database_, OpenMode::kReadOnly);
     const auto row = store.find_device(device_);
@@ -87,7 +87,7 @@ TEST_F(DatabaseFaults, ADatabaseReplacedWhileOpenGetsCountsAndVerdictsOfItsDevic
   RowId other_row = 0;
   {
     Store store(fresh);
-    other_row = store.device_id(other);  // where the first file has this device
+    other_row = store.device_id(other);  // The first file has this device in the same row.
     ASSERT_EQ(other_row, Store(database_).find_device(device_));
   }
   write_test_database(fresh, device_, {default_variant(device_), fallback_variant()}, {}, {},
@@ -156,7 +156,7 @@ TEST_F(DatabaseFaults, ADatabaseLockedWhileOpenIsWrittenLater) {
 
 TEST_F(DatabaseFaults, ADatabaseOnAFullDiskIsWrittenLater) {
   const auto context = open();
-  multiply(*context, untuned_);  // whose kernel is compiled, and stored, while that is possible
+  multiply(*context, untuned_);  // Its kernel is compiled and stored while the disk has room.
   expect_one_line(said_by([&] {
                     const FullDisk full;
                     for (int call = 0; call < 2; ++call) {

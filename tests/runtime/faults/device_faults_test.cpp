@@ -1,5 +1,5 @@
-// What can break in a device beneath a context, one test a fault (docs/faults.md): the call gets
-// right numbers, it is said on stderr once, and later calls go where they still can.
+// Faults of a device in use, one test for each fault (docs/faults.md): the call returns right
+// results, the fault is reported on stderr once, and later calls use what still works.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using DriverCall = FaultyDriver::Call;
 
-// A device that is lost.
+// ---- The device is lost ----
 
 class LostDevice : public Faults, public ::testing::WithParamInterface<DriverCall> {};
 
@@ -71,7 +71,8 @@ TEST_F(Faults, ADeviceLostInAGuardedCallIsAnsweredByTheHost) {
                   "was lost");
   EXPECT_THAT(said_by([&] {
                 expect(multiply(*context, guard), Tier::kHost, Reason::kPredicted);
-                expect(multiply(*context), Tier::kHost, Reason::kPredicted);  // decided before
+                // The decision for this call was made before the loss.
+                expect(multiply(*context), Tier::kHost, Reason::kPredicted);
               }),
               IsEmpty());
 }
@@ -94,7 +95,7 @@ TEST_F(Faults, ADeviceLostBetweenSlicesLeavesTheRestToTheHost) {
   small.limits.max_storage_buffer_range_bytes = 64 << 10;
   plant(database_, small, {default_variant(device_), fallback_variant()});
   const auto context = open();
-  // 120,000 bytes of A.
+  // A has 120,000 bytes.
   const Problem p = padded_problem(300, 60, 100, Transpose::kNo, Transpose::kNo, 1, 0.5f);
   expect(multiply(*context, p), Tier::kDevice, Reason::kPredicted);
   expect_one_line(said_by([&] {
@@ -116,7 +117,7 @@ TEST_F(Faults, AForcedCallReturnsTheErrorOfItsFailedSlice) {
   EXPECT_THAT(said_by([&] {
                 try {
                   context->gemm(call_of(product, TierChoice::kDevice));
-                  ADD_FAILURE() << "a device that is lost has answered";
+                  ADD_FAILURE() << "a lost device answered";
                 } catch (const Error& error) {
                   EXPECT_EQ(error.code(), ErrorCode::kDevice);
                   EXPECT_THAT(error.what(), HasSubstr("waiting for commands"));
@@ -130,7 +131,8 @@ TEST_F(Faults, TheHostAnswersWhereTheDeviceIsLostDuringCompilation) {
   expect_one_line(said_by([&] {
                     FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST);
                     expect(multiply(context), Tier::kHost, Reason::kCompiling);
-                    expect_forced_device_fails(context, "lost");  // has waited for the compiler
+                    // This call waits for the compiler.
+                    expect_forced_device_fails(context, "lost");
                     multiply(context);
                     expect(multiply(context), Tier::kHost, Reason::kPredicted);
                   }),
@@ -139,9 +141,10 @@ TEST_F(Faults, TheHostAnswersWhereTheDeviceIsLostDuringCompilation) {
 
 class FaultsDeathTest : public Faults {
  protected:
-  /// Exit status 0 when everything is as promised. Does not wait for what the device still does.
+  /// Exits with status 0 if all checks pass, without waiting for the work that the device still
+  /// does.
   [[noreturn]] void hang() {
-    ::alarm(60);  // a hang of this program itself becomes a failure
+    ::alarm(60);  // Turns a hang of this test into a failure.
     Context* const context = open().release();
     multiply(*context);
     expect_one_line(said_by([&] {
@@ -181,7 +184,7 @@ TEST_F(ResidentFaults, WorkOnALostDeviceFailsAndHostPointerCallsStillWork) {
     EXPECT_EQ(rooftile_resident_gemm(context_, &problem.args, &operands, nullptr),
               ROOFTILE_DEVICE_ERROR);
     EXPECT_THAT(rooftile_last_error(), HasSubstr("lost"));
-    FaultyDriver::heal();  // what is lost stays so
+    FaultyDriver::heal();  // The device stays lost.
   }
   rooftile_gemm_args args = problem.args;
   args.a = product.a.data();
@@ -191,7 +194,7 @@ TEST_F(ResidentFaults, WorkOnALostDeviceFailsAndHostPointerCallsStillWork) {
   product.expect_right();
 }
 
-// One kernel cache for calls on host memory and on device buffers.
+// ---- Calls on host memory and on device buffers share one kernel cache ----
 
 rooftile_gemm_args forced_host_call(const ProblemArgs& problem, Product& product) {
   rooftile_gemm_args args = problem.args;
@@ -206,7 +209,7 @@ TEST_F(ResidentFaults, AKernelIsCompiledOnceForHostMemoryAndDeviceBuffers) {
   const Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo);
   for (const bool buffers_first : {false, true}) {
     open({default_variant(device_)});
-    int compiled = 0;  // pipelines by the second call
+    int compiled = 0;  // pipelines that exist before the second call
     for (const bool on_buffers : {buffers_first, !buffers_first}) {
       const int before = FaultyDriver::calls(DriverCall::kCompile);
       Product product(p);
@@ -235,7 +238,7 @@ TEST_F(ResidentFaults, AKernelThatFailsOnHostMemoryIsNotUsedOnDeviceBuffers) {
                short_name(fallback_variant()).c_str());
 }
 
-// A device without memory.
+// ---- The device has no memory left ----
 
 TEST_F(Faults, TheHostAnswersWhileDeviceMemoryIsShort) {
   const auto context = open();
@@ -284,7 +287,7 @@ TEST_F(Faults, TheHostAnswersWhileTheDeviceCannotBeOpenedForLackOfMemory) {
   }
 }
 
-// The second kernel in line finds the device open and is compiled: the first one is still wanted.
+// The second kernel finds the device open and is compiled. The first kernel is still requested.
 TEST_F(Faults, TheFirstKernelIsTriedAgainWhenMemoryIsBackForTheSecond) {
   Context in_background({.database = database_, .cache_folder = cache_});
   FaultyDriver::fail_once(DriverCall::kOpen, VK_ERROR_OUT_OF_DEVICE_MEMORY);
@@ -325,7 +328,7 @@ TEST_F(Faults, ABackgroundCompilationWithoutMemoryIsReported) {
                   "no memory on " + device_.name);
 }
 
-// A driver that is gone.
+// ---- The driver disappears ----
 
 TEST_F(Faults, TheHostAnswersWhereTheDriverDisappearsAfterTheStart) {
   const auto context = open();

@@ -1,5 +1,5 @@
-// Faults of a device that works in the caller's memory (docs/memory.md): the caller gets it back
-// only when the device is done with it, and nobody else waits for that.
+// Faults of a device that works in the caller's memory (docs/memory.md): the call returns only
+// when the device no longer uses that memory, and no other call waits for it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -85,23 +85,23 @@ TEST_F(ImportingFaults, TheHostAnswersInTheCallersMemoryAfterALoss) {
   EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes);
 }
 
-/// Each in a process of its own, for what a device leaks that is given up.
+/// Each test runs in a process of its own, since a device that is given up leaks its objects.
 class ImportingFaultsDeathTest : public ImportingFaults {
  protected:
   void SetUp() override {
     ImportingFaults::SetUp();
     testing::FLAGS_gtest_death_test_style = "threadsafe";
   }
-  /// Exit status 0 when everything in body is as promised.
+  /// Runs body and exits with status 0 if all checks in it pass.
   [[noreturn]] void alone(const std::function<void()>& body) const {
-    ::alarm(100);  // a hang of this program itself becomes a failure
+    ::alarm(100);  // Turns a hang of this test into a failure.
     body();
     std::_Exit(cleaned_up());
   }
-  /// The exit status.
+  /// Removes the temporary folder and returns the exit status.
   int cleaned_up() const {
     std::filesystem::remove_all(folder_.path());
-    // Nobody else says what has failed here.
+    // The failures of this process are not printed otherwise.
     const testing::TestResult& result =
         *testing::UnitTest::GetInstance()->current_test_info()->result();
     for (int i = 0; i < result.total_part_count(); ++i)
@@ -111,7 +111,7 @@ class ImportingFaultsDeathTest : public ImportingFaults {
     return HasFailure() ? 1 : 0;
   }
 
-  /// A call by a thread of its own.
+  /// Makes a call in a thread of its own.
   class Caller {
    public:
     Caller(Context& context, const Problem& p, TierChoice tier = TierChoice::kAuto)
@@ -132,15 +132,16 @@ class ImportingFaultsDeathTest : public ImportingFaults {
     bool is_waiting() const {
       return answer_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
     }
-    /// Null: with an error, or not within a minute, which is a failure.
+    /// Returns null if the call fails with an error, or if it does not end within a minute, which
+    /// fails the test.
     std::optional<Answer> answer() {
       if (answer_.wait_for(std::chrono::minutes(1)) == std::future_status::ready)
         return answer_.get();
-      ADD_FAILURE() << "still waits";
+      ADD_FAILURE() << "the call still waits";
       return std::nullopt;
     }
-    const std::string& error() const { return error_; }  // after answer()
-    /// What a device may do to C until it has ended.
+    const std::string& error() const { return error_; }  // valid after answer()
+    /// Fills C with NaN, as a device may do until its work has ended.
     void spoil_c() {
       const Problem& p = product_.problem;
       for (std::int64_t row = 0; row < p.m; ++row)
@@ -175,7 +176,7 @@ TEST_F(ImportingFaultsDeathTest, ACallWithImportedMemoryWaitsForAHangToEndAndThe
                       expect(multiply(*context), Tier::kHost, Reason::kPredicted);
                     }),
                     "not used any more; the call whose memory it uses still waits for it;");
-                EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "of imports";
+                EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "some imports are left";
               }),
               testing::ExitedWithCode(0), "");
 }
@@ -192,7 +193,7 @@ TEST_F(ImportingFaultsDeathTest, OtherCallsDoNotWaitForADeviceThatHangs) {
                 Caller in_line(*context, whole_);
                 EXPECT_TRUE(await_all_asleep());
                 EXPECT_TRUE(in_line.is_waiting());
-                // Said before anything is waited for without an end.
+                // The message is printed before the wait without timeout begins.
                 expect_one_line(said_by([&] {
                                   FaultyDriver::release(DriverCall::kOutlast);
                                   FaultyDriver::await_held();
@@ -211,7 +212,7 @@ TEST_F(ImportingFaultsDeathTest, OtherCallsDoNotWaitForADeviceThatHangs) {
                               expect(owner.answer(), Tier::kHost, Reason::kFailed);
                             }),
                             IsEmpty());
-                EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "of imports";
+                EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "some imports are left";
               }),
               testing::ExitedWithCode(0), "");
 }
@@ -222,7 +223,7 @@ TEST_F(ImportingFaultsDeathTest, OtherCallsDoNotWaitForSlicesThatHang) {
   write_importing_database(small);
   EXPECT_EXIT(alone([&] {
                 const auto context = open();
-                const Problem large = packed_problem(300, 60, 100);  // 120,000 bytes of A
+                const Problem large = packed_problem(300, 60, 100);  // A has 120,000 bytes.
                 expect(multiply(*context, large), Tier::kDevice, Reason::kPredicted);
                 const std::uint64_t held_bytes = FaultyDriver::memory_in_use();
                 FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
@@ -243,28 +244,29 @@ TEST_F(ImportingFaultsDeathTest, OtherCallsDoNotWaitForSlicesThatHang) {
                                   expect(owner.answer(), Tier::kHost, Reason::kFailed);
                                 }),
                                 "the device is not used any more");
-                EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "of imports";
+                EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "some imports are left";
               }),
               testing::ExitedWithCode(0), "");
 }
 
-// The best kernel is warmed up when no quick one runs, and this one runs for ever.
+// When no quick kernel runs, the best kernel is warmed up; here a quick kernel runs without end.
 TEST_F(ImportingFaultsDeathTest, CallsDoNotWaitForAKernelWhoseCompilationAHangBlocks) {
   EXPECT_EXIT(alone([&] {
-                // The last handler, before a sanitizer looks for what such a device leaks.
+                // This handler runs last, before a sanitizer reports what such a device leaks.
                 static int status = 1;
                 std::atexit([] { std::_Exit(status); });
                 const int compiled = FaultyDriver::calls(DriverCall::kCompile);
                 Gate gate(cache_, default_variant(device_));
                 Context context({.database = database_, .cache_folder = cache_});
                 Caller first(context, whole_, TierChoice::kDevice);
-                expect(first.answer(), Tier::kDevice, Reason::kForced);  // by the quick kernel
+                // The quick kernel computes this call.
+                expect(first.answer(), Tier::kDevice, Reason::kForced);
                 FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
                 FaultyDriver::hold_next(DriverCall::kWait);
                 Caller owner(context, whole_);
                 FaultyDriver::await_held();
                 EXPECT_TRUE(gate.open());
-                // The quick kernel, the best one, and what packs its A and B.
+                // These are the quick kernel, the best one, and the two that pack its A and B.
                 EXPECT_TRUE(await("four kernels are compiled", [&] {
                   return FaultyDriver::calls(DriverCall::kCompile) >= compiled + 4;
                 }));
@@ -276,7 +278,7 @@ TEST_F(ImportingFaultsDeathTest, CallsDoNotWaitForAKernelWhoseCompilationAHangBl
                 FaultyDriver::await_held();
                 EXPECT_FALSE(for_kernel.answer());
                 EXPECT_THAT(for_kernel.error(), HasSubstr("the device is not used any more"));
-                // Nor does a program that ends, for the compiler.
+                // The end of the program does not wait for the compiler, either.
                 EXPECT_TRUE(owner.is_waiting());
                 status = cleaned_up();
                 std::exit(status);
@@ -325,7 +327,7 @@ TEST_F(ImportingFaultsDeathTest, ACallWithImportedMemoryWaitsForADeviceReportedL
                                 }),
                                 "the device is not used any more");
                 EXPECT_EQ(FaultyDriver::failed(DriverCall::kOutlast), 1);
-                EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "of imports";
+                EXPECT_EQ(FaultyDriver::memory_in_use(), held_bytes) << "some imports are left";
               }),
               testing::ExitedWithCode(0), "");
 }
@@ -373,14 +375,14 @@ TEST_F(ImportingFaultsDeathTest, AForcedCallReportsWhatItWaitsForAndReturnsTheEr
                 const auto context = open();
                 multiply_there(*context);
                 Problem p = whole_;
-                p.beta = 0.5f;  // so that C is the host's to write
+                p.beta = 0.5f;  // With beta != 0 only the host writes C.
                 Product product(p);
                 InPages operands(product);
                 expect_one_line(said_by([&] {
                                   FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
                                   try {
                                     context->gemm(operands.call(TierChoice::kDevice));
-                                    ADD_FAILURE() << "a device that hangs has answered";
+                                    ADD_FAILURE() << "a device that hangs answered";
                                   } catch (const Error& error) {
                                     EXPECT_EQ(error.code(), ErrorCode::kTimeout);
                                   }

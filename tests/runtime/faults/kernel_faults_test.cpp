@@ -1,5 +1,6 @@
-// Kernels that fail or compute wrongly, one test a fault (docs/faults.md): the call gets right
-// numbers, it is said on stderr once, and later calls do without that kernel.
+// Kernels that fail or compute wrong results, one test for each fault (docs/faults.md): the call
+// returns right results, the fault is reported on stderr once, and later calls do not use that
+// kernel.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,10 +24,10 @@ namespace {
 using ::testing::HasSubstr;
 using DriverCall = FaultyDriver::Call;
 
-// Kernels that do not compile.
+// ---- Kernels that do not compile ----
 
 TEST_F(Faults, AfterAFailedKernelTheNextOneAnswers) {
-  // A cached module that was cut off, with a checksum that fits: the device layer refuses it.
+  // The cached module is truncated and has a valid checksum, so that the device layer refuses it.
   const Shader first = emit_gemm(default_variant(device_), signature_of(problem_));
   std::vector<std::uint32_t> words = compile(first);
   words.resize(words.size() / 2);
@@ -74,24 +75,25 @@ TEST_F(Faults, WhenEveryKernelFailsTheHostAnswersAndTheDecisionNamesTheReason) {
   expect_sound_again();
 }
 
-// A kernel that computes wrongly.
+// ---- A kernel that computes wrong results ----
 
 TEST_F(WrongKernel, IsDetectedByASpotCheckAndTheHostAnswers) {
   {
     const auto context = open();
     Product unguarded(problem_);
-    context->gemm(call_of(unguarded));  // nobody looks
+    context->gemm(call_of(unguarded));  // No spot check is made.
     EXPECT_EQ(context->last_answer()->tier, Tier::kDevice);
     expect_one_line(said_by([&] {
                       expect(multiply(*context, checked_), Tier::kHost, Reason::kPrecision);
-                      // Not used any more: the next kernel is, and is right.
+                      // The wrong kernel is not used any more. The next kernel is used and gives
+                      // right results.
                       expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
                       expect(multiply(*context, checked_), Tier::kDevice, Reason::kPredicted);
                     }),
                     "spot check: element (");
     EXPECT_THAT(context->device_state().last_failure, HasSubstr("spot check"));
   }
-  // Nor by any other process, until it is certified anew.
+  // No other process uses it either, until it is certified again.
   expect(multiply(*open()), Tier::kDevice, Reason::kPredicted);
 }
 
@@ -108,7 +110,7 @@ TEST_F(WrongKernel, OnAForcedDeviceIsAnErrorWithCUntouched) {
   call.guard = checked_;
   try {
     context->gemm(call);
-    FAIL() << "the wrong kernel passed";
+    FAIL() << "the spot check accepted a wrong result";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kDevice);
     EXPECT_THAT(error.what(), HasSubstr("spot check: element ("));

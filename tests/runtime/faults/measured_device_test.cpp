@@ -1,5 +1,5 @@
-// Products that are made again, on a device: it is left where the host is faster, and found where
-// it is near.
+// Online tier selection for repeated calls, with a device: calls leave the device if the host is
+// faster, and find it if its predicted time is close to the host's.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,7 +11,8 @@
 namespace rooftile {
 namespace {
 
-// No submission takes less than some 20 us here, and no host computes the product in half of this.
+// A submission takes at least some 20 us on these machines, and no host computes the GEMM in half
+// of this.
 constexpr double kDeviceNs = 6e3;
 
 Problem with_gelu(Problem p) {
@@ -21,7 +22,7 @@ Problem with_gelu(Problem p) {
 
 class MeasuredDevice : public Faults {
  protected:
-  /// The device is predicted to take kDeviceNs, the host host_ns.
+  /// Opens a context with predictions of kDeviceNs for the device and host_ns for the host.
   std::unique_ptr<Context> open(double host_ns, MeasureCalls measure_calls = MeasureCalls::kYes) {
     Calibration calibration = fast_host();
     calibration.device.submit_ns = kDeviceNs - 2e3;
@@ -29,7 +30,8 @@ class MeasuredDevice : public Faults {
     calibration.host.gbps = 1e6;
     const double gflops = flops(product_.problem) / host_ns;
     calibration.host.gemm = {{64, 64, 64, gflops}};
-    calibration.host1 = {};  // not in the race, however slow the machine is
+    // One thread takes no part in the selection, however slow the machine is.
+    calibration.host1 = {};
     std::filesystem::remove(database_);
     write_test_database(database_, device_, {fallback_variant()}, product_.problem.epilogue, {},
                         calibration, 2e3);
@@ -45,7 +47,7 @@ class MeasuredDevice : public Faults {
     context.gemm(call_of(product_, choice));
     return context.last_answer().value();
   }
-  /// Calls until the device is on trial; the answer of that one.
+  /// Repeats the call until the device is probed, and returns the answer of that call.
   Answer first_probe(Context& context) {
     for (int call = 0; call < 5000; ++call)
       if (const Answer answer = multiply(context); answer.reason != Reason::kPredicted)
@@ -60,7 +62,7 @@ TEST_F(MeasuredDevice, CallsLeaveADeviceSlowerThanTheHostsPrediction) {
   const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
   const std::string said = said_by([&] {
     const auto context = open(1.2 * kDeviceNs);
-    // The first one is not counted.
+    // The first call is not counted.
     for (int call = 0; call < 3; ++call)
       expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
     expect(multiply(*context), Tier::kHost, Reason::kMeasured);

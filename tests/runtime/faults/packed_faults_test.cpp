@@ -1,5 +1,5 @@
-// What packed operands refuse, and what becomes of calls with one where there is no device, or it
-// fails.
+// Packed operands that are refused, and calls with a packed operand when there is no device or the
+// device fails.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ class PackedFaultsTest : public PackedTest {
     EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
     EXPECT_TRUE(product_.c_is_untouched()) << message;
   }
-  /// Without the operand itself.
+  /// Returns args without the operand itself, so that only the packed one is left.
   static rooftile_gemm_args without_b(rooftile_gemm_args args) {
     args.b = nullptr;
     return args;
@@ -152,7 +152,7 @@ TEST_F(PackedFaultsTest, WithoutATunedDeviceTheHostReadsTheOriginal) {
   EXPECT_NE(last().tier, ROOFTILE_TIER_DEVICE);
   call_.args.tier = ROOFTILE_TIER_DEVICE;
   EXPECT_EQ(rooftile_gemm(context_, &call_.args), ROOFTILE_UNSUPPORTED);
-  // On buffers the plain kernel computes, from a plain copy.
+  // On device buffers, the plain kernel reads the plain copy of the operand.
   rooftile_resident_operands operands = operands_of(product_);
   product_.c = product_.c_before;
   ProblemArgs problem(product_);
@@ -204,7 +204,7 @@ TEST_F(PackedFaultsTest, AfterALossTheHostReadsTheOriginal) {
   EXPECT_NE(last().tier, ROOFTILE_TIER_DEVICE);
   product_.c = product_.c_before;
   expect_refused(without_b(call_.args), ROOFTILE_UNSUPPORTED, "was lost");
-  // Packing again finds no device, which is no error.
+  // Packing again finds no device. This is no error.
   EXPECT_EQ(info(pack(HostCall(product_).args)).layouts, 0);
 }
 
@@ -276,7 +276,7 @@ TEST_F(PackedFaultsTest, ExplainCountsNeitherTransferNorPackingOfAPackedOperand)
   EXPECT_DOUBLE_EQ(unpacked.kernel_ns, 8e5);
   EXPECT_DOUBLE_EQ(decision.kernel_ns, 1e5);
   EXPECT_DOUBLE_EQ(unpacked.upload_ns - decision.upload_ns, 37 * 66 * 4 / 10.0);
-  EXPECT_EQ(decision.host_ns, unpacked.host_ns);  // the host reads its own
+  EXPECT_EQ(decision.host_ns, unpacked.host_ns);  // The host reads the operand itself.
   EXPECT_STREQ(decision.kernel, name_of(kPacksB).c_str());
 }
 

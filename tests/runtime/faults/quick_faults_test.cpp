@@ -1,4 +1,5 @@
-// Quick kernels on a device whose driver fails, or takes its time, while the best one is compiled.
+// Quick kernels on a device whose driver fails or is slow, while the best kernel is being
+// compiled.
 #include "tests/support/await.h"
 #include "tests/support/blocked_threads.h"
 #include "tests/support/faults_fixture.h"
@@ -12,7 +13,7 @@ using ::testing::IsEmpty;
 
 class QuickFaults : public Faults {
  protected:
-  /// Has the quick kernel ready, and the best one at the gate.
+  /// Opens a context whose quick kernel is ready, and whose best kernel waits at the gate.
   std::unique_ptr<Context> open_with_quick_kernel() const {
     auto context =
         std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
@@ -31,13 +32,13 @@ class QuickFaults : public Faults {
   }
 };
 
-// lavapipe compiles in the queue, at the first dispatch.
+// lavapipe compiles a kernel on the queue at its first dispatch.
 TEST_F(QuickFaults, CallsDoNotWaitBehindTheCompilersDispatch) {
   Gate gate(cache_, default_variant(device_));
   const auto context = open_with_quick_kernel();
   FaultyDriver::hold_next(DriverCall::kWait);
   EXPECT_TRUE(gate.open());
-  FaultyDriver::await_held();  // the best kernel's first dispatch
+  FaultyDriver::await_held();  // The first dispatch of the best kernel is held.
   for (int call = 0; call < 3; ++call)
     expect(multiply(*context, untuned_), Tier::kHost, Reason::kCompiling);
   FaultyDriver::release();
@@ -58,7 +59,8 @@ TEST_F(QuickFaults, TheCompilersDispatchIsNotQueuedBeforeACall) {
   FaultyDriver::await_held();
   const int submitted = FaultyDriver::calls(DriverCall::kSubmit);
   EXPECT_TRUE(gate.open());
-  // The quick kernel, the best one, and what packs its A and B. What would follow at once does not.
+  // These are the quick kernel, the best one, and the two that pack its A and B. The dispatch that
+  // would follow at once is not submitted.
   EXPECT_TRUE(await("four kernels are compiled",
                     [&] { return FaultyDriver::calls(DriverCall::kCompile) >= compiled + 4; }));
   ASSERT_TRUE(await_all_asleep());

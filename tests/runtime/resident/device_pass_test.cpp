@@ -1,5 +1,6 @@
-// Calls on device buffers whose epilogue, or type of C, was not tuned while the plain product was:
-// a tuned plain kernel and a pass of the device over C compute them (runtime/tuned/device_pass.h).
+// Calls on device buffers in a class whose plain GEMM is tuned, but whose epilogue or type of C is
+// not: a tuned plain kernel and a pass of the device over C compute them
+// (runtime/tuned/device_pass.h).
 #include "runtime/tuned/device_pass.h"
 
 #include <cstring>
@@ -37,7 +38,7 @@ class DevicePassTest : public ResidentTest {
     p.epilogue.high = 2.0f;
     return p;
   }
-  /// By the plain kernel and a pass, not by the fallback.
+  /// Expects that the plain kernel and a pass compute the problem, not the fallback.
   void expect_pass(const Problem& p, std::int64_t offset = 4) {
     Product product(p);
     const rooftile_resident_operands operands = operands_of(product, offset);
@@ -47,7 +48,7 @@ class DevicePassTest : public ResidentTest {
     expect_right(product, operands);
     release_buffers();
   }
-  /// C after the call, byte by byte.
+  /// Returns the bytes of C after the call.
   std::vector<char> result(const Problem& p) {
     Product product(p);
     expect_right(product, 4);
@@ -107,8 +108,8 @@ TEST_F(DevicePassTest, AlphaZeroAndDepthZeroReadNeitherAnorB) {
   expect_pass(p);
 }
 
-// Which shows that C is rounded once: a plain product in half precision would be rounded before the
-// epilogue as well.
+// Equal bits show that C is rounded once: a plain kernel with a half-precision C would also round
+// before the epilogue.
 TEST_F(DevicePassTest, GivesTheBitsOfTheKernelThatFusesTheEpilogue) {
   for (const char* types : {"f32", "f16_f16", "bf16_bf16"})
     for (const char* epilogue : {"relu", "row_scale+column_scale+bias_column+relu"}) {
@@ -209,7 +210,7 @@ TEST_F(DevicePassTest, ExplainNamesThePassAndPredictsItFromItsBytes) {
   EXPECT_EQ(e.means, "device_pass");
   EXPECT_EQ(e.kernel, short_name(best_));
   EXPECT_EQ(e.decision.veto, "");
-  // Sums and residual are read, C is written, at the calibrated 12 GB/s.
+  // The pass reads sums and residual and writes C, at the calibrated 12 GB/s.
   EXPECT_DOUBLE_EQ(e.decision.pass_ns, 3.0 * 64 * 64 * 4 / 12);
   EXPECT_DOUBLE_EQ(e.decision.kernel_ns, plain_ns);
 }
@@ -238,7 +239,8 @@ TEST(UntunedKernels, ThePassIsPreferredOnlyWhereItIsPredictedToBeFaster) {
   EXPECT_FALSE((UntunedKernels{{fast}, {fast}}).prefer_pass());
 }
 
-/// Every family's way of leaving sums, through the certification problems.
+/// The kernels store their sums in different ways. The certification problems check the pass after
+/// each.
 TEST_F(DevicePassTest, IsCertifiedBehindSplitPackedAndTiledKernels) {
   const auto device = Device::open(device_);
   const ShaderCache cache(folder_ / "cache");

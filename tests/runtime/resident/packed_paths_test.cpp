@@ -1,5 +1,5 @@
-// Packed operands on every way into the library, and after their kernels have failed: the result is
-// right, or the call is refused with a reason that says what to do.
+// Packed operands in every function that accepts them, and after their kernels have failed: the
+// result is right, or the call is refused with a message that says what to do.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -23,7 +23,7 @@ constexpr auto kYes = Transpose::kYes;
 
 class PackedPaths : public PackedTest {
  protected:
-  /// The kernel's compiled shader becomes one that scales a little too much.
+  /// Replaces the kernel's compiled shader by one with a slightly larger alpha.
   void make_wrong(const std::string& variant, const Problem& p) {
     Shader shader = emit_gemm(parse_variant(variant), signature_of(p));
     const std::string_view right = "return alpha * sum";
@@ -32,7 +32,7 @@ class PackedPaths : public PackedTest {
     shader.glsl.replace(at, right.size(), "return 1.01 * alpha * sum");
     ShaderCache(folder_ / "cache").spirv(shader);
   }
-  /// As if another process had certified the kernel.
+  /// Stores a certificate of the kernel, as another process might.
   void write_certificate(const std::string& variant, const Problem& p) {
     Store store(database_);
     const Signature signature = signature_of(p);
@@ -77,11 +77,11 @@ TEST_F(PackedPaths, AfterARejectedKernelAnotherKernelOrRepackingGivesRightResult
   rooftile_gemm_args args = call.args;
   args.packed = packed;
   args.guard = &check;
-  ok(multiply(product, args));  // which finds it out
+  ok(multiply(product, args));  // The spot check finds the wrong result.
   EXPECT_EQ(last().reason, ROOFTILE_REASON_PRECISION);
 
-  // The operand that the call gives is read instead, by the kernel that works. The forced call
-  // waits until that is compiled.
+  // The working kernel reads the operand that the call passes. The forced call waits until that
+  // kernel is compiled.
   args.guard = nullptr;
   for (const rooftile_tier tier : {ROOFTILE_TIER_DEVICE, ROOFTILE_TIER_AUTO}) {
     args.tier = tier;
@@ -93,7 +93,7 @@ TEST_F(PackedPaths, AfterARejectedKernelAnotherKernelOrRepackingGivesRightResult
     EXPECT_EQ(multiply(product, without), ROOFTILE_UNSUPPORTED);
     EXPECT_THAT(rooftile_last_error(), HasSubstr("pack it again"));
   }
-  // Packed again, the operand is kept as the kernel that works reads it.
+  // When it is packed again, the operand is stored in the layout of the working kernel.
   args.packed = pack(call.args);
   EXPECT_EQ(info(args.packed).kernel, name_of(kReadsStored));
   args.b = nullptr;
@@ -114,7 +114,7 @@ TEST_F(PackedPaths, CallsOnBuffersSkipARejectedKernel) {
   const rooftile_guard check = {.struct_size = sizeof check, .check_spots = 1};
   call.args.guard = &check;
   ok(multiply(product, call.args));
-  // The buffer that the call gives is read instead.
+  // The call reads the operand from its buffer instead.
   expect_right_with(product, operands, problem.args);
   operands.b = {};
   EXPECT_EQ(rooftile_resident_gemm(context_, &problem.args, &operands, nullptr),
@@ -125,7 +125,7 @@ TEST_F(PackedPaths, CallsOnBuffersSkipARejectedKernel) {
 TEST_F(PackedPaths, KernelsCertifiedOnDemandReadOnlyLayoutsThatAreHeld) {
   const Problem p = packed_problem(33, 37, 66);
   open_with({{p, kReadsStored, 1.5e5}, {p, kPacksB, 1e5, 1e5}});
-  // The class with a bias is not tuned: its kernels are certified on demand.
+  // The class with a bias is not tuned, so that its kernels are certified on demand.
   Problem fused = p;
   fused.epilogue = parse_epilogue("bias_column");
   Product product(fused);
@@ -143,14 +143,15 @@ TEST_F(PackedPaths, KernelsCertifiedOnDemandReadOnlyLayoutsThatAreHeld) {
   write_certificate(kReadsStored, fused);
   problem.args.packed = packed_for_plain();
   expect_right_with(product, operands, problem.args);
-  // Without the operand as stored the certified kernel cannot run: the tuned plain kernel reads the
-  // panels, and a pass over C adds the bias.
+  // Without the plain operand, the certified kernel cannot run: the tuned plain kernel reads the
+  // packed operand, and a pass over C adds the bias.
   operands.b = {};
   product.c = product.c_before;
   expect_right_with(product, operands, problem.args);
   release_buffers();
 
-  // A certified kernel that reads these panels takes the call, though another one is ranked first.
+  // A certified kernel that reads this packed layout takes the call, although another kernel is
+  // ranked first.
   write_certificate(kPacksB, fused);
   rooftile_close(context_);
   open_database();
@@ -161,7 +162,8 @@ TEST_F(PackedPaths, KernelsCertifiedOnDemandReadOnlyLayoutsThatAreHeld) {
   expect_right_with(product, operands, problem.args);
 }
 
-// Paired comparisons have put the winner first. A stored time that is shorter says less.
+// Paired comparisons have ranked the winner first, and are more reliable than a shorter stored
+// time.
 TEST_F(PackedPaths, KernelsWithoutPackedOperandsKeepTheRankedOrder) {
   const Problem p = packed_problem(33, 37, 66);
   const std::string other = kReadsStored + " unroll_k=2";
@@ -174,7 +176,7 @@ TEST_F(PackedPaths, KernelsWithoutPackedOperandsKeepTheRankedOrder) {
 TEST_F(PackedPaths, UnusedOperandsAreNotReadOnBuffersAndInLists) {
   open({parse_variant(kPacksB)});
   Product product(padded_problem(9, 17, 33, kNo, kNo, 0.0f, 0.5f));
-  // Bytes of NaN.
+  // All bytes are 0xff, so that all elements are NaN.
   for (std::vector<char>* x : {&product.stored_a_elements, &product.stored_b_elements})
     std::ranges::fill(*x, '\xff');
   rooftile_resident_operands operands = operands_of(product);
@@ -230,7 +232,7 @@ TEST_F(PackedPaths, BatchesOnBuffersAndInListsShareIt) {
     problem.args.packed = pack_resident(ProblemArgs(product).args, operands, operand);
     (operand == ROOFTILE_OPERAND_A ? operands.a : operands.b) = {};
     expect_right_with(product, operands, problem.args);
-    // The same packed operand serves one product.
+    // The same packed operand serves a single GEMM.
     p.batch = 1;
     Product one(p);
     one.a = product.a, one.stored_a_elements = product.stored_a_elements;
@@ -292,7 +294,7 @@ TEST_F(PackedPaths, ThePrecisionOfTheContextHoldsForPackedCalls) {
 }
 
 TEST_F(PackedPaths, DecisionsAboutPackedAndPlainCallsAreKeptApart) {
-  // Without packing to pay for, the device wins; with it, the host does.
+  // With the cost of packing the host is predicted to be faster, without it the device.
   Calibration calibration = fast_host();
   for (HostRates* host : {&calibration.host, &calibration.host1}) host->gemm = {{64, 64, 64, 0.4}};
   const Problem p = packed_problem(33, 37, 66);
@@ -307,7 +309,8 @@ TEST_F(PackedPaths, DecisionsAboutPackedAndPlainCallsAreKeptApart) {
     for (HostCall* with : {&call, &doubled}) {
       rooftile_gemm_args args = with->args;
       args.packed = packed[with == &doubled];
-      // The first call with the operand may be answered while the kernel is compiled.
+      // While the kernel is being compiled, another tier may answer the first call with the
+      // operand.
       args.b = nullptr;
       ok(multiply(with == &doubled ? other : product, args));
       args.b = with->args.b;
@@ -328,7 +331,8 @@ TEST_F(PackedPaths, ThreadsUseAPackedOperandWhileItIsReleased) {
   std::atomic<bool> released = false;
   {
     std::vector<std::jthread> threads;
-    // Every call that begins before the release is right; every one after it is refused.
+    // Every call that begins before the release has the right result, and every later call is
+    // refused.
     for (int i = 0; i < 2; ++i)
       threads.emplace_back([&] {
         Product own(product.problem);
@@ -402,14 +406,14 @@ TEST_F(PackedPaths, TheCppClassesAcceptPackedOperands) {
   list.gemm(args, {.a = a, .c = c});
   PackedMatrix moved = *std::move(packed);
   packed.reset();
-  moved = PackedMatrix();  // The list keeps what it uses.
+  moved = PackedMatrix();  // The list keeps a reference to the operand.
   list.run().wait();
   product.c = product.c_before;
   c.download(product.c.data(), 9 * 17 * sizeof(float));
   product.expect_right();
   try {
     list.gemm(args, {.a = a, .c = c});
-    FAIL() << "a packed operand that was released was taken";
+    FAIL() << "a packed operand that was released was accepted";
   } catch (const StatusError& error) {
     EXPECT_THAT(error.what(), HasSubstr("packed operand was released"));
   }

@@ -1,4 +1,4 @@
-// Packed operands, of programs that were compiled with an older or a newer header than the
+// Packed operands in programs that were compiled with an older or a newer header than the
 // library's.
 #include <cstring>
 
@@ -16,7 +16,7 @@ class PackedStructSize : public PackedTest {
     PackedTest::SetUp();
     open({parse_variant(kPacksB)});
   }
-  /// Multiplies on the device with what was packed, without the operand itself, and releases it.
+  /// Multiplies on the device with the packed operand alone, and releases it.
   void expect_usable(rooftile_packed* packed) {
     rooftile_gemm_args args = call_.args;
     args.b = nullptr;

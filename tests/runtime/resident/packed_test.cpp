@@ -1,4 +1,4 @@
-// Operands that are packed once: right wherever calls use them, by which kernel, and in how much
+// Packed operands: results are right in all calls that use them, with the expected kernels and
 // memory.
 #include <algorithm>
 #include <thread>
@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 constexpr auto kNo = Transpose::kNo;
 constexpr auto kYes = Transpose::kYes;
 
-/// Bits of C, canaries included.
+/// Returns the bytes of C, including the canaries around it.
 std::vector<char> bits_of_c(Product& product) {
   const auto* const begin = static_cast<const char*>(product.c_data());
   const auto bytes = product.c.size() * static_cast<std::size_t>(bytes_of(product.problem.types.c));
@@ -36,7 +36,7 @@ TEST_F(PackedTest, ResidentCallsGiveTheSameBitsAsWithoutPacking) {
                                     c_bytes(product)));
           ProblemArgs call(product);
           call.args.packed = pack_resident(problem.args, operands, operand);
-          // What was packed may go.
+          // The buffer that was packed can be released.
           rooftile_place& place = operand == ROOFTILE_OPERAND_A ? operands.a : operands.b;
           std::erase(buffers_, place.buffer);
           ok(rooftile_buffer_release(place.buffer));
@@ -149,7 +149,7 @@ TEST_F(PackedTest, EachExpectedSizeHasItsKernelsLayout) {
              {prefill, kReadsStored, 3e5}});
   Product product(prefill);
   HostCall call(product);
-  // Alone, without packing counted, the kernel wins that loses with it.
+  // This kernel is the fastest without the cost of packing, and not the fastest with it.
   EXPECT_EQ(info(pack(call.args)).kernel, name_of(kPacksBWide));
   rooftile_packed* const both = pack(call.args, ROOFTILE_OPERAND_B, {1});
   EXPECT_EQ(info(both).layouts, 2);
@@ -168,7 +168,7 @@ TEST_F(PackedTest, EachExpectedSizeHasItsKernelsLayout) {
   };
   EXPECT_EQ(kernel_for(64), name_of(kPacksBWide));
   EXPECT_EQ(kernel_for(1), name_of(kReadsStored));
-  EXPECT_EQ(kernel_for(2), name_of(kReadsStored));  // the nearest tuned size
+  EXPECT_EQ(kernel_for(2), name_of(kReadsStored));  // uses the nearest tuned size
   EXPECT_EQ(kernel_for(50), name_of(kPacksBWide));
 }
 
@@ -226,7 +226,8 @@ TEST_F(PackedTest, OutOfMemoryKeepsNothingAllocated) {
   rooftile_packed* packed = pack(call.args);
   const std::uint64_t before = FaultyDriver::memory_in_use();
   const std::uint64_t panels = info(packed).device_bytes;
-  FaultyDriver::limit_memory(before + panels + panels / 2);  // for the operand, not for its panels
+  // The memory suffices for the uploaded operand, but not for its packed copy as well.
+  FaultyDriver::limit_memory(before + panels + panels / 2);
   rooftile_packed* second = nullptr;
   EXPECT_EQ(try_pack(call.args, ROOFTILE_OPERAND_B, {}, &second), ROOFTILE_OUT_OF_MEMORY);
   EXPECT_EQ(second, nullptr);
@@ -355,7 +356,7 @@ TEST_F(PackedTest, EpiloguesAndSgemm) {
 
 TEST_F(PackedTest, ColumnMajorCallsNameTheirOwnOperands) {
   open({parse_variant(kPacksBoth)});
-  // The row-major product's A is the column-major one's B.
+  // A of the row-major GEMM is B of the column-major one.
   Product product(padded_problem(33, 37, 66, kNo, kYes));
   HostCall row(product);
   rooftile_gemm_args args = row.args;
@@ -395,7 +396,7 @@ TEST_F(PackedTest, ZeroSizes) {
     const ProblemArgs problem(product);
     ok(rooftile_resident_gemm(context_, &problem.args, &operands, nullptr));
   }
-  // With alpha 0 neither operand is read.
+  // With alpha = 0, neither A nor B is read.
   Product product(packed_problem(7, 6, 5));
   product.problem.beta = 2.0f;
   product.problem.alpha = 0.0f;

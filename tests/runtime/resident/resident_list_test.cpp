@@ -1,4 +1,4 @@
-// Lists of products and transfers: one submission, in order, again and again.
+// Lists of GEMMs and transfers: they are submitted together, run in order, and can run repeatedly.
 #include <algorithm>
 #include <cstdlib>
 #include <thread>
@@ -23,7 +23,8 @@ class ResidentListTest : public ResidentTest {
     ok(rooftile_list_run(list, &run));
     finish(run);
   }
-  /// x := alpha * x * (1) + beta * x of one float: order shows in the result.
+  /// Adds x := alpha * x * one + beta * x, for one element each, so that the result depends on the
+  /// order of steps.
   void add_step(rooftile_list* list, rooftile_buffer* x, rooftile_buffer* one, float alpha,
                 float beta) {
     const rooftile_gemm_args args = {.struct_size = sizeof args,
@@ -61,7 +62,7 @@ class ResidentListTest : public ResidentTest {
     EXPECT_EQ(rooftile_buffer_create(context_, 16, &more), ROOFTILE_DEVICE_ERROR);
     ok(rooftile_run_release(run));
     ok(rooftile_list_release(list));
-    // Opened again, it works.
+    // A device that is opened again works.
     release_buffers();
     open({fallback_variant()});
     x = create(4);
@@ -71,7 +72,7 @@ class ResidentListTest : public ResidentTest {
   }
 };
 
-/// Layers of a perceptron: rows of x through weights and a bias, to the next.
+/// One layer of a perceptron: multiplies the rows of x by weights and adds a bias.
 struct Layer {
   Product product;
   Layer(std::int64_t rows, std::int64_t in, std::int64_t out, const Epilogue& epilogue)
@@ -167,7 +168,7 @@ TEST_F(ResidentListTest, TransfersOfEachRunAreItsOwn) {
     in = static_cast<float>(turn);
     rooftile_run* run = nullptr;
     ok(rooftile_list_run(list, &run));
-    in = -100;  // was read
+    in = -100;  // The run has already read it.
     if (turn % 2 == 0) {
       ok(rooftile_run_wait(run, ROOFTILE_FOREVER));
       EXPECT_EQ(out, static_cast<float>(3 * turn + 1));
@@ -188,11 +189,11 @@ TEST_F(ResidentListTest, ReleasedListsLiveUntilTheirRunsEnd) {
   ok(rooftile_buffer_upload(x, 0, &zero, 4));
   ok(rooftile_buffer_upload(one, 0, &first, 4));
   rooftile_list* list = create_list();
-  ok(rooftile_list_run(list, nullptr));  // nothing to do
+  ok(rooftile_list_run(list, nullptr));  // The list is empty.
   add_step(list, x, one, 1, 2);
-  ok(rooftile_list_run(list, nullptr));  // 1
+  ok(rooftile_list_run(list, nullptr));  // x is 1
   add_step(list, x, one, 1, 2);
-  ok(rooftile_list_run(list, nullptr));  // 3, 7
+  ok(rooftile_list_run(list, nullptr));  // x is 3, then 7
   ok(rooftile_list_release(list));
   ok(rooftile_buffer_release(one));
   float got = 0;
@@ -201,7 +202,7 @@ TEST_F(ResidentListTest, ReleasedListsLiveUntilTheirRunsEnd) {
 }
 
 TEST_F(ResidentListTest, LongListsAreSeveralSubmissions) {
-  // Predicted at a second for 64 x 64 x 64.
+  // The predicted time of a 64 x 64 x 64 GEMM is one second.
   const Variant variant = parse_variant("family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4");
   open({variant, fallback_variant()}, {}, {}, 1e9);
   Product product(packed_problem(64, 64, 64)), short_one(packed_problem(8, 32, 16));
@@ -212,7 +213,8 @@ TEST_F(ResidentListTest, LongListsAreSeveralSubmissions) {
   ok(rooftile_list_gemm(list, &short_problem.args, &short_operands));
   ok(rooftile_list_gemm(list, &problem.args, &operands));
   run(list);
-  EXPECT_EQ(submissions(list), 5u);  // the short one, and four quarters of the other
+  // The short GEMM is one submission, and the other one is four of a quarter of a second each.
+  EXPECT_EQ(submissions(list), 5u);
   download_c(product, operands.c);
   product.expect_right();
   download_c(short_one, short_operands.c);
@@ -247,7 +249,7 @@ TEST_F(ResidentListTest, CallsShareAWorkspaceOneAfterTheOther) {
 }
 
 TEST_F(ResidentListTest, AfterALossEveryCallAndWaitFails) {
-  // What a lost device holds is leaked: in a process of its own.
+  // The test runs in a process of its own, since the objects of a lost device are leaked.
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
@@ -257,7 +259,8 @@ TEST_F(ResidentListTest, AfterALossEveryCallAndWaitFails) {
       ::testing::ExitedWithCode(0), "");
 }
 
-// As on a device with memory of its own, in more pieces than there are mapped buffers.
+// Transfers are staged, as for device memory that is not mapped, in more pieces than there are
+// mapped buffers.
 TEST_F(ResidentListTest, TransfersThroughMappedBuffers) {
   open({fallback_variant()});
   constexpr std::size_t kBytes = (40 << 20) + 13, kOffset = 5;

@@ -1,5 +1,5 @@
-// Products on device buffers: right wherever their operands lie, by which kernel and in how many
-// steps.
+// GEMMs on device buffers: results are right for all offsets, with the expected kernels and
+// numbers of steps.
 #include <algorithm>
 #include <fstream>
 #include <thread>
@@ -14,7 +14,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Loads of four elements, which offsets and rows as they come do not allow.
+// This kernel loads vectors of four elements, which is illegal for arbitrary offsets and leading
+// dimensions.
 const char* const kVectors =
     "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
     "vector_width_b=4";
@@ -99,7 +100,7 @@ TEST_F(ResidentTest, FusesTheWholeEpilogue) {
   Product product(p);
   expect_right(product, 2);
 
-  // Its vectors in one buffer are bound as they lie, in any order.
+  // The vectors of the epilogue lie in one buffer, in any order, and are bound at their offsets.
   Product again(p);
   rooftile_resident_operands operands = operands_of(again);
   std::vector<float> vectors(3);
@@ -141,7 +142,7 @@ TEST_F(ResidentTest, ResidualMayBeCInPlace) {
 TEST_F(ResidentTest, ColumnMajorCallersSwapOperands) {
   const Epilogue epilogue = parse_epilogue("bias_column");
   open({parse_variant(kVectors), fallback_variant()}, epilogue);
-  // The same memory, seen the other way round: C^T = B^T A^T, with a bias a row.
+  // The same memory as column-major matrices: C^T = B^T A^T, with one bias for each row.
   Problem p = padded_problem(21, 30, 17, Transpose::kNo, Transpose::kYes, 1.5f, 0.5f);
   p.epilogue = epilogue;
   Product product(p);
@@ -171,7 +172,7 @@ TEST_F(ResidentTest, AlphaZeroNeedsNoAAndB) {
 
 TEST_F(ResidentTest, EmptyProductsDoNothing) {
   open({fallback_variant()});
-  ok(rooftile_resident_finish(context_, 0));  // before there is anything, too
+  ok(rooftile_resident_finish(context_, 0));  // This also works before any call.
   const rooftile_gemm_args args = {
       .struct_size = sizeof args, .k = 3, .batch = 1, .lda = 3, .ldb = 1, .ldc = 1};
   const rooftile_resident_operands operands = {.struct_size = sizeof operands};
@@ -189,12 +190,13 @@ TEST_F(ResidentTest, TheBestLegalKernelIsTaken) {
   EXPECT_EQ(first.kernel, short_name(split));
   EXPECT_EQ(first.workspace_bytes, 3u * 16 * 32 * sizeof(float));
   EXPECT_GT(first.expected_ns, 0);
-  operands.workspace_bytes = first.workspace_bytes - 1;  // what takes more is passed over
+  // The kernel needs more, so that it is not used.
+  operands.workspace_bytes = first.workspace_bytes - 1;
   EXPECT_EQ(prepared(product, operands).kernel, short_name(fallback_variant()));
   EXPECT_EQ(prepared(product, operands).workspace_bytes, 0u);
   expect_right(product, operands);
 
-  // An offset that its vectors do not divide.
+  // The vector width does not divide this offset.
   Product shifted(packed_problem(16, 32, 64));
   const rooftile_resident_operands odd = operands_of(shifted, 1);
   EXPECT_EQ(prepared(shifted, odd).kernel, short_name(fallback_variant()));
@@ -218,7 +220,8 @@ TEST_F(ResidentTest, TheWorkspaceMayBeTheCallers) {
 }
 
 TEST_F(ResidentTest, LongProductsAreSplit) {
-  // Predicted at a second for 64 x 64 x 64: eight steps of a quarter of one.
+  // The predicted time of a 64 x 64 x 64 GEMM is one second, so that this one has eight steps of a
+  // quarter of a second each.
   open({parse_variant(kVectors), fallback_variant()}, {}, {}, 1e9);
   Product product(packed_problem(64, 128, 64));
   expect_right(product);
@@ -241,7 +244,7 @@ TEST_F(ResidentTest, WithoutADatabaseTheFallbackIsCheckedAndUsed) {
   }
 }
 
-/// Puts another shader where the cache has this one's.
+/// Stores another shader's SPIR-V in the cache under the name of this one.
 void write_test_spirv(const std::filesystem::path& cache, const Shader& shader,
                       const Shader& other) {
   const std::vector<std::uint32_t> words = compile(other);
@@ -294,7 +297,7 @@ TEST_F(ResidentTest, ARejectedFallbackIsNotRun) {
     EXPECT_EQ(rooftile_resident_gemm(context_, &problem.args, &operands, nullptr),
               ROOFTILE_UNSUPPORTED);
     EXPECT_THAT(rooftile_last_error(), HasSubstr("is blocked or has failed"));
-    // Another signature is another kernel.
+    // Another signature has another kernel, which is not blocked.
     Product other(packed_problem(5, 6, 7, Transpose::kYes));
     expect_right(other);
   }
@@ -305,7 +308,8 @@ TEST_F(ResidentTest, AKernelThatCannotBeBuiltIsSkipped) {
   const Shader first = emit_gemm(parse_variant(kSplit), {});
   write_test_spirv(folder_ / "cache", first, emit_gemm(fallback_variant(), {}));
   std::filesystem::resize_file(folder_ / "cache" / "spirv" / (first.hash + ".spv"), 40);
-  // Cut off, with a checksum that does not fit: compiled again. With one that fits: refused.
+  // A truncated file whose checksum is wrong is compiled again. One with a valid checksum is
+  // refused.
   std::vector<std::uint32_t> words = compile(first);
   words.resize(words.size() / 2);
   std::ofstream(folder_ / "cache" / "spirv" / (first.hash + ".spv"), std::ios::binary)

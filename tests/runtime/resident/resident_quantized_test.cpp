@@ -1,4 +1,4 @@
-// A quantised B on the device: which scales are refused, and that sums do not overflow.
+// GEMMs with a quantised B on the device: which scales are refused, and that sums do not overflow.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -19,7 +19,7 @@ void set_half(std::vector<char>& elements, std::size_t at, float value) {
   std::memcpy(elements.data() + 2 * at, &bits, sizeof bits);
 }
 
-/// 6 rows of 3 blocks beside a float16 A; without a tuning database.
+/// B has 6 rows of 3 blocks, A is float16, and there is no tuning database.
 class ResidentQuantized : public ResidentTest {
  protected:
   ResidentQuantized()
@@ -30,7 +30,8 @@ class ResidentQuantized : public ResidentTest {
     open({});
     operands_ = operands_of(product_);
   }
-  /// Block 1 of row 2: weights of 8 times the scale.
+  /// Sets the scale of block 1 in row 2 to 8200. A weight is up to 8 times its scale, which
+  /// exceeds float16's range.
   static void spoil(std::vector<char>& scales) { set_half(scales, 7, 8200); }
   void upload_scales(const std::vector<char>& scales) {
     ok(rooftile_buffer_upload(operands_.scales.buffer, 0, scales.data(), scales.size()));
@@ -57,7 +58,8 @@ TEST_F(ResidentQuantized, ScalesBeyondFloat16WeightsAreRefusedAndCIsUntouched) {
   spoil(scales);
   upload_scales(scales);
   const ProblemArgs problem(product_);
-  ok(rooftile_resident_prepare(context_, &problem.args, &operands_, nullptr));  // reads no contents
+  // This call does not read the scales.
+  ok(rooftile_resident_prepare(context_, &problem.args, &operands_, nullptr));
   expect_refused(gemm());
   expect_c_untouched();
 }
@@ -81,7 +83,7 @@ TEST_F(ResidentQuantized, ScalesAreCheckedOnceAndAgainAfterAnUpload) {
 
 TEST_F(ResidentQuantized, ScalesThatACallWroteAreChecked) {
   ok(gemm());
-  // C := 0 + residual, of which each float32 is two float16 NaN.
+  // Computes C := 0 + residual into the scales. Each float32 of the residual is two float16 NaN.
   Problem p = packed_problem(1, 9, 1);
   p.epilogue.residual = true;
   Product writer(p);
@@ -100,7 +102,7 @@ TEST_F(ResidentQuantized, ScalesThatAListUploadsAreCheckedBeforeEachRun) {
   const ProblemArgs problem(product_);
   rooftile_list* list = nullptr;
   ok(rooftile_list_create(context_, &list));
-  // The second half alone, over what lies there.
+  // Uploads only the second half of the scales and keeps the first half.
   const std::size_t half = scales.size() / 4 / 2 * 2;
   ok(rooftile_list_upload(list, operands_.scales.buffer, half, scales.data() + half,
                           scales.size() - half));
@@ -126,13 +128,13 @@ TEST_F(ResidentQuantized, PackingChecksTheScales) {
   expect_refused(rooftile_resident_pack(context_, &pack, &operands_, &packed));
 }
 
-/// Weights of 0.25 (255 times 2^-10) beside activations of 200, with permission to add in float16.
-/// A kernel that adds a * (q - zero point) in float16 reaches 8 * 200 * 255 before it scales.
+/// All weights are 0.25 (255 times 2^-10) and all activations 200, and float16 sums are permitted.
+/// A kernel that added a * (q - zero point) in float16 would reach 8 * 200 * 255 before scaling.
 class HalfSumsOfQuantizedB : public ResidentTest {
  protected:
   void SetUp() override {
     ResidentTest::SetUp();
-    if (!device_.limits.float16_arithmetic) GTEST_SKIP() << "no 16-bit arithmetic";
+    if (!device_.limits.float16_arithmetic) GTEST_SKIP() << "the device has no 16-bit arithmetic";
     open({parse_variant("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 "
                         "vector_width_a=4")},
          {}, parse_types("f16xq8b32z_f16_sum_f16"));

@@ -1,4 +1,4 @@
-// What products on device buffers refuse, and that nothing is touched then.
+// Tests which calls on device buffers are refused, and that refused calls write nothing.
 #include "tests/support/resident_fixture.h"
 
 namespace rooftile {

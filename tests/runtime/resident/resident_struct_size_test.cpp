@@ -1,4 +1,4 @@
-// Products on device buffers, of programs with older and newer headers than the library's.
+// GEMMs on device buffers in programs with older and newer headers than the library's.
 #include <cstring>
 
 #include "tests/support/resident_fixture.h"
@@ -27,7 +27,7 @@ TEST_F(ResidentTest, StructuresOfOlderAndNewerHeaders) {
     product.expect_right();
     ok(rooftile_buffer_upload(operands.c.buffer, 0, product.c_before.data(), c_bytes(product)));
   };
-  // What args and its epilogue have beyond the first header's is not used here.
+  // This call uses no fields that args and its epilogue have gained since the first header.
   for (const std::size_t size :
        sizes_from<rooftile_epilogue>(offsetof(rooftile_epilogue, activation))) {
     SCOPED_TRACE(size);
@@ -38,7 +38,7 @@ TEST_F(ResidentTest, StructuresOfOlderAndNewerHeaders) {
     const Resized where(operands, sizeof operands + 8);
     computed(newer.get(), where.get());
   }
-  // Without an epilogue, as it has to be where args or operands do not know of any.
+  // The call has no epilogue, since args or operands of these sizes lack its fields.
   product.problem.epilogue = {};
   const ProblemArgs plain(product);
   computed(Resized(plain.args, offsetof(rooftile_gemm_args, a_array)).get(),

@@ -1,4 +1,4 @@
-// The C++ classes over resident.h: ownership and exceptions.
+// The C++ classes in resident.h: ownership and exceptions.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,7 +17,7 @@ class ResidentWrapper : public ::testing::Test {
     const std::string none = (folder_ / "none.db").string();
     session_ = std::make_unique<Session>(rooftile_options{.database_path = none.c_str()});
   }
-  /// x := 2 one + x, of one element.
+  /// Computes x := 2 * one + x, for one element each.
   const rooftile_gemm_args add_two_{
       .m = 1, .n = 1, .k = 1, .alpha = 2, .beta = 1, .lda = 1, .ldb = 1, .ldc = 1};
 
@@ -68,7 +68,7 @@ TEST_F(ResidentWrapper, PackedOperands) {
   args.c = &got;
   args.packed = nullptr;
   const PackedMatrix of_host(*session_, ROOFTILE_OPERAND_B, args);
-  EXPECT_EQ(of_host.info().layouts, 0);  // no device is tuned
+  EXPECT_EQ(of_host.info().layouts, 0);  // No device is tuned.
   args.packed = of_host.get();
   session_->gemm(args);
   EXPECT_EQ(got, 11 + 6);
@@ -93,7 +93,7 @@ TEST_F(ResidentWrapper, FailuresAreExceptions) {
   float value = 0;
   try {
     buffer.download(&value, sizeof value, 1000);
-    FAIL() << "bytes that are not in the buffer";
+    FAIL() << "bytes outside of the buffer were accepted";
   } catch (const StatusError& error) {
     EXPECT_EQ(error.status(), ROOFTILE_INVALID_ARGUMENT);
   }

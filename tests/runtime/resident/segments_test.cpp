@@ -1,4 +1,4 @@
-// Where barriers and ends of submissions are put between products and copies.
+// Placement of barriers and of submission ends between GEMMs and copies.
 #include <gtest/gtest.h>
 
 #include "runtime/resident/resident_segments.h"
@@ -6,7 +6,7 @@
 namespace rooftile {
 namespace {
 
-/// "c" for a copy, "d" for a dispatch, "|" for a barrier, "/" between submissions.
+/// Returns "c" for a copy, "d" for a dispatch, "|" for a barrier, and "/" between submissions.
 std::string text(const Segments& segments) {
   std::string result;
   for (const std::vector<Step>& list : segments.lists()) {
@@ -30,7 +30,7 @@ TEST_F(SegmentsTest, NoStepsGiveOneEmptyList) { EXPECT_EQ(text(segments_), ""); 
 
 TEST_F(SegmentsTest, IndependentStepsHaveNoBarrier) {
   copy({&x_, 0, 10}, {&y_, 0, 10});
-  copy({&x_, 0, 10}, {&y_, 10, 20});  // reads the same, writes next to it
+  copy({&x_, 0, 10}, {&y_, 10, 20});  // reads the same bytes, writes others
   copy({&z_, 0, 5}, {&y_, 20, 25});
   EXPECT_EQ(text(segments_), "ccc");
 }
@@ -56,8 +56,8 @@ TEST_F(SegmentsTest, AWriteAfterAWriteHasABarrier) {
 TEST_F(SegmentsTest, ABarrierCoversAllEarlierSteps) {
   copy({&x_, 0, 10}, {&y_, 0, 10});
   copy({&y_, 0, 10}, {&z_, 0, 10});
-  copy({&y_, 0, 10}, {&z_, 10, 20});  // written before the barrier
-  copy({&z_, 0, 10}, {&x_, 20, 30});  // written behind it
+  copy({&y_, 0, 10}, {&z_, 10, 20});  // reads bytes written before the barrier
+  copy({&z_, 0, 10}, {&x_, 20, 30});  // reads bytes written after the barrier
   EXPECT_EQ(text(segments_), "c|cc|c");
 }
 

@@ -1,6 +1,6 @@
-// Products in the command buffers of a Vulkan program, on its own device.
+// GEMMs in the command buffers of a Vulkan program, on the program's own device.
 #include "tests/support/vulkan_program.h"
-// After the switches of Vulkan-Hpp.
+// This include must follow the macros that vulkan_program.h sets for Vulkan-Hpp.
 #include <rooftile/vulkan.h>
 
 #include <cstring>
@@ -28,7 +28,7 @@ class VulkanInterop : public ResidentTest {
     for (rooftile_recording* recording : recordings_) rooftile_recording_release(recording);
     rooftile_vulkan_requirements_free(&requirements_);
     if (program_ != nullptr) {
-      // What was given is left as it was.
+      // The program's device is still usable.
       EXPECT_NO_THROW(program_->device().waitIdle());
       held_.clear();
       EXPECT_THAT(program_->messages(), IsEmpty());
@@ -46,7 +46,8 @@ class VulkanInterop : public ResidentTest {
             .queue_family = program_->queue_family()};
   }
 
-  /// A program with such a device, and a database with these kernels for it.
+  /// Starts a program with a device of these features, and writes a database with these kernels
+  /// for it.
   void start(Features features, const std::vector<Variant>& ranked, const Epilogue& epilogue = {}) {
     program_ = std::make_unique<VulkanProgram>();
     rooftile_vulkan_device device = {.struct_size = sizeof device,
@@ -135,7 +136,7 @@ TEST_F(VulkanInterop, DependentProductsInOneCommandBuffer) {
   Product first(p);
   rooftile_vulkan_operands x = vulkan_operands(first, 3);
   Problem q = padded_problem(13, 9, 21, Transpose::kNo, Transpose::kNo);
-  q.lda = p.ldc;  // the first C
+  q.lda = p.ldc;  // A of the second GEMM is C of the first.
   q.epilogue = epilogue;
   Product second(q);
   rooftile_vulkan_operands y = vulkan_operands(second, 1);
@@ -161,7 +162,7 @@ TEST_F(VulkanInterop, DependentProductsInOneCommandBuffer) {
                                   reinterpret_cast<const char*>(first.c.data() + first.c.size()));
   fetch_c(second, y);
   second.expect_right();
-  // Again, after what was written is forgotten.
+  // The commands run again after their results are overwritten.
   for (HostVisibleBuffer& held : held_)
     if (*held.buffer == vk::Buffer(y.c.buffer))
       std::memcpy(held.mapped + sizeof(float), second.c_before.data(),
@@ -251,7 +252,7 @@ TEST_F(VulkanInterop, StructSizesOfNoHeaderAreRefused) {
 
 TEST_F(VulkanInterop, KernelsThatNeedWhatIsNotEnabledAreNotChosen) {
   const Variant atomic = parse_variant(std::string(kSplit) + " reduction=atomic");
-  if (!device_.limits.float32_atomic_add) GTEST_SKIP() << "no atomic addition to leave out";
+  if (!device_.limits.float32_atomic_add) GTEST_SKIP() << "the device has no atomic addition";
   for (const Features features : {Features::kNone, Features::kAll}) {
     start(features, {atomic, fallback_variant()});
     open_vulkan(given());
@@ -371,7 +372,7 @@ TEST_F(VulkanInterop, AnOperandPackedForTheLibrarysDeviceIsNotRecorded) {
             ROOFTILE_INVALID_ARGUMENT);
   EXPECT_EQ(recording, nullptr);
   EXPECT_THAT(rooftile_last_error(), HasSubstr("packed for another device"));
-  // Packing a buffer runs on the program's queue, which it did not give.
+  // Packing a buffer needs the program's queue, which the context was not given.
   rooftile_pack_args of_buffer = args;
   of_buffer.call = &problem.args;
   problem.args.packed = nullptr;
@@ -461,7 +462,8 @@ TEST_F(VulkanInterop, RefusesInvalidOperands) {
   x = good;
   x.a.bytes = 8;
   refused(x, "a takes ");
-  // Kernels read words: the third element of A lies in one that its buffer cuts off.
+  // Kernels read 32-bit words. The word that holds the third element of A extends beyond the
+  // buffer.
   Product halves(packed_problem(1, 1, 3, Transpose::kNo, Transpose::kNo, 1, parse_types("f16")));
   const ProblemArgs half_problem(halves);
   x = good;
