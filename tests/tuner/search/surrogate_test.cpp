@@ -7,7 +7,7 @@
 namespace rooftile {
 namespace {
 
-/// Twelve kernels that two trends know, octaves apart, and of which nothing else is to be learnt.
+/// Twelve kernels for which two trends predict times octaves apart, without other information.
 class SurrogateTest : public testing::Test {
  protected:
   SurrogateTest() {
