@@ -13,7 +13,7 @@
 namespace rooftile {
 
 struct BaselineSetting {
-  std::string library;      // Path of the vendor's library. "": the usual places are searched.
+  std::string library;  // Path of the vendor's library. "": the usual places are searched.
   // UUID of the device under test (32 hex digits). The library runs there if it finds it.
   std::string device_uuid;
   // Kind of the device under test, for the choice of a similar device.
@@ -30,7 +30,7 @@ class Baseline {
   virtual std::string library() const = 0;  // Name with version and file.
   // Device name, and how it relates to the device under test.
   virtual std::string device() const = 0;
-  virtual std::string clock() const = 0;    // Source of run()'s time.
+  virtual std::string clock() const = 0;  // Source of run()'s time.
 
   /// Allocates this many sets of operands of a plain GEMM (no epilogue, no quantised B, beta 0)
   /// and frees what was loaded before. C is NaN (-1 for integers) until the first run.

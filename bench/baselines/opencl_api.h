@@ -23,8 +23,7 @@ using Event = struct EventTag*;
 inline constexpr std::uint64_t kCpu = 2, kGpu = 4, kAnyDevice = 0xffffffff;  // cl_device_type
 inline constexpr std::uint32_t kDeviceType = 0x1000, kDeviceName = 0x102b, kDriverVersion = 0x102d,
                                kDeviceVersion = 0x102f,
-                               // cl_khr_device_uuid: the UUID that Vulkan reports too.
-                               kDeviceUuid = 0x106a;
+                               kDeviceUuid = 0x106a;  // Vulkan's, from cl_khr_device_uuid
 inline constexpr std::uint64_t kProfilingQueue = 2, kReadWrite = 1;
 inline constexpr std::uint32_t kCommandEnd = 0x1283;  // for clGetEventProfilingInfo
 inline constexpr std::uint32_t kTrue = 1;

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import SOURCE, Rooftile
 
-# root may write everywhere, so these tests run as nobody
+# Runs a command as the user nobody, because root may write everywhere.
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 

@@ -27,7 +27,7 @@ def plant(rooftile, manifests):
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    """Both drivers are present. SwiftShader is really tuned; lavapipe's data is a faster device's, written by the test."""
+    """Both drivers are present. SwiftShader is really tuned; the test writes a faster device's data for lavapipe."""
     rooftile = Rooftile(tmp_path_factory.mktemp("both"))
     plant(rooftile, LAVAPIPE)
     # On a busy machine calibration may use up the budget; the next run then continues, as the message says.

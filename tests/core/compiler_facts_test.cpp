@@ -108,7 +108,8 @@ TEST(CompilerFactsTest, AnvOldAndNew) {
                                           {"Scratch Memory Size", 2048},
                                           {"Max live registers", 90},
                                           {"GRF registers", 128}});
-  EXPECT_THAT(current.registers, Optional(128)) << "allocated, not live registers count, at any place in the list";
+  EXPECT_THAT(current.registers, Optional(128))
+      << "allocated, not live registers count, at any place in the list";
   EXPECT_THAT(current.scratch_bytes, Optional(2048));
   EXPECT_EQ(spill_reason(current), std::nullopt) << "scratch memory without a spill is an array";
 }

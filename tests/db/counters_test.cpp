@@ -49,7 +49,8 @@ TEST_F(StoredCounters, AreTheNewestOfTheirKernelAndProblem) {
   EXPECT_THAT(known->at, ::testing::MatchesRegex("20..-..-..T..:..:..\\....Z"));
   EXPECT_THAT(store.counters(filled.device, filled.fast.id, tall)->counters, IsEmpty());
   EXPECT_THAT(store.check(), IsEmpty());
-  EXPECT_EQ(store.query("SELECT count(*) FROM counters").rows[0][0], "2") << "older counters are deleted";
+  EXPECT_EQ(store.query("SELECT count(*) FROM counters").rows[0][0], "2")
+      << "older counters are deleted";
 }
 
 TEST_F(StoredCounters, AFailedWriteKeepsTheOldOnes) {

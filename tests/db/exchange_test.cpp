@@ -222,7 +222,8 @@ TEST_F(ExchangeTest, RankedListsAndPortfoliosOfThisDeviceAreReadWithTheirOrigin)
   EXPECT_EQ(portfolio[0].candidate.hash, "fast");
   EXPECT_EQ(portfolio[0].times,
             (std::vector<MeasuredTime>{{.m = 8, .n = 8, .k = 8, .batch = 1, .ns = 9}}));
-  EXPECT_THAT(store.measured_portfolio(device, "f32.nt"), IsEmpty()) << "imported portfolios are not this machine's own";
+  EXPECT_THAT(store.measured_portfolio(device, "f32.nt"), IsEmpty())
+      << "imported portfolios are not this machine's own";
   // A third machine receives the imported portfolio as well.
   store.export_to(folder_ / "again.db", std::vector<RowId>{device});
   Store third(folder_ / "third.db");
@@ -298,7 +299,8 @@ TEST_F(ExchangeTest, ImportedDataIsNotUsedAsLocal) {
   const RowId fast = store.candidate_id(example_candidate("fast", 64));
   EXPECT_EQ(store.compiler_facts(device, fast), std::nullopt);
   EXPECT_EQ(store.certificate(device, fast, "1.0"), std::nullopt);
-  ASSERT_THAT(store.latest_calibration(device), SizeIs(1)) << "the imported calibration has two figures";
+  ASSERT_THAT(store.latest_calibration(device), SizeIs(1))
+      << "the imported calibration has two figures";
   EXPECT_EQ(store.latest_calibration(device)[0].value, 5);
   EXPECT_EQ(value(store, "SELECT group_concat(value) FROM device_report"), "5.0");
   // A machine's own facts replace imported ones, and take precedence from then on.

@@ -81,11 +81,14 @@ TEST_F(StoreTest, ThePreviousCalibrationIsOfTheSameOrigin) {
   store.export_to(folder_ / "export.db", std::vector<RowId>{filled.device});
   Store other(folder_ / "other.db");
   const RowId device = other.device_id(filled.profile);
-  EXPECT_EQ(other.calibration_before_latest(device), std::nullopt) << "the device has no calibration";
+  EXPECT_EQ(other.calibration_before_latest(device), std::nullopt)
+      << "the device has no calibration";
   other.import_from(folder_ / "export.db");
-  EXPECT_TRUE(other.calibration_before_latest(device).has_value()) << "both calibrations are imported";
+  EXPECT_TRUE(other.calibration_before_latest(device).has_value())
+      << "both calibrations are imported";
   other.add_calibration(device, before->figures);
-  EXPECT_EQ(other.calibration_before_latest(device), std::nullopt) << "its own first calibration has no predecessor";
+  EXPECT_EQ(other.calibration_before_latest(device), std::nullopt)
+      << "its own first calibration has no predecessor";
 }
 
 TEST_F(StoreTest, WinnersThatThisVersionCannotReadAreListed) {

@@ -181,7 +181,8 @@ TEST(ProcessIdentityTest, JudgesFromPartialInformation) {
       << "the process does not exist";
   EXPECT_TRUE(is_gone(recorded, now([](ProcessIdentity& p) { p.start_ticks = 1001; })))
       << "another process has the pid";
-  EXPECT_TRUE(is_gone(recorded, now([](ProcessIdentity& p) { p.boot_id = "b2"; }))) << "the machine was rebooted";
+  EXPECT_TRUE(is_gone(recorded, now([](ProcessIdentity& p) { p.boot_id = "b2"; })))
+      << "the machine was rebooted";
   EXPECT_FALSE(is_gone(recorded, now([](ProcessIdentity& p) {
                          p.pid_namespace = "pid:[2]";
                          p.start_ticks = 0;

@@ -186,7 +186,7 @@ TEST_F(OpeningTest, FailedMigrationLeavesTheOldVersion) {
   {
     Connection connection(file(), Access::kReadWrite, 1000);
     migrate(connection, 1);
-    // has the name of the last view
+    // This table has the name of the view that is created last.
     connection.database().exec("CREATE TABLE rejected_kernels (x)");
   }
   EXPECT_EQ(error_of([&] { Store store(file()); }).code(), ErrorCode::kDatabase);

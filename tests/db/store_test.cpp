@@ -267,7 +267,8 @@ TEST_F(StoreTest, UncommittedTransactionLeavesNothing) {
   {
     Store::Transaction transaction(store);
     store.device_id(example_device());
-    EXPECT_THAT(Store(file(), OpenMode::kReadOnly).devices(), IsEmpty()) << "rows are visible before the commit";
+    EXPECT_THAT(Store(file(), OpenMode::kReadOnly).devices(), IsEmpty())
+        << "rows are visible before the commit";
     transaction.commit();
   }
   EXPECT_THAT(Store(file(), OpenMode::kReadOnly).devices(), SizeIs(1));

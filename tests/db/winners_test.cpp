@@ -199,7 +199,8 @@ TEST_F(WinnersTest, AlphaAndBetaDoNotMakeAnotherUntunedProblem) {
   }
   problem.beta = 0;
   store_.log_untuned(device_, problem);
-  EXPECT_THAT(store_.untuned_problems(device_), SizeIs(2)) << "calls that read C are a problem of their own";
+  EXPECT_THAT(store_.untuned_problems(device_), SizeIs(2))
+      << "calls that read C are a problem of their own";
 }
 
 TEST_F(WinnersTest, TunedBucketIsNoLongerUntuned) {

@@ -173,7 +173,8 @@ TEST_F(CommandListTest, WrongStepsAreRefusedBeforeAnythingRuns) {
   };
   EXPECT_EQ(copy({&x_, 0, 8}, {&y_, 0, 12}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(copy({&x_, 0, 8}, {&x_, 4, 8}), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(copy({&x_, 0, 8}, {&x_, 8, 8}), ErrorCode::kInternal) << "adjacent ranges do not overlap";
+  EXPECT_EQ(copy({&x_, 0, 8}, {&x_, 8, 8}), ErrorCode::kInternal)
+      << "adjacent ranges do not overlap";
 }
 
 TEST_F(CommandListTest, AnotherDevicesObjectsAreRefused) {

@@ -109,7 +109,8 @@ TEST_F(CountersTest, EveryCounterIsReadInItsPassAndByItsStorage) {
   for (const PerformanceCounter& counter : readings.counters) values.push_back(counter.value);
   EXPECT_THAT(values, ElementsAre(11, 87.5, 11 * kCountedCycles, 11 * kCountedReadBytes,
                                   11 * kCountedWrittenBytes, -40));
-  EXPECT_EQ(static_cast<const float*>(buffer_.mapped())[0], 4 * (2 + 1)) << "the steps run once per pass";
+  EXPECT_EQ(static_cast<const float*>(buffer_.mapped())[0], 4 * (2 + 1))
+      << "the steps run once per pass";
   EXPECT_EQ(CountingDriver::locks_taken(), 1);
   count();
   EXPECT_EQ(CountingDriver::locks_taken(), 2) << "the lock is held only during counting";

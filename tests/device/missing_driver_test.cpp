@@ -65,8 +65,7 @@ TEST_F(MissingDriverDeathTest, LibraryIsText) {
 TEST_F(MissingDriverDeathTest, LibraryIsNoDriver) { expect_nothing(write_manifest("libm.so.6")); }
 
 TEST_F(MissingDriverDeathTest, LoaderIsNotThere) {
-  // When the child starts, the dynamic linker finds these files, which are no libraries, before the
-  // real ones.
+  // When the child starts, the dynamic linker finds these text files before the real libraries.
   write("libvulkan.so.1", "text");
   write("libvulkan.so", "text");
   ::setenv("LD_LIBRARY_PATH", folder_.path().c_str(), 1);

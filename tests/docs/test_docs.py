@@ -45,7 +45,7 @@ def broken_links(page):
 
 
 def missing_files(page, names, folders):
-    """Yields paths in inline code that exist neither relative to the root nor to the page's folder, and unknown file names."""
+    """Yields an error for paths in inline code that exist neither below the root nor below the page's folder."""
     for code in re.findall(r"`([^`\n]+)`", prose(page)):
         is_folder = FOLDER.fullmatch(code)
         if not (is_folder or FILE.fullmatch(code)) or re.match(r"/|build|share/|lib/|bin/|NAME", code):

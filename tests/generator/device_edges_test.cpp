@@ -89,7 +89,7 @@ const std::vector<Point> kPoints = {
 /// tiles show. Paddings and scalars alternate.
 void compute_edges(const Variant& v) {
   const int depth = std::max(v.tile_k, v.unroll_k);
-  // tiles: one full group and a partial one
+  // Number of tiles: one full group and a partial one.
   const int rows = v.raster >= Raster::kGrouped4 ? 6 : 2;
   for (const Signature& s : all_signatures()) {
     const ProductKernel kernel(v, s);

@@ -15,7 +15,7 @@
 namespace rooftile {
 namespace {
 
-// lavapipe compiles at the first run, on possibly busy machines
+// Long, because lavapipe compiles at the first run, on possibly busy machines.
 constexpr double kPatience_ns = 120e9;
 constexpr float kCanary = 12345.0f;
 constexpr std::int64_t kCanaries = 64;  // elements behind C that must not change

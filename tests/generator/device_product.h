@@ -35,8 +35,8 @@ class ProductKernel {
 /// Initial values of buffer elements outside of the matrices, and of C when beta is 0.
 enum class Padding { kZero, kNan };
 
-/// kInfinite means infinity in the first row of op(A) and the first column of op(B) at the last step
-/// of k. A kernel that multiplies it by a padding zero, instead of masking both factors, gives NaN.
+/// kInfinite sets the first row of op(A) and the first column of op(B) to infinity at the last step
+/// of k. A kernel that multiplies it by a padding zero, instead of masking both, gives NaN.
 enum class LastStep { kFinite, kInfinite };
 
 struct Product {

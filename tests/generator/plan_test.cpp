@@ -152,7 +152,7 @@ RC_GTEST_PROP(Plan, EveryStepReadsTheRowsAndColumnsThatItWrites, ()) {
     const std::int64_t packed_a_panels = panels(p.m, v.tile_m, p.stride_a);
     const std::int64_t packed_b_panels = panels(p.n, v.tile_n, p.stride_b);
     RC_ASSERT(row0 % v.tile_m == 0 && column0 % v.tile_n == 0);
-    // the last element of the packed operand
+    // Indices of the last elements of the packed operands.
     const std::int64_t i = c.m - 1, j = c.n - 1, u = p.k - 1;
     if (v.packed_a == Packed::kYes)
       RC_ASSERT(packed_address(c.base_a, i, u, v.tile_m, v.unroll_k, padded_k) ==

@@ -141,7 +141,8 @@ TEST(ProblemRules, AskVectorLoadsForAlignedRowsAndOffsets) {
   p.ldb += 1;
   EXPECT_THAT(reason_in_own_buffers(register_point(), lavapipe_limits(), p),
               HasSubstr("lda and ldb"));
-  EXPECT_EQ(reason_in_own_buffers(broadcast_point(), lavapipe_limits(), p), "") << "packing accepts any alignment";
+  EXPECT_EQ(reason_in_own_buffers(broadcast_point(), lavapipe_limits(), p), "")
+      << "packing accepts any alignment";
 
   p = square_free();
   Placement at = own_buffers(p);

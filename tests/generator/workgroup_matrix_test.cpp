@@ -198,7 +198,7 @@ TEST(WorkgroupMatrix, LoadsAreTransposedByViews) {
     Signature s = plain;
     s.types = parse_types("f16");
     const auto loads = instructions(compile(emit_gemm(workgroup_matrix_point(), s)), 5367);
-    // result type, result, pointer, old value, layout, memory, addressing
+    // Operands: result type, result, pointer, old value, layout, memory, addressing.
     ASSERT_EQ(loads.size(), 2u);
     for (const auto& [load, transposed] : {std::pair{loads[0], s.trans_a == Transpose::kYes},
                                            {loads[1], s.trans_b == Transpose::kYes}}) {

@@ -48,7 +48,7 @@ double quantile(std::vector<double> values, double share) {
   return values.at(static_cast<std::size_t>(share * static_cast<double>(values.size())));
 }
 
-/// max(predicted, measured) / min - 1
+/// Relative error: max(predicted, measured) / min(predicted, measured) - 1.
 double error(double predicted, double actual) {
   return std::max(predicted / actual, actual / predicted) - 1;
 }

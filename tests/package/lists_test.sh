@@ -15,7 +15,7 @@ for package in GTest rapidcheck MPI; do hidden+=("-DCMAKE_DISABLE_FIND_PACKAGE_$
 quietly cmake -S "$source_dir" -B build -G Ninja "${hidden[@]}" -DROOFTILE_TESTS=OFF
 # All found files belong to packages that scripts/build installs.
 mapfile -t found < <(sed -n 's/^[^#/][^=]*=\(\/usr\/.*\)/\1/p' build/CMakeCache.txt | tr ';' '\n' | sort -u)
-# a folder can have several owners
+# A folder can have several owners; those lines are left out.
 owners=$( (dpkg -S "${found[@]}" 2>/dev/null || true) | grep -v ', ' | cut -d: -f1 | sort -u)
 grep -qx libfmt-dev <<<"$owners" || fail "libfmt-dev is not among the packages that were found:" "$owners"
 for_tests=$(comm -12 <(listed "$source_dir/scripts/packages-test" | sort) <(echo "$owners"))

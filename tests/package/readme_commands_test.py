@@ -19,7 +19,7 @@ source, binary = map(pathlib.Path, sys.argv[1:])
 
 
 def command_lines(markdown, options_of="rooftile tune"):
-    """Yields lines of fenced blocks and inline code. Inline options without a command count if some command has them."""
+    """Lines of fenced blocks and inline code. Inline options without a command count if a command has them."""
     blocks = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     lines = [line for language, block in blocks.findall(markdown) if not language for line in block.splitlines()]
     inline = re.findall(r"`([^`\n]+)`", blocks.sub("", markdown))
@@ -28,7 +28,7 @@ def command_lines(markdown, options_of="rooftile tune"):
 
 
 def block_lines(markdown):
-    """Yields lines of fenced blocks without comments and without "...", which stands for more files."""
+    """Lines of fenced blocks without comments and without "...", which stands for more files."""
     blocks = re.findall(r"^```(?:sh)?\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL)
     lines = [re.sub(r" +#.*| \.\.\.", "", line).strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line.startswith("rooftile ")]

@@ -154,7 +154,7 @@ def test_dark_and_light_follow_the_system(browser, page):
 
 
 def test_paper_is_white(browser, page):
-    """The page has enough contrast in the dark colour scheme as well."""
+    """Pages are printed in light colours, also in the dark colour scheme."""
     show(browser, page, scheme="dark")
     def grounds():
         return [browser.execute_script("return getComputedStyle(document.documentElement).getPropertyValue('--page').trim()"),

@@ -234,7 +234,8 @@ TEST_F(CertifyImportedTest, ALocalWinnerIsReplacedOnlyAfterAPairedComparison) {
   EXPECT_EQ(report.replaced, 1u);
   EXPECT_EQ(order(problem_), (Order{kernels_[1], kernels_[3], kernels_[4]}));
   EXPECT_EQ(dispatchable(problem_)[0].kernel_ns, 900);
-  EXPECT_EQ(dispatchable(problem_)[1].kernel_ns, 1000) << "the time is that of the paired comparison";
+  EXPECT_EQ(dispatchable(problem_)[1].kernel_ns, 1000)
+      << "the time is that of the paired comparison";
 }
 
 TEST_F(CertifyImportedTest, ALocalWinnerIsReplacedByAnySignificantGainOfTheJointComparison) {

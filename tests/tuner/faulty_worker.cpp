@@ -58,7 +58,7 @@ std::vector<std::uint32_t> faulty_compile(const Shader& shader) {
   if (behaviour == "hangs_in_the_compiler")
     while (true) ::pause();
   if (behaviour == "fills_memory") fill_memory();
-  // The other faults change the kernels of the family naive; the results show them.
+  // The other faults change kernels of the family naive; the check of their results finds them.
   if (behaviour == "loops") {
     // Mesa's software device ends every loop after 65,535 trips, so each trip has to take long.
     std::string slow;

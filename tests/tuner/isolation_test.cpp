@@ -186,8 +186,8 @@ TEST_F(IsolationTest, AKernelThatWritesFarOutsideIsBlockedAndNoOtherKernel) {
   EXPECT_NE(result.winner, "");
 }
 
-// The default kernel runs before and leaves the right C, although the injected kernel writes
-// nothing.
+// The default kernel runs first and leaves the right result in C, which the injected kernel does
+// not overwrite.
 TEST_F(IsolationTest, AKernelThatWritesNothingIsBlackListedAndNobodyElse) {
   naive_.resize(2);
   const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS", plant(naive_[0], "writes_nothing"));

@@ -173,8 +173,8 @@ Damage damage(const std::filesystem::path& database, const std::set<std::string>
       ++found.lost_problems;
       fmt::print("{} was finished and has no winner\n", problem);
     }
-  // A journal entry that one death leaves is a candidate's first strike; two strikes must have
-  // been settled.
+  // One journal entry of a candidate is the first strike, which one death leaves. Two strikes must
+  // have been settled.
   std::map<RowId, int> strikes;
   for (const JournalRecord& entry : store.journal(device)) ++strikes[entry.candidate];
   for (const auto& [candidate, count] : strikes) found.open_journal += count > 1 ? 1 : 0;

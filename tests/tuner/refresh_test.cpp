@@ -177,7 +177,8 @@ TEST_F(RefreshTest, OtherProductsAndImportedListsAreNotStale) {
   twin.device_uuid = "01";
   stranger.device_uuid = "02";
   stranger.device_id = 99;
-  EXPECT_THAT(stale_lists(store_, twin, store_.device_id(twin)), SizeIs(1)) << "the device is the same product";
+  EXPECT_THAT(stale_lists(store_, twin, store_.device_id(twin)), SizeIs(1))
+      << "the device is the same product";
   EXPECT_THAT(stale_lists(store_, stranger, store_.device_id(stranger)), IsEmpty());
 
   store_.export_to(folder_ / "export.db", std::vector<RowId>{old_});
@@ -192,7 +193,7 @@ TEST_F(RefreshTest, TheNextRunContinuesWhereTheBudgetEnded) {
   tuned(old_, other_);
   const RowId now = new_driver();
   int asked = 0;
-  // a list calls it 1 + 5 times
+  // Each list calls the function 1 + 5 times.
   const RefreshReport report = refresh_on(now, [&] { return ++asked > 6; });
   EXPECT_EQ(report.stale, 2u);
   EXPECT_EQ(report.refreshed, 1u);

@@ -46,7 +46,8 @@ TEST(HostComparisonTest, AHostThatIsFarSlowerThanCalibratedIsContended) {
   std::vector<HostRound> slow = rounds(0, 1);
   for (HostRound& round : slow) round.host_ns = 250;
   EXPECT_TRUE(host_comparison(slow, 100).contended);
-  EXPECT_FALSE(host_comparison(slow, 130).contended) << "the difference is within the model's error";
+  EXPECT_FALSE(host_comparison(slow, 130).contended)
+      << "the difference is within the model's error";
   EXPECT_FALSE(host_comparison(slow, std::nullopt).contended) << "there is no prediction";
 }
 

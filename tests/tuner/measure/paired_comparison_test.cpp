@@ -52,7 +52,7 @@ TEST(PairedComparison, AFasterChallengerWins) {
     EXPECT_GT(share_of_faster(noise, 0.9), 0.98) << static_cast<int>(noise);
 }
 
-/// The columns are the pairs; the test must not use the remaining ones.
+/// The i-th elements are a pair; the comparison leaves pairs unused that it does not need.
 PairedComparison compared(std::deque<double> stored, std::deque<double> challenger) {
   const auto next = [](std::deque<double>& times) -> std::optional<double> {
     if (times.empty()) return std::nullopt;
@@ -69,7 +69,8 @@ TEST(PairedComparison, EndsWhenItIsDecided) {
   EXPECT_THAT(compared(twos, ones).stored_ns, SizeIs(kFirstPairs));
   EXPECT_EQ(compared(ones, twos).verdict, PairedVerdict::kNotFaster);
   EXPECT_THAT(compared(ones, twos).challenger_ns, ElementsAre(2, 2, 2));
-  EXPECT_EQ(compared(ones, ones).verdict, PairedVerdict::kNotFaster) << "an equal kernel is not faster";
+  EXPECT_EQ(compared(ones, ones).verdict, PairedVerdict::kNotFaster)
+      << "an equal kernel is not faster";
 }
 
 TEST(PairedComparison, TwoLossesOfTwelveAreAllowed) {

@@ -169,7 +169,8 @@ TEST(StrategyTest, SurrogatesBeginWithTheModelsFirstCandidates) {
   EXPECT_EQ(order, (std::vector<std::size_t>{17, 3, by_model[0], by_model[1]}));
 }
 
-// The model chooses among half of the square of the number measured, at least 16.
+// A surrogate chooses among the candidates that the analytical model ranks best. Their number is
+// half of the square of the number measured, at least 16.
 TEST(StrategyTest, SurrogatesWidenTheirPoolWithTime) {
   const Valley v = valley();
   const auto by_model = searched(v, v.space, "exhaustive", 0, v.ns.size());

@@ -7,7 +7,7 @@
 namespace rooftile {
 namespace {
 
-/// Twelve kernels for which two trends predict times octaves apart, without other information.
+/// Twelve kernels whose times follow two trends, octaves apart, and depend on nothing else.
 class SurrogateTest : public testing::Test {
  protected:
   SurrogateTest() {
