@@ -1,5 +1,5 @@
-// What a tuning run lost by ending early: on every problem that two databases of this machine have
-// tuned, the winner of one beside the winner of the other, in turns, packing counted.
+// Measures what a tuning run loses by ending early: for every problem that two databases of this
+// machine have tuned, both winners run in turns, with packing counted.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,14 +22,14 @@ namespace rooftile {
 namespace {
 
 constexpr int kFewestTurns = 7, kMostTurns = 101;
-constexpr double kRotateBytes = 128e6;  // past the last-level cache
+constexpr double kRotateBytes = 128e6;  // exceeds the last-level cache
 
 struct Setting {
   std::string shorter, longer, csv;
-  double seconds = 3;  // of turns for one problem
+  double seconds = 3;  // Sampling time for one problem.
 };
 
-/// The first of each ranked list, by problem.
+/// The first kernel of each ranked list, by problem.
 std::map<std::string, TunedKernel> winners(const std::string& path, const DeviceProfile& device) {
   const Store store(path, OpenMode::kReadOnly);
   const auto row = store.find_device(device);
@@ -48,8 +48,8 @@ double time_ns(Measurer& measurer, const TunedKernel& kernel) {
   return reply.kernel_ns.at(0) + reply.pack_ns;
 }
 
-/// Time of the longer run's winner over that of the shorter one's: 1 when the shorter lost nothing.
-/// Which of the two is timed first changes from turn to turn.
+/// Time of the longer run's winner over that of the shorter run's winner: 1 when the shorter run
+/// loses nothing. The order of the two alternates from turn to turn.
 std::vector<double> shares(Measurer& measurer, const TunedKernel& shorter,
                            const TunedKernel& longer, double seconds) {
   const std::array<const TunedKernel*, 2> kernels = {&shorter, &longer};
@@ -86,7 +86,7 @@ int run(const Setting& setting) {
     const Variant &before = other->second.candidate.variant, &after = kernel.candidate.variant;
     Summary share = {.median_ns = 1};
     if (before != after) {
-      // Kernels and operands of one problem at a time.
+      // Only one problem's kernels and operands exist at a time.
       Measurer measurer(Device::open(profile));
       share = summarize(shares(measurer, other->second, kernel, setting.seconds));
     }

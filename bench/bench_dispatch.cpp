@@ -1,11 +1,14 @@
-// What deciding by prediction costs: the time of the chosen tier over the best tier's, on random
-// problems that neither calibration nor tuner has seen. Once as programs get it, who make each
-// product some times, and so have it measured; once for calls that are made for the first time; and
-// twice with the host held to one thread, so that a device that shares the host's cores is worth
-// choosing at all: with operands in host memory, and with operands that lie in the device's.
-// Whole calls, tiers in turn. How near the processors were to each other, and how much they were
-// held up, is measured beside each problem: where a hypervisor moves them, or lets them wait, tiers
-// are others than those that were calibrated.
+// Measures the cost of choosing a tier by prediction: the time of the chosen tier over that of the
+// best tier, on random problems that neither calibration nor tuner has seen. There are four
+// contests.
+// - Repeated calls, as in programs, where online tier selection measures the tiers.
+// - First calls.
+// - The host restricted to one thread, so that a device that shares the host's cores can win, with
+//   operands in host memory.
+// - The same with operands in device memory.
+// Times are whole calls, tiers in turn. Core-to-core latency and processor slowdown are measured
+// beside each problem, because a hypervisor that moves or delays virtual processors changes the
+// tiers' times after calibration.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -35,9 +38,9 @@
 namespace rooftile {
 namespace {
 
-constexpr double kLongestNs = 3e9;  // a tier that is predicted to take longer is left out
+constexpr double kLongestNs = 3e9;  // A tier with a longer predicted time is skipped.
 constexpr double kMostFlops = 8e9;
-// OpenBLAS's threads look for work as long before they sleep: 2^26 cycles.
+// Time for which OpenBLAS's threads spin before they sleep: 2^26 cycles.
 constexpr std::chrono::milliseconds kThreadsFallAsleep(50);
 
 struct Options {
@@ -57,7 +60,7 @@ std::optional<double> ns_of(const std::vector<const Contestant*>& contestants, T
   return found == nullptr ? std::nullopt : std::optional(found->ns());
 }
 
-/// The tier that answers where every host tier computes on one thread.
+/// The tier that runs when every host tier computes on one thread.
 Tier on_one_thread(Tier tier) { return tier == Tier::kHost ? Tier::kHost1 : tier; }
 
 class Bench {
@@ -78,7 +81,8 @@ class Bench {
   }
 
   void run() {
-    if (!options_.csv.empty()) results_.write(options_.csv, 1);  // whether it can be
+    // Fails early if the file cannot be written.
+    if (!options_.csv.empty()) results_.write(options_.csv, 1);
     fmt::print("{}, {} problems, {} rounds\n", usual_.device_name(), options_.problems,
                options_.rounds);
     for (int i = 0; i < options_.problems; ++i)
@@ -94,7 +98,7 @@ class Bench {
     return std::llround(std::exp(from + random_.unit() * (to - from)));
   }
 
-  /// Nowhere measured, by the device's kernels or by the host's calibration.
+  /// Problems that neither the device's kernels nor the host's calibration have measured.
   Problem next_problem() {
     while (true) {
       const auto transpose = [&] {
@@ -150,7 +154,7 @@ class Bench {
     const Contestant& begins_with = *find_tier(of_usual, usual.decision.tier);
     const int before = options_.rounds / 2;
     take_turns(all, before, [&] { note_pace(result); });
-    // As many as of the others, in a row as programs make them.
+    // As many calls as the other contestants make, in a row as in programs.
     note_pace(result);
     for (int call = 0; call < begins_with.calls; ++call) begins_with.call();
     left_to_it.make(p, operands, 2 * options_.rounds * begins_with.calls);
@@ -165,8 +169,8 @@ class Bench {
     result.alone_regret = regret_of(on_one_thread(alone.decision.tier), of_one_thread);
   }
 
-  /// Turns of its own: after products on all threads neither the device nor a copy would have the
-  /// processors to itself.
+  /// These samples run in turns of their own: right after GEMMs on all threads, neither the device
+  /// nor a copy would have the processors to itself.
   void on_resident_operands(const ProductOperands& operands, DispatchResult& result) {
     result.resident = one_thread_.decide(
         result.problem,

@@ -1,5 +1,5 @@
-// The drop-in BLAS against the BLAS underneath, called in turns in one process: random problems on
-// host pointers, tiny calls, and what loading it costs a process.
+// Compares the drop-in BLAS with the BLAS that it uses, in turns in one process: random problems
+// on host pointers, tiny calls, and the cost of loading it.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <rooftile/rooftile.h>
@@ -25,20 +25,21 @@ namespace {
 
 constexpr int kLargest = 3000;  // m, n and k are log-uniform from 1 to this
 constexpr double kShortestNs =
-    20e3;  // of what is timed at once: the clock's own cost vanishes in it
-// A problem is slower when it takes longer than both allow, beyond its spread: a ratio, and what a
-// call may cost more that is itself no longer than that.
+    20e3;  // Shortest timed span; the cost of reading the clock is negligible in it.
+// A problem counts as slower when its time exceeds both limits by more than its spread: a ratio,
+// and an absolute overhead for calls that are themselves no longer than that overhead.
 constexpr double kMostRatio = 1.10, kMostOverheadNs = 200;
-// Of a problem that looks slower, after all others: what held a processor up has passed by then.
+// Repetitions of a problem that looks slower, after all others, so that a short disturbance is
+// over.
 constexpr int kMoreMeasurements = 2;
 constexpr int kProcesses = 15;
-constexpr int kHost = 100;  // m, n and k of a product that asks the runtime
+constexpr int kHost = 100;  // m, n and k of a GEMM that reaches the runtime
 
 struct Options {
   int problems = 300;
-  int rounds = 31;       // of each problem, at most
-  int least_rounds = 7;  // of one that is slow
-  double seconds = 1.5;  // after which a problem has no more rounds
+  int rounds = 31;       // Largest number of rounds of a problem.
+  int least_rounds = 7;  // Smallest number of rounds of a slow problem.
+  double seconds = 1.5;  // Time limit of one problem's rounds.
   unsigned seed = 1;
   std::string database, csv, library, load;
 };
@@ -61,7 +62,7 @@ struct Problem {
   float beta;
 };
 
-/// Column-major, packed.
+/// Column-major matrix without padding.
 class Operands {
  public:
   explicit Operands(const Problem& p)
@@ -94,10 +95,10 @@ struct Pair {
   std::vector<double> blas_ns, drop_in_ns, ratio, difference_ns;
 };
 
-/// In turns, and each first in every second round.
+/// The contestants run in turns; the order alternates from round to round.
 Pair measure(const Problem& p, Sgemm blas, Sgemm drop_in, const Options& options) {
   Operands operands(p);
-  call_ns(operands, drop_in, 1);  // opens, decides
+  call_ns(operands, drop_in, 1);  // Opens the context and decides.
   const double once_ns = call_ns(operands, blas, 1);
   const int calls = static_cast<int>(std::clamp(kShortestNs / once_ns, 1.0, 1000.0));
   Pair pair;
@@ -139,7 +140,7 @@ struct CloseContext {
   void operator()(rooftile_context* context) const { rooftile_close(context); }
 };
 
-/// The tiers by name, as the drop-in's context chooses them.
+/// Names of the tiers that the drop-in's context chooses.
 class Tiers {
  public:
   Tiers() {
@@ -178,13 +179,13 @@ class Tiers {
 
 struct Row {
   Problem problem;
-  std::string first;     // measurement, as the CSV has it
-  int times_slower = 0;  // in a row, from the first measurement on
+  std::string first;     // The measurement as the CSV has it.
+  int times_slower = 0;  // Successive measurements that were slower, from the first on.
 
   bool slower_each_time() const { return times_slower == 1 + kMoreMeasurements; }
 };
 
-/// Each with fresh operands and rounds, until it is not slower.
+/// Each problem is measured again with fresh operands and rounds until it is not slower.
 void measure_slower_again(std::vector<Row>& rows, Sgemm blas, Sgemm drop_in,
                           const Options& options) {
   for (int before = 1; before <= kMoreMeasurements; ++before)
@@ -203,7 +204,8 @@ void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
            "ratio_low,ratio_high,times_slower\n";
   }
   double blas_total = 0, drop_in_total = 0, slowest = 0, slowest_low = 0;
-  double overhead = 0;  // most, of products that kMostRatio gives less than kMostOverheadNs
+  // Largest overhead of GEMMs for which kMostRatio allows less than kMostOverheadNs.
+  double overhead = 0;
   int shortest = 0;
   Problem slowest_problem = {};
   std::vector<Row> rows;
@@ -268,8 +270,8 @@ double resident_mb() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) * 1e-6;
 }
 
-/// Milliseconds and megabytes of loading the drop-in, and then of its first product on the host,
-/// where BLAS has computed one before.
+/// Milliseconds and megabytes for loading the drop-in and for its first GEMM on the host, in a
+/// process in which BLAS has already computed one.
 void print_load_of_this_process(const std::string& library, const std::string& blas) {
   double mb = resident_mb(), start = now_ns();
   const Sgemm drop_in = sgemm_of(library);

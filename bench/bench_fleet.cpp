@@ -1,7 +1,7 @@
-// A fleet's exported files, merged and asked: time and memory of `rooftile db merge`, `rooftile
-// report` and the tuner's transfer query. The files are simulated: devices of a few vendors with
-// random rates, kernels of the real space, and the analytical model's times for them with
-// log-normal noise for kernel and device.
+// Time and memory of `rooftile db merge`, `rooftile report` and the tuner's transfer query on a
+// fleet's exported files. The files are simulated: devices of a few vendors with random rates,
+// kernels of the real space, and the analytical model's times with log-normal noise for kernel and
+// device.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -34,11 +34,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is to be reached, with 1,000 files of 1,000 samples.
+// Targets for 1,000 files of 1,000 samples.
 constexpr double kMergeS = 60, kMemoryMb = 300, kReportS = 2, kTransferMs = 50;
 constexpr int kVendors = 6, kProducts = 40,
-              kDrivers = 12;                           // devices differ in what is drawn of these
-constexpr std::size_t kProblems = 60, kKernels = 400;  // the fleet knows so many
+              kDrivers = 12;  // Each device uses one of these drivers.
+// Sizes of the fleet's sets of problems and kernels.
+constexpr std::size_t kProblems = 60, kKernels = 400;
 constexpr std::size_t kProblemsOfAFile = 10;
 constexpr std::size_t kTransferLimit = 200;
 constexpr int kTransferTurns = 30;
@@ -70,7 +71,7 @@ class Fleet {
       problems_.push_back(packed_problem(size(), size(), size()));
   }
 
-  /// One machine's export.
+  /// One machine's exported file.
   void write(std::size_t number) {
     const fs::path database = settings_.folder / "machine.db";
     for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(database.string() + suffix);
@@ -136,7 +137,8 @@ class Fleet {
   }
   void tune(Store& store, RowId device, RowId run, const Problem& problem, const DeviceRates& rates,
             std::size_t samples) {
-    constexpr double kNoise = 0.3;  // of a kernel's time on a device, as a log's standard deviation
+    // Standard deviation of the logarithm of a kernel's time on a device.
+    constexpr double kNoise = 0.3;
     constexpr std::size_t kRanked = 3;
     std::lognormal_distribution<double> noise(0.0, kNoise);
     const RowId problem_row = store.problem_id(problem);
@@ -171,7 +173,7 @@ struct Cost {
   double wall_s = 0, processor_s = 0, memory_mb = 0;
 };
 
-/// A run of the program, its output thrown away.
+/// Runs the program and discards its output.
 Cost run(const fs::path& program, std::vector<std::string> arguments) {
   std::vector<char*> words;
   arguments.insert(arguments.begin(), program.string());
@@ -205,7 +207,8 @@ void print(const std::string& what, const Cost& cost, double wanted_s) {
   std::fflush(stdout);
 }
 
-/// The time of the tuner's question for a device that the fleet has not: slowest over the problems.
+/// Time of the tuner's transfer query for a device outside of the fleet; the slowest over the
+/// problems.
 void ask(const fs::path& merged, const Fleet& fleet) {
   const Store store(merged, OpenMode::kReadOnly);
   std::vector<double> ms;

@@ -1,5 +1,5 @@
-// One interleaved run of every contestant (bench/contests/contest.h): a table, a CSV, what the
-// dispatcher's choices cost, and the tuned kernels over vendors' libraries.
+// One interleaved run of every contestant (bench/contests/contest.h). It gives a table, a CSV, the
+// cost of the dispatcher's choices, and the speed of tuned kernels over vendors' libraries.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
@@ -16,7 +16,7 @@
 namespace rooftile {
 namespace {
 
-/// auto against always-BLAS, and against the best of the whole calls, over all problems.
+/// Compares auto with always-BLAS and with the best whole call, over all problems.
 class Totals {
  public:
   void add(const ContestResult& result) {
@@ -46,7 +46,7 @@ class Totals {
   std::vector<double> regrets_;
 };
 
-/// The tuned kernels over each vendor's library, over all problems.
+/// Compares the tuned kernels with each vendor's library, over all problems.
 class BaselineTotals {
  public:
   void add(const ContestResult& result) {

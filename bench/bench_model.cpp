@@ -1,5 +1,5 @@
-// How long a decision takes for a problem that was never seen: below a microsecond with every rate
-// calibrated.
+// Time of a decision for a problem that was never seen before. The target is below a microsecond
+// with every rate calibrated.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kCalls = 1024;  // more than a branch predictor learns by heart
+constexpr std::size_t kCalls = 1024;  // exceeds the history of a branch predictor
 
 std::int64_t random_size(std::mt19937& random) {
   return std::llround(std::exp2(std::uniform_real_distribution(0.0, 13.0)(random)));
@@ -86,7 +86,8 @@ BENCHMARK(decide_new_problem)
     ->Args({512, 0})
     ->Args({32, 64});
 
-/// As calls are decided: kernels are predicted where the device may win, which costs most.
+/// Decides as calls do: kernels are predicted where the device may win, which is the most
+/// expensive case.
 void choose_contended(benchmark::State& state) {
   std::mt19937 random(1);
   const auto compared = static_cast<std::size_t>(state.range(0));

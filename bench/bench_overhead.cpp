@@ -1,8 +1,8 @@
-// What a call through the runtime costs over the same call into OpenBLAS, what of that finding the
-// decision is, what deciding on a new problem adds, what it costs to count a call of an untuned
-// problem, and how long a process waits for an open context and for its first result from the
-// device. All but the decision that is found, and the one that the device competes for, through the
-// C ABI, as programs use it.
+// Costs of a call through the runtime: its overhead over the same call into OpenBLAS, the share of
+// a cached decision in it, the cost of a decision on a new problem and of counting a call of an
+// untuned problem, and the time until a process has an open context and its first result from the
+// device. Cached decisions and decisions that involve the device are measured inside the library;
+// the rest goes through the C ABI, as in programs.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <rooftile/rooftile.h>
@@ -30,16 +30,18 @@
 namespace rooftile {
 namespace {
 
-constexpr int kTiny = 8;                     // m, n and k of the overhead's product
-constexpr int kCalls = 1000, kRounds = 301;  // per round; the clock's own cost vanishes in a round
-constexpr std::size_t kLayers = 16;          // products that a program makes in turn
-// Decision: problems with an lda of their own, many more than a thread's cache of decisions holds.
+constexpr int kTiny = 8;  // m, n and k of the GEMM whose overhead is measured
+// Calls per round are so many that the clock's cost is negligible.
+constexpr int kCalls = 1000, kRounds = 301;
+constexpr std::size_t kLayers = 16;  // different GEMMs that a program calls in turn
+// Decisions: problems that differ in lda, many more than a thread's decision cache holds.
 constexpr int kNewProblems = 1000;
 constexpr std::array<std::int64_t, 3> kContended = {503, 521,
                                                     487};  // m, n, k: sizes that are never tuned
-constexpr int kUntuned = 80;  // m, n and k of a product that is just worth counting
-constexpr int kUntunedCalls = 10, kUntunedRounds = 5001;  // short: many rounds are undisturbed
-constexpr std::int64_t kFirstSize = 512;                  // m, n and k of the first device result
+constexpr int kUntuned = 80;  // m, n and k of a GEMM that is just large enough to be counted
+// Rounds are short, so that many of them are undisturbed.
+constexpr int kUntunedCalls = 10, kUntunedRounds = 5001;
+constexpr std::int64_t kFirstSize = 512;  // m, n and k of the first result from the device
 constexpr int kProcesses = 15;
 
 void check(rooftile_status status) {
@@ -91,8 +93,8 @@ double call_ns(int calls, const Call& call) {
   return (now_ns() - start) / calls;
 }
 
-/// The same calls through two contexts on a database with an untuned device; one of
-/// them counts.
+/// Makes the same calls through two contexts on a database with an untuned device; one of them
+/// counts calls.
 void print_counting() {
   std::string folder = (std::filesystem::temp_directory_path() / "bench-overhead-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
@@ -107,7 +109,8 @@ void print_counting() {
         c(kUntuned * kUntuned, 0.0f);
     const rooftile_sgemm_args args = square(kUntuned, a, b, c);
     const auto round_ns = [&](const ContextPointer& context) {
-      check(rooftile_sgemm(context.get(), &args));  // decides: the contexts share a cache
+      // Decides once, because the contexts share a cache.
+      check(rooftile_sgemm(context.get(), &args));
       return call_ns(kUntunedCalls, [&] { check(rooftile_sgemm(context.get(), &args)); });
     };
     for (int round = 0; round < kUntunedRounds; ++round) {
@@ -135,7 +138,7 @@ void print_overhead(const std::string& database) {
   std::vector<double> blas_ns, rooftile_ns, difference_ns;
   for (int round = -1; round < kRounds; ++round) {
     const double blas = call_ns(kCalls, through_blas), ours = call_ns(kCalls, through_rooftile);
-    if (round < 0) continue;  // warms up, and decides
+    if (round < 0) continue;  // The first round warms up and decides.
     blas_ns.push_back(blas);
     rooftile_ns.push_back(ours);
     difference_ns.push_back(ours - blas);
@@ -147,8 +150,8 @@ void print_overhead(const std::string& database) {
       median_absolute_deviation(difference_ns), difference_ns.size(), kCalls);
 }
 
-/// From a call's arguments to where it went before, operands looked at: what the runtime does with
-/// a call that it knows, the call itself aside. Products of several sizes in turn, as a program's.
+/// Time from a call's arguments to its cached tier, including the inspection of operands: the
+/// runtime's own work in a known call. Calls of several sizes alternate, as in a program.
 void print_known_decision() {
   constexpr std::uint64_t kOwner = 1;
   static thread_local RepeatedCalls calls;
@@ -173,7 +176,7 @@ void print_known_decision() {
              median_absolute_deviation(ns), ns.size(), kCalls);
 }
 
-/// The same tiny product, its lda aside, as one problem again and again and as ever new ones.
+/// Calls of one tiny GEMM, first with a constant lda and then with a new lda in every call.
 void print_new_decision(const std::string& database) {
   const ContextPointer context = open_context(database, 1);
   std::vector<float> a(kTiny * (kTiny + kNewProblems), 0.5f), b(kTiny * kTiny, 0.25f),
@@ -195,8 +198,8 @@ void print_new_decision(const std::string& database) {
              median_absolute_deviation(new_ns), new_ns.size(), kNewProblems);
 }
 
-/// The decision alone, of products that would go to the device if its kernels took no time: all
-/// that a decision ever predicts is predicted.
+/// Time of a decision alone, for GEMMs that would run on the device if its kernels took no time,
+/// so that the decision makes every possible prediction.
 void print_contended_decision(const std::string& database) {
   Context context({.database = database, .log_untuned = LogUntuned::kNo});
   Problem p = packed_problem(kContended[0], kContended[1], kContended[2]);
@@ -222,7 +225,8 @@ void print_contended_decision(const std::string& database) {
       known.device_ns * 1e-3, known.best_host_ns * 1e-3);
 }
 
-/// Of which database and which product: kernels differ in how long drivers compile them.
+/// Database and GEMM of the measurement; drivers take different times to compile different
+/// kernels.
 struct First {
   std::string database;
   bool trans_b = false;
@@ -232,7 +236,8 @@ struct Start {
   double open_ms = 0, first_result_ms = 0;
 };
 
-/// rooftile_open, and from its beginning to the first result of the device tier, in this process.
+/// Time of rooftile_open, and from its start to the first result of the device tier, in this
+/// process.
 Start measure_start(const First& first) {
   constexpr auto kElements = static_cast<std::size_t>(kFirstSize * kFirstSize);
   std::vector<float> a(kElements, 0.5f), b(kElements, 0.25f), c(kElements, 0.0f);
@@ -246,7 +251,7 @@ Start measure_start(const First& first) {
   return {.open_ms = (opened - start) * 1e-6, .first_result_ms = (now_ns() - start) * 1e-6};
 }
 
-// A process of its own for every sample: nothing may be warm but files.
+// Every sample runs in a process of its own, so that only files are warm.
 Start start_of_a_process(const First& first) {
   std::array<char, 4096> self = {};
   if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0)
@@ -264,7 +269,7 @@ Start start_of_a_process(const First& first) {
 }
 
 void print_start(const First& first) {
-  start_of_a_process(first);  // fills the caches
+  start_of_a_process(first);  // Fills the caches.
   std::vector<double> open_ms, first_result_ms;
   for (int i = 0; i < kProcesses; ++i) {
     const Start start = start_of_a_process(first);

@@ -1,6 +1,6 @@
-// Weights that are packed once: the rate of the kernel alone, of a call on device buffers with
-// packed weights that is waited for, of several such calls in flight as a model's layers are, and
-// of the call without packed weights, in one interleaved run, for decode and prefill.
+// Weights that are packed once, for decode and prefill. One interleaved run measures the rate of
+// the kernel alone, of a waited call on device buffers with packed weights, of several such calls
+// in flight (as in a model's layers), and of the call without packed weights.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
@@ -23,7 +23,7 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 
 struct Contender {
   std::string name;
-  std::function<double()> ns;  // makes one run and gives its time
+  std::function<double()> ns;  // Makes one run and returns its time.
   std::vector<double> samples = {};
 };
 
@@ -76,7 +76,7 @@ class Weights {
   std::uint64_t packed_bytes() const { return device_bytes(*packed_); }
 
  private:
-  /// The time of the gemm steps on the device's clock.
+  /// Time of the GEMM steps on the device's clock.
   double kernel_ns() {
     const RunResult result = resident_->device()->run(list_, kForever);
     double ns = 0;
@@ -89,7 +89,7 @@ class Weights {
     return now_ns() - start;
   }
 
-  /// The time of one of several calls that are submitted before the first is waited for.
+  /// Time of one of several calls that are submitted before the first one is waited for.
   double call_in_flight_ns(const ResidentWork& work) {
     constexpr int kCalls = 8;
     const double start = now_ns();
@@ -112,11 +112,11 @@ class Weights {
 void compare(Context& context, const Problem& p, int rounds) {
   Weights weights(context, p);
   std::vector<Contender> contenders = weights.contenders();
-  for (Contender& contender : contenders) contender.ns();  // warm
+  for (Contender& contender : contenders) contender.ns();  // Warms up.
   for (int round = 0; round < rounds; ++round)
     for (Contender& contender : contenders) contender.samples.push_back(contender.ns());
   for (const Contender& contender : contenders) {
-    // Of each round, because machines change their speed between rounds.
+    // Ratios are taken within each round, because machines change their speed between rounds.
     std::vector<double> ratios(contender.samples.size());
     std::ranges::transform(contenders.front().samples, contender.samples, ratios.begin(),
                            std::divides());

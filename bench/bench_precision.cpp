@@ -1,5 +1,5 @@
-// What float64 sums cost: the same call in standard precision and in exact64, in turn, on the
-// host's tiers. Prints the median of each and the median of the ratios with its 95 % interval.
+// Cost of float64 sums: the same call in standard precision and in exact64, in turn, on the host's
+// tiers. Prints the median of each and the median of the ratios with its 95 % interval.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,7 +19,8 @@
 namespace rooftile {
 namespace {
 
-constexpr double kLeastSample_ns = 2e6;  // calls are repeated until a sample takes as long
+// Calls are repeated until a sample takes at least this long.
+constexpr double kLeastSample_ns = 2e6;
 
 struct Operands {
   std::vector<char> a, b, c;
@@ -42,7 +43,7 @@ void compare(Context& context, const Problem& p, TierChoice tier, int rounds) {
   calls[1].guard.precision = Precision::kExact64;
   std::array<int, 2> repetitions;
   for (std::size_t i = 0; i < 2; ++i) {
-    time_ns(context, calls[i], 1);  // opens what the first call opens
+    time_ns(context, calls[i], 1);  // Opens everything that the first call opens.
     repetitions[i] = 1 + static_cast<int>(kLeastSample_ns / time_ns(context, calls[i], 1));
   }
   std::array<std::vector<double>, 2> sample_ns;

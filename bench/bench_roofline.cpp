@@ -1,5 +1,5 @@
-// Whether calibration and model hold: the host's figures against an independent program in the same
-// run, the device's against clpeak, and the model's bounds and order against measured kernels.
+// Checks calibration and model: the host's rates against an independent program in the same run,
+// the device's rates against clpeak, and the model's bounds and order against measured kernels.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -29,7 +29,7 @@
 namespace rooftile {
 namespace {
 
-/// What a program prints; throws kIo when it fails.
+/// Returns a program's output. Throws kIo when the program fails.
 std::string output_of(const std::string& command) {
   FILE* const pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) fail(ErrorCode::kIo, "cannot run {}", command);
@@ -41,7 +41,7 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-/// bench/host_reference with so many threads, waiting to be asked.
+/// Runs bench/host_reference with this many threads, which waits for requests.
 class Reference {
  public:
   Reference(const std::filesystem::path& program, int threads) {
@@ -64,7 +64,7 @@ class Reference {
   }
   Reference(const Reference&) = delete;
   ~Reference() {
-    std::fclose(to_);  // that is its end
+    std::fclose(to_);  // The program ends when its input ends.
     std::fclose(from_);
     ::waitpid(process_, nullptr, 0);
   }
@@ -83,7 +83,7 @@ class Reference {
   std::FILE *to_ = nullptr, *from_ = nullptr;
 };
 
-/// "triad" of "host.bandwidth.single", "copy" of "host.stream.copy.threads".
+/// Maps "host.bandwidth.single" to "triad", and "host.stream.copy.threads" to "copy".
 std::string kernel_of(const std::string& figure) {
   if (figure.starts_with("host.bandwidth.")) return "triad";
   const std::size_t tier = figure.rfind('.'), kernel = figure.rfind('.', tier - 1) + 1;
@@ -96,7 +96,7 @@ struct Compared {
   std::vector<double> own = {}, other = {}, ratios = {};
 };
 
-/// One sample of each, right after one another: whatever the machine does meanwhile, it does to
+/// Takes one sample of each, right after one another, so that disturbances of the machine affect
 /// both.
 void compare_once(Compared& compared, bool own_first) {
   double own = 0, other = 0;
@@ -141,7 +141,7 @@ int host(int rounds) {
   return 0;
 }
 
-/// The largest of the numbers behind "label :" in clpeak's text; 0 when there is none.
+/// The largest of the numbers after "label :" in clpeak's output; 0 when there is none.
 double largest_behind(const std::string& text, const std::string& section) {
   std::istringstream lines(text);
   double largest = 0;
@@ -182,7 +182,7 @@ struct ModelOptions {
   std::string calibration;
 };
 
-/// Of the space's device and driver in another database; the space's own without one.
+/// Calibration of the space's device and driver in another database; without one, the space's own.
 std::vector<Figure> figures_of(const FrozenSpace& space, const std::string& database) {
   if (database.empty()) return space.figures;
   if (auto figures = figures_in(database, space)) return *std::move(figures);
@@ -190,10 +190,10 @@ std::vector<Figure> figures_of(const FrozenSpace& space, const std::string& data
        space.driver);
 }
 
-// Of a median: two standard deviations, in median absolute deviations.
+// Uncertainty of a median: two standard deviations, computed from the median absolute deviation.
 constexpr double kSpread = 2 * kNormalDeviation;
 
-/// Rates at the upper end of their spread: a bound is as sure as the rate that it rests on.
+/// Rates at the upper end of their spread, because a bound is only as certain as its rate.
 std::vector<Figure> highest_of(std::vector<Figure> figures) {
   for (Figure& figure : figures)
     if (figure.unit == "gflops" || figure.unit == "gbps") figure.value += kSpread * figure.mad;

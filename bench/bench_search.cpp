@@ -1,5 +1,5 @@
-// Search strategies compared on frozen spaces (replay/README.md): how close to the optimum each is
-// after so many measured candidates, over many seeds. Needs no device.
+// Compares search strategies on frozen spaces (replay/README.md): how close to the optimum each is
+// after a number of measured candidates, over many seeds. No device is needed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -15,10 +15,11 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kFirst = 4, kEarly = 16;    // candidates of a first look
-constexpr std::uint64_t kEarlierSearches = 1000;  // their seeds: other ones than the searches'
+constexpr std::size_t kFirst = 4, kEarly = 16;  // candidates after which the results are reported
+// Their seeds differ from those of the compared searches.
+constexpr std::uint64_t kEarlierSearches = 1000;
 
-/// Which other spaces' searches a search knows.
+/// The other spaces whose searches a search may use.
 enum class Sources : std::uint8_t { kNone, kSameDevice, kOtherDevices, kAll };
 
 struct Arm {
@@ -51,7 +52,7 @@ bool is_source(const Replay& replay, const Replay& target, Sources sources) {
   return same_device(replay, target) == (sources == Sources::kSameDevice);
 }
 
-/// What is tried first on any device: the default, where the space has it.
+/// The first candidate on any device: the default, where the space has it.
 std::vector<std::size_t> default_start(const Replay& replay) {
   const auto& starts = replay.space.starts;
   const bool has =
@@ -80,7 +81,7 @@ class Comparison {
   explicit Comparison(const Settings& settings) : settings_(settings) {
     for (const std::string& file : settings.files)
       replays_.push_back(load_replay(file, settings.calibration));
-    // What a search of each space has left behind for the others.
+    // Results of each space's search, for transfer to the other spaces.
     earlier_.assign(replays_.size(), std::vector<Trace>(settings.seeds));
     parallel(replays_.size() * settings.seeds, [&](std::size_t i) {
       const std::size_t space = i / settings.seeds, seed = i % settings.seeds;

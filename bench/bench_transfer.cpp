@@ -1,5 +1,6 @@
-// What importing the host's memory is worth: whole calls on the device with operands staged and the
-// way that the prediction chooses, the host's BLAS, and what the dispatcher takes, in turn.
+// Measures the gain of importing host memory. Whole calls run in turn: on the device with staged
+// operands, on the device with the predicted transfer path, on the host's BLAS, and on the
+// dispatcher's choice.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -33,8 +34,8 @@ Problem problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_
   return p;
 }
 
-/// Squares, weights of a transformer that are multiplied with few rows, rows that vectors do not
-/// divide, and a product that is done in parts where buffers are small.
+/// Squares, transformer weights with few rows, row lengths that are no multiple of the vector
+/// width, and a GEMM that is computed in slices where buffers are small.
 std::vector<Problem> problems() {
   constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
   return {problem(64, 64, 64, kNo, 0),       problem(256, 256, 256, kNo, 0),
@@ -45,7 +46,7 @@ std::vector<Problem> problems() {
           problem(16, 4096, 12288, kYes, 0)};
 }
 
-/// The database without calibration of imports.
+/// Copy of the database without the calibration of imports.
 class StagingDatabase {
  public:
   explicit StagingDatabase(const std::filesystem::path& tuned)

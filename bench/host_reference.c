@@ -1,7 +1,6 @@
-/* What a host can do, measured by a program that shares nothing with Rooftile: STREAM (McCalpin)
- * over arrays of 128 MiB and multiply-adds in registers, on as many threads as the argument says.
- * For each name on standard input ("copy") that kernel runs once, and a line says how fast: GB/s,
- * GFLOP/s for fma. */
+/* Measures a host's rates without any code of Rooftile: STREAM (McCalpin) over arrays of 128 MiB
+ * and multiply-adds in registers. The argument is the number of threads. For each name on standard
+ * input ("copy") that kernel runs once, and its rate is printed in GB/s (GFLOP/s for fma). */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdint.h>
@@ -20,11 +19,11 @@ static const uint64_t kTrips = 4000000;
 
 static float *a, *b, *c;
 static int threads;
-static int asked;  // kernel of the next turn; kKernels: none any more
+static int asked;  // kernel of the next turn; kKernels ends the threads
 static volatile float sink[kMostThreads];
 static double flops_per_trip;
 static pthread_barrier_t begin, end;
-static double began[kMostThreads], ended[kMostThreads];  // by each thread's clock, in seconds
+static double began[kMostThreads], ended[kMostThreads];  // read by each thread, in seconds
 
 static double now(void) {
   struct timespec t;
@@ -106,8 +105,8 @@ static void* work(void* argument) {
   }
 }
 
-/* From the first thread's begin to the last one's end: main() itself wakes late where threads keep
- * every processor busy. */
+/* Time from the first thread's start to the last thread's end. main() does not take it, because it
+ * wakes late while threads keep every processor busy. */
 static double turn_ns(void) {
   double first = began[0], last = ended[0];
   for (int t = 1; t < threads; ++t) {

@@ -1,6 +1,6 @@
 # cmake -DNM=nm -DLIBRARY=libopenblas.so.0 "-DOWN=sgemm_;..." -DOUTPUT=forwards.inc -P BlasForwards.cmake
-# Writes FORWARD(index, symbol) for the functions of a BLAS library that programs may call, except for OWN: Fortran's names
-# (they end in _), CBLAS, and OpenBLAS' own functions. The rest are its inner parts.
+# Writes FORWARD(index, symbol) for the functions of a BLAS library that programs may call, except for OWN: Fortran
+# names (with a final _), CBLAS, and OpenBLAS' own functions. Other symbols are internal to the library.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY}
   OUTPUT_VARIABLE table COMMAND_ERROR_IS_FATAL ANY)

@@ -1,7 +1,7 @@
 # cmake -DOUTPUT=file.cpp -DNAMESPACE_FUNCTION=embedded_shapes [-DROOT=folder] -DFILES="a.csv;b.csv" -P EmbedText.cmake
 # Writes a .cpp defining  std::span<const rooftile::EmbeddedText> rooftile::<NAMESPACE_FUNCTION>()  over the files' texts,
 # each named by its path below ROOT, or by its file name without one.
-# Raw string literals are limited to 16 kB chunks: longer ones are concatenated by the compiler.
+# Raw string literals are limited to 16 kB, so longer texts are split into literals that the compiler concatenates.
 set(body "")
 foreach(file IN LISTS FILES)
   if(ROOT)

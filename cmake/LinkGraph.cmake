@@ -26,7 +26,7 @@ function(rooftile_write_link_graph)
       if(NOT links)
         continue()
       endif()
-      # A name may stand inside a generator expression: whatever its condition, the edge is there.
+      # A name may stand inside a generator expression; its edge is recorded whatever the condition is.
       string(REGEX MATCHALL "[A-Za-z0-9_.-]+(::[A-Za-z0-9_.-]+)?" words "${links}")
       foreach(word IN LISTS words)
         if(TARGET ${word})
@@ -45,5 +45,5 @@ function(rooftile_write_link_graph)
   file(WRITE ${PROJECT_BINARY_DIR}/link_graph.txt "${graph}")
 endfunction()
 
-# At the very end, when no directory can add a link any more.
+# Runs at the very end, when no directory can add a link any more.
 cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL rooftile_write_link_graph)

@@ -1,5 +1,5 @@
-# Everything comes from the distribution's packages; scripts/build installs them (scripts/packages lists them). What only the
-# tests need, they find themselves (scripts/packages-test).
+# All dependencies come from the distribution's packages, which scripts/build installs (scripts/packages lists them).
+# The tests find their own further dependencies (scripts/packages-test).
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -8,8 +8,8 @@ find_package(SQLiteCpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
 
-# Debian 12's libshaderc.so has unresolved glslang symbols and its static pair crashes unless every part of glslang is
-# named; this order links and runs.
+# Debian 12's libshaderc.so has unresolved glslang symbols, and its combined static library crashes unless every library
+# of glslang is linked explicitly. This order links and runs.
 add_library(rooftile_shaderc INTERFACE)
 target_link_libraries(rooftile_shaderc INTERFACE
   shaderc_combined glslang MachineIndependent GenericCodeGen OSDependent OGLCompiler HLSL SPIRV SPIRV-Tools-opt SPIRV-Tools

@@ -6,12 +6,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/RooftileConfigVersion.cma
 file(WRITE ${PROJECT_BINARY_DIR}/RooftileConfig.cmake
   "include(\${CMAKE_CURRENT_LIST_DIR}/RooftileTargets.cmake)\n")
 
-# rooftile_install_libraries(libdir prefix package [EXCLUDE_FROM_ALL]): libraries, and what names their folder, as the
-# components <prefix>runtime and <prefix>development. The examples go to the documentation of <package>.
+# rooftile_install_libraries(libdir prefix package [EXCLUDE_FROM_ALL]): installs the libraries, and the files that
+# contain their folder's name, as the components <prefix>runtime and <prefix>development. The examples go to the
+# documentation folder of <package>.
 function(rooftile_install_libraries libdir prefix package)
   install(TARGETS rooftile rooftile_blas EXPORT ${prefix}RooftileTargets
     LIBRARY DESTINATION ${libdir} COMPONENT ${prefix}runtime NAMELINK_COMPONENT ${prefix}development ${ARGN})
-  # Not where linkers and loaders look: update-alternatives and `rooftile run` name them.
+  # Outside of the folders that linkers and loaders search: update-alternatives and `rooftile run` use its full path.
   install(TARGETS rooftile_blas3 rooftile_preload
     LIBRARY DESTINATION ${libdir}/rooftile COMPONENT ${prefix}runtime NAMELINK_SKIP ${ARGN})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rooftile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -25,7 +26,7 @@ function(rooftile_install_libraries libdir prefix package)
   install(FILES ${PROJECT_BINARY_DIR}/RooftileConfig.cmake ${PROJECT_BINARY_DIR}/RooftileConfigVersion.cmake
     DESTINATION ${libdir}/cmake/Rooftile COMPONENT ${prefix}development ${ARGN})
 
-  # The prefix is where the file lies, so that an installed tree can be moved.
+  # The prefix is derived from the file's own location, so that an installed tree can be moved.
   string(REGEX REPLACE "[^/]+" ".." up ${libdir}/pkgconfig)
   set(pkgconfig ${PROJECT_BINARY_DIR}/${prefix}pkgconfig)
   file(WRITE ${pkgconfig}/rooftile.pc

@@ -1,5 +1,5 @@
-# Debian packages: cpack --config build/CPackConfig.cmake. One a component: librooftile0 (debian_runtime), librooftile-dev
-# (debian_development), rooftile (tools).
+# Debian packages, made by cpack --config build/CPackConfig.cmake. Each component is one package: librooftile0
+# (debian_runtime), librooftile-dev (debian_development), rooftile (tools).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rooftile)
 set(CPACK_PACKAGE_VENDOR Rooftile)
@@ -15,7 +15,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-# The distribution's libraries lie in a folder of their architecture, those of `cmake --install` where its prefix has them.
+# Debian packages install libraries into the architecture's folder; `cmake --install` uses the folder of its prefix.
 set(triplet ${CMAKE_LIBRARY_ARCHITECTURE})
 rooftile_install_libraries(lib/${triplet} debian_ librooftile-dev EXCLUDE_FROM_ALL)
 
@@ -27,10 +27,10 @@ foreach(file postinst prerm shlibs)
 endforeach()
 set(CPACK_DEBIAN_DEBIAN_RUNTIME_PACKAGE_NAME ${library})
 set(CPACK_DEBIAN_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-# Loaded at run time, so no linker knows of them.
+# These libraries are loaded at run time, so dpkg-shlibdeps does not find them.
 set(CPACK_DEBIAN_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libblas3 | libblas.so.3")
 set(CPACK_DEBIAN_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libopenblas0, libvulkan1, mesa-vulkan-drivers | vulkan-icd")
-# There is no postrm: one that is named keeps CPack from writing one that calls ldconfig, which is the trigger's.
+# No postrm exists. Naming one keeps CPack from generating one that calls ldconfig, which the trigger already does.
 set(CPACK_DEBIAN_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
   ${PROJECT_BINARY_DIR}/debian/postinst ${PROJECT_BINARY_DIR}/debian/prerm ${PROJECT_BINARY_DIR}/debian/shlibs
   ${CMAKE_CURRENT_LIST_DIR}/debian/triggers ${PROJECT_BINARY_DIR}/debian/postrm)
@@ -44,7 +44,7 @@ libblas.so.3.")
 set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_NAME librooftile-dev)
 set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION})")
-# For rooftile/vulkan.h, and for the examples.
+# Dependencies of rooftile/vulkan.h and of the examples.
 set(CPACK_DEBIAN_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libvulkan-dev, cmake, python3-numpy")
 set(CPACK_COMPONENT_DEBIAN_DEVELOPMENT_DESCRIPTION
   "Tuned matrix products on Vulkan devices: headers
@@ -54,7 +54,7 @@ Rooftile's runtime.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME rooftile)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
-# The library is what `rooftile run` preloads.
+# `rooftile run` preloads this library.
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION}), libblas3 | libblas.so.3")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "libopenblas0, libvulkan1, mesa-vulkan-drivers | vulkan-icd")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
@@ -62,11 +62,11 @@ set(CPACK_COMPONENT_TOOLS_DESCRIPTION
 Calibrates and tunes this machine's devices, keeps the certified winners in
 a database, and reports from it.")
 
-# Policy 12.5: every package says under which terms it may be used; 12.7: and what changed.
+# Debian policy 12.5 requires each package's licence, and 12.7 its change log.
 set(package_debian_runtime ${library})
 set(package_debian_development librooftile-dev)
 set(package_tools rooftile)
-string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # of $SOURCE_DATE_EPOCH, where that is set
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # from $SOURCE_DATE_EPOCH if it is set
 configure_file(${CMAKE_CURRENT_LIST_DIR}/debian/changelog.in ${PROJECT_BINARY_DIR}/debian/changelog @ONLY)
 execute_process(COMMAND gzip -9n -c INPUT_FILE ${PROJECT_BINARY_DIR}/debian/changelog
   OUTPUT_FILE ${PROJECT_BINARY_DIR}/debian/changelog.gz COMMAND_ERROR_IS_FATAL ANY)
@@ -74,7 +74,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/debian/copyright ${PROJECT_BINARY_DIR}/debian/changelog.gz
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package_${component}} COMPONENT ${component})
 endforeach()
-# Libraries and command line hold other people's code, whose licences go with it.
+# Libraries and command line contain third-party code, so its licences are installed with them.
 file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/packages-built-in built_in REGEX "^[^#]")
 foreach(package IN LISTS built_in)
   foreach(component debian_runtime tools)

@@ -1,13 +1,13 @@
-# One folder is one target; its allowed links stand in docs/architecture.md and tests/architecture checks them.
+# Each folder is one target. docs/architecture.md lists its allowed links, and tests/architecture checks them.
 
 add_library(rooftile_options INTERFACE)
 target_compile_options(rooftile_options INTERFACE -Wall -Wextra -Wshadow
-  # Designated initialisers leave the rest at its default on purpose.
+  # Designated initialisers omit members on purpose; those keep their defaults.
   -Wno-missing-field-initializers
-  # GCC 12 reports std::string's own operator+ (gcc.gnu.org/bugzilla 105651).
+  # GCC 12 reports false warnings in std::string's own operator+ (gcc.gnu.org/bugzilla 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict> $<$<BOOL:${ROOFTILE_WERROR}>:-Werror>)
 if(ROOFTILE_SANITIZE)
-  # Undefined behaviour would be printed and go on, and no test fail for it.
+  # Without this option, undefined behaviour is only printed and no test fails.
   target_compile_options(rooftile_options INTERFACE -fsanitize=${ROOFTILE_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
   target_link_options(rooftile_options INTERFACE -fsanitize=${ROOFTILE_SANITIZE})
@@ -22,8 +22,8 @@ function(rooftile_layer name)
   target_link_libraries(rooftile_${name} PUBLIC ${ARG_LINKS} PRIVATE rooftile_options ${ARG_PRIVATE_LINKS})
 endfunction()
 
-# rooftile_embed(target FUNCTION name [ROOT folder] FILES ...): adds a source defining rooftile::<name>(), see
-# core/embedded_text.h. A text is named by its path below ROOT, or by its file name without one.
+# rooftile_embed(target FUNCTION name [ROOT folder] FILES ...): adds a source that defines rooftile::<name>(), see
+# core/embedded_text.h. Texts are named by their path below ROOT, or by their file name without ROOT.
 function(rooftile_embed target)
   cmake_parse_arguments(ARG "" "FUNCTION;ROOT" "FILES" ${ARGN})
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${ARG_FUNCTION}.cpp)

@@ -1,4 +1,4 @@
-# Writes tuner/search/strategy_table.h's table: one entry for each strategies/NAME.cpp, which defines make_NAME.
+# Writes the table of tuner/search/strategy_table.h: one entry for each strategies/NAME.cpp, which defines make_NAME.
 #   cmake -DOUTPUT=strategy_table.cpp "-DNAMES=annealing;auto" -P StrategyTable.cmake
 set(declarations "")
 set(entries "")

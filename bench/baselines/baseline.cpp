@@ -36,7 +36,7 @@ void expect_plain_product(const std::string& baseline, const Problem& p) {
   const auto refuse = [&](const std::string& why) {
     fail(ErrorCode::kUnsupported, "{} {}", baseline, why);
   };
-  // Vendors' libraries count in 32 bits.
+  // Vendors' libraries use 32-bit sizes.
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
   if (quantized(p.types)) refuse("does not multiply a quantised B");
   if (any(p.epilogue)) refuse("fuses no epilogue");

@@ -1,5 +1,5 @@
-// A vendor's library as a further contestant: the same products on the same device, timed by the
-// device. Libraries are loaded at run time; nothing of them is needed to build.
+// A vendor's library as a contestant: it computes the same GEMMs on the same device, timed by the
+// device. Libraries are loaded at run time and are not needed for the build.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,11 @@
 namespace rooftile {
 
 struct BaselineSetting {
-  std::string library;      // path of the vendor's library; "": searched where it usually is
-  std::string device_uuid;  // of the device under test, 32 hex digits: run there if it is known
-  DeviceKind kind = DeviceKind::kOther;  // of the device under test: else run on one like it
+  std::string library;  // Path of the vendor's library. "": the usual places are searched.
+  // UUID of the device under test (32 hex digits). The library runs there if it finds it.
+  std::string device_uuid;
+  // Kind of the device under test, for the choice of a similar device.
+  DeviceKind kind = DeviceKind::kOther;
 };
 
 /// Holds one problem at a time. Not thread-safe. Errors of all functions: kUnsupported for what the
@@ -24,20 +26,21 @@ class Baseline {
  public:
   virtual ~Baseline() = default;
 
-  virtual std::string name() const = 0;     // the contestant's: "cublas"
-  virtual std::string library() const = 0;  // with version and file
-  virtual std::string device() const = 0;   // with its relation to the one under test
-  virtual std::string clock() const = 0;    // where run()'s time is from
+  virtual std::string name() const = 0;     // Name of the contestant: "cublas".
+  virtual std::string library() const = 0;  // Name with version and file.
+  // Device name, and how it relates to the device under test.
+  virtual std::string device() const = 0;
+  virtual std::string clock() const = 0;  // Source of run()'s time.
 
-  /// Memory for so many sets of operands of a plain product (no epilogue, no quantised B, beta 0);
-  /// what was loaded before is freed. C is NaN (-1 if integer) until the first run.
+  /// Allocates this many sets of operands of a plain GEMM (no epilogue, no quantised B, beta 0)
+  /// and frees what was loaded before. C is NaN (-1 for integers) until the first run.
   virtual void load(const Problem& p, std::size_t sets) = 0;
-  /// a and b: host memory of span_a(p) and span_b(p) elements.
+  /// a and b point to host memory of span_a(p) and span_b(p) elements.
   virtual void upload(std::size_t set, const void* a, const void* b) = 0;
-  /// All products of the batch; returns when they are done. The device's time in ns, without what
-  /// the host takes to issue the work.
+  /// Runs the whole batch and waits for it. Returns the device's time in ns, without the host's
+  /// time for issuing the work.
   virtual double run(std::size_t set) = 0;
-  /// span_c(p) elements.
+  /// Reads back span_c(p) elements.
   virtual std::vector<char> result(std::size_t set) = 0;
 };
 
@@ -48,7 +51,7 @@ std::unique_ptr<Baseline> open_baseline(std::string_view name, const BaselineSet
 std::unique_ptr<Baseline> open_cublas(const BaselineSetting& setting);
 std::unique_ptr<Baseline> open_clblast(const BaselineSetting& setting);
 
-/// Throws kUnsupported unless load() may be asked for it.
+/// Throws kUnsupported for problems that load() does not accept.
 void expect_plain_product(const std::string& baseline, const Problem& p);
 
 }  // namespace rooftile

@@ -6,8 +6,8 @@
 
 namespace rooftile {
 
-/// Speed of the tuned kernel over that of a baseline; above 1 the tuned kernel is faster. With
-/// packing: as if its operands were packed in every call.
+/// Speed of the tuned kernel over that of a baseline; above 1 the tuned kernel is faster.
+/// with_packing counts packing as if operands were packed in every call.
 struct BaselineRatio {
   std::string baseline;
   double kernel = 0, with_packing = 0;

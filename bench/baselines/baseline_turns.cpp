@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kSpotChecks = 16;
 
-/// A batch with other ld and strides. Matrices that all products share are copied once.
+/// Copies a batch into a layout with other ld and strides. Matrices that all GEMMs share are
+/// copied once.
 std::vector<char> staged(const void* source, Extent extent, DataType type, std::int64_t batch,
                          std::int64_t source_ld, std::int64_t source_stride, std::int64_t ld,
                          std::int64_t stride, std::int64_t span) {
@@ -47,7 +48,7 @@ void BaselineRounds::check(const Problem& p, const HostOperands& operands, std::
   const Problem to = staged_problem(p);
   const std::vector<char> c = baseline_.result(set);
   Random random(0xc0ffee);
-  // Starts with the last corner, where errors of edge handling show.
+  // The check starts with the last corner, where errors of edge handling show.
   for (int i = 0; i < kSpotChecks; ++i) {
     const auto pick = [&](std::int64_t size) {
       return i == 0 ? size - 1

@@ -1,4 +1,4 @@
-// A problem in a baseline's memory, with operands rotated as for our own kernels.
+// A problem in a baseline's memory, with operands rotated as for Rooftile's kernels.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct HostOperands {
 
 class BaselineRounds {
  public:
-  /// Copies the sets, with rows padded as for our kernels, and checks a result against float64 (a
-  /// few elements, under the bound of runtime/verify/reference.h). The baseline is used until the
-  /// next problem is loaded into it. Errors: those of Baseline; kInternal, naming the element, for
-  /// a wrong result.
+  /// Copies the sets with rows padded as for Rooftile's kernels, and checks some elements of a
+  /// result against float64 (within the bound of runtime/verify/reference.h). The baseline is used
+  /// until the next problem is loaded into it. Throws the errors of Baseline, and kInternal,
+  /// naming the element, for a wrong result.
   BaselineRounds(Baseline& baseline, const Problem& p, const std::vector<HostOperands>& sets);
 
   /// Device time of the whole batch on the next set, after an untimed run on the previous set, as
@@ -33,7 +33,7 @@ class BaselineRounds {
 
   Baseline& baseline_;
   std::size_t sets_;
-  std::size_t turn_ = 0;  // set of the last run
+  std::size_t turn_ = 0;  // Set of the last run.
 };
 
 }  // namespace rooftile

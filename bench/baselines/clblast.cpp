@@ -38,7 +38,7 @@ class ClblastBaseline : public Baseline {
            to_string(p.types));
     problem_ = p;
     const std::vector<char> nan(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)), '\xff');
-    std::vector<std::unique_ptr<Set>> loaded;  // nothing stays behind when memory is short
+    std::vector<std::unique_ptr<Set>> loaded;  // Freed by the exception when memory is short.
     for (std::size_t i = 0; i < sets; ++i) {
       loaded.push_back(std::make_unique<Set>(accelerator_, p));
       loaded.back()->c.upload(nan.data());
@@ -52,7 +52,7 @@ class ClblastBaseline : public Baseline {
   double run(std::size_t set) override {
     if (profiled_) {
       if (const double ns = profiled_ns(*sets_.at(set)); ns > 0) return ns;
-      profiled_ = false;  // a driver that does not time markers
+      profiled_ = false;  // The driver does not time markers.
     }
     const auto start = std::chrono::steady_clock::now();
     accelerator_.check(multiply(*sets_.at(set)), "CLBlast's GEMM");
@@ -71,9 +71,10 @@ class ClblastBaseline : public Baseline {
     opencl::DeviceMemory a, b, c;
   };
 
-  // Between two markers, because the event that CLBlast returns is that of its last kernel only,
-  // and up to three that pad or transpose go before it. The first marker waits for an event of
-  // ours, so that all of it is in the queue before the device begins. 0: no profile.
+  // The time is taken between two markers, because CLBlast returns the event of its last kernel
+  // only, and up to three padding or transposing kernels run before it. The first marker waits for
+  // a user event, so that all work is queued before the device begins. 0 means that there is no
+  // profile.
   double profiled_ns(const Set& operands) const {
     const opencl::Loader& cl = accelerator_.loader;
     OwnedEvent gate(accelerator_), start(accelerator_), end(accelerator_);

@@ -26,7 +26,7 @@ cuda::DataType cuda_type(DataType type) {
   }
 }
 
-/// alpha or beta as the compute type has it.
+/// alpha or beta in the compute type.
 struct Scalar {
   Scalar(cuda::ComputeType compute, float value) {
     if (compute == cuda::kSumF16) f16 = to_f16(value);
@@ -46,7 +46,8 @@ class CublasBaseline : public Baseline {
       : cublas_(setting.library), gpu_(setting.device_uuid), start_(gpu_), end_(gpu_) {
     check(cublas_.create(&handle_), "cublasCreate");
     check(cublas_.set_stream(handle_, gpu_.stream), "cublasSetStream");
-    // The default mode has no TF32; 16-bit products' partial sums are to be float32, as ours.
+    // The default mode does not use TF32. Partial sums of 16-bit operands are float32, as in
+    // Rooftile.
     check(cublas_.set_math_mode(handle_, cuda::kDefaultMath | cuda::kNoReducedPrecisionReduction),
           "cublasSetMathMode");
   }
@@ -67,7 +68,7 @@ class CublasBaseline : public Baseline {
     expect_plain_product("cuBLAS", p);
     compute_ = compute_type(p.types);
     problem_ = p;
-    std::vector<std::unique_ptr<Set>> loaded;  // nothing stays behind when memory is short
+    std::vector<std::unique_ptr<Set>> loaded;  // Freed by the exception when memory is short.
     for (std::size_t i = 0; i < sets; ++i) {
       loaded.push_back(std::make_unique<Set>(gpu_, p));
       loaded.back()->c.fill(0xff);
@@ -107,7 +108,7 @@ class CublasBaseline : public Baseline {
     cuda::DeviceMemory a, b, c;
   };
 
-  // What cublasGemmEx's table of types has, with sums as exact as ours.
+  // Follows cublasGemmEx's table of types, with sums as exact as Rooftile's.
   static cuda::ComputeType compute_type(const Types& t) {
     const bool is_float = !is_8_bit(t.a) && t.c != DataType::kI32;
     if (t.f16_sums && t.a == DataType::kF16 && t.c == DataType::kF16) return cuda::kSumF16;
@@ -132,7 +133,7 @@ class CublasBaseline : public Baseline {
          text);
   }
 
-  // Column-major C^T = op(B)^T op(A)^T: the same memory with the operands swapped.
+  // Column-major C^T = op(B)^T op(A)^T is the same memory with the operands swapped.
   Status multiply(const Set& x) const {
     const Problem& p = problem_;
     const auto operation = [](Transpose t) {

@@ -10,8 +10,8 @@
 namespace rooftile::cuda {
 namespace {
 
-// A toolkit's or a Python wheel's folder need not be in the loader's path: then what libcublas
-// itself links is not found either, unless it is loaded before.
+// The folder of a toolkit or a Python wheel may be missing from the loader's path. Libraries that
+// libcublas links are then not found either, unless they are loaded first.
 void load_what_lies_beside(std::string path) {
   constexpr std::string_view kName = "libcublas.so";
   const std::size_t at = path.rfind(kName);
@@ -58,7 +58,7 @@ Driver::Driver() {
 }
 
 Cublas::Cublas(const std::string& path) {
-  // Read when the library is first used: what is asked for in float32 is never done in TF32.
+  // cuBLAS reads this variable at its first use. It keeps float32 GEMMs from using TF32.
   ::setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
   const SharedLibrary library(
       "cuBLAS", cublas_names(path),

@@ -1,5 +1,5 @@
-// The functions of the CUDA driver and of cuBLAS that the baseline calls. Signatures and numbers
-// are those of their ABI, which CUDA 11 to 13 share.
+// Functions of the CUDA driver and of cuBLAS that the baseline calls. Signatures and numbers are
+// those of their ABI, which is the same in CUDA 11 to 13.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ using Device = int;
 using Context = struct ContextTag*;
 using Stream = struct StreamTag*;
 using Event = struct EventTag*;
-using Memory = unsigned long long;  // address on the device
+using Memory = unsigned long long;  // Address on the device.
 using Uuid = std::array<unsigned char, 16>;
 using Handle = struct HandleTag*;
 
@@ -28,7 +28,7 @@ inline constexpr unsigned kNonBlockingStream = 1;
 
 /// libcuda.so.1, which the NVIDIA driver installs.
 struct Driver {
-  Driver();  // throws kUnsupported when there is none
+  Driver();  // Throws kUnsupported when the library is missing.
 
   Status (*init)(unsigned flags);
   Status (*driver_version)(int* version);  // 1000 * major + 10 * minor
@@ -63,8 +63,8 @@ inline constexpr int kDefaultMath = 0, kNoReducedPrecisionReduction = 16;
 inline constexpr int kDefaultAlgorithm = -1;
 
 struct Cublas {
-  /// The library at a path, or "": $CUBLAS_LIBRARY, else libcublas.so of CUDA 13, 12 or 11. Throws
-  /// kUnsupported when it cannot be loaded.
+  /// Loads the library at a path. For "" it tries $CUBLAS_LIBRARY, then libcublas.so of CUDA 13,
+  /// 12 and 11. Throws kUnsupported when none can be loaded.
   explicit Cublas(const std::string& path);
 
   std::string file;
@@ -73,7 +73,7 @@ struct Cublas {
   Status (*version)(Handle handle, int* version);  // 10000 * major + 100 * minor + patch
   Status (*set_stream)(Handle handle, Stream stream);
   Status (*set_math_mode)(Handle handle, int mode);
-  // Column-major. alpha and beta are of the compute type.
+  // Matrices are column-major; alpha and beta have the compute type.
   Status (*gemm)(Handle handle, Operation trans_a, Operation trans_b, int m, int n, int k,
                  const void* alpha, Memory a, DataType type_a, int lda, Memory b, DataType type_b,
                  int ldb, const void* beta, Memory c, DataType type_c, int ldc, ComputeType compute,

@@ -63,7 +63,7 @@ void DeviceMemory::upload(const void* source) const {
   gpu_.check(gpu_.driver.copy_to_device(address, source, bytes_), "cuMemcpyHtoD");
 }
 
-// The context's own stream does this, which the baseline's stream does not wait for.
+// The copy runs on the context's default stream, for which the baseline's stream does not wait.
 void DeviceMemory::fill(unsigned char byte) const {
   gpu_.check(gpu_.driver.memory_fill(address, byte, bytes_), "cuMemsetD8");
   gpu_.check(gpu_.driver.stream_synchronize(nullptr), "cuStreamSynchronize");

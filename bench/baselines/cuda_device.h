@@ -9,11 +9,11 @@
 
 namespace rooftile::cuda {
 
-/// The primary context of a device, current in the thread that made it, and a stream in it.
+/// The primary context of a device, current in the creating thread, and a stream in it.
 class Gpu {
  public:
-  /// The device of this uuid (32 hex digits), else the first. Throws kUnsupported when there is
-  /// none.
+  /// Opens the device with this UUID (32 hex digits), or the first device. Throws kUnsupported
+  /// when there is no device.
   explicit Gpu(const std::string& wanted_uuid);
   ~Gpu();
   Gpu(const Gpu&) = delete;
@@ -24,7 +24,8 @@ class Gpu {
 
   const Driver driver;
   Stream stream = nullptr;
-  std::string name;  // with the driver's version, and a remark if it is not the wanted one
+  // Name with the driver's version, and a remark if it is not the requested device.
+  std::string name;
 
  private:
   std::string uuid() const;
@@ -41,7 +42,7 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // All of it.
+  // Copies the whole buffer.
   void upload(const void* source) const;
   void fill(unsigned char byte) const;
   std::vector<char> download() const;

@@ -1,5 +1,5 @@
-// The functions of OpenCL 1.2 and of CLBlast that the baseline calls. Signatures and numbers are
-// those of their ABI.
+// Functions of OpenCL 1.2 and of CLBlast that the baseline calls. Signatures and numbers are those
+// of their ABI.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace rooftile::opencl {
 
-using Status = std::int32_t;  // 0 is success; CLBlast's codes are in the same range
+using Status = std::int32_t;  // 0 is success; CLBlast's codes lie in the same range.
 inline constexpr Status kAllocationFailure = -4, kOutOfResources = -5, kOutOfHostMemory = -6,
                         kBuildFailure = -11, kNotImplemented = -1024, kNoHalfPrecision = -2045,
                         kNoLocalMemory = -2046;
@@ -23,15 +23,15 @@ using Event = struct EventTag*;
 inline constexpr std::uint64_t kCpu = 2, kGpu = 4, kAnyDevice = 0xffffffff;  // cl_device_type
 inline constexpr std::uint32_t kDeviceType = 0x1000, kDeviceName = 0x102b, kDriverVersion = 0x102d,
                                kDeviceVersion = 0x102f,
-                               kDeviceUuid = 0x106a;  // of cl_khr_device_uuid: Vulkan's
+                               kDeviceUuid = 0x106a;  // Vulkan's, from cl_khr_device_uuid
 inline constexpr std::uint64_t kProfilingQueue = 2, kReadWrite = 1;
-inline constexpr std::uint32_t kCommandEnd = 0x1283;  // of clGetEventProfilingInfo
+inline constexpr std::uint32_t kCommandEnd = 0x1283;  // for clGetEventProfilingInfo
 inline constexpr std::uint32_t kTrue = 1;
-inline constexpr Status kComplete = 0;  // an event's
+inline constexpr Status kComplete = 0;  // status of a finished event
 
-/// libOpenCL.so.1, the loader of the drivers that are installed.
+/// libOpenCL.so.1, the loader of the installed drivers.
 struct Loader {
-  Loader();  // throws kUnsupported when there is none
+  Loader();  // Throws kUnsupported when the library is missing.
 
   Status (*platforms)(std::uint32_t entries, Platform* platforms, std::uint32_t* count);
   Status (*devices)(Platform platform, std::uint64_t type, std::uint32_t entries, Device* devices,
@@ -67,7 +67,7 @@ struct Loader {
 enum Layout : int { kRowMajor = 101 };
 enum Transpose : int { kAsStored = 111, kTransposed = 112 };
 
-/// alpha and beta are float, or half precision's bits.
+/// alpha and beta are float, or the bits of a half.
 template <typename Scalar>
 using Gemm = Status(Layout layout, Transpose trans_a, Transpose trans_b, std::size_t m,
                     std::size_t n, std::size_t k, Scalar alpha, Memory a, std::size_t offset_a,
@@ -83,7 +83,8 @@ using GemmStridedBatched = Status(Layout layout, Transpose trans_a, Transpose tr
                                   std::size_t batch, Queue* queue, Event* event);
 
 struct Clblast {
-  /// The library at a path, or "": libclblast.so.1. Throws kUnsupported when it cannot be loaded.
+  /// Loads the library at a path; "" means libclblast.so.1. Throws kUnsupported when it cannot be
+  /// loaded.
   explicit Clblast(const std::string& path);
 
   std::string file;
@@ -91,7 +92,7 @@ struct Clblast {
   Gemm<std::uint16_t>* hgemm;
   GemmStridedBatched<float>* sgemm_batched;
   GemmStridedBatched<std::uint16_t>* hgemm_batched;
-  Status (*clear_cache)();  // of compiled kernels, which keep the context alive
+  Status (*clear_cache)();  // Clears compiled kernels, which keep the context alive.
 };
 
 }  // namespace rooftile::opencl

@@ -1,4 +1,4 @@
-// One OpenCL device, a queue in order, its memory and its events.
+// One OpenCL device, an in-order queue, its memory and its events.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace rooftile::opencl {
 
 class Accelerator {
  public:
-  /// The device under test if OpenCL knows its uuid; else the first of its kind; else the first.
-  /// Throws kUnsupported when there is none.
+  /// Opens the device under test if OpenCL knows its UUID, else the first device of its kind, else
+  /// the first device. Throws kUnsupported when there is none.
   explicit Accelerator(const BaselineSetting& setting);
   ~Accelerator();
   Accelerator(const Accelerator&) = delete;
@@ -23,14 +23,14 @@ class Accelerator {
   void check(Status status, const char* function) const;
 
   const Loader loader;
-  std::string name;  // with versions, and a remark if it is not the wanted one
+  std::string name;  // Name with versions, and a remark if it is not the requested device.
   Context context = nullptr;
   Queue queue = nullptr;
 
  private:
   Device choose(const BaselineSetting& setting);
   std::string text(Device device, std::uint32_t info) const;
-  std::string uuid(Device device) const;  // "" where the driver does not say
+  std::string uuid(Device device) const;  // "" if the driver does not report it
 };
 
 class DeviceMemory {
@@ -40,7 +40,7 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // All of it.
+  // Copies the whole buffer.
   void upload(const void* source) const;
   std::vector<char> download() const;
 
@@ -51,7 +51,7 @@ class DeviceMemory {
   std::size_t bytes_;
 };
 
-/// Released at the end of a scope; empty until a function has filled it.
+/// Handle that is released at the end of its scope. It is empty until a function fills it.
 class OwnedEvent {
  public:
   explicit OwnedEvent(const Accelerator& accelerator) : accelerator_(accelerator) {}

@@ -8,15 +8,15 @@ namespace rooftile {
 
 class SharedLibrary {
  public:
-  /// The first of the names or paths that can be loaded. Throws kUnsupported with what is missing,
-  /// every name that was tried and why it failed, and the remedy.
+  /// Opens the first of the names or paths that can be loaded. Otherwise throws kUnsupported with
+  /// the missing library, every name tried and its error, and the remedy.
   SharedLibrary(const std::string& what, const std::vector<std::string>& names,
                 const std::string& remedy);
 
-  const std::string& file() const { return file_; }  // links followed
+  const std::string& file() const { return file_; }  // symbolic links resolved
 
-  /// Looks a function up; its name is not checked against the type. Throws kUnsupported when the
-  /// library has none of that name.
+  /// Looks a function up; its type is not checked. Throws kUnsupported when the library has no
+  /// function of that name.
   template <typename Function>
   void load(Function*& function, const char* symbol) const {
     function = reinterpret_cast<Function*>(find(symbol));

@@ -26,11 +26,12 @@ namespace rooftile {
 namespace {
 
 constexpr std::size_t kFewestRounds = 5, kMostRounds = 101;
-// A contestant's first call after another's pays for the other's habits (threads that sleep, caches
-// full of its operands): below this time a call of its own goes before the timed one.
+// A contestant's first call after another one's is slower (threads sleep, caches hold other
+// operands). Below this time, an untimed call goes before the timed one.
 constexpr double kWarmUpBelowNs = 50e6;
-constexpr double kPastCache = 2;  // operands are rotated over this many times the last-level cache
-constexpr double kDefaultCacheBytes = 64e6;  // where the system does not say
+// Operands are rotated over this many times the last-level cache.
+constexpr double kPastCache = 2;
+constexpr double kDefaultCacheBytes = 64e6;  // used if the system does not report the size
 constexpr double kMostOperandBytes = 2e9;
 constexpr std::size_t kMostSets = 16;
 
@@ -39,17 +40,18 @@ double last_level_cache_bytes() {
   return bytes > 0 ? static_cast<double>(bytes) : kDefaultCacheBytes;
 }
 
-/// Of a whole batch.
+/// Operands of a whole batch.
 struct BatchOperands {
   std::vector<char> a, b;  // elements of the problem's type
   std::vector<char> c;
   RandomQuantization quantization;
-  std::vector<float> ones;  // whatever the epilogue reads
+  std::vector<float> ones;  // Input for every operand of the epilogue.
 };
 
 struct Contestant {
   std::string name, detail;
-  std::function<double(const BatchOperands&)> run;  // ns of the whole batch; throws Error
+  // Returns the time of the whole batch in ns; throws Error.
+  std::function<double(const BatchOperands&)> run;
   std::vector<double> sample_ns = {};
   double last_ns = 0;
   std::string skipped = {};
@@ -192,7 +194,7 @@ void Contest::Impl::add_device(const std::string& name, const Problem& p, const 
   all.push_back(device_call(name, p, variant, kernel_ns));
 }
 
-// With a measurer of its own: the other types' operands stay where they are between the turns.
+// Has a measurer of its own, so that the other types' operands stay allocated between the turns.
 void Contest::Impl::add_other_types(const Problem& p, std::vector<Contestant>& all) const {
   const auto ranked = tuned->ranked(p);
   const std::string contestant = "tuned_kernel_" + to_string(p.types);
@@ -213,7 +215,7 @@ void Contest::Impl::add_other_types(const Problem& p, std::vector<Contestant>& a
        }});
 }
 
-// Over as many sets as the measurer's kernels have, so that neither finds more of them in a cache.
+// Uses as many sets as the measurer's kernels do, so that both find the same share in caches.
 Contestant Contest::Impl::baseline(Baseline& library, const Problem& p) const {
   Contestant contestant = {.name = library.name(), .detail = {}, .run = {}};
   try {
@@ -281,8 +283,8 @@ void Contest::Impl::take_turns(std::vector<Contestant>& all) const {
   const double end = now_ns() + setting.seconds * 1e9;
   for (std::size_t round = 0; round < kMostRounds && (round < kFewestRounds || now_ns() < end);
        ++round)
-    // A different contestant begins each round, so that none is always first or always follows the
-    // same one.
+    // Each round starts with a different contestant, so that none is always first or always
+    // follows the same one.
     for (std::size_t i = 0; i < all.size(); ++i)
       turn(all[(round + i) % all.size()], (round + 1) % sets.size(), true);
 }

@@ -31,15 +31,15 @@ struct ContestSetting {
 struct ContestantResult {
   std::string name;
   std::optional<Summary> time;  // Time of the whole batch; empty when it was skipped.
-  std::string skipped;          // why
+  std::string skipped;          // Reason why it was skipped.
   std::string detail;           // Kernel, or the tier that auto chose.
 };
 
 struct ContestResult {
   std::vector<ContestantResult> contestants;
   std::optional<double>
-      pack_ns;  // Of the tuned kernel; empty when it packs nothing or did not run.
-  std::vector<BaselineRatio> ratios;  // Of the baselines that ran beside a tuned kernel.
+      pack_ns;  // Packing time of the tuned kernel; empty when it packs nothing or did not run.
+  std::vector<BaselineRatio> ratios;  // Ratios for baselines that ran beside a tuned kernel.
 
   const Summary* time_of(std::string_view contestant) const;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kSampleNs = 50e3;
 
-/// Of a call.
+/// Time of one call.
 double take_sample(const Contestant& contestant, int calls) {
   const double start = now_ns();
   for (int call = 0; call < calls; ++call) contestant.call();
@@ -42,7 +42,7 @@ const Contestant* find_tier(const std::vector<const Contestant*>& contestants, T
 
 void warm_up(std::vector<Contestant>& contestants) {
   for (Contestant& contestant : contestants) {
-    take_sample(contestant, 1);  // compiles
+    take_sample(contestant, 1);  // Compiles the kernel.
     contestant.calls = std::max(1, static_cast<int>(kSampleNs / take_sample(contestant, 1)));
   }
 }
@@ -52,7 +52,7 @@ void take_turns(std::vector<Contestant>& contestants, int rounds,
   for (int round = 0; round < rounds; ++round) {
     before_round();
     for (Contestant& contestant : contestants) {
-      // The first call after another tier's pays for that one's habits.
+      // The first call after another tier's is slower and is not timed.
       take_sample(contestant, contestant.calls);
       contestant.sample_ns.push_back(take_sample(contestant, contestant.calls));
     }

@@ -15,8 +15,8 @@
 namespace rooftile {
 namespace {
 
-constexpr double kApart = 2;      // times the shortest handover of the run
-constexpr double kHeldUp = 1.15;  // times the fastest pace of the run
+constexpr double kApart = 2;      // Factor over the run's lowest core-to-core latency.
+constexpr double kHeldUp = 1.15;  // Factor over the run's fastest pace.
 
 struct Contest {
   const char* name;
@@ -71,7 +71,7 @@ void print_part(const char* which, const Contest& contest,
                regrets.size());
 }
 
-/// By what the machine was like meanwhile.
+/// Groups results by the state of the machine during the samples.
 void print_parts(const Contest& contest, const std::vector<DispatchResult>& results,
                  double fastest_pace_ns) {
   print_part("processors not held up", contest, results,

@@ -14,14 +14,14 @@ struct DispatchResult {
   Problem problem;
   std::optional<double> device_ns, host_ns, host1_ns;
   std::optional<double> resident_device_ns, resident_host1_ns;
-  // As predicted: by the context that programs get, and with the host on one thread, operands in
-  // its memory and in the device's.
+  // Predicted tiers: of the context that programs get, and with the host on one thread, with
+  // operands in host memory and in device memory.
   Decision usual, alone, resident;
-  // Time over the best tier's, minus 1.
+  // Time over that of the best tier, minus 1.
   double first_regret = 0, regret = 0, alone_regret = 0, resident_regret = 0;
   int calls = 0;                      // Calls whose tier the context chose; regret is their mean.
-  std::optional<double> handover_ns;  // processor_handover.h, in front of its samples
-  double slowest_pace_ns = 0;         // processor_pace.h, the worst around its samples
+  std::optional<double> handover_ns;  // Measured before the samples (processor_handover.h).
+  double slowest_pace_ns = 0;         // The slowest pace around the samples (processor_pace.h).
 };
 
 class DispatchResults {

@@ -18,10 +18,10 @@
 namespace rooftile {
 namespace {
 
-// Other sequences than the strategy's.
+// Seeds a random sequence that differs from the strategy's.
 constexpr std::uint64_t kNoise = 0x5eed, kFinalNoise = 0xf1a1;
 
-/// Standard normal (Box and Muller).
+/// A standard normal value (Box and Muller).
 double normal(Random& random) {
   return std::sqrt(-2 * std::log(1 - random.unit())) *
          std::cos(2 * std::numbers::pi * random.unit());
@@ -66,7 +66,7 @@ Replay load_replay(const std::filesystem::path& file, const std::filesystem::pat
   replay.space =
       search_space(replay.frozen.problem, calibration_from_figures(replay.frozen.figures).device,
                    std::move(variants));
-  // As Search::seeds() chooses them where nothing has won yet: the default first.
+  // Follows Search::seeds() for a space without earlier winners: the default comes first.
   for (const Variant& start : replay.frozen.starts) {
     const auto found = std::ranges::find(replay.space.variants, start);
     if (found == replay.space.variants.end()) continue;

@@ -18,9 +18,9 @@ struct Replay {
   std::string name;
   FrozenSpace frozen;
   SearchSpace space;
-  std::vector<double> true_ns;  // Kernel and packing; infinity for failed candidates.
+  std::vector<double> true_ns;  // Time of kernel and packing; infinity for failed candidates.
   std::vector<double>
-      deviation;  // Of the logarithm of a median, times the square root of its number of samples.
+      deviation;  // Of a median's logarithm, times the square root of its number of samples.
   double best_ns = 0;
 };
 /// The latest calibration of the space's device and driver in a database; empty when it has no such

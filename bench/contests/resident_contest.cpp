@@ -9,7 +9,7 @@
 namespace rooftile {
 namespace {
 
-/// The product on both sides of the link.
+/// The GEMM with operands in host memory and in device memory.
 class ResidentOperands {
  public:
   ResidentOperands(Context& context, const Problem& p, const ProductOperands& operands)

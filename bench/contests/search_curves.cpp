@@ -43,7 +43,7 @@ void plot(const std::string& file, std::span<const Curve> curves) {
     add(labels, curve.label);
   }
   constexpr std::size_t kColumns = 4;
-  const std::size_t panels = spaces.size() + 1;  // the last one is the legend
+  const std::size_t panels = spaces.size() + 1;  // The last one is the legend.
   const std::size_t rows = (panels + kColumns - 1) / kColumns;
   std::string script = fmt::format(
       "set terminal {} size {},{} background '#ffffff' font 'sans,11'\nset output '{}'\n"
@@ -60,7 +60,7 @@ void plot(const std::string& file, std::span<const Curve> curves) {
     }
     script += "EOD\n";
   }
-  // gnuplot has eight colours: then they come again, dashed.
+  // gnuplot has eight colours. Further curves reuse them with dashed lines.
   const auto style = [&](const std::string& label) {
     const auto place = std::ranges::find(labels, label) - labels.begin();
     return fmt::format("lt {} dt {}", place % 8 + 1, place / 8 + 1);

@@ -18,10 +18,10 @@ struct Level {
 
 struct Curve {
   std::string space, label;
-  std::vector<Level> levels;  // after 1, 2, ... candidates
+  std::vector<Level> levels;  // Levels after 1, 2, ... candidates.
 };
 
-/// shares[seed][candidates - 1]; all have the same length.
+/// shares[seed][candidates - 1]; all seeds have the same number of candidates.
 Curve summarized(const std::string& space, const std::string& label,
                  const std::vector<std::vector<double>>& shares);
 

@@ -9,7 +9,8 @@
 namespace rooftile {
 namespace {
 
-using Uses = std::map<std::string, std::map<std::string, std::string>>;  // unit, used unit: where
+// unit -> used unit -> #include
+using Uses = std::map<std::string, std::map<std::string, std::string>>;
 
 /// C and C++ wrappers of one name (rooftile.h, rooftile.hpp) are two units.
 std::string unit_of(const std::string& file) {
@@ -17,7 +18,7 @@ std::string unit_of(const std::string& file) {
   return path.extension() == ".hpp" ? file : path.replace_extension().string();
 }
 
-/// Every unit that start reaches, with the one before it on a shortest way.
+/// Every unit that start uses directly or indirectly, with its predecessor on a shortest path.
 std::map<std::string, std::string> reached_from(const std::string& start, const Uses& uses) {
   std::map<std::string, std::string> before;
   std::deque<std::string> next = {start};

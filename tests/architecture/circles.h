@@ -1,6 +1,6 @@
-// Circles among units: a unit is a header and the source of the same name, and uses every unit
-// whose header either of them includes. Units in a circle can only be understood, built and tested
-// together.
+// Include cycles among units. A unit is a header and the source of the same name; it uses every
+// unit whose header either of them includes. Units in a cycle can only be understood, built and
+// tested together.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace rooftile {
 
-/// Units of which each uses each other, if need be through others.
+/// Units that all use each other, directly or indirectly.
 struct Circle {
   std::vector<std::string> units;  // "db/store", sorted
-  /// The shortest way from one of them back to itself, one line for each step: who uses whom, and
-  /// in which #include.
+  /// The shortest path from one of them back to itself, one line per step: which unit uses which,
+  /// and in which #include.
   std::vector<std::string> way;
 };
 
-/// All circles among the files that include each other; none for a file that includes itself.
+/// All cycles among the files that include each other. A file that includes itself is no cycle.
 std::vector<Circle> circles(const std::vector<Include>& includes);
 
 }  // namespace rooftile

@@ -43,7 +43,7 @@ TEST(Circles, CirclesConnectedInOneDirectionAreSeparate) {
 }
 
 // rooftile.h is the whole C ABI: it includes resident.h and packed.h at its end, which include it
-// themselves. The C++ wrappers do the same. No other folder has a circle.
+// themselves. The C++ wrappers do the same. No other folder may have a cycle.
 const std::map<std::string, std::size_t> kStillInCircles = {{"include", 6}};
 
 TEST(Circles, OnlyListedFoldersHaveIncludeCirclesUpToTheirLimit) {
@@ -55,7 +55,7 @@ TEST(Circles, OnlyListedFoldersHaveIncludeCirclesUpToTheirLimit) {
     const std::string& unit = circle.units.front();
     by_folder[unit.substr(0, unit.find('/'))].push_back(std::move(circle));
   }
-  // An empty or misread tree would have no circles.
+  // Guards against an empty or misread tree, which would have no cycles.
   EXPECT_TRUE(by_folder.contains("include"));
   for (const auto& [folder, found] : by_folder) {
     std::size_t units = 0;
@@ -67,7 +67,7 @@ TEST(Circles, OnlyListedFoldersHaveIncludeCirclesUpToTheirLimit) {
     }
     const auto listed = kStillInCircles.find(folder);
     const std::size_t allowed = listed == kStillInCircles.end() ? 0 : listed->second;
-    EXPECT_LE(units, allowed) << folder << "/ has units that include each other in a circle:\n"
+    EXPECT_LE(units, allowed) << folder << "/ has units that include each other in a cycle:\n"
                               << ways
                               << "Move what both sides need into a header that includes neither.";
   }

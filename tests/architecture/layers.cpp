@@ -52,7 +52,7 @@ Layers Layers::from_table(const std::filesystem::path& markdown) {
       if (!known)
         throw std::runtime_error(fmt::format("{}: no row above is called '{}'", line, name));
     }
-    // Folders of one row may not use each other: all of them see the rows above only.
+    // Folders of one row may not use each other: each of them sees only the rows above.
     for (const std::string& name : matches(columns[1].str(), folder)) {
       layers.folders_.push_back(name);
       layers.may_use_[name] = uses;
@@ -103,7 +103,7 @@ std::vector<Include> includes(const std::filesystem::path& source, const Layers&
     if (!std::filesystem::exists(source / layer)) continue;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source / layer)) {
       const std::string path = std::filesystem::relative(entry.path(), source).string();
-      // The rows of folders inside this one see to their own files.
+      // The rows of nested folders cover their own files.
       if (!entry.is_regular_file() || !is_source(entry.path()) || layers.layer_of(path) != layer)
         continue;
       for (const std::string& line : lines_of(entry.path())) {
@@ -111,7 +111,8 @@ std::vector<Include> includes(const std::filesystem::path& source, const Layers&
         if (std::regex_match(line, name, published)) {
           found.push_back({path, "include/" + name[1].str(), line});
         } else if (std::regex_match(line, name, quoted)) {
-          // Next to the including file first, as the compiler looks; then from the root.
+          // Resolves the path as the compiler does: relative to the including file first, then to
+          // the root.
           const std::filesystem::path near = entry.path().parent_path() / name[1].str();
           found.push_back({path,
                            std::filesystem::exists(near)

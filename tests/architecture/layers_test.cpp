@@ -1,5 +1,4 @@
-// What is built and included against what docs/architecture.md allows: never upwards, never
-// sideways.
+// Compares the links and includes of the source tree with what docs/architecture.md allows.
 #include "tests/architecture/layers.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +34,7 @@ class LayersTest : public ::testing::Test {
 };
 
 TEST_F(LayersTest, TheTableIsParsed) {
-  EXPECT_TRUE(layers_.allowed("runtime", "core"));  // through any of its layers
+  EXPECT_TRUE(layers_.allowed("runtime", "core"));  // allowed through any of its layers
   EXPECT_TRUE(layers_.allowed("report", "runtime/model"));
   EXPECT_FALSE(layers_.allowed("report", "runtime/device"));
   EXPECT_FALSE(layers_.allowed("runtime/model", "runtime/device"));
@@ -67,7 +66,7 @@ TEST_F(LayersTest, EveryFolderWithATargetIsARow) {
 TEST_F(LayersTest, TargetsLinkNothingUpwardsOrSideways) {
   const std::vector<Edge> edges = link_edges(kLinkGraph, layers_);
   expect_allowed(edges);
-  // An empty or misread graph would allow everything.
+  // Guards against an empty or misread graph, which would allow everything.
   EXPECT_TRUE(has(edges, "runtime/kernel", "runtime/device"));
   EXPECT_TRUE(has(edges, "report", "db"));
   EXPECT_TRUE(has(edges, "cli", "tuner"));
@@ -81,7 +80,7 @@ TEST_F(LayersTest, FilesIncludeNothingUpwardsOrSideways) {
   EXPECT_TRUE(has(edges, "runtime/model", "core"));
 }
 
-// Tests and examples may include any library. Programs with a Vulkan device of their own pass its
+// Tests and examples may include any library. Programs with their own Vulkan device pass its
 // handles to the library through one header.
 TEST_F(LayersTest, EachForeignLibraryIsUsedByOneFolderOnly) {
   const struct {
@@ -107,7 +106,7 @@ TEST_F(LayersTest, EachForeignLibraryIsUsedByOneFolderOnly) {
           }
       }
     }
-    EXPECT_FALSE(users.empty()) << "the pattern finds no include any more";
+    EXPECT_FALSE(users.empty()) << "the pattern matches no include";
   }
 }
 

@@ -1,5 +1,5 @@
-// Vendors' libraries are called for the product that we compute: the calls into cuBLAS against a
-// fake of it on the host, those into CLBlast against the library where it is installed.
+// Baselines call vendors' libraries for the GEMM that Rooftile computes: cuBLAS is replaced by a
+// fake on the host, and CLBlast is the real library where it is installed.
 #include "bench/baselines/baseline.h"
 
 #include <dlfcn.h>
@@ -42,7 +42,7 @@ struct Operands {
   std::vector<char> a, b;
 };
 
-// Every element of every product.
+// Compares every element of every GEMM of the batch.
 void expect_right(const Problem& p, const Operands& operands, const std::vector<char>& c) {
   ASSERT_EQ(c.size(), static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)));
   for (std::int64_t i = 0; i < p.batch; ++i)
@@ -71,7 +71,7 @@ void expect_right(Baseline& baseline, const Problem& p) {
 
 class CublasBaselineTest : public ::testing::Test {
  protected:
-  // A library that is loaded already is what a later dlopen of its soname returns.
+  // A later dlopen of the soname returns the library that is already loaded.
   static void SetUpTestSuite() {
     ASSERT_NE(dlopen((kFakes + "/libcuda.so.1").c_str(), RTLD_NOW), nullptr) << dlerror();
   }
@@ -138,7 +138,7 @@ TEST_F(CublasBaselineTest, DeviceUnderTestIsFoundByItsUuid) {
 
 TEST_F(CublasBaselineTest, RoundsPadRowsAndDetectAWrongResult) {
   const Problem p = packed_problem(17, 7, 33, Transpose::kYes, Transpose::kNo, 2,
-                                   parse_types("i8_i32"));  // no ld is a multiple of 4
+                                   parse_types("i8_i32"));  // No ld is a multiple of 4.
   const Operands first(p, 3), second(p, 4);
   const std::vector<HostOperands> sets = {{first.a.data(), first.b.data()},
                                           {second.a.data(), second.b.data()}};
@@ -187,8 +187,8 @@ TEST(BaselineTest, RatioIsTheMedianOfRatiosAndNotARatioOfMedians) {
               HasSubstr("2 samples of cublas"));
 }
 
-// The library is no part of what the tests install. Two cases, because PoCL compiles each for
-// seconds.
+// The tests' packages do not include this library. It has two cases, because PoCL takes seconds to
+// compile each.
 TEST(ClblastBaselineTest, ResultMatchesOurs) {
   std::unique_ptr<Baseline> baseline;
   try {

@@ -1,5 +1,5 @@
-// libcublas.so.12 on the host: column-major products in float64, with the refusals that
-// cublasGemmEx documents. fake_cublas_spoil plants a mistake.
+// libcublas.so.12 on the host: column-major GEMMs in float64, with the refusals that cublasGemmEx
+// documents. fake_cublas_spoil injects an error.
 #include <cstdint>
 #include <cstdlib>
 
@@ -76,7 +76,7 @@ int multiply(const Handle* handle, int trans_a, int trans_b, int m, int n, int k
              const Matrix& a, const Matrix& b, const void* beta, const Matrix& c, int batch,
              int compute) {
   if (handle == nullptr || handle->stream == nullptr) return kNotInitialized;
-  // TF32, or no statement about it, is not what was asked for.
+  // Refuses TF32 and a missing math mode, because neither is what the caller asks for.
   if ((handle->math_mode & 15) != 0) return kInvalidValue;
   DataType type, type_b, type_c;
   if (!known_type(a.type, type) || !known_type(b.type, type_b) || !known_type(c.type, type_c) ||
@@ -85,7 +85,7 @@ int multiply(const Handle* handle, int trans_a, int trans_b, int m, int n, int k
   if (compute == kSumI32 && (a.ld % 4 != 0 || b.ld % 4 != 0)) return kNotSupported;
   if (a.ld < (trans_a != 0 ? k : m) || b.ld < (trans_b != 0 ? n : k) || c.ld < m)
     return kInvalidValue;
-  if (scalar(compute, beta) != 0) return kInvalidValue;  // not written
+  if (scalar(compute, beta) != 0) return kInvalidValue;  // C is left unwritten.
   for (int i = 0; i < batch; ++i)
     for (int column = 0; column < n; ++column)
       for (int row = 0; row < m; ++row) {

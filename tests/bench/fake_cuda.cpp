@@ -1,5 +1,6 @@
-// libcuda.so.1 on the host: two devices, memory is malloc's, streams do everything at once except
-// host functions, which run beside the caller until the stream is synchronised, as a real one's do.
+// libcuda.so.1 on the host with two devices. Memory comes from malloc. Streams execute everything
+// at once except host functions, which run in parallel to the caller until the stream is
+// synchronised, as on a real device.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -66,7 +67,7 @@ FAKE int cuStreamSynchronize(void*) {
   return kSuccess;
 }
 FAKE int cuLaunchHostFunc(void*, void (*function)(void*), void* data) {
-  if (host_function.joinable()) return kInvalidValue;  // the last one was never waited for
+  if (host_function.joinable()) return kInvalidValue;  // The previous one was not waited for.
   host_function = std::thread(function, data);
   return kSuccess;
 }

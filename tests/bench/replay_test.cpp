@@ -9,7 +9,8 @@
 namespace rooftile {
 namespace {
 
-/// So many times the multiply-adds that 16 x 16 of C need, in blocks of this size.
+/// A kernel with square blocks of this size. C has 16 x 16 elements, so that larger blocks execute
+/// more multiply-adds than it needs.
 Variant blocks_of(int tile) {
   return {.family = Family::kTiled,
           .tile_m = tile,
@@ -38,7 +39,7 @@ class ReplayTest : public testing::Test {
 };
 
 TEST_F(ReplayTest, StartsAreTheDefaultAndStartsThatTheModelAccepts) {
-  // The default is the slowest, and a prior as well; blocks of 128 are not in the space.
+  // The slowest kernel is the default and also a prior; blocks of 128 are not in the space.
   space_.starts = {blocks_of(64), blocks_of(32), blocks_of(64), blocks_of(128), blocks_of(16)};
   const Replay replay = load_replay(written(space_));
   ASSERT_GT(replay.space.analytical_ns[1], 1.5 * replay.space.analytical_ns[0]);

@@ -1,4 +1,4 @@
-"""Shared by the files: the program in an isolated home folder, and the required form of its error messages."""
+"""Fixtures of all files: the program in an isolated home folder, and the required form of its error messages."""
 import os
 import pathlib
 import re
@@ -32,7 +32,7 @@ class Rooftile:
         return run
 
     def refuses(self, *arguments, says, code=1, **options):
-        """Expects a failure: nothing on stdout, and a message that says what failed, where, or what to do."""
+        """Expects a failure with nothing on stdout and a message that says what failed, where, or what to do."""
         run = self.run(*arguments, code=code, **options)
         assert run.stdout == "", run.stdout
         assert run.stderr.startswith("rooftile: "), run.stderr

@@ -1,11 +1,11 @@
-"""The black list shows blocked kernels with their reasons, and is cleared for one device or for all."""
+"""`rooftile db black-list` shows blocked kernels with their reasons, and clears them for one device or for all."""
 import sqlite3
 
 import pytest
 
 from conftest import SOURCE
 
-APPLICATION_ID = 0x5266746C  # docs/database.md
+APPLICATION_ID = 0x5266746C  # as docs/database.md defines it
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from conftest import SOURCE, Rooftile
 
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # root may write everywhere
+# Runs a command as the user nobody, because root may write everywhere.
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_text_file_is_refused_and_left_alone(rooftile, operands, command):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user's rights")
 def test_read_only_folder():
-    # Not one of pytest's: each pytest that starts closes their common folder to other users again.
+    # pytest's own folders do not work here: each pytest that starts closes their common folder to other users again.
     with tempfile.TemporaryDirectory() as name:
         rooftile = Rooftile(pathlib.Path(name))
         for operand in ("a.npy", "b.npy"):
@@ -69,10 +70,10 @@ def may_mount():
     return os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
 
 
-# Containers often may not; tests/db/fault_test.cpp fills the disk from inside in any case.
+# Containers often do not permit this; tests/db/fault_test.cpp always simulates a full disk inside the process.
 @pytest.mark.skipif(not may_mount(), reason="needs the right to mount")
 def test_full_disk(rooftile):
-    """A file system of 64 KiB: the database does not fit, and what is there stays readable."""
+    """On a file system of 64 KiB the database does not fit, and existing data stays readable."""
     script = ('mount -t tmpfs -o size=64k tmpfs "$HOME/small" && export ROOFTILE_DB="$HOME/small/rooftile.db" && '
               'exec "$0" tune --m 8 --n 9 --k 10 --budget 20s')
     (rooftile.folder / "small").mkdir()
@@ -80,7 +81,7 @@ def test_full_disk(rooftile):
 
 
 def sql(rooftile, statement, database=None):
-    """One value, by Python's own SQLite."""
+    """Returns one value, read with Python's own SQLite."""
     connection = sqlite3.connect(database or rooftile.database)
     try:
         [row] = connection.execute(statement).fetchall()
@@ -245,7 +246,7 @@ def test_check_finds_what_is_wrong(machine):
 
 
 FOREIGN = {"text": b"my shopping list\n", "zeros": bytes(8192), "noise": os.urandom(5000), "one byte": b"x"}
-# Those that write: they set a damaged tuning database aside.
+# Writing commands set a damaged tuning database aside.
 WRITERS = [["db", "import", "all.db"], ["db", "import", "missing.db"], ["db", "vacuum"], ["calibrate"], ["tune", "--budget", "5s"],
            ["tune", "--refresh", "--budget", "5s"], ["db", "merge", "rooftile.db", "all.db"]]
 
@@ -300,7 +301,7 @@ def other_places(rooftile):
 def test_a_database_path_that_is_no_file_is_told_in_words(rooftile, operands, command, place):
     other_places(rooftile)
     if place == "file/below" and command[0] in ("explain", "devices", "gemm"):
-        return  # there is no database, as on any new machine
+        return  # A missing database is no error, as on any new machine.
     run = rooftile.refuses(*command, says=OTHER_PLACES[place], ROOFTILE_DB=str(rooftile.folder / place))
     assert "filesystem error" not in run.stderr and "ROOFTILE_DB or --db" in run.stderr
 

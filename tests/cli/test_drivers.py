@@ -1,4 +1,4 @@
-"""Machines without a Vulkan driver or with a broken one."""
+"""The program on machines without a Vulkan driver or with a broken one."""
 import json
 
 import numpy as np

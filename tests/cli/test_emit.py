@@ -1,4 +1,4 @@
-"""rooftile emit: kernels and lists of kernels for the options that are given, and what is refused."""
+"""`rooftile emit` prints kernels and lists of kernels for the given options, and refuses illegal ones."""
 import json
 import re
 
@@ -9,7 +9,7 @@ FAMILIES = ["naive", "register", "tiled", "broadcast", "vector", "batched_small"
 
 
 def space(rooftile, *options):
-    """The listed kernels as dictionaries."""
+    """Returns the listed kernels as dictionaries."""
     lines = rooftile.run(*MINIMUM, "--list-space", *options).stdout.splitlines()
     assert len(lines) == len(set(lines))
     return [dict(setting.split("=") for setting in line.split()) for line in lines]
@@ -41,15 +41,15 @@ def test_given_parameters_stay_and_the_others_follow(rooftile):
 def test_list_holds_only_kernels_for_the_options(rooftile):
     everything = space(rooftile)
     assert len(everything) > 200
-    assert {kernel["family"] for kernel in everything} == set(FAMILIES) - {"broadcast"}  # it needs subgroups
+    assert {kernel["family"] for kernel in everything} == set(FAMILIES) - {"broadcast"}  # broadcast needs subgroups
     vectors = space(rooftile, "--family", "vector", "--vector_width_b", 4)
     assert 0 < len(vectors) < len(everything)
     assert all(kernel["family"] == "vector" and kernel["vector_width_b"] == "4" for kernel in vectors)
-    # A quantised B is read by words of 8 values.
+    # Kernels read a quantised B in words of 8 values.
     quantized = space(rooftile, "--type", "f32xq4b32", "--family", "vector")
     assert 0 < len(quantized) < len(space(rooftile, "--family", "vector"))
     assert all(int(kernel["unroll_k"]) % 8 == 0 for kernel in quantized)
-    # One list line is one kernel.
+    # Each line of a list describes one kernel.
     line = " ".join(f"{name}={value}" for name, value in vectors[3].items())
     assert space(rooftile, "--variant", line) == [vectors[3]]
 
@@ -70,7 +70,7 @@ def test_list_follows_the_limits(rooftile):
     device = json.loads(rooftile.run("devices", "--json").stdout)["devices"][0]
     assert "load_path_a=texel" in rooftile.run("emit", "--list-space", "--device", device["uuid"]).stdout
     assert rooftile.run("emit", "--list-space", "--type", "i8_i32", "--trans-b", "--dot", 4).stdout
-    # Without packed operands packed dot products need both along k.
+    # Without packed operands, packed dot products need A and B contiguous along k.
     packed = rooftile.run("emit", "--list-space", "--type", "i8_i32", "--dot", 4).stdout.splitlines()
     assert packed and all("packed_b=yes" in line for line in packed)
 
@@ -122,7 +122,7 @@ def test_wrong_use(rooftile, options, says):
 
 def test_unknown_limits_and_devices(rooftile):
     rooftile.refuses("emit", "--limits", "maximum", says="maximum", code=2)
-    # The exit code is that of every command with --device.
+    # The exit code is the same as in every command with --device.
     code = rooftile.run("tune", "--device", "moon", code=1).returncode
     rooftile.refuses("emit", "--device", "moon", says="moon", code=code)
 

@@ -86,7 +86,7 @@ TABLE = {
     "empty SQL statement": (2, "statement is empty.*best_kernels.*--help", [["query", ""], ["query", " \n"]]),
     "value that is missing": (2, "--m.*--help", [["tune", "--m"], ["explain", "--m"]]),
 }
-# Tested below and in the other files.
+# Other tests, below and in other files, cover these causes.
 OTHER_CAUSES = {"done", "unknown value of an environment variable", "standard output that cannot be written", "Ctrl-C or SIGTERM",
                 "program of `rooftile run` that cannot be started",
                 "program of `rooftile run` that is not found"}

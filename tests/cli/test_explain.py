@@ -25,7 +25,7 @@ def explain(rooftile, *arguments, **environment):
 
 
 def documented(section):
-    """Fields of a table in docs/explain-json.md."""
+    """Returns the fields of a table in docs/explain-json.md."""
     text = re.search(rf"^## {section}\n(.*?)(?=^## |\Z)", (SOURCE / "docs" / "explain-json.md").read_text(),
                      re.MULTILINE | re.DOTALL).group(1)
     rows = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)
@@ -75,12 +75,12 @@ def test_resident_operands_are_not_transferred(planted):
     assert there["upload_ns"] == pytest.approx(4 * 400 * 300 / 10)
     assert there["download_ns"] == 0
     assert there["resident"] == ["a", "c"]
-    assert there["host_ns"] > here["host_ns"]  # which has to fetch A and put C back
+    assert there["host_ns"] > here["host_ns"]  # The host has to download A and upload C.
 
 
 def test_transfer_paths_of_operands_are_shown(planted):
     ways = ("way_a", "way_b", "way_c_in", "way_c_out")
-    answer = explain(planted, *SIZES)  # the synthetic device imports no memory
+    answer = explain(planted, *SIZES)  # The synthetic device imports no memory.
     assert [answer[way] for way in ways] == ["staged", "staged", "none", "staged"]
     assert re.search(r"^gpu_class .* a staged, b staged, c staged$", planted.run("explain", *SIZES).stdout, re.MULTILINE)
     there = explain(planted, *SIZES, "--resident", "a,c")
@@ -124,7 +124,7 @@ def test_text_has_the_time_on_the_other_tier_and_the_threshold(planted):
 def test_measurements_are_shown(planted):
     sizes = ["--m", 64, "--n", 64, "--k", 64]
     measured = explain(planted, *sizes)["measured"]
-    # The synthetic database's kernel time, and its host rates of 20 and 12 GFLOP/s.
+    # The values are the synthetic database's kernel time and its host rates of 20 and 12 GFLOP/s.
     assert measured == {"kernel_ns": 1e5, "host_ns": pytest.approx(2 * 64**3 / 20),
                         "host1_ns": pytest.approx(2 * 64**3 / 12)}
     assert "measured: kernel 100.0 us, host 26.2 us" in planted.run("explain", *sizes).stdout
@@ -142,7 +142,7 @@ def test_vetoes_have_names(planted, arguments, name, says):
     assert [(f["value"], f["ns"]) for f in answer["factors"]] == 7 * [(None, None)]
     text = planted.run("explain", *arguments).stdout
     assert f"the device cannot be used ({name}): " in text
-    # The reason alone: neither factors nor a time of the device.
+    # The answer holds only the reason, without factors and device time.
     assert not re.search(r"^(factor|size_vs_threshold|precision_risk|product = score|device +not) ", text, re.MULTILINE)
     assert re.search(r"^host1? +[\d.]+ [num]?s$", text, re.MULTILINE)
     assert set(re.findall(r"^\| `(\w+)` \|", (SOURCE / "docs" / "explain.md").read_text(), re.MULTILINE)) >= {name}
@@ -195,10 +195,10 @@ def test_table_is_the_published_one_with_this_machines_figures(planted):
                                ("GEMM 128x128", 128 / 6), ("GEMM 256x256", 256 / 6), ("GEMM 512x512", 512 / 6),
                                ("GEMM 1024x1024", 1024 / 6), ("GEMM 64x64", 64 / 6), ("GEMM 2048x2048", 2048 / 6)]:
         assert intensities[problem] == pytest.approx(intensity), problem
-    # Of the synthetic database: 80 GFLOP/s, 12 GB/s, 40 us.
+    # The synthetic database has 80 GFLOP/s, 12 GB/s and 40 us.
     assert table["ridge_intensity"] == pytest.approx(80 / 12)
     assert table["breakeven_flops"] == pytest.approx(40e3 * 80)
-    # The host would have to fetch the operand and to put the result back, which alone takes two submissions.
+    # The host would have to download the operand and upload the result, which takes two submissions alone.
     assert table["breakeven_elements"] == 1
     [multiply] = [row for row in table["rows"] if row["problem"] == "element-wise multiply, 1M elements"]
     assert multiply["utilisation"] == pytest.approx(0.125 * 12 / 80)

@@ -1,4 +1,4 @@
-"""Data of one machine becomes usable on an equal one: `db import --certify` and `tune --refresh`, on the real device."""
+"""`db import --certify` and `tune --refresh` make one machine's data usable on an equal machine, on the real device."""
 import json
 import os
 import re
@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Rooftile
 
-# The exporter has tuned this size with every pair of transposes, and 33 x 35 x 37 with none.
+# The exporter has tuned this size with every pair of transposes, and has not tuned 33 x 35 x 37.
 TUNED = [["--m", 64, "--n", 64, "--k", 64, *transposes] for transposes in ([], ["--trans-a"], ["--trans-b"],
                                                                            ["--trans-a", "--trans-b"])]
 UNTUNED = [["--m", 33, "--n", 35, "--k", 37], ["--m", 500, "--n", 20, "--k", 96], ["--m", 1, "--n", 300, "--k", 200, "--trans-b"]]
@@ -33,10 +33,10 @@ def value(database, sql):
 
 @pytest.fixture(scope="module")
 def exporter(tmp_path_factory):
-    """A tuned database with ranked lists and a portfolio, and what it exports."""
+    """A tuned database with ranked lists and a portfolio, and its exported file."""
     rooftile = Rooftile(tmp_path_factory.mktemp("exporter"))
     subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "slow"], check=True)
-    # The fallback kernel is the better one for small products, the default one for large ones.
+    # The fallback kernel is faster for small GEMMs, the default kernel for large ones.
     change(rooftile.database, """
         INSERT INTO portfolio (device_id, candidate_id, place, times)
         SELECT 1, id, family = 'naive', CASE family WHEN 'naive' THEN '[[32, 32, 32, 1, 50000], [256, 256, 256, 1, 80000000]]'
@@ -86,7 +86,7 @@ def test_an_equal_machine_chooses_as_the_exporter(exporter, importer):
 def test_every_kernel_was_certified_and_timed_here(importer):
     assert value(importer.database, "SELECT count(*) FROM certificates WHERE verdict = 'passed'") == 8
     assert value(importer.database, "SELECT count(*) FROM runs WHERE origin_id IS NULL") == 1
-    assert value(importer.database, "SELECT count(*) FROM winners WHERE kernel_ns = 100000") == 0, "the planted time"
+    assert value(importer.database, "SELECT count(*) FROM winners WHERE kernel_ns = 100000") == 0, "the injected time"
     assert value(importer.database, "SELECT count(*) FROM samples WHERE purpose = 'refresh'") >= 8
     assert "sound" in importer.run("db", "check").stdout
 

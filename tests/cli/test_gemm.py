@@ -10,7 +10,7 @@ M, N, K = 37, 29, 53  # not multiples of any tile size
 
 
 def error_bound(k, magnitude):
-    """Of k float32 products summed in any order, then scaled and added to: Higham's gamma of k + 3 roundings."""
+    """Bound of k float32 products summed in any order, then scaled and added: Higham's gamma of k + 3 roundings."""
     unit = 2.0**-24
     return (k + 3) * unit / (1 - (k + 3) * unit) * magnitude
 
@@ -95,7 +95,7 @@ def test_first_call_is_reported_separately(rooftile):
         said = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--beta", "-2", "--tier", tier).stdout
         assert re.fullmatch(rf"37x29x53 nn: {tier} in [\d.]+ [mun]?s, [\d.]+ GFLOP/s \(median of \d+ further calls\); "
                             r"first call [\d.]+ [mun]?s\n", said), said
-        # Further calls neither change the file nor start from the result of earlier ones.
+        # Further calls neither change the file nor start from an earlier call's result.
         expect_product(rooftile, a @ b - 2 * c, np.abs(a) @ np.abs(b) + 2 * np.abs(c))
     matrices(rooftile, dtype=np.float64)
     said = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "host64").stdout
@@ -152,7 +152,7 @@ def test_unsigned_bytes_are_not_taken_for_signed_ones(rooftile):
     rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--type-c", "f32", "--alpha", "0.5", "--verify")
     assert (np.load(rooftile.folder / "c.npy") == 4 * 200 * 255 / 2).all()
     np.save(rooftile.folder / "b.npy", np.full((4, 5), -1, np.int8))
-    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify")  # mixed: in float32
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify")  # mixed types are multiplied in float32
     assert (np.load(rooftile.folder / "c.npy") == np.float32(-800)).all()
     rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "d.npy", "--type-c", "u8", says="C cannot be u8", code=2)
 

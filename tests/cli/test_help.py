@@ -1,4 +1,4 @@
-"""--help of every command, and the messages for wrong use."""
+"""Checks --help of every command, and the messages for wrong use."""
 import re
 
 import pytest
@@ -10,7 +10,7 @@ def test_program_lists_every_command(rooftile):
     text = rooftile.run("--help").stdout
     for command in COMMANDS:
         assert re.search(rf"^\s+{command}\s+\S", text, re.MULTILINE), command
-    assert "worker" not in text  # internal command
+    assert "worker" not in text  # worker is an internal command
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -18,7 +18,7 @@ def test_help_of_a_command_has_an_example(rooftile, command):
     run = rooftile.run(command, "--help")
     assert run.stderr == ""
     assert re.search(rf"Examples?:\s+rooftile {command}\b", run.stdout)
-    assert "`rooftile --help`" in run.stdout, "where --db and --device are told of"
+    assert "`rooftile --help`" in run.stdout, "it explains --db and --device"
 
 
 EVERY_HELP = [[], *([command] for command in COMMANDS),
@@ -29,7 +29,7 @@ EVERY_HELP = [[], *([command] for command in COMMANDS),
 def test_help_is_plain_text_of_80_columns(rooftile, command):
     text = rooftile.run(*command, "--help").stdout
     assert [line for line in text.splitlines() if len(line) > 80] == []
-    # CLI11's own wording must not appear.
+    # The messages do not use CLI11's own wording.
     for mark in ("REQUIRED", "Excludes", "Needs", "OPTIONS", "SUBCOMMAND", "Positionals", "INT", "FLOAT", ":{"):
         assert mark not in text, mark
     assert f"Usage: {' '.join(['rooftile', *command])}" in text

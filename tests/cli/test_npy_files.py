@@ -1,4 +1,4 @@
-"""Files that NumPy writes, and invalid files."""
+"""Commands with files that NumPy writes, and with invalid files."""
 import os
 
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def files(rooftile):
-    """a.npy (3 x 4) and b.npy (4 x 5), small whole numbers: every sum is exact."""
+    """a.npy (3 x 4) and b.npy (4 x 5), small whole numbers, so that every sum is exact."""
     rng = np.random.default_rng(1)
     a, b = (rng.integers(-9, 10, shape).astype(np.float32) for shape in [(3, 4), (4, 5)])
     np.save(rooftile.folder / "a.npy", a)
@@ -170,7 +170,7 @@ def test_bad_file_is_named_and_the_old_result_stays(rooftile, files, make):
 
 
 def test_larger_than_memory(rooftile):
-    """Sparse files whose size exceeds the memory."""
+    """Creates sparse files that are larger than the memory."""
     side = 1 << 20
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({side}, {side}), }}"
     with_header(rooftile.folder / "a.npy", header)

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-N, K = 21, 75  # K fills no block
+N, K = 21, 75  # K is no multiple of a block
 
 
 def weights(rooftile, trans=False, order="C"):
@@ -17,12 +17,12 @@ def load(rooftile, part):
 
 
 def unpacked(array, bits):
-    """Values of uint8 rows, the first in the low bits."""
+    """Unpacks values of uint8 rows, the first in the low bits."""
     return array if bits == 8 else np.stack([array & 15, array >> 4], axis=-1).reshape(*array.shape[:-1], -1)
 
 
 def dequantized(rooftile, bits, block, zero_points):
-    """N x K in float64, as the operator's documentation defines it."""
+    """Dequantises to N x K in float64, as the operator's documentation defines it."""
     values = unpacked(load(rooftile, "values"), bits).astype(np.float64)
     n, blocks, _ = values.shape
     assert values.shape == (N, -(-K // block), block)
@@ -46,8 +46,8 @@ def test_weights_come_back_within_half_a_step(rooftile, bits, block, dtype, zero
     assert load(rooftile, "scales").dtype == {"f32": np.float32, "f16": np.float16}[dtype]
     back = dequantized(rooftile, bits, block, zero_points)
     steps = np.repeat(np.abs(load(rooftile, "scales").astype(np.float64)), block, axis=1)[:, :K]
-    # Half a step; a whole one at the ends of the range without zero points or with rounded ones. float16 scales are
-    # rounded as well, which moves values far from zero.
+    # The error is at most half a step, or a whole step at the ends of the range without zero points or with rounded
+    # ones. float16 scales are rounded as well, which changes large values most.
     rounding = 2.0**-10 * 2**bits if dtype == "f16" else 2.0**-20 * 2**bits
     limit = (0.5 if zero_points == "float" else 1) + rounding
     assert (np.abs(back - w.T) <= limit * steps + 1e-12).all()
@@ -82,8 +82,8 @@ def test_product_with_quantized_weights(rooftile, bits, block, dtype, zero_point
 
 
 def weights_of_every_magnitude(block, largest):
-    """n x k: rows of blocks that are zero, constant, negative only, with an outlier, nearly equal, random; each row of
-    another magnitude, from subnormal numbers of A's type to its largest."""
+    """Returns n x k weights: blocks are zero, constant, negative, with an outlier, nearly equal or random; each row has
+    a magnitude of its own, from subnormal numbers of A's type to its largest."""
     random = np.random.default_rng(5)
     magnitudes = [largest, largest / 2, 100.0, 1.0, 1e-3, 1e-7, 6e-8]
     if largest > 1e5:
@@ -95,7 +95,7 @@ def weights_of_every_magnitude(block, largest):
         outlier[3] = -1
         blocks = [mixed, np.zeros(block), np.ones(block), -np.ones(block), -np.abs(mixed), outlier,
                   1 - 2.0**-13 * random.uniform(0, 1, block), np.where(mixed < 0, -1.0, 1.0)]
-        rows.append(magnitude * np.concatenate(blocks)[:-3])  # the last block is not full
+        rows.append(magnitude * np.concatenate(blocks)[:-3])  # The last block is not full.
     return np.array(rows).astype(np.float32)
 
 

@@ -49,7 +49,7 @@ def test_what_is_preloaded_already_stays(rooftile):
 
 @pytest.fixture
 def moved(rooftile):
-    """Rooftile in a folder whose name the loader would split into several."""
+    """Installs Rooftile in a folder whose name the loader would split into several."""
     build, folder = pathlib.Path(PROGRAM).parent, rooftile.folder / "my tools: new"
     (folder / "blas").mkdir(parents=True)
     shutil.copy2(PROGRAM, folder / "rooftile")
@@ -67,7 +67,7 @@ def moved(rooftile):
 
 
 def test_folder_with_a_space_is_reached_by_a_link(rooftile, moved):
-    for _ in range(2):  # the second run finds the link
+    for _ in range(2):  # The second run finds the existing link.
         preload = pathlib.Path(shown(moved("run", "--", sys.executable, "-c", SHOW))[1]["LD_PRELOAD"])
         assert preload == rooftile.folder / ".cache" / "rooftile" / "preload" / preload.parent.name / "librooftile_preload.so"
         assert preload.resolve() == moved.library

@@ -1,4 +1,4 @@
-"""Tunes the real device, uses the results, and interrupts tuning in every way that a user or the system can."""
+"""Tunes the real device, uses the results, and interrupts tuning in the ways that users and systems do."""
 import contextlib
 import fcntl
 import json
@@ -27,10 +27,10 @@ SHORT = (0, 1)
 
 @pytest.fixture(scope="module")
 def tuned_once(tmp_path_factory):
-    """One calibration and one tuned problem for the whole file; calibration alone takes some fifteen seconds."""
+    """One calibration and one tuned problem for the whole file, because calibration takes some fifteen seconds."""
     rooftile = Rooftile(tmp_path_factory.mktemp("tuned"))
     rooftile.first_run = rooftile.run("tune", *SIZES, "--budget", "5s", timeout=150)
-    # On a busy machine one run may not be enough; then, as tune says, the next one goes on from there.
+    # On a busy machine one run may not be enough; the next run then continues, as the message says.
     for _ in range(4):
         rooftile.tune_run = rooftile.run("tune", *SIZES, "--budget", "45s", timeout=150)
         if "1 of 1 problems" in rooftile.tune_run.stdout and "no certified kernel yet" not in rooftile.tune_run.stdout:
@@ -59,7 +59,7 @@ def workers_of(rooftile):
                     f"HOME={rooftile.folder}".encode() in (process / "environ").read_bytes().split(b"\0")):
                 found.append(int(process.name))
         except OSError:
-            pass  # it ended meanwhile
+            pass  # The process ended meanwhile.
     return found
 
 
@@ -73,7 +73,7 @@ def wait_until(condition, what, seconds=60):
 
 
 def start_search(rooftile, budget="60s"):
-    """A tuning run of the other problem that has stored its first samples."""
+    """Starts tuning the other problem, and waits for its first samples."""
     before = count(rooftile, "SELECT count(*) FROM samples")
     tune = rooftile.start("tune", *OTHER_SIZES, "--budget", budget, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_until(lambda: count(rooftile, "SELECT count(*) FROM samples") > before, "a sample")
@@ -90,12 +90,12 @@ def test_tune_prints_the_winners(tuned_once):
 
 
 def test_calibration_is_not_part_of_the_budget(tuned_once):
-    """The first run's budget is shorter than its calibration, and yet it measured candidates."""
+    """The first run measures candidates although its budget is shorter than its calibration."""
     text = tuned_once.first_run.stdout
     calibration_s = float(re.search(r"^calibration: ([\d.]+) s, not part of the budget$", text, re.MULTILINE).group(1))
     assert calibration_s > 1
     assert count(tuned_once, "SELECT count(*) FROM samples WHERE run_id = 1") > 0
-    assert "not part of the budget" not in tuned_once.tune_run.stdout, "known figures are used"
+    assert "not part of the budget" not in tuned_once.tune_run.stdout, "stored calibration is used"
 
 
 def test_recalibration_is_not_part_of_the_budget(tuned):
@@ -140,7 +140,7 @@ def test_report_json_has_the_winners(tuned):
 
 
 def test_calibrate_stores_figures_and_shows_their_drift(tuned):
-    """On the calibrated database, so that there is something to compare with."""
+    """Uses the calibrated database, so that the new calibration can be compared with an old one."""
     before = count(tuned, "SELECT count(*) FROM calibrations")
     document = json.loads(tuned.run("calibrate", "--json", timeout=150).stdout)
     assert document["database"] == str(tuned.database)
@@ -191,7 +191,7 @@ def test_a_finished_problem_is_not_tuned_again(tuned):
 def test_lists_made_stale_by_new_templates_are_refreshed(tuned):
     assert "nothing to refresh" in tuned.run("tune", "--refresh", "--budget", "20s").stdout
     connection = sqlite3.connect(tuned.database)
-    connection.execute("UPDATE candidates SET hash = 'old' || hash")  # as if they had other GLSL then
+    connection.execute("UPDATE candidates SET hash = 'old' || hash")  # simulates kernels from older templates
     connection.commit()
     connection.close()
     np.save(tuned.folder / "a.npy", np.ones((96, 112), dtype=np.float32))
@@ -209,7 +209,7 @@ def test_progress_on_a_terminal_names_the_limiter(tuned):
     tune = tuned.start("tune", *OTHER_SIZES, "--budget", "6s", stdout=subprocess.DEVNULL, stderr=program)
     os.close(program)
     drawn = b""
-    with contextlib.suppress(OSError):  # as the last one closes the terminal
+    with contextlib.suppress(OSError):  # closing the last terminal raises
         while part := os.read(terminal, 4096):
             drawn += part
     os.close(terminal)
@@ -220,7 +220,7 @@ def test_progress_on_a_terminal_names_the_limiter(tuned):
 def test_small_budget_is_kept(tuned):
     start = time.monotonic()
     run = tuned.run("tune", *OTHER_SIZES, "--budget", "3s", code=SHORT)
-    assert time.monotonic() - start < 3 + 5  # one compilation or certificate may be under way
+    assert time.monotonic() - start < 3 + 5  # One compilation or certificate may be under way.
     assert "1 problems" in run.stdout
 
 
@@ -234,7 +234,7 @@ def test_interrupted_tuning_ends_soon_and_continues(tuned, number):
     assert workers_of(tuned) == []
     measured = count(tuned, "SELECT count(*) FROM samples")
     tuned.run("tune", *OTHER_SIZES, "--budget", "8s", code=SHORT)
-    assert count(tuned, "SELECT count(*) FROM samples") > measured  # it went on
+    assert count(tuned, "SELECT count(*) FROM samples") > measured  # tuning continued
     assert "sound" in tuned.run("db", "check").stdout
 
 
@@ -259,7 +259,8 @@ def test_killed_worker_does_not_stop_the_tuner(tuned):
     assert tune.returncode in SHORT, err
     assert "130x67x259 nt" in out, out + err
     assert count(tuned, "SELECT count(*) FROM samples") > before
-    assert "was killed from outside" not in tuned.run("db", "black-list").stdout  # its kernel was innocent
+    # The killed worker's kernel is not blocked.
+    assert "was killed from outside" not in tuned.run("db", "black-list").stdout
 
 
 def test_two_tuners_at_once(tuned):
@@ -294,7 +295,7 @@ def test_measurements_can_be_exported_and_replayed(tuned):
     replayed = subprocess.run([bench, "space.csv", "--seeds", "3", "--candidates", "8", "--csv", "curves.csv"],
                               cwd=tuned.folder, capture_output=True, text=True, check=True).stdout
     assert re.search(r"^  auto +4: ", replayed, re.MULTILINE)
-    # A curve has one line a candidate, a share between 0 and 1 and its interval.
+    # A curve has one line per candidate: a share between 0 and 1 and its interval.
     for line in (tuned.folder / "curves.csv").read_text().splitlines()[1:]:
         low, high = (float(x) for x in line.split(",")[-2:])
         assert 0 <= low <= high <= 1
@@ -330,7 +331,7 @@ def test_untuned_problems_are_tuned_from_the_log(tuned):
     multiply(tuned, 3, 35, 30)
     assert logged(tuned) == 2
     assert count(tuned, "SELECT calls FROM untuned_problems WHERE m = 33") == 2
-    # A budget for one: the hotter one. On a busy machine it may take more than one run.
+    # The budget suffices for one problem, the more frequent one. On a busy machine this may take more than one run.
     for _ in range(4):
         run = tuned.run("tune", "--from-log", "--budget", "9s")
         assert "33x35x37 nn" in run.stdout and "3x35x30" not in run.stdout

@@ -1,4 +1,4 @@
-"""A machine with the drivers of two makers: Mesa's lavapipe and SwiftShader."""
+"""The program on a machine with two drivers, Mesa's lavapipe and SwiftShader."""
 import glob
 import json
 import os
@@ -12,7 +12,7 @@ from conftest import Rooftile
 
 SWIFTSHADER = os.environ["ROOFTILE_SWIFTSHADER"]
 [LAVAPIPE] = glob.glob("/usr/share/vulkan/icd.d/lvp_icd*.json")
-BOTH = f"{SWIFTSHADER}:{LAVAPIPE}"  # in the order that is the worse one for programs
+BOTH = f"{SWIFTSHADER}:{LAVAPIPE}"  # in the less favourable order for programs
 SIZES = ["--m", 64, "--n", 64, "--k", 64]
 
 
@@ -27,10 +27,10 @@ def plant(rooftile, manifests):
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    """SwiftShader is tuned for real, lavapipe by hand with the rates of a faster device; both drivers are there."""
+    """Both drivers are present. SwiftShader is really tuned; the test writes a faster device's data for lavapipe."""
     rooftile = Rooftile(tmp_path_factory.mktemp("both"))
     plant(rooftile, LAVAPIPE)
-    # On a busy machine calibration may use up the budget; then, as tune says, the next run goes on from there.
+    # On a busy machine calibration may use up the budget; the next run then continues, as the message says.
     for _ in range(4):
         rooftile.tune_run = rooftile.run("--device", "SwiftShader", "tune", *SIZES, "--budget", "60s", "--candidates", 8,
                                          timeout=150, **drivers(BOTH))
@@ -79,7 +79,7 @@ def test_calls_run_on_the_selected_device_else_on_the_faster_one(both, wanted, u
     said = both.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", "--verify", **environment).stdout
     assert " device in " in said and "verified" in said
     np.testing.assert_array_equal(np.load(both.folder / "c.npy"), a @ b)
-    # Pipelines are cached in a file that is named by the device.
+    # The pipeline cache is a file with the device's name.
     uuid = {d["name"].split()[0]: d["uuid"] for d in json.loads(both.run("devices", "--json").stdout)["devices"]}[used]
     cached = [file.name for file in both.folder.rglob(f"pipelines-{uuid}-*")]
     assert cached, list(both.folder.rglob("pipelines-*"))

@@ -1,4 +1,4 @@
-// Lists as drivers report them, each with the names and the meaning of that driver.
+// Each test holds a list as one driver reports it, with that driver's names and meanings.
 #include "core/compiler_facts.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ TEST(CompilerFactsTest, Nvidia) {
   EXPECT_THAT(facts.shared_bytes, Optional(33792));
   EXPECT_EQ(facts.spilled_registers, std::nullopt);
   EXPECT_EQ(facts.subgroups_per_unit, std::nullopt);
-  EXPECT_EQ(spill_reason(facts), std::nullopt) << "local memory may as well hold an array";
+  EXPECT_EQ(spill_reason(facts), std::nullopt) << "local memory may hold an array";
 }
 
 TEST(CompilerFactsTest, Radv) {
@@ -83,7 +83,7 @@ TEST(CompilerFactsTest, AmdProprietaryAndAmdvlk) {
                                         {"scratchMemUsageInBytes", 64}});
   EXPECT_THAT(facts.registers, Optional(96));
   EXPECT_THAT(facts.scalar_registers, Optional(40));
-  EXPECT_THAT(facts.shared_bytes, Optional(8192)) << "what is used, not what there is";
+  EXPECT_THAT(facts.shared_bytes, Optional(8192)) << "used bytes, not available ones";
   EXPECT_THAT(facts.scratch_bytes, Optional(64));
   EXPECT_EQ(spill_reason(facts), std::nullopt);
 }
@@ -108,7 +108,8 @@ TEST(CompilerFactsTest, AnvOldAndNew) {
                                           {"Scratch Memory Size", 2048},
                                           {"Max live registers", 90},
                                           {"GRF registers", 128}});
-  EXPECT_THAT(current.registers, Optional(128)) << "held, not live, wherever it stands in the list";
+  EXPECT_THAT(current.registers, Optional(128))
+      << "allocated, not live registers count, at any place in the list";
   EXPECT_THAT(current.scratch_bytes, Optional(2048));
   EXPECT_EQ(spill_reason(current), std::nullopt) << "scratch memory without a spill is an array";
 }
@@ -118,7 +119,7 @@ TEST(CompilerFactsTest, TurnipPanvkNvkAndOthers) {
       {{"Max Waves Per Core", 8}, {"Registers used", 24}, {"STP Count", 5}, {"LDP Count", 5}});
   EXPECT_THAT(turnip.registers, Optional(24));
   EXPECT_THAT(turnip.subgroups_per_unit, Optional(8));
-  EXPECT_EQ(spill_reason(turnip), std::nullopt) << "private stores are not all spills";
+  EXPECT_EQ(spill_reason(turnip), std::nullopt) << "private stores may be other than spills";
 
   const CompilerFacts panvk =
       facts_of({{"Threads", 1}, {"Spills", 2}, {"Fills", 6}, {"Registers used", 64}});

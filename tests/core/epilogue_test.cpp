@@ -46,7 +46,7 @@ TEST(EpilogueText, SaysWhatIsWrong) {
   EXPECT_THAT(message("bias_row+bias_column"), HasSubstr("'bias_column' follows"));
   EXPECT_THAT(message("relu+"), HasSubstr("ends with a +"));
   EXPECT_THAT(message("+relu"), HasSubstr("''"));
-  EXPECT_EQ(message("residual+relu"), "");  // any order is understood
+  EXPECT_EQ(message("residual+relu"), "");  // any order is accepted
 }
 
 TEST(Epilogue, TransposingSwapsRowsAndColumns) {
@@ -60,9 +60,9 @@ TEST(Epilogue, AppliesItsStepsInOrder) {
   e.high = 9;
   const EpilogueValues values = {.row_scale = 2, .column_scale = 3, .bias = -5, .residual = 0.5};
   EXPECT_EQ(apply(e, values, 1.0, 4.0), 5.5);    // 1 * 2 * 3 + 4 - 5, + 0.5
-  EXPECT_EQ(apply(e, values, -1.0, 4.0), 0.5);   // relu before the residual
-  EXPECT_EQ(apply(e, values, 100.0, 4.0), 9.0);  // clamp last
-  EXPECT_EQ(apply({}, values, 1.0, 4.0), 5.0);   // values of parts that are not there do nothing
+  EXPECT_EQ(apply(e, values, -1.0, 4.0), 0.5);   // relu comes before the residual
+  EXPECT_EQ(apply(e, values, 100.0, 4.0), 9.0);  // clamp comes last
+  EXPECT_EQ(apply({}, values, 1.0, 4.0), 5.0);   // values of absent operations have no effect
   EXPECT_TRUE(std::isnan(apply(e, values, NAN, 0.0)));
 }
 

@@ -19,15 +19,15 @@ TEST(Half, HasTheValuesOfTheStandard) {
   EXPECT_EQ(from_f16(0x7bff), 65504.0f);
   EXPECT_EQ(from_f16(0x0001), 0x1p-24f);  // smallest denormal
   EXPECT_EQ(from_f16(0x7c00), kInfinity);
-  EXPECT_EQ(to_f16(65520.0f), 0x7c00);  // halfway to the next, which is infinity
+  EXPECT_EQ(to_f16(65520.0f), 0x7c00);  // Halfway to the next number, which is infinity.
   EXPECT_EQ(to_f16(65519.0f), 0x7bff);
   EXPECT_EQ(to_f16(0x1p-26f), 0);
   EXPECT_EQ(std::bit_cast<std::uint32_t>(from_f16(0x8000)), 0x80000000u);
 }
 
 TEST(Half, RoundsToNearestEven) {
-  EXPECT_EQ(to_f16(1.0f + 0x1p-11f), 0x3c00);      // halfway, to even
-  EXPECT_EQ(to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);  // halfway, to even
+  EXPECT_EQ(to_f16(1.0f + 0x1p-11f), 0x3c00);      // Halfway, so rounded to even.
+  EXPECT_EQ(to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);  // Halfway, so rounded to even.
   EXPECT_EQ(to_f16(1.0f + 0x1.1p-11f), 0x3c01);
   EXPECT_EQ(to_bf16(1.0f + 0x1p-8f), 0x3f80);
   EXPECT_EQ(to_bf16(1.0f + 3 * 0x1p-8f), 0x3f82);
@@ -41,8 +41,8 @@ std::uint16_t narrowed(DataType type, double x) {
 }
 
 TEST(Half, IsRoundedOnceFromFloat64) {
-  // Above the middle of two neighbours by less than float32 holds: rounded to float32 first it
-  // would be a tie.
+  // The value is above the middle of two neighbours by less than float32's precision: rounding to
+  // float32 first would make it a tie.
   EXPECT_EQ(narrowed(DataType::kF16, 1 + 0x1p-11 + 0x1p-40), 0x3c01);
   EXPECT_EQ(narrowed(DataType::kF16, -1 - 0x1p-11 - 0x1p-40), 0xbc01);
   EXPECT_EQ(narrowed(DataType::kF16, 1 + 3 * 0x1p-11 - 0x1p-40), 0x3c01);
@@ -65,7 +65,7 @@ TEST(Half, IsWidenedToFloat64Exactly) {
        {DataType::kF16, DataType::kBf16, DataType::kI8, DataType::kU8, DataType::kI32}) {
     std::vector<unsigned char> bytes(2500 * sizeof(std::int32_t));
     for (std::size_t i = 0; i < bytes.size(); ++i)
-      bytes[i] = static_cast<unsigned char>((i * 37 + 11) % 113);  // no infinity, no NaN
+      bytes[i] = static_cast<unsigned char>((i * 37 + 11) % 113);  // neither infinity nor NaN
     std::vector<double> wide(2500);
     widen(type, bytes.data(), wide.data(), 2500);
     for (std::int64_t i = 0; i < 2500; ++i)
@@ -98,7 +98,7 @@ RC_GTEST_PROP(HalfProperty, ErrorsStayWithinHalfAUnit, ()) {
 }
 
 TEST(Half, ArraysAndElementsAgree) {
-  // More than one vector, and a rest.
+  // More than one vector, and a remainder.
   std::vector<float> values = {0.0f, -1.5f, 3.140625f, 1e-6f, -7e4f, 65519.0f, -0.0f};
   for (int i = 0; i < 20; ++i) values.push_back(1.0f + static_cast<float>(i) * 0x1p-11f);
   for (DataType type : {DataType::kF32, DataType::kF16, DataType::kBf16}) {

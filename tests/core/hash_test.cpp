@@ -10,7 +10,7 @@
 namespace rooftile {
 namespace {
 
-// XXH3's published value of the empty input at 128 bits: stored identities must not change with a
+// XXH3's published 128-bit value of the empty input: stored identities must not change with a
 // library update.
 TEST(Hash, IsXxh3At128Bits) {
   EXPECT_EQ(hash_hex(std::string_view()), "99aa06d3014798d86001c324468d497f");

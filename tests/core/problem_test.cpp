@@ -126,7 +126,7 @@ TEST(Validate, RefusesSizesBeyondTheAddressSpace) {
   Problem p = packed_problem(kHuge, kHuge, 1);
   EXPECT_THAT(complaint(p), testing::HasSubstr("c with"));
   p = packed_problem(3, 5, 7);
-  p.lda = kMax;  // rows * ld * 4 does not fit 64 bits either
+  p.lda = kMax;  // rows * ld * 4 exceeds 64 bits.
   EXPECT_THAT(complaint(p), testing::HasSubstr("a with"));
   p = packed_problem(2, 5, 7);
   p.ldb = kMax / 4 / 7;
@@ -135,8 +135,7 @@ TEST(Validate, RefusesSizesBeyondTheAddressSpace) {
   EXPECT_THAT(complaint(p), testing::HasSubstr("b with"));
 }
 
-// A column-major matrix is the row-major one transposed, so both readings must agree on what is
-// legal.
+// A column-major matrix is the transposed row-major one, so both must be legal in the same cases.
 RC_GTEST_PROP(Validate, AColumnMajorProblemIsItsSwappedOne, ()) {
   const auto size = [] { return *rc::gen::inRange<std::int64_t>(1, 100); };
   const auto transpose = [] { return *rc::gen::element(Transpose::kNo, Transpose::kYes); };

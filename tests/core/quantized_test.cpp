@@ -14,8 +14,8 @@ namespace rooftile {
 namespace {
 
 TEST(Quantized, ReadsTheLayoutOfMatMulNBits) {
-  // Two rows of three blocks of 16; nibbles 0, 1, 2, ... of a row, scales 1, 10, 100 and 2, 20,
-  // 200.
+  // Two rows of three blocks of 16. Each row holds the nibbles 0, 1, 2, ...; its scales are 1, 10,
+  // 100 and 2, 20, 200.
   const Problem p =
       packed_problem(1, 2, 41, Transpose::kNo, Transpose::kYes, 1, parse_types("f32xq4b16z"));
   std::vector<std::uint8_t> values(2 * 24);
@@ -48,8 +48,9 @@ TEST(Quantized, ReadsBytesAndFloatZeroPoints) {
   EXPECT_EQ(dequantized(p, {values.data(), &scale, &zero_point}, 0, 7), (200 - 1.25) * 0.5);
 }
 
-/// Each value comes back within a step, half a one inside the range; both orders in memory give the
-/// same; what fills the last block stands for zero, as nearly as the block can.
+/// Quantising and dequantising changes each value by at most one step, inside the range by half a
+/// step. Both memory orders give the same result. Padding of the last block dequantises to zero,
+/// as nearly as the block can represent it.
 RC_GTEST_PROP(Quantized, ValuesComeBackWithinAStep, ()) {
   const Types types = random_quantized_types();
   const std::int64_t rows = *rc::gen::inRange(1, 5), k = *rc::gen::inRange(1, 150);
@@ -70,7 +71,8 @@ RC_GTEST_PROP(Quantized, ValuesComeBackWithinAStep, ()) {
     for (std::int64_t step = 0; step < k; ++step) {
       const std::int64_t block = row * blocks + step / types.b.block;
       const double scale = element(types.a, matrix.scales.data(), block);
-      // float16 scales and zero points move values by their rounding, times the steps from zero.
+      // Rounding of float16 scales and zero points adds an error proportional to the number of
+      // steps from zero.
       const double rounding = types.a == DataType::kF16 ? 0x1p-10 * (1 << types.b.bits) : 1e-4;
       const double x = static_cast<double>(values[static_cast<std::size_t>(row * k + step)]);
       RC_ASSERT(std::abs(dequantized(p, matrix.operand(), row, step) - x) <=
@@ -78,8 +80,8 @@ RC_GTEST_PROP(Quantized, ValuesComeBackWithinAStep, ()) {
     }
 }
 
-/// The rule of a call's checks holds for each block, and each value comes back within a step and
-/// what rounding a float zero point to A's type moves.
+/// Each block satisfies the checks of a call, and each value changes by at most one step plus the
+/// error of rounding a float zero point to A's type.
 RC_GTEST_PROP(Quantized, WeightsOfEveryMagnitudeHaveStepsWithinTheirType, ()) {
   const Types types = random_quantized_types();
   const std::int64_t rows = *rc::gen::inRange(1, 4), k = *rc::gen::inRange(1, 300);
@@ -100,7 +102,7 @@ RC_GTEST_PROP(Quantized, WeightsOfEveryMagnitudeHaveStepsWithinTheirType, ()) {
         largest = std::max(
             largest,
             std::abs(static_cast<double>(values[static_cast<std::size_t>(row * k + step)])));
-      // The scale may be rounded down once, at the end of the type.
+      // The scale may be rounded down once, at the end of the type's range.
       const double allowed = scale * (1 + unit * (1 << types.b.bits)) +
                              (types.b.zero_point == ZeroPoint::kFloat ? 2 * unit * largest : 0);
       for (std::int64_t step = first; step < last; ++step) {
@@ -122,7 +124,7 @@ TEST(Quantized, BlocksOfEqualValuesAreExactWithFloatZeroPoints) {
   }
 }
 
-// The whole range of float32, whose ends are further apart than float32 can tell.
+// The whole range of float32, whose width exceeds the largest float32.
 TEST(Quantized, TheLargestNumbersHaveFiniteScales) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   std::vector<float> values(16, kLargest);

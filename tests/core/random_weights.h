@@ -1,4 +1,4 @@
-// Weights of every magnitude that a type holds, drawn block by block.
+// Random weights of every magnitude of a type, block by block.
 #pragma once
 
 #include <rapidcheck.h>
@@ -11,7 +11,7 @@
 
 namespace rooftile {
 
-/// What the values of a block have in common.
+/// Common property of a block's values.
 enum class WeightBlock : std::uint8_t {
   kZero,
   kConstant,
@@ -21,11 +21,11 @@ enum class WeightBlock : std::uint8_t {
   kMixed
 };
 
-/// Values of one block: finite, and within what weights beside an A of this type may be.
+/// Finite values of one block, within the range of weights for an A of this type.
 inline std::vector<float> random_block(DataType a, std::int64_t size) {
   const bool half = a == DataType::kF16;
   const double most = half ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
-  // From subnormal numbers to the type's largest, which is drawn often.
+  // Magnitudes from subnormal numbers to the type's largest, which is drawn often.
   const int exponent = half ? *rc::gen::inRange(-26, 17) : *rc::gen::inRange(-150, 129);
   const double largest = std::min(most, std::ldexp(1.0, exponent));
   const auto unit = [] { return *rc::gen::inRange(-1000, 1001) / 1000.0; };
@@ -47,7 +47,7 @@ inline std::vector<float> random_block(DataType a, std::int64_t size) {
   return values;
 }
 
-/// rows x k of them, row by row.
+/// rows x k weights, row by row.
 inline std::vector<float> random_weights(const Types& types, std::int64_t rows, std::int64_t k) {
   std::vector<float> values;
   for (std::int64_t row = 0; row < rows; ++row)
@@ -59,7 +59,7 @@ inline std::vector<float> random_weights(const Types& types, std::int64_t rows, 
   return values;
 }
 
-/// Any types that go together with a quantised B, and a C that overflows where A's type does.
+/// Any legal types with a quantised B, with a C that overflows where A's type does.
 inline Types random_quantized_types() {
   const DataType a = *rc::gen::element(DataType::kF32, DataType::kF16);
   return {.a = a,

@@ -43,7 +43,7 @@ TEST(Statistics, AnEmptySampleHasNoStatistics) {
   EXPECT_THROW(summarize(none), Error);
 }
 
-/// Times as machines give them: a floor, a long tail, and now and then somebody else's work.
+/// Times as on real machines: a minimum, a long tail, and occasional load of other programs.
 double noisy_ns(std::mt19937& random) {
   const double jitter = std::lognormal_distribution<double>(0.0, 0.7)(random);
   const bool disturbed = std::bernoulli_distribution(0.05)(random);
@@ -56,7 +56,7 @@ TEST(MedianInterval, CoversTheTrueMedian95TimesIn100) {
   for (double& x : reference) x = noisy_ns(random);
   const double truth = median(reference);
   constexpr int kProbes = 4000;
-  // 95 % less three standard errors of the trial's own share.
+  // 95 % less three standard errors of the observed share.
   const double least = 0.95 - 3 * std::sqrt(0.95 * 0.05 / kProbes);
   for (const std::size_t count : {6u, 7u, 15u, 31u, 100u}) {
     int covered = 0;
@@ -67,14 +67,14 @@ TEST(MedianInterval, CoversTheTrueMedian95TimesIn100) {
       covered += interval.low <= truth && truth <= interval.high;
     }
     EXPECT_GE(covered / static_cast<double>(kProbes), least) << count << " samples";
-    // Honest, but not so wide that nothing could ever be told apart: ranks are whole numbers, six
-    // of them give 96.9 %.
+    // The interval must not be much wider than necessary. Ranks are whole numbers, so that six
+    // samples give 96.9 %.
     EXPECT_LE(covered / static_cast<double>(kProbes), 0.99) << count << " samples";
   }
 }
 
 TEST(MedianInterval, TakesTheRanksOfTheTable) {
-  // Conover's table for p = 1/2: 10 samples ranks 2 and 9, 20 samples ranks 6 and 15.
+  // Conover's table for p = 1/2 has ranks 2 and 9 for 10 samples, 6 and 15 for 20 samples.
   std::vector<double> sample;
   for (int i = 1; i <= 10; ++i) sample.push_back(i);
   EXPECT_EQ(median_interval(sample).low, 2);

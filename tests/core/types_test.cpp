@@ -90,7 +90,7 @@ TEST(Types, AQuantizedProblemHasWholeBlocksAndOneB) {
   EXPECT_EQ(p.ldb, 96);
   EXPECT_EQ(p.stride_b, 0);
   EXPECT_EQ(quantized_blocks(p), 15);
-  // Scales of 2 bytes, and a row's three zero points in two bytes.
+  // Scales take 2 bytes each, and a row's three zero points take two bytes.
   EXPECT_EQ(quantization_bytes(p), 15 * 2 + 5 * 2);
   EXPECT_EQ(stored_b(p).columns, 96);
   const auto refused = [](const Problem& wrong, const char* message) {
@@ -142,7 +142,7 @@ TEST(Types, UnsignedSumsMustNotReachTheSignBit) {
 TEST(Types, BytesOfAProblemCountEachOperandInItsOwn) {
   EXPECT_EQ(minimum_bytes(retyped(packed_problem(2, 4, 32), parse_types("f16_f16"))),
             2 * (2 * 32 + 4 * 32 + 2 * 4));
-  // 64 bytes of values, four scales.
+  // 64 bytes of values, and four scales.
   EXPECT_EQ(minimum_bytes(retyped(packed_problem(2, 4, 32), parse_types("f32xq4b32"))),
             4 * 2 * 32 + 64 + 4 * 4 + 4 * 2 * 4);
 }

@@ -69,7 +69,7 @@ RC_GTEST_PROP(Variant, ParsesItsParametersInAnyOrder, ()) {
 }
 
 TEST(Variant, EveryParameterChangesIt) {
-  // Nothing may be left out of the text: two kernels with one name would share their results.
+  // The text contains every parameter: two kernels with one name would share their results.
   for (const std::string& parameter : parameter_names()) {
     Variant v;
     const auto before = parameters(v);

@@ -1,5 +1,5 @@
-// Real processes for tests of what several of them do to one file. Fork before opening a Store that
-// a child would inherit.
+// Child processes for tests with several processes on one file. A test forks before it opens a
+// Store that a child would inherit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace rooftile {
 
-/// Children of a process.
+/// Child processes, waited for at the end.
 inline std::vector<pid_t> children_of(pid_t parent) {
   std::ifstream file("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) +
                      "/children");
@@ -26,7 +26,7 @@ inline std::vector<pid_t> children_of(pid_t parent) {
   return children;
 }
 
-/// A pipe of bytes between parent and children: for waiting without sleeping.
+/// A pipe of bytes between parent and children, for waiting without sleeping.
 class Signal {
  public:
   Signal() {
@@ -53,8 +53,8 @@ class Signal {
 
 class ChildProcess {
  public:
-  /// Runs body in a child, which ends with 0, or with 1 when body throws or a gtest assertion in it
-  /// fails.
+  /// Runs body in a child, whose exit status is 0, or 1 when body throws or a gtest assertion in
+  /// it fails.
   explicit ChildProcess(const std::function<void()>& body) : pid_(::fork()) {
     if (pid_ < 0) throw std::runtime_error("fork failed");
     if (pid_ > 0) return;
@@ -80,7 +80,7 @@ class ChildProcess {
 
   pid_t pid() const { return pid_; }
   void kill() { ::kill(pid_, SIGKILL); }
-  /// Exit status, or minus the signal that ended it.
+  /// Exit status, or the negated number of the signal that ended the child.
   int wait() {
     int status = 0;
     ::waitpid(pid_, &status, 0);
@@ -92,8 +92,7 @@ class ChildProcess {
   pid_t pid_;
 };
 
-/// count children that start body(index) as nearly at once as a pipe can make them; all must end
-/// with 0.
+/// Runs body(index) in count children that start at nearly the same time. All must end with 0.
 inline void run_at_once(int count, const std::function<void(int)>& body) {
   Signal ready, go;
   std::vector<ChildProcess> children;

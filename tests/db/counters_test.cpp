@@ -1,4 +1,4 @@
-// What drivers counted: the newest of each device, kernel and problem, and where it is from.
+// The database returns the newest counters of each device, kernel and problem, and their origin.
 #include <gmock/gmock.h>
 
 #include "filled_store.h"
@@ -45,11 +45,12 @@ TEST_F(StoredCounters, AreTheNewestOfTheirKernelAndProblem) {
   const auto known = store.counters(filled.device, filled.fast.id, problem(store));
   ASSERT_TRUE(known.has_value());
   EXPECT_EQ(known->passes, 7);
-  EXPECT_EQ(known->counters, counted) << "in their order";
+  EXPECT_EQ(known->counters, counted) << "counters keep their order";
   EXPECT_THAT(known->at, ::testing::MatchesRegex("20..-..-..T..:..:..\\....Z"));
   EXPECT_THAT(store.counters(filled.device, filled.fast.id, tall)->counters, IsEmpty());
   EXPECT_THAT(store.check(), IsEmpty());
-  EXPECT_EQ(store.query("SELECT count(*) FROM counters").rows[0][0], "2") << "none is left behind";
+  EXPECT_EQ(store.query("SELECT count(*) FROM counters").rows[0][0], "2")
+      << "older counters are deleted";
 }
 
 TEST_F(StoredCounters, AFailedWriteKeepsTheOldOnes) {
@@ -82,7 +83,7 @@ TEST_F(StoredCounters, AreImportedButNotUsedAsLocal) {
                                                    {"VALU Busy", "87.5", "2"}}));
   store.import_from(export_filled());
   EXPECT_EQ(store.query("SELECT count(*) FROM counters").rows[0][0], "2");
-  // Own ones take the place of imported ones, and stay when those come again.
+  // A machine's own counters replace imported ones, and a repeated import does not replace them.
   store.put_counters(device, fast, problem(store), {.passes = 1, .counters = {counter("own", 3)}});
   store.import_from(folder_ / "export.db");
   const auto own = store.counters(device, fast, problem(store));

@@ -1,5 +1,4 @@
-// A damaged file is set aside with its very bytes, a new one serves in its place, and the program
-// can say so.
+// A damaged file is renamed unchanged, a new file replaces it, and the program can report this.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
@@ -21,12 +20,12 @@ using ::testing::SizeIs;
 
 class DamagedFileTest : public StoreTest {
  protected:
-  /// The file is set aside with its very bytes, and a new one serves in its place.
+  /// Expects that the damaged file is renamed unchanged and that a new file replaces it.
   void expect_set_aside(const std::string& bytes, OpenCheck check = OpenCheck::kQuick) {
     EXPECT_EQ(
         error_of([&] { Store(file(), {.mode = OpenMode::kReadOnly, .check = check}); }).code(),
         ErrorCode::kDatabase);
-    EXPECT_EQ(bytes_of_file(file()), bytes) << "a reader changed it";
+    EXPECT_EQ(bytes_of_file(file()), bytes) << "a reader changed the file";
     {
       Store store(file(), {.check = check});
       EXPECT_THAT(store.note(), AllOf(HasSubstr(file().string()), HasSubstr(".damaged-")));
@@ -144,7 +143,7 @@ TEST_F(DamagedFileTest, CompanionsOfADamagedFileGoWithIt) {
 }
 
 TEST_F(DamagedFileTest, SetAsideFilesAreNotOverwritten) {
-  constexpr int kTimes = 5;  // most of them within one second: equal time stamps
+  constexpr int kTimes = 5;  // Most of them happen within one second, with equal time stamps.
   for (int i = 0; i < kTimes; ++i) {
     for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file().string() + suffix);
     write_file(file(), damaged_database(std::to_string(i)));

@@ -1,4 +1,4 @@
-// Where the database is when nobody names a file.
+// Path of the database when the caller names no file.
 #include <map>
 
 #include "store_fixture.h"
@@ -23,7 +23,8 @@ class DefaultPathTest : public ::testing::Test {
 };
 
 TEST_F(DefaultPathTest, FirstVariableThatIsSetWins) {
-  EXPECT_TRUE(default_database_path().is_absolute());  // from the user's entry
+  // Without variables, the path comes from the user's entry in the password database.
+  EXPECT_TRUE(default_database_path().is_absolute());
   ::setenv("HOME", "/home/x", 1);
   EXPECT_EQ(default_database_path(), "/home/x/.local/share/rooftile/rooftile.db");
   ::setenv("XDG_DATA_HOME", "relative", 1);

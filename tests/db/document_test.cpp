@@ -1,5 +1,5 @@
-// The documents of the database are right: the queries of docs/database-queries.md run and find
-// something, and docs/database-tables.md names every table and view.
+// Checks the documents of the database: the queries of docs/database-queries.md run and find rows,
+// and docs/database-tables.md names every table and view.
 #include <gmock/gmock.h>
 
 #include "file_bytes.h"
@@ -29,7 +29,7 @@ std::vector<std::string> sql_blocks(const std::string& text) {
   return blocks;
 }
 
-/// What another machine found, too.
+/// Adds data that another machine measured.
 void import_filled(Store& store, const TemporaryFolder& folder) {
   Store other(folder / "other.db");
   const Filled filled = fill_store(other);
@@ -69,7 +69,7 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   ASSERT_THAT(blocks, SizeIs(13));
   using Rows = std::vector<std::vector<std::string>>;
   const Rows best = store.query(blocks[0]).rows;
-  ASSERT_THAT(best, SizeIs(1)) << "the other bucket's best is not certified";
+  ASSERT_THAT(best, SizeIs(1)) << "the best kernel of the other bucket is not certified";
   EXPECT_EQ(best[0][1], "37");
   EXPECT_EQ(store.query(blocks[2]).rows, (Rows{{"1", "37", "129", "65", "2"},
                                                {"1", "500", "3", "7", "2"},
@@ -84,7 +84,7 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   EXPECT_EQ(regret[0][2], "1");
   EXPECT_EQ(regret[0][4], "1.0");
   const Rows counted = store.query(blocks[12]).rows;
-  ASSERT_THAT(counted, SizeIs(1)) << "one counter in bytes";
+  ASSERT_THAT(counted, SizeIs(1)) << "only one counter is in bytes";
   EXPECT_EQ(counted[0][4], "VRAM read size");
   import_filled(store, folder_);
   const Rows imports = store.query(blocks[7]).rows;
@@ -92,9 +92,9 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   EXPECT_EQ(imports[0][4], "8");
   const Rows fleet = store.query(blocks[8]).rows;
   ASSERT_THAT(fleet, SizeIs(2));
-  EXPECT_EQ(fleet[0][4], "12") << "six here and six there";
+  EXPECT_EQ(fleet[0][4], "12") << "six samples of each machine";
   EXPECT_EQ(fleet[0][7], "840.0");
-  EXPECT_THAT(store.query(blocks[9]).rows, SizeIs(1)) << "the other bucket has a certified one";
+  EXPECT_THAT(store.query(blocks[9]).rows, SizeIs(1)) << "the other bucket has a certified kernel";
 }
 
 }  // namespace

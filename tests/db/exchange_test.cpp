@@ -1,5 +1,5 @@
-// Data of one machine in another's file: all of it once, with its origin, and nothing of it taken
-// for what was found here. Files from elsewhere may hold anything.
+// Exports and imports: each row arrives once and with its origin, and imported rows stay distinct
+// from this machine's own. Imported files may contain anything.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -23,7 +23,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 class ExchangeTest : public StoreTest {
  protected:
-  /// Of the machine that exports.
+  /// The exporting machine's device.
   std::filesystem::path theirs() const { return folder_ / "theirs.db"; }
   std::filesystem::path exported() const { return folder_ / "export.db"; }
 
@@ -41,7 +41,7 @@ class ExchangeTest : public StoreTest {
     const Rows rows = store.query(sql).rows;
     return rows.empty() ? "no row" : rows[0][0];
   }
-  /// What makes up the data of a file, whatever the row ids.
+  /// The data of a file as text, independent of row ids.
   static Rows content(const Store& store) {
     return store
         .query(
@@ -56,7 +56,7 @@ class ExchangeTest : public StoreTest {
   static std::vector<std::int64_t> numbers(const ImportReport& r) {
     return {r.devices, r.calibrations, r.runs, r.samples, r.winners};
   }
-  /// An export with this done to it.
+  /// Exports the file and applies this change to the export.
   std::filesystem::path tampered(const std::string& sql) {
     export_filled();
     SQLite::Database vandal(exported().string(), SQLite::OPEN_READWRITE);
@@ -118,7 +118,7 @@ TEST_F(ExchangeTest, AFailedExportLeavesTheOldFile) {
   EXPECT_EQ(error_of([&] { store.export_to(folder_ / "folder", {}); }).code(), ErrorCode::kIo);
   EXPECT_EQ(hash_hex(bytes_of_file(exported())), before.at("export.db"));
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
-    EXPECT_NE(entry.path().filename().string().front(), '.') << "a temporary file is left";
+    EXPECT_NE(entry.path().filename().string().front(), '.') << "a temporary file remains";
 }
 
 TEST_F(ExchangeTest, AnImportAddsEverythingOnceWithItsOrigin) {
@@ -190,10 +190,10 @@ TEST_F(ExchangeTest, DataIsAddedOnceWhicheverFilesItPassesThrough) {
   Store store(file());
   store.import_from(exported());
   EXPECT_THAT(numbers(store.import_from(folder_ / "between.db")), ElementsAre(0, 0, 1, 1, 0))
-      << "a database is as good as an export";
+      << "a database can be imported like an export";
   EXPECT_EQ(value(store, "SELECT count(DISTINCT origin_id) FROM runs"), "2");
 
-  // And back to where it began.
+  // Imports the file back into the first database.
   Store home(theirs());
   const Rows before = home.query("SELECT * FROM device_report").rows;
   std::vector<RowId> devices;
@@ -222,8 +222,9 @@ TEST_F(ExchangeTest, RankedListsAndPortfoliosOfThisDeviceAreReadWithTheirOrigin)
   EXPECT_EQ(portfolio[0].candidate.hash, "fast");
   EXPECT_EQ(portfolio[0].times,
             (std::vector<MeasuredTime>{{.m = 8, .n = 8, .k = 8, .batch = 1, .ns = 9}}));
-  EXPECT_THAT(store.measured_portfolio(device, "f32.nt"), IsEmpty()) << "it is not this machine's";
-  // They go on to a third machine.
+  EXPECT_THAT(store.measured_portfolio(device, "f32.nt"), IsEmpty())
+      << "imported portfolios are not this machine's own";
+  // A third machine receives the imported portfolio as well.
   store.export_to(folder_ / "again.db", std::vector<RowId>{device});
   Store third(folder_ / "third.db");
   EXPECT_EQ(third.import_from(folder_ / "again.db").portfolio, 1);
@@ -253,10 +254,10 @@ TEST_F(ExchangeTest, OfSeveralPortfoliosOfADeviceAndClassTheNewestIsKept) {
              newer = of_machine("newer", "2026-01-02T00:00:00.000Z"),
              other = of_machine("other", "2026-01-01T12:00:00.000Z");
   Store store(file());
-  EXPECT_EQ(store.import_from(older).portfolio, 2) << "a kernel without a place stays there";
+  EXPECT_EQ(store.import_from(older).portfolio, 2) << "kernels without a place are not imported";
   const std::string key = store.import_from(newer).origin;
   EXPECT_EQ(store.import_from(other).portfolio, 0);
-  EXPECT_EQ(store.import_from(newer).portfolio, 0) << "again";
+  EXPECT_EQ(store.import_from(newer).portfolio, 0) << "a second import adds nothing";
   EXPECT_EQ(store
                 .query("SELECT o.key, c.hash, p.place FROM imported_portfolio AS p"
                        " JOIN origins AS o ON o.id = p.origin_id"
@@ -264,7 +265,7 @@ TEST_F(ExchangeTest, OfSeveralPortfoliosOfADeviceAndClassTheNewestIsKept) {
                 .rows,
             (Rows{{key, "fast", "0"}, {key, "slow", "1"}}));
   EXPECT_THAT(store.imported_kernels(store.devices()[0].id), SizeIs(9))
-      << "ranked lists are kept of every machine";
+      << "ranked lists of all machines are stored";
 }
 
 TEST_F(ExchangeTest, WhatAnotherMachineBlackListedIsNotProposed) {
@@ -290,7 +291,7 @@ TEST_F(ExchangeTest, ImportedDataIsNotUsedAsLocal) {
   store.add_calibration(device, own);
   store.import_from(exported());
   ASSERT_THAT(store.devices(), SizeIs(1)) << "the same device and driver are one row";
-  EXPECT_EQ(store.devices()[0].profile.name, here.name) << "as its driver tells it here";
+  EXPECT_EQ(store.devices()[0].profile.name, here.name) << "the local driver's name is kept";
   EXPECT_THAT(store.winners(device), IsEmpty());
   EXPECT_THAT(store.tuned_kernels(device, "1.0"), IsEmpty());
   EXPECT_THAT(store.black_listed(device), IsEmpty());
@@ -298,10 +299,11 @@ TEST_F(ExchangeTest, ImportedDataIsNotUsedAsLocal) {
   const RowId fast = store.candidate_id(example_candidate("fast", 64));
   EXPECT_EQ(store.compiler_facts(device, fast), std::nullopt);
   EXPECT_EQ(store.certificate(device, fast, "1.0"), std::nullopt);
-  ASSERT_THAT(store.latest_calibration(device), SizeIs(1)) << "theirs has two figures";
+  ASSERT_THAT(store.latest_calibration(device), SizeIs(1))
+      << "the imported calibration has two figures";
   EXPECT_EQ(store.latest_calibration(device)[0].value, 5);
   EXPECT_EQ(value(store, "SELECT group_concat(value) FROM device_report"), "5.0");
-  // Own facts take the place of imported ones, and come first from then on.
+  // A machine's own facts replace imported ones, and take precedence from then on.
   store.put_compiler_facts(device, fast, {.facts = {.registers = 3}});
   EXPECT_EQ(store.compiler_facts(device, fast)->facts.registers, 3);
   store.import_from(exported());
@@ -340,9 +342,9 @@ TEST_F(ExchangeTest, AFileOfAnOlderVersionIsTheSameFileEachTime) {
   const std::string before = bytes_of_file(folder_ / "old.db");
   Store store(file());
   EXPECT_THAT(numbers(store.import_from(folder_ / "old.db")), ElementsAre(1, 0, 1, 1, 0));
-  EXPECT_EQ(bytes_of_file(folder_ / "old.db"), before) << "the file itself is only read";
+  EXPECT_EQ(bytes_of_file(folder_ / "old.db"), before) << "the imported file is only read";
   EXPECT_FALSE(brought_anything(store.import_from(folder_ / "old.db")));
-  Store(folder_ / "old.db").schema_version();  // migrates it in place
+  Store(folder_ / "old.db").schema_version();  // migrates the file in place
   EXPECT_FALSE(brought_anything(store.import_from(folder_ / "old.db")));
   EXPECT_EQ(value(store, "SELECT count(*) FROM origins"), "2");
 }
@@ -488,8 +490,8 @@ TEST_F(ExchangeTest, AForgedHashIsCorrectedByTheGenerator) {
             "64");
 }
 
-// Every page of a small file, overwritten: the import refuses or takes it, and our own file stays
-// sound either way.
+// Overwrites each page of a small file in turn. The import may refuse or accept the file; the
+// importing database stays sound in both cases.
 TEST_F(ExchangeTest, ADamagedImportChangesNothing) {
   export_filled();
   const std::string sound = bytes_of_file(exported());

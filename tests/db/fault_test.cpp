@@ -1,5 +1,5 @@
-// A disk that is full or fails: a clear error, and the file is as it was. SQLite lets a program
-// replace its system calls, so the disk of these tests fails for root as well.
+// A full or failing disk gives a clear error and leaves the file unchanged. The tests replace
+// SQLite's system calls, so that writing fails for root as well.
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr int kNever = std::numeric_limits<int>::max();
-int writes_left = kNever;  // before writing fails
+int writes_left = kNever;  // Number of writes before they fail.
 int write_error = ENOSPC;
 
 ssize_t failing_pwrite(int descriptor, const void* bytes, std::size_t count, off_t offset) {
@@ -44,7 +44,7 @@ class FaultTest : public StoreTest {
     sqlite3_vfs* vfs = sqlite3_vfs_find(nullptr);
     for (const char* call : {"pwrite", "pwrite64"}) vfs->xSetSystemCall(vfs, call, nullptr);
   }
-  /// While it lives, all but so many writes fail.
+  /// During its lifetime, writes fail after the given number.
   struct Failing {
     Failing(int good_writes, int error) {
       writes_left = good_writes;
@@ -119,7 +119,7 @@ TEST_F(FaultTest, AFailedWriteLeavesTheOldOrTheNewList) {
 TEST_F(FaultTest, AfterAFailedCreationTheNextAttemptSucceeds) {
   bool succeeded = false;
   int failures = 0;
-  // Sparsely: a new file takes some hundred writes.
+  // Only some numbers of writes are tried, because a new file takes some hundred writes.
   for (int good_writes = 0; !succeeded; good_writes += 1 + good_writes / 8) {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
       std::filesystem::remove(entry);

@@ -1,4 +1,4 @@
-// Files as bytes, for tests that damage them or want them untouched.
+// File contents as bytes, for tests that damage files or expect them unchanged.
 #pragma once
 
 #include <filesystem>
@@ -20,13 +20,13 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// A tuning database of which nothing but SQLite's and Rooftile's marks is left, and a text.
+/// A tuning database that contains only the marks of SQLite and Rooftile, followed by a text.
 inline std::string damaged_database(const std::string& text) {
   return std::string("SQLite format 3") + std::string(53, '\0') + "Rftl" + text;
 }
 
-/// Hashes of everything in a folder, by name. SQLite's shared memory is left out, and so is an
-/// empty log: readers make both, and cannot take them away.
+/// Hashes of all files in a folder, by name. SQLite's shared memory and empty logs are left out,
+/// because readers create both and cannot remove them.
 inline std::map<std::string, std::string> contents(const std::filesystem::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

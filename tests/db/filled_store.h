@@ -1,4 +1,4 @@
-// A small tuning session as it would lie in the file, for tests of views and of the examples in
+// The stored data of a small tuning run, for tests of views and of the examples in
 // docs/database-queries.md.
 #pragma once
 

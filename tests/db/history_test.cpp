@@ -1,5 +1,5 @@
-// What a report asks of the past: how searches went, the calibration before, and kernels of other
-// versions.
+// Queries of the report about the past: progress of searches, the calibration before the latest,
+// and kernels of other versions.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
@@ -26,11 +26,11 @@ TEST_F(StoreTest, SearchCurvesAreTheFastestSoFarOfEachProblemAndRun) {
   EXPECT_EQ(curves[0].run, 1);
   EXPECT_EQ(curves[0].samples, 3u);
   EXPECT_EQ(curves[0].failed, 1u);
-  EXPECT_THAT(curves[0].steps, ElementsAre(step(1, 1040), step(2, 840))) << "packing included";
+  EXPECT_THAT(curves[0].steps, ElementsAre(step(1, 1040), step(2, 840))) << "times include packing";
   EXPECT_EQ(curves[1].run, 2);
   EXPECT_THAT(curves[1].steps, ElementsAre(step(1, 1240), step(2, 940)));
   EXPECT_EQ(curves[2].problem, store.find_problem(packed_problem(500, 3, 7)));
-  EXPECT_THAT(curves[2].steps, ElementsAre(step(2, 340))) << "the first one failed";
+  EXPECT_THAT(curves[2].steps, ElementsAre(step(2, 340))) << "the first candidate failed";
 }
 
 TEST_F(StoreTest, SearchCurvesExcludeSamplesOfOtherPurposes) {
@@ -81,11 +81,14 @@ TEST_F(StoreTest, ThePreviousCalibrationIsOfTheSameOrigin) {
   store.export_to(folder_ / "export.db", std::vector<RowId>{filled.device});
   Store other(folder_ / "other.db");
   const RowId device = other.device_id(filled.profile);
-  EXPECT_EQ(other.calibration_before_latest(device), std::nullopt) << "never calibrated";
+  EXPECT_EQ(other.calibration_before_latest(device), std::nullopt)
+      << "the device has no calibration";
   other.import_from(folder_ / "export.db");
-  EXPECT_TRUE(other.calibration_before_latest(device).has_value()) << "both sets came along";
+  EXPECT_TRUE(other.calibration_before_latest(device).has_value())
+      << "both calibrations are imported";
   other.add_calibration(device, before->figures);
-  EXPECT_EQ(other.calibration_before_latest(device), std::nullopt) << "its own first one";
+  EXPECT_EQ(other.calibration_before_latest(device), std::nullopt)
+      << "its own first calibration has no predecessor";
 }
 
 TEST_F(StoreTest, WinnersThatThisVersionCannotReadAreListed) {
@@ -98,7 +101,7 @@ TEST_F(StoreTest, WinnersThatThisVersionCannotReadAreListed) {
   ASSERT_THAT(unknown, SizeIs(1));
   EXPECT_EQ(unknown[0].bucket, filled.bucket);
   EXPECT_EQ(unknown[0].variant, "family=quantum");
-  EXPECT_THAT(store.winners(filled.device), SizeIs(2)) << "the others are read";
+  EXPECT_THAT(store.winners(filled.device), SizeIs(2)) << "winners of this version remain readable";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The journal tells which candidate was running when a process or the machine died, and blames
-// nobody else.
+// The journal identifies the candidate that was running when a process or the machine died, and no
+// other candidate.
 #include <gmock/gmock.h>
 #include <sys/syscall.h>
 
@@ -13,7 +13,8 @@ namespace {
 int syncs = 0;
 }
 
-// SQLite's calls land here instead of in libc, as the program's symbols come first.
+// SQLite's calls reach these functions instead of libc's, because symbols of the program come
+// first.
 extern "C" __attribute__((visibility("default"))) int fdatasync(int descriptor) {
   ++syncs;
   return static_cast<int>(::syscall(SYS_fdatasync, descriptor));
@@ -78,11 +79,11 @@ TEST_F(JournalTest, OnlyTheJournalEntryIsSyncedBeforeTheLaunch) {
 
   syncs = 0;
   const RowId journal = store.journal_begin(device, candidate, ::getpid());
-  EXPECT_GE(syncs, 1) << "a power cut would lose the entry";
+  EXPECT_GE(syncs, 1) << "the entry is not synchronised to disk";
   syncs = 0;
   store.add_sample(measured(run, candidate, problem, 1000));
   store.journal_end(journal);
-  EXPECT_EQ(syncs, 0) << "the journal's durability stuck to the connection";
+  EXPECT_EQ(syncs, 0) << "only the journal entry is synchronised to disk";
 }
 
 TEST_F(JournalTest, EntryInsideATransactionIsRefused) {
@@ -114,7 +115,7 @@ TEST_F(JournalTest, OnlyEntriesOfEndedProcessesAreOrphaned) {
     done.wait();
   });
   written.wait();
-  write_entry();  // by this process, which lives too
+  write_entry();  // The entry belongs to this process, which is alive.
 
   {
     Store store(file());
@@ -148,7 +149,7 @@ TEST(ProcessIdentityTest, ProcessThatEndedButWasNotWaitedForIsGone) {
   may_end.send();
   siginfo_t ended{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child.pid()), &ended, WEXITED | WNOWAIT),
-            0);  // leaves a zombie
+            0);  // The child stays a zombie.
   EXPECT_TRUE(is_gone(recorded, identify_process(child.pid())));
 }
 
@@ -177,20 +178,21 @@ TEST(ProcessIdentityTest, JudgesFromPartialInformation) {
   };
   EXPECT_FALSE(is_gone(recorded, recorded));
   EXPECT_TRUE(is_gone(recorded, now([](ProcessIdentity& p) { p.start_ticks = 0; })))
-      << "no such process";
+      << "the process does not exist";
   EXPECT_TRUE(is_gone(recorded, now([](ProcessIdentity& p) { p.start_ticks = 1001; })))
-      << "the pid was used again";
-  EXPECT_TRUE(is_gone(recorded, now([](ProcessIdentity& p) { p.boot_id = "b2"; }))) << "rebooted";
+      << "another process has the pid";
+  EXPECT_TRUE(is_gone(recorded, now([](ProcessIdentity& p) { p.boot_id = "b2"; })))
+      << "the machine was rebooted";
   EXPECT_FALSE(is_gone(recorded, now([](ProcessIdentity& p) {
                          p.pid_namespace = "pid:[2]";
                          p.start_ticks = 0;
                        })))
-      << "another container's pids say nothing";
+      << "pids of another container have no meaning here";
   EXPECT_FALSE(is_gone(recorded, now([](ProcessIdentity& p) {
                          p.boot_id = "";
                          p.start_ticks = 0;
                        })))
-      << "without /proc nothing is known";
+      << "without /proc the process's state is unknown";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Counting, checking and compacting the file.
+// Statistics, checks and compaction of the file.
 #include <gmock/gmock.h>
 
 #include "db/migrations/schema.h"

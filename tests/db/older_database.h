@@ -1,4 +1,4 @@
-// Files as an older Rooftile would have left them.
+// Files as older versions of Rooftile would have written them.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -12,8 +12,8 @@
 
 namespace rooftile {
 
-/// A new file with the schema of that version and the rows of an up-to-date one, as far as that
-/// schema has a place for them.
+/// Creates a file with the schema of that version and copies the rows of an up-to-date file, as
+/// far as the older schema can hold them.
 inline void write_older(const std::filesystem::path& newest, const std::filesystem::path& older,
                         int schema_version) {
   Connection connection(older, Access::kReadWrite, 1000);
@@ -29,7 +29,7 @@ inline void write_older(const std::filesystem::path& newest, const std::filesyst
       " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' GROUP BY t.name");
   while (tables.executeStep()) {
     const std::string table = tables.getColumn(0), columns = tables.getColumn(1);
-    copies.push_back("DELETE FROM main." + table);  // the migration's own row of origins
+    copies.push_back("DELETE FROM main." + table);  // The migration adds its own row of origins.
     copies.push_back("INSERT INTO main." + table + " (" + columns + ") SELECT " + columns +
                      " FROM newest." + table);
   }

@@ -1,5 +1,5 @@
-// Readers of a file with an older schema see what the newest would show, and leave the file to the
-// programs of its version.
+// Readers of a file with an older schema see the same data as after a migration, and leave the
+// file unchanged for programs of its version.
 #include "db/open/older_file.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -89,7 +89,7 @@ TEST_F(OlderFileTest, ReaderSeesWhatIsInTheLogOfAnOlderProgram) {
   ChildProcess(([&] {
     SQLite::Database database(file().string(), SQLite::OPEN_READWRITE);
     database.exec("UPDATE devices SET name = 'renamed'");
-    ::_exit(0);  // without closing: its log stays
+    ::_exit(0);  // ends without closing, so that the log remains
   })).wait();
   ASSERT_GT(fs::file_size(folder_ / "rooftile.db-wal"), 0u);
   const auto before = contents(folder_.path());
@@ -133,7 +133,7 @@ TEST_F(OlderFileTest, LargeOneIsNotCopied) {
   EXPECT_EQ(contents(folder_.path()), before);
 }
 
-// Also what the next migration would put right.
+// This includes data that the next migration corrects.
 TEST_F(OlderFileTest, CheckTellsWhatIsWrongWithTheFileItself) {
   write(kBeforeOrigins);
   SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
@@ -144,7 +144,7 @@ TEST_F(OlderFileTest, CheckTellsWhatIsWrongWithTheFileItself) {
 
 TEST_F(OlderFileTest, OneThatCannotBeMigratedIsAnError) {
   write(kBeforePurpose);
-  // In the way of the column that comes next.
+  // Adds a column whose name the next migration uses.
   SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
       .exec("ALTER TABLE samples ADD COLUMN purpose TEXT");
   const auto before = contents(folder_.path());
@@ -154,7 +154,7 @@ TEST_F(OlderFileTest, OneThatCannotBeMigratedIsAnError) {
   EXPECT_EQ(contents(folder_.path()), before);
 }
 
-// A page that only migrating looks at: larger files are not read as a whole when they are opened.
+// Only a migration reads this page: larger files are not read completely when they are opened.
 TEST_F(OlderFileTest, DamageThatMigratingFindsIsCalledDamage) {
   write(kBeforePurpose);
   std::int64_t page = 0;

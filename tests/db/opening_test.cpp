@@ -1,5 +1,5 @@
-// Which files are opened, made, refused and set aside; what is refused stays as it is, what is
-// damaged is never lost.
+// Which files are opened, created, refused or set aside. A refused file stays unchanged, and a
+// damaged file is never lost.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -20,8 +20,8 @@ using ::testing::SizeIs;
 
 class OpeningTest : public StoreTest {
  protected:
-  /// Both modes refuse with kDatabase and a message that holds all words; nothing in the folder
-  /// changes.
+  /// Expects kDatabase in both modes, with a message that contains all words, and an unchanged
+  /// folder.
   void expect_refused(const std::vector<std::string>& words) {
     const auto before = contents(folder_.path());
     for (const OpenMode mode : {OpenMode::kReadWrite, OpenMode::kReadOnly}) {
@@ -108,10 +108,10 @@ TEST_F(OpeningTest, OpeningAnUpToDateFileChangesNothing) {
 
 TEST_F(OpeningTest, FileIsOneAfterClosing) {
   fill(file());
-  EXPECT_THAT(contents(folder_.path()), SizeIs(1)) << "a log was left behind";
+  EXPECT_THAT(contents(folder_.path()), SizeIs(1)) << "a log remains";
 }
 
-// Files that are not ours to touch.
+// Files that do not belong to Rooftile.
 
 TEST_F(OpeningTest, FileOfAnotherProgramIsRefused) {
   for (const char* sql :
@@ -127,7 +127,7 @@ TEST_F(OpeningTest, LogOfAnotherProgramIsNotWrittenBack) {
   ChildProcess(([&] {
     SQLite::Database database(file().string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     database.exec("PRAGMA journal_mode = WAL; CREATE TABLE notes (text)");
-    ::_exit(0);  // without closing: its log stays
+    ::_exit(0);  // ends without closing, so that the log remains
   })).wait();
   ASSERT_GT(fs::file_size(folder_ / "rooftile.db-wal"), 0u);
   expect_refused({"another program"});
@@ -149,7 +149,7 @@ TEST_F(OpeningTest, NewerFileIsRefusedThoughItsSchemaIsBeyondThisSqlite) {
   expect_refused({"99", "update Rooftile"});
 }
 
-// Older files.
+// Files with older schemas.
 
 TEST_F(OpeningTest, OlderFileIsMigratedWithItsRows) {
   {
@@ -186,7 +186,8 @@ TEST_F(OpeningTest, FailedMigrationLeavesTheOldVersion) {
   {
     Connection connection(file(), Access::kReadWrite, 1000);
     migrate(connection, 1);
-    connection.database().exec("CREATE TABLE rejected_kernels (x)");  // in the way of the last view
+    // This table has the name of the view that is created last.
+    connection.database().exec("CREATE TABLE rejected_kernels (x)");
   }
   EXPECT_EQ(error_of([&] { Store store(file()); }).code(), ErrorCode::kDatabase);
   Connection connection(file(), Access::kReadWrite, 1000);

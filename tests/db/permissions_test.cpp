@@ -1,5 +1,5 @@
-// Files and folders that may not be written or read. Permissions bind only those who are not root,
-// so a child gives root up where the test has it.
+// Files and folders without permission to write or read. root ignores permissions, so where the
+// test runs as root, a child process gives its rights up.
 #include <gmock/gmock.h>
 
 #include "child_process.h"
@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 
 class PermissionsTest : public StoreTest {};
 
-/// Becomes somebody without rights, in a folder that was handed to them.
+/// Becomes an unprivileged user who owns the current folder.
 void give_up_root(const fs::path& folder) {
   if (::geteuid() != 0) return;
   constexpr uid_t kNobody = 65534;

@@ -1,5 +1,5 @@
-// Portfolios and what is expected of them come back as they were stored; only kernels that may run
-// are handed out for dispatch.
+// Portfolios and their expected regret are read back as they were stored. Dispatch receives only
+// kernels that may run.
 #include <gmock/gmock.h>
 
 #include <array>

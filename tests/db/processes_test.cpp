@@ -1,5 +1,5 @@
-// One file, several processes: nothing is lost, nobody sees half of anything, and nobody is turned
-// away.
+// Several processes use one file: no data is lost, no reader sees partial data, and no process is
+// refused.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -43,13 +43,13 @@ TEST_F(ProcessesTest, MakingTheSameFileAtOnceWorksForAll) {
       store.device_id(example_device());
     });
     EXPECT_EQ(rows("candidates"), kProcesses);
-    EXPECT_EQ(rows("devices"), 1u) << "equal devices are one row";
+    EXPECT_EQ(rows("devices"), 1u) << "equal devices share one row";
     EXPECT_THAT(Store(file()).check(), IsEmpty());
   }
 }
 
-// The switch to the write-ahead log is refused without waiting only in a narrow moment: it takes
-// many files to meet it.
+// SQLite refuses the switch to the write-ahead log without waiting only in a short interval, so
+// that many files are needed to hit it.
 TEST_F(ProcessesTest, CreatingManyFilesAtOnceFailsForNoProcess) {
   constexpr int kFiles = 80;
   run_at_once(kProcesses, [&](int) {
@@ -82,7 +82,7 @@ TEST_F(ProcessesTest, DamageFoundByAllIsSetAsideOnce) {
       Store store(file());
       store.candidate_id(example_candidate(fmt::format("hash{}", index)));
     });
-    EXPECT_EQ(rows("candidates"), kProcesses) << "a new file was set aside too";
+    EXPECT_EQ(rows("candidates"), kProcesses) << "a process set the new file aside as well";
     std::vector<std::string> kept;
     for (const auto& [name, hash] : contents(folder_.path()))
       if (name.find(".damaged-") != std::string::npos) kept.push_back(hash);
@@ -94,7 +94,7 @@ TEST_F(ProcessesTest, NothingOfManyWritersIsLostAndReadersSeeWholeLists) {
   constexpr int kReaders = 2;
   constexpr int kRounds = 60;
   constexpr int kRanks = 3;
-  // The main process opens nothing before its children are made.
+  // The main process opens no Store before it forks its children.
   run_at_once(kProcesses + kReaders, [&](int index) {
     Store store(file());
     const RowId device = store.device_id(example_device());
@@ -108,7 +108,7 @@ TEST_F(ProcessesTest, NothingOfManyWritersIsLostAndReadersSeeWholeLists) {
         for (const TunedKernel& kernel : store.tuned_kernels(device, "1.0"))
           EXPECT_EQ(kernel.kernel_ns, kernel.rank + 1);
         const std::size_t found = store.samples(device, shared_problem).size();
-        EXPECT_GE(found, seen) << "a sample went away";
+        EXPECT_GE(found, seen) << "a sample was lost";
         seen = found;
       }
       return;
@@ -195,7 +195,7 @@ TEST_F(ProcessesTest, ConcurrentImportsAddDataOnceAndLoseNothing) {
                     " WHERE r.origin_id IS NOT NULL")
                 .rows[0][0];
         EXPECT_GE(std::stoul(samples), files * kRounds);
-        EXPECT_EQ(std::stoul(samples) % kRounds, 0u) << "half of a file was seen";
+        EXPECT_EQ(std::stoul(samples) % kRounds, 0u) << "a reader saw part of an import";
       }
     }
   });
@@ -221,7 +221,7 @@ TEST_F(ProcessesTest, KilledWriterLeavesWhatItHadCommitted) {
     Store::Transaction unfinished(store);
     store.add_sample(measured(run, candidate, problem, 4));
     three_written.send();
-    Signal().wait();  // for the kill
+    Signal().wait();  // waits until it is killed
   });
   three_written.wait();
   writer.kill();
@@ -244,7 +244,7 @@ TEST_F(ProcessesTest, LockHeldTooLongIsAClearError) {
     EXPECT_THAT(error.what(),
                 AllOf(HasSubstr(file().string()), HasSubstr("locked"), HasSubstr("fuser")));
     EXPECT_EQ(error_of([&] { Store::Transaction second(impatient); }).code(), ErrorCode::kDatabase);
-    EXPECT_THAT(impatient.devices(), SizeIs(1)) << "readers do not wait for writers";
+    EXPECT_THAT(impatient.devices(), SizeIs(1)) << "readers must not wait for writers";
   }
   impatient.begin_run(device, "1.0", "{}");
 }
@@ -270,7 +270,7 @@ TEST_F(ProcessesTest, WriterWaitsForAnotherOnesTransaction) {
 TEST_F(ProcessesTest, FileSetAsideUnderAnOpenStoreIsNotWrittenToByMistake) {
   Store old(file());
   old.device_id(example_device());
-  // What setting aside does, while somebody is still at work.
+  // Renames the file as recovery does, while another process still uses it.
   for (const char* suffix : {"-wal", "-shm", ""})
     std::filesystem::rename(file().string() + suffix, (folder_ / "aside.db").string() + suffix);
   {

@@ -1,4 +1,4 @@
-// SQL from people: anything that reads this file, nothing else.
+// Users' SQL queries may read this file and do nothing else.
 #include <gmock/gmock.h>
 
 #include "file_bytes.h"
@@ -95,7 +95,8 @@ TEST_F(StoreTest, QueriesAreReadOnly) {
   EXPECT_THAT(store.devices(), SizeIs(1));
   EXPECT_THAT(store.check(), IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(made));
-  EXPECT_THAT(store.query("SELECT * FROM devices").rows, SizeIs(1)) << "left in a strange state";
+  EXPECT_THAT(store.query("SELECT * FROM devices").rows, SizeIs(1))
+      << "a refused query changed the connection's state";
 }
 
 TEST_F(StoreTest, QuerySeesWhatIsCommittedAndTheNewestOfIt) {

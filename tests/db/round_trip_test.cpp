@@ -1,4 +1,4 @@
-// Properties: whatever legal value goes in comes out, whatever it is called.
+// Property: every legal value, and any name, is read back as it was stored.
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -10,8 +10,8 @@
 namespace rooftile {
 namespace {
 
-/// Text that would hurt if it were ever pasted into SQL, HTML, JSON or a shell, and text of all
-/// lengths of UTF-8.
+/// Text that would do harm if it were pasted into SQL, HTML, JSON or a shell, with UTF-8 sequences
+/// of all lengths.
 rc::Gen<std::string> odd_text() {
   const rc::Gen<std::string> piece = rc::gen::element<std::string>(
       "'", "\"", "`", "'); DROP TABLE devices; --", "<script>alert(1)</script>", "&amp;", "%s%n",
@@ -71,13 +71,13 @@ rc::Gen<Problem> any_problem() {
   });
 }
 
-/// Finite and not negative, as times are.
+/// Finite, non-negative times.
 rc::Gen<double> any_time() {
   return rc::gen::map(rc::gen::arbitrary<double>(), [](double x) { return std::abs(x); });
 }
 
-/// One file for all cases (a fixture lives for one of them): rows must not get in each other's way
-/// either.
+/// All cases share one file, because a fixture lives for one case only, and because rows of
+/// different cases must not affect each other.
 Store& shared_store() {
   static const TemporaryFolder folder;
   static Store store(folder / "rooftile.db");
@@ -90,7 +90,7 @@ class RoundTrip : public ::testing::Test {
 };
 
 RC_GTEST_FIXTURE_PROP(RoundTrip, Candidate, ()) {
-  static int number = 0;  // equal hashes are one candidate; ":" keeps 1 + "1" from being 11
+  static int number = 0;  // Equal hashes mean one candidate; ":" distinguishes 1 + "1" from 11.
   CandidateRecord record = {.id = 0,
                             .hash = std::to_string(++number) + ":" + *odd_text(),
                             .signature = *odd_text(),
@@ -320,7 +320,7 @@ RC_GTEST_FIXTURE_PROP(RoundTrip, TextsOfVerdictsAndWinners, ()) {
   RC_ASSERT(store_.winners(device).at(0).verdict_detail == detail);
   store_.put_winners(device, bucket, {});
 
-  // On a device of its own: a black-listed candidate would not be handed out above.
+  // Uses a device of its own, because dispatch gets no black-listed candidate.
   DeviceProfile other = example_device();
   other.driver_version = 77;
   const RowId elsewhere = store_.device_id(other);

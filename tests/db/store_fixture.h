@@ -1,4 +1,4 @@
-// What the tests of the tuning database share: a folder that goes away, and records to put in.
+// Fixtures of the tuning database's tests: a temporary folder, and example records.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ inline SampleRecord measured(RowId run, RowId candidate, RowId problem, double k
   return sample;
 }
 
-/// Runs body and gives the Error it must throw.
+/// Runs body and returns the Error that it must throw.
 template <typename Body>
 Error error_of(Body&& body) {
   try {
@@ -93,14 +93,14 @@ Error error_of(Body&& body) {
   } catch (const Error& error) {
     return error;
   }
-  ADD_FAILURE() << "nothing was thrown";
+  ADD_FAILURE() << "body threw no exception";
   return {ErrorCode::kInternal, "nothing was thrown"};
 }
 
 class StoreTest : public ::testing::Test {
  protected:
   std::filesystem::path file() const { return folder_ / "rooftile.db"; }
-  /// A sound file with one device and enough candidates to fill a few pages.
+  /// Writes a sound file with one device and enough candidates to fill several pages.
   void fill(const std::filesystem::path& path) {
     Store store(path);
     store.device_id(example_device());

@@ -1,4 +1,4 @@
-// Everything that is put into a Store comes out again: in the same Store, and in one opened later.
+// Everything that is stored can be read, from the same Store and from one that is opened later.
 #include <gmock/gmock.h>
 
 #include "db/migrations/schema.h"
@@ -233,7 +233,7 @@ TEST_F(StoreTest, ValuesThatTheTablesRefuseAreInvalidArguments) {
   const std::vector<Figure> twice = {{.name = "a", .unit = "ns"}, {.name = "a", .unit = "ns"}};
   EXPECT_EQ(error_of([&] { store.add_calibration(device, twice); }).code(),
             ErrorCode::kInvalidArgument);
-  EXPECT_EQ(store.latest_calibration_time(device), "") << "half a calibration was kept";
+  EXPECT_EQ(store.latest_calibration_time(device), "") << "part of a calibration was stored";
 }
 
 TEST_F(StoreTest, RunSurvivesReopening) {
@@ -267,7 +267,8 @@ TEST_F(StoreTest, UncommittedTransactionLeavesNothing) {
   {
     Store::Transaction transaction(store);
     store.device_id(example_device());
-    EXPECT_THAT(Store(file(), OpenMode::kReadOnly).devices(), IsEmpty()) << "visible before commit";
+    EXPECT_THAT(Store(file(), OpenMode::kReadOnly).devices(), IsEmpty())
+        << "rows are visible before the commit";
     transaction.commit();
   }
   EXPECT_THAT(Store(file(), OpenMode::kReadOnly).devices(), SizeIs(1));

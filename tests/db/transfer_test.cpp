@@ -1,4 +1,5 @@
-// What other devices' samples say: of the nearest device first, then of the nearest sizes.
+// Samples of other devices: those of the nearest device come first, then those of the nearest
+// sizes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -32,7 +33,7 @@ class TransferTest : public StoreTest {
   void add(RowId on, const Problem& problem, int tile_m, double ns) {
     const RowId run = store_.begin_run(on, "1.0", "{}");
     store_.add_sample(measured(run, store_.candidate_id(candidate(tile_m)),
-                               store_.problem_id(problem), ns - 40));  // packing takes 40
+                               store_.problem_id(problem), ns - 40));  // packing takes 40 ns
   }
   static CandidateRecord candidate(int tile_m) {
     return example_candidate(fmt::format("hash{}", tile_m), tile_m);
@@ -70,7 +71,7 @@ TEST_F(TransferTest, NearDevicesBeforeNearSizesBeforeFastKernels) {
   add(product_, packed_problem(512, 512, 512), 16, 3000);
   add(product_, packed_problem(100, 100, 100), 16, 2000);
   add(product_, packed_problem(100, 100, 100), 32, 1900);
-  add(product_, packed_problem(100, 100, 100), 32, 1950);  // again, slower
+  add(product_, packed_problem(100, 100, 100), 32, 1950);  // a second, slower time
   add(same_, packed_problem(4096, 4096, 4096), 64, 4000);
   add(stranger_, problem_, 16, 41);
   add(here_, problem_, 16, 41);
@@ -83,7 +84,7 @@ TEST_F(TransferTest, NearDevicesBeforeNearSizesBeforeFastKernels) {
   EXPECT_EQ(samples[2].from.nearness, Nearness::kSameProduct);
   EXPECT_EQ(samples[2].problem, packed_problem(100, 100, 100));
   EXPECT_EQ(samples[2].variant, example_variant(16));
-  EXPECT_EQ(samples[2].best_ns, 1900) << "the device's best, so that ns / best_ns has no unit";
+  EXPECT_EQ(samples[2].best_ns, 1900) << "best_ns is the device's best time";
   EXPECT_EQ(samples[2].distance, size_distance(packed_problem(100, 100, 100), problem_));
 }
 
@@ -119,7 +120,7 @@ TEST_F(TransferTest, AnEqualDeviceElsewhereIsTheNearest) {
   add(same_, problem_, 64, 1500);
   store_.import_from(exported);
   EXPECT_THAT(times(here_, problem_), ElementsAre(500, 2000))
-      << "own samples are no transfer, and what hung on such a device is not proposed";
+      << "neither own samples nor kernels that hung on a similar device are returned";
   EXPECT_EQ(store_.transfer_samples(here_, problem_, 1)[0].from.nearness, Nearness::kSame);
 }
 

@@ -1,4 +1,4 @@
-// The views say what was put in: names, units, and the arithmetic between.
+// Views return the stored values with names and units, and the arithmetic between them is right.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -68,8 +68,7 @@ TEST_F(ViewsTest, SlowestProblemsComeWithTheirSharesLowestFirst) {
   EXPECT_EQ(found[1][0], "37");
   EXPECT_EQ(found[1][1], to_string(filled_.fast.variant));
   EXPECT_EQ(found[1][2], "800.0");
-  EXPECT_EQ(found[1][3], "2")
-      << "the kernel with wrong results counts neither as tried nor as fastest";
+  EXPECT_EQ(found[1][3], "2") << "a kernel with wrong results is neither counted nor the fastest";
   EXPECT_NEAR(std::stod(found[0][4]), tall, 1e-6);
   EXPECT_NEAR(std::stod(found[0][5]), tall / big, 1e-6);
   EXPECT_NEAR(std::stod(found[0][6]), tall / 50, 1e-6);
@@ -123,7 +122,8 @@ TEST_F(ViewsTest, DroppedKernelsAreRejectedUntilTheyAreMeasured) {
                                  .dropped_reason = "12 registers spilled"};
   store_.put_compiler_facts(filled_.device, filled_.slow.id, spilled);
   EXPECT_EQ(rows(sql), (Rows{{to_string(filled_.slow.variant), "12 registers spilled"}}));
-  EXPECT_THAT(store_.black_listed(filled_.device), SizeIs(1)) << "it may well be launched";
+  EXPECT_THAT(store_.black_listed(filled_.device), SizeIs(1))
+      << "a dropped kernel is not black-listed";
   spilled.dropped_reason.reset();
   store_.put_compiler_facts(filled_.device, filled_.slow.id, spilled);
   EXPECT_THAT(rows(sql), IsEmpty());

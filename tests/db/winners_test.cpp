@@ -1,5 +1,5 @@
-// What may be dispatched: ranked, certified by this generator, not black-listed. And what should be
-// tuned next.
+// Dispatch gets ranked kernels that this generator has certified and that are not black-listed.
+// Further queries return the problems to tune next.
 #include <gmock/gmock.h>
 
 #include "db/sqlite/connection.h"
@@ -101,7 +101,7 @@ TEST_F(WinnersTest, RevokedAndBlockedKernelsAreSkippedOnTheirDeviceOnly) {
   EXPECT_THAT(store_.tuned_kernels(other, "1.0"), SizeIs(3));
 
   certify(1);
-  EXPECT_THAT(dispatchable("1.0"), ElementsAre("h1", "h2")) << "certified anew";
+  EXPECT_THAT(dispatchable("1.0"), ElementsAre("h1", "h2")) << "the kernels are certified again";
 }
 
 TEST_F(WinnersTest, RevokingAddsNoCertificate) {
@@ -125,7 +125,7 @@ TEST_F(WinnersTest, ListOfABucketIsReplacedAndOthersStay) {
   for (int i = 0; i < 3; ++i) certify(i);
   store_.put_winners(device_, "b", ranked({0, 1, 2}));
   store_.put_winners(device_, "a", ranked({1}));
-  EXPECT_THAT(dispatchable(), ElementsAre("h1", "h0", "h1", "h2")) << "by bucket, then rank";
+  EXPECT_THAT(dispatchable(), ElementsAre("h1", "h0", "h1", "h2")) << "sorted by bucket, then rank";
   store_.put_winners(device_, "b", ranked({2}));
   EXPECT_THAT(dispatchable(), ElementsAre("h1", "h2"));
   store_.put_winners(device_, "a", {});
@@ -199,7 +199,8 @@ TEST_F(WinnersTest, AlphaAndBetaDoNotMakeAnotherUntunedProblem) {
   }
   problem.beta = 0;
   store_.log_untuned(device_, problem);
-  EXPECT_THAT(store_.untuned_problems(device_), SizeIs(2)) << "C is read or it is not";
+  EXPECT_THAT(store_.untuned_problems(device_), SizeIs(2))
+      << "calls that read C are a problem of their own";
 }
 
 TEST_F(WinnersTest, TunedBucketIsNoLongerUntuned) {
@@ -229,7 +230,7 @@ TEST_F(WinnersTest, UntunedProblemsAreBoundedAndTheLeastSeenGoes) {
   };
   store_.log_untuned(device_, packed_problem(kMaxRows + 1, 3, 5));
   EXPECT_FALSE(has(7));
-  EXPECT_TRUE(has(kMaxRows + 1)) << "a full table must learn of new problems";
+  EXPECT_TRUE(has(kMaxRows + 1)) << "a full table must accept new problems";
   store_.log_untuned(device_, packed_problem(kMaxRows + 2, 3, 5));
   EXPECT_FALSE(has(kMaxRows + 1));
   EXPECT_TRUE(has(kMaxRows + 2));

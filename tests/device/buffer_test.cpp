@@ -25,7 +25,7 @@ TEST(Buffer, ImpossibleSizesAreErrorsWithNumbers) {
   const std::uint64_t limit = device.profile().limits.max_memory_allocation_bytes;
   try {
     device.create_buffer(limit + 1, BufferUse::kDevice);
-    FAIL() << "allocated more than the limit";
+    FAIL() << "the allocation above the limit succeeded";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
     EXPECT_NE(std::string(error.what()).find(std::to_string(limit)), std::string::npos)
@@ -42,7 +42,8 @@ TEST(Buffer, MovesAndOutlivesItsDevice) {
   {
     const auto device = Device::open(first_profile());
     kept = device->create_buffer(64, BufferUse::kUpload);
-    kept = device->create_buffer(128, BufferUse::kUpload);  // the first one is freed
+    // The assignment frees the first buffer.
+    kept = device->create_buffer(128, BufferUse::kUpload);
     Buffer taken = std::move(kept);
     kept = std::move(taken);
   }

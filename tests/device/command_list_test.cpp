@@ -5,7 +5,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::uint32_t kCount = 1003;  // no multiple of a workgroup
+constexpr std::uint32_t kCount = 1003;  // not a multiple of the workgroup size
 constexpr std::uint64_t kBytes = kCount * sizeof(float);
 constexpr float kCanary = -77.25f;
 
@@ -91,8 +91,8 @@ TEST_F(CommandListTest, CopiesMoveExactlyTheirRange) {
   EXPECT_EQ(y[104], kCanary);
 }
 
-// Each step reads what another workgroup wrote in the step before; a missing barrier is a hazard
-// that the validation layer reports even where the device happens to run in order.
+// Each step reads what another workgroup wrote in the step before. The validation layer reports a
+// missing barrier even where the device happens to run in order.
 TEST_F(CommandListTest, BarriersOrderAChainOfSteps) {
   const Pipeline rotate = device_.create_pipeline(
       compile_shader(R"(
@@ -173,7 +173,8 @@ TEST_F(CommandListTest, WrongStepsAreRefusedBeforeAnythingRuns) {
   };
   EXPECT_EQ(copy({&x_, 0, 8}, {&y_, 0, 12}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(copy({&x_, 0, 8}, {&x_, 4, 8}), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(copy({&x_, 0, 8}, {&x_, 8, 8}), ErrorCode::kInternal) << "neighbours do not overlap";
+  EXPECT_EQ(copy({&x_, 0, 8}, {&x_, 8, 8}), ErrorCode::kInternal)
+      << "adjacent ranges do not overlap";
 }
 
 TEST_F(CommandListTest, AnotherDevicesObjectsAreRefused) {
@@ -189,7 +190,7 @@ TEST_F(CommandListTest, AnotherDevicesObjectsAreRefused) {
 TEST_F(CommandListTest, TheStepIsNamedInTheError) {
   try {
     device_.record(std::vector<Step>{BarrierStep{}, DispatchStep{}});
-    FAIL() << "recorded a dispatch of nothing";
+    FAIL() << "an empty dispatch was recorded";
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()).rfind("step 1: ", 0), 0u) << error.what();
   }

@@ -1,4 +1,4 @@
-// What a real compiler says: skipped where the driver does not offer it.
+// Statistics of a real compiler. The tests are skipped where the driver does not offer them.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const char* const kSharedShader = R"(
       y[gl_LocalInvocationIndex] = sum;
     })";
 
-// 384 sums that all live to the end: more than any device has registers for.
+// 384 sums that are live to the end need more registers than any device has.
 const char* const kSpillingShader = R"(
     #extension GL_EXT_control_flow_attributes : require
     layout(local_size_x = 256) in;

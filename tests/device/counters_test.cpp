@@ -1,5 +1,4 @@
-// Counters of a driver that has some, over the device that is here
-// (tests/support/counting_driver.h).
+// Counters of a fake driver layer on top of the real device (tests/support/counting_driver.h).
 #include "runtime/device/counters.h"
 
 #include <gmock/gmock.h>
@@ -89,7 +88,7 @@ TEST_F(CountersTest, CountersThatCanBeReadAroundDispatchesAreListed) {
   EXPECT_THAT(names(counters),
               ElementsAre("Waves", "VALU Busy", "GPU active cycles", "Hits of nothing",
                           "VRAM read size", "VRAM write size", "Headroom"))
-      << "those of render passes cannot";
+      << "counters of render passes are not available";
   EXPECT_EQ(counters[2], (PerformanceCounter{.name = "GPU active cycles",
                                              .category = "GRBM",
                                              .description = "what GPU active cycles",
@@ -101,19 +100,20 @@ TEST_F(CountersTest, CountersThatCanBeReadAroundDispatchesAreListed) {
 TEST_F(CountersTest, EveryCounterIsReadInItsPassAndByItsStorage) {
   open();
   const CounterReadings readings = count();
-  EXPECT_EQ(readings.passes, 4u) << "seven counters, two a pass";
+  EXPECT_EQ(readings.passes, 4u) << "seven counters, two per pass";
   EXPECT_THAT(names(readings.counters),
               ElementsAre("Waves", "VALU Busy", "GPU active cycles", "VRAM read size",
                           "VRAM write size", "Headroom"))
-      << "shares of nothing have no value";
+      << "a ratio with denominator 0 has no value";
   std::vector<double> values;
   for (const PerformanceCounter& counter : readings.counters) values.push_back(counter.value);
   EXPECT_THAT(values, ElementsAre(11, 87.5, 11 * kCountedCycles, 11 * kCountedReadBytes,
                                   11 * kCountedWrittenBytes, -40));
-  EXPECT_EQ(static_cast<const float*>(buffer_.mapped())[0], 4 * (2 + 1)) << "once a pass";
+  EXPECT_EQ(static_cast<const float*>(buffer_.mapped())[0], 4 * (2 + 1))
+      << "the steps run once per pass";
   EXPECT_EQ(CountingDriver::locks_taken(), 1);
   count();
-  EXPECT_EQ(CountingDriver::locks_taken(), 2) << "the lock is held only while something is counted";
+  EXPECT_EQ(CountingDriver::locks_taken(), 2) << "the lock is held only during counting";
 }
 
 TEST_F(CountersTest, DispatchesBeforeAPassAreNotCounted) {
@@ -127,14 +127,14 @@ TEST_F(CountersTest, DispatchesBeforeAPassAreNotCounted) {
 TEST_F(CountersTest, TheFirstOfTheWantedCountersGoIntoTheirPasses) {
   CountingDriver::set_more_counters(100);
   open();
-  EXPECT_EQ(count().passes, 16u) << "counters beyond the most passes are left out";
+  EXPECT_EQ(count().passes, 16u) << "counters beyond the largest number of passes are left out";
   const auto wanted = [](const PerformanceCounter& c) {
     return c.name == "VRAM write size" || c.name == "Counter 107";
   };
   const CounterReadings few = count({.first = wanted, .most_passes = 2});
   EXPECT_EQ(few.passes, 2u);
   EXPECT_THAT(names(few.counters), ElementsAre("Waves", "VRAM write size", "Counter 107"))
-      << "in the driver's order, with what fits beside them";
+      << "in the driver's order, with counters that fit into the same passes";
 }
 
 TEST_F(CountersTest, NothingIsCountedUnlessTheDeviceWasOpenedForIt) {
@@ -173,7 +173,7 @@ TEST_F(CountersTest, ALostDeviceReleasesTheProfilingLock) {
 }
 
 TEST_F(CountersTest, AfterATimeoutThePoolStaysWithTheWorkThatMayUseIt) {
-  // In a process of its own: what was given up is leaked.
+  // Runs in a process of its own, because a device that is given up leaks its objects.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -200,7 +200,7 @@ TEST(ChooseCounters, ChoosesNoneWhereTheDriverCannotCreateAQuery) {
 
 TEST(ChooseCounters, SkipsACounterThatNoLongerFitsAndContinues) {
   const std::vector<OfferedCounter> counters = {offered(2, "a"), offered(5, "b"), offered(6, "c")};
-  // Counter 5 takes three passes by itself.
+  // Counter 5 takes three passes alone.
   const auto passes = [](std::span<const std::uint32_t> indices) {
     return std::ranges::find(indices, 5u) != indices.end() ? 3u : 1u;
   };

@@ -1,4 +1,4 @@
-// What is left of a device of the program's own: what it was made with.
+// Capabilities of an application's own device depend on the features with which it was created.
 #include "runtime/device/physical/features.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace rooftile {
 namespace {
 
-/// As much as there is.
+/// All features that the physical device offers.
 PhysicalDetails everything() {
   PhysicalDetails details;
   details.full_subgroups = true;
@@ -88,7 +88,7 @@ TEST(Features, MatrixUnitsTakeTheMemoryModel) {
   EXPECT_EQ(left_by(&matrices), Left{});
   vk::PhysicalDeviceVulkanMemoryModelFeatures model(VK_TRUE);
   model.pNext = &matrices;
-  EXPECT_EQ(left_by(&model), (Left{.shapes = 1}));  // bfloat16 has a feature of its own
+  EXPECT_EQ(left_by(&model), (Left{.shapes = 1}));  // bfloat16 has a feature of its own.
   VkPhysicalDeviceShaderBfloat16FeaturesKHR brain = {};
   brain.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR;
   brain.shaderBFloat16Type = brain.shaderBFloat16CooperativeMatrix = VK_TRUE;

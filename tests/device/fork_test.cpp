@@ -11,7 +11,7 @@
 namespace rooftile {
 namespace {
 
-/// 0 when everything is as promised, else the number of the first broken promise.
+/// Returns 0, or the number of the first check that failed.
 int behave_as_a_forked_child(Device& device, CommandList& list, Buffer& buffer) {
   const Enumeration enumeration = enumerate_devices();
   if (!enumeration.devices.empty() || enumeration.note.find("forked") == std::string::npos)
@@ -35,7 +35,7 @@ TEST(Fork, TheChildGetsAnErrorInsteadOfHanging) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ::alarm(60);  // a hang becomes a failure
+    ::alarm(60);  // turns a hang into a failure
     const int broken = behave_as_a_forked_child(*device, list, buffer);
     device.reset();
     std::_Exit(broken);
@@ -44,13 +44,13 @@ TEST(Fork, TheChildGetsAnErrorInsteadOfHanging) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_NO_THROW(device->run(list, kPatience_ns)) << "the parent goes on";
+  EXPECT_NO_THROW(device->run(list, kPatience_ns)) << "the parent's device still works";
 }
 
-// Mesa's exit handlers join its threads, which are the parent's: where the child has made threads
-// of its own in their memory, as a BLAS does, they would be waited for.
+// Mesa's exit handlers join its threads, which exist only in the parent. Where the child has
+// started threads that reuse their memory, as a BLAS does, the handlers would wait for those.
 TEST(Fork, TheChildMayExit) {
-  // A shader that was compiled, so that the driver's threads have had work.
+  // Compiles a shader, so that the driver's threads have had work.
   Device& device = test_device();
   const Affine affine(device);
   const Buffer x = device.create_buffer(64, BufferUse::kUpload);
@@ -67,7 +67,7 @@ TEST(Fork, TheChildMayExit) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ::alarm(60);  // a hang becomes a failure
+    ::alarm(60);  // turns a hang into a failure
     for (int i = 0; i < 32; ++i) std::thread(::pause).detach();
     static std::FILE* to_parent = stream;
     std::atexit([] { std::fputs("the child's own handler", to_parent); });

@@ -1,4 +1,4 @@
-// Host memory bound as a buffer's without a copy.
+// Host memory that is bound as a buffer's memory without a copy.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -38,15 +38,15 @@ TEST_F(Import, KernelsReadAndWriteTheCallersMemory) {
     EXPECT_EQ(memory_.get()[i], 2.0f * static_cast<float>(i % 97) + static_cast<float>(i));
 }
 
-/// 0 when what a given-up device was to do with the host's memory is done once it has been waited
-/// for, else the number of the first broken promise.
+/// Waits for a device that was given up while its work uses host memory, and checks that the work
+/// is finished then. Returns 0, or the number of the first check that failed.
 int outlast_a_given_up_device(float* memory, std::uint64_t bytes) {
   const auto device = Device::open(first_profile());
   const auto count = static_cast<std::uint32_t>(bytes / sizeof(float));
   std::fill_n(memory, count, 0.0f);
   const Buffer imported = device->import_host(memory, bytes);
   const Affine affine(*device);
-  constexpr int kTimes = 3000;  // tens of milliseconds
+  constexpr int kTimes = 3000;  // takes tens of milliseconds
   std::vector<Step> steps;
   for (int i = 0; i < kTimes; ++i) {
     steps.emplace_back(affine.step({&imported}, {&imported}, {count, 1.0f}));
@@ -65,7 +65,7 @@ int outlast_a_given_up_device(float* memory, std::uint64_t bytes) {
 
 using ImportDeathTest = Import;
 
-// In a process of its own, for what a given-up device leaks.
+// Runs in a process of its own, because a device that is given up leaks its objects.
 TEST_F(ImportDeathTest, WorkOnATimedOutDeviceCanBeWaitedFor) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(std::_Exit(outlast_a_given_up_device(memory_.get(), bytes_)),

@@ -8,8 +8,8 @@ namespace {
 constexpr std::uint32_t kAll = ~0u;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-// As a discrete card with a resizable BAR lists them: system, system cached, local, local through
-// the window.
+// Memory types of a discrete card with a resizable BAR: system, cached system, local, and
+// host-visible local memory.
 const std::vector<MemoryType> kDiscrete = {
     {.heap_bytes = 64 * kGiB},
     {.device_local = true, .heap_bytes = 16 * kGiB},
@@ -17,7 +17,7 @@ const std::vector<MemoryType> kDiscrete = {
     {.host_visible = true, .host_coherent = true, .host_cached = true, .heap_bytes = 64 * kGiB},
     {.device_local = true, .host_visible = true, .host_coherent = true, .heap_bytes = 16 * kGiB},
 };
-// As a phone lists them: coherent, and cached without coherence.
+// Memory types of a phone: coherent, and cached but not coherent.
 const std::vector<MemoryType> kPhone = {
     {.device_local = true, .host_visible = true, .host_coherent = true, .heap_bytes = 4 * kGiB},
     {.device_local = true, .host_visible = true, .host_cached = true, .heap_bytes = 4 * kGiB},

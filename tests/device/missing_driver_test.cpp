@@ -7,17 +7,18 @@
 namespace rooftile {
 namespace {
 
-/// 0: no device, and a note that says something; printed, so that a person can judge it.
+/// Returns 0 when no device is found and a note explains it. The note is printed for the test's
+/// log.
 int enumerate_nothing() {
   const Enumeration enumeration = enumerate_devices();
   std::fprintf(stderr, "note: %s\n", enumeration.note.c_str());
   if (!enumeration.devices.empty() || enumeration.note.empty()) return 1;
-  if (!enumerate_devices().devices.empty()) return 2;  // a second try is as harmless
+  if (!enumerate_devices().devices.empty()) return 2;  // A second attempt has the same result.
   return code_of([] { Device::open(DeviceProfile{}); }) == ErrorCode::kDevice ? 0 : 3;
 }
 
-/// Each case runs in a process of its own: the loader reads its environment once, when the first
-/// instance is made.
+/// Each case runs in a process of its own, because the loader reads its environment once, when the
+/// first instance is created.
 class MissingDriverDeathTest : public testing::Test {
  protected:
   MissingDriverDeathTest() { testing::FLAGS_gtest_death_test_style = "threadsafe"; }
@@ -64,7 +65,7 @@ TEST_F(MissingDriverDeathTest, LibraryIsText) {
 TEST_F(MissingDriverDeathTest, LibraryIsNoDriver) { expect_nothing(write_manifest("libm.so.6")); }
 
 TEST_F(MissingDriverDeathTest, LoaderIsNotThere) {
-  // Found before the real one and no library. Read by the dynamic linker at the start of the child.
+  // When the child starts, the dynamic linker finds these text files before the real libraries.
   write("libvulkan.so.1", "text");
   write("libvulkan.so", "text");
   ::setenv("LD_LIBRARY_PATH", folder_.path().c_str(), 1);

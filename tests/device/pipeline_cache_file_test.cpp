@@ -38,7 +38,7 @@ std::string read(const fs::path& path) {
 }
 
 void overwrite(const fs::path& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;  // keeps the mode
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;  // keeps the file's mode
 }
 
 class PipelineCacheFile : public testing::Test {
@@ -53,7 +53,7 @@ class PipelineCacheFile : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  // Bytes of all kinds: line ends and NUL are not special in the data.
+  // The data contains all bytes, because line ends and NUL have no special meaning in it.
   const std::string data_ = std::string("\0\n\n binary \xff", 12);
   const fs::path file_ = folder_.path() / "new" / "folder" / pipeline_cache_file_name(kProfile);
 };
@@ -65,7 +65,7 @@ TEST_F(PipelineCacheFile, RoundTripsAndIsPrivate) {
   EXPECT_EQ(mode_of(file_), 0600u);
   EXPECT_EQ(mode_of(file_.parent_path()), 0700u);
   EXPECT_EQ(std::distance(fs::directory_iterator(file_.parent_path()), fs::directory_iterator()), 1)
-      << "leftovers";
+      << "temporary files remain";
 }
 
 TEST_F(PipelineCacheFile, EveryTruncationIsRefused) {
@@ -133,7 +133,7 @@ TEST_F(PipelineCacheFile, UnwritableFolderIsAnError) {
   overwrite(blocked, "");
   try {
     store_pipeline_cache(blocked / "cache.bin", kProfile, data_);
-    FAIL() << "stored below a file";
+    FAIL() << "the path below a regular file was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kIo);
     EXPECT_THAT(error.what(), HasSubstr(blocked.string()));

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 class PipelineCache : public testing::Test {
  protected:
-  /// Opens, makes a pipeline, closes; the state is the one before closing.
+  /// Opens the device, creates a pipeline and closes it. Returns the cache's state before closing.
   PipelineCacheState use() {
     const auto device = Device::open(first_profile(), {.cache_folder = cache_});
     const Affine affine(*device);

@@ -1,4 +1,5 @@
-// A driver of two functions plays the compiler's statistics: whole, cut, failing and hostile.
+// A fake driver of two functions returns the compiler's statistics: complete, truncated, failing
+// and inconsistent.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -37,11 +38,11 @@ constexpr auto kInt = VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR;
 constexpr auto kUint = VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR;
 constexpr auto kFloat = VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR;
 
-/// What the fake driver answers; its functions get no other context.
+/// Answers of the fake driver, global because its functions get no other context.
 struct Script {
   std::vector<std::vector<VkPipelineExecutableStatisticKHR>> executables;
-  std::uint32_t claimed_executables = 0, claimed_statistics = 0;  // 0: as many as there are
-  VkResult properties = VK_SUCCESS, statistics = VK_SUCCESS;      // of the second call
+  std::uint32_t claimed_executables = 0, claimed_statistics = 0;  // 0: the true number
+  VkResult properties = VK_SUCCESS, statistics = VK_SUCCESS;      // results of the second call
 };
 Script script;
 

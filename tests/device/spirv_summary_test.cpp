@@ -60,13 +60,13 @@ TEST(SpirvSummary, EveryCutModuleIsRefused) {
 
 TEST(SpirvSummary, WrongMagicZeroLengthAndOtherNamesAreRefused) {
   auto module = kModule;
-  module[0] = 0x03022307;  // the other byte order
+  module[0] = 0x03022307;  // wrong byte order
   EXPECT_EQ(code_of(module), ErrorCode::kCompile);
   module = kModule;
-  module[10] = 16;  // an instruction of 0 words would loop for ever
+  module[10] = 16;  // An instruction of 0 words would cause an endless loop.
   EXPECT_EQ(code_of(module), ErrorCode::kCompile);
   module = kModule;
-  module[8] = 0x6e69616e;  // "nain"
+  module[8] = 0x6e69616e;  // "nain" instead of "main"
   EXPECT_EQ(code_of(module), ErrorCode::kCompile);
   module = kModule;
   module[6] = 4;  // a fragment shader

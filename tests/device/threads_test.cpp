@@ -15,7 +15,7 @@ void in_threads(Work&& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Every thread makes and runs its own objects; results must never mix.
+// Every thread creates and runs its own objects; results must never mix.
 TEST(Threads, MakeRecordAndRunOnOneDevice) {
   Device& device = test_device();
   std::atomic<int> wrong = 0;
@@ -37,7 +37,7 @@ TEST(Threads, MakeRecordAndRunOnOneDevice) {
   EXPECT_EQ(wrong, 0);
 }
 
-// One list of counter += 1, run by all threads: each run happens once and after the others.
+// All threads run one list of counter += 1: each run happens once, after the others.
 TEST(Threads, ShareOneList) {
   Device& device = test_device();
   const Pipeline count =

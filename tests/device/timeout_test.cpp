@@ -15,18 +15,19 @@
 namespace rooftile {
 namespace {
 
-// Enough for drivers with a limit on the loop trips of an invocation.
+// Large enough for drivers that limit an invocation's loop trips.
 constexpr std::uint32_t kLoopTrips = 60'000;
 constexpr double kLimit_ns = 20e6;
 constexpr std::uint32_t kTimesTooLong = 20;
 
-/// The number of workgroups that takes about kLimit_ns here: found by doubling, so that the
-/// overlong run is bounded on every device, and the software one ends by itself if nobody stops it.
+/// The number of workgroups that takes about kLimit_ns on this device, found by doubling. It
+/// bounds the overlong run on every device; on the software device the run ends by itself if it is
+/// not stopped.
 std::uint32_t groups_for_the_limit(Device& device, DispatchStep step) {
   const std::uint32_t most = device.profile().limits.max_workgroup_count[0];
   for (step.groups[0] = 8; step.groups[0] < most / 2; step.groups[0] *= 2) {
     CommandList list = device.record(std::vector<Step>{step});
-    device.run(list, kPatience_ns);  // compiled here, where that is done at the first run
+    device.run(list, kPatience_ns);  // Drivers may compile at the first run.
     if (device.run(list, kPatience_ns).wall_ns > kLimit_ns) break;
   }
   return step.groups[0];
@@ -46,7 +47,7 @@ Pipeline spinning(Device& device) {
       {.bindings = {BindingKind::kStorageBuffer}, .push_constants_bytes = sizeof(std::uint32_t)});
 }
 
-/// 0 when everything is as promised, else the number of the first broken promise.
+/// Returns 0, or the number of the first check that failed.
 int give_up_a_device() {
   auto device = Device::open(first_profile());
   const Pipeline spin = spinning(*device);
@@ -56,7 +57,7 @@ int give_up_a_device() {
   CommandList quick = device->record(std::vector<Step>{step});
   step.groups[0] = groups_for_the_limit(*device, step);
   CommandList slow = device->record(std::vector<Step>(kTimesTooLong, step));
-  take_validation_messages();  // the repeated step races with itself, on purpose
+  take_validation_messages();  // The repeated step has an intended data race.
   if (device->lost()) return 1;
   if (code_of([&] { device->run(slow, kLimit_ns); }) != ErrorCode::kTimeout) return 2;
   if (!device->lost()) return 3;
@@ -70,7 +71,8 @@ int give_up_a_device() {
   return validation_messages().empty() ? 0 : 6;
 }
 
-/// The same, of threads that wait for seconds of work when another one gives the device up.
+/// The same check for threads that wait for seconds of work when another thread gives the device
+/// up.
 int give_up_a_device_that_is_waited_for() {
   const auto device = Device::open(first_profile());
   const Pipeline spin = spinning(*device);
@@ -78,7 +80,7 @@ int give_up_a_device_that_is_waited_for() {
   DispatchStep step = {
       .pipeline = &spin, .bindings = {{&y}}, .push_constants = bytes_of(kLoopTrips)};
   step.groups[0] = groups_for_the_limit(*device, step);
-  // Ends by itself, for whoever is not told.
+  // The work ends by itself, for threads that are not woken.
   constexpr std::uint32_t kSeconds = 3, kTimes = kSeconds * kSecond_ns / kLimit_ns;
   CommandList slow = device->record(std::vector<Step>(kTimes, step)),
               behind = device->record(std::vector<Step>{step});
@@ -107,8 +109,8 @@ int give_up_a_device_that_is_waited_for() {
   return submission.under_way() ? 0 : 5;
 }
 
-// In a process of its own, which ends without waiting for the work. An alarm turns a hang into a
-// failure.
+// Runs in a process of its own, which ends without waiting for the work. An alarm turns a hang
+// into a failure.
 TEST(TimeoutDeathTest, ATimedOutDeviceIsDestroyedWithoutWaiting) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(

@@ -26,7 +26,7 @@ TEST(Timing, EveryStepHasATimeWithinTheRuns) {
     EXPECT_GT(result.step_ns[2], 0.0);
     EXPECT_EQ(result.step_ns[3], 0.0);
     EXPECT_GE(result.step_ns[4], 0.0);
-    // The steps lie between submission and fence; each of them is rounded to ticks at both ends.
+    // The steps lie between submission and fence; each time is rounded to ticks at both ends.
     const double ticks_ns = 2 * 3 * device.profile().limits.timestamp_period_ns;
     EXPECT_LE(std::accumulate(result.step_ns.begin(), result.step_ns.end(), 0.0),
               result.wall_ns + ticks_ns);

@@ -5,8 +5,9 @@
 namespace rooftile {
 namespace {
 
-// Without this the silence of the layer in all other tests would prove nothing. (Layer 1.3.239 sees
-// a dispatch that reads what another one wrote, but not two dispatches that write the same.)
+// Shows that the validation layer reports hazards, so that its silence in all other tests is
+// meaningful. (Layer 1.3.239 reports a dispatch that reads what another one wrote, but not two
+// dispatches that write the same.)
 TEST(Validation, AMissingBarrierIsReported) {
   Device& device = test_device();
   const Affine affine(device);

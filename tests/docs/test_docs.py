@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every page of the documentation can be followed: its links, and the files, folders and pages that it and the sources name,
+"""Checks the documentation: links, and the files, folders and pages that it and the sources name,
 exist; each page in docs/ is short and in the index; each folder of the table of layers has a README.md.
 
     test_docs.py SOURCE_DIR
@@ -15,7 +15,7 @@ ARCHITECTURE = SOURCE / "docs" / "architecture.md"
 MOST_WORDS = 1100
 PAGES = sorted(p for p in SOURCE.rglob("*.md") if not re.match(r"build|\.", p.relative_to(SOURCE).parts[0]))
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-# A row of the table of layers, which tests/architecture reads too. Its words do not count.
+# A row of the table of layers, which tests/architecture reads too. Its words are not counted.
 LAYER = re.compile(r"^\| `([\w/]+)/` \|.*\|$", re.MULTILINE)
 FOLDER = re.compile(r"(?:\.\./)*[\w-]+(?:/[\w-]+)*/")
 FILE = re.compile(r"[\w./-]+\.(?:h|hpp|cpp|c|S|glsl|comp|md|py|sh|csv|sql|json|js|txt|cmake)")
@@ -26,7 +26,7 @@ def prose(page):
 
 
 def anchors(page):
-    """As GitHub makes them of headings."""
+    """Returns the anchors that GitHub derives from headings."""
     headings = re.findall(r"^#+ +(.*)$", prose(page), re.MULTILINE)
     plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", heading) for heading in headings)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
@@ -45,13 +45,13 @@ def broken_links(page):
 
 
 def missing_files(page, names, folders):
-    """Files and folders that inline code names by a path, from the root or the page's folder, or a name that occurs nowhere."""
+    """Yields an error for paths in inline code that exist neither below the root nor below the page's folder."""
     for code in re.findall(r"`([^`\n]+)`", prose(page)):
         is_folder = FOLDER.fullmatch(code)
         if not (is_folder or FILE.fullmatch(code)) or re.match(r"/|build|share/|lib/|bin/|NAME", code):
             continue
         path = pathlib.PurePath(code)
-        if "NAME" in path.name:  # stands for a file of this folder
+        if "NAME" in path.name:  # NAME is a placeholder for a file of this folder
             path, is_folder = path.parent, True
         starts = (SOURCE, SOURCE / "include", page.parent) if "/" in code else ()
         known = folders if is_folder else names
@@ -84,7 +84,7 @@ def main():
     wrong += [f"docs/README.md does not list {page.name}" for page in (SOURCE / "docs").glob("*.md")
               if page.name != "README.md" and f"]({page.name})" not in index]
     layers = LAYER.findall(ARCHITECTURE.read_text())
-    # The public headers say themselves what they hold.
+    # The public headers need no README.md, because they document themselves.
     wrong += [f"{layer} has no README.md that says where to enter" for layer in layers
               if layer != "include/rooftile" and not (SOURCE / layer / "README.md").exists()]
     if "runtime/device" not in layers:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the examples where nothing is tuned and looks at what they print.   
+# Runs the examples without tuned data and checks what they print.
 # examples_test.sh SGEMM_C SGEMM_CPP QUANTIZED MLP VULKAN_INTEROP
 set -euo pipefail
 c_program=$1 cpp_program=$2 quantized=$3 mlp=$4 vulkan_interop=$5
@@ -7,7 +7,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export HOME=$scratch ROOFTILE_DB=$scratch/none.db
 
-# run EXIT_CODE PROGRAM ARG...: keeps both outputs in $output.
+# run EXIT_CODE PROGRAM ARG...: runs the program and stores stdout and stderr in $output.
 run() {
   local expected=$1 code=0
   shift
@@ -15,7 +15,7 @@ run() {
   [ "$code" = "$expected" ] || { echo "$*: exit code $code instead of $expected: $output" >&2; exit 1; }
 }
 
-# shows REGEX: a whole line of the output.
+# shows REGEX: expects a whole line of the output to match.
 shows() {
   grep -Eqx -- "$1" <<<"$output" || { echo "no line '$1' in:" "$output" >&2; exit 1; }
 }

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-EXAMPLES = pathlib.Path(os.environ["ROOFTILE_EXAMPLES"])  # of the source tree, or installed
+EXAMPLES = pathlib.Path(os.environ["ROOFTILE_EXAMPLES"])  # in the source tree or installed
 sys.path.insert(0, str(EXAMPLES / "python"))
 
 import numpy  # noqa: E402
@@ -32,7 +32,7 @@ def test_readme_lists_every_example_and_its_commands_work():
     for file in [*EXAMPLES.glob("*.c*"), *EXAMPLES.glob("*/*.py"), EXAMPLES / "scalapack"]:
         assert f"]({file.relative_to(EXAMPLES)}" in readme, f"examples/README.md does not list {file.name}"
     commands = re.findall(r"`python3 examples/(python/[^`]+)`", readme)
-    assert len(commands) == len(list(EXAMPLES.glob("python/*.py"))) - 1  # rooftile.py is no program
+    assert len(commands) == len(list(EXAMPLES.glob("python/*.py"))) - 1  # rooftile.py is a module and no example
     for command in commands:
         script, *arguments = shlex.split(command)
         done = run(pathlib.Path(script).name, *arguments)
@@ -51,7 +51,7 @@ def test_portfolio_says_where_it_ran_and_sums_in_float64_where_kappa_asks_for_it
 
 
 def layouts(x):
-    """The same matrix as it may lie in memory."""
+    """Yields the same matrix in several memory layouts."""
     rows, columns = x.shape
     yield x
     yield numpy.asfortranarray(x)
@@ -73,7 +73,7 @@ def test_any_layout_is_multiplied_right(m, n, k):
     with rooftile.Session() as session:
         for x in layouts(a):
             for y in layouts(b):
-                # k + 2 roundings of sums of positive numbers.
+                # The error bound of k + 2 roundings in sums of positive numbers.
                 numpy.testing.assert_allclose(session.matmul(x, y), a.astype(float) @ b, rtol=(k + 2) * 2.0**-23)
 
 
@@ -95,7 +95,7 @@ def test_guard_and_decision():
     exact = (a.astype(float) @ b).astype(numpy.float32)
     with rooftile.Session() as session:
         with pytest.raises(rooftile.Error):
-            session.last_decision()  # there was no call
+            session.last_decision()  # no call was made yet
         session.matmul(a, b)
         decision = session.last_decision()
         assert decision.tier in ("host", "host1") and decision.reason == "predicted"
@@ -142,7 +142,7 @@ def test_packed_weights(transposed):
     with rooftile.Session() as session:
         with session.pack(weights, rows=(4,)) as packed:
             pass
-        # What was released is gone from the device, but the array is still there.
+        # The device buffers are freed, but the arrays still exist.
         numpy.testing.assert_allclose(session.matmul(a, packed), exact, rtol=35 * 2.0**-23)
     with pytest.raises(ValueError, match="rows is empty"), rooftile.Session() as session:
         session.pack(weights, rows=())

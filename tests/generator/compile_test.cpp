@@ -12,7 +12,7 @@
 namespace rooftile {
 namespace {
 
-/// What the validator says of a module for Vulkan 1.1; empty when it is valid.
+/// The validator's messages for a Vulkan 1.1 module; empty when it is valid.
 std::string complaints(const std::vector<std::uint32_t>& words) {
   spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_1);
   std::string text;
@@ -23,7 +23,7 @@ std::string complaints(const std::vector<std::uint32_t>& words) {
 
 void expect_valid(const Variant& v) {
   for (Signature s : all_signatures()) {
-    // Each sign has a dot product of its own.
+    // Each combination of signs uses a dot product instruction of its own.
     if (v.dot > 1) s.types = parse_types(s.trans_b == Transpose::kYes ? "i8_i32" : "u8_i32");
     EXPECT_EQ(complaints(compile(emit_gemm(v, s))), "") << to_string(v);
     if (v.packed_a == Packed::kYes) {
@@ -35,7 +35,7 @@ void expect_valid(const Variant& v) {
   }
 }
 
-/// Every step-th variant that keep accepts.
+/// Every step-th variant for which keep returns true.
 template <typename Keep>
 std::vector<Variant> sample(const DeviceLimits& limits, std::size_t step, Keep keep) {
   std::vector<Variant> kept, taken;
@@ -47,7 +47,7 @@ std::vector<Variant> sample(const DeviceLimits& limits, std::size_t step, Keep k
 
 class CompiledSpace : public testing::TestWithParam<Family> {};
 
-// Steps are prime, so that a sample meets all values of all parameters.
+// Steps are prime, so that a sample contains all values of all parameters.
 TEST_P(CompiledSpace, IsValidOnLavapipe) {
   for (const Variant& v :
        sample(lavapipe_limits(), 13, [](const Variant& x) { return x.family == GetParam(); }))

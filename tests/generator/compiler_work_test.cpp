@@ -42,8 +42,8 @@ TEST(CompilerWork, IsLeastForTheFallbackKernel) {
             compiler_work(fallback_variant(), {parse_types("f16")}));
 }
 
-// Processor time of preparing a kernel with warm caches on lavapipe 22.3, in ms (AMD EPYC,
-// 2026-11-22, the lesser of two processes).
+// Processor time in ms of preparing a kernel with warm caches on lavapipe 22.3 (AMD EPYC,
+// 2026-11-22, the lower of two processes).
 TEST(CompilerWork, OrdersKernelsAsLavapipeDoes) {
   struct Measured {
     double ms;
@@ -92,7 +92,7 @@ TEST(CompilerWork, OrdersKernelsAsLavapipeDoes) {
                             << y.variant << ' ' << y.signature;
     }
   EXPECT_GT(pairs, 30);
-  EXPECT_GE(as_predicted, 0.95 * pairs);  // of all pairs that were measured 98 %
+  EXPECT_GE(as_predicted, 0.95 * pairs);  // measured: 98 % of all pairs
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Chosen small kernels at every tile edge, all transposes, padded rows, offsets, NaN in the
-// padding.
+// Runs selected small kernels at every tile edge with all transposes, padded rows, offsets and NaN
+// in the padding.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ struct Point {
   std::string name, text;
 };
 
-// Every load path, vector width, layout and loop of the templates at least once, in tiles small
-// enough to be quick.
+// Every load path, vector width, layout and loop of the templates occurs at least once, in tiles
+// small enough for a short test.
 const std::vector<Point> kPoints = {
     {"naive", "family=naive tile_m=4 tile_n=8"},
     {"naive_column", "family=naive tile_m=8 tile_n=8 raster=column"},
@@ -74,7 +74,7 @@ const std::vector<Point> kPoints = {
     {"vector_split",
      "family=vector tile_m=2 tile_n=8 tile_k=16 reg_m=2 reg_n=4 unroll_k=4 stage=shared "
      "vector_width_a=4 vector_width_b=4 split_k=2"},
-    {"vector_split_unevenly",  // 16 parts asked for; fewer are made
+    {"vector_split_unevenly",  // 16 partial sums are requested; fewer are made
      "family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=8 stage=shared "
      "vector_width_a=4 vector_width_b=4 split_k=16"},
     {"batched_small",
@@ -85,11 +85,12 @@ const std::vector<Point> kPoints = {
      "vector_width_a=1 vector_width_b=1 raster=grouped4"},
 };
 
-/// Two tiles each way and their neighbours, so that a wrong tile shows; paddings and scalars take
-/// turns.
+/// Sizes of two tiles in each dimension, and the sizes next to them, so that errors of single
+/// tiles show. Paddings and scalars alternate.
 void compute_edges(const Variant& v) {
   const int depth = std::max(v.tile_k, v.unroll_k);
-  const int rows = v.raster >= Raster::kGrouped4 ? 6 : 2;  // tiles: one group and a part of one
+  // Number of tiles: one full group and a partial one.
+  const int rows = v.raster >= Raster::kGrouped4 ? 6 : 2;
   for (const Signature& s : all_signatures()) {
     const ProductKernel kernel(v, s);
     int turn = 0;
@@ -110,7 +111,8 @@ void compute_edges(const Variant& v) {
   }
 }
 
-/// Batches with their own and with a shared B, in runs of products and at ragged sizes.
+/// Batches with a B for each GEMM and with a shared B, in runs of several GEMMs and with ragged
+/// sizes.
 void compute_batches(const Variant& v) {
   const int k = 3 * std::max(v.tile_k, v.unroll_k) * v.split_k + 1;
   for (const Signature& s : all_signatures()) {
@@ -119,7 +121,7 @@ void compute_batches(const Variant& v) {
       Product product = batched(padded_product(v, s, v.tile_m + 3, v.tile_n - 1, k, 4), 5, shared);
       product.p.beta = shared == SharedB::kYes ? 0.5f : 0.0f;
       EXPECT_EQ(difference(kernel, product), "");
-      product.max_flops = 4.0 * product.p.m * product.p.n * k;  // two products a step
+      product.max_flops = 4.0 * product.p.m * product.p.n * k;  // two GEMMs per step
       EXPECT_EQ(difference(kernel, product), "");
     }
   }
@@ -134,7 +136,7 @@ TEST_P(Edges, ComputeBatches) { compute_batches(parse_variant(GetParam().text));
 INSTANTIATE_TEST_SUITE_P(Kernels, Edges, testing::ValuesIn(kPoints),
                          [](const auto& point) { return point.param.name; });
 
-/// Broadcast kernels fit the device's own subgroups.
+/// Broadcast kernels with the device's own subgroup sizes.
 Variant broadcast(const std::string& rest) {
   const auto lanes = static_cast<int>(test_device().profile().limits.subgroup_size);
   Variant v = parse_variant("family=broadcast vector_width_a=4 vector_width_b=4 " + rest);

@@ -1,4 +1,4 @@
-// A sample of the whole kernel space on the device.
+// Runs a sample of the whole kernel space on the device.
 #include <gtest/gtest.h>
 
 #include "device_product.h"
@@ -10,14 +10,14 @@ namespace {
 
 class SampledSpace : public testing::TestWithParam<Family> {};
 
-// Points a family: lavapipe compiles each for up to a second.
+// Kernels per family: lavapipe compiles each for up to a second.
 constexpr std::size_t kPoints = 11;
 
 TEST_P(SampledSpace, ComputesRaggedProducts) {
   std::vector<Variant> family;
   for (const Variant& v : legal_variants(test_device().profile().limits))
     if (v.family == GetParam() && v.dot == 1 && v.reduction == Reduction::kOrdered)
-      family.push_back(v);  // the others: tests/tuner
+      family.push_back(v);  // tests/tuner runs the matrix families
   ASSERT_FALSE(family.empty());
   const std::size_t step = std::max<std::size_t>(1, family.size() / kPoints) | 1;
   std::size_t turn = 0;
@@ -30,12 +30,12 @@ TEST_P(SampledSpace, ComputesRaggedProducts) {
       EXPECT_EQ(difference(ProductKernel(v, s), whole), "") << to_string(v);
       continue;
     }
-    std::int64_t depth = 2 * v.tile_k * v.unroll_k + 1;  // of each part of k
+    std::int64_t depth = 2 * v.tile_k * v.unroll_k + 1;  // of each split's share of k
     const auto ragged_product = [&] {
       return padded_product(v, s, v.tile_m + 3, v.tile_n + 5, depth * v.split_k, 3);
     };
     Product ragged = ragged_product();
-    // SwiftShader's texel buffers hold 65536 texels, the least that Vulkan allows.
+    // SwiftShader's texel buffers hold 65536 texels, the smallest limit that Vulkan allows.
     while (depth > 3 &&
            illegal_reason(v, test_device().profile().limits, ragged.p, ragged.at).has_value()) {
       depth = depth / 2 | 1;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kPatience_ns = 60e9;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-/// Rounding to nearest takes everything from here on to infinity: half way from 65504 to 2^16.
+/// Rounding to nearest gives infinity from here on: the middle between 65504 and 2^16.
 constexpr float kFirstInfinite = 65520;
 
 struct Pair {
@@ -30,7 +30,7 @@ std::string template_text(std::string_view file) {
   throw std::runtime_error(fmt::format("there is no template {}", file));
 }
 
-/// convert(vec2(x, y)) for each pair of a list, where GLSL text defines it as narrow_c.
+/// convert(vec2(x, y)) for each pair of a list; the GLSL text defines it as narrow_c.
 std::vector<std::uint32_t> converted(const std::string& convert, const std::vector<Pair>& pairs) {
   const std::string glsl = fmt::format(
       "#version 450\n{}\n"
@@ -76,7 +76,7 @@ void expect_right(float value, float got) {
   const float magnitude = std::abs(value);
   if (magnitude >= kFirstInfinite) {
     EXPECT_EQ(got, std::copysign(kInfinity, value)) << value;
-  } else if (magnitude > 65504) {  // Vulkan leaves the direction of rounding open
+  } else if (magnitude > 65504) {  // Vulkan leaves the rounding direction undefined.
     EXPECT_GE(std::abs(got), 65504) << value;
   } else {
     EXPECT_LE(std::abs(got - value), 0x1p-10f * magnitude) << value;
@@ -104,8 +104,8 @@ TEST(HalfPrecisionOfC, NanStaysNanAndLeavesTheOtherHalfAlone) {
   EXPECT_TRUE(std::isnan(high(words[1])));
 }
 
-/// Vulkan rounds a finite value beyond the range to 65504 or to infinity, and keeps infinity. This
-/// shows that the instruction alone is no conversion that results can rely on.
+/// Vulkan rounds a finite value beyond the range to 65504 or to infinity, and keeps infinity. The
+/// test shows that the plain instruction is not sufficient for results.
 TEST(HalfPrecisionOfC, OnlySwiftShadersConversionGivesNanOrChangesTheOtherHalf) {
   const std::vector<std::uint32_t> words =
       converted("uint narrow_c(vec2 x) { return packHalf2x16(x); }",

@@ -15,16 +15,17 @@
 namespace rooftile {
 namespace {
 
-constexpr double kPatience_ns = 120e9;  // lavapipe compiles at the first run; machines are shared
+// Long, because lavapipe compiles at the first run, on possibly busy machines.
+constexpr double kPatience_ns = 120e9;
 constexpr float kCanary = 12345.0f;
-constexpr std::int64_t kCanaries = 64;  // behind C
+constexpr std::int64_t kCanaries = 64;  // elements behind C that must not change
 
 std::shared_ptr<Device>& slot() {
   static std::shared_ptr<Device> device;
   return device;
 }
 
-/// A layer that is older than an extension of the device knows neither it nor its structures.
+/// A validation layer that is older than a device extension does not know its structures.
 bool is_of_an_older_layer(const std::string& message) {
   return message.find("chain includes a structure with unknown VkStructureType") !=
              std::string::npos ||
@@ -49,7 +50,7 @@ std::vector<std::byte> bytes_of(const T& value) {
   return bytes;
 }
 
-/// A buffer of elements that the host sees, at least one vector long.
+/// A host-visible buffer of elements, at least one vector long.
 Buffer make_buffer(std::int64_t elements, float fill) {
   constexpr std::int64_t kVector = 4;
   Buffer buffer = test_device().create_buffer(
@@ -195,7 +196,7 @@ Product padded_product(const Variant& v, const Signature& s, std::int64_t m, std
   const auto aligned = [](std::int64_t x, Packed packed, int width) {
     return packed == Packed::kYes
                ? x
-               : (x + width - 1) / width * width;  // pack kernels take any alignment
+               : (x + width - 1) / width * width;  // pack kernels accept any alignment
   };
   Problem& p = product.p;
   p.lda = aligned(p.lda + pad, v.packed_a, v.vector_width_a);
@@ -205,7 +206,7 @@ Product padded_product(const Variant& v, const Signature& s, std::int64_t m, std
   product.at.offset_a = aligned(pad, v.packed_a, v.vector_width_a);
   product.at.offset_b = aligned(pad, v.packed_b, v.vector_width_b);
   product.at.offset_c = pad;
-  product.at.readable_a += 3;  // misaligned rows are read by whole texels
+  product.at.readable_a += 3;  // misaligned rows are read in whole texels
   product.at.readable_b += 3;
   return product;
 }
@@ -221,7 +222,7 @@ Product batched(Product product, std::int64_t batch, SharedB shared) {
   p.stride_b = shared == SharedB::kYes ? 0 : stride(stored_b(p), p.ldb);
   p.stride_c = p.m * p.ldc + 3;
   const Placement own = own_buffers(p);
-  product.at.readable_a = own.readable_a + 3;  // misaligned rows are read by whole texels
+  product.at.readable_a = own.readable_a + 3;  // misaligned rows are read in whole texels
   product.at.readable_b = own.readable_b + 3;
   return product;
 }
@@ -255,9 +256,9 @@ std::string difference(const ProductKernel& kernel, const Product& product) {
           magnitude += std::abs(static_cast<double>(p.beta) * x.c_before[address]);
         }
         in_c[address] = true;
-        constexpr std::int64_t kScalings = 3;  // alpha, beta, and their sum
+        constexpr std::int64_t kScalings = 3;  // roundings of alpha, beta, and their sum
         const double bound = gamma(p.k + kScalings) * magnitude;
-        if (c[address] == sum) continue;  // infinities, too
+        if (c[address] == sum) continue;  // includes infinities
         if (!(std::abs(c[address] - sum) <= bound))
           return fmt::format("{} {}: product {}: C[{}][{}] is {} instead of {} +- {}",
                              short_name(kernel.variant()), to_string(p), product_of_batch, i, j,

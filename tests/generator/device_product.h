@@ -1,4 +1,4 @@
-// Runs generated kernels on the first Vulkan device and compares C with a float64 product.
+// Runs generated kernels on the first Vulkan device and compares C with a float64 result.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace rooftile {
 
-/// One open device a process, watched by the validation layer; its messages fail the test run.
+/// The one open device of a process. The validation layer checks it; its messages fail the test.
 Device& test_device();
 
 /// A compiled variant with its pack kernels.
@@ -32,11 +32,11 @@ class ProductKernel {
   Pipeline gemm_, pack_a_, pack_b_, reduce_;
 };
 
-/// What stands in elements of the buffers that belong to no matrix, and in C when beta is 0.
+/// Initial values of buffer elements outside of the matrices, and of C when beta is 0.
 enum class Padding { kZero, kNan };
 
-/// Infinity in the first row of op(A) and the first column of op(B), at the last step of k: a
-/// kernel that multiplies it by a zero of its own, instead of replacing both, turns it into NaN.
+/// kInfinite sets the first row of op(A) and the first column of op(B) to infinity at the last step
+/// of k. A kernel that multiplies it by a padding zero, instead of masking both, gives NaN.
 enum class LastStep { kFinite, kInfinite };
 
 struct Product {
@@ -44,21 +44,21 @@ struct Product {
   Placement at;
   Padding padding = Padding::kNan;
   LastStep last_step = LastStep::kFinite;
-  double max_flops = std::numeric_limits<double>::infinity();  // of a step
+  double max_flops = std::numeric_limits<double>::infinity();  // per step
 };
 
-/// A product in buffers with these paddings: stored rows get pad more elements than they need,
-/// rounded up to what the variant's vectors ask for, and matrices begin a few elements into their
-/// buffers.
+/// A GEMM in buffers with padding: stored rows have pad additional elements, rounded up to the
+/// variant's alignment, and matrices begin a few elements into their buffers.
 Product padded_product(const Variant& v, const Signature& s, std::int64_t m, std::int64_t n,
                        std::int64_t k, std::int64_t pad);
 
-/// The same product for a batch, strides padded by a little; with a shared B all products read one.
+/// The same GEMM as a batch with slightly padded strides; with a shared B, all GEMMs read one.
 enum class SharedB { kNo, kYes };
 Product batched(Product product, std::int64_t batch, SharedB shared);
 
-/// Empty when every element of C is within gamma_k of the float64 product and nothing around C
-/// changed; else the first difference in words. Packed panels start as NaN.
+/// Runs the GEMM. Returns "" when every element of C is within gamma_k of the float64 result and
+/// nothing around C changed, else a description of the first difference. Packed operands are
+/// initialised with NaN.
 std::string difference(const ProductKernel& kernel, const Product& product);
 
 }  // namespace rooftile

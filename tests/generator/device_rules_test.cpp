@@ -1,5 +1,5 @@
-// Every rule about variant and device: a legal point, one parameter or limit changed, and the
-// reason.
+// Tests every rule on variant and device: a legal point, one changed parameter or limit, and the
+// reason for the refusal.
 #include <gmock/gmock.h>
 
 #include "test_limits.h"
@@ -11,8 +11,8 @@ using testing::HasSubstr;
 
 struct Broken {
   Variant from;
-  std::string changes;  // "parameter=value ..." on top of it
-  std::string reason;   // part of it
+  std::string changes;  // "parameter=value ..." applied to the legal point
+  std::string reason;   // substring of the reason
 };
 
 TEST(DeviceRules, AcceptTheExamplePoints) {
@@ -119,7 +119,7 @@ TEST(DeviceRules, RejectWhatTheDeviceLacks) {
 
 TEST(DeviceRules, AcceptSharedMemoryUpToTheLimit) {
   DeviceLimits limits = lavapipe_limits();
-  // 2 stages of 16 rows of (64 + 4) + (32 + 4) floats.
+  // Shared memory holds 2 stages of 16 rows of (64 + 4) + (32 + 4) floats.
   EXPECT_EQ(shared_bytes(tiled_point()), 2 * 16 * (68 + 36) * 4);
   limits.shared_memory_bytes = static_cast<std::uint32_t>(shared_bytes(tiled_point()));
   EXPECT_EQ(reason(tiled_point(), limits), "");

@@ -1,4 +1,4 @@
-// Scalars and sizes that BLAS treats specially, and defaults, on the device.
+// Scalars and sizes with special rules in BLAS, and default kernels, on the device.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace rooftile {
 namespace {
 
-/// One kernel of each family that this device can run, the default and the fallback among them.
+/// One kernel of each family that this device can run, including the default and the fallback.
 std::vector<Variant> special_variants() {
   Variant tiled = tiled_point();
   tiled.tile_m = 32;
@@ -32,7 +32,7 @@ TEST(Special, AnEmptySumScalesC) {
   for (const Variant& v : special_variants())
     for (float beta : {0.0f, 2.0f}) {
       Product product = padded_product(v, {}, v.tile_m + 1, v.tile_n + 3, 0, 1);
-      product.p.alpha = INFINITY;  // times an empty sum would be NaN
+      product.p.alpha = INFINITY;  // Multiplied by an empty sum, it would give NaN.
       product.p.beta = beta;
       EXPECT_EQ(difference(ProductKernel(v, {}), product), "");
     }
@@ -45,7 +45,7 @@ TEST(Special, OneElementIsAProblem) {
 }
 
 TEST(Special, VectorsThatEndTheBufferAreEnough) {
-  // No padding anywhere: the last vector ends where the buffer ends.
+  // There is no padding, so the last vector ends at the end of the buffer.
   for (const Variant& v : special_variants())
     for (const Signature& s : all_signatures()) {
       Product product = padded_product(v, s, 8, 12, 16, 0);
@@ -62,7 +62,8 @@ TEST(Special, TheLongestLoopThatIsLegalRunsToItsEnd) {
     Product product = padded_product(v, {}, 2, 3, k, 0);
     while (illegal_reason(v, limits, product.p, product.at))
       product = padded_product(v, {}, 2, 3, k -= 8, 0);
-    // The least texel buffers that Vulkan allows, 65536 texels, hold as many steps of 32 columns.
+    // The smallest texel buffers that Vulkan allows, 65536 texels, hold this many steps of 32
+    // columns.
     EXPECT_GE(k, 8192);
     EXPECT_EQ(difference(ProductKernel(v, {}), product), "");
   }

@@ -20,8 +20,8 @@ using testing::HasSubstr;
 const Signature kPlain{};
 const Signature kBothTransposed{{}, Transpose::kYes, Transpose::kYes};
 
-/// Compares with tests/generator/golden/<name>.comp. ROOFTILE_UPDATE_GOLDEN=1 in the environment
-/// writes the file instead: look at the difference before committing it.
+/// Compares with tests/generator/golden/<name>.comp. With ROOFTILE_UPDATE_GOLDEN=1 in the
+/// environment it writes the file instead; review the difference before committing it.
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string file =
       std::string(ROOFTILE_SOURCE_DIR) + "/tests/generator/golden/" + name + ".comp";

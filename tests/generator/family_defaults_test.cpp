@@ -25,7 +25,7 @@ CompletedVariant complete_for(Family family, const DeviceLimits& limits, const S
                   [&](const Variant& v) { return illegal_reason(v, limits, s); });
 }
 
-/// All types that go together; quantised ones with these blocks.
+/// All legal combinations of types; quantised ones with these blocks.
 std::vector<Types> all_types(std::initializer_list<int> blocks) {
   std::vector<Quantization> quantizations = {{}};
   for (const int bits : {4, 8})
@@ -43,7 +43,7 @@ std::vector<Types> all_types(std::initializer_list<int> blocks) {
             validate(t);
             types.push_back(t);
           } catch (const Error&) {
-            // These do not go together.
+            // These combinations are illegal.
           }
         }
   return types;
@@ -65,7 +65,8 @@ std::vector<Epilogue> all_epilogues() {
   return all;
 }
 
-/// Why no kernel of a family can have this signature on matrix_limits(); "" when one must.
+/// The reason why no kernel of a family can have this signature on matrix_limits(); "" when a
+/// kernel must exist.
 std::string expected_reason(Family family, const Signature& s) {
   if (s.types.c == DataType::kI32 && any(s.epilogue)) return "an i32 C has no epilogue";
   if (quantized(s.types) && s.trans_b == Transpose::kNo) return "a quantised B is stored n x k";
@@ -74,8 +75,7 @@ std::string expected_reason(Family family, const Signature& s) {
   return "";
 }
 
-/// Compiles what the family has for this signature, or sees it refused for the reason that there
-/// is.
+/// Compiles the family's kernel for this signature, or expects a refusal with the given reason.
 void expect_compiled_or_refused(Family family, const Signature& s) {
   const auto [v, reason] = complete_for(family, matrix_limits(), s);
   const std::string expected = expected_reason(family, s);
@@ -111,7 +111,7 @@ TEST_P(EveryFamily, CompilesForAllTypesAndTransposesOrSaysWhyNot) {
     }
 }
 
-// A prime step meets every value of everything.
+// A prime step, so that the sample contains every value of every parameter.
 TEST_P(EveryFamily, CompilesForASampleOfEpilogues) {
   const std::vector<Types> types = all_types({16, 256});
   const std::vector<Epilogue> epilogues = all_epilogues();
@@ -142,7 +142,7 @@ TEST_P(EveryFamily, HasALegalKernelWithoutSettingsOnEveryDevice) {
   }
 }
 
-// What needs no optional feature.
+// These kernels need no optional feature.
 TEST_P(EveryFamily, HasKernelsOfAllTypesOnTheLeastDevice) {
   if (GetParam() == Family::kMatrix) return;
   for (const Types& types : all_types({16, 32, 64, 128, 256})) {

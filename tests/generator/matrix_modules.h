@@ -1,4 +1,4 @@
-// What the tests of matrix kernels ask of a module without a device that could run it.
+// Checks of matrix kernels' modules that need no device with matrix units.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace rooftile {
 
-/// Runs the validator named by ROOFTILE_SPIRV_VAL (scripts/newer-lavapipe sets it), and expects no
-/// complaint: Debian 12's does not know matrices.
+/// Runs the validator named by ROOFTILE_SPIRV_VAL, which scripts/newer-lavapipe sets, because
+/// Debian 12's validator does not know matrices. Expects no message.
 void expect_valid(const std::vector<std::uint32_t>& words, const std::string& what);
 
-/// Whether a component type was left as a tag (generator/matrix_types.h).
+/// Whether a component type is still a tag (generator/matrix_types.h).
 bool holds_tag(const std::vector<std::uint32_t>& words);
 
 }  // namespace rooftile

@@ -1,5 +1,5 @@
-// Kernels for matrix units without a device: what is legal, and that the modules are what a driver
-// expects although this compiler does not know matrices.
+// Kernels for matrix units without a device: which ones are legal, and that their modules have the
+// form that drivers expect although shaderc does not know matrices.
 #include <gmock/gmock.h>
 
 #include "core/error.h"
@@ -129,7 +129,7 @@ TEST(Matrix, SumsAreSignedWhereOperandsAre) {
     const Signature s = {parse_types(types)};
     return emit_gemm(fitted(matrix_point(), s.types), s).glsl;
   };
-  // Operands and sums: 8 and 32 bits, kind 1 signed, 2 unsigned.
+  // Operands have 8 bits and sums 32; kind 1 is signed, 2 is unsigned.
   for (const char* part : {"OPERAND_TAG 0x7F000208u", "SUM_TAG 0x7F000220u", "SIGNED_OPERANDS 0"})
     EXPECT_THAT(glsl("u8_i32"), HasSubstr(part));
   for (const char* part : {"OPERAND_TAG 0x7F000108u", "SUM_TAG 0x7F000120u", "SIGNED_OPERANDS 15"})
@@ -165,7 +165,7 @@ TEST(Matrix, EveryVariantCompilesToSpirv15WithoutPlaceholders) {
       const std::vector<std::uint32_t> words = compile(emit_gemm(v, s));
       EXPECT_EQ(words[1], 0x00010500u);
       EXPECT_FALSE(holds_tag(words)) << to_string(v);
-      if (s.types.a != DataType::kBf16)  // the validator is older than bfloat16
+      if (s.types.a != DataType::kBf16)  // The validator does not know bfloat16.
         expect_valid(words, to_string(v) + " " + to_string(s));
       for (Operand operand : {Operand::kA, Operand::kB})
         if ((operand == Operand::kA ? v.packed_a : v.packed_b) == Packed::kYes)

@@ -1,5 +1,5 @@
-// Plans against a simulation on the host: every dispatch's workgroups, tile by tile, and the
-// panels' arithmetic.
+// Compares plans with a simulation on the host: every dispatch's workgroups, tile by tile, and the
+// address arithmetic of packed operands.
 #include "generator/plan.h"
 
 #include <gmock/gmock.h>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-/// Times that each element of C's buffer (of the parts', for a split product) is stored to, by
-/// address.
+/// Number of stores to each element of C's buffer, by address; for split-K, of the buffer of
+/// partial sums.
 std::map<std::int64_t, int> stores(const Variant& v, const GemmPlan& plan) {
   std::map<std::int64_t, int> counts;
   for (const GemmStep& step : plan.gemms) {
@@ -27,7 +27,7 @@ std::map<std::int64_t, int> stores(const Variant& v, const GemmPlan& plan) {
                        tiles_m = step.groups[row_major ? 1 : 0];
     const std::int64_t parts = c.depth == 0 ? 1 : (c.depth + c.split_depth - 1) / c.split_depth;
     RC_ASSERT(std::int64_t{step.groups[2]} * v.tile_batch >= c.batch * parts);
-    // The kernels mask what lies beyond m, n and batch; what no tile covers would stay unwritten.
+    // Kernels mask what lies beyond m, n and batch. Elements that no tile covers stay unwritten.
     for (std::int64_t z = 0; z < c.batch * parts; ++z)
       for (std::int64_t i = 0; i < std::min<std::int64_t>(tiles_m * v.tile_m, c.m); ++i)
         for (std::int64_t j = 0; j < std::min<std::int64_t>(tiles_n * v.tile_n, c.n); ++j)
@@ -121,8 +121,8 @@ RC_GTEST_PROP(Plan, KeepsEveryStepBelowTheLimits, ()) {
   }
 }
 
-/// Where a kernel finds op(A)(row, step) or op(B)(step, column), as the templates' address
-/// functions say.
+/// Address of op(A)(row, step) or op(B)(step, column), as the templates' address functions compute
+/// it.
 std::int64_t packed_address(std::int64_t offset, std::int64_t index, std::int64_t step,
                             std::int64_t panel, std::int64_t group, std::int64_t padded_k) {
   return offset + index / panel * (panel * padded_k) + step / group * (panel * group) +
@@ -152,7 +152,8 @@ RC_GTEST_PROP(Plan, EveryStepReadsTheRowsAndColumnsThatItWrites, ()) {
     const std::int64_t packed_a_panels = panels(p.m, v.tile_m, p.stride_a);
     const std::int64_t packed_b_panels = panels(p.n, v.tile_n, p.stride_b);
     RC_ASSERT(row0 % v.tile_m == 0 && column0 % v.tile_n == 0);
-    const std::int64_t i = c.m - 1, j = c.n - 1, u = p.k - 1;  // the last of the panel
+    // Indices of the last elements of the packed operands.
+    const std::int64_t i = c.m - 1, j = c.n - 1, u = p.k - 1;
     if (v.packed_a == Packed::kYes)
       RC_ASSERT(packed_address(c.base_a, i, u, v.tile_m, v.unroll_k, padded_k) ==
                 packed_address(packed_a_panels, row0 + i, u, v.tile_m, v.unroll_k, padded_k));
@@ -171,8 +172,8 @@ RC_GTEST_PROP(Plan, EveryStepReadsTheRowsAndColumnsThatItWrites, ()) {
 TEST(Plan, SizesTheWorkspaceInWholePanels) {
   const Problem p = packed_problem(17, 65, 9);
   const GemmPlan plan = plan_gemm(broadcast_point(), lavapipe_limits(), p, own_buffers(p));
-  EXPECT_EQ(plan.packed_a_elements, 32 * 16);   // panels of 16 rows, groups of 8 steps
-  EXPECT_EQ(plan.packed_b_elements, 128 * 16);  // panels of 64 columns
+  EXPECT_EQ(plan.packed_a_elements, 32 * 16);   // blocks of 16 rows, groups of 8 steps
+  EXPECT_EQ(plan.packed_b_elements, 128 * 16);  // blocks of 64 columns
   ASSERT_EQ(plan.packs.size(), 2u);
   EXPECT_EQ(plan.packs[0].operand, Operand::kA);
   EXPECT_EQ(plan.packs[0].push_constants.rows, 17u);
@@ -200,7 +201,7 @@ TEST(Plan, SkipsReadsOfAAndBWhenAlphaOrKIsZero) {
 
 TEST(Plan, AnInfiniteAlphaDoesNotMultiplyTheEmptySumWhenKIsZero) {
   Problem p = packed_problem(2, 3, 0);
-  p.alpha = INFINITY;  // times an empty sum would be NaN
+  p.alpha = INFINITY;  // Multiplied by an empty sum, it would give NaN.
   EXPECT_EQ(
       plan_gemm(naive_point(), lavapipe_limits(), p, own_buffers(p)).gemms[0].push_constants.alpha,
       0.0f);
@@ -215,7 +216,7 @@ TEST(Plan, DoesNothingForAnEmptyC) {
 
 TEST(Plan, CutsRowsBeforeColumns) {
   const Problem p = packed_problem(64, 64, 10);
-  // 8 rows of 64 columns are 10240 flops.
+  // 8 rows of 64 columns take 10240 FLOP.
   const GemmPlan rows = plan_gemm(register_point(), lavapipe_limits(), p, own_buffers(p), 10240);
   ASSERT_EQ(rows.gemms.size(), 8u);
   for (const GemmStep& step : rows.gemms) EXPECT_EQ(step.push_constants.n, 64u);
@@ -241,7 +242,7 @@ TEST(PackedFormat, DependsOnTheOperandAlone) {
   EXPECT_NE(format, packed_format(wide, decode, Operand::kB));
   EXPECT_EQ(packed_format(few, decode, Operand::kA), std::nullopt);
   EXPECT_EQ(format->words(), 96 * 32);
-  // It is what a plan packs.
+  // The format has the size that a plan packs.
   EXPECT_EQ(plan_gemm(few, minimum_limits(), decode, own_buffers(decode)).packed_b_elements,
             format->words());
   EXPECT_EQ(packing_share(few, decode, Operand::kB), 1);

@@ -1,4 +1,4 @@
-// Every rule about a variant and the real problem: the last problem that is legal and the first
+// Tests every rule on a variant and a problem: the last problem that is legal and the first one
 // that is not.
 #include <gmock/gmock.h>
 
@@ -72,7 +72,7 @@ TEST(ProblemRules, PackedDotProductsWantIntegersAlongK) {
   EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), integers(18, kNo, kYes)),
               HasSubstr("a multiple of 4"));
   EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), integers(20, kNo, kYes)),
-              HasSubstr("multiples of the vector width"));  // four words: 16 integers
+              HasSubstr("multiples of the vector width"));  // four words hold 16 integers
   const Variant packed = changed(v, "packed_a=yes packed_b=yes");
   EXPECT_EQ(reason_in_own_buffers(packed, lavapipe_limits(), integers(17, kYes, kNo)), "");
 }
@@ -92,10 +92,10 @@ TEST(ProblemRules, AQuantizedBIsReadByWholeWords) {
   EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), four), HasSubstr("whole words"));
   EXPECT_EQ(reason_in_own_buffers(v, lavapipe_limits(), eight), "");
   EXPECT_EQ(reason_in_own_buffers(with(v, "unroll_k", "8"), lavapipe_limits(), four), "");
-  // Vectors of four words: 32 values of 4 bits.
+  // A vector of four words holds 32 values of 4 bits.
   const Variant vectors = changed(v, "unroll_k=8 vector_width_b=4");
   EXPECT_THAT(reason_in_own_buffers(vectors, lavapipe_limits(), four), HasSubstr("whole words"));
-  // One block of 16 is half a vector: rows would begin inside one.
+  // A block of 16 is half a vector, so that rows would begin inside a vector.
   const Variant wide =
       changed(v, "reg_m=1 tile_m=8 reg_n=1 tile_n=8 unroll_k=32 vector_width_b=1 vector_width_a=1");
   const Problem narrow = retyped(packed_problem(8, 8, 16), parse_types("f32xq4b16"));
@@ -104,7 +104,8 @@ TEST(ProblemRules, AQuantizedBIsReadByWholeWords) {
   const Variant tiled = parse_variant(
       "family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared "
       "vector_width_a=4");
-  EXPECT_EQ(reason_in_own_buffers(tiled, lavapipe_limits(), four), "");  // 16 words, 16 invocations
+  // 16 words and 16 invocations
+  EXPECT_EQ(reason_in_own_buffers(tiled, lavapipe_limits(), four), "");
   EXPECT_THAT(reason_in_own_buffers(with(tiled, "tile_m", "32"), lavapipe_limits(), four),
               HasSubstr("words of a quantised tile"));
 }
@@ -140,7 +141,8 @@ TEST(ProblemRules, AskVectorLoadsForAlignedRowsAndOffsets) {
   p.ldb += 1;
   EXPECT_THAT(reason_in_own_buffers(register_point(), lavapipe_limits(), p),
               HasSubstr("lda and ldb"));
-  EXPECT_EQ(reason_in_own_buffers(broadcast_point(), lavapipe_limits(), p), "") << "packing copes";
+  EXPECT_EQ(reason_in_own_buffers(broadcast_point(), lavapipe_limits(), p), "")
+      << "packing accepts any alignment";
 
   p = square_free();
   Placement at = own_buffers(p);
@@ -168,7 +170,7 @@ TEST(ProblemRules, AskForTheLastVectorToBeReadable) {
 TEST(ProblemRules, AskForWholeTexelsWherePackingReadsMisalignedRows) {
   Problem p = packed_problem(5, 8, 7);
   Placement at = own_buffers(p);
-  at.offset_a = 3;  // 35 elements from 3 on: texels up to 40
+  at.offset_a = 3;  // 35 elements from element 3 on need texels up to 40
   at.readable_a = 37;
   EXPECT_EQ(reason(broadcast_point(), lavapipe_limits(), p, at), "");
   EXPECT_EQ(bound_elements(broadcast_point(), p, at).a, 40);
@@ -181,7 +183,7 @@ TEST(ProblemRules, AskForWholeTexelsWherePackingReadsMisalignedRows) {
 
 TEST(ProblemRules, KnowTheTexelLimit) {
   DeviceLimits limits = lavapipe_limits();
-  limits.max_texel_buffer_elements = 36 * 52 / 4;  // A's texels
+  limits.max_texel_buffer_elements = 36 * 52 / 4;  // texels that A needs
   Problem p = packed_problem(36, 20, 52);
   const Variant texel = with(register_point(), "load_path_a", "texel");
   EXPECT_EQ(reason_in_own_buffers(texel, limits, p), "");
@@ -189,10 +191,10 @@ TEST(ProblemRules, KnowTheTexelLimit) {
   EXPECT_THAT(reason_in_own_buffers(texel, limits, p), HasSubstr("A or B holds more texels"));
   EXPECT_EQ(reason_in_own_buffers(register_point(), limits, p), "");
 
-  // Panels are larger than the operand: 36 rows pad to 48 and 52 steps to 56.
+  // Packed operands are larger than the matrix: 36 rows are padded to 48 and 52 steps to 56.
   limits.max_texel_buffer_elements = 48 * 56 / 4;
   EXPECT_EQ(reason_in_own_buffers(broadcast_point(), limits, packed_problem(36, 44, 52)),
-            "packed operands hold more texels than the device's texel buffers");  // B: 64 x 56
+            "packed operands hold more texels than the device's texel buffers");  // B has 64 x 56
   limits.max_texel_buffer_elements = 64 * 56 / 4;
   EXPECT_EQ(reason_in_own_buffers(broadcast_point(), limits, packed_problem(36, 44, 52)), "");
 }
@@ -204,7 +206,8 @@ TEST(ProblemRules, KnowTheStorageBufferRange) {
   EXPECT_EQ(reason_in_own_buffers(naive_point(), limits, p), "");
   --limits.max_storage_buffer_range_bytes;
   EXPECT_THAT(reason_in_own_buffers(naive_point(), limits, p), HasSubstr("storage buffer range"));
-  // C alone, and panels that are written as storage buffers though texels read them.
+  // C alone exceeds the range. Packed operands count as well, because they are written as storage
+  // buffers although kernels read them as texels.
   limits.max_storage_buffer_range_bytes = 36 * 44 * 4 - 1;
   EXPECT_THAT(reason_in_own_buffers(naive_point(), limits, packed_problem(36, 44, 4)),
               HasSubstr("storage buffer range"));
@@ -227,7 +230,7 @@ TEST(ProblemRules, KeepAddressesIn32Bits) {
   EXPECT_EQ(reason(naive_point(), limits, p, at), "");
   at.offset_c += 1;
   EXPECT_THAT(reason(naive_point(), limits, p, at), HasSubstr("32-bit"));
-  // 65535 rows pad to 65536.
+  // 65535 rows are padded to 65536.
   const Variant buffers =
       with(with(broadcast_point(), "load_path_a", "buffer"), "load_path_b", "buffer");
   DeviceLimits wide = limits;

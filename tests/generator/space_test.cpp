@@ -35,7 +35,7 @@ TEST(Space, IsLargeEnoughToTuneAndSmallEnoughToWalk) {
     EXPECT_GT(legal_variants(limits).size(), 300u);
     EXPECT_LT(legal_variants(limits).size(), 4000u);
   }
-  // A problem's types leave the shapes of one or two, and its sizes a few tables.
+  // A problem's types leave the matrix shapes of one or two types, and its sizes leave few tables.
   EXPECT_LT(legal_variants(matrix_limits()).size(), 8000u);
 }
 

@@ -1,5 +1,5 @@
-// The templates as they lie on disk: each kernel compiles by itself, and the build embeds what is
-// there.
+// Checks the template files: each kernel compiles alone, and the build embeds the files' current
+// text.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -74,7 +74,7 @@ TEST(Templates, AreEmbeddedByteForByte) {
   EXPECT_EQ(embedded_templates().size(), count);
 }
 
-// without_comments(), and so every shader's hash, knows no others.
+// without_comments(), and so every shader's hash, supports no other comments.
 TEST(Templates, HaveOnlyLineComments) {
   for (const EmbeddedText& entry : embedded_templates())
     EXPECT_EQ(entry.text.find("/*"), std::string_view::npos) << entry.name;

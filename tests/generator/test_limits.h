@@ -1,4 +1,4 @@
-// Devices that the tests of the generator reason about, and short forms.
+// Device limits for the tests of the generator, and short forms.
 #pragma once
 
 #include <string>
@@ -12,15 +12,16 @@
 
 namespace rooftile {
 
-DeviceLimits minimum_limits();   // what Vulkan 1.1 promises, no optional feature
+DeviceLimits minimum_limits();   // the minima of Vulkan 1.1, no optional feature
 DeviceLimits lavapipe_limits();  // Mesa 22.3, 8 lanes
-DeviceLimits discrete_limits();  // 32 lanes fixed, 48 KiB of shared memory
-// The same with matrix units of every type that there are: 16 x 16 x 16, 16 x 8 x 16, and for 8-bit
-// integers 16 x 16 x 32.
+DeviceLimits discrete_limits();  // fixed 32 lanes, 48 KiB of shared memory
+// discrete_limits() with matrix units of every supported type: 16 x 16 x 16, 16 x 8 x 16, and for
+// 8-bit integers 16 x 16 x 32.
 DeviceLimits matrix_limits();
-// And with those of whole workgroups: 128 invocations in units of 32 x 16, 256 of 32 x 32.
+// matrix_limits() with units of workgroup scope: 128 invocations in units of 32 x 16, 256 of 32 x
+// 32.
 DeviceLimits workgroup_matrix_limits();
-DeviceLimits variable_limits();  // 32 or 64 lanes on demand, 64 KiB
+DeviceLimits variable_limits();  // 32 or 64 lanes, selectable; 64 KiB
 
 DeviceProfile profile_of(DeviceKind kind, const DeviceLimits& limits);
 
@@ -35,12 +36,11 @@ Variant tiled_point();
 Variant broadcast_point();
 Variant vector_point();
 
-/// v with one parameter changed.
-/// Several parameters at once: "tile_m=8 reg_m=4".
+/// v with one or several changed parameters: "tile_m=8 reg_m=4".
 Variant changed(const Variant& from, const std::string& changes);
 Variant with(Variant v, const std::string& parameter, const std::string& value);
 
-std::string reason(const Variant& v, const DeviceLimits& limits);  // empty when legal
+std::string reason(const Variant& v, const DeviceLimits& limits);  // "" when legal
 std::string reason(const Variant& v, const DeviceLimits& limits, const Problem& p,
                    const Placement& placement);
 

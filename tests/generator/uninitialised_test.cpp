@@ -1,6 +1,6 @@
-// No kernel reads a variable that nothing has been written to. With its loops unrolled and its
-// variables in registers, such a read is an undefined value in SPIR-V, which drivers replace by
-// whatever the register held before.
+// Kernels must not read uninitialised variables. With unrolled loops and variables in registers,
+// such a read is an undefined value in SPIR-V, for which a driver may use the register's previous
+// contents.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -25,7 +25,7 @@ std::string in_registers(const std::vector<std::uint32_t>& words) {
   optimizer.RegisterPass(spvtools::CreateInlineExhaustivePass())
       .RegisterPass(spvtools::CreateEliminateDeadFunctionsPass())
       .RegisterPass(spvtools::CreatePrivateToLocalPass());
-  // A loop is unrolled once the bounds of the loop around it are constants.
+  // A loop can be unrolled only after the bounds of the outer loop are constants.
   for (int depth = 0; depth < 3; ++depth)
     optimizer.RegisterPass(spvtools::CreateScalarReplacementPass(0))
         .RegisterPass(spvtools::CreateLocalSingleStoreElimPass())

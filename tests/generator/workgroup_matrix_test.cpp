@@ -1,6 +1,6 @@
-// Kernels whose matrices are whole workgroups' (VK_NV_cooperative_matrix2), without a device: what
-// is legal, and that the modules are what a driver expects although this compiler knows neither
-// matrices nor tensors.
+// Kernels with matrices of workgroup scope (VK_NV_cooperative_matrix2), without a device: which
+// ones are legal, and that their modules have the form that drivers expect although shaderc knows
+// neither matrices nor tensors.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::string reason_for(const Variant& v, const Signature& s,
   return illegal_reason(v, limits, s).value_or("");
 }
 
-/// Words of the instructions with this opcode, without the first.
+/// Words of the instructions with this opcode, without the first word.
 std::vector<std::vector<std::uint32_t>> instructions(const std::vector<std::uint32_t>& module,
                                                      std::uint32_t opcode) {
   std::vector<std::vector<std::uint32_t>> found;
@@ -150,7 +150,7 @@ TEST(WorkgroupMatrix, RowsMayHaveAnyLengthUnlessTilesAreWhole) {
       HasSubstr("lda and ldb"));
 }
 
-/// Every cut of a problem begins at a multiple of 16 bytes, which is what tensor loads begin at.
+/// Every slice of a problem begins at a multiple of 16 bytes, as tensor loads require.
 TEST(WorkgroupMatrix, StepsBeginAtWholeVectors) {
   for (const char* types : {"f16", "i8_i32"})
     for (const Signature& s : all_signatures()) {
@@ -179,7 +179,7 @@ TEST(WorkgroupMatrix, EveryVariantCompilesToSpirv16WithoutPlaceholders) {
       const std::vector<std::uint32_t> words = compile(shader);
       EXPECT_EQ(words[1], 0x00010600u);
       EXPECT_FALSE(holds_tag(words)) << to_string(v);
-      if (s.types.a != DataType::kBf16)  // the validator is older than bfloat16
+      if (s.types.a != DataType::kBf16)  // The validator does not know bfloat16.
         expect_valid(words, to_string(v) + " " + to_string(s));
     }
 }
@@ -198,7 +198,8 @@ TEST(WorkgroupMatrix, LoadsAreTransposedByViews) {
     Signature s = plain;
     s.types = parse_types("f16");
     const auto loads = instructions(compile(emit_gemm(workgroup_matrix_point(), s)), 5367);
-    ASSERT_EQ(loads.size(), 2u);  // result type, result, pointer, old, layout, memory, addressing
+    // Operands: result type, result, pointer, old value, layout, memory, addressing.
+    ASSERT_EQ(loads.size(), 2u);
     for (const auto& [load, transposed] : {std::pair{loads[0], s.trans_a == Transpose::kYes},
                                            {loads[1], s.trans_b == Transpose::kYes}}) {
       ASSERT_EQ(load.size(), transposed ? 8u : 7u);

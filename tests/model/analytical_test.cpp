@@ -5,8 +5,8 @@
 namespace rooftile {
 namespace {
 
-/// A software device: cheap arithmetic beside dear storage-buffer loads and barriers (orders of
-/// magnitude of llvmpipe).
+/// A software device on which arithmetic is cheap, and storage-buffer loads and barriers are
+/// expensive (orders of magnitude of llvmpipe).
 DeviceRates software() {
   return {.submit_ns = 37000,
           .dispatch_ns = 11500,
@@ -64,8 +64,8 @@ double cost(const Variant& v, const DeviceRates& rates, const Problem& p = kProb
 }
 
 TEST(Analytical, OrdersTheFamiliesOfASoftwareDeviceAsMeasured) {
-  // Measured there at 512 and 1024: small shared tiles 0.3, naive 0.5, registers 8, from texel
-  // buffers 20, packed 43 GFLOP/s.
+  // llvmpipe's measured rates at 512 and 1024: small shared tiles 0.3, naive 0.5, registers 8,
+  // from texel buffers 20, packed 43 GFLOP/s.
   Variant small_tile = kTiled;
   small_tile.tile_m = small_tile.tile_n = 16;
   small_tile.reg_m = small_tile.reg_n = 1;
@@ -120,7 +120,7 @@ TEST(Analytical, RaggedEdgesCostWholeTiles) {
   const auto of_rows = [](std::int64_t m) {
     return cost(kRegister, software(), packed_problem(m, 64, 300));
   };
-  // Two workgroups fill both units; one more row is a third workgroup and a second wave.
+  // Two workgroups occupy both units; one more row adds a third workgroup and a second wave.
   EXPECT_GT(of_rows(129), 1.5 * of_rows(128));
   EXPECT_NEAR(of_rows(191), of_rows(129), 0.05 * of_rows(129));
 }
@@ -133,8 +133,8 @@ TEST(Analytical, LaunchAndPackingTimeIsAdded) {
               groups * software().workgroup_ns, 1);
   Variant packed = kRegister;
   packed.packed_b = Packed::kYes;
-  // B read, and its panels written: 512 columns for 500. Four elements a load and a store; stores
-  // are not measured there and count as bytes.
+  // Packing reads B and writes it with 512 columns for 500. Loads and stores take four elements;
+  // stores have no measured rate on this device and count as bytes.
   const double bytes = 520 * (500 + 512) * 4;
   EXPECT_NEAR(cost(packed, software()) - cost(kRegister, software()),
               software().dispatch_ns + bytes / 20 + bytes / 2 / 16 / 0.25 + bytes / 2 / 20, 1);
@@ -143,14 +143,15 @@ TEST(Analytical, LaunchAndPackingTimeIsAdded) {
 TEST(Analytical, SplitKAddsTheTimeOfTheReduceKernel) {
   Variant split = kRegister;
   split.split_k = 4;
-  // Plenty of workgroups without: parts only cost. Texels feed the kernel, so that storage-buffer
-  // loads are those of the second one: four parts, four elements at a time.
+  // There are plenty of workgroups without split-K, so that it only adds cost. The kernel reads
+  // texels, so that the storage-buffer loads are those of the reduction: four partial sums, four
+  // elements at a time.
   split.load_path_a = split.load_path_b = LoadPath::kTexel;
   DeviceRates slow_loads = software();
   slow_loads.buffer_vector_loads_per_ns = 0.01;
   EXPECT_NEAR(cost(split, slow_loads) - cost(split, software()),
               4 * 512.0 * 500 / 4 * (1 / 0.01 - 1 / software().buffer_vector_loads_per_ns), 1e3);
-  // One workgroup and many units: parts are what fills them.
+  // One workgroup leaves many units idle, and split-K occupies them.
   const Problem deep = packed_problem(60, 64, 100000);
   Variant whole = split;
   whole.split_k = 1;
@@ -195,7 +196,7 @@ TEST(Analytical, StoresOfCHaveTheirOwnRate) {
   DeviceRates fast = slow;
   fast.c_vector_stores_per_ns = 1;
   EXPECT_NEAR(cost(kRegister, slow) - cost(kRegister, fast), 512.0 * 500 / 4 * (1 / 0.01 - 1), 1e3);
-  // Packing asks nothing at its stores.
+  // Packing has no cost per store.
   Variant packed = kRegister;
   packed.packed_b = Packed::kYes;
   EXPECT_NEAR(cost(packed, slow) - cost(kRegister, slow),
@@ -211,7 +212,7 @@ TEST(Analytical, AccumulatorsHeldAcrossBarriersHaveTheirOwnRate) {
   EXPECT_NEAR(cost(kTiled, turns) - cost(kTiled, software()),
               2 * multiply_adds * (1.0 / 10 - 1.0 / 80) + groups * (1000 - software().workgroup_ns),
               1);
-  // A measurement above the peak is noise.
+  // A rate above the peak is measurement noise.
   turns.synchronised_fma_gflops = 100;
   turns.synchronised_workgroup_ns = software().workgroup_ns;
   EXPECT_EQ(cost(kTiled, turns), cost(kTiled, software()));
@@ -226,23 +227,23 @@ TEST(Analytical, ExtraMaskedIterationsCostTheirTime) {
   const auto ratio = [&](const Variant& v) {
     return cost(v, masked_arithmetic) / cost(v, arithmetic);
   };
-  // 520 steps: 130 trips of four and one more, and once the end that there is none of, a vector of
-  // A long.
+  // 520 steps are 130 trips of four. One extra masked iteration and one masked pass through the
+  // empty remainder, which is as long as a vector of A, come on top.
   EXPECT_NEAR(ratio(kRegister), 1 + (4.0 + 4) / 520, 2e-3);
   Variant exact = kRegister;
   exact.edge = Edge::kExact;
   EXPECT_NEAR(ratio(exact), 1 + 4.0 / 520, 2e-3);
-  // 33 tiles and one more, of four trips and one more.
+  // 33 tiles and one extra iteration, each of four trips and one extra iteration.
   EXPECT_NEAR(ratio(kTiled), 34.0 / 33 * 5 / 4, 1e-2);
   Variant unrolled = kTiled;
-  unrolled.unroll_k = 16;  // no loop inside the tile
+  unrolled.unroll_k = 16;  // The tile has no inner loop.
   EXPECT_NEAR(ratio(unrolled), 34.0 / 33, 2e-3);
   const double groups = 4 * 4, invocations = 256;
   DeviceRates free_barriers = masked;
   free_barriers.barrier_ns = 0;
   EXPECT_NEAR(cost(kTiled, masked) - cost(kTiled, free_barriers),
               2 * 34 * groups * invocations * software().barrier_ns, 1);
-  // A part of k that is one trip deep is run twice, and its end once.
+  // A split with one trip executes it twice, and its remainder once.
   Variant split = kRegister;
   split.split_k = 130;
   EXPECT_GT(ratio(split), 1.5);

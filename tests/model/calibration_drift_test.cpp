@@ -12,7 +12,7 @@ Figure figure(const char* name, double value, double mad) {
 }
 
 TEST(CalibrationDrift, MarksWhatMovedBeyondTheJointSpread) {
-  // Joint standard deviation 1.4826 * hypot(3, 4) = 7.4; twice that is 14.8.
+  // The joint standard deviation is 1.4826 * hypot(3, 4) = 7.4; twice that is 14.8.
   const std::vector<Figure> before = {figure("a", 100, 3), figure("b", 100, 3)};
   const std::vector<Figure> now = {figure("a", 114, 4), figure("b", 116, 4)};
   const std::vector<FigureDrift> drifts = calibration_drift(now, before);

@@ -15,7 +15,7 @@ namespace {
 RC_GTEST_PROP(Calibration, IsRestoredFromMeasurementsInAnyOrder, ()) {
   const Calibration c = random_calibration();
   std::vector<Figure> figures = to_figures(c);
-  // Host points keep the order of their figures; levels are sorted whatever theirs.
+  // Host points keep the order of their measurements; levels are sorted.
   const bool memory_first = *rc::gen::arbitrary<bool>();
   std::stable_partition(figures.begin(), figures.end(), [&](const Figure& f) {
     return f.name.starts_with("device.level.memory") == memory_first;
@@ -81,7 +81,7 @@ TEST(Calibration, RatiosAreDeviceOverHost) {
       .host1 = {},
       .host64 = {}};
   const CalibrationRatios ratios = calibration_ratios(c);
-  EXPECT_DOUBLE_EQ(ratios.compute, 75.55);  // "75x compute advantage" of the published example
+  EXPECT_DOUBLE_EQ(ratios.compute, 75.55);  // the published example's "75x compute advantage"
   EXPECT_DOUBLE_EQ(ratios.bandwidth, 5.44);
   EXPECT_DOUBLE_EQ(ratios.latency, 0.01);
 }

@@ -1,4 +1,4 @@
-// Operations by name, and the published comparison that is made of them.
+// Operations by name, and the published comparison that is computed from them.
 #include "runtime/model/comparison.h"
 
 #include <gmock/gmock.h>

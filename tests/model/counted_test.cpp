@@ -55,11 +55,11 @@ TEST(CountedBytes, AreAbsentWhereACounterIsMissingOrZero) {
   EXPECT_EQ(counted_bytes(std::vector{bytes("VRAM read size", 7), bytes("GTI Write Throughput", 2)})
                 .memory,
             std::nullopt)
-      << "halves of two drivers";
+      << "the counters belong to two different drivers";
   EXPECT_EQ(
       counted_bytes(std::vector{bytes("VRAM read size", 0), bytes("VRAM write size", 0)}).memory,
       std::nullopt);
-  // As on Xe-HPG, where the name is one of messages.
+  // On Xe-HPG the counter of this name counts messages.
   PerformanceCounter messages = bytes("SLM Bytes Read", 64);
   messages.unit = "generic";
   EXPECT_EQ(counted_bytes(std::vector{messages}).shared, std::nullopt);
@@ -75,7 +75,7 @@ TEST(CountedRoofline, BoundsFollowFromCountedBytes) {
   EXPECT_DOUBLE_EQ(bound(r, "memory:memory"), 5.44e9 / 272);
   EXPECT_DOUBLE_EQ(bound(r, "memory:shared"), 1e6 / 10000);
   EXPECT_EQ(bound(r, "math"), bound(modelled, "math"));
-  EXPECT_EQ(r.bounds.front().limiter, "memory:memory") << "largest first";
+  EXPECT_EQ(r.bounds.front().limiter, "memory:memory") << "bounds are sorted, the largest first";
   EXPECT_EQ(r.traffic.memory_bytes, modelled.traffic.memory_bytes);
 }
 
@@ -95,7 +95,7 @@ TEST(CountedRoofline, WithoutCountersOrCalibrationNothingChanges) {
   Variant naive;
   const Roofline unstaged = roofline(kProblem, naive, gpu());
   EXPECT_EQ(bound(with_counted(unstaged, counted, gpu()), "memory:shared"), 0)
-      << "a kernel that stages nothing there";
+      << "the kernel uses no shared memory";
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(Counterfactual, ChangingOneSizeKeepsTheRestOfTheCall) {
   }
 }
 
-// What the search says of the model is what the model says.
+// The search evaluates the model, so both must agree.
 RC_GTEST_PROP(Counterfactual, FlipsAreWhereTheDecisionChanges, ()) {
   const DispatchModel model(random_calibration(), DeviceKind::kDiscrete, random_tuned());
   const Problem p = random_problem();

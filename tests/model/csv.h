@@ -1,5 +1,5 @@
-// Frozen measurements from tests/model/data: '#' starts a comment line, the first other line names
-// the columns.
+// Frozen measurements from tests/model/data: '#' starts a comment line, and the first other line
+// names the columns.
 #pragma once
 
 #include <gtest/gtest.h>

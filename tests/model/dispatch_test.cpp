@@ -16,9 +16,9 @@ namespace {
 
 constexpr double kNsPerMs = 1e6;
 
-/// The published discrete and integrated devices. Submit 0.04 ms, bus 4 MB in 0.2 ms, 272 and 50
-/// GB/s, host 50 and 25 GB/s are published; the integrated device's peak is not, so the tests vary
-/// it.
+/// The published discrete and integrated devices. Published are the submission time 0.04 ms, the
+/// bus time of 4 MB, 0.2 ms, memory at 272 and 50 GB/s, and the host's memory at 50 and 25 GB/s.
+/// The integrated device's peak is not published, so the tests vary it.
 Calibration published(DeviceKind kind, double fma_gflops, const std::vector<CsvRow>& rows) {
   const bool discrete = kind == DeviceKind::kDiscrete;
   Calibration c{.device = {.submit_ns = 0.04 * kNsPerMs,
@@ -50,7 +50,7 @@ TEST(Dispatch, ChoosesTheFasterTierInEveryPublishedRow) {
       for (const CsvRow& row : rows) {
         const std::int64_t n = std::stoll(row.at("n"));
         const Problem p = packed_problem(n, n, n);
-        // The published times are whole calls.
+        // The published times include the whole call.
         const double transfer = discrete ? minimum_bytes(p) / calibration.device.upload_gbps : 0;
         tuned.push_back(
             {.problem = p,
@@ -91,7 +91,7 @@ TEST(Dispatch, AResidentElementWiseOperationGoesToTheDevicePastItsBreakEven) {
   const DispatchModel model(
       published(DeviceKind::kDiscrete, 15110, read_csv("seed_gemm_times.csv")),
       DeviceKind::kDiscrete, {});
-  // Submission less the host's call, over the difference of the times for 12 bytes.
+  // Submission time minus the host's call time, over the difference of the times for 12 bytes.
   const double elements = (0.04 * kNsPerMs - 100) / (12.0 / 50 - 12.0 / 272);
   EXPECT_EQ(decide_operation({.operation = elementwise(0.99 * elements, 1, 2, 1, 4)}, model).tier,
             Tier::kHost);
@@ -108,7 +108,7 @@ Calibration calibrated() {
           .host64 = {.call_ns = 2000, .gbps = 40, .gemm = {{64, 64, 64, 50}}}};
 }
 
-constexpr double kLeastSavingNs = 100;  // of one thread, to be asked for
+constexpr double kLeastSavingNs = 100;  // smallest gain that makes one thread the choice
 
 RC_GTEST_PROP(Dispatch, TakesTheShortestPredictedTime, ()) {
   const Decision d =
@@ -121,7 +121,7 @@ RC_GTEST_PROP(Dispatch, TakesTheShortestPredictedTime, ()) {
   RC_ASSERT(chosen == std::min(d.device_ns, host_ns));
 }
 
-/// What the runtime adds to a call.
+/// State of the device, which the runtime adds to a call.
 enum class DeviceIs { kReady, kGone, kTooSmall };
 
 void expect_the_same(const Call& call, const DispatchModel& model, DeviceIs device,
@@ -161,7 +161,8 @@ RC_GTEST_PROP(Dispatch, ChooseMakesTheSameChoiceAsDecide, ()) {
   if (*rc::gen::inRange(0, 8) == 0) calibration.host = {};
   const double host_ns =
       std::min(decide(call, calibration, DeviceKind::kDiscrete, {}).best_host_ns, 1e12);
-  // Measured against all rates, which are no bound then; and parts that move faster than the whole.
+  // A measured time may contradict the rates, which are no bounds then, and slices may transfer
+  // faster than the whole.
   std::vector<TunedTime> tuned = random_tuned();
   if (*rc::gen::arbitrary<bool>())
     tuned.push_back({.problem = call.problem, .ns = host_ns * log_uniform(1e-3, 1)});
@@ -184,7 +185,7 @@ TEST(Dispatch, KernelsAreNotRankedWhereTheBoundAlreadyLoses) {
     const Choice choice = choose({.problem = p}, model, [&](Call&) { asked = true; });
     return std::pair(asked, choice);
   };
-  // The host is done before a submission; before the operands are there; long after that.
+  // The host finishes before a submission, before the operands arrive, or long after.
   const auto [tiny_asked, tiny] = asked_and_choice(packed_problem(3, 4, 5));
   EXPECT_FALSE(tiny_asked);
   EXPECT_EQ(tiny.least_device_ns, std::numeric_limits<double>::infinity());
@@ -193,7 +194,7 @@ TEST(Dispatch, KernelsAreNotRankedWhereTheBoundAlreadyLoses) {
   EXPECT_GT(thin.best_host_ns, c.device.submit_ns);
   EXPECT_EQ(thin.device_ns, std::numeric_limits<double>::infinity());
   EXPECT_EQ(thin.least_device_ns, std::numeric_limits<double>::infinity());
-  // Parts are imported where the whole cannot be: they may be there earlier.
+  // Slices are imported where the whole operand cannot be, so that they may arrive earlier.
   const Choice parts = choose({.problem = packed_problem(1, 2000, 2000)}, model, [](Call& call) {
     call.slices = 2;
     call.slice_transfers = {.in_ns = 1000};

@@ -28,10 +28,10 @@ RC_GTEST_PROP(Factors, MultiplyToHostOverDeviceAndAddUpToTheDifference, ()) {
   RC_ASSERT(d.veto.empty());
   const double ratio = d.best_host_ns / d.device_ns;
   RC_ASSERT(std::isfinite(ratio) && ratio > 0);
-  // Seven quotients of sums of a few terms: some tens of roundings of 2^-53.
+  // Seven quotients of sums of a few terms have some tens of roundings of 2^-53.
   RC_ASSERT(std::abs(product(d.factors) / ratio - 1) < 64 * 0x1p-53);
   RC_ASSERT(d.score == ratio);
-  // Relative to the largest time in the sum, which may cancel.
+  // The error is relative to the largest time in the sum, because terms may cancel.
   double largest = std::max(d.best_host_ns, d.device_ns);
   for (const Factor& f : d.factors) largest = std::max(largest, std::abs(f.ns));
   RC_ASSERT(std::abs(sum_ns(d.factors) - (d.device_ns - d.best_host_ns)) <= 64 * 0x1p-53 * largest);
@@ -50,14 +50,14 @@ RC_GTEST_PROP(Factors, AVetoMakesTheProductZero, ()) {
 
 RC_GTEST_PROP(Factors, KeepTheirSide, ()) {
   Call call = random_call();
-  call.pass_ns = 0;  // else the device has a pass over C to make as well
+  call.pass_ns = 0;  // Otherwise the device makes a pass over C as well.
   const Decision d = decide(call, random_calibration(), DeviceKind::kDiscrete, random_tuned());
   const auto value = [&](std::size_t i) { return d.factors[i].value; };
   RC_ASSERT(value(0) > 0 && value(0) <= 1);           // a share of the device's time
-  RC_ASSERT(value(2) >= 1 - 1e-12);                   // transfers saved
-  RC_ASSERT(value(4) >= 1 - 1e-12);                   // passes and fetches that only the host makes
+  RC_ASSERT(value(2) >= 1 - 1e-12);                   // saved transfers
+  RC_ASSERT(value(4) >= 1 - 1e-12);  // passes and downloads that only the host makes
   RC_ASSERT(value(5) >= 0 && value(5) <= 1 + 1e-12);  // work that only the host skips
-  RC_ASSERT(value(6) > 0 && value(6) <= 1);           // guarding costs
+  RC_ASSERT(value(6) > 0 && value(6) <= 1);           // the guard costs time
 }
 
 // One device and host with round numbers, so that each factor can be computed by hand.
@@ -122,7 +122,8 @@ TEST_F(ByHand, SlicesTakeTheLongerOfKernelAndTransfer) {
         call.slice_transfers +
         Transfers{.in_ns = 60e3, .out_ns = 20e3, .staged_in_ns = 60e3, .staged_out_ns = 20e3};
   EXPECT_DOUBLE_EQ(decision().device_ns, 4 * 50e3 + 320e3 + 100e3);
-  // All but the first part's way there and the last one's back; the kernels are shorter.
+  // Overlap hides all transfers but the first slice's upload and the last slice's download,
+  // because kernels are shorter.
   calibration.device.overlap = 1;
   const Decision d = decision();
   EXPECT_DOUBLE_EQ(d.overlapped_ns, 100e3 * 3 / 4);
@@ -158,7 +159,7 @@ TEST_F(ByHand, APassAfterAPlainKernelCountsAgainstTheFusionFactor) {
   EXPECT_DOUBLE_EQ(d.submit_ns + d.upload_ns + d.kernel_ns + d.download_ns + d.pass_ns,
                    d.device_ns);
   EXPECT_NEAR(factor(d, "fusion"), factor(fused, "fusion") * fused.device_ns / d.device_ns, 1e-9);
-  EXPECT_DOUBLE_EQ(d.factors[4].ns, 0);  // both sides make one
+  EXPECT_DOUBLE_EQ(d.factors[4].ns, 0);  // Both sides make one pass.
 }
 
 TEST_F(ByHand, APassTransfersTheTypesThatThePlainKernelComputes) {
@@ -183,10 +184,10 @@ TEST_F(ByHand, AMeasuredFetchReplacesOneSubmissionInEachDirection) {
   calibration.device.fetch_ns = 70;
   call.a = call.c = Residency::kDevice;
   const Decision d = decision();
-  EXPECT_DOUBLE_EQ(d.device_ns, 150e3 + kBytes / 10);  // which still has its own
+  EXPECT_DOUBLE_EQ(d.device_ns, 150e3 + kBytes / 10);  // The device still makes its own pass.
   const double down = 70 + kBytes / 8, up = 70 + kBytes / 10;
   EXPECT_NEAR(factor(d, "fusion"), (kHostDense + down + up) / kHostDense, 1e-9);
-  call.problem.beta = 1;  // C comes down with A
+  call.problem.beta = 1;  // The host downloads C along with A.
   EXPECT_NEAR(factor(decision(), "fusion"), (kHostDense + down + kBytes / 8 + up) / kHostDense,
               1e-9);
   call.a = call.c = Residency::kHost;

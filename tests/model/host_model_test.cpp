@@ -1,5 +1,5 @@
 // The host's predictions on frozen measurements: calibrated on host_calibration_problems(), judged
-// on problems that the calibration never saw.
+// on problems that are not part of the calibration.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ double quantile(std::vector<double> values, double share) {
   return values.at(static_cast<std::size_t>(share * static_cast<double>(values.size())));
 }
 
-/// max(predicted, measured) / min - 1
+/// Relative error: max(predicted, measured) / min(predicted, measured) - 1.
 double error(double predicted, double actual) {
   return std::max(predicted / actual, actual / predicted) - 1;
 }
@@ -71,7 +71,7 @@ TEST(HostModel, PredictsUnseenProblems) {
     }
     EXPECT_LT(median(errors), 0.15);
     EXPECT_LT(quantile(errors, 0.9), 0.55);
-    // Neither tier is favoured on the whole.
+    // The predictions favour neither tier on average.
     EXPECT_NEAR(geometric_mean(ratios), 1, 0.05);
   }
 }
@@ -89,9 +89,9 @@ TEST(HostModel, LeavesOneOut) {
   EXPECT_LT(median(errors), 0.25);
 }
 
-/// Time of the chosen tier over that of the faster one, on problems that are not in the grid.
+/// Time of the chosen tier over that of the faster tier, on problems outside of the grid.
 std::vector<double> regrets_of_choosing(const std::vector<Measured>& grid) {
-  // No device: what remains is the choice between the host's two tiers.
+  // Without a device, only the host's two tiers remain to choose from.
   const DispatchModel model({.device = {},
                              .host = rates(grid, &Measured::threads_ns),
                              .host1 = rates(grid, &Measured::single_ns),
@@ -113,7 +113,7 @@ TEST(HostModel, ChoosingBetweenOneAndAllThreadsCostsLittle) {
   EXPECT_LE(quantile(regrets, 0.9), 1.02);
 }
 
-// What a hypervisor or another program does to all threads while they are calibrated.
+// A slowdown of all threads during the calibration, as hypervisors and other programs cause it.
 TEST(HostModel, DisturbedRatesChangePredictionsLittle) {
   std::vector<Measured> grid = measured("grid");
   for (std::size_t i = 0; i < grid.size(); i += 10) grid[i].threads_ns *= 3;
@@ -133,11 +133,12 @@ TEST(HostModel, MeasuredSizesTakeTheMeasuredTime) {
 
 TEST(HostModel, PredictingTiersTogetherEqualsPredictingEachAlone) {
   const std::vector<Measured> grid = measured("grid");
-  // The third one was not measured everywhere.
+  // The third tier lacks the last 40 points of the grid.
   const std::vector<HostRates> tiers = {
       rates(grid, &Measured::threads_ns), rates(grid, &Measured::single_ns),
       rates({grid.begin(), grid.end() - 40}, &Measured::threads_ns), HostRates{}};
-  // Of rounding: the system's condition is below 258 places times 3 times 42 octaves, 3e4.
+  // Rounding error: the system's condition number is below 258 points times 3 times 42 octaves,
+  // 3e4.
   constexpr double kSame = 1e-6;
   const std::vector<HostModel> models = HostModel::of_tiers(tiers);
   ASSERT_EQ(models.size(), tiers.size());

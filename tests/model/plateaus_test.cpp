@@ -13,8 +13,9 @@ struct Level {
   double capacity_bytes, gbps;
 };
 
-/// What a machine with these levels shows: what fits a level runs at its rate, beyond it the share
-/// that does not fit at the next one's; a launch costs every footprint the same.
+/// Rates of a machine with these levels: a footprint within a level runs at its rate, and the
+/// share that exceeds it runs at the next level's rate. A launch costs the same for every
+/// footprint.
 std::vector<BandwidthPoint> curve(const std::vector<Level>& levels, double launch_ns, double noise,
                                   std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -23,7 +24,7 @@ std::vector<BandwidthPoint> curve(const std::vector<Level>& levels, double launc
   for (double footprint = 32768; footprint <= 512e6; footprint *= 2) {
     double ns = launch_ns, left = footprint, held = 0;
     for (const Level& level : levels) {
-      // Streaming through a cache that is too small hits next to nothing of it.
+      // Streaming through a cache that is too small has nearly no hits.
       const double share = footprint <= level.capacity_bytes
                                ? left
                                : std::max(0.0, 2 * level.capacity_bytes - footprint);
@@ -38,7 +39,7 @@ std::vector<BandwidthPoint> curve(const std::vector<Level>& levels, double launc
   return points;
 }
 
-/// Of a cache the best point, of memory the largest footprint.
+/// A cache's rate is its best point; memory's rate is that of the largest footprint.
 std::vector<double> rates(const std::vector<BandwidthPoint>& points) {
   std::vector<double> gbps;
   for (const Plateau& plateau : find_plateaus(points)) {

@@ -49,7 +49,8 @@ TEST(TimeTable, SkipsProblemsWithoutALegalKernelAndInvalidTimes) {
 TEST(Portfolio, TakesWhatLowersTheExpectedRegretMostFirst) {
   const std::vector<MeasuredKernel> kernels = {kernel({10, 10, 30, 30}), kernel({12, 12, 12, 12}),
                                                kernel({30, 30, 10, 10}), kernel({11, 11, 40, 40})};
-  // The all-rounder, then the two specialists; the fourth is never the best of what is there.
+  // The generally good kernel comes first, then the two specialised ones. The fourth kernel is
+  // never the best of those available.
   EXPECT_THAT(choose_portfolio(complete_table(kernels), 16), ElementsAre(1, 0, 2));
   EXPECT_THAT(choose_portfolio(complete_table(kernels), 2), ElementsAre(1, 0));
 }
@@ -83,11 +84,13 @@ TEST(Regret, IsSummarizedByMedianWithIntervalAndDecile) {
   EXPECT_EQ(regret.median_low, 0.02);  // the third and the tenth of twelve
   EXPECT_EQ(regret.median_high, 0.09);
   EXPECT_NEAR(regret.mean, 0.75 / 12, 1e-12);
-  EXPECT_EQ(regret.worst_decile, 0.1);  // two of twelve are at least that, one is not a tenth
+  // Two of the twelve are at least 0.1; one alone would be less than a tenth of them.
+  EXPECT_EQ(regret.worst_decile, 0.1);
   EXPECT_EQ(regret.worst, 0.2);
 }
 
-// Most choices cost nothing, a few a lot: the mean of such regrets says what no problem has.
+// Most choices have no regret and a few have a large one, so that the mean is typical of no
+// problem.
 TEST(Regret, OneBadChoiceDoesNotMoveTheMedian) {
   const Regret regret = summarize_regret({0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 5});
   EXPECT_EQ(regret.median, 0.01);
@@ -115,8 +118,8 @@ TEST(CrossValidation, OneKernelHasNoRegretAndOneProblemGivesNoEstimate) {
   EXPECT_THAT(cross_validate({}, device(), {}).selector, IsEmpty());
 }
 
-// A kernel that is by accident the best on one problem cannot be chosen there: only that problem's
-// own times, which are left out, say so.
+// A kernel that is the best on one problem by accident cannot be chosen for it: only that
+// problem's own times, which are left out, show it.
 TEST(CrossValidation, AProblemIsExcludedFromItsOwnPrediction) {
   std::vector<double> steady(12, 1000.0), erratic(12, 3000.0);
   erratic[5] = 500;
@@ -125,12 +128,12 @@ TEST(CrossValidation, AProblemIsExcludedFromItsOwnPrediction) {
   ASSERT_THAT(validation.selector, SizeIs(12));
   EXPECT_NEAR(validation.selector[5], 1, 1e-12);
   EXPECT_NEAR(validation.nearest[5], 1, 1e-12);
-  // The problem whose nearest one it is is led astray; the selector is not.
+  // The best kernel of problem 5 is wrong for its neighbour 4; the selector's choice is right.
   EXPECT_NEAR(validation.nearest[4], 2, 1e-12);
   EXPECT_EQ(validation.selector[4], 0);
 }
 
-// Far from all others it would be chosen by its own times, if they were not left out.
+// With its own times, the erratic kernel would be chosen for the distant problem.
 TEST(CrossValidation, ADistantProblemIsExcludedFromItsOwnPrediction) {
   std::vector<double> erratic(12, 3000.0);
   erratic[11] = 300;
@@ -143,8 +146,9 @@ TEST(CrossValidation, ADistantProblemIsExcludedFromItsOwnPrediction) {
   EXPECT_NEAR(validation.selector[11], 1000.0 / 300 - 1, 1e-9);
 }
 
-// Two kernels of one time, which every measurement misses by a tenth up or down: the shorter of two
-// such times is too short by the same noise, so against it the chosen one would always lose.
+// Two kernels take the same time, and every measurement is a tenth too long or too short. The
+// shorter of two such times is too short by that noise, so that the chosen kernel would always
+// look worse.
 TEST(CrossValidation, NoiseAloneGivesNoRegret) {
   const auto noisy = [](std::span<const std::array<double, 2>> half_ns, int tile_m) {
     MeasuredKernel measured = kernel(std::vector(half_ns.size(), 1000.0), tile_m);
@@ -162,18 +166,20 @@ TEST(CrossValidation, NoiseAloneGivesNoRegret) {
   }
   const CrossValidation validation =
       cross_validate({}, device(), std::vector{noisy(first, 16), noisy(second, 32)});
-  // One kernel of the two at random: against the shorter of both times 6 % on average.
+  // A random choice between two kernels loses 6 % on average against the shorter of both times.
   EXPECT_LT(summarize_regret(validation.selector).mean, 0.02);
   EXPECT_LT(*std::ranges::min_element(validation.selector), 0);
 }
 
-// The same choice, judged by either half: here the second kernel is faster, there the first one.
+// The halves of the samples disagree about the fastest kernel. Each half in turn determines it, and
+// the other half gives its time.
 TEST(CrossValidation, OneHalfOfTheSamplesChoosesTheFastestAndTheOtherTimesIt) {
   std::vector<MeasuredKernel> kernels = {kernel({1000, 1000, 1000, 1000}),
                                          kernel({800, 3000, 3000, 3000}, 32)};
   kernels[0].times[0].half_ns = {1000, 1000};
   kernels[1].times[0].half_ns = {800, 1250};
-  // By the first half the second kernel is the fastest: 1000/1250. By the other one the first.
+  // The first half determines the second kernel, for 1000/1250; the second half determines the
+  // first kernel, without regret.
   EXPECT_NEAR(cross_validate({}, device(), kernels).selector[0], (1000.0 / 1250 - 1) / 2, 1e-12);
 }
 

@@ -1,6 +1,5 @@
-// Published tables of intensities and break-evens must come out of these functions: the
-// arithmetic-intensity table for an RTX 4060 (15,110 GFLOP/s, 272 GB/s) and NVIDIA's GPU
-// performance background, table 1.
+// Compares with published tables of intensities and break-evens: the arithmetic-intensity table
+// for an RTX 4060 (15,110 GFLOP/s, 272 GB/s) and NVIDIA's GPU performance background, table 1.
 #include <gtest/gtest.h>
 
 #include "runtime/model/roofline.h"
@@ -25,8 +24,7 @@ TEST(Published, IntensitiesOfSquares) {
 }
 
 TEST(Published, BreakEvenAndRidge) {
-  // 0.04 ms x 15,110 GFLOP/s is 604,400 thousand FLOP; the published text prints the digits without
-  // the thousand.
+  // 0.04 ms x 15,110 GFLOP/s is 604,400 thousand FLOP; the published text omits "thousand".
   EXPECT_DOUBLE_EQ(breakeven_flops(40e3, kPeakGflops) / 1e3, 604'400);
   EXPECT_NEAR(ridge_intensity(kPeakGflops, kGbps), 55.5, 0.1);
 }
@@ -53,7 +51,7 @@ TEST(Published, UtilisationOfElementWiseOperationsAndProducts) {
     const double intensity = row.operation.flops / row.operation.bytes;
     EXPECT_EQ(row.operation.bytes, row.bytes) << row.name;
     EXPECT_NEAR(intensity, row.intensity, 0.05) << row.name;
-    // The table rounds the intensity and the ridge before it divides: 0.1 points.
+    // The table rounds the intensity and the ridge before it divides, which allows 0.1 points.
     const double percent = 100 * attainable_gflops(intensity, kPeakGflops, kGbps) / kPeakGflops;
     EXPECT_NEAR(percent, row.utilisation_percent, row.utilisation_percent < 1 ? 0.006 : 0.1)
         << row.name;
@@ -65,7 +63,8 @@ TEST(Published, LayersInHalfPrecision) {
   EXPECT_NEAR(gemm_intensity(1, 4096, 1024, kF16), 1, 0.005);
   const auto intensity = [](const Operation& o) { return o.flops / o.bytes; };
   EXPECT_DOUBLE_EQ(intensity(elementwise(1e6, 1, 1, 1, kF16)), 0.25);  // ReLU: one comparison
-  // 3x3 max pool at stride 1: nine comparisons an output; neighbours' reads come from the cache.
+  // 3x3 max pool at stride 1 makes nine comparisons per output; neighbours are read from the
+  // cache.
   EXPECT_DOUBLE_EQ(intensity(elementwise(1e6, 9, 1, 1, kF16)), 2.25);
 }
 

@@ -1,4 +1,4 @@
-// Random but plausible problems, calibrations and calls for properties.
+// Random plausible problems, calibrations and calls for property tests.
 #pragma once
 
 #include <rapidcheck.h>

@@ -53,7 +53,7 @@ TEST(Waves, SlicesOfKAreWorkgroupsAndBatchMembersMayShareOne) {
   v.split_k = 4;  // 250 steps each, in tiles of 16: 256, 256, 256 and 232
   EXPECT_EQ(waves(p, v, 3).workgroups, 4);
   EXPECT_EQ(waves(p, v, 3).waves, 2);
-  v.split_k = 64;  // one tile each
+  v.split_k = 64;  // one tile per partial sum
   EXPECT_EQ(waves(p, v, 3).workgroups, 63);
   Problem batch = packed_problem(8, 8, 8);
   batch.batch = 9;
@@ -114,17 +114,17 @@ TEST(Roofline, EveryLevelHasItsIntensityAndRate) {
   EXPECT_EQ(r.levels[3].bytes, minimum_bytes(p));
   const double c = 4.0 * 1000 * 1200;
   EXPECT_DOUBLE_EQ(r.levels[4].bound_ns, (minimum_bytes(p) - c) / 20 + c / 10);
-  // The link is no bound of a kernel, and 12 MB fit the second cache.
+  // The link bounds no kernel, and 12 MB fit the second cache.
   for (const Bound& bound : r.bounds) {
     EXPECT_NE(bound.limiter, "memory:host");
     EXPECT_NE(bound.limiter, "memory:memory");
   }
-  rates.upload_gbps = 0;  // a link that was not measured is no level
+  rates.upload_gbps = 0;  // A link without a measured rate is no level.
   EXPECT_EQ(roofline(p, tiled(64, 64, 4, 4), rates).levels.back().name, "memory");
 }
 
-// Fewer than four workgroups a unit cannot hide loads behind one another's work: each tile waits
-// for its own.
+// With fewer than four workgroups per unit, other workgroups cannot hide the latency of loads:
+// each tile waits for its own loads.
 TEST(Roofline, FewWorkgroupsWaitForTheirLoads) {
   DeviceRates rates = gpu();
   rates.load_latency_ns = 500;
@@ -159,7 +159,7 @@ TEST(Roofline, DataThatFitsTheCacheIsNotBoundByMemory) {
   for (const Bound& b : r.bounds) EXPECT_NE(b.limiter, "memory:memory");
 }
 
-// A bound must not know more than the whole problem needs: work that a kernel may skip is not
+// A bound counts only the work that the whole problem needs; work that a kernel may skip is not
 // counted.
 RC_GTEST_PROP(Roofline, IsAtLeastTheProblemsBoundAndCountsNothingTwice, ()) {
   const Problem p = random_problem();
@@ -167,8 +167,8 @@ RC_GTEST_PROP(Roofline, IsAtLeastTheProblemsBoundAndCountsNothingTwice, ()) {
   const Variant v = tiled(*rc::gen::element(16, 64, 128), *rc::gen::element(16, 64, 128), 4, 4);
   const Roofline r = roofline(p, v, rates);
   RC_ASSERT(r.ns() >= problem_bound_ns(p, rates));
-  // A machine that does nothing twice and overlaps nothing: arithmetic on the busiest unit, plus
-  // every transfer.
+  // A machine without repeated or overlapping work: arithmetic on the busiest unit, plus every
+  // transfer.
   const Waves w = waves(p, v, rates.compute_units);
   const double arithmetic = flops(p) / rates.fma_gflops / (w.wave_efficiency * w.tile_efficiency);
   double transfers = rates.dispatch_ns;
@@ -177,7 +177,7 @@ RC_GTEST_PROP(Roofline, IsAtLeastTheProblemsBoundAndCountsNothingTwice, ()) {
   RC_ASSERT(r.ns() <= (arithmetic + transfers) * (1 + 1e-9));
 }
 
-// Kernels may skip what lies outside C, so edges alone are no reason to promise a longer time.
+// Kernels may skip what lies outside of C, so that edges alone do not raise the bound.
 RC_GTEST_PROP(Roofline, OneUnitIsNeverIdle, ()) {
   DeviceRates rates = gpu();
   rates.compute_units = 1;

@@ -32,8 +32,8 @@ Variant tile(int tile_m, int tile_n) {
   return v;
 }
 
-/// What a kernel really takes: whole tiles in waves, each kernel at a rate of its own that differs
-/// from the calibrated one, and a cost of every workgroup.
+/// A kernel's true time: whole tiles in waves, a rate that differs from the calibrated one for
+/// each kernel, and a cost per workgroup.
 double true_ns(const Variant& v, const MeasuredTime& p) {
   const double workgroups = std::ceil(static_cast<double>(p.m) / v.tile_m) *
                             std::ceil(static_cast<double>(p.n) / v.tile_n);
@@ -91,7 +91,7 @@ TEST(Selector, PredictsTimesOfUnseenProblems) {
   EXPECT_LT(errors[90], 0.2);
 }
 
-// No sum of terms is slower for few rows and for many, and faster between.
+// No sum of terms is slow for few and for many rows, and faster between.
 TEST(Selector, ResidualsOfTheTermsAreInterpolated) {
   const auto true_of_rows_ns = [](const MeasuredTime& t) {
     const double octaves = std::log2(static_cast<double>(t.m)) - 6;
@@ -170,7 +170,7 @@ TEST(Selector, PackingIsASharePerOperandOfWhatIsPredicted) {
   const std::vector<MeasuredKernel> kernels = {measured(tile(16, 16), 20), measured(b, 20),
                                                measured(both, 20)};
   const Selector selector({}, device(), kernels);
-  // Of a product of few rows nearly all that is packed is B.
+  // With few rows, B is nearly all of the packed data.
   for (const std::int64_t m : {1, 64, 4096}) {
     const Problem p = packed_problem(m, 512, 512);
     const Selector::Times predicted = selector.predict_ns(p);

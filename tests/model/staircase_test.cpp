@@ -36,7 +36,7 @@ TEST(Staircase, ManyUnitsAreFoundWithinSomeOfThem) {
     EXPECT_NEAR(static_cast<double>(found(132, 0.02, 0.02, seed)), 132, 4) << seed;
 }
 
-// No step within what may be run: all of them are units as far as anybody can tell.
+// The permitted sizes show no step, so the device has at least as many units as workgroups ran.
 TEST(Staircase, WithoutAStepAllRunAtOnce) {
   const auto stairs = climb([](std::size_t) { return 5.0; }, 8);
   EXPECT_GE(units_of_staircase(stairs), stairs.back().workgroups);

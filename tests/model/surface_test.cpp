@@ -71,21 +71,22 @@ TEST(Surface, SmoothingDoesNotFollowALonePoint) {
   for (double m : {1., 16., 256.})
     for (double n : {1., 16., 256.})
       for (double k : {1., 16., 256.}) points.push_back(point(m, n, k, 1.0));
-  SurfacePoint& lone = points[13];  // the middle
+  SurfacePoint& lone = points[13];  // the middle point
   lone.value = 3.0;
   const Surface through(points), smoothed(points, 1);
   EXPECT_NEAR(through.at(lone.at), 3.0, 1e-9);
   EXPECT_LT(smoothed.at(lone.at), 2.8);
   EXPECT_GT(smoothed.at(lone.at), 1.0);
-  // Around it no point is as far from its own value as when the spline goes through all.
+  // With smoothing, the points around it are closer to their values than in an exact
+  // interpolation.
   const LogSizes beside = log_sizes(32, 16, 16);
   EXPECT_LT(smoothed.at(beside), through.at(beside));
-  // And with ever more smoothing the average is left.
+  // Stronger smoothing approaches the average.
   EXPECT_NEAR(Surface(points, 1e6).at(lone.at), (26 * 1.0 + 3.0) / 27, 1e-3);
 }
 
-// Normal equations of the spline: a point is missed by its weight times the smoothing, and weights
-// sum to 0.
+// Normal equations of the spline: it misses a point by that point's weight times the smoothing,
+// and weights sum to 0.
 TEST(Surface, SmoothingResidualsSumToZero) {
   const std::vector<SurfacePoint> points = {point(1, 1, 1, 3.0), point(64, 2, 1024, -1.0),
                                             point(8, 256, 4, 0.5), point(512, 512, 512, 7.0)};
@@ -108,7 +109,7 @@ TEST(Surface, SmoothingKeepsAConstant) {
   for (const SurfacePoint& p : points) EXPECT_NEAR(surface.at(p.at), 2.0, 1e-12);
 }
 
-// A spline that swung between its points would send calls to the wrong tier.
+// A spline that overshoots between its points would send calls to the wrong tier.
 RC_GTEST_PROP(Surface, StaysNearTheRangeOfItsPoints, ()) {
   std::vector<SurfacePoint> points;
   const int count = *rc::gen::inRange(1, 40);
@@ -134,8 +135,9 @@ RC_GTEST_PROP(Surface, FittingSurfacesTogetherEqualsFittingEachAlone, ()) {
   }
   const std::vector<Surface> together = Surface::through(places, values, kSmoothing);
   const LogSizes asked = log_sizes(random_problem());
-  // The system's eigenvalues lie between the smoothing and the sum of a row's entries, each at most
-  // thrice the longest distance; its solution errs by their ratio, places times epsilon.
+  // The system's eigenvalues lie between the smoothing and the sum of a row's entries, each at
+  // most three times the longest distance. The relative error of its solution is their ratio times
+  // the number of points times epsilon.
   const double n = count, longest = 3 * std::log2(5000.0);
   const double error =
       n * std::numeric_limits<double>::epsilon() * n * (3 * longest + kSmoothing) / kSmoothing;
@@ -149,7 +151,7 @@ RC_GTEST_PROP(Surface, FittingSurfacesTogetherEqualsFittingEachAlone, ()) {
 }
 
 TEST(Surface, FollowsASmoothFunctionBetweenItsPoints) {
-  // A saturating rate, as a BLAS has: log2 of x / (x + 64) in each size.
+  // A saturating rate, as BLAS libraries have it: log2 of x / (x + 64) in each size.
   const auto truth = [](const LogSizes& s) {
     double value = 0;
     for (double x : s) value -= std::log2(1 + 64 / std::exp2(x));

@@ -1,5 +1,5 @@
-// The traffic formulas against a program that walks the tile loop and counts every element it would
-// touch.
+// Compares the traffic formulas with a program that walks the tile loop and counts every accessed
+// element.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -53,7 +53,8 @@ RC_GTEST_PROP(Traffic, EqualsWhatTheTileLoopTouches, ()) {
   RC_ASSERT(t.cache_bytes <= t.register_bytes);
 }
 
-// Each part reads its own steps of k; all parts of C are written, then read by the second kernel.
+// Each split reads its own steps of k. All partial sums are written, and the second kernel reads
+// them.
 RC_GTEST_PROP(Traffic, PartialSumsOfSplitKAreWrittenAndRead, ()) {
   Problem p = packed_problem(random_size(200), random_size(200), random_size(3000));
   p.batch = *rc::gen::inRange(1, 4);

@@ -1,4 +1,4 @@
-// Which way operands go: predicted from rates, within what the operands allow.
+// Transfer paths of operands: predicted from rates, within what the operands permit.
 #include "runtime/model/transfer.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,8 @@
 namespace rooftile {
 namespace {
 
-/// Staging at 10 GB/s each way; importing takes 1 us, and the device copies at 20 GB/s.
+/// Staging runs at 10 GB/s in each direction; importing takes 1 us, and the device copies at 20
+/// GB/s.
 DeviceRates importing() {
   return {.upload_gbps = 10,
           .download_gbps = 10,
@@ -17,7 +18,7 @@ DeviceRates importing() {
           .import_upload_gbps = 20,
           .import_download_gbps = 20};
 }
-/// As far away as a discrete card's host memory is for its kernels.
+/// The rates of a discrete card, whose kernels read host memory across the link.
 DeviceRates far_away() {
   DeviceRates rates = importing();
   rates.import_read_extra_ns = rates.import_write_extra_ns = 0.2;
@@ -64,7 +65,7 @@ TEST(Transfer, SlowImportedMemoryIsCopiedByTheDevice) {
                                              TransferPath::kNone, TransferPath::kCopied}));
   EXPECT_DOUBLE_EQ(t.in_ns, 2 * (1e3 + kBytes / 20));
   EXPECT_EQ(t.link_bytes, 3 * kBytes);
-  // A vector's matrix is read once, and once across the link is all that a copy takes.
+  // A matrix-vector product reads the matrix once, and copying also crosses the link once.
   DeviceRates rates = far_away();
   rates.import_read_extra_ns = 0.04;
   EXPECT_EQ(transfer_paths(packed_problem(1, 4096, 4096), rates).b, TransferPath::kInPlace);
@@ -72,7 +73,7 @@ TEST(Transfer, SlowImportedMemoryIsCopiedByTheDevice) {
 }
 
 TEST(Transfer, SmallOperandsAreStaged) {
-  // 10 kB at 10 GB/s are as long as an import.
+  // Staging 10 kB at 10 GB/s takes as long as an import.
   EXPECT_EQ(transfer_paths(packed_problem(16, 16, 16), importing()).a, TransferPath::kStaged);
   EXPECT_EQ(transfer_paths(packed_problem(48, 16, 48), importing()).a, TransferPath::kStaged);
   EXPECT_EQ(transfer_paths(packed_problem(56, 16, 56), importing()).a, TransferPath::kInPlace);
@@ -82,7 +83,7 @@ TEST(Transfer, ImportTimeMayGrowWithTheSize) {
   DeviceRates rates = importing();
   rates.import_growth_ns = 0.2;
   EXPECT_EQ(transfer_paths(square(), rates).a, TransferPath::kCopied)
-      << "its rate counts the import";
+      << "the direct rate includes the import";
   rates.import_upload_gbps = 0;
   EXPECT_EQ(transfer_paths(square(), rates).a, TransferPath::kStaged);
 }
@@ -98,10 +99,10 @@ TEST(Transfer, RowsThatLoadsDoNotDivideAreStagedWithPadding) {
   EXPECT_EQ(transfer_paths(p, far_away()),
             (TransferPaths{TransferPath::kStaged, TransferPath::kStaged, TransferPath::kNone,
                            TransferPath::kStaged}))
-      << "gaps are somebody else's: they are not copied, and never written";
+      << "gaps belong to the caller: they are neither copied nor written";
   Problem halves = retyped(square(), parse_types("f16"));
   EXPECT_EQ(transfer_paths(halves, importing()).a, TransferPath::kInPlace);
-  halves.lda = 516;  // 8 bytes more than whole loads
+  halves.lda = 516;  // 8 bytes more than a multiple of whole loads
   EXPECT_EQ(transfer_paths(halves, importing()).a, TransferPath::kStaged);
   Problem batch = packed_problem(512, 512, 512, Transpose::kNo, Transpose::kNo, 3);
   EXPECT_EQ(transfer_paths(batch, far_away()).a, TransferPath::kCopied);
@@ -119,7 +120,7 @@ TEST(Transfer, AnOldCThatIsNeededIsWrittenByTheHostOnly) {
   EXPECT_EQ(transfer_paths(square(), importing(), {.c_is_checked = true}).c_out,
             TransferPath::kStaged);
   Problem p = square();
-  p.epilogue.residual = true;  // which may be C
+  p.epilogue.residual = true;  // The residual may alias C.
   EXPECT_EQ(transfer_paths(p, importing()).c_out, TransferPath::kStaged);
   // Words of two elements are written as a whole.
   EXPECT_EQ(transfer_paths(retyped(square(), parse_types("f16_f16")), importing()).c_out,

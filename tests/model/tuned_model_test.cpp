@@ -19,8 +19,8 @@ DeviceRates device() {
           .compute_units = 8};
 }
 
-/// A device that loses a smooth share of its roofline, and waves and edges of 64 x 64 blocks on
-/// top.
+/// A device that reaches a smoothly varying share of its roofline, with additional cost of waves
+/// and edges of 64 x 64 blocks.
 double pretended_ns(const Problem& p) {
   const double flops_lost = 1 + 3e6 / flops(p);
   const Waves w = waves(p, {.tile_m = 64, .tile_n = 64}, device().compute_units);
@@ -43,7 +43,7 @@ RC_GTEST_PROP(TunedModel, ATunedProblemTakesTheMeasuredTime, ()) {
   const Problem p = random_problem();
   std::erase_if(tuned, [&](const TunedTime& t) { return t.problem == p; });
   tuned.insert(tuned.begin(), {.problem = p, .ns = 12345, .tile_m = 64, .tile_n = 16});
-  // Sizes, not ld or beta, are what times are looked up by: the first of equal sizes counts.
+  // Times are looked up by sizes, not by ld or beta; the first entry of equal sizes counts.
   RC_ASSERT(predict_kernel_ns(p, random_device(), tuned) == 12345);
 }
 
@@ -59,7 +59,7 @@ TEST(TunedModel, InterpolatesBetweenTunedProblems) {
 
 TEST(TunedModel, PredictionStepsWithTheNumberOfWaves) {
   const TunedModel model(device(), tuned_lattice());
-  // 8 workgroups fill the units, 9 need a second wave.
+  // 8 workgroups occupy the units, 9 need a second wave.
   const double full = model.predict_ns(packed_problem(512, 64, 1000));
   const double spilled = model.predict_ns(packed_problem(513, 64, 1000));
   EXPECT_GT(spilled / full, 1.8);
@@ -70,7 +70,7 @@ TEST(TunedModel, OtherTransposesTakeTheNearestClassesTimeAsTheRooflinesGo) {
   const Problem nt = packed_problem(500, 700, 300, Transpose::kNo, Transpose::kYes);
   EXPECT_TRUE(model.has_class(packed_problem(500, 700, 300)));
   EXPECT_FALSE(model.has_class(nt));
-  // Which is longer than the roofline alone.
+  // This time is longer than the roofline alone.
   EXPECT_EQ(model.predict_ns(nt), model.predict_ns(packed_problem(500, 700, 300)));
   EXPECT_GT(model.predict_ns(nt), problem_bound_ns(nt, device()));
 }
@@ -98,8 +98,8 @@ TEST(TunedModel, TheNearestTypesAreTheSameOperandsThenFloat32) {
   EXPECT_LT(distance("f32", "f16"), distance("bf16", "f16"));
 }
 
-// So that of the same operands a certified kernel is never predicted to be slower than a plain one
-// and a pass.
+// Otherwise dispatch would prefer a kernel for widened operands, with a pass over them, to a
+// certified kernel of the operands' own types.
 RC_GTEST_PROP(TunedModel, AKernelOfItsOwnTypesIsNotSlowerThanAWidenedProduct, ()) {
   const DeviceRates rates = random_device();
   const std::vector<TunedTime> tuned = random_tuned();

@@ -1,5 +1,5 @@
-// The selector on measured times of a real device (bench/results/lavapipe-untuned.csv), each
-// problem left out in turn.
+// Judges the selector on measured times of a real device (bench/results/lavapipe-untuned.csv),
+// with each problem left out in turn.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace rooftile {
 namespace {
 
-/// As calibrated when the times were taken.
+/// Calibrated rates at the time of the measurements.
 DeviceRates lavapipe() {
   return {.dispatch_ns = 4400,
           .workgroup_ns = 116,
@@ -30,7 +30,7 @@ DeviceRates lavapipe() {
 
 struct MeasuredClass {
   Problem of_class;
-  // What the selector keeps to: bench/results/lavapipe.md has the figures.
+  // Limits for the selector's regret; bench/results/lavapipe.md has the measured values.
   double most_mean, most_worst_decile;
   std::vector<MeasuredKernel> kernels = {};
 };
@@ -69,7 +69,7 @@ TEST(UntunedLavapipe, TheSelectorBeatsTheNearestProblemsKernel) {
   }
 }
 
-// Both predict the time of the kernel that the selector takes.
+// Both predict the time of the kernel that the selector chooses.
 TEST(UntunedLavapipe, TheSelectorPredictsTimesBetterThanTheSurface) {
   for (const MeasuredClass& c : measured_classes()) {
     const TimeTable table = complete_table(c.kernels);

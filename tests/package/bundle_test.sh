@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a bundle and runs it on a machine that has libc, a shell and a Vulkan driver, and nothing else: a root directory of its
-# own, or, where none may be entered, this machine's with a look at every library that is loaded.
+# Makes a bundle and runs it on a bare machine, which has only libc, a shell and a Vulkan driver. The machine is a root
+# directory of its own. Where the test may not enter one, it uses this machine and checks every library that is loaded.
 #   bundle_test.sh SOURCE_DIR BINARY_DIR
 # shellcheck disable=SC2016  # $ORIGIN is for the loader
 set -euo pipefail
@@ -15,8 +15,8 @@ fail() {
   exit 1
 }
 
-# --- The machine: glibc, sh and readlink for the launcher, and in /driver Mesa's software device with all that it needs but
-# libstdc++. Nothing but these look for libraries in /driver.
+# --- The bare machine: glibc, sh and readlink for the launcher, and in /driver Mesa's software device with its
+# libraries except libstdc++. Only these search /driver for libraries.
 libc=(libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1)
 mkdir -p "$root"/{bin,lib64,lib/x86_64-linux-gnu,driver,proc,dev,tmp,home,opt}
 cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
@@ -35,8 +35,8 @@ done < <(ldd "$driver" | sed -n 's/^[[:space:]]*\([^ ]*\) => \(\/[^ ]*\) .*/\1 \
 patchelf --set-rpath '$ORIGIN' "$root"/driver/*
 echo '{"file_format_version": "1.0.0", "ICD": {"library_path": "./driver.so", "api_version": "1.1.230"}}' >"$root/driver/icd.json"
 
-# How the machine is entered, as any user or as root, and its root directory as its programs see it. Without /proc nothing that
-# says $ORIGIN runs, so chroot alone will not do.
+# The command that enters the machine, as any user or as root, and its root directory as its programs see it. chroot
+# alone is not sufficient, because programs with $ORIGIN need /proc.
 for flags in -rmpf -mpf; do
   enter=("$(command -v unshare)" "$flags" "--mount-proc=$root/proc" "$(command -v chroot)" "$root") at=""
   ! "${enter[@]}" /bin/sh -c : 2>/dev/null || break
@@ -44,7 +44,8 @@ for flags in -rmpf -mpf; do
 done
 echo "entering the machine by: ${enter[*]:-nothing, this machine with a look at what is loaded}"
 
-# line PROGRAM ARG...: the command that runs it there, with $setting in its environment; what is loaded is written to /tmp.
+# line PROGRAM ARG...: prints the command that runs it there with $setting in its environment; a log of loaded libraries
+# goes to /tmp.
 setting=()
 line() {
   rm -f "$root"/tmp/loaded.*
@@ -52,12 +53,13 @@ line() {
     "${setting[@]}" "${enter[@]}" /bin/sh -c 'LD_DEBUG=files LD_DEBUG_OUTPUT=$0 exec "$@"' "$at/tmp/loaded" "$@")
 }
 
-# What it and its children have loaded so far.
+# Prints the libraries that it and its children have loaded.
 loaded() {
   cat "$root"/tmp/loaded.* 2>/dev/null | sed -n 's/.*calling init: //p'
 }
 
-# machine PROGRAM ARG...: runs it there, its output in $output; it loads nothing but the bundle's, the driver's and libc.
+# machine PROGRAM ARG...: runs it there, with its output in $output; it may load only libraries of the bundle, the
+# driver and libc.
 machine() {
   local code=0 path
   line "$@"
@@ -80,12 +82,12 @@ prints() {
   grep -q -- "$1" <<<"$output" || fail "not printed: $1" "$output"
 }
 
-# standard_library FOLDER: where the last program's libstdc++ came from.
+# standard_library FOLDER: expects that the last program loaded libstdc++ from this folder.
 standard_library() {
   [ -z "${enter[*]}" ] || grep -q "/$1/libstdc++.so.6\$" < <(loaded) || fail "libstdc++ is not $1's" "$(loaded)"
 }
 
-# works BUNDLE: the commands that people start with.
+# works BUNDLE: runs the commands with which users start.
 works() {
   local bin=$at$1/bin program
   succeeds "$bin/rooftile" --version
@@ -105,7 +107,7 @@ works() {
   for program in "$root$1"/bin/*; do succeeds "$bin/${program##*/}" --help; done
 }
 
-# --- The bundle, fast rather than small.
+# --- The bundle, with fast instead of strong compression.
 python=/usr/bin/python3
 "$python" -c 'import sys, numpy as np
 for file, rows in zip(sys.argv[1:], (5, 7)): np.save(file, (np.arange(rows * 33) % 11 - 5).astype("f4").reshape(rows, 33))' \
@@ -123,13 +125,14 @@ tar -C "$root/opt" -xJf "link/$name.tar.xz"
 works "/opt/$name"
 standard_library lib/fallback
 
-# --- Moved, on a machine with a libstdc++ that is new enough.
+# --- The bundle after a move, on a machine with a libstdc++ that is new enough.
 mv "$root/opt/$name" "$root/opt/roof tile"
 cp -L /lib/x86_64-linux-gnu/{libstdc++.so.6,libgcc_s.so.1} "$root/lib/x86_64-linux-gnu/"
 works "/opt/roof tile"
 standard_library lib/x86_64-linux-gnu
 
-# --- On one whose libstdc++ is too old: it has the first version of the symbols only. Started through a link.
+# --- A machine with too old a libstdc++, which has only the first version of the symbols. The program is started
+# through a link.
 echo 'GLIBCXX_3.4 { global: *; };' >"$scratch/old.map"
 echo 'int old;' | cc -x c -shared -fPIC - -o "$root/lib/x86_64-linux-gnu/libstdc++.so.6" -Wl,-soname,libstdc++.so.6 \
   -Wl,--version-script="$scratch/old.map"
@@ -138,7 +141,8 @@ succeeds "$at/bin/tuner" devices
 prints llvmpipe
 standard_library lib/fallback
 
-# --- The tuner starts itself again as its worker, by /proc/self/exe. Ctrl-C as soon as both have opened the driver.
+# --- The tuner starts itself again as its worker through /proc/self/exe. The test sends Ctrl-C as soon as both have
+# opened the driver.
 line "$at/bin/tuner" tune --m 8 --n 9 --k 10
 setsid "${line[@]}" >"$scratch/tune.txt" 2>&1 &
 for _ in {1..200}; do
@@ -175,13 +179,14 @@ succeeds "$at/opt/outside"
 prints '^7 16$'
 setting=()
 
-# --- The examples that it carries run with its library. They are Python's, which the bare machine lacks: here.
+# --- The bundled examples run with its library. They need Python, which the bare machine lacks, so they run on this
+# machine.
 for example in "$root/opt/$name"/share/doc/rooftile/examples/python/{pca,recommend,portfolio}.py; do
   output=$(ROOFTILE_LIBRARY="$root/opt/$name/lib/librooftile.so" ROOFTILE_DB=$scratch/none.db PYTHONDONTWRITEBYTECODE=1 \
     "$python" "$example" 2>&1) || fail "$example: failed" "$output"
 done
 
-# --- And the machine really has nothing: without one of its libraries the bundle does not start.
+# --- Checks the bare machine: without one of its libraries the bundle does not start.
 if [ ${#enter[@]} -gt 0 ]; then
   rm "$root/opt/$name/lib/libsqlite3.so.0"
   ! machine "$at/opt/$name/bin/rooftile" --version || fail "runs without its libsqlite3: this machine is not bare"

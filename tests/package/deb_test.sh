@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the Debian packages, installs them into an empty root with a dpkg database of its own, and uses what lies there: the
-# command line, the README's C program and the examples built against the installed files, and NumPy over the BLAS that update-alternatives
-# chooses.   deb_test.sh SOURCE_DIR BINARY_DIR
+# Makes the Debian packages and installs them into an empty root with a dpkg database of its own. Then it uses the
+# installed command line, builds the README's C program and the examples against the installed files, and runs NumPy
+# with the BLAS that update-alternatives chooses.   deb_test.sh SOURCE_DIR BINARY_DIR
 . "$(dirname "$0")/scratch.sh"
 PATH=$PATH:/usr/sbin:/sbin
 root=$scratch/root
@@ -9,8 +9,8 @@ triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 libdir=/usr/lib/$triplet
 blas=libblas.so.3-$triplet
 
-# in_root ARG...: dpkg there. Only what these packages hold: what they depend on is this machine's. Their scripts run here, and
-# are told of the root, as update-alternatives is by them.
+# in_root ARG...: runs dpkg on the root, which holds only these packages; their dependencies are this machine's. Their
+# scripts run on this machine and get the root as an option, which they pass on to update-alternatives.
 in_root() {
   quietly dpkg --root="$root" --log=/dev/null --force-depends --force-not-root --force-script-chrootless "$@"
 }
@@ -19,7 +19,7 @@ alternatives() {
   update-alternatives --root "$root" "$@"
 }
 
-# The provider that programs in the root get as libblas.so.3.
+# Prints the library that programs in the root get as libblas.so.3.
 chosen() {
   readlink "$root$(readlink "$root$libdir/libblas.so.3")"
 }
@@ -39,7 +39,7 @@ cp -L "$libdir/blas/libblas.so.3" "$root$libdir/blas/"
 quietly alternatives --install "$libdir/libblas.so.3" "$blas" "$libdir/blas/libblas.so.3" 10
 in_root -i "${packages[@]}"
 
-# Every library that a program of a package needs is in a package that it depends on.
+# Every library that a package's program needs is in a package on which it depends.
 for package in librooftile0 rooftile; do
   depends=$(dpkg --root="$root" -s $package | sed -n 's/^Depends: //p')
   while read -r file; do
@@ -51,7 +51,8 @@ for package in librooftile0 rooftile; do
   done < <(dpkg --root="$root" -L $package | grep -E '/bin/rooftile$|\.so\.[0-9.]+$')
 done
 
-# --- Where a distribution has its files, and known to its loader without a script that says so.
+# --- Files lie in the distribution's folders, and the loader finds them without a maintainer script that calls
+# ldconfig.
 [ "$(ls "$root/usr/lib")" = "$triplet" ] || fail "libraries outside of $libdir:" "$(ls "$root/usr/lib")"
 [ "$(grep -c '^activate-noawait ldconfig$' "$root/var/lib/dpkg/info/librooftile0.triggers")" = 1 ] || fail "no ldconfig trigger"
 ! grep -l ldconfig "$root"/var/lib/dpkg/info/*.p{ost,re}* 2>/dev/null || fail "a script calls ldconfig, which the trigger does"
@@ -89,7 +90,7 @@ for example in "$examples"/python/{pca,recommend,portfolio}.py; do
 done
 unset LD_LIBRARY_PATH
 
-# --- One of the providers of libblas.so.3, and none that anybody gets without asking.
+# --- Rooftile is a provider of libblas.so.3, and is used only after an explicit choice.
 expect_chosen "Installed" blas
 alternatives --query "$blas" | grep -A 1 "^Alternative: $libdir/rooftile/" | grep -q '^Priority: 5$' ||
   fail "Rooftile is no provider of libblas.so.3 with priority 5:" "$(alternatives --query "$blas")"
@@ -98,7 +99,7 @@ expect_chosen "Asked for" rooftile
 in_root -i "${packages[@]}"
 expect_chosen "Upgraded" rooftile
 
-# As the loader finds it in a system that has this root: through the links.
+# Follows the links as the loader of a system with this root does.
 mkdir system
 ln -s "$root$(chosen)" system/libblas.so.3
 loaded=$(LD_LIBRARY_PATH=$scratch/system /usr/bin/python3 -c '
@@ -110,7 +111,7 @@ for library in rooftile/libblas.so.3 "librooftile.so.$version"; do
   grep -qx "$root$libdir/$library" <<<"$loaded" || fail "NumPy's product does not get to $library:" "$loaded"
 done
 
-# --- Removed again, nothing is left of them.
+# --- Removing the packages leaves no files behind.
 in_root --purge rooftile librooftile-dev librooftile0
 expect_chosen "Purged" blas
 quietly alternatives --remove-all "$blas"

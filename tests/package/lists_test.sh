@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Without the packages that only tests need everything but the tests is configured, and with ROOFTILE_TESTS it is said what is
-# missing.   lists_test.sh SOURCE_DIR BINARY_DIR
+# Without the packages that only tests need, everything but the tests can be configured, and with ROOFTILE_TESTS a
+# message names what is missing.   lists_test.sh SOURCE_DIR BINARY_DIR
 . "$(dirname "$0")/scratch.sh"
 
 listed() {
@@ -13,9 +13,10 @@ twice=$(listed "$source_dir"/scripts/packages{,-test} | sort | uniq -d)
 hidden=()
 for package in GTest rapidcheck MPI; do hidden+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON"); done
 quietly cmake -S "$source_dir" -B build -G Ninja "${hidden[@]}" -DROOFTILE_TESTS=OFF
-# What was found lies in no package that scripts/build does not install.
+# All found files belong to packages that scripts/build installs.
 mapfile -t found < <(sed -n 's/^[^#/][^=]*=\(\/usr\/.*\)/\1/p' build/CMakeCache.txt | tr ';' '\n' | sort -u)
-owners=$( (dpkg -S "${found[@]}" 2>/dev/null || true) | grep -v ', ' | cut -d: -f1 | sort -u)  # folders have several
+# A folder can have several owners; those lines are left out.
+owners=$( (dpkg -S "${found[@]}" 2>/dev/null || true) | grep -v ', ' | cut -d: -f1 | sort -u)
 grep -qx libfmt-dev <<<"$owners" || fail "libfmt-dev is not among the packages that were found:" "$owners"
 for_tests=$(comm -12 <(listed "$source_dir/scripts/packages-test" | sort) <(echo "$owners"))
 [ -z "$for_tests" ] || fail "used without tests, but listed in scripts/packages-test only:" "$for_tests"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the build tree into an empty prefix, then builds and runs outside of it: the README's C and C++ programs through
-# find_package, pkg-config and the README's own command line, and the installed examples.   package_test.sh SOURCE_DIR BINARY_DIR
+# Installs the build tree into an empty prefix, then builds and runs programs outside of it: the README's C and C++
+# programs through find_package, pkg-config and the README's own command line, and the installed examples.
+# package_test.sh SOURCE_DIR BINARY_DIR
 . "$(dirname "$0")/scratch.sh"
 
 quietly cmake --install "$binary_dir" --prefix "$scratch/prefix"
@@ -25,7 +26,7 @@ expect "pkg-config, C" ./from-c
 expect "pkg-config, C++" ./from-cpp
 unset LD_LIBRARY_PATH
 
-# The README's command line names the source tree's folders.
+# The README's command line names folders of the source tree.
 ln -s "$source_dir/include" include
 ln -s "$binary_dir" build
 line=$(grep -o '`cc [^`]*`' "$source_dir/README.md" | tr -d '`')
@@ -44,7 +45,7 @@ quietly cmake --build examples-scalapack
 quietly env ROOFTILE_EXAMPLES="$installed" ROOFTILE_LIBRARY="$(dirname "$pc")/librooftile.so.0" PYTHONDONTWRITEBYTECODE=1 \
   /usr/bin/python3 -m pytest -q -p no:cacheprovider "$source_dir/tests/examples/python_test.py"
 
-# The package of the tools has no examples and headers beside its documents.
+# The package of the tools has neither examples nor headers among its documents.
 quietly cmake --install "$binary_dir" --component tools --prefix "$scratch/tools"
 /usr/bin/python3 "$source_dir/tests/docs/test_docs.py" --installed "$scratch/tools/share/doc/rooftile"
 

@@ -19,7 +19,7 @@ source, binary = map(pathlib.Path, sys.argv[1:])
 
 
 def command_lines(markdown, options_of="rooftile tune"):
-    """Lines of fenced blocks and inline code; inline options alone are those of one command, or none's."""
+    """Lines of fenced blocks and inline code. Inline options without a command count if a command has them."""
     blocks = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     lines = [line for language, block in blocks.findall(markdown) if not language for line in block.splitlines()]
     inline = re.findall(r"`([^`\n]+)`", blocks.sub("", markdown))
@@ -28,20 +28,20 @@ def command_lines(markdown, options_of="rooftile tune"):
 
 
 def block_lines(markdown):
-    """Lines of fenced blocks without their comments; "..." stands for more files."""
+    """Lines of fenced blocks without comments and without "...", which stands for more files."""
     blocks = re.findall(r"^```(?:sh)?\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL)
     lines = [re.sub(r" +#.*| \.\.\.", "", line).strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line.startswith("rooftile ")]
 
 
 def save_zeros(path, rows, columns):
-    """A float32 matrix as numpy.save writes it."""
+    """Writes a float32 matrix in the format of numpy.save."""
     text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}".ljust(117) + "\n"
     pathlib.Path(path).write_bytes(b"\x93NUMPY\x01\x00v\x00" + text.encode() + bytes(4 * rows * columns))
 
 
 def make_database(environment):
-    """A tuning run that is interrupted as soon as the database is there."""
+    """Starts tuning and interrupts it as soon as the database exists."""
     tune = subprocess.Popen(["rooftile", "tune", "--m", "8", "--n", "9", "--k", "10"], env=environment,
                             stdout=subprocess.DEVNULL)
     for _ in range(600):
@@ -58,7 +58,7 @@ def main():
     lines += [line for line in command_lines((source / "docs" / "types.md").read_text(), None) if line not in lines]
     for document in sorted((source / "docs").glob("*.md")):
         lines += [line for line in block_lines(document.read_text()) if line not in lines]
-    # Writers first: others read what they have written.
+    # Writing commands come first, because others read their output.
     lines.sort(key=lambda line: not re.match(r"rooftile (db export |quantize)", line))
     for command in ("tune", "report", "explain", "query"):
         assert any(re.match(rf"rooftile {command}\b", line) for line in lines), f"README.md quotes no rooftile {command}"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the tests of packages begin with: a folder of their own, which is home and current folder and gone in the end, and the
-# programs that README.md and docs/linking.md hold. Sourced with the test's arguments, SOURCE_DIR BINARY_DIR.
+# Common start of the tests of packages: a temporary folder, which is $HOME and the current folder and is deleted at the
+# end, and the programs in README.md and docs/linking.md. Sourced with the test's arguments, SOURCE_DIR BINARY_DIR.
 set -euo pipefail
 source_dir=$1 binary_dir=$2
 scratch=$(mktemp -d)
@@ -13,19 +13,19 @@ fail() {
   exit 1
 }
 
-# quietly COMMAND...: what it says is shown where it fails.
+# quietly COMMAND...: runs the command and shows its output only if it fails.
 quietly() {
   "$@" >command.log 2>&1 || fail "$*:" "$(cat command.log)"
 }
 
-# snippet LANGUAGE FILE: the only fenced block of that language in README.md and docs/linking.md.
+# snippet LANGUAGE FILE: extracts the only fenced block of that language from README.md and docs/linking.md.
 snippet() {
   local pages=("$source_dir/README.md" "$source_dir/docs/linking.md")
   [ "$(cat "${pages[@]}" | grep -c "^\`\`\`$1\$")" = 1 ] || fail "${pages[*]} do not hold one $1 block"
   cat "${pages[@]}" | sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" | sed '1d;$d' >"$2"
 }
 
-# expect WHAT PROGRAM: its output is the product that both programs print.
+# expect WHAT PROGRAM: expects the output of both example programs.
 expect() {
   [ "$("$2")" = $'4 5\n10 11' ] || fail "$1: wrong output"
 }

@@ -1,4 +1,4 @@
-// The page's charts tell what the runtime would do, and stay small whatever the database holds.
+// The page's charts show what the runtime would do, and their size is bounded for every database.
 #include "report/charts.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ TEST_F(ChartsTest, FailedSamplesCountButAreNeverTheFastest) {
   store.add_sample(sample);
   const DeviceCharts report = charts(store).devices.at(0);
   EXPECT_EQ(report.failed, 1u);
-  ASSERT_THAT(report.searches, SizeIs(2)) << "one a run";
+  ASSERT_THAT(report.searches, SizeIs(2)) << "one search per run";
   EXPECT_THAT(report.searches[1].curve.steps, IsEmpty());
   EXPECT_EQ(report.searches[1].curve.failed, 1u);
 }
@@ -103,8 +103,8 @@ TEST_F(ChartsTest, FactorsOfTheBoundaryMultiplyToTheScore) {
     EXPECT_NEAR(ns, point.device_ns - point.best_host_ns, 1e-6 * point.device_ns);
     if (point.tier == Tier::kDevice) ++on_device;
   }
-  EXPECT_GT(on_device, 0u) << "it is a fast device";
-  EXPECT_LT(on_device, line.points.size()) << "but not for a single element";
+  EXPECT_GT(on_device, 0u) << "a fast device gets some calls";
+  EXPECT_LT(on_device, line.points.size()) << "the host gets the smallest calls";
 }
 
 TEST_F(ChartsTest, WithoutACalibrationThereAreNoMaps) {

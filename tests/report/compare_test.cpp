@@ -1,4 +1,4 @@
-// Two databases side by side.
+// Compares two databases.
 #include "report/compare.h"
 
 #include <gmock/gmock.h>

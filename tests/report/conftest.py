@@ -1,4 +1,4 @@
-"""A program in a home folder of its own, as in tests/cli, and databases of machines that are not there."""
+"""Fixtures: the program in a home folder of its own, as in tests/cli, and databases of simulated machines."""
 import importlib.util
 import os
 import pathlib
@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-# pytest takes one conftest for a folder; the other one's helpers by name.
+# pytest accepts one conftest per folder, so the helpers of tests/cli are loaded by path.
 _spec = importlib.util.spec_from_file_location("cli_conftest", pathlib.Path(__file__).parents[1] / "cli" / "conftest.py")
 cli = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(cli)

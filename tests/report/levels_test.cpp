@@ -1,4 +1,4 @@
-// The bytes, intensities and bounds of a report are those of the model.
+// Bytes, intensities and bounds in a report equal those of the model.
 #include "report/levels.h"
 
 #include <gmock/gmock.h>
@@ -75,8 +75,8 @@ TEST_F(LevelsTest, BoundsAreBytesOverRates) {
   EXPECT_NEAR(p.headroom.over_bound, kKernelNs / 384000, 1e-9);
 }
 
-// Three levels: blocks come from the nearest cache, each operand once from the one behind it, which
-// bounds what fits there.
+// There are three levels. Blocks come from the nearest cache, and each operand comes once from the
+// next level, which is the bound for operands that fit there.
 TEST_F(LevelsTest, EveryCacheIsALevel) {
   rates_.levels[1].footprint_bytes = 64e6;
   store_.add_calibration(store_.device_id(example_device()), to_figures({.device = rates_}));
@@ -124,7 +124,7 @@ TEST_F(LevelsTest, WithoutACalibrationThereAreBytesAndNoBounds) {
   const DeviceReport report = make_report(bare, view).devices.at(0);
   const ProblemReport& p = report.problems.at(0);
   EXPECT_EQ(p.limiter, "");
-  EXPECT_THAT(p.levels, SizeIs(3)) << "nothing is known of a link";
+  EXPECT_THAT(p.levels, SizeIs(3)) << "the link has no measured rates";
   EXPECT_GT(level(p, "cache").bytes, 0);
   EXPECT_EQ(level(p, "cache").bound_ns, 0);
   EXPECT_THAT(report.level_roofs, IsEmpty());
@@ -135,7 +135,7 @@ TEST_F(LevelsTest, RoofsAreTheCalibratedRates) {
   const DeviceReport report = device();
   EXPECT_THAT(report.level_roofs, SizeIs(5));
   EXPECT_THAT(report.level_roofs, Contains(Field(&LevelReport::gbps, 12.0)))
-      << "the link: the faster direction";
+      << "the link's rate is that of the faster direction";
   ASSERT_THAT(report.math_roofs, SizeIs(1));
   EXPECT_EQ(report.math_roofs[0].type, "f32");
   EXPECT_DOUBLE_EQ(report.math_roofs[0].gflops, 5000);

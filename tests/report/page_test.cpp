@@ -1,4 +1,4 @@
-// The page is whole by itself, and nothing in the database can break out of its data.
+// The page needs no other files, and nothing in the database can break out of its data.
 #include "report/page.h"
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ TEST_F(PageTest, IsSelfContained) {
   EXPECT_THAT(text, Not(HasSubstr("{{")));
   for (const char* reference : {" src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest"})
     EXPECT_THAT(text, Not(HasSubstr(reference)));
-  EXPECT_THAT(text, HasSubstr("Chart.js v")) << "its licence line stays";
+  EXPECT_THAT(text, HasSubstr("Chart.js v")) << "the licence line of Chart.js is kept";
 }
 
 TEST_F(PageTest, AnEmptyDatabaseMakesAPage) {
@@ -54,7 +54,7 @@ TEST_F(PageTest, AnEmptyDatabaseMakesAPage) {
   EXPECT_TRUE(data_of(page(store)).at("devices").empty());
 }
 
-// 24 winners, and their kernels' samples: what a machine has after some weeks.
+// 24 winners and the samples of their kernels, as after some weeks of tuning.
 TEST_F(PageTest, AHundredThousandSamplesStayBelowThreeMegabytes) {
   Store store(file());
   simulate(store, {.problems = 25, .samples = 4000});

@@ -1,4 +1,4 @@
-// One tuned problem explained.
+// The report on one tuned problem.
 #include "report/problem.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What the database holds is in both reports, and what is missing is said.
+// Both reports contain the data of the database, and say which data is missing.
 #include "report/report.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-/// The store's kernels are certified for kernels of version 1.0; its slow one is the default.
+/// The store's kernels are certified by version 1.0; its slow kernel is the default.
 RuntimeView injected_view() {
   RuntimeView view = runtime_view();
   view.generator_version = "1.0";
@@ -45,7 +45,7 @@ TEST_F(ReportTest, JsonHasTheFactsOfEachWinner) {
   for (const nlohmann::json& problem : problems) {
     const nlohmann::json& facts = problem.at("compiler_facts");
     if (problem.at("m") == 500) {
-      EXPECT_TRUE(facts.is_null()) << "nobody has asked the compiler";
+      EXPECT_TRUE(facts.is_null()) << "no compiler facts are stored";
       continue;
     }
     EXPECT_EQ(facts.at("registers"), 96);
@@ -83,7 +83,7 @@ TEST_F(ReportTest, GainsAreOverTheKernelsOfTheRankedList) {
   ASSERT_NE(problem, device.problems.end());
   EXPECT_EQ(problem->total_ns(), 840);
   EXPECT_EQ(problem->default_ns, 1000);
-  EXPECT_EQ(problem->naive_ns, 0) << "it is not in the list";
+  EXPECT_EQ(problem->naive_ns, 0) << "the naive kernel is not in the ranked list";
   ASSERT_THAT(problem->alternatives, SizeIs(1));
   EXPECT_EQ(problem->alternatives[0].kernel_ns, 1000);
   EXPECT_THAT(report_text(report()), ContainsRegex("37x129x65 .* 1\\.19x +- "));
@@ -94,7 +94,7 @@ TEST_F(ReportTest, DriftIsAgainstTheCalibrationBefore) {
   ASSERT_THAT(device.figures, SizeIs(2));
   EXPECT_EQ(device.figures[0].drift(), 4) << "10 before, 50 now";
   EXPECT_TRUE(device.figures[0].drifted());
-  EXPECT_EQ(device.figures[1].drift(), std::nullopt) << "not measured before";
+  EXPECT_EQ(device.figures[1].drift(), std::nullopt) << "the earlier calibration lacks this rate";
   EXPECT_FALSE(device.figures[1].drifted());
   EXPECT_THAT(report_text(report(), CalibrationDetail::kFigures),
               ContainsRegex("device.fma.f32 .* \\+400.0 % +\\*\n"));
@@ -104,7 +104,7 @@ TEST_F(ReportTest, DriftIsAgainstTheCalibrationBefore) {
   store_.add_calibration(filled_.device, same);
   const FigureReport within = report().devices.at(0).figures.at(0);
   EXPECT_NEAR(within.drift().value(), 0.02, 1e-12);
-  EXPECT_FALSE(within.drifted()) << "both spreads explain 1 of 50";
+  EXPECT_FALSE(within.drifted()) << "both spreads together explain a difference of 1 in 50";
 }
 
 TEST_F(ReportTest, ListsWithoutAKernelThatMayRunAreNamedWithTheReason) {

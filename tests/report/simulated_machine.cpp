@@ -19,7 +19,7 @@ namespace rooftile {
 namespace {
 
 constexpr std::size_t kKernels = 60, kRanked = 3, kPortfolio = 4;
-constexpr double kNoise = 0.2;  // of a kernel's time, as a log's standard deviation
+constexpr double kNoise = 0.2;  // Standard deviation of the logarithm of a kernel's time.
 
 DeviceProfile profile_of(const Simulation& simulation) {
   DeviceProfile profile;
@@ -41,7 +41,7 @@ DeviceProfile profile_of(const Simulation& simulation) {
   return profile;
 }
 
-/// Sizes that are never square and no powers of two; every third of them in another class.
+/// Sizes that are neither square nor powers of two; every third problem is in another class.
 std::vector<Problem> problems_of(std::size_t count) {
   std::vector<Problem> problems;
   for (std::size_t i = 0; i < count; ++i) {
@@ -126,7 +126,7 @@ class Machine {
     return !illegal_reason(v, profile_.limits, staged, own_buffers(staged));
   }
 
-  /// No kernel beats its bound.
+  /// No kernel is faster than its bound.
   double time(const Variant& v, const Problem& problem) {
     return std::max(analytical_ns(problem, v, rates_) * noise(kNoise),
                     1.05 * roofline(problem, v, rates_).ns());

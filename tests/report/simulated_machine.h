@@ -1,4 +1,4 @@
-// A tuned machine as its database would be: kernels of the real space, times by the model with
+// Database of a simulated tuned machine: kernels of the real space, and times from the model with
 // noise from a fixed seed.
 #pragma once
 
@@ -12,14 +12,15 @@ namespace rooftile {
 struct Simulation {
   std::string name = "Simulated GPU", uuid = "00000000000000000000000000000001";
   std::uint32_t driver_version = 1;
-  double speed = 1;          // of arithmetic and memory, over those of the simplest
-  std::size_t problems = 6;  // tuned ones
-  std::size_t samples = 40;  // of each
+  double speed = 1;          // Factor on all rates of arithmetic and memory.
+  std::size_t problems = 6;  // Number of tuned problems.
+  std::size_t samples = 40;  // Number of samples per problem.
   std::size_t calibrations = 2;
-  std::size_t counters = 0;  // of the driver, for each winner: the first two are known bytes
+  // Counters per winner; the first two are byte counters with known names.
+  std::size_t counters = 0;
 };
 
-/// Calibrates and tunes it; the new row of devices.
+/// Calibrates and tunes the machine. Returns the new row of devices.
 RowId simulate(Store& store, const Simulation& simulation);
 DeviceRates simulated_rates(double speed);
 

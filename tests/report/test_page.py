@@ -1,4 +1,4 @@
-"""The page in a browser without a screen: what is drawn, in which colours, on which width, and by keyboard alone."""
+"""The page in a headless browser: drawings, colours, widths, and use by keyboard alone."""
 import json
 import tempfile
 
@@ -17,7 +17,7 @@ PHONE = 360
 
 @pytest.fixture(scope="module")
 def browser():
-    """One browser for the file; it opens files only."""
+    """One browser for all tests of this file; it opens local files only."""
     with tempfile.TemporaryDirectory() as profile:
         options = webdriver.ChromeOptions()
         options.binary_location = "/usr/bin/chromium"
@@ -34,7 +34,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """A machine with two devices, one of which nobody has tuned."""
+    """A machine with two devices, of which one is untuned."""
     rooftile = Reporter(tmp_path_factory.mktemp("page"))
     rooftile.simulate("--name", NASTY)
     rooftile.simulate("--name", "Another GPU", "--uuid", "other", "--problems", 0, "--calibrations", 0)
@@ -49,7 +49,7 @@ def show(browser, path, width=1200, scheme="light"):
 
 
 def inked(browser, chart):
-    """Pixels of a chart that are not transparent."""
+    """Counts the pixels of a chart that are not transparent."""
     return browser.execute_script("""
         const canvas = document.querySelector(`[data-chart="${arguments[0]}"] canvas`);
         const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
@@ -88,7 +88,7 @@ def test_roofline_has_a_dot_for_each_winner_and_level(browser, page):
                            dot.y > chart.chartArea.top && dot.y < chart.chartArea.bottom).length]);""")
     assert {label: dots for kind, label, dots in drawn if kind == "scatter"} == wanted
     lines = [label for kind, label, _ in drawn if kind == "line"]
-    assert len(lines) == 6  # five levels and one kind of arithmetic
+    assert len(lines) == 6  # five levels and one peak rate
     assert any(line.startswith("cache level 2 ") for line in lines)
     assert_silent(browser)
 
@@ -112,7 +112,7 @@ def test_names_of_devices_are_text(browser, page):
     assert NASTY in browser.find_element(By.ID, "cards").text
     options = [option.text for option in Select(browser.find_element(By.ID, "device")).options]
     assert options == [f"{NASTY} (driver 1)", "Another GPU (driver 1)"]
-    assert browser.execute_script("return document.scripts.length") == 3  # none came from the database
+    assert browser.execute_script("return document.scripts.length") == 3  # The database adds no script.
     assert_silent(browser)
 
 
@@ -148,13 +148,13 @@ def test_dark_and_light_follow_the_system(browser, page):
         assert (browser.execute_script("return charts.gains.options.color")
                 == browser.execute_script("return getComputedStyle(document.documentElement).getPropertyValue('--muted').trim()"))
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]})
-    drawn_again = WebDriverWait(browser, 10, poll_frequency=0.02)  # without a reload
+    drawn_again = WebDriverWait(browser, 10, poll_frequency=0.02)  # The page is not reloaded.
     drawn_again.until(lambda _: browser.execute_script("return charts.gains.options.color") == "#5b6678")
     assert_silent(browser)
 
 
 def test_paper_is_white(browser, page):
-    """Also for who reads in the dark."""
+    """Pages are printed in light colours, also in the dark colour scheme."""
     show(browser, page, scheme="dark")
     def grounds():
         return [browser.execute_script("return getComputedStyle(document.documentElement).getPropertyValue('--page').trim()"),

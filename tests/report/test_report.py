@@ -1,4 +1,4 @@
-"""rooftile report in all its forms: against its schema, and with everything that can be wrong with what it is given."""
+"""All forms of `rooftile report`: they match their schema, and invalid arguments and databases give errors."""
 import json
 import re
 import sqlite3
@@ -11,7 +11,7 @@ from conftest import NASTY, SOURCE
 SCHEMA = json.loads((SOURCE / "docs" / "report.schema.json").read_text())
 
 
-WHOLE = jsonschema.Draft202012Validator(SCHEMA)  # as a program uses it that knows the file only
+WHOLE = jsonschema.Draft202012Validator(SCHEMA)  # for a program that knows only the schema file
 
 
 def validate(text, form):
@@ -27,7 +27,7 @@ def page_data(path):
 
 
 def properties(schema):
-    """Every field that the schema names."""
+    """Yields every field that the schema names."""
     for key, value in schema.items() if isinstance(schema, dict) else ():
         if key == "properties":
             yield from value
@@ -57,7 +57,7 @@ def test_json_is_as_documented(rooftile):
 
 
 def shortened(value):
-    """The same document with the first entry of each list, which is what the rest looks like."""
+    """Returns the same document with only the first entry of each list, because all entries have the same form."""
     if isinstance(value, dict):
         return {key: shortened(entry) for key, entry in value.items()}
     if isinstance(value, list):
@@ -70,7 +70,7 @@ OPTIONAL = {"parameters", "description", "scope"}  # fields that the page leaves
 
 
 def corrupted(value, where="$"):
-    """Copies of the document with one thing wrong: a field is missing, of another type, or unknown."""
+    """Yields copies of the document with one error: a field that is missing, of another type, or unknown."""
     wrong = [{"wrong": True}]
     if isinstance(value, dict) and not where.endswith(".parameters"):
         yield f"{where} has another field", {**value, "surprise": 1}
@@ -167,7 +167,7 @@ def test_results_come_first_and_figures_on_demand(rooftile):
 
 
 def column(line, text):
-    """Where the text begins on a terminal on which every character of the line has one column."""
+    """Column of the text on a terminal that shows every character of the line in one column."""
     return line.index(text)
 
 

@@ -1,4 +1,4 @@
-// A whole calibration of the device: what is measured, not how fast this machine is.
+// Runs a whole calibration of the device, and checks which rates it measures, not their values.
 #include "tuner/calibrate/calibrate.h"
 
 #include <gmock/gmock.h>
@@ -83,10 +83,10 @@ void expect_levels(const std::vector<Figure>& figures) {
     EXPECT_EQ(rates.levels[i].name, level_name(i, rates.levels.size()));
   }
   EXPECT_EQ(rates.levels.back().name, "memory");
-  // A level's rate is the best of its kernels: none of them is above.
+  // A level's rate is that of its fastest kernel, so no kernel exceeds it.
   for (const std::string kernel : {"copy", "scale", "add", "triad", "read"})
     EXPECT_LE(find(figures, "device.stream." + kernel)->value, memory_gbps(rates)) << kernel;
-  // What loads out of a small window carry comes from the nearest cache.
+  // Rates of loads from a small window belong to the nearest cache.
   const bool on_processor = first_device().kind == DeviceKind::kSoftware;
   if (rates.levels.size() > 1 && on_processor) {
     EXPECT_GE(cache_gbps(rates),
@@ -96,7 +96,7 @@ void expect_levels(const std::vector<Figure>& figures) {
   EXPECT_EQ(rates.compute_units, std::round(rates.compute_units));
 }
 
-// One test: a calibration takes seconds, also with no time to spare.
+// This is a single test, because a calibration takes seconds even with a minimal time limit.
 TEST(CalibrateDevice, MeasuresEveryRateWithinAnyTimeBudget) {
   const Calibrated device = calibrate_device(Device::open(first_device()), 0);
   expect_values_spreads_and_counts(device.figures);
@@ -127,7 +127,7 @@ TEST(CalibrateHost, StopsWithoutResultsWhenInterrupted) {
   EXPECT_TRUE(calibrate_host(stop).figures.empty());
 }
 
-// Of a machine that is too slow for the time the model has fewer points, of every tier.
+// On a machine that is too slow for the time limit, the model has fewer points for every tier.
 TEST(CalibrateHost, MeasuresEachTierWithinAnyTimeBudget) {
   const std::atomic<bool> stop = false;
   const std::vector<Figure> figures = calibrate_host(stop, 0).figures;

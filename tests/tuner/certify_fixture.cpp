@@ -19,7 +19,7 @@ Certificate CertifyFixture::mutant(const Variant& variant, const Signature& sign
                                    Shader shader, const std::string& from, const std::string& to) {
   const std::size_t at = shader.glsl.find(from);
   EXPECT_NE(at, std::string::npos)
-      << "'" << from << "' is not in the shader: the mutation needs an update";
+      << "'" << from << "' does not occur in the shader: the mutation needs an update";
   if (at == std::string::npos) return {};
   shader.glsl.replace(at, from.size(), to);
   const ScratchFolder folder;

@@ -1,4 +1,4 @@
-// Certificates of kernels on the first device, and of kernels with a planted mistake.
+// Certificates of kernels on the first device, also of kernels with an injected error.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,17 +19,18 @@ class CertifyFixture : public ::testing::Test {
   void SetUp() override;
   Certificate certificate(const Variant& variant, const Signature& signature,
                           const ShaderCache& cache = ShaderCache({}));
-  /// Puts code compiled from changed text under the unchanged kernel's hash, where Kernel will find
+  /// Stores code compiled from changed text under the unchanged kernel's hash, where Kernel finds
   /// it.
   Certificate mutant(const Variant& variant, const Signature& signature, const std::string& from,
                      const std::string& to) {
     return mutant(variant, signature, emit_gemm(variant, signature), from, to);
   }
-  /// The same for any one of the kernel's shaders.
+  /// The same for any single shader of the kernel.
   Certificate mutant(const Variant& variant, const Signature& signature, Shader shader,
                      const std::string& from, const std::string& to);
-  /// Tries each variant with a third of the types and transposes, another third for the next
-  /// variant; what the rules forbid is left out (the tests of the rules say why).
+  /// Certifies each variant with a third of the types and transposes, and the next variant with
+  /// another third. Combinations that the rules forbid are left out; the tests of the rules check
+  /// the reasons.
   void expect_right(const std::vector<Variant>& variants, const std::vector<std::string>& types,
                     const std::vector<Transpose>& transposes);
 

@@ -1,6 +1,6 @@
-// Another machine's ranked lists and portfolios for this device and driver: certified, timed and
-// used here, in the other machine's order. A shell script plays the worker; kernels take the times
-// that a test gives them.
+// Imported ranked lists and portfolios of another machine with the same device and driver: this
+// machine certifies and times the kernels, and uses them in the other machine's order. A shell
+// script is the fake worker; each test sets the kernels' times.
 #include "tuner/stored/certify_imported.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -65,8 +65,8 @@ class CertifyImportedTest : public ::testing::Test {
     }
     store.put_winners(device, to_string(bucket_of(problem)), list);
   }
-  /// What a machine with this device found: a list of all kernels for both problems, and a
-  /// portfolio of the first two.
+  /// Data of another machine with this device: a list of all kernels for both problems, and a
+  /// portfolio of the first two kernels.
   void import_from(const std::string& name, const Order& kernels) {
     const std::filesystem::path target = folder_ / (name + "-export.db");
     {
@@ -89,8 +89,8 @@ class CertifyImportedTest : public ::testing::Test {
     store_.import_from(target);
   }
 
-  /// Refuses the kernels of refused_, and answers each kernel's times one after the other, the last
-  /// one for ever. Without any: 1000 ns.
+  /// A fake worker that refuses the kernels in refused_ and answers a kernel's times one after the
+  /// other; the last time repeats. A kernel without times takes 1000 ns.
   std::filesystem::path worker() {
     const auto text = [](double ns) {
       return to_json(TimeReply{.hash = "x", .kernel_ns = {ns}, .estimate_ns = ns}).dump();
@@ -163,7 +163,7 @@ TEST_F(CertifyImportedTest, ListsAndPortfolioKeepTheImportedOrderWithLocalTimes)
   EXPECT_EQ(report.lists, 2u);
   EXPECT_EQ(report.usable, 2u);
   EXPECT_EQ(report.portfolios_usable, 1u);
-  EXPECT_EQ(order(problem_), kernels_) << "equal times, and slower ones, leave the order";
+  EXPECT_EQ(order(problem_), kernels_) << "equal and slower times do not change the order";
   EXPECT_EQ(order(other_), kernels_);
   EXPECT_EQ(dispatchable(problem_)[0].kernel_ns, 2000);
   EXPECT_EQ(dispatchable(problem_)[1].kernel_ns, 4000);
@@ -172,7 +172,7 @@ TEST_F(CertifyImportedTest, ListsAndPortfolioKeepTheImportedOrderWithLocalTimes)
   ASSERT_THAT(portfolio, SizeIs(3));
   EXPECT_EQ(portfolio[0].candidate.variant, kernels_[0]);
   EXPECT_EQ(portfolio[1].candidate.variant, kernels_[1]);
-  // Timed at 2000 ns instead of 1e6, at 4000 instead of 2e6, at 6000 instead of 3e6.
+  // The local times are 2000 ns instead of 1e6, 4000 instead of 2e6, and 6000 instead of 3e6.
   EXPECT_NEAR(report.ratio, 0.002, 1e-12);
   EXPECT_NEAR(portfolio[0].times[0].ns, 2, 1e-9);
   EXPECT_NEAR(portfolio[1].times[1].ns, 4000, 1e-9);
@@ -180,7 +180,7 @@ TEST_F(CertifyImportedTest, ListsAndPortfolioKeepTheImportedOrderWithLocalTimes)
   EXPECT_TRUE(work().empty());
   const std::size_t before = requests("variant");
   EXPECT_EQ(certify().lists, 0u);
-  EXPECT_EQ(requests("variant"), before) << "once";
+  EXPECT_EQ(requests("variant"), before) << "the kernels are timed only once";
 }
 
 TEST_F(CertifyImportedTest, NothingIsTimedOrStoredBeforeItIsCertified) {
@@ -198,7 +198,7 @@ TEST_F(CertifyImportedTest, NothingIsTimedOrStoredBeforeItIsCertified) {
       if (line.find("certify") != std::string::npos) certified[to_string(variant)] = true;
       EXPECT_TRUE(certified[to_string(variant)]) << line;
     }
-  EXPECT_TRUE(work().empty()) << "what was refused is not asked again";
+  EXPECT_TRUE(work().empty()) << "refused kernels are not certified again";
 }
 
 TEST_F(CertifyImportedTest, AKernelThatIsFasterHereInEveryPairLeads) {
@@ -218,14 +218,14 @@ TEST_F(CertifyImportedTest, DifferencesWithinNoiseKeepTheOrder) {
 }
 
 TEST_F(CertifyImportedTest, ALocalWinnerIsReplacedOnlyAfterAPairedComparison) {
-  put_list(store_, device_, problem_, {kernels_[3], kernels_[4]}, 1e9);  // measured on a busy day
+  put_list(store_, device_, problem_, {kernels_[3], kernels_[4]}, 1e9);  // as on a busy machine
   import_from("theirs", kernels_);
   const ImportedReport kept = certify();
   EXPECT_EQ(kept.kept, 1u);
   EXPECT_EQ(kept.usable, 2u);
   EXPECT_EQ(order(problem_), (Order{kernels_[3], kernels_[4]}));
   EXPECT_EQ(order(other_), kernels_);
-  EXPECT_TRUE(work().empty()) << "the comparison is made once";
+  EXPECT_TRUE(work().empty()) << "the comparison runs only once";
 
   const Order better = {kernels_[1], kernels_[2], kernels_[0]};
   takes(kernels_[1], 900);
@@ -234,12 +234,13 @@ TEST_F(CertifyImportedTest, ALocalWinnerIsReplacedOnlyAfterAPairedComparison) {
   EXPECT_EQ(report.replaced, 1u);
   EXPECT_EQ(order(problem_), (Order{kernels_[1], kernels_[3], kernels_[4]}));
   EXPECT_EQ(dispatchable(problem_)[0].kernel_ns, 900);
-  EXPECT_EQ(dispatchable(problem_)[1].kernel_ns, 1000) << "as it was measured beside the other";
+  EXPECT_EQ(dispatchable(problem_)[1].kernel_ns, 1000)
+      << "the time is that of the paired comparison";
 }
 
 TEST_F(CertifyImportedTest, ALocalWinnerIsReplacedByAnySignificantGainOfTheJointComparison) {
   put_list(store_, device_, problem_, {kernels_[3]}, 1e9);
-  takes(kernels_[0], 990);  // 1 % in every pair, as it would replace a winner in `rooftile tune`
+  takes(kernels_[0], 990);  // 1 % in every pair, which replaces a winner in `rooftile tune`
   import_from("theirs", kernels_);
   EXPECT_EQ(certify().replaced, 1u);
   EXPECT_EQ(order(problem_), (Order{kernels_[0], kernels_[3]}));
@@ -258,7 +259,7 @@ TEST_F(CertifyImportedTest, ALocalPortfolioIsKept) {
 TEST_F(CertifyImportedTest, APortfolioKernelWithImplausibleTimesIsSkipped) {
   import_from("theirs", kernels_);
   takes(kernels_[0], 1e6);
-  takes(kernels_[1], 9e6);  // 2e6 there
+  takes(kernels_[1], 9e6);  // 2e6 on the other machine
   takes(kernels_[2], 3e6);
   certify();
   const auto portfolio = store_.portfolio(device_, kGeneratorVersion);
@@ -288,7 +289,7 @@ TEST_F(CertifyImportedTest, AnInterruptionKeepsCertificatesAndTheNextRunContinue
 TEST_F(CertifyImportedTest, TheBestKernelOfEveryListComesFirst) {
   import_from("theirs", kernels_);
   int asked = 0;
-  // Each list asks before it and before its kernel.
+  // Each list calls it once before the list and once before each kernel.
   const ImportedReport report = certify([&] { return ++asked > 4; });
   EXPECT_EQ(report.usable, 2u);
   EXPECT_EQ(order(problem_), Order{kernels_[0]});

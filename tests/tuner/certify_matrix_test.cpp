@@ -1,5 +1,6 @@
-// Kernels for matrix units: right in every shape, type and transpose that the device offers, at all
-// edges; refused with one planted mistake, and with a reason where there are no such units.
+// Kernels for matrix units: they are right in every shape, type and transpose of the device, at
+// all edges. With an injected error they are rejected. Without matrix units they are refused with
+// a reason.
 #include <gmock/gmock.h>
 
 #include "certify_fixture.h"
@@ -22,7 +23,7 @@ class CertifyMatrixTest : public CertifyFixture {
   }
   const DeviceLimits& limits() const { return device_->profile().limits; }
 
-  /// A kernel of a few fragments for this shape, changed as given.
+  /// A kernel of a few fragments for this shape, with the given changes.
   Variant kernel(const MatrixShape& shape, const std::string& changes = "") const {
     Variant v = parse_variant(
         "family=matrix vector_width_a=4 vector_width_b=4 stage=shared shared_pad=16 " + changes);
@@ -30,14 +31,14 @@ class CertifyMatrixTest : public CertifyFixture {
     v.matrix_n = shape.n;
     v.matrix_k = shape.k;
     v.subgroup_size = static_cast<int>(limits().subgroup_size);
-    // Two fragments, where an invocation may hold as many sums.
+    // Two fragments, where an invocation may hold enough sums.
     v.subgroup_m = 2 * shape.m * shape.n <= 128 * v.subgroup_size ? 2 * shape.m : shape.m;
     v.subgroup_n = shape.n;
     v.tile_m = 2 * v.subgroup_m;
     v.tile_n = 2 * v.subgroup_n;
     v.unroll_k = shape.k;
     v.tile_k = 2 * shape.k;
-    // Fragments of few bytes take narrower vectors.
+    // Fragments of few bytes need narrower vectors.
     const auto fitted = [&](int width) {
       const int bytes = static_cast<int>(bytes_of(shape.operand));
       while (width > 1 && std::min({shape.m, shape.n, shape.k}) * bytes % (4 * width) != 0)
@@ -48,7 +49,7 @@ class CertifyMatrixTest : public CertifyFixture {
     v.vector_width_b = fitted(v.vector_width_b);
     return v;
   }
-  /// The first shape for half precision, of which mutants are made.
+  /// The first half-precision shape, which the mutants use.
   MatrixShape half_shape() const {
     for (const MatrixShape& shape : limits().matrix_shapes)
       if (shape.operand == DataType::kF16 && shape.sum == DataType::kF32) return shape;
@@ -116,7 +117,8 @@ TEST_F(CertifyMatrixTest, EpiloguesAreFused) {
 
 TEST_F(CertifyMatrixTest, ASampleOfTheSpacePasses) {
   constexpr std::size_t kEvery = 7;
-  constexpr int kLargestTile = 64, kLargestBlock = 16;  // more takes an emulating device minutes
+  // Larger ones take minutes on an emulated device.
+  constexpr int kLargestTile = 64, kLargestBlock = 16;
   const std::vector<std::string> types = {"f16", "f16_f16", "i8_i32", "u8_i32", "f16_f16_sum_f16"};
   std::size_t met = 0, tried = 0;
   for (const Variant& v : legal_variants(limits())) {
@@ -162,7 +164,7 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
   };
   MatrixShape shape = half_shape();
   const Signature signature = {.types = parse_types("f16")};
-  // Not square where the device allows it, so that swapped sides show.
+  // Tiles are not square where the device allows it, so that exchanged dimensions show.
   if (!limits().matrix_granularities.empty()) shape.k *= 2;
   for (const auto& [what, way, from, to] : kMutants)
     EXPECT_FALSE(mutant(kernel(shape, way), signature, from, to).passed) << what;

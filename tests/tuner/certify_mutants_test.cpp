@@ -1,5 +1,5 @@
-// One planted mistake in each way in which kernels can be wrong, in every family: all are refused.
-// Matrices have theirs in certify_matrix_test.cpp.
+// Injects errors of each kind into kernels of every family; certification rejects all of them.
+// Mutants of matrix kernels are in certify_matrix_test.cpp.
 #include <fmt/format.h>
 
 #include "certify_fixture.h"
@@ -27,7 +27,7 @@ class CertifyMutantsTest : public CertifyFixture {
       const Certificate result =
           mutant(variant, m.signature, shader(variant, m.signature, m.target), m.from, m.to);
       EXPECT_FALSE(result.passed) << short_name(variant) << ": " << m.what;
-      EXPECT_NE(result.detail, "") << "not refused for what it computes";
+      EXPECT_NE(result.detail, "") << "certification did not reject the result";
     }
   }
 
@@ -84,7 +84,8 @@ TEST_F(CertifyMutantsTest, TransposeMutantsAreRefused) {
                    "min(k0 + u + 1, k - 1) * (lda", kTransposedA}});
 }
 
-// Workgroups of eight subgroups: a software device runs one after the other up to the barrier.
+// Workgroups have eight subgroups: a software device runs one subgroup after the other up to the
+// barrier.
 TEST_F(CertifyMutantsTest, TiledMutantsAreRefused) {
   expect_refused(
       "family=tiled tile_m=64 tile_n=32 tile_k=8 reg_m=8 reg_n=4 unroll_k=4 stage=shared "

@@ -1,4 +1,4 @@
-// Right kernels pass; the same kernels with one planted mistake are refused.
+// Right kernels pass certification; the same kernels with one injected error are rejected.
 #include "certify_fixture.h"
 #include "generator/space.h"
 
@@ -47,7 +47,7 @@ TEST_F(CertifyTest, MutantsOfTheFallbackAreRefused) {
     EXPECT_FALSE(mutant(fallback_variant(), plain, from, to).passed) << what;
 }
 
-// One kernel a family, and a split one, whose epilogue is the reduction's.
+// One kernel per family, and a split-K kernel, whose epilogue runs in the reduction.
 std::vector<Variant> fusing_variants(const DeviceProfile& device) {
   return {fallback_variant(),
           default_variant(device),
@@ -78,7 +78,7 @@ TEST_F(CertifyTest, EveryEpilogueIsFusedInEveryFamily) {
   }
 }
 
-// Every way in which 16-bit operands are loaded: words and texels of every width, panels.
+// All loads of 16-bit operands: words and texels of every width, packed operands.
 TEST_F(CertifyTest, SixteenBitOperandsAreRightInEveryFamily) {
   std::vector<Variant> variants = fusing_variants(device_->profile());
   variants.push_back(parse_variant(
@@ -144,7 +144,7 @@ TEST_F(CertifyTest, PackedDotProductsAreExact) {
   expect_right(variants, {"i8_i32", "i8_f16"}, {kNo, kYes});
   expect_right(variants, {"u8_i32", "u8_f16"}, {kNo, kYes});
   EXPECT_FALSE(mutant(variants.front(), {parse_types("u8_i32")}, "id = 4451", "id = 4450").passed)
-      << "words of unsigned integers multiplied as signed ones";
+      << "unsigned integers were multiplied as signed ones";
 }
 
 TEST_F(CertifyTest, AtomicReductionsAreRight) {
@@ -254,15 +254,15 @@ TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
   }
 }
 
-// What templates/epilogue/narrow_f16.glsl corrects: SwiftShader's instruction makes NaN of
-// infinities and changes the element beside one.
+// templates/epilogue/narrow_f16.glsl works around this defect: SwiftShader's instruction gives NaN
+// for infinities and changes the adjacent element.
 TEST_F(CertifyTest, AKernelWithADefectOfTheDriversConversionToHalfPrecisionIsRefused) {
   const Certificate plain =
       mutant(fallback_variant(), {.types = parse_types("f32_f16")}, "uint narrow_c(vec2 x) {",
              "uint narrow_c(vec2 x) { return packHalf2x16(x);");
   const bool defect = device_->profile().driver_name == "SwiftShader driver";
   EXPECT_EQ(plain.passed, !defect) << plain.detail;
-  EXPECT_EQ(plain.detail.empty(), !defect) << "not refused for what it computes";
+  EXPECT_EQ(plain.detail.empty(), !defect) << "certification did not reject the result";
 }
 
 TEST_F(CertifyTest, MutantsOfSixteenBitLoadsAreRefused) {
@@ -301,7 +301,8 @@ TEST_F(CertifyTest, ASampleOfTheSpacePasses) {
   constexpr std::size_t kEvery = 131;
   for (std::size_t i = 0; i < space.size(); i += kEvery) {
     const Signature signature = {parse_types(space[i].dot > 1 ? "i8_i32" : "f32"), kNo, kYes};
-    // Atomic reductions of float32 are legal for integers alone where the device has none.
+    // Where the device has no atomic float32 addition, atomic reductions are legal for integers
+    // alone.
     if (illegal_reason(space[i], device_->profile().limits, signature)) continue;
     const Certificate result = certificate(space[i], signature, ShaderCache({}));
     EXPECT_TRUE(result.passed) << to_string(space[i]) << ": " << result.detail;

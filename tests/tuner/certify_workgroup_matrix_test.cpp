@@ -1,5 +1,6 @@
-// Kernels whose matrices are whole workgroups': right for every type, transpose and edge on a
-// device that has them, refused with one planted mistake; refused with a reason on all others.
+// Kernels with matrices of workgroup scope. On devices that support them they are right for every
+// type, transpose and edge, and are rejected with an injected error. All other devices refuse them
+// with a reason.
 #include <gmock/gmock.h>
 
 #include "certify_fixture.h"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
 
-/// A kernel for tiles of at least side x side, of as many subgroups as the workgroup has.
+/// A kernel for tiles of at least side x side, with all subgroups of the workgroup.
 Variant kernel(const WorkgroupMatrix& matrix, const DeviceLimits& limits, int side,
                const std::string& changes = "") {
   Variant v = parse_variant(
@@ -54,7 +55,7 @@ const struct {
     {"beta times the sum", "", "old = RESULT(beta) * load_c(", "old = load_c("},
 };
 
-/// A device with units of 32 x 32 x 16 for 256 invocations.
+/// Limits of a device with units of 32 x 32 x 16 for 256 invocations.
 DeviceLimits limits_with_units() {
   const MatrixShape unit = {32, 32, 16, DataType::kF16, DataType::kF32};
   return {.max_workgroup_invocations = 1024,
@@ -109,7 +110,7 @@ class CertifyWorkgroupMatrixTest : public CertifyFixture {
   }
   const DeviceLimits& limits() const { return device_->profile().limits; }
 
-  /// The first units for half precision with float32 sums, of which mutants are made.
+  /// The first units for half precision with float32 sums, which the mutants use.
   WorkgroupMatrix half_units() const {
     for (const WorkgroupMatrix& x : limits().workgroup_matrices)
       if (x.unit.operand == DataType::kF16 && x.unit.sum == DataType::kF32) return x;

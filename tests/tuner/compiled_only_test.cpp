@@ -1,4 +1,5 @@
-// A real compiler's spills drop a kernel before it runs: on a device that cannot run any.
+// Spills that a real compiler reports drop a kernel before it runs. The device here cannot run
+// any.
 #include <gtest/gtest.h>
 
 #include "core/error.h"

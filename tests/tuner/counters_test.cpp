@@ -1,5 +1,5 @@
-// Counters of winners, from the driver to the report; and tuning that goes on without them,
-// whatever breaks.
+// Counters of winners, from the driver to the report. Tuning continues without them after any
+// failure.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr double kBudgetS = 600;  // more than anything here takes
+constexpr double kBudgetS = 600;  // exceeds the time of every test here
 
 class TunedCounters : public ::testing::Test {
  protected:
@@ -40,7 +40,7 @@ class TunedCounters : public ::testing::Test {
     store_.add_calibration(store_.device_id(profile_), to_figures(calibration));
   }
 
-  /// A runner of this device, with a new worker, to do something with.
+  /// Makes a runner for this device, with a new worker.
   void with_runner(const DeviceProfile& profile, bool counters,
                    const std::function<void(CandidateRunner&, RowId)>& body) {
     const RowId device = store_.device_id(profile);
@@ -136,7 +136,7 @@ TEST_F(TunedCounters, AreShownBesideTheModelAndInItsPlace) {
   EXPECT_EQ(memory.bytes, bytes);
   EXPECT_EQ(memory.modelled_bytes, p.roofline.traffic.memory_bytes);
   EXPECT_DOUBLE_EQ(memory.intensity, flops(problem_) / bytes);
-  EXPECT_DOUBLE_EQ(memory.bound_ns, bytes / 1.0) << "at a byte a ns";
+  EXPECT_DOUBLE_EQ(memory.bound_ns, bytes / 1.0) << "memory transfers one byte per ns";
   EXPECT_EQ(p.limiter, "memory:memory");
   EXPECT_DOUBLE_EQ(p.limiter_ns, bytes);
   EXPECT_EQ(p.levels.at(1).modelled_bytes, std::nullopt);

@@ -1,5 +1,5 @@
-// The real worker beneath a driver with counters (tests/support/counting_driver.h), which
-// $ROOFTILE_TEST_COUNTERS makes fail.
+// The real worker with a fake driver layer that has counters (tests/support/counting_driver.h).
+// $ROOFTILE_TEST_COUNTERS makes the layer fail.
 #include "tuner/worker/worker.h"
 
 int main() { return rooftile::run_worker(); }

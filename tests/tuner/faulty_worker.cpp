@@ -1,6 +1,6 @@
-// The real worker, but the compiler of chosen kernels misbehaves: it is here that a test can put in
-// what a bad kernel, compiler or driver would do. Linked with --wrap, so that the worker's own code
-// is the one that ships. $ROOFTILE_TEST_FAULTS holds "hash=behaviour", separated by blanks.
+// The real worker with faults injected into the compilation of chosen kernels: the effects of bad
+// kernels, compilers and drivers. It is linked with --wrap, so that the worker's own code is
+// unchanged. $ROOFTILE_TEST_FAULTS holds "hash=behaviour", separated by blanks.
 #include <signal.h>
 #include <unistd.h>
 
@@ -58,9 +58,9 @@ std::vector<std::uint32_t> faulty_compile(const Shader& shader) {
   if (behaviour == "hangs_in_the_compiler")
     while (true) ::pause();
   if (behaviour == "fills_memory") fill_memory();
-  // The rest is changes of the family naive, found out by what its kernel does.
+  // The other faults change kernels of the family naive; the check of their results finds them.
   if (behaviour == "loops") {
-    // Mesa's software device ends every loop after 65,535 trips: a trip has to take long.
+    // Mesa's software device ends every loop after 65,535 trips, so each trip has to take long.
     std::string slow;
     for (int i = 0; i < 100; ++i) slow += "sum = pow(abs(sum), 1.01), ";
     return real_compile(changed(shader, "++p) ", "p += depth / (depth + 1)) " + slow));

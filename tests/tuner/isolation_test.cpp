@@ -1,5 +1,5 @@
-// Candidates that loop, crash, fill the memory, write where they must not, give nonsense or lose
-// the device cost themselves a place on the black list, and nobody else anything.
+// Candidates that loop, crash, exhaust memory, write out of bounds, compute wrong results or lose
+// the device. Only such a candidate is black-listed, and tuning continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ using ::testing::SizeIs;
 
 constexpr double kMemoryLimitBytes = 0.5 * (1 << 30);
 
-/// Processor time that a process has used; 0 when it is gone, or a zombie.
+/// Processor time that a process has used; 0 when it does not exist or is a zombie.
 double processor_s(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string stat{std::istreambuf_iterator<char>(file), {}};
@@ -68,7 +68,7 @@ class IsolationTest : public ::testing::Test {
             {{"operation", "open"}, {"device_uuid", profile_.device_uuid}},
             kMemoryLimitBytes};
   }
-  /// What is said while this problem is tuned with the default, the fallback and the naive kernels.
+  /// Messages while this problem is tuned with the default, the fallback and the naive kernels.
   std::vector<std::string> tune(Store& store, TuneResult& result) {
     std::vector<std::string> messages;
     const auto message = [&](const std::string& text) { messages.push_back(text); };
@@ -97,7 +97,7 @@ class IsolationTest : public ::testing::Test {
     failures_ = runner.failures();
     return messages;
   }
-  /// Reasons by the hash of the kernel.
+  /// Black-list reasons by the kernel's hash.
   std::map<std::string, std::string> black_list(const Store& store) const {
     std::map<std::string, std::string> reasons;
     for (const BlackListRecord& entry : store.black_listed(*store.find_device(profile_)))
@@ -144,7 +144,7 @@ TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
                 parts[1].str().c_str());
     EXPECT_THAT(messages, Contains(AllOf(HasSubstr("black-listed"), HasSubstr(reasons.at(hash)))));
   }
-  EXPECT_THAT(reasons, SizeIs(plants.size())) << "an innocent one was black-listed";
+  EXPECT_THAT(reasons, SizeIs(plants.size())) << "a kernel without a fault was black-listed";
   EXPECT_EQ(failures_, plants.size());
   EXPECT_GE(lost_s_, lost_s - 0.5);
   std::printf("%zu candidates failed, %.1f s lost to them, new workers included\n", failures_,
@@ -160,7 +160,7 @@ TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
     others_measured += store.candidate(sample.candidate)->hash == hash(naive_[6]) ? 1 : 0;
   EXPECT_GT(others_measured, 0u);
 
-  // The next run does not try them again.
+  // The next run skips them.
   TuneResult again;
   tune(store, again);
   EXPECT_EQ(failures_, 0u);
@@ -168,8 +168,8 @@ TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
   EXPECT_NE(again.winner, "");
 }
 
-// Mesa's software device drops what is written outside of a buffer, and C keeps what it held. On
-// SwiftShader the memory is the worker's own.
+// Mesa's software device drops writes outside of a buffer, so that C keeps its contents. On
+// SwiftShader the write hits the worker's own memory.
 TEST_F(IsolationTest, AKernelThatWritesFarOutsideIsBlockedAndNoOtherKernel) {
   naive_.resize(1);
   const bool drops_writes = profile_.driver_name == "llvmpipe";
@@ -186,8 +186,8 @@ TEST_F(IsolationTest, AKernelThatWritesFarOutsideIsBlockedAndNoOtherKernel) {
   EXPECT_NE(result.winner, "");
 }
 
-// The default kernel is measured before and leaves the right C where the planted one writes
-// nothing.
+// The default kernel runs first and leaves the right result in C, which the injected kernel does
+// not overwrite.
 TEST_F(IsolationTest, AKernelThatWritesNothingIsBlackListedAndNobodyElse) {
   naive_.resize(2);
   const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS", plant(naive_[0], "writes_nothing"));
@@ -203,7 +203,7 @@ TEST_F(IsolationTest, AKernelThatWritesNothingIsBlackListedAndNobodyElse) {
   }
 }
 
-// The tuner is killed twice while its worker is in an endless kernel.
+// The test kills the tuner twice while its worker is in an endless kernel.
 TEST_F(IsolationTest, AKilledTunerEndsItsWorkerAndTheCandidateIsTriedTwice) {
   naive_.resize(3);
   const Variant bad = naive_[0];
@@ -222,7 +222,7 @@ TEST_F(IsolationTest, AKilledTunerEndsItsWorkerAndTheCandidateIsTriedTwice) {
       runner.time(variant, problem_, {.samples = 2, .limit_ns = 60e9});
     });
     pid_t process = 0;
-    const double in_the_kernel_s = 1;  // more than opening and compiling take
+    const double in_the_kernel_s = 1;  // longer than opening and compiling
     ASSERT_TRUE(await("the worker runs the kernel", [&] {
       const std::vector<pid_t> children = children_of(tuner.pid());
       process = children.empty() ? 0 : children.front();
@@ -231,7 +231,7 @@ TEST_F(IsolationTest, AKilledTunerEndsItsWorkerAndTheCandidateIsTriedTwice) {
     tuner.kill();
     EXPECT_EQ(tuner.wait(), -SIGKILL);
     EXPECT_TRUE(await("the worker is gone", [&] { return processor_s(process) == 0; }))
-        << "an orphan";
+        << "a worker outlived its tuner";
   };
 
   die_in(bad);

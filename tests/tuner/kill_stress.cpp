@@ -30,9 +30,9 @@
 namespace rooftile {
 namespace {
 
-constexpr double kBudgetS = 3;    // of one run of the tuner; the last one ends by itself
-constexpr double kMostLifeS = 2;  // of a tuner that is killed
-constexpr double kOrphanS = 10;   // in which a worker must be gone
+constexpr double kBudgetS = 3;    // of one run; the last run ends by itself
+constexpr double kMostLifeS = 2;  // longest time before a tuner is killed
+constexpr double kOrphanS = 10;   // time in which a worker must end
 
 std::vector<TuneProblem> problems() {
   std::vector<TuneProblem> list;
@@ -41,7 +41,7 @@ std::vector<TuneProblem> problems() {
   return list;
 }
 
-/// Answers at once, and says of everything that it is right.
+/// A fake worker that answers at once and certifies everything.
 int made_up_worker() {
   for (std::string line; std::getline(std::cin, line);) {
     const Json request = Json::parse(line);
@@ -67,7 +67,7 @@ DeviceProfile some_device() {
   return found.devices.front();
 }
 
-/// Calibration takes long and is stored at once or not at all: it is made up.
+/// A calibration takes long and is stored atomically, so the test writes a made-up one.
 void store_calibration(Store& store, const DeviceProfile& device) {
   const HostRates host = {
       .call_ns = 1e3, .gbps = 10, .gemm = {{.m = 64, .n = 64, .k = 64, .gflops = 10}}};
@@ -82,7 +82,7 @@ void store_calibration(Store& store, const DeviceProfile& device) {
   store.add_calibration(store.device_id(device), to_figures(calibration));
 }
 
-/// The tuner that is killed. Says on standard output which problems it has finished.
+/// The tuner that is killed. It prints the finished problems.
 int run_tuner(const std::filesystem::path& database, const std::string& worker) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   Store store(database);
@@ -97,7 +97,7 @@ int run_tuner(const std::filesystem::path& database, const std::string& worker) 
   return 0;
 }
 
-/// Whether it is still there, and no zombie that nobody has waited for yet.
+/// Whether the process exists and is no zombie.
 bool lives(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   const std::string stat{std::istreambuf_iterator<char>(file), {}};
@@ -105,7 +105,7 @@ bool lives(pid_t process) {
   return name_end != std::string::npos && stat.substr(name_end, 3) != ") Z";
 }
 
-/// A running tuner and what it says.
+/// A running tuner and its output.
 class Tuner {
  public:
   Tuner(const char* program, const std::filesystem::path& database, const std::string& worker) {
@@ -123,7 +123,7 @@ class Tuner {
   Tuner& operator=(const Tuner&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// Reads what it says for so long, or to the end.
+  /// Reads its output for this long, or to the end.
   void listen(double seconds, std::set<std::string>& finished) {
     const double end_s = now_s() + seconds;
     while (true) {
@@ -173,7 +173,8 @@ Damage damage(const std::filesystem::path& database, const std::set<std::string>
       ++found.lost_problems;
       fmt::print("{} was finished and has no winner\n", problem);
     }
-  // What one death has left is a candidate's first strike; two must have been settled.
+  // One journal entry of a candidate is the first strike, which one death leaves. Two strikes must
+  // have been settled.
   std::map<RowId, int> strikes;
   for (const JournalRecord& entry : store.journal(device)) ++strikes[entry.candidate];
   for (const auto& [candidate, count] : strikes) found.open_journal += count > 1 ? 1 : 0;
@@ -195,7 +196,7 @@ int stress(const char* program, int kills, std::uint64_t seed, const std::string
   while (tuners + workers < kills) {
     Tuner tuner(program, database, worker);
     const double life_s =
-        kMostLifeS * fraction() * fraction();  // early moments are the crowded ones
+        kMostLifeS * fraction() * fraction();  // Early moments are the critical ones.
     tuner.listen(life_s, finished);
     std::vector<pid_t> children = children_of(tuner.pid());
     if (!children.empty() && random.below(3) == 0) {
@@ -208,7 +209,7 @@ int stress(const char* program, int kills, std::uint64_t seed, const std::string
     ++tuners;
     const int status = tuner.wait();
     total.gave_up += WIFEXITED(status) && WEXITSTATUS(status) != 0 ? 1 : 0;
-    tuner.listen(1, finished);  // what it said before
+    tuner.listen(1, finished);  // output from before the kill
     const double end_s = now_s() + kOrphanS;
     while (std::any_of(children.begin(), children.end(), lives) && now_s() < end_s)
       ::poll(nullptr, 0, 5);

@@ -33,7 +33,7 @@ class LoggedProblemsTest : public ::testing::Test {
 TEST_F(LoggedProblemsTest, MostExpensiveBucketFirstWithOneProblemOfEach) {
   store_->log_untuned(device_, packed_problem(64, 64, 64), 50);
   store_->log_untuned(device_, packed_problem(600, 600, 600), 2);
-  store_->log_untuned(device_, packed_problem(1000, 1000, 1000), 1);  // of the same bucket
+  store_->log_untuned(device_, packed_problem(1000, 1000, 1000), 1);  // in the same bucket
   store_->log_untuned(device_, packed_problem(300, 300, 300), 9);
   const std::vector<TuneProblem> problems = logged_problems(*store_, device_);
   ASSERT_THAT(problems, SizeIs(3));
@@ -43,7 +43,7 @@ TEST_F(LoggedProblemsTest, MostExpensiveBucketFirstWithOneProblemOfEach) {
   EXPECT_EQ(problems[2].problem, packed_problem(64, 64, 64));
 }
 
-// A product with a vector is bound by memory: few flops, much time.
+// A matrix-vector product is bound by memory: it has few FLOP and takes long.
 TEST_F(LoggedProblemsTest, BucketsAreOrderedByTimeWhereTheDeviceIsCalibrated) {
   store_->log_untuned(device_, packed_problem(4096, 1, 4096), 10);
   store_->log_untuned(device_, packed_problem(512, 512, 512), 10);

@@ -51,7 +51,7 @@ TEST(PortfolioProblems, KeepTheEpilogueOfTheirClass) {
     EXPECT_EQ(p.epilogue, of_class.front().epilogue);
 }
 
-// Small, thin, flat, round, odd and batched ones, each with any of the other sizes.
+// Small, thin, flat, round, odd and batched sizes, each combined with any of the other sizes.
 TEST(PortfolioProblems, AreOfEveryKind) {
   const std::vector<Problem> all = portfolio_problems(tuned(), kMaxFlops, 64);
   const auto count = [&](auto&& is) { return std::ranges::count_if(all, is); };

@@ -1,5 +1,5 @@
-// The comparison after the search, with a shell script for a worker whose fallback kernel is the
-// fastest everywhere, or the second to one for aligned operands.
+// The comparison of portfolios after the search. The fake worker is a shell script, whose fallback
+// kernel is the fastest everywhere, or the second after a kernel for aligned operands.
 #include "tuner/portfolio_tuner.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ class PortfolioTunerTest : public ::testing::Test {
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     return file;
   }
-  /// How often the worker was asked for this problem.
+  /// Number of requests to the worker for this problem.
   std::size_t requests_of(const Problem& p) const {
     const std::string sizes = fmt::format("\"m\":{},\"n\":{},", p.m, p.n);
     std::ifstream file(requests_);
@@ -158,8 +158,8 @@ TEST_F(PortfolioTunerTest, AKernelWithoutACertificateIsExcluded) {
     EXPECT_EQ(kernel.place, std::nullopt);
 }
 
-// Where compiling its kernels takes longer than its share, a class with many problems has enough
-// left; one at the end would have nothing.
+// A class with many problems comes first, so that it has enough time where compiling its kernels
+// takes longer than its share; at the end no time would remain.
 TEST_F(PortfolioTunerTest, ClassesOfFewProblemsComeFirst) {
   const Problem lonely = packed_problem(21, 22, 23, Transpose::kYes, Transpose::kNo);
   add_winner(lonely);
@@ -172,8 +172,8 @@ TEST_F(PortfolioTunerTest, ClassesOfFewProblemsComeFirst) {
   EXPECT_THAT(store_.regrets(device_), SizeIs(2));
 }
 
-// The worker's times have no noise, so the regret is 0. How many problems are compared depends on
-// the machine: the median is stored for enough of them, and left out otherwise.
+// The worker's times have no noise, so the regret is 0. The number of compared problems depends on
+// the machine: the median is stored if there are enough, and left out otherwise.
 TEST_F(PortfolioTunerTest, MediansAreStoredForEnoughProblems) {
   const Regret regret = compare(kSeconds);
   ASSERT_THAT(store_.regrets(device_), SizeIs(1));

@@ -1,5 +1,5 @@
-// The ranked list of a problem keeps the kernel that is fastest where packing is not counted, too.
-// A shell script plays the worker: packed kernels are fast, and packing for them is slow.
+// A problem's ranked list keeps the kernel that is fastest without packing, too. A shell script is
+// the fake worker: packed kernels are fast, and packing for them is slow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ class PrepackedTest : public ::testing::Test {
     run_ = store_.begin_run(device_, "1", "{}");
   }
 
-  /// Packed kernels take half as long. packing: the ns of packing in one time, to the shell, which
-  /// counts the times as $n.
+  /// Packed kernels take half as long. packing is the time of packing in ns as a shell expression,
+  /// in which $n counts the timings.
   std::filesystem::path worker(const std::string& packing) {
     const auto reply = [](double kernel_ns, const std::string& packing_ns) {
       auto json = to_json(TimeReply{.hash = "x",

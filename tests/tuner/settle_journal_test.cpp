@@ -1,4 +1,4 @@
-// Who is blamed for what a tuner has left in the journal.
+// Which candidates are blamed for the journal entries that a tuner leaves behind.
 #include "tuner/worker/settle_journal.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 
 class SettleJournalTest : public StoreTest {
  protected:
-  /// A tuner that stops between journal and launch.
+  /// A tuner that stops between journal entry and launch.
   void stop_after_the_journal(const char* hash) {
     ChildProcess tuner([&] {
       Store store(file());
@@ -49,7 +49,7 @@ class SettleJournalTest : public StoreTest {
 TEST_F(SettleJournalTest, ATunersAbnormalEndCountsOnce) {
   stop_after_the_journal("abc");
   stop_after_the_journal("def");
-  for (int start = 0; start < 2; ++start) {  // starting again is no second death
+  for (int start = 0; start < 2; ++start) {  // A restart does not count as a second death.
     settle();
     EXPECT_THAT(messages_, ElementsAre(HasSubstr("is measured again, last"),
                                        HasSubstr("is measured again, last")));

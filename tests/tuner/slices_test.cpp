@@ -38,7 +38,7 @@ TEST(Slices, SumToTheRemainingTime) {
 }
 
 TEST(Slices, AProductAHundredTimesAsLongGetsTenTimesTheTime) {
-  // Long enough that compilation is nothing beside them.
+  // Long enough that compilation time is negligible.
   std::vector<TuneProblem> list = problems({4096, 4096});
   list[1].problem.batch = 100;
   list[1].problem.stride_a = list[1].problem.stride_b = list[1].problem.stride_c = 4096 * 4096;

@@ -1,5 +1,5 @@
-// Candidates whose registers spill are compiled and not measured, and a problem gets its winner all
-// the same. A shell script plays the worker.
+// Candidates whose registers spill are compiled but not measured, and the problem gets a winner
+// nevertheless. A shell script is the fake worker.
 #include "tuner/worker/spilled.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ TEST(SpilledProtocolTest, RequestsAndRepliesRoundTrip) {
   EXPECT_EQ(time_reply_from_json(to_json(TimeReply{.hash = "x"})).dropped_reason, std::nullopt);
 }
 
-/// All kernels spill, and are dropped wherever that is asked for.
+/// All kernels spill, and are dropped wherever a request permits it.
 class SpilledTest : public ::testing::Test {
  protected:
   SpilledTest() {
@@ -172,12 +172,12 @@ TEST_F(SpilledTest, AProblemWhoseEveryKernelSpillsHasAWinner) {
   EXPECT_GT(result.spilled, 0u);
   EXPECT_EQ(result.rejected, 0u);
   EXPECT_THAT(store_.black_listed(device_), IsEmpty());
-  // The default and the fallback, and nothing that came after them.
+  // Only the default and the fallback are measured.
   std::set<RowId> measured;
   for (const SampleRecord& sample : store_.samples(device_, store_.problem_id(problem_)))
     measured.insert(sample.candidate);
   EXPECT_THAT(measured, SizeIs(2));
-  // The next problem trusts what has won here.
+  // The next problem reuses the winner of this one.
   const TuneResult next = tune_problem(context, device_, packed_problem(40, 20, 70), 60);
   EXPECT_NE(next.winner, "");
 }

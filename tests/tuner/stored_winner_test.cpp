@@ -1,6 +1,6 @@
-// A stored winner is replaced by a kernel that is faster beside it, and by no other. A shell script
-// plays the worker: the stored kernel always takes 1000 ns; the challenger's time depends on how
-// often it was asked for.
+// A kernel replaces a stored winner only if it is faster in a direct comparison. A shell script is
+// the fake worker: the stored kernel always takes 1000 ns, and the challenger's time depends on
+// the number of requests.
 #include "tuner/stored/stored_winner.h"
 
 #include <fmt/format.h>
@@ -24,12 +24,12 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 
 constexpr double kStoredNs = 1000, kQuickNs = 500, kTrueNs = 1500;
-constexpr double kFirstRunNs = 900;  // what the stored kernel took in the earlier run
+constexpr double kFirstRunNs = 900;  // time of the stored kernel in the earlier run
 constexpr int kAlways = 1'000'000;
 
-/// The challenger takes kQuickNs for so many replies, and kTrueNs after them.
+/// The challenger takes kQuickNs in this many replies, and kTrueNs afterwards.
 struct Challenger {
-  int quick_before = kAlways;  // its certification
+  int quick_before = kAlways;  // replies before its certification
   int quick_after = 0;
   bool stored_crashes = false;  // the stored kernel crashes once the challenger is certified
 };
@@ -50,7 +50,7 @@ class StoredWinnerTest : public ::testing::Test {
                                 .signature = to_string(signature),
                                 .variant = variant});
   }
-  /// hash_prefix: as if older templates had generated the stored kernel.
+  /// hash_prefix simulates a stored kernel from older templates.
   void store_winner(bool passed = true, const std::string& hash_prefix = "") {
     const RowId id = candidate(stored_, hash_prefix);
     store_.put_certificate(device_, id, kGeneratorVersion, passed, "");

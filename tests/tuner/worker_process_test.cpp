@@ -1,4 +1,4 @@
-// A shell script plays the worker: it answers, hangs, dies or talks nonsense.
+// A shell script is the fake worker: it answers, hangs, dies or sends invalid replies.
 #include "tuner/worker/worker_process.h"
 
 #include <gmock/gmock.h>
@@ -77,7 +77,7 @@ TEST_F(WorkerProcessTest, ARequestIsRepeatedAfterTheWorkerIsKilledFromOutside) {
   EXPECT_THAT(answer.message, HasSubstr("the worker was killed from outside"));
 }
 
-// The request before may have destroyed memory.
+// The previous request may have corrupted the worker's memory.
 TEST_F(WorkerProcessTest, ARequestIsRepeatedInANewWorkerWhenAUsedOneCrashes) {
   const std::string marker = (folder_ / "crashed").string();
   WorkerProcess worker(script("read a; echo '{}'; read b; [ -e " + marker + " ] || { touch " +

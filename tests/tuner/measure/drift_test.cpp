@@ -11,7 +11,7 @@
 namespace rooftile {
 namespace {
 
-/// As the runner times it: the median of five runs.
+/// Time as the runner takes it: the median of five runs.
 double reference_reading(NoisyClock& clock) {
   std::vector<double> sample;
   for (int i = 0; i < 5; ++i) sample.push_back(clock.run(1).ns);
@@ -27,7 +27,7 @@ TEST(DriftTest, ASteadyDeviceStaysAtOne) {
     for (int i = 0; i < 30; ++i) drift.add(reference_reading(clock));
     at_one += drift.level() == 1 && !drift.slowdown() ? 1 : 0;
   }
-  // Medians of three readings against four deviations of one.
+  // The limit compares medians of three readings with four standard deviations of one reading.
   EXPECT_GE(at_one, kSeeds * 99 / 100);
 }
 
@@ -36,7 +36,7 @@ TEST(DriftTest, ASlowDriftIsMeasured) {
     NoisyClock clock(Noise::kDrift, static_cast<std::uint64_t>(seed));
     Drift drift;
     while (clock.now() < 200) drift.add(reference_reading(clock));
-    // The last three readings' middle, over the first three's.
+    // Median of the last three readings over that of the first three.
     const double expected = (1 + 0.2 * 192 / 300) / (1 + 0.2 * 8 / 300);
     ASSERT_TRUE(drift.slowdown());
     EXPECT_NEAR(*drift.slowdown(), expected, 0.02);
@@ -51,7 +51,7 @@ TEST(DriftTest, OneDisturbedReadingChangesNothing) {
   drift.add(150);
   EXPECT_EQ(drift.level(), 1);
   drift.add(150);
-  EXPECT_NEAR(drift.level(), 1.5, 0.01) << "two of three: it is slower now";
+  EXPECT_NEAR(drift.level(), 1.5, 0.01) << "two of three readings are slow";
 }
 
 TEST(DriftTest, TooFewReadingsGiveNoDrift) {
@@ -63,8 +63,8 @@ TEST(DriftTest, TooFewReadingsGiveNoDrift) {
   EXPECT_FALSE(drift.slowdown());
 }
 
-// Candidates of a search are timed minutes apart. The best of 24 comes last, when the device has
-// heated up by more than its lead.
+// Candidates of a search are timed minutes apart. The best of 24 comes last, after the device has
+// slowed down by more than its lead.
 TEST(DriftTest, DividingByTheDriftMakesAWholeSearchComparable) {
   constexpr int kSeeds = 200, kCandidates = 24;
   int raw_right = 0, levelled_right = 0;
@@ -81,14 +81,14 @@ TEST(DriftTest, DividingByTheDriftMakesAWholeSearchComparable) {
       raw.push_back(ns);
       levelled.push_back(ns / drift.level());
     }
-    // It reaches the finals when at most three are faster.
+    // The best candidate reaches the finals when at most three are faster.
     const auto finalist = [](const std::vector<double>& ns) {
       return std::ranges::count_if(ns, [&](double x) { return x < ns.back(); }) < 4;
     };
     raw_right += finalist(raw) ? 1 : 0;
     levelled_right += finalist(levelled) ? 1 : 0;
   }
-  EXPECT_LE(raw_right, kSeeds / 20) << "the drift is no threat here: the test shows nothing";
+  EXPECT_LE(raw_right, kSeeds / 20) << "the drift is too small for this test";
   EXPECT_GE(levelled_right, kSeeds * 98 / 100);
 }
 

@@ -1,5 +1,5 @@
-// What a comparison of a kernel with the host's BLAS says on machines that others keep busy:
-// injected rounds, no load of its own.
+// Comparisons of a kernel with the host's BLAS on busy machines. Rounds are injected; the test
+// causes no load.
 #include "tuner/host_comparison.h"
 
 #include <gtest/gtest.h>
@@ -9,8 +9,9 @@
 namespace rooftile {
 namespace {
 
-/// The host takes 100 ns, the kernel 1000: the kernel is at 0.1x. busy: so many of the rounds in
-/// which the host has half of its processors and takes slowdown times as long, the kernel not.
+/// The host takes 100 ns and the kernel 1000, so that the kernel is at 0.1x. In `busy` rounds the
+/// host has half of its processors and takes slowdown times as long; the kernel's time is
+/// unchanged.
 std::vector<HostRound> rounds(int busy, double slowdown) {
   std::vector<HostRound> all(7, {.host_ns = 100, .kernel_ns = 1000, .wait_share = 0.02});
   for (int i = 0; i < busy; ++i)
@@ -35,18 +36,19 @@ TEST(HostComparisonTest, AMachineThatIsBusyThroughoutIsContended) {
   for (const int busy : {4, 7}) {
     const HostComparison comparison = host_comparison(rounds(busy, 80), std::nullopt);
     EXPECT_TRUE(comparison.contended) << busy;
-    EXPECT_DOUBLE_EQ(comparison.ratio, 8) << "of all rounds";
+    EXPECT_DOUBLE_EQ(comparison.ratio, 8) << "the ratio is that of all rounds";
   }
 }
 
-// Threads that have every processor that they ask for, and yet are slow: a hypervisor has the
+// The threads get all processors and are slow nevertheless, because a hypervisor uses the
 // processors.
 TEST(HostComparisonTest, AHostThatIsFarSlowerThanCalibratedIsContended) {
   std::vector<HostRound> slow = rounds(0, 1);
   for (HostRound& round : slow) round.host_ns = 250;
   EXPECT_TRUE(host_comparison(slow, 100).contended);
-  EXPECT_FALSE(host_comparison(slow, 130).contended) << "the model may miss by that";
-  EXPECT_FALSE(host_comparison(slow, std::nullopt).contended) << "nothing is predicted";
+  EXPECT_FALSE(host_comparison(slow, 130).contended)
+      << "the difference is within the model's error";
+  EXPECT_FALSE(host_comparison(slow, std::nullopt).contended) << "there is no prediction";
 }
 
 TEST(HostComparisonTest, OneRoundIsEnoughAndNoneIsNoComparison) {
@@ -66,7 +68,7 @@ TEST(HostComparisonTest, HostAndKernelAreTimedInTurns) {
   EXPECT_GT(compare_with_host(p, std::nullopt, time_kernel, [] { return false; }).ratio, 0);
   EXPECT_EQ(timed, kMostHostRounds);
   timed = 0;
-  // Asked before the operands are made, and before each round.
+  // It is called before the operands are made, and before each round.
   EXPECT_GT(compare_with_host(p, std::nullopt, time_kernel, [&] { return ++asked > 3; }).ratio, 0);
   EXPECT_EQ(timed, 2);
 }

@@ -1,5 +1,5 @@
-// Clocks that lie as those of real machines do: the noise that the tuner's estimators are tested
-// on. Pure: a seed gives the same readings each time.
+// Simulated clocks with the noise of real machines, for tests of the tuner's estimators. The
+// readings depend only on the seed.
 #pragma once
 
 #include <cmath>
@@ -12,23 +12,23 @@ namespace rooftile {
 
 enum class Noise : std::uint8_t {
   kJitter,  // Gaussian
-  kSpikes,  // interrupts: now and then a run takes half as long again on average, never less
-  kLevels,  // the clock frequency jumps between two levels and stays for some thirty runs
-  kDrift,   // the device heats up: a fifth slower after three hundred runs
-  kBursts,  // another program takes a third of the machine for ten runs of every sixty
+  kSpikes,  // interrupts: some runs take half as long again on average, never less
+  kLevels,  // the clock frequency alternates between two levels, each for some thirty runs
+  kDrift,   // the device heats up and is a fifth slower after three hundred runs
+  kBursts,  // another program uses a third of the machine for ten runs of every sixty
 };
 
-/// Readings of one device under one kind of noise; its time goes on with every run, measured or
-/// not. Times are in units of an undisturbed run of about 1.
+/// Readings of one device under one kind of noise. Simulated time advances with every run,
+/// measured or not. An undisturbed run takes about 1.
 class NoisyClock {
  public:
   struct Reading {
     double ns;
-    double busy_share;  // of the processors' time that was somebody else's
+    double busy_share;  // share of the processors' time that other programs use
   };
 
   NoisyClock(Noise noise, std::uint64_t seed) : noise_(noise), random_(seed) {
-    for (int i = 0; i < 8; ++i) uniform();  // similar seeds start alike
+    for (int i = 0; i < 8; ++i) uniform();  // Separates similar seeds.
     phase_ = 60 * uniform();
     slow_ = uniform() < 0.5;
     until_ = -kDwell * std::log(uniform());
@@ -62,7 +62,7 @@ class NoisyClock {
     return {ns, busy};
   }
 
-  /// Nothing runs for so long.
+  /// Nothing runs for this long.
   void wait(double ns) { now_ += ns; }
   double now() const { return now_; }
 

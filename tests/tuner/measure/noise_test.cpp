@@ -1,5 +1,5 @@
-// The tuner's finals on clocks that lie: samples as the worker takes them, elimination with the
-// numbers of Search::finals, and how often the best of four close kernels wins.
+// The tuner's finals on noisy clocks: samples as the worker takes them, elimination with the
+// parameters of Search::finals, and how often the best of four close kernels wins.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace {
 constexpr int kSeeds = 200;
 constexpr EliminationOptions kFinals = {.samples_per_round = 2, .rounds = 6, .keep = 1};
 
-/// Whether the device shows who else uses it: software devices do, on others load is seen as
-/// outliers only.
+/// Whether the device reports load of other programs. Software devices do; on others, load shows
+/// only as outliers.
 enum class Load : std::uint8_t { kShown, kHidden };
 
-/// True when the best of four wins; two of the others are slower by gap, one by gap + 8 %.
+/// Returns whether the best of four wins; two others are slower by gap, one by gap + 8 %.
 bool best_wins(Noise noise, Load load, double gap, int seed) {
   NoisyClock clock(noise, static_cast<std::uint64_t>(seed));
   const auto best = static_cast<std::size_t>(seed) % 4;
@@ -35,7 +35,7 @@ bool best_wins(Noise noise, Load load, double gap, int seed) {
           return Reading{.kernel_ns = reading.ns,
                          .busy_share = load == Load::kShown ? reading.busy_share : 0};
         };
-        take();  // untimed, as in the worker
+        take();  // an untimed run, as in the worker
         const SteadySamples samples = steady_samples(
             count, kMostRetakes, take, [&](int before) { clock.wait(4.0 * (1 << before)); });
         std::vector<double> ns;
@@ -48,9 +48,9 @@ bool best_wins(Noise noise, Load load, double gap, int seed) {
 
 double normal_probability(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
-/// That the best's median is below two rivals' when all that is left of the noise is the jitter:
-/// the median of n normal samples has a deviation of sqrt(pi / 2n). Other noise may cost a
-/// hundredth of it.
+/// Probability that the best kernel's median is below those of two rivals when jitter is the only
+/// noise: the median of n normal samples has a standard deviation of sqrt(pi / 2n) times theirs.
+/// Other noise may lower it by a hundredth.
 double stated_probability(Noise noise, double gap) {
   const double jitter = noise == Noise::kJitter ? 0.02 : 0.01;
   const int samples = kFinals.samples_per_round * kFinals.rounds;
@@ -67,8 +67,8 @@ TEST_P(FinalsUnderNoise, TheBestWinsAsOftenAsStated) {
   for (int seed = 0; seed < kSeeds; ++seed) right += best_wins(noise, load, gap, seed) ? 1 : 0;
   const double stated = stated_probability(noise, gap);
   EXPECT_GE(stated, gap < 0.03 ? 0.93 : 0.98) << "the finals take too few samples";
-  // Three deviations of the binomial: one run in a thousand of a sound tuner would fail, but the
-  // seeds are always the same.
+  // Three standard deviations of the binomial distribution: a sound tuner would fail one run in a
+  // thousand, but the seeds are constant.
   EXPECT_GE(right, kSeeds * stated - 3 * std::sqrt(kSeeds * stated * (1 - stated)));
   RecordProperty("right", right);
 }
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(AllNoise, FinalsUnderNoise,
                                             ::testing::Values(0.02, 0.05)),
                          name_of);
 
-// What is stored of a kernel: median and MAD of as many samples as the finals take.
+// The stored values of a kernel: median and MAD of as many samples as the finals take.
 TEST(NoiseTest, MedianAndMadAreCorrectUnderJitterAndSpikes) {
   for (const Noise noise : {Noise::kJitter, Noise::kSpikes}) {
     std::vector<double> medians, mads;
@@ -100,9 +100,10 @@ TEST(NoiseTest, MedianAndMadAreCorrectUnderJitterAndSpikes) {
       mads.push_back(median_absolute_deviation(sample));
     }
     const double jitter = noise == Noise::kJitter ? 0.02 : 0.01;
-    // Spikes in a twentieth of the samples move the median by less than a tenth of a deviation.
+    // Spikes in a twentieth of the samples change the median by less than a tenth of a deviation.
     EXPECT_NEAR(median(medians), 1, 0.1 * jitter + 3 * jitter / std::sqrt(12.0 * kSeeds));
-    // 0.6745 deviations for a normal distribution; of small samples a little less.
+    // The MAD is 0.6745 standard deviations for a normal distribution, and slightly less for few
+    // samples.
     EXPECT_NEAR(median(mads), 0.6745 * jitter, 0.15 * jitter);
   }
 }

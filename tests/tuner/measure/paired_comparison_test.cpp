@@ -1,4 +1,4 @@
-// The sign test that a stored winner is replaced by, on injected noise.
+// The sign test that decides whether a stored winner is replaced, with injected noise.
 #include "tuner/measure/paired_comparison.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 
 bool never() { return false; }
 
-/// Compares kernels that take 1 and ratio in truth on one noisy clock.
+/// Compares kernels with the true times 1 and ratio on one noisy clock.
 PairedVerdict verdict(Noise noise, double ratio, std::uint64_t seed) {
   NoisyClock clock(noise, seed);
   return compare_in_pairs([&] { return std::optional(clock.run(1).ns); },
@@ -52,7 +52,7 @@ TEST(PairedComparison, AFasterChallengerWins) {
     EXPECT_GT(share_of_faster(noise, 0.9), 0.98) << static_cast<int>(noise);
 }
 
-/// The pairs are the columns; what is left over was not asked for.
+/// The i-th elements are a pair; the comparison leaves pairs unused that it does not need.
 PairedComparison compared(std::deque<double> stored, std::deque<double> challenger) {
   const auto next = [](std::deque<double>& times) -> std::optional<double> {
     if (times.empty()) return std::nullopt;
@@ -69,7 +69,8 @@ TEST(PairedComparison, EndsWhenItIsDecided) {
   EXPECT_THAT(compared(twos, ones).stored_ns, SizeIs(kFirstPairs));
   EXPECT_EQ(compared(ones, twos).verdict, PairedVerdict::kNotFaster);
   EXPECT_THAT(compared(ones, twos).challenger_ns, ElementsAre(2, 2, 2));
-  EXPECT_EQ(compared(ones, ones).verdict, PairedVerdict::kNotFaster) << "equal is not faster";
+  EXPECT_EQ(compared(ones, ones).verdict, PairedVerdict::kNotFaster)
+      << "an equal kernel is not faster";
 }
 
 TEST(PairedComparison, TwoLossesOfTwelveAreAllowed) {

@@ -18,7 +18,7 @@ cpu_set_t own_processors() {
   return set;
 }
 
-/// On a thread of its own: what is left to it is not the next test's.
+/// Runs on a thread of its own, so that the next test's thread keeps its processors.
 void on_a_thread(const std::function<void()>& body) { std::thread(body).join(); }
 
 TEST(ProcessorHandover, TakesTimeBetweenTwoProcessors) {

@@ -19,7 +19,7 @@ cpu_set_t processors_of(pthread_t thread) {
   return set;
 }
 
-/// Other threads of this process than the calling one that are bound to one processor, by it.
+/// The number of this process's other threads that are bound to one processor, by processor.
 std::map<int, int> bound_threads() {
   std::map<int, int> bound;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -36,7 +36,7 @@ std::map<int, int> bound_threads() {
 TEST(ProcessorPace, HasOneThreadOnEachOfTheCallersProcessors) {
   const cpu_set_t own = processors_of(::pthread_self());
   ProcessorPace pace;
-  pace.slowest_ns();  // they are all there
+  pace.slowest_ns();  // Starts all threads.
   std::map<int, int> wanted;
   for (int i = 0; i < CPU_SETSIZE; ++i)
     if (CPU_ISSET(i, &own)) wanted[i] = 1;

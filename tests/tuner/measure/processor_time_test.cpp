@@ -13,14 +13,15 @@ constexpr ProcessorTime use(double wall_ns, double cpu_ns, std::int64_t preempti
 
 TEST(ProcessorTimeTest, LostShareIsAgainstWhatTheSameWorkHadBefore) {
   EXPECT_DOUBLE_EQ(busy_share(use(4e6, 4e6, 3), 2.0), 0.5);
-  EXPECT_DOUBLE_EQ(busy_share(use(4e6, 4e6, 3), 1.0), 0) << "half of the processors is its way";
+  EXPECT_DOUBLE_EQ(busy_share(use(4e6, 4e6, 3), 1.0), 0) << "the work usually gets one processor";
   EXPECT_DOUBLE_EQ(busy_share(use(4e6, 8e6, 3), 1.0), 0);
 }
 
 TEST(ProcessorTimeTest, SmallLossesNeedAPreemptionAndLargeOnesDoNot) {
   EXPECT_DOUBLE_EQ(busy_share(use(4e6, 3.2e6, 0), 1.0), 0);
   EXPECT_NEAR(busy_share(use(4e6, 3.2e6, 1), 1.0), 0.2, 1e-12);
-  EXPECT_NEAR(busy_share(use(4e6, 2e6, 0), 1.0), 0.5, 1e-12) << "a hypervisor took it";
+  EXPECT_NEAR(busy_share(use(4e6, 2e6, 0), 1.0), 0.5, 1e-12)
+      << "a hypervisor took half of the time";
 }
 
 TEST(ProcessorTimeTest, ShortWorkAndUnknownWorkTellNothing) {

@@ -21,16 +21,16 @@ TEST(ProcessorWaitTest, ShareIsOfWhatTheThreadsAskedFor) {
   EXPECT_EQ(used.waited_ns, 5);
 }
 
-/// Spins until the process has done so much work, however long it takes.
+/// Spins until the process has used this much processor time.
 void work() {
   std::atomic<int> sum = 0;
   for (int i = 0; i < 20'000'000; ++i) sum.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Two threads on one processor cannot both run: one of them waits, whatever else runs.
+// Two threads on one processor cannot run at once, so one of them waits.
 TEST(ProcessorWaitTest, TwoThreadsOnOneProcessorWait) {
   if (!std::filesystem::exists("/proc/self/schedstat")) {
-    EXPECT_EQ(processor_wait_now().waited_ns, 0) << "the kernel does not count it";
+    EXPECT_EQ(processor_wait_now().waited_ns, 0) << "the operating system does not count waiting";
     return;
   }
   const int processor = OwnProcessors().all().front();
@@ -40,7 +40,8 @@ TEST(ProcessorWaitTest, TwoThreadsOnOneProcessorWait) {
     bind_to(processor);
     work();
     --at_work;
-    while (!measured.load()) std::this_thread::yield();  // a thread that ends is not counted
+    // The count excludes threads that have ended.
+    while (!measured.load()) std::this_thread::yield();
   };
   const ProcessorWait before = processor_wait_now();
   std::jthread first(share_it), second(share_it);

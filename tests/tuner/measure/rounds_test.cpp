@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// A machine whose clock every turn moves on by a second, and whose speed is a function of time.
+/// A machine whose clock advances by a second per turn, and whose speed is a function of time.
 class Machine {
  public:
   explicit Machine(std::function<double(double)> speed) : speed_(std::move(speed)) {}
@@ -37,8 +37,8 @@ double constant(double) { return 1; }
 double restless(double now_s) { return 1 + 0.3 * static_cast<double>(static_cast<int>(now_s) % 7); }
 
 TEST(RoundsTest, ChangesOfTheMachinesSpeedLeaveRatiosAlone) {
-  // Half as fast from the fifth round on: figures measured one after the other would differ by the
-  // factor of two that the machine does.
+  // The machine is half as fast from the fifth round on. Rates measured one after the other would
+  // differ by a factor of two.
   Machine machine([](double now_s) { return now_s < 13 ? 1.0 : 0.5; });
   const std::vector<Figure> figures = machine.calibrate(
       {machine.figure("a", 100), machine.figure("b", 10), machine.figure("c", 1)}, kNever);
@@ -99,7 +99,7 @@ TEST(RoundsTest, ADisturbedSampleIsRepeatedOnce) {
   };
   EXPECT_EQ(sample_in_rounds({{"a", "ns", always_spoilt}}, kNever).front().value, 2);
   EXPECT_EQ(taken, 2 * kRoundsThatTell);
-  taken = 0;  // nothing is repeated when it is late
+  taken = 0;  // Nothing is repeated when time has run out.
   EXPECT_EQ(sample_in_rounds({{"a", "ns", always_spoilt}}, -1).front().value, 2);
   EXPECT_EQ(taken, kFewestRounds);
 }

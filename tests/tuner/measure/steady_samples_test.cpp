@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Readings in this order, the last one for ever.
+/// Readings in this order; the last one repeats.
 class Script {
  public:
   explicit Script(std::vector<Reading> readings) : readings_(std::move(readings)) {}
@@ -94,7 +94,7 @@ TEST(SteadySamplesTest, WithoutAllowanceNothingIsRepeatedAndEverythingIsReported
   EXPECT_EQ(samples.noisy, 2);
 }
 
-// Of a short run the pause before it is nearly all that taking it again costs.
+// For a short run, the pause before it is most of the cost of resampling.
 TEST(SteadySamplesTest, PausesAndRepeatedRunsCountAsLostTime) {
   constexpr std::chrono::milliseconds kRun(2), kPause(10);
   const auto lost_s = [&](Reading reading) {

@@ -9,8 +9,8 @@ namespace {
 
 const auto kNeverStop = [] { return false; };
 
-/// Time with one-sided noise, as a busy machine gives: never faster than the truth, now and then
-/// much slower.
+/// Times with one-sided noise, as on a busy machine: never below the true time, and sometimes much
+/// longer.
 double noisy(double truth_ns, Random& random) {
   const double noise = 0.02 * static_cast<double>(random.symmetric() + 1.0f);
   return truth_ns * (1.0 + noise) * (random.below(20) == 0 ? 1.5 : 1.0);
@@ -33,16 +33,16 @@ TEST(EliminationTest, FindsTheBestUnderNoiseAndDropsTheSlowEarly) {
                                 },
                                 kNeverStop, {.samples_per_round = 3, .rounds = 4, .keep = 1});
     right += ranking(arms).front() == 1 ? 1 : 0;
-    EXPECT_EQ(visits[4], 1) << "nine times too slow, and measured again";
+    EXPECT_EQ(visits[4], 1) << "a kernel nine times too slow was measured again";
     EXPECT_FALSE(arms[4].alive);
   }
-  // 15 % apart with 4 % noise and 5 % outliers: a median of three rounds is wrong in well under one
-  // in fifty.
+  // The kernels differ by 15 %, with 4 % noise and 5 % outliers: a median of three rounds is wrong
+  // in far less than one case in fifty.
   EXPECT_GE(right, kSeeds * 49 / 50);
 }
 
-// Clocks that change from round to round hit all arms of a round alike; one that was dropped early
-// is compared in its own round only.
+// A clock that changes from round to round affects all arms of a round alike. An arm that was
+// dropped early is compared in its own rounds only.
 TEST(EliminationTest, EffectsOfARoundOnAllArmsAreRemoved) {
   const std::vector<Arm> polished =
       without_round_factors({{.samples_ns = {100, 130, 90, 100}, .rounds = {0, 1, 2, 3}},

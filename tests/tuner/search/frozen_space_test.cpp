@@ -60,7 +60,7 @@ TEST_F(FrozenSpaceTest, SamplesOfACandidateAreOnePoint) {
   sample(tiled_, SampleStatus::kMeasured, 3000, 1, 50);
   const FrozenSpace space = frozen();
   ASSERT_EQ(space.points.size(), 1u);
-  EXPECT_EQ(space.points[0].kernel_ns, 1000);  // of 1000, 1000, 3000
+  EXPECT_EQ(space.points[0].kernel_ns, 1000);  // median of 1000, 1000, 3000
   EXPECT_EQ(space.points[0].count, 3u);
   EXPECT_EQ(space.points[0].pack_ns, 25);
   EXPECT_EQ(space.points[0].variant, tiled_);
@@ -89,11 +89,11 @@ TEST_F(FrozenSpaceTest, TextRoundTrips) {
   sample(tiled_, SampleStatus::kMeasured, 1000, 2, 30);
   sample(naive_, SampleStatus::kTimedOut);
   const FrozenSpace space = frozen();
-  ASSERT_EQ(space.figures.size(), 1u);  // the host's are not part of it
+  ASSERT_EQ(space.figures.size(), 1u);  // rates of the host are left out
   EXPECT_EQ(space.device, "Device, \"quoted\" # with a line");
   EXPECT_FALSE(space.starts.empty());
   FrozenSpace again = parse_frozen_space(to_csv(space), "x.csv");
-  EXPECT_NEAR(again.figures.front().value, 123.456789, 1e-3);  // six digits
+  EXPECT_NEAR(again.figures.front().value, 123.456789, 1e-3);  // six digits are written
   again.figures = space.figures;
   EXPECT_EQ(again, space);
 }

@@ -40,7 +40,7 @@ TEST(GaussianProcessTest, FarFromObservationsItPredictsTheMean) {
   const GaussianProcess process(prior(), column({0, 0.5, 1}), none(3), column({3, 4, 5}).col(0));
   const auto predicted = process.predict(column({100}), none(1));
   EXPECT_NEAR(predicted.mean[0], 4, 0.2);
-  // The signal's own deviation and what three correlated values leave open of the level.
+  // The signal's own deviation, plus the uncertainty of the mean from three correlated values.
   EXPECT_GT(predicted.deviation[0], 1.0);
   EXPECT_LT(predicted.deviation[0], 2.0);
 }
@@ -54,7 +54,7 @@ TEST(GaussianProcessTest, FollowsATrendBeyondTheData) {
   EXPECT_NEAR(process.predict(column({0}), column({6})).mean[0], 13, 0.1);
 }
 
-// One value y under a prior of variance v: -(y^2 / v + log v + log 2 pi) / 2.
+// For one value y under a prior of variance v: -(y^2 / v + log v + log 2 pi) / 2.
 TEST(GaussianProcessTest, LikelihoodOfOneValueIsTheNormalDensity) {
   GaussianProcessPrior p = prior();
   p.constant_deviation = 2;

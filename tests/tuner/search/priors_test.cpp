@@ -1,5 +1,5 @@
-// Every line of every table is legal on a device of its kind, and devices get their vendor's
-// tables.
+// Every line of every table is legal on a device of its kind, and devices get the tables of their
+// vendor.
 #include "tuner/search/priors.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ DeviceLimits limits(std::uint32_t least_lanes, std::uint32_t most_lanes, std::ui
           .texel_buffer_rgba32 = true};
 }
 
-/// A device of each table's kind.
+/// A device for each table.
 DeviceProfile device_for(std::string_view table) {
   using enum DataType;
   const std::vector<MatrixShape> square = {{16, 16, 16, kF16, kF32},
@@ -86,7 +86,7 @@ DeviceProfile device_for(std::string_view table) {
   return d;
 }
 
-/// One problem of each kind that lines name.
+/// One problem for each kind that lines name.
 std::vector<Problem> problems() {
   std::vector<Problem> all;
   for (const char* types : {"f32", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16"})
@@ -101,7 +101,7 @@ TEST(Priors, EveryLineIsForSomeProblemAndLegalOnADeviceOfItsKind) {
   for (std::string_view table : all_prior_tables()) {
     const DeviceProfile device = device_for(table);
     ASSERT_NE(device.limits.subgroup_size, 1u) << table << ": this test needs a device of its kind";
-    std::map<std::string, std::string> unused;  // variant -> why
+    std::map<std::string, std::string> unused;  // variant -> reason
     for (const Prior& prior : all_priors_in(table)) {
       EXPECT_FALSE(prior.source.empty());
       unused[to_string(prior.variant)] = "no problem is like those that it is for";

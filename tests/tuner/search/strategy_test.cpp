@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Tiled kernels of so many shapes with a valley of times: fastest at 64 x 32 with 8 x 4 sums.
+/// Tiled kernels of this many shapes, whose times have one minimum: 64 x 32 with 8 x 4 sums.
 struct Valley {
   SearchSpace space;
   std::vector<double> ns;
@@ -44,7 +44,7 @@ Valley valley() {
   Valley result{
       .space = search_space(packed_problem(512, 384, 256), DeviceRates{}, std::move(variants)),
       .ns = std::move(ns)};
-  // A model that knows nothing: every other order of the same numbers would do as well.
+  // An uninformative model: any other order of the same numbers would serve as well.
   Random random(7);
   for (double& guess : result.space.analytical_ns) guess = 1e5 * (1 + random.unit());
   result.best = static_cast<std::size_t>(std::ranges::min_element(result.ns) - result.ns.begin());
@@ -130,8 +130,8 @@ TEST(StrategyTest, ExhaustiveFollowsTheModelsOrder) {
     EXPECT_LE(v.space.analytical_ns[order[i - 1]], v.space.analytical_ns[order[i]]);
 }
 
-// 432 kernels, 48 looks: those that learn are ahead of chance on average, the surrogates close to
-// the best every time.
+// 432 kernels and 48 measurements: strategies that learn beat random choice on average, and the
+// surrogates come close to the best every time.
 TEST(StrategyTest, LearningStrategiesBeatRandomOnASmoothSpace) {
   const Valley v = valley();
   constexpr std::uint64_t kSeeds = 20;
@@ -163,13 +163,14 @@ TEST(StrategyTest, SurrogatesBeginWithTheModelsFirstCandidates) {
   const Valley v = valley();
   EXPECT_EQ(searched(v, v.space, "model", 0, 4), searched(v, v.space, "exhaustive", 0, 4));
   Valley started = valley();
-  started.space.starts = {17, 17, 3};  // what comes twice counts once
+  started.space.starts = {17, 17, 3};  // duplicates count once
   const auto order = searched(started, started.space, "auto", 0, 4);
   const auto by_model = searched(started, started.space, "exhaustive", 0, 2);
   EXPECT_EQ(order, (std::vector<std::size_t>{17, 3, by_model[0], by_model[1]}));
 }
 
-// The choice is half of the square of what was measured, at least 16, by the model.
+// A surrogate chooses among the candidates that the analytical model ranks best. Their number is
+// half of the square of the number measured, at least 16.
 TEST(StrategyTest, SurrogatesWidenTheirPoolWithTime) {
   const Valley v = valley();
   const auto by_model = searched(v, v.space, "exhaustive", 0, v.ns.size());
@@ -185,12 +186,12 @@ TEST(StrategyTest, SurrogatesWidenTheirPoolWithTime) {
     EXPECT_LT(place(order[i]), most(i / kSearchBatch * kSearchBatch)) << i;
     furthest = std::max(furthest, place(order[i]));
   }
-  EXPECT_GE(furthest, most(8)) << "the choice has widened";
+  EXPECT_GE(furthest, most(8)) << "the choice widens with the number measured";
 }
 
 TEST(StrategyTest, TransferredTimesGuideTheSurrogate) {
   Valley v = valley();
-  // Of what it looks at once it has measured a batch: octaves from the best.
+  // Distance of the candidates after the first batch from the best, in octaves.
   const auto octaves = [&](std::string_view name) {
     const auto order = searched(v, v.space, name, 0, 16);
     double sum = 0;
@@ -202,11 +203,11 @@ TEST(StrategyTest, TransferredTimesGuideTheSurrogate) {
   for (std::size_t i = 0; i < v.ns.size(); ++i)
     v.space.transferred[i] = std::log2(v.ns[i] / v.ns[v.best]);
   EXPECT_LT(octaves("auto"), blind);
-  EXPECT_EQ(octaves("model"), blind) << "it asks nobody";
+  EXPECT_EQ(octaves("model"), blind) << "the model strategy uses no other device's samples";
 }
 
-// Once what was measured here contradicts other devices they have no say: the search goes on as if
-// it had not asked.
+// When measurements on this device contradict other devices, their samples lose all weight: the
+// search continues as if it had none.
 TEST(StrategyTest, ContradictedTransferIsDropped) {
   Valley v = valley();
   Random random(3);
@@ -224,7 +225,7 @@ TEST(StrategyTest, ContradictedTransferIsDropped) {
   for (const bool right : {true, false}) {
     for (std::size_t i = 0; i < v.ns.size(); ++i)
       v.space.transferred[i] =
-          right ? std::log2(v.ns[i] / v.ns[v.best]) : 5 * random.unit();  // of times up to 2^5
+          right ? std::log2(v.ns[i] / v.ns[v.best]) : 5 * random.unit();  // for times up to 2^5
     EXPECT_EQ(choice() == alone, !right);
   }
 }

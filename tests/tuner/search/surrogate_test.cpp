@@ -7,7 +7,7 @@
 namespace rooftile {
 namespace {
 
-/// Twelve kernels that two trends know, octaves apart, and of which nothing else is to be learnt.
+/// Twelve kernels whose times follow two trends, octaves apart, and depend on nothing else.
 class SurrogateTest : public testing::Test {
  protected:
   SurrogateTest() {

@@ -19,11 +19,11 @@ std::vector<Variant> tiles() {
   return variants;
 }
 
-/// Times with the fastest tile where it is told.
+/// Times with the fastest tile at the given size.
 TransferSource source(const Problem& problem, int tile_m, int tile_n) {
   TransferSource result{.problem = problem};
   for (const Variant& v : tiles()) {
-    if (v.tile_m == v.tile_n) continue;  // left out: to be guessed
+    if (v.tile_m == v.tile_n) continue;  // left out, to be predicted
     result.measured.push_back({v, 1e5 * std::exp2(std::abs(std::log2(v.tile_m / double(tile_m))) +
                                                   std::abs(std::log2(v.tile_n / double(tile_n))))});
   }
@@ -34,7 +34,7 @@ std::size_t lowest(const std::vector<double>& values) {
   return static_cast<std::size_t>(std::ranges::min_element(values) - values.begin());
 }
 
-/// Where the analytical model has no rates, and so no opinion.
+/// The analytical model has no rates here, and so makes no prediction.
 SearchSpace uncalibrated(const Problem& problem) { return search_space(problem, {}, tiles()); }
 
 TEST(TransferTest, WithoutDataTheGuessIsNan) {
@@ -77,7 +77,7 @@ TEST(TransferTest, UnmeasuredCandidatesAreGuessedFromTheirNeighbours) {
   EXPECT_GT(of(8, 8), of(8, 32));
 }
 
-// A source that has tried no texel buffers, and none of whose kernels surprised the model.
+// A source that measured no texel buffers, and whose kernels all agree with the model.
 TEST(TransferTest, UnmeasuredCandidatesAreGuessedFromTheModel) {
   const Problem problem = packed_problem(256, 256, 256);
   const DeviceRates rates = {
@@ -134,7 +134,7 @@ TEST(TransferTest, OtherDevicesAreSourcesNearestFirst) {
   EXPECT_EQ(sources[0].measured.front().ns, 400);
   EXPECT_EQ(sources[1].problem, larger);
   ASSERT_EQ(sources[1].measured.size(), 2u);
-  EXPECT_EQ(sources[1].measured.front().variant.tile_m, 64) << "the fastest first";
+  EXPECT_EQ(sources[1].measured.front().variant.tile_m, 64) << "the fastest kernel comes first";
   EXPECT_EQ(sources[2].measured.front().ns, 100);
 }
 
