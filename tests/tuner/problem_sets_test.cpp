@@ -18,7 +18,7 @@ TEST(ProblemSetsTest, EveryBuiltInSetParses) {
                                                             "deepbench", "applications"}));
   for (const std::string& name : problem_set_names())
     EXPECT_FALSE(problem_set(name).empty()) << name;
-  EXPECT_THROW(problem_set("circles"), Error);
+  EXPECT_THROW(problem_set("cycles"), Error);
 }
 
 TEST(ProblemSetsTest, WrongLinesAreNamed) {

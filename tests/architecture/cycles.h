@@ -11,7 +11,7 @@
 namespace rooftile {
 
 /// Units that all use each other, directly or indirectly.
-struct Circle {
+struct Cycle {
   std::vector<std::string> units;  // "db/store", sorted
   /// The shortest path from one of them back to itself, one line per step: which unit uses which,
   /// and in which #include.
@@ -19,6 +19,6 @@ struct Circle {
 };
 
 /// All cycles among the files that include each other. A file that includes itself is no cycle.
-std::vector<Circle> circles(const std::vector<Include>& includes);
+std::vector<Cycle> cycles(const std::vector<Include>& includes);
 
 }  // namespace rooftile

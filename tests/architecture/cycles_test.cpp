@@ -1,4 +1,4 @@
-#include "tests/architecture/circles.h"
+#include "tests/architecture/cycles.h"
 
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -10,9 +10,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(Circles, HeaderAndSourceAreOneUnit) {
-  const std::vector<Circle> found =
-      circles({{"a/store.h", "a/records.h", "#include \"a/records.h\""},
+TEST(Cycles, HeaderAndSourceAreOneUnit) {
+  const std::vector<Cycle> found =
+      cycles({{"a/store.h", "a/records.h", "#include \"a/records.h\""},
                {"a/open.h", "a/store.h", "#include \"a/store.h\""},
                {"a/file.cpp", "a/open.h", "#include \"a/open.h\""},
                {"a/file.cpp", "a/file.h", "#include \"a/file.h\""},
@@ -25,14 +25,14 @@ TEST(Circles, HeaderAndSourceAreOneUnit) {
                           "a/store uses a/file (a/store.cpp: #include \"a/file.h\")"));
 }
 
-TEST(Circles, TwoIncludePathsToOneUnitAreNoCircle) {
+TEST(Cycles, TwoIncludePathsToOneUnitAreNoCycle) {
   EXPECT_THAT(
-      circles({{"a.h", "b.h", ""}, {"a.h", "c.h", ""}, {"b.cpp", "d.h", ""}, {"c.h", "d.h", ""}}),
+      cycles({{"a.h", "b.h", ""}, {"a.h", "c.h", ""}, {"b.cpp", "d.h", ""}, {"c.h", "d.h", ""}}),
       IsEmpty());
 }
 
-TEST(Circles, CirclesConnectedInOneDirectionAreSeparate) {
-  const std::vector<Circle> found = circles({{"a.h", "b.h", ""},
+TEST(Cycles, CyclesConnectedInOneDirectionAreSeparate) {
+  const std::vector<Cycle> found = cycles({{"a.h", "b.h", ""},
                                              {"b.h", "a.h", ""},
                                              {"b.h", "c.h", ""},
                                              {"c.h", "d.h", ""},
@@ -44,29 +44,29 @@ TEST(Circles, CirclesConnectedInOneDirectionAreSeparate) {
 
 // rooftile.h is the whole C ABI: it includes resident.h and packed.h at its end, which include it
 // themselves. The C++ wrappers do the same. No other folder may have a cycle.
-const std::map<std::string, std::size_t> kStillInCircles = {{"include", 6}};
+const std::map<std::string, std::size_t> kStillInCycles = {{"include", 6}};
 
-TEST(Circles, OnlyListedFoldersHaveIncludeCirclesUpToTheirLimit) {
+TEST(Cycles, OnlyListedFoldersHaveIncludeCyclesUpToTheirLimit) {
   const std::filesystem::path source = ROOFTILE_SOURCE_DIR;
   const std::vector<Include> all =
       includes(source, Layers::from_table(source / "docs" / "architecture.md"));
-  std::map<std::string, std::vector<Circle>> by_folder;
-  for (Circle& circle : circles(all)) {
-    const std::string& unit = circle.units.front();
-    by_folder[unit.substr(0, unit.find('/'))].push_back(std::move(circle));
+  std::map<std::string, std::vector<Cycle>> by_folder;
+  for (Cycle& cycle : cycles(all)) {
+    const std::string& unit = cycle.units.front();
+    by_folder[unit.substr(0, unit.find('/'))].push_back(std::move(cycle));
   }
   // Guards against an empty or misread tree, which would have no cycles.
   EXPECT_TRUE(by_folder.contains("include"));
   for (const auto& [folder, found] : by_folder) {
     std::size_t units = 0;
     std::string ways;
-    for (const Circle& circle : found) {
-      units += circle.units.size();
-      ways += fmt::format("{} units: {}\n  {}\n", circle.units.size(),
-                          fmt::join(circle.units, ", "), fmt::join(circle.way, "\n  "));
+    for (const Cycle& cycle : found) {
+      units += cycle.units.size();
+      ways += fmt::format("{} units: {}\n  {}\n", cycle.units.size(),
+                          fmt::join(cycle.units, ", "), fmt::join(cycle.way, "\n  "));
     }
-    const auto listed = kStillInCircles.find(folder);
-    const std::size_t allowed = listed == kStillInCircles.end() ? 0 : listed->second;
+    const auto listed = kStillInCycles.find(folder);
+    const std::size_t allowed = listed == kStillInCycles.end() ? 0 : listed->second;
     EXPECT_LE(units, allowed) << folder << "/ has units that include each other in a cycle:\n"
                               << ways
                               << "Move what both sides need into a header that includes neither.";

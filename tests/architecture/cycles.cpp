@@ -1,4 +1,4 @@
-#include "tests/architecture/circles.h"
+#include "tests/architecture/cycles.h"
 
 #include <fmt/format.h>
 
@@ -35,33 +35,33 @@ std::map<std::string, std::string> reached_from(const std::string& start, const 
 
 }  // namespace
 
-std::vector<Circle> circles(const std::vector<Include>& includes) {
+std::vector<Cycle> cycles(const std::vector<Include>& includes) {
   Uses uses;
   for (const Include& include : includes)
     if (const std::string from = unit_of(include.from), to = unit_of(include.to); from != to)
       uses[from].emplace(to, fmt::format("{}: {}", include.from, include.line));
   std::map<std::string, std::map<std::string, std::string>> reached;
   for (const auto& [unit, used] : uses) reached[unit] = reached_from(unit, uses);
-  std::vector<Circle> found;
+  std::vector<Cycle> found;
   while (!reached.empty()) {
     const auto [unit, from_unit] = *reached.begin();
     reached.erase(reached.begin());
     if (!from_unit.contains(unit)) continue;
-    Circle circle = {.units = {unit}, .way = {}};
+    Cycle cycle = {.units = {unit}, .way = {}};
     for (const auto& [other, before] : from_unit)
       if (const auto back = reached.find(other);
           back != reached.end() && back->second.contains(unit)) {
-        circle.units.push_back(other);
+        cycle.units.push_back(other);
         reached.erase(back);
       }
     std::string used = unit;
     do {
       const std::string& user = from_unit.at(used);
-      circle.way.insert(circle.way.begin(),
+      cycle.way.insert(cycle.way.begin(),
                         fmt::format("{} uses {} ({})", user, used, uses[user][used]));
       used = user;
     } while (used != unit);
-    found.push_back(std::move(circle));
+    found.push_back(std::move(cycle));
   }
   return found;
 }
