@@ -411,18 +411,18 @@ TimeReply Measurer::time(const TimeRequest& request) {
 
   GemmPlan plan =
       built.kernel->plan(p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
-  std::vector<double> pack_ns;
-  const auto pack = [&] {
+  const auto packing_ns = [&] {
     const KernelSteps kernel =
         built.kernel->steps(plan, operands_of(turn_, placement), workspace());
-    if (kernel.first_gemm == 0) return;
+    if (kernel.first_gemm == 0) return 0.0;
     ProcessorTime unused;
     const std::vector<double> step_ns =
         timed_run(std::span(kernel.steps).first(kernel.first_gemm), unused);
-    pack_ns.push_back(std::accumulate(step_ns.begin(), step_ns.end(), 0.0));
+    return std::accumulate(step_ns.begin(), step_ns.end(), 0.0);
   };
+  std::vector<double> pack_ns;
   if (request.prepacked) {
-    for (std::size_t set = 0; set < sets_.size(); ++set, ++turn_) pack();
+    for (std::size_t set = 0; set < sets_.size(); ++set, ++turn_) pack_ns.push_back(packing_ns());
     plan = without_packing(without_packing(std::move(plan), Operand::kA), Operand::kB);
   }
   const auto take = [&] {
@@ -441,8 +441,8 @@ TimeReply Measurer::time(const TimeRequest& request) {
   // reduction, which the probe left out.
   if (built.estimate_ns <= kLongProductNs || !plan.reduces.empty())
     take();
-  else
-    pack();
+  else if (!request.prepacked)
+    packing_ns();
   const SteadySamples samples = steady_samples(
       request.samples, retakes_.any() ? kMostRetakes : 0, take,
       [](int before) { std::this_thread::sleep_for(kFirstBackOff * (1 << before)); });
