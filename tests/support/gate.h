@@ -16,6 +16,7 @@
 #include "core/hash.h"
 #include "generator/compile.h"
 #include "generator/emit.h"
+#include "tests/support/await.h"
 
 namespace rooftile {
 
@@ -36,7 +37,12 @@ class Gate {
   /// Waits until a thread reads the file, and removes the file for later readers.
   void meet() {
     if (pipe_ >= 0) return;
-    pipe_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    // Without a reader, opening fails instead of blocking for good.
+    EXPECT_TRUE(await("a thread reads the shader", [&] {
+      pipe_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+      return pipe_ >= 0;
+    }));
+    ::fcntl(pipe_, F_SETFL, 0);
     std::filesystem::remove(path_);
   }
   /// Waits for a reader and passes it the shader. Returns false when the reader is gone.
