@@ -230,9 +230,10 @@ int main(int argc, char** argv) {
           ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
   CLI::Option* const largest = app.add_option("--largest", options.largest, "... to this (2000)")
                                    ->check(CLI::Range(std::int64_t{2}, std::int64_t{100'000}));
-  CLI::Option* const m_option = app.add_option("--m", m, "One problem, which the calibration may have measured")
-                                    ->check(CLI::PositiveNumber)
-                                    ->excludes(smallest, largest);
+  CLI::Option* const m_option =
+      app.add_option("--m", m, "One problem, which the calibration may have measured")
+          ->check(CLI::PositiveNumber)
+          ->excludes(smallest, largest);
   CLI::Option* const n_option = app.add_option("--n", n)->check(CLI::PositiveNumber);
   CLI::Option* const k_option = app.add_option("--k", k)->check(CLI::PositiveNumber);
   m_option->needs(n_option, k_option);

@@ -7,11 +7,11 @@
 /// Device and kernels. The device is the one that the context has tuned kernels for. Without tuned
 /// kernels it is the best one that Vulkan offers (options.device and $ROOFTILE_DEVICE choose), and
 /// the fallback kernel computes everything: correctly, but not fast. Where the database has no
-/// certificate of the fallback kernel, it is checked against float64 once per process before its first
-/// use. Kernels are chosen for the operands as they are stored: a leading dimension or an offset
-/// that is not a multiple of the vector width may rule out the fastest kernel. Leading dimensions
-/// and strides that are multiples of 4 elements (16 for I8 and U8) and offsets that are multiples
-/// of 16 bytes are best.
+/// certificate of the fallback kernel, it is checked against float64 once per process before its
+/// first use. Kernels are chosen for the operands as they are stored: a leading dimension or an
+/// offset that is not a multiple of the vector width may rule out the fastest kernel. Leading
+/// dimensions and strides that are multiples of 4 elements (16 for I8 and U8) and offsets that are
+/// multiples of 16 bytes are best.
 ///
 /// Device failures. There is no host tier here. A device that fails makes the call, or the wait for
 /// it, fail with ROOFTILE_DEVICE_ERROR. The results of work that was unfinished when the device was
@@ -21,8 +21,9 @@
 /// Handles, threads and errors. Handles are names, not addresses: a released handle is refused with
 /// INVALID_ARGUMENT and never reused. All functions are thread-safe; two threads that use the same
 /// bytes of a buffer must agree on the order. Errors that are found before submission change no
-/// result; all errors set rooftile_last_error. A handle keeps its device alive, so it may be released after the context is
-/// closed. In a process forked from one that has used the device, only release is allowed.
+/// result; all errors set rooftile_last_error. A handle keeps its device alive, so it may be
+/// released after the context is closed. In a process forked from one that has used the device,
+/// only release is allowed.
 #ifndef ROOFTILE_RESIDENT_H_
 #define ROOFTILE_RESIDENT_H_
 
@@ -85,7 +86,7 @@ typedef struct rooftile_place {
 ///
 /// - All buffers belong to the context. Arrays of pointers are not supported.
 /// - The overlap rules of rooftile_gemm hold within a buffer.
-/// - The scales and the bias of an epilogue are not searched for NaN; the scales and zero points of a
+/// - Scales and bias of an epilogue are not searched for NaN, but scales and zero points of a
 ///   quantised B are (rooftile_resident_gemm).
 /// - Results have ROOFTILE_PRECISION_STANDARD. A call fails with UNSUPPORTED where its guard, or
 ///   without a guard the context, requires more: HIGH, EXACT64, a scan, a check, or a kappa of at

@@ -1,8 +1,8 @@
 /// Rooftile: GEMM on tuned Vulkan kernels, or on the machine's BLAS where that is predicted to be
 /// faster. C ABI.
 ///
-/// Cost of the choice. It has been measured only with Mesa's lavapipe against OpenBLAS on two cores:
-/// in 12 runs of 300 random problems the drop-in took 0.947 to 1.005 times the total time of
+/// Cost of the choice. It has been measured only with Mesa's lavapipe against OpenBLAS on two
+/// cores: in 12 runs of 300 random problems the drop-in took 0.947 to 1.005 times the total time of
 /// OpenBLAS on all threads, and 10 of the 3,600 problems were slower by more than 10 % and 200 ns
 /// (bench/results/lavapipe.md has these runs and the cost of first calls).
 ///
@@ -53,9 +53,9 @@ typedef enum rooftile_status {
   ROOFTILE_INVALID_ARGUMENT = 1,  ///< An argument is wrong; no result was changed.
   ROOFTILE_UNSUPPORTED = 2,       ///< The call is legal, but not on this device, driver or build.
   ROOFTILE_OUT_OF_MEMORY = 3,
-  /// The driver failed or the device is lost. Returned by calls that force the device tier, by calls
-  /// with a packed operand that do not give the operand itself, and by the functions of resident.h,
-  /// packed.h and vulkan.h.
+  /// The driver failed or the device is lost. Returned by calls that force the device tier, by
+  /// calls with a packed operand that do not give the operand itself, and by the functions of
+  /// resident.h, packed.h and vulkan.h.
   ROOFTILE_DEVICE_ERROR = 4,
   ROOFTILE_TIMEOUT = 5,
   ROOFTILE_IO_ERROR = 6,
@@ -71,8 +71,9 @@ typedef enum rooftile_transpose {
 } rooftile_transpose;
 
 /// Where a call runs. AUTO picks the tier with the lowest predicted time and, while the device's
-/// kernel is being compiled, a kernel that compiles quickly or the host. A forced tier is used or the call fails; a call that forces
-/// the device waits for its kernel, or for one that compiles quickly.
+/// kernel is being compiled, a kernel that compiles quickly or the host. A forced tier is used or
+/// the call fails; a call that forces the device waits for its kernel, or for one that compiles
+/// quickly.
 typedef enum rooftile_tier {
   ROOFTILE_TIER_AUTO = 0,
   ROOFTILE_TIER_DEVICE = 1,  ///< The device's best legal kernel, as soon as it is compiled.
@@ -108,8 +109,8 @@ typedef struct rooftile_guard {
   size_t struct_size;  ///< Set by the caller to sizeof(rooftile_guard).
   rooftile_precision precision;
   /// If not 0, a call stays off the device when its operands hold infinity or NaN, when its sums
-  /// may overflow, or when A and B hold only whole numbers and a float32 sum of them may exceed 2^24,
-  /// up to which it is exact.
+  /// may overflow, or when A and B hold only whole numbers and a float32 sum of them may exceed
+  /// 2^24, up to which it is exact.
   int scan_range;
   /// If not 0, 16 random elements of a device's result are recomputed in float64. If one is off by
   /// more than 1e-4 of its sum of magnitudes (HIGH: 1e-6), the result is discarded and the host
@@ -392,7 +393,8 @@ ROOFTILE_API rooftile_status rooftile_explain_gemm(rooftile_context* context,
 
 /// Fills *decision for the calling thread's last rooftile_sgemm or rooftile_gemm on this context.
 /// Tier, reason and, if the device answered, the kernel are those of that call; the rest is what
-/// rooftile_explain now gives for its problem. Thread-safe. UNSUPPORTED when that call failed or there was none.
+/// rooftile_explain now gives for its problem. Thread-safe. UNSUPPORTED when that call failed or
+/// there was none.
 ROOFTILE_API rooftile_status rooftile_last_decision(rooftile_context* context,
                                                     rooftile_decision* decision);
 

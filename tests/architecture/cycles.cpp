@@ -58,7 +58,7 @@ std::vector<Cycle> cycles(const std::vector<Include>& includes) {
     do {
       const std::string& user = from_unit.at(used);
       cycle.way.insert(cycle.way.begin(),
-                        fmt::format("{} uses {} ({})", user, used, uses[user][used]));
+                       fmt::format("{} uses {} ({})", user, used, uses[user][used]));
       used = user;
     } while (used != unit);
     found.push_back(std::move(cycle));

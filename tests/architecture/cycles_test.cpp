@@ -11,12 +11,11 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(Cycles, HeaderAndSourceAreOneUnit) {
-  const std::vector<Cycle> found =
-      cycles({{"a/store.h", "a/records.h", "#include \"a/records.h\""},
-               {"a/open.h", "a/store.h", "#include \"a/store.h\""},
-               {"a/file.cpp", "a/open.h", "#include \"a/open.h\""},
-               {"a/file.cpp", "a/file.h", "#include \"a/file.h\""},
-               {"a/store.cpp", "a/file.h", "#include \"a/file.h\""}});
+  const std::vector<Cycle> found = cycles({{"a/store.h", "a/records.h", "#include \"a/records.h\""},
+                                           {"a/open.h", "a/store.h", "#include \"a/store.h\""},
+                                           {"a/file.cpp", "a/open.h", "#include \"a/open.h\""},
+                                           {"a/file.cpp", "a/file.h", "#include \"a/file.h\""},
+                                           {"a/store.cpp", "a/file.h", "#include \"a/file.h\""}});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].units, ElementsAre("a/file", "a/open", "a/store"));
   EXPECT_THAT(found[0].way,
@@ -33,10 +32,10 @@ TEST(Cycles, TwoIncludePathsToOneUnitAreNoCycle) {
 
 TEST(Cycles, CyclesConnectedInOneDirectionAreSeparate) {
   const std::vector<Cycle> found = cycles({{"a.h", "b.h", ""},
-                                             {"b.h", "a.h", ""},
-                                             {"b.h", "c.h", ""},
-                                             {"c.h", "d.h", ""},
-                                             {"d.h", "c.h", ""}});
+                                           {"b.h", "a.h", ""},
+                                           {"b.h", "c.h", ""},
+                                           {"c.h", "d.h", ""},
+                                           {"d.h", "c.h", ""}});
   ASSERT_EQ(found.size(), 2u);
   EXPECT_THAT(found[0].units, ElementsAre("a", "b"));
   EXPECT_THAT(found[1].units, ElementsAre("c", "d"));
@@ -62,8 +61,8 @@ TEST(Cycles, OnlyListedFoldersHaveIncludeCyclesUpToTheirLimit) {
     std::string ways;
     for (const Cycle& cycle : found) {
       units += cycle.units.size();
-      ways += fmt::format("{} units: {}\n  {}\n", cycle.units.size(),
-                          fmt::join(cycle.units, ", "), fmt::join(cycle.way, "\n  "));
+      ways += fmt::format("{} units: {}\n  {}\n", cycle.units.size(), fmt::join(cycle.units, ", "),
+                          fmt::join(cycle.way, "\n  "));
     }
     const auto listed = kStillInCycles.find(folder);
     const std::size_t allowed = listed == kStillInCycles.end() ? 0 : listed->second;

@@ -53,9 +53,9 @@ RC_GTEST_PROP(Factors, KeepTheirSide, ()) {
   call.pass_ns = 0;  // Otherwise the device makes a pass over C as well.
   const Decision d = decide(call, random_calibration(), DeviceKind::kDiscrete, random_tuned());
   const auto value = [&](std::size_t i) { return d.factors[i].value; };
-  RC_ASSERT(value(0) > 0 && value(0) <= 1);           // a share of the device's time
-  RC_ASSERT(value(2) >= 1 - 1e-12);                   // saved transfers
-  RC_ASSERT(value(4) >= 1 - 1e-12);  // passes and downloads that only the host makes
+  RC_ASSERT(value(0) > 0 && value(0) <= 1);  // a share of the device's time
+  RC_ASSERT(value(2) >= 1 - 1e-12);          // saved transfers
+  RC_ASSERT(value(4) >= 1 - 1e-12);          // passes and downloads that only the host makes
   RC_ASSERT(value(5) >= 0 && value(5) <= 1 + 1e-12);  // work that only the host skips
   RC_ASSERT(value(6) > 0 && value(6) <= 1);           // the guard costs time
 }

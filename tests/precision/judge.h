@@ -25,11 +25,11 @@ struct Tally {
   std::int64_t refused = 0;  // calls that returned an error status
   std::int64_t elements = 0;
   std::int64_t correct = 0;  // correctly rounded elements
-  std::int64_t within = 0;  // other elements that float64 sums permit: roundings to C's type of a
-                            // value within roundings * 2^-53 * magnitude of the exact one
-  std::int64_t beyond = 0;  // all other elements
-  double worst = 0;         // largest error over the sum of magnitudes, without the rounding to C
-  std::string why;          // error message of the first refused call
+  std::int64_t within = 0;   // other elements that float64 sums permit: roundings to C's type of a
+                             // value within roundings * 2^-53 * magnitude of the exact one
+  std::int64_t beyond = 0;   // all other elements
+  double worst = 0;          // largest error over the sum of magnitudes, without the rounding to C
+  std::string why;           // error message of the first refused call
 
   void add(DataType type, const Exact& exact, double computed);
 };

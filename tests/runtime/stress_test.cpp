@@ -290,8 +290,8 @@ TEST_F(Stress, ManyThreadsMixCallsOnSharedAndOwnContexts) {
   const Held before;
   call_by_threads(end_s, kThreads);
   // A joined thread is listed in /proc until the kernel has removed it.
-  EXPECT_TRUE(await("no more threads run than before",
-                    [&] { return Held().threads <= before.threads; }));
+  EXPECT_TRUE(
+      await("no more threads run than before", [&] { return Held().threads <= before.threads; }));
   EXPECT_LE(Held().files, before.files);
   std::cout << calls_ << " calls\n";
 }
