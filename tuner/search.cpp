@@ -164,7 +164,7 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
                                           {.samples = samples,
                                            .limit_ns = limit_ns,
                                            .spilled = spilled,
-                                           .prepacked = objective_ == Objective::kPrepacked});
+                                           .prepacked = timed_prepacked(candidate)});
   if (!reply) return std::nullopt;
   std::ranges::copy(reply->kernel_ns, std::back_inserter(samples_of(candidate)));
   candidate.pack_ns = reply->pack_ns;
@@ -183,14 +183,18 @@ double Search::packing_left_ns(const Candidate& candidate) const {
   return (1 - before) * candidate.pack_ns;
 }
 
-std::vector<double>& Search::samples_of(Candidate& candidate) const {
-  return objective_ == Objective::kPrepacked && packs(candidate.variant) ? candidate.prepacked_ns
-                                                                         : candidate.samples_ns;
+bool Search::timed_prepacked(const Candidate& candidate) const {
+  return objective_ == Objective::kPrepacked && packs(candidate.variant);
 }
 
-// Without samples for the objective, those of calls that pack stand in: they are no longer.
+std::vector<double>& Search::samples_of(Candidate& candidate) const {
+  return timed_prepacked(candidate) ? candidate.prepacked_ns : candidate.samples_ns;
+}
+
+// Until a candidate is timed with operands packed before, its times in calls that pack stand in.
+// They are the shorter ones, so that it reaches the finals.
 double Search::ns_of(const Candidate& candidate) const {
-  const bool prepacked = objective_ == Objective::kPrepacked && !candidate.prepacked_ns.empty();
+  const bool prepacked = timed_prepacked(candidate) && !candidate.prepacked_ns.empty();
   const std::vector<double>& samples = prepacked ? candidate.prepacked_ns : candidate.samples_ns;
   return samples.empty() ? std::numeric_limits<double>::infinity()
                          : median(samples) + packing_left_ns(candidate);

@@ -76,7 +76,9 @@ class Search {
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
   std::vector<std::size_t> ranked() const;         ///< Measured candidates by time.
   double ns_of(const Candidate& candidate) const;  ///< By the objective; infinity: no time.
-  double packing_left_ns(const Candidate& candidate) const;     ///< By the objective.
+  double packing_left_ns(const Candidate& candidate) const;  ///< By the objective.
+  /// Whether its operands are packed before the samples, by the objective.
+  bool timed_prepacked(const Candidate& candidate) const;
   std::vector<double>& samples_of(Candidate& candidate) const;  ///< By the objective.
   double best_ns() const;
   const Candidate* best() const;  ///< Null: none is measured.

@@ -251,7 +251,7 @@ BoundOperands bound_operands(const GemmCall& call, const Variant& variant,
                                      : bound(transfer_paths.b, call.b, span_b(p), bytes.b),
                             .scales = pooled(bytes.scales),
                             .zero_points = pooled(bytes.zero_points)};
-  if (variant.packed_a == Packed::kYes || variant.packed_b == Packed::kYes) {
+  if (packs(variant)) {
     const GemmPlan plan = plan_gemm(variant, profile.limits, staged, own_buffers(staged));
     operands.packed_a = pooled(static_cast<std::uint64_t>(plan.packed_a_elements) * sizeof(float));
     operands.packed_b = pooled(static_cast<std::uint64_t>(plan.packed_b_elements) * sizeof(float));
