@@ -17,7 +17,7 @@ struct ExplainedWork {
   std::string what;  // "512x512x512 nn f32"
   Operation operation;
   Residencies where;
-  Explanation explanation;       // Of an operation only the decision is set.
+  Explanation explanation;       // An operation sets only the decision.
   std::vector<NamedFlip> flips;  // Empty when no size changes the decision's veto.
 };
 ExplainedWork explain_product(const Context& context, const Problem& p, TierChoice tier,

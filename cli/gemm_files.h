@@ -40,7 +40,7 @@ class MatrixFile {
 
 struct GemmFiles {
   std::string a, b, c;
-  std::string scales, zero_points;  // Of a quantised B; empty: B is a matrix.
+  std::string scales, zero_points;  // Empty where B is not quantised.
   std::string type_c;               // Empty: the type that NumPy would choose for A and B.
   bool trans_a = false, trans_b = false;
   float alpha = 1, beta = 0;
