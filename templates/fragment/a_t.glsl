@@ -1,10 +1,11 @@
 // A is stored k x m: a vector holds rows of op(A) at one step of k. Addresses count vectors.
 uint a_column[REG_M / VECTOR_WIDTH_A];  // address of each vector of rows at first_step
-uint a_stride, a_walked;                // distance of steps; of the next trip from first_step
+uint a_stride, a_trip, a_walked;  // distance of steps and of trips; of the next trip from first_step
 VECTOR_A a_fragment[UNROLL_K][REG_M / VECTOR_WIDTH_A];
 
 void begin_a(uint row) {
   a_stride = lda / VECTOR_WIDTH_A;
+  a_trip = LANES_K * UNROLL_K * a_stride;
   a_walked = 0;
   [[unroll]] for (uint v = 0; v < REG_M / VECTOR_WIDTH_A; ++v)
     a_column[v] = offset_a / VECTOR_WIDTH_A + first_step * a_stride +
@@ -18,7 +19,7 @@ void load_a(uint k0) {
       a_fragment[u][v] = fetch_a(a_column[v] + walked);
     walked += a_stride;
   }
-  a_walked = LANES_K == 1 ? walked : a_walked + LANES_K * UNROLL_K * a_stride;
+  a_walked = LANES_K == 1 ? walked : a_walked + a_trip;
 }
 
 // TAIL_K steps from k0 on; steps beyond k are zero.

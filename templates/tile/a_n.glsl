@@ -35,5 +35,5 @@ void fetch_last_a(uint k0) {
 void put_tile_a(uint stage) {
   [[unroll]] for (uint l = 0; l < A_LOADS; ++l)
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_A; ++w)
-      put_a(a_slot[l] + (stage * TILE_K + w) * A_STEP, a_part[l], component(a_next[l], w));
+      put_a(a_slot[l] + stage + w * A_STEP, a_part[l], component(a_next[l], w));
 }

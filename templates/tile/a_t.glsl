@@ -33,5 +33,5 @@ void fetch_last_a(uint k0) {
 
 void put_tile_a(uint stage) {
   [[unroll]] for (uint l = 0; l < A_LOADS; ++l)
-    put_a(a_slot[l] + stage * TILE_K * A_STEP, a_part[l], a_next[l]);
+    put_a(a_slot[l] + stage, a_part[l], a_next[l]);
 }

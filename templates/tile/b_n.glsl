@@ -33,6 +33,5 @@ void fetch_last_b(uint k0) {
 
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS; ++l)
-    put_b(b_slot[l] + stage * TILE_K * B_STEP, b_part[l], b_next[l]);
+    put_b(b_slot[l] + stage, b_part[l], b_next[l]);
 }
-void put_last_b(uint stage) { put_tile_b(stage); }

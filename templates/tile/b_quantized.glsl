@@ -14,8 +14,7 @@ float b_scale[B_LOADS], b_zero_point[B_LOADS];
 // scale and of its row's zero points; its block there; and where its first value goes.
 uint b_address[B_LOADS], b_scale_address[B_LOADS], b_zero_point_row[B_LOADS], b_block[B_LOADS];
 uint b_slot[B_LOADS], b_part[B_LOADS];
-uint b_first_step;            // step of k at which this workgroup's split of k begins
-uint b_count[B_LOADS];        // of the last tile: values of the word that lie before the end of k
+uint b_first_step;  // step of k at which this workgroup's split of k begins
 
 void begin_tile_b(uint column0) {
   const uint blocks = ldb / QUANT_BLOCK;
@@ -41,15 +40,14 @@ void fetch_tile_b(uint k0) {
   }
 }
 
-// Words beyond the end of k are not read: the first of the tile stands for them.
+// Words beyond the end of k are not read: the first of the tile stands for them. Values beyond k are
+// arbitrary finite numbers, since A is zero there.
 void fetch_last_b(uint k0) {
   const uint block = (b_first_step + k0) / QUANT_BLOCK;
   [[unroll]] for (uint l = 0; l < B_LOADS; ++l) {
-    const uint x = load_position(l, B_RUN, TILE_N).x, step = k0 + x * VALUES_PER_WORD;
-    const bool present = step < k;
-    b_count[l] = present ? k - step : 0;
-    b_next[l] =
-        word_at(fetch_words(b_address[l] + k0 / VALUES_PER_WORD - (present ? 0 : x)), 0);
+    const uint x = load_position(l, B_RUN, TILE_N).x;
+    const bool present = k0 + x * VALUES_PER_WORD < k;
+    b_next[l] = word_at(fetch_words(b_address[l] + k0 / VALUES_PER_WORD - (present ? 0 : x)), 0);
     b_scale[l] = fetch_scale(b_scale_address[l] + block - (present ? 0 : b_block[l]));
     b_zero_point[l] = zero_point_at(b_zero_point_row[l], block + (present ? b_block[l] : 0));
   }
@@ -62,12 +60,5 @@ float b_value(uint l, uint u) {
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS; ++l)
     [[unroll]] for (uint u = 0; u < VALUES_PER_WORD; ++u)
-      put_b(b_slot[l] + (stage * TILE_K + u) * B_STEP, b_part[l], ELEMENT(b_value(l, u)));
-}
-
-void put_last_b(uint stage) {
-  [[unroll]] for (uint l = 0; l < B_LOADS; ++l)
-    [[unroll]] for (uint u = 0; u < VALUES_PER_WORD; ++u)
-      put_b(b_slot[l] + (stage * TILE_K + u) * B_STEP, b_part[l],
-            ELEMENT(u < b_count[l] ? b_value(l, u) : 0.0));
+      put_b(b_slot[l] + stage + u * B_STEP, b_part[l], ELEMENT(b_value(l, u)));
 }

@@ -35,6 +35,5 @@ void fetch_last_b(uint k0) {
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS; ++l)
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_B; ++w)
-      put_b(b_slot[l] + (stage * TILE_K + w) * B_STEP, b_part[l], component(b_next[l], w));
+      put_b(b_slot[l] + stage + w * B_STEP, b_part[l], component(b_next[l], w));
 }
-void put_last_b(uint stage) { put_tile_b(stage); }

@@ -8,11 +8,11 @@ void run_k_loop(uint row, uint column) {
   fetch_last_a(last);
   fetch_last_b(last);
   put_tile_a(0);
-  put_last_b(0);
+  put_tile_b(0);
   uint k0 = 0;
   while (true) {
     barrier();
-    multiply_tile(0);
+    multiply_tile(0, 0);
     if (k0 == last) break;
     // An invocation fetches the next tile into registers while others still read the present one.
     fetch_tile_a(k0);

@@ -9,17 +9,18 @@ void run_k_loop(uint row, uint column) {
   fetch_last_a(last);
   fetch_last_b(last);
   put_tile_a(0);
-  put_last_b(0);
+  put_tile_b(0);
   barrier();
-  uint stage = 0;
+  uint a_stage = 0, b_stage = 0;
   for (uint k0 = 0; k0 < last; k0 += TILE_K) {
     fetch_tile_a(k0);
     fetch_tile_b(k0);
-    multiply_tile(stage);
-    stage = 1 - stage;
-    put_tile_a(stage);
-    put_tile_b(stage);
+    multiply_tile(a_stage, b_stage);
+    a_stage = A_STAGE - a_stage;
+    b_stage = B_STAGE - b_stage;
+    put_tile_a(a_stage);
+    put_tile_b(b_stage);
     barrier();
   }
-  multiply_tile(stage);
+  multiply_tile(a_stage, b_stage);
 }

@@ -3,8 +3,9 @@
 // of a step spread transposing writes over the banks. A slot is the index of a vector of four, and a
 // part a component of it.
 const uint A_STEP = (TILE_M + SHARED_PAD) / 4, B_STEP = (TILE_N + SHARED_PAD) / 4;  // in vectors
-shared ELEMENT_4 a_tile[STAGES * TILE_K * A_STEP];
-shared ELEMENT_4 b_tile[STAGES * TILE_K * B_STEP];
+const uint A_STAGE = TILE_K * A_STEP, B_STAGE = TILE_K * B_STEP;
+shared ELEMENT_4 a_tile[STAGES * A_STAGE];
+shared ELEMENT_4 b_tile[STAGES * B_STAGE];
 
 void put_a(uint slot, uint part, ELEMENT x) { a_tile[slot][part] = x; }
 void put_a(uint slot, uint part, ELEMENT_2 x) {

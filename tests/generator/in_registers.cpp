@@ -7,7 +7,7 @@
 
 namespace rooftile {
 
-std::string in_registers(const std::vector<std::uint32_t>& words) {
+std::string in_registers(const std::vector<std::uint32_t>& words, int nested) {
   spvtools::Optimizer optimizer(SPV_ENV_VULKAN_1_1);
   std::string messages;
   optimizer.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&,
@@ -16,7 +16,7 @@ std::string in_registers(const std::vector<std::uint32_t>& words) {
       .RegisterPass(spvtools::CreateEliminateDeadFunctionsPass())
       .RegisterPass(spvtools::CreatePrivateToLocalPass());
   // A loop can be unrolled only after the bounds of the outer loop are constants.
-  for (int depth = 0; depth < 3; ++depth)
+  for (int depth = 0; depth < nested; ++depth)
     optimizer.RegisterPass(spvtools::CreateScalarReplacementPass(0))
         .RegisterPass(spvtools::CreateLocalSingleStoreElimPass())
         .RegisterPass(spvtools::CreateSSARewritePass())

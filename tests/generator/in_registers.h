@@ -8,7 +8,7 @@
 namespace rooftile {
 
 /// The assembly of the module with every function inlined, [[unroll]] loops unrolled and variables
-/// in registers.
-std::string in_registers(const std::vector<std::uint32_t>& words);
+/// in registers. Loops in `nested` others are unrolled: each level takes a pass.
+std::string in_registers(const std::vector<std::uint32_t>& words, int nested = 3);
 
 }  // namespace rooftile
