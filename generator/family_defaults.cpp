@@ -21,7 +21,9 @@ constexpr Variant kRegister = {.family = Family::kRegister,
                                .unroll_k = 8,
                                .raster = Raster::kColumn};
 // 256 invocations and 16 KiB at most on any device of this decade; small enough for problems of a
-// few hundred.
+// few hundred. With unroll_k = tile_k GPUs' compilers keep all addresses in offsets of
+// instructions: on Ampere .23 other instructions for a multiply-add, .43 with 8
+// (bench/results/gpu-compilers.md).
 constexpr Variant kTiled = {.family = Family::kTiled,
                             .tile_m = 64,
                             .tile_n = 64,
@@ -32,7 +34,7 @@ constexpr Variant kTiled = {.family = Family::kTiled,
                             .vector_width_b = 4,
                             .stage = Stage::kShared,
                             .shared_pad = 4,
-                            .unroll_k = 8};
+                            .unroll_k = 16};
 // One workgroup is one subgroup: tile_n and subgroup_size follow from the device. lavapipe 22.3 on
 // 2 cores, 2026-11: 45 GFLOP/s at n = 512 and 0.3 s to the first result; 32 x 16 sums give 43 and
 // take 1.2 s.
@@ -76,10 +78,16 @@ constexpr std::array kDefaults = {
     kRegister,
     with(kRegister, kScalarB),
     kTiled,
+    // For tiles of a smaller depth.
+    with(kTiled, [](Variant& v) { v.unroll_k = 8; }),
     // For a quantised B: a word of 4-bit values for each of 256 invocations.
-    with(kTiled, [](Variant& v) { v.tile_k = 32; }),
+    with(kTiled, [](Variant& v) { v.tile_k = v.unroll_k = 32; }),
     // 64 invocations: Vulkan promises 128.
-    with(kTiled, [](Variant& v) { v.tile_m = v.tile_n = 32; }),
+    with(kTiled,
+         [](Variant& v) {
+           v.tile_m = v.tile_n = 32;
+           v.unroll_k = 8;
+         }),
     kBroadcast,
     // For devices without texel buffers of float32.
     with(kBroadcast, [](Variant& v) { v.load_path_a = v.load_path_b = LoadPath::kBuffer; }),

@@ -99,6 +99,19 @@ constexpr Table kTables[] = {
     // vectors of shared memory in a step than blocks of 8 x 4 invocations spread over the tile.
     {kTiled, "aligned operands, a block of C for each subgroup", 64, 256,
      "tile_m=64,128,256 tile_k=8,16 subgroup_m=16,32,64 subgroup_n=32,64"},
+    // With unroll_k = tile_k the compilers of AMD, NVIDIA and Intel GPUs keep all addresses in
+    // offsets of instructions (bench/results/gpu-compilers.md).
+    {kTiled, "tiles without an inner loop", 64, 256,
+     "tile=64,128 tile_k=16,32 reg_m=4,8 unroll_k=16 stages=1"},
+    {kTiled, "deep tiles without an inner loop, for Intel", 64, 256,
+     "tile_m=32,64 tile_n=64,128 tile_k=32 reg_m=4,8 unroll_k=32 stages=1"},
+    {kTiled, "the same with the next tile fetched ahead", 64, 256,
+     "tile_m=128 tile_n=64,128 unroll_k=16"},
+    {kTiled, "128 sums an invocation: the fewest loads for a multiplication", 128, 256,
+     "tile_m=128,256 tile_n=128 reg_m=16 reg_n=8 unroll_k=16 stages=1"},
+    // RDNA3 pairs multiply-adds only in subgroups of 32, and its driver prefers 64.
+    {kTiled, "subgroups of 32 where the driver would take 64", 64, 256,
+     "tile_m=64,128,256 tile_n=64,128 reg_m=8,16 reg_n=8 unroll_k=16 stages=1 subgroup_size=32"},
     {kTiled, "problems of whole tiles: the cost of the checks", 64, 256,
      "tile_k=8,16 stages=1,2 edge=exact"},
     {kTiled, "operands whose ld or offset is no multiple of 4", 64, 256,
@@ -115,6 +128,9 @@ constexpr Table kTables[] = {
     {kVector, "few rows, storage buffers, lanes along k", 32, 256,
      "tile_m=1,4,8 tile_n=4,8,16 tile_k=128,256 reg_m=1,4,8 reg_n=1,4 unroll_k=4,8 "
      "load_path=buffer stage=shared"},
+    {kVector, "few rows, storage buffers, several columns an invocation", 32, 256,
+     "tile_m=1 tile_n=8,16,32 tile_k=256,512 reg_n=2,4 unroll_k=8,16 load_path=buffer "
+     "stage=shared"},
     {kVector, "few columns, texel buffers", 8, 64,
      "tile_m=8,16,32 tile_n=1,4,8 tile_k=8,16 reg_m=1,2,4 reg_n=1,4,8 unroll_k=8,16"},
     {kVector, "few columns, storage buffers, lanes along k", 32, 256,

@@ -53,12 +53,14 @@ constexpr std::array<Table, 10> kTables = {{
     {"qualcomm_adreno.txt", [](const DeviceProfile& d) { return d.vendor_id == kQualcomm; }},
 }};
 
-constexpr std::int64_t kLeastLarge = 256, kMostThin = 8;
+constexpr std::int64_t kLeastLarge = 256, kMostThin = 8, kMostBatched = 64;
 
 std::string_view kind_of(const Problem& p) {
   const std::int64_t shorter = std::min(p.m, p.n);
   return shorter <= kMostThin ? "thin" : shorter >= kLeastLarge ? "large" : "small";
 }
+/// Whether a batch consists of matrices that are too small to fill a workgroup each.
+bool is_batched(const Problem& p) { return p.batch > 1 && std::max(p.m, p.n) <= kMostBatched; }
 std::string_view operands_of(const Problem& p) {
   return quantized(p.types) ? "quantized" : name(p.types.a);
 }
@@ -118,7 +120,8 @@ std::vector<std::string_view> prior_tables(const DeviceProfile& device) {
 
 std::vector<Prior> priors_in(std::string_view table, const Problem& p) {
   return read(table, [&](std::string_view operands, std::string_view problems) {
-    return lists(operands, operands_of(p)) && lists(problems, kind_of(p));
+    return lists(operands, operands_of(p)) &&
+           (lists(problems, kind_of(p)) || (is_batched(p) && lists(problems, "batched")));
   });
 }
 

@@ -94,6 +94,7 @@ std::vector<Problem> problems() {
          {std::pair{1024, 2048}, std::pair{64, 128}, std::pair{1, 4096}, std::pair{4096, 1}})
       all.push_back(
           retyped(packed_problem(m, n, 4096, Transpose::kNo, Transpose::kYes), parse_types(types)));
+  all.push_back(packed_problem(32, 48, 64, Transpose::kNo, Transpose::kYes, 12));
   return all;
 }
 
@@ -143,6 +144,21 @@ TEST(Priors, AreThoseForTheProblem) {
     EXPECT_EQ(families(types, 1024).front(), Family::kMatrix) << types;
   EXPECT_EQ(families("f32", 1024).front(), Family::kTiled);
   EXPECT_THAT(families("f16", 1), testing::Each(Family::kVector));
+}
+
+TEST(Priors, BatchesOfSmallMatricesHaveTheirOwnBesideThoseForSmallProblems) {
+  const DeviceProfile device = device_for("nvidia.txt");
+  const auto families = [&](std::int64_t n, std::int64_t batch) {
+    std::vector<Family> found;
+    for (const Prior& prior :
+         priors_for(device, packed_problem(32, n, 64, Transpose::kNo, Transpose::kNo, batch)))
+      found.push_back(prior.variant.family);
+    return found;
+  };
+  EXPECT_THAT(families(48, 12), testing::Contains(Family::kBatchedSmall));
+  EXPECT_THAT(families(48, 12), testing::Contains(Family::kTiled));
+  EXPECT_THAT(families(48, 1), testing::Not(testing::Contains(Family::kBatchedSmall)));
+  EXPECT_THAT(families(65, 12), testing::Not(testing::Contains(Family::kBatchedSmall)));
 }
 
 }  // namespace
