@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/numbers/random.h"
 #include "runtime/kernel/kernel.h"
 
 namespace rooftile {
