@@ -137,9 +137,8 @@ Json json_of(const ProblemReport& p, JsonDetail detail) {
                {"default_kernel", p.default_kernel},
                {"default_ns", json_known(p.default_ns())},
                {"verdict", p.outcome ? Json(name(p.outcome->verdict)) : Json()},
-               {"confidence", p.outcome && p.outcome->confidence
-                                  ? json_number(*p.outcome->confidence)
-                                  : Json()},
+               {"confidence",
+                p.outcome && p.outcome->confidence ? json_number(*p.outcome->confidence) : Json()},
                {"tried", p.outcome ? Json(p.outcome->tried) : Json()},
                {"naive_ns", json_known(p.naive_ns)},
                {"predicted_host_ns", json_number(p.host_ns)},

@@ -5,9 +5,7 @@
 
 namespace rooftile {
 
-double ProblemReport::default_ns() const {
-  return outcome ? outcome->default_ns.value_or(0) : 0;
-}
+double ProblemReport::default_ns() const { return outcome ? outcome->default_ns.value_or(0) : 0; }
 
 std::string ProblemReport::next_limiter() const {
   const std::vector<Bound>& bounds = roofline.bounds;

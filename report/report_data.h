@@ -51,8 +51,8 @@ struct ProblemReport {
   std::optional<OutcomeRecord> outcome = {};
   std::string default_kernel = {};  // short name; "" where it is unknown or could not run
   double naive_ns = 0;  // kernel and packing of the naive kernel; 0: it is not in the ranked list
-  double host_ns = 0;                           // predicted, all threads
-  double call_ns = 0;                           // predicted, operands in host memory
+  double host_ns = 0;   // predicted, all threads
+  double call_ns = 0;   // predicted, operands in host memory
   std::vector<RankedReport> alternatives = {};  // best first, without the winner
   std::optional<CompilerFacts> facts = {};
   std::optional<CounterSetRecord> counters = {};

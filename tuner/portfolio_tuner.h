@@ -13,12 +13,7 @@
 
 namespace rooftile {
 
-/// Fewest candidates of a problem's search whose best one is close to the fastest kernel there is:
-/// searches of the frozen spaces (bench/replay) have 96 % of the optimum after so many. With fewer
-/// the regret of choosing one of them would look small because all of them are slow.
-inline constexpr std::size_t kLeastForRegret = 16;
-
-/// Whether a tuned problem's search tried as many.
+/// Whether a tuned problem's search tried kLeastForRegret candidates (tuner/tune_options.h).
 using SearchedEnough = std::function<bool(const Problem&)>;
 
 /// Spends up to `seconds` on the classes of the tuned problems, in proportion to the square root of

@@ -10,6 +10,7 @@
 #include "generator/version.h"
 #include "runtime/model/roofline.h"
 #include "tuner/beside_host.h"
+#include "tuner/measure/paired_comparison.h"
 #include "tuner/ranked_candidates.h"
 #include "tuner/search_finals.h"
 #include "tuner/stored/default_comparison.h"
@@ -101,17 +102,17 @@ double ProblemTuner::finals_s() const {
          context_.runner.preparation_s(wanted_.problem);
 }
 
-Offer ProblemTuner::offer() {
-  Offer offer{.stage = stage_,
-              .undecided = undecided(),
-              .weight = wanted_.weight,
-              .searched_s = searched_s_};
-  if (stage_ == Stage::kFirstLook || stage_ == Stage::kDone) return offer;
+StepOffer ProblemTuner::offer() {
+  StepOffer offer{.stage = stage_,
+                  .undecided = undecided(),
+                  .weight = wanted_.weight,
+                  .searched_s = searched_s_};
+  if (stage_ == TuneStage::kFirstLook || stage_ == TuneStage::kDone) return offer;
   offer.finish_s = finals_s();
-  if (stage_ == Stage::kFinish) return offer;
+  if (stage_ == TuneStage::kFinish) return offer;
   SearchCourse* next = course();
   if (next == nullptr) {
-    offer.stage = stage_ = Stage::kFinish;
+    offer.stage = stage_ = TuneStage::kFinish;
     return offer;
   }
   offer.gain = next->claim() ? *next->claim() * costs_.claim_ratio() : costs_.gain(next->batches());
@@ -119,21 +120,21 @@ Offer ProblemTuner::offer() {
   return offer;
 }
 
-void ProblemTuner::take(const Step& step) {
+void ProblemTuner::take(const TuneStep& step) {
   const CandidateRunner& runner = context_.runner;
   const std::size_t measured = runner.measured(), rejected = runner.failures(),
                     spilled = runner.spilled();
   switch (step.stage) {
-    case Stage::kFirstLook:
+    case TuneStage::kFirstLook:
       first_look(step.seconds);
       break;
-    case Stage::kSearch:
+    case TuneStage::kSearch:
       search(step.seconds);
       break;
-    case Stage::kFinish:
+    case TuneStage::kFinish:
       finish(step.seconds);
       break;
-    case Stage::kDone:
+    case TuneStage::kDone:
       break;
   }
   result_.measured += runner.measured() - measured;
@@ -150,10 +151,10 @@ void ProblemTuner::measure_first(std::size_t index) {
 
 void ProblemTuner::first_look(double seconds) {
   const Over over = until(now_s() + seconds);
-  stage_ = Stage::kDone;
+  stage_ = TuneStage::kDone;
   if (!context_.runner.fits(wanted_.problem)) return;
   search_ = std::make_unique<Search>(context_, device_row_, wanted_.problem);
-  stage_ = Stage::kSearch;
+  stage_ = TuneStage::kSearch;
   const std::size_t own = default_candidate();
   result_.default_kernel = short_name(search_->candidates()[own].variant);
   measure_first(own);
@@ -298,7 +299,7 @@ void ProblemTuner::compare(double start_s, double seconds) {
 
 void ProblemTuner::finish(double seconds) {
   const double start_s = now_s();
-  stage_ = Stage::kDone;
+  stage_ = TuneStage::kDone;
   if (!settled()) compare(start_s, seconds);
   describe_stored();
   result_.tried = search_->tried();
@@ -319,14 +320,15 @@ void ProblemTuner::add_host(double end_s) {
 // Where there is no new kernel, the stored ones stay.
 void ProblemTuner::describe_stored() {
   if (!result_.winner.empty() || !stored_) return;
+  const OutcomeRecord unknown;
   describe({.candidate = stored_->candidate.id,
             .kernel_ns = stored_->kernel_ns,
             .pack_ns = stored_->pack_ns},
-           before_.value_or(OutcomeRecord()));
+           before_ ? *before_ : unknown);
 }
 
 void ProblemTuner::end() {
-  if (stage_ == Stage::kSearch || stage_ == Stage::kFinish) finish(0);
+  if (stage_ == TuneStage::kSearch || stage_ == TuneStage::kFinish) finish(0);
   describe_stored();
 }
 
@@ -336,7 +338,7 @@ TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
   ProblemTuner tuner(context, costs, device_row, {.problem = problem});
   const double end_s = now_s() + seconds;
   while (!context.over()) {
-    const Offer offer = tuner.offer();
+    const StepOffer offer = tuner.offer();
     const auto step = next_step({&offer, 1}, end_s - now_s(), seconds);
     if (!step) break;
     tuner.take(*step);

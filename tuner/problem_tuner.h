@@ -22,9 +22,9 @@ class ProblemTuner {
                const TuneProblem& wanted);
 
   /// The next step, with what is expected of it.
-  Offer offer();
+  StepOffer offer();
   /// Takes this step of its own offer.
-  void take(const Step& step);
+  void take(const TuneStep& step);
   /// Stores what is certified if the run ended before kFinish.
   void end();
   /// Complete after kFinish or end().
@@ -68,7 +68,7 @@ class ProblemTuner {
   StepCosts& costs_;
   const RowId device_row_;
   const TuneProblem wanted_;
-  Stage stage_ = Stage::kFirstLook;
+  TuneStage stage_ = TuneStage::kFirstLook;
   std::optional<TunedKernel> stored_;                ///< The stored winner, and
   std::optional<OutcomeRecord> before_;              ///< how certain it is.
   std::unique_ptr<Search> search_;                   ///< Null before the first look.

@@ -10,7 +10,7 @@
 namespace rooftile {
 
 /// What remains to be done for a problem, in this order.
-enum class Stage : std::uint8_t {
+enum class TuneStage : std::uint8_t {
   kFirstLook,  ///< A few first candidates; the best certified one is stored.
   kSearch,     ///< Batches of candidates, each of which may be followed by kFinish.
   kFinish,     ///< Finals, certificates, comparison with the default and with the host.
@@ -18,8 +18,8 @@ enum class Stage : std::uint8_t {
 };
 
 /// The next step of one problem.
-struct Offer {
-  Stage stage = Stage::kFirstLook;
+struct StepOffer {
+  TuneStage stage = TuneStage::kFirstLook;
   /// An earlier run could not decide on this problem's winner, so its first look comes first.
   bool undecided = false;
   double weight = 1;      ///< Importance of this problem's time, relative to other problems.
@@ -29,9 +29,9 @@ struct Offer {
   double searched_s = 0;  ///< Time that its search batches took so far.
 };
 
-struct Step {
+struct TuneStep {
   std::size_t problem = 0;
-  Stage stage = Stage::kFirstLook;
+  TuneStage stage = TuneStage::kFirstLook;
   double seconds = 0;  ///< No measurement of the step begins after this time.
 };
 
@@ -51,6 +51,6 @@ inline constexpr double kLeastShare = 0.25;
 ///    that is left, in proportion to finish_s.
 /// Returns no value when no time is left or every problem is done. total_s: time for all problems
 /// from the beginning of the run to its end.
-std::optional<Step> next_step(std::span<const Offer> offers, double left_s, double total_s);
+std::optional<TuneStep> next_step(std::span<const StepOffer> offers, double left_s, double total_s);
 
 }  // namespace rooftile

@@ -36,10 +36,12 @@ SearchCourse::SearchCourse(Search& search, Objective objective)
 void SearchCourse::start() {
   const auto add = [&](std::size_t index) {
     if (!contains(pending_, index)) pending_.push_back(index);
+    search_.trust(index);
   };
   add(search_.default_candidate());
   if (const auto known = search_.best_known()) add(*known);
-  for (const std::size_t index : untried_families()) add(index);
+  for (const std::size_t index : untried_families())
+    if (!contains(pending_, index)) pending_.push_back(index);
   std::size_t winners = 0;
   for (const std::size_t index : search_.winners_elsewhere())
     if (winners++ < kMostWinners && is_plausible(search_.analytical_ns(), index)) add(index);
@@ -48,7 +50,6 @@ void SearchCourse::start() {
     const auto index = search_.index_of(prior.variant);
     if (index && is_plausible(search_.analytical_ns(), *index)) add(*index);
   }
-  for (const std::size_t index : pending_) search_.trust(index);
 }
 
 // Candidates that may not run are looked for among the chosen ones only, because that takes the

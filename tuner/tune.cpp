@@ -229,8 +229,8 @@ void TuneRun::tune_for_untuned(const ProblemTunerContext& context, double second
     const auto result = std::ranges::find(report_.results, p, &TuneResult::problem);
     return result != report_.results.end() && result->tried >= kLeastForRegret;
   };
-  report_.hardly_searched = tuned.size() - static_cast<std::size_t>(
-                                               std::ranges::count_if(tuned, searched_enough));
+  report_.hardly_searched =
+      tuned.size() - static_cast<std::size_t>(std::ranges::count_if(tuned, searched_enough));
   report_.untuned = tune_portfolios(context, device_row_, tuned,
                                     std::min(seconds, budget_.left_s()), searched_enough);
 }

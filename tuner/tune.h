@@ -13,7 +13,6 @@
 #include "tuner/measure/noise_report.h"
 #include "tuner/stored/certify_imported.h"
 #include "tuner/stored/refresh.h"
-#include "tuner/portfolio_tuner.h"
 #include "tuner/tune_options.h"
 #include "tuner/worker/calibration_run.h"
 
@@ -27,8 +26,8 @@ struct TuneReport {
   /// left out in turn (runtime/model/portfolio.h). With no problems, there were too few to estimate
   /// it.
   Regret untuned;
-  /// Tuned problems with fewer than kLeastForRegret candidates. Classes that consist of them for the
-  /// most part are left out of `untuned`.
+  /// Tuned problems with fewer than kLeastForRegret candidates. Classes that consist of them for
+  /// the most part are left out of `untuned`.
   std::size_t hardly_searched = 0;
   bool interrupted = false, out_of_budget = false;
   double calibration_s = 0;  ///< Wall time before the budget began; 0: stored figures were used.

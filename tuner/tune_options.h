@@ -54,6 +54,11 @@ struct TuneProgress {
   std::string limiter;  ///< Limiter of that kernel by the model; "" when unknown.
 };
 
+/// Fewest candidates of a problem's search whose best one is close to the fastest kernel there is:
+/// searches of the frozen spaces (bench/replay) have 96 % of the optimum after so many. With fewer
+/// the regret of choosing one of them would look small because all of them are slow.
+inline constexpr std::size_t kLeastForRegret = 16;
+
 /// Result of one problem.
 struct TuneResult {
   Problem problem;

@@ -22,14 +22,14 @@ void tune_problems(const ProblemTunerContext& context, RowId device_row,
   };
   const double total_s = options.left_s();
   while (!context.over()) {
-    std::vector<Offer> offers;
+    std::vector<StepOffer> offers;
     for (const Tuned& one : all) offers.push_back(one.tuner->offer());
     const auto step = next_step(offers, options.left_s(), total_s);
     if (!step) break;
     Tuned& one = all[step->problem];
     one.begun = true;
     one.tuner->take(*step);
-    if (!one.told && one.tuner->offer().stage == Stage::kDone) tell(one);
+    if (!one.told && one.tuner->offer().stage == TuneStage::kDone) tell(one);
   }
   for (Tuned& one : all) {
     if (!one.begun || one.told) continue;

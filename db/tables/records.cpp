@@ -1,5 +1,7 @@
 #include "db/tables/records.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>

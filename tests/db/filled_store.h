@@ -87,8 +87,7 @@ inline void fill_lists(Store& store, const Filled& filled, RowId problem_id, Row
                                     .tried = 3,
                                     .default_candidate = filled.slow.id,
                                     .default_ns = 1010});
-  store.put_outcome(filled.device,
-                    {.problem = tall_id, .candidate = filled.slow.id, .tried = 1});
+  store.put_outcome(filled.device, {.problem = tall_id, .candidate = filled.slow.id, .tried = 1});
   store.log_untuned(filled.device, packed_problem(8, 4096, 17), 12);
   const std::vector<PortfolioRecord> portfolio = {
       {.candidate = filled.fast.id,

@@ -29,7 +29,7 @@ struct Simulated {
 
 /// What became of each problem, and the order of all steps.
 struct Course {
-  std::vector<Step> steps;
+  std::vector<TuneStep> steps;
   std::vector<double> begins_s;  // Of each step.
   std::vector<std::size_t> batches;
   std::vector<bool> looked, finished;
@@ -42,7 +42,7 @@ Course simulate(const std::vector<Simulated>& problems, double total_s) {
   run.batches.resize(problems.size());
   run.looked.resize(problems.size());
   run.finished.resize(problems.size());
-  std::vector<Offer> offers;
+  std::vector<StepOffer> offers;
   for (const Simulated& problem : problems)
     offers.push_back({.undecided = problem.undecided, .weight = problem.weight});
   double now_s = 0;
@@ -51,21 +51,21 @@ Course simulate(const std::vector<Simulated>& problems, double total_s) {
     const Simulated& problem = problems[i];
     run.steps.push_back(*step);
     run.begins_s.push_back(now_s);
-    EXPECT_EQ(step->stage, offers[i].stage == Stage::kSearch ? step->stage : offers[i].stage);
-    if (step->stage == Stage::kFirstLook) {
+    EXPECT_EQ(step->stage, offers[i].stage == TuneStage::kSearch ? step->stage : offers[i].stage);
+    if (step->stage == TuneStage::kFirstLook) {
       now_s += problem.look_s;
       run.looked[i] = true;
-      offers[i].stage = Stage::kSearch;
-    } else if (step->stage == Stage::kSearch) {
+      offers[i].stage = TuneStage::kSearch;
+    } else if (step->stage == TuneStage::kSearch) {
       now_s += problem.batch_s;
       offers[i].searched_s += problem.batch_s;
-      if (++run.batches[i] == problem.batches) offers[i].stage = Stage::kFinish;
+      if (++run.batches[i] == problem.batches) offers[i].stage = TuneStage::kFinish;
     } else {
       const double used_s = std::min(step->seconds, problem.finish_s);
       now_s += used_s;
       run.finishing_s += used_s;
       run.finished[i] = true;
-      offers[i].stage = Stage::kDone;
+      offers[i].stage = TuneStage::kDone;
     }
     offers[i].cost_s = problem.batch_s * problem.expected_ratio;
     offers[i].finish_s = problem.finish_s * problem.expected_ratio;
@@ -80,12 +80,12 @@ TEST(Schedule, EveryProblemHasItsFirstLookBeforeAnySearch) {
   ASSERT_GE(run.steps.size(), 15u);
   for (std::size_t i = 0; i < 15; ++i) {
     EXPECT_EQ(run.steps[i].problem, i);
-    EXPECT_EQ(run.steps[i].stage, Stage::kFirstLook);
+    EXPECT_EQ(run.steps[i].stage, TuneStage::kFirstLook);
   }
 }
 
 TEST(Schedule, FirstLooksShareTheTimeThatIsLeftEqually) {
-  const std::vector<Offer> offers(4);
+  const std::vector<StepOffer> offers(4);
   EXPECT_DOUBLE_EQ(next_step(offers, 20, 100)->seconds, 5);
 }
 
@@ -127,16 +127,16 @@ TEST(Schedule, ReservesNoMoreThanItsShareForFinals) {
 }
 
 TEST(Schedule, FinalsAreSharedByWhatTheyAreExpectedToTake) {
-  std::vector<Offer> offers(2, {.stage = Stage::kSearch, .cost_s = 50, .finish_s = 10});
+  std::vector<StepOffer> offers(2, {.stage = TuneStage::kSearch, .cost_s = 50, .finish_s = 10});
   offers[1].finish_s = 30;
   const auto step = next_step(offers, 20, 100);
   ASSERT_TRUE(step);
-  EXPECT_EQ(step->stage, Stage::kFinish);
+  EXPECT_EQ(step->stage, TuneStage::kFinish);
   EXPECT_DOUBLE_EQ(step->seconds, 20 * 10 / 40.0);
 }
 
 TEST(Schedule, ASecondGoesWhereTheExpectedGainInASecondIsLargest) {
-  std::vector<Offer> offers(3, {.stage = Stage::kSearch, .gain = 0.1, .cost_s = 1});
+  std::vector<StepOffer> offers(3, {.stage = TuneStage::kSearch, .gain = 0.1, .cost_s = 1});
   offers[1].cost_s = 0.5;
   EXPECT_EQ(next_step(offers, 100, 100)->problem, 1u);
   offers[2].gain = 0.3;
@@ -146,26 +146,28 @@ TEST(Schedule, ASecondGoesWhereTheExpectedGainInASecondIsLargest) {
 }
 
 TEST(Schedule, ABatchThatTakesTheReservedTimeDoesNotRun) {
-  std::vector<Offer> offers(2, {.stage = Stage::kSearch, .gain = 1, .cost_s = 6, .finish_s = 5});
+  std::vector<StepOffer> offers(
+      2, {.stage = TuneStage::kSearch, .gain = 1, .cost_s = 6, .finish_s = 5});
   offers[1].cost_s = 4;
   offers[1].gain = 0.01;
   const auto step = next_step(offers, 15, 100);
   EXPECT_EQ(step->problem, 1u) << "10 s are reserved, and its batch takes the other 5 s at most";
-  EXPECT_EQ(step->stage, Stage::kSearch);
-  EXPECT_EQ(next_step(offers, 13, 100)->stage, Stage::kFinish);
+  EXPECT_EQ(step->stage, TuneStage::kSearch);
+  EXPECT_EQ(next_step(offers, 13, 100)->stage, TuneStage::kFinish);
 }
 
 TEST(Schedule, NoProblemStarves) {
   // The gain of a batch of the last problem is ten times smaller and takes ten times as long, and
   // the gain of the others does not fall.
-  std::vector<Offer> offers(4, {.stage = Stage::kSearch, .gain = 1, .cost_s = 1, .finish_s = 0});
+  std::vector<StepOffer> offers(
+      4, {.stage = TuneStage::kSearch, .gain = 1, .cost_s = 1, .finish_s = 0});
   offers[3].gain = 0.1;
   offers[3].cost_s = 10;
   double now_s = 0;
   const double total_s = 2000;
   while (const auto step = next_step(offers, total_s - now_s, total_s)) {
-    if (step->stage != Stage::kSearch) break;
-    Offer& offer = offers[step->problem];
+    if (step->stage != TuneStage::kSearch) break;
+    StepOffer& offer = offers[step->problem];
     offer.searched_s += offer.cost_s;
     now_s += offer.cost_s;
   }
@@ -177,13 +179,13 @@ TEST(Schedule, AProblemWhoseSearchHasEndedIsFinishedAtOnce) {
   std::vector<Simulated> problems(3);
   problems[1].batches = 1;
   const Course run = simulate(problems, 200);
-  const auto finished = std::ranges::find_if(run.steps, [](const Step& step) {
-    return step.problem == 1 && step.stage == Stage::kFinish;
+  const auto finished = std::ranges::find_if(run.steps, [](const TuneStep& step) {
+    return step.problem == 1 && step.stage == TuneStage::kFinish;
   });
   ASSERT_NE(finished, run.steps.end());
   EXPECT_EQ((finished - 1)->problem, 1u);
-  EXPECT_EQ((finished - 1)->stage, Stage::kSearch);
-  EXPECT_EQ((finished + 1)->stage, Stage::kSearch) << "the others go on";
+  EXPECT_EQ((finished - 1)->stage, TuneStage::kSearch);
+  EXPECT_EQ((finished + 1)->stage, TuneStage::kSearch) << "the others go on";
 }
 
 TEST(Schedule, WrongExpectationsLeaveTimeForTheFinals) {
@@ -198,26 +200,26 @@ TEST(Schedule, WrongExpectationsLeaveTimeForTheFinals) {
 TEST(Schedule, AStopAfterAnyStepFindsAFirstLookOfEveryProblemThatWasBegun) {
   const Course run = simulate(std::vector<Simulated>(5), 80);
   std::vector<bool> looked(5);
-  for (const Step& step : run.steps) {
-    if (step.stage == Stage::kFirstLook) looked[step.problem] = true;
+  for (const TuneStep& step : run.steps) {
+    if (step.stage == TuneStage::kFirstLook) looked[step.problem] = true;
     EXPECT_TRUE(looked[step.problem]);
   }
 }
 
 TEST(Schedule, NothingIsLeftWithoutTimeOrWithoutWork) {
-  const std::vector<Offer> offers(2);
+  const std::vector<StepOffer> offers(2);
   EXPECT_FALSE(next_step(offers, 0, 10));
   EXPECT_FALSE(next_step(offers, -1, 10));
-  EXPECT_FALSE(next_step(std::vector<Offer>(2, {.stage = Stage::kDone}), 5, 10));
+  EXPECT_FALSE(next_step(std::vector<StepOffer>(2, {.stage = TuneStage::kDone}), 5, 10));
   EXPECT_FALSE(next_step({}, 5, 10));
 }
 
 TEST(Schedule, OneProblemAloneIsLookedAtSearchedAndFinished) {
   const Course run = simulate({{.batches = 2}}, 60);
-  std::vector<Stage> stages;
-  for (const Step& step : run.steps) stages.push_back(step.stage);
-  EXPECT_THAT(stages,
-              ElementsAre(Stage::kFirstLook, Stage::kSearch, Stage::kSearch, Stage::kFinish));
+  std::vector<TuneStage> stages;
+  for (const TuneStep& step : run.steps) stages.push_back(step.stage);
+  EXPECT_THAT(stages, ElementsAre(TuneStage::kFirstLook, TuneStage::kSearch, TuneStage::kSearch,
+                                  TuneStage::kFinish));
 }
 
 }  // namespace
