@@ -34,7 +34,7 @@ using ::testing::Le;
 using ::testing::SizeIs;
 
 constexpr std::size_t kNever = 1'000'000;
-constexpr double kDefaultNs = 1000, kOtherNs = 900;
+constexpr double kDefaultNs = 1e6, kOtherNs = 0.9e6;  // Far from the bounds of the problems.
 
 struct Asked {
   std::string operation;  // "time", "certify" or "count"
