@@ -77,8 +77,7 @@ double ProblemTuner::batch_s(const std::vector<std::size_t>& batch) const {
   double seconds = context_.runner.preparation_s(wanted_.problem);
   for (const std::size_t index : batch) {
     const Candidate& candidate = search_->candidates()[index];
-    if (!candidate.tried_now)
-      seconds += costs_.compile_s(compiler_work(candidate.variant, search_->signature()));
+    if (!candidate.tried_now) seconds += costs_.compile_s(work_of(index));
     const double predicted_ns = search_->analytical_ns()[index];
     const double ns = std::isfinite(best_ns)
                           ? best_ns * std::clamp(predicted_ns / model_ns, 1.0, kMostRatio)
@@ -98,7 +97,8 @@ double ProblemTuner::finals_s() const {
   const double samples = 1 + search_->round_samples(kFinalSamples);
   const double arms = static_cast<double>(std::min(search_->tried(), kFinalists + 1));
   const double calls = samples * (arms * kRounds + 2 * kFirstPairs) + kMostHostRounds;
-  return calls * best_ns * 1e-9 + kCertificates * costs_.certificate_s() + kOtherCallsS +
+  return calls * best_ns * 1e-9 +
+         kCertificates * costs_.certificate_s(work_of(default_candidate())) + kOtherCallsS +
          context_.runner.preparation_s(wanted_.problem);
 }
 
@@ -150,7 +150,8 @@ void ProblemTuner::measure_first(std::size_t index) {
 }
 
 void ProblemTuner::first_look(double seconds) {
-  const Over over = until(now_s() + seconds);
+  const double end_s = now_s() + seconds;
+  const Over over = until(end_s);
   stage_ = TuneStage::kDone;
   if (!context_.runner.fits(wanted_.problem)) return;
   search_ = std::make_unique<Search>(context_, device_row_, wanted_.problem);
@@ -161,7 +162,7 @@ void ProblemTuner::first_look(double seconds) {
   if (const auto known = search_->best_known(); known && *known != own && !over())
     measure_first(*known);
   if (undecided() || !stored_) {
-    std::vector<WinnerRecord> list = certified_list(over, undecided() ? kRanked : 1);
+    std::vector<WinnerRecord> list = certified_list(end_s, undecided() ? kRanked : 1);
     const Standing standing =
         undecided() && !list.empty() ? this->standing(list, over) : Standing{};
     if (!list.empty()) store(list, standing);
@@ -172,9 +173,7 @@ void ProblemTuner::first_look(double seconds) {
 void ProblemTuner::learn(const std::vector<std::size_t>& batch) {
   for (const std::size_t index : batch) {
     const Candidate& candidate = search_->candidates()[index];
-    if (candidate.compile_ns > 0)
-      costs_.compiled(compiler_work(candidate.variant, search_->signature()),
-                      candidate.compile_ns * 1e-9);
+    if (candidate.compile_ns > 0) costs_.compiled(work_of(index), candidate.compile_ns * 1e-9);
   }
 }
 
@@ -197,36 +196,48 @@ void ProblemTuner::search(double seconds) {
     costs_.gained(number, *found.log2_gain);
 }
 
-bool ProblemTuner::certified(const Variant& variant, const Over& over) {
+double ProblemTuner::work_of(std::size_t index) const {
+  return compiler_work(search_->candidates()[index].variant, search_->signature());
+}
+
+bool ProblemTuner::affordable(const Variant& variant, double end_s) const {
+  const RowId id = context_.runner.id(variant, search_->signature());
+  if (context_.store.certificate(device_row_, id, kGeneratorVersion)) return true;
+  return costs_.certificate_s(compiler_work(variant, search_->signature())) <= end_s - now_s();
+}
+
+bool ProblemTuner::certified(const Variant& variant) {
   const Signature& signature = search_->signature();
   const RowId id = context_.runner.id(variant, signature);
-  if (over())
-    return !context_.runner.rejected(id) &&
-           context_.store.certificate(device_row_, id, kGeneratorVersion).value_or(false);
   const bool known = context_.store.certificate(device_row_, id, kGeneratorVersion).has_value();
   const double start_s = now_s();
   const bool passed = context_.runner.certified(variant, signature);
-  if (!known) costs_.certified(now_s() - start_s);
+  if (!known && !context_.over())
+    costs_.certified(compiler_work(variant, signature), now_s() - start_s);
   return passed;
 }
 
-// Even where no time of the step is left, the first kernel is certified, while the run has any.
-std::vector<WinnerRecord> ProblemTuner::certified_list(const Over& over, std::size_t most) {
+// A kernel whose certificate would take longer than there is time for waits for a later step. If
+// the problem has no kernel at all, the one with the shortest certificate gets it even so.
+std::vector<WinnerRecord> ProblemTuner::certified_list(double end_s, std::size_t most) {
   TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(wanted_.problem)};
   context_.progress(progress);
-  std::size_t passed = 0;
-  const auto ranked =
+  std::vector<const Candidate*> list =
       ranked_candidates(*search_,
                         {.most = most,
                          .default_variant = search_->candidates()[default_candidate()].variant,
                          .others = most > 1},
-                        [&](const Variant& variant) {
-                          const bool good = passed == 0 ? certified(variant, context_.over)
-                                                        : certified(variant, over);
-                          passed += good ? 1 : 0;
-                          return good;
-                        });
-  return winner_records(*search_, ranked);
+                        [&](const Variant& v) { return affordable(v, end_s) && certified(v); });
+  if (list.empty() && !stored_ && result_.winner.empty()) {
+    std::vector<const Candidate*> order = search_->preferred();
+    std::ranges::stable_sort(order, {}, [&](const Candidate* candidate) {
+      return compiler_work(candidate->variant, search_->signature());
+    });
+    const auto first = std::ranges::find_if(
+        order, [&](const Candidate* candidate) { return certified(candidate->variant); });
+    if (first != order.end()) list.push_back(*first);
+  }
+  return winner_records(*search_, list);
 }
 
 RowId ProblemTuner::default_row() const {
@@ -291,7 +302,7 @@ void ProblemTuner::compare(double start_s, double seconds) {
   run_finals(*search_, Objective::kCall, share(kFinalsShare));
   if (const auto naive = search_->index_of(fallback_variant()); naive && !share(kFinalsShare)())
     measure_first(*naive);
-  std::vector<WinnerRecord> list = certified_list(share(kCertificatesShare), kRanked);
+  std::vector<WinnerRecord> list = certified_list(start_s + kCertificatesShare * seconds, kRanked);
   const Standing standing =
       list.empty() ? Standing{} : this->standing(list, until(start_s + seconds));
   if (!list.empty()) store(list, standing);

@@ -54,8 +54,11 @@ class ProblemTuner {
 
   std::size_t default_candidate() const { return search_->default_candidate(); }
   RowId default_row() const;
-  bool certified(const Variant& variant, const Over& over);
-  std::vector<WinnerRecord> certified_list(const Over& over, std::size_t most);
+  double work_of(std::size_t candidate) const;  ///< compiler_work().
+  /// Whether its certificate is known, or is expected to be there by this time.
+  bool affordable(const Variant& variant, double end_s) const;
+  bool certified(const Variant& variant);
+  std::vector<WinnerRecord> certified_list(double end_s, std::size_t most);
   /// Orders the list, which is not empty, by paired comparisons with the stored winner and with the
   /// default.
   Standing standing(std::vector<WinnerRecord>& list, const Over& over);

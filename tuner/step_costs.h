@@ -13,9 +13,9 @@ class StepCosts {
   double compile_s(double work) const { return work * compile_s_ / compile_work_; }
   void compiled(double work, double seconds);
 
-  /// Wall time of one certificate.
-  double certificate_s() const { return certificates_s_ / certificates_; }
-  void certified(double seconds);
+  /// Wall time of certifying such a kernel, which a driver may compile some dozens of times for it.
+  double certificate_s(double work) const;
+  void certified(double work, double seconds);
 
   /// Ratio of the time that batches took to the time that was expected of them.
   double time_ratio() const { return taken_s_ / expected_s_; }
@@ -34,7 +34,7 @@ class StepCosts {
   // compilation is that of compiler_work.h with cold caches; a certificate took 0.5 to 8 s on
   // lavapipe 22.3 on an AMD EPYC, 2026-11-22.
   double compile_s_ = 0.5, compile_work_ = 2000;
-  double certificates_s_ = 1.5, certificates_ = 1;
+  double certificates_s_ = 1.5, certificates_work_ = 1000;
   double taken_s_ = 2, expected_s_ = 2;
   double realized_ = 0.2, claimed_ = 0.2;
   struct Gain {

@@ -34,6 +34,8 @@ using ::testing::Le;
 using ::testing::SizeIs;
 
 constexpr std::size_t kNever = 1'000'000;
+constexpr std::size_t kSmallSpace = 6;  // Tried to its end, so that the finals have all the time.
+constexpr std::size_t kPlenty = 500;    // Requests for the finals of all problems and some batches.
 constexpr double kDefaultNs = 1e6, kOtherNs = 0.9e6;  // Far from the bounds of the problems.
 
 struct Asked {
@@ -194,7 +196,7 @@ class TuneProblemsTest : public ::testing::Test {
 };
 
 TEST_F(TuneProblemsTest, TheModelsFirstChoiceIsMeasuredFirst) {
-  tune(2000);
+  tune(kPlenty);
   for (const TuneProblem& wanted : problems_) {
     ASSERT_THAT(measured(wanted.problem.m), SizeIs(Ge(2)));
     EXPECT_EQ(measured(wanted.problem.m).front(), model_choice(wanted.problem));
@@ -202,7 +204,7 @@ TEST_F(TuneProblemsTest, TheModelsFirstChoiceIsMeasuredFirst) {
 }
 
 TEST_F(TuneProblemsTest, EveryProblemHasAWinnerBeforeAnyIsSearched) {
-  tune(2000);
+  tune(kPlenty);
   std::map<std::int64_t, std::set<std::string>> candidates;
   std::size_t most_before_last = 0;
   for (const Asked& one : asked()) {
@@ -217,7 +219,7 @@ TEST_F(TuneProblemsTest, EveryProblemHasAWinnerBeforeAnyIsSearched) {
 }
 
 TEST_F(TuneProblemsTest, EachPlausibleFamilyIsSearchedOnceBeforeAnotherIsTwice) {
-  tune(4000);
+  tune(kPlenty);
   for (const TuneProblem& wanted : problems_) {
     const std::vector<Variant> legal = legal_here(wanted.problem);
     std::vector<double> ns;
@@ -240,12 +242,12 @@ TEST_F(TuneProblemsTest, EachPlausibleFamilyIsSearchedOnceBeforeAnotherIsTwice) 
 }
 
 TEST_F(TuneProblemsTest, AStopAtAnyMomentLeavesCertifiedWinnersOfAllProblemsThatWereBegun) {
-  for (std::size_t stop_after = 1; stop_after < 60; stop_after += 2) {
+  for (std::size_t stop_after = 1; stop_after < 40; stop_after += 3) {
     SCOPED_TRACE(stop_after);
     std::filesystem::remove(requests_);
     store_ = Store(folder_ / fmt::format("stop{}.db", stop_after));
     device_ = store_.device_id(profile_);
-    const std::vector<TuneResult> results = tune(2000, stop_after);
+    const std::vector<TuneResult> results = tune(kPlenty, stop_after);
     std::set<std::int64_t> begun;
     std::size_t certified = 0;
     for (const Asked& one : asked()) {
@@ -261,7 +263,8 @@ TEST_F(TuneProblemsTest, AStopAtAnyMomentLeavesCertifiedWinnersOfAllProblemsThat
 }
 
 TEST_F(TuneProblemsTest, AFasterKernelReplacesTheDefaultWithAStatedConfidence) {
-  const std::vector<TuneResult> results = tune(4000);
+  space_.resize(kSmallSpace);
+  const std::vector<TuneResult> results = tune(kPlenty);
   ASSERT_THAT(results, SizeIs(problems_.size()));
   for (const TuneResult& result : results) {
     EXPECT_EQ(result.verdict, OutcomeVerdict::kFaster);
@@ -275,8 +278,9 @@ TEST_F(TuneProblemsTest, AFasterKernelReplacesTheDefaultWithAStatedConfidence) {
 
 // All others looked faster in the search and are not, beside the default.
 TEST_F(TuneProblemsTest, TheDefaultStaysWhereNoKernelIsFasterBesideIt) {
+  space_.resize(kSmallSpace);
   std::ofstream(settled_) << "x";
-  tune(4000, kNever, 1.2 * kDefaultNs);
+  tune(kPlenty, kNever, 1.2 * kDefaultNs);
   for (std::size_t i = 0; i < problems_.size(); ++i) {
     ASSERT_TRUE(outcome(i));
     EXPECT_EQ(outcome(i)->verdict, OutcomeVerdict::kDefault) << i;
@@ -286,16 +290,19 @@ TEST_F(TuneProblemsTest, TheDefaultStaysWhereNoKernelIsFasterBesideIt) {
 }
 
 TEST_F(TuneProblemsTest, WhatARunLeavesOpenIsStoredAndTheNextRunBeginsWithIt) {
-  tune(4000);
+  space_.resize(kSmallSpace);
+  tune(kPlenty);
   // The comparison of the third problem was never finished.
   OutcomeRecord open = outcome(2).value();
   open.verdict = OutcomeVerdict::kOpen;
   open.confidence = 0.5;
   store_.put_outcome(device_, open);
   std::filesystem::remove(requests_);
-  tune(4000, 40);
-  ASSERT_THAT(asked(), testing::Not(IsEmpty()));
-  EXPECT_EQ(asked().front().m, problems_[2].problem.m);
+  tune(kPlenty, 40);
+  const std::vector<Asked> requests = asked();
+  const auto timed = std::ranges::find_if(requests, [](const Asked& one) { return one.m != 0; });
+  ASSERT_NE(timed, requests.end());
+  EXPECT_EQ(timed->m, problems_[2].problem.m);
   EXPECT_EQ(outcome(2)->verdict, OutcomeVerdict::kFaster);
 }
 
@@ -307,14 +314,24 @@ TEST_F(TuneProblemsTest, AShortRunLeavesItsWinnersOpen) {
   EXPECT_THAT(results, Contains(testing::Field(&TuneResult::verdict, OutcomeVerdict::kOpen)));
 }
 
-TEST_F(TuneProblemsTest, ASettledRunMeasuresLittleAgain) {
-  for (int run = 0; run < 12; ++run) tune(4000);
+// The space is so small that the first run tries all of it.
+TEST_F(TuneProblemsTest, WhatIsCertainIsNotComparedAgain) {
+  space_.resize(kSmallSpace);
+  tune(kPlenty);
   std::filesystem::remove(requests_);
-  const std::vector<TuneResult> results = tune(4000);
+  const std::vector<TuneResult> results = tune(kPlenty);
+  ASSERT_THAT(results, SizeIs(problems_.size()));
   for (const TuneResult& result : results) {
     EXPECT_EQ(result.verdict, OutcomeVerdict::kFaster);
     EXPECT_EQ(result.kernel_ns, kOtherNs);
+    EXPECT_EQ(result.default_ns, kDefaultNs);
   }
+  std::map<std::int64_t, int> times;
+  for (const Asked& one : asked()) {
+    EXPECT_NE(one.operation, "certify");
+    if (one.m != 0) ++times[one.m];
+  }
+  for (const auto& [m, count] : times) EXPECT_LE(count, kMostHostRounds) << m;
 }
 
 // The first kernel is still being compiled when the budget ends.
