@@ -119,13 +119,14 @@ void TimedOperands::prepare(const Problem& staged, double rotate_bytes) {
   prepared_ = staged;
   Random random(0x0b5e55ed);
   for (std::size_t i = 0; i < operand_sets(staged, rotate_bytes); ++i)
-    sets_.push_back(make_set(random));
+    sets_.push_back(make_set(random, i == 0 ? nullptr : sets_.front().get()));
   set_canaries();
 }
 
 void TimedOperands::clear() { sets_.clear(); }
 
-std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(Random& random) const {
+std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(Random& random,
+                                                            const Set* other) const {
   const Problem& p = prepared_;
   const StagedBytes bytes = staged_bytes(p);
   const std::uint64_t bytes_c = bytes.c + guard_bytes(p, device_->profile().limits);
@@ -146,9 +147,14 @@ std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(Random& random) cons
   const auto elements = [](std::uint64_t size, std::int64_t bits) {
     return 8 * static_cast<std::int64_t>(size) / bits;
   };
-  fill(set->data_a(),
-       random_operand(p.types.a, elements(bytes.a, 8 * bytes_of(p.types.a)), random));
-  fill(set->data_b(), random_b(p.types, elements(bytes.b, bits_of_b(p.types)), random));
+  if (other != nullptr) {
+    std::memcpy(set->data_a(), other->data_a(), bytes.a);
+    std::memcpy(set->data_b(), other->data_b(), bytes.b);
+  } else {
+    fill(set->data_a(),
+         random_operand(p.types.a, elements(bytes.a, 8 * bytes_of(p.types.a)), random));
+    fill(set->data_b(), random_b(p.types, elements(bytes.b, bits_of_b(p.types)), random));
+  }
   if (!set->unified) {
     const std::vector<Step> steps = {CopyStep{{&set->host_a, 0, bytes.a}, {&set->a, 0, bytes.a}},
                                      CopyStep{{&set->host_b, 0, bytes.b}, {&set->b, 0, bytes.b}}};
@@ -157,7 +163,7 @@ std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(Random& random) cons
   const EpilogueElements fused = epilogue_elements(p);
   set->vectors = buffer_of(ones(fused.vectors));
   set->residual = buffer_of(ones(fused.residual));
-  set->quantization = random_quantization(p, random);
+  set->quantization = other != nullptr ? other->quantization : random_quantization(p, random);
   set->scales = buffer_of(set->quantization.scales);
   set->zero_points = buffer_of(set->quantization.zero_points);
   return set;

@@ -47,7 +47,9 @@ class TimedOperands {
 
  private:
   struct Set;
-  std::unique_ptr<Set> make_set(Random& random) const;
+  /// A set of random values, or a copy of another one: copying is several times as fast, and where
+  /// the copies lie decides what caches hold.
+  std::unique_ptr<Set> make_set(Random& random, const Set* other) const;
   enum class Direction : std::uint8_t { kToDevice, kToHost };
   /// Copies of the canaries of all sets; none on unified memory.
   std::vector<Step> guard_copies(Direction direction) const;
