@@ -21,35 +21,35 @@ struct Opcode {
 };
 // Names without the suffix of the encoding, and without v_ or v_dual_.
 constexpr std::array kFloatMultiplyAdds = {
-    Opcode{"fma_f32", 1},        Opcode{"fmac_f32", 1},       Opcode{"fmaak_f32", 1},
-    Opcode{"fmamk_f32", 1},      Opcode{"mad_f32", 1},        Opcode{"mac_f32", 1},
-    Opcode{"madak_f32", 1},      Opcode{"madmk_f32", 1},      Opcode{"fma_legacy_f32", 1},
-    Opcode{"mad_legacy_f32", 1}, Opcode{"mac_legacy_f32", 1}, Opcode{"fmac_legacy_f32", 1},
-    Opcode{"fma_f64", 1},        Opcode{"fmac_f64", 1},       Opcode{"fma_mix_f32", 1},
-    Opcode{"mad_mix_f32", 1},    Opcode{"fma_mixlo_f16", 1},  Opcode{"fma_mixhi_f16", 1},
-    Opcode{"mad_mixlo_f16", 1},  Opcode{"mad_mixhi_f16", 1},  Opcode{"fma_f16", 1},
-    Opcode{"fmac_f16", 1},       Opcode{"fmaak_f16", 1},      Opcode{"fmamk_f16", 1},
-    Opcode{"mad_f16", 1},        Opcode{"mac_f16", 1},        Opcode{"madak_f16", 1},
-    Opcode{"madmk_f16", 1},      Opcode{"fma_legacy_f16", 1}, Opcode{"mad_legacy_f16", 1},
-    Opcode{"pk_fma_f16", 2},     Opcode{"pk_fmac_f16", 2},    Opcode{"pk_fma_f32", 2},
-    Opcode{"dot2_f32_f16", 2},   Opcode{"dot2_f32_bf16", 2},  Opcode{"dot2_f16_f16", 2},
-    Opcode{"dot2_bf16_bf16", 2}, Opcode{"dot2c_f32_f16", 2},  Opcode{"dot2c_f32_bf16", 2},
+    Opcode{"fma_f32", 1},         Opcode{"fmac_f32", 1},         Opcode{"fmaak_f32", 1},
+    Opcode{"fmamk_f32", 1},       Opcode{"mad_f32", 1},          Opcode{"mac_f32", 1},
+    Opcode{"madak_f32", 1},       Opcode{"madmk_f32", 1},        Opcode{"fma_legacy_f32", 1},
+    Opcode{"mad_legacy_f32", 1},  Opcode{"mac_legacy_f32", 1},   Opcode{"fmac_legacy_f32", 1},
+    Opcode{"fma_f64", 1},         Opcode{"fmac_f64", 1},         Opcode{"fma_mix_f32", 1},
+    Opcode{"mad_mix_f32", 1},     Opcode{"fma_mixlo_f16", 1},    Opcode{"fma_mixhi_f16", 1},
+    Opcode{"mad_mixlo_f16", 1},   Opcode{"mad_mixhi_f16", 1},    Opcode{"fma_f16", 1},
+    Opcode{"fmac_f16", 1},        Opcode{"fmaak_f16", 1},        Opcode{"fmamk_f16", 1},
+    Opcode{"mad_f16", 1},         Opcode{"mac_f16", 1},          Opcode{"madak_f16", 1},
+    Opcode{"madmk_f16", 1},       Opcode{"fma_legacy_f16", 1},   Opcode{"mad_legacy_f16", 1},
+    Opcode{"pk_fma_f16", 2},      Opcode{"pk_fmac_f16", 2},      Opcode{"pk_fma_f32", 2},
+    Opcode{"dot2_f32_f16", 2},    Opcode{"dot2_f32_bf16", 2},    Opcode{"dot2_f16_f16", 2},
+    Opcode{"dot2_bf16_bf16", 2},  Opcode{"dot2c_f32_f16", 2},    Opcode{"dot2c_f32_bf16", 2},
     Opcode{"dot2acc_f32_f16", 2}, Opcode{"dot2acc_f32_bf16", 2},
 };
 constexpr std::array kIntegerDots = {
-    Opcode{"dot2_i32_i16", 2},  Opcode{"dot2_u32_u16", 2},  Opcode{"dot2c_i32_i16", 2},
-    Opcode{"dot4_i32_i8", 4},   Opcode{"dot4_u32_u8", 4},   Opcode{"dot4_i32_iu8", 4},
-    Opcode{"dot4c_i32_i8", 4},  Opcode{"dot8_i32_i4", 8},   Opcode{"dot8_u32_u4", 8},
-    Opcode{"dot8_i32_iu4", 8},  Opcode{"dot8c_i32_i4", 8},
+    Opcode{"dot2_i32_i16", 2}, Opcode{"dot2_u32_u16", 2}, Opcode{"dot2c_i32_i16", 2},
+    Opcode{"dot4_i32_i8", 4},  Opcode{"dot4_u32_u8", 4},  Opcode{"dot4_i32_iu8", 4},
+    Opcode{"dot4c_i32_i8", 4}, Opcode{"dot8_i32_i4", 8},  Opcode{"dot8_u32_u4", 8},
+    Opcode{"dot8_i32_iu4", 8}, Opcode{"dot8c_i32_i4", 8},
 };
 // Addresses need these as well.
 constexpr std::array kIntegerProducts = {
-    Opcode{"mul_lo_u32", 1},   Opcode{"mul_lo_u16", 1},   Opcode{"mul_i32_i24", 1},
-    Opcode{"mul_u32_u24", 1},  Opcode{"mad_i32_i24", 1},  Opcode{"mad_u32_u24", 1},
-    Opcode{"mad_u64_u32", 1},  Opcode{"mad_co_u64_u32", 1}, Opcode{"mad_i64_i32", 1},
-    Opcode{"mad_co_i64_i32", 1}, Opcode{"mad_i32_i16", 1}, Opcode{"mad_u32_u16", 1},
-    Opcode{"mad_i16", 1},      Opcode{"mad_u16", 1},      Opcode{"mad_legacy_i16", 1},
-    Opcode{"mad_legacy_u16", 1}, Opcode{"pk_mul_lo_u16", 2}, Opcode{"pk_mad_i16", 2},
+    Opcode{"mul_lo_u32", 1},     Opcode{"mul_lo_u16", 1},     Opcode{"mul_i32_i24", 1},
+    Opcode{"mul_u32_u24", 1},    Opcode{"mad_i32_i24", 1},    Opcode{"mad_u32_u24", 1},
+    Opcode{"mad_u64_u32", 1},    Opcode{"mad_co_u64_u32", 1}, Opcode{"mad_i64_i32", 1},
+    Opcode{"mad_co_i64_i32", 1}, Opcode{"mad_i32_i16", 1},    Opcode{"mad_u32_u16", 1},
+    Opcode{"mad_i16", 1},        Opcode{"mad_u16", 1},        Opcode{"mad_legacy_i16", 1},
+    Opcode{"mad_legacy_u16", 1}, Opcode{"pk_mul_lo_u16", 2},  Opcode{"pk_mad_i16", 2},
     Opcode{"pk_mad_u16", 2},
 };
 

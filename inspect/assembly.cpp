@@ -39,9 +39,8 @@ std::optional<AssemblySyntax> assembly_syntax(const DeviceProfile& device) {
 
 const CompilerText* assembly_of(const CompiledExecutable& executable) {
   // "Assembly" (RADV), "GEN Assembly" (ANV), "NAK assembly" (NVK).
-  const auto found = std::ranges::find_if(executable.texts, [](const CompilerText& text) {
-    return text.name.ends_with("ssembly");
-  });
+  const auto found = std::ranges::find_if(
+      executable.texts, [](const CompilerText& text) { return text.name.ends_with("ssembly"); });
   return found == executable.texts.end() ? nullptr : &*found;
 }
 

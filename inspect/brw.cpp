@@ -5,7 +5,8 @@
 //   (+f0.0) break(16) JIP:  LABEL0        UIP:  LABEL0              { align1 1H };
 //   mad(16)         g42<1>F   g10<8,8,1>F   g58<8,8,1>F   g66<1,1,1>F { align1 1H $4.dst };
 //   send(16)        g103UD          g63UD           nullUD          0x62403500     0x02000000
-//                               ugm MsgDesc: ( load, a32, d32, V4, ... bti )  BTI 2 ... { align1 1H };
+//                               ugm MsgDesc: ( load, a32, d32, V4, ... bti )  BTI 2 ... { align1 1H
+//                               };
 //   while(16)       JIP:  LABEL1                                    { align1 1H };
 #include <algorithm>
 #include <array>
@@ -19,11 +20,13 @@ namespace {
 using enum InstructionClass;
 
 constexpr std::array<std::string_view, 47> kArithmetic = {
-    "add",  "add3", "addc", "and",   "asr",  "avg",  "bfe",  "bfi1", "bfi2", "bfn",  "bfrev", "cbit",
-    "cmp",  "cmpn", "csel", "dim",   "dp2",  "dp3",  "dp4",  "dph",  "f16to32", "f32to16", "fbh", "fbl",
-    "frc",  "lrp",  "lzd",  "math",  "mach", "macl", "mov",  "movi", "mul",  "not",  "or",   "pln",
-    "rndd", "rnde", "rndu", "rndz",  "rol",  "ror",  "sel",  "shl",  "shr",  "smov", "subb"};
-constexpr std::array<std::string_view, 6> kJumps = {"if", "else", "endif", "while", "break", "cont"};
+    "add",     "add3",    "addc", "and",  "asr",  "avg",  "bfe",  "bfi1", "bfi2", "bfn",
+    "bfrev",   "cbit",    "cmp",  "cmpn", "csel", "dim",  "dp2",  "dp3",  "dp4",  "dph",
+    "f16to32", "f32to16", "fbh",  "fbl",  "frc",  "lrp",  "lzd",  "math", "mach", "macl",
+    "mov",     "movi",    "mul",  "not",  "or",   "pln",  "rndd", "rnde", "rndu", "rndz",
+    "rol",     "ror",     "sel",  "shl",  "shr",  "smov", "subb"};
+constexpr std::array<std::string_view, 6> kJumps = {"if",    "else",  "endif",
+                                                    "while", "break", "cont"};
 
 template <std::size_t kSize>
 bool among(const std::array<std::string_view, kSize>& names, std::string_view name) {
@@ -91,7 +94,8 @@ void classify_data_port(Instruction& instruction, std::string_view description) 
     return;
   }
   const bool block = contains(description, "OWORD block");
-  const auto surface = number_behind(description, block || contains(description, "bti ") ? "bti " : "Surface = ");
+  const auto surface =
+      number_behind(description, block || contains(description, "bti ") ? "bti " : "Surface = ");
   MemoryAccess& access = instruction.access;
   instruction.kind = contains(description, "atomic")  ? kAtomic
                      : contains(description, "read")  ? kLoad
@@ -99,7 +103,7 @@ void classify_data_port(Instruction& instruction, std::string_view description) 
                                                       : kUnknown;
   if (!surface) instruction.kind = kUnknown;
   access.kind = instruction.kind;
-  access.space = surface == kShared                    ? MemorySpace::kShared
+  access.space = surface == kShared               ? MemorySpace::kShared
                  : surface == kStateless && block ? MemorySpace::kScratch
                                                   : MemorySpace::kGlobal;
   if (block) {
@@ -107,7 +111,8 @@ void classify_data_port(Instruction& instruction, std::string_view description) 
     access.bits = kOwordBits * number_behind(description, "owords = ").value_or(0);
   } else if (const auto mask = behind(description, "Mask = 0x"); mask && !mask->empty()) {
     // A set bit leaves a channel of 32 bits out.
-    const unsigned left_out = static_cast<unsigned>(std::strtoul(std::string(mask->substr(0, 1)).c_str(), nullptr, 16));
+    const unsigned left_out =
+        static_cast<unsigned>(std::strtoul(std::string(mask->substr(0, 1)).c_str(), nullptr, 16));
     access.bits = 32 * (kChannels - std::popcount(left_out & 0xfu));
   }
   if (instruction.kind == kAtomic) access.bits = 0;

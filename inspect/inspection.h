@@ -41,7 +41,7 @@ struct KernelInspection {
   std::string kernel;      // all parameters, as parse_variant reads them
   std::string short_name;  // for a table
   std::string signature;   // types, transposes and epilogue: "f16.nt"
-  std::string origin;      // why it is inspected: "default", "prior ...", "rank 1 of ..."; may be empty
+  std::string origin;  // why it is inspected: "default", "prior ...", "rank 1 of ..."; may be empty
 
   Compilation compilation = Compilation::kDone;
   std::string message;  // of a compilation that is not done

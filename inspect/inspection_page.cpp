@@ -76,9 +76,10 @@ std::string cell_of(const KernelInspection& kernel) {
   cell += "<details><summary>main loop</summary><dl>";
   for (const auto& [what, count] : instruction_lines(kernel.main_loop->counts))
     cell += fmt::format("<dt>{}</dt><dd>{}</dd>", count, escaped(what));
-  return cell + fmt::format("<dt>{:.0f}</dt><dd>multiply-adds of a subgroup in a trip</dd></dl>"
-                            "</details></td>",
-                            kernel.main_loop->counts.multiply_adds);
+  return cell + fmt::format(
+                    "<dt>{:.0f}</dt><dd>multiply-adds of a subgroup in a trip</dd></dl>"
+                    "</details></td>",
+                    kernel.main_loop->counts.multiply_adds);
 }
 
 bool same_kernel(const KernelInspection& x, const KernelInspection& y) {

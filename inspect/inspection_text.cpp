@@ -43,8 +43,8 @@ TextTable table_of(const Inspection& inspection) {
           cells.push_back(std::to_string(count));
         cells.push_back(ratio_text(counts));
         if (!counts.unknown.empty())
-          cells.push_back(fmt::format("{} unknown instructions",
-                                      counts.count(InstructionClass::kUnknown)));
+          cells.push_back(
+              fmt::format("{} unknown instructions", counts.count(InstructionClass::kUnknown)));
       } else {
         cells.resize(11, std::string(kUnknown));
         cells.push_back(loop_sentence(kernel));
@@ -62,16 +62,17 @@ std::string details_of(const KernelInspection& kernel) {
     return text + fmt::format("  {}\n", compilation_sentence(kernel));
   const CompilerFacts& facts = kernel.facts;
   text += fmt::format("  subgroups of {}\n", kernel.subgroup_size == 0
-                                                  ? std::string("unknown size")
-                                                  : std::to_string(kernel.subgroup_size));
+                                                 ? std::string("unknown size")
+                                                 : std::to_string(kernel.subgroup_size));
   if (facts.statistics.empty()) text += "  the driver reports no statistics\n";
   for (const CompilerStatistic& statistic : facts.statistics)
     text += fmt::format("  {}: {}\n", statistic.name, value_text(statistic));
   if (!kernel.main_loop) return text + fmt::format("  {}\n", loop_sentence(kernel));
-  text += fmt::format("  main loop: lines {} to {} of the assembly, {:.0f} multiply-adds of a "
-                      "subgroup in each trip\n",
-                      kernel.main_loop->first_line, kernel.main_loop->last_line,
-                      kernel.main_loop->counts.multiply_adds);
+  text += fmt::format(
+      "  main loop: lines {} to {} of the assembly, {:.0f} multiply-adds of a "
+      "subgroup in each trip\n",
+      kernel.main_loop->first_line, kernel.main_loop->last_line,
+      kernel.main_loop->counts.multiply_adds);
   for (const auto& [what, count] : instruction_lines(kernel.main_loop->counts))
     text += fmt::format("    {:>6}  {}\n", count, what);
   return text;
@@ -80,9 +81,9 @@ std::string details_of(const KernelInspection& kernel) {
 }  // namespace
 
 std::string inspection_text(const Inspection& inspection, Details details) {
-  std::string text = fmt::format("{}{}{}\n{}\n", inspection.label,
-                                 inspection.label.empty() ? "" : ": ", inspection.device,
-                                 inspection.driver);
+  std::string text =
+      fmt::format("{}{}{}\n{}\n", inspection.label, inspection.label.empty() ? "" : ": ",
+                  inspection.device, inspection.driver);
   text += table_of(inspection).text();
   if (details == Details::kForAll || inspection.kernels.size() == 1)
     for (const KernelInspection& kernel : inspection.kernels) text += details_of(kernel);

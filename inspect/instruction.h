@@ -40,11 +40,11 @@ struct MemoryAccess {
 
 struct Instruction {
   InstructionClass kind = InstructionClass::kUnknown;
-  std::string opcode = {};       // as the assembly names it
-  MemoryAccess access = {};      // of kLoad, kStore and kAtomic
-  double multiply_adds = 0;      // of the whole subgroup
-  bool shares_issue = false;     // the second half of a dual-issued instruction
-  std::size_t line = 0;          // of the assembly, counted from 1
+  std::string opcode = {};    // as the assembly names it
+  MemoryAccess access = {};   // of kLoad, kStore and kAtomic
+  double multiply_adds = 0;   // of the whole subgroup
+  bool shares_issue = false;  // the second half of a dual-issued instruction
+  std::size_t line = 0;       // of the assembly, counted from 1
 };
 
 /// Instructions that run one after the other, and the blocks that may follow.

@@ -85,7 +85,8 @@ std::optional<MainLoop> main_loop(const Program& program) {
   for (std::size_t i = 0; i < loops.size(); ++i)
     for (auto outer = loops[i].parent; outer; outer = loops[*outer].parent)
       if (counts[i].counts.multiply_adds > 0 &&
-          counts[i].counts.multiply_adds >= kLeastShareOfInner * counts[*outer].counts.multiply_adds)
+          counts[i].counts.multiply_adds >=
+              kLeastShareOfInner * counts[*outer].counts.multiply_adds)
         replaced[*outer] = true;
   double most = 0;
   for (std::size_t i = 0; i < loops.size(); ++i)

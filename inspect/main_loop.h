@@ -16,8 +16,8 @@ struct InstructionCounts {
   std::map<MemoryAccess, int> accesses;  // loads, stores and atomic operations, by width
   std::map<std::string, int> matrix;     // opcodes of matrix operations
   std::map<std::string, int> unknown;    // opcodes that are not known
-  int shared_issues = 0;     // second halves of dual-issued instructions
-  double multiply_adds = 0;  // of a subgroup
+  int shared_issues = 0;                 // second halves of dual-issued instructions
+  double multiply_adds = 0;              // of a subgroup
 
   int count(InstructionClass kind) const { return of_class[static_cast<std::size_t>(kind)]; }
   /// Matrix operations and multiply-adds.

@@ -15,19 +15,20 @@ namespace {
 using enum InstructionClass;
 
 constexpr std::array<std::string_view, 75> kArithmetic = {
-    "al2p",  "bfe",   "bmsk",  "brev",   "cs2r",   "dadd",  "dmnmx", "dmul",   "dsetp",     "f2f",
-    "f2fp",  "f2i",   "fadd",  "flo",    "fmnmx",  "fmul",  "frnd",  "fset",   "fsetp",     "fswzadd",
-    "hadd2", "hmnmx2", "hmul2", "hset2", "hsetp2", "i2f",   "i2i",   "i2fp",   "iabs",      "iadd2",
-    "iadd3", "iadd",  "imad",  "imad64", "imnmx",  "imul",  "isetp", "lea",    "lop2",      "lop3",
-    "match", "mov",   "movm",  "mufu",   "out",    "p2r",   "pixld", "plop3",  "popc",      "prmt",
-    "psetp", "r2p",   "r2ur",  "redux",  "s2r",    "s2ur",  "sel",   "sgxt",   "shf",       "shfl",
-    "shl",   "shr",   "vote",  "vimnmx", "viadd",  "vimad", "iadd2x", "leax",  "transcend", "viaddmnmx",
-    "fchk",  "fsel",  "elect", "dsel",   "imnmx3"};
+    "al2p",   "bfe",     "bmsk",  "brev",   "cs2r",  "dadd",      "dmnmx",     "dmul",  "dsetp",
+    "f2f",    "f2fp",    "f2i",   "fadd",   "flo",   "fmnmx",     "fmul",      "frnd",  "fset",
+    "fsetp",  "fswzadd", "hadd2", "hmnmx2", "hmul2", "hset2",     "hsetp2",    "i2f",   "i2i",
+    "i2fp",   "iabs",    "iadd2", "iadd3",  "iadd",  "imad",      "imad64",    "imnmx", "imul",
+    "isetp",  "lea",     "lop2",  "lop3",   "match", "mov",       "movm",      "mufu",  "out",
+    "p2r",    "pixld",   "plop3", "popc",   "prmt",  "psetp",     "r2p",       "r2ur",  "redux",
+    "s2r",    "s2ur",    "sel",   "sgxt",   "shf",   "shfl",      "shl",       "shr",   "vote",
+    "vimnmx", "viadd",   "vimad", "iadd2x", "leax",  "transcend", "viaddmnmx", "fchk",  "fsel",
+    "elect",  "dsel",    "imnmx3"};
 constexpr std::array<std::string_view, 14> kControl = {
-    "bra", "bssy",  "bsync", "bclear", "bmov",     "break", "brk",
-    "brx", "cont",  "exit",  "jmp",    "warpsync", "kill",  "ssy"};
-constexpr std::array<std::string_view, 6> kWaits = {"membar",    "depbar", "texdepbar",
-                                                    "cctl",      "fence",  "ldgdepbar"};
+    "bra", "bssy", "bsync", "bclear", "bmov",     "break", "brk",
+    "brx", "cont", "exit",  "jmp",    "warpsync", "kill",  "ssy"};
+constexpr std::array<std::string_view, 6> kWaits = {"membar", "depbar", "texdepbar",
+                                                    "cctl",   "fence",  "ldgdepbar"};
 
 template <std::size_t kSize>
 bool among(const std::array<std::string_view, kSize>& names, std::string_view name) {
@@ -78,9 +79,11 @@ bool classify_other_load(Instruction& instruction, std::string_view name, bool u
     access = {.space = MemorySpace::kConstant, .bits = width_bits(opcode), .per_subgroup = uniform};
   } else if (name == "tld" || name == "suld") {
     const std::string_view components = opcode.substr(opcode.rfind('.') + 1);
-    const bool known = std::ranges::all_of(
-        components, [](char c) { return std::string_view("rgba").find(c) != std::string_view::npos; });
-    access = {.space = MemorySpace::kGlobal, .bits = known ? 32 * static_cast<int>(components.size()) : 0};
+    const bool known = std::ranges::all_of(components, [](char c) {
+      return std::string_view("rgba").find(c) != std::string_view::npos;
+    });
+    access = {.space = MemorySpace::kGlobal,
+              .bits = known ? 32 * static_cast<int>(components.size()) : 0};
   } else {
     return false;
   }

@@ -13,8 +13,8 @@
 
 #include "runtime/device/counters.h"
 #include "runtime/device/device.h"
-#include "runtime/device/physical/executable_properties.h"
 #include "runtime/device/physical/error_translation.h"
+#include "runtime/device/physical/executable_properties.h"
 #include "runtime/device/physical/profile.h"
 #include "runtime/device/physical/vulkan.h"
 

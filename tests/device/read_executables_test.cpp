@@ -1,5 +1,5 @@
-// A fake driver of three functions returns the compiler's statistics and texts: complete, truncated,
-// failing and inconsistent.
+// A fake driver of three functions returns the compiler's statistics and texts: complete,
+// truncated, failing and inconsistent.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -111,8 +111,8 @@ fake_representations(VkDevice, const VkPipelineExecutableInfoKHR*, std::uint32_t
 
 std::vector<CompilerStatistic> read(Script next) {
   script = std::move(next);
-  return all_statistics(
-      read_executables(VK_NULL_HANDLE, VK_NULL_HANDLE, {fake_properties, fake_statistics, nullptr}));
+  return all_statistics(read_executables(VK_NULL_HANDLE, VK_NULL_HANDLE,
+                                         {fake_properties, fake_statistics, nullptr}));
 }
 
 std::vector<CompilerText> read_texts(TextScript next) {

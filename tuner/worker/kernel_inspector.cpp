@@ -47,18 +47,16 @@ InspectedKernel KernelInspector::inspect(const Variant& variant, const Signature
     kernel.message = *reason;
     return inspected;
   }
-  const WorkerAnswer answer = worker_.ask({{"operation", "inspect"},
-                                           {"variant", kernel.kernel},
-                                           {"signature", to_json(signature)}},
-                                          time_limit_s_, stop);
+  const WorkerAnswer answer = worker_.ask(
+      {{"operation", "inspect"}, {"variant", kernel.kernel}, {"signature", to_json(signature)}},
+      time_limit_s_, stop);
   kernel.compilation = compilation_of(answer.fate);
   kernel.message = answer.message;
   if (kernel.compilation != Compilation::kDone) return inspected;
   const auto executables = executables_from_json(answer.reply.at("executables"));
   const CompiledExecutable* const running =
       running_executable(executables, static_cast<std::uint32_t>(variant.subgroup_size));
-  read_executable(kernel, running, assembly_syntax(device_),
-                  integer_products(variant, signature));
+  read_executable(kernel, running, assembly_syntax(device_), integer_products(variant, signature));
   if (const CompilerText* text = running == nullptr ? nullptr : assembly_of(*running))
     inspected.assembly = text->text;
   return inspected;

@@ -26,9 +26,9 @@ class KernelInspector {
   KernelInspector(const DeviceProfile& device, double time_limit_s,
                   const std::filesystem::path& program = {});
 
-  /// Compiles the kernel unless a rule forbids it. A compiler that crashes, hangs or refuses is told
-  /// in the inspection. Throws kDevice where the worker cannot open the device, and nothing else;
-  /// after `stop` became true the inspection has no meaning.
+  /// Compiles the kernel unless a rule forbids it. A compiler that crashes, hangs or refuses is
+  /// told in the inspection. Throws kDevice where the worker cannot open the device, and nothing
+  /// else; after `stop` became true the inspection has no meaning.
   InspectedKernel inspect(const Variant& variant, const Signature& signature,
                           const std::atomic<bool>& stop);
 

@@ -58,9 +58,8 @@ std::vector<CompilerStatistic> statistics_of(VkDevice device,
 }
 
 /// The driver gives the sizes first and fills memory of these sizes in a second call.
-std::vector<CompilerText> texts_of(
-    VkDevice device, const VkPipelineExecutableInfoKHR& which,
-    PFN_vkGetPipelineExecutableInternalRepresentationsKHR function) {
+std::vector<CompilerText> texts_of(VkDevice device, const VkPipelineExecutableInfoKHR& which,
+                                   PFN_vkGetPipelineExecutableInternalRepresentationsKHR function) {
   auto entries = driver_list<VkPipelineExecutableInternalRepresentationKHR>(
       [&](std::uint32_t* count, VkPipelineExecutableInternalRepresentationKHR* values) {
         return function(device, &which, count, values);
@@ -91,7 +90,7 @@ std::vector<CompilerText> texts_of(
 }  // namespace
 
 bool offers_executable_properties(const vk::raii::PhysicalDevice& physical,
-                                const std::vector<vk::ExtensionProperties>& extensions) {
+                                  const std::vector<vk::ExtensionProperties>& extensions) {
   if (!has_extension(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
     return false;
   vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables;
