@@ -22,6 +22,7 @@ struct InspectArguments {
   KernelOptions kernel;
   std::string hash, assembly, output, page, label;
   std::vector<std::string> files;
+  std::string of_one_run;  // an option that was given and that has no meaning for files
   bool ranked = false, space = false, priors = false, defaults = false, json = false,
        details = false, given_type = false;
   std::int64_t limit = 20;
@@ -106,6 +107,9 @@ int inspect_device(const Globals& globals, const InspectArguments& arguments) {
 int merge(const InspectArguments& arguments) {
   if (arguments.page.empty())
     fail(ErrorCode::kInvalidArgument, "files of earlier runs need --page, which shows them");
+  if (!arguments.of_one_run.empty())
+    fail(ErrorCode::kInvalidArgument, "files of earlier runs and {} do not go together",
+         arguments.of_one_run);
   std::vector<Inspection> devices;
   for (const std::string& path : arguments.files) {
     std::ifstream file(path, std::ios::binary);
@@ -183,21 +187,21 @@ void add_inspect(CLI::App& app, const Globals& globals, Action& action) {
       "  rooftile inspect --priors --json -o gpu.json\n"
       "  rooftile inspect --page gpus.html gpu.json other-gpu.json");
   static InspectArguments arguments;
-  CLI::Option* const files = command
-                                 ->add_option("files", arguments.files,
-                                              "JSON of earlier runs to show side by side; no "
-                                              "kernel is then compiled")
-                                 ->type_name("FILE");
+  CLI::Option* const files =
+      command
+          ->add_option("files", arguments.files,
+                       "JSON of earlier runs, to show with --page side by side; no kernel is then "
+                       "compiled")
+          ->type_name("FILE");
   arguments.problem.add_to(*command, false);
   arguments.kernel.add_to(*command);
   add_choices(*command, arguments);
   add_outputs(*command, arguments);
-  for (CLI::Option* option : command->get_options([&](const CLI::Option* o) {
-         return o != files && o->get_name() != "--page" && o->get_name() != "--help";
-       }))
-    files->excludes(option);
-  command->callback([&, command] {
+  command->callback([&, command, files] {
     arguments.given_type = command->count("--type") > 0;
+    for (const CLI::Option* option : command->get_options({}))
+      if (option != files && option->get_name() != "--page" && option->count() > 0)
+        arguments.of_one_run = option->get_name();
     action = [&] {
       return arguments.files.empty() ? inspect_device(globals, arguments) : merge(arguments);
     };
