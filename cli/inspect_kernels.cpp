@@ -90,8 +90,11 @@ KernelToInspect one_kernel(const DeviceProfile& device, const ProblemOptions& pr
                            const ParameterSettings& settings) {
   const Legality illegal = legality_for(device.limits, problem);
   const Family family = with_settings({}, settings).family;
-  return {complete(family, settings, device.limits, legal_variants(device.limits), illegal).variant,
-          signature_of(problem.problem())};
+  auto [variant, reason] =
+      complete(family, settings, device.limits, legal_variants(device.limits), illegal);
+  return {.variant = variant,
+          .signature = signature_of(problem.problem()),
+          .illegal = std::move(reason)};
 }
 
 std::vector<KernelToInspect> kernels_of_space(const DeviceProfile& device,

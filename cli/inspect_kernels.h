@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,12 @@ namespace rooftile {
 struct KernelToInspect {
   Variant variant;
   Signature signature;
-  std::string origin = {};  // why it is in the list
-
-  bool operator==(const KernelToInspect&) const = default;
+  std::string origin = {};                  // why it is in the list
+  std::optional<std::string> illegal = {};  // why it cannot be used here, if it cannot
 };
 
-/// The kernel that `rooftile emit` prints for these options. A kernel that is illegal is returned
-/// as well. Errors as with emit.
+/// The kernel that `rooftile emit` prints for these options, or the reason for which it prints
+/// none. Errors as with emit.
 KernelToInspect one_kernel(const DeviceProfile& device, const ProblemOptions& problem,
                            const ParameterSettings& settings);
 /// The kernels of the search space that have these settings and are legal; at most `most`.

@@ -5,12 +5,6 @@
 #include "core/error.h"
 
 namespace rooftile {
-namespace {
-
-constexpr char letter(Transpose transpose) { return transpose == Transpose::kYes ? 't' : 'n'; }
-
-}  // namespace
-
 std::string to_string(const Signature& s) {
   return fmt::format("{}.{}{}{}{}", to_string(s.types), letter(s.trans_a), letter(s.trans_b),
                      any(s.epilogue) ? "." : "", to_string(s.epilogue));

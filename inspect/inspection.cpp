@@ -10,7 +10,7 @@ namespace rooftile {
 namespace {
 
 constexpr std::array<std::pair<Compilation, std::string_view>, 6> kCompilations = {{
-    {Compilation::kDone, "done"},
+    {Compilation::kCompiled, "done"},
     {Compilation::kIllegal, "illegal"},
     {Compilation::kRefused, "refused"},
     {Compilation::kCrashed, "crashed"},

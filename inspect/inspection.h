@@ -17,7 +17,7 @@ namespace rooftile {
 
 /// What became of the compilation of a kernel.
 enum class Compilation : std::uint8_t {
-  kDone,
+  kCompiled,
   kIllegal,      // a rule forbids the kernel on the device or for its types
   kRefused,      // the driver reports an error
   kCrashed,      // the driver's compiler ended its process
@@ -43,7 +43,7 @@ struct KernelInspection {
   std::string signature;   // types, transposes and epilogue: "f16.nt"
   std::string origin;  // why it is inspected: "default", "prior ...", "rank 1 of ..."; may be empty
 
-  Compilation compilation = Compilation::kDone;
+  Compilation compilation = Compilation::kCompiled;
   std::string message;  // of a compilation that is not done
   // From here on empty unless the compilation is done.
   std::uint32_t subgroup_size = 0;  // 0: not known

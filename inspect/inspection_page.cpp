@@ -64,7 +64,7 @@ std::string facts_of(const CompilerFacts& facts) {
 }
 
 std::string cell_of(const KernelInspection& kernel) {
-  if (kernel.compilation != Compilation::kDone)
+  if (kernel.compilation != Compilation::kCompiled)
     return fmt::format("<td class=\"missing\">{}</td>", escaped(compilation_sentence(kernel)));
   const bool memory = uses_memory_for_registers(kernel.facts);
   std::string cell = fmt::format("<td{}>", memory ? " class=\"memory\"" : "");

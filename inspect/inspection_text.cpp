@@ -28,7 +28,7 @@ TextTable table_of(const Inspection& inspection) {
                    {"", Align::kLeft}});
   for (const KernelInspection& kernel : inspection.kernels) {
     std::vector<std::string> cells = {kernel.short_name, kernel.signature};
-    if (kernel.compilation != Compilation::kDone) {
+    if (kernel.compilation != Compilation::kCompiled) {
       cells.resize(11, std::string(kUnknown));
       cells.push_back(compilation_sentence(kernel));
     } else {
@@ -58,7 +58,7 @@ TextTable table_of(const Inspection& inspection) {
 std::string details_of(const KernelInspection& kernel) {
   std::string text = fmt::format("\n{}\n  class {}{}{}\n", kernel.kernel, kernel.signature,
                                  kernel.origin.empty() ? "" : "; ", kernel.origin);
-  if (kernel.compilation != Compilation::kDone)
+  if (kernel.compilation != Compilation::kCompiled)
     return text + fmt::format("  {}\n", compilation_sentence(kernel));
   const CompilerFacts& facts = kernel.facts;
   text += fmt::format("  subgroups of {}\n", kernel.subgroup_size == 0

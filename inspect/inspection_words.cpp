@@ -35,7 +35,7 @@ std::string access_text(const MemoryAccess& access) {
 
 std::string compilation_sentence(const KernelInspection& kernel) {
   switch (kernel.compilation) {
-    case Compilation::kDone:
+    case Compilation::kCompiled:
       return "";
     case Compilation::kIllegal:
       return "illegal here: " + kernel.message;

@@ -78,7 +78,9 @@ int inspect_device(const Globals& globals, const InspectArguments& arguments) {
                         .kernels = {}};
   std::string assembly;
   for (const KernelToInspect& kernel : kernels) {
-    InspectedKernel inspected = inspector.inspect(kernel.variant, kernel.signature, stop);
+    InspectedKernel inspected =
+        kernel.illegal ? illegal_kernel(kernel.variant, kernel.signature, *kernel.illegal)
+                       : inspector.inspect(kernel.variant, kernel.signature, stop);
     if (stop.load()) return kInterrupted;
     inspected.inspection.origin = kernel.origin;
     assembly = std::move(inspected.assembly);
@@ -98,7 +100,7 @@ int inspect_device(const Globals& globals, const InspectArguments& arguments) {
                  : inspection_text(inspection,
                                    arguments.details ? Details::kForAll : Details::kForOneKernel));
   const bool any = std::ranges::any_of(inspection.kernels, [](const KernelInspection& kernel) {
-    return kernel.compilation == Compilation::kDone;
+    return kernel.compilation == Compilation::kCompiled;
   });
   return any ? kDone : kFailure;
 }

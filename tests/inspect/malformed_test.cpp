@@ -5,6 +5,7 @@
 #include <random>
 
 #include "core/error.h"
+#include "inspect/assembly.h"
 #include "inspect/main_loop.h"
 #include "tests/inspect/excerpt.h"
 

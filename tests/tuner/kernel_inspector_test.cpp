@@ -67,7 +67,8 @@ TEST_F(KernelInspectorTest, TheAnswerIsRead) {
   std::ofstream(folder_ / "reply") << reply << "\n";
   const InspectedKernel inspected =
       inspect("read a; cat '" + (folder_ / "reply").string() + "'; read b");
-  ASSERT_EQ(inspected.inspection.compilation, Compilation::kDone) << inspected.inspection.message;
+  ASSERT_EQ(inspected.inspection.compilation, Compilation::kCompiled)
+      << inspected.inspection.message;
   EXPECT_EQ(inspected.inspection.facts.registers, 24);
   ASSERT_TRUE(inspected.inspection.main_loop);
   EXPECT_EQ(inspected.inspection.main_loop->counts.multiply_adds, 64);

@@ -4,20 +4,26 @@
 
 #include <atomic>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "core/device_profile.h"
 #include "core/variant.h"
 #include "generator/signature.h"
 #include "inspect/inspection.h"
-#include "tuner/worker/worker_process.h"
 
 namespace rooftile {
+
+class WorkerProcess;
 
 struct InspectedKernel {
   KernelInspection inspection;
   std::string assembly;  ///< Empty where the driver gives none.
 };
+
+/// The inspection of a kernel that a rule forbids.
+InspectedKernel illegal_kernel(const Variant& variant, const Signature& signature,
+                               const std::string& reason);
 
 /// Not thread-safe.
 class KernelInspector {
@@ -25,6 +31,7 @@ class KernelInspector {
   /// `program` is run as `program worker`; empty: /proc/self/exe.
   KernelInspector(const DeviceProfile& device, double time_limit_s,
                   const std::filesystem::path& program = {});
+  ~KernelInspector();
 
   /// Compiles the kernel unless a rule forbids it. A compiler that crashes, hangs or refuses is
   /// told in the inspection. Throws kDevice where the worker cannot open the device, and nothing
@@ -35,7 +42,7 @@ class KernelInspector {
  private:
   DeviceProfile device_;
   double time_limit_s_;
-  WorkerProcess worker_;
+  std::unique_ptr<WorkerProcess> worker_;
 };
 
 }  // namespace rooftile
