@@ -492,9 +492,4 @@ Shader emit_reduce(const Signature& s) {
                 std::move(interface), Optimization::kZero);
 }
 
-std::string to_string(const Signature& s) {
-  return fmt::format("{}.{}{}{}{}", to_string(s.types), letter(s.trans_a), letter(s.trans_b),
-                     any(s.epilogue) ? "." : "", to_string(s.epilogue));
-}
-
 }  // namespace rooftile

@@ -67,7 +67,7 @@ Measurer::Built& Measurer::build(const Variant& variant, const Signature& signat
     const double start = now_ns();
     built.kernel = std::make_unique<Kernel>(device_, variant, signature, cache_);
     built.compile_ns = now_ns() - start;
-    built.statistics = built.kernel->compiler_statistics();
+    built.statistics = all_statistics(built.kernel->executables());
   }
   return built;
 }
