@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "cli/command.h"
 #include "cli/kernel_options.h"
 #include "cli/output_file.h"
@@ -61,7 +63,11 @@ void write_spirv(const Shader& shader, const std::string& path) {
   if (path == "-" && ::isatty(STDOUT_FILENO) == 1)
     fail(ErrorCode::kInvalidArgument, "SPIR-V is binary; name a file or redirect the output");
   const std::vector<std::uint32_t> words = compile(shader);
-  OutputFile file(path == "-" ? "/dev/stdout" : path);
+  if (path == "-") {  // The caller checks the standard output.
+    std::fwrite(words.data(), sizeof(std::uint32_t), words.size(), stdout);
+    return;
+  }
+  OutputFile file(path);
   file.write(std::span<const std::uint32_t>(words));
   file.commit();
 }
@@ -120,9 +126,11 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
       ->type_name("LIMITS")
       ->check(one_of({"device", "minimum"}));
   command
-      ->add_flag("--list-space", arguments.list_space,
-                 "Print the kernels that `rooftile tune` chooses from, one a line: those that are "
-                 "legal and have the given parameters, types, transposes, epilogue and sizes")
+      ->add_flag(
+          "--list-space", arguments.list_space,
+          "Print the kernels that `rooftile tune` chooses from, one a line: those that are "
+          "legal and have the given parameters, types, transposes, epilogue and sizes; those "
+          "with atomic additions only with `rooftile tune --atomics`")
       ->excludes(pack)
       ->excludes(spirv);
   command->callback([&] { action = [&] { return emit(globals, arguments); }; });

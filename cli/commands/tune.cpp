@@ -311,7 +311,7 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
                    "Number of candidates to search of each problem's space, the same ones in every "
                    "run (default: all)")
       ->type_name("N")
-      ->check(whole_number(0, std::int64_t{1} << 40));
+      ->check(whole_number(1, std::int64_t{1} << 40));
   command->add_flag(
       "--atomics", arguments.atomics,
       "Search kernels that add atomically, too: the last bits of their results differ "
