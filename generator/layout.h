@@ -175,6 +175,12 @@ inline int elements_per_word(const Variant& v, const Types& t) {
   return v.family == Family::kMatrix ? static_cast<int>(kElementBytes / bytes_of(t.a)) : v.dot;
 }
 
+/// Words in the vectors of a matrix kernel's tiles in shared memory: 16 bytes, or a fragment's row
+/// of matrix_k elements if shorter.
+inline int shared_words(const Variant& v, const Types& t) {
+  return std::clamp(v.matrix_k / elements_per_word(v, t), 1, 4);
+}
+
 /// Whether a packed operand consists of words of several elements (templates/pack_words.comp).
 inline bool packs_words(const Variant& v) { return v.dot > 1 || v.family == Family::kMatrix; }
 

@@ -45,6 +45,10 @@
 #define VECTOR_WIDTH_B 4
 #define VECTOR_B uvec4
 #endif
+#ifndef SHARED_WORDS
+#define SHARED_WORDS 4
+#define SHARED_VECTOR uvec4
+#endif
 #ifndef VECTOR_WIDTH_C
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
@@ -64,6 +68,9 @@ layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUP_S
 
 #include "common/problem.glsl"
 #include "matrix/words.glsl"
+#include "matrix/transpose_16.glsl"
+#include "matrix/loads.glsl"
+#include "matrix/shared_memory.glsl"
 #include "common/edge_masked.glsl"
 #include "common/raster_row.glsl"
 #include "matrix/a_n.glsl"
@@ -86,7 +93,7 @@ void multiply_tile(uint stage) {
     }
 }
 
-#include "tile/loop_1.glsl"
+#include "matrix/loop_1.glsl"
 #include "matrix/store.glsl"
 
 void main() {
