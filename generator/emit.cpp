@@ -211,6 +211,12 @@ void choose_tensors(Includes& includes, const Variant& v, const Signature& s) {
   includes["matrix/tensor_b_n.glsl"] = fmt::format("matrix/tensor_b_{}.glsl", letter(s.trans_b));
 }
 
+std::string_view matrix_loop_file(const Variant& v) {
+  if (v.stage != Stage::kShared) return "matrix/loop_0.glsl";
+  if (v.stages == 2) return "matrix/loop_2.glsl";
+  return peels_last_tile(v) ? "matrix/loop_1_peeled.glsl" : "matrix/loop_1.glsl";
+}
+
 /// Whether fragments of sums can be C: it has their type of 32 bits, no epilogue, and is not added
 /// to.
 bool stores_fragments(const Variant& v, const Signature& s) {
@@ -237,8 +243,7 @@ Includes matrix_includes(const Variant& v, const Signature& s) {
   if (is_8_bit(s.types.a)) includes["matrix/transpose_16.glsl"] = "matrix/transpose_8.glsl";
   if (!stores_fragments(v, s))
     includes["matrix/store_direct.glsl"] = "matrix/store_direct_none.glsl";
-  includes["matrix/loop_1.glsl"] =
-      fmt::format("matrix/loop_{}.glsl", v.stage == Stage::kShared ? v.stages : 0);
+  choose(includes, {"matrix/loop_1.glsl"}, matrix_loop_file(v));
   return includes;
 }
 

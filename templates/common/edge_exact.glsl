@@ -2,4 +2,3 @@
 uint clamp_index(uint index, uint last) { return index; }
 uint steps_left(uint k0) { return 16u; }  // as many as the longest vector holds
 bool columns_inside(uvec2 tile) { return true; }
-bool rows_inside(uvec2 tile) { return true; }

@@ -5,4 +5,3 @@
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
-bool rows_inside(uvec2 tile) { return (tile.y + 1) * TILE_M <= m; }

@@ -64,4 +64,4 @@ void put_tile_a(uint stage) {
 }
 
 #define fragment_a(stage, row, step) \
-  load_shared_a(a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_ROWS, SHARED_STRIDE, 32)
+  load_tile_a(a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_ROWS, SHARED_STRIDE, 32)

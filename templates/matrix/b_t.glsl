@@ -47,4 +47,4 @@ void put_tile_b(uint stage) {
 }
 
 #define fragment_b(stage, step, column) \
-  load_shared_b(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_COLUMNS, SHARED_STRIDE, 32)
+  load_tile_b(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_COLUMNS, SHARED_STRIDE, 32)

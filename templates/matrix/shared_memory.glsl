@@ -23,9 +23,9 @@ void store_shared(spirv_by_reference SHARED_VECTOR p, SHARED_VECTOR x, spirv_lit
 
 // Loads of fragments; strides count vectors.
 spirv_instruction(id = 4457)
-MatrixA load_shared_a(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
+MatrixA load_tile_a(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
 spirv_instruction(id = 4457)
-MatrixB load_shared_b(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
+MatrixB load_tile_b(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
 
 // Word number i of a row, of which `vector` is the vector that holds it.
 #if SHARED_WORDS == 1

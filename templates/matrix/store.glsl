@@ -24,7 +24,7 @@ void store_fragment(bool vectors, uint row, uint column) {
 // since an index that is no constant would force all sums out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
   const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
-  if (vectors && stores_fragments() && rows_inside(tile)) {
+  if (vectors && stores_fragments() && (tile.y + 1) * TILE_M <= m) {
     store_fragments(row, column);
     return;
   }

@@ -53,6 +53,12 @@ const uint ELEMENTS_B = ELEMENTS_PER_WORD * VECTOR_WIDTH_B;
 // visible (16) to the workgroup, non-private (32).
 spirv_instruction(id = 4457) MatrixA load_global_a(spirv_by_reference VECTOR_A p, uint layout_of, uint stride);
 spirv_instruction(id = 4457) MatrixB load_global_b(spirv_by_reference VECTOR_B p, uint layout_of, uint stride);
+spirv_instruction(id = 4457)
+MatrixA load_shared_a(spirv_by_reference VECTOR_A p, uint layout_of, uint stride, spirv_literal uint memory,
+                      uint scope);
+spirv_instruction(id = 4457)
+MatrixB load_shared_b(spirv_by_reference VECTOR_B p, uint layout_of, uint stride, spirv_literal uint memory,
+                      uint scope);
 spirv_instruction(id = 4458)
 void store_shared_c(spirv_by_reference ELEMENT p, MatrixC x, uint layout_of, uint stride,
                     spirv_literal uint memory, uint scope);
