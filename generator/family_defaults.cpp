@@ -100,13 +100,14 @@ std::uint32_t matrix_lanes(const MatrixShape& shape, const DeviceLimits& limits)
 
 /// A workgroup of two by two subgroups, each of two by two matrix operations: 64 x 64 for the usual
 /// shape of 16 x 16. On Intel, this is the largest block of a subgroup that does not spill: 16 x 32
-/// on Xe2, 16 x 16 on Xe-HPG (bench/results/gpu-compilers.md). Rows in shared memory are padded by
+/// on Xe2, 16 x 16 on Xe-HPG, with one matrix operation along k
+/// (bench/results/gpu-compilers.md). Rows in shared memory are padded by
 /// 16 bytes, so that those of a fragment begin in different banks.
 Variant matrix_default(const MatrixShape& shape, std::uint32_t lanes) {
   return {.family = Family::kMatrix,
           .tile_m = 4 * shape.m,
           .tile_n = 4 * shape.n,
-          .tile_k = 2 * shape.k,
+          .tile_k = shape.m == 8 ? std::max(shape.k, 16) : 2 * shape.k,
           .subgroup_m = 2 * shape.m,
           .subgroup_n = 2 * shape.n,
           .matrix_m = shape.m,
