@@ -30,8 +30,7 @@
 // Matrix units (cooperative matrices) of subgroup scope: a subgroup computes SUBGROUP_M x
 // SUBGROUP_N elements of C as fragments of MATRIX_M x MATRIX_N, which the device multiplies as a
 // whole. Operands keep their stored type and are read as 32-bit words, so that the device needs no
-// 8-bit or 16-bit storage. A tile in shared memory has the operand's own layout, since fragments
-// can be loaded by rows or by columns.
+// 8-bit or 16-bit storage.
 #extension GL_EXT_control_flow_attributes : enable
 #extension GL_KHR_shader_subgroup_basic : enable
 #pragma use_vulkan_memory_model
