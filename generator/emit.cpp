@@ -294,7 +294,7 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
          has_subgroup_tiles(v) ? "tile/lanes_subgroup.glsl"
          : lanes_in_blocks(v)  ? "tile/lanes_blocked.glsl"
                                : "tile/lanes_plain.glsl");
-  choose(includes, {"tile/loop_1.glsl"}, fmt::format("tile/loop_{}.glsl", v.stages));
+  choose(includes, {"tile/k_loop_1.glsl"}, fmt::format("tile/k_loop_{}.glsl", v.stages));
   return includes;
 }
 
