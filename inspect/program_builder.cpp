@@ -122,7 +122,10 @@ Program ProgramBuilder::finish() {
     line_ = edges_[i].line;
     std::vector<std::size_t>& successors = program_.blocks[i].successors;
     if (edges_[i].continues) {
-      if (i + 1 == program_.blocks.size()) refuse("the text ends before the program does");
+      if (i + 1 == program_.blocks.size()) {
+        line_ = std::max(line_, program_.instructions.back().line);
+        refuse("the text ends before the program does");
+      }
       successors.push_back(i + 1);
     }
     for (const std::string& name : edges_[i].labels) {
