@@ -8,6 +8,8 @@
 //   <tab>(then repeated 4 times)
 #include <array>
 
+#include "inspect/assembly_words.h"
+#include "inspect/parsers.h"
 #include "inspect/program_builder.h"
 
 namespace rooftile {

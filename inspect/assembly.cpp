@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "inspect/program_builder.h"
+#include "core/error.h"
+#include "inspect/parsers.h"
 
 namespace rooftile {
 namespace {

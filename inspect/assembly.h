@@ -9,6 +9,7 @@
 
 #include "core/compiled_executable.h"
 #include "core/device_profile.h"
+#include "inspect/assembly_context.h"
 #include "inspect/instruction.h"
 
 namespace rooftile {
@@ -21,16 +22,6 @@ std::optional<AssemblySyntax> assembly_syntax(const DeviceProfile& device);
 
 /// The text of an executable that is its assembly; null where the driver gives none.
 const CompilerText* assembly_of(const CompiledExecutable& executable);
-
-/// Whether multiplications of integers are the work of a kernel, and so count as multiply-adds, or
-/// belong to its addresses. They are work where integers are multiplied neither by matrix units nor
-/// by dot products.
-enum class IntegerProducts : std::uint8_t { kAreAddresses, kAreWork };
-
-struct AssemblyContext {
-  std::uint32_t subgroup_size = 0;
-  IntegerProducts integer_products = IntegerProducts::kAreAddresses;
-};
 
 /// Throws kUnsupported, with the number of the line, for text that is not such an assembly or that
 /// ends before the program does. Unknown opcodes are no error: they become kUnknown.

@@ -12,6 +12,8 @@
 #include <array>
 #include <bit>
 
+#include "inspect/assembly_words.h"
+#include "inspect/parsers.h"
 #include "inspect/program_builder.h"
 
 namespace rooftile {

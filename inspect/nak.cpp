@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "inspect/assembly_words.h"
+#include "inspect/parsers.h"
 #include "inspect/program_builder.h"
 
 namespace rooftile {

@@ -108,7 +108,7 @@ int inspect_device(const Globals& globals, const InspectArguments& arguments) {
 /// Puts what earlier runs have written as JSON, each on its device, on one page.
 int merge(const InspectArguments& arguments) {
   if (arguments.page.empty())
-    fail(ErrorCode::kInvalidArgument, "files of earlier runs need --page, which shows them");
+    fail(ErrorCode::kInvalidArgument, "showing files of earlier runs needs --page");
   if (!arguments.of_one_run.empty())
     fail(ErrorCode::kInvalidArgument, "files of earlier runs and {} do not go together",
          arguments.of_one_run);

@@ -2,7 +2,8 @@
 """The compiler of a real GPU takes the kernels that are used first there: the default of every family with every type, and all
 priors. Nothing is run on a device (scripts/gpu-compilers).
 
-    test_chip.py SOURCE_DIR PROGRAM CHIP CHECK      CHECK: compiles or understood
+    test_chip.py inspect SOURCE_DIR PROGRAM CHIP FILE    compiles the kernels and writes what the compiler tells about them
+    test_chip.py CHECK FILE                              CHECK: compiles, understood
 
 Exits with 77, which ctest counts as skipped, where the compilers are not set up."""
 import json
@@ -23,20 +24,23 @@ def inspected(source, program, chip, *options):
                    "inspect", "--json", *options]
         run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode == NOT_SET_UP:
-        print(run.stderr.strip() or "scripts/gpu-compilers is not set up")
+        print(run.stderr.strip())
         sys.exit(NOT_SET_UP)
     if run.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit code {run.returncode}\n{run.stderr}")
     return json.loads(run.stdout)["kernels"]
 
 
-def kernels_of(source, program, chip):
+def inspect(source, program, chip, file):
+    pathlib.Path(file).unlink(missing_ok=True)
     kernels = {}
     for choice in ("--defaults", "--priors"):
-        for transposes in ([], ["--trans-b"], ["--trans-a"]):
+        for transposes in ([], ["--trans-b"]):
             for kernel in inspected(source, program, chip, choice, *transposes):
                 kernels.setdefault((kernel["kernel"], kernel["class"]), kernel)
-    return list(kernels.values())
+    pathlib.Path(file).parent.mkdir(exist_ok=True)
+    pathlib.Path(file).write_text(json.dumps(list(kernels.values())))
+    print(f"{len(kernels)} kernels")
 
 
 def family(kernel):
@@ -47,7 +51,7 @@ def described(kernel):
     return f"{kernel['short_name']}, {kernel['class']} ({kernel['origin']})"
 
 
-def check_compiles(kernels):
+def compiles(kernels):
     """Every kernel compiles, and every family and type is among them."""
     wrong = [f"{described(k)}: {k['compilation']}: {k['message']}" for k in kernels if k["compilation"] != "done"]
     for types in TYPES:
@@ -56,22 +60,25 @@ def check_compiles(kernels):
     return wrong
 
 
-def check_understood(kernels):
-    """The compiler tells registers, and every main loop is found without unknown instructions."""
+def understood(kernels):
+    """The compiler tells registers, and every main loop is found and has no unknown instructions."""
     wrong = [f"{described(k)}: the compiler tells no registers" for k in kernels if k["facts"]["registers"] is None]
     wrong += [f"{described(k)}: {k['loop']}: {k['loop_message']}" for k in kernels if k["loop"] != "found"]
     return wrong + [f"{described(k)}: unknown instructions {k['main_loop']['unknown_instructions']}" for k in kernels
                     if k["loop"] == "found" and k["main_loop"]["unknown_instructions"]]
 
 
-CHECKS = {"compiles": check_compiles, "understood": check_understood}
+CHECKS = {"compiles": compiles, "understood": understood}
 
 
 def main():
-    source, program, chip, check = sys.argv[1:]
-    kernels = kernels_of(source, program, chip)
-    wrong = CHECKS[check](kernels)
-    print(f"{chip}: {len(kernels)} kernels, {len(wrong)} failures")
+    if sys.argv[1] == "inspect":
+        return inspect(*sys.argv[2:])
+    file = pathlib.Path(sys.argv[2])
+    if not file.exists():
+        print(f"there is no {file}: scripts/gpu-compilers is not set up")
+        sys.exit(NOT_SET_UP)
+    wrong = CHECKS[sys.argv[1]](json.loads(file.read_text()))
     sys.exit("\n".join(wrong) or 0)
 
 

@@ -1,5 +1,6 @@
 #include "inspect/inspection.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "core/error.h"
@@ -45,14 +46,16 @@ Inspection whole() {
                         .kernels = {kernel_of(&compiled)}};
   for (const Compilation compilation : {Compilation::kIllegal, Compilation::kCrashed,
                                         Compilation::kTimedOut, Compilation::kOutOfMemory}) {
-    inspection.kernels.push_back({.kernel = "family=naive",
-                                  .short_name = "naive",
-                                  .signature = "f16.nn",
-                                  .compilation = compilation,
-                                  .message = "killed by signal 11"});
+    inspection.kernels.push_back(
+        {.kernel = fmt::format("family=naive tile_m={}", static_cast<int>(compilation)),
+         .short_name = "naive",
+         .signature = "f16.nn",
+         .compilation = compilation,
+         .message = "killed by signal 11"});
   }
   const CompiledExecutable cut = executable(64, "BB0:\n\ts_nop 0 ; 0\n");
   inspection.kernels.push_back(kernel_of(&cut));
+  inspection.kernels.back().kernel = "family=register";
   return inspection;
 }
 
