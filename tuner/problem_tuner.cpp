@@ -90,15 +90,14 @@ double ProblemTuner::batch_s(const std::vector<std::size_t>& batch) const {
 // Most finalists are dropped after few rounds. A paired comparison often ends after its first
 // pairs.
 double ProblemTuner::finals_s() const {
-  constexpr double kRounds = 4, kCertificates = 2, kOtherCallsS = 0.2;
-  search_->aim_at(Objective::kCall);
-  const double best_ns = search_->best_ns();
-  if (settled() || !std::isfinite(best_ns)) return kOtherCallsS;
+  constexpr double kRounds = 4, kOtherCallsS = 0.2;
+  const std::vector<const Candidate*> order = search_->preferred();
+  if (settled() || order.empty()) return kOtherCallsS;
+  const Candidate& best = *order.front();
   const double samples = 1 + search_->round_samples(kFinalSamples);
   const double arms = static_cast<double>(std::min(search_->tried(), kFinalists + 1));
   const double calls = samples * (arms * kRounds + 2 * kFirstPairs) + kMostHostRounds;
-  return calls * best_ns * 1e-9 +
-         kCertificates * costs_.certificate_s(work_of(default_candidate())) + kOtherCallsS +
+  return calls * best.total_ns() * 1e-9 + certificate_s(best.variant) + kOtherCallsS +
          context_.runner.preparation_s(wanted_.problem);
 }
 
@@ -200,10 +199,11 @@ double ProblemTuner::work_of(std::size_t index) const {
   return compiler_work(search_->candidates()[index].variant, search_->signature());
 }
 
-bool ProblemTuner::affordable(const Variant& variant, double end_s) const {
+double ProblemTuner::certificate_s(const Variant& variant) const {
   const RowId id = context_.runner.id(variant, search_->signature());
-  if (context_.store.certificate(device_row_, id, kGeneratorVersion)) return true;
-  return costs_.certificate_s(compiler_work(variant, search_->signature())) <= end_s - now_s();
+  return context_.store.certificate(device_row_, id, kGeneratorVersion)
+             ? 0
+             : costs_.certificate_s(compiler_work(variant, search_->signature()));
 }
 
 bool ProblemTuner::certified(const Variant& variant) {
@@ -227,7 +227,10 @@ std::vector<WinnerRecord> ProblemTuner::certified_list(double end_s, std::size_t
                         {.most = most,
                          .default_variant = search_->candidates()[default_candidate()].variant,
                          .others = most > 1},
-                        [&](const Variant& v) { return affordable(v, end_s) && certified(v); });
+                        [&](const Variant& v) {
+                          const double seconds = certificate_s(v);
+                          return (seconds == 0 || seconds <= end_s - now_s()) && certified(v);
+                        });
   if (list.empty() && !stored_ && result_.winner.empty()) {
     std::vector<const Candidate*> order = search_->preferred();
     std::ranges::stable_sort(order, {}, [&](const Candidate* candidate) {

@@ -54,9 +54,8 @@ class ProblemTuner {
 
   std::size_t default_candidate() const { return search_->default_candidate(); }
   RowId default_row() const;
-  double work_of(std::size_t candidate) const;  ///< compiler_work().
-  /// Whether its certificate is known, or is expected to be there by this time.
-  bool affordable(const Variant& variant, double end_s) const;
+  double work_of(std::size_t candidate) const;         ///< compiler_work().
+  double certificate_s(const Variant& variant) const;  ///< Expected; 0: there is a verdict.
   bool certified(const Variant& variant);
   std::vector<WinnerRecord> certified_list(double end_s, std::size_t most);
   /// Orders the list, which is not empty, by paired comparisons with the stored winner and with the
