@@ -5,11 +5,11 @@
 
 #include "core/clock.h"
 #include "core/numbers/statistics.h"
-#include "generator/compiler_work.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/model/roofline.h"
 #include "tuner/beside_host.h"
+#include "tuner/expected_times.h"
 #include "tuner/measure/paired_comparison.h"
 #include "tuner/ranked_candidates.h"
 #include "tuner/search_finals.h"
@@ -68,47 +68,13 @@ SearchCourse* ProblemTuner::course() {
   return more_calls ? calls_.get() : nullptr;
 }
 
-double ProblemTuner::batch_s(const std::vector<std::size_t>& batch) const {
-  constexpr double kMostRatio = 4;  // Slower candidates are dropped after few samples.
-  search_->aim_at(Objective::kCall);
-  const double best_ns = search_->best_ns(),
-               model_ns = search_->analytical_ns()[default_candidate()];
-  const int calls = 1 + kSearchRounds * (1 + search_->round_samples(kSearchSamples));
-  double seconds = context_.runner.preparation_s(wanted_.problem);
-  for (const std::size_t index : batch) {
-    const Candidate& candidate = search_->candidates()[index];
-    if (!candidate.tried_now) seconds += costs_.compile_s(work_of(index));
-    const double predicted_ns = search_->analytical_ns()[index];
-    const double ns = std::isfinite(best_ns)
-                          ? best_ns * std::clamp(predicted_ns / model_ns, 1.0, kMostRatio)
-                          : predicted_ns;
-    seconds += calls * ns * 1e-9;
-  }
-  return seconds;
-}
-
-// Most finalists are dropped after few rounds. A paired comparison often ends after its first
-// pairs.
-double ProblemTuner::finals_s() const {
-  constexpr double kRounds = 4, kCertificates = 2, kOtherCallsS = 0.2;
-  search_->aim_at(Objective::kCall);
-  const double best_ns = search_->best_ns();
-  if (settled() || !std::isfinite(best_ns)) return kOtherCallsS;
-  const double samples = 1 + search_->round_samples(kFinalSamples);
-  const double arms = static_cast<double>(std::min(search_->tried(), kFinalists + 1));
-  const double calls = samples * (arms * kRounds + 2 * kFirstPairs) + kMostHostRounds;
-  return calls * best_ns * 1e-9 +
-         kCertificates * costs_.certificate_s(work_of(default_candidate())) + kOtherCallsS +
-         context_.runner.preparation_s(wanted_.problem);
-}
-
 StepOffer ProblemTuner::offer() {
   StepOffer offer{.stage = stage_,
                   .undecided = undecided(),
                   .weight = wanted_.weight,
                   .searched_s = searched_s_};
   if (stage_ == TuneStage::kFirstLook || stage_ == TuneStage::kDone) return offer;
-  offer.finish_s = finals_s();
+  offer.finish_s = settled() ? 0 : finals_s(*search_, costs_);
   if (stage_ == TuneStage::kFinish) return offer;
   SearchCourse* next = course();
   if (next == nullptr) {
@@ -116,7 +82,7 @@ StepOffer ProblemTuner::offer() {
     return offer;
   }
   offer.gain = next->claim() ? *next->claim() * costs_.claim_ratio() : costs_.gain(next->batches());
-  offer.cost_s = batch_s(next->next()) * costs_.time_ratio();
+  offer.cost_s = batch_s(*search_, costs_, next->next()) * costs_.time_ratio();
   return offer;
 }
 
@@ -173,7 +139,8 @@ void ProblemTuner::first_look(double seconds) {
 void ProblemTuner::learn(const std::vector<std::size_t>& batch) {
   for (const std::size_t index : batch) {
     const Candidate& candidate = search_->candidates()[index];
-    if (candidate.compile_ns > 0) costs_.compiled(work_of(index), candidate.compile_ns * 1e-9);
+    if (candidate.compile_ns > 0)
+      costs_.compiled(work_of(*search_, candidate.variant), candidate.compile_ns * 1e-9);
   }
 }
 
@@ -182,7 +149,7 @@ void ProblemTuner::search(double seconds) {
   if (next == nullptr) return;
   const std::vector<std::size_t> batch = next->next();
   const std::size_t number = next->batches();
-  const double expected_s = batch_s(batch), start_s = now_s();
+  const double expected_s = batch_s(*search_, costs_, batch), start_s = now_s();
   const BatchResult found = next->run(until(start_s + seconds));
   const double taken_s = now_s() - start_s;
   searched_s_ += taken_s;
@@ -196,24 +163,13 @@ void ProblemTuner::search(double seconds) {
     costs_.gained(number, *found.log2_gain);
 }
 
-double ProblemTuner::work_of(std::size_t index) const {
-  return compiler_work(search_->candidates()[index].variant, search_->signature());
-}
-
-bool ProblemTuner::affordable(const Variant& variant, double end_s) const {
-  const RowId id = context_.runner.id(variant, search_->signature());
-  if (context_.store.certificate(device_row_, id, kGeneratorVersion)) return true;
-  return costs_.certificate_s(compiler_work(variant, search_->signature())) <= end_s - now_s();
-}
-
 bool ProblemTuner::certified(const Variant& variant) {
   const Signature& signature = search_->signature();
   const RowId id = context_.runner.id(variant, signature);
   const bool known = context_.store.certificate(device_row_, id, kGeneratorVersion).has_value();
   const double start_s = now_s();
   const bool passed = context_.runner.certified(variant, signature);
-  if (!known && !context_.over())
-    costs_.certified(compiler_work(variant, signature), now_s() - start_s);
+  if (!known && !context_.over()) costs_.certified(work_of(*search_, variant), now_s() - start_s);
   return passed;
 }
 
@@ -227,11 +183,14 @@ std::vector<WinnerRecord> ProblemTuner::certified_list(double end_s, std::size_t
                         {.most = most,
                          .default_variant = search_->candidates()[default_candidate()].variant,
                          .others = most > 1},
-                        [&](const Variant& v) { return affordable(v, end_s) && certified(v); });
+                        [&](const Variant& v) {
+                          const double seconds = certificate_s(*search_, costs_, v);
+                          return (seconds == 0 || seconds <= end_s - now_s()) && certified(v);
+                        });
   if (list.empty() && !stored_ && result_.winner.empty()) {
     std::vector<const Candidate*> order = search_->preferred();
     std::ranges::stable_sort(order, {}, [&](const Candidate* candidate) {
-      return compiler_work(candidate->variant, search_->signature());
+      return work_of(*search_, candidate->variant);
     });
     const auto first = std::ranges::find_if(
         order, [&](const Candidate* candidate) { return certified(candidate->variant); });

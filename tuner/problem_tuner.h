@@ -37,8 +37,6 @@ class ProblemTuner {
   bool undecided() const;  ///< An earlier run stored a winner without a verdict.
   bool settled() const;    ///< The stored winner is certain, and nothing was measured since.
   SearchCourse* course();  ///< Of the next batch; null: the search has ended.
-  double batch_s(const std::vector<std::size_t>& batch) const;
-  double finals_s() const;
 
   /// Measures the default and the best known kernel, the first even if no time is left, and stores
   /// the best certified one at once, unless an earlier run has stored a winner. If that run could
@@ -54,9 +52,6 @@ class ProblemTuner {
 
   std::size_t default_candidate() const { return search_->default_candidate(); }
   RowId default_row() const;
-  double work_of(std::size_t candidate) const;  ///< compiler_work().
-  /// Whether its certificate is known, or is expected to be there by this time.
-  bool affordable(const Variant& variant, double end_s) const;
   bool certified(const Variant& variant);
   std::vector<WinnerRecord> certified_list(double end_s, std::size_t most);
   /// Orders the list, which is not empty, by paired comparisons with the stored winner and with the
