@@ -25,6 +25,9 @@ constexpr std::size_t kRanked = 3;  // Certified kernels in a list, besides defa
 // rest, and finals with operands packed before are left out where packing hardly matters.
 constexpr double kSuspectsShare = 0.1, kPrepackedFinalsShare = 0.3, kFinalsShare = 0.65,
                  kCertificatesShare = 0.9;
+// If the default's compilation is expected to take more than this share of the first look, the best
+// known kernel is measured and stored before it.
+constexpr double kSlowCompileShare = 0.15;
 // After so many batches for whole calls, one is for calls with a packed operand.
 constexpr std::size_t kCallBatches = 5;
 
@@ -115,6 +118,14 @@ void ProblemTuner::measure_first(std::size_t index) {
   learn({index});
 }
 
+void ProblemTuner::store_first(double end_s) {
+  if (stored_ && !undecided()) return;
+  std::vector<WinnerRecord> list = certified_list(end_s, undecided() ? kRanked : 1);
+  if (list.empty()) return;
+  const Standing standing = undecided() ? this->standing(list, until(end_s)) : Standing{};
+  if (!list.empty()) store(list, standing);
+}
+
 void ProblemTuner::first_look(double seconds) {
   const double end_s = now_s() + seconds;
   const Over over = until(end_s);
@@ -124,15 +135,17 @@ void ProblemTuner::first_look(double seconds) {
   stage_ = TuneStage::kSearch;
   const std::size_t own = default_candidate();
   result_.default_kernel = short_name(search_->candidates()[own].variant);
-  measure_first(own);
-  if (const auto known = search_->best_known(); known && *known != own && !over())
-    measure_first(*known);
-  if (undecided() || !stored_) {
-    std::vector<WinnerRecord> list = certified_list(end_s, undecided() ? kRanked : 1);
-    const Standing standing =
-        undecided() && !list.empty() ? this->standing(list, over) : Standing{};
-    if (!list.empty()) store(list, standing);
+  const std::size_t known = search_->best_known().value_or(own);
+  const auto work = [&](std::size_t index) {
+    return work_of(*search_, search_->candidates()[index].variant);
+  };
+  if (work(known) < work(own) && costs_.compile_s(work(own)) > kSlowCompileShare * seconds) {
+    measure_first(known);
+    store_first(end_s);
   }
+  measure_first(own);
+  if (!over()) measure_first(known);
+  store_first(end_s);
   calls_ = std::make_unique<SearchCourse>(*search_, Objective::kCall);
 }
 

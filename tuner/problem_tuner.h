@@ -38,11 +38,12 @@ class ProblemTuner {
   bool settled() const;    ///< The stored winner is certain, and nothing was measured since.
   SearchCourse* course();  ///< Of the next batch; null: the search has ended.
 
-  /// Measures the default and the best known kernel, the first even if no time is left, and stores
-  /// the best certified one at once, unless an earlier run has stored a winner. If that run could
-  /// not decide between its winner and the default, they are compared now.
+  /// Measures the default and the best known kernel, the default even if no time is left, and
+  /// stores the best certified one at once, unless an earlier run has stored a winner. If that run
+  /// could not decide between its winner and the default, they are compared now.
   void first_look(double seconds);
   void measure_first(std::size_t index);
+  void store_first(double end_s);
   void search(double seconds);  ///< Measures the next batch.
   /// Compares the best candidates, certifies them and stores the ranked list; compares the winner
   /// with the host's BLAS.

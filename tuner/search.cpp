@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "generator/compiler_work.h"
 #include "generator/packed_format.h"
 #include "generator/rules.h"
 #include "generator/space.h"
@@ -165,7 +166,15 @@ std::optional<std::size_t> Search::best_known() const {
   const std::size_t own = default_candidate();
   for (const std::size_t index : known)
     if (index != own && is_plausible(analytical_ns_, index) && !is_rejected(index)) return index;
-  return std::nullopt;
+  std::optional<std::size_t> quickest;
+  double least_work = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const double work = compiler_work(candidates_[i].variant, signature_);
+    if (i == own || work >= least_work || !is_plausible(analytical_ns_, i)) continue;
+    quickest = i;
+    least_work = work;
+  }
+  return quickest && !is_rejected(*quickest) ? quickest : std::nullopt;
 }
 
 bool Search::is_rejected(std::size_t index) const {

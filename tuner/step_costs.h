@@ -30,11 +30,11 @@ class StepCosts {
   void claimed(double log2_claim, double log2_gain);
 
  private:
-  // What is expected before anything was seen counts as some observations of that. The rate of
-  // compilation is that of compiler_work.h with cold caches; a certificate took 0.5 to 8 s on
-  // lavapipe 22.3 on an AMD EPYC, 2026-11-22.
-  double compile_s_ = 0.5, compile_work_ = 2000;
-  double certificates_s_ = 1.5, certificates_work_ = 1000;
+  // What is expected before anything was seen counts as some observations of that. On lavapipe 22.3
+  // on an AMD EPYC with cold caches, 2026-11-23, a statement took 1.2 to 2.4 ms, and a certificate
+  // 0.2 to 8 s.
+  double compile_s_ = 3, compile_work_ = 2000;
+  double certificates_s_ = 3, certificates_work_ = 1000;
   double taken_s_ = 2, expected_s_ = 2;
   double realized_ = 0.2, claimed_ = 0.2;
   struct Gain {

@@ -195,11 +195,13 @@ class TuneProblemsTest : public ::testing::Test {
   }();
 };
 
-TEST_F(TuneProblemsTest, TheModelsFirstChoiceIsMeasuredFirst) {
+TEST_F(TuneProblemsTest, TheModelsFirstChoiceIsAmongTheFirstTwo) {
   tune(kPlenty);
   for (const TuneProblem& wanted : problems_) {
     ASSERT_THAT(measured(wanted.problem.m), SizeIs(Ge(2)));
-    EXPECT_EQ(measured(wanted.problem.m).front(), model_choice(wanted.problem));
+    const std::vector<Variant> order = measured(wanted.problem.m);
+    EXPECT_THAT(std::vector<Variant>(order.begin(), order.begin() + 2),
+                Contains(model_choice(wanted.problem)));
   }
 }
 
