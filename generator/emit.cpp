@@ -294,7 +294,7 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
          has_subgroup_tiles(v) ? "tile/lanes_subgroup.glsl"
          : lanes_in_blocks(v)  ? "tile/lanes_blocked.glsl"
                                : "tile/lanes_plain.glsl");
-  choose(includes, {"tile/loop_1.glsl"}, fmt::format("tile/loop_{}.glsl", v.stages));
+  choose(includes, {"tile/k_loop_1.glsl"}, fmt::format("tile/k_loop_{}.glsl", v.stages));
   return includes;
 }
 
@@ -509,11 +509,6 @@ Shader emit_reduce(const Signature& s) {
                 expand("reduce.comp", {"Rooftile reduce: adds the partial sums of a split-K GEMM."},
                        defines, includes),
                 std::move(interface), Optimization::kZero);
-}
-
-std::string to_string(const Signature& s) {
-  return fmt::format("{}.{}{}{}{}", to_string(s.types), letter(s.trans_a), letter(s.trans_b),
-                     any(s.epilogue) ? "." : "", to_string(s.epilogue));
 }
 
 }  // namespace rooftile

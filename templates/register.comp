@@ -46,6 +46,8 @@ layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N), local_size_y = TILE_B
 
 const uint LANES_M = TILE_M / REG_M;
 const uint LANES_N = TILE_N / REG_N;
+const uint LANES_K = 1;     // an invocation handles all steps of k,
+const uint first_step = 0;  // from the first one on
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 

@@ -76,21 +76,21 @@ uint column_offset(uint j) { return j * (VECTOR_STRIDE_N * 4); }
 // Position of the invocation's first vectors in the tile: x along n and y along m, in vectors.
 uvec2 lane;
 
-void multiply_tile(uint stage) {
+void multiply_tile(uint a_stage, uint b_stage) {
   for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
       ELEMENT_4 a[REG_M / 4], b[REG_N / 4];
       [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
-        a[i] = a_tile[stage][step + u][lane.y + i * VECTOR_STRIDE_M];
+        a[i] = a_tile[a_stage + (step + u) * A_STEP + lane.y + i * VECTOR_STRIDE_M];
       [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
-        b[j] = b_tile[stage][step + u][lane.x + j * VECTOR_STRIDE_N];
+        b[j] = b_tile[b_stage + (step + u) * B_STEP + lane.x + j * VECTOR_STRIDE_N];
       [[unroll]] for (uint i = 0; i < REG_M; ++i)
         [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
           sums[i][j] += product(a[i / 4][i % 4], b[j]);
     }
 }
 
-#include "tile/loop_1.glsl"
+#include "tile/k_loop_1.glsl"
 #include "epilogue/store_c.glsl"
 
 void main() {

@@ -52,7 +52,8 @@ const uint LANES_K = TILE_K / UNROLL_K;
 const uint LOCAL_SIZE = LANES_M * LANES_N * LANES_K;
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
-uint lane_k;
+uint lane_k;      // the invocation's place among those that share a block of C
+uint first_step;  // its first step of k
 
 // Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
 // first.
@@ -79,6 +80,7 @@ void main() {
   // memory: along k if K_FASTEST is 1, else along m and n.
   const uint lanes = LANES_M * LANES_N;
   lane_k = K_FASTEST == 1 ? gl_LocalInvocationIndex % LANES_K : gl_LocalInvocationIndex / lanes;
+  first_step = lane_k * UNROLL_K;
   const uint lane_mn =
       K_FASTEST == 1 ? gl_LocalInvocationIndex / LANES_K : gl_LocalInvocationIndex % lanes;
   const uint row = tile.y * TILE_M + lane_mn / LANES_N * REG_M;

@@ -49,14 +49,20 @@ float value_minus_zero_point(uint word, uint i, float zero) {
 #endif
 }
 
-float zero_point_of(uint row, uint block, uint blocks) {
+// Address of the first zero point of a row of B, and the zero point of one of its blocks.
+uint zero_point_row(uint row, uint blocks) {
+  return row * (ZERO_POINT == 1 ? (blocks * QUANT_BITS + 7) / 8 : blocks);
+}
+float zero_point_at(uint first, uint block) {
 #if ZERO_POINT == 1
-  const uint bit = block * QUANT_BITS;
-  const uint byte = fetch_zero_point_byte(row * ((blocks * QUANT_BITS + 7) / 8) + bit / 8);
+  const uint bit = block * QUANT_BITS, byte = fetch_zero_point_byte(first + bit / 8);
   return float(QUANT_BITS == 8 ? byte : bitfieldExtract(byte, int(bit % 8), QUANT_BITS));
 #elif ZERO_POINT == 2
-  return fetch_zero_point(row * blocks + block);
+  return fetch_zero_point(first + block);
 #else
   return float(1 << (QUANT_BITS - 1));
 #endif
+}
+float zero_point_of(uint row, uint block, uint blocks) {
+  return zero_point_at(zero_point_row(row, blocks), block);
 }

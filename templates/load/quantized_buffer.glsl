@@ -6,7 +6,7 @@ layout(binding = SCALE_BINDING, std430) readonly buffer Scales { SCALE_WORD scal
 
 WORD_VECTOR fetch_words(uint vector_index) { return b[vector_index]; }
 #if SCALE_BYTES == 2
-float fetch_scale(uint i) { return unpackHalf2x16(scales[i / 2])[i % 2]; }
+float fetch_scale(uint i) { return unpackHalf2x16(scales[i / 2] >> (i % 2 << 4)).x; }
 #else
 float fetch_scale(uint i) { return scales[i]; }
 #endif
@@ -17,7 +17,7 @@ uint fetch_zero_point_byte(uint i) { return bitfieldExtract(zero_points[i / 4], 
 #elif ZERO_POINT == 2
 layout(binding = SCALE_BINDING + 1, std430) readonly buffer ZeroPoints { SCALE_WORD zero_points[]; };
 #if SCALE_BYTES == 2
-float fetch_zero_point(uint i) { return unpackHalf2x16(zero_points[i / 2])[i % 2]; }
+float fetch_zero_point(uint i) { return unpackHalf2x16(zero_points[i / 2] >> (i % 2 << 4)).x; }
 #else
 float fetch_zero_point(uint i) { return zero_points[i]; }
 #endif

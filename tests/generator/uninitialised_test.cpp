@@ -4,44 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <spirv-tools/libspirv.hpp>
-#include <spirv-tools/optimizer.hpp>
 #include <sstream>
 
 #include "generator/compile.h"
 #include "generator/rules.h"
 #include "generator/space.h"
+#include "in_registers.h"
 #include "test_limits.h"
 
 namespace rooftile {
 namespace {
-
-/// The module with every function inlined, [[unroll]] loops unrolled and variables in registers.
-std::string in_registers(const std::vector<std::uint32_t>& words) {
-  spvtools::Optimizer optimizer(SPV_ENV_VULKAN_1_1);
-  std::string messages;
-  optimizer.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&,
-                                   const char* message) { messages += message; });
-  optimizer.RegisterPass(spvtools::CreateInlineExhaustivePass())
-      .RegisterPass(spvtools::CreateEliminateDeadFunctionsPass())
-      .RegisterPass(spvtools::CreatePrivateToLocalPass());
-  // A loop can be unrolled only after the bounds of the outer loop are constants.
-  for (int depth = 0; depth < 3; ++depth)
-    optimizer.RegisterPass(spvtools::CreateScalarReplacementPass(0))
-        .RegisterPass(spvtools::CreateLocalSingleStoreElimPass())
-        .RegisterPass(spvtools::CreateSSARewritePass())
-        .RegisterPass(spvtools::CreateCCPPass())
-        .RegisterPass(spvtools::CreateDeadBranchElimPass())
-        .RegisterPass(spvtools::CreateBlockMergePass())
-        .RegisterPass(spvtools::CreateSimplificationPass())
-        .RegisterPass(spvtools::CreateLoopUnrollPass(true));
-  optimizer.RegisterPass(spvtools::CreateAggressiveDCEPass());
-  std::vector<std::uint32_t> registers;
-  EXPECT_TRUE(optimizer.Run(words.data(), words.size(), &registers)) << messages;
-  std::string text;
-  spvtools::SpirvTools(SPV_ENV_VULKAN_1_1).Disassemble(registers, &text);
-  return text;
-}
 
 int undefined_reads(const std::string& text) {
   std::set<std::string> undefined;

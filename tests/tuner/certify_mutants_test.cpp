@@ -72,16 +72,21 @@ TEST_F(CertifyMutantsTest, RegisterMutantsAreRefused) {
 }
 
 TEST_F(CertifyMutantsTest, TransposeMutantsAreRefused) {
-  expect_refused("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4",
-                 {{"rows of a transposed A by B's stride", "(k0 + u) * (lda / VECTOR_WIDTH_A)",
-                   "(k0 + u) * (ldb / VECTOR_WIDTH_A)", kTransposedA},
-                  {"block of A not turned", "a_fragment[u][i / VECTOR_WIDTH_A]",
-                   "a_fragment[i][u / VECTOR_WIDTH_A]", kTransposedA},
-                  {"columns of a transposed B by A's stride",
-                   "clamp_index(column + column_offset(j), n - 1) * ldb",
-                   "clamp_index(column + column_offset(j), n - 1) * lda", kTransposedB},
-                  {"step of k off by one in a transposed A", "min(k0 + u, k - 1) * (lda",
-                   "min(k0 + u + 1, k - 1) * (lda", kTransposedA}});
+  expect_refused(
+      "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4",
+      {{"rows of a transposed A by B's stride", "a_stride = lda / VECTOR_WIDTH_A",
+        "a_stride = ldb / VECTOR_WIDTH_A", kTransposedA},
+       {"block of A not turned", "a_fragment[u][i / VECTOR_WIDTH_A]",
+        "a_fragment[i][u / VECTOR_WIDTH_A]", kTransposedA},
+       {"columns of a transposed B by A's stride",
+        "clamp_index(column + column_offset(j), n - 1) * ldb",
+        "clamp_index(column + column_offset(j), n - 1) * lda", kTransposedB},
+       {"step of k off by one in a transposed A", "(min(step, k - 1) - first_step)",
+        "(min(step + 1, k - 1) - first_step)", kTransposedA},
+       {"all steps of a whole trip of a transposed A alike", "walked += a_stride", "",
+        kTransposedA},
+       {"every whole trip at the same steps of B", "b_walked = LANES_K == 1 ? walked : b_walked",
+        "b_walked = LANES_K == 1 ? 0 : 0"}});
 }
 
 // Workgroups have eight subgroups: a software device runs one subgroup after the other up to the
@@ -90,33 +95,57 @@ TEST_F(CertifyMutantsTest, TiledMutantsAreRefused) {
   expect_refused(
       "family=tiled tile_m=64 tile_n=32 tile_k=8 reg_m=8 reg_n=4 unroll_k=4 stage=shared "
       "vector_width_a=4 vector_width_b=4",
-      {{"no barrier before a tile is read", "put_tile_b(0);\n    barrier();", "put_tile_b(0);"},
-       {"no barrier before a tile is overwritten", "fetch_tile_b(column, k0);\n    barrier();",
-        "fetch_tile_b(column, k0);"},
-       {"last row of the tile read at the one before", "clamp_index(row0 + v / A_VECTORS, m - 1)",
-        "clamp_index(row0 + v / A_VECTORS, m - 2)"},
-       {"columns of the tile by the wrong edge", "v % B_VECTORS, (n - 1) / VECTOR_WIDTH_B",
-        "v % B_VECTORS, (m - 1) / VECTOR_WIDTH_B"},
+      {{"no barrier before a tile is read", "while (true) {\n    barrier();", "while (true) {"},
+       {"no barrier before a tile is overwritten", "fetch_tile_b(k0);\n    barrier();",
+        "fetch_tile_b(k0);"},
+       {"last row of the tile read at the one before", "clamp_index(row0 + v.y, m - 1)",
+        "clamp_index(row0 + v.y, m - 2)"},
+       {"columns of the tile by the wrong edge", "v.x, (n - 1) / VECTOR_WIDTH_B",
+        "v.x, (m - 1) / VECTOR_WIDTH_B"},
        {"nothing zeroed beyond k", "steps_left(step * VECTOR_WIDTH_A)", "VECTOR_WIDTH_A"},
        {"rows of the block too close", "lane.y + i * VECTOR_STRIDE_M", "lane.y + i"},
        {"a step of the tile left out", "step < TILE_K; step += UNROLL_K",
         "step + UNROLL_K < TILE_K; step += UNROLL_K"},
-       {"turned into the wrong row of the tile",
-        "v % A_VECTORS * VECTOR_WIDTH_A + w, v / A_VECTORS",
-        "v % A_VECTORS * VECTOR_WIDTH_A + w, (v / A_VECTORS) ^ 1"}});
+       {"turned into the wrong row of the tile", "* A_STEP + v.y / 4", "* A_STEP + (v.y / 4 ^ 1)"},
+       {"turned into the wrong component", "a_part[l] = v.y % 4", "a_part[l] = v.y % 4 ^ 1"}});
+}
+
+// The last tile along k is multiplied first, with masks; whole tiles follow without them.
+TEST_F(CertifyMutantsTest, WholeTilesMutantsAreRefused) {
+  const std::string variant =
+      "family=tiled tile_m=32 tile_n=32 tile_k=8 reg_m=4 reg_n=4 unroll_k=8 stage=shared "
+      "vector_width_a=4 vector_width_b=4";
+  const std::vector<Mutant> mutants = {
+      {"last tile at the first steps", "fetch_last_b(last)", "fetch_last_b(0)"},
+      {"last whole tile left out", "a_next[l] = fetch_a(a_address[l] + k0 / VECTOR_WIDTH_A)",
+       "a_next[l] = fetch_a(a_address[l])"},
+      {"every whole tile of B at the same steps", "b_walked += b_tile_stride", ""},
+      {"tiles of B by A's stride", "TILE_K * (ldb / VECTOR_WIDTH_B)",
+       "TILE_K * (lda / VECTOR_WIDTH_B)"},
+      {"steps of the last tile of B off by one", "clamp_index(k0 + y, k - 1)",
+       "clamp_index(k0 + y + 1, k - 1)"},
+      {"columns of a transposed B not clamped to its own", "clamp_index(column0 + v.y, n - 1)",
+       "clamp_index(column0 + v.y, n - 2)", kTransposedB},
+      {"rows of a transposed A by the wrong edge", "v.x, (m - 1) / VECTOR_WIDTH_A",
+       "v.x, (n - 1) / VECTOR_WIDTH_A", kTransposedA}};
+  expect_refused(variant, mutants);
+  expect_refused(variant, {{"a whole tile too few", "if (k0 == last) break;",
+                            "if (k0 + TILE_K >= last) break;"}});
+  expect_refused(variant + " stages=2", mutants);
 }
 
 TEST_F(CertifyMutantsTest, DoubleBufferingMutantsAreRefused) {
   expect_refused(
       "family=tiled tile_m=32 tile_n=32 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 stage=shared stages=2 "
       "vector_width_a=4 vector_width_b=4",
-      {{"stale tile at the end", "barrier();\n  }\n  multiply_tile(stage);",
-        "barrier();\n  }\n  multiply_tile(1 - stage);"},
-       {"tile overwritten while it is read", "stage = 1 - stage;", ""},
-       {"no barrier before the next tile", "put_tile_b(stage);\n    barrier();",
-        "put_tile_b(stage);"},
-       {"tile of A of the wrong stage", "a_tile[stage][step + u]", "a_tile[0][step + u]"},
-       {"last tile left out", "k0 < k; k0 += TILE_K", "k0 + TILE_K < k; k0 += TILE_K"}});
+      {{"stale tile at the end", "barrier();\n  }\n  multiply_tile(a_stage, b_stage);",
+        "barrier();\n  }\n  multiply_tile(A_STAGE - a_stage, b_stage);"},
+       {"tile overwritten while it is read", "b_stage = B_STAGE - b_stage;", ""},
+       {"no barrier before the next tile", "put_tile_b(b_stage);\n    barrier();",
+        "put_tile_b(b_stage);"},
+       {"tile of A of the wrong stage", "a_stage + (step + u) * A_STEP", "(step + u) * A_STEP"},
+       {"last whole tile left out", "k0 < last; k0 += TILE_K",
+        "k0 + TILE_K < last; k0 += TILE_K"}});
 }
 
 TEST_F(CertifyMutantsTest, VectorMutantsAreRefused) {
@@ -127,8 +156,16 @@ TEST_F(CertifyMutantsTest, VectorMutantsAreRefused) {
        {"sum of the wrong lane", "half_lanes * step", "half_lanes"},
        {"half of the sums left out", "half_lanes = LANES_K / 2", "half_lanes = LANES_K / 4"},
        {"stored by the wrong lane", "if (lane_k == 0)", "if (lane_k == 1)"},
-       {"all lanes begin alike", "k0 = lane_k * UNROLL_K", "k0 = 0"},
-       {"end of k left out", "k0 < k; k0 += TAIL_K", "k0 + TAIL_K < k; k0 += TAIL_K"}});
+       {"all lanes begin alike", "first_step = lane_k * UNROLL_K", "first_step = 0"},
+       {"a trip of all lanes beyond k", "k0 + TILE_K <= k", "k0 + UNROLL_K <= k"},
+       {"end of k left out", "first_step + k0 + u < k", "first_step + k0 + u + TAIL_K < k"},
+       {"tail of the next lane as well", "u < UNROLL_K && first_step", "first_step"},
+       {"trips of B at the steps of the lane before", "b_trip = LANES_K * UNROLL_K * b_stride",
+        "b_trip = (LANES_K - 1) * UNROLL_K * b_stride"},
+       {"trips of a transposed A too far apart", "LANES_K * UNROLL_K * a_stride",
+        "(LANES_K + 1) * UNROLL_K * a_stride", kTransposedA},
+       {"rows of a transposed B from the first lane's step", "* ldb + first_step", "* ldb",
+        kTransposedB}});
 }
 
 TEST_F(CertifyMutantsTest, BatchedSmallMutantsAreRefused) {
@@ -246,7 +283,24 @@ TEST_F(CertifyMutantsTest, QuantizedBMutantsAreRefused) {
         "float((1 << (QUANT_BITS - 1)) - 1)", middle},
        {"stored zero point off by one", "(base + zero)", "(base + zero + 1)", stored},
        {"zero points of the next block", "const uint bit = block * QUANT_BITS",
-        "const uint bit = (block + 1) * QUANT_BITS", stored}});
+        "const uint bit = (block + 1) * QUANT_BITS", stored},
+       {"zero points of the row before", "b_zero_point_row[j] = zero_point_row(row, blocks)",
+        "b_zero_point_row[j] = zero_point_row(max(row, 1) - 1, blocks)", stored},
+       {"scales of the first block", "b_scale_row[j] + block", "b_scale_row[j]", middle}});
+}
+
+TEST_F(CertifyMutantsTest, QuantizedTileMutantsAreRefused) {
+  const Signature middle = {.types = parse_types("f32xq4b16"), .trans_b = kYes},
+                  stored = {.types = parse_types("f32xq4b16z"), .trans_b = kYes};
+  expect_refused(
+      "family=tiled tile_m=16 tile_n=32 tile_k=32 reg_m=4 reg_n=4 unroll_k=8 stage=shared "
+      "vector_width_a=4 vector_width_b=1",
+      {{"scale of the tile's first block", "row * blocks + b_block[l]", "row * blocks", middle},
+       {"scales of the first tile", "fetch_scale(b_scale_address[l] + block);",
+        "fetch_scale(b_scale_address[l]);", middle},
+       {"zero points of the tile's first block", "b_block[l] + block", "block", stored},
+       {"words of the first tile", "b_address[l] + k0 / VALUES_PER_WORD), 0)", "b_address[l]), 0)",
+        middle}});
 }
 
 }  // namespace

@@ -244,8 +244,8 @@ TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
       {"upper values not shifted", naive, "f32xq8b32", "(word >> shift)", "word"},
       {"scale of the next block", naive, "f32xq4b32", "b_row * blocks + block)",
        "b_row * blocks + min(block + 1, blocks - 1))"},
-      {"zero points of another row", naive, "f32xq4b32z", "fetch_zero_point_byte(row *",
-       "fetch_zero_point_byte((row ^ 1u) *"},
+      {"zero points of another row", naive, "f32xq4b32z", "zero_point_at(zero_point_row(row,",
+       "zero_point_at(zero_point_row(row ^ 1u,"},
       {"zero point's other nibble", naive, "f32xq4b32z", "int(bit % 8)", "int(bit % 8) ^ 4"},
   };
   for (const auto& [what, variant, types, from, to] : kMutants) {

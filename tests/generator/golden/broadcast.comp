@@ -32,6 +32,8 @@ layout(local_size_x = SUBGROUP_SIZE) in;
 
 const uint LANES_M = 1;
 const uint LANES_N = SUBGROUP_SIZE;
+const uint LANES_K = 1;     // an invocation handles all steps of k,
+const uint first_step = 0;  // from the first one on
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 

@@ -34,6 +34,8 @@ layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N), local_size_y = TILE_B
 
 const uint LANES_M = TILE_M / REG_M;
 const uint LANES_N = TILE_N / REG_N;
+const uint LANES_K = 1;     // an invocation handles all steps of k,
+const uint first_step = 0;  // from the first one on
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 
@@ -130,12 +132,12 @@ layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
 // A is stored m x k: a vector holds steps of k of one row. Addresses count vectors.
-uint a_row[REG_M];
+uint a_row[REG_M];  // address of each row at first_step
 VECTOR_A a_fragment[REG_M][UNROLL_K / VECTOR_WIDTH_A];
 
 void begin_a(uint row) {
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
-    a_row[i] = (offset_a + clamp_index(row + i, m - 1) * lda) / VECTOR_WIDTH_A;
+    a_row[i] = (offset_a + clamp_index(row + i, m - 1) * lda + first_step) / VECTOR_WIDTH_A;
 }
 
 void load_a(uint k0) {
@@ -146,12 +148,14 @@ void load_a(uint k0) {
 
 // TAIL_K steps from k0 on; steps beyond k are zero.
 void load_a_tail(uint k0) {
-  [[unroll]] for (uint i = 0; i < REG_M; ++i)
-    [[unroll]] for (uint v = 0; v < TAIL_K / VECTOR_WIDTH_A; ++v) {
-      const uint step = k0 / VECTOR_WIDTH_A + v;
-      a_fragment[i][v] = keep_first(fetch_a(a_row[i] + min(step, (k - 1) / VECTOR_WIDTH_A)),
-                              steps_left(step * VECTOR_WIDTH_A));
-    }
+  const uint first = first_step / VECTOR_WIDTH_A;
+  [[unroll]] for (uint v = 0; v < TAIL_K / VECTOR_WIDTH_A; ++v) {
+    const uint step = first + k0 / VECTOR_WIDTH_A + v;
+    const uint present = min(step, (k - 1) / VECTOR_WIDTH_A) - first;
+    [[unroll]] for (uint i = 0; i < REG_M; ++i)
+      a_fragment[i][v] =
+          keep_first(fetch_a(a_row[i] + present), steps_left(step * VECTOR_WIDTH_A));
+  }
 }
 
 ELEMENT a_at(uint i, uint u) {
@@ -160,28 +164,37 @@ ELEMENT a_at(uint i, uint u) {
 
 // B is stored k x n: a vector holds neighbouring columns at one step of k, like a vector of C.
 // Addresses count vectors.
-uint b_column[REG_N / VECTOR_WIDTH_B];
+uint b_column[REG_N / VECTOR_WIDTH_B];  // address of each vector of columns at first_step
+uint b_stride, b_trip, b_walked;  // distance of steps and of trips; of the next trip from first_step
 VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
 
 void begin_b(uint column) {
+  b_stride = ldb / VECTOR_WIDTH_B;
+  b_trip = LANES_K * UNROLL_K * b_stride;
+  b_walked = 0;
   [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
-    b_column[j] = offset_b / VECTOR_WIDTH_B +
+    b_column[j] = offset_b / VECTOR_WIDTH_B + first_step * b_stride +
                   clamp_index((column + column_offset(j)) / VECTOR_WIDTH_B, (n - 1) / VECTOR_WIDTH_B);
 }
 
 void load_b(uint k0) {
-  [[unroll]] for (uint u = 0; u < UNROLL_K; ++u)
+  uint walked = b_walked;
+  [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
-      b_fragment[u][j] = fetch_b(b_column[j] + (k0 + u) * (ldb / VECTOR_WIDTH_B));
+      b_fragment[u][j] = fetch_b(b_column[j] + walked);
+    walked += b_stride;
+  }
+  b_walked = LANES_K == 1 ? walked : b_walked + b_trip;
 }
 
 // TAIL_K steps from k0 on; steps beyond k are zero.
 void load_b_tail(uint k0) {
-  [[unroll]] for (uint u = 0; u < TAIL_K; ++u)
+  [[unroll]] for (uint u = 0; u < TAIL_K; ++u) {
+    const uint step = first_step + k0 + u, walked = (min(step, k - 1) - first_step) * b_stride;
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
       b_fragment[u][j] =
-          keep_first(fetch_b(b_column[j] + min(k0 + u, k - 1) * (ldb / VECTOR_WIDTH_B)),
-               steps_left(k0 + u) > 0 ? VECTOR_WIDTH_B : 0u);
+          keep_first(fetch_b(b_column[j] + walked), steps_left(step) > 0 ? VECTOR_WIDTH_B : 0u);
+  }
 }
 
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }

@@ -140,72 +140,122 @@ VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(a[vector_index]); }
 layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
-// Tiles of both operands in shared memory as [step of k][row or column], whatever the operands' own
-// layout, so that the inner loop reads vectors of four. SHARED_PAD elements at the end of a row
-// keep transposing writes free of bank conflicts.
-shared ELEMENT_4 a_tile[STAGES][TILE_K][(TILE_M + SHARED_PAD) / 4];
-shared ELEMENT_4 b_tile[STAGES][TILE_K][(TILE_N + SHARED_PAD) / 4];
+// Tiles of both operands in shared memory as [stage][step of k][row or column], whatever the
+// operands' own layout, so that the inner loop reads vectors of four. SHARED_PAD elements at the end
+// of a step spread transposing writes over the banks. A slot is the index of a vector of four, and a
+// part a component of it.
+const uint A_STEP = (TILE_M + SHARED_PAD) / 4, B_STEP = (TILE_N + SHARED_PAD) / 4;  // in vectors
+const uint A_STAGE = TILE_K * A_STEP, B_STAGE = TILE_K * B_STEP;
+shared ELEMENT_4 a_tile[STAGES * A_STAGE];
+shared ELEMENT_4 b_tile[STAGES * B_STAGE];
 
-void put_a(uint stage, uint step, uint row, ELEMENT x) { a_tile[stage][step][row / 4][row % 4] = x; }
-void put_a(uint stage, uint step, uint row, ELEMENT_2 x) {
-  put_a(stage, step, row, x.x);
-  put_a(stage, step, row + 1, x.y);
+void put_a(uint slot, uint part, ELEMENT x) { a_tile[slot][part] = x; }
+void put_a(uint slot, uint part, ELEMENT_2 x) {
+  a_tile[slot][part] = x.x;
+  a_tile[slot][part + 1] = x.y;
 }
-void put_a(uint stage, uint step, uint row, ELEMENT_4 x) { a_tile[stage][step][row / 4] = x; }
+void put_a(uint slot, uint part, ELEMENT_4 x) { a_tile[slot] = x; }
 
-void put_b(uint stage, uint step, uint column, ELEMENT x) {
-  b_tile[stage][step][column / 4][column % 4] = x;
+void put_b(uint slot, uint part, ELEMENT x) { b_tile[slot][part] = x; }
+void put_b(uint slot, uint part, ELEMENT_2 x) {
+  b_tile[slot][part] = x.x;
+  b_tile[slot][part + 1] = x.y;
 }
-void put_b(uint stage, uint step, uint column, ELEMENT_2 x) {
-  put_b(stage, step, column, x.x);
-  put_b(stage, step, column + 1, x.y);
+void put_b(uint slot, uint part, ELEMENT_4 x) { b_tile[slot] = x; }
+
+// The l-th vector that this invocation loads of a tile of `lines` lines, which the workgroup loads
+// in runs of `run` vectors: x is its position in the line, y the line. The first forms are those of
+// a fixed position plus a constant, so that compilers need few registers for all l.
+uvec2 load_position(uint l, uint run, uint lines) {
+  const uint self = gl_LocalInvocationIndex, all_lines = run * lines;
+  if (all_lines % LOCAL_SIZE == 0 && LOCAL_SIZE % run == 0) {
+    const uint loads = all_lines / LOCAL_SIZE;
+    return uvec2(self % run + l / loads * run, self / run + l % loads * (LOCAL_SIZE / run));
+  }
+  if (LOCAL_SIZE % all_lines == 0) {
+    const uint runs = LOCAL_SIZE / all_lines;
+    return uvec2(self % run + self / all_lines * run + l * runs * run, self / run % lines);
+  }
+  const uint v = self + l * LOCAL_SIZE;
+  return uvec2(v % run + v / all_lines * run, v / run % lines);
 }
-void put_b(uint stage, uint step, uint column, ELEMENT_4 x) { b_tile[stage][step][column / 4] = x; }
 
 // A is stored k x m: vectors run along m, as they do in shared memory. Addresses count vectors.
 const uint A_VECTORS = TILE_M / VECTOR_WIDTH_A;  // in a step of the tile
-VECTOR_A a_next[TILE_K * A_VECTORS / LOCAL_SIZE];
+const uint A_LOADS = TILE_K * A_VECTORS / LOCAL_SIZE;
+VECTOR_A a_next[A_LOADS];
+// Of each of this invocation's vectors: its address in the first tile along k, and where it goes.
+uint a_address[A_LOADS], a_slot[A_LOADS], a_part[A_LOADS];
+uint a_tile_stride, a_walked;  // distance of tiles along k, and of the next tile from the first
 
-void fetch_tile_a(uint row0, uint k0) {
-  [[unroll]] for (uint l = 0; l < TILE_K * A_VECTORS / LOCAL_SIZE; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    const uint row = clamp_index(row0 / VECTOR_WIDTH_A + v % A_VECTORS, (m - 1) / VECTOR_WIDTH_A);
-    const uint step = k0 + v / A_VECTORS;
-    a_next[l] = keep_first(fetch_a(offset_a / VECTOR_WIDTH_A + row +
-                             clamp_index(step, k - 1) * (lda / VECTOR_WIDTH_A)),
-                     steps_left(step) > 0 ? VECTOR_WIDTH_A : 0u);
+void begin_tile_a(uint row0) {
+  [[unroll]] for (uint l = 0; l < A_LOADS; ++l) {
+    const uvec2 v = load_position(l, A_VECTORS, TILE_K);
+    a_address[l] = offset_a / VECTOR_WIDTH_A + v.y * (lda / VECTOR_WIDTH_A) +
+                   clamp_index(row0 / VECTOR_WIDTH_A + v.x, (m - 1) / VECTOR_WIDTH_A);
+    a_slot[l] = v.y * A_STEP + v.x * VECTOR_WIDTH_A / 4;
+    a_part[l] = v.x * VECTOR_WIDTH_A % 4;
+  }
+  a_tile_stride = TILE_K * (lda / VECTOR_WIDTH_A);
+  a_walked = 0;
+}
+
+void fetch_tile_a(uint k0) {
+  [[unroll]] for (uint l = 0; l < A_LOADS; ++l) a_next[l] = fetch_a(a_address[l] + a_walked);
+  a_walked += a_tile_stride;
+}
+
+void fetch_last_a(uint k0) {
+  [[unroll]] for (uint l = 0; l < A_LOADS; ++l) {
+    const uint y = load_position(l, A_VECTORS, TILE_K).y, present = clamp_index(k0 + y, k - 1);
+    a_next[l] = keep_first(fetch_a(a_address[l] + (present - y) * (lda / VECTOR_WIDTH_A)),
+                           steps_left(k0 + y) > 0 ? VECTOR_WIDTH_A : 0u);
   }
 }
 
 void put_tile_a(uint stage) {
-  [[unroll]] for (uint l = 0; l < TILE_K * A_VECTORS / LOCAL_SIZE; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    put_a(stage, v / A_VECTORS, v % A_VECTORS * VECTOR_WIDTH_A, a_next[l]);
-  }
+  [[unroll]] for (uint l = 0; l < A_LOADS; ++l)
+    put_a(a_slot[l] + stage, a_part[l], a_next[l]);
 }
 
 // B is stored n x k: vectors run along k and are transposed as they are written to shared memory.
 // Addresses count vectors.
 const uint B_VECTORS = TILE_K / VECTOR_WIDTH_B;  // in a column of the tile
-VECTOR_B b_next[TILE_N * B_VECTORS / LOCAL_SIZE];
+// Vectors of a line that neighbouring invocations load: with two, the transposing stores of 32
+// invocations go to 32 banks (tests/generator/bank_conflicts_test.cpp).
+const uint B_RUN = VECTOR_WIDTH_B == 4 && B_VECTORS % 2 == 0 ? 2 : B_VECTORS;
+const uint B_LOADS = TILE_N * B_VECTORS / LOCAL_SIZE;
+VECTOR_B b_next[B_LOADS];
+// Of each of this invocation's vectors: its address in the first tile along k, and where its first
+// element goes.
+uint b_address[B_LOADS], b_slot[B_LOADS], b_part[B_LOADS];
 
-void fetch_tile_b(uint column0, uint k0) {
-  [[unroll]] for (uint l = 0; l < TILE_N * B_VECTORS / LOCAL_SIZE; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    const uint column = clamp_index(column0 + v / B_VECTORS, n - 1);
-    const uint step = k0 / VECTOR_WIDTH_B + v % B_VECTORS;
-    b_next[l] = keep_first(fetch_b((offset_b + column * ldb) / VECTOR_WIDTH_B +
-                             clamp_index(step, (k - 1) / VECTOR_WIDTH_B)),
-                     steps_left(step * VECTOR_WIDTH_B));
+void begin_tile_b(uint column0) {
+  [[unroll]] for (uint l = 0; l < B_LOADS; ++l) {
+    const uvec2 v = load_position(l, B_RUN, TILE_N);
+    b_address[l] = (offset_b + clamp_index(column0 + v.y, n - 1) * ldb) / VECTOR_WIDTH_B + v.x;
+    b_slot[l] = v.x * VECTOR_WIDTH_B * B_STEP + v.y / 4;
+    b_part[l] = v.y % 4;
+  }
+}
+
+void fetch_tile_b(uint k0) {
+  [[unroll]] for (uint l = 0; l < B_LOADS; ++l)
+    b_next[l] = fetch_b(b_address[l] + k0 / VECTOR_WIDTH_B);
+}
+
+void fetch_last_b(uint k0) {
+  [[unroll]] for (uint l = 0; l < B_LOADS; ++l) {
+    const uint x = load_position(l, B_RUN, TILE_N).x, step = k0 / VECTOR_WIDTH_B + x;
+    const uint present = clamp_index(step, (k - 1) / VECTOR_WIDTH_B);
+    b_next[l] = keep_first(fetch_b(b_address[l] - x + present), steps_left(step * VECTOR_WIDTH_B));
   }
 }
 
 void put_tile_b(uint stage) {
-  [[unroll]] for (uint l = 0; l < TILE_N * B_VECTORS / LOCAL_SIZE; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
+  [[unroll]] for (uint l = 0; l < B_LOADS; ++l)
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_B; ++w)
-      put_b(stage, v % B_VECTORS * VECTOR_WIDTH_B + w, v / B_VECTORS, component(b_next[l], w));
-  }
+      put_b(b_slot[l] + stage + w * B_STEP, b_part[l], component(b_next[l], w));
 }
 
 // Multiplies an element of A with elements of B.
@@ -216,14 +266,14 @@ ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 // Position of the invocation's first vectors in the tile: x along n and y along m, in vectors.
 uvec2 lane;
 
-void multiply_tile(uint stage) {
+void multiply_tile(uint a_stage, uint b_stage) {
   for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
       ELEMENT_4 a[REG_M / 4], b[REG_N / 4];
       [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
-        a[i] = a_tile[stage][step + u][lane.y + i * VECTOR_STRIDE_M];
+        a[i] = a_tile[a_stage + (step + u) * A_STEP + lane.y + i * VECTOR_STRIDE_M];
       [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
-        b[j] = b_tile[stage][step + u][lane.x + j * VECTOR_STRIDE_N];
+        b[j] = b_tile[b_stage + (step + u) * B_STEP + lane.x + j * VECTOR_STRIDE_N];
       [[unroll]] for (uint i = 0; i < REG_M; ++i)
         [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
           sums[i][j] += product(a[i / 4][i % 4], b[j]);
@@ -231,25 +281,30 @@ void multiply_tile(uint stage) {
 }
 
 // Loop over k with two tiles in shared memory: the next tile is fetched into registers before the
-// present one is multiplied, which takes one barrier a tile.
+// present one is multiplied, which takes one barrier a tile. The last tile, which may extend beyond
+// k, comes first: its masks and addresses are outside of the loop, which handles whole tiles only.
 void run_k_loop(uint row, uint column) {
   if (k == 0) return;
-  fetch_tile_a(row, 0);
-  fetch_tile_b(column, 0);
+  begin_tile_a(row);
+  begin_tile_b(column);
+  const uint last = (k - 1) / TILE_K * TILE_K;
+  fetch_last_a(last);
+  fetch_last_b(last);
   put_tile_a(0);
   put_tile_b(0);
   barrier();
-  uint stage = 0;
-  for (uint k0 = TILE_K; k0 < k; k0 += TILE_K) {
-    fetch_tile_a(row, k0);
-    fetch_tile_b(column, k0);
-    multiply_tile(stage);
-    stage = 1 - stage;
-    put_tile_a(stage);
-    put_tile_b(stage);
+  uint a_stage = 0, b_stage = 0;
+  for (uint k0 = 0; k0 < last; k0 += TILE_K) {
+    fetch_tile_a(k0);
+    fetch_tile_b(k0);
+    multiply_tile(a_stage, b_stage);
+    a_stage = A_STAGE - a_stage;
+    b_stage = B_STAGE - b_stage;
+    put_tile_a(a_stage);
+    put_tile_b(b_stage);
     barrier();
   }
-  multiply_tile(stage);
+  multiply_tile(a_stage, b_stage);
 }
 
 // Stores an invocation's sums to C (families register, tiled, broadcast, vector).

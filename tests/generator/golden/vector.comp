@@ -36,7 +36,8 @@ const uint LANES_K = TILE_K / UNROLL_K;
 const uint LOCAL_SIZE = LANES_M * LANES_N * LANES_K;
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
-uint lane_k;
+uint lane_k;      // the invocation's place among those that share a block of C
+uint first_step;  // its first step of k
 
 // Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
 // first.
@@ -131,12 +132,12 @@ layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
 // A is stored m x k: a vector holds steps of k of one row. Addresses count vectors.
-uint a_row[REG_M];
+uint a_row[REG_M];  // address of each row at first_step
 VECTOR_A a_fragment[REG_M][UNROLL_K / VECTOR_WIDTH_A];
 
 void begin_a(uint row) {
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
-    a_row[i] = (offset_a + clamp_index(row + i, m - 1) * lda) / VECTOR_WIDTH_A;
+    a_row[i] = (offset_a + clamp_index(row + i, m - 1) * lda + first_step) / VECTOR_WIDTH_A;
 }
 
 void load_a(uint k0) {
@@ -147,12 +148,14 @@ void load_a(uint k0) {
 
 // TAIL_K steps from k0 on; steps beyond k are zero.
 void load_a_tail(uint k0) {
-  [[unroll]] for (uint i = 0; i < REG_M; ++i)
-    [[unroll]] for (uint v = 0; v < TAIL_K / VECTOR_WIDTH_A; ++v) {
-      const uint step = k0 / VECTOR_WIDTH_A + v;
-      a_fragment[i][v] = keep_first(fetch_a(a_row[i] + min(step, (k - 1) / VECTOR_WIDTH_A)),
-                              steps_left(step * VECTOR_WIDTH_A));
-    }
+  const uint first = first_step / VECTOR_WIDTH_A;
+  [[unroll]] for (uint v = 0; v < TAIL_K / VECTOR_WIDTH_A; ++v) {
+    const uint step = first + k0 / VECTOR_WIDTH_A + v;
+    const uint present = min(step, (k - 1) / VECTOR_WIDTH_A) - first;
+    [[unroll]] for (uint i = 0; i < REG_M; ++i)
+      a_fragment[i][v] =
+          keep_first(fetch_a(a_row[i] + present), steps_left(step * VECTOR_WIDTH_A));
+  }
 }
 
 ELEMENT a_at(uint i, uint u) {
@@ -161,28 +164,37 @@ ELEMENT a_at(uint i, uint u) {
 
 // B is stored k x n: a vector holds neighbouring columns at one step of k, like a vector of C.
 // Addresses count vectors.
-uint b_column[REG_N / VECTOR_WIDTH_B];
+uint b_column[REG_N / VECTOR_WIDTH_B];  // address of each vector of columns at first_step
+uint b_stride, b_trip, b_walked;  // distance of steps and of trips; of the next trip from first_step
 VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
 
 void begin_b(uint column) {
+  b_stride = ldb / VECTOR_WIDTH_B;
+  b_trip = LANES_K * UNROLL_K * b_stride;
+  b_walked = 0;
   [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
-    b_column[j] = offset_b / VECTOR_WIDTH_B +
+    b_column[j] = offset_b / VECTOR_WIDTH_B + first_step * b_stride +
                   clamp_index((column + column_offset(j)) / VECTOR_WIDTH_B, (n - 1) / VECTOR_WIDTH_B);
 }
 
 void load_b(uint k0) {
-  [[unroll]] for (uint u = 0; u < UNROLL_K; ++u)
+  uint walked = b_walked;
+  [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
-      b_fragment[u][j] = fetch_b(b_column[j] + (k0 + u) * (ldb / VECTOR_WIDTH_B));
+      b_fragment[u][j] = fetch_b(b_column[j] + walked);
+    walked += b_stride;
+  }
+  b_walked = LANES_K == 1 ? walked : b_walked + b_trip;
 }
 
 // TAIL_K steps from k0 on; steps beyond k are zero.
 void load_b_tail(uint k0) {
-  [[unroll]] for (uint u = 0; u < TAIL_K; ++u)
+  [[unroll]] for (uint u = 0; u < TAIL_K; ++u) {
+    const uint step = first_step + k0 + u, walked = (min(step, k - 1) - first_step) * b_stride;
     [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
       b_fragment[u][j] =
-          keep_first(fetch_b(b_column[j] + min(k0 + u, k - 1) * (ldb / VECTOR_WIDTH_B)),
-               steps_left(k0 + u) > 0 ? VECTOR_WIDTH_B : 0u);
+          keep_first(fetch_b(b_column[j] + walked), steps_left(step) > 0 ? VECTOR_WIDTH_B : 0u);
+  }
 }
 
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
@@ -203,18 +215,19 @@ void multiply(uint steps) {
     }
 }
 
-// Loop over k in which LANES_K invocations alternate every UNROLL_K steps. The one whose group
-// holds the end of k finishes in masked iterations of TAIL_K steps, the longest vector along k.
+// Loop over k in which LANES_K invocations alternate every UNROLL_K steps. All of them make the same
+// number of whole trips, so that the loop is uniform; what is left of k is less than one trip, in
+// which each invocation masks its own steps, TAIL_K (the longest vector along k) at a time.
 void run_k_loop() {
-  uint k0 = lane_k * UNROLL_K;
-  for (; k0 + UNROLL_K <= k; k0 += TILE_K) {
+  uint k0 = 0;
+  for (; k0 + TILE_K <= k; k0 += TILE_K) {
     load_a(k0);
     load_b(k0);
     multiply(UNROLL_K);
   }
-  for (; k0 < k; k0 += TAIL_K) {
-    load_a_tail(k0);
-    load_b_tail(k0);
+  for (uint u = 0; u < UNROLL_K && first_step + k0 + u < k; u += TAIL_K) {
+    load_a_tail(k0 + u);
+    load_b_tail(k0 + u);
     multiply(TAIL_K);
   }
 }
@@ -303,6 +316,7 @@ void main() {
   // memory: along k if K_FASTEST is 1, else along m and n.
   const uint lanes = LANES_M * LANES_N;
   lane_k = K_FASTEST == 1 ? gl_LocalInvocationIndex % LANES_K : gl_LocalInvocationIndex / lanes;
+  first_step = lane_k * UNROLL_K;
   const uint lane_mn =
       K_FASTEST == 1 ? gl_LocalInvocationIndex / LANES_K : gl_LocalInvocationIndex % lanes;
   const uint row = tile.y * TILE_M + lane_mn / LANES_N * REG_M;

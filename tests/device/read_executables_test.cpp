@@ -1,5 +1,5 @@
-// A fake driver of two functions returns the compiler's statistics: complete, truncated, failing
-// and inconsistent.
+// A fake driver of three functions returns the compiler's statistics and texts: complete,
+// truncated, failing and inconsistent.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <string_view>
 
-#include "runtime/device/physical/compiler_statistics.h"
+#include "runtime/device/physical/executable_properties.h"
 
 namespace rooftile {
 namespace {
@@ -73,13 +73,58 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_statistics(VkDevice, const VkPipelineExecuta
   return script.statistics;
 }
 
-std::vector<CompilerStatistic> read(Script next) {
-  script = std::move(next);
-  return read_compiler_statistics(VK_NULL_HANDLE, VK_NULL_HANDLE,
-                                  {fake_properties, fake_statistics});
+/// Texts of every executable; "" stands for one that is no text. The fake driver claims
+/// claimed_bytes for each, if that is not 0.
+struct TextScript {
+  std::vector<std::string> texts;
+  std::size_t claimed_bytes = 0;
+  VkResult filling = VK_SUCCESS;  // result of the call that fills the texts
+};
+TextScript text_script;
+
+VKAPI_ATTR VkResult VKAPI_CALL
+fake_representations(VkDevice, const VkPipelineExecutableInfoKHR*, std::uint32_t* count,
+                     VkPipelineExecutableInternalRepresentationKHR* entries) {
+  const auto& texts = text_script.texts;
+  if (entries == nullptr) {
+    *count = static_cast<std::uint32_t>(texts.size());
+    return VK_SUCCESS;
+  }
+  *count = std::min(*count, static_cast<std::uint32_t>(texts.size()));
+  bool fills = false;
+  for (std::uint32_t i = 0; i < *count; ++i) {
+    put(entries[i].name, "text " + std::to_string(i));
+    put(entries[i].description, "what it is");
+    entries[i].isText = texts[i].empty() ? VK_FALSE : VK_TRUE;
+    if (entries[i].pData == nullptr) {
+      entries[i].dataSize =
+          text_script.claimed_bytes != 0 ? text_script.claimed_bytes : texts[i].size() + 1;
+      continue;
+    }
+    fills = true;
+    const std::size_t bytes = std::min(entries[i].dataSize, texts[i].size() + 1);
+    std::memcpy(entries[i].pData, texts[i].c_str(), bytes);
+    entries[i].dataSize = bytes;
+  }
+  return fills ? text_script.filling : VK_SUCCESS;
 }
 
-TEST(ReadStatisticsTest, EveryFormatOfEveryExecutable) {
+std::vector<CompilerStatistic> read(Script next) {
+  script = std::move(next);
+  return all_statistics(read_executables(VK_NULL_HANDLE, VK_NULL_HANDLE,
+                                         {fake_properties, fake_statistics, nullptr}));
+}
+
+std::vector<CompilerText> read_texts(TextScript next) {
+  script = {.executables = {{}}};
+  text_script = std::move(next);
+  return read_executables(VK_NULL_HANDLE, VK_NULL_HANDLE,
+                          {fake_properties, fake_statistics, fake_representations})
+      .at(0)
+      .texts;
+}
+
+TEST(ReadExecutablesTest, EveryFormatOfEveryExecutable) {
   const auto read_back =
       read({.executables = {
                 {statistic("yes", kBool, {.b32 = VK_TRUE}), statistic("signed", kInt, {.i64 = -3})},
@@ -97,7 +142,7 @@ TEST(ReadStatisticsTest, EveryFormatOfEveryExecutable) {
                                      expected("part 1", "real", 2.5)));
 }
 
-TEST(ReadStatisticsTest, TextWithoutAnEndIsCut) {
+TEST(ReadExecutablesTest, TextWithoutAnEndIsCut) {
   auto raw = statistic("", kUint, {.u64 = 1});
   std::memset(raw.name, 'x', sizeof raw.name);
   std::memset(raw.description, 'y', sizeof raw.description);
@@ -107,7 +152,7 @@ TEST(ReadStatisticsTest, TextWithoutAnEndIsCut) {
   EXPECT_EQ(read_back[0].description, std::string(VK_MAX_DESCRIPTION_SIZE, 'y'));
 }
 
-TEST(ReadStatisticsTest, CountsAreBounded) {
+TEST(ReadExecutablesTest, CountsAreBounded) {
   const auto raw = statistic("x", kUint, {.u64 = 1});
   EXPECT_THAT(read({.executables = {{raw, raw}}, .claimed_executables = 0xffffffff}), SizeIs(2));
   EXPECT_THAT(read({.executables = {{raw, raw}}, .claimed_statistics = 0xffffffff}), SizeIs(2));
@@ -117,7 +162,7 @@ TEST(ReadStatisticsTest, CountsAreBounded) {
               SizeIs(kMostExecutables * kMostStatistics));
 }
 
-TEST(ReadStatisticsTest, WhatCannotBeReadIsLeftOut) {
+TEST(ReadExecutablesTest, WhatCannotBeReadIsLeftOut) {
   const auto raw = statistic("x", kUint, {.u64 = 1});
   EXPECT_THAT(read({}), IsEmpty());
   EXPECT_THAT(read({.executables = {{raw}}, .properties = VK_ERROR_OUT_OF_HOST_MEMORY}), IsEmpty());
@@ -128,7 +173,27 @@ TEST(ReadStatisticsTest, WhatCannotBeReadIsLeftOut) {
                   statistic("nan", kFloat, {.f64 = std::numeric_limits<double>::quiet_NaN()}),
                   raw}}}),
       SizeIs(1));
-  EXPECT_THAT(read_compiler_statistics(VK_NULL_HANDLE, VK_NULL_HANDLE, {}), IsEmpty());
+  EXPECT_THAT(read_executables(VK_NULL_HANDLE, VK_NULL_HANDLE, {}), IsEmpty());
+}
+
+CompilerText text(std::string name, std::string content) {
+  return {.name = std::move(name), .description = "what it is", .text = std::move(content)};
+}
+
+TEST(ReadExecutablesTest, TextsAreReadWithoutBinaryData) {
+  EXPECT_THAT(read_texts({.texts = {"s_endpgm\n", "", "shader"}}),
+              ElementsAre(text("text 0", "s_endpgm\n"), text("text 2", "shader")));
+}
+
+TEST(ReadExecutablesTest, TextsThatTheDriverMisstatesAreCut) {
+  EXPECT_THAT(read_texts({.texts = {"s_endpgm"}, .claimed_bytes = 3}),
+              ElementsAre(text("text 0", "s_e")));
+  EXPECT_THAT(read_texts({.texts = {"s_endpgm"}, .claimed_bytes = kMostTextBytes + 1}),
+              ElementsAre(text("text 0", "s_endpgm")));
+  EXPECT_THAT(read_texts({.texts = std::vector<std::string>(50, "x")}), SizeIs(kMostTexts));
+  EXPECT_THAT(read_texts({.texts = {"x"}, .filling = VK_INCOMPLETE}), SizeIs(1));
+  EXPECT_THAT(read_texts({.texts = {"x"}, .filling = VK_ERROR_OUT_OF_HOST_MEMORY}), IsEmpty());
+  EXPECT_THAT(read_texts({}), IsEmpty());
 }
 
 }  // namespace
