@@ -181,20 +181,12 @@ inline int shared_words(const Variant& v, const Types& t) {
   return std::clamp(v.matrix_k / elements_per_word(v, t), 1, 4);
 }
 
-/// Matrix operations of a subgroup in unroll_k steps of k.
-inline int unrolled_matrix_operations(const Variant& v) {
-  return v.subgroup_m / v.matrix_m * (v.subgroup_n / v.matrix_n) * (v.unroll_k / v.matrix_k);
-}
-
 /// Whether a matrix kernel with one tile in shared memory has a copy of its code for the last tile
 /// (templates/matrix/loop_1_peeled.glsl has the reason). Subgroups of 8 to 32 are Intel's and
 /// NVIDIA's. AMD's compiler (ACO, 64 lanes) moves sums if there is a copy: 119 instead of 68
-/// instructions beside 32 matrix operations, NAVI31, Mesa 25.0, 2026-11. Software devices, whose
-/// subgroups have 8 lanes, compile for seconds where many operations are unrolled, so they get no
-/// second copy of these.
-inline bool peels_last_tile(const Variant& v) {
-  return v.subgroup_size <= 32 && (v.subgroup_size > 8 || unrolled_matrix_operations(v) <= 16);
-}
+/// instructions beside 32 matrix operations, NAVI31, Mesa 25.0, 2026-11. Lavapipe, whose units have
+/// 8 steps of k, compiles a copy for as long as the loop, and gains nothing.
+inline bool peels_last_tile(const Variant& v) { return v.subgroup_size <= 32 && v.matrix_k >= 16; }
 
 /// Whether a packed operand consists of words of several elements (templates/pack_words.comp).
 inline bool packs_words(const Variant& v) { return v.dot > 1 || v.family == Family::kMatrix; }

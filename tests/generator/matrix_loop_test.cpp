@@ -196,6 +196,25 @@ TEST(MatrixLoop, SumsAreIndexedByConstantsOnly) {
     }
 }
 
+/// Calls of multiply_tile in run_k_loop.
+int copies_of_multiplication(const char* changes) {
+  const Module module(
+      compile(emit_gemm(changed(matrix_point(), changes), {.types = parse_types("f16")})));
+  return static_cast<int>(
+      std::ranges::count_if(module.function("run_k_loop"), [&](const Instruction& i) {
+        return i.opcode == kOpFunctionCall && module.name(i.words[3]) == "multiply_tile";
+      }));
+}
+
+TEST(MatrixLoop, TheLastTileHasACopyOfTheCodeWhereCompilersNeedIt) {
+  EXPECT_EQ(copies_of_multiplication("subgroup_size=32"), 2);
+  EXPECT_EQ(copies_of_multiplication("subgroup_size=16"), 2);
+  EXPECT_EQ(copies_of_multiplication("subgroup_size=8 matrix_m=8 matrix_n=8"), 2);
+  EXPECT_EQ(copies_of_multiplication("subgroup_size=8 matrix_m=8 matrix_n=8 matrix_k=8"), 1);
+  EXPECT_EQ(copies_of_multiplication("subgroup_size=64"), 1);
+  EXPECT_EQ(copies_of_multiplication("stages=2"), 2);
+}
+
 TEST(MatrixLoop, IndicesThatCompilersDoNotKnowAreFound) {
   const struct {
     const char* from;
