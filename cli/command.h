@@ -49,6 +49,7 @@ void add_report(CLI::App& app, const Globals& globals, Action& action);
 void add_explain(CLI::App& app, const Globals& globals, Action& action);
 void add_gemm(CLI::App& app, const Globals& globals, Action& action);
 void add_emit(CLI::App& app, const Globals& globals, Action& action);
+void add_inspect(CLI::App& app, const Globals& globals, Action& action);
 void add_db(CLI::App& app, const Globals& globals, Action& action);
 void add_exchange(CLI::App& db, const Globals& globals, Action& action);  // export, import, merge
 void add_black_list(CLI::App& db, const Globals& globals, Action& action);

@@ -77,10 +77,10 @@ Types quantized_types(const MatrixFile& a, const NpyReader& values, const NpyRea
        values.name(), shape_of(values), k, a.path());
 }
 
-void check_elements(const NpyReader& file, std::int64_t bytes) {
+void check_elements(const NpyReader& file, std::string_view what, std::int64_t bytes) {
   if (data_bytes(file.header()) != static_cast<std::uint64_t>(bytes))
-    fail(ErrorCode::kUnsupported, "{} has shape {} ({} bytes), but the values of B need {} bytes",
-         file.name(), shape_of(file), data_bytes(file.header()), bytes);
+    fail(ErrorCode::kUnsupported, "{} has shape {} ({} bytes), but the {} of B need {} bytes",
+         file.name(), shape_of(file), data_bytes(file.header()), what, bytes);
 }
 
 void open_quantized(GemmInputs& inputs, const GemmFiles& files, Extent a) {
@@ -95,8 +95,8 @@ void open_quantized(GemmInputs& inputs, const GemmFiles& files, Extent a) {
       packed_problem(a.rows, inputs.values->header().shape[0], a.columns,
                      combined(files.trans_a, inputs.a.stored()), Transpose::kYes, 1, types);
   const QuantizedBytes bytes = quantized_bytes(inputs.problem);
-  check_elements(*inputs.scales, bytes.scales);
-  if (inputs.zero_points) check_elements(*inputs.zero_points, bytes.zero_points);
+  check_elements(*inputs.scales, "scales", bytes.scales);
+  if (inputs.zero_points) check_elements(*inputs.zero_points, "zero points", bytes.zero_points);
 }
 
 }  // namespace

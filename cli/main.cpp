@@ -138,6 +138,7 @@ int run(int argc, char** argv) {
   add_quantize(app, action);
   add_run(app, globals, action);
   add_emit(app, globals, action);
+  add_inspect(app, globals, action);
   add_db(app, globals, action);
   add_query(app, globals, action);
   add_worker(app, action);

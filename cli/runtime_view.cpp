@@ -32,7 +32,6 @@ RuntimeView runtime_view() {
   return {
       .generator_version = kGeneratorVersion,
       .naive = fallback_variant(),
-      .default_variant = default_variant,
       .kernels = [](const DeviceProfile& device, const DeviceRates& rates,
                     std::vector<TunedKernel> tuned, std::span<const PortfolioKernel> portfolio) {
         return std::make_unique<Ranking>(

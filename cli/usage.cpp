@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace rooftile {
 namespace {
@@ -102,8 +103,10 @@ CLI::Validator whole_number(std::int64_t lowest, std::int64_t highest) {
 CLI::Validator finite_number() {
   return {[](const std::string& text) {
             double value = 0;
-            if (parse(text, value) && std::isfinite(value)) return std::string();
-            return fmt::format("'{}' is not a finite number", text);
+            if (!parse(text, value) || !std::isfinite(value))
+              return fmt::format("'{}' is not a finite number", text);
+            if (std::abs(value) <= std::numeric_limits<float>::max()) return std::string();
+            return fmt::format("'{}' is beyond float32", text);
           },
           ""};
 }

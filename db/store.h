@@ -129,6 +129,10 @@ class Store {
   /// The entries that this version cannot parse, by bucket and rank.
   std::vector<UnknownWinner> unknown_winners(RowId device) const;
 
+  /// Replaces what is known of how certain a problem's winner is.
+  void put_outcome(RowId device, const OutcomeRecord& record);
+  std::optional<OutcomeRecord> outcome(RowId device, RowId problem) const;
+
   /// Replaces the portfolio of a class of problems (signature) and the regret that is expected of
   /// it. regret is empty where too few problems were measured to estimate one.
   void put_portfolio(RowId device, std::string_view signature,

@@ -28,6 +28,7 @@ StoreStats Store::stats() const {
             " SELECT 'imported_winners', count(*) FROM imported_winners UNION ALL"
             " SELECT 'journal', count(*) FROM journal UNION ALL"
             " SELECT 'origins', count(*) FROM origins UNION ALL"
+            " SELECT 'outcomes', count(*) FROM outcomes UNION ALL"
             " SELECT 'portfolio', count(*) FROM portfolio UNION ALL"
             " SELECT 'problems', count(*) FROM problems UNION ALL"
             " SELECT 'reference_samples', count(*) FROM reference_samples UNION ALL"

@@ -33,12 +33,6 @@ std::vector<PortfolioKernel> read_kernels(Sql& sql) {
   return kernels;
 }
 
-std::optional<double> optional_real(Sql& sql) {
-  if (!sql.null()) return sql.real();
-  sql.skip();
-  return std::nullopt;
-}
-
 }  // namespace
 
 void Store::put_portfolio(RowId device, std::string_view signature,
@@ -132,11 +126,11 @@ std::vector<RegretRecord> Store::regrets(RowId device) const {
       regret.problems = static_cast<std::size_t>(sql.integer());
       for (std::optional<double>* of_median :
            {&regret.median, &regret.median_low, &regret.median_high})
-        *of_median = optional_real(sql);
+        *of_median = sql.optional_real();
       regret.mean = sql.real();
       regret.worst_decile = sql.real();
       regret.worst = sql.real();
-      regret.nearest_median = optional_real(sql);
+      regret.nearest_median = sql.optional_real();
       regret.nearest_mean = sql.real();
       regret.nearest_worst_decile = sql.real();
     }

@@ -428,13 +428,8 @@ std::int64_t shared_bytes(const Variant& v, const Types& types) {
   if (has_workgroup_scope(v))
     return std::int64_t{piece_rows(v, types)} * v.tile_n * bytes_of(sum_type(types));
   if (v.family == Family::kMatrix) {
-    const std::int64_t operand = bytes_of(types.a), pad = v.shared_pad, stages = v.stages;
-    // The largest size over both transposes: padding is added to each row of the shared tile.
-    const auto tile = [&](bool staged, std::int64_t lines) {
-      return staged
-                 ? operand * stages * std::max(lines * (v.tile_k + pad), v.tile_k * (lines + pad))
-                 : 0;
-    };
+    const std::int64_t row = std::int64_t{v.stages} * (v.tile_k + v.shared_pad) * bytes_of(types.a);
+    const auto tile = [&](bool staged, std::int64_t rows) { return staged ? rows * row : 0; };
     const std::int64_t subgroups = local_size(v) / v.subgroup_size;
     return tile(staged_a(v), v.tile_m) + tile(staged_b(v), v.tile_n) +
            subgroups * v.matrix_m * v.matrix_n * bytes_of(sum_type(types));

@@ -60,6 +60,13 @@ void add_quantization(Defines& defines, const Types& t, int width, int b_binding
   add(defines, "SCALE_BINDING", static_cast<int>(scale_binding));
 }
 
+/// Vectors of 32-bit words: their length and GLSL's name.
+void add_words(Defines& defines, std::string_view width_name, std::string_view type_name,
+               int width) {
+  add(defines, width_name, width);
+  defines.emplace_back(type_name, width == 1 ? "uint" : fmt::format("uvec{}", width));
+}
+
 MatrixShape matrix_shape(const Variant& v, const Signature& s) {
   return {v.matrix_m, v.matrix_n, v.matrix_k, s.types.a, sum_type(s.types)};
 }
@@ -79,15 +86,12 @@ void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
     add(defines, "STAGES", v.stages);
     add(defines, "SHARED_PAD", v.shared_pad);
     add(defines, "UNROLL_K", v.unroll_k);
+    add_words(defines, "SHARED_WORDS", "SHARED_VECTOR", shared_words(v, s.types));
   }
-  const auto add_words = [&](std::string_view operand, int width) {
-    add(defines, fmt::format("VECTOR_WIDTH_{}", operand), width);
-    defines.emplace_back(fmt::format("VECTOR_{}", operand),
-                         width == 1 ? "uint" : fmt::format("uvec{}", width));
-  };
-  add_words("A", v.vector_width_a);
+  add_words(defines, "VECTOR_WIDTH_A", "VECTOR_A", v.vector_width_a);
   // A word of quantised values becomes one vector of float16 pairs.
-  add_words("B", reads_quantized(v, s) ? values_per_word(s.types) / 2 : v.vector_width_b);
+  add_words(defines, "VECTOR_WIDTH_B", "VECTOR_B",
+            reads_quantized(v, s) ? values_per_word(s.types) / 2 : v.vector_width_b);
   add_vectors_c(defines, v, s);
 }
 
@@ -207,6 +211,19 @@ void choose_tensors(Includes& includes, const Variant& v, const Signature& s) {
   includes["matrix/tensor_b_n.glsl"] = fmt::format("matrix/tensor_b_{}.glsl", letter(s.trans_b));
 }
 
+std::string_view matrix_loop_file(const Variant& v) {
+  if (v.stage != Stage::kShared) return "matrix/loop_0.glsl";
+  if (v.stages == 2) return "matrix/loop_2.glsl";
+  return peels_last_tile(v) ? "matrix/loop_1_peeled.glsl" : "matrix/loop_1.glsl";
+}
+
+/// Whether fragments of sums can be C: it has their type of 32 bits, no epilogue, and is not added
+/// to.
+bool stores_fragments(const Variant& v, const Signature& s) {
+  return s.types.c == sum_type(s.types) && bytes_of(s.types.c) == kElementBytes &&
+         !any(s.epilogue) && v.reduction == Reduction::kOrdered;
+}
+
 Includes matrix_includes(const Variant& v, const Signature& s) {
   Includes includes;
   choose(includes, {"common/raster_row.glsl"}, raster_file(v.raster));
@@ -223,8 +240,10 @@ Includes matrix_includes(const Variant& v, const Signature& s) {
       reads_quantized(v, s) ? "matrix/b_quantized.glsl"
                             : matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b);
   if (reads_quantized(v, s)) choose_quantized(includes, v.load_path_b);
-  includes["tile/loop_1.glsl"] =
-      fmt::format("tile/loop_{}.glsl", v.stage == Stage::kShared ? v.stages : 0);
+  if (is_8_bit(s.types.a)) includes["matrix/transpose_16.glsl"] = "matrix/transpose_8.glsl";
+  if (!stores_fragments(v, s))
+    includes["matrix/store_direct.glsl"] = "matrix/store_direct_none.glsl";
+  choose(includes, {"matrix/loop_1.glsl"}, matrix_loop_file(v));
   return includes;
 }
 
@@ -275,7 +294,7 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
          has_subgroup_tiles(v) ? "tile/lanes_subgroup.glsl"
          : lanes_in_blocks(v)  ? "tile/lanes_blocked.glsl"
                                : "tile/lanes_plain.glsl");
-  choose(includes, {"tile/k_loop_1.glsl"}, fmt::format("tile/k_loop_{}.glsl", v.stages));
+  choose(includes, {"tile/loop_1.glsl"}, fmt::format("tile/loop_{}.glsl", v.stages));
   return includes;
 }
 
@@ -490,11 +509,6 @@ Shader emit_reduce(const Signature& s) {
                 expand("reduce.comp", {"Rooftile reduce: adds the partial sums of a split-K GEMM."},
                        defines, includes),
                 std::move(interface), Optimization::kZero);
-}
-
-std::string to_string(const Signature& s) {
-  return fmt::format("{}.{}{}{}{}", to_string(s.types), letter(s.trans_a), letter(s.trans_b),
-                     any(s.epilogue) ? "." : "", to_string(s.epilogue));
 }
 
 }  // namespace rooftile

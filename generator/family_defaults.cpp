@@ -1,5 +1,6 @@
 #include "generator/family_defaults.h"
 
+#include <algorithm>
 #include <array>
 
 namespace rooftile {
@@ -97,13 +98,24 @@ constexpr std::array kDefaults = {
     with(kBatchedSmall, kScalarB),
 };
 
+/// Subgroups that multiply on units of a shape. Units of 8 rows are Intel's, which have as many
+/// lanes as columns: 8 on Xe-HPG and 16 on Xe2, where the usual subgroup has 32.
+std::uint32_t matrix_lanes(const MatrixShape& shape, const DeviceLimits& limits) {
+  if (shape.m != 8) return limits.subgroup_size;
+  return std::clamp(static_cast<std::uint32_t>(shape.n), limits.min_subgroup_size,
+                    limits.max_subgroup_size);
+}
+
 /// A workgroup of two by two subgroups, each of two by two matrix operations: 64 x 64 for the usual
-/// shape of 16 x 16.
+/// shape of 16 x 16. On Intel, this is the largest block of a subgroup that does not spill: 16 x 32
+/// on Xe2, 16 x 16 on Xe-HPG, with one matrix operation along k
+/// (bench/results/gpu-compilers.md). Rows in shared memory are padded by
+/// 16 bytes, so that those of a fragment begin in different banks.
 Variant matrix_default(const MatrixShape& shape, std::uint32_t lanes) {
   return {.family = Family::kMatrix,
           .tile_m = 4 * shape.m,
           .tile_n = 4 * shape.n,
-          .tile_k = 2 * shape.k,
+          .tile_k = shape.m == 8 ? std::max(shape.k, 16) : 2 * shape.k,
           .subgroup_m = 2 * shape.m,
           .subgroup_n = 2 * shape.n,
           .matrix_m = shape.m,
@@ -112,7 +124,7 @@ Variant matrix_default(const MatrixShape& shape, std::uint32_t lanes) {
           .vector_width_a = 4,
           .vector_width_b = 4,
           .stage = Stage::kShared,
-          .shared_pad = 16,
+          .shared_pad = static_cast<int>(16 / bytes_of(shape.operand)),
           .unroll_k = shape.k,
           .subgroup_size = static_cast<int>(lanes)};
 }
@@ -133,7 +145,7 @@ std::vector<Variant> family_defaults(Family family, const DeviceLimits& limits) 
     for (const std::vector<MatrixShape>& shapes :
          {limits.matrix_shapes, limits.matrix_granularities})
       for (const MatrixShape& shape : shapes)
-        defaults.push_back(matrix_default(shape, limits.subgroup_size));
+        defaults.push_back(matrix_default(shape, matrix_lanes(shape, limits)));
   return defaults;
 }
 

@@ -175,6 +175,19 @@ inline int elements_per_word(const Variant& v, const Types& t) {
   return v.family == Family::kMatrix ? static_cast<int>(kElementBytes / bytes_of(t.a)) : v.dot;
 }
 
+/// Words in the vectors of a matrix kernel's tiles in shared memory: 16 bytes, or a fragment's row
+/// of matrix_k elements if shorter.
+inline int shared_words(const Variant& v, const Types& t) {
+  return std::clamp(v.matrix_k / elements_per_word(v, t), 1, 4);
+}
+
+/// Whether a matrix kernel with one tile in shared memory has a copy of its code for the last tile
+/// (templates/matrix/loop_1_peeled.glsl has the reason). Subgroups of 8 to 32 are Intel's and
+/// NVIDIA's. AMD's compiler (ACO, 64 lanes) moves sums if there is a copy: 119 instead of 68
+/// instructions beside 32 matrix operations, NAVI31, Mesa 25.0, 2026-11. Lavapipe, whose units have
+/// 8 steps of k, compiles a copy for as long as the loop, and gains nothing.
+inline bool peels_last_tile(const Variant& v) { return v.subgroup_size <= 32 && v.matrix_k >= 16; }
+
 /// Whether a packed operand consists of words of several elements (templates/pack_words.comp).
 inline bool packs_words(const Variant& v) { return v.dot > 1 || v.family == Family::kMatrix; }
 

@@ -18,5 +18,7 @@ inline Signature signature_of(const Problem& p) {
 }
 /// The signature as text, as in the database: "f32.nt", "f16_f16.nt.bias_column+relu".
 std::string to_string(const Signature& s);
+/// Reads such a text. Throws kInvalidArgument.
+Signature parse_signature(const std::string& text);
 
 }  // namespace rooftile

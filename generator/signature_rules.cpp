@@ -27,21 +27,29 @@ bool offers_types(const Case& c) {
   });
 }
 
-/// Elements of a matrix unit's fragments, and of the rows of their tiles, in the direction of
-/// vector loads.
-struct Run {
-  int fragment, tile;
-};
-Run run_a(const Case& c) {
+/// Elements of a matrix unit's fragments in the direction of vector loads from memory.
+int run_a(const Case& c) {
   const bool along_k = c.v.packed_a == Packed::kYes || c.s.trans_a == Transpose::kNo;
-  return along_k ? Run{c.v.matrix_k, c.v.tile_k} : Run{c.v.matrix_m, c.v.tile_m};
+  return along_k ? c.v.matrix_k : c.v.matrix_m;
 }
-Run run_b(const Case& c) {
+int run_b(const Case& c) {
   const bool along_k = c.v.packed_b == Packed::kYes || c.s.trans_b == Transpose::kYes;
-  return along_k ? Run{c.v.matrix_k, c.v.tile_k} : Run{c.v.matrix_n, c.v.tile_n};
+  return along_k ? c.v.matrix_k : c.v.matrix_n;
 }
 
 constexpr std::int64_t kMatrixAlignmentBytes = 16;  // of loads, or a fragment's row if shorter
+
+/// Whether fragments of an operand begin where matrix units can load them. Tiles in shared memory
+/// have rows along k, padded to whole vectors. In memory, fragments begin at multiples of `loaded`
+/// elements, and their rows have `run` elements.
+bool fragments_are_aligned(const Case& c, bool staged, int run, int loaded) {
+  if (staged)
+    return (c.v.tile_k + c.v.shared_pad) %
+               (shared_words(c.v, c.s.types) * elements_per_word(c.v, c.s.types)) ==
+           0;
+  const std::int64_t bytes = bytes_of(c.s.types.a);
+  return loaded * bytes % std::min(kMatrixAlignmentBytes, run * bytes) == 0;
+}
 
 bool is_power_of_two(int x) { return std::has_single_bit(static_cast<unsigned>(x)); }
 
@@ -85,22 +93,16 @@ constexpr std::array kSignatureRules = {
                   [](const Case& c) {
                     const LoadElements load = load_elements(c.v, c.s);
                     return c.v.family != Family::kMatrix ||
-                           (run_a(c).fragment % load.a == 0 && run_b(c).fragment % load.b == 0);
+                           (run_a(c) % load.a == 0 && run_b(c) % load.b == 0);
                   }},
-    SignatureRule{
-        "matrix units load from multiples of 16 bytes, or of a fragment's shorter row: "
-        "wider vectors, or another shared_pad",
-        [](const Case& c) {
-          if (c.v.family != Family::kMatrix) return true;
-          const std::int64_t bytes = bytes_of(c.s.types.a);
-          const LoadElements load = load_elements(c.v, c.s);
-          const auto holds = [&](const Run& run, int loaded, bool staged) {
-            const std::int64_t aligned = std::min(kMatrixAlignmentBytes, run.fragment * bytes);
-            const std::int64_t step = staged ? run.tile + c.v.shared_pad : loaded;
-            return step * bytes % aligned == 0;
-          };
-          return holds(run_a(c), load.a, staged_a(c.v)) && holds(run_b(c), load.b, staged_b(c.v));
-        }},
+    SignatureRule{"matrix units load from multiples of 16 bytes, or of a fragment's shorter row: "
+                  "wider vectors, or another shared_pad",
+                  [](const Case& c) {
+                    if (c.v.family != Family::kMatrix) return true;
+                    const LoadElements load = load_elements(c.v, c.s);
+                    return fragments_are_aligned(c, staged_a(c.v), run_a(c), load.a) &&
+                           fragments_are_aligned(c, staged_b(c.v), run_b(c), load.b);
+                  }},
     SignatureRule{"tiles exceed the device's shared memory",
                   [](const Case& c) {
                     return shared_bytes(c.v, c.s.types) <= shared_bytes_left(c.v, c.limits);

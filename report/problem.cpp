@@ -118,7 +118,10 @@ void write_gains(fmt::memory_buffer& out, const ProblemReport& p) {
                      ns / p.total_ns());
   };
   fmt::format_to(to, "\n  against {:.1f} us, packing included:\n", microseconds(p.total_ns()));
-  gain("default", p.default_ns);
+  gain("default", p.default_ns());
+  if (p.outcome)
+    fmt::format_to(to, "  certain that it is faster than the default: {}; {} candidates tried\n",
+                   certainty_text(p.outcome->verdict, p.outcome->confidence), p.outcome->tried);
   gain("naive", p.naive_ns);
   gain("host (predicted)", p.host_ns);
   if (p.call_ns > 0)

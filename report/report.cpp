@@ -55,12 +55,10 @@ ProblemReport problem_report(const TunedKernel& tuned, const Calibration& calibr
   return report;
 }
 
-/// The untuned default and the naive kernel stand in the ranked list like any other.
+/// The naive kernel stands in the ranked list like any other.
 void add_ranked(ProblemReport& report, const TunedKernel& tuned, const DeviceRates& rates,
-                const Variant& untuned, const Variant& naive) {
-  const double total_ns = tuned.kernel_ns + tuned.pack_ns;
-  if (tuned.candidate.variant == untuned) report.default_ns = total_ns;
-  if (tuned.candidate.variant == naive) report.naive_ns = total_ns;
+                const Variant& naive) {
+  if (tuned.candidate.variant == naive) report.naive_ns = tuned.kernel_ns + tuned.pack_ns;
   if (tuned.candidate.variant != report.variant)
     report.alternatives.push_back(ranked_report(tuned, rates));
 }
@@ -105,6 +103,14 @@ std::string kernel_name(const Store& store, RowId candidate) {
   } catch (const Error&) {
   }
   return "unknown kernel";
+}
+
+void add_outcome(ProblemReport& report, const Store& store, RowId device, RowId winner) {
+  const auto outcome = store.outcome(device, report.problem_row);
+  if (!outcome || outcome->candidate != winner) return;  // Another kernel has won since.
+  report.outcome = outcome;
+  if (outcome->default_candidate)
+    report.default_kernel = kernel_name(store, *outcome->default_candidate);
 }
 
 std::vector<FigureReport> figure_reports(std::vector<Figure> figures,
@@ -160,7 +166,6 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record,
   report.figures = figure_reports(std::move(figures), before.figures);
 
   const DeviceRates& rates = report.calibration.device;
-  const Variant untuned = runtime.default_variant(record.profile);
   const std::vector<TunedKernel> kernels =
       store.tuned_kernels(record.id, runtime.generator_version);
   const DispatchModel model = dispatch_model(kernels, report.calibration, record.profile.kind);
@@ -175,8 +180,9 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record,
       problem->problem_row = row;
       if (auto known = store.compiler_facts(record.id, tuned.candidate.id))
         problem->facts = std::move(known->facts);
+      add_outcome(*problem, store, record.id, tuned.candidate.id);
     }
-    add_ranked(*problem, tuned, rates, untuned, runtime.naive);
+    add_ranked(*problem, tuned, rates, runtime.naive);
   }
   std::ranges::stable_sort(report.problems, {},
                            [](const ProblemReport& p) { return flops(p.problem); });

@@ -46,11 +46,13 @@ struct ProblemReport {
   double limiter_ns = 0;
   Headroom headroom = {1, 1};
   std::vector<LevelReport> levels = {};
-  // Time of kernel and packing for the untuned default and for the naive kernel; 0: it is not in
-  // the ranked list.
-  double default_ns = 0, naive_ns = 0;
-  double host_ns = 0;                           // predicted, all threads
-  double call_ns = 0;                           // predicted, operands in host memory
+  // How certain the winner is, and the default that it was compared with; empty where an older
+  // version of Rooftile or another machine stored it.
+  std::optional<OutcomeRecord> outcome = {};
+  std::string default_kernel = {};  // short name; "" where it is unknown or could not run
+  double naive_ns = 0;  // kernel and packing of the naive kernel; 0: it is not in the ranked list
+  double host_ns = 0;   // predicted, all threads
+  double call_ns = 0;   // predicted, operands in host memory
   std::vector<RankedReport> alternatives = {};  // best first, without the winner
   std::optional<CompilerFacts> facts = {};
   std::optional<CounterSetRecord> counters = {};
@@ -58,6 +60,7 @@ struct ProblemReport {
   /// Whether the driver counted any level's bytes.
   bool counted() const;
   double total_ns() const { return kernel_ns + pack_ns; }
+  double default_ns() const;  // kernel and packing; 0: unknown
   /// The limiter once the present one is lifted; "" where none is known.
   std::string next_limiter() const;
 };

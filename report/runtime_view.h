@@ -33,8 +33,6 @@ class KernelChoice {
 struct RuntimeView {
   std::string_view generator_version;  // whose certificates count
   Variant naive = {};                  // legal for everything
-  // The kernel for problems that were not tuned.
-  std::function<Variant(const DeviceProfile&)> default_variant = {};
   std::function<std::unique_ptr<KernelChoice>(const DeviceProfile&, const DeviceRates&,
                                               std::vector<TunedKernel>,
                                               std::span<const PortfolioKernel>)>

@@ -80,6 +80,10 @@ std::string ratio_text(double other_ns, double ns) {
   return other_ns > 0 && std::isfinite(other_ns) ? fmt::format("{:.2f}x", other_ns / ns) : "-";
 }
 
+std::string certain_text(const ProblemReport& p) {
+  return p.outcome ? certainty_text(p.outcome->verdict, p.outcome->confidence) : "-";
+}
+
 void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
   const auto to = std::back_inserter(out);
   if (device.problems.empty()) {
@@ -96,6 +100,8 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
                                             {"% roof"},
                                             {"pack us"},
                                             {"vs default"},
+                                            {"certain"},
+                                            {"tried"},
                                             {"vs naive"},
                                             {"vs host"},
                                             {"limiter (model)", Align::kLeft}};
@@ -108,7 +114,9 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
                                       fmt::format("{:.1f}", flops(p.problem) / p.kernel_ns),
                                       fmt::format("{:.0f}%", 100 * p.bound_ns / p.kernel_ns),
                                       fmt::format("{:.1f}", p.pack_ns * 1e-3),
-                                      ratio_text(p.default_ns, p.total_ns()),
+                                      ratio_text(p.default_ns(), p.total_ns()),
+                                      certain_text(p),
+                                      p.outcome ? fmt::to_string(p.outcome->tried) : "-",
                                       ratio_text(p.naive_ns, p.total_ns()),
                                       ratio_text(p.host_ns, p.total_ns()),
                                       p.limiter + (p.counted() && !p.limiter.empty() ? " *" : "")};
@@ -116,6 +124,10 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
     table.add(std::move(cells));
   }
   out.append(table.text("  "));
+  fmt::format_to(
+      to,
+      "  vs default, certain: the kernel that the model takes without a measurement, and "
+      "the confidence that the best kernel is faster; open: not compared to the end\n");
   fmt::format_to(to, "  vs host: its BLAS on all threads, as predicted from its calibration\n");
   if (counted)
     fmt::format_to(to,

@@ -2,8 +2,7 @@
 // Matrix units (cooperative matrices) of subgroup scope: a subgroup computes SUBGROUP_M x
 // SUBGROUP_N elements of C as fragments of MATRIX_M x MATRIX_N, which the device multiplies as a
 // whole. Operands keep their stored type and are read as 32-bit words, so that the device needs no
-// 8-bit or 16-bit storage. A tile in shared memory has the operand's own layout, since fragments
-// can be loaded by rows or by columns.
+// 8-bit or 16-bit storage.
 #extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
 #extension GL_KHR_shader_subgroup_basic : enable
@@ -45,6 +44,10 @@
 #define VECTOR_WIDTH_B 4
 #define VECTOR_B uvec4
 #endif
+#ifndef SHARED_WORDS
+#define SHARED_WORDS 4
+#define SHARED_VECTOR uvec4
+#endif
 #ifndef VECTOR_WIDTH_C
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
@@ -64,6 +67,9 @@ layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUP_S
 
 #include "common/problem.glsl"
 #include "matrix/words.glsl"
+#include "matrix/transpose_16.glsl"
+#include "matrix/loads.glsl"
+#include "matrix/shared_memory.glsl"
 #include "common/edge_masked.glsl"
 #include "common/raster_row.glsl"
 #include "matrix/a_n.glsl"
@@ -86,7 +92,7 @@ void multiply_tile(uint stage) {
     }
 }
 
-#include "tile/loop_1.glsl"
+#include "matrix/loop_1.glsl"
 #include "matrix/store.glsl"
 
 void main() {

@@ -90,7 +90,7 @@ void multiply_tile(uint a_stage, uint b_stage) {
     }
 }
 
-#include "tile/k_loop_1.glsl"
+#include "tile/loop_1.glsl"
 #include "epilogue/store_c.glsl"
 
 void main() {

@@ -70,6 +70,9 @@ class RoundTimes {
                                     std::numeric_limits<double>::infinity()};
 };
 
+/// Whether the regret of choosing from a class's kernels is estimated.
+enum class Estimate : std::uint8_t { kYes, kNo };
+
 class ClassPortfolio {
  public:
   ClassPortfolio(const ProblemTunerContext& context, RowId device_row,
@@ -83,8 +86,8 @@ class ClassPortfolio {
   }
 
   void measure();
-  /// The regrets that are to be expected.
-  std::vector<double> store();
+  /// Returns the regrets that are to be expected; none without an estimate.
+  std::vector<double> store(Estimate estimate);
 
  private:
   std::optional<RegretRecord> regret_of(const CrossValidation& validation) const;
@@ -358,7 +361,7 @@ std::optional<RegretRecord> ClassPortfolio::regret_of(const CrossValidation& val
   return record;
 }
 
-std::vector<double> ClassPortfolio::store() {
+std::vector<double> ClassPortfolio::store(Estimate estimate) {
   std::vector<std::size_t> usable;
   for (std::size_t i = 0; i < contenders_.size(); ++i)
     if (!contenders_[i].given_up && !contenders_[i].times.empty()) usable.push_back(i);
@@ -381,7 +384,7 @@ std::vector<double> ClassPortfolio::store() {
   const auto compared = std::ranges::count_if(
       contenders_, [](const Contender& contender) { return !contender.times.empty(); });
   CrossValidation validation;
-  if (compared >= 2)
+  if (compared >= 2 && estimate == Estimate::kYes)
     validation =
         cross_validate(tuned_.front(), context_.rates, measured(usable), measured(uncertified));
   std::vector<PortfolioRecord> records;
@@ -400,7 +403,8 @@ std::vector<double> ClassPortfolio::store() {
 }  // namespace
 
 Regret tune_portfolios(const ProblemTunerContext& context, RowId device_row,
-                       std::span<const Problem> tuned, double seconds) {
+                       std::span<const Problem> tuned, double seconds,
+                       const SearchedEnough& searched_enough) {
   std::vector<std::vector<Problem>> classes;
   for (const Problem& p : tuned) {
     const auto same = std::ranges::find_if(classes, [&](const std::vector<Problem>& of_class) {
@@ -428,7 +432,10 @@ Regret tune_portfolios(const ProblemTunerContext& context, RowId device_row,
     left -= weight(of_class);
     ClassPortfolio portfolio(context, device_row, of_class, share * (end_s - now_s()));
     portfolio.measure();
-    const std::vector<double> of_portfolio = portfolio.store();
+    const auto searched =
+        static_cast<std::size_t>(std::ranges::count_if(of_class, searched_enough));
+    const std::vector<double> of_portfolio =
+        portfolio.store(2 * searched > of_class.size() ? Estimate::kYes : Estimate::kNo);
     regrets.insert(regrets.end(), of_portfolio.begin(), of_portfolio.end());
   }
   return summarize_regret(std::move(regrets));

@@ -1,14 +1,19 @@
 #include "tuner/problem_tuner.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/clock.h"
 #include "core/numbers/statistics.h"
 #include "generator/space.h"
-#include "runtime/model/predict.h"
+#include "generator/version.h"
 #include "runtime/model/roofline.h"
-#include "tuner/host_comparison.h"
-#include "tuner/search.h"
+#include "tuner/beside_host.h"
+#include "tuner/expected_times.h"
+#include "tuner/measure/paired_comparison.h"
+#include "tuner/ranked_candidates.h"
+#include "tuner/search_finals.h"
+#include "tuner/stored/default_comparison.h"
 #include "tuner/stored/ranked_list.h"
 #include "tuner/stored/stored_winner.h"
 
@@ -16,139 +21,313 @@ namespace rooftile {
 namespace {
 
 constexpr std::size_t kRanked = 3;  // Certified kernels in a list, besides default and fallback.
-// Shares of a problem's slice of time at which each phase ends; certificates follow. The search for
-// calls with a packed operand, and its finals, are left out where packing hardly matters.
-constexpr double kSearchShare = 0.5, kPrepackedShare = 0.6, kSuspectsShare = 0.65,
-                 kPrepackedFinalsShare = 0.7, kFinalsShare = 0.8;
-constexpr double kHostShare = 0.1;  // Limit of the share of the slice for the comparison with BLAS.
-
-/// Returns certified kernels, best first; then the best one for an operand that is packed before,
-/// if it is another; default and fallback last.
-std::vector<const Candidate*> ranked_list(const ProblemTunerContext& context, const Search& search,
-                                          const Signature& signature) {
-  std::vector<const Candidate*> list;
-  for (const Candidate* candidate : search.preferred()) {
-    if (list.size() >= kRanked) break;
-    if (context.runner.certified(candidate->variant, signature)) list.push_back(candidate);
-  }
-  for (const Operand operand : {Operand::kA, Operand::kB}) {
-    for (const Candidate* candidate : search.preferred_prepacked(operand)) {
-      if (std::ranges::find(list, candidate) != list.end()) break;
-      if (!context.runner.certified(candidate->variant, signature)) continue;
-      list.push_back(candidate);
-      break;
-    }
-  }
-  for (const Variant& variant : {default_variant(context.device), fallback_variant()}) {
-    const Candidate* candidate = search.find(variant);
-    if (candidate == nullptr || candidate->samples_ns.empty()) continue;
-    if (std::ranges::find(list, candidate) != list.end()) continue;
-    if (context.runner.certified(variant, signature)) list.push_back(candidate);
-  }
-  return list;
-}
-
-std::vector<WinnerRecord> records_of(const ProblemTunerContext& context, const Problem& problem,
-                                     const std::vector<const Candidate*>& list) {
-  const double level = context.runner.level();  // Stored times are those that a caller sees now.
-  std::vector<WinnerRecord> records;
-  for (const Candidate* candidate : list) {
-    const double kernel_ns =
-        median(candidate->prepacked_ns.empty() ? candidate->samples_ns : candidate->prepacked_ns);
-    // What packing adds to a call, beside the kernel's time where operands were packed before.
-    const double pack_ns = candidate->prepacked_ns.empty() || candidate->samples_ns.empty()
-                               ? candidate->pack_ns
-                               : std::max(0.0, candidate->total_ns() - kernel_ns);
-    records.push_back({.candidate = context.runner.id(candidate->variant, signature_of(problem)),
-                       .kernel_ns = level * kernel_ns,
-                       .pack_ns = level * pack_ns});
-  }
-  return records;
-}
-
-/// No comparison where the host is predicted to take longer than there is time for: a call of BLAS
-/// cannot be stopped. seconds: of the problem's slice.
-HostComparison beside_host(const ProblemTunerContext& context, const Problem& problem,
-                           const Variant& winner, double seconds) {
-  // The first round calls the host three times: once for its time, once untimed, once timed.
-  constexpr double kHostCalls = 3;
-  std::optional<double> predicted_ns;
-  if (context.host_rates != nullptr && is_calibrated(*context.host_rates)) {
-    const double plain_ns = predict_host_ns(retyped(problem, {}), *context.host_rates);
-    const double left_s = std::min(seconds, context.options.budget_s - context.elapsed_s());
-    if (kHostCalls * plain_ns * 1e-9 > left_s) return {};
-    // The model of the host covers plain float32 calls only.
-    if (problem.types == Types{} && problem.epilogue == Epilogue{} && problem.batch == 1)
-      predicted_ns = plain_ns;
-  }
-  const double end_s = now_s() + seconds;
-  return compare_with_host(
-      problem, predicted_ns,
-      [&]() -> std::optional<double> {
-        const auto reply = context.runner.time(winner, problem, {.samples = 1});
-        if (!reply) return std::nullopt;
-        return context.runner.level() * (median(reply->kernel_ns) + reply->pack_ns);
-      },
-      [&] { return context.over() || now_s() >= end_s; });
-}
-
-/// Returns 0 when the variant was not measured.
-double time_of(const Search& search, const Variant& variant) {
-  const Candidate* candidate = search.find(variant);
-  return candidate != nullptr && !candidate->samples_ns.empty() ? candidate->total_ns() : 0.0;
-}
+// Shares of the time of finish() at which its parts end. The comparison with the host gets the
+// rest, and finals with operands packed before are left out where packing hardly matters.
+constexpr double kSuspectsShare = 0.1, kPrepackedFinalsShare = 0.3, kFinalsShare = 0.65,
+                 kCertificatesShare = 0.9;
+// If the default's compilation is expected to take more than this share of the first look, the best
+// known kernel is measured and stored before it.
+constexpr double kSlowCompileShare = 0.15;
+// After so many batches for whole calls, one is for calls with a packed operand.
+constexpr std::size_t kCallBatches = 5;
 
 }  // namespace
 
-TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
-                        const Problem& problem, double slice_s) {
+ProblemTuner::ProblemTuner(const ProblemTunerContext& context, StepCosts& costs, RowId device_row,
+                           const TuneProblem& wanted)
+    : context_(context),
+      costs_(costs),
+      device_row_(device_row),
+      wanted_(wanted),
+      stored_(stored_winner(context.store, context.runner, device_row, wanted.problem)),
+      result_{.problem = wanted.problem,
+              .bound_ns = problem_bound_ns(wanted.problem, context.rates)} {
+  if (!stored_) return;
+  before_ = context.store.outcome(device_row, context.store.problem_id(wanted.problem));
+  if (before_ && before_->candidate != stored_->candidate.id) before_.reset();
+}
+
+ProblemTuner::Over ProblemTuner::until(double end_s) const {
+  return [this, end_s] { return context_.over() || now_s() >= end_s; };
+}
+
+bool ProblemTuner::undecided() const {
+  return before_ && before_->verdict == OutcomeVerdict::kOpen;
+}
+
+bool ProblemTuner::settled() const {
+  return stored_ && before_ && !undecided() && !search_->tried_now() && !search_->is_exhaustive();
+}
+
+SearchCourse* ProblemTuner::course() {
+  const bool more_calls = !calls_->next().empty();
+  if (!search_->packing_matters()) return more_calls ? calls_.get() : nullptr;
+  const std::size_t done = prepacked_ != nullptr ? prepacked_->batches() : 0;
+  if (calls_->batches() >= kCallBatches * (done + 1) || (!more_calls && done == 0)) {
+    if (prepacked_ == nullptr)
+      prepacked_ = std::make_unique<SearchCourse>(*search_, Objective::kPrepacked);
+    if (!prepacked_->next().empty()) return prepacked_.get();
+  }
+  return more_calls ? calls_.get() : nullptr;
+}
+
+StepOffer ProblemTuner::offer() {
+  StepOffer offer{.stage = stage_,
+                  .undecided = undecided(),
+                  .weight = wanted_.weight,
+                  .searched_s = searched_s_};
+  if (stage_ == TuneStage::kFirstLook || stage_ == TuneStage::kDone) return offer;
+  offer.finish_s = settled() ? 0 : finals_s(*search_, costs_);
+  if (stage_ == TuneStage::kFinish) return offer;
+  SearchCourse* next = course();
+  if (next == nullptr) {
+    offer.stage = stage_ = TuneStage::kFinish;
+    return offer;
+  }
+  offer.gain = next->claim() ? *next->claim() * costs_.claim_ratio() : costs_.gain(next->batches());
+  offer.cost_s = batch_s(*search_, costs_, next->next()) * costs_.time_ratio();
+  return offer;
+}
+
+void ProblemTuner::take(const TuneStep& step) {
+  const CandidateRunner& runner = context_.runner;
+  const std::size_t measured = runner.measured(), rejected = runner.failures(),
+                    spilled = runner.spilled();
+  switch (step.stage) {
+    case TuneStage::kFirstLook:
+      first_look(step.seconds);
+      break;
+    case TuneStage::kSearch:
+      search(step.seconds);
+      break;
+    case TuneStage::kFinish:
+      finish(step.seconds);
+      break;
+    case TuneStage::kDone:
+      break;
+  }
+  result_.measured += runner.measured() - measured;
+  result_.rejected += runner.failures() - rejected;
+  result_.spilled += runner.spilled() - spilled;
+}
+
+void ProblemTuner::measure_first(std::size_t index) {
+  search_->trust(index);
+  if (!search_->candidates()[index].samples_ns.empty()) return;
+  search_->measure(index, search_->round_samples(kSearchSamples));
+  learn({index});
+}
+
+void ProblemTuner::store_first(double end_s) {
+  if (stored_ && !undecided()) return;
+  std::vector<WinnerRecord> list = certified_list(end_s, undecided() ? kRanked : 1);
+  if (list.empty()) return;
+  const Standing standing = undecided() ? this->standing(list, until(end_s)) : Standing{};
+  if (!list.empty()) store(list, standing);
+}
+
+void ProblemTuner::first_look(double seconds) {
+  const double end_s = now_s() + seconds;
+  const Over over = until(end_s);
+  stage_ = TuneStage::kDone;
+  if (!context_.runner.fits(wanted_.problem)) return;
+  search_ = std::make_unique<Search>(context_, device_row_, wanted_.problem);
+  stage_ = TuneStage::kSearch;
+  const std::size_t own = default_candidate();
+  result_.default_kernel = short_name(search_->candidates()[own].variant);
+  const std::size_t known = search_->best_known().value_or(own);
+  const auto work = [&](std::size_t index) {
+    return work_of(*search_, search_->candidates()[index].variant);
+  };
+  if (work(known) < work(own) && costs_.compile_s(work(own)) > kSlowCompileShare * seconds) {
+    measure_first(known);
+    store_first(end_s);
+  }
+  measure_first(own);
+  if (!over()) measure_first(known);
+  store_first(end_s);
+  calls_ = std::make_unique<SearchCourse>(*search_, Objective::kCall);
+}
+
+void ProblemTuner::learn(const std::vector<std::size_t>& batch) {
+  for (const std::size_t index : batch) {
+    const Candidate& candidate = search_->candidates()[index];
+    if (candidate.compile_ns > 0)
+      costs_.compiled(work_of(*search_, candidate.variant), candidate.compile_ns * 1e-9);
+  }
+}
+
+void ProblemTuner::search(double seconds) {
+  SearchCourse* next = course();
+  if (next == nullptr) return;
+  const std::vector<std::size_t> batch = next->next();
+  const std::size_t number = next->batches();
+  const double expected_s = batch_s(*search_, costs_, batch), start_s = now_s();
+  const BatchResult found = next->run(until(start_s + seconds));
+  const double taken_s = now_s() - start_s;
+  searched_s_ += taken_s;
+  learn(batch);
+  if (context_.over()) return;  // The batch was cut short.
+  costs_.took(taken_s, expected_s);
+  if (!found.log2_gain) return;
+  if (found.log2_claim)
+    costs_.claimed(*found.log2_claim, *found.log2_gain);
+  else
+    costs_.gained(number, *found.log2_gain);
+}
+
+bool ProblemTuner::certified(const Variant& variant) {
+  const Signature& signature = search_->signature();
+  const RowId id = context_.runner.id(variant, signature);
+  const bool known = context_.store.certificate(device_row_, id, kGeneratorVersion).has_value();
   const double start_s = now_s();
-  const std::size_t measured = context.runner.measured(), failures = context.runner.failures(),
-                    spilled = context.runner.spilled();
-  TuneResult result{.problem = problem, .bound_ns = problem_bound_ns(problem, context.rates)};
-  if (!context.runner.fits(problem)) return result;
-  context.runner.begin_problem();
-  Search search(context, device_row, problem);
-  search.run(start_s + kSearchShare * slice_s);
-  const bool prepacked = search.packing_matters();
-  const bool cut_short = now_s() >= start_s + kSearchShare * slice_s;
-  if (prepacked)
-    search.run(start_s + kPrepackedShare * slice_s, Objective::kPrepacked);
-  else if (cut_short)
-    search.run(start_s + kPrepackedShare * slice_s);
-  search.try_suspects(start_s + kSuspectsShare * slice_s);
-  if (prepacked) search.finals(start_s + kPrepackedFinalsShare * slice_s, Objective::kPrepacked);
-  search.finals(start_s + kFinalsShare * slice_s);
-  TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(problem)};
-  context.progress(progress);
-  std::vector<WinnerRecord> list =
-      records_of(context, problem, ranked_list(context, search, signature_of(problem)));
-  const auto stored = stored_winner(context.store, context.runner, device_row, problem);
-  if (!list.empty() && stored && search.find(stored->candidate.variant) != nullptr)
-    keep_stored_winner(context.store, context.runner, *stored, list,
-                       {.samples = search.round_samples(kFinalSamples),
-                        .over = [&] { return context.over() || now_s() >= start_s + slice_s; }});
-  if (list.empty() && stored) {  // There is no new kernel, so the stored ones stay.
-    list.push_back({.candidate = stored->candidate.id,
-                    .kernel_ns = stored->kernel_ns,
-                    .pack_ns = stored->pack_ns});
-  } else if (!list.empty()) {
-    store_ranked(context.store, device_row, problem, list);
+  const bool passed = context_.runner.certified(variant, signature);
+  if (!known && !context_.over()) costs_.certified(work_of(*search_, variant), now_s() - start_s);
+  return passed;
+}
+
+// A kernel whose certificate would take longer than there is time for waits for a later step. If
+// the problem has no kernel at all, the one with the shortest certificate gets it even so.
+std::vector<WinnerRecord> ProblemTuner::certified_list(double end_s, std::size_t most) {
+  TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(wanted_.problem)};
+  context_.progress(progress);
+  std::vector<const Candidate*> list =
+      ranked_candidates(*search_,
+                        {.most = most,
+                         .default_variant = search_->candidates()[default_candidate()].variant,
+                         .others = most > 1},
+                        [&](const Variant& v) {
+                          const double seconds = certificate_s(*search_, costs_, v);
+                          return (seconds == 0 || seconds <= end_s - now_s()) && certified(v);
+                        });
+  if (list.empty() && !stored_ && result_.winner.empty()) {
+    std::vector<const Candidate*> order = search_->preferred();
+    std::ranges::stable_sort(order, {}, [&](const Candidate* candidate) {
+      return work_of(*search_, candidate->variant);
+    });
+    const auto first = std::ranges::find_if(
+        order, [&](const Candidate* candidate) { return certified(candidate->variant); });
+    if (first != order.end()) list.push_back(*first);
   }
-  if (!list.empty()) {
-    const Variant winner = context.store.candidate(list.front().candidate).value().variant;
-    result.winner = short_name(winner);
-    result.kernel_ns = list.front().kernel_ns;
-    result.pack_ns = list.front().pack_ns;
-    if (!context.over()) context.runner.count(winner, problem, result.kernel_ns);
-    result.host = beside_host(context, problem, winner, kHostShare * slice_s);
+  return winner_records(*search_, list);
+}
+
+RowId ProblemTuner::default_row() const {
+  return context_.runner.id(search_->candidates()[default_candidate()].variant,
+                            search_->signature());
+}
+
+Standing ProblemTuner::standing(std::vector<WinnerRecord>& list, const Over& over) {
+  const int samples = search_->round_samples(kFinalSamples);
+  CandidateRunner& runner = context_.runner;
+  const bool protects =
+      stored_ && !undecided() && search_->find(stored_->candidate.variant) != nullptr;
+  if (protects) {
+    keep_stored_winner(context_.store, runner, *stored_, list, {.samples = samples, .over = over});
+    if (list.empty()) return {};
+    const bool kept = list.front().candidate == stored_->candidate.id;
+    if (before_ && kept) return {.verdict = before_->verdict, .confidence = before_->confidence};
+    if (before_ && !runner.rejected(stored_->candidate.id))
+      return {.verdict = OutcomeVerdict::kFaster, .confidence = kPairedConfidence};
   }
-  result.default_ns = context.runner.level() * time_of(search, default_variant(context.device));
-  result.naive_ns = context.runner.level() * time_of(search, fallback_variant());
-  result.measured = context.runner.measured() - measured;
-  result.rejected = context.runner.failures() - failures;
-  result.spilled = context.runner.spilled() - spilled;
-  return result;
+  return compare_with_default(context_.store, runner, wanted_.problem, default_row(), list,
+                              {.samples = samples, .over = over});
+}
+
+void ProblemTuner::store(const std::vector<WinnerRecord>& list, const Standing& standing) {
+  store_ranked(context_.store, device_row_, wanted_.problem, list);
+  const RowId own = default_row();
+  OutcomeRecord outcome{.problem = context_.store.problem_id(wanted_.problem),
+                        .candidate = list.front().candidate,
+                        .verdict = standing.verdict,
+                        .confidence = standing.confidence,
+                        .tried = search_->tried()};
+  const Candidate& default_kernel = search_->candidates()[default_candidate()];
+  if (!context_.runner.rejected(own) && !default_kernel.samples_ns.empty()) {
+    const auto record = std::ranges::find(list, own, &WinnerRecord::candidate);
+    outcome.default_candidate = own;
+    outcome.default_ns = record != list.end() ? record->kernel_ns + record->pack_ns
+                                              : context_.runner.level() * default_kernel.total_ns();
+  }
+  context_.store.put_outcome(device_row_, outcome);
+  if (outcome.verdict != OutcomeVerdict::kOpen) {
+    stored_ = stored_winner(context_.store, context_.runner, device_row_, wanted_.problem);
+    before_ = outcome;
+  }
+  describe(list.front(), outcome);
+}
+
+void ProblemTuner::describe(const WinnerRecord& winner, const OutcomeRecord& outcome) {
+  result_.winner = short_name(context_.store.candidate(winner.candidate).value().variant);
+  result_.kernel_ns = winner.kernel_ns;
+  result_.pack_ns = winner.pack_ns;
+  result_.verdict = outcome.verdict;
+  result_.confidence = outcome.confidence;
+  result_.default_ns = outcome.default_ns.value_or(0);
+}
+
+void ProblemTuner::compare(double start_s, double seconds) {
+  const auto share = [&](double part) { return until(start_s + part * seconds); };
+  try_suspects(*search_, share(kSuspectsShare));
+  if (search_->packing_matters())
+    run_finals(*search_, Objective::kPrepacked, share(kPrepackedFinalsShare));
+  run_finals(*search_, Objective::kCall, share(kFinalsShare));
+  if (const auto naive = search_->index_of(fallback_variant()); naive && !share(kFinalsShare)())
+    measure_first(*naive);
+  std::vector<WinnerRecord> list = certified_list(start_s + kCertificatesShare * seconds, kRanked);
+  const Standing standing =
+      list.empty() ? Standing{} : this->standing(list, until(start_s + seconds));
+  if (!list.empty()) store(list, standing);
+}
+
+void ProblemTuner::finish(double seconds) {
+  const double start_s = now_s();
+  stage_ = TuneStage::kDone;
+  if (!settled()) compare(start_s, seconds);
+  describe_stored();
+  result_.tried = search_->tried();
+  if (const Candidate* naive = search_->find(fallback_variant());
+      naive != nullptr && !naive->samples_ns.empty())
+    result_.naive_ns = context_.runner.level() * naive->total_ns();
+  if (!result_.winner.empty() && !context_.over()) add_host(start_s + seconds);
+}
+
+void ProblemTuner::add_host(double end_s) {
+  const auto first = stored_winner(context_.store, context_.runner, device_row_, wanted_.problem);
+  if (!first) return;
+  const Variant& winner = first->candidate.variant;
+  context_.runner.count(winner, wanted_.problem, result_.kernel_ns);
+  result_.host = beside_host(context_, wanted_.problem, winner, end_s - now_s());
+}
+
+// Where there is no new kernel, the stored ones stay.
+void ProblemTuner::describe_stored() {
+  if (!result_.winner.empty() || !stored_) return;
+  const OutcomeRecord unknown;
+  describe({.candidate = stored_->candidate.id,
+            .kernel_ns = stored_->kernel_ns,
+            .pack_ns = stored_->pack_ns},
+           before_ ? *before_ : unknown);
+}
+
+void ProblemTuner::end() {
+  if (stage_ == TuneStage::kSearch || stage_ == TuneStage::kFinish) finish(0);
+  describe_stored();
+}
+
+TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
+                        const Problem& problem, double seconds) {
+  StepCosts costs;
+  ProblemTuner tuner(context, costs, device_row, {.problem = problem});
+  const double end_s = now_s() + seconds;
+  while (!context.over()) {
+    const StepOffer offer = tuner.offer();
+    const auto step = next_step({&offer, 1}, end_s - now_s(), seconds);
+    if (!step) break;
+    tuner.take(*step);
+  }
+  tuner.end();
+  return tuner.result();
 }
 
 }  // namespace rooftile

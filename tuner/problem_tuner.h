@@ -1,13 +1,83 @@
-// Search, finals and certification for one problem.
+// First candidates, search, finals and certificates of one problem, step by step.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
 #include "tuner/problem_tuner_context.h"
+#include "tuner/schedule.h"
+#include "tuner/search_course.h"
+#include "tuner/step_costs.h"
+#include "tuner/stored/default_comparison.h"
 
 namespace rooftile {
 
-/// Spends up to slice_s on one problem and stores its ranked list. Then, while the run is not over,
-/// spends up to a tenth of slice_s on comparing the winner with the host's BLAS.
+/// Tunes one problem in the steps that next_step() (tuner/schedule.h) chooses. The objects that it
+/// is given must outlive it. Every step stops its measurements when the run is over.
+class ProblemTuner {
+ public:
+  ProblemTuner(const ProblemTunerContext& context, StepCosts& costs, RowId device_row,
+               const TuneProblem& wanted);
+
+  /// The next step, with what is expected of it.
+  StepOffer offer();
+  /// Takes this step of its own offer.
+  void take(const TuneStep& step);
+  /// Stores what is certified if the run ended before kFinish.
+  void end();
+  /// Complete after kFinish or end().
+  const TuneResult& result() const { return result_; }
+
+ private:
+  using Over = std::function<bool()>;
+  /// True when the run is over or this time has come.
+  Over until(double end_s) const;
+  bool undecided() const;  ///< An earlier run stored a winner without a verdict.
+  bool settled() const;    ///< The stored winner is certain, and nothing was measured since.
+  SearchCourse* course();  ///< Of the next batch; null: the search has ended.
+
+  /// Measures the default and the best known kernel, the default even if no time is left, and
+  /// stores the best certified one at once, unless an earlier run has stored a winner. If that run
+  /// could not decide between its winner and the default, they are compared now.
+  void first_look(double seconds);
+  void measure_first(std::size_t index);
+  void store_first(double end_s);
+  void search(double seconds);  ///< Measures the next batch.
+  /// Compares the best candidates, certifies them and stores the ranked list; compares the winner
+  /// with the host's BLAS.
+  void finish(double seconds);
+  void compare(double start_s, double seconds);
+  void add_host(double end_s);
+
+  std::size_t default_candidate() const { return search_->default_candidate(); }
+  RowId default_row() const;
+  bool certified(const Variant& variant);
+  std::vector<WinnerRecord> certified_list(double end_s, std::size_t most);
+  /// Orders the list, which is not empty, by paired comparisons with the stored winner and with the
+  /// default.
+  Standing standing(std::vector<WinnerRecord>& list, const Over& over);
+  void store(const std::vector<WinnerRecord>& list, const Standing& standing);
+  void describe_stored();
+  void describe(const WinnerRecord& winner, const OutcomeRecord& outcome);
+  void learn(const std::vector<std::size_t>& batch);  ///< How long its compilation took.
+
+  const ProblemTunerContext& context_;
+  StepCosts& costs_;
+  const RowId device_row_;
+  const TuneProblem wanted_;
+  TuneStage stage_ = TuneStage::kFirstLook;
+  std::optional<TunedKernel> stored_;                ///< The stored winner, and
+  std::optional<OutcomeRecord> before_;              ///< how certain it is.
+  std::unique_ptr<Search> search_;                   ///< Null before the first look.
+  std::unique_ptr<SearchCourse> calls_, prepacked_;  ///< By objective; null before the first batch.
+  double searched_s_ = 0;
+  TuneResult result_;
+};
+
+/// Tunes one problem alone within `seconds`.
 TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
-                        const Problem& problem, double slice_s);
+                        const Problem& problem, double seconds);
 
 }  // namespace rooftile

@@ -1,4 +1,4 @@
-// Candidates of one problem, their measurements, and the search for the best.
+// Candidates of one problem and their measurements.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,6 @@
 #include "generator/emit.h"
 #include "tuner/problem_tuner_context.h"
 #include "tuner/search/priors.h"
-#include "tuner/search/strategy.h"
-#include "tuner/search/transfer.h"
 
 namespace rooftile {
 
@@ -29,7 +27,9 @@ struct Candidate {
   std::vector<double> prepacked_ns = {};
   double pack_ns = 0, compile_ns = 0;
   bool tried = false;
-  bool trusted = false;  ///< Measured even if its registers spill.
+  bool tried_before = false;  ///< In an earlier run; it may have failed there.
+  bool tried_now = false;     ///< In this run, so that the worker has compiled it.
+  bool trusted = false;       ///< Measured even if its registers spill.
   double total_ns() const {
     return samples_ns.empty() ? std::numeric_limits<double>::infinity()
                               : median(samples_ns) + pack_ns;
@@ -44,22 +44,56 @@ class Search {
  public:
   Search(const ProblemTunerContext& context, RowId device_row, const Problem& problem);
 
-  void run(double end_s, Objective objective = Objective::kCall);
+  const ProblemTunerContext& context() const { return context_; }
+  RowId device_row() const { return device_row_; }
+  const Problem& problem() const { return problem_; }
+  const Signature& signature() const { return signature_; }
+  const std::vector<Candidate>& candidates() const { return candidates_; }
+  const std::vector<Prior>& priors() const { return priors_; }
+  /// Times of calls by the analytical model, one of each candidate.
+  const std::vector<double>& analytical_ns() const { return analytical_ns_; }
+  double bound_ns() const { return bound_ns_; }
+  bool is_exhaustive() const { return exhaustive_; }
+  std::optional<std::size_t> index_of(const Variant& variant) const;
+  /// Null: not a candidate here.
+  const Candidate* find(const Variant& variant) const;
+
+  /// The kernel that is taken for this problem without any measurement: the fastest by the
+  /// analytical model. Without a calibration it is the device's default.
+  std::size_t default_candidate() const;
+  /// The best kernel that is known before any measurement, apart from the default: the winner that
+  /// is stored for this problem; otherwise the first plausible (tuner/search/strategy.h) one among
+  /// the winners of the nearest problems and the priors of this kind of device. Where there is
+  /// none, the plausible candidate that compiles the fastest.
+  std::optional<std::size_t> best_known() const;
+  /// The winners of the device's problems that are candidates here, nearest problem first.
+  std::vector<std::size_t> winners_elsewhere() const;
+
+  bool is_rejected(std::size_t candidate) const;  ///< As CandidateRunner::rejected.
+
+  /// Selects the objective of the functions below.
+  void aim_at(Objective objective) { objective_ = objective; }
+  /// Measures a candidate and returns the times of whole calls. No value: it has no times.
+  std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
+  /// Lets a candidate be measured even if its registers spill.
+  void trust(std::size_t candidate) { candidates_[candidate].trusted = true; }
+  /// Replaces a candidate's samples.
+  void replace_samples(std::size_t candidate, std::vector<double> samples);
+  double ns_of(const Candidate& candidate) const;  ///< Infinity: no time.
+  double best_ns() const;
+  const std::vector<double>& samples_of(const Candidate& candidate) const;
+  std::vector<std::size_t> ranked() const;  ///< Measured candidates by time.
+
+  /// Number of candidates that were measured or failed, in this run or an earlier one.
+  std::size_t tried() const;
+  bool tried_now() const;  ///< Whether any candidate was measured in this run.
   /// Whether packing takes so much of the candidates' time that the objectives differ.
   bool packing_matters() const;
-  /// Tries the candidates that were running when a tuner died (CandidateRunner::suspects).
-  void try_suspects(double end_s);
-  /// Compares the best few candidates, interleaved, because the search's own samples were taken
-  /// minutes apart.
-  void finals(double end_s, Objective objective = Objective::kCall);
-
   /// Returns measured candidates, the fastest call first; among equals the one that compiles
   /// faster.
   std::vector<const Candidate*> preferred() const;
   /// Same for calls whose operand was packed before.
   std::vector<const Candidate*> preferred_prepacked(Operand operand) const;
-  /// Null: not a candidate here.
-  const Candidate* find(const Variant& variant) const;
   /// Returns the number of samples of a candidate in one of several rounds: fewer than usual for a
   /// problem that takes long, more for a short one.
   int round_samples(int usual) const;
@@ -67,23 +101,13 @@ class Search {
  private:
   void collect_candidates();
   void recall();
-  std::vector<std::size_t> seeds(const SearchSpace& space) const;
-  std::vector<TransferSource> own_sources() const;
-  SearchSpace space() const;
-  std::vector<Observation> history() const;
-  std::vector<std::size_t> next_batch(Strategy& strategy, std::vector<std::size_t>& pending,
-                                      std::vector<Observation>& history);
-  std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
-  std::vector<std::size_t> ranked() const;         ///< Measured candidates by time.
-  double ns_of(const Candidate& candidate) const;  ///< By the objective; infinity: no time.
-  double packing_left_ns(const Candidate& candidate) const;  ///< By the objective.
-  /// Whether its operands are packed before the samples, by the objective.
+  std::optional<std::size_t> index_of_row(RowId candidate) const;
+  double packing_left_ns(const Candidate& candidate) const;
+  /// Whether its operands are packed before the samples.
   bool timed_prepacked(const Candidate& candidate) const;
-  std::vector<double>& samples_of(Candidate& candidate) const;  ///< By the objective.
-  double best_ns() const;
+  std::vector<double>& samples_of(Candidate& candidate) const;
   const Candidate* best() const;  ///< Null: none is measured.
   void report() const;
-  std::optional<std::size_t> index_of(const Variant& variant) const;
 
   const ProblemTunerContext& context_;
   RowId device_row_;
@@ -94,6 +118,7 @@ class Search {
   bool exhaustive_;
   Objective objective_ = Objective::kCall;
   std::vector<Candidate> candidates_;
+  std::vector<double> analytical_ns_;
 };
 
 }  // namespace rooftile

@@ -13,9 +13,8 @@
 #include "runtime/model/calibration.h"
 #include "tuner/measure/thermal.h"
 #include "tuner/portfolio_tuner.h"
-#include "tuner/problem_tuner.h"
 #include "tuner/stored/imported_lists.h"
-#include "tuner/time_shares.h"
+#include "tuner/tune_problems.h"
 #include "tuner/worker/candidate_runner.h"
 #include "tuner/worker/settle_journal.h"
 #include "tuner/worker/worker_process.h"
@@ -205,21 +204,20 @@ void TuneRun::refresh_stale(const ProblemTunerContext& context) {
   if (report_.refresh.stale > 0 && callbacks_.refreshed) callbacks_.refreshed(report_.refresh);
 }
 
-/// Searches each problem within its slice of what is left of the budget. before: when the run
-/// began.
+/// Tunes the problems within what is left of the budget. before: when the run began.
 void TuneRun::tune_problems(const ProblemTunerContext& context, const Thermal& before) {
-  const std::vector<double> weights =
-      slice_weights(problems_, default_variant(device_), context.rates);
-  for (std::size_t i = 0; i < problems_.size() && !over(); ++i) {
-    report_.results.push_back(tune_problem(context, device_row_, problems_[i].problem,
-                                           slice_s(weights, i, budget_.left_s() - reserved_s_)));
+  const auto finished = [&](const TuneResult& result) {
+    report_.results.push_back(result);
     const Thermal thermal = read_thermal();
     RunConditions& conditions = report_.conditions;
     conditions.highest_c = std::max(conditions.highest_c, thermal.highest_c);
     if (thermal.throttle_events)
       conditions.throttle_events = *thermal.throttle_events - before.throttle_events.value_or(0);
-    if (callbacks_.problem_finished) callbacks_.problem_finished(report_.results.back());
-  }
+    if (callbacks_.problem_finished) callbacks_.problem_finished(result);
+  };
+  rooftile::tune_problems(
+      context, device_row_, problems_,
+      {.left_s = [this] { return budget_.left_s() - reserved_s_; }, .finished = finished});
 }
 
 /// Chooses each class's few kernels for problems that are not tuned.
@@ -227,8 +225,14 @@ void TuneRun::tune_for_untuned(const ProblemTunerContext& context, double second
   std::vector<Problem> tuned;
   for (const TuneResult& result : report_.results)
     if (!result.winner.empty()) tuned.push_back(result.problem);
-  report_.untuned =
-      tune_portfolios(context, device_row_, tuned, std::min(seconds, budget_.left_s()));
+  const auto searched_enough = [&](const Problem& p) {
+    const auto result = std::ranges::find(report_.results, p, &TuneResult::problem);
+    return result != report_.results.end() && result->tried >= kLeastForRegret;
+  };
+  report_.hardly_searched =
+      tuned.size() - static_cast<std::size_t>(std::ranges::count_if(tuned, searched_enough));
+  report_.untuned = tune_portfolios(context, device_row_, tuned,
+                                    std::min(seconds, budget_.left_s()), searched_enough);
 }
 
 void TuneRun::finish(const CandidateRunner& runner) {

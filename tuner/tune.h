@@ -26,6 +26,9 @@ struct TuneReport {
   /// left out in turn (runtime/model/portfolio.h). With no problems, there were too few to estimate
   /// it.
   Regret untuned;
+  /// Tuned problems with fewer than kLeastForRegret candidates. Classes that consist of them for
+  /// the most part are left out of `untuned`.
+  std::size_t hardly_searched = 0;
   bool interrupted = false, out_of_budget = false;
   double calibration_s = 0;  ///< Wall time before the budget began; 0: stored figures were used.
   double elapsed_s = 0;      ///< Part of the budget.

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/problem.h"
+#include "db/tables/records.h"
 #include "tuner/host_comparison.h"
 #include "tuner/problems/problem_sets.h"
 
@@ -52,17 +54,29 @@ struct TuneProgress {
   std::string limiter;  ///< Limiter of that kernel by the model; "" when unknown.
 };
 
+/// Fewest candidates of a problem's search whose best one is close to the fastest kernel there is:
+/// searches of the frozen spaces (bench/replay) have 96 % of the optimum after so many. With fewer
+/// the regret of choosing one of them would look small because all of them are slow.
+inline constexpr std::size_t kLeastForRegret = 16;
+
 /// Result of one problem.
 struct TuneResult {
   Problem problem;
   std::string winner;  ///< Short name, "" when no legal kernel was certified.
   double kernel_ns = 0, pack_ns = 0;
-  double default_ns = 0;  ///< Untuned default variant, kernel and packing; 0 when it could not run.
+  /// The kernel that the analytical model takes without a measurement: short name, and time with
+  /// packing; 0 when it could not run.
+  std::string default_kernel;
+  double default_ns = 0;
+  OutcomeVerdict verdict = OutcomeVerdict::kOpen;  ///< The winner compared with the default.
+  /// That the winner is faster than the default, 0...1, as far as pairs were measured.
+  std::optional<double> confidence;
+  std::size_t tried = 0;  ///< Candidates that were measured or failed, in all runs.
   double naive_ns = 0;    ///< 0 when predicted too slow to be worth running.
   HostComparison host;    ///< OpenBLAS on all threads compared with the winner, in the same run.
   double bound_ns = 0;    ///< The problem's roofline.
-  std::size_t measured = 0, rejected = 0;
-  std::size_t spilled = 0;  ///< Not measured because their registers spill.
+  std::size_t measured = 0, rejected = 0;  ///< In this run.
+  std::size_t spilled = 0;                 ///< Not measured because their registers spill.
 };
 
 }  // namespace rooftile

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "db/store.h"
+#include "generator/emit.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/dispatch/context.h"
@@ -57,6 +58,12 @@ struct Contestant {
   std::string skipped = {};
 };
 
+/// The last run of a kernel, which a whole call with it asks for.
+struct KernelRun {
+  double ns = 0;
+  std::string why_not = {};
+};
+
 std::vector<BaselineRatio> ratios_of(const std::vector<Contestant>& all,
                                      const std::vector<std::unique_ptr<Baseline>>& baselines,
                                      double pack_ns) {
@@ -92,7 +99,7 @@ struct Contest::Impl {
                         std::function<void(const GemmCall&)> call) const;
   Contestant kernel(const std::string& name, const Problem& p, const Variant& variant);
   Contestant device_call(const std::string& name, const Problem& p, const Variant& variant,
-                         std::shared_ptr<double> kernel_ns) const;
+                         std::shared_ptr<KernelRun> kernel_run) const;
   void add_device(const std::string& name, const Problem& p, const Variant& variant,
                   std::vector<Contestant>& all);
   void add_other_types(const Problem& p, std::vector<Contestant>& all) const;
@@ -166,14 +173,19 @@ Contestant Contest::Impl::kernel(const std::string& name, const Problem& p,
 // The device tier with a single kernel in its list.
 Contestant Contest::Impl::device_call(const std::string& name, const Problem& p,
                                       const Variant& variant,
-                                      std::shared_ptr<double> kernel_ns) const {
+                                      std::shared_ptr<KernelRun> kernel_run) const {
   auto tier = std::make_shared<std::unique_ptr<DeviceTier>>();
   Contestant contestant = whole_call(name, p, [=, this](const GemmCall& call) {
     if (*tier == nullptr) {
-      if (*kernel_ns == 0) fail(ErrorCode::kTimeout, "its kernel did not run");
-      const TunedKernel only = {.candidate = {.hash = short_name(variant), .variant = variant},
+      if (kernel_run->ns == 0)
+        fail(ErrorCode::kTimeout, "its kernel did not run: {}", kernel_run->why_not);
+      const Signature signature = signature_of(call.problem);
+      // The tier refuses a kernel whose hash is not that of the shader it generates.
+      const TunedKernel only = {.candidate = {.hash = emit_gemm(variant, signature).hash,
+                                              .signature = to_string(signature),
+                                              .variant = variant},
                                 .problem = call.problem,
-                                .kernel_ns = *kernel_ns};
+                                .kernel_ns = kernel_run->ns};
       *tier = std::make_unique<DeviceTier>(
           profile, rates, KernelRanking(profile.limits, {}, {only}), default_cache_folder());
     }
@@ -185,13 +197,18 @@ Contestant Contest::Impl::device_call(const std::string& name, const Problem& p,
 
 void Contest::Impl::add_device(const std::string& name, const Problem& p, const Variant& variant,
                                std::vector<Contestant>& all) {
-  const auto kernel_ns = std::make_shared<double>(0);
+  const auto kernel_run = std::make_shared<KernelRun>();
   Contestant timed = kernel(name + "_kernel", p, variant);
-  timed.run = [kernel_ns, inner = timed.run](const BatchOperands& operands) {
-    return *kernel_ns = inner(operands);
+  timed.run = [kernel_run, inner = timed.run](const BatchOperands& operands) {
+    try {
+      return kernel_run->ns = inner(operands);
+    } catch (const Error& error) {
+      kernel_run->why_not = error.what();
+      throw;
+    }
   };
   all.push_back(std::move(timed));
-  all.push_back(device_call(name, p, variant, kernel_ns));
+  all.push_back(device_call(name, p, variant, kernel_run));
 }
 
 // Has a measurer of its own, so that the other types' operands stay allocated between the turns.

@@ -18,9 +18,10 @@ struct Replay {
   std::string name;
   FrozenSpace frozen;
   SearchSpace space;
-  std::vector<double> true_ns;  // Time of kernel and packing; infinity for failed candidates.
-  std::vector<double>
-      deviation;  // Of a median's logarithm, times the square root of its number of samples.
+  /// Time of kernel and packing; infinity for failed candidates.
+  std::vector<double> true_ns;
+  /// Standard deviation of the logarithm of one sample.
+  std::vector<double> deviation;
   double best_ns = 0;
 };
 /// The latest calibration of the space's device and driver in a database; empty when it has no such

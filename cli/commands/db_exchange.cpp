@@ -32,7 +32,9 @@ int export_data(const Globals& globals, const ExchangeArguments& arguments) {
   if (!arguments.force && !std::filesystem::equivalent(arguments.target, store.path(), missing))
     refuse_existing(arguments.target);
   store.export_to(arguments.target, devices);
-  fmt::print("{}: data of {} devices and drivers\n", arguments.target, devices.size());
+  fmt::print("{}: data of {}\n", arguments.target,
+             devices.size() == 1 ? "one device and driver"
+                                 : fmt::format("{} devices and drivers", devices.size()));
   return kDone;
 }
 

@@ -161,10 +161,11 @@ std::vector<DeviceProfile> selected_devices(const Globals& globals) {
   for (const DeviceProfile& device : found.devices)
     if (globals.selects(device)) devices.push_back(device);
   if (devices.empty())
-    fail(ErrorCode::kDevice, "no Vulkan device{}; `rooftile devices` lists them",
+    fail(ErrorCode::kDevice, "no Vulkan device{}",
          globals.wanted_device().empty()
              ? " on this machine: install a driver (mesa-vulkan-drivers has a software one)"
-             : globals.matching());
+             : globals.matching() +
+                   "; `rooftile devices` without --device and ROOFTILE_DEVICE lists them");
   return devices;
 }
 

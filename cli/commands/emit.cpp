@@ -2,14 +2,14 @@
 
 #include <unistd.h>
 
-#include <map>
+#include <cstdio>
 
 #include "cli/command.h"
+#include "cli/kernel_options.h"
 #include "cli/output_file.h"
 #include "cli/usage.h"
 #include "core/error.h"
 #include "generator/compile.h"
-#include "generator/family_defaults.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 
@@ -18,8 +18,8 @@ namespace {
 
 struct EmitArguments {
   ProblemOptions problem;
-  std::string variant, limits = "device", spirv, pack;
-  std::map<std::string, std::string> values;  // Parameters that are given as single options.
+  KernelOptions kernel;
+  std::string limits = "device", spirv, pack;
   bool list_space = false;
 };
 
@@ -45,35 +45,6 @@ Target target_of(const Globals& globals, const EmitArguments& arguments) {
   }
 }
 
-/// Parameters of --variant, replaced by those that are given as single options.
-ParameterSettings settings_of(const EmitArguments& arguments) {
-  ParameterSettings settings = parse_settings(arguments.variant);
-  for (const auto& [parameter, value] : settings)
-    for (const auto& [other, other_value] : settings)
-      if (parameter == other && value != other_value)
-        fail(ErrorCode::kInvalidArgument, "--variant has both {}={} and {}={}", parameter, value,
-             other, other_value);
-  for (const auto& [parameter, value] : arguments.values) {
-    if (value.empty()) continue;
-    std::erase_if(settings, [&](const auto& setting) { return setting.first == parameter; });
-    settings.emplace_back(parameter, value);
-  }
-  return settings;
-}
-
-/// Legality for the problem where its sizes are given, else for its types, transposes and epilogue.
-Legality legality_for(const DeviceLimits& limits, const EmitArguments& arguments) {
-  const ProblemOptions& sizes = arguments.problem;
-  const int given = (sizes.m > 0) + (sizes.n > 0) + (sizes.k > 0);
-  if (given % 3 != 0) fail(ErrorCode::kInvalidArgument, "--m, --n and --k go together");
-  if (given == 0 && sizes.batch != 1)
-    fail(ErrorCode::kInvalidArgument, "--batch needs --m, --n and --k");
-  const Problem p = sizes.problem();
-  if (given == 0)
-    return [limits, s = signature_of(p)](const Variant& v) { return illegal_reason(v, limits, s); };
-  return [limits, p](const Variant& v) { return illegal_reason(v, limits, p, own_buffers(p)); };
-}
-
 int list_space(const Target& target, const ParameterSettings& settings, const Legality& illegal) {
   with_settings({}, settings);  // Unknown names and values are a usage error, not an empty list.
   int kernels = 0;
@@ -92,15 +63,19 @@ void write_spirv(const Shader& shader, const std::string& path) {
   if (path == "-" && ::isatty(STDOUT_FILENO) == 1)
     fail(ErrorCode::kInvalidArgument, "SPIR-V is binary; name a file or redirect the output");
   const std::vector<std::uint32_t> words = compile(shader);
-  OutputFile file(path == "-" ? "/dev/stdout" : path);
+  if (path == "-") {  // The caller checks the standard output.
+    std::fwrite(words.data(), sizeof(std::uint32_t), words.size(), stdout);
+    return;
+  }
+  OutputFile file(path);
   file.write(std::span<const std::uint32_t>(words));
   file.commit();
 }
 
 int emit(const Globals& globals, const EmitArguments& arguments) {
   const Target target = target_of(globals, arguments);
-  const Legality illegal = legality_for(target.limits, arguments);
-  const ParameterSettings settings = settings_of(arguments);
+  const Legality illegal = legality_for(target.limits, arguments.problem);
+  const ParameterSettings settings = arguments.kernel.settings();
   if (arguments.list_space) return list_space(target, settings, illegal);
   const Family family = with_settings({}, settings).family;
   const auto [variant, reason] =
@@ -135,14 +110,7 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
       "  rooftile emit --variant \"family=tiled tile_m=32\" --spirv kernel.spv");
   static EmitArguments arguments;
   arguments.problem.add_to(*command, false);
-  command
-      ->add_option("--variant", arguments.variant,
-                   "All parameters as one text: \"family=tiled tile_m=64 ...\"")
-      ->type_name("TEXT");
-  for (const std::string& parameter : parameter_names())
-    command->add_option("--" + parameter, arguments.values[parameter], parameter_values(parameter))
-        ->type_name("VALUE")
-        ->group("Kernel parameters (they replace those of --variant)");
+  arguments.kernel.add_to(*command);
   CLI::Option* const pack =
       command
           ->add_option("--pack", arguments.pack, "Print the kernel that packs this operand instead")
@@ -158,9 +126,11 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
       ->type_name("LIMITS")
       ->check(one_of({"device", "minimum"}));
   command
-      ->add_flag("--list-space", arguments.list_space,
-                 "Print the kernels that `rooftile tune` chooses from, one a line: those that are "
-                 "legal and have the given parameters, types, transposes, epilogue and sizes")
+      ->add_flag(
+          "--list-space", arguments.list_space,
+          "Print the kernels that `rooftile tune` chooses from, one a line: those that are "
+          "legal and have the given parameters, types, transposes, epilogue and sizes; those "
+          "with atomic additions only with `rooftile tune --atomics`")
       ->excludes(pack)
       ->excludes(spirv);
   command->callback([&] { action = [&] { return emit(globals, arguments); }; });

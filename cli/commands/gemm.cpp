@@ -166,13 +166,14 @@ void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
   add_file(*command, "-o,--output", arguments.output,
            "File of the result; appears whole or not at all")
       ->required();
-  add_file(*command, "--c", files.c, "C before the product, for --beta");
+  CLI::Option* const c = add_file(*command, "--c", files.c, "C before the product, for --beta");
   command->add_option("--alpha", files.alpha, "Scales the product (default 1)")
       ->type_name("X")
       ->check(finite_number());
-  command->add_option("--beta", files.beta, "Scales C (default 0)")
-      ->type_name("X")
-      ->check(finite_number());
+  CLI::Option* const beta = command->add_option("--beta", files.beta, "Scales C (default 0)")
+                                ->type_name("X")
+                                ->check(finite_number());
+  c->needs(beta);
   command->add_flag("--trans-a", files.trans_a, "Use A transposed");
   command->add_flag("--trans-b", files.trans_b, "Use B transposed");
   add_file(*command, "--scales", files.scales,

@@ -14,6 +14,8 @@
 #include "cli/usage.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "runtime/dispatch/environment.h"
+#include "runtime/host/host_blas.h"
 #include "runtime/kernel/shader_cache.h"
 
 namespace rooftile {
@@ -117,6 +119,8 @@ int run(const std::vector<std::string>& program, const RunOptions& run_options,
     fmt::print(stderr, "rooftile: {}\n", error.what());
     return kCannotRun;
   }
+  // Otherwise the program's first call of BLAS would abort it.
+  if (!environment("ROOFTILE_BLAS").empty()) HostBlas::get();
   std::string preload = library.string();
   // Libraries that the user preloads come first, because some tools require it.
   if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != '\0')

@@ -1,5 +1,7 @@
 #include "tuner/tune.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -94,9 +96,9 @@ class ResultTable {
   /// Prints the header directly before the first result, after the lines of a calibration.
   void print(const TuneResult& r) {
     if (!std::exchange(has_header_, true))
-      fmt::print("{} {:>8} {:>7} {:>10} {:>9} {:>9} {:>9}  {}\n",
+      fmt::print("{} {:>8} {:>7} {:>10} {:>8} {:>5} {:>9} {:>9} {:>9}  {}\n",
                  padded("problem", problem_width_, Align::kLeft), "GFLOP/s", "% roof", "vs default",
-                 "vs naive", "vs host", "packing", "winner");
+                 "certain", "tried", "vs naive", "vs host", "packing", "winner");
     const std::string problem = padded(to_string(r.problem), problem_width_, Align::kLeft);
     const double total_ns = r.kernel_ns + r.pack_ns;
     if (r.winner.empty()) {
@@ -104,10 +106,11 @@ class ResultTable {
                  r.measured, r.rejected, r.spilled);
       return;
     }
-    fmt::print("{} {:>8.1f} {:>6.0f}% {:>10} {:>9} {:>9} {:>9}  {}\n", problem,
+    fmt::print("{} {:>8.1f} {:>6.0f}% {:>10} {:>8} {:>5} {:>9} {:>9} {:>9}  {}\n", problem,
                flops(r.problem) / r.kernel_ns, 100 * r.bound_ns / r.kernel_ns,
-               ratio_text(r.default_ns, total_ns), ratio_text(r.naive_ns, total_ns),
-               host_text(r.host), r.pack_ns > 0 ? time_text(r.pack_ns) : "-", r.winner);
+               ratio_text(r.default_ns, total_ns), certainty_text(r.verdict, r.confidence), r.tried,
+               ratio_text(r.naive_ns, total_ns), host_text(r.host),
+               r.pack_ns > 0 ? time_text(r.pack_ns) : "-", r.winner);
   }
 
  private:
@@ -138,8 +141,34 @@ std::string overrun_text(double elapsed_s, double budget_s) {
   return fmt::format(" ({:.0f} s of them after the budget, to finish what was running)", over_s);
 }
 
+/// Problems that got no time; empty where there are none.
+std::string missing_text(const std::vector<TuneProblem>& wanted,
+                         const std::vector<TuneResult>& results) {
+  std::vector<std::string> missing;
+  for (const TuneProblem& one : wanted)
+    if (std::ranges::find(results, one.problem, &TuneResult::problem) == results.end())
+      missing.push_back(to_string(one.problem));
+  return missing.empty() ? "" : fmt::format("not begun: {}\n", fmt::join(missing, ", "));
+}
+
+/// What the run could not decide; empty where there is nothing.
+std::string open_text(const std::vector<TuneResult>& results) {
+  const auto open = std::ranges::count_if(results, [](const TuneResult& r) {
+    return !r.winner.empty() && r.verdict == OutcomeVerdict::kOpen;
+  });
+  if (open == 0) return "";
+  return fmt::format(
+      "open: {} of the winners could not be compared with the default to the end; the next run "
+      "begins with them\n",
+      open);
+}
+
 /// Expected cost for problems that were not tuned.
-std::string untuned_text(const Regret& regret) {
+std::string untuned_text(const TuneReport& report) {
+  const Regret& regret = report.untuned;
+  if (regret.problems == 0 && report.hardly_searched > 0)
+    return fmt::format("not estimated: {} of {} problems have fewer than {} candidates",
+                       report.hardly_searched, report.results.size(), kLeastForRegret);
   if (regret.problems == 0)
     return "fewer than two problems or two kernels were compared: no regret can be estimated";
   if (!regret.has_median())
@@ -221,13 +250,14 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
                report.interrupted     ? "; interrupted: the next run continues from here"
                : report.out_of_budget ? "; out of budget: the next run continues from here"
                                       : "");
-    fmt::print("{}noise: {}\n", contention_note(report.results), noise_text(report));
+    fmt::print("{}{}{}noise: {}\n", missing_text(options.problems, report.results),
+               open_text(report.results), contention_note(report.results), noise_text(report));
     if (arguments.from_log)
       fmt::print("{} logged problems remain\n",
                  logged_problems(store, store.device_id(device)).size());
     interrupted = report.interrupted;
     if (interrupted) break;
-    fmt::print("untuned problems: {}\n", untuned_text(report.untuned));
+    fmt::print("untuned problems: {}\n", untuned_text(report));
   }
   fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
              store.path().string());
@@ -281,7 +311,7 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
                    "Number of candidates to search of each problem's space, the same ones in every "
                    "run (default: all)")
       ->type_name("N")
-      ->check(whole_number(0, std::int64_t{1} << 40));
+      ->check(whole_number(1, std::int64_t{1} << 40));
   command->add_flag(
       "--atomics", arguments.atomics,
       "Search kernels that add atomically, too: the last bits of their results differ "

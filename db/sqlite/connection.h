@@ -106,6 +106,11 @@ class Sql {
   std::int64_t integer() { return statement_.getColumn(column_++).getInt64(); }
   double real() { return statement_.getColumn(column_++).getDouble(); }
   std::string text() { return statement_.getColumn(column_++).getString(); }
+  std::optional<double> optional_real() {
+    if (!null()) return real();
+    skip();
+    return std::nullopt;
+  }
   bool null() const { return statement_.getColumn(column_).isNull(); }
   void skip() { ++column_; }
   bool next_row() {

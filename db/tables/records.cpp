@@ -1,5 +1,7 @@
 #include "db/tables/records.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -38,6 +40,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kSampleStatusNames = {
     "measured", "compile failed", "launch failed", "wrong result", "timed out", "crashed"};
 constexpr std::array<std::string_view, 3> kSamplePurposeNames = {"search", "refresh", "portfolio"};
+constexpr std::array<std::string_view, 3> kOutcomeVerdictNames = {"faster", "default", "open"};
 constexpr std::array<std::string_view, 4> kVerdictNames = {"none", "passed", "failed", "revoked"};
 
 template <typename Enumeration, std::size_t size>
@@ -99,6 +102,20 @@ std::string_view name(SamplePurpose purpose) {
 
 SamplePurpose parse_sample_purpose(std::string_view text) {
   return parse<SamplePurpose>(kSamplePurposeNames, text, "sample purpose");
+}
+
+std::string_view name(OutcomeVerdict verdict) {
+  return kOutcomeVerdictNames[static_cast<std::size_t>(verdict)];
+}
+
+std::string certainty_text(OutcomeVerdict verdict, std::optional<double> confidence) {
+  const std::string percent = confidence ? fmt::format("{:.0f}%", 100 * *confidence) : "";
+  if (verdict == OutcomeVerdict::kFaster) return percent.empty() ? "-" : percent;
+  return std::string(name(verdict)) + (percent.empty() ? "" : " ") + percent;
+}
+
+OutcomeVerdict parse_outcome_verdict(std::string_view text) {
+  return parse<OutcomeVerdict>(kOutcomeVerdictNames, text, "verdict");
 }
 
 std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }

@@ -104,6 +104,34 @@ struct WinnerRecord {
   double kernel_ns = 0, pack_ns = 0;
 };
 
+/// How the first kernel of a problem's ranked list compares with the default kernel.
+enum class OutcomeVerdict : std::uint8_t {
+  kFaster,   // faster in a paired comparison
+  kDefault,  // no kernel was, so that it is the default itself
+  kOpen      // the run ended before the comparison did
+};
+std::string_view name(OutcomeVerdict verdict);                // "faster", "default", "open"
+OutcomeVerdict parse_outcome_verdict(std::string_view text);  // throws kInvalidArgument
+
+/// How certain a tuned problem's winner is.
+struct OutcomeRecord {
+  RowId problem = 0, candidate = 0;  // the first kernel of the list
+  OutcomeVerdict verdict = OutcomeVerdict::kOpen;
+  // That it is faster than the default, 0 to 1; empty where it is the default, and where no pair
+  // was measured.
+  std::optional<double> confidence = {};
+  std::size_t tried = 0;  // candidates that were measured or failed, in all runs
+  // The kernel that the analytical model takes without a measurement, and its time beside the
+  // winner, packing included; empty where it could not run.
+  std::optional<RowId> default_candidate = {};
+  std::optional<double> default_ns = {};
+
+  bool operator==(const OutcomeRecord&) const = default;
+};
+/// A word for tables: "97%" of a winner that is faster, "default", "open", or "open 88%" where some
+/// pairs were measured.
+std::string certainty_text(OutcomeVerdict verdict, std::optional<double> confidence);
+
 /// A winner as the runtime loads it: certified, not black-listed, with the problem that it was
 /// measured on.
 struct TunedKernel {

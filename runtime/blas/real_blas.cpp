@@ -48,9 +48,13 @@ void open() {
     std::snprintf(tried + length, sizeof tried - length, "\n  %s: %s", name, why);
   });
   if (library.handle == nullptr) {
+    const char* const chosen = std::getenv("ROOFTILE_BLAS");
     std::fprintf(stderr,
-                 "rooftile: no BLAS library on this machine; install libopenblas0-pthread or name "
-                 "one in ROOFTILE_BLAS. Tried:%s\n",
+                 chosen != nullptr && *chosen != '\0'
+                     ? "rooftile: ROOFTILE_BLAS names a library that cannot be used; name a BLAS, "
+                       "or unset the variable for the machine's own:%s\n"
+                     : "rooftile: no BLAS library on this machine; install libopenblas0-pthread or "
+                       "name one in ROOFTILE_BLAS. Tried:%s\n",
                  tried);
     std::abort();
   }

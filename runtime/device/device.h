@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/compiler_facts.h"
+#include "core/compiled_executable.h"
 #include "core/device_profile.h"
 #include "core/performance_counter.h"
 #include "core/shader_interface.h"
@@ -64,9 +64,9 @@ class Pipeline {
   Pipeline(Pipeline&&) noexcept;
   Pipeline& operator=(Pipeline&&) noexcept;
   const ShaderInterface& interface() const;
-  /// Statistics of the driver's compiler; empty unless the device was opened for them and has
-  /// VK_KHR_pipeline_executable_properties.
-  std::vector<CompilerStatistic> compiler_statistics() const;
+  /// What the driver's compiler tells about the pipeline; empty unless the device was opened for it
+  /// and has VK_KHR_pipeline_executable_properties.
+  std::vector<CompiledExecutable> executables() const;
   struct Impl;
 
  private:
@@ -207,8 +207,9 @@ struct PipelineCacheState {
   std::uint32_t pipelines_created = 0;  ///< Since the device was opened.
 };
 
-/// Whether to keep compiler statistics. It may disable a driver's caches, so it is for tuning only.
-enum class CompilerStatistics : std::uint8_t { kDiscard, kKeep };
+/// Whether to keep compiler statistics, and the compiler's texts (assembly) as well. It may disable
+/// a driver's caches, so it is for tuning and inspection only.
+enum class CompilerStatistics : std::uint8_t { kDiscard, kKeep, kKeepWithTexts };
 
 /// Whether counters can be read. It may slow a driver down, so it is for a separate device.
 enum class CounterQueries : std::uint8_t { kOff, kOn };

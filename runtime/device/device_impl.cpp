@@ -52,7 +52,7 @@ vk::raii::Device create_logical_device(const Found& found, CompilerStatistics st
     structure.pNext = const_cast<void*>(std::exchange(info.pNext, &structure));
   };
   vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables;
-  if (statistics == CompilerStatistics::kKeep) {
+  if (statistics != CompilerStatistics::kDiscard) {
     extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
     executables.pipelineExecutableInfo = VK_TRUE;
     chain(executables);
@@ -141,10 +141,10 @@ std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceO
     Found found = find(profile);
     impl->details = std::move(found.details);
     // The option is tested first, because the devices of programs need no further enumeration.
-    if (options.compiler_statistics == CompilerStatistics::kKeep &&
-        offers_compiler_statistics(found.physical,
-                                   found.physical.enumerateDeviceExtensionProperties()))
-      impl->statistics = CompilerStatistics::kKeep;
+    if (options.compiler_statistics != CompilerStatistics::kDiscard &&
+        offers_executable_properties(found.physical,
+                                     found.physical.enumerateDeviceExtensionProperties()))
+      impl->statistics = options.compiler_statistics;
     if (options.counter_queries == CounterQueries::kOn)
       impl->counters = find_counters(found.physical, impl->details);
     impl->handle =

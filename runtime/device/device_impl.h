@@ -13,8 +13,8 @@
 
 #include "runtime/device/counters.h"
 #include "runtime/device/device.h"
-#include "runtime/device/physical/compiler_statistics.h"
 #include "runtime/device/physical/error_translation.h"
+#include "runtime/device/physical/executable_properties.h"
 #include "runtime/device/physical/profile.h"
 #include "runtime/device/physical/vulkan.h"
 
@@ -39,7 +39,7 @@ struct Device::Impl {
   std::mutex queue_mutex;  ///< Vulkan requires external synchronisation of queues.
   std::atomic<DeviceState> state = DeviceState::kUsable;
 
-  /// kKeep: requested and supported.
+  /// What was requested, if the device supports it.
   CompilerStatistics statistics = CompilerStatistics::kDiscard;
   std::optional<CounterSource> counters;  ///< Set if requested and supported.
   /// Held while counters are read, because the profiling lock can be held only once.

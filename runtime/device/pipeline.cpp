@@ -106,13 +106,18 @@ Pipeline& Pipeline::operator=(Pipeline&& other) noexcept {
 
 const ShaderInterface& Pipeline::interface() const { return impl_->interface; }
 
-std::vector<CompilerStatistic> Pipeline::compiler_statistics() const {
+std::vector<CompiledExecutable> Pipeline::executables() const {
   const Device::Impl& device = *impl_->device;
   if (device.statistics == CompilerStatistics::kDiscard) return {};
   device.check_usable();
-  return read_compiler_statistics(*device.handle, *impl_->handle,
-                                  {device.dispatcher().vkGetPipelineExecutablePropertiesKHR,
-                                   device.dispatcher().vkGetPipelineExecutableStatisticsKHR});
+  const vk::raii::DeviceDispatcher& functions = device.dispatcher();
+  return read_executables(
+      *device.handle, *impl_->handle,
+      {.properties = functions.vkGetPipelineExecutablePropertiesKHR,
+       .statistics = functions.vkGetPipelineExecutableStatisticsKHR,
+       .representations = device.statistics == CompilerStatistics::kKeepWithTexts
+                              ? functions.vkGetPipelineExecutableInternalRepresentationsKHR
+                              : nullptr});
 }
 
 Pipeline Device::create_pipeline(std::span<const std::uint32_t> spirv,
@@ -136,8 +141,10 @@ Pipeline Device::create_pipeline(std::span<const std::uint32_t> spirv,
     const vk::raii::ShaderModule module(impl_->handle, module_info);
 
     vk::ComputePipelineCreateInfo info;
-    if (impl_->statistics == CompilerStatistics::kKeep)
+    if (impl_->statistics != CompilerStatistics::kDiscard)
       info.flags |= vk::PipelineCreateFlagBits::eCaptureStatisticsKHR;
+    if (impl_->statistics == CompilerStatistics::kKeepWithTexts)
+      info.flags |= vk::PipelineCreateFlagBits::eCaptureInternalRepresentationsKHR;
     info.layout = *made->layout;
     info.stage.stage = vk::ShaderStageFlagBits::eCompute;
     info.stage.module = *module;

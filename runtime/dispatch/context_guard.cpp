@@ -115,7 +115,11 @@ Outcome Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard,
   }
   if (scans(guard)) {
     if (const auto refusal = range_refusal(call)) {
-      if (forced) fail(ErrorCode::kUnsupported, "{}", refusal->reason);
+      if (forced)
+        fail(ErrorCode::kUnsupported,
+             "{}, and the precision that was asked for keeps such calls from the forced device; "
+             "leave the tier to the runtime, or force a host tier",
+             refusal->reason);
       return on_host(
           refusal->needs_float64 ? Tier::kHost64 : precise_host(best_host(decision), guard),
           Reason::kPrecision);

@@ -39,7 +39,9 @@ Residencies residencies_of(const GemmCall& call) {
 
 std::string Context::Impl::cannot_use(const PackedOperand& packed, const GemmCall& call) const {
   if (device == nullptr) return data.note;
-  if (packed.forms.empty()) return "no device computed such calls when it was packed";
+  if (packed.forms.empty())
+    return "no device computed such calls when it was packed; pass the operand itself, or tune for "
+           "such calls and pack it again";
   if (DeviceTier::Refusal refusal = device->veto(call.problem); !refusal.reason.empty())
     return std::move(refusal.reason);
   if (packed.device != device->device())

@@ -1,7 +1,6 @@
 #include "runtime/execute/device_product.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "core/error.h"
 #include "runtime/call/packed_operand.h"
 #include "runtime/execute/imported_operand.h"
+#include "runtime/execute/staged_operand.h"
 #include "runtime/kernel/step_time.h"
 #include "runtime/model/transfer.h"
 #include "runtime/resident/device_memory.h"
@@ -17,29 +17,6 @@ namespace rooftile {
 namespace {
 
 constexpr std::uint64_t kLoadBytes = 16;  // Widest load of a kernel.
-
-/// Device memory for one operand: one buffer on unified memory; otherwise the host fills it through
-/// a mapped buffer, if the host fills it at all.
-class DeviceInput {
- public:
-  enum class Filled : std::uint8_t { kByHost, kByDevice };
-  DeviceInput(const DeviceLink& link, std::uint64_t bytes, Filled filled = Filled::kByHost)
-      : bytes_(bytes), device_(link.pool, bytes_, BufferUse::kDevice) {
-    if (!link.profile.unified_memory && filled == Filled::kByHost)
-      upload_ = std::make_unique<PooledBuffer>(link.pool, bytes_, BufferUse::kUpload);
-  }
-  void* host() const { return upload_ ? (*upload_)->mapped() : device_->mapped(); }
-  float* floats() const { return static_cast<float*>(host()); }
-  const Buffer* device() const { return &*device_; }
-  void append_copy(std::vector<Step>& steps) const {
-    if (upload_) steps.emplace_back(CopyStep{{&**upload_, 0, bytes_}, {device(), 0, bytes_}});
-  }
-
- private:
-  std::uint64_t bytes_;
-  PooledBuffer device_;
-  std::unique_ptr<PooledBuffer> upload_;
-};
 
 /// A, B or C: memory of the caller, of the device, or both.
 struct Matrix {
@@ -60,75 +37,6 @@ struct Matrix {
                ? static_cast<std::int64_t>(imported->offset_bytes()) / bytes_of(type)
                : 0;
   }
-};
-
-/// Vectors and residual of the epilogue, laid out as own_buffers() describes.
-class StagedEpilogue {
- public:
-  StagedEpilogue(const DeviceLink& link, const GemmCall& call, const Placement& at) {
-    const Problem& p = call.problem;
-    const EpilogueElements elements = epilogue_elements(p);
-    const auto stage = [&](std::int64_t count, std::unique_ptr<DeviceInput>& buffer) {
-      if (count > 0)
-        buffer = std::make_unique<DeviceInput>(
-            link, std::max<std::uint64_t>(16, static_cast<std::uint64_t>(count) * sizeof(float)));
-    };
-    stage(elements.vectors, vectors_);
-    stage(elements.residual, residual_);
-    const Epilogue& e = p.epilogue;
-    if (e.row_scale)
-      std::copy_n(call.epilogue.row_scale, p.m, vectors_->floats() + at.offset_row_scale);
-    if (e.column_scale)
-      std::copy_n(call.epilogue.column_scale, p.n, vectors_->floats() + at.offset_column_scale);
-    if (e.bias != Bias::kNone)
-      std::copy_n(call.epilogue.bias, e.bias == Bias::kRow ? p.m : p.n,
-                  vectors_->floats() + at.offset_bias);
-    for (std::int64_t i = 0; e.residual && i < p.batch; ++i)
-      copy_matrix(
-          {p.m, p.n}, DataType::kF32, call.epilogue.residual + i * call.epilogue.stride_residual,
-          call.epilogue.ld_residual, residual_->floats() + i * at.stride_residual, at.ld_residual);
-  }
-  const Buffer* vectors() const { return vectors_ ? vectors_->device() : nullptr; }
-  const Buffer* residual() const { return residual_ ? residual_->device() : nullptr; }
-  void append_copies(std::vector<Step>& steps) const {
-    if (vectors_) vectors_->append_copy(steps);
-    if (residual_) residual_->append_copy(steps);
-  }
-
- private:
-  std::unique_ptr<DeviceInput> vectors_, residual_;
-};
-
-/// Copies the values of a quantised B to its buffer, and scales and zero points to theirs.
-class StagedQuantization {
- public:
-  /// `staged` has k == 0 when B must not be read.
-  StagedQuantization(const DeviceLink& link, const GemmCall& call, const Problem& staged,
-                     const DeviceInput* b) {
-    if (!quantized(staged.types)) return;
-    const bool reads = staged.k > 0;
-    const QuantizedBytes bytes = quantized_bytes(call.problem);
-    const StagedBytes sizes = staged_bytes(call.problem);
-    if (reads) std::memcpy(b->host(), call.b, static_cast<std::size_t>(bytes.values));
-    const auto stage = [&](std::uint64_t size, const void* from, std::int64_t used) {
-      auto buffer = std::make_unique<DeviceInput>(link, size);
-      if (reads) std::memcpy(buffer->host(), from, static_cast<std::size_t>(used));
-      return buffer;
-    };
-    scales_ = stage(std::max<std::uint64_t>(sizes.scales, 16), call.scales, bytes.scales);
-    if (staged.types.b.zero_point != ZeroPoint::kMiddle)
-      zero_points_ = stage(std::max<std::uint64_t>(sizes.zero_points, 16), call.zero_points,
-                           bytes.zero_points);
-  }
-  const Buffer* scales() const { return scales_ ? scales_->device() : nullptr; }
-  const Buffer* zero_points() const { return zero_points_ ? zero_points_->device() : nullptr; }
-  void append_copies(std::vector<Step>& steps) const {
-    if (scales_) scales_->append_copy(steps);
-    if (zero_points_) zero_points_->append_copy(steps);
-  }
-
- private:
-  std::unique_ptr<DeviceInput> scales_, zero_points_;
 };
 
 /// Transfer paths of operands that may be imported. Matrices behind an array of pointers may lie

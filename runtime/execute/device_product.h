@@ -3,27 +3,16 @@
 // another call.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "runtime/call/call.h"
+#include "runtime/execute/staged_operand.h"
 #include "runtime/kernel/kernel.h"
-#include "runtime/kernel/staging.h"
-#include "runtime/model/calibration.h"
 #include "runtime/verify/precision_guard.h"
 
 namespace rooftile {
-
-/// What all calls on one device share.
-struct DeviceLink {
-  std::shared_ptr<Device> device;
-  const DeviceProfile& profile;  ///< The device as it was when it was tuned.
-  const DeviceRates& rates;
-  BufferPool& pool;
-  std::atomic<std::uint64_t>& imports;  ///< Counts operands whose memory was imported.
-};
 
 /// Returns the problem as kernels receive it: staged copies have padded rows, and k is 0 when alpha
 /// == 0, because A and B must not be read then.

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -155,6 +156,12 @@ HostBlas::HostBlas() {
                        });
     return;
   }
+  if (const char* const chosen = std::getenv("ROOFTILE_BLAS"); chosen != nullptr && *chosen != '\0')
+    fail(
+        ErrorCode::kInvalidArgument,
+        "ROOFTILE_BLAS names a library that cannot be used; name a BLAS, or unset the variable for "
+        "the machine's own:{}",
+        tried);
   fail(ErrorCode::kUnsupported,
        "no BLAS library on this machine; install libopenblas0-pthread or name one in "
        "ROOFTILE_BLAS. Tried:{}",

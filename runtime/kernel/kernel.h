@@ -71,9 +71,9 @@ class Kernel {
   const std::string& hash() const { return hash_; }  // of the gemm shader: the candidate's identity
   SumsIn sums() const { return sums_; }
 
-  /// Statistics of the gemm shader; empty unless the device was opened for them and its driver
-  /// provides them.
-  std::vector<CompilerStatistic> compiler_statistics() const { return gemm_.compiler_statistics(); }
+  /// What the driver's compiler tells about the gemm shader; empty unless the device was opened for
+  /// it and its driver provides it.
+  std::vector<CompiledExecutable> executables() const { return gemm_.executables(); }
 
   /// Throws kUnsupported with the rule's reason when the variant is illegal for this problem and
   /// placement.

@@ -46,6 +46,20 @@ void set_scalars(Problem& p, const Signature& s, float alpha, float beta) {
   p.epilogue.high = 1.5f;
 }
 
+/// Matrix kernels store whole fragments to C where alpha is 1, beta is 0 and the tile lies inside
+/// of an aligned C: one case more for each of these conditions, in which all others hold.
+void add_fragment_stores(std::vector<CertificationCase>& cases, const Variant& v,
+                         const Signature& s, Problem aligned) {
+  if (v.family != Family::kMatrix || has_workgroup_scope(v)) return;
+  set_scalars(aligned, s, 0.5f, 0);
+  cases.push_back({.problem = aligned, .nan_in_c = true});
+  set_scalars(aligned, s, 1, -1);
+  cases.push_back({.problem = aligned});
+  set_scalars(aligned, s, 1, 0);
+  --aligned.m;
+  cases.push_back({.problem = aligned, .nan_in_c = true});
+}
+
 }  // namespace
 
 std::vector<CertificationCase> certification_cases(const Variant& v, const Signature& s,
@@ -105,6 +119,7 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   cases.push_back({.problem = aligned, .nan_in_c = true});
   set_scalars(aligned, s, -1, 0.5f);
   cases.push_back({.problem = aligned});
+  add_fragment_stores(cases, v, s, aligned);
   // Cases that the rules forbid are never dispatched and need not be right.
   std::erase_if(cases, [&](const CertificationCase& test) {
     const Problem& p = test.problem;

@@ -2,10 +2,16 @@
 // zeros to whole tiles. lda is the padded k.
 #include "matrix/a_global.glsl"
 
-uint a_next_offset, a_tile_offset;  // of the next and of the present tile, in elements
-void fetch_tile_a(uint row0, uint k0) { a_next_offset = offset_a + row0 * lda + k0 * MATRIX_M; }
-void put_tile_a(uint stage) { a_tile_offset = a_next_offset; }
+// Addresses of the first tile, of the next whole one, of the fetched one and of the present one.
+uint a_first_tile, a_whole_tile, a_next_tile, a_tile;
+
+void begin_tiles_a(uint row0) { a_first_tile = a_whole_tile = offset_a + row0 * lda; }
+void fetch_tile_a() {
+  a_next_tile = a_whole_tile;
+  a_whole_tile += TILE_K * MATRIX_M;
+}
+void fetch_last_tile_a(uint k0) { a_next_tile = a_first_tile + k0 * MATRIX_M; }
+void put_tile_a(uint stage) { a_tile = a_next_tile; }
 
 #define fragment_a(stage, row, step) \
-  load_global_a(a[(a_tile_offset + (row) * lda + (step) * MATRIX_M) / ELEMENTS_A], \
-                BY_ROWS, MATRIX_K / ELEMENTS_A)
+  load_global_a(a[(a_tile + (row) * lda + (step) * MATRIX_M) / ELEMENTS_A], BY_ROWS, MATRIX_K / ELEMENTS_A)

@@ -2,17 +2,16 @@
 // whole tiles are read.
 #include "matrix/a_global.glsl"
 
-// First row and step of k of the next tile and of the present one.
-uint a_next_row, a_next_step, a_tile_row, a_tile_step;
-void fetch_tile_a(uint row0, uint k0) {
-  a_next_row = row0;
-  a_next_step = k0;
+// Addresses of the first tile, of the next whole one, of the fetched one and of the present one.
+uint a_first_tile, a_whole_tile, a_next_tile, a_tile;
+
+void begin_tiles_a(uint row0) { a_first_tile = a_whole_tile = offset_a + row0; }
+void fetch_tile_a() {
+  a_next_tile = a_whole_tile;
+  a_whole_tile += TILE_K * lda;
 }
-void put_tile_a(uint stage) {
-  a_tile_row = a_next_row;
-  a_tile_step = a_next_step;
-}
+void fetch_last_tile_a(uint k0) { a_next_tile = a_first_tile + k0 * lda; }
+void put_tile_a(uint stage) { a_tile = a_next_tile; }
 
 #define fragment_a(stage, row, step) \
-  load_global_a(a[(offset_a + (a_tile_step + (step)) * lda + a_tile_row + (row)) / ELEMENTS_A], \
-                BY_COLUMNS, lda / ELEMENTS_A)
+  load_global_a(a[(a_tile + (step) * lda + (row)) / ELEMENTS_A], BY_COLUMNS, lda / ELEMENTS_A)

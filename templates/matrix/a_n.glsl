@@ -2,31 +2,49 @@
 #include "matrix/a_global.glsl"
 
 const uint A_VECTORS = TILE_K / ELEMENTS_A;  // in a row of the tile
-const uint A_STRIDE = (TILE_K + SHARED_PAD) / ELEMENTS_A;
 const uint A_LOADS = TILE_M * A_VECTORS;
 const uint A_LOADS_PER_INVOCATION = (A_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
-shared VECTOR_A a_tile[STAGES][TILE_M * A_STRIDE];
+shared SHARED_VECTOR a_tile[STAGES][TILE_M * SHARED_STRIDE];
 VECTOR_A a_next[A_LOADS_PER_INVOCATION];
+uint a_first[A_LOADS_PER_INVOCATION];  // addresses in the first tile
+uint a_tile_start;                     // distance from there to the next tile
 
-void fetch_tile_a(uint row0, uint k0) {
+void begin_tiles_a(uint row0) {
+  a_tile_start = 0;
   [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    if (A_LOADS % LOCAL_SIZE != 0 && v >= A_LOADS) break;
-    const uint row = clamp_index(row0 + v / A_VECTORS, m - 1);
-    const uint step = k0 / ELEMENTS_A + v % A_VECTORS;
-    a_next[l] = keep_first(a[(offset_a + row * lda) / ELEMENTS_A + clamp_index(step, (k - 1) / ELEMENTS_A)],
-                     steps_left(step * ELEMENTS_A));
+    const uvec2 at = load_position(l, A_LOADS, A_VECTORS);
+    const uint row = clamp_index(row0 + at.x, m - 1);
+    a_first[l] = (offset_a + row * lda) / ELEMENTS_A + at.y;
+  }
+}
+
+void fetch_tile_a() {
+  [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) a_next[l] = a[a_first[l] + a_tile_start];
+  a_tile_start += A_VECTORS;
+}
+
+void fetch_last_tile_a(uint k0) {
+  [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
+    const uint first = load_position(l, A_LOADS, A_VECTORS).y, step = k0 / ELEMENTS_A + first;
+    a_next[l] = keep_first(a[a_first[l] - first + clamp_index(step, (k - 1) / ELEMENTS_A)],
+                           steps_left(step * ELEMENTS_A));
   }
 }
 
 void put_tile_a(uint stage) {
   [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    if (A_LOADS % LOCAL_SIZE != 0 && v >= A_LOADS) break;
-    a_tile[stage][v / A_VECTORS * A_STRIDE + v % A_VECTORS] = a_next[l];
+    if (!has_load(l, A_LOADS)) break;
+    const uvec2 at = load_position(l, A_LOADS, A_VECTORS);
+#if VECTOR_WIDTH_A == SHARED_WORDS
+    put_shared(a_tile[stage][at.x * SHARED_STRIDE + at.y], a_next[l]);
+#else
+    [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_A; ++w) {
+      const uint to = at.y * VECTOR_WIDTH_A + w;  // in words of a row
+      put_shared(word_in(a_tile[stage][at.x * SHARED_STRIDE + to / SHARED_WORDS], to), word_of(a_next[l], w));
+    }
+#endif
   }
 }
 
 #define fragment_a(stage, row, step) \
-  load_shared_a(a_tile[stage][(row) * A_STRIDE + (step) / ELEMENTS_A], BY_ROWS, A_STRIDE, \
-                48, WORKGROUP_SCOPE)
+  load_tile_a(a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_ROWS, SHARED_STRIDE, 32)

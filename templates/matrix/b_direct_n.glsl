@@ -2,17 +2,16 @@
 // whole tiles are read.
 #include "matrix/b_global.glsl"
 
-// First column and step of k of the next tile and of the present one.
-uint b_next_column, b_next_step, b_tile_column, b_tile_step;
-void fetch_tile_b(uint column0, uint k0) {
-  b_next_column = column0;
-  b_next_step = k0;
+// Addresses of the first tile, of the next whole one, of the fetched one and of the present one.
+uint b_first_tile, b_whole_tile, b_next_tile, b_tile;
+
+void begin_tiles_b(uint column0) { b_first_tile = b_whole_tile = offset_b + column0; }
+void fetch_tile_b() {
+  b_next_tile = b_whole_tile;
+  b_whole_tile += TILE_K * ldb;
 }
-void put_tile_b(uint stage) {
-  b_tile_column = b_next_column;
-  b_tile_step = b_next_step;
-}
+void fetch_last_tile_b(uint k0) { b_next_tile = b_first_tile + k0 * ldb; }
+void put_tile_b(uint stage) { b_tile = b_next_tile; }
 
 #define fragment_b(stage, step, column) \
-  load_global_b(b[(offset_b + (b_tile_step + (step)) * ldb + b_tile_column + (column)) / ELEMENTS_B], \
-                BY_ROWS, ldb / ELEMENTS_B)
+  load_global_b(b[(b_tile + (step) * ldb + (column)) / ELEMENTS_B], BY_ROWS, ldb / ELEMENTS_B)

@@ -2,10 +2,16 @@
 // zeros to whole tiles. ldb is the padded k.
 #include "matrix/b_global.glsl"
 
-uint b_next_offset, b_tile_offset;  // of the next and of the present tile, in elements
-void fetch_tile_b(uint column0, uint k0) { b_next_offset = offset_b + column0 * ldb + k0 * MATRIX_N; }
-void put_tile_b(uint stage) { b_tile_offset = b_next_offset; }
+// Addresses of the first tile, of the next whole one, of the fetched one and of the present one.
+uint b_first_tile, b_whole_tile, b_next_tile, b_tile;
+
+void begin_tiles_b(uint column0) { b_first_tile = b_whole_tile = offset_b + column0 * ldb; }
+void fetch_tile_b() {
+  b_next_tile = b_whole_tile;
+  b_whole_tile += TILE_K * MATRIX_N;
+}
+void fetch_last_tile_b(uint k0) { b_next_tile = b_first_tile + k0 * MATRIX_N; }
+void put_tile_b(uint stage) { b_tile = b_next_tile; }
 
 #define fragment_b(stage, step, column) \
-  load_global_b(b[(b_tile_offset + (column) * ldb + (step) * MATRIX_N) / ELEMENTS_B], \
-                BY_COLUMNS, MATRIX_K / ELEMENTS_B)
+  load_global_b(b[(b_tile + (column) * ldb + (step) * MATRIX_N) / ELEMENTS_B], BY_COLUMNS, MATRIX_K / ELEMENTS_B)

@@ -1,45 +1,62 @@
-// B is quantised, stored n x k: a fetch takes a word of values along k of one column, which are
-// dequantised to float16 as they are written to shared memory and fill one vector there. Values
+// B is quantised, stored n x k: an invocation fetches words of values along k of one column, which
+// are dequantised to float16 on the way to shared memory and fill one vector each there. Values
 // beyond k are arbitrary finite numbers, since A is zero there.
 #include "load/quantized.glsl"
+#include "matrix/dequantize_4.glsl"
 
 const uint B_WORDS = TILE_K / VALUES_PER_WORD;  // in a column of the tile
-const uint B_STRIDE = (TILE_K + SHARED_PAD) / VALUES_PER_WORD;
 const uint B_LOADS = TILE_N * B_WORDS;
 const uint B_LOADS_PER_INVOCATION = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
-shared VECTOR_B b_tile[STAGES][TILE_N * B_STRIDE];
+shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
 uint b_next[B_LOADS_PER_INVOCATION];
 float b_scale[B_LOADS_PER_INVOCATION], b_zero_point[B_LOADS_PER_INVOCATION];
+uint b_column[B_LOADS_PER_INVOCATION];  // of the buffer, whose columns are ldb values
+uint b_tile_start;                      // first step of the next tile
 
-void fetch_tile_b(uint column0, uint k0) {
-  const uint blocks = ldb / QUANT_BLOCK;
-  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    if (B_LOADS % LOCAL_SIZE != 0 && v >= B_LOADS) break;
-    const uint row = offset_b / ldb + clamp_index(column0 + v / B_WORDS, n - 1);
-    const uint step = k0 + v % B_WORDS * VALUES_PER_WORD;
-    const uint stored_step = offset_b % ldb + (step < k ? step : 0);
-    b_next[l] = word_at(fetch_words((row * ldb + stored_step) / VALUES_PER_WORD), 0);
-    b_scale[l] = fetch_scale(row * blocks + stored_step / QUANT_BLOCK);
-    b_zero_point[l] = zero_point_of(row, stored_step / QUANT_BLOCK, blocks);
-  }
+void begin_tiles_b(uint column0) {
+  b_tile_start = offset_b % ldb;
+  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l)
+    b_column[l] = offset_b / ldb + clamp_index(column0 + load_position(l, B_LOADS, B_WORDS).x, n - 1);
 }
 
-float b_value(uint l, uint i) {
-  return value_minus_zero_point(b_next[l], i, b_zero_point[l]) * b_scale[l];
+// The word with a step of the buffer of load l's column, and the scale and zero point of its block.
+void fetch_word_b(uint l, uint step) {
+  const uint value = b_column[l] * ldb + step;
+  b_next[l] = word_at(fetch_words(value / VALUES_PER_WORD), 0);
+  b_scale[l] = fetch_scale(value / QUANT_BLOCK);
+  b_zero_point[l] = zero_point_of(b_column[l], step / QUANT_BLOCK, ldb / QUANT_BLOCK);
+}
+
+uint step_of_b(uint l) { return load_position(l, B_LOADS, B_WORDS).y * VALUES_PER_WORD; }
+
+void fetch_tile_b() {
+  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l)
+    fetch_word_b(l, b_tile_start + step_of_b(l));
+  b_tile_start += TILE_K;
+}
+
+void fetch_last_tile_b(uint k0) {
+  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
+    const uint step = k0 + step_of_b(l);
+    fetch_word_b(l, b_tile_start + (step < k ? step : 0));
+  }
 }
 
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    if (B_LOADS % LOCAL_SIZE != 0 && v >= B_LOADS) break;
-    VECTOR_B halves;
-    [[unroll]] for (uint i = 0; i < VALUES_PER_WORD; i += 2)
-      halves[i / 2] = packHalf2x16(vec2(b_value(l, i), b_value(l, i + 1)));
-    b_tile[stage][v / B_WORDS * B_STRIDE + v % B_WORDS] = halves;
+    if (!has_load(l, B_LOADS)) break;
+    const uvec2 at = load_position(l, B_LOADS, B_WORDS);
+    const VECTOR_B halves = dequantized(b_next[l], b_scale[l], b_zero_point[l]);
+#if VECTOR_WIDTH_B == SHARED_WORDS
+    put_shared(b_tile[stage][at.x * SHARED_STRIDE + at.y], halves);
+#else
+    [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_B; ++w) {
+      const uint to = at.y * VECTOR_WIDTH_B + w;  // in words of a column
+      put_shared(word_in(b_tile[stage][at.x * SHARED_STRIDE + to / SHARED_WORDS], to), word_of(halves, w));
+    }
+#endif
   }
 }
 
-#define fragment_b(stage, step, column)                                                    \
-  load_shared_b(b_tile[stage][(column)*B_STRIDE + (step) / VALUES_PER_WORD], BY_COLUMNS, B_STRIDE, \
-                48, WORKGROUP_SCOPE)
+#define fragment_b(stage, step, column) \
+  load_tile_b(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_COLUMNS, SHARED_STRIDE, 32)

@@ -2,31 +2,49 @@
 #include "matrix/b_global.glsl"
 
 const uint B_VECTORS = TILE_K / ELEMENTS_B;  // in a column of the tile
-const uint B_STRIDE = (TILE_K + SHARED_PAD) / ELEMENTS_B;
 const uint B_LOADS = TILE_N * B_VECTORS;
 const uint B_LOADS_PER_INVOCATION = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
-shared VECTOR_B b_tile[STAGES][TILE_N * B_STRIDE];
+shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
 VECTOR_B b_next[B_LOADS_PER_INVOCATION];
+uint b_first[B_LOADS_PER_INVOCATION];  // addresses in the first tile
+uint b_tile_start;                     // distance from there to the next tile
 
-void fetch_tile_b(uint column0, uint k0) {
+void begin_tiles_b(uint column0) {
+  b_tile_start = 0;
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    if (B_LOADS % LOCAL_SIZE != 0 && v >= B_LOADS) break;
-    const uint column = clamp_index(column0 + v / B_VECTORS, n - 1);
-    const uint step = k0 / ELEMENTS_B + v % B_VECTORS;
-    b_next[l] = keep_first(b[(offset_b + column * ldb) / ELEMENTS_B + clamp_index(step, (k - 1) / ELEMENTS_B)],
-                     steps_left(step * ELEMENTS_B));
+    const uvec2 at = load_position(l, B_LOADS, B_VECTORS);
+    const uint column = clamp_index(column0 + at.x, n - 1);
+    b_first[l] = (offset_b + column * ldb) / ELEMENTS_B + at.y;
+  }
+}
+
+void fetch_tile_b() {
+  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) b_next[l] = b[b_first[l] + b_tile_start];
+  b_tile_start += B_VECTORS;
+}
+
+void fetch_last_tile_b(uint k0) {
+  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
+    const uint first = load_position(l, B_LOADS, B_VECTORS).y, step = k0 / ELEMENTS_B + first;
+    b_next[l] = keep_first(b[b_first[l] - first + clamp_index(step, (k - 1) / ELEMENTS_B)],
+                           steps_left(step * ELEMENTS_B));
   }
 }
 
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    if (B_LOADS % LOCAL_SIZE != 0 && v >= B_LOADS) break;
-    b_tile[stage][v / B_VECTORS * B_STRIDE + v % B_VECTORS] = b_next[l];
+    if (!has_load(l, B_LOADS)) break;
+    const uvec2 at = load_position(l, B_LOADS, B_VECTORS);
+#if VECTOR_WIDTH_B == SHARED_WORDS
+    put_shared(b_tile[stage][at.x * SHARED_STRIDE + at.y], b_next[l]);
+#else
+    [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_B; ++w) {
+      const uint to = at.y * VECTOR_WIDTH_B + w;  // in words of a column
+      put_shared(word_in(b_tile[stage][at.x * SHARED_STRIDE + to / SHARED_WORDS], to), word_of(b_next[l], w));
+    }
+#endif
   }
 }
 
 #define fragment_b(stage, step, column) \
-  load_shared_b(b_tile[stage][(column) * B_STRIDE + (step) / ELEMENTS_B], BY_COLUMNS, B_STRIDE, \
-                48, WORKGROUP_SCOPE)
+  load_tile_b(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_COLUMNS, SHARED_STRIDE, 32)

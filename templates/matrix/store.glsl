@@ -1,11 +1,13 @@
-// Stores the sums of matrix.comp. Which elements of a fragment an invocation holds is the driver's
-// choice, so each fragment goes through shared memory, from which the subgroup stores vectors of C.
+// Stores the sums of matrix.comp. A fragment of C inside of the matrix is stored as a whole where C
+// is the sums as they are. Which of its elements an invocation holds is the driver's choice, so for
+// everything else it goes through shared memory, from which the subgroup stores vectors of C.
 #include "epilogue/store_vector.glsl"
+#include "matrix/store_direct.glsl"
 
 shared ELEMENT c_tile[SUBGROUPS_M * SUBGROUPS_N][MATRIX_M * MATRIX_N];
 
-void store_fragment(uvec2 tile, uint row, uint column) {
-  const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
+// Stores the fragment in c_tile to C.
+void store_fragment(bool vectors, uint row, uint column) {
   [[dont_unroll]] for (uint v = gl_SubgroupInvocationID; v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
                        v += SUBGROUP_SIZE) {
     const uint first = v * VECTOR_WIDTH_C;
@@ -18,12 +20,22 @@ void store_fragment(uvec2 tile, uint row, uint column) {
   }
 }
 
+// The loop over fragments has one copy of the epilogue's code. It selects a fragment by comparisons,
+// since an index that is no constant would force all sums out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
-  [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
-      store_shared_c(c_tile[gl_SubgroupID][0], sums[i][j], BY_ROWS, MATRIX_N, 40, WORKGROUP_SCOPE);
-      subgroupBarrier();
-      store_fragment(tile, row + i * MATRIX_M, column + j * MATRIX_N);
-      subgroupBarrier();
-    }
+  const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
+  if (vectors && stores_fragments() && (tile.y + 1) * TILE_M <= m) {
+    store_fragments(row, column);
+    return;
+  }
+  [[dont_unroll]] for (uint fragment = 0; fragment < FRAGMENTS_M * FRAGMENTS_N; ++fragment) {
+    [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+      [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
+        if (fragment == i * FRAGMENTS_N + j)
+          store_shared_c(c_tile[gl_SubgroupID][0], sums[i][j], BY_ROWS, MATRIX_N, 40, WORKGROUP_SCOPE);
+    subgroupBarrier();
+    store_fragment(vectors, row + fragment / FRAGMENTS_N * MATRIX_M,
+                   column + fragment % FRAGMENTS_N * MATRIX_N);
+    subgroupBarrier();
+  }
 }

@@ -16,3 +16,8 @@ uvec4 keep_first(uvec4 x, uint count) {
   return uvec4(keep_first(x.xy, count), keep_first_in_word(x.z, 2 * ELEMENTS_PER_WORD, count),
                keep_first_in_word(x.w, 3 * ELEMENTS_PER_WORD, count));
 }
+
+// Word i of a vector.
+uint word_of(uint x, uint i) { return x; }
+uint word_of(uvec2 x, uint i) { return x[i]; }
+uint word_of(uvec4 x, uint i) { return x[i]; }

@@ -18,11 +18,12 @@ CSV_HEADER = "m,n,k,trans_a,trans_b,batch,note\n"
 TABLE = {
     "unknown device": (1, "nosuch", [
         ["devices"], ["calibrate"], ["tune", "--quick", *SIZES], ["report"], ["report", "--html", "out"], ["explain", *SIZES],
-        ["explain", "--table"], GEMM, ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"],
+        ["inspect"], ["explain", "--table"], GEMM, ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"],
         ["db", "export-space", "out", *SIZES]]),
     "missing database": (1, "missing.db.*rooftile tune", [
         ["report"], ["report", "--problem", "64,64,64"], ["query", "SELECT 1"], ["db", "check"], ["db", "stats"], ["db", "vacuum"],
-        ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"], ["db", "export-space", "out", *SIZES]]),
+        ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"], ["db", "export-space", "out", *SIZES],
+        ["inspect", "--hash", "0"]]),
     "database that is none": (1, "text.db", [
         ["devices"], ["report"], ["explain", *SIZES], GEMM, ["query", "SELECT 1"], ["db", "check"], ["db", "stats"],
         ["db", "export", "out"], ["db", "black-list"], ["db", "black-list", "--clear"], ["db", "vacuum"], ["calibrate"],
@@ -41,21 +42,24 @@ TABLE = {
     "missing file": (1, "nothere", [
         ["gemm", "nothere.npy", "b.npy", "-o", "c.npy"], ["gemm", *GEMM[1:], "--c", "nothere.npy", "--beta", 1],
         ["quantize", "nothere.npy", "-o", "q"], ["tune", "--shapes", "nothere.csv"], ["report", "--compare", "nothere.db"],
+        ["inspect", "nothere.json", "--page", "x.html"],
         ["db", "import", "nothere.db"], ["db", "merge", "out.db", "nothere.db"]]),
     "file with wrong contents": (1, "text", [
-        ["gemm", "text.npy", "b.npy", "-o", "c.npy"], ["quantize", "text.npy", "-o", "q"], ["tune", "--shapes", "text.csv"],
+        ["inspect", "text.csv", "--page", "x.html"], ["gemm", "text.npy", "b.npy", "-o", "c.npy"], ["quantize", "text.npy", "-o", "q"], ["tune", "--shapes", "text.csv"],
         ["tune", "--shapes", "text.npy"], ["report", "--compare", "text.db"], ["db", "import", "text.db"],
         ["db", "merge", "out.db", "text.db"], ["quantize", "text_nan.npy", "-o", "q"]]),
     "unwritable output": (1, "nofolder", [
         ["gemm", "a.npy", "b.npy", "-o", "nofolder/c.npy"], ["quantize", "a.npy", "-o", "nofolder/q"],
-        ["report", "--html", "nofolder/x.html"], ["db", "export", "nofolder/x.db"], [*NAIVE, "--spirv", "nofolder/x.spv"]]),
-    "bad size": (2, "'(0|two|-1|1.5)'", [
+        ["report", "--html", "nofolder/x.html"], ["inspect", "-o", "nofolder/x.json"], ["db", "export", "nofolder/x.db"], [*NAIVE, "--spirv", "nofolder/x.spv"]]),
+    "bad size": (2, "'(0|two|-1|1.5|1e60)'", [
+        ["inspect", "--limit", 0], ["inspect", "--m", "two"],
         ["tune", "--m", 0, "--n", 64, "--k", 64], ["explain", "--m", "two", "--n", 64, "--k", 64], ["report", "--problem", "64,0,64"],
         ["report", "--problem", "64,two,64"], ["db", "export-space", "out", "--m", -1, "--n", 64, "--k", 64],
         ["explain", *SIZES, "--batch", 0], ["explain", "--operation", "relu", "--elements", 0], ["tune", "--seed", "-1"],
-        ["tune", "--candidates", "1.5"], [*GEMM, "--alpha", "two"], [*GEMM, "--beta", "two"], ["quantize", "a.npy", "-o", "q", "--bits", "two"],
+        ["tune", "--candidates", "1.5"], ["tune", "--candidates", 0], [*GEMM, "--alpha", "1e60"], [*GEMM, "--alpha", "two"], [*GEMM, "--beta", "two"], ["quantize", "a.npy", "-o", "q", "--bits", "two"],
         ["quantize", "a.npy", "-o", "q", "--block", 0]]),
     "bad type": (2, "f99", [
+        ["inspect", "--type", "f99"],
         ["tune", "--type", "f99"], ["explain", *SIZES, "--type", "f99"], ["report", "--problem", "64,64,64", "--type", "f99"],
         [*NAIVE, "--type", "f99"], [*GEMM, "--type-c", "f99"], ["quantize", "a.npy", "-o", "q", "--type", "f99"],
         ["db", "export-space", "out", *SIZES, "--type", "f99"]]),
@@ -67,27 +71,29 @@ TABLE = {
         ["tune", "--strategy", "moon"], ["tune", "--set", "moon"], ["quantize", "a.npy", "-o", "q", "--zero-points", "moon"],
         ["emit", "--limits", "moon"], [*NAIVE, "--pack", "moon"], ["explain", "--operation", "moon", "--elements", 5]]),
     "contradictory options": (2, "together", [
-        ["tune", "--from-log", "--set", "squares"], ["report", "--html", "x.html", "--json"],
+        ["tune", "--from-log", "--set", "squares"], ["inspect", "--ranked", "--priors"],
+        ["inspect", "text.csv", "--page", "x.html", "--json"], ["report", "--html", "x.html", "--json"],
         ["report", "--problem", "64,64,64", "--compare", "o.db"], ["report", "--calibration", "--json"],
         ["explain", "--table", *SIZES], ["explain", "--operation", "relu", "--elements", 9, *SIZES]]),
     "option without its partner": (2, "needs|go together", [
-        ["report", "--type", "f16"], ["explain", "--operation", "relu"], ["tune", "--m", 64], [*GEMM, "--beta", 1],
-        [*GEMM, "--zero-points", "z.npy"], ["gemm", "a.npy", "b.npy"], ["gemm", "a.npy"], ["quantize", "a.npy"], ["query"], ["db", "export"],
+        ["report", "--type", "f16"], ["inspect", "--ranked"], ["inspect", "text.csv"], ["explain", "--operation", "relu"], ["tune", "--m", 64], [*GEMM, "--beta", 1],
+        [*GEMM, "--zero-points", "z.npy"], [*GEMM, "--c", "b.npy"], ["gemm", "a.npy", "b.npy"], ["gemm", "a.npy"], ["quantize", "a.npy"], ["query"], ["db", "export"],
         ["db", "import"], ["db", "merge", "out.db"]]),
     "unknown option": (2, "has no option '--bogus'.*--help", [
-        [command, "--bogus"] for command in ("devices", "calibrate", "tune", "report", "explain", "gemm", "quantize", "emit", "query")
+        [command, "--bogus"] for command in ("devices", "calibrate", "tune", "report", "explain", "gemm", "quantize", "emit", "inspect", "query")
     ] + [["db", "export", "--bogus"], ["db", "check", "--bogus"]]),
     "unknown command": (2, "no command", [["frobnicate"], ["db", "frobnicate"]]),
     "no command": (2, "command is missing.*--help", [[], ["db"]]),
     "empty file name": (2, "name of a file is empty", [
-        ["--db", "", "report"], ["report", "--html", ""], ["report", "--compare", ""], ["tune", "--shapes", ""],
+        ["--db", "", "report"], ["report", "--html", ""], ["inspect", "--page", ""], ["inspect", "--assembly", ""], ["report", "--compare", ""], ["tune", "--shapes", ""],
         ["gemm", "", "b.npy", "-o", "c.npy"], ["gemm", "a.npy", "b.npy", "-o", ""], ["quantize", "", "-o", "q"],
         ["quantize", "a.npy", "-o", ""], ["db", "export", ""], ["db", "merge", "", "rooftile.db"], [*NAIVE, "--spirv", ""]]),
-    "empty SQL statement": (2, "statement is empty.*best_kernels.*--help", [["query", ""], ["query", " \n"]]),
+    "empty SQL statement": (2, "statement is empty.*best_kernels.*--help|the query is empty", [
+        ["query", ""], ["query", " \n"], ["query", "-- x"]]),
     "value that is missing": (2, "--m.*--help", [["tune", "--m"], ["explain", "--m"]]),
 }
 # Other tests, below and in other files, cover these causes.
-OTHER_CAUSES = {"done", "unknown value of an environment variable", "standard output that cannot be written", "Ctrl-C or SIGTERM",
+OTHER_CAUSES = {"done", "unknown value of an environment variable, or a BLAS in `ROOFTILE_BLAS` that cannot be loaded", "standard output that cannot be written", "Ctrl-C or SIGTERM",
                 "program of `rooftile run` that cannot be started",
                 "program of `rooftile run` that is not found"}
 CASES = [pytest.param(cause, command, id=f"{cause}: {' '.join(map(str, command))}") for cause, (_, _, commands) in TABLE.items()
@@ -132,7 +138,8 @@ def test_one_cause_has_one_exit_code(prepared, cause, command):
 
 
 @pytest.mark.parametrize("command", [["--help"], ["--version"], ["devices"], ["report"], ["explain", *SIZES], GEMM, ["query", "SELECT 1"],
-                                     ["emit", "--list-space", "--limits", "minimum"], ["db", "path"], ["tune", "--help"]],
+                                     ["emit", "--list-space", "--limits", "minimum"], [*NAIVE, "--spirv", "-"], ["db", "path"],
+                                     ["tune", "--help"]],
                          ids=lambda command: " ".join(map(str, command[:2])))
 @pytest.mark.parametrize("output", ["full", "closed"])
 def test_output_that_is_lost_is_a_failure(prepared, command, output):

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["devices", "calibrate", "tune", "report", "explain", "gemm", "quantize", "run", "emit", "db", "query"]
+COMMANDS = ["devices", "calibrate", "tune", "report", "explain", "gemm", "quantize", "run", "emit", "inspect", "db", "query"]
 
 
 def test_program_lists_every_command(rooftile):

@@ -108,3 +108,8 @@ def test_what_cannot_be_run(rooftile):
     rooftile.refuses("run", "--", "/dev/null", code=126, says="cannot run /dev/null: Permission denied")
     rooftile.refuses("run", code=2, says="the program is missing")
     rooftile.refuses("run", "--tier", "moon", "--", "true", code=2, says="moon")
+
+
+def test_a_blas_that_cannot_be_loaded_is_refused_before_the_program_starts(rooftile):
+    rooftile.refuses("run", "--", "true", code=2, says="ROOFTILE_BLAS names a library that cannot be used.*unset",
+                     ROOFTILE_BLAS="/nothere.so")

@@ -82,10 +82,12 @@ def start_search(rooftile, budget="60s"):
 
 def test_tune_prints_the_winners(tuned_once):
     text = tuned_once.tune_run.stdout
-    assert re.search(r"^96x80x112 nn +[\d.]+ +\d+% +[\d.]+x .* [a-z_]+ \d+x\d+", text, re.MULTILINE), text
+    assert re.search(r"^96x80x112 nn +[\d.]+ +\d+% +[\d.]+x +(97%|default|open( \d+%)?) +\d+ .* [a-z_]+ \d+x\d+", text,
+                     re.MULTILINE), text
     assert "1 of 1 problems" in text and str(tuned_once.database) in text
     assert re.search(r"^untuned problems: (median regret -?[\d.]+ % \(95 % interval -?[\d.]+ to -?[\d.]+ %\)"
-                     r"(, worst decile -?\d+ %)?, over \d+ problems|\d+ problems were compared; an estimate|fewer than two)",
+                     r"(, worst decile -?\d+ %)?, over \d+ problems|\d+ problems were compared; an estimate|fewer than two"
+                     r"|not estimated: 1 of 1 problems have fewer than 16 candidates)",
                      text, re.MULTILINE), text
 
 
@@ -136,6 +138,8 @@ def test_report_json_has_the_winners(tuned):
     assert (problem["m"], problem["n"], problem["k"]) == (96, 80, 112)
     assert problem["gflops"] == pytest.approx(2 * 96 * 80 * 112 / problem["kernel_ns"])
     assert problem["bound_ns"] <= problem["kernel_ns"]
+    assert problem["verdict"] in ("faster", "default", "open") and problem["tried"] >= 1
+    assert problem["default_kernel"] and problem["default_ns"] > 0
     assert {"device.fma.f32", "device.submit", "host.bandwidth.threads"} <= {f["name"] for f in device["calibration"]}
 
 
@@ -222,6 +226,27 @@ def test_small_budget_is_kept(tuned):
     run = tuned.run("tune", *OTHER_SIZES, "--budget", "3s", code=SHORT)
     assert time.monotonic() - start < 3 + 5  # One compilation or certificate may be under way.
     assert "1 problems" in run.stdout
+
+
+@pytest.mark.parametrize("folder", ["a file", "/proc/no/folder"])
+def test_a_cache_folder_that_cannot_be_written_costs_nothing_but_time(tuned, folder):
+    """A full or read-only file system looks the same: no file can be made there."""
+    (tuned.folder / "a file").write_text("x")
+    run = tuned.run("tune", *OTHER_SIZES, "--budget", "8s", code=SHORT, timeout=60, XDG_CACHE_HOME=str(tuned.folder / folder))
+    assert "130x67x259 nt" in run.stdout
+    assert count(tuned, "SELECT count(*) FROM samples JOIN problems ON problems.id = problem_id WHERE m = 130") > 0
+
+
+def test_problems_without_time_are_named(tuned):
+    csv = tuned.folder / "shapes.csv"
+    sizes = [(1500 + i, 1400, 1300) for i in range(8)]
+    csv.write_text("m,n,k,trans_a,trans_b,batch,note\n" + "".join(f"{m},{n},{k},0,0,1,x\n" for m, n, k in sizes))
+    text = tuned.run("tune", "--shapes", csv, "--budget", "1s", code=SHORT, timeout=60).stdout
+    begun = [m for m, n, k in sizes if re.search(rf"^{m}x{n}x{k} nn ", text, re.MULTILINE)]
+    assert len(begun) < len(sizes), text
+    missing = re.search(r"^not begun: (.*)$", text, re.MULTILINE)[1].split(", ")
+    assert missing == [f"{m}x{n}x{k} nn" for m, n, k in sizes if m not in begun]
+    assert "out of budget" in text
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -42,7 +42,7 @@ TEST_F(StoreTest, QueriesOfTheDocumentRunAndFindSomething) {
   fill_store(store);
   import_filled(store, folder_);
   const std::vector<std::string> blocks = sql_blocks(queries());
-  EXPECT_THAT(blocks, SizeIs(13));
+  EXPECT_THAT(blocks, SizeIs(14));
   for (const std::string& sql : blocks) EXPECT_THAT(store.query(sql).rows, Not(IsEmpty())) << sql;
 }
 
@@ -66,7 +66,7 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   Store store(file());
   fill_store(store);
   const std::vector<std::string> blocks = sql_blocks(queries());
-  ASSERT_THAT(blocks, SizeIs(13));
+  ASSERT_THAT(blocks, SizeIs(14));
   using Rows = std::vector<std::vector<std::string>>;
   const Rows best = store.query(blocks[0]).rows;
   ASSERT_THAT(best, SizeIs(1)) << "the best kernel of the other bucket is not certified";
@@ -86,6 +86,10 @@ TEST_F(StoreTest, AnswersOfTheDocumentAreRight) {
   const Rows counted = store.query(blocks[12]).rows;
   ASSERT_THAT(counted, SizeIs(1)) << "only one counter is in bytes";
   EXPECT_EQ(counted[0][4], "VRAM read size");
+  const Rows open = store.query(blocks[13]).rows;
+  ASSERT_THAT(open, SizeIs(1));
+  EXPECT_EQ(open[0][1], "500");
+  EXPECT_EQ(open[0][6], "1");
   import_filled(store, folder_);
   const Rows imports = store.query(blocks[7]).rows;
   ASSERT_THAT(imports, SizeIs(1));

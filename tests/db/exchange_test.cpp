@@ -84,7 +84,8 @@ TEST_F(ExchangeTest, AnExportIsOneSoundFileWithTheDataAndNothingPrivate) {
   EXPECT_EQ(value(copy, "SELECT count(*) FROM portfolio"), "1");
   EXPECT_EQ(value(copy, "SELECT count(*) FROM black_list"), "1");
   EXPECT_EQ(value(copy, "SELECT count(*) FROM candidates WHERE hash = 'never tried'"), "0");
-  for (const char* table : {"certificates", "journal", "untuned_problems", "import_log"})
+  for (const char* table :
+       {"certificates", "journal", "outcomes", "untuned_problems", "import_log"})
     EXPECT_EQ(value(copy, fmt::format("SELECT count(*) FROM {}", table)), "0") << table;
   EXPECT_THAT(copy.tuned_kernels(filled.device, "1.0"), IsEmpty());
 }

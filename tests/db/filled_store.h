@@ -80,6 +80,14 @@ inline void fill_lists(Store& store, const Filled& filled, RowId problem_id, Row
       {.candidate = filled.slow.id, .problem = tall_id, .rank = 0, .kernel_ns = 300}};
   store.put_winners(filled.device, filled.bucket, ranked);
   store.put_winners(filled.device, filled.tall_bucket, tall_ranked);
+  store.put_outcome(filled.device, {.problem = problem_id,
+                                    .candidate = filled.fast.id,
+                                    .verdict = OutcomeVerdict::kFaster,
+                                    .confidence = 0.97,
+                                    .tried = 3,
+                                    .default_candidate = filled.slow.id,
+                                    .default_ns = 1010});
+  store.put_outcome(filled.device, {.problem = tall_id, .candidate = filled.slow.id, .tried = 1});
   store.log_untuned(filled.device, packed_problem(8, 4096, 17), 12);
   const std::vector<PortfolioRecord> portfolio = {
       {.candidate = filled.fast.id,

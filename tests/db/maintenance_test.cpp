@@ -61,7 +61,8 @@ TEST_F(StoreTest, CheckNamesWhatIsWrong) {
 
   vandal.database().exec("PRAGMA foreign_keys = OFF; DELETE FROM problems WHERE m = 500");
   EXPECT_THAT(store.check(),
-              ElementsAre("2 rows of samples refer to rows of problems that do not exist",
+              ElementsAre("1 rows of outcomes refer to rows of problems that do not exist",
+                          "2 rows of samples refer to rows of problems that do not exist",
                           "1 rows of winners refer to rows of problems that do not exist"));
   vandal.database().exec(
       "DROP VIEW best_kernels; CREATE VIEW best_kernels AS SELECT 1; DROP INDEX samples_of_run;"

@@ -174,6 +174,48 @@ TEST_F(WinnersTest, VariantBeyondThisVersionIsLeftOutAndNamedByCheck) {
   EXPECT_THAT(store_.check(), ElementsAre(::testing::HasSubstr("quantum")));
 }
 
+TEST_F(WinnersTest, AnOutcomeIsReplacedAndReadBack) {
+  const RowId problem = store_.problem_id(packed_problem(5, 6, 7)),
+              other = store_.problem_id(packed_problem(8, 6, 7));
+  const RowId winner = store_.candidate_id(example_candidate("winner", 16)),
+              untuned = store_.candidate_id(example_candidate("default", 32));
+  EXPECT_EQ(store_.outcome(device_, problem), std::nullopt);
+  const OutcomeRecord open = {
+      .problem = problem, .candidate = winner, .confidence = 0.875, .tried = 5};
+  store_.put_outcome(device_, open);
+  EXPECT_EQ(store_.outcome(device_, problem), open);
+  const OutcomeRecord faster = {.problem = problem,
+                                .candidate = untuned,
+                                .verdict = OutcomeVerdict::kFaster,
+                                .confidence = 0.97,
+                                .tried = 12,
+                                .default_candidate = winner,
+                                .default_ns = 1234.5};
+  store_.put_outcome(device_, faster);
+  EXPECT_EQ(store_.outcome(device_, problem), faster);
+  EXPECT_EQ(store_.outcome(device_, other), std::nullopt);
+}
+
+TEST_F(WinnersTest, AnOutcomeWithValuesBeyondTheirRangeIsRefused) {
+  const RowId problem = store_.problem_id(packed_problem(5, 6, 7));
+  const RowId winner = store_.candidate_id(example_candidate("winner", 16));
+  for (const OutcomeRecord& wrong :
+       {OutcomeRecord{.problem = problem, .candidate = winner, .confidence = 1.5},
+        OutcomeRecord{.problem = problem, .candidate = winner, .default_ns = 0.0},
+        OutcomeRecord{.problem = problem + 100, .candidate = winner}})
+    EXPECT_EQ(error_of([&] { store_.put_outcome(device_, wrong); }).code(),
+              ErrorCode::kInvalidArgument);
+  EXPECT_EQ(store_.outcome(device_, problem), std::nullopt);
+}
+
+TEST(Certainty, IsOneWordForTables) {
+  EXPECT_EQ(certainty_text(OutcomeVerdict::kFaster, 0.97), "97%");
+  EXPECT_EQ(certainty_text(OutcomeVerdict::kFaster, {}), "-");
+  EXPECT_EQ(certainty_text(OutcomeVerdict::kDefault, {}), "default");
+  EXPECT_EQ(certainty_text(OutcomeVerdict::kOpen, {}), "open");
+  EXPECT_EQ(certainty_text(OutcomeVerdict::kOpen, 0.875), "open 88%");
+}
+
 TEST_F(WinnersTest, UntunedProblemsAreListedMostCalledFirst) {
   const Problem cold = packed_problem(3, 5, 7), hot = packed_problem(300, 5, 7, Transpose::kYes);
   store_.log_untuned(device_, cold);

@@ -39,9 +39,9 @@ const char* const kSpillingShader = R"(
 
 std::vector<CompilerStatistic> statistics_of(const char* shader, CompilerStatistics wanted) {
   const auto device = Device::open(first_profile(), {.compiler_statistics = wanted});
-  return device
-      ->create_pipeline(compile_shader(shader), {.bindings = {BindingKind::kStorageBuffer}})
-      .compiler_statistics();
+  return all_statistics(
+      device->create_pipeline(compile_shader(shader), {.bindings = {BindingKind::kStorageBuffer}})
+          .executables());
 }
 
 TEST(CompilerStatisticsTest, StatisticsAreKeptOnlyOnRequest) {

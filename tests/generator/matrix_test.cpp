@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "generator/compile.h"
+#include "generator/layout.h"
 #include "generator/matrix_types.h"
 #include "generator/space.h"
 #include "matrix_modules.h"
@@ -134,6 +135,23 @@ TEST(Matrix, SumsAreSignedWhereOperandsAre) {
     EXPECT_THAT(glsl("u8_i32"), HasSubstr(part));
   for (const char* part : {"OPERAND_TAG 0x7F000108u", "SUM_TAG 0x7F000120u", "SIGNED_OPERANDS 15"})
     EXPECT_THAT(glsl("i8_i32"), HasSubstr(part));
+}
+
+TEST(Matrix, TilesConsistOfVectorsAsLongAsTheRowsOfFragments) {
+  const Types half = parse_types("f16"), bytes = parse_types("i8_i32");
+  EXPECT_EQ(shared_words(matrix_point(), half), 4);
+  EXPECT_EQ(shared_words(changed(matrix_point(), "matrix_k=8"), half), 4);
+  EXPECT_EQ(shared_words(changed(matrix_point(), "matrix_k=8"), bytes), 2);
+  EXPECT_EQ(shared_words(changed(matrix_point(), "matrix_k=4"), bytes), 1);
+  // Rows of (32 + 8) bytes are whole vectors of 8 bytes, but not of 16.
+  DeviceLimits limits = matrix_limits();
+  limits.matrix_shapes = {{16, 16, 8, DataType::kI8, DataType::kI32},
+                          {16, 16, 32, DataType::kI8, DataType::kI32}};
+  const Signature s = {bytes};
+  const char* const narrow = "matrix_k=8 unroll_k=8 vector_width_a=2 vector_width_b=2";
+  EXPECT_EQ(reason_for(changed(matrix_point(), narrow), s, limits), "");
+  EXPECT_THAT(reason_for(changed(matrix_point(), "matrix_k=32 unroll_k=32"), s, limits),
+              HasSubstr("multiples of 16 bytes"));
 }
 
 TEST(Matrix, FlexibleShapesAreMultiplesUpToTheLongest) {

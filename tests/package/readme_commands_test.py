@@ -72,6 +72,8 @@ def main():
                            ROOFTILE_DB=f"{scratch}/rooftile.db")
         make_database(environment)
         shutil.copy("rooftile.db", "other.db")
+        for gpu in ("navi31", "ampere", "battlemage"):  # docs/inspect.md puts them on a page
+            subprocess.run(["rooftile", "inspect", "--family", "naive", "--json", "-o", f"{gpu}.json"], env=environment, check=True)
         for line in lines:
             print(line)
             tunes = line.startswith("rooftile tune")

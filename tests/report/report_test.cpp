@@ -19,11 +19,10 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-/// The store's kernels are certified by version 1.0; its slow kernel is the default.
+/// The store's kernels are certified by version 1.0.
 RuntimeView injected_view() {
   RuntimeView view = runtime_view();
   view.generator_version = "1.0";
-  view.default_variant = [](const DeviceProfile&) { return example_variant(16); };
   return view;
 }
 
@@ -82,11 +81,39 @@ TEST_F(ReportTest, GainsAreOverTheKernelsOfTheRankedList) {
       std::ranges::find(device.problems, packed_problem(37, 129, 65), &ProblemReport::problem);
   ASSERT_NE(problem, device.problems.end());
   EXPECT_EQ(problem->total_ns(), 840);
-  EXPECT_EQ(problem->default_ns, 1000);
+  EXPECT_EQ(problem->default_ns(), 1010);
+  EXPECT_EQ(problem->default_kernel, short_name(filled_.slow.variant));
   EXPECT_EQ(problem->naive_ns, 0) << "the naive kernel is not in the ranked list";
   ASSERT_THAT(problem->alternatives, SizeIs(1));
   EXPECT_EQ(problem->alternatives[0].kernel_ns, 1000);
-  EXPECT_THAT(report_text(report()), ContainsRegex("37x129x65 .* 1\\.19x +- "));
+  EXPECT_THAT(report_text(report()), ContainsRegex("37x129x65 .* 1\\.20x +97% +3 +- "));
+}
+
+TEST_F(ReportTest, WhatIsUncertainIsShownAsSuch) {
+  const nlohmann::json device = device_json();
+  const auto problem = [&](std::int64_t m) {
+    for (const nlohmann::json& p : device.at("problems"))
+      if (p.at("m") == m) return p;
+    return nlohmann::json();
+  };
+  EXPECT_EQ(problem(37).at("verdict"), "faster");
+  EXPECT_EQ(problem(37).at("confidence"), 0.97);
+  EXPECT_EQ(problem(37).at("tried"), 3);
+  EXPECT_EQ(problem(500).at("verdict"), "open");
+  EXPECT_EQ(problem(500).at("confidence"), nullptr);
+  EXPECT_EQ(problem(500).at("default_ns"), nullptr);
+  EXPECT_THAT(report_text(report()), ContainsRegex("500x3x7 .* - +open +1 "));
+}
+
+TEST_F(ReportTest, AnOutcomeOfAnotherWinnerIsNotShown) {
+  const RowId problem = store_.problem_id(packed_problem(37, 129, 65));
+  store_.put_outcome(filled_.device, {.problem = problem, .candidate = filled_.slow.id});
+  const DeviceReport device = report().devices.at(0);
+  const auto found =
+      std::ranges::find(device.problems, packed_problem(37, 129, 65), &ProblemReport::problem);
+  ASSERT_NE(found, device.problems.end());
+  EXPECT_EQ(found->outcome, std::nullopt);
+  EXPECT_EQ(found->default_ns(), 0);
 }
 
 TEST_F(ReportTest, DriftIsAgainstTheCalibrationBefore) {

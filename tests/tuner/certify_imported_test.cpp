@@ -201,20 +201,12 @@ TEST_F(CertifyImportedTest, NothingIsTimedOrStoredBeforeItIsCertified) {
   EXPECT_TRUE(work().empty()) << "refused kernels are not certified again";
 }
 
-TEST_F(CertifyImportedTest, AKernelThatIsFasterHereInEveryPairLeads) {
+TEST_F(CertifyImportedTest, AFasterLaterKernelDoesNotChangeTheOrderOfAnImportedList) {
   import_from("theirs", kernels_);
-  takes(kernels_[2], 900);
-  certify();
-  EXPECT_EQ(order(problem_),
-            (Order{kernels_[2], kernels_[0], kernels_[1], kernels_[3], kernels_[4]}));
-  EXPECT_EQ(dispatchable(problem_)[0].kernel_ns, 900);
-}
-
-TEST_F(CertifyImportedTest, DifferencesWithinNoiseKeepTheOrder) {
-  import_from("theirs", kernels_);
-  takes(kernels_[2], 990);
+  takes(kernels_[2], 500);
   certify();
   EXPECT_EQ(order(problem_), kernels_);
+  EXPECT_EQ(dispatchable(problem_)[2].kernel_ns, 500);
 }
 
 TEST_F(CertifyImportedTest, ALocalWinnerIsReplacedOnlyAfterAPairedComparison) {
@@ -240,7 +232,7 @@ TEST_F(CertifyImportedTest, ALocalWinnerIsReplacedOnlyAfterAPairedComparison) {
 
 TEST_F(CertifyImportedTest, ALocalWinnerIsReplacedByAnySignificantGainOfTheJointComparison) {
   put_list(store_, device_, problem_, {kernels_[3]}, 1e9);
-  takes(kernels_[0], 990);  // 1 % in every pair, which replaces a winner in `rooftile tune`
+  takes(kernels_[0], 990);  // 1 % in every pair
   import_from("theirs", kernels_);
   EXPECT_EQ(certify().replaced, 1u);
   EXPECT_EQ(order(problem_), (Order{kernels_[0], kernels_[3]}));

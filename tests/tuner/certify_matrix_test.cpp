@@ -146,19 +146,48 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
     const char* from;
     const char* to;
   } kMutants[] = {
-      {"A read by columns instead of rows", "", "(row) * A_STRIDE + (step) / ELEMENTS_A], BY_ROWS",
-       "(row) * A_STRIDE + (step) / ELEMENTS_A], BY_COLUMNS"},
+      {"A read by columns instead of rows", "", "(step) / SHARED_ELEMENTS], BY_ROWS",
+       "(step) / SHARED_ELEMENTS], BY_COLUMNS"},
       {"B's fragments one step late", "", "fragment_b(stage, step + u,",
        "fragment_b(stage, (step + u + MATRIX_K) % TILE_K,"},
       {"a subgroup's columns swapped with its rows", "", "gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M",
        "gl_SubgroupID % SUBGROUPS_N * SUBGROUP_M"},
       {"steps beyond k kept", "", "left == ELEMENTS_PER_WORD ? x", "left >= 0u ? x"},
       {"rows beyond m not clamped to what may be read", "", "if (to_row >= m) break;", ""},
+      {"the last row of A read at the one before", "", "clamp_index(row0 + at.x, m - 1)",
+       "clamp_index(row0 + at.x, m - 2)"},
+      {"the last tile fetched without masks", "", "steps_left(step * ELEMENTS_A));",
+       "steps_left(0u));"},
+      {"no barrier before a tile is read", "", "tile_barrier();\n    multiply_tile(0);",
+       "multiply_tile(0);"},
+      {"no barrier before a tile is overwritten", "", "fetch_tile_b();\n    tile_barrier();",
+       "fetch_tile_b();"},
+      {"all tiles but the last left out", "", "uint tiles = (k - 1) / TILE_K;", "uint tiles = 0;"},
+      {"the last tile left out", "", "fetch_last_tile_b(tiles * TILE_K);", "fetch_tile_b();"},
+      {"a tile in which k ends taken as whole", "", "(k - 1) / TILE_K", "(k + 1) / TILE_K"},
+      {"whole tiles of A at one place", "", "a_tile_start += A_VECTORS;", ""},
+      {"whole tiles of B at one place", "", "b_tile_start += TILE_K * (ldb / ELEMENTS_B);", ""},
+      {"a transposed step of B in the wrong word", "", "step_of_b(l) / ELEMENTS_PER_WORD",
+       "(step_of_b(l) / ELEMENTS_PER_WORD ^ 1)"},
+      {"words not transposed", "", "transpose(words[s / ELEMENTS_PER_WORD]);", ""},
       {"stale double buffer", "stages=2", "stage = 1 - stage;\n    put_tile_a(stage);",
        "put_tile_a(stage);\n    stage = 1 - stage;"},
+      {"the last stage multiplied once more", "stages=2", "  }\n  multiply_tile(stage);",
+       "  }\n  multiply_tile(1 - stage);"},
       {"packed fragments of A in the wrong order", "load_path_a=direct packed_a=yes",
-       "row0 * lda + k0 * MATRIX_M", "row0 * lda + k0 * MATRIX_K"},
-      {"fragments stored by columns", "", "sums[i][j], BY_ROWS", "sums[i][j], BY_COLUMNS"},
+       "a_first_tile + k0 * MATRIX_M", "a_first_tile + k0 * MATRIX_K"},
+      {"packed tiles of A at one place", "load_path_a=direct packed_a=yes",
+       "a_whole_tile += TILE_K * MATRIX_M", "a_whole_tile += 0"},
+      {"fragments stored to C by columns", "", "BY_ROWS, stride);", "BY_COLUMNS, stride);"},
+      {"fragments stored to C a fragment's row late", "", "to + i * MATRIX_M * stride",
+       "to + (i ^ 1) * MATRIX_M * stride"},
+      {"fragments stored to C beyond m", "", "(tile.y + 1) * TILE_M <= m", "tile.y * TILE_M <= m"},
+      {"fragments stored to C without alpha", "", "alpha == 1.0 && beta == 0.0", "beta == 0.0"},
+      {"fragments stored to C without beta", "", "alpha == 1.0 && beta == 0.0", "alpha == 1.0"},
+      {"fragments passed through shared memory by columns", "", "sums[i][j], BY_ROWS, MATRIX_N",
+       "sums[i][j], BY_COLUMNS, MATRIX_N"},
+      {"one fragment passed through shared memory for another", "",
+       "fragment == i * FRAGMENTS_N + j", "fragment == 0u"},
       {"sums not cleared", "", "splat(ELEMENT(0))", "splat(ELEMENT(1))"},
       {"beta times the sum", "", "old = RESULT(beta) * load_c(", "old = load_c("},
   };
@@ -175,10 +204,13 @@ TEST_F(CertifyMatrixTest, MutantsOfQuantizedLoadsAreRefused) {
   const Variant v = kernel(half_shape(), "stages=2");
   EXPECT_TRUE(certificate(v, signature).passed);
   for (const auto& [from, to] :
-       {std::pair{"b_value(l, i), b_value(l, i + 1)", "b_value(l, i + 1), b_value(l, i)"},
-        std::pair{"fetch_scale(row * blocks + stored_step / QUANT_BLOCK)",
-                  "fetch_scale(row * blocks)"},
-        std::pair{"(column)*B_STRIDE", "(column)*B_WORDS"}})
+       {std::pair{"value_minus_zero_point(word, i, zero_point)",
+                  "value_minus_zero_point(word, i ^ 1u, zero_point)"},
+        std::pair{"fetch_scale(value / QUANT_BLOCK)",
+                  "fetch_scale(b_column[l] * (ldb / QUANT_BLOCK))"},
+        std::pair{"step / QUANT_BLOCK, ldb", "0, ldb"}, std::pair{"b_tile_start += TILE_K;", ""},
+        std::pair{"step < k ? step : 0", "0"},
+        std::pair{"(column) * SHARED_STRIDE", "(column) * (SHARED_STRIDE - 1)"}})
     EXPECT_FALSE(mutant(v, signature, from, to).passed) << from;
 }
 

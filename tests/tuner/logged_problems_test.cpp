@@ -41,6 +41,9 @@ TEST_F(LoggedProblemsTest, MostExpensiveBucketFirstWithOneProblemOfEach) {
   EXPECT_EQ(problems[0].note, "3 calls without a tuned kernel");
   EXPECT_EQ(problems[1].problem, packed_problem(300, 300, 300));
   EXPECT_EQ(problems[2].problem, packed_problem(64, 64, 64));
+  // Without a calibration a problem weighs as much as its calls compute.
+  EXPECT_EQ(problems[0].weight, 2 * 2 * 6e2 * 6e2 * 6e2 + 2e9);
+  EXPECT_EQ(problems[1].weight, 9 * 2 * 3e2 * 3e2 * 3e2);
 }
 
 // A matrix-vector product is bound by memory: it has few FLOP and takes long.

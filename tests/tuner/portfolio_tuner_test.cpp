@@ -74,7 +74,9 @@ class PortfolioTunerTest : public ::testing::Test {
     return count;
   }
   Regret compare(double seconds) { return compare(seconds, {problem_}); }
-  Regret compare(double seconds, const std::vector<Problem>& tuned) {
+  Regret compare(
+      double seconds, const std::vector<Problem>& tuned,
+      const SearchedEnough& searched_enough = [](const Problem&) { return true; }) {
     CandidateRunner runner(store_, worker_, budget_, stop_, {.device = device_, .run = run_});
     const ProblemTunerContext context = {.store = store_,
                                          .runner = runner,
@@ -85,7 +87,7 @@ class PortfolioTunerTest : public ::testing::Test {
                                          .over = [&] { return stop_.load(); },
                                          .elapsed_s = [] { return 0.0; },
                                          .progress = [](TuneProgress&) {}};
-    return tune_portfolios(context, device_, tuned, seconds);
+    return tune_portfolios(context, device_, tuned, seconds, searched_enough);
   }
 
   static constexpr double kSeconds = 1.5;
@@ -182,6 +184,22 @@ TEST_F(PortfolioTunerTest, MediansAreStoredForEnoughProblems) {
   EXPECT_EQ(stored.median.value_or(0), 0);
   EXPECT_EQ(stored.median_low.has_value(), regret.has_median());
   EXPECT_EQ(stored.median_high.value_or(0), 0);
+}
+
+// What was found after few candidates may be far from the fastest kernel.
+TEST_F(PortfolioTunerTest, NoRegretIsEstimatedOfAClassThatWasHardlySearched) {
+  const Problem other = packed_problem(40, 50, 60), lonely = packed_problem(5, 6, 7);
+  add_winner(other);
+  add_winner(lonely);
+  const auto only = [](const Problem& searched) {
+    return [searched](const Problem& p) { return p == searched; };
+  };
+  EXPECT_EQ(compare(kSeconds, {problem_, other}, only(problem_)).problems, 0u);
+  EXPECT_THAT(store_.regrets(device_), IsEmpty());
+  EXPECT_FALSE(store_.portfolio(device_, kGeneratorVersion).empty()) << "the portfolio is stored";
+  const auto most = [&](const Problem& p) { return p != lonely; };
+  EXPECT_GT(compare(kSeconds, {problem_, other, lonely}, most).problems, 0u);
+  EXPECT_THAT(store_.regrets(device_), SizeIs(1));
 }
 
 TEST_F(PortfolioTunerTest, StoppingKeepsWhatWasStored) {

@@ -94,9 +94,10 @@ class PrepackedTest : public ::testing::Test {
 
 TEST_F(PrepackedTest, TheFastestKernelWithoutPackingIsListedAfterTheWinners) {
   const std::vector<bool> packed = packed_kernels("5000000");
-  ASSERT_GE(packed.size(), 4u);
-  EXPECT_FALSE(packed[0] || packed[1] || packed[2]);
-  EXPECT_TRUE(packed[3]);
+  // The default is the first, because the others, which take as long, do not replace it.
+  ASSERT_GE(packed.size(), 5u);
+  EXPECT_FALSE(packed[0] || packed[1] || packed[2] || packed[3]);
+  EXPECT_TRUE(packed[4]);
 }
 
 TEST_F(PrepackedTest, AWinnerThatPacksIsListedOnce) {

@@ -1,6 +1,25 @@
 #include "tuner/measure/paired_comparison.h"
 
+#include <cmath>
+
 namespace rooftile {
+
+std::size_t PairedComparison::faster_pairs() const {
+  std::size_t faster = 0;
+  for (std::size_t i = 0; i < stored_ns.size(); ++i) faster += challenger_ns[i] < stored_ns[i];
+  return faster;
+}
+
+std::optional<double> sign_confidence(std::size_t faster_pairs, std::size_t pairs) {
+  if (pairs == 0) return std::nullopt;
+  double fewer = 0;                                         // Probability of fewer wins.
+  double term = std::pow(0.5, static_cast<double>(pairs));  // Of exactly i wins.
+  for (std::size_t i = 0; i < faster_pairs; ++i) {
+    fewer += term;
+    term *= static_cast<double>(pairs - i) / static_cast<double>(i + 1);
+  }
+  return fewer;
+}
 
 PairedComparison compare_in_pairs(const std::function<std::optional<double>()>& time_stored,
                                   const std::function<std::optional<double>()>& time_challenger,

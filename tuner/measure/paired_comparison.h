@@ -2,6 +2,7 @@
 // the other. Pure but for the callbacks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,7 +19,17 @@ enum class PairedVerdict : std::uint8_t {
 struct PairedComparison {
   PairedVerdict verdict = PairedVerdict::kUndecided;
   std::vector<double> stored_ns, challenger_ns;  // one of each for every complete pair
+
+  std::size_t faster_pairs() const;  // in which the challenger was faster
 };
+
+// Of the verdict kFaster.
+inline constexpr double kPairedConfidence = 0.97;
+
+/// Confidence that the challenger is faster, from an unfinished comparison: 1 minus the probability
+/// that an equally fast one wins at least as many of the pairs (one-sided sign test with one look).
+/// No value without pairs.
+std::optional<double> sign_confidence(std::size_t faster_pairs, std::size_t pairs);
 
 inline constexpr int kFirstPairs = 6, kMostPairs = 12, kMostLosses = 2;
 

@@ -43,7 +43,9 @@ std::vector<TuneProblem> logged_problems(const Store& store, RowId device) {
   for (const Heat& heat : buckets)
     if (heat.of_hottest > 0)
       problems.push_back(
-          {heat.hottest, fmt::format("{} calls without a tuned kernel", heat.calls)});
+          {.problem = heat.hottest,
+           .note = fmt::format("{} calls without a tuned kernel", heat.calls),
+           .weight = heat.of_bucket});
   return problems;
 }
 

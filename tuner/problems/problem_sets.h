@@ -13,6 +13,9 @@ namespace rooftile {
 struct TuneProblem {
   Problem problem;
   std::string note;
+  /// Importance of its time relative to the other problems'. The tuner decreases the sum of weight
+  /// times the logarithm of time.
+  double weight = 1;
 };
 
 /// Returns a built-in problem set: "default", "squares", "transformer", "deepbench",

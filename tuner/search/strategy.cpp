@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "runtime/model/roofline.h"
 
@@ -24,9 +26,28 @@ SearchSpace search_space(const Problem& problem, const DeviceRates& rates,
   return space;
 }
 
-bool is_plausible(const SearchSpace& space, std::size_t candidate) {
-  return space.analytical_ns[candidate] <=
-         kPlausibleRatio * *std::ranges::min_element(space.analytical_ns);
+bool is_plausible(std::span<const double> analytical_ns, std::size_t candidate) {
+  return analytical_ns[candidate] <= kPlausibleRatio * *std::ranges::min_element(analytical_ns);
+}
+
+std::vector<std::size_t> family_firsts(std::span<const Variant> variants,
+                                       std::span<const double> analytical_ns,
+                                       const std::vector<bool>& tried) {
+  std::map<Family, std::size_t> fastest;
+  std::set<Family> tried_families;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (tried[i]) {
+      tried_families.insert(variants[i].family);
+      continue;
+    }
+    const auto [entry, first] = fastest.try_emplace(variants[i].family, i);
+    if (!first && analytical_ns[i] < analytical_ns[entry->second]) entry->second = i;
+  }
+  std::vector<std::size_t> order;
+  for (const auto& [family, i] : fastest)
+    if (!tried_families.contains(family) && is_plausible(analytical_ns, i)) order.push_back(i);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return analytical_ns[i]; });
+  return order;
 }
 
 }  // namespace rooftile

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,7 +40,16 @@ SearchSpace search_space(const Problem& problem, const DeviceRates& rates,
 /// Whether a candidate that was fast on other machines should be tried before all others: not if
 /// the analytical model predicts more than 1.5 times the time of the space's fastest. It stays an
 /// ordinary candidate in any case.
-bool is_plausible(const SearchSpace& space, std::size_t candidate);
+bool is_plausible(std::span<const double> analytical_ns, std::size_t candidate);
+inline bool is_plausible(const SearchSpace& space, std::size_t candidate) {
+  return is_plausible(space.analytical_ns, candidate);
+}
+
+/// Returns the fastest candidate by the analytical model of each family that has a plausible one
+/// and of which none was tried, fastest first. Candidates that may not run have an infinite time.
+std::vector<std::size_t> family_firsts(std::span<const Variant> variants,
+                                       std::span<const double> analytical_ns,
+                                       const std::vector<bool>& tried);
 
 /// A measured candidate.
 struct Observation {
@@ -56,6 +66,11 @@ class Strategy {
   /// this strategy did not propose. The space outlives the strategy.
   virtual std::vector<std::size_t> propose(std::span<const Observation> history,
                                            std::size_t count) = 0;
+  /// Returns the decrease of log2 of the best time that the last proposal is expected to bring. No
+  /// value: the strategy cannot tell.
+  virtual std::optional<double> expected_gain() const { return std::nullopt; }
+  /// Whether its choice depends on SearchSpace::transferred.
+  virtual bool uses_transfer() const { return false; }
 };
 
 }  // namespace rooftile

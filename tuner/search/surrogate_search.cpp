@@ -90,6 +90,7 @@ std::vector<std::size_t> SurrogateSearch::eligible(std::size_t measured) const {
 std::vector<std::size_t> SurrogateSearch::propose(std::span<const Observation> history,
                                                   std::size_t count) {
   pool_.take(history);
+  expected_gain_.reset();
   std::vector<std::size_t> batch;
   while (batch.size() < count && !first_.empty()) {
     const std::size_t candidate = first_.front();
@@ -141,6 +142,7 @@ std::vector<std::size_t> SurrogateSearch::by_expected_improvement(
         next = i;
       }
     }
+    if (batch.empty()) expected_gain_ = most;
     batch.push_back(rest[next]);
     pool_.take(rest[next]);
     measured.push_back(rest[next]);

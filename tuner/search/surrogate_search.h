@@ -26,6 +26,10 @@ class SurrogateSearch : public Strategy {
 
   std::vector<std::size_t> propose(std::span<const Observation> history,
                                    std::size_t count) override;
+  /// The expected improvement of the last proposal's first candidate; no value where there was no
+  /// regression yet.
+  std::optional<double> expected_gain() const override { return expected_gain_; }
+  bool uses_transfer() const override { return knowledge_ == Knowledge::kEverything; }
 
  private:
   /// Plans the candidates before a regression is possible: starts, and the fastest by the
@@ -43,6 +47,7 @@ class SurrogateSearch : public Strategy {
   Eigen::MatrixXd features_, trends_;  ///< One row per candidate.
   std::vector<std::size_t> by_model_;  ///< All candidates, the fastest first.
   std::deque<std::size_t> first_;
+  std::optional<double> expected_gain_;
 };
 
 }  // namespace rooftile

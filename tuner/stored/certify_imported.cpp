@@ -16,13 +16,6 @@ namespace {
 constexpr int kSamples = 3;
 constexpr double kLongNs = kLongProductNs;  // one sample of such a product says enough
 constexpr double kCutRatio = 8;  // kernels that are slower are not measured, as in the search
-// An imported list is reordered only for a kernel that is faster here by more than this, besides
-// winning the paired comparison by which a stored winner is replaced. That comparison finds a gain
-// of any size, so that kernels which are equally fast would change places on one machine and not on
-// the other, and the runtime would choose differently on equal machines. A kernel that does not
-// reach the gain in its first measurement is not compared, because pairs of each kernel would make
-// the import several times as long.
-constexpr double kGain = 1.02;
 // A portfolio's kernel is timed where it takes about so long: long against the clock's steps.
 constexpr double kSpotNs = 1e6;
 constexpr double kMostDeviation = 2;  // a kernel's ratio is at most this far from the median's
@@ -141,7 +134,9 @@ void ImportedCertifier::challenge_own(const ImportedList& list) {
   ++(replaced ? report_.replaced : report_.kept);
 }
 
-/// kernels: what is stored of the list already, best first.
+/// kernels: what is stored of the list already, best first. The order stays the other machine's, so
+/// that equal machines compute the same problem with the same kernel; a later tuning run of this
+/// machine compares the kernels.
 void ImportedCertifier::store_others(const ImportedList& list, std::vector<TimedKernel> kernels) {
   const std::size_t stored = kernels.size();
   for (const Variant& variant : list.kernels) {
@@ -151,15 +146,6 @@ void ImportedCertifier::store_others(const ImportedList& list, std::vector<Timed
     const double best_ns = kernels.front().total_ns();
     const auto other = timed(variant, list.problem, best_ns, kCutRatio * best_ns);
     if (!other) continue;
-    if (kGain * other->total_ns() < best_ns) {
-      const KernelComparison comparison = compare(variant, kernels.front().variant, list.problem);
-      if (comparison.verdict == PairedVerdict::kFaster &&
-          kGain * comparison.challenger.total_ns() < comparison.stored.total_ns()) {
-        kernels.front() = comparison.stored;
-        kernels.insert(kernels.begin(), comparison.challenger);
-        continue;
-      }
-    }
     kernels.push_back(*other);
   }
   if (kernels.size() > stored) store(list.problem, kernels);

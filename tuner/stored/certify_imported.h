@@ -43,8 +43,7 @@ struct ImportedOptions {
 ///      as it was, and to measure all of them again would take minutes. A kernel that is more than
 ///      twice as fast or slow as that factor has it is left out.
 ///   3. The other kernels of the lists, for operands that the best one does not take. They keep the
-///      other machine's order, but one that a paired comparison finds faster than the best comes
-///      first.
+///      other machine's order, so that equal machines choose the same kernel for the same problem.
 /// What is stored stays when over() turns true; imported_work finds the rest again.
 ImportedReport certify_imported(Store& store, CandidateRunner& runner, RowId device_row,
                                 const ImportedWork& work, const ImportedOptions& options);

@@ -1,5 +1,6 @@
 #include "tuner/stored/kernel_comparison.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "core/numbers/statistics.h"
@@ -22,9 +23,12 @@ KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem
   };
   KernelComparison comparison = {.stored = {.variant = stored},
                                  .challenger = {.variant = challenger}};
-  comparison.verdict = compare_in_pairs([&] { return total_ns(stored, of_stored); },
-                                        [&] { return total_ns(challenger, of_challenger); }, over)
-                           .verdict;
+  const PairedComparison paired =
+      compare_in_pairs([&] { return total_ns(stored, of_stored); },
+                       [&] { return total_ns(challenger, of_challenger); }, over);
+  comparison.verdict = paired.verdict;
+  comparison.pairs = paired.stored_ns.size();
+  comparison.faster_pairs = paired.faster_pairs();
   if (comparison.verdict == PairedVerdict::kUndecided) return comparison;
   const auto set_medians = [](TimedKernel& kernel, const Times& times) {
     kernel.kernel_ns = median(times.kernel_ns);
@@ -33,6 +37,12 @@ KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem
   set_medians(comparison.stored, of_stored);
   set_medians(comparison.challenger, of_challenger);
   return comparison;
+}
+
+void store_total(const TimedKernel& kernel, double level, WinnerRecord& record) {
+  const double pack_share = record.pack_ns / std::max(record.kernel_ns + record.pack_ns, 1.0);
+  record.pack_ns = level * pack_share * kernel.total_ns();
+  record.kernel_ns = level * (1 - pack_share) * kernel.total_ns();
 }
 
 }  // namespace rooftile

@@ -1,6 +1,7 @@
 // Paired comparison of two kernels that are timed in the worker.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
 #include "tuner/measure/paired_comparison.h"
@@ -18,7 +19,12 @@ struct KernelComparison {
   PairedVerdict verdict = PairedVerdict::kUndecided;
   /// Medians over the pairs; without times where the verdict is kUndecided.
   TimedKernel stored, challenger;
+  std::size_t pairs = 0, faster_pairs = 0;  ///< Complete ones; faster: the challenger was.
 };
+
+/// Gives a record the total time of a comparison, at this level of the device's speed. It keeps the
+/// shares of kernel and packing, which may have been timed with operands packed before.
+void store_total(const TimedKernel& kernel, double level, WinnerRecord& record);
 
 /// Compares the total times of both kernels by compare_in_pairs(). over() is asked before every
 /// measurement.

@@ -6,16 +6,6 @@
 #include "tuner/stored/kernel_comparison.h"
 
 namespace rooftile {
-namespace {
-
-/// Keeps the shares of kernel and packing, which may have been timed with operands packed before.
-void store_total(const TimedKernel& kernel, double level, WinnerRecord& record) {
-  const double pack_share = record.pack_ns / std::max(record.kernel_ns + record.pack_ns, 1.0);
-  record.pack_ns = level * pack_share * kernel.total_ns();
-  record.kernel_ns = level * (1 - pack_share) * kernel.total_ns();
-}
-
-}  // namespace
 
 std::optional<TunedKernel> stored_winner(const Store& store, CandidateRunner& runner, RowId device,
                                          const Problem& problem) {

@@ -85,6 +85,11 @@ class CandidateRunner {
   /// anything; nothing is reported where the driver has none.
   void count(const Variant& variant, const Problem& problem, double kernel_ns);
 
+  /// Expected time before the first sample of a problem, besides the kernel's compilation.
+  double preparation_s(const Problem& problem) const {
+    return watchdog_.usual_preparation_s(problem, requests_.worker());
+  }
+
   std::size_t measured() const { return log_.measured(); }
   std::size_t failures() const { return failures_; }
   /// Wall time of failures, including the start of new workers.

@@ -15,6 +15,7 @@
 #include "tuner/measure/processor_time.h"
 #include "tuner/measure/steady_samples.h"
 #include "tuner/worker/spilled.h"
+#include "tuner/worker/timed_operands.h"
 
 namespace rooftile {
 
@@ -63,11 +64,6 @@ struct CountRequest {
 /// watchdog (2 s) with clocks that counting may have lowered.
 inline constexpr double kLongestCountedNs = 0.5e9;
 
-/// Number of sets of a staged problem's operands that a Measurer rotates over.
-std::size_t operand_sets(const Problem& staged, double rotate_bytes);
-/// Bytes of all these sets of a problem, which need not be staged.
-double operand_bytes(const Problem& problem, double rotate_bytes);
-
 /// Keeps kernels and operands between requests and continues with the next operand set. Not
 /// thread-safe. Errors: those of Kernel and Device; kInternal when the result of the measured run
 /// is wrong (spot check against float64) or when the run wrote behind C (64 KiB of canaries).
@@ -83,7 +79,6 @@ class Measurer {
   CounterReadings count(const CountRequest& request);
 
  private:
-  struct OperandSet;
   struct Built {
     std::unique_ptr<Kernel> kernel;
     double compile_ns = 0;
@@ -99,33 +94,15 @@ class Measurer {
   /// Times one call: packing, the gemm steps and the reduction.
   Reading timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
                      const Workspace& workspace);
-  /// Submits the steps, if there are any, and waits.
-  void run(std::span<const Step> steps) const;
-  Buffer buffer_of(const std::vector<char>& content) const;  ///< No buffer for empty content.
   Built& build(const Variant& variant, const Signature& signature);
-  /// Operands of the current set, of a staged problem.
-  Operands operands_of(std::size_t turn, const Placement& placement) const;
   void probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace,
              double compute_units);
-  void prepare_operands(const Problem& p, double rotate_bytes);
-  enum class Direction : std::uint8_t { kToDevice, kToHost };
-  /// Copies of the canaries of all sets; none on unified memory.
-  std::vector<Step> guard_copies(Direction direction) const;
-  /// Writes canaries behind the C of all sets.
-  void set_canaries();
-  /// What a kernel wrote there, after which the canaries are whole again; empty: nothing.
-  std::string written_behind_c();
-  /// Overwrites the elements of C that spot_check() compares, outside the timed steps: an earlier
-  /// kernel may have left the right values there, and with beta the expected ones depend on them.
-  void overwrite_spots(const Problem& p, const OperandSet& set) const;
-  std::string spot_check(const Problem& p, const OperandSet& set) const;
 
   std::shared_ptr<Device> device_;
   ShaderCache cache_;
   std::unordered_map<std::string, Built> built_;  ///< Keyed by variant and signature text.
   std::uint64_t requests_ = 0;
-  Problem prepared_;
-  std::vector<std::unique_ptr<OperandSet>> sets_;
+  TimedOperands operands_;
   std::size_t turn_ = 0;  ///< Operand set of the last run.
   RetakeAllowance retakes_;
 };

@@ -18,8 +18,9 @@ constexpr Allowance kCompile = {20, 5}, kCertification = {60, 30};
 // Some kernels take many times as long as others, and on a busy machine a few times as long as
 // before.
 constexpr double kTimesMedian = 10, kTimesLongest = 3;
-// Rate of filling operands with random numbers; 200e6 on an idle machine.
-constexpr double kFillBytesPerS = 20e6;
+// Rate of filling operands with random numbers, at least and on an idle machine; and of copying the
+// first set of operands to the others.
+constexpr double kFillBytesPerS = 20e6, kUsualFillBytesPerS = 200e6, kCopyBytesPerS = 1e9;
 // Allowance for counting, besides compilation, operands and runs: a second device, the profiling
 // lock, and memory that is cleared before each of at most 16 passes.
 constexpr double kCountAllowanceS = 20;
@@ -42,6 +43,13 @@ double Watchdog::compilation_s() const {
 // Returns the allowed time for filling the operands.
 double Watchdog::preparation_s(const Problem& problem) const {
   return operand_bytes(problem, rotate_bytes_) / kFillBytesPerS;
+}
+
+double Watchdog::usual_preparation_s(const Problem& problem, pid_t worker) const {
+  if (prepared_worker_ == worker && prepared_ == problem) return 0;
+  const double all_bytes = operand_bytes(problem, rotate_bytes_),
+               set_bytes = operand_bytes(problem, 0);
+  return set_bytes / kUsualFillBytesPerS + (all_bytes - set_bytes) / kCopyBytesPerS;
 }
 
 double Watchdog::timing_s(const Problem& problem, int samples, double limit_s, pid_t worker) const {

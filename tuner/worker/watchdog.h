@@ -22,6 +22,8 @@ class Watchdog {
   /// Limit for timing a candidate in this worker; limit_s is that of one call.
   double timing_s(const Problem& problem, int samples, double limit_s, pid_t worker) const;
   double certification_s() const;
+  /// Time that filling the operands of a problem usually takes; 0 where this worker holds them.
+  double usual_preparation_s(const Problem& problem, pid_t worker) const;
   /// Limit for reading the counters of a kernel that takes kernel_ns.
   double counting_s(const Problem& problem, double kernel_ns) const;
 

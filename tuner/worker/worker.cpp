@@ -12,7 +12,10 @@
 #include <string>
 
 #include "core/error.h"
+#include "generator/compile.h"
+#include "generator/emit.h"
 #include "tuner/calibrate/calibrate.h"
+#include "tuner/worker/executables_json.h"
 #include "tuner/worker/measure.h"
 #include "tuner/worker/worker_protocol.h"
 
@@ -44,6 +47,9 @@ class Server {
     if (operation == "certify")
       return to_json(measurer_->certify(parse_variant(request.at("variant").get<std::string>()),
                                         signature_from_json(request.at("signature"))));
+    if (operation == "inspect")
+      return {{"executables", inspect(parse_variant(request.at("variant").get<std::string>()),
+                                      signature_from_json(request.at("signature")))}};
     if (operation == "count") return count(count_request_from_json(request.at("request")));
     fail(ErrorCode::kInternal, "worker: unknown operation '{}'", operation);
   }
@@ -75,7 +81,17 @@ class Server {
     return {{"counted", to_json(counting_->count(request))}};
   }
 
-  std::shared_ptr<Device> device_;
+  /// Compiles the gemm shader on a device of its own, because keeping the compiler's texts may slow
+  /// compilation down. Shaders for packed operands and for partial sums are left out.
+  Json inspect(const Variant& variant, const Signature& signature) {
+    if (inspecting_ == nullptr)
+      inspecting_ = Device::open(device_->profile(),
+                                 {.compiler_statistics = CompilerStatistics::kKeepWithTexts});
+    const Shader shader = emit_gemm(variant, signature);
+    return to_json(inspecting_->create_pipeline(compile(shader), shader.interface).executables());
+  }
+
+  std::shared_ptr<Device> device_, inspecting_;
   std::optional<Measurer> measurer_, reference_, counting_;
 };
 

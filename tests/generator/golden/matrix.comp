@@ -11,6 +11,8 @@
 #define STAGES 1
 #define SHARED_PAD 8
 #define UNROLL_K 16
+#define SHARED_WORDS 4
+#define SHARED_VECTOR uvec4
 #define VECTOR_WIDTH_A 4
 #define VECTOR_A uvec4
 #define VECTOR_WIDTH_B 4
@@ -28,8 +30,7 @@
 // Matrix units (cooperative matrices) of subgroup scope: a subgroup computes SUBGROUP_M x
 // SUBGROUP_N elements of C as fragments of MATRIX_M x MATRIX_N, which the device multiplies as a
 // whole. Operands keep their stored type and are read as 32-bit words, so that the device needs no
-// 8-bit or 16-bit storage. A tile in shared memory has the operand's own layout, since fragments
-// can be loaded by rows or by columns.
+// 8-bit or 16-bit storage.
 #extension GL_EXT_control_flow_attributes : enable
 #extension GL_KHR_shader_subgroup_basic : enable
 #pragma use_vulkan_memory_model
@@ -166,6 +167,83 @@ uvec4 keep_first(uvec4 x, uint count) {
                keep_first_in_word(x.w, 3 * ELEMENTS_PER_WORD, count));
 }
 
+// Word i of a vector.
+uint word_of(uint x, uint i) { return x; }
+uint word_of(uvec2 x, uint i) { return x[i]; }
+uint word_of(uvec4 x, uint i) { return x[i]; }
+
+// Two words of two elements each, transposed: element i of word j becomes element j of word i.
+void transpose(inout uint x[2]) {
+  const uint low = x[0] & 0xffffu | x[1] << 16;
+  x[1] = x[0] >> 16 | x[1] & 0xffff0000u;
+  x[0] = low;
+}
+
+// How the invocations of a workgroup share the loads of a tile: consecutive invocations take
+// consecutive loads, then each takes the next LOCAL_SIZE loads.
+
+// Load l of this invocation, counted as (row, position in the row) of rows with a number of loads.
+// Where rows divide LOCAL_SIZE, the loads of an invocation differ by constants. Without a load left,
+// an invocation repeats the last one.
+uvec2 load_position(uint l, uint loads, uint loads_in_row) {
+  const uint i = gl_LocalInvocationIndex;
+  if (loads % LOCAL_SIZE == 0 && LOCAL_SIZE % loads_in_row == 0)
+    return uvec2(i / loads_in_row + l * (LOCAL_SIZE / loads_in_row), i % loads_in_row);
+  const uint load = loads % LOCAL_SIZE == 0 ? i + l * LOCAL_SIZE : min(i + l * LOCAL_SIZE, loads - 1);
+  return uvec2(load / loads_in_row, load % loads_in_row);
+}
+
+bool has_load(uint l, uint loads) {
+  return loads % LOCAL_SIZE == 0 || gl_LocalInvocationIndex + l * LOCAL_SIZE < loads;
+}
+
+// Tiles in shared memory: their rows are rows of A or columns of B with all steps of k, whatever the
+// order in memory, and padded. They are vectors of SHARED_WORDS 32-bit words, as long as the rows of
+// fragments allow.
+#extension GL_KHR_memory_scope_semantics : enable
+
+const uint SHARED_ELEMENTS = SHARED_WORDS * ELEMENTS_PER_WORD;  // in a vector
+const uint SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS;
+
+// Writes become visible at a barrier. Otherwise each access would make them so by itself, since the
+// compiler's own barrier() does not, and drivers would wait at each.
+void tile_barrier() {
+  controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsShared,
+                 gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
+}
+
+// OpStore. Memory operand 32: non-private.
+spirv_instruction(id = 62) void store_shared(spirv_by_reference uint p, uint x, spirv_literal uint memory);
+#if SHARED_WORDS > 1
+spirv_instruction(id = 62)
+void store_shared(spirv_by_reference SHARED_VECTOR p, SHARED_VECTOR x, spirv_literal uint memory);
+#endif
+#define put_shared(p, x) store_shared(p, x, 32)
+
+// Loads of fragments; strides count vectors.
+spirv_instruction(id = 4457)
+MatrixA load_tile_a(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
+spirv_instruction(id = 4457)
+MatrixB load_tile_b(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
+
+// Word number i of a row, of which `vector` is the vector that holds it.
+#if SHARED_WORDS == 1
+#define word_in(vector, i) vector
+#else
+#define word_in(vector, i) vector[(i) % SHARED_WORDS]
+#endif
+
+// The vector of element e of all words.
+SHARED_VECTOR shared_vector(uint words[SHARED_WORDS][ELEMENTS_PER_WORD], uint e) {
+#if SHARED_WORDS == 4
+  return uvec4(words[0][e], words[1][e], words[2][e], words[3][e]);
+#elif SHARED_WORDS == 2
+  return uvec2(words[0][e], words[1][e]);
+#else
+  return words[0][e];
+#endif
+}
+
 // Edge masked: tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge
 // the last one is read instead: it contributes only to elements of C that are never stored, so its
 // address must be valid but its value does not matter. For steps beyond k, addresses are clamped
@@ -187,69 +265,122 @@ uvec2 lane_position() {
 layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
 
 const uint A_VECTORS = TILE_K / ELEMENTS_A;  // in a row of the tile
-const uint A_STRIDE = (TILE_K + SHARED_PAD) / ELEMENTS_A;
 const uint A_LOADS = TILE_M * A_VECTORS;
 const uint A_LOADS_PER_INVOCATION = (A_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
-shared VECTOR_A a_tile[STAGES][TILE_M * A_STRIDE];
+shared SHARED_VECTOR a_tile[STAGES][TILE_M * SHARED_STRIDE];
 VECTOR_A a_next[A_LOADS_PER_INVOCATION];
+uint a_first[A_LOADS_PER_INVOCATION];  // addresses in the first tile
+uint a_tile_start;                     // distance from there to the next tile
 
-void fetch_tile_a(uint row0, uint k0) {
+void begin_tiles_a(uint row0) {
+  a_tile_start = 0;
   [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    if (A_LOADS % LOCAL_SIZE != 0 && v >= A_LOADS) break;
-    const uint row = clamp_index(row0 + v / A_VECTORS, m - 1);
-    const uint step = k0 / ELEMENTS_A + v % A_VECTORS;
-    a_next[l] = keep_first(a[(offset_a + row * lda) / ELEMENTS_A + clamp_index(step, (k - 1) / ELEMENTS_A)],
-                     steps_left(step * ELEMENTS_A));
+    const uvec2 at = load_position(l, A_LOADS, A_VECTORS);
+    const uint row = clamp_index(row0 + at.x, m - 1);
+    a_first[l] = (offset_a + row * lda) / ELEMENTS_A + at.y;
+  }
+}
+
+void fetch_tile_a() {
+  [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) a_next[l] = a[a_first[l] + a_tile_start];
+  a_tile_start += A_VECTORS;
+}
+
+void fetch_last_tile_a(uint k0) {
+  [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
+    const uint first = load_position(l, A_LOADS, A_VECTORS).y, step = k0 / ELEMENTS_A + first;
+    a_next[l] = keep_first(a[a_first[l] - first + clamp_index(step, (k - 1) / ELEMENTS_A)],
+                           steps_left(step * ELEMENTS_A));
   }
 }
 
 void put_tile_a(uint stage) {
   [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    if (A_LOADS % LOCAL_SIZE != 0 && v >= A_LOADS) break;
-    a_tile[stage][v / A_VECTORS * A_STRIDE + v % A_VECTORS] = a_next[l];
+    if (!has_load(l, A_LOADS)) break;
+    const uvec2 at = load_position(l, A_LOADS, A_VECTORS);
+#if VECTOR_WIDTH_A == SHARED_WORDS
+    put_shared(a_tile[stage][at.x * SHARED_STRIDE + at.y], a_next[l]);
+#else
+    [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_A; ++w) {
+      const uint to = at.y * VECTOR_WIDTH_A + w;  // in words of a row
+      put_shared(word_in(a_tile[stage][at.x * SHARED_STRIDE + to / SHARED_WORDS], to), word_of(a_next[l], w));
+    }
+#endif
   }
 }
 
 #define fragment_a(stage, row, step) \
-  load_shared_a(a_tile[stage][(row) * A_STRIDE + (step) / ELEMENTS_A], BY_ROWS, A_STRIDE, \
-                48, WORKGROUP_SCOPE)
+  load_tile_a(a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_ROWS, SHARED_STRIDE, 32)
 
-// B is stored k x n: vectors run along n, in memory and in shared memory. Addresses count vectors.
+// B is stored k x n: vectors run along n in memory, but along k in shared memory, since fragments are
+// read fastest from there if their words hold neighbouring steps of k. So an invocation fetches the
+// same vector of B_STEPS steps and transposes it on the way to shared memory. Invocations that are
+// neighbours fetch neighbouring steps, which lie in different banks of shared memory.
 
 // B in a storage buffer of vectors of 32-bit words.
 layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
 
 const uint B_VECTORS = TILE_N / ELEMENTS_B;  // in a step of the tile
-const uint B_STRIDE = (TILE_N + SHARED_PAD) / ELEMENTS_B;
-const uint B_LOADS = TILE_K * B_VECTORS;
+// Steps that an invocation fetches: those of a vector in shared memory if every invocation has some,
+// else those of a word.
+const bool B_FILLS = TILE_K % SHARED_ELEMENTS == 0 && B_VECTORS * (TILE_K / SHARED_ELEMENTS) >= LOCAL_SIZE;
+const uint B_STEPS = B_FILLS ? SHARED_ELEMENTS : ELEMENTS_PER_WORD;
+const uint B_LOADS = B_VECTORS * (TILE_K / B_STEPS);
 const uint B_LOADS_PER_INVOCATION = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
-shared VECTOR_B b_tile[STAGES][TILE_K * B_STRIDE];
-VECTOR_B b_next[B_LOADS_PER_INVOCATION];
+shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
+VECTOR_B b_next[B_LOADS_PER_INVOCATION][B_STEPS];
+uint b_first[B_LOADS_PER_INVOCATION];  // addresses in the first tile
+uint b_tile_start;                     // distance from there to the next tile
 
-void fetch_tile_b(uint column0, uint k0) {
-  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    if (B_LOADS % LOCAL_SIZE != 0 && v >= B_LOADS) break;
-    const uint column = clamp_index(column0 / ELEMENTS_B + v % B_VECTORS, (n - 1) / ELEMENTS_B);
-    const uint step = k0 + v / B_VECTORS;
-    b_next[l] = keep_first(b[offset_b / ELEMENTS_B + column + clamp_index(step, k - 1) * (ldb / ELEMENTS_B)],
-                     steps_left(step) > 0 ? ELEMENTS_B : 0u);
-  }
+uint vector_of_b(uint l) { return load_position(l, B_LOADS, TILE_K / B_STEPS).x; }
+uint step_of_b(uint l) { return load_position(l, B_LOADS, TILE_K / B_STEPS).y * B_STEPS; }
+
+void begin_tiles_b(uint column0) {
+  b_tile_start = 0;
+  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l)
+    b_first[l] = offset_b / ELEMENTS_B + step_of_b(l) * (ldb / ELEMENTS_B) +
+                 clamp_index(column0 / ELEMENTS_B + vector_of_b(l), (n - 1) / ELEMENTS_B);
+}
+
+void fetch_tile_b() {
+  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l)
+    [[unroll]] for (uint s = 0; s < B_STEPS; ++s)
+      b_next[l][s] = b[b_first[l] + (b_tile_start + s * (ldb / ELEMENTS_B))];
+  b_tile_start += TILE_K * (ldb / ELEMENTS_B);
+}
+
+void fetch_last_tile_b(uint k0) {
+  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l)
+    [[unroll]] for (uint s = 0; s < B_STEPS; ++s) {
+      const uint first = step_of_b(l), step = k0 + first + s;
+      b_next[l][s] = keep_first(b[b_first[l] + (clamp_index(step, k - 1) - first) * (ldb / ELEMENTS_B)],
+                                steps_left(step) > 0 ? ELEMENTS_B : 0u);
+    }
 }
 
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
-    const uint v = gl_LocalInvocationIndex + l * LOCAL_SIZE;
-    if (B_LOADS % LOCAL_SIZE != 0 && v >= B_LOADS) break;
-    b_tile[stage][v / B_VECTORS * B_STRIDE + v % B_VECTORS] = b_next[l];
+    if (!has_load(l, B_LOADS)) break;
+    [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_B; ++w) {
+      uint words[SHARED_WORDS][ELEMENTS_PER_WORD];  // of each column the words with B_STEPS steps
+      [[unroll]] for (uint s = 0; s < B_STEPS; s += ELEMENTS_PER_WORD) {
+        [[unroll]] for (uint e = 0; e < ELEMENTS_PER_WORD; ++e)
+          words[s / ELEMENTS_PER_WORD][e] = word_of(b_next[l][s + e], w);
+        transpose(words[s / ELEMENTS_PER_WORD]);
+      }
+      const uint column = vector_of_b(l) * ELEMENTS_B + w * ELEMENTS_PER_WORD;
+      const uint to = step_of_b(l) / ELEMENTS_PER_WORD;  // in words of a column
+      [[unroll]] for (uint e = 0; e < ELEMENTS_PER_WORD; ++e)
+        if (B_STEPS == SHARED_ELEMENTS)
+          put_shared(b_tile[stage][(column + e) * SHARED_STRIDE + to / SHARED_WORDS], shared_vector(words, e));
+        else
+          put_shared(word_in(b_tile[stage][(column + e) * SHARED_STRIDE + to / SHARED_WORDS], to), words[0][e]);
+    }
   }
 }
 
 #define fragment_b(stage, step, column) \
-  load_shared_b(b_tile[stage][(step) * B_STRIDE + (column) / ELEMENTS_B], BY_ROWS, B_STRIDE, \
-                48, WORKGROUP_SCOPE)
+  load_tile_b(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_COLUMNS, SHARED_STRIDE, 32)
 
 MatrixC sums[FRAGMENTS_M][FRAGMENTS_N];
 uint subgroup_row, subgroup_column;  // first row and column of the subgroup's block in the tile
@@ -268,22 +399,34 @@ void multiply_tile(uint stage) {
     }
 }
 
-// Loop over k with one tile in shared memory: an invocation fetches the next tile into registers
-// while others still read the present one.
+// Like loop_1.glsl, with a copy of the code that multiplies for the last tile, before the loop. NVIDIA's
+// and Intel's compilers in Mesa (NAK, BRW) need it to give the sums registers in which the loop can
+// leave them: without it, NAK moves each sum twice a trip (15 moves for a matrix operation, not 1).
 void run_k_loop(uint row, uint column) {
-  for (uint k0 = 0; k0 < k; k0 += TILE_K) {
-    fetch_tile_a(row, k0);
-    fetch_tile_b(column, k0);
-    barrier();
+  if (k == 0) return;
+  begin_tiles_a(row);
+  begin_tiles_b(column);
+  uint tiles = (k - 1) / TILE_K;  // to fetch after this one; k does not end in them
+  fetch_last_tile_a(tiles * TILE_K);
+  fetch_last_tile_b(tiles * TILE_K);
+  put_tile_a(0);
+  put_tile_b(0);
+  tile_barrier();
+  multiply_tile(0);
+  for (; tiles > 0; --tiles) {
+    fetch_tile_a();
+    fetch_tile_b();
+    tile_barrier();
     put_tile_a(0);
     put_tile_b(0);
-    barrier();
+    tile_barrier();
     multiply_tile(0);
   }
 }
 
-// Stores the sums of matrix.comp. Which elements of a fragment an invocation holds is the driver's
-// choice, so each fragment goes through shared memory, from which the subgroup stores vectors of C.
+// Stores the sums of matrix.comp. A fragment of C inside of the matrix is stored as a whole where C
+// is the sums as they are. Which of its elements an invocation holds is the driver's choice, so for
+// everything else it goes through shared memory, from which the subgroup stores vectors of C.
 
 // Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
 // element.
@@ -324,10 +467,23 @@ void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
   }
 }
 
+// C has the type of the sums: where alpha is 1 and beta 0, fragments are C.
+spirv_instruction(id = 4458)
+void store_global_c(spirv_by_reference RESULT_C p, MatrixC x, uint layout_of, uint stride);
+
+bool stores_fragments() { return alpha == 1.0 && beta == 0.0; }
+void store_fragments(uint row, uint column) {
+  const uint to = (offset_c + row * ldc + column) / VECTOR_WIDTH_C, stride = ldc / VECTOR_WIDTH_C;
+  [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
+      store_global_c(c_vectors[to + i * MATRIX_M * stride + j * (MATRIX_N / VECTOR_WIDTH_C)], sums[i][j],
+                     BY_ROWS, stride);
+}
+
 shared ELEMENT c_tile[SUBGROUPS_M * SUBGROUPS_N][MATRIX_M * MATRIX_N];
 
-void store_fragment(uvec2 tile, uint row, uint column) {
-  const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
+// Stores the fragment in c_tile to C.
+void store_fragment(bool vectors, uint row, uint column) {
   [[dont_unroll]] for (uint v = gl_SubgroupInvocationID; v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
                        v += SUBGROUP_SIZE) {
     const uint first = v * VECTOR_WIDTH_C;
@@ -340,14 +496,24 @@ void store_fragment(uvec2 tile, uint row, uint column) {
   }
 }
 
+// The loop over fragments has one copy of the epilogue's code. It selects a fragment by comparisons,
+// since an index that is no constant would force all sums out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
-  [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
-      store_shared_c(c_tile[gl_SubgroupID][0], sums[i][j], BY_ROWS, MATRIX_N, 40, WORKGROUP_SCOPE);
-      subgroupBarrier();
-      store_fragment(tile, row + i * MATRIX_M, column + j * MATRIX_N);
-      subgroupBarrier();
-    }
+  const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
+  if (vectors && stores_fragments() && (tile.y + 1) * TILE_M <= m) {
+    store_fragments(row, column);
+    return;
+  }
+  [[dont_unroll]] for (uint fragment = 0; fragment < FRAGMENTS_M * FRAGMENTS_N; ++fragment) {
+    [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+      [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
+        if (fragment == i * FRAGMENTS_N + j)
+          store_shared_c(c_tile[gl_SubgroupID][0], sums[i][j], BY_ROWS, MATRIX_N, 40, WORKGROUP_SCOPE);
+    subgroupBarrier();
+    store_fragment(vectors, row + fragment / FRAGMENTS_N * MATRIX_M,
+                   column + fragment % FRAGMENTS_N * MATRIX_N);
+    subgroupBarrier();
+  }
 }
 
 void main() {

@@ -36,6 +36,31 @@ double share_of_faster(Noise noise, double ratio) {
 constexpr Noise kAllNoise[] = {Noise::kJitter, Noise::kSpikes, Noise::kLevels, Noise::kDrift,
                                Noise::kBursts};
 
+TEST(PairedComparison, PairsInWhichTheChallengerIsFasterAreCounted) {
+  std::deque<double> stored = {10, 10, 10, 10, 10}, challenger = {9, 11, 10, 9, 9};
+  const auto next = [](std::deque<double>& times) {
+    return [&times]() -> std::optional<double> {
+      if (times.empty()) return std::nullopt;
+      const double ns = times.front();
+      times.pop_front();
+      return ns;
+    };
+  };
+  const PairedComparison comparison = compare_in_pairs(next(stored), next(challenger), never);
+  EXPECT_EQ(comparison.verdict, PairedVerdict::kUndecided);
+  EXPECT_EQ(comparison.stored_ns.size(), 5u);
+  EXPECT_EQ(comparison.faster_pairs(), 3u) << "equal times count for the stored kernel";
+}
+
+// Probabilities of a fair coin: 3 of 3 heads in 1 of 8 throws, at least 4 of 5 in 6 of 32.
+TEST(PairedComparison, ConfidenceIsThatOfASignTest) {
+  EXPECT_EQ(sign_confidence(0, 0), std::nullopt);
+  EXPECT_DOUBLE_EQ(sign_confidence(0, 4).value(), 0);
+  EXPECT_DOUBLE_EQ(sign_confidence(3, 3).value(), 1 - 1.0 / 8);
+  EXPECT_DOUBLE_EQ(sign_confidence(4, 5).value(), 1 - 6.0 / 32);
+  EXPECT_DOUBLE_EQ(sign_confidence(6, 6).value(), 1 - 1.0 / 64);
+}
+
 TEST(PairedComparison, ASlowerChallengerNeverWins) {
   for (const Noise noise : kAllNoise)
     EXPECT_EQ(share_of_faster(noise, 1.25), 0) << static_cast<int>(noise);

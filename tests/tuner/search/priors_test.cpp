@@ -69,7 +69,7 @@ DeviceProfile device_for(std::string_view table) {
     d.limits = limits(64, 64, 65536, square);
   } else if (table == "intel_xe.txt") {
     d.vendor_id = 0x8086;
-    d.limits = limits(8, 32, 49152, {{8, 16, 16, kF16, kF32}});
+    d.limits = limits(8, 32, 49152, {{8, 16, 16, kF16, kF32}, {8, 8, 16, kF16, kF32}});
   } else if (table == "apple.txt") {
     d.vendor_id = 0x106b;
     d.limits = limits(32, 32, 32768, {});

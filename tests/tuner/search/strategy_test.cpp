@@ -241,6 +241,37 @@ TEST(StrategyTest, StartsThatTheModelRejectsAreNotTriedFirst) {
   EXPECT_FALSE(is_plausible(v.space, 9));
 }
 
+TEST(FamilyFirsts, AreTheFastestOfPlausibleFamiliesThatWereNotTried) {
+  const auto of = [](Family family) { return Variant{.family = family}; };
+  const std::vector<Variant> variants = {of(Family::kTiled),    of(Family::kTiled),
+                                         of(Family::kRegister), of(Family::kRegister),
+                                         of(Family::kVector),   of(Family::kNaive)};
+  const std::vector<double> ns = {120, 110, 130, 100, 150, 151};
+  std::vector<bool> tried(variants.size());
+  EXPECT_EQ(family_firsts(variants, ns, tried), (std::vector<std::size_t>{3, 1, 4}))
+      << "the naive kernel takes more than 1.5 times as long as the fastest";
+  tried[2] = true;
+  EXPECT_EQ(family_firsts(variants, ns, tried), (std::vector<std::size_t>{1, 4}))
+      << "one of the family's slower candidates counts as well";
+  std::vector<double> rejected = ns;
+  rejected[1] = kNever;
+  EXPECT_EQ(family_firsts(variants, rejected, tried), (std::vector<std::size_t>{0, 4}));
+  EXPECT_TRUE(family_firsts(variants, ns, std::vector<bool>(variants.size(), true)).empty());
+}
+
+TEST(StrategyTest, ASurrogateExpectsAGainOnceItHasARegression) {
+  const Valley v = valley();
+  const auto strategy = make_strategy("auto", v.space, 0);
+  std::vector<Observation> history;
+  for (int batch = 0; batch < 3; ++batch) {
+    const std::vector<std::size_t> proposed = strategy->propose(history, kSearchBatch);
+    EXPECT_EQ(strategy->expected_gain().has_value(), batch > 0);
+    EXPECT_GE(strategy->expected_gain().value_or(0), 0);
+    for (const std::size_t i : proposed) history.push_back({i, v.ns[i]});
+  }
+  EXPECT_EQ(make_strategy("random", v.space, 0)->expected_gain(), std::nullopt);
+}
+
 TEST(StrategyTest, TransferFollowsTimesOfOtherDevices) {
   Valley v = valley();
   v.space.starts = {5};

@@ -1,0 +1,202 @@
+#include "cli/inspect_kernels.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "db/store.h"
+#include "generator/rules.h"
+#include "generator/space.h"
+#include "generator/version.h"
+#include "runtime/model/roofline.h"
+#include "runtime/tuned/kernel_ranking.h"
+#include "tuner/search/priors.h"
+#include "tuner/worker/calibration_run.h"
+
+namespace rooftile {
+namespace {
+
+// One of each kind of operands for which families and priors differ.
+constexpr std::array<const char*, 6> kTypes = {"f32",    "f16",    "bf16",
+                                               "i8_i32", "u8_i32", "f16xq4b32_f16"};
+constexpr std::array kFamilies = {Family::kNaive,     Family::kRegister, Family::kTiled,
+                                  Family::kBroadcast, Family::kVector,   Family::kBatchedSmall,
+                                  Family::kMatrix};
+
+/// A size of each kind for which priors differ.
+struct Kind {
+  const char* name;
+  std::int64_t m, n, k;
+};
+constexpr std::array kKinds = {Kind{"large", 4096, 4096, 4096}, Kind{"small", 128, 128, 1024},
+                               Kind{"thin", 1, 4096, 4096}};
+
+std::vector<ProblemOptions> of_types(const ProblemOptions& problem, const std::string& types) {
+  std::vector<ProblemOptions> all;
+  for (const char* type : kTypes) {
+    all.push_back(problem);
+    all.back().type = type;
+    // 4-bit weights are stored transposed.
+    if (all.back().type == kTypes.back()) all.back().trans_b = true;
+  }
+  if (types.empty()) return all;
+  all.assign(1, problem);
+  all.front().type = types;
+  return all;
+}
+
+void add_once(std::vector<KernelToInspect>& kernels, KernelToInspect kernel) {
+  const bool there = std::ranges::any_of(kernels, [&](const KernelToInspect& other) {
+    return other.variant == kernel.variant && other.signature == kernel.signature;
+  });
+  if (!there) kernels.push_back(std::move(kernel));
+}
+
+/// The legal kernels of the space, those that the model predicts to be fastest first.
+std::vector<KernelToInspect> predicted_kernels(const DeviceProfile& device, const Problem& problem,
+                                               const DeviceRates& rates) {
+  struct Predicted {
+    Variant variant;
+    double ns;
+  };
+  std::vector<Predicted> predicted;
+  for (const Variant& v : legal_variants(device.limits))
+    if (!illegal_reason(v, device.limits, problem, own_buffers(problem)))
+      predicted.push_back({v, analytical_ns(problem, v, rates)});
+  std::ranges::stable_sort(predicted, {}, &Predicted::ns);
+  std::vector<KernelToInspect> kernels;
+  for (const Predicted& p : predicted)
+    kernels.push_back({p.variant, signature_of(problem),
+                       fmt::format("predicted to be number {}", kernels.size() + 1)});
+  return kernels;
+}
+
+std::vector<KernelToInspect> first_kernels(const DeviceProfile& device, const Problem& problem) {
+  std::vector<KernelToInspect> kernels;
+  const auto add = [&](const Variant& v, std::string origin) {
+    if (!illegal_reason(v, device.limits, problem, own_buffers(problem)))
+      add_once(kernels, {v, signature_of(problem), std::move(origin)});
+  };
+  for (const Prior& prior : priors_for(device, problem))
+    add(prior.variant, "prior: " + prior.source);
+  add(default_variant(device), "the untuned default");
+  add(fallback_variant(), "the fallback");
+  return kernels;
+}
+
+}  // namespace
+
+KernelToInspect one_kernel(const DeviceProfile& device, const ProblemOptions& problem,
+                           const ParameterSettings& settings) {
+  const Legality illegal = legality_for(device.limits, problem);
+  const Family family = with_settings({}, settings).family;
+  auto [variant, reason] =
+      complete(family, settings, device.limits, legal_variants(device.limits), illegal);
+  return {.variant = variant,
+          .signature = signature_of(problem.problem()),
+          .illegal = std::move(reason)};
+}
+
+std::vector<KernelToInspect> kernels_of_space(const DeviceProfile& device,
+                                              const ProblemOptions& problem,
+                                              const ParameterSettings& settings, std::size_t most) {
+  const Legality illegal = legality_for(device.limits, problem);
+  with_settings({}, settings);  // Unknown names and values are a usage error, not an empty list.
+  const Signature signature = signature_of(problem.problem());
+  std::vector<KernelToInspect> kernels;
+  for (const Variant& v : legal_variants(device.limits)) {
+    if (kernels.size() == most) break;
+    if (with_settings(v, settings) == v && !illegal(v)) kernels.push_back({v, signature});
+  }
+  if (kernels.empty())
+    fail(ErrorCode::kUnsupported, "the search space has no such kernel that is legal on {}",
+         device.name);
+  return kernels;
+}
+
+std::vector<KernelToInspect> ranked_kernels(const DeviceProfile& device, const Globals& globals,
+                                            const Problem& problem, std::size_t most) {
+  std::vector<KernelToInspect> kernels;
+  if (database_exists(globals.database())) {
+    const Store store(globals.database(), OpenMode::kReadOnly);
+    const auto row = store.find_device(device);
+    const auto calibration = row ? known_calibration(store, device) : std::nullopt;
+    if (row) {
+      const auto portfolio = store.portfolio(*row, kGeneratorVersion);
+      const KernelRanking ranking(device.limits, calibration ? calibration->device : DeviceRates{},
+                                  store.tuned_kernels(*row, kGeneratorVersion), portfolio);
+      if (ranking.has_class(problem))
+        for (const RankedChoice& choice : ranking.ranked(problem))
+          kernels.push_back(
+              {choice.candidate->variant, signature_of(problem),
+               fmt::format("number {} in {}", kernels.size() + 1, store.path().string())});
+    }
+    if (kernels.empty() && calibration)
+      kernels = predicted_kernels(device, problem, calibration->device);
+  }
+  if (kernels.empty()) kernels = first_kernels(device, problem);
+  if (kernels.size() > most) kernels.resize(most);
+  return kernels;
+}
+
+std::vector<KernelToInspect> prior_kernels(const DeviceProfile& device,
+                                           const ProblemOptions& problem,
+                                           const std::string& types) {
+  std::vector<KernelToInspect> kernels;
+  for (ProblemOptions options : of_types(problem, types))
+    for (const Kind& kind : kKinds) {
+      options.m = kind.m, options.n = kind.n, options.k = kind.k;
+      const Problem p = options.problem();
+      for (const std::string_view table : prior_tables(device))
+        for (const Prior& prior : priors_in(table, p))
+          if (!illegal_reason(prior.variant, device.limits, signature_of(p)))
+            add_once(kernels, {prior.variant, signature_of(p),
+                               fmt::format("prior of {} for {} problems", table, kind.name)});
+    }
+  if (kernels.empty())
+    fail(ErrorCode::kUnsupported, "no table has priors for {} with these types", device.name);
+  return kernels;
+}
+
+std::vector<KernelToInspect> default_kernels(const DeviceProfile& device,
+                                             const ProblemOptions& problem,
+                                             const std::string& types) {
+  std::vector<KernelToInspect> kernels;
+  for (const ProblemOptions& options : of_types(problem, types)) {
+    const Signature signature = signature_of(options.problem());
+    const auto legal = [&](const Variant& v) {
+      return !illegal_reason(v, device.limits, signature);
+    };
+    if (const Variant v = default_variant(device); legal(v))
+      add_once(kernels, {v, signature, "the untuned default"});
+    for (const Family family : kFamilies) {
+      const std::vector<Variant> defaults = family_defaults(family, device.limits);
+      if (const auto first = std::ranges::find_if(defaults, legal); first != defaults.end())
+        add_once(kernels, {*first, signature, fmt::format("default of {}", name(family))});
+    }
+  }
+  if (kernels.empty())
+    fail(ErrorCode::kUnsupported, "no family has a kernel for {} with these types", device.name);
+  return kernels;
+}
+
+KernelToInspect stored_kernel(const Globals& globals, const std::string& hash) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  if (hash.empty() || hash.find_first_not_of(kHex) != std::string::npos)
+    fail(ErrorCode::kInvalidArgument, "--hash is '{}'; a hash has the digits 0 to 9 and a to f",
+         hash);
+  const Store store(globals.database(), OpenMode::kReadOnly);
+  const Store::Table found =
+      store.query(fmt::format("SELECT id FROM candidates WHERE hash LIKE '{}%'", hash));
+  if (found.rows.size() != 1)
+    fail(ErrorCode::kUnsupported, "{} has {} kernels whose hash begins with {}",
+         store.path().string(), found.rows.empty() ? "no" : std::to_string(found.rows.size()),
+         hash);
+  const auto candidate = store.candidate(std::stoll(found.rows.front().front()));
+  if (!candidate)
+    fail(ErrorCode::kUnsupported, "{} has a kernel {} that this version cannot read",
+         store.path().string(), hash);
+  return {candidate->variant, parse_signature(candidate->signature), "kernel " + candidate->hash};
+}
+
+}  // namespace rooftile

@@ -1,0 +1,46 @@
+#include "cli/kernel_options.h"
+
+#include "core/error.h"
+#include "generator/rules.h"
+#include "generator/signature.h"
+
+namespace rooftile {
+
+void KernelOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--variant", variant,
+                  "All parameters as one text: \"family=tiled tile_m=64 ...\"")
+      ->type_name("TEXT");
+  for (const std::string& parameter : parameter_names())
+    command.add_option("--" + parameter, values[parameter], parameter_values(parameter))
+        ->type_name("VALUE")
+        ->group("Kernel parameters (they replace those of --variant)");
+}
+
+ParameterSettings KernelOptions::settings() const {
+  ParameterSettings settings = parse_settings(variant);
+  for (const auto& [parameter, value] : settings)
+    for (const auto& [other, other_value] : settings)
+      if (parameter == other && value != other_value)
+        fail(ErrorCode::kInvalidArgument, "--variant has both {}={} and {}={}", parameter, value,
+             other, other_value);
+  for (const auto& [parameter, value] : values) {
+    if (value.empty()) continue;
+    std::erase_if(settings, [&](const auto& setting) { return setting.first == parameter; });
+    settings.emplace_back(parameter, value);
+  }
+  return settings;
+}
+
+Legality legality_for(const DeviceLimits& limits, const ProblemOptions& sizes) {
+  const int given = (sizes.m > 0) + (sizes.n > 0) + (sizes.k > 0);
+  if (given % 3 != 0) fail(ErrorCode::kInvalidArgument, "--m, --n and --k go together");
+  if (given == 0 && sizes.batch != 1)
+    fail(ErrorCode::kInvalidArgument, "--batch needs --m, --n and --k");
+  const Problem p = sizes.problem();
+  if (given == 0)
+    return [limits, s = signature_of(p)](const Variant& v) { return illegal_reason(v, limits, s); };
+  return [limits, p](const Variant& v) { return illegal_reason(v, limits, p, own_buffers(p)); };
+}
+
+}  // namespace rooftile

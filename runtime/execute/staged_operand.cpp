@@ -1,0 +1,50 @@
+#include "runtime/execute/staged_operand.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rooftile {
+
+StagedEpilogue::StagedEpilogue(const DeviceLink& link, const GemmCall& call, const Placement& at) {
+  const Problem& p = call.problem;
+  const EpilogueElements elements = epilogue_elements(p);
+  const auto stage = [&](std::int64_t count, std::unique_ptr<DeviceInput>& buffer) {
+    if (count > 0)
+      buffer = std::make_unique<DeviceInput>(
+          link, std::max<std::uint64_t>(16, static_cast<std::uint64_t>(count) * sizeof(float)));
+  };
+  stage(elements.vectors, vectors_);
+  stage(elements.residual, residual_);
+  const Epilogue& e = p.epilogue;
+  if (e.row_scale)
+    std::copy_n(call.epilogue.row_scale, p.m, vectors_->floats() + at.offset_row_scale);
+  if (e.column_scale)
+    std::copy_n(call.epilogue.column_scale, p.n, vectors_->floats() + at.offset_column_scale);
+  if (e.bias != Bias::kNone)
+    std::copy_n(call.epilogue.bias, e.bias == Bias::kRow ? p.m : p.n,
+                vectors_->floats() + at.offset_bias);
+  for (std::int64_t i = 0; e.residual && i < p.batch; ++i)
+    copy_matrix(
+        {p.m, p.n}, DataType::kF32, call.epilogue.residual + i * call.epilogue.stride_residual,
+        call.epilogue.ld_residual, residual_->floats() + i * at.stride_residual, at.ld_residual);
+}
+
+StagedQuantization::StagedQuantization(const DeviceLink& link, const GemmCall& call,
+                                       const Problem& staged, const DeviceInput* b) {
+  if (!quantized(staged.types)) return;
+  const bool reads = staged.k > 0;
+  const QuantizedBytes bytes = quantized_bytes(call.problem);
+  const StagedBytes sizes = staged_bytes(call.problem);
+  if (reads) std::memcpy(b->host(), call.b, static_cast<std::size_t>(bytes.values));
+  const auto stage = [&](std::uint64_t size, const void* from, std::int64_t used) {
+    auto buffer = std::make_unique<DeviceInput>(link, size);
+    if (reads) std::memcpy(buffer->host(), from, static_cast<std::size_t>(used));
+    return buffer;
+  };
+  scales_ = stage(std::max<std::uint64_t>(sizes.scales, 16), call.scales, bytes.scales);
+  if (staged.types.b.zero_point != ZeroPoint::kMiddle)
+    zero_points_ =
+        stage(std::max<std::uint64_t>(sizes.zero_points, 16), call.zero_points, bytes.zero_points);
+}
+
+}  // namespace rooftile

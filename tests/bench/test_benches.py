@@ -1,0 +1,143 @@
+"""Runs every bench once on small problems: each contestant takes part, and none is skipped for a reason other than a
+limit. No time is judged."""
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+BENCHES = pathlib.Path(os.environ["ROOFTILE_BENCHES"])
+REPLAY = pathlib.Path(__file__).parents[2] / "bench" / "replay"
+
+
+@pytest.fixture(scope="module")
+def databases(tmp_path_factory):
+    """Two databases of this machine's first device, with kernels for float32, float16 and int8."""
+    folder = tmp_path_factory.mktemp("databases")
+    for name in ("one.db", "two.db"):
+        subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], folder / name, "even", "f16", "i8"], check=True)
+    return folder
+
+
+def run(folder, program, *arguments):
+    """What the bench prints on stdout. Messages of kernels that fail are errors."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_"))}
+    done = subprocess.run([BENCHES / program, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=150,
+                          env=dict(inherited, HOME=str(folder)))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " fails on " not in done.stderr, done.stderr
+    return done.stdout
+
+
+def contestants(text, problem):
+    """Name and median of every line of bench_gemm about the problem; None where it was skipped."""
+    found = {}
+    for line in text.splitlines():
+        if match := re.match(re.escape(problem) + r" +(\w+) +(?:([\d.]+) |skipped: (.*))", line):
+            assert match[3] is None or "limit" in match[3], line
+            found[match[1]] = None if match[2] is None else float(match[2])
+    return found
+
+
+WHOLE_CALLS = ["openblas", "openblas1", "auto", "tuned", "default", "naive"]
+KERNELS = ["tuned_kernel", "default_kernel", "naive_kernel"]
+
+
+@pytest.mark.parametrize("trans", [[], ["--trans-b"], ["--trans-a"]])
+def test_every_contestant_of_bench_gemm_runs(databases, tmp_path, trans):
+    text = run(databases, "bench_gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--against",
+               "f16,i8", "--csv", tmp_path / "times.csv", *trans)
+    problem = re.search(r"^33x17x65 \w\w", text, re.MULTILINE)[0]
+    found = contestants(text, problem)
+    assert set(found) == {*WHOLE_CALLS, *KERNELS, "tuned_kernel_f16", "tuned_kernel_i8"}
+    assert all(median is not None and median > 0 for median in found.values()), found
+    written = [line.split(",")[9] for line in (tmp_path / "times.csv").read_text().splitlines()[1:]]
+    assert sorted(written) == sorted(found)
+
+
+def test_bench_gemm_runs_other_types_and_epilogues(databases):
+    text = run(databases, "bench_gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--type", "f16")
+    found = contestants(text, "33x17x65 nn f16")
+    assert {*WHOLE_CALLS, *KERNELS} == set(found)
+    assert None not in found.values(), found
+
+
+def test_a_contestant_beyond_the_limit_is_skipped_and_says_so(databases):
+    text = run(databases, "bench_gemm", "--db", "one.db", "--m", 333, "--n", 170, "--k", 650, "--seconds", 0.05, "--limit", 1e-6)
+    found = contestants(text, "333x170x650 nn")
+    assert found["naive_kernel"] is None and found["naive"] is None
+    assert found["default_kernel"] is None and found["default"] is None
+
+
+def test_every_tier_of_bench_dispatch_runs(databases):
+    text = run(databases, "bench_dispatch", "--db", "one.db", "--problems", 2, "--rounds", 2, "--largest", 64)
+    for tier in ("host", "host1", "device"):
+        assert re.search(rf"\b{tier}\b", text), text
+
+
+def test_every_path_of_bench_transfer_runs(databases):
+    lines = run(databases, "bench_transfer", "--db", "one.db", "--rounds", 1).splitlines()[1:]
+    assert lines
+    for line in lines:
+        for path in ("staged", "imported", "host", "auto"):
+            assert re.search(rf"; {path} [\d.]+ [mun]s", line), line
+
+
+def test_every_kind_of_call_of_bench_packed_runs(databases):
+    text = run(databases, "bench_packed", "--db", "one.db", "--rounds", 1, "--rows", 3, "--n", 40, "--k", 50)
+    for problem in ("3x40x50 nn", "3x40x50 nt"):
+        for kind in ("kernel alone", "packed", "packed, in flight", "unpacked"):
+            assert re.search(rf"^{problem} +{kind} +[\d.]+ [mun]s", text, re.MULTILINE), text
+
+
+def test_bench_budget_compares_every_problem_of_both(databases):
+    text = run(databases, "bench_budget", "one.db", "two.db", "--seconds", 0.01)
+    assert re.search(r"^64x64x64 nn +[\d.]+ %", text, re.MULTILINE), text
+    assert re.search(r"geometric mean [\d.]+ %, lowest [\d.]+ % \(12 problems\)", text), text
+
+
+def test_bench_precision_runs_both_tiers(databases):
+    text = run(databases, "bench_precision", "--rounds", 1)
+    for tier in ("host", "host1"):
+        assert len(re.findall(rf" {tier} +[\d.]+ [mun]s +[\d.]+ [mun]s", text)) == 9, text
+
+
+def test_bench_dropin_compares_the_drop_in(databases):
+    text = run(databases, "bench_dropin", "--db", "one.db", "--problems", 2)
+    assert re.search(r"2 random problems: BLAS .* drop-in ", text), text
+
+
+def test_bench_overhead_gets_a_first_result(databases):
+    assert re.fullmatch(r"[\d.]+ [\d.]+\n", run(databases, "bench_overhead", "--db", "one.db", "--first-result"))
+
+
+def test_bench_fleet_merges_and_asks(databases, tmp_path):
+    text = run(databases, "bench_fleet", tmp_path / "fleet", "--files", 2, "--samples", 20)
+    for step in ("db merge", "report", "db stats", "db export", "transfer query"):
+        assert re.search(rf"^{step} ", text, re.MULTILINE), text
+
+
+def test_bench_roofline_checks_host_and_model(databases):
+    text = run(databases, "bench_roofline", "host", "--rounds", 1)
+    for figure in ("host.bandwidth.threads", "host.fma.threads", "host.bandwidth.single", "host.fma.single"):
+        assert re.search(rf"^{re.escape(figure)} +[\d.]+ +[\d.]+ +[\d.]+", text, re.MULTILINE), text
+    assert re.search(r"^batch-22 +32x32x32 nn batch 256 +\d+", run(databases, "bench_roofline", "model", REPLAY / "batch-22.csv"),
+                     re.MULTILINE)
+
+
+def test_every_strategy_of_bench_search_runs(databases):
+    text = run(databases, "bench_search", REPLAY / "batch-22.csv", REPLAY / "edges-22.csv", REPLAY / "edges-26.csv", "--seeds", 1,
+               "--candidates", 8)
+    arms = ["exhaustive", "random", "annealing", "genetic", "model", "transfer", "auto", "auto, other problems known",
+            "auto, other devices known", "auto, both known", "auto, no priors", "auto, no priors, other devices known"]
+    for arm in arms:
+        assert re.search(rf"^  {arm} +4: ", text, re.MULTILINE), (arm, text)
+
+
+def test_every_case_of_bench_model_runs(databases):
+    listed = run(databases, "bench_model", "--benchmark_list_tests").split()
+    text = run(databases, "bench_model", "--benchmark_min_time=0.001")
+    for case in listed:
+        assert re.search(rf"^{re.escape(case)} +[\d.e+]+ [mun]?s", text, re.MULTILINE), (case, text)
+    assert "ERROR" not in text

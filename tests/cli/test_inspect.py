@@ -1,0 +1,117 @@
+"""`rooftile inspect` on drivers with and without statistics, and its files."""
+import glob
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from conftest import SOURCE
+
+NAIVE = ["--variant", "family=naive tile_m=4 tile_n=8"]
+# RADV compiles without its hardware.
+RADV = sorted(glob.glob("/usr/share/vulkan/icd.d/radeon_icd*.json"))[:1]
+
+
+@pytest.fixture
+def radv(rooftile):
+    rooftile.environment.update(RADV_FORCE_FAMILY="navi21", VK_DRIVER_FILES=RADV[0], VK_ICD_FILENAMES=RADV[0])
+    return rooftile
+
+
+@pytest.fixture
+def tuned(radv):
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], radv.database, "fast"], check=True)
+    return radv
+
+
+def inspected(rooftile, *options):
+    return json.loads(rooftile.run("inspect", "--json", *options).stdout)
+
+
+def test_a_driver_without_statistics_is_said(rooftile):
+    text = rooftile.run("inspect", *NAIVE).stdout
+    assert "llvmpipe" in text and "this driver gives neither statistics nor assembly of kernels" in text
+    kernel = inspected(rooftile, *NAIVE)["kernels"][0]
+    assert (kernel["compilation"], kernel["loop"], kernel["main_loop"]) == ("done", "no assembly", None)
+    rooftile.refuses("inspect", *NAIVE, "--assembly", "-", says="gives no assembly of this kernel")
+
+
+def test_an_illegal_kernel_is_said(rooftile):
+    run = rooftile.run("inspect", "--variant", "family=matrix tile_m=64 tile_n=64", code=1)
+    assert "illegal here: the device has no matrix units" in run.stdout
+
+
+def test_statistics_and_main_loop(radv):
+    text = radv.run("inspect", "--family", "tiled", "--trans-b").stdout
+    assert re.search(r"tiled .* f32\.nt +\d+ +0 +0 +\d+ +\d+ +0 +\d+ +\d+ +\d\.\d+\n", text), text
+    assert "VGPRs: " in text and "multiply-adds of a subgroup in each trip" in text
+    kernel = inspected(radv, "--family", "tiled", "--trans-b")["kernels"][0]
+    loop = kernel["main_loop"]
+    variant = dict(setting.split("=") for setting in kernel["kernel"].split())
+    least = int(variant["reg_m"]) * int(variant["reg_n"]) * int(variant["unroll_k"])
+    assert loop["instructions"]["multiply_add"] >= least and loop["instructions"]["unknown"] == 0
+    assert loop["multiply_adds"] == loop["instructions"]["multiply_add"] * kernel["subgroup_size"]
+
+
+def test_assembly_holds_the_lines_of_the_main_loop(radv):
+    loop = inspected(radv, "--family", "register")["kernels"][0]["main_loop"]
+    radv.run("inspect", "--family", "register", "--assembly", "kernel.s")
+    lines = (radv.folder / "kernel.s").read_text().splitlines()
+    work = [line for line in lines[loop["first_line"] - 1:loop["last_line"]] if re.search("v_(fma|mac|mad)", line)]
+    assert len(work) >= loop["instructions"]["multiply_add"]
+    assert radv.run("inspect", "--family", "register", "--assembly", "-").stdout.splitlines() == lines
+    radv.refuses("inspect", "--priors", "--assembly", "-", says="of one kernel, and these options choose", code=2)
+
+
+def test_lists_of_kernels(radv):
+    space = inspected(radv, "--list-space", "--family", "vector", "--limit", 2)["kernels"]
+    assert len(space) == 2 and all("family=vector" in kernel["kernel"] for kernel in space)
+    priors = inspected(radv, "--priors", "--type", "f32")["kernels"]
+    assert priors and all(kernel["origin"].startswith("prior of amd_") for kernel in priors)
+    assert {kernel["class"] for kernel in priors} == {"f32.nn"}
+    defaults = inspected(radv, "--defaults", "--type", "f16")["kernels"]
+    assert {"the untuned default", "default of vector"} <= {kernel["origin"] for kernel in defaults}
+    ranked = inspected(radv, "--ranked", "--m", 512, "--n", 512, "--k", 512, "--limit", 3)["kernels"]
+    assert len(ranked) == 3 and ranked[0]["origin"].startswith("prior: ")
+    radv.refuses("inspect", "--list-space", "--family", "matrix", says="no such kernel")
+
+
+def test_a_label_and_a_page_of_several_runs(rooftile, radv):
+    for name, options in (("first", ["--label", "card <1>"]), ("second", [])):
+        radv.run("inspect", "--family", "naive", "--json", "-o", f"{name}.json", *options)
+    radv.run("inspect", "first.json", "second.json", "--page", "page.html")
+    page = (radv.folder / "page.html").read_text()
+    assert "card &lt;1&gt;" in page and ">second<" in page and "</html>" in page
+    assert page.count("<tr>") == 2, "a row of heads, and one kernel"
+    radv.run("inspect", "--family", "naive", "--page", "one.html")
+    assert "o/m" in (radv.folder / "one.html").read_text()
+
+
+def test_a_kernel_of_the_database(tuned):
+    (hash,) = tuned.run("query", "SELECT hash FROM candidates LIMIT 1").stdout.splitlines()[1:]
+    kernel = inspected(tuned, "--hash", hash.strip())["kernels"][0]
+    assert kernel["origin"] == f"kernel {hash.strip()}"
+    tuned.refuses("inspect", "--hash", "ffffffffffffffff", says="has no kernels? whose hash")
+    tuned.refuses("inspect", "--hash", "x' OR 1", says="digits 0 to 9 and a to f", code=2)
+
+
+def fields(value, names):
+    """Adds the names of all fields but those that are opcodes."""
+    if isinstance(value, list):
+        for entry in value:
+            fields(entry, names)
+    elif isinstance(value, dict):
+        for name, entry in value.items():
+            names.add(name)
+            if name not in ("matrix_operations", "unknown_instructions"):
+                fields(entry, names)
+    return names
+
+
+def test_the_documentation_names_every_field(radv):
+    page = (SOURCE / "docs" / "inspect-json.md").read_text()
+    said = set(re.findall(r"`(\w+)`", page))
+    names = fields(inspected(radv, "--family", "tiled"), set())
+    assert names - said == set()

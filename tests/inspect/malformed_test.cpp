@@ -1,0 +1,108 @@
+// Assembly that is cut, damaged or of another kind is refused with the number of a line.
+#include <gmock/gmock.h>
+
+#include <array>
+#include <random>
+
+#include "core/error.h"
+#include "inspect/assembly.h"
+#include "inspect/main_loop.h"
+#include "tests/inspect/excerpt.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Stored {
+  AssemblySyntax syntax;
+  const char* name;
+};
+constexpr std::array kStored = {
+    Stored{AssemblySyntax::kAco, "aco_f32_tiled"},  Stored{AssemblySyntax::kAco, "aco_f16_matrix"},
+    Stored{AssemblySyntax::kAco, "aco_q4_vector"},  Stored{AssemblySyntax::kBrw, "brw_f32_tiled"},
+    Stored{AssemblySyntax::kBrw, "brw_q4_vector"},  Stored{AssemblySyntax::kNak, "nak_f32_tiled"},
+    Stored{AssemblySyntax::kNak, "nak_f16_matrix"}, Stored{AssemblySyntax::kNak, "nak_q4_vector"},
+};
+constexpr std::array kSyntaxes = {AssemblySyntax::kAco, AssemblySyntax::kBrw, AssemblySyntax::kNak};
+
+/// The message of the parser's refusal, "" where it accepts the text.
+std::string refusal(AssemblySyntax syntax, const std::string& text) {
+  try {
+    main_loop(parse_assembly(syntax, text, {.subgroup_size = 32}));
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_THAT(error.what(), StartsWith("line "));
+    return error.what();
+  }
+}
+
+TEST(MalformedTest, EveryCutIsRefused) {
+  for (const Stored& stored : kStored) {
+    const std::string text = excerpt(stored.name);
+    ASSERT_EQ(refusal(stored.syntax, text), "") << stored.name;
+    const std::size_t end = text.find_last_not_of('\n') + 1;
+    // The last line may lose a part of its comment without harm.
+    const std::size_t last_line = text.rfind('\n', end - 1);
+    for (std::size_t size = 0; size <= last_line; size += 97)
+      EXPECT_NE(refusal(stored.syntax, text.substr(0, size)), "") << stored.name << " at " << size;
+  }
+}
+
+TEST(MalformedTest, TextOfAnotherCompilerIsRefused) {
+  for (const Stored& stored : kStored)
+    for (const AssemblySyntax syntax : kSyntaxes) {
+      if (syntax == stored.syntax) continue;
+      EXPECT_NE(refusal(syntax, excerpt(stored.name)), "") << stored.name;
+    }
+}
+
+TEST(MalformedTest, EmptyTextIsRefused) {
+  for (const AssemblySyntax syntax : kSyntaxes) {
+    EXPECT_THAT(refusal(syntax, ""), HasSubstr("no instruction"));
+    EXPECT_THAT(refusal(syntax, "\n\n"), HasSubstr("no instruction"));
+  }
+}
+
+TEST(MalformedTest, RandomBytesAreRefused) {
+  std::mt19937 random(20);
+  for (int i = 0; i < 300; ++i) {
+    std::string text(1 + random() % 400, ' ');
+    for (char& c : text) c = static_cast<char>(random());
+    for (const AssemblySyntax syntax : kSyntaxes) EXPECT_NE(refusal(syntax, text), "");
+  }
+}
+
+TEST(MalformedTest, DamagedTextIsRefusedOrCounted) {
+  std::mt19937 random(7);
+  for (const Stored& stored : kStored) {
+    const std::string text = excerpt(stored.name);
+    for (int i = 0; i < 60; ++i) {
+      std::string damaged = text;
+      for (int j = 0; j < 3; ++j)
+        damaged[random() % damaged.size()] = static_cast<char>(' ' + random() % 95);
+      refusal(stored.syntax, damaged);  // It must end, without reading beyond the text.
+    }
+    std::string lines = text;
+    lines.erase(lines.size() / 3, lines.size() / 3);
+    refusal(stored.syntax, lines);
+  }
+}
+
+TEST(MalformedTest, JumpsMustHaveTargets) {
+  EXPECT_THAT(refusal(AssemblySyntax::kAco, "BB0:\n\ts_branch BB7 ; 0\n\ts_endpgm ; 0\n"),
+              HasSubstr("jumps to BB7, which is missing"));
+  EXPECT_THAT(refusal(AssemblySyntax::kAco, "BB0:\n\ts_setpc_b64 s[0:1] ; 0\n\ts_endpgm ; 0\n"),
+              HasSubstr("an address that the assembly does not show"));
+  EXPECT_THAT(refusal(AssemblySyntax::kNak, "block 0 L0 [] -> {\n  exit // delay=5\n} -> [4]\n"),
+              HasSubstr("jumps to 4, which is missing"));
+  EXPECT_THAT(refusal(AssemblySyntax::kBrw, "jmpi(1)   JIP: LABEL0  UIP: LABEL0   { align1 };\n"),
+              HasSubstr("a jump of an unknown kind"));
+  EXPECT_THAT(refusal(AssemblySyntax::kAco, "BB0:\nBB0:\n\ts_endpgm ; 0\n"),
+              HasSubstr("there twice"));
+}
+
+}  // namespace
+}  // namespace rooftile

@@ -1,0 +1,90 @@
+// A shell script is the fake worker, whose compiler crashes, hangs, refuses, or answers.
+#include "tuner/worker/kernel_inspector.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "generator/space.h"
+#include "tests/support/scratch.h"
+#include "tuner/worker/executables_json.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint32_t kRadv = 3;
+
+class KernelInspectorTest : public ::testing::Test {
+ protected:
+  InspectedKernel inspect(const std::string& body, double time_limit_s = 30,
+                          const Variant& variant = fallback_variant()) {
+    const std::filesystem::path file = folder_ / "worker";
+    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n" << body << "\n";
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    KernelInspector inspector({.name = "fake", .driver_id = kRadv}, time_limit_s, file);
+    return inspector.inspect(variant, {}, stop_);
+  }
+  ScratchFolder folder_;
+  std::atomic<bool> stop_ = false;
+};
+
+TEST_F(KernelInspectorTest, ACompilerThatCrashesHangsOrRefusesIsTold) {
+  KernelInspection kernel = inspect("read a; kill -SEGV $$").inspection;
+  EXPECT_EQ(kernel.compilation, Compilation::kCrashed);
+  EXPECT_THAT(kernel.message, HasSubstr("signal 11"));
+  EXPECT_EQ(kernel.kernel, to_string(fallback_variant()));
+  EXPECT_EQ(kernel.signature, "f32.nn");
+
+  kernel = inspect("read a; exec sleep 1000", 0.2).inspection;
+  EXPECT_EQ(kernel.compilation, Compilation::kTimedOut);
+
+  kernel =
+      inspect("read a; echo '{\"error\":3,\"message\":\"no such opcode\"}'; read b").inspection;
+  EXPECT_EQ(kernel.compilation, Compilation::kRefused);
+  EXPECT_EQ(kernel.message, "no such opcode");
+}
+
+TEST_F(KernelInspectorTest, AnIllegalKernelIsNotCompiled) {
+  Variant matrix = fallback_variant();
+  matrix.family = Family::kMatrix;
+  const KernelInspection kernel = inspect("read a; kill -SEGV $$", 30, matrix).inspection;
+  EXPECT_EQ(kernel.compilation, Compilation::kIllegal);
+  EXPECT_NE(kernel.message, "");
+}
+
+TEST_F(KernelInspectorTest, TheAnswerIsRead) {
+  const std::vector<CompiledExecutable> executables = {
+      {.name = "compute",
+       .description = "",
+       .subgroup_size = 64,
+       .statistics = {{"compute", "VGPRs", "", std::uint64_t{24}}},
+       .texts = {{"Assembly", "",
+                  "BB0:\n\tv_nop ; 0\nBB1:\n\tv_fmac_f32_e32 v0, v1, v2 ; 0\n"
+                  "\ts_cbranch_scc1 BB1 ; 0\n\ts_endpgm ; 0\n"}}}};
+  const std::string reply = nlohmann::json{{"executables", to_json(executables)}}.dump();
+  std::ofstream(folder_ / "reply") << reply << "\n";
+  const InspectedKernel inspected =
+      inspect("read a; cat '" + (folder_ / "reply").string() + "'; read b");
+  ASSERT_EQ(inspected.inspection.compilation, Compilation::kCompiled)
+      << inspected.inspection.message;
+  EXPECT_EQ(inspected.inspection.facts.registers, 24);
+  ASSERT_TRUE(inspected.inspection.main_loop);
+  EXPECT_EQ(inspected.inspection.main_loop->counts.multiply_adds, 64);
+  EXPECT_EQ(inspected.assembly, executables[0].texts[0].text);
+}
+
+TEST(ExecutablesJsonTest, ComesBackWhole) {
+  const std::vector<CompiledExecutable> executables = {
+      {.name = "a", .description = "b", .subgroup_size = 8, .statistics = {}, .texts = {}},
+      {.name = "c",
+       .description = "",
+       .subgroup_size = 16,
+       .statistics = {{"c", "Spills", "what", std::uint64_t{3}}, {"c", "Yes", "", true}},
+       .texts = {{"NIR", "x", "line\n\"quoted\"\n"}}}};
+  EXPECT_EQ(executables_from_json(to_json(executables)), executables);
+}
+
+}  // namespace
+}  // namespace rooftile

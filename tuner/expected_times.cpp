@@ -1,0 +1,57 @@
+#include "tuner/expected_times.h"
+
+#include <algorithm>
+
+#include "generator/compiler_work.h"
+#include "generator/version.h"
+#include "tuner/host_comparison.h"
+#include "tuner/measure/paired_comparison.h"
+
+namespace rooftile {
+
+double work_of(const Search& search, const Variant& variant) {
+  return compiler_work(variant, search.signature());
+}
+
+double batch_s(const Search& search, const StepCosts& costs,
+               const std::vector<std::size_t>& batch) {
+  constexpr double kMostRatio = 4;  // Slower candidates are dropped after few samples.
+  const std::vector<const Candidate*> order = search.preferred();
+  const double model_ns = search.analytical_ns()[search.default_candidate()];
+  const int calls = 1 + kSearchRounds * (1 + search.round_samples(kSearchSamples));
+  double seconds = search.context().runner.preparation_s(search.problem());
+  for (const std::size_t index : batch) {
+    const Candidate& candidate = search.candidates()[index];
+    if (!candidate.tried_now) seconds += costs.compile_s(work_of(search, candidate.variant));
+    const double predicted_ns = search.analytical_ns()[index];
+    const double ns = order.empty() ? predicted_ns
+                                    : order.front()->total_ns() *
+                                          std::clamp(predicted_ns / model_ns, 1.0, kMostRatio);
+    seconds += calls * ns * 1e-9;
+  }
+  return seconds;
+}
+
+// Most finalists are dropped after few rounds. A paired comparison often ends after its first
+// pairs.
+double finals_s(const Search& search, const StepCosts& costs) {
+  constexpr double kRounds = 4, kOtherCallsS = 0.2;
+  const std::vector<const Candidate*> order = search.preferred();
+  if (order.empty()) return kOtherCallsS;
+  const Candidate& best = *order.front();
+  const double samples = 1 + search.round_samples(kFinalSamples);
+  const double arms = static_cast<double>(std::min(search.tried(), kFinalists + 1));
+  const double calls = samples * (arms * kRounds + 2 * kFirstPairs) + kMostHostRounds;
+  return calls * best.total_ns() * 1e-9 + certificate_s(search, costs, best.variant) +
+         kOtherCallsS + search.context().runner.preparation_s(search.problem());
+}
+
+double certificate_s(const Search& search, const StepCosts& costs, const Variant& variant) {
+  const ProblemTunerContext& context = search.context();
+  const RowId id = context.runner.id(variant, search.signature());
+  const bool known =
+      context.store.certificate(search.device_row(), id, kGeneratorVersion).has_value();
+  return known ? 0 : costs.certificate_s(work_of(search, variant));
+}
+
+}  // namespace rooftile

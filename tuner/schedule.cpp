@@ -1,0 +1,88 @@
+#include "tuner/schedule.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace rooftile {
+namespace {
+
+constexpr double kLeastCostS = 1e-3;  // A batch takes at least some requests to the worker.
+
+std::optional<TuneStep> first_look(std::span<const StepOffer> offers, double left_s) {
+  std::optional<std::size_t> first;
+  std::size_t open = 0;
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    if (offers[i].stage != TuneStage::kFirstLook) continue;
+    ++open;
+    if (!first || (offers[i].undecided && !offers[*first].undecided)) first = i;
+  }
+  if (!first) return std::nullopt;
+  return TuneStep{.problem = *first,
+                  .stage = TuneStage::kFirstLook,
+                  .seconds = left_s / static_cast<double>(open)};
+}
+
+double unfinished_s(std::span<const StepOffer> offers) {
+  double sum_s = 0;
+  for (const StepOffer& offer : offers)
+    if (offer.stage != TuneStage::kDone) sum_s += offer.finish_s;
+  return sum_s;
+}
+
+TuneStep finish(std::span<const StepOffer> offers, std::size_t problem, double left_s) {
+  const double sum_s = unfinished_s(offers), own_s = offers[problem].finish_s;
+  const auto open = static_cast<double>(std::ranges::count_if(
+      offers, [](const StepOffer& offer) { return offer.stage != TuneStage::kDone; }));
+  return {.problem = problem,
+          .stage = TuneStage::kFinish,
+          .seconds = left_s * (sum_s > 0 ? own_s / sum_s : 1 / open)};
+}
+
+/// Whether the problem's search got less than kLeastShare of its part of all search time, even with
+/// its next batch.
+bool starves(std::span<const StepOffer> offers, std::size_t problem) {
+  double weights = 0, searched_s = 0;
+  for (const StepOffer& offer : offers) {
+    searched_s += offer.searched_s;
+    if (offer.stage == TuneStage::kSearch) weights += offer.weight;
+  }
+  const StepOffer& offer = offers[problem];
+  return offer.searched_s + offer.cost_s < kLeastShare * searched_s * offer.weight / weights;
+}
+
+std::optional<TuneStep> search(std::span<const StepOffer> offers, double left_s, double total_s) {
+  const double reserved_s = std::min(unfinished_s(offers), kMostReserved * total_s);
+  std::optional<std::size_t> best;
+  double most = -std::numeric_limits<double>::infinity();
+  bool best_starves = false;
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    const StepOffer& offer = offers[i];
+    if (offer.stage != TuneStage::kSearch || offer.cost_s > left_s - reserved_s) continue;
+    const bool starving = starves(offers, i);
+    const double rate = offer.weight * offer.gain / std::max(offer.cost_s, kLeastCostS);
+    if (best && (starving != best_starves ? !starving : rate <= most)) continue;
+    best = i;
+    most = rate;
+    best_starves = starving;
+  }
+  if (!best) return std::nullopt;
+  return TuneStep{.problem = *best, .stage = TuneStage::kSearch, .seconds = left_s - reserved_s};
+}
+
+}  // namespace
+
+std::optional<TuneStep> next_step(std::span<const StepOffer> offers, double left_s,
+                                  double total_s) {
+  if (left_s <= 0) return std::nullopt;
+  if (const auto step = first_look(offers, left_s)) return step;
+  const auto ended = std::ranges::find(offers, TuneStage::kFinish, &StepOffer::stage);
+  if (ended != offers.end())
+    return finish(offers, static_cast<std::size_t>(ended - offers.begin()), left_s);
+  if (const auto step = search(offers, left_s, total_s)) return step;
+  const auto open = std::ranges::find(offers, TuneStage::kSearch, &StepOffer::stage);
+  if (open == offers.end()) return std::nullopt;
+  return finish(offers, static_cast<std::size_t>(open - offers.begin()), left_s);
+}
+
+}  // namespace rooftile

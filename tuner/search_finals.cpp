@@ -1,0 +1,83 @@
+#include "tuner/search_finals.h"
+
+#include <algorithm>
+#include <functional>
+#include <span>
+
+#include "tuner/search/elimination.h"
+
+namespace rooftile {
+namespace {
+
+// Where everything is measured, many are finalists.
+constexpr std::size_t kExhaustiveFinalists = 128;
+constexpr int kExhaustiveRounds = 10, kExhaustiveSamples = 4;
+
+// No candidate is eliminated, because every candidate's time is wanted.
+void time_all_again(Search& search, const std::function<bool()>& over) {
+  std::vector<std::size_t> order = search.ranked();
+  order.resize(std::min(order.size(), kExhaustiveFinalists));
+  for (int round = 0; round < kExhaustiveRounds; ++round)
+    for (const std::size_t index : order) {
+      if (over()) return;
+      search.measure(index, kExhaustiveSamples);
+    }
+}
+
+}  // namespace
+
+void try_suspects(Search& search, const std::function<bool()>& over) {
+  search.aim_at(Objective::kCall);
+  constexpr int kSamples = 2;
+  CandidateRunner& runner = search.context().runner;
+  for (const CandidateRecord& suspect : runner.suspects()) {
+    if (over()) return;
+    const auto index = search.index_of(suspect.variant);
+    if (!index || suspect.signature != to_string(search.signature())) continue;
+    runner.release(suspect.id);
+    search.measure(*index, kSamples);
+    // The certification may have caused the earlier death.
+    runner.certified(suspect.variant, search.signature());
+  }
+}
+
+void run_finals(Search& search, Objective objective, const std::function<bool()>& over) {
+  search.aim_at(objective);
+  if (search.is_exhaustive()) {
+    // The samples for the other objective serve both.
+    if (objective == Objective::kCall) time_all_again(search, over);
+    return;
+  }
+  std::vector<std::size_t> order = search.ranked();
+  const std::size_t own = search.default_candidate();
+  const bool has_default = std::ranges::find(order, own) != order.end();
+  order.resize(std::min(order.size(), kFinalists));
+  if (has_default && std::ranges::find(order, own) == order.end()) order.push_back(own);
+  if (order.size() < 2) return;
+  std::vector<std::vector<double>> kernel_share(order.size());  // Of each sample.
+  const std::vector<Arm> arms = eliminate(
+      order.size(),
+      [&](std::size_t arm, int samples) {
+        const auto totals = search.measure(order[arm], samples);
+        if (!totals) return totals;
+        const auto kernels =
+            std::span(search.samples_of(search.candidates()[order[arm]])).last(totals->size());
+        for (std::size_t i = 0; i < totals->size(); ++i)
+          kernel_share[arm].push_back(kernels[i] / (*totals)[i]);
+        return totals;
+      },
+      over,
+      {.samples_per_round = search.round_samples(kFinalSamples),
+       .rounds = kFinalRounds,
+       .keep = 1});
+  // The new samples replace the old ones only when all finalists were timed side by side.
+  if (std::ranges::any_of(arms, [](const Arm& arm) { return arm.samples_ns.empty(); })) return;
+  // Removes the effects of whole rounds.
+  for (std::size_t arm = 0; arm < order.size(); ++arm) {
+    std::vector<double> samples = arms[arm].samples_ns;
+    std::ranges::transform(samples, kernel_share[arm], samples.begin(), std::multiplies());
+    search.replace_samples(order[arm], std::move(samples));
+  }
+}
+
+}  // namespace rooftile

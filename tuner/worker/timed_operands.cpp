@@ -1,0 +1,278 @@
+#include "tuner/worker/timed_operands.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/error.h"
+#include "core/half.h"
+#include "runtime/kernel/staging.h"
+#include "runtime/verify/random_operand.h"
+#include "runtime/verify/reference.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kMostSets = 8;   // Limit of operand sets in rotation.
+constexpr double kMostSetBytes = 1e9;  // Limit of memory in rotation.
+constexpr int kSpotChecks = 16;
+// Canaries behind C. They show after its first run that a kernel writes behind C, before it
+// destroys anything else: a software device may take its memory from this process's heap. Their
+// length is a row of 16384 columns, which is what a row check that is off by one writes.
+constexpr std::uint64_t kGuardBytes = 64 << 10;
+constexpr unsigned char kCanary = 0xa5;
+
+std::vector<char> ones(std::int64_t count) {
+  std::vector<char> content(static_cast<std::size_t>(count) * sizeof(float));
+  const std::vector<float> values(static_cast<std::size_t>(count), 1.0f);
+  std::memcpy(content.data(), values.data(), content.size());
+  return content;
+}
+
+/// Bytes of canaries behind C: fewer where the device binds no more, and whole vectors.
+std::uint64_t guard_bytes(const Problem& staged, const DeviceLimits& limits) {
+  const std::uint64_t most = largest_buffer_bytes(limits);
+  const std::uint64_t bytes_c = staged_bytes(staged).c;
+  return std::min(kGuardBytes, most > bytes_c ? (most - bytes_c) / 16 * 16 : 0);
+}
+
+/// An element of C that is checked.
+struct Spot {
+  std::int64_t row, column, product;
+  std::int64_t element;  // Its index in C of the whole batch.
+};
+
+/// The same elements for each run of a problem.
+std::vector<Spot> spots(const Problem& p) {
+  Random random(0xc0ffee);
+  const auto below = [&](std::int64_t limit) {
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(limit)));
+  };
+  std::vector<Spot> spots;
+  for (int i = 0; i < kSpotChecks; ++i) {
+    // The last element of C is checked first, because edge handling is the likeliest error.
+    Spot spot = i == 0 ? Spot{p.m - 1, p.n - 1, p.batch - 1, 0}
+                       : Spot{below(p.m), below(p.n), below(p.batch), 0};
+    spot.element = spot.product * p.stride_c + spot.row * p.ldc + spot.column;
+    if (std::ranges::find(spots, spot.element, &Spot::element) == spots.end())
+      spots.push_back(spot);
+  }
+  return spots;
+}
+
+/// What the spots hold before each run. Where beta is 0 it is infinite: no sum of the operands is,
+/// and a kernel that reads it gives NaN. Otherwise the results depend on it, so that it is finite,
+/// and a spot's result equals it only by chance.
+float value_before(const Problem& p) {
+  return p.beta == 0.0f ? -std::numeric_limits<float>::infinity() : 1.0f;
+}
+
+}  // namespace
+
+struct TimedOperands::Set {
+  Buffer a, b, c;              // Buffers that kernels see.
+  Buffer vectors, residual;    // Of the epilogue, if there is one; filled with ones.
+  Buffer scales, zero_points;  // Of a quantised B.
+  RandomQuantization quantization;
+  Buffer host_a, host_b,
+      host_c;  // Mapped; empty on unified memory, where a, b and c are mapped themselves.
+  bool unified;
+
+  void* view(const Buffer& kernel_side, const Buffer& host_side) const {
+    return unified ? kernel_side.mapped() : host_side.mapped();
+  }
+  void* data_a() const { return view(a, host_a); }
+  void* data_b() const { return view(b, host_b); }
+  void* data_c() const { return view(c, host_c); }
+  unsigned char* guard(const Problem& p) const {
+    return static_cast<unsigned char*>(view(c, host_c)) + staged_bytes(p).c;
+  }
+};
+
+void run_steps(Device& device, std::span<const Step> steps) {
+  if (steps.empty()) return;
+  CommandList list = device.record(steps);
+  device.run(list, kWorkerTimeoutNs);
+}
+
+std::size_t operand_sets(const Problem& staged, double rotate_bytes) {
+  const StagedBytes bytes = staged_bytes(staged);
+  const double set_bytes = static_cast<double>(bytes.a + bytes.b + bytes.c);
+  const double wanted =
+      std::min(std::ceil(rotate_bytes / set_bytes), std::floor(kMostSetBytes / set_bytes));
+  return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostSets)));
+}
+
+double operand_bytes(const Problem& problem, double rotate_bytes) {
+  const Problem staged = staged_problem(problem);
+  const StagedBytes bytes = staged_bytes(staged);
+  return static_cast<double>(operand_sets(staged, rotate_bytes) * (bytes.a + bytes.b + bytes.c));
+}
+
+TimedOperands::TimedOperands(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+TimedOperands::~TimedOperands() = default;
+
+void TimedOperands::prepare(const Problem& staged, double rotate_bytes) {
+  if (prepared_ == staged && !sets_.empty()) return;
+  sets_.clear();
+  prepared_ = staged;
+  Random random(0x0b5e55ed);
+  for (std::size_t i = 0; i < operand_sets(staged, rotate_bytes); ++i)
+    sets_.push_back(make_set(random, i == 0 ? nullptr : sets_.front().get()));
+  set_canaries();
+}
+
+void TimedOperands::clear() { sets_.clear(); }
+
+std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(Random& random,
+                                                            const Set* other) const {
+  const Problem& p = prepared_;
+  const StagedBytes bytes = staged_bytes(p);
+  const std::uint64_t bytes_c = bytes.c + guard_bytes(p, device_->profile().limits);
+  auto set = std::make_unique<Set>();
+  set->unified = device_->profile().unified_memory;
+  set->a = device_->create_buffer(bytes.a, BufferUse::kDevice);
+  set->b = device_->create_buffer(bytes.b, BufferUse::kDevice);
+  set->c = device_->create_buffer(bytes_c, BufferUse::kDevice);
+  if (!set->unified) {
+    set->host_a = device_->create_buffer(bytes.a, BufferUse::kUpload);
+    set->host_b = device_->create_buffer(bytes.b, BufferUse::kUpload);
+    set->host_c = device_->create_buffer(bytes_c, BufferUse::kDownload);
+  }
+  // The rows' padding is filled too, because no kernel may let it affect C.
+  const auto fill = [](void* target, const std::vector<char>& content) {
+    std::memcpy(target, content.data(), content.size());
+  };
+  const auto elements = [](std::uint64_t size, std::int64_t bits) {
+    return 8 * static_cast<std::int64_t>(size) / bits;
+  };
+  if (other != nullptr) {
+    std::memcpy(set->data_a(), other->data_a(), bytes.a);
+    std::memcpy(set->data_b(), other->data_b(), bytes.b);
+  } else {
+    fill(set->data_a(),
+         random_operand(p.types.a, elements(bytes.a, 8 * bytes_of(p.types.a)), random));
+    fill(set->data_b(), random_b(p.types, elements(bytes.b, bits_of_b(p.types)), random));
+  }
+  if (!set->unified) {
+    const std::vector<Step> steps = {CopyStep{{&set->host_a, 0, bytes.a}, {&set->a, 0, bytes.a}},
+                                     CopyStep{{&set->host_b, 0, bytes.b}, {&set->b, 0, bytes.b}}};
+    run_steps(*device_, steps);
+  }
+  const EpilogueElements fused = epilogue_elements(p);
+  set->vectors = buffer_of(ones(fused.vectors));
+  set->residual = buffer_of(ones(fused.residual));
+  set->quantization = other != nullptr ? other->quantization : random_quantization(p, random);
+  set->scales = buffer_of(set->quantization.scales);
+  set->zero_points = buffer_of(set->quantization.zero_points);
+  return set;
+}
+
+std::vector<Step> TimedOperands::guard_copies(Direction direction) const {
+  const std::uint64_t offset = staged_bytes(prepared_).c;
+  const std::uint64_t bytes = guard_bytes(prepared_, device_->profile().limits);
+  std::vector<Step> steps;
+  for (const auto& set : sets_) {
+    if (set->unified || bytes == 0) continue;
+    const BufferRange kernels{&set->c, offset, bytes}, hosts{&set->host_c, offset, bytes};
+    steps.push_back(direction == Direction::kToDevice ? CopyStep{hosts, kernels}
+                                                      : CopyStep{kernels, hosts});
+  }
+  return steps;
+}
+
+void TimedOperands::set_canaries() {
+  const std::uint64_t bytes = guard_bytes(prepared_, device_->profile().limits);
+  for (const auto& set : sets_) std::memset(set->guard(prepared_), kCanary, bytes);
+  run_steps(*device_, guard_copies(Direction::kToDevice));
+}
+
+std::string TimedOperands::written_behind_c() {
+  run_steps(*device_, guard_copies(Direction::kToHost));
+  const std::uint64_t bytes = guard_bytes(prepared_, device_->profile().limits);
+  for (const auto& set : sets_) {
+    const unsigned char* const guard = set->guard(prepared_);
+    const auto spoilt = static_cast<std::uint64_t>(
+        std::find_if(guard, guard + bytes, [](unsigned char x) { return x != kCanary; }) - guard);
+    if (spoilt == bytes) continue;
+    const std::uint64_t element = (staged_bytes(prepared_).c + spoilt) /
+                                  static_cast<std::uint64_t>(bytes_of(prepared_.types.c));
+    set_canaries();  // the next kernel has nothing to do with it
+    return fmt::format("{}: wrote outside of C, {} elements from its start", to_string(prepared_),
+                       element);
+  }
+  return {};
+}
+
+Buffer TimedOperands::buffer_of(const std::vector<char>& content) const {
+  if (content.empty()) return {};
+  const std::uint64_t bytes = (content.size() + 15) / 16 * 16;
+  Buffer buffer = device_->create_buffer(bytes, BufferUse::kDevice);
+  Buffer host =
+      buffer.mapped() != nullptr ? Buffer() : device_->create_buffer(bytes, BufferUse::kUpload);
+  std::memcpy(buffer.mapped() != nullptr ? buffer.mapped() : host.mapped(), content.data(),
+              content.size());
+  if (buffer.mapped() == nullptr) {
+    const std::vector<Step> steps = {CopyStep{{&host, 0, bytes}, {&buffer, 0, bytes}}};
+    run_steps(*device_, steps);
+  }
+  return buffer;
+}
+
+void TimedOperands::overwrite_spots(std::size_t turn) const {
+  const Problem& p = prepared_;
+  const Set& set = this->set(turn);
+  const float before = value_before(p);
+  const auto bytes = static_cast<std::uint64_t>(bytes_of(p.types.c));
+  std::vector<Step> copies;
+  for (const Spot& spot : spots(p)) {
+    const std::uint64_t offset = static_cast<std::uint64_t>(spot.element) * bytes;
+    narrow(p.types.c, &before, static_cast<char*>(set.data_c()) + offset, 1);
+    if (!set.unified)
+      copies.push_back(CopyStep{{&set.host_c, offset, bytes}, {&set.c, offset, bytes}});
+  }
+  run_steps(*device_, copies);
+}
+
+std::string TimedOperands::spot_check(std::size_t turn) const {
+  const Problem& p = prepared_;
+  const Set& set = this->set(turn);
+  if (!set.unified) {
+    const std::uint64_t bytes = staged_bytes(p).c;
+    const std::vector<Step> steps = {CopyStep{{&set.c, 0, bytes}, {&set.host_c, 0, bytes}}};
+    run_steps(*device_, steps);
+  }
+  const auto behind = [](const void* operand, std::int64_t bytes) {
+    return static_cast<const char*>(operand) + bytes;
+  };
+  for (const Spot& spot : spots(p)) {
+    const ReferenceElement expected = reference_element(
+        p,
+        {behind(set.data_a(), spot.product * p.stride_a * bytes_of(p.types.a)),
+         behind(set.data_b(), bytes_of_b(p.types, spot.product * p.stride_b)),
+         set.quantization.scales.data(), set.quantization.zero_points.data()},
+        double{value_before(p)}, {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1},
+        spot.row, spot.column);
+    const double got = element(p.types.c, set.data_c(), spot.element);
+    if (!(error_ratio(p, expected, got) <= 1.0))
+      return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), spot.row, spot.column,
+                         got, expected.value);
+  }
+  return {};
+}
+
+Operands TimedOperands::operands(std::size_t turn, const Placement& placement) const {
+  const Set& set = this->set(turn);
+  const auto or_null = [](const Buffer& x) { return x.size_bytes() > 0 ? &x : nullptr; };
+  return {&set.a,
+          &set.b,
+          &set.c,
+          placement,
+          or_null(set.vectors),
+          or_null(set.residual),
+          or_null(set.scales),
+          or_null(set.zero_points)};
+}
+
+}  // namespace rooftile

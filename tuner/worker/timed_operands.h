@@ -1,0 +1,65 @@
+// Operands of timed runs: several sets of random matrices in rotation, canaries behind each C, and
+// a spot check of the results.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/numbers/random.h"
+#include "runtime/kernel/kernel.h"
+
+namespace rooftile {
+
+/// A run of a worker ends after this time. The parent's watchdog is shorter; this one only ends an
+/// abandoned worker.
+inline constexpr double kWorkerTimeoutNs = 60e9;
+/// Submits the steps, if there are any, and waits. Errors: those of Device.
+void run_steps(Device& device, std::span<const Step> steps);
+
+/// Number of sets of a staged problem's operands that are rotated over.
+std::size_t operand_sets(const Problem& staged, double rotate_bytes);
+/// Bytes of all these sets of a problem, which need not be staged.
+double operand_bytes(const Problem& problem, double rotate_bytes);
+
+/// Sets of operands of one staged problem. Not thread-safe. Errors: those of Device.
+class TimedOperands {
+ public:
+  explicit TimedOperands(std::shared_ptr<Device> device);
+  ~TimedOperands();
+
+  /// Makes the sets, unless those of the last call are of the same problem.
+  void prepare(const Problem& staged, double rotate_bytes);
+  void clear();
+  std::size_t sets() const { return sets_.size(); }
+  /// Operands of the set that has the given turn.
+  Operands operands(std::size_t turn, const Placement& placement) const;
+
+  /// Says what a kernel wrote behind a C, after which the canaries are whole again; empty: nothing.
+  std::string written_behind_c();
+  /// Overwrites the elements of C that spot_check() compares, outside the timed steps: an earlier
+  /// kernel may have left the right values there, and with beta the expected ones depend on them.
+  void overwrite_spots(std::size_t turn) const;
+  /// Compares some elements of C with float64; empty: they are right.
+  std::string spot_check(std::size_t turn) const;
+
+ private:
+  struct Set;
+  /// A set of random values, or a copy of another one: copying is several times as fast, and where
+  /// the copies lie decides what caches hold.
+  std::unique_ptr<Set> make_set(Random& random, const Set* other) const;
+  enum class Direction : std::uint8_t { kToDevice, kToHost };
+  /// Copies of the canaries of all sets; none on unified memory.
+  std::vector<Step> guard_copies(Direction direction) const;
+  void set_canaries();
+  Buffer buffer_of(const std::vector<char>& content) const;  ///< No buffer for empty content.
+  const Set& set(std::size_t turn) const { return *sets_[turn % sets_.size()]; }
+
+  std::shared_ptr<Device> device_;
+  Problem prepared_;
+  std::vector<std::unique_ptr<Set>> sets_;
+};
+
+}  // namespace rooftile
