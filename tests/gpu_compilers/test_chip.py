@@ -21,7 +21,7 @@ def inspected(source, program, chip, *options):
     """Returns the kernels of one run of `rooftile inspect`."""
     with tempfile.TemporaryDirectory() as folder:
         command = [pathlib.Path(source, "scripts", "gpu-compilers"), "run", chip, program, "--db", pathlib.Path(folder, "none.db"),
-                   "inspect", "--json", *options]
+                   "inspect", "--json", "--time-limit", "300", *options]
         run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode == NOT_SET_UP:
         print(run.stderr.strip())
@@ -63,9 +63,13 @@ def compiles(kernels):
 def understood(kernels):
     """The compiler tells registers, and every main loop is found and has no unknown instructions."""
     wrong = [f"{described(k)}: the compiler tells no registers" for k in kernels if k["facts"]["registers"] is None]
-    wrong += [f"{described(k)}: {k['loop']}: {k['loop_message']}" for k in kernels if k["loop"] != "found"]
-    return wrong + [f"{described(k)}: unknown instructions {k['main_loop']['unknown_instructions']}" for k in kernels
-                    if k["loop"] == "found" and k["main_loop"]["unknown_instructions"]]
+    for k in kernels:
+        if k["loop"] != "found":
+            wrong.append(f"{described(k)}: {k['loop']}: {k['loop_message']}")
+        # Debian 13's LLVM does not know some encodings of AMD and says so.
+        elif unknown := set(k["main_loop"]["unknown_instructions"]) - {"(invalid instruction)"}:
+            wrong.append(f"{described(k)}: unknown instructions {sorted(unknown)}")
+    return wrong
 
 
 CHECKS = {"compiles": compiles, "understood": understood}
