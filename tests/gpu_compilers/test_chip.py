@@ -3,7 +3,7 @@
 priors. Nothing is run on a device (scripts/gpu-compilers).
 
     test_chip.py inspect SOURCE_DIR PROGRAM CHIP FILE    compiles the kernels and writes what the compiler tells about them
-    test_chip.py CHECK FILE                              CHECK: compiles, understood
+    test_chip.py CHECK FILE                              CHECK: compiles, understood, registers
 
 Exits with 77, which ctest counts as skipped, where the compilers are not set up."""
 import json
@@ -72,7 +72,18 @@ def understood(kernels):
     return wrong
 
 
-CHECKS = {"compiles": compiles, "understood": understood}
+def registers(kernels):
+    """No kernel that is used first spills registers or keeps values in scratch memory."""
+    wrong = []
+    for k in kernels:
+        facts = k["facts"]
+        spilled, scratch = facts["spilled_registers"] or facts["spill_stores"] or 0, facts["scratch_bytes"] or 0
+        if k["compilation"] == "done" and (spilled or scratch):
+            wrong.append(f"{described(k)}: {spilled} spilled, {scratch} bytes of scratch")
+    return wrong
+
+
+CHECKS = {"compiles": compiles, "understood": understood, "registers": registers}
 
 
 def main():
