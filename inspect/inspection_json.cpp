@@ -105,6 +105,8 @@ Json to_json(const KernelInspection& kernel) {
     loop = to_json(kernel.main_loop->counts);
     loop["first_line"] = kernel.main_loop->first_line;
     loop["last_line"] = kernel.main_loop->last_line;
+    const auto outer = kernel.main_loop->outer_others;
+    loop["outer_others"] = outer ? Json(*outer) : Json(nullptr);
   }
   return {{"kernel", kernel.kernel},
           {"short_name", kernel.short_name},
@@ -157,7 +159,10 @@ KernelInspection kernel_from(const Json& json) {
   if (const Json& main = json.at("main_loop"); !main.is_null())
     kernel.main_loop = {.counts = counts_from(main),
                         .first_line = main.at("first_line"),
-                        .last_line = main.at("last_line")};
+                        .last_line = main.at("last_line"),
+                        .outer_others = main.at("outer_others").is_null()
+                                            ? std::optional<int>()
+                                            : main.at("outer_others").get<int>()};
   return kernel;
 }
 

@@ -69,7 +69,8 @@ std::string cell_of(const KernelInspection& kernel) {
   const bool memory = uses_memory_for_registers(kernel.facts);
   std::string cell = fmt::format("<td{}>", memory ? " class=\"memory\"" : "");
   if (kernel.main_loop)
-    cell += fmt::format("<strong>{}</strong> o/m<br>", ratio_text(kernel.main_loop->counts));
+    cell += fmt::format("<strong>{}</strong> o/m<br><small>{}</small>",
+                        ratio_text(kernel.main_loop->counts), loop_notes(*kernel.main_loop));
   cell += facts_of(kernel.facts);
   if (!kernel.main_loop)
     return cell + fmt::format("<small>{}</small></td>", escaped(loop_sentence(kernel)));

@@ -42,9 +42,7 @@ TextTable table_of(const Inspection& inspection) {
                                 counts.count(InstructionClass::kMultiplyAdd), counts.others()})
           cells.push_back(std::to_string(count));
         cells.push_back(ratio_text(counts));
-        if (!counts.unknown.empty())
-          cells.push_back(
-              fmt::format("{} unknown instructions", counts.count(InstructionClass::kUnknown)));
+        cells.push_back(loop_notes(*kernel.main_loop));
       } else {
         cells.resize(11, std::string(kUnknown));
         cells.push_back(loop_sentence(kernel));
@@ -73,6 +71,8 @@ std::string details_of(const KernelInspection& kernel) {
       "subgroup in each trip\n",
       kernel.main_loop->first_line, kernel.main_loop->last_line,
       kernel.main_loop->counts.multiply_adds);
+  if (const std::string notes = loop_notes(*kernel.main_loop); !notes.empty())
+    text += fmt::format("    {}\n", notes);
   for (const auto& [what, count] : instruction_lines(kernel.main_loop->counts))
     text += fmt::format("    {:>6}  {}\n", count, what);
   return text;

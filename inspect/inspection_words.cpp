@@ -80,6 +80,15 @@ std::string ratio_text(const InstructionCounts& counts) {
   return ratio ? fmt::format("{:.3g}", *ratio) : "-";
 }
 
+std::string loop_notes(const MainLoop& loop) {
+  std::string notes;
+  if (loop.outer_others)
+    notes = fmt::format("and {} others in the loop around it", *loop.outer_others);
+  if (const int unknown = loop.counts.count(kUnknown); unknown > 0)
+    notes += fmt::format("{}{} unknown instructions", notes.empty() ? "" : "; ", unknown);
+  return notes;
+}
+
 std::vector<std::pair<std::string, int>> instruction_lines(const InstructionCounts& counts) {
   std::vector<std::pair<std::string, int>> lines;
   const auto add = [&](std::string what, int count) {

@@ -21,6 +21,9 @@ std::string value_text(const CompilerStatistic& statistic);
 /// o/m with three digits, or "-".
 std::string ratio_text(const InstructionCounts& counts);
 
+/// What must be known of a main loop besides its counts; mostly empty.
+std::string loop_notes(const MainLoop& loop);
+
 /// Each kind of instruction that the loop has, in words, with its count: products first, then
 /// memory, then the others.
 std::vector<std::pair<std::string, int>> instruction_lines(const InstructionCounts& counts);

@@ -9,9 +9,8 @@ namespace {
 
 using enum InstructionClass;
 
-// Loops for edges may have a few multiply-adds more for addresses.
+// Addresses and edges may have a few multiply-adds of their own.
 constexpr double kEqual = 0.98;
-constexpr double kLeastShareOfInner = 0.5;
 
 void add(InstructionCounts& counts, const Instruction& instruction) {
   ++counts.of_class[static_cast<std::size_t>(instruction.kind)];
@@ -85,19 +84,22 @@ std::optional<MainLoop> main_loop(const Program& program) {
   for (std::size_t i = 0; i < loops.size(); ++i)
     for (auto outer = loops[i].parent; outer; outer = loops[*outer].parent)
       if (counts[i].counts.multiply_adds > 0 &&
-          counts[i].counts.multiply_adds >=
-              kLeastShareOfInner * counts[*outer].counts.multiply_adds)
+          counts[i].counts.multiply_adds >= kEqual * counts[*outer].counts.multiply_adds)
         replaced[*outer] = true;
   double most = 0;
   for (std::size_t i = 0; i < loops.size(); ++i)
     if (!replaced[i]) most = std::max(most, counts[i].counts.multiply_adds);
-  const MainLoop* best = nullptr;
+  std::optional<std::size_t> best;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const InstructionCounts& x = counts[i].counts;
     if (most == 0 || replaced[i] || x.multiply_adds < kEqual * most) continue;
-    if (best == nullptr || x.others() < best->counts.others()) best = &counts[i];
+    if (!best || x.others() < counts[*best].counts.others()) best = i;
   }
-  return best == nullptr ? std::nullopt : std::optional(*best);
+  if (!best) return std::nullopt;
+  MainLoop found = counts[*best];
+  if (const auto outer = loops[*best].parent)
+    found.outer_others = counts[*outer].counts.others() - found.counts.others();
+  return found;
 }
 
 }  // namespace rooftile

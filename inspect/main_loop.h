@@ -37,14 +37,17 @@ struct InstructionCounts {
 struct MainLoop {
   InstructionCounts counts;
   std::size_t first_line = 0, last_line = 0;  // of the assembly
+  // Where the main loop is inside another one, such as a loop over shared tiles: the others of that
+  // loop outside of the main loop. One trip of it has several trips of the main loop.
+  std::optional<int> outer_others;
 
   bool operator==(const MainLoop&) const = default;
 };
 
 InstructionCounts all_counts(const Program& program);
 
-/// The innermost loop that holds the most multiply-adds. A loop inside another one takes its place
-/// if it holds at least half of its multiply-adds. Of loops with equally many (for whole tiles and
+/// The innermost loop that holds the most multiply-adds: a loop inside another one takes its place
+/// if it holds (nearly) all of its multiply-adds. Of loops with equally many (for whole tiles and
 /// for edges), the one with the fewest other instructions is taken. Nothing where no loop has
 /// multiply-adds.
 std::optional<MainLoop> main_loop(const Program& program);

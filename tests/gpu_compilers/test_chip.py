@@ -3,7 +3,7 @@
 priors. Nothing is run on a device (scripts/gpu-compilers).
 
     test_chip.py inspect SOURCE_DIR PROGRAM CHIP FILE    compiles the kernels and writes what the compiler tells about them
-    test_chip.py CHECK FILE                              CHECK: compiles, understood
+    test_chip.py CHECK FILE                              CHECK: compiles, understood, registers
 
 Exits with 77, which ctest counts as skipped, where the compilers are not set up."""
 import json
@@ -21,7 +21,7 @@ def inspected(source, program, chip, *options):
     """Returns the kernels of one run of `rooftile inspect`."""
     with tempfile.TemporaryDirectory() as folder:
         command = [pathlib.Path(source, "scripts", "gpu-compilers"), "run", chip, program, "--db", pathlib.Path(folder, "none.db"),
-                   "inspect", "--json", *options]
+                   "inspect", "--json", "--time-limit", "300", *options]
         run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode == NOT_SET_UP:
         print(run.stderr.strip())
@@ -63,12 +63,27 @@ def compiles(kernels):
 def understood(kernels):
     """The compiler tells registers, and every main loop is found and has no unknown instructions."""
     wrong = [f"{described(k)}: the compiler tells no registers" for k in kernels if k["facts"]["registers"] is None]
-    wrong += [f"{described(k)}: {k['loop']}: {k['loop_message']}" for k in kernels if k["loop"] != "found"]
-    return wrong + [f"{described(k)}: unknown instructions {k['main_loop']['unknown_instructions']}" for k in kernels
-                    if k["loop"] == "found" and k["main_loop"]["unknown_instructions"]]
+    for k in kernels:
+        if k["loop"] != "found":
+            wrong.append(f"{described(k)}: {k['loop']}: {k['loop_message']}")
+        # Debian 13's LLVM does not know some encodings of AMD and says so.
+        elif unknown := set(k["main_loop"]["unknown_instructions"]) - {"(invalid instruction)"}:
+            wrong.append(f"{described(k)}: unknown instructions {sorted(unknown)}")
+    return wrong
 
 
-CHECKS = {"compiles": compiles, "understood": understood}
+def registers(kernels):
+    """No kernel that is used first spills registers or keeps values in scratch memory."""
+    wrong = []
+    for k in kernels:
+        facts = k["facts"]
+        spilled, scratch = facts["spilled_registers"] or facts["spill_stores"] or 0, facts["scratch_bytes"] or 0
+        if k["compilation"] == "done" and (spilled or scratch):
+            wrong.append(f"{described(k)}: {spilled} spilled, {scratch} bytes of scratch")
+    return wrong
+
+
+CHECKS = {"compiles": compiles, "understood": understood, "registers": registers}
 
 
 def main():

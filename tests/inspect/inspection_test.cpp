@@ -44,6 +44,7 @@ Inspection whole() {
                         .device = "Null hardware (RADV NAVI31)",
                         .driver = "radv Mesa 25.0",
                         .kernels = {kernel_of(&compiled)}};
+  inspection.kernels[0].main_loop->outer_others = 17;
   for (const Compilation compilation : {Compilation::kIllegal, Compilation::kCrashed,
                                         Compilation::kTimedOut, Compilation::kOutOfMemory}) {
     inspection.kernels.push_back(
@@ -102,7 +103,8 @@ TEST(InspectionTest, TextTellsEveryOutcome) {
   EXPECT_THAT(text, AllOf(HasSubstr("navi: Null hardware"), HasSubstr("illegal here: killed"),
                           HasSubstr("the driver's compiler crashed: killed by signal 11"),
                           HasSubstr("did not end in time"), HasSubstr("too much memory"),
-                          HasSubstr("assembly is not understood: line 2"), HasSubstr("0.664"),
+                          HasSubstr("assembly is not understood: line 2"),
+                          HasSubstr("0.664  and 17 others in the loop around it"),
                           Not(HasSubstr("Subgroups per SIMD"))));
   EXPECT_THAT(inspection_text(whole(), Details::kForAll),
               AllOf(HasSubstr("Subgroups per SIMD: 13"), HasSubstr("default of tiled"),

@@ -80,20 +80,25 @@ TEST(MainLoopTest, TheLoopWithTheMostMultiplyAddsIsTaken) {
 }
 
 TEST(MainLoopTest, AnInnerLoopTakesThePlaceOfItsParent) {
-  // The outer loop stages a tile, the inner one multiplies it.
+  // The outer loop stages a tile and has a multiply-add for an address, the inner one multiplies.
   const Program staged =
-      program({{1}, {2}, {2, 3}, {1, 4}, {}}, {0, 1, 64, 1, 0}, {0, 30, 9, 5, 0});
-  EXPECT_EQ(main_others(staged), 9);
+      program({{1}, {2}, {2, 3}, {1, 4}, {}}, {0, 1, 64, 0, 0}, {0, 30, 9, 5, 0});
   const auto loop = main_loop(staged);
   ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->counts.others(), 9);
   EXPECT_EQ(loop->counts.multiply_adds, 64 * 32);
   EXPECT_EQ(loop->first_line, 32u);
   EXPECT_EQ(loop->last_line, 104u);
+  EXPECT_EQ(loop->outer_others, 30 + 5);
 }
 
-TEST(MainLoopTest, AnInnerLoopWithLittleWorkBelongsToItsParent) {
-  EXPECT_EQ(main_others(program({{1}, {2}, {2, 3}, {1, 4}, {}}, {0, 64, 2, 0, 0}, {0, 9, 3, 4, 0})),
-            9 + 3 + 4);
+TEST(MainLoopTest, InnerLoopsThatShareTheWorkBelongToTheirParent) {
+  // The last tile has a loop of its own, without a prefetch.
+  const auto loop = main_loop(
+      program({{1}, {2, 3}, {2, 4}, {3, 4}, {1, 5}, {}}, {0, 0, 64, 64, 0, 0}, {0, 9, 3, 4, 0, 0}));
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->counts.others(), 9 + 3 + 4);
+  EXPECT_EQ(loop->outer_others, std::nullopt);
 }
 
 TEST(MainLoopTest, OfEqualWorkTheLoopWithTheFewestOthersIsTaken) {
