@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -228,6 +229,13 @@ bool is_damaged(const fs::path& path, const StoreOptions& options) {
   }
 }
 
+/// Device and number of the file that has this name now; zeros where there is none.
+std::array<std::uint64_t, 2> file_number(const fs::path& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
 }  // namespace
 
 OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
@@ -238,6 +246,7 @@ OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
     // cannot repair.
     constexpr int kAttempts = 4;
     for (int attempt = 1;; ++attempt) {
+      const auto number = file_number(path);
       try {
         OpenedFile opened = open_once(path, options);
         opened.note = note;
@@ -256,6 +265,9 @@ OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
         if (!aside.empty())
           note = fmt::format("{} was damaged ({}); it is kept as {}, and a new one was started",
                              path.string(), damage.why, aside.string());
+      } catch (const SQLite::Exception&) {
+        // Another process may have set the file aside while this one was opening it.
+        if (attempt == kAttempts || file_number(path) == number) throw;
       }
     }
   } catch (const SQLite::Exception& error) {

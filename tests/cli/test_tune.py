@@ -29,7 +29,7 @@ SHORT = (0, 1)
 def tuned_once(tmp_path_factory):
     """One calibration and one tuned problem for the whole file, because calibration takes some fifteen seconds."""
     rooftile = Rooftile(tmp_path_factory.mktemp("tuned"))
-    rooftile.first_run = rooftile.run("tune", *SIZES, "--budget", "5s", timeout=150)
+    rooftile.first_run = rooftile.run("tune", *SIZES, "--budget", "15s", timeout=150)
     # On a busy machine one run may not be enough; the next run then continues, as the message says.
     for _ in range(4):
         rooftile.tune_run = rooftile.run("tune", *SIZES, "--budget", "45s", timeout=150)
