@@ -51,7 +51,11 @@ float value_minus_zero_point(uint word, uint i, float zero) {
 
 // Address of the first zero point of a row of B, and the zero point of one of its blocks.
 uint zero_point_row(uint row, uint blocks) {
-  return row * (ZERO_POINT == 1 ? (blocks * QUANT_BITS + 7) / 8 : blocks);
+#if ZERO_POINT == 1
+  return row * ((blocks * QUANT_BITS + 7) / 8);
+#else
+  return row * blocks;
+#endif
 }
 float zero_point_at(uint first, uint block) {
 #if ZERO_POINT == 1
