@@ -90,7 +90,8 @@ Store::Table Store::query(const std::string& sql) const {
     if (statement == nullptr) fail(ErrorCode::kInvalidArgument, "the query is empty");
     const std::string_view tail(rest, static_cast<std::size_t>(sql.data() + sql.size() - rest));
     if (compile(handle, tail, &rest) != nullptr)
-      fail(ErrorCode::kInvalidArgument, "the query has more than one statement; run them one at a time");
+      fail(ErrorCode::kInvalidArgument,
+           "the query has more than one statement; run them one at a time");
 
     Table table;
     const int columns = sqlite3_column_count(statement.get());

@@ -158,15 +158,14 @@ class Machine {
     for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i].rank = static_cast<int>(i);
     store_.put_winners(device_, to_string(bucket_of(problem)), ranked);
     const bool is_default = timed.front().candidate == baselines[0].candidate;
-    store_.put_outcome(
-        device_,
-        {.problem = row,
-         .candidate = timed.front().candidate,
-         .verdict = is_default ? OutcomeVerdict::kDefault : OutcomeVerdict::kFaster,
-         .confidence = is_default ? std::nullopt : std::optional(0.97),
-         .tried = variants_.size(),
-         .default_candidate = baselines[0].candidate,
-         .default_ns = baselines[0].ns});
+    store_.put_outcome(device_,
+                       {.problem = row,
+                        .candidate = timed.front().candidate,
+                        .verdict = is_default ? OutcomeVerdict::kDefault : OutcomeVerdict::kFaster,
+                        .confidence = is_default ? std::nullopt : std::optional(0.97),
+                        .tried = variants_.size(),
+                        .default_candidate = baselines[0].candidate,
+                        .default_ns = baselines[0].ns});
     if (simulation_.counters > 0) count(timed.front(), problem, row);
   }
 

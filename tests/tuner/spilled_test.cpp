@@ -172,11 +172,11 @@ TEST_F(SpilledTest, AProblemWhoseEveryKernelSpillsHasAWinner) {
   EXPECT_GT(result.spilled, 0u);
   EXPECT_EQ(result.rejected, 0u);
   EXPECT_THAT(store_.black_listed(device_), IsEmpty());
-  // Only the default and the fallback are measured.
+  // Only the default, the best known kernel and the fallback are measured.
   std::set<RowId> measured;
   for (const SampleRecord& sample : store_.samples(device_, store_.problem_id(problem_)))
     measured.insert(sample.candidate);
-  EXPECT_THAT(measured, SizeIs(2));
+  EXPECT_THAT(measured, SizeIs(::testing::Le(3u)));
   // The next problem reuses the winner of this one.
   const TuneResult next = tune_problem(context, device_, packed_problem(40, 20, 70), 60);
   EXPECT_NE(next.winner, "");

@@ -42,10 +42,9 @@ std::vector<TuneProblem> logged_problems(const Store& store, RowId device) {
   std::vector<TuneProblem> problems;
   for (const Heat& heat : buckets)
     if (heat.of_hottest > 0)
-      problems.push_back(
-          {.problem = heat.hottest,
-           .note = fmt::format("{} calls without a tuned kernel", heat.calls),
-           .weight = heat.of_bucket});
+      problems.push_back({.problem = heat.hottest,
+                          .note = fmt::format("{} calls without a tuned kernel", heat.calls),
+                          .weight = heat.of_bucket});
   return problems;
 }
 

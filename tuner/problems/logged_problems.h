@@ -10,8 +10,8 @@ namespace rooftile {
 
 /// Returns one problem for each bucket of the device's log, in descending order of calls times
 /// predicted time (by the roofline; flops before calibration), summed over the bucket, because
-/// tuning one problem serves its bucket. The problem is the bucket's hottest, and its weight is that
-/// sum.
+/// tuning one problem serves its bucket. The problem is the bucket's hottest, and its weight is
+/// that sum.
 std::vector<TuneProblem> logged_problems(const Store& store, RowId device);
 
 /// Returns the number of problems that a budget has time for, at least one. With less than some
