@@ -100,17 +100,11 @@ KernelToInspect one_kernel(const DeviceProfile& device, const ProblemOptions& pr
 std::vector<KernelToInspect> kernels_of_space(const DeviceProfile& device,
                                               const ProblemOptions& problem,
                                               const ParameterSettings& settings, std::size_t most) {
-  const Legality illegal = legality_for(device.limits, problem);
-  with_settings({}, settings);  // Unknown names and values are a usage error, not an empty list.
   const Signature signature = signature_of(problem.problem());
   std::vector<KernelToInspect> kernels;
-  for (const Variant& v : legal_variants(device.limits)) {
-    if (kernels.size() == most) break;
-    if (with_settings(v, settings) == v && !illegal(v)) kernels.push_back({v, signature});
-  }
-  if (kernels.empty())
-    fail(ErrorCode::kUnsupported, "the search space has no such kernel that is legal on {}",
-         device.name);
+  for (const Variant& v : kernels_with(settings, device.limits,
+                                       legality_for(device.limits, problem), device.name, most))
+    kernels.push_back({v, signature});
   return kernels;
 }
 

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "generator/rules.h"
 #include "generator/signature.h"
+#include "generator/space.h"
 
 namespace rooftile {
 
@@ -41,6 +42,20 @@ Legality legality_for(const DeviceLimits& limits, const ProblemOptions& sizes) {
   if (given == 0)
     return [limits, s = signature_of(p)](const Variant& v) { return illegal_reason(v, limits, s); };
   return [limits, p](const Variant& v) { return illegal_reason(v, limits, p, own_buffers(p)); };
+}
+
+std::vector<Variant> kernels_with(const ParameterSettings& settings, const DeviceLimits& limits,
+                                  const Legality& illegal, std::string_view where,
+                                  std::size_t most) {
+  with_settings({}, settings);  // Unknown names and values are a usage error, not an empty list.
+  std::vector<Variant> kernels;
+  for (const Variant& v : legal_variants(limits)) {
+    if (kernels.size() == most) break;
+    if (with_settings(v, settings) == v && !illegal(v)) kernels.push_back(v);
+  }
+  if (kernels.empty())
+    fail(ErrorCode::kUnsupported, "the search space has no such kernel that is legal on {}", where);
+  return kernels;
 }
 
 }  // namespace rooftile

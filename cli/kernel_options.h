@@ -2,8 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <limits>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/command.h"
 #include "core/variant.h"
@@ -22,5 +25,12 @@ struct KernelOptions {
 
 /// Legality for the problem where its sizes are given, else for its types, transposes and epilogue.
 Legality legality_for(const DeviceLimits& limits, const ProblemOptions& sizes);
+
+/// The kernels of the search space that have these settings and are legal, in its order; at most
+/// `most`. Throws kInvalidArgument for unknown names and values, and kUnsupported where there is no
+/// such kernel; `where` names what they are to be legal on.
+std::vector<Variant> kernels_with(const ParameterSettings& settings, const DeviceLimits& limits,
+                                  const Legality& illegal, std::string_view where,
+                                  std::size_t most = std::numeric_limits<std::size_t>::max());
 
 }  // namespace rooftile

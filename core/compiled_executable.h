@@ -1,4 +1,4 @@
-// What a driver tells about the parts into which it has compiled a pipeline
+// Statistics and texts that a driver reports for the executables of a compiled pipeline
 // (VK_KHR_pipeline_executable_properties).
 #pragma once
 

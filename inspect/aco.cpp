@@ -19,7 +19,7 @@ using enum InstructionClass;
 
 struct Opcode {
   std::string_view name;
-  double multiply_adds;  // of one invocation
+  double multiply_adds;  // that one invocation computes
 };
 // Names without the suffix of the encoding, and without v_ or v_dual_.
 constexpr std::array kFloatMultiplyAdds = {
@@ -69,10 +69,6 @@ std::string_view without_encoding(std::string_view opcode) {
       return without_encoding(opcode);
     }
   return opcode;
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 /// v_...: operations of invocations, and of the matrix units.
@@ -243,13 +239,9 @@ void read_instruction(ProgramBuilder& builder, std::string_view line,
 }  // namespace
 
 Program parse_aco(std::string_view text, const AssemblyContext& context) {
-  ProgramBuilder builder;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    builder.at_line(number);
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (!is_text(line)) builder.refuse(quoted(line) + " is no text");
+  ProgramBuilder builder(text);
+  while (const auto next = builder.next_line()) {
+    const std::string_view line = *next;
     if (trimmed(line).empty()) continue;
     if (trimmed(line).starts_with("/*")) break;  // Constant data stand behind the program.
     if (line.starts_with("BB") && line.ends_with(':'))

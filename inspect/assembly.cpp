@@ -8,7 +8,7 @@
 namespace rooftile {
 namespace {
 
-// Of VkDriverId.
+// Values of VkDriverId.
 constexpr std::uint32_t kRadv = 3, kAnv = 6, kNvk = 24;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a parser must know besides the assembly.
+// Facts about a kernel that a parser cannot read in its assembly.
 #pragma once
 
 #include <cstdint>

@@ -38,6 +38,14 @@ std::optional<int> take_number(std::string_view& text) {
   return number;
 }
 
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool among(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 bool is_text(std::string_view line) {
   return std::ranges::all_of(line, [](char c) { return c == '\t' || (c >= ' ' && c <= '~'); });
 }

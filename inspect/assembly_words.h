@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,8 @@ std::string_view take_word(std::string_view& text);
 /// A number of decimal digits at the start of the text, which is removed. Nothing where there is
 /// none or it is above a million.
 std::optional<int> take_number(std::string_view& text);
+bool contains(std::string_view text, std::string_view part);
+bool among(std::span<const std::string_view> names, std::string_view name);
 /// Whether all characters can be part of an assembly's text. Binary data has others.
 bool is_text(std::string_view line);
 /// The text for a message: cut, with other characters replaced.

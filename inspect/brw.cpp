@@ -30,15 +30,6 @@ constexpr std::array<std::string_view, 47> kArithmetic = {
 constexpr std::array<std::string_view, 6> kJumps = {"if",    "else",  "endif",
                                                     "while", "break", "cont"};
 
-template <std::size_t kSize>
-bool among(const std::array<std::string_view, kSize>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 /// The text behind `name`, with spaces removed.
 std::optional<std::string_view> behind(std::string_view text, std::string_view name) {
   const std::size_t at = text.find(name);
@@ -198,11 +189,17 @@ void classify(Instruction& instruction, std::string_view name, std::string_view 
 
 class Reader {
  public:
-  explicit Reader(const AssemblyContext& context) : context_(context) {}
+  Reader(std::string_view text, const AssemblyContext& context)
+      : context_(context), builder_(text) {}
 
-  void read(std::size_t number, std::string_view line) {
-    builder_.at_line(number);
-    if (!is_text(line)) builder_.refuse(quoted(line) + " is no text");
+  Program program() {
+    while (const auto line = builder_.next_line()) read(*line);
+    finish();
+    return builder_.finish();
+  }
+
+ private:
+  void read(std::string_view line) {
     if (message_) {
       message(line);
     } else if (trimmed(line).empty() || line.starts_with("Push constant ranges:") ||
@@ -216,12 +213,10 @@ class Reader {
     }
   }
 
-  Program finish() {
+  void finish() const {
     if (message_) builder_.refuse("the text ends inside an instruction");
-    return builder_.finish();
   }
 
- private:
   /// The second line of a message.
   void message(std::string_view line) {
     if (!contains(line, "MsgDesc:") || !trimmed(line).ends_with("};"))
@@ -288,13 +283,7 @@ class Reader {
 }  // namespace
 
 Program parse_brw(std::string_view text, const AssemblyContext& context) {
-  Reader reader(context);
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    reader.read(number, text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return reader.finish();
+  return Reader(text, context).program();
 }
 
 }  // namespace rooftile

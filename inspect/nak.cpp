@@ -32,11 +32,6 @@ constexpr std::array<std::string_view, 14> kControl = {
 constexpr std::array<std::string_view, 6> kWaits = {"membar", "depbar", "texdepbar",
                                                     "cctl",   "fence",  "ldgdepbar"};
 
-template <std::size_t kSize>
-bool among(const std::array<std::string_view, kSize>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 /// Bits of the type that ends the name: "b128", "u16".
 int width_bits(std::string_view opcode) {
   std::string_view type = opcode.substr(opcode.rfind('.') + 1);
@@ -163,11 +158,17 @@ std::vector<std::string> numbers(const ProgramBuilder& builder, std::string_view
 
 class Reader {
  public:
-  explicit Reader(const AssemblyContext& context) : context_(context) {}
+  Reader(std::string_view text, const AssemblyContext& context)
+      : context_(context), builder_(text) {}
 
-  void read(std::size_t number, std::string_view line) {
-    builder_.at_line(number);
-    if (!is_text(line)) builder_.refuse(quoted(line) + " is no text");
+  Program program() {
+    while (const auto line = builder_.next_line()) read(*line);
+    finish();
+    return builder_.finish();
+  }
+
+ private:
+  void read(std::string_view line) {
     if (trimmed(line).empty()) return;
     if (line.starts_with("block"))
       begin_block(line);
@@ -177,12 +178,10 @@ class Reader {
       instruction(line);
   }
 
-  Program finish() {
+  void finish() const {
     if (inside_) builder_.refuse("the text ends inside a block");
-    return builder_.finish();
   }
 
- private:
   void begin_block(std::string_view line) {
     if (inside_) builder_.refuse("a block begins inside another");
     take_word(line);  // "block", or "block.u" for uniform control flow
@@ -228,13 +227,7 @@ class Reader {
 }  // namespace
 
 Program parse_nak(std::string_view text, const AssemblyContext& context) {
-  Reader reader(context);
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    reader.read(number, text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return reader.finish();
+  return Reader(text, context).program();
 }
 
 }  // namespace rooftile

@@ -6,8 +6,19 @@
 #include <utility>
 
 #include "core/error.h"
+#include "inspect/assembly_words.h"
 
 namespace rooftile {
+
+std::optional<std::string_view> ProgramBuilder::next_line() {
+  if (rest_.empty()) return std::nullopt;
+  ++line_;
+  const std::size_t end = rest_.find('\n');
+  const std::string_view line = rest_.substr(0, end);
+  rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+  if (!is_text(line)) refuse(quoted(line) + " is no text");
+  return line;
+}
 
 void ProgramBuilder::refuse(const std::string& what) const {
   fail(ErrorCode::kUnsupported, "line {}: {}", line_, what);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,11 +11,14 @@
 
 namespace rooftile {
 
-/// Makes blocks of instructions, labels and jumps to labels.
+/// Reads an assembly line by line, and makes blocks of its instructions, labels and jumps to
+/// labels.
 class ProgramBuilder {
  public:
-  /// Begins a line of the text, for messages.
-  void at_line(std::size_t line) { line_ = line; }
+  explicit ProgramBuilder(std::string_view text) : rest_(text) {}
+
+  /// The next line; no value after the last one. Refuses a line that is no text.
+  std::optional<std::string_view> next_line();
   [[noreturn]] void refuse(const std::string& what) const;
 
   void add(Instruction instruction);
@@ -39,6 +43,7 @@ class ProgramBuilder {
   };
   void open_block();
 
+  std::string_view rest_;  // of the text
   std::size_t line_ = 0;
   Program program_;
   std::vector<Edges> edges_;  // of each block

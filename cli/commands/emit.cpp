@@ -46,17 +46,9 @@ Target target_of(const Globals& globals, const EmitArguments& arguments) {
 }
 
 int list_space(const Target& target, const ParameterSettings& settings, const Legality& illegal) {
-  with_settings({}, settings);  // Unknown names and values are a usage error, not an empty list.
-  int kernels = 0;
-  for (const Variant& v : legal_variants(target.limits)) {
-    if (with_settings(v, settings) != v || illegal(v)) continue;
+  for (const Variant& v : kernels_with(settings, target.limits, illegal, target.name))
     fmt::print("{}\n", to_string(v));
-    ++kernels;
-  }
-  if (kernels > 0) return kDone;
-  fmt::print(stderr, "rooftile: the search space has no such kernel that is legal on {}\n",
-             target.name);
-  return kFailure;
+  return kDone;
 }
 
 void write_spirv(const Shader& shader, const std::string& path) {

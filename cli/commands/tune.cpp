@@ -151,7 +151,7 @@ std::string missing_text(const std::vector<TuneProblem>& wanted,
   return missing.empty() ? "" : fmt::format("not begun: {}\n", fmt::join(missing, ", "));
 }
 
-/// What the run could not decide; empty where there is nothing.
+/// Says which winners the run could not compare with their default; empty: it compared all.
 std::string open_text(const std::vector<TuneResult>& results) {
   const auto open = std::ranges::count_if(results, [](const TuneResult& r) {
     return !r.winner.empty() && r.verdict == OutcomeVerdict::kOpen;

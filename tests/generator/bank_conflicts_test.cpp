@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
+#include "banks.h"
 #include "generator/layout.h"
 #include "generator/space.h"
 #include "test_limits.h"
@@ -14,22 +13,12 @@
 namespace rooftile {
 namespace {
 
-constexpr int kBanks = 32;
 constexpr int kSubgroup = 32;    // invocations that access shared memory together
 constexpr int kVectorLanes = 8;  // of them, those whose vectors of four are served in one step
 
 struct Position {
   int x, y;
 };
-
-/// The most different addresses of one bank, 1 without conflicts.
-int most_in_a_bank(const std::vector<int>& words) {
-  std::map<int, std::set<int>> banks;
-  for (int word : words) banks[word % kBanks].insert(word);
-  std::size_t most = 0;
-  for (const auto& [bank, addresses] : banks) most = std::max(most, addresses.size());
-  return static_cast<int>(most);
-}
 
 /// lane_in_tile() of templates/tile/lanes_*.glsl: x along n and y along m, in vectors.
 Position lane_in_tile(const Variant& v, int self) {

@@ -6,9 +6,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
+#include "banks.h"
 #include "generator/emit.h"
 #include "generator/layout.h"
 #include "test_limits.h"
@@ -18,20 +17,17 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int kBanks = 32;
-
 /// The conflict of lanes that access `words` words each, from these addresses on, in words.
 int conflict(const std::vector<int>& addresses, int words) {
   const std::size_t group = static_cast<std::size_t>(kBanks / words);
-  std::size_t worst = 0;
+  int worst = 0;
   for (std::size_t first = 0; first < addresses.size(); first += group) {
-    std::map<int, std::set<int>> banks;
+    std::vector<int> together;
     for (std::size_t lane = first; lane < std::min(first + group, addresses.size()); ++lane)
-      for (int w = 0; w < words; ++w)
-        banks[(addresses[lane] + w) % kBanks].insert(addresses[lane] + w);
-    for (const auto& [bank, found] : banks) worst = std::max(worst, found.size());
+      for (int w = 0; w < words; ++w) together.push_back(addresses[lane] + w);
+    worst = std::max(worst, most_in_a_bank(together));
   }
-  return static_cast<int>(worst);
+  return worst;
 }
 
 struct Tile {
