@@ -13,6 +13,7 @@
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
+#include "tuner/measure/cut_limit.h"
 #include "tuner/search/strategy.h"
 #include "tuner/stored/stored_winner.h"
 #include "tuner/worker/spilled.h"
@@ -20,7 +21,6 @@
 namespace rooftile {
 namespace {
 
-constexpr double kCutRatio = 8;  // Times the best; a slower candidate is only probed, not measured.
 // Limits before there is a best time: this multiple of the prediction, but at least what a slow
 // machine may need.
 constexpr double kFirstRatio = 100, kFirstLeastNs = 1e9, kFirstLimitNs = 10e9;
@@ -185,10 +185,10 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   Candidate& candidate = candidates_[index];
   candidate.tried = candidate.tried_now = true;
   const double best = best_ns();
-  const double cut_ratio = exhaustive_ ? kExhaustiveCutRatio : kCutRatio;
   const double first_ns =
       std::clamp(kFirstRatio * analytical_ns_[index], kFirstLeastNs, kFirstLimitNs);
-  const double limit_ns = std::isfinite(best) ? std::max(cut_ratio * best, 1e6) : first_ns;
+  const double cut_ns = exhaustive_ ? cut_limit_ns(best, kExhaustiveCutRatio) : cut_limit_ns(best);
+  const double limit_ns = std::isfinite(best) ? cut_ns : first_ns;
   const Spilled spilled = spilled_policy({.trusted = candidate.trusted,
                                           .measured = std::isfinite(ns_of(candidate)),
                                           .first_here = !std::isfinite(best)});

@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/numbers/statistics.h"
+#include "tuner/measure/cut_limit.h"
 #include "tuner/stored/imported_lists.h"
 #include "tuner/stored/kernel_comparison.h"
 #include "tuner/stored/ranked_list.h"
@@ -15,7 +16,6 @@ namespace {
 
 constexpr int kSamples = 3;
 constexpr double kLongNs = kLongProductNs;  // one sample of such a product says enough
-constexpr double kCutRatio = 8;  // kernels that are slower are not measured, as in the search
 // A portfolio's kernel is timed where it takes about so long: long against the clock's steps.
 constexpr double kSpotNs = 1e6;
 constexpr double kMostDeviation = 2;  // a kernel's ratio is at most this far from the median's
@@ -144,7 +144,7 @@ void ImportedCertifier::store_others(const ImportedList& list, std::vector<Timed
     if (std::ranges::find(kernels, variant, &TimedKernel::variant) != kernels.end()) continue;
     if (!certified(variant, signature_of(list.problem))) continue;
     const double best_ns = kernels.front().total_ns();
-    const auto other = timed(variant, list.problem, best_ns, kCutRatio * best_ns);
+    const auto other = timed(variant, list.problem, best_ns, cut_limit_ns(best_ns));
     if (!other) continue;
     kernels.push_back(*other);
   }
