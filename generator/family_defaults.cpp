@@ -36,9 +36,9 @@ constexpr Variant kTiled = {.family = Family::kTiled,
                             .stage = Stage::kShared,
                             .shared_pad = 4,
                             .unroll_k = 16};
-// One workgroup is one subgroup: tile_n and subgroup_size follow from the device. lavapipe 22.3 on
-// 2 cores, 2026-11: 45 GFLOP/s at n = 512 and 0.3 s to the first result; 32 x 16 sums give 43 and
-// take 1.2 s.
+// One workgroup is one subgroup: broadcast_for() adapts it to the device. lavapipe 22.3 on 2 cores,
+// 2026-11: 45 GFLOP/s at n = 512 and 0.3 s to the first result; 32 x 16 sums give 43 and take 1.2
+// s.
 constexpr Variant kBroadcast = {.family = Family::kBroadcast,
                                 .tile_m = 16,
                                 .reg_m = 16,
@@ -129,17 +129,34 @@ Variant matrix_default(const MatrixShape& shape, std::uint32_t lanes) {
           .subgroup_size = static_cast<int>(lanes)};
 }
 
+/// Subgroups of 8 invocations and fewer are software devices', whose memory is the processor's
+/// cache. Each invocation of a GPU holds its sums in registers: 255 on AMD and NVIDIA, where 8 x 8
+/// sums take 132 to 136. An invocation of Intel's smallest subgroups has 128, where 8 x 4 sums take
+/// 95 on Xe-HPG and 94 on Xe2. More sums or a larger unroll_k spill (`rooftile inspect`,
+/// Mesa 25.0).
+Variant broadcast_for(const DeviceLimits& limits, Variant v) {
+  constexpr std::uint32_t kMostInSoftware = 8, kMostOfFewRegisters = 16;
+  const bool few_registers =
+      limits.subgroup_size_control && limits.min_subgroup_size <= kMostOfFewRegisters;
+  std::uint32_t lanes = limits.subgroup_size;
+  if (limits.subgroup_size > kMostInSoftware) {
+    if (few_registers) lanes = limits.min_subgroup_size;
+    v.tile_m = v.reg_m = 8;
+    v.reg_n = few_registers ? 4 : 8;
+    v.unroll_k = 4;
+  }
+  v.subgroup_size = static_cast<int>(lanes);
+  v.tile_n = v.subgroup_size * v.reg_n;
+  return v;
+}
+
 }  // namespace
 
 std::vector<Variant> family_defaults(Family family, const DeviceLimits& limits) {
   std::vector<Variant> defaults;
   for (Variant v : kDefaults) {
     if (v.family != family) continue;
-    if (family == Family::kBroadcast) {
-      v.subgroup_size = static_cast<int>(limits.subgroup_size);
-      v.tile_n = v.subgroup_size * v.reg_n;
-    }
-    defaults.push_back(v);
+    defaults.push_back(family == Family::kBroadcast ? broadcast_for(limits, v) : v);
   }
   if (family == Family::kMatrix)
     for (const std::vector<MatrixShape>& shapes :

@@ -181,6 +181,31 @@ TEST(Complete, NamesTheReasonWhereNothingIsLegal) {
   EXPECT_THROW(complete_for(Family::kTiled, {}, {}, {{"tile_m", "many"}}), Error);
 }
 
+/// The sums of one invocation and the operands of one unrolled step: what must stay in registers.
+int live_values(const Variant& v) {
+  return v.reg_m * v.reg_n + v.unroll_k * (v.reg_m + v.reg_n) / 2;
+}
+
+TEST(Defaults, BroadcastKernelsFitTheRegistersOfAnInvocation) {
+  DeviceLimits limits = discrete_limits();
+  limits.subgroup_size_control = true;
+  struct Gpu {
+    std::uint32_t size, least, most;
+    int registers;
+  };
+  constexpr std::array kGpus = {Gpu{32, 32, 32, 255}, Gpu{64, 32, 64, 256}, Gpu{64, 64, 64, 256},
+                                Gpu{32, 8, 32, 128}, Gpu{32, 16, 32, 128}};
+  for (const Gpu& gpu : kGpus) {
+    limits.subgroup_size = gpu.size;
+    limits.min_subgroup_size = gpu.least;
+    limits.max_subgroup_size = gpu.most;
+    const Variant v = family_defaults(Family::kBroadcast, limits).front();
+    // Addresses and counters take 40, as GPUs' compilers tell (bench/results/gpu-compilers.md).
+    EXPECT_LE(live_values(v) + 40, gpu.registers) << to_string(v);
+    EXPECT_EQ(v.subgroup_size, static_cast<int>(gpu.registers == 128 ? gpu.least : gpu.size));
+  }
+}
+
 TEST(Defaults, AreOfTheFamilyOfTheDeviceKind) {
   EXPECT_EQ(default_variant(profile_of(DeviceKind::kDiscrete, discrete_limits())),
             family_defaults(Family::kTiled, discrete_limits()).front());
