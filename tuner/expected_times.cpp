@@ -51,7 +51,10 @@ double certificate_s(const Search& search, const StepCosts& costs, const Variant
   const RowId id = context.runner.id(variant, search.signature());
   const bool known =
       context.store.certificate(search.device_row(), id, kGeneratorVersion).has_value();
-  return known ? 0 : costs.certificate_s(work_of(search, variant));
+  if (known) return 0;
+  const Candidate* candidate = search.find(variant);
+  const bool compiled = candidate != nullptr && candidate->tried_now;
+  return costs.certificate_s() + (compiled ? 0 : costs.compile_s(work_of(search, variant)));
 }
 
 }  // namespace rooftile

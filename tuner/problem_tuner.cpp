@@ -182,12 +182,12 @@ bool ProblemTuner::certified(const Variant& variant) {
   const bool known = context_.store.certificate(device_row_, id, kGeneratorVersion).has_value();
   const double start_s = now_s();
   const bool passed = context_.runner.certified(variant, signature);
-  if (!known && !context_.over()) costs_.certified(work_of(*search_, variant), now_s() - start_s);
+  if (!known && !context_.over()) costs_.certified(now_s() - start_s);
   return passed;
 }
 
-// A kernel whose certificate would take longer than there is time for waits for a later step. If
-// the problem has no kernel at all, the one with the shortest certificate gets it even so.
+// A kernel whose certificate would take longer than there is time for waits for a later step,
+// unless the problem has no kernel at all.
 std::vector<WinnerRecord> ProblemTuner::certified_list(double end_s, std::size_t most) {
   TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(wanted_.problem)};
   context_.progress(progress);
@@ -201,10 +201,7 @@ std::vector<WinnerRecord> ProblemTuner::certified_list(double end_s, std::size_t
                           return (seconds == 0 || seconds <= end_s - now_s()) && certified(v);
                         });
   if (list.empty() && !stored_ && result_.winner.empty()) {
-    std::vector<const Candidate*> order = search_->preferred();
-    std::ranges::stable_sort(order, {}, [&](const Candidate* candidate) {
-      return work_of(*search_, candidate->variant);
-    });
+    const std::vector<const Candidate*> order = search_->preferred();
     const auto first = std::ranges::find_if(
         order, [&](const Candidate* candidate) { return certified(candidate->variant); });
     if (first != order.end()) list.push_back(*first);

@@ -11,8 +11,6 @@ namespace {
 // and 96 % after 16.
 constexpr double kFirstGain = 0.25, kGainExponent = 1.5;
 constexpr double kExpectedWeight = 3;  // Weight of the expectation, in observations.
-// What a certificate takes besides compilation, as work of the compiler.
-constexpr double kRunsWork = 300;
 
 }  // namespace
 
@@ -21,13 +19,9 @@ void StepCosts::compiled(double work, double seconds) {
   compile_s_ += seconds;
 }
 
-double StepCosts::certificate_s(double work) const {
-  return (work + kRunsWork) * certificates_s_ / certificates_work_;
-}
-
-void StepCosts::certified(double work, double seconds) {
+void StepCosts::certified(double seconds) {
   certificates_s_ += seconds;
-  certificates_work_ += work + kRunsWork;
+  ++certificates_;
 }
 
 void StepCosts::took(double seconds, double expected_s) {

@@ -13,9 +13,9 @@ class StepCosts {
   double compile_s(double work) const { return work * compile_s_ / compile_work_; }
   void compiled(double work, double seconds);
 
-  /// Wall time of certifying such a kernel, which a driver may compile some dozens of times for it.
-  double certificate_s(double work) const;
-  void certified(double work, double seconds);
+  /// Wall time of certifying a kernel that is compiled.
+  double certificate_s() const { return certificates_s_ / certificates_; }
+  void certified(double seconds);
 
   /// Ratio of the time that batches took to the time that was expected of them.
   double time_ratio() const { return taken_s_ / expected_s_; }
@@ -32,9 +32,9 @@ class StepCosts {
  private:
   // What is expected before anything was seen counts as some observations of that. On lavapipe 22.3
   // on an AMD EPYC with cold caches, 2026-11-23, a statement took 1.2 to 2.4 ms, and a certificate
-  // 0.2 to 8 s.
+  // 0.02 to 0.3 s.
   double compile_s_ = 3, compile_work_ = 2000;
-  double certificates_s_ = 3, certificates_work_ = 1000;
+  double certificates_s_ = 0.6, certificates_ = 3;
   double taken_s_ = 2, expected_s_ = 2;
   double realized_ = 0.2, claimed_ = 0.2;
   struct Gain {

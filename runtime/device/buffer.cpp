@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <bit>
+
 #include "runtime/device/device_impl.h"
 #include "runtime/device/physical/memory_type.h"
 #include "runtime/device/step_checker.h"
@@ -8,6 +11,15 @@ namespace {
 using Usage = vk::BufferUsageFlagBits;
 constexpr vk::BufferUsageFlags kUsage =
     Usage::eStorageBuffer | Usage::eUniformTexelBuffer | Usage::eTransferSrc | Usage::eTransferDst;
+
+// lavapipe compiles a kernel anew for each operand in a texel buffer whose size is a power of two.
+// No buffer of ours has such a size, so that it compiles each kernel once: the certificate of a
+// broadcast kernel of 32 x 16 sums takes 5.4 instead of 12.5 s of processor time with empty caches,
+// and 0.04 s once the kernel was measured.
+std::uint64_t driver_bytes(std::uint64_t bytes) {
+  constexpr std::uint64_t kTexelBytes = 16;
+  return std::has_single_bit(bytes) ? bytes + kTexelBytes : bytes;
+}
 
 }  // namespace
 
@@ -38,11 +50,12 @@ bool Buffer::host_coherent() const { return impl_ != nullptr && impl_->coherent;
 Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
   impl_->check_usable();
   if (bytes == 0) fail(ErrorCode::kInvalidArgument, "a buffer of 0 bytes cannot be made");
-  if (bytes > impl_->limits().max_memory_allocation_bytes) {
+  const std::uint64_t most = impl_->limits().max_memory_allocation_bytes;
+  if (bytes > most) {
     fail(ErrorCode::kOutOfMemory,
          "a buffer of {} bytes is above the {} bytes that {} allocates at once; divide it into "
          "slices",
-         bytes, impl_->limits().max_memory_allocation_bytes, profile().name);
+         bytes, most, profile().name);
   }
   return impl_->driver(fmt::format("making a buffer of {} bytes", bytes), [&] {
     auto made = std::make_unique<Buffer::Impl>();
@@ -50,7 +63,7 @@ Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
     made->size_bytes = bytes;
 
     vk::BufferCreateInfo info;
-    info.size = bytes;
+    info.size = std::min(driver_bytes(bytes), most);
     info.usage = kUsage;
     made->handle = vk::raii::Buffer(impl_->handle, info);
 

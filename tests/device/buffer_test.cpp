@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "tests/support/test_device.h"
 
 namespace rooftile {
@@ -10,6 +12,16 @@ TEST(Buffer, HostSeesUploadsAndDownloads) {
     ASSERT_NE(buffer.mapped(), nullptr);
     std::memset(buffer.mapped(), 0x5a, 1003);
     EXPECT_EQ(view<unsigned char>(buffer)[1002], 0x5a);
+  }
+}
+
+// lavapipe compiles kernels anew for texel buffers of such sizes.
+TEST(Buffer, TheDriverGetsNoSizeThatIsAPowerOfTwo) {
+  for (const std::uint64_t bytes : {1024u, 4096u, 1u << 20u}) {
+    const Buffer buffer = test_device().create_buffer(bytes, BufferUse::kDevice);
+    EXPECT_EQ(buffer.size_bytes(), bytes);
+    EXPECT_FALSE(std::has_single_bit(buffer.allocated_bytes())) << buffer.allocated_bytes();
+    EXPECT_LT(buffer.allocated_bytes(), bytes + 4096);
   }
 }
 
