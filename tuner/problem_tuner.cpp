@@ -85,7 +85,9 @@ StepOffer ProblemTuner::offer() {
     return offer;
   }
   offer.gain = next->claim() ? *next->claim() * costs_.claim_ratio() : costs_.gain(next->batches());
-  offer.cost_s = batch_s(*search_, costs_, next->next()) * costs_.time_ratio();
+  const std::vector<std::size_t>& batch = next->next();
+  offer.cost_s = batch_s(*search_, costs_, batch) * costs_.time_ratio();
+  offer.first_s = batch_s(*search_, costs_, {batch.front()}) * costs_.time_ratio();
   return offer;
 }
 

@@ -58,7 +58,7 @@ std::optional<TuneStep> search(std::span<const StepOffer> offers, double left_s,
   bool best_starves = false;
   for (std::size_t i = 0; i < offers.size(); ++i) {
     const StepOffer& offer = offers[i];
-    if (offer.stage != TuneStage::kSearch || offer.cost_s > left_s - reserved_s) continue;
+    if (offer.stage != TuneStage::kSearch || offer.first_s > left_s - reserved_s) continue;
     const bool starving = starves(offers, i);
     const double rate = offer.weight * offer.gain / std::max(offer.cost_s, kLeastCostS);
     if (best && (starving != best_starves ? !starving : rate <= most)) continue;

@@ -25,6 +25,7 @@ struct StepOffer {
   double weight = 1;      ///< Importance of this problem's time, relative to other problems.
   double gain = 0;        ///< Expected decrease of log2 of its time, of a search batch.
   double cost_s = 0;      ///< Expected duration of the search batch.
+  double first_s = 0;     ///< That of its first candidate, after which the batch may end.
   double finish_s = 0;    ///< Expected duration of kFinish.
   double searched_s = 0;  ///< Time that its search batches took so far.
 };
@@ -44,9 +45,9 @@ inline constexpr double kLeastShare = 0.25;
 /// 1. Problems without a first look come first, undecided ones before the others, in their order.
 ///    Each gets an equal part of the time that is left.
 /// 2. A problem whose search has ended is finished at once.
-/// 3. A search batch runs only if the time left after it covers kFinish of all problems: the sum of
-///    finish_s, but at most kMostReserved of total_s. Of those batches the one with the largest
-///    weight * gain / cost_s runs, or one of a problem below kLeastShare.
+/// 3. A search batch runs only if the time left after its first candidate covers kFinish of all
+///    problems: the sum of finish_s, but at most kMostReserved of total_s. Of those batches the one
+///    with the largest weight * gain / cost_s runs, or one of a problem below kLeastShare.
 /// 4. Where no batch can run, problems are finished, in their order. Each gets a part of the time
 ///    that is left, in proportion to finish_s.
 /// Returns no value when no time is left or every problem is done. total_s: time for all problems

@@ -160,9 +160,11 @@ std::vector<std::size_t> Search::winners_elsewhere() const {
 std::optional<std::size_t> Search::best_known() const {
   if (const auto stored = stored_winner(context_.store, context_.runner, device_row_, problem_))
     if (const auto index = index_of(stored->candidate.variant)) return index;
-  std::vector<std::size_t> known = winners_elsewhere();
+  std::vector<std::size_t> known = winners_elsewhere(), chosen;
   for (const Prior& prior : priors_)
-    if (const auto index = index_of(prior.variant)) known.push_back(*index);
+    if (const auto index = index_of(prior.variant)) chosen.push_back(*index);
+  std::ranges::stable_sort(chosen, {}, [&](std::size_t index) { return analytical_ns_[index]; });
+  known.insert(known.end(), chosen.begin(), chosen.end());
   const std::size_t own = default_candidate();
   for (const std::size_t index : known)
     if (index != own && is_plausible(analytical_ns_, index) && !is_rejected(index)) return index;

@@ -63,8 +63,8 @@ class Search {
   std::size_t default_candidate() const;
   /// The best kernel that is known before any measurement, apart from the default: the winner that
   /// is stored for this problem; otherwise the first plausible (tuner/search/strategy.h) one among
-  /// the winners of the nearest problems and the priors of this kind of device. Where there is
-  /// none, the plausible candidate that compiles the fastest.
+  /// the winners of the nearest problems and then this kind of device's priors, the fastest by the
+  /// model first. Where there is none, the plausible candidate that compiles the fastest.
   std::optional<std::size_t> best_known() const;
   /// The winners of the device's problems that are candidates here, nearest problem first.
   std::vector<std::size_t> winners_elsewhere() const;

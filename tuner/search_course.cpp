@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "generator/compiler_work.h"
 #include "runtime/model/roofline.h"
 #include "tuner/search/elimination.h"
 #include "tuner/search/strategy_choice.h"
@@ -160,6 +161,10 @@ const std::vector<std::size_t>& SearchCourse::next() {
     }
     pending_ = std::move(later);
   }
+  // Where the time ends within the batch, more of it was measured.
+  std::ranges::stable_sort(next_, {}, [&](std::size_t index) {
+    return compiler_work(search_.candidates()[index].variant, search_.signature());
+  });
   return next_;
 }
 

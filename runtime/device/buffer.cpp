@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <bit>
 
 #include "runtime/device/device_impl.h"
 #include "runtime/device/physical/memory_type.h"
+#include "runtime/device/ranges.h"
 #include "runtime/device/step_checker.h"
 
 namespace rooftile {
@@ -11,15 +11,6 @@ namespace {
 using Usage = vk::BufferUsageFlagBits;
 constexpr vk::BufferUsageFlags kUsage =
     Usage::eStorageBuffer | Usage::eUniformTexelBuffer | Usage::eTransferSrc | Usage::eTransferDst;
-
-// lavapipe compiles a kernel anew for each operand in a texel buffer whose size is a power of two.
-// No buffer of ours has such a size, so that it compiles each kernel once: the certificate of a
-// broadcast kernel of 32 x 16 sums takes 5.4 instead of 12.5 s of processor time with empty caches,
-// and 0.04 s once the kernel was measured.
-std::uint64_t driver_bytes(std::uint64_t bytes) {
-  constexpr std::uint64_t kTexelBytes = 16;
-  return std::has_single_bit(bytes) ? bytes + kTexelBytes : bytes;
-}
 
 }  // namespace
 
@@ -63,7 +54,7 @@ Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
     made->size_bytes = bytes;
 
     vk::BufferCreateInfo info;
-    info.size = std::min(driver_bytes(bytes), most);
+    info.size = made->driver_bytes = std::min(driver_buffer_bytes(bytes), most);
     info.usage = kUsage;
     made->handle = vk::raii::Buffer(impl_->handle, info);
 
@@ -113,7 +104,7 @@ Buffer Device::import_host(void* memory, std::uint64_t bytes) {
       [&] {
         auto made = std::make_unique<Buffer::Impl>();
         made->device = impl_;
-        made->size_bytes = bytes;
+        made->size_bytes = made->driver_bytes = bytes;
         const vk::ExternalMemoryBufferCreateInfo external(kHandle);
         vk::BufferCreateInfo info({}, bytes, kUsage);
         info.pNext = &external;
@@ -151,6 +142,7 @@ Buffer Device::view(const Buffer& whole, std::uint64_t offset_bytes, std::uint64
   part.impl_->device = impl_;
   part.impl_->size_bytes = range.size_bytes;
   part.impl_->coherent = viewed.coherent;
+  part.impl_->driver_bytes = viewed.driver_bytes;
   part.impl_->named = viewed.named;
   part.impl_->named_memory = viewed.named_memory;
   part.impl_->first_byte = range.offset_bytes;

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <variant>
 
 #include "runtime/device/device_impl.h"
+#include "runtime/device/ranges.h"
 #include "runtime/device/step_checker.h"
 
 namespace rooftile {
@@ -222,14 +224,18 @@ class Device::Recorder {
     for (std::uint32_t i = 0; i < dispatch.bindings.size(); ++i) {
       const BindingKind kind = pipeline.interface.bindings[i];
       const ByteRange range = checker_.checked_range(dispatch.bindings[i]);
-      const vk::Buffer buffer = dispatch.bindings[i].buffer->impl_->named;
+      const Buffer::Impl& bound = *dispatch.bindings[i].buffer->impl_;
+      const vk::Buffer buffer = bound.named;
       vk::WriteDescriptorSet write(set, i);
       if (kind == BindingKind::kStorageBuffer) {
         write.descriptorType = vk::DescriptorType::eStorageBuffer;
         write.setBufferInfo(buffers.emplace_back(buffer, range.offset_bytes, range.size_bytes));
       } else {
+        const std::uint64_t room = bound.driver_bytes -
+                                   std::min(range.offset_bytes, bound.driver_bytes),
+                            most = device_.limits().max_texel_buffer_elements * texel_bytes(kind);
         const vk::BufferViewCreateInfo view({}, buffer, texel_format(kind), range.offset_bytes,
-                                            range.size_bytes);
+                                            texel_view_bytes(range.size_bytes, room, most));
         write.descriptorType = vk::DescriptorType::eUniformTexelBuffer;
         write.setTexelBufferView(
             views.emplace_back(*list_->views.emplace_back(device_.handle, view)));

@@ -104,6 +104,7 @@ struct Buffer::Impl {
 
   // Buffer and memory that commands use: those above, or another buffer's.
   vk::Buffer named;
+  std::uint64_t driver_bytes = 0;  ///< Size of `named`; 0: not known.
   vk::DeviceMemory named_memory;
   std::uint64_t first_byte = 0;  ///< First byte of the view in it.
 };

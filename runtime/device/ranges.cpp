@@ -1,9 +1,25 @@
 #include "runtime/device/ranges.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "core/error.h"
 
 namespace rooftile {
 namespace {
+
+constexpr std::uint64_t kMostTexelBytes = 16;
+constexpr std::uint64_t kLevel = 256, kLevelBits = 0xff00;  // Of a view's size in bytes.
+
+void check_offset(std::uint64_t offset_bytes, std::uint64_t alignment_bytes) {
+  if (offset_bytes % alignment_bytes != 0) {
+    fail(ErrorCode::kInvalidArgument,
+         "a binding's offset of {} bytes is not a multiple of this device's {} bytes", offset_bytes,
+         alignment_bytes);
+  }
+}
+
+}  // namespace
 
 std::uint64_t texel_bytes(BindingKind kind) {
   const std::uint64_t channels = has_four_channels(kind) ? 4 : 1;
@@ -22,16 +38,6 @@ std::uint64_t texel_bytes(BindingKind kind) {
       return 4 * channels;
   }
 }
-
-void check_offset(std::uint64_t offset_bytes, std::uint64_t alignment_bytes) {
-  if (offset_bytes % alignment_bytes != 0) {
-    fail(ErrorCode::kInvalidArgument,
-         "a binding's offset of {} bytes is not a multiple of this device's {} bytes", offset_bytes,
-         alignment_bytes);
-  }
-}
-
-}  // namespace
 
 ByteRange resolve_range(ByteRange requested, std::uint64_t buffer_bytes) {
   const auto [offset, size] = requested;
@@ -68,6 +74,16 @@ void check_binding(BindingKind kind, ByteRange range, const DeviceLimits& limits
          "a texel binding of {} texels is above this device's {}; use a storage buffer or slices",
          elements, limits.max_texel_buffer_elements);
   }
+}
+
+std::uint64_t driver_buffer_bytes(std::uint64_t bytes) {
+  const std::uint64_t roomy = bytes + kLevel;
+  return std::has_single_bit(roomy) ? roomy + kMostTexelBytes : roomy;
+}
+
+std::uint64_t texel_view_bytes(std::uint64_t bytes, std::uint64_t room, std::uint64_t most) {
+  const std::uint64_t wanted = (bytes & kLevelBits) == 0 ? bytes + kLevel : bytes;
+  return wanted <= std::min(room, most) ? wanted : bytes;
 }
 
 }  // namespace rooftile

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <limits>
 
 #include "core/error.h"
@@ -90,6 +91,28 @@ TEST(Ranges, MissingTexelFormatIsUnsupported) {
             }).first,
             ErrorCode::kUnsupported);
   EXPECT_NO_THROW(check_binding(BindingKind::kTexelR32, {0, 16}, limits));
+}
+
+// The two properties of sizes that lavapipe's code depends on.
+TEST(TexelSizes, AllBuffersAndViewsAreOfOneKind) {
+  constexpr std::uint64_t kMost = 1u << 28u;
+  for (const std::uint64_t bytes :
+       {4u, 16u, 240u, 256u, 272u, 768u, 4096u, 65520u, 65536u, 65552u, 1u << 20u}) {
+    const std::uint64_t buffer = driver_buffer_bytes(bytes);
+    EXPECT_FALSE(std::has_single_bit(buffer)) << bytes;
+    const std::uint64_t view = texel_view_bytes(bytes, buffer, kMost);
+    EXPECT_NE(view & 0xff00u, 0u) << bytes;
+    EXPECT_GE(view, bytes);
+    EXPECT_LE(view, buffer);
+    EXPECT_EQ((view - bytes) % 16, 0u) << "whole texels of every format";
+  }
+}
+
+TEST(TexelSizes, AViewStaysWithinItsBufferAndTheLimit) {
+  EXPECT_EQ(texel_view_bytes(65536, 65536, 1u << 20u), 65536u);
+  EXPECT_EQ(texel_view_bytes(65536, 1u << 20u, 65536), 65536u);
+  EXPECT_EQ(texel_view_bytes(65536, 65792, 65792), 65792u);
+  EXPECT_EQ(texel_view_bytes(4096, 0, 1u << 20u), 4096u) << "a VkBuffer of the program";
 }
 
 }  // namespace
