@@ -11,6 +11,7 @@
 #include "generator/version.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/model/calibration.h"
+#include "runtime/model/gpu/gpu_generation.h"
 #include "tuner/measure/thermal.h"
 #include "tuner/portfolio_tuner.h"
 #include "tuner/stored/imported_lists.h"
@@ -159,6 +160,7 @@ Calibration TuneRun::calibrated() {
   Calibration calibration;
   if (const auto measured = calibrate(store_, device_, worker_, callbacks_.message, stop_)) {
     calibration = calibration_from_figures(measured->figures);
+    calibration.device.gpu = gpu_generation(device_);
     report_.calibration_s = measured->elapsed_s;
     if (callbacks_.calibrated) callbacks_.calibrated(*measured);
   } else if (callbacks_.message) {

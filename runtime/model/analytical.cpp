@@ -1,9 +1,11 @@
-// Ranking of candidates before any is measured. Every term is work over a measured rate. The terms
-// are added instead of taking their maximum, so that of two kernels with the same bottleneck the
-// one with less other work ranks first.
+// Ranking of candidates before any is measured. Every term is work over a rate, which is measured
+// except for devices that are only compiled for. The terms are added instead of taking their
+// maximum, so that of two kernels with the same bottleneck the one with less other work ranks
+// first.
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/model/gpu/registers.h"
 #include "runtime/model/k_slices.h"
 #include "runtime/model/roofline.h"
 
@@ -16,6 +18,10 @@ constexpr double kLoopInstructions = 2;
 // A tile in shared memory is filled and used, with a barrier after each; two stages need one
 // barrier less.
 constexpr double kBarriersPerTile = 2;
+// Instructions of a GPU for each tile besides its multiply-adds, loads and stores: waits, barriers,
+// addresses, the loop. 28 to 40 in the main loops of AMD's, Intel's and NVIDIA's kernels
+// (tests/model/data/compiled_kernels.csv).
+constexpr double kInstructionsPerTile = 32;
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
@@ -201,6 +207,27 @@ double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
          store_ns(rates, kWidth, elements);
 }
 
+/// Time of a GPU's instructions for tiles that neither multiply nor move data.
+double issue_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
+  if (rates.gpu == nullptr || !nests_k_loop(v)) return 0;
+  const double tiles = std::ceil(i.depth / elements_of_trip(v));
+  const double instructions = i.invocations * tiles * kInstructionsPerTile;
+  return over(instructions * 2 * rates.gpu->multiply_adds / rates.gpu->instructions,
+              rates.fma_gflops);
+}
+
+/// Time of registers that a GPU's compiler spills to memory: each is stored and loaded in each step
+/// of k.
+double spills_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
+  if (rates.gpu == nullptr) return 0;
+  const double spilled =
+      needed_registers(v, p.types, *rates.gpu) - available_registers(v, *rates.gpu);
+  if (spilled <= 0) return 0;
+  const double depth = v.family == Family::kMatrix ? v.matrix_k : 1;
+  const double steps = i.multiply_adds / (values_of_invocation(v) * depth);
+  return 2 * cached_bytes_ns(rates, steps * spilled);
+}
+
 /// Time of the multiply-adds in registers, without stalls by memory. Sums that live across a
 /// barrier are in memory on devices that switch between invocations there.
 double multiply_add_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
@@ -227,7 +254,8 @@ double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rate
   const double math = multiply_add_ns(p, v, rates, i.multiply_adds) +
                       over(2 * i.multiply_adds * per_trip, math_gflops(rates, p.types, v));
   const double busy = math + operand_loads_ns(p, v, rates, i) + broadcasts_ns(v, rates, i) +
-                      shared_ns(p, v, rates, i) + stores_ns(p, v, rates, i);
+                      shared_ns(p, v, rates, i) + stores_ns(p, v, rates, i) +
+                      issue_ns(v, rates, i) + spills_ns(p, v, rates, i);
   return busy / w.wave_efficiency + over(memory_bytes, gbps_for_footprint(rates, memory_bytes)) +
          launch_ns(v, rates, i.workgroups) + reduce_ns(p, v, rates) + pack_ns(p, v, rates) +
          rates.dispatch_ns;

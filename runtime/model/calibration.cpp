@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "runtime/model/gpu/gpu_generation.h"
+
 namespace rooftile {
 namespace {
 
@@ -164,6 +166,31 @@ Calibration calibration_from_figures(std::span<const Figure> figures) {
 
 bool is_calibrated(const DeviceRates& rates) {
   return rates.submit_ns > 0 && rates.fma_gflops > 0 && memory_gbps(rates) > 0;
+}
+
+DeviceRates published_rates(const GpuGeneration& gpu, std::uint32_t compute_units) {
+  // Bytes that a compute unit moves in a clock from shared memory, which has 32 banks of 4 bytes,
+  // and from the cache behind its first one: "RDNA Architecture", AMD 2019; "AMD CDNA 2
+  // Architecture", AMD 2021; "CUDA C++ Programming Guide", shared memory. Intel's are taken to be
+  // the same. That the second is lower puts tiles in shared memory before loads of fragments.
+  constexpr double kSharedBytes = 128, kCacheBytes = 64;
+  // A vector has four components, and lanes exchange values at a quarter of the rate of other
+  // instructions: "CUDA C++ Programming Guide", throughput of warp shuffles.
+  constexpr double kBroadcastInstructions = 4 * 4;
+  const double units = std::max<double>(compute_units, 1);
+  const double matrix_gflops = 2 * gpu.matrix_multiply_adds * units;
+  return {.fma_gflops = 2 * gpu.multiply_adds * units,
+          .dot_gflops = 8 * gpu.instructions * units,
+          .matrix_f16_gflops = matrix_gflops,
+          .matrix_f16_f16_gflops = matrix_gflops,
+          .matrix_bf16_gflops = matrix_gflops,
+          .matrix_i8_gflops = 2 * matrix_gflops,
+          .matrix_u8_gflops = 2 * matrix_gflops,
+          .shared_gbps = kSharedBytes * units,
+          .levels = {{.name = "memory", .gbps = kCacheBytes * units}},
+          .broadcasts_per_ns = gpu.instructions * units / kBroadcastInstructions,
+          .compute_units = units,
+          .gpu = &gpu};
 }
 
 bool is_calibrated(const HostRates& rates) { return peak_gflops(rates) > 0; }

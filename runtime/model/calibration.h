@@ -1,7 +1,8 @@
 // Calibrated rates that every prediction is based on, and their names in the database. All rates
-// are measured.
+// are measured; what is published of a GPU stands beside them and orders candidates only.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@
 #include "core/variant.h"
 
 namespace rooftile {
+
+struct GpuGeneration;
 
 /// A bandwidth plateau found by STREAM kernels. "memory" is the last level and always present after
 /// a calibration.
@@ -71,6 +74,9 @@ struct DeviceRates {
   double import_upload_gbps = 0, import_download_gbps = 0;
   double import_read_extra_ns = 0, import_write_extra_ns = 0;
   double overlap = 0;  ///< Share of the shorter one of host copies and kernels that overlap hides.
+  /// What is published of the device, for the order of candidates. Not measured and not stored;
+  /// null for software devices and unknown GPUs.
+  const GpuGeneration* gpu = nullptr;
 
   bool operator==(const DeviceRates&) const = default;
 };
@@ -114,6 +120,11 @@ std::string level_name(std::size_t level, std::size_t levels);
 /// host tier needs GEMM points.
 bool is_calibrated(const DeviceRates& rates);
 bool is_calibrated(const HostRates& rates);
+
+/// Published rates in place of measured ones, as if the clock were 1 GHz: they order kernels, and
+/// predict no time; is_calibrated() is false. Without the number of compute units (0) the order is
+/// that of problems that fill the device.
+DeviceRates published_rates(const GpuGeneration& gpu, std::uint32_t compute_units);
 
 /// Arithmetic rate of one kernel of a problem, and the highest rate that any kernel may have. 0:
 /// not measured.

@@ -10,6 +10,7 @@
 #include "db/untuned_advice.h"
 #include "generator/version.h"
 #include "runtime/device/physical/device_order.h"
+#include "runtime/model/gpu/gpu_generation.h"
 #include "runtime/support/log.h"
 #include "runtime/tuned/wanted_device.h"
 
@@ -38,8 +39,9 @@ class Reader {
       std::erase_if(kernels, [](const PortfolioKernel& k) { return adds_atomically(k.candidate); });
     return kernels;
   }
-  Calibration calibration(RowId device) const {
-    Calibration calibration = calibration_from_figures(store_.latest_calibration(device));
+  Calibration calibration(const DeviceRecord& device) const {
+    Calibration calibration = calibration_from_figures(store_.latest_calibration(device.id));
+    calibration.device.gpu = gpu_generation(device.profile);
     // A deterministic context uses one host thread only.
     if (deterministic_) calibration.host = calibration.host1;
     return calibration;
@@ -102,7 +104,7 @@ class BestDevice {
     return x_rank != y_rank ? x_rank < y_rank : gflops(x) > gflops(y);
   }
   double gflops(const DeviceRecord& device) const {
-    return reader_.calibration(device.id).device.fma_gflops;
+    return reader_.calibration(device).device.fma_gflops;
   }
 
   const Reader& reader_;
@@ -139,7 +141,7 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
     // Counting would migrate an older file, which would lock out programs of that version.
     if (!store.older() && ::access(store.path().c_str(), W_OK) == 0)
       data.counted_device = known->profile;
-    data.calibration = reader.calibration(known->id);
+    data.calibration = reader.calibration(*known);
   }
   if (best == nullptr) {
     data.missing = TunedData::Missing::kDevice;

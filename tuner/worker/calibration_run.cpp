@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "runtime/model/gpu/gpu_generation.h"
 #include "tuner/calibrate/calibrate.h"
 #include "tuner/worker/worker_process.h"
 
@@ -90,8 +91,8 @@ std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& devic
 std::optional<Calibration> known_calibration(const Store& store, const DeviceProfile& device) {
   const std::optional<RowId> row = store.find_device(device);
   if (!row) return std::nullopt;
-  const Calibration known =
-      calibration_from_figures(store.latest_calibration(*row, Provenance::kOwn));
+  Calibration known = calibration_from_figures(store.latest_calibration(*row, Provenance::kOwn));
+  known.device.gpu = gpu_generation(device);
   const bool complete = is_calibrated(known.device) && known.device.synchronised_fma_gflops > 0 &&
                         known.device.fetch_ns > 0 && is_calibrated(known.host) &&
                         is_calibrated(known.host1);

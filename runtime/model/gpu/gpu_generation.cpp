@@ -1,0 +1,114 @@
+#include "runtime/model/gpu/gpu_generation.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace rooftile {
+namespace {
+
+constexpr std::uint32_t kNvidia = 0x10de, kAmd = 0x1002, kIntel = 0x8086;
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+// "RDNA 2 Instruction Set Architecture", AMD 2020, and "RDNA Architecture", AMD 2019: 256 registers
+// a lane; four SIMDs, over which a workgroup spreads, with 1024 registers of 32 lanes each.
+constexpr GpuGeneration kRdna2 = {.name = "RDNA 1 and 2",
+                                  .multiply_adds = 64,
+                                  .instructions = 64,
+                                  .matrix_multiply_adds = 0,
+                                  .subgroup_size = 64,
+                                  .lane_registers = 256,
+                                  .subgroup_registers = kNone,
+                                  .workgroup_registers = 4.0 * 1024 * 32,
+                                  .fragment_lanes = 0,
+                                  .keeps_more = false};
+// "RDNA3 Instruction Set Architecture", AMD 2023, VOPD (dual issue) and WMMA (lanes 16
+// to 31 repeat the fragments of 0 to 15); "How to accelerate AI applications on RDNA 3 using WMMA",
+// AMD GPUOpen 2023: 512 f16 operations a clock and unit. Smaller chips have 1024 registers a SIMD,
+// larger ones 1536.
+constexpr GpuGeneration kRdna3 = {.name = "RDNA 3",
+                                  .multiply_adds = 128,
+                                  .instructions = 64,
+                                  .matrix_multiply_adds = 256,
+                                  .subgroup_size = 64,
+                                  .lane_registers = 256,
+                                  .subgroup_registers = kNone,
+                                  .workgroup_registers = 4.0 * 1024 * 32,
+                                  .fragment_lanes = 16,
+                                  .keeps_more = false};
+// "AMD Instinct MI200 Instruction Set Architecture", AMD 2022: 256 registers for values a lane, 512
+// of 64 lanes a SIMD; "AMD CDNA 2 Architecture", AMD 2021: 1024 f16 operations a clock and unit.
+constexpr GpuGeneration kCdna = {.name = "CDNA",
+                                 .multiply_adds = 64,
+                                 .instructions = 64,
+                                 .matrix_multiply_adds = 512,
+                                 .subgroup_size = 64,
+                                 .lane_registers = 256,
+                                 .subgroup_registers = kNone,
+                                 .workgroup_registers = 4.0 * 512 * 64,
+                                 .fragment_lanes = 0,
+                                 .keeps_more = false};
+// "CUDA C++ Programming Guide", compute capabilities 7.5 to 9.0: 255 registers a thread, 65536 a
+// block; "NVIDIA Ampere GA102 GPU Architecture", 2021: 128 f32 and 512 dense f16 multiply-adds a
+// clock and SM. Turing has half the f32 ("NVIDIA Turing GPU Architecture", 2018), which orders
+// kernels alike.
+constexpr GpuGeneration kNvidiaMatrix = {.name = "Turing and later",
+                                         .multiply_adds = 128,
+                                         .instructions = 128,
+                                         .matrix_multiply_adds = 512,
+                                         .subgroup_size = 32,
+                                         .lane_registers = 255,
+                                         .subgroup_registers = kNone,
+                                         .workgroup_registers = 65536,
+                                         .fragment_lanes = 0,
+                                         .keeps_more = false};
+// "Introduction to the Xe-HPG Architecture", Intel 2022: 16 vector engines of 8 lanes, matrix
+// engines with 64 f16 multiply-adds; 128 registers of 32 bytes a thread ("oneAPI GPU Optimization
+// Guide", Intel, small register mode, which Mesa takes).
+constexpr GpuGeneration kXeHpg = {.name = "Xe-LP and Xe-HPG",
+                                  .multiply_adds = 128,
+                                  .instructions = 128,
+                                  .matrix_multiply_adds = 1024,
+                                  .subgroup_size = 8,
+                                  .lane_registers = kNone,
+                                  .subgroup_registers = 128 * 8,
+                                  .workgroup_registers = kNone,
+                                  .fragment_lanes = 0,
+                                  .keeps_more = true};
+// "Intel Xe2 GPU Architecture", Intel 2024: 8 vector engines of 16 lanes, the same rates of a core;
+// registers of 64 bytes.
+constexpr GpuGeneration kXe2 = {.name = "Xe2",
+                                .multiply_adds = 128,
+                                .instructions = 128,
+                                .matrix_multiply_adds = 1024,
+                                .subgroup_size = 16,
+                                .lane_registers = kNone,
+                                .subgroup_registers = 128 * 16,
+                                .workgroup_registers = kNone,
+                                .fragment_lanes = 0,
+                                .keeps_more = true};
+
+bool has_f16_matrices(const DeviceLimits& limits) {
+  return std::ranges::any_of(limits.matrix_shapes, [](const MatrixShape& shape) {
+    return shape.operand == DataType::kF16;
+  });
+}
+
+}  // namespace
+
+const GpuGeneration* gpu_generation(const DeviceProfile& device) {
+  if (device.kind == DeviceKind::kSoftware) return nullptr;
+  const DeviceLimits& limits = device.limits;
+  switch (device.vendor_id) {
+    case kAmd:
+      if (limits.min_subgroup_size == 64) return &kCdna;
+      return has_f16_matrices(limits) ? &kRdna3 : &kRdna2;
+    case kNvidia:
+      return &kNvidiaMatrix;
+    case kIntel:
+      return limits.min_subgroup_size == 16 ? &kXe2 : &kXeHpg;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace rooftile

@@ -1,0 +1,54 @@
+#include "runtime/model/gpu/registers.h"
+
+#include <algorithm>
+
+#include "generator/layout.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kRegisterBits = 32;
+// Addresses, counters and constants of kernels with tiles in shared memory, and of the others.
+constexpr double kBesidesWithTiles = 16, kBesides = 40;
+
+/// Registers of the next tile between its load and its store to shared memory.
+double fetched_registers(const Variant& v, const Types& types) {
+  const double bits_a = 8.0 * static_cast<double>(bytes_of(types.a));
+  const auto bits_b = static_cast<double>(bits_of_b(types));
+  const double bits = (staged_a(v) ? v.tile_m * bits_a : 0) + (staged_b(v) ? v.tile_n * bits_b : 0);
+  return bits * k_step(v) * v.dot / local_size(v) / kRegisterBits;
+}
+
+/// Registers of the fragments that are loaded ahead of their matrix operations.
+double fragment_registers(const Variant& v, const Types& types, const GpuGeneration& gpu) {
+  const double lanes = gpu.fragment_lanes > 0 ? gpu.fragment_lanes : v.subgroup_size;
+  const double step = static_cast<double>(v.subgroup_m + v.subgroup_n) * v.matrix_k *
+                      static_cast<double>(bytes_of(types.a)) * 8 / kRegisterBits / lanes;
+  if (!gpu.keeps_more) return step * (v.stages + 1) / 2;
+  const double steps = static_cast<double>(v.tile_k) / v.matrix_k + v.stages - 1;
+  return step * (2 * steps - 1);
+}
+
+}  // namespace
+
+double needed_registers(const Variant& v, const Types& types, const GpuGeneration& gpu) {
+  if (has_workgroup_scope(v)) return 0;
+  if (v.family == Family::kMatrix)
+    return static_cast<double>(v.subgroup_m) * v.subgroup_n / v.subgroup_size +
+           fetched_registers(v, types) + fragment_registers(v, types, gpu) + kBesidesWithTiles;
+  const double sums = static_cast<double>(v.reg_m) * v.reg_n;
+  if (v.family == Family::kTiled)
+    return sums * (gpu.keeps_more ? 2 : 1) + fetched_registers(v, types) +
+           v.stages * (v.reg_m + v.reg_n) + kBesidesWithTiles;
+  // Half of a trip's operands are in flight. Lanes that broadcast A hold a part of it each.
+  const double operands = v.stage == Stage::kSubgroup ? v.reg_n : v.reg_m + v.reg_n;
+  return sums + v.unroll_k * operands / 2 + kBesides;
+}
+
+double available_registers(const Variant& v, const GpuGeneration& gpu) {
+  const double lanes = v.subgroup_size > 0 ? v.subgroup_size : gpu.subgroup_size;
+  return std::min({gpu.lane_registers, gpu.subgroup_registers / lanes,
+                   gpu.workgroup_registers / local_size(v)});
+}
+
+}  // namespace rooftile

@@ -1,0 +1,17 @@
+// Registers of a kernel on a GPU, before its driver's compiler has seen it. Pure functions.
+#pragma once
+
+#include "core/types.h"
+#include "core/variant.h"
+#include "runtime/model/gpu/gpu_generation.h"
+
+namespace rooftile {
+
+/// Registers of 32 bits that an invocation needs: an estimate, which tests/model/
+/// compiled_order_test.cpp compares with compilers. 0, which is unknown, for matrices of whole
+/// workgroups, whose elements the driver distributes.
+double needed_registers(const Variant& v, const Types& types, const GpuGeneration& gpu);
+/// Registers of 32 bits that an invocation can have; the compiler spills the others to memory.
+double available_registers(const Variant& v, const GpuGeneration& gpu);
+
+}  // namespace rooftile

@@ -1,0 +1,134 @@
+#include "runtime/model/gpu/gpu_generation.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/model/gpu/registers.h"
+#include "runtime/model/roofline.h"
+#include "tests/model/gpu_profiles.h"
+
+namespace rooftile {
+namespace {
+
+const GpuGeneration& generation(const std::string& chip) {
+  return *gpu_generation(gpu_profile(chip));
+}
+
+TEST(GpuGeneration, IsToldByFeatures) {
+  EXPECT_EQ(generation("NAVI21").name, "RDNA 1 and 2");
+  EXPECT_EQ(generation("NAVI31").name, "RDNA 3");
+  EXPECT_EQ(generation("GFX1151").name, "RDNA 3");
+  EXPECT_EQ(generation("MI200").name, "CDNA");
+  EXPECT_EQ(generation("162").name, "Turing and later");
+  EXPECT_EQ(generation("dg2").name, "Xe-LP and Xe-HPG");
+  EXPECT_EQ(generation("bmg").name, "Xe2");
+}
+
+TEST(GpuGeneration, SoftwareDevicesAndUnknownVendorsHaveNone) {
+  DeviceProfile device = gpu_profile("NAVI31");
+  device.kind = DeviceKind::kSoftware;
+  EXPECT_EQ(gpu_generation(device), nullptr);
+  device = gpu_profile("NAVI31");
+  device.vendor_id = 0x13b5;
+  EXPECT_EQ(gpu_generation(device), nullptr);
+}
+
+TEST(GpuGeneration, PublishedRatesAreNoCalibration) {
+  const DeviceRates rates = published_rates(generation("bmg"), 20);
+  EXPECT_FALSE(is_calibrated(rates));
+  EXPECT_EQ(rates.fma_gflops, 20 * 256);  // 128 multiply-adds a unit
+  EXPECT_EQ(rates.compute_units, 20);
+  EXPECT_EQ(published_rates(generation("bmg"), 0).compute_units, 1);
+  EXPECT_EQ(rates.gpu, &generation("bmg"));
+}
+
+Variant tiled(int tile_k, int reg_m, int reg_n) {
+  return {.family = Family::kTiled,
+          .tile_m = 128,
+          .tile_n = 64,
+          .tile_k = tile_k,
+          .reg_m = reg_m,
+          .reg_n = reg_n,
+          .vector_width_a = 4,
+          .vector_width_b = 4,
+          .stage = Stage::kShared,
+          .unroll_k = tile_k};
+}
+
+TEST(Registers, HoldSumsTheNextTileAndOperands) {
+  // 64 sums, 192 x 16 elements over 128 invocations, 16 operands, and 16 for the rest.
+  EXPECT_EQ(needed_registers(tiled(16, 8, 8), {}, generation("172")), 64 + 24 + 16 + 16);
+  EXPECT_EQ(needed_registers(tiled(16, 8, 8), {}, generation("dg2")), 2 * 64 + 24 + 16 + 16);
+  const Variant lanes{.family = Family::kBroadcast,
+                      .tile_m = 16,
+                      .tile_n = 64,
+                      .reg_m = 16,
+                      .reg_n = 4,
+                      .unroll_k = 8};
+  EXPECT_EQ(needed_registers(lanes, {}, generation("172")), 64 + 8 * 20 / 2 + 40);
+  Variant broadcast = lanes;  // Each lane holds a part of A.
+  broadcast.stage = Stage::kSubgroup;
+  EXPECT_EQ(needed_registers(broadcast, {}, generation("172")), 64 + 8 * 4 / 2 + 40);
+}
+
+TEST(Registers, HoldFragmentsOfMatrixUnits) {
+  const Variant v{.family = Family::kMatrix,
+                  .tile_m = 128,
+                  .tile_n = 64,
+                  .tile_k = 32,
+                  .subgroup_m = 64,
+                  .subgroup_n = 32,
+                  .matrix_m = 16,
+                  .matrix_n = 16,
+                  .matrix_k = 16,
+                  .stage = Stage::kShared,
+                  .unroll_k = 32,
+                  .subgroup_size = 32};
+  Types half;
+  half.a = DataType::kF16;
+  const double sums = 64, fetched = 192 * 32 / 2 / 128.0, step = 96 * 16 / 2 / 32.0;
+  EXPECT_EQ(needed_registers(v, half, generation("172")), sums + fetched + step + 16);
+  // Half of the lanes repeat the fragments of the others.
+  EXPECT_EQ(needed_registers(v, half, generation("NAVI31")), sums + fetched + 2 * step + 16);
+  // The fragments of both steps of the tile are there twice, but for one.
+  EXPECT_EQ(needed_registers(v, half, generation("bmg")), sums + fetched + 3 * step + 16);
+  Variant whole = v;
+  whole.scope = Scope::kWorkgroup;
+  EXPECT_EQ(needed_registers(whole, half, generation("172")), 0);
+}
+
+TEST(Registers, AreDividedAmongTheInvocationsThatShareThem) {
+  Variant v = tiled(16, 8, 4);  // 256 invocations
+  EXPECT_EQ(available_registers(v, generation("172")), 255);
+  v.tile_m = 256;
+  EXPECT_EQ(available_registers(v, generation("172")), 65536 / 512);
+  EXPECT_EQ(available_registers(v, generation("NAVI31")), 256);
+  EXPECT_EQ(available_registers(v, generation("bmg")), 128);
+  v.subgroup_size = 32;
+  EXPECT_EQ(available_registers(v, generation("bmg")), 64);
+}
+
+TEST(AnalyticalOnGpus, EachTileCostsInstructions) {
+  const Problem p = packed_problem(1280, 640, 160);
+  const Variant v = tiled(16, 8, 4);
+  DeviceRates rates = published_rates(generation("NAVI31"), 0);
+  const double with = analytical_ns(p, v, rates);
+  rates.gpu = nullptr;
+  const double lanes_per_ns = 64, workgroups = 100, tiles = 10;
+  EXPECT_NEAR(with - analytical_ns(p, v, rates), workgroups * 256 * tiles * 32 / lanes_per_ns,
+              1e-9 * with);
+}
+
+TEST(AnalyticalOnGpus, SpilledRegistersAreTraffic) {
+  const Problem p = packed_problem(1280, 640, 160);
+  const Variant v = tiled(16, 8, 8);  // Needs 184 registers of the 128 on Xe2.
+  DeviceRates rates = published_rates(generation("bmg"), 0);
+  const double with = analytical_ns(p, v, rates);
+  rates.gpu = nullptr;
+  const double invocations = 100 * 128, tiles = 10, steps = 160;
+  EXPECT_NEAR(with - analytical_ns(p, v, rates),
+              invocations * tiles * 32 / 128 + invocations * steps * (184 - 128) * 2 * 4 / 64,
+              1e-9 * with);
+}
+
+}  // namespace
+}  // namespace rooftile
