@@ -8,6 +8,7 @@
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
+#include "runtime/model/gpu/gpu_generation.h"
 #include "runtime/model/roofline.h"
 #include "runtime/tuned/kernel_ranking.h"
 #include "tuner/search/priors.h"
@@ -54,7 +55,7 @@ void add_once(std::vector<KernelToInspect>& kernels, KernelToInspect kernel) {
 
 /// The legal kernels of the space, those that the model predicts to be fastest first.
 std::vector<KernelToInspect> predicted_kernels(const DeviceProfile& device, const Problem& problem,
-                                               const DeviceRates& rates) {
+                                               const DeviceRates& rates, std::string_view by) {
   struct Predicted {
     Variant variant;
     double ns;
@@ -67,7 +68,7 @@ std::vector<KernelToInspect> predicted_kernels(const DeviceProfile& device, cons
   std::vector<KernelToInspect> kernels;
   for (const Predicted& p : predicted)
     kernels.push_back({p.variant, signature_of(problem),
-                       fmt::format("predicted to be number {}", kernels.size() + 1)});
+                       fmt::format("predicted to be number {}{}", kernels.size() + 1, by)});
   return kernels;
 }
 
@@ -126,8 +127,11 @@ std::vector<KernelToInspect> ranked_kernels(const DeviceProfile& device, const G
                fmt::format("number {} in {}", kernels.size() + 1, store.path().string())});
     }
     if (kernels.empty() && calibration)
-      kernels = predicted_kernels(device, problem, calibration->device);
+      kernels = predicted_kernels(device, problem, calibration->device, "");
   }
+  if (const GpuGeneration* gpu = gpu_generation(device); kernels.empty() && gpu != nullptr)
+    kernels = predicted_kernels(device, problem, published_rates(*gpu, device.limits.compute_units),
+                                fmt::format(" by the published rates of {}", gpu->name));
   if (kernels.empty()) kernels = first_kernels(device, problem);
   if (kernels.size() > most) kernels.resize(most);
   return kernels;

@@ -137,8 +137,8 @@ void add_choices(CLI::App& command, InspectArguments& arguments) {
           ->type_name("HEX");
   CLI::Option* const ranked = command.add_flag(
       "--ranked", arguments.ranked,
-      "The best kernels for --m, --n and --k: as tuned, else as predicted by the model if the "
-      "device is calibrated, else those that the tuner tries first");
+      "The best kernels for --m, --n and --k: as tuned, else as predicted by the model from "
+      "measured rates or from those published of the GPU, else those that the tuner tries first");
   CLI::Option* const space =
       command.add_flag("--list-space", arguments.space,
                        "Kernels of the search space with the given parameters, types and sizes");
