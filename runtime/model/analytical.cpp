@@ -19,7 +19,7 @@ constexpr double kLoopInstructions = 2;
 // barrier less.
 constexpr double kBarriersPerTile = 2;
 // Instructions of a GPU for each tile besides its multiply-adds, loads and stores: waits, barriers,
-// addresses, the loop. 28 to 40 in the main loops of AMD's, Intel's and NVIDIA's kernels
+// addresses, the loop. 28 to 40 in the main loops of matrix kernels on AMD's and NVIDIA's GPUs
 // (tests/model/data/compiled_kernels.csv).
 constexpr double kInstructionsPerTile = 32;
 
@@ -207,11 +207,19 @@ double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
          store_ns(rates, kWidth, elements);
 }
 
-/// Time of a GPU's instructions for tiles that neither multiply nor move data.
-double issue_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
+/// Time of a GPU's instructions for tiles that neither multiply nor move data, of those that start
+/// matrix operations, and of its loads of fragments past shared memory, which are words with an
+/// address each.
+double issue_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
   if (rates.gpu == nullptr || !nests_k_loop(v)) return 0;
   const double tiles = std::ceil(i.depth / elements_of_trip(v));
-  const double instructions = i.invocations * tiles * kInstructionsPerTile;
+  double instructions = i.invocations * tiles * kInstructionsPerTile;
+  if (v.family == Family::kMatrix)
+    instructions += i.multiply_adds * v.subgroup_size /
+                    (static_cast<double>(v.matrix_m) * v.matrix_n * v.matrix_k);
+  const double per_word = elements_per_word(v, p.types);
+  if (v.load_path_a == LoadPath::kDirect) instructions += i.a_elements / per_word;
+  if (v.load_path_b == LoadPath::kDirect) instructions += i.b_elements / per_word;
   return over(instructions * 2 * rates.gpu->multiply_adds / rates.gpu->instructions,
               rates.fma_gflops);
 }
@@ -255,7 +263,7 @@ double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rate
                       over(2 * i.multiply_adds * per_trip, math_gflops(rates, p.types, v));
   const double busy = math + operand_loads_ns(p, v, rates, i) + broadcasts_ns(v, rates, i) +
                       shared_ns(p, v, rates, i) + stores_ns(p, v, rates, i) +
-                      issue_ns(v, rates, i) + spills_ns(p, v, rates, i);
+                      issue_ns(p, v, rates, i) + spills_ns(p, v, rates, i);
   return busy / w.wave_efficiency + over(memory_bytes, gbps_for_footprint(rates, memory_bytes)) +
          launch_ns(v, rates, i.workgroups) + reduce_ns(p, v, rates) + pack_ns(p, v, rates) +
          rates.dispatch_ns;

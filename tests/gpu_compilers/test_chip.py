@@ -4,8 +4,10 @@ priors. Nothing is run on a device (scripts/gpu-compilers).
 
     test_chip.py inspect SOURCE_DIR PROGRAM CHIP FILE    compiles the kernels and writes what the compiler tells about them
     test_chip.py CHECK FILE                              CHECK: compiles, understood, registers
+    test_chip.py order SOURCE_DIR PROGRAM CHIP           holds the model's first ten kernels against frozen figures
 
 Exits with 77, which ctest counts as skipped, where the compilers are not set up."""
+import csv
 import json
 import pathlib
 import subprocess
@@ -83,12 +85,66 @@ def registers(kernels):
     return wrong
 
 
+def share(chip, n):
+    """Multiply-adds of a lane for each instruction that is issued; 0 for kernels that keep values in memory, that leave a scheduler
+    a single subgroup, or that have an inner loop. tests/model/compiled_order_test.cpp has the reasons."""
+    schedulers = 4 if chip in ("162", "172") else 1
+    if n["spilled"] or n["scratch"] or n["outer_others"] or 0 < n["occupancy"] < 2 * schedulers:
+        return 0
+    return n["multiply_adds"] / n["subgroup"] / (n["products"] - n["dual"] + n["others"])
+
+
+def share_of(chip, kernel):
+    facts, loop = kernel["facts"], kernel["main_loop"]
+    if loop is None:
+        return 0
+    counts = loop["instructions"]
+    return share(chip, {"spilled": facts["spilled_registers"] or facts["spill_stores"], "scratch": facts["scratch_bytes"],
+                        "outer_others": loop["outer_others"], "occupancy": facts["subgroups_per_unit"] or 0,
+                        "multiply_adds": loop["multiply_adds"], "subgroup": kernel["subgroup_size"],
+                        "products": counts["matrix"] + counts["multiply_add"], "dual": loop["second_of_dual_issues"],
+                        "others": loop["others"]})
+
+
+def frozen_shares(source, chip):
+    """The best frozen share of each class."""
+    best = {}
+    with pathlib.Path(source, "tests/model/data/compiled_kernels.csv").open() as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            if row["chip"] == chip:
+                numbers = {name: int(value) for name, value in row.items() if name not in ("chip", "class", "kernel")}
+                best[row["class"]] = max(share(chip, numbers), best.get(row["class"], 0))
+    return best
+
+
+def order(source, program, chip):
+    """Of the whole space, the model's first ten main loops hold one as good as the best of the frozen ones."""
+    wrong = []
+    for name, frozen in frozen_shares(source, chip).items():
+        types, transposes = name.split(".")
+        ranked = inspected(source, program, chip, "--ranked", "--limit", "60", "--type", types, "--m", "4096", "--n", "4096", "--k",
+                           "4096", *(["--trans-b"] if transposes == "nt" else []))
+        # Padding and the order of workgroups, and often the checks of edges, do not change the main loop.
+        distinct = {}
+        for kernel in ranked:
+            if loop := kernel["main_loop"]:
+                distinct.setdefault(json.dumps([kernel["facts"]["registers"], loop["instructions"]]), kernel)
+        first = list(distinct.values())[:10]
+        best = max((share_of(chip, kernel) for kernel in first), default=0)
+        print(f"{name}: best of the first ten {best:.2f}, best of the frozen ones {frozen:.2f}")
+        if best < frozen * (1 - 1e-9):
+            wrong.append(f"{name}: the first ten have {best:.2f} at most, a frozen one has {frozen:.2f}")
+    sys.exit("\n".join(wrong) or 0)
+
+
 CHECKS = {"compiles": compiles, "understood": understood, "registers": registers}
 
 
 def main():
     if sys.argv[1] == "inspect":
         return inspect(*sys.argv[2:])
+    if sys.argv[1] == "order":
+        return order(*sys.argv[2:])
     file = pathlib.Path(sys.argv[2])
     if not file.exists():
         print(f"there is no {file}: scripts/gpu-compilers is not set up")

@@ -70,30 +70,30 @@ TEST(Registers, HoldSumsTheNextTileAndOperands) {
   EXPECT_EQ(needed_registers(broadcast, {}, generation("172")), 64 + 8 * 4 / 2 + 40);
 }
 
+const Types kHalf{.a = DataType::kF16};
+const Variant kMatrix{.family = Family::kMatrix,
+                      .tile_m = 128,
+                      .tile_n = 64,
+                      .tile_k = 32,
+                      .subgroup_m = 64,
+                      .subgroup_n = 32,
+                      .matrix_m = 16,
+                      .matrix_n = 16,
+                      .matrix_k = 16,
+                      .stage = Stage::kShared,
+                      .unroll_k = 32,
+                      .subgroup_size = 32};
+
 TEST(Registers, HoldFragmentsOfMatrixUnits) {
-  const Variant v{.family = Family::kMatrix,
-                  .tile_m = 128,
-                  .tile_n = 64,
-                  .tile_k = 32,
-                  .subgroup_m = 64,
-                  .subgroup_n = 32,
-                  .matrix_m = 16,
-                  .matrix_n = 16,
-                  .matrix_k = 16,
-                  .stage = Stage::kShared,
-                  .unroll_k = 32,
-                  .subgroup_size = 32};
-  Types half;
-  half.a = DataType::kF16;
   const double sums = 64, fetched = 192 * 32 / 2 / 128.0, step = 96 * 16 / 2 / 32.0;
-  EXPECT_EQ(needed_registers(v, half, generation("172")), sums + fetched + step + 16);
+  EXPECT_EQ(needed_registers(kMatrix, kHalf, generation("172")), sums + fetched + step + 16);
   // Half of the lanes repeat the fragments of the others.
-  EXPECT_EQ(needed_registers(v, half, generation("NAVI31")), sums + fetched + 2 * step + 16);
+  EXPECT_EQ(needed_registers(kMatrix, kHalf, generation("NAVI31")), sums + fetched + 2 * step + 16);
   // The fragments of both steps of the tile are there twice, but for one.
-  EXPECT_EQ(needed_registers(v, half, generation("bmg")), sums + fetched + 3 * step + 16);
-  Variant whole = v;
+  EXPECT_EQ(needed_registers(kMatrix, kHalf, generation("bmg")), sums + fetched + 3 * step + 16);
+  Variant whole = kMatrix;
   whole.scope = Scope::kWorkgroup;
-  EXPECT_EQ(needed_registers(whole, half, generation("172")), 0);
+  EXPECT_EQ(needed_registers(whole, kHalf, generation("172")), 0);
 }
 
 TEST(Registers, AreDividedAmongTheInvocationsThatShareThem) {
@@ -116,6 +116,22 @@ TEST(AnalyticalOnGpus, EachTileCostsInstructions) {
   const double lanes_per_ns = 64, workgroups = 100, tiles = 10;
   EXPECT_NEAR(with - analytical_ns(p, v, rates), workgroups * 256 * tiles * 32 / lanes_per_ns,
               1e-9 * with);
+}
+
+TEST(AnalyticalOnGpus, MatrixOperationsAndWordsOfFragmentsFromMemoryAreInstructions) {
+  Problem p = packed_problem(1280, 640, 160);
+  p.types = kHalf;
+  Variant direct = kMatrix;
+  direct.load_path_b = LoadPath::kDirect;
+  DeviceRates rates = published_rates(generation("172"), 0);
+  const double with = analytical_ns(p, direct, rates);
+  rates.gpu = nullptr;
+  const double invocations = 100 * 128, tiles = 5;
+  // Each of the two rows of subgroups loads all of B.
+  const double words = 1280 / 64 * (640.0 * 160) / 2;
+  const double operations = 1280.0 * 640 * 160 / (16 * 16 * 16) * 32;  // Of lanes.
+  EXPECT_NEAR(with - analytical_ns(p, direct, rates),
+              (invocations * tiles * 32 + words + operations) / 128, 1e-9 * with);
 }
 
 TEST(AnalyticalOnGpus, SpilledRegistersAreTraffic) {

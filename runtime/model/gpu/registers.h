@@ -7,9 +7,9 @@
 
 namespace rooftile {
 
-/// Registers of 32 bits that an invocation needs: an estimate, which tests/model/
-/// compiled_order_test.cpp compares with compilers. 0, which is unknown, for matrices of whole
-/// workgroups, whose elements the driver distributes.
+/// Registers of 32 bits that an invocation needs, estimated
+/// (tests/model/compiled_order_test.cpp holds this against compilers). 0, which is unknown, for
+/// matrices of whole workgroups, whose elements the driver distributes.
 double needed_registers(const Variant& v, const Types& types, const GpuGeneration& gpu);
 /// Registers of 32 bits that an invocation can have; the compiler spills the others to memory.
 double available_registers(const Variant& v, const GpuGeneration& gpu);
