@@ -65,7 +65,7 @@ def sample(program, chip, of_class):
         chosen += sorted(kernels, key=lambda k: hashlib.sha256(k.encode()).hexdigest())[:count]
         alike.update(kernels)
     ranked = inspected(program, chip, "--ranked", "--limit", str(RANKED), *options(of_class))
-    first = [k for k in ranked if k["kernel"] in alike][:FIRST]
+    first = [k for k in ranked if k["kernel"] in alike and k["origin"].startswith("predicted")][:FIRST]
     first += [k for k in inspected(program, chip, "--priors", *options(of_class)) if k["class"] == of_class and k["kernel"] in alike]
     with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
         first += pool.map(lambda k: inspected(program, chip, "--variant", k, *options(of_class))[0], chosen)

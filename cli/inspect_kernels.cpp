@@ -5,13 +5,13 @@
 
 #include "core/error.h"
 #include "db/store.h"
+#include "generator/priors/untuned_kernel.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/model/gpu/gpu_generation.h"
 #include "runtime/model/roofline.h"
 #include "runtime/tuned/kernel_ranking.h"
-#include "tuner/search/priors.h"
 #include "tuner/worker/calibration_run.h"
 
 namespace rooftile {
@@ -24,13 +24,21 @@ constexpr std::array kFamilies = {Family::kNaive,     Family::kRegister, Family:
                                   Family::kBroadcast, Family::kVector,   Family::kBatchedSmall,
                                   Family::kMatrix};
 
-/// A size of each kind for which priors differ.
+/// A size of each kind for which priors differ, and one of so few workgroups that the untuned
+/// choice differs.
 struct Kind {
   const char* name;
-  std::int64_t m, n, k;
+  std::int64_t m, n, k, batch = 1;
 };
-constexpr std::array kKinds = {Kind{"large", 4096, 4096, 4096}, Kind{"small", 128, 128, 1024},
-                               Kind{"thin", 1, 4096, 4096}};
+constexpr std::array kKinds = {Kind{"large", 4096, 4096, 4096}, Kind{"medium", 512, 512, 1024},
+                               Kind{"small", 128, 128, 1024},   Kind{"row", 1, 4096, 4096},
+                               Kind{"rows", 8, 4096, 4096},     Kind{"column", 4096, 1, 4096},
+                               Kind{"columns", 4096, 8, 4096},  Kind{"batched", 32, 32, 64, 1000}};
+
+Problem problem_of(const Kind& kind, ProblemOptions options) {
+  options.m = kind.m, options.n = kind.n, options.k = kind.k, options.batch = kind.batch;
+  return options.problem();
+}
 
 std::vector<ProblemOptions> of_types(const ProblemOptions& problem, const std::string& types) {
   std::vector<ProblemOptions> all;
@@ -72,16 +80,27 @@ std::vector<KernelToInspect> predicted_kernels(const DeviceProfile& device, cons
   return kernels;
 }
 
+/// What an untuned device takes, and then what the model or the tuner would try.
 std::vector<KernelToInspect> first_kernels(const DeviceProfile& device, const Problem& problem) {
   std::vector<KernelToInspect> kernels;
   const auto add = [&](const Variant& v, std::string origin) {
     if (!illegal_reason(v, device.limits, problem, own_buffers(problem)))
       add_once(kernels, {v, signature_of(problem), std::move(origin)});
   };
+  const std::vector<Prior> untuned =
+      untuned_kernels(device, device.limits, problem, own_buffers(problem));
+  for (const Prior& kernel : untuned)
+    add(kernel.variant, (kernels.empty() ? "untuned: " : "then: ") + kernel.source);
+  if (const GpuGeneration* gpu = gpu_generation(device); gpu != nullptr) {
+    kernels.resize(std::min<std::size_t>(kernels.size(), 1));
+    const DeviceRates rates = published_rates(*gpu, device.limits.compute_units);
+    std::ranges::move(predicted_kernels(device, problem, rates,
+                                        fmt::format(" by the published rates of {}", gpu->name)),
+                      std::back_inserter(kernels));
+    return kernels;
+  }
   for (const Prior& prior : priors_for(device, problem))
     add(prior.variant, "prior: " + prior.source);
-  add(default_variant(device), "the untuned default");
-  add(fallback_variant(), "the fallback");
   return kernels;
 }
 
@@ -89,10 +108,7 @@ std::vector<KernelToInspect> first_kernels(const DeviceProfile& device, const Pr
 
 KernelToInspect one_kernel(const DeviceProfile& device, const ProblemOptions& problem,
                            const ParameterSettings& settings) {
-  const Legality illegal = legality_for(device.limits, problem);
-  const Family family = with_settings({}, settings).family;
-  auto [variant, reason] =
-      complete(family, settings, device.limits, legal_variants(device.limits), illegal);
+  auto [variant, reason] = chosen_kernel(device, problem, settings);
   return {.variant = variant,
           .signature = signature_of(problem.problem()),
           .illegal = std::move(reason)};
@@ -129,9 +145,6 @@ std::vector<KernelToInspect> ranked_kernels(const DeviceProfile& device, const G
     if (kernels.empty() && calibration)
       kernels = predicted_kernels(device, problem, calibration->device, "");
   }
-  if (const GpuGeneration* gpu = gpu_generation(device); kernels.empty() && gpu != nullptr)
-    kernels = predicted_kernels(device, problem, published_rates(*gpu, device.limits.compute_units),
-                                fmt::format(" by the published rates of {}", gpu->name));
   if (kernels.empty()) kernels = first_kernels(device, problem);
   if (kernels.size() > most) kernels.resize(most);
   return kernels;
@@ -141,10 +154,9 @@ std::vector<KernelToInspect> prior_kernels(const DeviceProfile& device,
                                            const ProblemOptions& problem,
                                            const std::string& types) {
   std::vector<KernelToInspect> kernels;
-  for (ProblemOptions options : of_types(problem, types))
+  for (const ProblemOptions& options : of_types(problem, types))
     for (const Kind& kind : kKinds) {
-      options.m = kind.m, options.n = kind.n, options.k = kind.k;
-      const Problem p = options.problem();
+      const Problem p = problem_of(kind, options);
       for (const std::string_view table : prior_tables(device))
         for (const Prior& prior : priors_in(table, p))
           if (!illegal_reason(prior.variant, device.limits, signature_of(p)))
@@ -165,8 +177,13 @@ std::vector<KernelToInspect> default_kernels(const DeviceProfile& device,
     const auto legal = [&](const Variant& v) {
       return !illegal_reason(v, device.limits, signature);
     };
-    if (const Variant v = default_variant(device); legal(v))
-      add_once(kernels, {v, signature, "the untuned default"});
+    for (const Kind& kind : kKinds) {
+      const Problem p = problem_of(kind, options);
+      const std::vector<Prior> untuned = untuned_kernels(device, device.limits, p, own_buffers(p));
+      if (!untuned.empty())
+        add_once(kernels, {untuned.front().variant, signature,
+                           fmt::format("untuned, {}: {}", kind.name, untuned.front().source)});
+    }
     for (const Family family : kFamilies) {
       const std::vector<Variant> defaults = family_defaults(family, device.limits);
       if (const auto first = std::ranges::find_if(defaults, legal); first != defaults.end())

@@ -1,6 +1,9 @@
 #include "cli/kernel_options.h"
 
+#include <algorithm>
+
 #include "core/error.h"
+#include "generator/priors/untuned_kernel.h"
 #include "generator/rules.h"
 #include "generator/signature.h"
 #include "generator/space.h"
@@ -42,6 +45,23 @@ Legality legality_for(const DeviceLimits& limits, const ProblemOptions& sizes) {
   if (given == 0)
     return [limits, s = signature_of(p)](const Variant& v) { return illegal_reason(v, limits, s); };
   return [limits, p](const Variant& v) { return illegal_reason(v, limits, p, own_buffers(p)); };
+}
+
+CompletedVariant chosen_kernel(const DeviceProfile& device, const ProblemOptions& problem,
+                               const ParameterSettings& settings) {
+  constexpr std::int64_t kLarge = 4096;
+  const Legality illegal = legality_for(device.limits, problem);
+  const bool names_family =
+      std::ranges::any_of(settings, [](const auto& setting) { return setting.first == "family"; });
+  if (!names_family) {
+    ProblemOptions sizes = problem;
+    if (sizes.m == 0) sizes.m = sizes.n = sizes.k = kLarge;
+    const Problem p = sizes.problem();
+    for (const Prior& kernel : untuned_kernels(device, device.limits, p, own_buffers(p)))
+      if (const Variant v = with_settings(kernel.variant, settings); !illegal(v)) return {v, {}};
+  }
+  return complete(with_settings({}, settings).family, settings, device.limits,
+                  legal_variants(device.limits), illegal);
 }
 
 std::vector<Variant> kernels_with(const ParameterSettings& settings, const DeviceLimits& limits,

@@ -26,6 +26,13 @@ struct KernelOptions {
 /// Legality for the problem where its sizes are given, else for its types, transposes and epilogue.
 Legality legality_for(const DeviceLimits& limits, const ProblemOptions& sizes);
 
+/// The kernel with these settings: of their family, or else the one that an untuned device gets for
+/// the problem (generator/priors/untuned_kernel.h; a large one where no sizes are given). `reason`
+/// says why none with these settings is legal. Throws kInvalidArgument for unknown names and
+/// values.
+CompletedVariant chosen_kernel(const DeviceProfile& device, const ProblemOptions& problem,
+                               const ParameterSettings& settings);
+
 /// The kernels of the search space that have these settings and are legal, in its order; at most
 /// `most`. Throws kInvalidArgument for unknown names and values, and kUnsupported where there is no
 /// such kernel; `where` names what they are to be legal on.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace rooftile {
 namespace {
@@ -94,6 +95,12 @@ constexpr std::array kDefaults = {
     with(kBroadcast, [](Variant& v) { v.load_path_a = v.load_path_b = LoadPath::kBuffer; }),
     kVector,
     with(kVector, kScalarB),
+    // A matrix times one column.
+    with(kVector,
+         [](Variant& v) {
+           std::swap(v.tile_m, v.tile_n);
+           std::swap(v.reg_m, v.reg_n);
+         }),
     kBatchedSmall,
     with(kBatchedSmall, kScalarB),
 };

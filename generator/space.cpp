@@ -6,7 +6,6 @@
 #include <string>
 #include <unordered_set>
 
-#include "generator/family_defaults.h"
 #include "generator/rules.h"
 
 namespace rooftile {
@@ -104,11 +103,5 @@ std::vector<Variant> legal_variants(const DeviceLimits& limits) {
 
 // It has 64 invocations, and Vulkan guarantees 128.
 Variant fallback_variant() { return {.family = Family::kNaive, .tile_m = 8, .tile_n = 8}; }
-
-Variant default_variant(const DeviceProfile& device) {
-  const Family family = device.kind == DeviceKind::kSoftware ? Family::kBroadcast : Family::kTiled;
-  const Variant v = family_defaults(family, device.limits).front();
-  return illegal_reason(v, device.limits) ? fallback_variant() : v;
-}
 
 }  // namespace rooftile

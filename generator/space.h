@@ -29,12 +29,9 @@ struct FamilySpace {
 const std::vector<FamilySpace>& space_tables();
 /// All variants that are legal on a device, none twice. Equal limits give the same order.
 std::vector<Variant> legal_variants(const DeviceLimits& limits);
-/// The last entry of every ranked list, and the untuned baseline. It is legal for every device, and
+/// The last entry of every ranked list. It is legal for every device, and
 /// on drivers without a limit on loop trips for every problem whose operands it can bind and
 /// address (storage buffer range, 32-bit element addresses).
 Variant fallback_variant();
-/// The untuned default: the variant that an expert would choose by hand for this kind of device. It
-/// is legal on the device, but not for every problem.
-Variant default_variant(const DeviceProfile& device);
 
 }  // namespace rooftile

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "core/clock.h"
+#include "generator/priors/untuned_kernel.h"
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
 #include "tuner/problems/portfolio_problems.h"
-#include "tuner/search/priors.h"
 
 namespace rooftile {
 namespace {
@@ -157,7 +157,7 @@ void ClassPortfolio::collect() {
     if (kernel.kernel_ns > 0)
       best_gflops_ = std::max(best_gflops_, flops(kernel.problem) / kernel.kernel_ns);
   }
-  add(default_variant(context_.device));
+  for (const Problem& p : tuned_) add(untuned_kernel(context_.device, staged_problem(p)));
   for (const RankedKernel& winner : winners)
     if (winner.kernel.rank == 0 && winner.kernel.problem.types == signature_.types)
       add(winner.kernel.candidate.variant);

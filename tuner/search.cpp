@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "generator/compiler_work.h"
 #include "generator/packed_format.h"
+#include "generator/priors/untuned_kernel.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"
@@ -84,7 +85,7 @@ void Search::collect_candidates() {
     if (legal(variant) && !index_of(variant)) candidates_.push_back({.variant = variant});
   };
   if (fastest) add(*fastest);
-  add(default_variant(context_.device));
+  add(untuned_kernel(context_.device, staged));
   add(fallback_variant());
   for (const Prior& prior : priors_) add(prior.variant);
   for (const RankedKernel& winner : context_.store.winners(device_row_))
@@ -136,7 +137,8 @@ const Candidate* Search::find(const Variant& variant) const {
 
 std::size_t Search::default_candidate() const {
   if (!is_calibrated(context_.rates))
-    if (const auto index = index_of(default_variant(context_.device))) return *index;
+    if (const auto index = index_of(untuned_kernel(context_.device, staged_problem(problem_))))
+      return *index;
   return static_cast<std::size_t>(std::ranges::min_element(analytical_ns_) -
                                   analytical_ns_.begin());
 }

@@ -8,8 +8,8 @@
 
 #include "core/numbers/statistics.h"
 #include "generator/emit.h"
+#include "generator/priors/priors.h"
 #include "tuner/problem_tuner_context.h"
-#include "tuner/search/priors.h"
 
 namespace rooftile {
 
@@ -59,7 +59,8 @@ class Search {
   const Candidate* find(const Variant& variant) const;
 
   /// The kernel that is taken for this problem without any measurement: the fastest by the
-  /// analytical model. Without a calibration it is the device's default.
+  /// analytical model. Without a calibration it is the untuned kernel
+  /// (generator/priors/untuned_kernel.h).
   std::size_t default_candidate() const;
   /// The best kernel that is known before any measurement, apart from the default: the winner that
   /// is stored for this problem; otherwise the first plausible (tuner/search/strategy.h) one among

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "generator/priors/untuned_kernel.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
@@ -36,14 +37,15 @@ double rotated_bytes(const DeviceRates& rates) {
   return kPastCache * (cache > 0 ? std::min(cache, kMostCacheBytes) : kDefaultCacheBytes);
 }
 
-/// The default kernel on a cube that takes it about a millisecond: long against the clock's steps,
+/// The untuned kernel on a cube that takes it about a millisecond: long against the clock's steps,
 /// short against everything else. Nothing where the device cannot run it.
 std::optional<ReferenceKernel> reference_kernel(const DeviceProfile& device,
                                                 const DeviceRates& rates) {
   if (!is_calibrated(rates)) return std::nullopt;
   const double side = std::cbrt(kReferenceNs * rates.fma_gflops / 2);
   const auto size = static_cast<std::int64_t>(std::clamp(side, 64.0, 2048.0)) / 64 * 64;
-  const ReferenceKernel reference = {default_variant(device), packed_problem(size, size, size)};
+  const Problem cube = packed_problem(size, size, size);
+  const ReferenceKernel reference = {untuned_kernel(device, cube), cube};
   const Problem staged = staged_problem(reference.problem);
   if (illegal_reason(reference.variant, device.limits, staged, own_buffers(staged)))
     return std::nullopt;

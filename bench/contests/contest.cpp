@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/emit.h"
+#include "generator/priors/untuned_kernel.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/dispatch/context.h"
@@ -274,7 +275,7 @@ std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
   }
   for (const auto& library : baselines) all.push_back(baseline(*library, p));
   for (const Types& types : setting.against) add_other_types(retyped(p, types), all);
-  add_device("default", p, default_variant(profile), all);
+  add_device("default", p, untuned_kernel(profile, staged_problem(p)), all);
   add_device("naive", p, fallback_variant(), all);
   return all;
 }

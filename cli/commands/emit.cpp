@@ -23,29 +23,24 @@ struct EmitArguments {
   bool list_space = false;
 };
 
-/// The limits to check against, and the name of the device or standard that has them.
-struct Target {
-  std::string name;
-  DeviceLimits limits;
-};
-
-Target target_of(const Globals& globals, const EmitArguments& arguments) {
+/// The device, or one without features that is named after the standard's guarantees.
+DeviceProfile target_of(const Globals& globals, const EmitArguments& arguments) {
   if (arguments.limits == "minimum") {
     if (!globals.device.empty())
       fail(ErrorCode::kInvalidArgument,
            "--limits minimum checks against Vulkan's guarantees, not against --device {}",
            globals.device);
-    return {"Vulkan's guaranteed minimum", {}};
+    return {.name = "Vulkan's guaranteed minimum"};
   }
   try {
-    const DeviceProfile device = selected_devices(globals).front();
-    return {device.name, device.limits};
+    return selected_devices(globals).front();
   } catch (const Error& error) {
     fail(error.code(), "{}; --limits minimum needs no device", error.what());
   }
 }
 
-int list_space(const Target& target, const ParameterSettings& settings, const Legality& illegal) {
+int list_space(const DeviceProfile& target, const ParameterSettings& settings,
+               const Legality& illegal) {
   for (const Variant& v : kernels_with(settings, target.limits, illegal, target.name))
     fmt::print("{}\n", to_string(v));
   return kDone;
@@ -65,13 +60,11 @@ void write_spirv(const Shader& shader, const std::string& path) {
 }
 
 int emit(const Globals& globals, const EmitArguments& arguments) {
-  const Target target = target_of(globals, arguments);
-  const Legality illegal = legality_for(target.limits, arguments.problem);
+  const DeviceProfile target = target_of(globals, arguments);
   const ParameterSettings settings = arguments.kernel.settings();
-  if (arguments.list_space) return list_space(target, settings, illegal);
-  const Family family = with_settings({}, settings).family;
-  const auto [variant, reason] =
-      complete(family, settings, target.limits, legal_variants(target.limits), illegal);
+  if (arguments.list_space)
+    return list_space(target, settings, legality_for(target.limits, arguments.problem));
+  const auto [variant, reason] = chosen_kernel(target, arguments.problem, settings);
   if (reason) {
     fmt::print(stderr, "rooftile: this kernel is illegal here: {}\n", *reason);
     return kFailure;
@@ -94,9 +87,12 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command =
       app.add_subcommand("emit", "Print the GLSL or SPIR-V of a kernel, or why it is illegal");
   command->footer(
-      "The family is naive unless it is given. Parameters that are left out get values\n"
-      "that are legal for the device, the types and the rest.\n"
-      "Examples:\n  rooftile emit --family tiled\n"
+      "Without a family, the kernel is the one that the device gets for the problem\n"
+      "before anything is tuned (a large one where no sizes are given). Parameters\n"
+      "that are left out get values that are legal for the device, the types and the\n"
+      "rest.\n"
+      "Examples:\n  rooftile emit --m 1 --n 4096 --k 4096 --type f16 --trans-b\n"
+      "  rooftile emit --family tiled\n"
       "  rooftile emit --family vector --type f16xq4b32_f16 --epilogue bias_column+relu\n"
       "  rooftile emit --list-space --family register --type i8_i32 --trans-b | head\n"
       "  rooftile emit --variant \"family=tiled tile_m=32\" --spirv kernel.spv");

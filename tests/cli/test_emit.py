@@ -38,6 +38,25 @@ def test_given_parameters_stay_and_the_others_follow(rooftile):
     assert "tile_m=16 " in text and "stages=1 " in text
 
 
+def test_without_a_family_the_kernel_is_that_of_the_untuned_device(rooftile):
+    def family(*options):
+        return re.search(r"family=(\w+) ", rooftile.run("emit", *options).stdout).group(1)
+
+    sizes = {"row": (1, 4096, 4096), "small": (64, 64, 64), "large": (1024, 1024, 1024)}
+    options = {kind: ["--m", m, "--n", n, "--k", k] for kind, (m, n, k) in sizes.items()}
+    assert {kind: family(*given) for kind, given in options.items()} == {"row": "vector", "small": "register", "large": "broadcast"}
+    assert family() == "broadcast"
+    assert family("--limits", "minimum") == "tiled"
+    batch = ["--m", 16, "--n", 16, "--k", 16, "--batch", 500]
+    assert family(*batch) == "batched_small"
+    # It is the first kernel that inspect lists for the problem on an untuned device.
+    untuned = json.loads(rooftile.run("inspect", "--json", "--ranked", *options["row"]).stdout)["kernels"][0]
+    assert untuned["kernel"] in rooftile.run("emit", *options["row"]).stdout
+    assert untuned["origin"].startswith("untuned: ")
+    # Given parameters stay.
+    assert "unroll_k=8 " in rooftile.run("emit", *options["row"], "--unroll_k", 8).stdout
+
+
 def test_list_holds_only_kernels_for_the_options(rooftile):
     everything = space(rooftile)
     assert len(everything) > 200

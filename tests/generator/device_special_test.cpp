@@ -6,6 +6,7 @@
 #include "device_product.h"
 #include "generator/space.h"
 #include "test_limits.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

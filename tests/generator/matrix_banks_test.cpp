@@ -72,7 +72,7 @@ int transposed_put_conflict(const Variant& v, const Types& t) {
   return conflict(addresses, words);
 }
 
-// The kernels of tuner/search/priors/, and how many times slower than full speed they put tiles
+// The kernels of generator/priors/, and how many times slower than full speed they put tiles
 // that they transpose.
 const struct {
   const char* settings;

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "generator/family_defaults.h"
 #include "test_limits.h"
 
 namespace rooftile {
@@ -87,25 +88,11 @@ TEST(Space, HoldsTheRegisterKernelOfFourRowsByFourColumnsOnce) {
 
 TEST(Space, HoldsTheDefaults) {
   const std::vector<Variant> lavapipe = legal_variants(lavapipe_limits());
-  EXPECT_THAT(lavapipe, testing::Contains(
-                            default_variant(profile_of(DeviceKind::kSoftware, lavapipe_limits()))));
+  EXPECT_THAT(lavapipe,
+              testing::Contains(family_defaults(Family::kBroadcast, lavapipe_limits()).front()));
   EXPECT_THAT(lavapipe, testing::Contains(fallback_variant()));
-  EXPECT_THAT(
-      legal_variants(discrete_limits()),
-      testing::Contains(default_variant(profile_of(DeviceKind::kDiscrete, discrete_limits()))));
-}
-
-TEST(Defaults, FollowTheKindOfDevice) {
-  EXPECT_EQ(default_variant(profile_of(DeviceKind::kSoftware, lavapipe_limits())).family,
-            Family::kBroadcast);
-  EXPECT_EQ(default_variant(profile_of(DeviceKind::kDiscrete, discrete_limits())).family,
-            Family::kTiled);
-  EXPECT_EQ(default_variant(profile_of(DeviceKind::kIntegrated, variable_limits())).family,
-            Family::kTiled);
-  EXPECT_EQ(default_variant(profile_of(DeviceKind::kDiscrete, minimum_limits())),
-            fallback_variant());
-  EXPECT_EQ(default_variant(profile_of(DeviceKind::kSoftware, minimum_limits())),
-            fallback_variant());
+  EXPECT_THAT(legal_variants(discrete_limits()),
+              testing::Contains(family_defaults(Family::kTiled, discrete_limits()).front()));
 }
 
 RC_GTEST_PROP(Defaults, TheFallbackIsLegalForEveryDeviceAndProblemItCanAddress, ()) {

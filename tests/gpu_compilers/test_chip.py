@@ -127,7 +127,8 @@ def order(source, program, chip):
         # Padding and the order of workgroups, and often the checks of edges, do not change the main loop.
         distinct = {}
         for kernel in ranked:
-            if loop := kernel["main_loop"]:
+            # The untuned choice, which comes first, is not the model's.
+            if (loop := kernel["main_loop"]) and kernel["origin"].startswith("predicted"):
                 distinct.setdefault(json.dumps([kernel["facts"]["registers"], loop["instructions"]]), kernel)
         first = list(distinct.values())[:10]
         best = max((share_of(chip, kernel) for kernel in first), default=0)

@@ -14,6 +14,7 @@
 #include "generator/version.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -14,6 +14,7 @@
 #include "tests/support/call_of.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -18,6 +18,7 @@
 
 #include "runtime/resident/resident.h"
 #include "tests/support/faults_fixture.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -23,6 +23,7 @@
 #include "tests/support/on_device.h"
 #include "tests/support/shared_work.h"
 #include "tests/support/synthetic_database.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -24,6 +24,7 @@
 #include "tests/db/older_database.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -14,6 +14,7 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/support/synthetic_database.h"
+#include "tests/support/untuned_default.h"
 
 namespace {
 

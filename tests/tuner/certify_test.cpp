@@ -1,6 +1,7 @@
 // Right kernels pass certification; the same kernels with one injected error are rejected.
 #include "certify_fixture.h"
 #include "generator/space.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

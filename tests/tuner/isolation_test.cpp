@@ -12,6 +12,7 @@
 #include "tests/db/child_process.h"
 #include "tests/support/await.h"
 #include "tests/support/scratch.h"
+#include "tests/support/untuned_default.h"
 #include "tuner/problem_tuner.h"
 #include "tuner/worker/settle_journal.h"
 

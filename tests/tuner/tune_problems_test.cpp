@@ -18,6 +18,7 @@
 #include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
 #include "tests/support/scratch.h"
+#include "tests/support/untuned_default.h"
 #include "tuner/search/strategy.h"
 
 namespace rooftile {

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/numbers/statistics.h"
-#include "tuner/search/priors.h"
+#include "generator/priors/untuned_kernel.h"
 #include "tuner/worker/worker_protocol.h"
 
 namespace rooftile {

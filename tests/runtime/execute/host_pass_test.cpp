@@ -12,6 +12,7 @@
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -12,6 +12,7 @@
 #include "runtime/tuned/kernel_ranking.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/resident_fixture.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

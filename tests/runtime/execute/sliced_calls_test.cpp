@@ -14,6 +14,7 @@
 #include "generator/compile.h"
 #include "generator/emit.h"
 #include "tests/support/transfer_fixture.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -16,6 +16,7 @@
 #include "tests/support/faults_fixture.h"
 #include "tests/support/full_disk.h"
 #include "tests/support/synthetic_database.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -15,6 +15,7 @@
 #include "tests/support/faults_fixture.h"
 #include "tests/support/gate.h"
 #include "tests/support/resident_fixture.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

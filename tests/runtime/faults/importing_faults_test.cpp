@@ -24,6 +24,7 @@
 #include "tests/support/faults_fixture.h"
 #include "tests/support/gate.h"
 #include "tests/support/pages.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -17,6 +17,7 @@
 #include "generator/emit.h"
 #include "generator/space.h"
 #include "tests/support/faults_fixture.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -4,6 +4,7 @@
 #include "tests/support/blocked_threads.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/gate.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

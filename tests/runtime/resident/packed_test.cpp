@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/support/packed_fixture.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "runtime/abi/resident_handles.h"
 #include "tests/support/resident_fixture.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

@@ -8,6 +8,7 @@
 #include "generator/compile.h"
 #include "tests/support/await.h"
 #include "tests/support/resident_fixture.h"
+#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {

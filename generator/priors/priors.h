@@ -1,4 +1,5 @@
-// First candidates for a kind of device: tables in priors/, one per vendor and generation.
+// What is known of kernels on a kind of device: tables beside this file, one per vendor and
+// generation.
 #pragma once
 
 #include <string>
@@ -20,6 +21,10 @@ struct Prior {
 /// none for a kind without a table.
 std::vector<std::string_view> prior_tables(const DeviceProfile& device);
 
+/// Returns the kinds of problems that a line may name and that this one is of, the most general one
+/// first ("thin", "row").
+std::vector<std::string_view> kinds_of(const Problem& p);
+
 /// Returns the lines of one table for problems like this one, in the table's order. The caller
 /// checks whether a kernel is legal.
 std::vector<Prior> priors_in(std::string_view table, const Problem& p);
@@ -27,9 +32,9 @@ std::vector<Prior> priors_in(std::string_view table, const Problem& p);
 /// Same for all tables of this device.
 std::vector<Prior> priors_for(const DeviceProfile& device, const Problem& p);
 
-/// Returns the first candidates of a search without any history: the untuned default, then the
-/// priors.
-std::vector<Variant> first_starts(const DeviceProfile& device, const Problem& p);
+/// Returns the lines of all tables of this device that name this kind, for operands like these.
+std::vector<Prior> priors_for_kind(const DeviceProfile& device, const Types& types,
+                                   std::string_view kind);
 
 /// Return the names of all tables, and all kernels of one, for tests and reports. Throw
 /// kInvalidArgument, with table and line, for a line that cannot be parsed.

@@ -1,13 +1,13 @@
-#include "tuner/search/priors.h"
+#include "generator/priors/priors.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "core/embedded_text.h"
 #include "core/error.h"
-#include "generator/space.h"
 
 namespace rooftile {
 
@@ -55,14 +55,8 @@ constexpr std::array<Table, 10> kTables = {{
 
 constexpr std::int64_t kLeastLarge = 256, kMostThin = 8, kMostBatched = 64;
 
-std::string_view kind_of(const Problem& p) {
-  const std::int64_t shorter = std::min(p.m, p.n);
-  return shorter <= kMostThin ? "thin" : shorter >= kLeastLarge ? "large" : "small";
-}
-/// Whether a batch consists of matrices that are too small to fill a workgroup each.
-bool is_batched(const Problem& p) { return p.batch > 1 && std::max(p.m, p.n) <= kMostBatched; }
-std::string_view operands_of(const Problem& p) {
-  return quantized(p.types) ? "quantized" : name(p.types.a);
+std::string_view operands_of(const Types& types) {
+  return quantized(types) ? "quantized" : name(types.a);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -85,16 +79,14 @@ bool lists(std::string_view words, std::string_view wanted) {
   return false;
 }
 
-std::string_view text_of(std::string_view table) {
-  for (const EmbeddedText& entry : embedded_priors())
-    if (entry.name == table) return entry.text;
-  fail(ErrorCode::kInternal, "there is no table of priors '{}' in this build", table);
-}
+/// A line of a table.
+struct Line {
+  std::string_view operands, problems;
+  Prior prior;
+};
 
-template <typename Keep>
-std::vector<Prior> read(std::string_view table, Keep keep) {
-  std::vector<Prior> priors;
-  std::string_view text = text_of(table);
+std::vector<Line> parse(std::string_view table, std::string_view text) {
+  std::vector<Line> lines;
   for (int line_number = 1; !text.empty(); ++line_number) {
     std::string_view line = take_field(text, '\n');
     if (line.empty() || line.starts_with('#')) continue;
@@ -103,9 +95,30 @@ std::vector<Prior> read(std::string_view table, Keep keep) {
     if (operands.empty() || problems.empty() || variant.empty() || trimmed(line).empty())
       fail(ErrorCode::kInvalidArgument, "{}:{}: a prior is 'operands | problems | kernel | source'",
            table, line_number);
-    if (!keep(operands, problems)) continue;
-    priors.push_back({parse_variant(variant), std::string(trimmed(line))});
+    lines.push_back({operands, problems, {parse_variant(variant), std::string(trimmed(line))}});
   }
+  return lines;
+}
+
+/// The lines of a table. Calls ask for kernels, so that each table is parsed once.
+const std::vector<Line>& lines_of(std::string_view table) {
+  static const auto kLines = [] {
+    std::map<std::string_view, std::vector<Line>> lines;
+    for (const EmbeddedText& entry : embedded_priors())
+      lines[entry.name] = parse(entry.name, entry.text);
+    return lines;
+  }();
+  const auto found = kLines.find(table);
+  if (found == kLines.end())
+    fail(ErrorCode::kInternal, "there is no table of priors '{}' in this build", table);
+  return found->second;
+}
+
+template <typename Keep>
+std::vector<Prior> read(std::string_view table, Keep keep) {
+  std::vector<Prior> priors;
+  for (const Line& line : lines_of(table))
+    if (keep(line.operands, line.problems)) priors.push_back(line.prior);
   return priors;
 }
 
@@ -118,10 +131,31 @@ std::vector<std::string_view> prior_tables(const DeviceProfile& device) {
   return tables;
 }
 
+std::vector<std::string_view> kinds_of(const Problem& p) {
+  const std::int64_t shorter = std::min(p.m, p.n);
+  std::vector<std::string_view> kinds;
+  if (shorter <= kMostThin) {
+    kinds = {"thin"};
+    if (p.m <= p.n)
+      kinds.push_back(p.m == 1 ? "row" : "rows");
+    else
+      kinds.push_back(p.n == 1 ? "column" : "columns");
+  } else if (shorter >= kLeastLarge) {
+    kinds = {"large"};
+  } else {
+    kinds = {"small"};
+    if (std::max(p.m, p.n) >= kLeastLarge) kinds.push_back("skinny");
+  }
+  // Matrices that are too small to fill a workgroup each.
+  if (p.batch > 1 && std::max(p.m, p.n) <= kMostBatched) kinds.push_back("batched");
+  return kinds;
+}
+
 std::vector<Prior> priors_in(std::string_view table, const Problem& p) {
+  const std::vector<std::string_view> kinds = kinds_of(p);
   return read(table, [&](std::string_view operands, std::string_view problems) {
-    return lists(operands, operands_of(p)) &&
-           (lists(problems, kind_of(p)) || (is_batched(p) && lists(problems, "batched")));
+    return lists(operands, operands_of(p.types)) &&
+           std::ranges::any_of(kinds, [&](auto kind) { return lists(problems, kind); });
   });
 }
 
@@ -132,10 +166,15 @@ std::vector<Prior> priors_for(const DeviceProfile& device, const Problem& p) {
   return all;
 }
 
-std::vector<Variant> first_starts(const DeviceProfile& device, const Problem& p) {
-  std::vector<Variant> starts = {default_variant(device)};
-  for (const Prior& prior : priors_for(device, p)) starts.push_back(prior.variant);
-  return starts;
+std::vector<Prior> priors_for_kind(const DeviceProfile& device, const Types& types,
+                                   std::string_view kind) {
+  std::vector<Prior> all;
+  for (std::string_view table : prior_tables(device))
+    for (Prior& prior : read(table, [&](std::string_view operands, std::string_view problems) {
+           return lists(operands, operands_of(types)) && lists(problems, kind);
+         }))
+      all.push_back(std::move(prior));
+  return all;
 }
 
 std::vector<std::string_view> all_prior_tables() {

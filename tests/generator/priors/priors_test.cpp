@@ -1,6 +1,6 @@
 // Every line of every table is legal on a device of its kind, and devices get the tables of their
 // vendor.
-#include "tuner/search/priors.h"
+#include "generator/priors/priors.h"
 
 #include <gmock/gmock.h>
 
@@ -64,12 +64,17 @@ DeviceProfile device_for(std::string_view table) {
   } else if (table == "amd_rdna.txt") {
     d.vendor_id = 0x1002;
     d.limits = limits(32, 64, 65536, square);
+    for (const DataType operand : {kI8, kU8})
+      d.limits.matrix_shapes.push_back({16, 16, 16, operand, kI32});
   } else if (table == "amd_cdna.txt") {
     d.vendor_id = 0x1002;
     d.limits = limits(64, 64, 65536, square);
   } else if (table == "intel_xe.txt") {
     d.vendor_id = 0x8086;
     d.limits = limits(8, 32, 49152, {{8, 16, 16, kF16, kF32}, {8, 8, 16, kF16, kF32}});
+    for (const DataType operand : {kI8, kU8})
+      for (const int columns : {8, 16})
+        d.limits.matrix_shapes.push_back({8, columns, 32, operand, kI32});
   } else if (table == "apple.txt") {
     d.vendor_id = 0x106b;
     d.limits = limits(32, 32, 32768, {});
@@ -81,7 +86,7 @@ DeviceProfile device_for(std::string_view table) {
     d.limits = limits(64, 128, 32768, {});
   } else if (table == "software.txt") {
     d.kind = DeviceKind::kSoftware;
-    d.limits = limits(8, 8, 32768, {});
+    d.limits = limits(4, 8, 32768, {});  // both kinds of software devices
   }
   return d;
 }
@@ -90,11 +95,16 @@ DeviceProfile device_for(std::string_view table) {
 std::vector<Problem> problems() {
   std::vector<Problem> all;
   for (const char* types : {"f32", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16"})
-    for (const auto& [m, n] :
-         {std::pair{1024, 2048}, std::pair{64, 128}, std::pair{1, 4096}, std::pair{4096, 1}})
+    for (const auto& [m, n] : {std::pair{1024, 2048}, std::pair{64, 128}, std::pair{1, 4096},
+                               std::pair{8, 4096}, std::pair{4096, 1}, std::pair{4096, 8}})
       all.push_back(
           retyped(packed_problem(m, n, 4096, Transpose::kNo, Transpose::kYes), parse_types(types)));
-  all.push_back(packed_problem(32, 48, 64, Transpose::kNo, Transpose::kYes, 12));
+  for (const char* types : {"f32", "f16", "i8_i32"})
+    all.push_back(retyped(packed_problem(32, 48, 64, Transpose::kNo, Transpose::kYes, 12),
+                          parse_types(types)));
+  // Some lines are for operands that packed dot products and whole vectors along k cannot take.
+  for (const char* types : {"f16", "i8_i32"})
+    all.push_back(retyped(packed_problem(1024, 2048, 4096), parse_types(types)));
   return all;
 }
 

@@ -1,0 +1,32 @@
+// The kernel of a problem before anything is measured on its device. Every part of Rooftile that
+// needs one asks here: calls, the tuner and the command line.
+#pragma once
+
+#include <vector>
+
+#include "core/device_profile.h"
+#include "core/problem.h"
+#include "core/variant.h"
+#include "generator/priors/priors.h"
+#include "generator/rules.h"
+
+namespace rooftile {
+
+/// Returns the kernels to use for this problem with its operands at this place, each once and best
+/// first, with the reason for each. They are legal with these limits, which may be less than the
+/// device's. First come the lines of the device's tables (priors.h), the one before others whose
+/// grid is large enough for the device; then the defaults of the families for this kind of problem,
+/// which is what devices without a table get; last the kernel that is legal almost everywhere
+/// (fallback_variant). Empty: nothing is legal.
+std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimits& limits,
+                                   const Problem& p, const Placement& placement);
+
+/// Returns the first of untuned_kernels() where each operand has a buffer of its own, and
+/// fallback_variant() where there is none.
+Variant untuned_kernel(const DeviceProfile& device, const Problem& p);
+
+/// Returns the first candidates of a search without any history: the untuned kernel, then the
+/// priors.
+std::vector<Variant> first_starts(const DeviceProfile& device, const Problem& p);
+
+}  // namespace rooftile

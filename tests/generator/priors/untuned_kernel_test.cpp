@@ -1,0 +1,226 @@
+// Every generation of GPUs gets kernels of its own for each kind of problem and each type, without
+// anything that was measured.
+#include "generator/priors/untuned_kernel.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "generator/space.h"
+#include "tests/generator/priors/chip_profiles.h"
+#include "tests/generator/test_limits.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kTypes[] = {"f32", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16"};
+
+struct Sizes {
+  std::int64_t m, n, k, batch = 1;
+};
+constexpr Sizes kLarge = {4096, 4096, 4096}, kMedium = {512, 512, 1024}, kSmall = {128, 128, 1024},
+                kRow = {1, 4096, 4096}, kRows = {6, 4096, 4096}, kColumn = {4096, 1, 4096},
+                kColumns = {4096, 6, 4096}, kBatched = {32, 32, 64, 1000};
+constexpr Sizes kKinds[] = {kLarge, kMedium, kSmall, kRow, kRows, kColumn, kColumns, kBatched};
+
+Problem problem(const Sizes& size, const std::string& types, Transpose trans_b = Transpose::kNo) {
+  const Types parsed = parse_types(types);
+  if (quantized(parsed)) trans_b = Transpose::kYes;
+  return packed_problem(size.m, size.n, size.k, Transpose::kNo, trans_b, size.batch, parsed);
+}
+
+bool multiplies_on_units(const DeviceProfile& device, const Problem& p) {
+  return std::ranges::any_of(device.limits.matrix_shapes,
+                             [&](const MatrixShape& shape) { return shape.operand == p.types.a; });
+}
+
+Prior first(const DeviceProfile& device, const Problem& p) {
+  const std::vector<Prior> all = untuned_kernels(device, device.limits, p, own_buffers(p));
+  return all.empty() ? Prior{} : all.front();
+}
+
+TEST(UntunedKernel, EveryGenerationHasALegalOneForEveryKindAndType) {
+  for (const DeviceProfile& device : chip_profiles())
+    for (const char* types : kTypes)
+      for (const Transpose trans_b : {Transpose::kNo, Transpose::kYes})
+        for (const Sizes& size : kKinds) {
+          const Problem p = problem(size, types, trans_b);
+          SCOPED_TRACE(device.name + " " + to_string(p));
+          const std::vector<Prior> all = untuned_kernels(device, device.limits, p, own_buffers(p));
+          ASSERT_FALSE(all.empty());
+          std::set<std::string> seen;
+          for (const Prior& kernel : all) {
+            EXPECT_EQ(illegal_reason(kernel.variant, device.limits, p, own_buffers(p)),
+                      std::nullopt);
+            EXPECT_TRUE(seen.insert(to_string(kernel.variant)).second) << "listed twice";
+          }
+          EXPECT_EQ(untuned_kernel(device, p), all.front().variant);
+          EXPECT_EQ(all.back().variant, fallback_variant());
+          EXPECT_EQ(all.front().variant.packed_a, Packed::kNo) << "packing costs a pass";
+          EXPECT_EQ(all.front().variant.packed_b, Packed::kNo);
+        }
+}
+
+TEST(UntunedKernel, TheChoiceIsOfTheTables) {
+  for (const DeviceProfile& device : chip_profiles())
+    for (const char* types : kTypes)
+      for (const Sizes& size : kKinds) {
+        const Problem p = problem(size, types, Transpose::kYes);
+        EXPECT_THAT(first(device, p).source, Not(HasSubstr("default of")))
+            << device.name << " " << to_string(p);
+      }
+}
+
+TEST(UntunedKernel, TheFamilyFollowsTheKindOfProblem) {
+  for (const DeviceProfile& device : chip_profiles())
+    for (const char* types : kTypes) {
+      SCOPED_TRACE(device.name + " " + types);
+      for (const Sizes& size : {kRow, kRows, kColumn, kColumns})
+        EXPECT_EQ(first(device, problem(size, types)).variant.family, Family::kVector);
+      for (const Sizes& size : {kLarge, kMedium, kSmall}) {
+        const Problem p = problem(size, types);
+        EXPECT_EQ(first(device, p).variant.family,
+                  multiplies_on_units(device, p) ? Family::kMatrix : Family::kTiled)
+            << to_string(p);
+      }
+      if (!quantized(parse_types(types))) {
+        EXPECT_EQ(first(device, problem(kBatched, types)).variant.family, Family::kBatchedSmall);
+      }
+    }
+}
+
+TEST(UntunedKernel, FewRowsAndColumnsShareTheLoadsOfTheOtherOperand) {
+  for (const DeviceProfile& device : chip_profiles())
+    for (const char* types : {"f32", "f16"}) {
+      SCOPED_TRACE(device.name + " " + types);
+      EXPECT_EQ(first(device, problem(kRow, types)).variant.tile_m, 1);
+      EXPECT_EQ(first(device, problem(kRows, types)).variant.tile_m, 4);
+      EXPECT_EQ(first(device, problem({2, 4096, 4096}, types)).variant.tile_m, 2);
+      EXPECT_EQ(first(device, problem(kColumn, types)).variant.tile_n, 1);
+      EXPECT_EQ(first(device, problem(kColumns, types)).variant.tile_n, 4);
+    }
+}
+
+TEST(UntunedKernel, SmallProblemsGetSmallTilesAndLargeOnesLargeTiles) {
+  const auto area = [](const Prior& kernel) {
+    return kernel.variant.tile_m * kernel.variant.tile_n;
+  };
+  for (const DeviceProfile& device : chip_profiles())
+    for (const char* types : {"f32", "f16", "f16xq4b32_f16"}) {
+      const int large = area(first(device, problem(kLarge, types))),
+                medium = area(first(device, problem(kMedium, types)));
+      EXPECT_LE(medium, 64 * 64) << device.name << " " << types;
+      EXPECT_GE(large, medium) << device.name << " " << types;
+    }
+}
+
+TEST(UntunedKernel, AWorkgroupForEachUnitIsEnough) {
+  DeviceProfile device = chip_profile("NAVI31");
+  const Problem p = problem({1024, 1024, 1024}, "f32");
+  const auto workgroups = [&] {
+    const Variant v = untuned_kernel(device, p);
+    return p.m / v.tile_m * (p.n / v.tile_n);
+  };
+  device.limits.compute_units = 8;
+  EXPECT_EQ(workgroups(), 32) << "the largest tile";
+  device.limits.compute_units = 96;
+  EXPECT_GE(workgroups(), 96);
+}
+
+TEST(UntunedKernel, TilesThatWouldBeMostlyEmptyGiveWay) {
+  const DeviceProfile device = chip_profile("NAVI31");
+  // 1000 matrices occupy the device whatever the tile, so that only its waste differs.
+  EXPECT_EQ(untuned_kernel(device, problem({64, 64, 64, 1000}, "f16")).tile_m, 64);
+  EXPECT_EQ(untuned_kernel(device, problem({60, 60, 64, 1000}, "f32")).family, Family::kTiled);
+  EXPECT_EQ(untuned_kernel(device, problem({48, 48, 64, 1000}, "f32")).family,
+            Family::kBatchedSmall);
+}
+
+TEST(UntunedKernel, RowsThatVectorsDoNotDivideAreLoadedByElements) {
+  for (const DeviceProfile& device : chip_profiles())
+    for (const char* types : {"f32", "f16", "i8_i32"}) {
+      const Problem p = problem({4099, 4101, 4103}, types);
+      const Variant v = untuned_kernel(device, p);
+      EXPECT_EQ(illegal_reason(v, device.limits, p, own_buffers(p)), std::nullopt);
+      EXPECT_THAT(v.family, AnyOf(Family::kMatrix, Family::kTiled))
+          << device.name << " " << to_string(p);
+    }
+}
+
+TEST(UntunedKernel, LegalityIsThatOfTheGivenLimits) {
+  const DeviceProfile device = profile_of(DeviceKind::kSoftware, lavapipe_limits());
+  const Problem p = problem(kLarge, "f32");
+  const auto uses_texels = [](const Variant& v) {
+    return v.load_path_a == LoadPath::kTexel || v.load_path_b == LoadPath::kTexel;
+  };
+  EXPECT_TRUE(uses_texels(untuned_kernel(device, p)));
+  DeviceLimits without = device.limits;
+  without.texel_buffer_r32 = without.texel_buffer_rgba32 = false;
+  const std::vector<Prior> all = untuned_kernels(device, without, p, own_buffers(p));
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all.front().variant.family, Family::kBroadcast);
+  for (const Prior& kernel : all) EXPECT_FALSE(uses_texels(kernel.variant));
+}
+
+TEST(UntunedKernel, DevicesWithoutATableGetTheDefaultsOfTheFamily) {
+  const auto family = [](const DeviceProfile& device, const Sizes& size, const char* types) {
+    return untuned_kernel(device, problem(size, types)).family;
+  };
+  const DeviceProfile plain = profile_of(DeviceKind::kDiscrete, discrete_limits());
+  const DeviceProfile units = profile_of(DeviceKind::kDiscrete, matrix_limits());
+  EXPECT_EQ(family(plain, kLarge, "f32"), Family::kTiled);
+  EXPECT_EQ(family(plain, kLarge, "f16"), Family::kTiled);
+  EXPECT_EQ(family(units, kLarge, "f16"), Family::kMatrix);
+  for (const char* types : kTypes) {
+    EXPECT_EQ(family(plain, kRow, types), Family::kVector) << types;
+    EXPECT_EQ(family(plain, kColumn, types), Family::kVector) << types;
+    EXPECT_EQ(untuned_kernel(plain, problem(kRow, types)).tile_m, 1) << types;
+    EXPECT_EQ(untuned_kernel(plain, problem(kColumn, types)).tile_n, 1) << types;
+  }
+  EXPECT_EQ(family(plain, kBatched, "f32"), Family::kBatchedSmall);
+  EXPECT_EQ(family(profile_of(DeviceKind::kOther, minimum_limits()), kLarge, "f32"),
+            Family::kTiled);
+}
+
+TEST(UntunedKernel, WhatNothingCanComputeHasNone) {
+  const DeviceProfile device = profile_of(DeviceKind::kOther, minimum_limits());
+  const Problem p = problem({1 << 20, 1 << 20, 1 << 20}, "f32");
+  EXPECT_TRUE(untuned_kernels(device, device.limits, p, own_buffers(p)).empty());
+  EXPECT_EQ(untuned_kernel(device, p), fallback_variant());
+}
+
+TEST(UntunedKernel, SoftwareDevicesGetTheFamilyOfTheKind) {
+  for (const std::uint32_t lanes : {4u, 8u}) {
+    DeviceProfile device = profile_of(DeviceKind::kSoftware, lavapipe_limits());
+    device.limits.subgroup_size = device.limits.min_subgroup_size =
+        device.limits.max_subgroup_size = lanes;
+    SCOPED_TRACE(lanes);
+    for (const char* types : {"f32", "f16", "bf16"}) {
+      for (const Sizes& size : {kLarge, kMedium})
+        EXPECT_EQ(untuned_kernel(device, problem(size, types)).family,
+                  lanes == 8 ? Family::kBroadcast : Family::kRegister);
+      EXPECT_EQ(untuned_kernel(device, problem({16, 16, 16, 1000}, types)).family,
+                Family::kBatchedSmall);
+      EXPECT_EQ(untuned_kernel(device, problem({32, 32, 64, 200}, types)).family,
+                Family::kRegister);
+      for (const Sizes& size : {kRow, kRows, kColumn, kColumns})
+        EXPECT_EQ(untuned_kernel(device, problem(size, types)).family, Family::kVector);
+    }
+  }
+}
+
+TEST(UntunedKernel, IsTheFirstStartOfASearchAndPriorsFollow) {
+  const DeviceProfile device = chip_profile("172");
+  const Problem p = problem(kMedium, "f16");
+  const std::vector<Variant> starts = first_starts(device, p);
+  ASSERT_FALSE(starts.empty());
+  EXPECT_EQ(starts.front(), untuned_kernel(device, p));
+  EXPECT_EQ(starts.size(), 1 + priors_for(device, p).size());
+}
+
+}  // namespace
+}  // namespace rooftile
