@@ -6,9 +6,10 @@
 ///
 /// Device and kernels. The device is the one that the context has tuned kernels for. Without tuned
 /// kernels it is the best one that Vulkan offers (options.device and $ROOFTILE_DEVICE choose), and
-/// the fallback kernel computes everything: correctly, but not fast. Where the database has no
-/// certificate of the fallback kernel, it is checked against float64 once per process before its
-/// first use. Kernels are chosen for the operands as they are stored: a leading dimension or an
+/// the fallback kernel computes everything, correctly but not fast, until the kernel for a device
+/// of its kind is certified in the background (not in deterministic contexts). Where the database
+/// has no certificate of the fallback kernel, it is checked against float64 once per process before
+/// its first use. Kernels are chosen for the operands as they are stored: a leading dimension or an
 /// offset that is not a multiple of the vector width may rule out the fastest kernel. Leading
 /// dimensions and strides that are multiples of 4 elements (16 for I8 and U8) and offsets that are
 /// multiples of 16 bytes are best.

@@ -98,9 +98,9 @@ ROOFTILE_API rooftile_status rooftile_vulkan_requirements_get(
 ROOFTILE_API void rooftile_vulkan_requirements_free(rooftile_vulkan_requirements* requirements);
 
 /// Same as rooftile_open, for a device of the program. The context uses the kernels that were tuned
-/// for the same device and driver. Without any it uses the plain kernel (resident.h), which is
-/// checked on a device of the library's own. Calls on host pointers run as on any context, not on
-/// the program's device.
+/// for the same device and driver. Without any it uses the plain kernel and those that are
+/// certified in the background (resident.h), both checked on a device of the library's own. Calls
+/// on host pointers run as on any context, not on the program's device.
 ///
 /// Errors: those of rooftile_open, and INVALID_ARGUMENT, UNSUPPORTED, DEVICE_ERROR.
 ROOFTILE_API rooftile_status rooftile_vulkan_open(const rooftile_options* options,

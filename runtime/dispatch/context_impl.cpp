@@ -258,8 +258,9 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
       options.device.empty() ? environment("ROOFTILE_DEVICE") : options.device;
   const std::filesystem::path cache_folder =
       options.cache_folder.empty() ? default_cache_folder() : options.cache_folder;
-  impl_->resident = std::make_unique<ResidentSource>(options.adopted, wanted_device, database,
-                                                     cache_folder, impl_->precision);
+  impl_->resident =
+      std::make_unique<ResidentSource>(options.adopted, wanted_device, database, cache_folder,
+                                       impl_->precision, impl_->deterministic);
   impl_->data = load_tuned_data(database, wanted_device, impl_->deterministic,
                                 options.adopted != nullptr ? &options.adopted->profile() : nullptr);
   TunedData& data = impl_->data;

@@ -60,6 +60,7 @@ std::string Context::Impl::why_not_certified(const Problem& p) const {
 void Context::wait_for_certificates() const {
   if (impl_->device != nullptr && impl_->device->on_demand() != nullptr)
     impl_->device->on_demand()->wait();
+  if (const auto resident = impl_->resident->opened()) resident->kernels().wait_for_certificates();
 }
 
 void Context::Impl::request_kernel(const Problem& p, const Choice& choice) const {

@@ -49,18 +49,24 @@ KernelHashes ResidentSource::wrong_kernels(const DeviceProfile& device) const {
   return hashes;
 }
 
+std::shared_ptr<OnDemandKernels> ResidentSource::kernels_on_demand(
+    const DeviceProfile& device) const {
+  if (deterministic_ == Deterministic::kYes) return nullptr;
+  const std::filesystem::path& cache_folder = own_kernels_->shaders.folder();
+  return std::make_shared<OnDemandKernels>(device, database_, cache_folder, [device, cache_folder] {
+    return Device::open(device, {.cache_folder = cache_folder});
+  });
+}
+
 std::shared_ptr<Resident> ResidentSource::make(DeviceTier* tuned) const {
-  std::optional<KernelRanking> ranking;
-  std::shared_ptr<OnDemandKernels> on_demand;
-  if (tuned != nullptr) {
-    ranking = tuned->ranking();
-    on_demand = tuned->on_demand();
-  }
   const auto resident = [&](const std::shared_ptr<Device>& device,
                             const std::shared_ptr<KernelCache>& kernels,
                             std::function<std::shared_ptr<Device>()> checking_device) {
-    return std::make_shared<Resident>(device, std::move(ranking), wrong_kernels(device->profile()),
-                                      kernels, std::move(checking_device), on_demand, precision_);
+    const DeviceProfile& profile = device->profile();
+    return std::make_shared<Resident>(
+        device, tuned != nullptr ? tuned->ranking() : KernelRanking(profile.limits, {}, {}),
+        wrong_kernels(profile), kernels, std::move(checking_device),
+        tuned != nullptr ? tuned->on_demand() : kernels_on_demand(profile), precision_);
   };
   if (adopted_ != nullptr)
     // The library submits nothing to the program's device on its own initiative.

@@ -18,14 +18,16 @@ class ResidentSource {
   /// - wanted: substring of a device's name or UUID.
   /// - database: file whose blocked kernels are not run; it need not exist.
   /// - precision: applies to calls that do not set one.
+  /// - deterministic: on an untuned device, only the fallback computes.
   ResidentSource(std::shared_ptr<Device> adopted, std::string wanted,
                  std::filesystem::path database, std::filesystem::path cache_folder,
-                 Precision precision)
+                 Precision precision, Deterministic deterministic)
       : adopted_(std::move(adopted)),
         wanted_(std::move(wanted)),
         database_(std::move(database)),
         own_kernels_(std::make_shared<KernelCache>(std::move(cache_folder))),
-        precision_(precision) {}
+        precision_(precision),
+        deterministic_(deterministic) {}
 
   const std::shared_ptr<Device>& adopted() const { return adopted_; }
 
@@ -42,6 +44,8 @@ class ResidentSource {
  private:
   std::shared_ptr<Resident> make(DeviceTier* tuned) const;
   std::shared_ptr<Device> open_wanted() const;
+  /// Kernels of a device that is not tuned; null in a deterministic context.
+  std::shared_ptr<OnDemandKernels> kernels_on_demand(const DeviceProfile& device) const;
   KernelHashes wrong_kernels(const DeviceProfile& device) const;
 
   const std::shared_ptr<Device> adopted_;
@@ -50,6 +54,7 @@ class ResidentSource {
   /// Kernels on an adopted or untuned device. Those on the tuned device are the device tier's.
   const std::shared_ptr<KernelCache> own_kernels_;
   const Precision precision_;
+  const Deterministic deterministic_;
   std::mutex mutex_;
   std::shared_ptr<Resident> resident_;
 };

@@ -46,6 +46,11 @@ class ResidentKernels {
   ResidentProduct choose(const ResidentCall& call, std::uint64_t workspace_bytes,
                          const BufferUses& uses);
 
+  /// Waits until no kernel is being certified on demand.
+  void wait_for_certificates() const {
+    if (on_demand_ != nullptr) on_demand_->wait();
+  }
+
   /// Same contract as KernelCache::kernel.
   std::shared_ptr<const Kernel> certified(const CandidateRecord& candidate,
                                           const Signature& signature) const {

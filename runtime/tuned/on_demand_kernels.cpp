@@ -20,6 +20,7 @@
 #include "generator/version.h"
 #include "runtime/support/background.h"
 #include "runtime/support/log.h"
+#include "runtime/tuned/certifiable_kernels.h"
 #include "runtime/tuned/tuned_data.h"
 #include "runtime/verify/certify.h"
 
@@ -142,10 +143,9 @@ struct OnDemandKernels::Impl {
     return std::ranges::count(of_class, state, [](const auto& entry) { return entry->state; });
   }
 
-  /// The best of these variants that may still be certified; null: none, or a better one is
+  /// The best of these kernels that may still be certified; null: none, or a better one is
   /// certified already.
-  static const Variant* next(Class& of_class, std::span<const RankedChoice> choices,
-                             const Problem& p, const Placement& at, const DeviceLimits& limits);
+  static const Variant* next(const Class& of_class, std::span<const CertifiableKernel> wishes);
 
   void run(Entry& entry);
   /// failure: what is to be said of one that has failed, if anything is.
@@ -257,33 +257,25 @@ OnDemandKernels::~OnDemandKernels() {
 std::vector<RankedChoice> OnDemandKernels::ranked(const KernelRanking& tuned, const Problem& p,
                                                   const Placement& at,
                                                   const DeviceLimits& limits) const {
-  const auto near = tuned.nearest(p);
-  if (!near || !impl_->may_use()) return {};
+  if (!impl_->may_use()) return {};
   const std::lock_guard lock(impl_->mutex);
   const Impl::Class& of_class = impl_->of(to_string(signature_of(p)));
   if (Impl::count(of_class, State::kCertified) == 0) return {};
-  std::vector<RankedChoice> choices =
-      tuned.ranked(near->problem, own_buffers(near->problem), limits);
-  std::erase_if(choices, [&](RankedChoice& choice) {
-    const Entry* const entry = Impl::find(of_class, choice.candidate->variant);
-    if (entry == nullptr || entry->state != State::kCertified ||
-        illegal_reason(entry->candidate.variant, limits, p, at))
-      return true;
-    choice = {&entry->candidate, near->time_ratio * choice.expected_ns};
-    return false;
-  });
+  std::vector<RankedChoice> choices;
+  for (const CertifiableKernel& wish : certifiable_kernels(impl_->profile, tuned, p, at, limits)) {
+    const Entry* const entry = Impl::find(of_class, wish.variant);
+    if (entry != nullptr && entry->state == State::kCertified)
+      choices.push_back({&entry->candidate, wish.expected_ns});
+  }
   return choices;
 }
 
-const Variant* OnDemandKernels::Impl::next(Class& of_class, std::span<const RankedChoice> choices,
-                                           const Problem& p, const Placement& at,
-                                           const DeviceLimits& limits) {
+const Variant* OnDemandKernels::Impl::next(const Class& of_class,
+                                           std::span<const CertifiableKernel> wishes) {
   if (count(of_class, State::kFailed) >= kMostFailures) return nullptr;
-  for (const RankedChoice& choice : choices) {
-    const Variant& variant = choice.candidate->variant;
-    if (illegal_reason(variant, limits, p, at)) continue;
-    const Entry* const entry = find(of_class, variant);
-    if (entry == nullptr) return &variant;
+  for (const CertifiableKernel& wish : wishes) {
+    const Entry* const entry = find(of_class, wish.variant);
+    if (entry == nullptr) return &wish.variant;
     if (entry->state == State::kCertified) return nullptr;
   }
   return nullptr;
@@ -291,28 +283,25 @@ const Variant* OnDemandKernels::Impl::next(Class& of_class, std::span<const Rank
 
 bool OnDemandKernels::may_certify(const KernelRanking& tuned, const Problem& p, const Placement& at,
                                   const DeviceLimits& limits) const {
-  const auto near = tuned.nearest(p);
-  if (!near || !impl_->may_use()) return false;
-  const std::vector<RankedChoice> choices =
-      tuned.ranked(near->problem, own_buffers(near->problem), limits);
+  if (!impl_->may_use()) return false;
+  const std::vector<CertifiableKernel> wished =
+      certifiable_kernels(impl_->profile, tuned, p, at, limits);
   const std::lock_guard lock(impl_->mutex);
-  Impl::Class& of_class = impl_->of(to_string(signature_of(p)));
-  return Impl::count(of_class, State::kQueued) > 0 ||
-         Impl::next(of_class, choices, p, at, limits) != nullptr;
+  const Impl::Class& of_class = impl_->of(to_string(signature_of(p)));
+  return Impl::count(of_class, State::kQueued) > 0 || Impl::next(of_class, wished) != nullptr;
 }
 
 void OnDemandKernels::request(const KernelRanking& tuned, const Problem& p, const Placement& at,
                               const DeviceLimits& limits) {
-  const auto near = tuned.nearest(p);
-  if (!near || !impl_->may_use()) return;
-  const std::vector<RankedChoice> choices =
-      tuned.ranked(near->problem, own_buffers(near->problem), limits);
+  if (!impl_->may_use()) return;
+  const std::vector<CertifiableKernel> wished =
+      certifiable_kernels(impl_->profile, tuned, p, at, limits);
   const Signature wanted = signature_of(p);
   const std::string signature = to_string(wanted);
   const std::lock_guard lock(impl_->mutex);
   Impl::Class& of_class = impl_->of(signature);
   if (Impl::count(of_class, State::kQueued) > 0) return;
-  const Variant* const variant = Impl::next(of_class, choices, p, at, limits);
+  const Variant* const variant = Impl::next(of_class, wished);
   if (variant == nullptr) return;
   auto entry = std::make_unique<Entry>(
       Entry{.candidate = {.signature = signature, .variant = *variant}, .signature = wanted});

@@ -1,7 +1,8 @@
 // Kernels of classes (types, transposes, epilogue) that were never tuned: variants of the nearest
-// tuned class, compiled with the wanted signature and certified in the background while other
-// means answer. The certificate is the tuner's (runtime/verify/certify.h), and is stored where the
-// tuner stores its own, so that later contexts find it.
+// tuned class and those of the tables (generator/priors/untuned_kernel.h), compiled with the wanted
+// signature and certified in the background while other means answer. The certificate is the
+// tuner's (runtime/verify/certify.h), and is stored where the tuner stores its own, so that later
+// contexts find it.
 #pragma once
 
 #include <filesystem>
@@ -29,8 +30,8 @@ class OnDemandKernels {
   ~OnDemandKernels();
 
   /// Certified kernels of the problem's class that are legal for it, best first, with times scaled
-  /// from those of the tuned class. The candidates live as long as this object. Reads the database
-  /// at the first call.
+  /// from those of the nearest tuned class, or estimated where nothing is tuned. The candidates
+  /// live as long as this object. Reads the database at the first call.
   std::vector<RankedChoice> ranked(const KernelRanking& tuned, const Problem& p,
                                    const Placement& at, const DeviceLimits& limits) const;
 

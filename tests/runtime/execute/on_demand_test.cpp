@@ -247,7 +247,7 @@ TEST_F(OnDemand, APassStaysWhereItIsPredictedToBeFasterThanTheKernel) {
     expect(multiply(*context, p), Tier::kDevice, Reason::kPredicted);
     context->wait_for_certificates();
   }
-  EXPECT_EQ(stored_verdict(p, fallback_variant()), true);
+  EXPECT_EQ(stored_verdict(p, untuned_kernel(device_, p)), true);
   EXPECT_EQ(means(*context, p), "host_pass");
   p.lda = p.ldb = 64;  // These operands are imported without a copy.
   EXPECT_EQ(means(*context, p), "certified");
@@ -371,10 +371,37 @@ TEST_F(OnDemandResident, APassOrTheFallbackComputesUntilAKernelIsCertified) {
     expect_right(first, 4);
     context_->context.wait_for_certificates();
     const rooftile_resident_operands operands = operands_of(second, 4);
-    EXPECT_EQ(kernel_of(second, operands), short_name(best));
+    // Nothing is tuned of half precision, so that it gets the kernel of an untuned device.
+    const Variant expected = p.types.a == DataType::kF32 ? best : untuned_kernel(device_, p);
+    EXPECT_EQ(kernel_of(second, operands), short_name(expected));
     expect_right(second, operands);
     release_buffers();
   }
+}
+
+TEST_F(OnDemandResident, AnUntunedDeviceCertifiesTheKernelForEachKindOfProblem) {
+  open({});
+  const Problem row = packed_problem(1, 256, 128), square = packed_problem(64, 96, 32);
+  for (const Problem& p : {row, square, retyped(row, parse_types("i8_i32"))}) {
+    Product first(p), second(p);
+    expect_right(first, 4);  // by the fallback
+    context_->context.wait_for_certificates();
+    const rooftile_resident_operands operands = operands_of(second, 4);
+    EXPECT_EQ(kernel_of(second, operands), short_name(untuned_kernel(device_, p)));
+    EXPECT_NE(kernel_of(second, operands), short_name(fallback_variant()));
+    expect_right(second, operands);
+    release_buffers();
+  }
+}
+
+TEST_F(OnDemandResident, AnUntunedDeviceOfADeterministicContextKeepsTheFallback) {
+  const ScopedEnvironment deterministic("ROOFTILE_DETERMINISTIC", "1");
+  open({});
+  Product product(packed_problem(64, 96, 32));
+  const rooftile_resident_operands operands = operands_of(product);
+  expect_right(product, operands);
+  context_->context.wait_for_certificates();
+  EXPECT_EQ(kernel_of(product, operands), short_name(fallback_variant()));
 }
 
 TEST_F(OnDemandResident, ADeterministicContextKeepsThePass) {

@@ -260,6 +260,8 @@ TEST_F(ResidentTest, AFallbackThatComputesWronglyIsRefused) {
   const Signature plain, transposed = {.trans_a = Transpose::kYes};
   write_test_spirv(folder_ / "cache", emit_gemm(fallback_variant(), plain),
                    emit_gemm(fallback_variant(), transposed));
+  // Other contexts certify another kernel.
+  const ScopedEnvironment deterministic("ROOFTILE_DETERMINISTIC", "1");
   open({});
   Product product(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
   const ProblemArgs problem(product);
@@ -274,7 +276,19 @@ TEST_F(ResidentTest, AFallbackThatComputesWronglyIsRefused) {
   EXPECT_TRUE(product.c_is_untouched());
 }
 
+TEST_F(ResidentTest, WhereTheFallbackIsWrongTheCallWaitsForACertifiedKernel) {
+  write_test_spirv(folder_ / "cache", emit_gemm(fallback_variant(), {}),
+                   emit_gemm(fallback_variant(), {.trans_a = Transpose::kYes}));
+  open({});
+  Product product(packed_problem(5, 6, 7));
+  const rooftile_resident_operands operands = operands_of(product);
+  expect_right(product, operands);
+  EXPECT_NE(prepared(product, operands).kernel, short_name(fallback_variant()));
+}
+
 TEST_F(ResidentTest, ARejectedFallbackIsNotRun) {
+  // Other contexts certify another kernel.
+  const ScopedEnvironment deterministic("ROOFTILE_DETERMINISTIC", "1");
   for (const bool black_listed : {true, false}) {
     const std::filesystem::path file = folder_ / fmt::format("condemned{}.db", black_listed);
     {

@@ -1,0 +1,58 @@
+#include "runtime/tuned/certifiable_kernels.h"
+
+#include <algorithm>
+
+#include "generator/priors/untuned_kernel.h"
+#include "runtime/model/roofline.h"
+
+namespace rooftile {
+namespace {
+
+// Flops per nanosecond of a kernel of the tables where nothing was measured. Calls are split by
+// this estimate, and a step may take eight times as long before an operating system's watchdog ends
+// it (runtime/kernel/step_time.h). The smallest GPUs of the generations that have tables reach
+// about 300. The fallback is far slower, and software devices reach 10 to 50 on two cores.
+constexpr double kGpuFlopsPerNs = 30, kSlowFlopsPerNs = 1;
+
+double estimated_ns(const DeviceProfile& device, const DeviceRates& rates, const Problem& p,
+                    const Variant& v) {
+  if (is_calibrated(rates)) return analytical_ns(p, v, rates);
+  const bool slow = device.kind == DeviceKind::kSoftware || v.family == Family::kNaive;
+  return flops(p) / (slow ? kSlowFlopsPerNs : kGpuFlopsPerNs);
+}
+
+/// The kernels of the nearest tuned class that are legal for this problem.
+std::vector<CertifiableKernel> measured_elsewhere(const KernelRanking& tuned,
+                                                  const KernelRanking::Near& near, const Problem& p,
+                                                  const Placement& at, const DeviceLimits& limits) {
+  std::vector<CertifiableKernel> kernels;
+  for (const RankedChoice& choice : tuned.ranked(near.problem, own_buffers(near.problem), limits))
+    if (!illegal_reason(choice.candidate->variant, limits, p, at))
+      kernels.push_back({choice.candidate->variant, near.time_ratio * choice.expected_ns});
+  return kernels;
+}
+
+}  // namespace
+
+std::vector<CertifiableKernel> certifiable_kernels(const DeviceProfile& device,
+                                                   const KernelRanking& tuned, const Problem& p,
+                                                   const Placement& at,
+                                                   const DeviceLimits& limits) {
+  std::vector<CertifiableKernel> measured;
+  const auto near = tuned.nearest(p);
+  if (near) measured = measured_elsewhere(tuned, *near, p, at, limits);
+  const bool same_operands =
+      near && near->problem.types.a == p.types.a && near->problem.types.b == p.types.b;
+  if (same_operands && !measured.empty()) return measured;
+  std::vector<CertifiableKernel> all;
+  for (const Prior& kernel : untuned_kernels(device, limits, p, at))
+    all.push_back({kernel.variant, measured.empty()
+                                       ? estimated_ns(device, tuned.rates(), p, kernel.variant)
+                                       : measured.front().expected_ns});
+  for (const CertifiableKernel& kernel : measured)
+    if (std::ranges::find(all, kernel.variant, &CertifiableKernel::variant) == all.end())
+      all.push_back(kernel);
+  return all;
+}
+
+}  // namespace rooftile
