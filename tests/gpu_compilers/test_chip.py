@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The compiler of a real GPU takes the kernels that are used first there: the default of every family with every type, and all
-priors. Nothing is run on a device (scripts/gpu-compilers).
+"""The compiler of a real GPU takes the kernels that are used first there: the untuned choice for every kind of problem and the
+default of every family with every type, and all priors. Nothing is run on a device (scripts/gpu-compilers).
 
     test_chip.py inspect SOURCE_DIR PROGRAM CHIP FILE    compiles the kernels and writes what the compiler tells about them
-    test_chip.py CHECK FILE                              CHECK: compiles, understood, registers
+    test_chip.py CHECK FILE                              CHECK: compiles, understood, registers, chosen
     test_chip.py order SOURCE_DIR PROGRAM CHIP           holds the model's first ten kernels against frozen figures
 
 Exits with 77, which ctest counts as skipped, where the compilers are not set up."""
@@ -138,7 +138,26 @@ def order(source, program, chip):
     sys.exit("\n".join(wrong) or 0)
 
 
-CHECKS = {"compiles": compiles, "understood": understood, "registers": registers}
+def chosen(kernels):
+    """The untuned choice is of the family for the kind of problem, and none is just the default of a family."""
+    wrong = []
+    for types in TYPES:
+        choices = {}
+        for k in kernels:
+            if k["class"].split(".")[0] == types and k["origin"].startswith("untuned, "):
+                kind, source = k["origin"].removeprefix("untuned, ").split(": ", 1)
+                choices.setdefault(kind, set()).add(family(k))
+                if source.startswith("default of"):
+                    wrong.append(f"{described(k)}: no table has a kernel for this")
+        # Of kinds that get the same kernel only the first one is named.
+        batched = set() if "q" in types else {"batched_small"}
+        for kind, families in {"large": {"matrix", "tiled"}, "row": {"vector"}, "batched": batched}.items():
+            if families and not (choices.get(kind) and choices[kind] <= families):
+                wrong.append(f"{types}, {kind} problems: {sorted(choices.get(kind, []))} instead of {sorted(families)}")
+    return wrong
+
+
+CHECKS = {"compiles": compiles, "understood": understood, "registers": registers, "chosen": chosen}
 
 
 def main():
