@@ -200,7 +200,7 @@ TEST(Defaults, BroadcastKernelsFitTheRegistersOfAnInvocation) {
     limits.min_subgroup_size = gpu.least;
     limits.max_subgroup_size = gpu.most;
     const Variant v = family_defaults(Family::kBroadcast, limits).front();
-    // Addresses and counters take 40, as GPUs' compilers tell (bench/results/gpu-compilers.md).
+    // Addresses and counters take 40 in the eight chips' code (`rooftile inspect --defaults`).
     EXPECT_LE(live_values(v) + 40, gpu.registers) << to_string(v);
     EXPECT_EQ(v.subgroup_size, static_cast<int>(gpu.registers == 128 ? gpu.least : gpu.size));
   }
