@@ -38,7 +38,7 @@ void Buffer::free() noexcept {
 
 bool Buffer::host_coherent() const { return impl_ != nullptr && impl_->coherent; }
 
-Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
+Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use, BufferSize size) {
   impl_->check_usable();
   if (bytes == 0) fail(ErrorCode::kInvalidArgument, "a buffer of 0 bytes cannot be made");
   const std::uint64_t most = impl_->limits().max_memory_allocation_bytes;
@@ -54,7 +54,9 @@ Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use) {
     made->size_bytes = bytes;
 
     vk::BufferCreateInfo info;
-    info.size = made->driver_bytes = std::min(driver_buffer_bytes(bytes), most);
+    made->driver_bytes =
+        size == BufferSize::kExact ? bytes : std::min(driver_buffer_bytes(bytes), most);
+    info.size = made->driver_bytes;
     info.usage = kUsage;
     made->handle = vk::raii::Buffer(impl_->handle, info);
 

@@ -30,6 +30,10 @@ std::vector<PerformanceCounter> performance_counters(const DeviceProfile& profil
 
 class Device;
 
+/// Size of a VkBuffer: as drivers handle texel views of all buffers alike (ranges.h), or as
+/// demanded, which is what imported memory has.
+enum class BufferSize : std::uint8_t { kWithRoom, kExact };
+
 /// Owns memory and a VkBuffer. Movable. It keeps the logical device alive, so that objects may be
 /// destroyed in any order. Each buffer has a memory allocation of its own, and drivers allow a few
 /// thousand (often 4096): code that needs many buffers uses a pool. The content of kDevice and
@@ -250,7 +254,7 @@ class Device {
 
   /// Throws kInvalidArgument for 0 bytes; kOutOfMemory above max_memory_allocation_bytes, the size
   /// of the heap, or the free memory.
-  Buffer create_buffer(std::uint64_t bytes, BufferUse use);
+  Buffer create_buffer(std::uint64_t bytes, BufferUse use, BufferSize size = BufferSize::kWithRoom);
   /// Creates a buffer in the caller's memory without a copy. mapped() is that memory, which must
   /// outlive the buffer and every run that uses it. Address and length must be multiples of
   /// limits.host_import_alignment_bytes: kInvalidArgument otherwise. Throws kUnsupported where that

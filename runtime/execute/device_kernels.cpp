@@ -191,7 +191,7 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord&
     }
     warming = warms_up = true;
     lock.unlock();
-    compiled->warm_up(kCompileTimeoutNs, bound(candidate.variant, on->profile()));
+    compiled->warm_up(kCompileTimeoutNs, bound(on->profile()));
     on->save_pipeline_cache();
     say_cache_fault(*on);
     over(State::kReady);

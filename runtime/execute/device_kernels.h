@@ -42,7 +42,7 @@ class DeviceKernels {
 
   /// Describes how the call that needs a kernel binds its operands on this device. It is called
   /// only if the kernel is compiled, possibly in the background.
-  using Bound = std::function<BoundOperands(const Variant&, const DeviceProfile&)>;
+  using Bound = std::function<BoundOperands(const DeviceProfile&)>;
 
   /// Returns the kernel, and compiles it if necessary. Null when it has failed in this process.
   /// Throws what device() throws, also when the device is lost meanwhile, and compile errors, which

@@ -134,46 +134,22 @@ Problem effective(const Problem& p) {
   return staged;
 }
 
-BoundOperands bound_operands(const GemmCall& call, const Variant& variant,
-                             const DeviceProfile& profile, const DeviceRates& rates) {
+BoundOperands bound_operands(const GemmCall& call, const DeviceProfile& profile,
+                             const DeviceRates& rates) {
   const Problem& p = call.problem;
-  const Problem staged = effective(p);
   const TransferPaths transfer_paths =
       transfer_paths_of(call, nullptr, profile, rates);  // A check concerns C only.
-  const StagedBytes bytes = staged_bytes(staged);
-  const auto pooled = [&](std::uint64_t size) {
-    const std::uint64_t whole = pooled_bytes(size, profile.limits);
-    return BoundOperand{whole, whole};
-  };
-  const auto bound = [&](TransferPath transfer_path, const void* at, std::int64_t elements,
-                         std::uint64_t size) {
-    if (at != nullptr && in_place(transfer_path, at, kLoadBytes))
+  const auto bound = [&](Operand operand, TransferPath transfer_path, const void* at,
+                         std::int64_t elements) {
+    const bool packed = call.packed != nullptr && call.packed->shape.operand == operand;
+    if (!packed && at != nullptr && in_place(transfer_path, at, kLoadBytes))
       if (const auto pages =
               ImportedOperand::pages(profile.limits, at, span_bytes(elements, p.types.a)))
         return BoundOperand{pages->end - pages->begin, pages->reachable_bytes};
-    return pooled(size);
+    return BoundOperand{};
   };
-  BoundOperands operands = {.a = bound(transfer_paths.a, call.a, span_a(p), bytes.a),
-                            .b = quantized(p.types)
-                                     ? pooled(bytes.b)
-                                     : bound(transfer_paths.b, call.b, span_b(p), bytes.b),
-                            .scales = pooled(bytes.scales),
-                            .zero_points = pooled(bytes.zero_points)};
-  if (packs(variant)) {
-    const GemmPlan plan = plan_gemm(variant, profile.limits, staged, own_buffers(staged));
-    operands.packed_a = pooled(static_cast<std::uint64_t>(plan.packed_a_elements) * sizeof(float));
-    operands.packed_b = pooled(static_cast<std::uint64_t>(plan.packed_b_elements) * sizeof(float));
-  }
-  if (call.packed == nullptr) return operands;
-  const auto whole = [](const std::shared_ptr<DeviceMemory>& memory) {
-    const std::uint64_t size = memory->buffer.size_bytes();
-    return BoundOperand{size, size};
-  };
-  const bool is_a = call.packed->shape.operand == Operand::kA;
-  if (const PackedForm* const panels = call.packed->panels_for(variant, staged))
-    (is_a ? operands.packed_a : operands.packed_b) = whole(panels->values);
-  if (const PackedForm* const stored = call.packed->stored())
-    (is_a ? operands.a : operands.b) = whole(stored->values);
+  BoundOperands operands = {.a = bound(Operand::kA, transfer_paths.a, call.a, span_a(p))};
+  if (!quantized(p.types)) operands.b = bound(Operand::kB, transfer_paths.b, call.b, span_b(p));
   return operands;
 }
 

@@ -20,10 +20,9 @@ Problem effective(const Problem& p);
 
 /// Returns how this call will bind its operands, unless the driver refuses to import their memory.
 /// `profile` describes the device as it was opened, because the database does not record what it
-/// can import; `rates` are those of DeviceLink. The variant must be legal for
-/// effective(call.problem). No operand is read.
-BoundOperands bound_operands(const GemmCall& call, const Variant& variant,
-                             const DeviceProfile& profile, const DeviceRates& rates);
+/// can import; `rates` are those of DeviceLink. No operand is read.
+BoundOperands bound_operands(const GemmCall& call, const DeviceProfile& profile,
+                             const DeviceRates& rates);
 
 /// Not thread-safe. The phases are called once each, in this order. Each of them may throw kDevice,
 /// kTimeout, kOutOfMemory or kUnsupported, which ends the call. C is then untouched, unless the

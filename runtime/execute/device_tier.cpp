@@ -158,7 +158,7 @@ std::vector<RankedChoice> DeviceTier::ranked_prepacked(const Problem& p, Operand
 std::shared_ptr<const Kernel> DeviceTier::kernel(const CandidateRecord& candidate,
                                                  const Signature& signature) {
   return kernels_.kernel(candidate, signature,
-                         [](const Variant&, const DeviceProfile&) { return BoundOperands{}; });
+                         [](const DeviceProfile&) { return BoundOperands{}; });
 }
 
 std::vector<RankedChoice> DeviceTier::ranked_for_resident(const Problem& p) const {
@@ -240,9 +240,7 @@ void DeviceTier::note(const Error& error, const DeviceProduct* product) {
 // The call may be over when the function is called; only the addresses of its operands are used
 // then.
 DeviceKernels::Bound DeviceTier::bound_like(const GemmCall& call) const {
-  return [this, call](const Variant& variant, const DeviceProfile& device) {
-    return bound_operands(call, variant, device, rates_);
-  };
+  return [this, call](const DeviceProfile& device) { return bound_operands(call, device, rates_); };
 }
 
 DeviceTier::Chosen DeviceTier::choose(const GemmCall& call, Wait wait) {

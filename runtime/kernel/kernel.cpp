@@ -10,28 +10,35 @@
 #include "core/error.h"
 #include "generator/emit.h"
 #include "runtime/device/push_constants.h"
+#include "runtime/device/ranges.h"
 #include "runtime/support/background.h"
 
 namespace rooftile {
 namespace {
 
-/// A small buffer that stands in for an operand. lavapipe 22.3 compiles again for texel buffers
-/// that differ in whether the whole buffer's size is a power of two, or in whether the bound size
-/// has any of bits 8 to 15.
+/// A small buffer that stands in for an operand. lavapipe compiles again for imported memory that
+/// differs from other buffers in one of the two properties of runtime/device/ranges.h.
 class StandIn {
  public:
-  StandIn(Device& device, const BoundOperand& like)
-      : buffer_(device.create_buffer(std::has_single_bit(like.buffer_bytes) ? kBytes : kOddBytes,
-                                     BufferUse::kDevice)),
-        bound_bytes_((like.bound_bytes & kMiddleBits) == 0 ? kBytes
-                                                           : buffer_.size_bytes() - kLoadBytes) {}
+  StandIn(Device& device, const BoundOperand& like) {
+    if (like.imported_bytes == 0) {
+      buffer_ = device.create_buffer(kPowerOfTwo, BufferUse::kDevice);
+      return;
+    }
+    const std::uint64_t whole = std::has_single_bit(like.imported_bytes) ? kPowerOfTwo : kOther;
+    const bool has_middle_bits =
+        (texel_view_bytes(like.bound_bytes, like.imported_bytes, like.imported_bytes) &
+         kMiddleBits) != 0;
+    buffer_ = device.create_buffer(whole, BufferUse::kDevice, BufferSize::kExact);
+    bound_bytes_ = has_middle_bits ? whole - kLoadBytes : whole;
+  }
   BufferRange range() const { return {.buffer = &buffer_, .size_bytes = bound_bytes_}; }
 
  private:
-  static constexpr std::uint64_t kBytes = 64 << 10, kOddBytes = 68 << 10, kLoadBytes = 16,
+  static constexpr std::uint64_t kPowerOfTwo = 64 << 10, kOther = 192 << 10, kLoadBytes = 16,
                                  kMiddleBits = 0xff00;
   Buffer buffer_;  // The content is not used.
-  std::uint64_t bound_bytes_;
+  std::uint64_t bound_bytes_ = kPowerOfTwo;
 };
 
 /// Adds the epilogue's operands to a step that stores C.
@@ -113,36 +120,22 @@ Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Sig
 }
 
 void Kernel::warm_up(double timeout_ns, const BoundOperands& like) const {
-  const auto stand_in = [&](const BoundOperand& operand) { return StandIn(*device_, operand); };
-  const StandIn a = stand_in(like.a), b = stand_in(like.b), scales = stand_in(like.scales),
-                zero_points = stand_in(like.zero_points), other = stand_in({}),
-                panel_a = stand_in(like.packed_a), panel_b = stand_in(like.packed_b);
+  const StandIn a(*device_, like.a), b(*device_, like.b), own(*device_, {});
   std::vector<Step> steps;
   const auto add = [&](const Pipeline& pipeline, std::vector<BufferRange> first) {
     const ShaderInterface& interface = pipeline.interface();
     // The barrier is needed because the steps use the same buffers.
     if (!steps.empty()) steps.emplace_back(BarrierStep{});
-    first.resize(interface.bindings.size(), other.range());
+    first.resize(interface.bindings.size(), own.range());
     steps.emplace_back(
         DispatchStep{.pipeline = &pipeline,
                      .bindings = std::move(first),
                      .push_constants = std::vector<std::byte>(interface.push_constants_bytes),
                      .groups = {0, 1, 1}});
   };
-  const auto with_scales = [&](std::vector<BufferRange> bindings) {
-    if (!quantized(signature_.types)) return bindings;
-    bindings.push_back(scales.range());
-    if (signature_.types.b.zero_point != ZeroPoint::kMiddle)
-      bindings.push_back(zero_points.range());
-    return bindings;
-  };
-  const BufferRange read_a = pack_a_ ? panel_a.range() : a.range();
-  if (pack_b_)
-    add(gemm_, {read_a, panel_b.range()});
-  else
-    add(gemm_, with_scales({read_a, b.range(), other.range()}));
+  add(gemm_, {pack_a_ ? own.range() : a.range(), pack_b_ ? own.range() : b.range()});
   if (pack_a_) add(*pack_a_, {a.range()});
-  if (pack_b_) add(*pack_b_, with_scales({b.range(), other.range()}));
+  if (pack_b_) add(*pack_b_, {b.range()});
   if (reduce_) add(*reduce_, {});
   CommandList list = device_->record(steps);
   device_->run(list, timeout_ns);

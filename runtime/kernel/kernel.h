@@ -37,13 +37,12 @@ struct Workspace {
   const Buffer* parts = nullptr;
 };
 
-/// Part of a buffer, from its start on, that a GEMM binds.
+/// Imported memory that a GEMM binds, from its start on; imported_bytes 0: a buffer of Device.
 struct BoundOperand {
-  std::uint64_t buffer_bytes = std::uint64_t{64} << 10, bound_bytes = std::uint64_t{64} << 10;
+  std::uint64_t imported_bytes = 0, bound_bytes = 0;
 };
-/// Operands that kernels may read as texels; packed_a and packed_b are packed operands.
 struct BoundOperands {
-  BoundOperand a = {}, b = {}, packed_a = {}, packed_b = {}, scales = {}, zero_points = {};
+  BoundOperand a = {}, b = {};
 };
 
 /// Steps of one GEMM in order. Those before the gemm steps pack operands and clear partial sums,
