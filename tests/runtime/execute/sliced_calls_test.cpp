@@ -67,10 +67,9 @@ TEST_F(SlicedCalls, ManySlicesUseTheMemoryOfTwo) {
 
 TEST_F(SlicedCalls, AfterAFailedKernelTheNextOneComputesTheRemainingSlices) {
   // The cached module is truncated and has a valid checksum, so that the device layer refuses it.
-  // The buffer size leaves room for the packed operands of any kernel, and C makes two slices of
-  // any, so that both kernels may compute them.
+  // The buffer size leaves room for the packed operands of any kernel.
   device_.limits.max_storage_buffer_range_bytes = 300'000;
-  const Problem p = packed_problem(600, 128, 200);
+  const Problem p = packed_problem(600, 128, 256);
   const Shader first = emit_gemm(default_variant(device_), {});
   std::vector<std::uint32_t> words = compile(first);
   words.resize(words.size() / 2);
