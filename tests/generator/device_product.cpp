@@ -127,7 +127,11 @@ void run(const ProductKernel& kernel, const Product& product, Operands& x) {
   const Buffer packed_a_panels = make_buffer(plan.packed_a_elements, std::nanf(""));
   const Buffer packed_b_panels = make_buffer(plan.packed_b_elements, std::nanf(""));
   const Buffer parts = make_buffer(plan.part_elements, std::nanf(""));
-  const BufferRange stored_a_range = range(x.a, bound.a), stored_b_range = range(x.b, bound.b);
+  // Operands that are not read may have any buffer (generator/plan.h), here the first texel.
+  constexpr std::int64_t kTexel = 4;
+  const bool reads = product.p.k > 0;
+  const BufferRange stored_a_range = range(x.a, reads ? bound.a : kTexel),
+                    stored_b_range = range(x.b, reads ? bound.b : kTexel);
   const BufferRange packed_a_range = range(packed_a_panels, plan.packed_a_elements);
   const BufferRange packed_b_range = range(packed_b_panels, plan.packed_b_elements);
 

@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "generator/space.h"
 #include "generator/version.h"
+#include "runtime/kernel/staging.h"
 #include "tests/db/child_process.h"
 #include "tests/support/await.h"
 #include "tests/support/scratch.h"
@@ -257,10 +258,10 @@ TEST_F(IsolationTest, AKilledTunerEndsItsWorkerAndTheCandidateIsTriedTwice) {
 TEST_F(IsolationTest, AnUnverifiedCandidateIsMeasuredLastAndCleared) {
   naive_.resize(3);
   const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS", "");
+  const Variant variant = untuned_kernel(profile_, staged_problem(problem_));
   ChildProcess tuner([&] {
     Store store(folder_ / "rooftile.db");
     const RowId device = store.device_id(profile_);
-    const Variant variant = default_variant(profile_);
     store.journal_begin(device,
                         store.candidate_id({.hash = hash(variant),
                                             .signature = to_string(signature_of(problem_)),
@@ -279,7 +280,7 @@ TEST_F(IsolationTest, AnUnverifiedCandidateIsMeasuredLastAndCleared) {
   std::vector<std::string> order;
   for (const SampleRecord& sample : store.samples(device, store.problem_id(problem_)))
     order.push_back(store.candidate(sample.candidate)->hash);
-  const std::string suspect = hash(default_variant(profile_));
+  const std::string suspect = hash(variant);
   const auto first = std::ranges::find(order, suspect);
   ASSERT_NE(first, order.end());
   EXPECT_THAT(std::vector<std::string>(order.begin(), first), Contains(hash(naive_[2])));
