@@ -12,7 +12,7 @@ fail() {
 }
 
 mkdir "$scratch/bin"
-cp "$source_dir/scripts/gpu-run" "$scratch/bin/"
+cp "$source_dir/scripts/gpu-run" "$scratch/"
 for program in rooftile bench_gemm bench_dispatch certify_test; do
   cat >"$scratch/bin/$program" <<'PROGRAM'
 #!/usr/bin/env bash
@@ -29,7 +29,7 @@ done
 run() {
   local expected=$1 code=0
   shift
-  (cd "$scratch" && bin/gpu-run "$@") >"$scratch/output" 2>&1 || code=$?
+  (cd "$scratch" && ./gpu-run "$@") >"$scratch/output" 2>&1 || code=$?
   [ $code = "$expected" ] || fail "gpu-run $*: exit code $code instead of $expected: $(cat "$scratch/output")"
 }
 # The calls that are no look for a vendor's library.
@@ -44,18 +44,18 @@ run 2 --out
 
 run 3 --seconds 70 --device H200
 grep -q 'tune-f32' "$scratch/output" && fail "a step of 240 s began with 70 s left"
-[ -e "$scratch/gpu-run/calibration.done" ] || fail "a step that fits was left out"
-grep -q "H200 $scratch/gpu-run/rooftile.db" "$scratch/gpu-run/calibration.log" || fail "the device or the database is not passed on"
+[ -e "$scratch/gpu-results/calibration.done" ] || fail "a step that fits was left out"
+grep -q "H200 $scratch/gpu-results/rooftile.db" "$scratch/gpu-results/calibration.log" || fail "the device or the database is not passed on"
 
 echo "--problems 40" >"$scratch/bin/fails"
 run 1 --seconds 100000
 grep -q 'dispatch: exit code 1' "$scratch/output" || fail "the failed step is not told"
 grep -q 'no such device' "$scratch/output" || fail "its reason is not told"
-[ -e "$scratch/gpu-run/export.done" ] || fail "the steps after a failed one were left out"
+[ -e "$scratch/gpu-results/export.done" ] || fail "the steps after a failed one were left out"
 
 rm "$scratch/bin/fails"
 run 0 --seconds 100000
-tar -tzf "$scratch/gpu-run.tar.gz" | grep -q '^gpu-run/report-text.log$' || fail "the archive lacks a log"
+tar -tzf "$scratch/gpu-results.tar.gz" | grep -q '^gpu-results/report-text.log$' || fail "the archive lacks a log"
 again=$(calls | sort | uniq -d)
 [ "$again" = "$(calls | grep -- '--problems 40' | sort -u)" ] || fail "repeated although they ended: $again"
 calls | grep -q -- '--baseline cublas --baseline clblast --csv' || fail "the vendors' libraries are not in the run"
