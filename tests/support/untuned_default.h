@@ -5,8 +5,8 @@
 
 namespace rooftile {
 
-/// The kernel that an untuned device gets for a large float32 product: the smallest of that kind, so
-/// that it is legal with small buffers, too.
+/// The kernel that an untuned device gets for a large float32 product: the smallest of that kind,
+/// so that it is legal with small buffers, too.
 inline Variant default_variant(const DeviceProfile& device) {
   return untuned_kernel(device, packed_problem(256, 256, 256));
 }
