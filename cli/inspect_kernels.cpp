@@ -80,7 +80,8 @@ std::vector<KernelToInspect> predicted_kernels(const DeviceProfile& device, cons
   return kernels;
 }
 
-/// What an untuned device takes, and then what the model or the tuner would try.
+/// The kernels of an untuned device: the one that calls get first, then those that the model, or
+/// without published rates the tuner, tries next.
 std::vector<KernelToInspect> first_kernels(const DeviceProfile& device, const Problem& problem) {
   std::vector<KernelToInspect> kernels;
   const auto add = [&](const Variant& v, std::string origin) {

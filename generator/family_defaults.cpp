@@ -37,9 +37,8 @@ constexpr Variant kTiled = {.family = Family::kTiled,
                             .stage = Stage::kShared,
                             .shared_pad = 4,
                             .unroll_k = 16};
-// One workgroup is one subgroup: broadcast_for() adapts it to the device. lavapipe 22.3 on 2 cores,
-// 2026-11: 45 GFLOP/s at n = 512 and 0.3 s to the first result; 32 x 16 sums give 43 and take 1.2
-// s.
+// One workgroup is one subgroup; broadcast_for() adapts it to the device. lavapipe 22.3 on 2 cores,
+// 2026-11: 45 GFLOP/s at n = 512, first result after 0.3 s; 32 x 16 sums give 43 after 1.2 s.
 constexpr Variant kBroadcast = {.family = Family::kBroadcast,
                                 .tile_m = 16,
                                 .reg_m = 16,

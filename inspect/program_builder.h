@@ -43,7 +43,7 @@ class ProgramBuilder {
   };
   void open_block();
 
-  std::string_view rest_;  // of the text
+  std::string_view rest_;  // The part of the text that was not read yet.
   std::size_t line_ = 0;
   Program program_;
   std::vector<Edges> edges_;  // of each block

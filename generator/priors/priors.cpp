@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "core/device_kinds.h"
 #include "core/embedded_text.h"
 #include "core/error.h"
 
@@ -14,14 +15,6 @@ namespace rooftile {
 std::span<const EmbeddedText> embedded_priors();  // Generated from priors/*.txt by the build.
 
 namespace {
-
-constexpr std::uint32_t kNvidia = 0x10de, kAmd = 0x1002, kIntel = 0x8086, kApple = 0x106b,
-                        kArm = 0x13b5, kQualcomm = 0x5143;
-
-bool multiplies(const DeviceProfile& device, DataType operand) {
-  return std::ranges::any_of(device.limits.matrix_shapes,
-                             [&](const MatrixShape& shape) { return shape.operand == operand; });
-}
 
 struct Table {
   std::string_view file;
@@ -33,20 +26,15 @@ constexpr std::array<Table, 10> kTables = {{
     {"software.txt", [](const DeviceProfile& d) { return d.kind == DeviceKind::kSoftware; }},
     {"nvidia_bf16.txt",
      [](const DeviceProfile& d) {
-       return d.vendor_id == kNvidia && multiplies(d, DataType::kBf16);
+       return d.vendor_id == kNvidia && multiplies_matrices(d.limits, DataType::kBf16);
      }},
     {"nvidia_matrix.txt",
      [](const DeviceProfile& d) {
-       return d.vendor_id == kNvidia && multiplies(d, DataType::kF16);
+       return d.vendor_id == kNvidia && multiplies_matrices(d.limits, DataType::kF16);
      }},
     {"nvidia.txt", [](const DeviceProfile& d) { return d.vendor_id == kNvidia; }},
-    // RDNA also runs subgroups of 32.
-    {"amd_cdna.txt",
-     [](const DeviceProfile& d) {
-       return d.vendor_id == kAmd && d.limits.min_subgroup_size == 64;
-     }},
-    {"amd_rdna.txt",
-     [](const DeviceProfile& d) { return d.vendor_id == kAmd && d.limits.min_subgroup_size < 64; }},
+    {"amd_cdna.txt", is_amd_cdna},
+    {"amd_rdna.txt", [](const DeviceProfile& d) { return d.vendor_id == kAmd && !is_amd_cdna(d); }},
     {"intel_xe.txt", [](const DeviceProfile& d) { return d.vendor_id == kIntel; }},
     {"apple.txt", [](const DeviceProfile& d) { return d.vendor_id == kApple; }},
     {"arm_mali.txt", [](const DeviceProfile& d) { return d.vendor_id == kArm; }},

@@ -1,5 +1,4 @@
-// What is known of kernels on a kind of device: tables beside this file, one per vendor and
-// generation.
+// Kernels that suit a kind of device: tables beside this file, one for each vendor and generation.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/device_kinds.h"
 #include "core/round.h"
 #include "generator/family_defaults.h"
 #include "generator/space.h"
@@ -52,9 +53,9 @@ std::vector<Prior> lines_for(const DeviceProfile& device, const Problem& p) {
 }
 
 bool multiplies_on_units(const DeviceLimits& limits, const Problem& p) {
-  const auto of_type = [&](const MatrixShape& shape) { return shape.operand == p.types.a; };
-  return std::ranges::any_of(limits.matrix_shapes, of_type) ||
-         std::ranges::any_of(limits.matrix_granularities, of_type);
+  return multiplies_matrices(limits, p.types.a) ||
+         std::ranges::any_of(limits.matrix_granularities,
+                             [&](const MatrixShape& shape) { return shape.operand == p.types.a; });
 }
 
 /// The families for this kind of problem, which is all that is known of a device without a table.
@@ -93,8 +94,8 @@ std::int64_t units_of(const DeviceProfile& device) {
 }
 
 /// Moves the first of the kernels to the front that has a workgroup for each unit and wastes little
-/// of its tiles, or else the one that uses most of the device. Those of another family than the
-/// first one are no choice: they are for devices where the first one is illegal.
+/// of its tiles, or else the one that uses most of the device. Only kernels of the first one's
+/// family are moved: the others are for devices where that family is illegal.
 void put_occupying_first(std::vector<Prior>& kernels, std::int64_t units, const Problem& p) {
   if (kernels.empty()) return;
   auto best = kernels.end();

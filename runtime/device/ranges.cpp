@@ -9,7 +9,7 @@ namespace rooftile {
 namespace {
 
 constexpr std::uint64_t kMostTexelBytes = 16;
-constexpr std::uint64_t kLevel = 256, kLevelBits = 0xff00;  // Of a view's size in bytes.
+constexpr std::uint64_t kLeastLevelBit = 256;
 
 void check_offset(std::uint64_t offset_bytes, std::uint64_t alignment_bytes) {
   if (offset_bytes % alignment_bytes != 0) {
@@ -77,12 +77,12 @@ void check_binding(BindingKind kind, ByteRange range, const DeviceLimits& limits
 }
 
 std::uint64_t driver_buffer_bytes(std::uint64_t bytes) {
-  const std::uint64_t roomy = bytes + kLevel;
+  const std::uint64_t roomy = bytes + kLeastLevelBit;
   return std::has_single_bit(roomy) ? roomy + kMostTexelBytes : roomy;
 }
 
 std::uint64_t texel_view_bytes(std::uint64_t bytes, std::uint64_t room, std::uint64_t most) {
-  const std::uint64_t wanted = (bytes & kLevelBits) == 0 ? bytes + kLevel : bytes;
+  const std::uint64_t wanted = (bytes & kViewLevelBits) == 0 ? bytes + kLeastLevelBit : bytes;
   return wanted <= std::min(room, most) ? wanted : bytes;
 }
 

@@ -29,6 +29,9 @@ void check_binding(BindingKind kind, ByteRange range, const DeviceLimits& limits
 // sizes is compiled anew. With these sizes it is compiled once: the certificate of a broadcast
 // kernel of 32 x 16 sums took 12.5 s of processor time with empty caches, and takes 5.4 s.
 
+/// Those bits of a view's size.
+inline constexpr std::uint64_t kViewLevelBits = 0xff00;
+
 /// Size of the VkBuffer for a buffer of so many bytes, with room for texel_view_bytes().
 std::uint64_t driver_buffer_bytes(std::uint64_t bytes);
 

@@ -28,15 +28,14 @@ class StandIn {
     const std::uint64_t whole = std::has_single_bit(like.imported_bytes) ? kPowerOfTwo : kOther;
     const bool has_middle_bits =
         (texel_view_bytes(like.bound_bytes, like.imported_bytes, like.imported_bytes) &
-         kMiddleBits) != 0;
+         kViewLevelBits) != 0;
     buffer_ = device.create_buffer(whole, BufferUse::kDevice, BufferSize::kExact);
     bound_bytes_ = has_middle_bits ? whole - kLoadBytes : whole;
   }
   BufferRange range() const { return {.buffer = &buffer_, .size_bytes = bound_bytes_}; }
 
  private:
-  static constexpr std::uint64_t kPowerOfTwo = 64 << 10, kOther = 192 << 10, kLoadBytes = 16,
-                                 kMiddleBits = 0xff00;
+  static constexpr std::uint64_t kPowerOfTwo = 64 << 10, kOther = 192 << 10, kLoadBytes = 16;
   Buffer buffer_;  // The content is not used.
   std::uint64_t bound_bytes_ = kPowerOfTwo;
 };

@@ -1,12 +1,12 @@
 #include "runtime/model/gpu/gpu_generation.h"
 
-#include <algorithm>
 #include <limits>
+
+#include "core/device_kinds.h"
 
 namespace rooftile {
 namespace {
 
-constexpr std::uint32_t kNvidia = 0x10de, kAmd = 0x1002, kIntel = 0x8086;
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
 // "RDNA 2 Instruction Set Architecture", AMD 2020, and "RDNA Architecture", AMD 2019: 256 registers
@@ -87,12 +87,6 @@ constexpr GpuGeneration kXe2 = {.name = "Xe2",
                                 .fragment_lanes = 0,
                                 .keeps_more = true};
 
-bool has_f16_matrices(const DeviceLimits& limits) {
-  return std::ranges::any_of(limits.matrix_shapes, [](const MatrixShape& shape) {
-    return shape.operand == DataType::kF16;
-  });
-}
-
 }  // namespace
 
 const GpuGeneration* gpu_generation(const DeviceProfile& device) {
@@ -100,8 +94,8 @@ const GpuGeneration* gpu_generation(const DeviceProfile& device) {
   const DeviceLimits& limits = device.limits;
   switch (device.vendor_id) {
     case kAmd:
-      if (limits.min_subgroup_size == 64) return &kCdna;
-      return has_f16_matrices(limits) ? &kRdna3 : &kRdna2;
+      if (is_amd_cdna(device)) return &kCdna;
+      return multiplies_matrices(limits, DataType::kF16) ? &kRdna3 : &kRdna2;
     case kNvidia:
       return &kNvidiaMatrix;
     case kIntel:
