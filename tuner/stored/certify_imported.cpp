@@ -5,7 +5,6 @@
 
 #include "core/clock.h"
 #include "core/numbers/statistics.h"
-#include "tuner/measure/cut_limit.h"
 #include "tuner/stored/imported_lists.h"
 #include "tuner/stored/kernel_comparison.h"
 #include "tuner/stored/ranked_list.h"
@@ -40,7 +39,7 @@ class ImportedCertifier {
   std::optional<TimeReply> time(const Variant& variant, const Problem& problem,
                                 const TimeOptions& options);
   std::optional<TimedKernel> timed(const Variant& variant, const Problem& problem,
-                                   double expected_ns, double limit_ns);
+                                   double expected_ns);
   KernelComparison compare(const Variant& challenger, const Variant& incumbent,
                            const Problem& problem);
   std::optional<TimedKernel> store_best(const ImportedList& list);
@@ -73,12 +72,13 @@ std::optional<TimeReply> ImportedCertifier::time(const Variant& variant, const P
   return reply;
 }
 
+/// However slow the kernel's probe is: the other machine ranked it, so that it cannot be far behind
+/// the best, and a probe beside a busy program says little.
 std::optional<TimedKernel> ImportedCertifier::timed(const Variant& variant, const Problem& problem,
-                                                    double expected_ns, double limit_ns) {
-  const auto reply = time(variant, problem,
-                          {.samples = expected_ns > kLongNs ? 1 : kSamples,
-                           .limit_ns = limit_ns,
-                           .purpose = SamplePurpose::kRefresh});
+                                                    double expected_ns) {
+  const auto reply =
+      time(variant, problem,
+           {.samples = expected_ns > kLongNs ? 1 : kSamples, .purpose = SamplePurpose::kRefresh});
   if (!reply) return std::nullopt;
   return TimedKernel{variant, median(reply->kernel_ns), reply->pack_ns};
 }
@@ -107,7 +107,7 @@ std::optional<TimedKernel> ImportedCertifier::store_best(const ImportedList& lis
   for (const Variant& variant : list.kernels) {
     if (options_.over()) return std::nullopt;
     if (!certified(variant, signature_of(list.problem))) continue;
-    const auto best = timed(variant, list.problem, list.best_ns, TimeOptions().limit_ns);
+    const auto best = timed(variant, list.problem, list.best_ns);
     if (!best) continue;
     store(list.problem, {*best});
     ++report_.usable;
@@ -143,8 +143,7 @@ void ImportedCertifier::store_others(const ImportedList& list, std::vector<Timed
     if (options_.over()) break;
     if (std::ranges::find(kernels, variant, &TimedKernel::variant) != kernels.end()) continue;
     if (!certified(variant, signature_of(list.problem))) continue;
-    const double best_ns = kernels.front().total_ns();
-    const auto other = timed(variant, list.problem, best_ns, cut_limit_ns(best_ns));
+    const auto other = timed(variant, list.problem, kernels.front().total_ns());
     if (!other) continue;
     kernels.push_back(*other);
   }

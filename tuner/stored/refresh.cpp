@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/clock.h"
+#include "tuner/measure/cut_limit.h"
 #include "tuner/stored/kernel_state.h"
 #include "tuner/stored/ranked_list.h"
 #include "tuner/stored/stored_winner.h"
@@ -14,7 +15,7 @@ namespace {
 constexpr std::size_t kBest = 3, kLast = 2;  // Kernels of a list.
 constexpr int kSamples = 3;
 // As in the search: slower kernels are not measured.
-constexpr double kFirstLimitNs = 10e9, kCutRatio = 8;
+constexpr double kFirstLimitNs = 10e9;
 
 struct RankedProblem {
   Problem problem;
@@ -92,7 +93,7 @@ RefreshReport refresh(Store& store, CandidateRunner& runner, RowId device_row,
       records.push_back({.candidate = runner.id(variant, signature),
                          .kernel_ns = summarize(reply->kernel_ns).median_ns,
                          .pack_ns = reply->pack_ns});
-      limit_ns = std::min(limit_ns, kCutRatio * (records.back().kernel_ns + reply->pack_ns));
+      limit_ns = std::min(limit_ns, cut_limit_ns(records.back().kernel_ns + reply->pack_ns));
     }
     if (records.empty()) continue;
     std::ranges::stable_sort(
