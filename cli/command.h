@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "core/problem.h"
 #include "core/time_text.h"
 #include "db/store.h"
+#include "runtime/call/call.h"
 
 namespace rooftile {
 
@@ -72,6 +74,10 @@ void refuse_missing_device(const Globals& globals, const Context& context);
 /// Devices of the database that --device selects. Throws kUnsupported when it selects none of them.
 std::vector<DeviceRecord> selected_records(const Globals& globals, const Store& store);
 
+/// A context's tier for this value of --tier: without a value ROOFTILE_TIER counts.
+inline std::optional<TierChoice> asked_for(TierChoice tier) {
+  return tier == TierChoice::kAuto ? std::nullopt : std::optional(tier);
+}
 /// The values of --tier.
 std::vector<std::string> tier_names();
 

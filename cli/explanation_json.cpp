@@ -64,6 +64,7 @@ nlohmann::json json_of(const ExplainedWork& work) {
   all["resident"] = resident(work.where);
   all["packed"] = packed(work.where);
   all["forced"] = e.forced;
+  all["forced_device"] = e.forced_device;
   all["factors"] = factors;
   all["submit_ns"] = number(d.submit_ns);
   all["upload_ns"] = number(d.upload_ns);

@@ -98,6 +98,12 @@ std::string means_text(std::string_view means, std::string_view pass_over) {
   return means == "certified" ? ", certified on demand" : "";
 }
 
+std::string_view forced_text(std::string_view forced_device) {
+  if (forced_device == "fails") return "; such a call fails (UNSUPPORTED)";
+  if (forced_device == "certifies_first") return "; such a call waits until a kernel is certified";
+  return "";
+}
+
 std::string device_prediction(const Decision& d) {
   std::string text = fmt::format("device  {:>14}", prediction_text(d.device_ns));
   if (std::isfinite(d.device_ns))
@@ -159,14 +165,17 @@ std::string counterfactual_text(const ExplainedWork& work) {
 std::string text_of(const ExplainedWork& work) {
   const Explanation& e = work.explanation;
   const Decision& d = e.decision;
-  const bool fails = e.forced && d.tier == Tier::kDevice && d.veto_name != Veto::kNone;
   std::string text =
       fmt::format("{}, {}: {}{}{}\n", work.what, residency_text(work.where), name(d.tier),
-                  e.forced ? " (forced)" : "", fails ? "; such a call fails (UNSUPPORTED)" : "");
+                  e.forced ? " (forced)" : "", forced_text(e.forced_device));
   text += fmt::format("{:.4g} flops, {:.4g} bytes, {:.4g} flops a byte\n\n", work.operation.flops,
                       work.operation.bytes, work.operation.flops / work.operation.bytes);
   if (d.veto_name != Veto::kNone)  // A veto has neither factors nor a device time.
-    text += fmt::format("the device cannot be used ({}): {}\n\n", name(d.veto_name), d.veto);
+    text += fmt::format("the device {} ({}): {}\n\n",
+                        e.forced_device == "runs" || e.forced_device == "certifies_first"
+                            ? "is not predicted"
+                            : "cannot be used",
+                        name(d.veto_name), d.veto);
   else
     text += factor_table(d) + "\n" + device_prediction(d);
   text += host_predictions(d) + measured_text(e) + "\n";

@@ -53,6 +53,9 @@ struct Explanation {
   std::string kernel;          ///< Text of the variant that would run, "" when there is none.
   /// How that kernel computes the problem: name(Means), "" when there is no kernel.
   std::string means = {};
+  /// What a call that is forced to the device does: "runs", "certifies_first" (it waits until a
+  /// kernel of its class is certified), "fails"; "" where the device is not forced.
+  std::string_view forced_device = {};
   /// Kernel that would run while that one is being compiled, "" when there is none.
   std::string quick_kernel = {};
   /// Explanation for a reader, such as that nothing is tuned or that the driver changed.

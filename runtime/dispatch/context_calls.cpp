@@ -60,9 +60,8 @@ Outcome Context::Impl::run(const GemmCall& call, DecisionCache& cache) {
 Outcome Context::Impl::run_on_forced_device(const GemmCall& call, DecisionCache& cache) {
   const Guard guard = guard_of(call);
   if (needs_float64(guard)) refuse_device(guard);
-  if (device == nullptr)
-    fail(ErrorCode::kUnsupported, "the device tier was requested, but cannot be used: {}",
-         data.note);
+  if (const std::string why_not = use_untuned_device(); !why_not.empty())
+    fail(ErrorCode::kUnsupported, "the device tier was requested, but cannot be used: {}", why_not);
   const std::vector<GemmCall> slices = slices_of(call);
   if (slices.empty()) return run_whole_on_device(call, guard);
   if (is_guarded(guard) && rounds_between(slices, call))

@@ -36,12 +36,16 @@ Deterministic deterministic_from_environment() {
 
 /// Reports a database or a device that was named but does not exist. Calls succeed without them, so
 /// a misspelt name would otherwise show only in the time of calls.
-void warn_of_missing(const TunedData& data, bool database_is_named, bool device_is_named) {
+void warn_of_missing(const TunedData& data, TierChoice tier, bool database_is_named,
+                     bool device_is_named) {
   const bool missing = data.missing == TunedData::Missing::kDatabase
                            ? database_is_named || device_is_named
                            : data.missing == TunedData::Missing::kDevice && device_is_named;
   if (missing)
-    log_warning_once(data.note, fmt::format("{}; this context computes on the host", data.note));
+    log_warning_once(data.note,
+                     fmt::format("{}; this context computes {}", data.note,
+                                 tier == TierChoice::kDevice ? "with kernels that are not tuned"
+                                                             : "on the host"));
 }
 
 /// Loads the machine's BLAS on another thread, because that takes about as long as reading the
@@ -264,16 +268,17 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   impl_->data = load_tuned_data(database, wanted_device, impl_->deterministic,
                                 options.adopted != nullptr ? &options.adopted->profile() : nullptr);
   TunedData& data = impl_->data;
-  warn_of_missing(data, !options.database.empty() || !environment("ROOFTILE_DB").empty(),
+  warn_of_missing(data, impl_->tier,
+                  !options.database.empty() || !environment("ROOFTILE_DB").empty(),
                   !wanted_device.empty());
   const bool counts = options.log_untuned ? *options.log_untuned == LogUntuned::kYes
                                           : environment_switch("ROOFTILE_LOG_UNTUNED", true);
   if (counts && data.counted_device)
     impl_->untuned = std::make_unique<UntunedLog>(data.file, *data.counted_device);
   if (data.ranking)
-    impl_->device = std::make_unique<DeviceTier>(
+    impl_->device.set(std::make_unique<DeviceTier>(
         *data.profile, data.calibration.device, *std::move(data.ranking), cache_folder,
-        impl_->kernels_on_demand(cache_folder), data.calibration.host.gbps);
+        impl_->kernels_on_demand(*data.profile), data.calibration.host.gbps));
   impl_->blas = &HostBlas::get();
 }
 
@@ -287,6 +292,8 @@ Explanation Context::explain(const GemmCall& call, const Residencies& given) con
   if (impl_->forbids_half_sums(call)) return explain(Impl::without_half_sums(call), given);
   const Problem& p = call.problem;
   const Guard guard = impl_->guard_of(call);
+  const TierChoice choice = impl_->choice_of(call);
+  if (choice == TierChoice::kDevice) impl_->use_untuned_device();  // Else the decision says why.
   const bool packed = call.packed != nullptr;
   const Residencies where = packed ? residencies_of(call) : given;
   const Means means = impl_->route_of(p, where).means;
@@ -301,9 +308,10 @@ Explanation Context::explain(const GemmCall& call, const Residencies& given) con
   if (packed && impl_->device != nullptr)
     if (const std::vector<RankedChoice> kernels = impl_->device->ranked(call); !kernels.empty())
       explanation.kernel = short_name(kernels.front().candidate->variant);
-  const TierChoice choice = impl_->choice_of(call);
   explanation.forced = choice != TierChoice::kAuto;
   if (explanation.forced) explanation.decision.tier = tier_of(choice);
+  if (choice == TierChoice::kDevice)
+    explanation.forced_device = impl_->forced_device(p, explanation.decision.veto_name);
   if (const Tier tier = explanation.decision.tier; tier != Tier::kDevice) {
     explanation.decision.tier = Impl::precise_host(tier, guard);
     explanation.for_precision =

@@ -16,6 +16,7 @@
 #include "runtime/dispatch/untuned_log.h"
 #include "runtime/execute/device_tier.h"
 #include "runtime/host/host_blas.h"
+#include "runtime/support/set_once.h"
 #include "runtime/tuned/tuned_data.h"
 #include "runtime/verify/precision_guard.h"
 
@@ -50,7 +51,9 @@ struct Context::Impl {
   MeasureCalls measure_calls = MeasureCalls::kYes;
   std::unique_ptr<DecisionLog> log;  ///< Null: decisions are not logged.
   TunedData data;
-  std::unique_ptr<DeviceTier> device;   ///< Null: nothing is tuned.
+  /// Null: nothing is tuned, and no call was forced to the device yet (use_untuned_device()).
+  SetOnce<DeviceTier> device;
+  std::mutex untuned_device;
   std::unique_ptr<UntunedLog> untuned;  ///< Null: counting is off, or there is no file to write to.
   std::atomic<bool> counts = true;      ///< False after stop_counting().
   std::unique_ptr<ResidentSource> resident;
@@ -141,9 +144,14 @@ struct Context::Impl {
   /// certified for it.
   std::string why_not_certified(const Problem& p) const;
   DeviceTier::Route route_of(const Problem& p, const Residencies& where) const;
-  /// On-demand kernels of the tuned device. Null in a deterministic context, whose results must not
+  /// On-demand kernels of the device. Null in a deterministic context, whose results must not
   /// depend on what has been certified meanwhile.
-  std::shared_ptr<OnDemandKernels> kernels_on_demand(const std::filesystem::path& cache_folder);
+  std::shared_ptr<OnDemandKernels> kernels_on_demand(const DeviceProfile& profile);
+  /// For calls that are forced to the device where nothing is tuned: from now on calls use the
+  /// wanted device with kernels that are certified on demand. Returns why not, or "".
+  std::string use_untuned_device();
+  /// Explanation::forced_device for a problem that the model vetoes so.
+  std::string_view forced_device(const Problem& p, Veto veto) const;
   /// Requests the certification of a kernel for a problem of an untuned class, if calls that the
   /// host answers now would then run on the device.
   void request_kernel(const Problem& p, const Choice& choice) const;

@@ -15,15 +15,51 @@ bool any_on_device(const Residencies& where) {
 
 }  // namespace
 
-std::shared_ptr<OnDemandKernels> Context::Impl::kernels_on_demand(
-    const std::filesystem::path& cache_folder) {
+std::shared_ptr<OnDemandKernels> Context::Impl::kernels_on_demand(const DeviceProfile& profile) {
   if (deterministic == Deterministic::kYes) return nullptr;
+  const std::filesystem::path& folder = resident->cache_folder();
   auto kernels = std::make_shared<OnDemandKernels>(
-      *data.profile, data.file, cache_folder,
-      [profile = *data.profile, cache_folder] { return open_tuned_device(profile, cache_folder); });
+      profile, data.file.empty() ? resident->database() : data.file, folder,
+      [profile, folder] { return open_tuned_device(profile, folder); });
   // What was decided before a kernel was certified, or failed, is decided again.
   kernels->when_changed([this] { owner.store(next_owner()); });
   return kernels;
+}
+
+std::string Context::Impl::use_untuned_device() try {
+  if (device != nullptr) return "";
+  const std::lock_guard lock(untuned_device);
+  if (device != nullptr) return "";
+  if (data.missing == TunedData::Missing::kNothing) return data.note;
+  if (deterministic == Deterministic::kYes)
+    return data.note + ", and a deterministic context certifies no kernels";
+  const DeviceProfile profile = resident->wanted_profile();
+  device.set(std::make_unique<DeviceTier>(
+      profile, DeviceRates(), KernelRanking(profile.limits, {}, {}), resident->cache_folder(),
+      kernels_on_demand(profile), data.calibration.host.gbps));
+  owner.store(next_owner());
+  return "";
+} catch (const Error& error) {
+  return error.what();
+}
+
+std::string_view Context::Impl::forced_device(const Problem& p, Veto veto) const {
+  switch (veto) {
+    case Veto::kNone:
+    case Veto::kNothingToMultiply:
+    case Veto::kDeviceNotCalibrated:
+    case Veto::kHostNotCalibrated:
+      return "runs";
+    case Veto::kNoKernel:
+      return device->may_certify(p) ? "certifies_first" : "fails";
+    case Veto::kNotTuned:
+    case Veto::kDoesNotFit:
+    case Veto::kDeviceGone:
+    case Veto::kFloat64:
+    case Veto::kOther:
+      break;
+  }
+  return "fails";
 }
 
 DeviceTier::Route Context::Impl::route_of(const Problem& p, const Residencies& where) const {

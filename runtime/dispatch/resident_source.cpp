@@ -26,15 +26,16 @@ std::shared_ptr<Resident> ResidentSource::opened() {
   return resident_;
 }
 
-std::shared_ptr<Device> ResidentSource::open_wanted() const {
+DeviceProfile ResidentSource::wanted_profile() const {
+  if (adopted_ != nullptr) return adopted_->profile();
   const Enumeration found = enumerate_devices();
   const auto match = std::ranges::find_if(
       found.devices, [&](const DeviceProfile& d) { return is_wanted(d, wanted_); });
   if (match == found.devices.end())
-    fail(ErrorCode::kUnsupported, "no Vulkan device{} for device buffers{}{}",
+    fail(ErrorCode::kUnsupported, "no Vulkan device{}{}{}",
          wanted_.empty() ? "" : fmt::format(" that matches '{}'", wanted_),
          found.note.empty() ? "" : ": ", found.note);
-  return Device::open(*match, {.cache_folder = own_kernels_->shaders.folder()});
+  return *match;
 }
 
 KernelHashes ResidentSource::wrong_kernels(const DeviceProfile& device) const {
@@ -52,10 +53,9 @@ KernelHashes ResidentSource::wrong_kernels(const DeviceProfile& device) const {
 std::shared_ptr<OnDemandKernels> ResidentSource::kernels_on_demand(
     const DeviceProfile& device) const {
   if (deterministic_ == Deterministic::kYes) return nullptr;
-  const std::filesystem::path& cache_folder = own_kernels_->shaders.folder();
-  return std::make_shared<OnDemandKernels>(device, database_, cache_folder, [device, cache_folder] {
-    return Device::open(device, {.cache_folder = cache_folder});
-  });
+  return std::make_shared<OnDemandKernels>(
+      device, database_, cache_folder(),
+      [device, folder = cache_folder()] { return Device::open(device, {.cache_folder = folder}); });
 }
 
 std::shared_ptr<Resident> ResidentSource::make(DeviceTier* tuned) const {
@@ -72,7 +72,9 @@ std::shared_ptr<Resident> ResidentSource::make(DeviceTier* tuned) const {
     // The library submits nothing to the program's device on its own initiative.
     return resident(adopted_, own_kernels_,
                     [profile = adopted_->profile()] { return Device::open(profile); });
-  const std::shared_ptr<Device> device = tuned != nullptr ? tuned->device() : open_wanted();
+  const std::shared_ptr<Device> device =
+      tuned != nullptr ? tuned->device()
+                       : Device::open(wanted_profile(), {.cache_folder = cache_folder()});
   return resident(device, tuned != nullptr ? tuned->kernel_cache() : own_kernels_,
                   [device] { return device; });
 }

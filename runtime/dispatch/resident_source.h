@@ -30,6 +30,12 @@ class ResidentSource {
         deterministic_(deterministic) {}
 
   const std::shared_ptr<Device>& adopted() const { return adopted_; }
+  const std::filesystem::path& database() const { return database_; }
+  const std::filesystem::path& cache_folder() const { return own_kernels_->shaders.folder(); }
+
+  /// The adopted device, else the first that `wanted` matches. Throws kUnsupported when there is
+  /// none.
+  DeviceProfile wanted_profile() const;
 
   /// Creates or returns the Resident: on the adopted device, else the tuned one (null: there is
   /// none), else the first device that `wanted` matches. Throws kUnsupported when there is no
@@ -43,7 +49,6 @@ class ResidentSource {
 
  private:
   std::shared_ptr<Resident> make(DeviceTier* tuned) const;
-  std::shared_ptr<Device> open_wanted() const;
   /// Kernels of a device that is not tuned; null in a deterministic context.
   std::shared_ptr<OnDemandKernels> kernels_on_demand(const DeviceProfile& device) const;
   KernelHashes wrong_kernels(const DeviceProfile& device) const;

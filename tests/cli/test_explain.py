@@ -175,6 +175,22 @@ def test_without_a_database_the_veto_is_shown(rooftile):
     assert {row["veto_name"] for row in table["rows"]} == {"not_tuned", "device_not_calibrated"}
 
 
+def test_what_a_forced_device_does_is_said(planted):
+    forced = (*SIZES, "--tier", "device")
+    for arguments, environment, does, says in (
+            (forced, {}, "runs", "device (forced)\n"),
+            ((*forced, "--type", "i8_i32"), {}, "certifies_first", "; such a call waits until a kernel is certified\n"),
+            (forced, {"ROOFTILE_PRECISION": "exact64"}, "fails", "; such a call fails (UNSUPPORTED)\n")):
+        assert json.loads(planted.run("explain", *arguments, "--json", **environment).stdout)["forced_device"] == does
+        assert says in planted.run("explain", *arguments, **environment).stdout
+    assert explain(planted, *SIZES)["forced_device"] == ""
+
+
+def test_a_forced_device_that_is_not_tuned_is_named(rooftile):
+    untuned = explain(rooftile, *SIZES, "--tier", "device")
+    assert untuned["forced_device"] == "certifies_first" and untuned["device"] != ""
+
+
 def test_forced_tier_is_marked(planted):
     answer = explain(planted, *SIZES, "--tier", "host64")
     assert answer["forced"] and answer["tier"] == "host64"

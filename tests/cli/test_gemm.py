@@ -83,9 +83,17 @@ def test_c_of_another_shape(rooftile):
     rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--beta", "1", says="C is 29 x 37.*37 x 29")
 
 
-def test_forced_device_without_tuning_says_what_to_do(rooftile):
+def test_forced_device_without_tuning_computes_on_it(rooftile):
+    a, b, _ = matrices(rooftile)
+    run = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device")
+    assert "device in" in run.stdout and "run `rooftile tune`; this context computes with kernels that are not tuned" in run.stderr
+    np.testing.assert_allclose(np.load(rooftile.folder / "c.npy"), a @ b, rtol=1e-4)
+
+
+def test_forced_device_that_is_not_there_says_what_to_do(rooftile):
     matrices(rooftile)
-    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", says="rooftile tune")
+    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", says="rooftile tune", ROOFTILE_DETERMINISTIC="1")
+    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", says="mesa-vulkan-drivers", VK_DRIVER_FILES="/none")
     assert not (rooftile.folder / "c.npy").exists()
 
 

@@ -154,9 +154,10 @@ TEST_F(CApi, EveryTransposeLayoutAndHostTierIsRight) {
 }
 
 TEST_F(CApi, ForcedDeviceWithoutOneFailsAndLeavesC) {
+  open_without_device();
   rooftile_sgemm_args args = args_of(product_);
   args.tier = ROOFTILE_TIER_DEVICE;
-  expect_refused(product_, args, "rooftile tune", ROOFTILE_UNSUPPORTED);
+  expect_refused(product_, args, "no Vulkan device that matches", ROOFTILE_UNSUPPORTED);
 }
 
 TEST_F(CApi, ExplainNamesTheVetoWithoutReadingPointers) {

@@ -58,6 +58,7 @@ TEST_F(LastDecision, IsOfTheLastCall) {
 }
 
 TEST_F(LastDecision, AFailedCallHasNone) {
+  open_without_device();
   after(ROOFTILE_TIER_AUTO);
   rooftile_sgemm_args args = args_of(product_);
   args.lda = 1;

@@ -21,6 +21,15 @@ class CApi : public ::testing::Test {
     ASSERT_EQ(rooftile_open(&options, &context_), ROOFTILE_OK) << rooftile_last_error();
   }
   void TearDown() override { rooftile_close(context_); }
+  /// Replaces the context by one that no device of this machine belongs to.
+  void open_without_device() {
+    rooftile_close(context_);
+    const std::string database = (folder_ / "none.db").string();
+    rooftile_options options = {.struct_size = sizeof options,
+                                .database_path = database.c_str(),
+                                .device = "no such device"};
+    ASSERT_EQ(rooftile_open(&options, &context_), ROOFTILE_OK) << rooftile_last_error();
+  }
 
   static rooftile_sgemm_args args_of(Product& product) {
     const Problem& p = product.problem;
