@@ -21,10 +21,11 @@ namespace rooftile {
 namespace {
 
 constexpr std::size_t kRanked = 3;  // Certified kernels in a list, besides default and fallback.
-// Shares of the time of finish() at which its parts end. The comparison with the host gets the
-// rest, and finals with operands packed before are left out where packing hardly matters.
-constexpr double kSuspectsShare = 0.1, kPrepackedFinalsShare = 0.3, kFinalsShare = 0.65,
-                 kCertificatesShare = 0.9;
+// Shares of the time of finish() at which its parts end. The comparison with the default gets the
+// rest: finals order kernels that are nearly equal, while this one decides what is used. Finals
+// with operands packed before are left out where packing hardly matters.
+constexpr double kSuspectsShare = 0.05, kPrepackedFinalsShare = 0.2, kFinalsShare = 0.45,
+                 kCertificatesShare = 0.6;
 // If the default's compilation is expected to take more than this share of the first look, the best
 // known kernel is measured and stored before it.
 constexpr double kSlowCompileShare = 0.15;
@@ -274,8 +275,7 @@ void ProblemTuner::compare(double start_s, double seconds) {
   if (const auto naive = search_->index_of(fallback_variant()); naive && !share(kFinalsShare)())
     measure_first(*naive);
   std::vector<WinnerRecord> list = certified_list(start_s + kCertificatesShare * seconds, kRanked);
-  const Standing standing =
-      list.empty() ? Standing{} : this->standing(list, until(start_s + seconds));
+  const Standing standing = list.empty() ? Standing{} : this->standing(list, share(1));
   if (!list.empty()) store(list, standing);
 }
 
