@@ -24,10 +24,9 @@ constexpr std::uint64_t kGuardBytes = 64 << 10;
 constexpr unsigned char kCanary = 0xa5;
 
 std::vector<char> ones(std::int64_t count) {
-  std::vector<char> content(static_cast<std::size_t>(count) * sizeof(float));
   const std::vector<float> values(static_cast<std::size_t>(count), 1.0f);
-  std::memcpy(content.data(), values.data(), content.size());
-  return content;
+  const char* const begin = reinterpret_cast<const char*>(values.data());
+  return {begin, begin + values.size() * sizeof(float)};
 }
 
 /// Bytes of canaries behind C: fewer where the device binds no more, and whole vectors.
