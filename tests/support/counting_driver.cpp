@@ -448,7 +448,10 @@ VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, std::uint32_t count,
       const auto* counted = find_in_chain<VkPerformanceQuerySubmitInfoKHR>(
           submits[i].pNext, VK_STRUCTURE_TYPE_PERFORMANCE_QUERY_SUBMIT_INFO_KHR);
       if (counted != nullptr && state().fault == Fault::kLost) return VK_ERROR_DEVICE_LOST;
-      if (counted != nullptr && state().fault == Fault::kCrash) std::raise(SIGSEGV);
+      if (counted != nullptr && state().fault == Fault::kCrash) {
+        std::signal(SIGSEGV, SIG_DFL);  // A sanitizer's handler would end the process otherwise.
+        std::raise(SIGSEGV);
+      }
       while (counted != nullptr && state().fault == Fault::kHang) ::pause();
       for (std::uint32_t j = 0; j < submits[i].commandBufferCount; ++j)
         if (const auto known = state().commands.find(submits[i].pCommandBuffers[j]);
