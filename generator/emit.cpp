@@ -8,6 +8,7 @@
 #include "generator/matrix_types.h"
 #include "generator/templates.h"
 #include "generator/version.h"
+#include "generator/web/dialect.h"
 
 namespace rooftile {
 namespace {
@@ -387,6 +388,23 @@ void fuse(const Epilogue& e, Defines& defines, Includes& includes, ShaderInterfa
   interface.push_constants_bytes += sizeof(EpiloguePushConstants);
 }
 
+/// Expands a template, for WebGPU with the replacements of its dialect.
+std::string expand_for(Dialect dialect, std::string_view file,
+                       const std::vector<std::string>& comment, const Defines& defines,
+                       Includes includes, std::size_t parameters_binding,
+                       WebSteps steps = WebSteps::kOwn) {
+  if (dialect == Dialect::kVulkan) return expand(file, comment, defines, includes);
+  use_web_files(includes);
+  return web_text(expand(file, comment, defines, includes), parameters_binding, steps);
+}
+
+/// How a kernel for WebGPU knows the steps of k of its workgroup.
+WebSteps steps_of_workgroup(const Variant& v) {
+  return v.split_k == 1               ? WebSteps::kAll
+         : v.family == Family::kTiled ? WebSteps::kOfSplit
+                                      : WebSteps::kOwn;
+}
+
 std::string gemm_template(const Variant& v) {
   if (has_workgroup_scope(v)) return "matrix_workgroup.comp";
   // batched_small is the register kernel with several matrices of the batch in a workgroup.
@@ -401,7 +419,7 @@ std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimiza
                               static_cast<int>(optimization)));
 }
 
-Shader emit_gemm(const Variant& v, const Signature& signature) {
+Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) {
   // A kernel with split-K writes plain partial sums; the reduce kernel applies the epilogue.
   Signature s = signature;
   if (v.split_k > 1) {
@@ -429,15 +447,18 @@ Shader emit_gemm(const Variant& v, const Signature& signature) {
     append_quantization(interface.bindings, v.load_path_b, s.types);
   }
   fuse(s.epilogue, defines, includes, interface);
-  Shader shader = finish(fmt::format("{} {}", to_string(v), to_string(signature)),
-                         expand(gemm_template(v), gemm_comment(v, signature), defines, includes),
-                         std::move(interface), v.optimization);
+  std::string glsl =
+      expand_for(dialect, gemm_template(v), gemm_comment(v, signature), defines,
+                 std::move(includes), interface.bindings.size(), steps_of_workgroup(v));
+  Shader shader =
+      finish(fmt::format("{} {}", to_string(v), to_string(signature)), std::move(glsl),
+             std::move(interface), dialect == Dialect::kWeb ? Optimization::kZero : v.optimization);
   shader.matrix_units = v.family == Family::kMatrix;
   shader.tensor_addressing = has_workgroup_scope(v);
   return shader;
 }
 
-Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
+Shader emit_pack(const Variant& v, const Signature& s, Operand operand, Dialect dialect) {
   const PackLayout layout = pack_layout(v, s, operand);
   if (!layout.packed)
     fail(ErrorCode::kInvalidArgument, "operand {} of '{}' is not packed",
@@ -459,8 +480,9 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
     add(defines, "PAD_ROWS", layout.pad_rows);
     add(defines, "ELEMENT_BITS", static_cast<int>(8 * bytes_of(s.types.a)));
     add(defines, "ALONG_DEPTH", layout.contiguous_along_depth ? 1 : 0);
-    return finish("", expand("pack_words.comp", comment, defines, {}), std::move(interface),
-                  Optimization::kZero);
+    std::string glsl =
+        expand_for(dialect, "pack_words.comp", comment, defines, {}, interface.bindings.size());
+    return finish("", std::move(glsl), std::move(interface), Optimization::kZero);
   }
   const bool texel = layout.path == LoadPath::kTexel;
   Includes includes;
@@ -488,11 +510,12 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand) {
     interface.bindings[0] = words_binding(layout.path, 1);
     append_quantization(interface.bindings, layout.path, s.types);
   }
-  return finish("", expand("pack.comp", comment, defines, includes), std::move(interface),
-                Optimization::kZero);
+  std::string glsl = expand_for(dialect, "pack.comp", comment, defines, std::move(includes),
+                                interface.bindings.size());
+  return finish("", std::move(glsl), std::move(interface), Optimization::kZero);
 }
 
-Shader emit_reduce(const Signature& s) {
+Shader emit_reduce(const Signature& s, Dialect dialect) {
   Defines defines;
   Includes includes;
   add(defines, "LOCAL_SIZE", kReduceLocalSize);
@@ -505,10 +528,10 @@ Shader emit_reduce(const Signature& s) {
     .push_constants_bytes = sizeof(ReducePushConstants)
   };
   fuse(s.epilogue, defines, includes, interface);
-  return finish("",
-                expand("reduce.comp", {"Rooftile reduce: adds the partial sums of a split-K GEMM."},
-                       defines, includes),
-                std::move(interface), Optimization::kZero);
+  std::string glsl = expand_for(dialect, "reduce.comp",
+                                {"Rooftile reduce: adds the partial sums of a split-K GEMM."},
+                                defines, std::move(includes), interface.bindings.size());
+  return finish("", std::move(glsl), std::move(interface), Optimization::kZero);
 }
 
 }  // namespace rooftile

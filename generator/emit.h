@@ -11,6 +11,9 @@
 
 namespace rooftile {
 
+/// What the text of a kernel is for: Vulkan, or WebGPU after translation to WGSL (generator/web/).
+enum class Dialect : std::uint8_t { kVulkan, kWeb };
+
 struct Shader {
   std::string glsl;  // complete: defines first, includes expanded
   std::string hash;  // identity: shader_hash
@@ -31,17 +34,21 @@ std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimiza
 /// scales and, where there are any, the zero points of a quantised B that is not packed follow,
 /// then, with an epilogue and without split-K, its vectors and the residual. Push constants:
 /// GemmPushConstants, then EpiloguePushConstants.
-/// The variant must pass illegal_reason(v, limits) of the device that will run it.
-Shader emit_gemm(const Variant& v, const Signature& s);
+/// The variant must pass illegal_reason(v, limits) of the device that will run it, and for
+/// Dialect::kWeb that with webgpu_limits() (generator/web/adapter.h). In that dialect all bindings
+/// are storage buffers, and what are push constants here, byte for byte, is a uniform buffer whose
+/// binding is the first one behind `interface.bindings`; spirv-opt is not used (optimization zero).
+Shader emit_gemm(const Variant& v, const Signature& s, Dialect dialect = Dialect::kVulkan);
 
 /// Bindings: 0 is the stored operand, 1 the packed one; scales and zero points follow as for
 /// emit_gemm(). Push constants: PackPushConstants.
-Shader emit_pack(const Variant& v, const Signature& s, Operand operand);
+Shader emit_pack(const Variant& v, const Signature& s, Operand operand,
+                 Dialect dialect = Dialect::kVulkan);
 
 /// Adds the partial sums of a split-K GEMM. Bindings: 0 is the partial sums, 1 is C, and with an
 /// epilogue 2 is its vectors and 3 the residual. Push constants: ReducePushConstants, then
 /// EpiloguePushConstants.
-Shader emit_reduce(const Signature& s);
+Shader emit_reduce(const Signature& s, Dialect dialect = Dialect::kVulkan);
 
 /// Push-constant blocks, byte for byte as in templates/common/problem.glsl and templates/pack.comp,
 /// where their fields are explained. Offsets are in elements.

@@ -1,0 +1,108 @@
+#include "generator/web/dialect.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <utility>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kWebFiles = {{
+    {"epilogue/c_f32.glsl", "web/c_f32.glsl"},
+    {"epilogue/c_i32.glsl", "web/c_i32.glsl"},
+    {"epilogue/narrow_bf16.glsl", "web/narrow_bf16.glsl"},
+    {"common/product_dot.glsl", "web/product_dot.glsl"},
+    {"common/product_dot_unsigned.glsl", "web/product_dot_unsigned.glsl"},
+}};
+
+/// Replaces the only occurrence of `from`; returns whether there was one.
+bool replace(std::string& text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) return false;
+  text.replace(at, from.size(), to);
+  return true;
+}
+
+void replace_or_fail(std::string& text, std::string_view from, std::string_view to) {
+  if (!replace(text, from, to))
+    fail(ErrorCode::kInternal, "a kernel template for WebGPU has no '{}'", from);
+}
+
+constexpr std::string_view kAllSteps =
+    "#define k depth  // in the uniform buffer, so that all invocations evidently have the same\n";
+constexpr std::string_view kStepsOfSplit =
+    "// Evidently the same for all invocations of a workgroup, which a variable would not be.\n"
+    "uint steps_of_split() {\n"
+    "  return min(depth - gl_WorkGroupID.z / batch * split_depth, split_depth);\n"
+    "}\n"
+    "#define k steps_of_split()\n";
+
+/// Replaces `word` where it is an identifier of its own.
+std::string with_word(std::string_view text, std::string_view word, std::string_view by) {
+  const auto is_part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool begins = text.substr(at).starts_with(word) && (at == 0 || !is_part(text[at - 1]));
+    const std::size_t end = at + word.size();
+    if (begins && (end == text.size() || !is_part(text[end]))) {
+      result += by;
+      at = end;
+    } else {
+      result += text[at++];
+    }
+  }
+  return result;
+}
+
+/// One function for each number of steps that multiply() is called with, so that the loops in it
+/// have constant ends and the translation to WGSL can unroll them.
+void specialise_multiply(std::string& glsl) {
+  constexpr std::string_view kHead = "void multiply(uint steps) {", kEnd = "\n}\n";
+  const std::size_t begin = glsl.find(kHead);
+  if (begin == std::string::npos) return;
+  const std::size_t end = glsl.find(kEnd, begin) + kEnd.size();
+  const std::string function = glsl.substr(begin, end - begin);
+  std::string functions;
+  for (const auto& [steps, name] :
+       {std::pair{"UNROLL_K", "multiply_whole"}, std::pair{"TAIL_K", "multiply_tail"}}) {
+    if (glsl.find(fmt::format("multiply({})", steps)) == std::string::npos) continue;
+    functions += fmt::format("void {}() {{", name);
+    functions += with_word(std::string_view(function).substr(kHead.size()), "steps", steps);
+  }
+  glsl.replace(begin, end - begin, functions);
+  replace(glsl, "multiply(UNROLL_K)", "multiply_whole()");
+  replace(glsl, "multiply(TAIL_K)", "multiply_tail()");
+}
+
+}  // namespace
+
+void use_web_files(Includes& includes) {
+  Includes chosen;
+  for (const auto& [file, web_file] : kWebFiles) chosen[std::string(file)] = web_file;
+  for (const auto& [file, stand_in] : includes) {
+    const auto found = chosen.find(stand_in);
+    chosen[file] = found == chosen.end() ? stand_in : found->second;
+  }
+  includes = std::move(chosen);
+}
+
+std::string web_text(std::string glsl, std::size_t parameters_binding, WebSteps steps) {
+  replace_or_fail(glsl, "layout(push_constant) uniform",
+                  fmt::format("layout(binding = {}, std140) uniform", parameters_binding));
+  specialise_multiply(glsl);
+  if (steps == WebSteps::kOwn) return glsl;
+  replace_or_fail(glsl, "uint k, offset_a, offset_b, offset_c;\n",
+                  fmt::format("uint offset_a, offset_b, offset_c;\n{}",
+                              steps == WebSteps::kAll ? kAllSteps : kStepsOfSplit));
+  replace_or_fail(glsl, "  k = min(depth - first_step, split_depth);\n", "");
+  return glsl;
+}
+
+}  // namespace rooftile
