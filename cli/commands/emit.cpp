@@ -8,10 +8,12 @@
 #include "cli/kernel_options.h"
 #include "cli/output_file.h"
 #include "cli/usage.h"
+#include "cli/wgsl.h"
 #include "core/error.h"
 #include "generator/compile.h"
 #include "generator/rules.h"
 #include "generator/space.h"
+#include "generator/web/adapter.h"
 
 namespace rooftile {
 namespace {
@@ -19,12 +21,36 @@ namespace {
 struct EmitArguments {
   ProblemOptions problem;
   KernelOptions kernel;
-  std::string limits = "device", spirv, pack;
+  std::string limits = "device", spirv, pack, target = "vulkan";
   bool list_space = false;
+
+  bool wgsl() const { return target == "wgsl"; }
 };
+
+// Lanes of the subgroups that WGSL is emitted for where the kernel does not say: those of most
+// discrete GPUs.
+constexpr std::uint32_t kWebLanes = 32;
+
+/// What WebGPU guarantees, or an adapter with all features whose subgroups have the kernel's size.
+DeviceProfile web_target(const Globals& globals, const EmitArguments& arguments) {
+  if (!globals.device.empty())
+    fail(ErrorCode::kInvalidArgument,
+         "--target wgsl is for any adapter of WebGPU, not for --device {}", globals.device);
+  if (arguments.limits == "minimum")
+    return {.name = "WebGPU's guaranteed minimum", .limits = webgpu_limits({})};
+  const int lanes = with_settings({}, arguments.kernel.settings()).subgroup_size;
+  const std::uint32_t size = lanes > 0 ? static_cast<std::uint32_t>(lanes) : kWebLanes;
+  return {.name = "WebGPU with its optional features",
+          .limits = webgpu_limits({.shader_f16 = true,
+                                   .subgroups = true,
+                                   .subgroup_min_size = size,
+                                   .subgroup_max_size = size,
+                                   .packed_4x8_integer_dot_product = true})};
+}
 
 /// The device, or one without features that is named after the standard's guarantees.
 DeviceProfile target_of(const Globals& globals, const EmitArguments& arguments) {
+  if (arguments.wgsl()) return web_target(globals, arguments);
   if (arguments.limits == "minimum") {
     if (!globals.device.empty())
       fail(ErrorCode::kInvalidArgument,
@@ -70,22 +96,22 @@ int emit(const Globals& globals, const EmitArguments& arguments) {
     return kFailure;
   }
   const Signature signature = signature_of(arguments.problem.problem());
-  const Shader shader =
-      arguments.pack.empty()
-          ? emit_gemm(variant, signature)
-          : emit_pack(variant, signature, arguments.pack == "a" ? Operand::kA : Operand::kB);
-  if (arguments.spirv.empty())
-    fmt::print("{}", shader.glsl);
-  else
+  const Dialect dialect = arguments.wgsl() ? Dialect::kWeb : Dialect::kVulkan;
+  const Operand packed = arguments.pack == "a" ? Operand::kA : Operand::kB;
+  const Shader shader = arguments.pack.empty() ? emit_gemm(variant, signature, dialect)
+                                               : emit_pack(variant, signature, packed, dialect);
+  if (!arguments.spirv.empty())
     write_spirv(shader, arguments.spirv);
+  else
+    fmt::print("{}", arguments.wgsl() ? wgsl_of(shader) : shader.glsl);
   return kDone;
 }
 
 }  // namespace
 
 void add_emit(CLI::App& app, const Globals& globals, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("emit", "Print the GLSL or SPIR-V of a kernel, or why it is illegal");
+  CLI::App* command = app.add_subcommand(
+      "emit", "Print the GLSL, SPIR-V or WGSL of a kernel, or why it is illegal");
   command->footer(
       "Without a family, the kernel is the one that the device gets for the problem\n"
       "before anything is tuned (a large one where no sizes are given). Parameters\n"
@@ -95,7 +121,8 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
       "  rooftile emit --family tiled\n"
       "  rooftile emit --family vector --type f16xq4b32_f16 --epilogue bias_column+relu\n"
       "  rooftile emit --list-space --family register --type i8_i32 --trans-b | head\n"
-      "  rooftile emit --variant \"family=tiled tile_m=32\" --spirv kernel.spv");
+      "  rooftile emit --variant \"family=tiled tile_m=32\" --spirv kernel.spv\n"
+      "  rooftile emit --target wgsl --family tiled --type f16");
   static EmitArguments arguments;
   arguments.problem.add_to(*command, false);
   arguments.kernel.add_to(*command);
@@ -109,10 +136,16 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
   command
       ->add_option(
           "--limits", arguments.limits,
-          "Limits that make a kernel legal: those of the device (the first of several), or "
-          "Vulkan's guaranteed minimum (default device)")
+          "Limits that make a kernel legal: those of the device (the first of several; for wgsl "
+          "an adapter with all features), or what the standard guarantees (default device)")
       ->type_name("LIMITS")
       ->check(one_of({"device", "minimum"}));
+  command
+      ->add_option("--target", arguments.target,
+                   "vulkan: GLSL for Vulkan (default); wgsl: WGSL for WebGPU, which node makes "
+                   "with what scripts/web-tools installs")
+      ->type_name("TARGET")
+      ->check(one_of({"vulkan", "wgsl"}));
   command
       ->add_flag(
           "--list-space", arguments.list_space,

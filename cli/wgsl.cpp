@@ -1,0 +1,120 @@
+#include "cli/wgsl.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/std.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "core/embedded_text.h"
+#include "core/error.h"
+#include "generator/compile.h"
+
+namespace rooftile {
+
+std::span<const EmbeddedText> embedded_translator();  // of this program's CMakeLists.txt
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of scripts/web-tools.
+fs::path tools_folder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (const std::string own = variable("ROOFTILE_WEB_TOOLS"); !own.empty()) return own;
+  const std::string cache = variable("XDG_CACHE_HOME");
+  return (cache.empty() ? fs::path(variable("HOME")) / ".cache" : fs::path(cache)) /
+         "rooftile-web-tools";
+}
+
+/// A folder that is removed with its files.
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_((fs::temp_directory_path() / "rooftile-wgsl-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr)
+      fail(ErrorCode::kIo, "no folder like {} can be made: {}", path_, std::strerror(errno));
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  std::string file(std::string_view name) const { return fmt::format("{}/{}", path_, name); }
+  void write(std::string_view name, std::string_view bytes) const {
+    std::ofstream out(file(name), std::ios::binary);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!out.flush()) fail(ErrorCode::kIo, "{} cannot be written", file(name));
+  }
+  std::string read(std::string_view name) const {
+    std::ostringstream text;
+    text << std::ifstream(file(name)).rdbuf();
+    return text.str();
+  }
+
+ private:
+  std::string path_;
+};
+
+/// Runs node, whose messages go to the file `messages`. Returns its exit status.
+int run_node(const std::vector<std::string>& arguments, const std::string& messages) {
+  std::vector<char*> argv = {const_cast<char*>("node")};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages.c_str(), O_WRONLY | O_CREAT,
+                                   0600);
+  pid_t pid = 0;
+  const int error = ::posix_spawnp(&pid, "node", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0)
+    fail(ErrorCode::kUnsupported,
+         "WGSL is made by node, which does not start ({}); install node 20 "
+         "or later",
+         std::strerror(error));
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+std::string wgsl_of(const Shader& shader) {
+  const fs::path tools = tools_folder();
+  if (std::error_code unknown; !fs::exists(tools / "node_modules" / "naga-wasm", unknown))
+    fail(
+        ErrorCode::kUnsupported,
+        "WGSL is made by npm's naga-wasm, which is not in {}; run scripts/web-tools setup, or name "
+        "its folder in ROOFTILE_WEB_TOOLS",
+        tools.string());
+  const ScratchFolder scratch;
+  for (const EmbeddedText& module : embedded_translator()) scratch.write(module.name, module.text);
+  const std::vector<std::uint32_t> words = compile(shader);
+  scratch.write("kernel.spv", {reinterpret_cast<const char*>(words.data()),
+                               words.size() * sizeof(std::uint32_t)});
+  const int status = run_node({scratch.file("emit.mjs"), scratch.file("kernel.spv"),
+                               scratch.file("kernel.wgsl"), fs::absolute(tools).string()},
+                              scratch.file("messages"));
+  if (status != 0)
+    fail(ErrorCode::kCompile, "node could not translate the kernel (exit status {}): {}", status,
+         scratch.read("messages"));
+  return scratch.read("kernel.wgsl");
+}
+
+}  // namespace rooftile
