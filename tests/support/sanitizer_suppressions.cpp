@@ -21,6 +21,9 @@ extern "C" const char* __lsan_default_suppressions() {
   return "leak:libVkLayer_khronos_validation.so";
 }
 #elif defined(__SANITIZE_THREAD__)
+// Some tests fork while threads run, and the child starts a thread.
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "race:libVkLayer_khronos_validation.so\n"
