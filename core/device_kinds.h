@@ -1,4 +1,4 @@
-// What tells kinds of GPUs apart, beside their limits.
+// Vendor ids, and tests for the kinds of GPUs that the priors and the model distinguish.
 #pragma once
 
 #include <algorithm>

@@ -31,7 +31,8 @@ struct EmitArguments {
 // discrete GPUs.
 constexpr std::uint32_t kWebLanes = 32;
 
-/// What WebGPU guarantees, or an adapter with all features whose subgroups have the kernel's size.
+/// Returns WebGPU's guaranteed minimum (--limits minimum), or an adapter with all optional
+/// features. Its subgroups have as many lanes as the kernel's.
 DeviceProfile web_target(const Globals& globals, const EmitArguments& arguments) {
   if (!globals.device.empty())
     fail(ErrorCode::kInvalidArgument,

@@ -1,4 +1,4 @@
-// What WebGPU guarantees and an adapter offers, in the terms of the legality rules.
+// The limits and features of a WebGPU adapter, converted to the DeviceLimits of the legality rules.
 #pragma once
 
 #include <array>

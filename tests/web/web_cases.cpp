@@ -88,8 +88,6 @@ constexpr Mutation kMutations[] = {
      "if (TILE_BATCH > 1 && z >= batch)", "if (TILE_BATCH > 1 && z + 1 >= batch)"},
 };
 
-std::int64_t rounded(std::int64_t x, std::int64_t step) { return round_up(x, step); }
-
 /// Rows with additional elements and matrices that begin a few elements into their buffers, as far
 /// as the kernel's loads allow.
 void pad(WebCase& c) {
@@ -98,17 +96,17 @@ void pad(WebCase& c) {
   const std::int64_t a = c.variant.packed_a == Packed::kYes && c.variant.dot == 1 ? 1 : line.a;
   const std::int64_t b = c.variant.packed_b == Packed::kYes && c.variant.dot == 1 ? 1 : line.b;
   Problem& p = c.p;
-  p.lda = rounded(p.lda + kPad, a);
-  if (!quantized(p.types)) p.ldb = rounded(p.ldb + kPad, b);
+  p.lda = round_up(p.lda + kPad, a);
+  if (!quantized(p.types)) p.ldb = round_up(p.ldb + kPad, b);
   p.ldc += kPad;
   if (p.batch > 1) {
-    p.stride_a = rounded(stored_a(p).rows * p.lda + kPad, a);
-    if (!quantized(p.types)) p.stride_b = rounded(stored_b(p).rows * p.ldb + kPad, b);
+    p.stride_a = round_up(stored_a(p).rows * p.lda + kPad, a);
+    if (!quantized(p.types)) p.stride_b = round_up(stored_b(p).rows * p.ldb + kPad, b);
     p.stride_c = p.m * p.ldc + kPad;
   }
   c.at = own_buffers(p);
-  c.at.offset_a = rounded(kPad, a);
-  if (!quantized(p.types)) c.at.offset_b = rounded(kPad, b);
+  c.at.offset_a = round_up(kPad, a);
+  if (!quantized(p.types)) c.at.offset_b = round_up(kPad, b);
   c.at.offset_c = kPad;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kBest = 3, kLast = 2;  // Kernels of a list.
 constexpr int kSamples = 3;
-// As in the search: slower kernels are not measured.
+// Of the first kernel; those after it are cut as in the search.
 constexpr double kFirstLimitNs = 10e9;
 
 struct RankedProblem {
