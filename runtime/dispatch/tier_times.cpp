@@ -24,7 +24,8 @@ constexpr float kLeastLoss = 0.1f;
 // is what would run without Rooftile.
 constexpr float kWorthwhile = 0.95f;
 // A measured tier that is slower by more than this factor needs no second call; one that is
-// predicted to be needs no probe.
+// predicted to be needs no probe. The exception is all threads while calls use one thread: a
+// calibration beside a busy program measures all threads many times too slow.
 constexpr float kHopeless = 2;
 
 }  // namespace
@@ -121,7 +122,8 @@ bool TierTimes::has_told(int call, float ns_of_call) {
 void TierTimes::try_another_if_due() {
   const float now = ns(next_);
   const auto worth_probing = [&](Side side) {
-    return side != next_ && races(side) && predicted_ns_[side] <= kHopeless * now;
+    if (side == next_ || !races(side)) return false;
+    return predicted_ns_[side] <= kHopeless * now || (side == kAll && next_ == kOne);
   };
   Side other = kSides;
   for (const Side side : {kAll, kOne, kDevice})

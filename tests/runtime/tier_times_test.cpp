@@ -145,6 +145,20 @@ TEST(TierTimes, ATierPredictedToTakeTwiceAsLongIsNotProbed) {
   EXPECT_EQ(device.calls_of(Tier::kDevice, 100'000), 100'000);
 }
 
+TEST(TierTimes, AllThreadsAreProbedInsteadOfOneHoweverSlowTheyArePredicted) {
+  // The calibration ran beside a busy program: all threads are predicted to take eight times as
+  // long as they do. A probe may cost 3 * (8e5 - 2e5) ns, which is three tenths of 30 calls.
+  Machine machine(host_times(8e5, 2e5), steady(1e5, 2e5));
+  EXPECT_LE(machine.calls_of_one_thread(35), 33);
+  EXPECT_LE(machine.calls_of_one_thread(1000), 30) << "all threads were left again";
+  // Where the prediction is right, the probes take a share of the time that ends at a hundredth.
+  Machine right(host_times(8e5, 2e5), steady(8e5, 2e5));
+  constexpr int kCalls = 100'000;
+  const int of_all = kCalls - right.calls_of_one_thread(kCalls);
+  EXPECT_GT(of_all, 0);
+  EXPECT_LE(of_all * (8e5 - 2e5), 0.02 * kCalls * 2e5);
+}
+
 TEST(TierTimes, ATierSlowerThanTheOthersPredictionIsLeftAfterTwoCalls) {
   Machine machine(host_times(1e5, 1.5e5), steady(4e5, 1.5e5));
   EXPECT_EQ(machine.calls_of_one_thread(2), 0);
