@@ -2,10 +2,16 @@
 #include "tuner/calibrate/calibrate.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <thread>
 
+#include "runtime/host/host_blas.h"
 #include "runtime/model/calibration.h"
 #include "tuner/measure/processor_handover.h"
 
@@ -147,6 +153,52 @@ TEST(CalibrateHost, MeasuresEachTierWithinAnyTimeBudget) {
     EXPECT_EQ(handover->unit, "ns");
     EXPECT_GT(handover->value, 0);
   }
+}
+
+/// Programs that use one processor each.
+class BusyPrograms {
+ public:
+  explicit BusyPrograms(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      const char* const arguments[] = {"sh", "-c", "while :; do :; done", nullptr};
+      pid_t child = 0;
+      if (::posix_spawnp(&child, "sh", nullptr, nullptr, const_cast<char* const*>(arguments),
+                         environ) == 0)
+        children_.push_back(child);
+    }
+  }
+  ~BusyPrograms() {
+    for (const pid_t child : children_) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+    }
+  }
+  BusyPrograms(const BusyPrograms&) = delete;
+  BusyPrograms& operator=(const BusyPrograms&) = delete;
+  std::size_t count() const { return children_.size(); }
+
+ private:
+  std::vector<pid_t> children_;
+};
+
+TEST(CalibrateHost, BesideBusyProgramsAllThreadsAreNoSlowerThanOne) {
+  if (HostBlas::get().threads() < 2) GTEST_SKIP() << "one processor has no all threads";
+  const BusyPrograms busy(std::thread::hardware_concurrency());
+  ASSERT_GT(busy.count(), 0U);
+  const std::atomic<bool> stop = false;
+  const Calibrated host = calibrate_host(stop, 0);
+  EXPECT_TRUE(host.processors_busy);
+  int compared = 0;
+  for (const Figure& figure : host.figures) {
+    const std::string prefix = "host.gemm.threads.";
+    if (!figure.name.starts_with(prefix)) continue;
+    const Figure* const single =
+        find(host.figures, "host.gemm.single." + figure.name.substr(prefix.size()));
+    ASSERT_NE(single, nullptr) << figure.name;
+    EXPECT_GE(figure.value, single->value) << figure.name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 0);
 }
 
 }  // namespace

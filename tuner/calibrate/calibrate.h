@@ -23,6 +23,9 @@ struct CalibrationPart {
 struct Calibrated {
   std::vector<Figure> figures;
   std::vector<CalibrationPart> parts = {};
+  /// Whether other programs held processors in most samples of BLAS on all threads. Such samples
+  /// are many times too slow, so all threads then count as no slower than one thread.
+  bool processors_busy = false;
 };
 
 /// Duration of a whole calibration, and of the device's half of it.

@@ -18,6 +18,7 @@
 #include "tuner/measure/probe.h"
 #include "tuner/measure/processor_handover.h"
 #include "tuner/measure/processor_time.h"
+#include "tuner/measure/steady_samples.h"
 
 namespace rooftile {
 namespace {
@@ -111,6 +112,8 @@ class HostProducts {
   HostProducts(const std::atomic<bool>& stop, double end_s);
 
   std::vector<Figure> run();
+  /// Whether other programs held processors in most long samples with all threads.
+  bool processors_busy() const { return 2 * busy_samples_ > long_samples_; }
 
  private:
   struct Tier {
@@ -129,7 +132,9 @@ class HostProducts {
 
   void plan();
   void note_handover();
-  static void take_sample(Measured& of);
+  void take_sample(Measured& of);
+  void count_if_busy(const ProcessorTime& used);
+  void raise_to_one_thread();
   static Figure fastest_of(const std::string& figure, const std::string& unit,
                            const std::vector<double>& values);
 
@@ -139,6 +144,7 @@ class HostProducts {
   std::vector<Measured> all_;
   std::vector<double> handover_ns_;  // One per round.
   std::vector<float> a_, b_, c_;
+  int long_samples_ = 0, busy_samples_ = 0;  // Of all threads.
 };
 
 HostProducts::HostProducts(const std::atomic<bool>& stop, double end_s)
@@ -185,9 +191,31 @@ void HostProducts::plan() {
 }
 
 void HostProducts::take_sample(Measured& of) {
+  const ProcessorTime before = processor_time_now();
   const double ns = warm_ns([&] { of.tier->gemm(of.problem); });
+  if (of.tier == &tiers_.front()) count_if_busy(processor_time_now() - before);
   of.values.push_back(of.unit == "ns" ? ns : flops(of.problem) / ns);
   of.is_short = ns < kShortNs;
+}
+
+/// Counts a sample with all threads that is long enough to show other programs. BLAS may use fewer
+/// threads than there are, so that idle processors alone are no sign.
+void HostProducts::count_if_busy(const ProcessorTime& used) {
+  constexpr double kLongNs = 1e6;
+  if (used.wall_ns < kLongNs) return;
+  ++long_samples_;
+  const double lost = busy_share(used, HostBlas::get().threads());
+  busy_samples_ += used.preemptions > 0 && lost > kBusyShare ? 1 : 0;
+}
+
+/// Raises the rates of all threads to those of one thread.
+void HostProducts::raise_to_one_thread() {
+  for (std::size_t i = 0; i + 1 < all_.size(); ++i) {
+    Measured &threads = all_[i], &single = all_[i + 1];  // plan() makes each pair in this order.
+    if (threads.tier != &tiers_[0] || single.tier != &tiers_[1] || threads.unit == "ns") continue;
+    if (threads.values.empty() || single.values.empty()) continue;
+    threads.values.push_back(std::ranges::max(single.values));
+  }
 }
 
 /// Records the core-to-core latency, because all threads' rates depend on it.
@@ -219,6 +247,7 @@ std::vector<Figure> HostProducts::run() {
       if (!late() || comes_late) take_sample(measured);
     }
   }
+  if (processors_busy()) raise_to_one_thread();
   std::vector<Figure> figures;
   if (!handover_ns_.empty()) figures.push_back(fastest_of("host.handover", "ns", handover_ns_));
   for (const Measured& measured : all_)
@@ -247,8 +276,9 @@ Calibrated calibrate_host(const std::atomic<bool>& stop, double seconds) {
   triad.name = "host.bandwidth.float64";
   host.figures.push_back(std::move(triad));
   const double peaks_s = now_s();
-  for (Figure& figure : HostProducts(stop, start_s + seconds).run())
-    host.figures.push_back(std::move(figure));
+  HostProducts products(stop, start_s + seconds);
+  for (Figure& figure : products.run()) host.figures.push_back(std::move(figure));
+  host.processors_busy = products.processors_busy();
   host.parts = {{"host peaks", peaks_s - start_s}, {"host products", now_s() - peaks_s}};
   return host;
 }

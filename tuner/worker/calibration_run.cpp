@@ -74,6 +74,11 @@ std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& devic
   const Calibrated host =
       calibrate_host(stop, std::max(kLeastHostS, kCalibrationS - (now_s() - start_s)));
   if (stop.load()) return std::nullopt;
+  if (host.processors_busy)
+    message(
+        "other programs used the processors, so BLAS on all threads was measured too slow; it "
+        "counts "
+        "as at least as fast as on one thread until `rooftile calibrate` runs on a quiet machine");
   run.figures.insert(run.figures.end(), host.figures.begin(), host.figures.end());
   run.parts.insert(run.parts.end(), host.parts.begin(), host.parts.end());
   store.add_calibration(row, run.figures);
