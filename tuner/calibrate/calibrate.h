@@ -29,7 +29,7 @@ struct Calibrated {
 };
 
 /// Duration of a whole calibration, and of the device's half of it.
-inline constexpr double kCalibrationS = 16, kDeviceCalibrationS = 9;
+inline constexpr double kCalibrationS = 14, kDeviceCalibrationS = 8;
 
 /// Measures submit latency, dispatch cost, STREAM plateaus, multiply-add rates, shared memory,
 /// loads, stores, the host link with and without imported memory, and compute units.
