@@ -164,6 +164,17 @@ def test_bench_search_replays_every_order_by_the_clock(databases, tmp_path):
     assert len((tmp_path / "clock.csv").read_text().splitlines()) == 1 + 2 * len(orders) * 6
 
 
+def test_bench_regret_compares_claims_with_held_out_problems(databases):
+    results = REPLAY.parent / "results"
+    text = run(databases, "bench_regret", results / "lavapipe-untuned.csv", results / "lavapipe-untuned-kernels.csv", "--rates",
+               REPLAY / "square-22.csv", "--splits", 1)
+    for of_class in ("f32.nn", "f32.nt"):
+        for known in ("  6", " 10", " 16", " 24", " 36"):
+            assert re.search(rf"^{of_class} +{known} known: mean +-?[\d.]+ % claimed, +[\d.]+ % measured;", text, re.MULTILINE), text
+        for held in ("largest", "smallest"):
+            assert f"{of_class}, held: {held}" in text, text
+
+
 def test_every_case_of_bench_model_runs(databases):
     listed = run(databases, "bench_model", "--benchmark_list_tests").split()
     text = run(databases, "bench_model", "--benchmark_min_time=0.001")
