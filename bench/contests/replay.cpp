@@ -8,7 +8,6 @@
 #include <numbers>
 
 #include "core/error.h"
-#include "core/numbers/random.h"
 #include "core/numbers/statistics.h"
 #include "db/store.h"
 #include "runtime/model/calibration.h"
@@ -33,6 +32,12 @@ double measured(const Replay& replay, std::size_t candidate, double samples, Ran
 }
 
 }  // namespace
+
+std::uint64_t noise_seed(std::uint64_t seed) { return seed ^ kNoise; }
+
+double measured_ns(const Replay& replay, std::size_t candidate, Random& noise) {
+  return measured(replay, candidate, kSearchRounds * kSearchSamples, noise);
+}
 
 std::optional<std::vector<Figure>> figures_in(const std::filesystem::path& database,
                                               const FrozenSpace& space) {
@@ -86,13 +91,12 @@ bool same_device(const Replay& x, const Replay& y) {
 Trace search(const Replay& replay, const SearchSpace& space, std::string_view strategy_name,
              std::uint64_t seed, std::size_t candidates) {
   const auto strategy = make_strategy(strategy_name, space, seed);
-  Random noise(seed ^ kNoise);
+  Random noise(noise_seed(seed));
   Trace trace;
   while (trace.size() < candidates) {
     const auto batch = strategy->propose(trace, std::min(kSearchBatch, candidates - trace.size()));
     if (batch.empty()) break;
-    for (const std::size_t i : batch)
-      trace.push_back({i, measured(replay, i, kSearchRounds * kSearchSamples, noise)});
+    for (const std::size_t i : batch) trace.push_back({i, measured_ns(replay, i, noise)});
   }
   return trace;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/numbers/random.h"
 #include "tuner/search/frozen_space.h"
 #include "tuner/search/strategy.h"
 #include "tuner/search/transfer.h"
@@ -37,6 +38,10 @@ bool same_device(const Replay& x, const Replay& y);
 
 /// Candidates that a search measured, in order.
 using Trace = std::vector<Observation>;
+/// Seed of a random sequence that differs from that of the strategy with this seed.
+std::uint64_t noise_seed(std::uint64_t seed);
+/// Median of the samples that a search takes of a candidate.
+double measured_ns(const Replay& replay, std::size_t candidate, Random& noise);
 /// space: the replay's own, or one with more prior data. Equal seeds give equal noise.
 Trace search(const Replay& replay, const SearchSpace& space, std::string_view strategy,
              std::uint64_t seed, std::size_t candidates);

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -97,6 +98,25 @@ def test_bench_budget_compares_every_problem_of_both(databases):
     assert re.search(r"geometric mean [\d.]+ %, lowest [\d.]+ % \(12 problems\)", text), text
 
 
+def script(file, text):
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o700)
+    return file
+
+
+def test_bench_load_compares_a_run_beside_a_busy_program(tmp_path):
+    """With scripts in place of both programs: a run that is long enough for a winner would calibrate twice."""
+    tune = script(tmp_path / "rooftile", """echo "$*" >"$ROOFTILE_DB"; ps --ppid $PPID -o args= | grep -c 'while True' >>"$ROOFTILE_DB"
+echo '1 of 1 problems in 2 s'; exit 1""")
+    compare = script(tmp_path / "compare", """cat "$2" "$1"
+echo '64x64x64 nn                80.0 % +-  1.0  one other'
+echo '512x64x32 nt batch 3       91.0 % +-  1.0  one the same'""")
+    text = subprocess.run([sys.executable, REPLAY.parent / "bench_load.py", "--program", tune, "--compare", compare, "--budget", "2s",
+                           "--", "--m", "64"], check=True, capture_output=True, text=True, timeout=60).stdout
+    assert "tune --budget 2s --m 64\n0\ntune --budget 2s --m 64\n1\n" in text, "alone, then beside one program"
+    assert text.endswith("beside busy programs: 1 of 2 winners within 10 %, lowest 80.0 %\n"), text
+
+
 def test_bench_precision_runs_both_tiers(databases):
     text = run(databases, "bench_precision", "--rounds", 1)
     for tier in ("host", "host1"):
@@ -133,6 +153,26 @@ def test_every_strategy_of_bench_search_runs(databases):
             "auto, other devices known", "auto, both known", "auto, no priors", "auto, no priors, other devices known"]
     for arm in arms:
         assert re.search(rf"^  {arm} +4: ", text, re.MULTILINE), (arm, text)
+
+
+def test_bench_search_replays_every_order_by_the_clock(databases, tmp_path):
+    text = run(databases, "bench_search", REPLAY / "edges-ss5.csv", REPLAY / "matvec-ss5.csv", "--clock", "--seeds", 1, "--csv",
+               tmp_path / "clock.csv")
+    orders = ["strategy's order", "as tuned", "as tuned, 2 compile ahead", "as tuned, 4 compile ahead"]
+    for order in orders:
+        assert len(re.findall(rf"^  {order}(?: +[\d.]+ %){{6}}$", text, re.MULTILINE)) == 3, (order, text)
+    assert len((tmp_path / "clock.csv").read_text().splitlines()) == 1 + 2 * len(orders) * 6
+
+
+def test_bench_regret_compares_claims_with_held_out_problems(databases):
+    results = REPLAY.parent / "results"
+    text = run(databases, "bench_regret", results / "lavapipe-untuned.csv", results / "lavapipe-untuned-kernels.csv", "--rates",
+               REPLAY / "square-22.csv", "--splits", 1)
+    for of_class in ("f32.nn", "f32.nt"):
+        for known in ("  6", " 10", " 16", " 24", " 36"):
+            assert re.search(rf"^{of_class} +{known} known: mean +-?[\d.]+ % claimed, +[\d.]+ % measured;", text, re.MULTILINE), text
+        for held in ("largest", "smallest"):
+            assert f"{of_class}, held: {held}" in text, text
 
 
 def test_every_case_of_bench_model_runs(databases):

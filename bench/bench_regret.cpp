@@ -1,0 +1,183 @@
+// Checks the regret that the tuner claims for untuned problems: from the times of some problems it
+// is estimated as the tuner does it, and measured on problems that were held out. No device is
+// needed.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/numbers/random.h"
+#include "core/numbers/statistics.h"
+#include "runtime/model/calibration.h"
+#include "runtime/model/portfolio.h"
+#include "tuner/search/frozen_space.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kMostKernels = 16;  // Of a portfolio, as in the tuner.
+
+struct Setting {
+  std::string times, kernels, frozen;
+  std::size_t splits = 40;
+};
+
+std::vector<std::vector<std::string>> rows_of(const std::string& name) {
+  std::ifstream file(name);
+  if (!file) fail(ErrorCode::kIo, "cannot read {}", name);
+  std::vector<std::vector<std::string>> rows;
+  bool header = true;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#' || std::exchange(header, false)) continue;
+    std::istringstream cells(line);
+    auto& row = rows.emplace_back();
+    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+  }
+  return rows;
+}
+
+/// Kernels with their times, by class: "f32.nn" or "f32.nt".
+std::map<std::string, std::vector<MeasuredKernel>> measured(const Setting& setting) {
+  std::vector<MeasuredKernel> bare;
+  for (const auto& row : rows_of(setting.kernels)) bare.push_back({parse_variant(row.at(1)), {}});
+  std::map<std::string, std::vector<MeasuredKernel>> classes;
+  for (const auto& row : rows_of(setting.times)) {
+    auto& kernels = classes.try_emplace(row.at(0), bare).first->second;
+    kernels.at(std::stoul(row.at(5)))
+        .times.push_back({.m = std::stoll(row.at(1)),
+                          .n = std::stoll(row.at(2)),
+                          .k = std::stoll(row.at(3)),
+                          .batch = std::stoll(row.at(4)),
+                          .ns = std::stod(row.at(6))});
+  }
+  return classes;
+}
+
+std::vector<MeasuredKernel> only(std::vector<MeasuredKernel> kernels,
+                                 std::span<const MeasuredTime> problems) {
+  for (MeasuredKernel& kernel : kernels)
+    std::erase_if(kernel.times, [&](const MeasuredTime& t) {
+      return std::ranges::none_of(problems,
+                                  [&](const MeasuredTime& p) { return same_sizes(p, t); });
+    });
+  return kernels;
+}
+
+struct Split {
+  Regret claimed, measured;
+};
+
+/// Portfolio, selector and claim come from the first `count` problems; the others are held out.
+Split judge(const Problem& of_class, const DeviceRates& rates,
+            const std::vector<MeasuredKernel>& kernels, const std::vector<MeasuredTime>& problems,
+            std::size_t count) {
+  const std::span<const MeasuredTime> all(problems);
+  const std::vector<MeasuredKernel> known = only(kernels, all.first(count));
+  std::vector<MeasuredKernel> chosen;
+  std::vector<std::size_t> rows;
+  for (const std::size_t kernel : choose_portfolio(complete_table(known), kMostKernels)) {
+    chosen.push_back(known[kernel]);
+    rows.push_back(kernel);
+  }
+  const Selector selector(of_class, rates, chosen);
+  const TimeTable table = complete_table(kernels);
+  std::vector<double> regrets;
+  for (const MeasuredTime& held : all.subspan(count)) {
+    const auto at = static_cast<std::size_t>(
+        std::ranges::find_if(table.problems,
+                             [&](const MeasuredTime& t) { return same_sizes(t, held); }) -
+        table.problems.begin());
+    const Selector::Times predicted = selector.predict_ns(
+        packed_problem(held.m, held.n, held.k, of_class.trans_a, of_class.trans_b, held.batch));
+    const auto first =
+        static_cast<std::size_t>(std::ranges::min_element(predicted) - predicted.begin());
+    regrets.push_back(table.ns[rows[first]][at] / table.problems[at].ns - 1);
+  }
+  return {summarize_regret(cross_validate(of_class, rates, known).selector),
+          summarize_regret(std::move(regrets))};
+}
+
+void print(const std::string& name, std::size_t count, const std::vector<Split>& splits) {
+  const auto typical = [&](const auto& value) {
+    std::vector<double> values;
+    for (const Split& split : splits) values.push_back(value(split));
+    return 100 * median(values);
+  };
+  const auto covered = std::ranges::count_if(splits, [](const Split& split) {
+    return split.claimed.median_low <= split.measured.median &&
+           split.measured.median <= split.claimed.median_high;
+  });
+  fmt::print(
+      "{:<22}{:>3} known: mean {:5.1f} % claimed, {:5.1f} % measured; median {:4.1f} %, "
+      "{:4.1f} %; worst decile {:5.1f} %, {:5.1f} %; median in the interval {:3.0f} %\n",
+      name, count, typical([](const Split& s) { return s.claimed.mean; }),
+      typical([](const Split& s) { return s.measured.mean; }),
+      typical([](const Split& s) { return s.claimed.median; }),
+      typical([](const Split& s) { return s.measured.median; }),
+      typical([](const Split& s) { return s.claimed.worst_decile; }),
+      typical([](const Split& s) { return s.measured.worst_decile; }),
+      100.0 * static_cast<double>(covered) / static_cast<double>(splits.size()));
+}
+
+void run(const Setting& setting) {
+  std::ifstream file(setting.frozen);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const FrozenSpace frozen = parse_frozen_space(text, setting.frozen);
+  const DeviceRates rates = calibration_from_figures(frozen.figures).device;
+  for (const auto& [name, kernels] : measured(setting)) {
+    const Problem of_class = packed_problem(
+        1, 1, 1, Transpose::kNo, name.ends_with(".nt") ? Transpose::kYes : Transpose::kNo);
+    std::vector<MeasuredTime> problems = complete_table(kernels).problems;
+    Random random(1);
+    for (const std::size_t count : {6, 10, 16, 24, 36}) {
+      std::vector<Split> splits;
+      for (std::size_t i = 0; i < setting.splits && count < problems.size(); ++i) {
+        for (std::size_t j = problems.size(); j > 1; --j)
+          std::swap(problems[j - 1], problems[random.below(j)]);
+        splits.push_back(judge(of_class, rates, kernels, problems, count));
+      }
+      if (!splits.empty()) print(name, count, splits);
+    }
+    const auto work = [](const MeasuredTime& t) {
+      return static_cast<double>(t.m) * static_cast<double>(t.n) * static_cast<double>(t.k) *
+             static_cast<double>(t.batch);
+    };
+    std::ranges::sort(problems, {}, work);
+    const std::size_t most = problems.size() * 3 / 4;
+    print(name + ", held: largest", most, {judge(of_class, rates, kernels, problems, most)});
+    std::ranges::reverse(problems);
+    print(name + ", held: smallest", most, {judge(of_class, rates, kernels, problems, most)});
+  }
+}
+
+}  // namespace
+}  // namespace rooftile
+
+int main(int argc, char** argv) {
+  using namespace rooftile;
+  CLI::App app("Claimed regret of untuned problems beside the regret on held-out problems");
+  app.footer(
+      "Example: bench_regret bench/results/lavapipe-untuned.csv "
+      "bench/results/lavapipe-untuned-kernels.csv --rates bench/replay/square-22.csv");
+  Setting setting;
+  app.add_option("times", setting.times, "Times: class, m, n, k, batch, kernel, ns")->required();
+  app.add_option("kernels", setting.kernels, "Kernels: id, parameters")->required();
+  app.add_option("--rates", setting.frozen, "A frozen space with the device's calibration")
+      ->required();
+  app.add_option("--splits", setting.splits, "Random splits of each size (40)")
+      ->check(CLI::Range(1, 10'000));
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(setting);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_regret: {}\n", error.what());
+    return 1;
+  }
+}

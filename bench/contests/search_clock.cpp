@@ -1,0 +1,176 @@
+#include "bench/contests/search_clock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "core/error.h"
+#include "core/numbers/random.h"
+#include "core/numbers/statistics.h"
+#include "generator/compiler_work.h"
+#include "tuner/measure/cut_limit.h"
+#include "tuner/search.h"
+#include "tuner/search/strategy_choice.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::array kSeconds = {0.25, 0.5, 1.0, 2.0, 4.0, 8.0};
+// Share of its compilation that a kernel takes again where the driver's cache has it; measured on
+// lavapipe 22.3 with 40 kernels, 2026-11-23.
+constexpr double kAgain = 0.1;
+
+const std::vector<ClockedSearch>& searches() {
+  static const std::vector<ClockedSearch> all = {
+      {.label = "strategy's order", .families_first = false},
+      {.label = "as tuned"},
+      {.label = "as tuned, 2 compile ahead", .compilers = 2},
+      {.label = "as tuned, 4 compile ahead", .compilers = 4},
+  };
+  return all;
+}
+
+/// First candidates as SearchCourse::start has them.
+std::vector<std::size_t> first_candidates(const Replay& replay, const ClockedSearch& how) {
+  if (!how.families_first) return {};
+  std::vector<std::size_t> first;
+  std::vector<bool> tried(replay.space.variants.size());
+  const auto add = [&](std::size_t index) {
+    if (!tried[index]) first.push_back(index);
+    tried[index] = true;
+  };
+  add(static_cast<std::size_t>(std::ranges::min_element(replay.space.analytical_ns) -
+                               replay.space.analytical_ns.begin()));
+  for (const std::size_t index :
+       family_firsts(replay.space.variants, replay.space.analytical_ns, tried))
+    add(index);
+  for (const std::size_t index : replay.space.starts) add(index);
+  return first;
+}
+
+std::vector<std::size_t> next_batch(std::vector<std::size_t>& first, Strategy& strategy,
+                                    const Trace& trace) {
+  if (first.empty()) return strategy.propose(trace, kSearchBatch);
+  const auto end =
+      first.begin() + static_cast<std::ptrdiff_t>(std::min(kSearchBatch, first.size()));
+  std::vector<std::size_t> batch(first.begin(), end);
+  first.erase(first.begin(), end);
+  return batch;
+}
+
+double geometric_mean_of(const std::vector<std::vector<double>>& of_replays, std::size_t at) {
+  double sum = 0;
+  for (const std::vector<double>& shares : of_replays) sum += std::log(std::max(shares[at], 0.01));
+  return std::exp(sum / static_cast<double>(of_replays.size()));
+}
+
+std::vector<double> shares_by_seconds(const Replay& replay, const ClockedSearch& how,
+                                      std::uint64_t seed) {
+  const ClockedTrace search = clocked_search(replay, how, seed, kSeconds.back());
+  const std::vector<double> by_count = shares(replay, search.trace, seed, search.trace.size());
+  std::vector<double> result;
+  for (const double seconds : kSeconds) {
+    const auto count = std::ranges::upper_bound(search.end_s, seconds) - search.end_s.begin();
+    result.push_back(count == 0 ? 0 : by_count[static_cast<std::size_t>(count) - 1]);
+  }
+  return result;
+}
+
+std::string percentages(const std::vector<double>& shares) {
+  std::string line;
+  for (const double share : shares) line += fmt::format(" {:6.1f} %", 100 * share);
+  return line;
+}
+
+}  // namespace
+
+double sampling_s(const Replay& replay, std::size_t candidate, double best_ns) {
+  constexpr int kCalls = 1 + kSearchRounds * (1 + kSearchSamples);
+  const double ns = std::min(replay.true_ns[candidate], cut_limit_ns(best_ns));
+  return std::isfinite(ns) ? kCalls * ns * 1e-9 : 0;
+}
+
+double compilation_s(const Replay& replay, const std::vector<std::size_t>& batch,
+                     std::size_t compilers) {
+  std::vector<double> seconds;
+  double again_s = 0;
+  for (const std::size_t index : batch) {
+    seconds.push_back(replay.frozen.points[index].compile_ns * 1e-9);
+    again_s += (compilers == 0 ? 0 : kAgain) * seconds.back();
+  }
+  // The longest one goes to the worker that is free first.
+  std::ranges::sort(seconds, std::ranges::greater());
+  std::vector<double> workers(std::max<std::size_t>(compilers, 1), 0.0);
+  for (const double one : seconds) *std::ranges::min_element(workers) += one;
+  return *std::ranges::max_element(workers) + again_s;
+}
+
+ClockedTrace clocked_search(const Replay& replay, const ClockedSearch& how, std::uint64_t seed,
+                            double seconds) {
+  const auto strategy = make_strategy("auto", replay.space, seed);
+  std::vector<std::size_t> first = first_candidates(replay, how);
+  Random noise(noise_seed(seed));
+  ClockedTrace result;
+  double now_s = 0, best_ns = std::numeric_limits<double>::infinity();
+  while (now_s < seconds) {
+    std::vector<std::size_t> batch = next_batch(first, *strategy, result.trace);
+    if (batch.empty()) break;
+    if (how.families_first)
+      std::ranges::stable_sort(batch, {}, [&](std::size_t index) {
+        return compiler_work(replay.space.variants[index], signature_of(replay.frozen.problem));
+      });
+    if (how.compilers > 0) now_s += compilation_s(replay, batch, how.compilers);
+    for (const std::size_t index : batch) {
+      if (how.compilers == 0) now_s += compilation_s(replay, {index}, 0);
+      now_s += sampling_s(replay, index, best_ns);
+      result.trace.push_back({index, measured_ns(replay, index, noise)});
+      result.end_s.push_back(now_s);
+      best_ns = std::min(best_ns, result.trace.back().ns);
+    }
+  }
+  return result;
+}
+
+void compare_by_clock(const std::vector<Replay>& replays, std::size_t seeds,
+                      const std::string& csv) {
+  std::string text = "space,search,seconds,median\n", times;
+  for (const double seconds : kSeconds) times += fmt::format(" {:>6} s", seconds);
+  std::vector<std::vector<std::vector<double>>> all(searches().size());  // By search and replay.
+  for (const Replay& replay : replays) {
+    fmt::print("{:<38}{}\n", replay.name, times);
+    for (std::size_t s = 0; s < searches().size(); ++s) {
+      const ClockedSearch& how = searches()[s];
+      std::vector<std::vector<double>> of_times(kSeconds.size());
+      for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        const std::vector<double> shares = shares_by_seconds(replay, how, seed);
+        for (std::size_t t = 0; t < kSeconds.size(); ++t) of_times[t].push_back(shares[t]);
+      }
+      std::vector<double> middles;
+      for (std::size_t t = 0; t < kSeconds.size(); ++t) {
+        middles.push_back(median(of_times[t]));
+        text += fmt::format("{},\"{}\",{},{:.4f}\n", replay.name, how.label, kSeconds[t],
+                            middles.back());
+      }
+      fmt::print("  {:<36}{}\n", how.label, percentages(middles));
+      all[s].push_back(std::move(middles));
+    }
+    std::fflush(stdout);
+  }
+  fmt::print("all {} spaces: geometric mean of the medians, nothing counting as 1 %\n",
+             replays.size());
+  for (std::size_t s = 0; s < searches().size(); ++s) {
+    std::vector<double> means;
+    for (std::size_t t = 0; t < kSeconds.size(); ++t) means.push_back(geometric_mean_of(all[s], t));
+    fmt::print("  {:<36}{}\n", searches()[s].label, percentages(means));
+  }
+  if (csv.empty()) return;
+  std::ofstream file(csv);
+  file << text;
+  if (!file.flush()) fail(ErrorCode::kIo, "cannot write {}", csv);
+}
+
+}  // namespace rooftile
