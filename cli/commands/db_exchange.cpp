@@ -39,7 +39,7 @@ int export_data(const Globals& globals, const ExchangeArguments& arguments) {
   return kDone;
 }
 
-/// A database, or measurements of a browser as JSON.
+/// A database, or results that the page of `rooftile web` exported.
 ImportReport import_file(Store& store, const std::string& file) {
   if (!web::is_results_file(file)) return store.import_from(file);
   return web::import_results(store, web::read_results(file));
@@ -128,7 +128,7 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
   CLI::App* importing = db.add_subcommand("import", "Add other machines' data to the database");
   importing
       ->add_option("files", arguments.files,
-                   "Files from `rooftile db export`, or JSON with measurements of a browser")
+                   "Files from `rooftile db export`, or JSON from the page of `rooftile web`")
       ->required();
   importing->add_flag(
       "--certify", arguments.certify,

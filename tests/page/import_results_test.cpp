@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/numbers/random.h"
 #include "generator/version.h"
+#include "web/exchange/winners.h"
 
 namespace rooftile::web {
 namespace {
@@ -177,6 +178,25 @@ TEST_F(ImportResults, LeaveOutKernelsThatNoAdapterRuns) {
   json["problems"][0]["kernels"][1]["variant"] = "family=register tile_m=0 reg_m=0";
   Store store(folder_ / "ours.db");
   EXPECT_EQ(import_results(store, parse_results(json.dump(), "results.json")).samples, 0);
+}
+
+TEST_F(ImportResults, KnownKernelsOfAPageAreTheWinnersOfTheDatabase) {
+  EXPECT_EQ(Json::parse(known_json(nullptr, "1.2.3")),
+            Json({{"version", "1.2.3"}, {"known", Json::array()}}));
+  Store store(folder_ / "ours.db");
+  DeviceProfile own;
+  own.device_uuid = own.pipeline_cache_uuid = std::string(32, '1');
+  const RowId device = store.device_id(own);
+  const Problem p = problem_of_export();
+  const RowId candidate =
+      store.candidate_id({.hash = "abc", .signature = "f32.nt", .variant = parse_variant(kFast)});
+  const WinnerRecord winner{
+      .candidate = candidate, .problem = store.problem_id(p), .kernel_ns = 1000};
+  store.put_winners(device, to_string(bucket_of(p)), std::vector{winner});
+  const Json known = Json::parse(known_json(&store, "1"))["known"];
+  ASSERT_EQ(known.size(), 1u);
+  EXPECT_EQ(parse_variant(known[0]["variant"].get<std::string>()), parse_variant(kFast));
+  EXPECT_EQ(known[0]["problem"]["trans_b"], true);
 }
 
 }  // namespace

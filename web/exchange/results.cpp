@@ -178,7 +178,7 @@ MeasuredKernel Reader::kernel(const Json& json) const {
 
 Results Reader::read(const Json& json) const {
   if (!json.is_object()) refuse("it is no JSON object");
-  if (text(json, "format") != kFormat) refuse("it has another format than results of a browser");
+  if (text(json, "format") != kFormat) refuse("it is not exported by the page of `rooftile web`");
   const auto version = json.find("version");
   if (version == json.end() || !version->is_number_integer()) refuse("it has no version");
   if (*version != kVersion)

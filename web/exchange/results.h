@@ -1,6 +1,5 @@
-// Results that a page exports after it has tuned by WebGPU (docs/sharing.md has the format). The
-// file comes from a stranger: everything is checked before it is used, and nothing of it is
-// executed.
+// Results that the page of `rooftile web` exports (docs/web.md has the format). The file comes from
+// a stranger: everything is checked before it is used, and nothing of it is executed.
 #pragma once
 
 #include <filesystem>
