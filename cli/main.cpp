@@ -141,6 +141,7 @@ int run(int argc, char** argv) {
   add_inspect(app, globals, action);
   add_db(app, globals, action);
   add_query(app, globals, action);
+  add_web(app, globals, action);
   add_worker(app, action);
   try {
     app.parse(argc, argv);

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/half_software.h"
+
 namespace rooftile {
 namespace {
 
@@ -82,8 +84,13 @@ const std::uint16_t* words(const void* elements) {
 
 }  // namespace
 
+#ifdef __FLT16_MANT_DIG__
 float from_f16(std::uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
 std::uint16_t to_f16(float x) { return std::bit_cast<std::uint16_t>(static_cast<_Float16>(x)); }
+#else
+float from_f16(std::uint16_t bits) { return from_f16_software(bits); }
+std::uint16_t to_f16(float x) { return to_f16_software(x); }
+#endif
 
 float from_bf16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);

@@ -232,9 +232,12 @@ std::vector<std::string> split(std::string_view values) {
 FamilySpace space_of(const Table& table) {
   const ParameterSettings settings =
       parse_settings(fmt::format("{} {}", table.base.values, table.values));
-  for (const auto& [name, values] : settings)
-    if (std::ranges::none_of(kOrder, [&](auto parameter) { return stands_for(name, parameter); }))
-      fail(ErrorCode::kInternal, "the space's tables have no order for parameter '{}'", name);
+  for (const auto& setting : settings) {
+    const auto stands = [&](auto parameter) { return stands_for(setting.first, parameter); };
+    if (std::ranges::none_of(kOrder, stands))
+      fail(ErrorCode::kInternal, "the space's tables have no order for parameter '{}'",
+           setting.first);
+  }
   FamilySpace space = {
       table.base.family, table.purpose, table.least_invocations, table.most_invocations, {}};
   for (const std::string_view parameter : kOrder) {

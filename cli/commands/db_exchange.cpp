@@ -9,6 +9,7 @@
 #include "cli/usage.h"
 #include "core/error.h"
 #include "db/store.h"
+#include "web/exchange/import_results.h"
 
 namespace rooftile {
 namespace {
@@ -38,6 +39,12 @@ int export_data(const Globals& globals, const ExchangeArguments& arguments) {
   return kDone;
 }
 
+/// A database, or results that the page of `rooftile web` exported.
+ImportReport import_file(Store& store, const std::string& file) {
+  if (!web::is_results_file(file)) return store.import_from(file);
+  return web::import_results(store, web::read_results(file));
+}
+
 /// Imports all files; a refused file does not stop the others. Returns the number of refused files.
 std::size_t import_files(Store& store, const std::vector<std::string>& files) {
   if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
@@ -45,7 +52,7 @@ std::size_t import_files(Store& store, const std::vector<std::string>& files) {
   ImportReport all;
   for (const std::string& file : files) {
     try {
-      const ImportReport added = store.import_from(file);
+      const ImportReport added = import_file(store, file);
       all.devices += added.devices;
       all.calibrations += added.calibrations;
       all.runs += added.runs;
@@ -119,7 +126,10 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
   exporting->callback([&] { action = [&] { return export_data(globals, arguments); }; });
 
   CLI::App* importing = db.add_subcommand("import", "Add other machines' data to the database");
-  importing->add_option("files", arguments.files, "Files from `rooftile db export`")->required();
+  importing
+      ->add_option("files", arguments.files,
+                   "Files from `rooftile db export`, or JSON from the page of `rooftile web`")
+      ->required();
   importing->add_flag(
       "--certify", arguments.certify,
       "Then certify and time on this machine the kernels for its devices and drivers, in seconds, "

@@ -12,8 +12,6 @@
 namespace rooftile {
 namespace {
 
-// Widest loads: a vec4 of any type, and 16 bytes.
-constexpr std::int64_t kVectorElements = 4, kLoadBytes = 16;
 constexpr std::uint64_t kSmallestClassBytes = 4096;
 
 // Powers of two waste up to half of the memory but limit the number of classes.
@@ -75,27 +73,6 @@ void BufferPool::keep_within(std::uint64_t bytes) {
   for (; first_kept != free_.end() && lent_bytes_ + free_bytes_ > bytes; ++first_kept)
     free_bytes_ -= first_kept->buffer.size_bytes();
   free_.erase(free_.begin(), first_kept);
-}
-
-std::int64_t staged_ld(std::int64_t columns, DataType type) {
-  // Uses a shift, because each decision on a new problem calls this and a division takes 10 ns.
-  const auto shift = std::countr_zero(static_cast<std::uint64_t>(bytes_of(type)));
-  const std::int64_t step = std::max(kVectorElements, kLoadBytes >> shift);
-  return std::max((columns + step - 1) & -step, step);
-}
-
-Problem staged_problem(const Problem& p) {
-  Problem staged = p;
-  staged.lda = staged_ld(stored_a(p).columns, p.types.a);
-  if (!quantized(p.types)) staged.ldb = staged_ld(stored_b(p).columns, p.types.a);
-  staged.ldc = staged_ld(p.n);
-  if (p.batch > 1) {
-    // A matrix that the whole batch shares is staged once.
-    if (p.stride_a != 0) staged.stride_a = stored_a(p).rows * staged.lda;
-    if (p.stride_b != 0) staged.stride_b = stored_b(p).rows * staged.ldb;
-    staged.stride_c = p.m * staged.ldc;
-  }
-  return staged;
 }
 
 StagedBytes staged_bytes(const Problem& p) {

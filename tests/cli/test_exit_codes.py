@@ -76,11 +76,11 @@ TABLE = {
         ["report", "--problem", "64,64,64", "--compare", "o.db"], ["report", "--calibration", "--json"],
         ["explain", "--table", *SIZES], ["explain", "--operation", "relu", "--elements", 9, *SIZES]]),
     "option without its partner": (2, "needs|go together", [
-        ["report", "--type", "f16"], ["inspect", "--ranked"], ["inspect", "text.csv"], ["explain", "--operation", "relu"], ["tune", "--m", 64], [*GEMM, "--beta", 1],
+        ["report", "--type", "f16"], ["web"], ["web", "--port", "8017"], ["inspect", "--ranked"], ["inspect", "text.csv"], ["explain", "--operation", "relu"], ["tune", "--m", 64], [*GEMM, "--beta", 1],
         [*GEMM, "--zero-points", "z.npy"], [*GEMM, "--c", "b.npy"], ["gemm", "a.npy", "b.npy"], ["gemm", "a.npy"], ["quantize", "a.npy"], ["query"], ["db", "export"],
         ["db", "import"], ["db", "merge", "out.db"]]),
     "unknown option": (2, "has no option '--bogus'.*--help", [
-        [command, "--bogus"] for command in ("devices", "calibrate", "tune", "report", "explain", "gemm", "quantize", "emit", "inspect", "query")
+        [command, "--bogus"] for command in ("devices", "calibrate", "tune", "report", "explain", "gemm", "quantize", "emit", "inspect", "query", "web")
     ] + [["db", "export", "--bogus"], ["db", "check", "--bogus"]]),
     "unknown command": (2, "no command", [["frobnicate"], ["db", "frobnicate"]]),
     "no command": (2, "command is missing.*--help", [[], ["db"]]),

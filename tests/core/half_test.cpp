@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/half_software.h"
+
 namespace rooftile {
 namespace {
 
@@ -79,6 +81,23 @@ TEST(Half, KeepsNanAndInfinity) {
   EXPECT_TRUE(std::isnan(from_f16(to_f16(std::nanf("")))));
   EXPECT_EQ(from_bf16(to_bf16(-kInfinity)), -kInfinity);
   EXPECT_EQ(from_bf16(to_bf16(std::numeric_limits<float>::max())), kInfinity);
+}
+
+TEST(Half, IntegerArithmeticGivesTheSameBits) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const float wide = from_f16(half), software = from_f16_software(half);
+    if (std::isnan(wide)) {
+      EXPECT_TRUE(std::isnan(software)) << bits;
+      continue;
+    }
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(software), std::bit_cast<std::uint32_t>(wide)) << bits;
+    // Values beside it, and halfway to its neighbour, which a rounding must tell apart.
+    for (const float ulps : {0.0f, 0.25f, 0.5f, 0.5000001f, 0.75f})
+      for (const float x : {wide * (1 + ulps * 0x1p-10f), wide + ulps * 0x1p-24f})
+        EXPECT_EQ(to_f16_software(x), to_f16(x)) << x;
+  }
+  EXPECT_TRUE(std::isnan(from_f16(to_f16_software(std::numeric_limits<float>::quiet_NaN()))));
 }
 
 TEST(Half, EveryBitPatternRoundTrips) {

@@ -1,0 +1,19 @@
+// One problem that a kernel is certified with.
+#pragma once
+
+#include <cstdint>
+
+#include "core/problem.h"
+
+namespace rooftile {
+
+/// Special values in the operands besides uniform values in [-1, 1].
+enum class InjectedFault : std::uint8_t { kNothing, kDenormals, kInfinities };
+
+struct CertificationCase {
+  Problem problem;
+  InjectedFault plant = InjectedFault::kNothing;
+  bool nan_in_c = false;  ///< C holds NaN before a call with beta == 0.
+};
+
+}  // namespace rooftile

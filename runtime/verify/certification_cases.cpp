@@ -1,0 +1,130 @@
+#include "runtime/verify/certification_cases.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/round.h"
+#include "runtime/verify/certification_operands.h"
+
+namespace rooftile {
+namespace {
+
+std::vector<std::int64_t> sizes_around(std::int64_t tile, std::int64_t step) {
+  const std::array<std::int64_t, 9> wanted = {
+      1, 2, 3, 5, 17, tile - 1, tile, tile + 1, 2 * tile + 37};
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size : wanted)
+    if (size > 0) sizes.push_back(round_up(size, step));
+  return sizes;
+}
+
+// Pads the row by an odd amount, or by as little as vector loads allow.
+std::int64_t padded_ld(std::int64_t columns, int vector_width) {
+  return vector_width == 1 ? columns + 3 : round_up(columns + 1, vector_width);
+}
+
+/// Leaves a small gap between matrices, as vector loads allow.
+std::int64_t batch_stride(std::int64_t span, std::int64_t step) { return round_up(span + 5, step); }
+
+void make_batch(Problem& p, std::int64_t batch, const LoadElements& load) {
+  p.batch = batch;
+  p.stride_a = batch_stride(stored_a(p).rows * p.lda, load.a);
+  p.stride_b = batch % 2 == 0 || quantized(p.types)  // Stride 0: the batch shares one B.
+                   ? 0
+                   : batch_stride(stored_b(p).rows * p.ldb, load.b);
+  p.stride_c = batch_stride(p.m * p.ldc, 1);
+}
+
+/// Sets the scalars and epilogue of a case; an integer C supports only 0 and 1.
+void set_scalars(Problem& p, const Signature& s, float alpha, float beta) {
+  const bool whole = s.types.c == DataType::kI32;
+  p.alpha = whole && alpha != 0 ? 1 : alpha;
+  p.beta = whole && beta != 0 ? 1 : beta;
+  p.epilogue = s.epilogue;
+  p.epilogue.low = -0.75f;
+  p.epilogue.high = 1.5f;
+}
+
+/// Matrix kernels store whole fragments to C where alpha is 1, beta is 0 and the tile lies inside
+/// of an aligned C: one case more for each of these conditions, in which all others hold.
+void add_fragment_stores(std::vector<CertificationCase>& cases, const Variant& v,
+                         const Signature& s, Problem aligned) {
+  if (v.family != Family::kMatrix || has_workgroup_scope(v)) return;
+  set_scalars(aligned, s, 0.5f, 0);
+  cases.push_back({.problem = aligned, .nan_in_c = true});
+  set_scalars(aligned, s, 1, -1);
+  cases.push_back({.problem = aligned});
+  set_scalars(aligned, s, 1, 0);
+  --aligned.m;
+  cases.push_back({.problem = aligned, .nan_in_c = true});
+}
+
+}  // namespace
+
+std::vector<CertificationCase> certification_cases(const Variant& v, const Signature& s,
+                                                   const DeviceLimits& limits, SumsIn sums) {
+  const bool exact = v.edge == Edge::kExact;
+  const bool packed = v.packed_a == Packed::kYes && v.packed_b == Packed::kYes;
+  const std::int64_t step_k = exact ? std::max(v.tile_k, v.unroll_k) * v.dot : packed ? 1 : v.dot;
+  const std::vector<std::int64_t> ms = sizes_around(v.tile_m, exact ? v.tile_m : 1);
+  const std::vector<std::int64_t> ns = sizes_around(v.tile_n, exact ? v.tile_n : 1);
+  const std::vector<std::int64_t> ks =
+      sizes_around(std::max({v.tile_k, v.unroll_k, 8}) * v.dot * v.split_k, step_k);
+  // A pack kernel reads operands of any alignment.
+  LoadElements load = load_elements(v, s);
+  if (v.packed_a == Packed::kYes) load.a = 1;
+  if (v.packed_b == Packed::kYes) load.b = 1;
+  LoadElements line = line_elements(v, s);
+  if (v.packed_a == Packed::kYes) line.a = 1;
+  if (v.packed_b == Packed::kYes) line.b = 1;
+  constexpr std::array<float, 4> kScalars = {1.0f, 0.0f, -1.0f, 0.5f};
+
+  std::vector<CertificationCase> cases;
+  // Three shifted rotations pair every size of one dimension with three sizes of each other one,
+  // and every alpha with every beta.
+  for (std::size_t rotation = 0; rotation < 3; ++rotation) {
+    for (std::size_t i = 0; i < ms.size(); ++i) {
+      const std::size_t turn = rotation * ms.size() + i;
+      const std::int64_t m = ms[i], n = ns[(i * 2 + rotation * 4) % ns.size()],
+                         k = ks[(i * 4 + rotation * 7) % ks.size()];
+      Problem p = packed_problem(m, n, k, s.trans_a, s.trans_b, 1, s.types);
+      p.lda = padded_ld(stored_a(p).columns, line.a);
+      // B is padded by more than A, so that the two leading dimensions differ even where both rows
+      // have k elements.
+      if (!quantized(s.types)) p.ldb = padded_ld(stored_b(p).columns, line.b) + 2 * line.b;
+      p.ldc = p.n + 1 + static_cast<std::int64_t>(turn % 3);
+      // Every third case is a batch; kernels for batches get batches only.
+      if (turn % 3 == 2 || v.tile_batch > 1)
+        make_batch(p, v.tile_batch + 1 + (turn % 2 == 0 ? 1 : 0), load);
+      set_scalars(p, s, kScalars[turn % 4 == 1 && rotation != 0 ? 0 : turn % 4],
+                  kScalars[(turn / 4 + rotation) % 4]);
+      cases.push_back({.problem = p,
+                       .plant = turn % 9 == 4   ? InjectedFault::kDenormals
+                                : turn % 9 == 7 ? InjectedFault::kInfinities
+                                                : InjectedFault::kNothing,
+                       .nan_in_c = p.beta == 0.0f});
+    }
+  }
+  // This case has an ldc that allows vector stores, so that their code path runs too.
+  Problem aligned =
+      packed_problem(2 * v.tile_m, 2 * v.tile_n,
+                     round_up(3 * std::max(v.tile_k, v.unroll_k) * v.split_k, 4) * v.dot, s.trans_a,
+                     s.trans_b, 1, s.types);
+  set_scalars(aligned, s, 1, 0);
+  aligned.lda = round_up(aligned.lda, 4 * load.a);
+  if (!quantized(s.types)) aligned.ldb = round_up(aligned.ldb, 4 * load.b);
+  aligned.ldc = round_up(aligned.ldc, 4);
+  if (v.tile_batch > 1) make_batch(aligned, 2 * v.tile_batch + 1, load);
+  cases.push_back({.problem = aligned, .nan_in_c = true});
+  set_scalars(aligned, s, -1, 0.5f);
+  cases.push_back({.problem = aligned});
+  add_fragment_stores(cases, v, s, aligned);
+  // Cases that the rules forbid are never dispatched and need not be right.
+  std::erase_if(cases, [&](const CertificationCase& test) {
+    const Problem& p = test.problem;
+    return illegal_reason(v, limits, p, guarded_placement(p), sums).has_value();
+  });
+  return cases;
+}
+
+}  // namespace rooftile

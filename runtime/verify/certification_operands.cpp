@@ -1,0 +1,231 @@
+#include "runtime/verify/certification_operands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/half.h"
+#include "core/round.h"
+#include "runtime/verify/random_operand.h"
+#include "runtime/verify/reference.h"
+
+namespace rooftile {
+namespace {
+
+// Guard zone on both sides of every operand, in elements. It keeps offsets 16-byte aligned. A
+// quantised B and its scales start at the beginning of their buffers.
+constexpr std::int64_t kGuardElements = 64;
+
+std::int64_t guard_b(const Problem& p) { return quantized(p.types) ? 0 : kGuardElements; }
+
+// Half precision has denormals where float32 has none.
+float smallest_normal(DataType type) {
+  return type == DataType::kF16 ? 0x1p-14f : std::numeric_limits<float>::min();
+}
+
+bool is_integer(DataType type) { return is_8_bit(type) || type == DataType::kI32; }
+
+/// Returns a buffer of elements that belong to no matrix yet: NaN, or random bytes for types
+/// without NaN.
+std::vector<char> guarded_buffer(DataType type, std::int64_t elements, Random& random) {
+  std::vector<char> buffer(static_cast<std::size_t>(elements * bytes_of(type)));
+  if (is_integer(type)) {
+    std::generate(buffer.begin(), buffer.end(),
+                  [&] { return static_cast<char>(random.below(256)); });
+    return buffer;
+  }
+  const std::vector<float> nan(static_cast<std::size_t>(elements),
+                               std::numeric_limits<float>::quiet_NaN());
+  narrow(type, nan.data(), buffer.data(), elements);
+  return buffer;
+}
+
+void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedFault plant,
+          Random& random) {
+  std::vector<float> row(static_cast<std::size_t>(extent.columns));
+  for (std::int64_t r = 0; r < extent.rows; ++r) {
+    for (float& value : row) {
+      value = random.symmetric();
+      const std::uint64_t draw = random.below(16);
+      if (is_integer(type)) {
+        value = static_cast<float>(static_cast<int>(random.below(256)) -
+                                   (type == DataType::kU8 ? 0 : 128));
+        continue;
+      }
+      if (plant == InjectedFault::kDenormals && draw < 4) value *= smallest_normal(type);
+      if (plant == InjectedFault::kInfinities && draw == 0)
+        value = std::copysign(std::numeric_limits<float>::infinity(), value);
+    }
+    narrow(type, row.data(), matrix + r * ld * bytes_of(type), extent.columns);
+  }
+}
+
+std::string describe(const CertificationCase& test) {
+  const Problem& p = test.problem;
+  const char* plant = test.plant == InjectedFault::kDenormals    ? ", denormals"
+                      : test.plant == InjectedFault::kInfinities ? ", infinities"
+                                                                 : "";
+  return fmt::format("{} lda {} ldb {} ldc {} alpha {} beta {}{}{}", to_string(p), p.lda, p.ldb,
+                     p.ldc, p.alpha, p.beta, plant, test.nan_in_c ? ", NaN in C" : "");
+}
+
+class Comparison {
+ public:
+  Comparison(const CertificationCase& test, const CertificationOperands& operands)
+      : test_(test), x_(operands), p_(test.problem) {}
+
+  CaseResult run(const char* after) const;
+
+ private:
+  EpilogueValues values(std::int64_t product, std::int64_t row, std::int64_t column) const;
+
+  const CertificationCase& test_;
+  const CertificationOperands& x_;
+  const Problem& p_;
+};
+
+EpilogueValues Comparison::values(std::int64_t product, std::int64_t row,
+                                  std::int64_t column) const {
+  const auto vector = [&](std::int64_t at) {
+    return static_cast<double>(x_.vectors[static_cast<std::size_t>(at)]);
+  };
+  const Epilogue& e = p_.epilogue;
+  EpilogueValues x;
+  if (e.row_scale) x.row_scale = vector(x_.placement.offset_row_scale + row);
+  if (e.column_scale) x.column_scale = vector(x_.placement.offset_column_scale + column);
+  if (e.bias != Bias::kNone)
+    x.bias = vector(x_.placement.offset_bias + (e.bias == Bias::kRow ? row : column));
+  if (e.residual)
+    x.residual = static_cast<double>(x_.residual[static_cast<std::size_t>(
+        product * x_.placement.stride_residual + row * x_.placement.ld_residual + column)]);
+  return x;
+}
+
+CaseResult Comparison::run(const char* after) const {
+  const Problem one = one_product(p_);
+  const std::int64_t bytes_c = bytes_of(p_.types.c);
+  const std::int64_t elements = static_cast<std::int64_t>(x_.c.size()) / bytes_c;
+  CaseResult result;
+  std::int64_t widened = -1;
+  WideOperands operands;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::int64_t inside = i - kGuardElements;
+    const std::int64_t product =
+        p_.batch == 1 || inside < 0 ? 0 : std::min(inside / p_.stride_c, p_.batch - 1);
+    const std::int64_t in_product = inside - product * p_.stride_c;
+    const std::int64_t row = inside >= 0 ? in_product / p_.ldc : -1,
+                       column = inside >= 0 ? in_product % p_.ldc : -1;
+    const bool in_matrix = row >= 0 && row < p_.m && column < p_.n;
+    if (!in_matrix) {
+      if (std::memcmp(after + i * bytes_c, x_.c.data() + i * bytes_c,
+                      static_cast<std::size_t>(bytes_c)) != 0) {
+        result.wrong = fmt::format("{}: wrote outside of C, {} elements from its start",
+                                   describe(test_), inside);
+        return result;
+      }
+      continue;
+    }
+    if (product != widened) {
+      widened = product;
+      operands =
+          widen(one, {x_.a.data() + (kGuardElements + product * p_.stride_a) * bytes_of(p_.types.a),
+                      x_.b.data() + bytes_of_b(p_.types, guard_b(p_) + product * p_.stride_b),
+                      x_.scales.data(), x_.zero_points.data()});
+    }
+    const ReferenceElement expected =
+        reference_element(one, operands, element(p_.types.c, x_.c.data(), i),
+                          values(product, row, column), row, column);
+    const double got = element(p_.types.c, after, i);
+    const double ratio = error_ratio(p_, expected, got);
+    result.worst_ratio = std::max(result.worst_ratio, ratio);
+    if (!(ratio <= 1.0)) {
+      result.wrong =
+          fmt::format("{}: product {}: C[{}][{}] is {}, expected {} within {:.3g}", describe(test_),
+                      product, row, column, got, expected.value, error_bound(p_, expected));
+      return result;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+GuardedSizes guarded_sizes(const Problem& p) {
+  // The last row's padding belongs to the buffer, as it does where operands are staged.
+  const auto size = [&](Extent extent, std::int64_t ld, std::int64_t stride, std::int64_t guard) {
+    return round_up((p.batch - 1) * stride + extent.rows * ld, 32) + 2 * guard;
+  };
+  return {size(stored_a(p), p.lda, p.stride_a, kGuardElements),
+          size(stored_b(p), p.ldb, p.stride_b, kGuardElements),
+          size({p.m, p.n}, p.ldc, p.stride_c, kGuardElements)};
+}
+
+Placement guarded_placement(const Problem& p) {
+  const GuardedSizes sizes = guarded_sizes(p);
+  // The epilogue's operands have no guard zones, because they are only read.
+  Placement at = own_buffers(p);
+  at.offset_a = at.offset_c = kGuardElements;
+  at.offset_b = guard_b(p);
+  at.readable_a = sizes.a - kGuardElements;
+  at.readable_b = sizes.b - guard_b(p);
+  return at;
+}
+
+CertificationOperands certification_operands(const CertificationCase& test) {
+  const Problem& p = test.problem;
+  CertificationOperands x;
+  Random random(0x5eed + static_cast<std::uint64_t>(p.m * 31 + p.n * 17 + p.k));
+  const GuardedSizes sizes = guarded_sizes(p);
+  const Types& t = p.types;
+  // Elements outside the matrix, also those between its rows, stay NaN, so that a read past a row
+  // shows.
+  x.a = guarded_buffer(t.a, sizes.a, random);
+  for (std::int64_t i = 0; i < p.batch; ++i)
+    fill(x.a.data() + (kGuardElements + i * p.stride_a) * bytes_of(t.a), stored_a(p), p.lda, t.a,
+         test.plant, random);
+  if (quantized(t)) {
+    x.b = random_b(t, sizes.b, random);
+    const RandomQuantization quantization = random_quantization(p, random);
+    x.scales = quantization.scales;
+    x.zero_points = quantization.zero_points;
+  } else {
+    x.b = guarded_buffer(t.a, sizes.b, random);
+    for (std::int64_t i = 0; i < p.batch; ++i)
+      fill(x.b.data() + (kGuardElements + i * p.stride_b) * bytes_of(t.a), stored_b(p), p.ldb, t.a,
+           test.plant, random);
+  }
+  // Outside C lie canaries of random value.
+  x.c = random_operand(DataType::kI8, sizes.c * bytes_of(t.c), random);
+  if (t.c == DataType::kI32) {
+    // The sums and the old C must not overflow together.
+    for (std::size_t i = 3; i < x.c.size(); i += 4) x.c[i] = static_cast<char>(i % 2 == 0 ? 0 : -1);
+  } else {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    for (std::int64_t i = 0; i < p.batch; ++i)
+      for (std::int64_t r = 0; r < p.m; ++r)
+        for (std::int64_t j = 0; j < p.n; ++j) {
+          const float value = test.nan_in_c ? nan : random.symmetric();
+          const std::int64_t at = kGuardElements + i * p.stride_c + r * p.ldc + j;
+          narrow(t.c, &value, x.c.data() + at * bytes_of(t.c), 1);
+        }
+  }
+  x.placement = guarded_placement(p);
+  const EpilogueElements fused = epilogue_elements(p);
+  const auto fill_floats = [&](std::vector<float>& target, std::int64_t elements) {
+    target.resize(static_cast<std::size_t>(std::max<std::int64_t>(elements, 4)));
+    std::generate(target.begin(), target.end(), [&] { return random.symmetric(); });
+  };
+  fill_floats(x.vectors, fused.vectors);
+  fill_floats(x.residual, fused.residual);
+  return x;
+}
+
+CaseResult compare_result(const CertificationCase& test, const CertificationOperands& operands,
+                          const char* after) {
+  return Comparison(test, operands).run(after);
+}
+
+}  // namespace rooftile

@@ -1,0 +1,129 @@
+"""The page in Chromium, on its software adapter: a search with a reload in its middle, its results, and their import."""
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from conftest import PROGRAM, need_assets, rooftile
+
+PATIENCE_S = 200
+
+
+@pytest.fixture(scope="module")
+def address():
+    need_assets()
+    server = subprocess.Popen([PROGRAM, "web", "--serve", "--port", "0"], stdout=subprocess.PIPE, text=True)
+    try:
+        yield server.stdout.readline().split()[0]
+    finally:
+        server.terminate()
+        assert server.wait(timeout=30) == 0
+
+
+@pytest.fixture(scope="module")
+def browser():
+    need_assets()
+    with tempfile.TemporaryDirectory() as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in ("--headless=new", "--no-sandbox", "--enable-unsafe-webgpu", "--disable-quic", "--no-first-run",
+                         "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                         f"--user-data-dir={profile}"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+        try:
+            yield driver
+        finally:
+            driver.quit()
+
+
+def text(browser, identity):
+    return browser.execute_script("return document.getElementById(arguments[0])?.textContent ?? ''", identity)
+
+
+def wait(browser, condition, what):
+    WebDriverWait(browser, PATIENCE_S, poll_frequency=0.1).until(lambda _: condition(), what)
+
+
+def measured(browser):
+    shown = text(browser, "figure-kernels").split(" of ")[0]
+    return int(shown.replace(",", "")) if shown else 0
+
+
+def fill(browser, **values):
+    for name, value in values.items():
+        field = browser.find_element(By.ID, name)
+        field.clear()
+        field.send_keys(str(value))
+
+
+# Delays of a timer that the main thread owes are how long it was blocked.
+WATCH = """
+  window.blocked = 0;
+  let last = performance.now();
+  setInterval(() => { const now = performance.now(); window.blocked = Math.max(window.blocked, now - last - 20); last = now; }, 20);
+"""
+
+
+def assert_silent(browser):
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+@pytest.fixture(scope="module")
+def exported(browser, address):
+    """The whole journey: start, reload in the middle, stop at the end of the budget, export."""
+    browser.get(address)
+    wait(browser, lambda: browser.find_element(By.ID, "start").is_enabled(), "an adapter")
+    browser.execute_script(WATCH)
+    fill(browser, m=256, n=256, k=256, budget=8)
+    browser.find_element(By.ID, "start").click()
+    wait(browser, lambda: measured(browser) >= 1, "a measured kernel")
+    before = measured(browser)
+    browser.refresh()
+    wait(browser, lambda: measured(browser) >= before, "the measurements of before the reload")
+    wait(browser, lambda: browser.execute_script("return rooftile.results() !== null"), "results")
+    return json.loads(browser.execute_script("return JSON.stringify(rooftile.exported())"))
+
+
+def test_a_search_survives_a_reload_and_ends_with_a_certified_winner(browser, exported):
+    assert "software adapter" in text(browser, "adapter")
+    (problem,) = exported["problems"]
+    assert problem["winner"] in [kernel["variant"] for kernel in problem["kernels"] if kernel["certified"]]
+    assert len([kernel for kernel in problem["kernels"] if kernel["samples_ns"]]) >= 1
+    assert problem["baseline_ns"] > 0 and problem["cpu_ns"] > 0
+    assert "@group(0) @binding(0)" in text(browser, "source")  # Its beginning: unrolled kernels have thousands of lines.
+    assert browser.execute_script("return rooftile.results().winner.plan.programs.every(({wgsl}) => wgsl.includes('@compute'))")
+    assert browser.execute_script("return document.querySelectorAll('#roofline circle').length") == 3
+    assert_silent(browser)
+
+
+def test_the_export_feeds_a_native_database(exported, tmp_path):
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps(exported))
+    database = tmp_path / "ours.db"
+    imported = rooftile("--db", database, "db", "import", results)
+    assert imported.returncode == 0, imported.stderr
+    assert "1 runs" in imported.stdout
+    assert "HeadlessChrome" in rooftile("--db", database, "report").stdout  # The origin of the measurements.
+    again = rooftile("--db", database, "db", "import", results)
+    assert again.returncode == 0 and "nothing new" in again.stdout
+
+
+def test_the_page_is_usable_at_every_width(browser, exported):
+    for width in (360, 1200):
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+        assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+    unnamed = browser.execute_script("""return [...document.querySelectorAll('button, input, select')]
+        .filter(field => !(field.labels?.length || field.textContent.trim() || field.ariaLabel)).length""")
+    assert unnamed == 0
+
+

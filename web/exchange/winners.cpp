@@ -1,0 +1,35 @@
+#include "web/exchange/winners.h"
+
+#include <nlohmann/json.hpp>
+
+namespace rooftile::web {
+namespace {
+
+constexpr std::size_t kMost = 200;
+
+nlohmann::json to_json(const Problem& p) {
+  return {{"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"batch", p.batch},
+          {"trans_a", p.trans_a == Transpose::kYes},
+          {"trans_b", p.trans_b == Transpose::kYes},
+          {"types", to_string(p.types)}};
+}
+
+}  // namespace
+
+std::string known_json(const Store* store, const std::string& version) {
+  nlohmann::json known = nlohmann::json::array();
+  if (store != nullptr)
+    for (const DeviceRecord& device : store->devices())
+      for (const RankedKernel& winner : store->winners(device.id)) {
+        const TunedKernel& kernel = winner.kernel;
+        if (kernel.rank != 0 || any(kernel.problem.epilogue) || known.size() >= kMost) continue;
+        known.push_back({{"problem", to_json(kernel.problem)},
+                         {"variant", to_string(kernel.candidate.variant)}});
+      }
+  return nlohmann::json{{"version", version}, {"known", std::move(known)}}.dump();
+}
+
+}  // namespace rooftile::web

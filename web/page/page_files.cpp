@@ -1,0 +1,93 @@
+#include "web/page/page_files.h"
+
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <system_error>
+
+#include "core/embedded_text.h"
+#include "core/error.h"
+
+namespace rooftile {
+
+std::span<const EmbeddedText> embedded_web_page();  // rooftile_embed
+
+namespace web {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of what scripts/build-web makes; all of it is part of the page.
+constexpr std::string_view kAssets[] = {"engine.mjs", "engine.wasm", "translate.mjs",
+                                        "naga/index.js"};
+constexpr std::string_view kMark = "<title>Rooftile:";
+
+std::string content_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) fail(ErrorCode::kIo, "cannot read {}", file.string());
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+void refuse_other_page(const fs::path& folder) {
+  const fs::path index = folder / "index.html";
+  std::error_code unknown;
+  if (fs::exists(index, unknown) && content_of(index).find(kMark) == std::string::npos)
+    fail(ErrorCode::kInvalidArgument, "{} holds another page; name another folder",
+         folder.string());
+}
+
+}  // namespace
+
+fs::path assets_folder() {
+  const fs::path own = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path built = own / "web-assets", installed = own / "../share/rooftile/web";
+  std::error_code unknown;
+  return fs::exists(built, unknown) ? built : installed.lexically_normal();
+}
+
+std::vector<PageFile> page_files(const fs::path& assets, std::string known) {
+  std::vector<PageFile> files;
+  for (const EmbeddedText& text : embedded_web_page())
+    files.push_back({std::string(text.name), std::string(text.text)});
+  for (const std::string_view name : kAssets) {
+    std::error_code unknown;
+    if (!fs::exists(assets / name, unknown))
+      fail(ErrorCode::kUnsupported,
+           "the page's engine is not built ({} is missing in {}): run scripts/build-web in "
+           "Rooftile's sources, once",
+           name, assets.string());
+  }
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(assets))
+    if (entry.is_regular_file())
+      files.push_back(
+          {fs::relative(entry.path(), assets).generic_string(), content_of(entry.path())});
+  files.push_back({"known.json", std::move(known)});
+  return files;
+}
+
+std::string_view content_type(std::string_view name) {
+  if (name.ends_with(".html")) return "text/html; charset=utf-8";
+  if (name.ends_with(".js") || name.ends_with(".mjs")) return "text/javascript; charset=utf-8";
+  if (name.ends_with(".css")) return "text/css; charset=utf-8";
+  if (name.ends_with(".json")) return "application/json";
+  if (name.ends_with(".wasm")) return "application/wasm";
+  return "application/octet-stream";
+}
+
+void write_page(const std::vector<PageFile>& files, const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    fail(ErrorCode::kIo, "cannot make the folder {}: {}", folder.string(), error.message());
+  refuse_other_page(folder);
+  for (const PageFile& file : files) {
+    fs::create_directories((folder / file.name).parent_path(), error);
+    std::ofstream stream(folder / file.name, std::ios::binary | std::ios::trunc);
+    stream.write(file.content.data(), static_cast<std::streamsize>(file.content.size()));
+    stream.flush();
+    if (!stream) fail(ErrorCode::kIo, "cannot write {}", (folder / file.name).string());
+  }
+}
+
+}  // namespace web
+}  // namespace rooftile
