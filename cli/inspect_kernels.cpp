@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <span>
 
 #include "core/error.h"
 #include "db/store.h"
@@ -105,6 +107,63 @@ std::vector<KernelToInspect> first_kernels(const DeviceProfile& device, const Pr
   return kernels;
 }
 
+/// What the tuner adds to a portfolio for a problem of this kind, of the model's order: its first.
+std::optional<Variant> first_predicted(const DeviceLimits& limits, std::span<const Variant> space,
+                                       const Problem& p, const DeviceRates& rates) {
+  std::optional<Variant> first;
+  double first_ns = std::numeric_limits<double>::infinity();
+  for (const Variant& v : space) {
+    const double ns = analytical_ns(p, v, rates);
+    if (ns < first_ns && !illegal_reason(v, limits, signature_of(p))) {
+      first = v;
+      first_ns = ns;
+    }
+  }
+  return first;
+}
+
+/// The kernels with which the tuner begins a portfolio of these types (tuner/portfolio_tuner.cpp):
+/// the untuned choices, priors, and by published rates the model's first, for each kind of problem.
+void add_first_of_portfolio(std::vector<KernelToInspect>& kernels, const DeviceProfile& device,
+                            std::span<const Variant> space, const ProblemOptions& options) {
+  const Signature signature = signature_of(options.problem());
+  const auto add = [&](const Variant& v, std::string origin) {
+    if (!illegal_reason(v, device.limits, signature))
+      add_once(kernels, {v, signature, "portfolio, " + std::move(origin)});
+  };
+  const GpuGeneration* const gpu = gpu_generation(device);
+  for (const Kind& kind : kKinds) {
+    const Problem p = problem_of(kind, options);
+    add(untuned_kernel(device, p), fmt::format("{}: untuned choice", kind.name));
+    for (const Prior& prior : priors_for(device, p))
+      add(prior.variant, fmt::format("{}: prior: {}", kind.name, prior.source));
+    if (gpu == nullptr) continue;
+    const DeviceRates rates = published_rates(*gpu, device.limits.compute_units);
+    if (const auto first = first_predicted(device.limits, space, p, rates))
+      add(*first, fmt::format("{}: predicted by the published rates of {}", kind.name, gpu->name));
+  }
+  add(fallback_variant(), "legal almost everywhere");
+}
+
+/// The device's portfolios in the database, its own and those of other machines.
+std::vector<KernelToInspect> stored_portfolios(const DeviceProfile& device,
+                                               const Globals& globals) {
+  std::vector<KernelToInspect> kernels;
+  if (!database_exists(globals.database())) return kernels;
+  const Store store(globals.database(), OpenMode::kReadOnly);
+  const auto row = store.find_device(device);
+  if (!row) return kernels;
+  const auto add = [&](std::span<const PortfolioKernel> portfolio, std::string_view whose) {
+    for (const PortfolioKernel& kernel : portfolio)
+      add_once(kernels, {kernel.candidate.variant, parse_signature(kernel.candidate.signature),
+                         fmt::format("number {} of {} portfolio in {}",
+                                     kernel.place.value_or(0) + 1, whose, store.path().string())});
+  };
+  add(store.portfolio(*row, kGeneratorVersion), "the");
+  add(store.imported_portfolio(*row), "an imported");
+  return kernels;
+}
+
 }  // namespace
 
 KernelToInspect one_kernel(const DeviceProfile& device, const ProblemOptions& problem,
@@ -193,6 +252,21 @@ std::vector<KernelToInspect> default_kernels(const DeviceProfile& device,
   }
   if (kernels.empty())
     fail(ErrorCode::kUnsupported, "no family has a kernel for {} with these types", device.name);
+  return kernels;
+}
+
+std::vector<KernelToInspect> portfolio_kernels(const DeviceProfile& device, const Globals& globals,
+                                               const ProblemOptions& problem,
+                                               const std::string& types) {
+  std::vector<KernelToInspect> kernels = stored_portfolios(device, globals);
+  if (!types.empty())
+    std::erase_if(kernels, [wanted = parse_types(types)](const KernelToInspect& kernel) {
+      return kernel.signature.types != wanted;
+    });
+  if (!kernels.empty()) return kernels;
+  const std::vector<Variant> space = legal_variants(device.limits);
+  for (const ProblemOptions& options : of_types(problem, types))
+    add_first_of_portfolio(kernels, device, space, options);
   return kernels;
 }
 

@@ -40,6 +40,12 @@ std::vector<KernelToInspect> prior_kernels(const DeviceProfile& device,
 std::vector<KernelToInspect> default_kernels(const DeviceProfile& device,
                                              const ProblemOptions& problem,
                                              const std::string& types);
+/// The kernels of the portfolios that this device has in the database, its own and those of other
+/// machines, or only those with these types. Where it has none: those with which the tuner begins
+/// one on a device like this without any history.
+std::vector<KernelToInspect> portfolio_kernels(const DeviceProfile& device, const Globals& globals,
+                                               const ProblemOptions& problem,
+                                               const std::string& types);
 /// The kernel of the database whose hash begins with this text. Throws kUnsupported where there is
 /// not exactly one.
 KernelToInspect stored_kernel(const Globals& globals, const std::string& hash);

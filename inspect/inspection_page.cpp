@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "core/embedded_text.h"
@@ -59,18 +60,21 @@ std::string facts_of(const CompilerFacts& facts) {
   if (facts.scratch_bytes.value_or(0) > 0)
     text += fmt::format("<em>{} bytes of scratch</em><br>", *facts.scratch_bytes);
   text += fact_text("bytes shared", facts.shared_bytes);
-  text += fact_text("subgroups at once", facts.subgroups_per_unit);
+  text += fact_text("subgroups in flight", facts.subgroups_per_unit);
   return text;
 }
 
 std::string cell_of(const KernelInspection& kernel) {
   if (kernel.compilation != Compilation::kCompiled)
-    return fmt::format("<td class=\"missing\">{}</td>", escaped(compilation_sentence(kernel)));
+    return fmt::format("<td class=\"missing\" title=\"{}\">{}</td>", escaped(kernel.kernel),
+                       escaped(compilation_sentence(kernel)));
   const bool memory = uses_memory_for_registers(kernel.facts);
-  std::string cell = fmt::format("<td{}>", memory ? " class=\"memory\"" : "");
+  std::string cell =
+      fmt::format("<td{} title=\"{}\">", memory ? " class=\"memory\"" : "", escaped(kernel.kernel));
   if (kernel.main_loop)
     cell += fmt::format("<strong>{}</strong> o/m<br><small>{}</small>",
                         ratio_text(kernel.main_loop->counts), loop_notes(*kernel.main_loop));
+  if (kernel.subgroup_size > 0) cell += fmt::format("subgroups of {}<br>", kernel.subgroup_size);
   cell += facts_of(kernel.facts);
   if (!kernel.main_loop)
     return cell + fmt::format("<small>{}</small></td>", escaped(loop_sentence(kernel)));
@@ -83,17 +87,54 @@ std::string cell_of(const KernelInspection& kernel) {
                     kernel.main_loop->counts.multiply_adds);
 }
 
+/// What the devices have of one kernel, or nothing, in the order of the devices.
+using Row = std::vector<const KernelInspection*>;
+
+const KernelInspection& any_of(const Row& row) {
+  return **std::ranges::find_if(row, [](const KernelInspection* k) { return k != nullptr; });
+}
+
 bool same_kernel(const KernelInspection& x, const KernelInspection& y) {
   return x.kernel == y.kernel && x.signature == y.signature;
 }
 
-/// Each kernel once, in the order of the first device that has it.
-std::vector<const KernelInspection*> rows_of(const std::vector<Inspection>& devices) {
-  std::vector<const KernelInspection*> rows;
-  for (const Inspection& device : devices)
-    for (const KernelInspection& kernel : device.kernels)
-      if (std::ranges::none_of(rows, [&](const auto* row) { return same_kernel(*row, kernel); }))
-        rows.push_back(&kernel);
+/// Whether no device has both, and only parameters differ that a short name leaves out, such as the
+/// size of subgroups, which vendors' kernels do not share.
+bool alike(const Row& x, const Row& y) {
+  if (any_of(x).short_name != any_of(y).short_name || any_of(x).signature != any_of(y).signature)
+    return false;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (x[i] != nullptr && y[i] != nullptr) return false;
+  return true;
+}
+
+std::ptrdiff_t devices_with(const Row& row) {
+  return std::ranges::count_if(row, [](const KernelInspection* k) { return k != nullptr; });
+}
+
+/// Each kernel once, those of most devices first, then in the order of the first device that has
+/// it.
+std::vector<Row> rows_of(const std::vector<Inspection>& devices) {
+  std::vector<Row> exact;
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    for (const KernelInspection& kernel : devices[i].kernels) {
+      auto row = std::ranges::find_if(
+          exact, [&](const Row& other) { return same_kernel(any_of(other), kernel); });
+      if (row == exact.end()) row = exact.insert(exact.end(), Row(devices.size()));
+      if ((*row)[i] == nullptr) (*row)[i] = &kernel;
+    }
+  std::vector<Row> rows;
+  for (const Row& row : exact) {
+    const auto known =
+        std::ranges::find_if(rows, [&](const Row& other) { return alike(other, row); });
+    if (known == rows.end()) {
+      rows.push_back(row);
+      continue;
+    }
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (row[i] != nullptr) (*known)[i] = row[i];
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater(), devices_with);
   return rows;
 }
 
@@ -118,15 +159,11 @@ std::string inspection_page(const std::vector<Inspection>& devices) {
     heads += fmt::format("<th scope=\"col\">{}{}{}<br><small>{}</small></th>",
                          escaped(device.label), device.label.empty() ? "" : "<br>",
                          escaped(device.device), escaped(device.driver));
-  for (const KernelInspection* row : rows_of(devices)) {
-    rows += fmt::format("<tr><th scope=\"row\" title=\"{}\">{}<br><small>{}</small></th>",
-                        escaped(row->kernel), escaped(row->short_name), escaped(row->signature));
-    for (const Inspection& device : devices) {
-      const auto kernel = std::ranges::find_if(
-          device.kernels, [&](const KernelInspection& k) { return same_kernel(k, *row); });
-      rows += kernel == device.kernels.end() ? "<td class=\"missing\">not inspected</td>"
-                                             : cell_of(*kernel);
-    }
+  for (const Row& row : rows_of(devices)) {
+    rows += fmt::format("<tr><th scope=\"row\">{}<br><small>{}</small></th>",
+                        escaped(any_of(row).short_name), escaped(any_of(row).signature));
+    for (const KernelInspection* kernel : row)
+      rows += kernel == nullptr ? "<td class=\"missing\">not inspected</td>" : cell_of(*kernel);
     rows += "</tr>\n";
   }
   // The rows come last: their text is not searched for places of other parts.

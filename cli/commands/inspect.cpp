@@ -23,8 +23,8 @@ struct InspectArguments {
   std::string hash, assembly, output, page, label;
   std::vector<std::string> files;
   std::string of_one_run;  // an option that was given and that has no meaning for files
-  bool ranked = false, space = false, priors = false, defaults = false, json = false,
-       details = false, given_type = false;
+  bool ranked = false, space = false, priors = false, defaults = false, portfolio = false,
+       json = false, details = false, given_type = false;
   std::int64_t limit = 20;
   double time_limit_s = 60;
 };
@@ -42,6 +42,7 @@ std::vector<KernelToInspect> chosen_kernels(const DeviceProfile& device, const G
   }
   if (arguments.space) return kernels_of_space(device, problem, arguments.kernel.settings(), most);
   if (arguments.priors) return prior_kernels(device, problem, types);
+  if (arguments.portfolio) return portfolio_kernels(device, globals, problem, types);
   if (arguments.defaults) return default_kernels(device, problem, types);
   return {one_kernel(device, problem, arguments.kernel.settings())};
 }
@@ -147,7 +148,11 @@ void add_choices(CLI::App& command, InspectArguments& arguments) {
   CLI::Option* const defaults =
       command.add_flag("--defaults", arguments.defaults,
                        "The kernel of each family that is taken where no parameters are given");
-  const std::array choices = {hash, ranked, space, priors, defaults};
+  CLI::Option* const portfolio = command.add_flag(
+      "--portfolio", arguments.portfolio,
+      "The portfolios of the device that are in the database; without one, the kernels with which "
+      "the tuner begins a portfolio on such a device");
+  const std::array choices = {hash, ranked, space, priors, defaults, portfolio};
   for (std::size_t i = 0; i < choices.size(); ++i)
     for (std::size_t j = i + 1; j < choices.size(); ++j) choices[i]->excludes(choices[j]);
   command

@@ -1,8 +1,10 @@
 """`rooftile inspect` on drivers with and without statistics, and its files."""
+import contextlib
 import glob
 import json
 import os
 import re
+import sqlite3
 import subprocess
 
 import pytest
@@ -98,6 +100,29 @@ def test_a_kernel_of_the_database(tuned):
     assert kernel["origin"] == f"kernel {hash.strip()}"
     tuned.refuses("inspect", "--hash", "ffffffffffffffff", says="has no kernels? whose hash")
     tuned.refuses("inspect", "--hash", "x' OR 1", says="digits 0 to 9 and a to f", code=2)
+
+
+def test_the_portfolio_of_an_untuned_device_is_what_the_tuner_begins_with(radv):
+    kernels = inspected(radv, "--portfolio", "--type", "f32")["kernels"]
+    assert {kernel["class"] for kernel in kernels} == {"f32.nn"}
+    origins = [kernel["origin"] for kernel in kernels]
+    assert origins[0] == "portfolio, large: untuned choice" and origins[-1] == "portfolio, legal almost everywhere"
+    assert any(origin.startswith("portfolio, row: prior: ") for origin in origins), origins
+    assert any(origin.endswith("predicted by the published rates of RDNA 1 and 2") for origin in origins), origins
+    assert all(kernel["compilation"] == "done" for kernel in kernels)
+    radv.refuses("inspect", "--portfolio", "--priors", says="cannot be used together", code=2)
+
+
+def test_the_portfolio_of_a_tuned_device_comes_from_the_database(radv):
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], radv.database, "fast"], check=True, env=radv.environment)
+    with contextlib.closing(sqlite3.connect(radv.database)) as database, database:
+        ((candidate, signature),) = database.execute("SELECT id, signature FROM candidates WHERE signature = 'f32.tn' LIMIT 1")
+        database.execute("INSERT INTO portfolio (device_id, candidate_id, place, times) SELECT id, ?, 1, '[]' FROM devices", [candidate])
+    (kernel,) = inspected(radv, "--portfolio")["kernels"]
+    assert kernel["class"] == signature and kernel["compilation"] == "done"
+    assert kernel["origin"].startswith("number 2 of the portfolio in ") and str(radv.database) in kernel["origin"]
+    # Of types without a portfolio there, what a new one would begin with.
+    assert inspected(radv, "--portfolio", "--type", "i8_i32")["kernels"][0]["origin"] == "portfolio, large: untuned choice"
 
 
 def fields(value, names):

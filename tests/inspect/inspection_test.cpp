@@ -10,6 +10,7 @@ namespace rooftile {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -126,6 +127,19 @@ TEST(InspectionTest, ADriverWithoutStatisticsIsSaid) {
               HasSubstr("this driver gives neither statistics nor assembly of kernels"));
 }
 
+TEST(InspectionTest, StatisticsWithUnknownNamesArePrintedAndNotInterpreted) {
+  CompiledExecutable compiled = executable(32, excerpt("aco_f32_tiled"));
+  compiled.statistics = {statistic("Vector Registers (new)", 72), statistic("Overflow", 45)};
+  const KernelInspection kernel = kernel_of(&compiled);
+  EXPECT_EQ(kernel.facts.registers, std::nullopt);
+  EXPECT_FALSE(uses_memory_for_registers(kernel.facts));
+  EXPECT_EQ(kernel.loop_state, LoopState::kFound) << "the assembly does not depend on them";
+  const Inspection one{.label = "", .device = "new", .driver = "Mesa", .kernels = {kernel}};
+  EXPECT_THAT(inspection_text(one, Details::kForOneKernel),
+              AllOf(ContainsRegex("f32.nt +- +- +- +- +- "),
+                    HasSubstr("  Vector Registers (new): 72\n  Overflow: 45\n")));
+}
+
 TEST(InspectionTest, JsonComesBackWhole) {
   const Inspection before = whole();
   EXPECT_EQ(parse_inspection(inspection_json(before)), before);
@@ -160,6 +174,37 @@ TEST(InspectionTest, ThePageHasAColumnForEachDeviceAndARowForEachKernel) {
   EXPECT_THAT(page, AllOf(HasSubstr("RADV NAVI31"), HasSubstr("&lt;b&gt;"), Not(HasSubstr("<b>")),
                           HasSubstr("tiled 32x32"), HasSubstr("not inspected"),
                           HasSubstr("45 spilled"), HasSubstr("compiler crashed")));
+}
+
+Inspection device_with(std::initializer_list<std::pair<std::string, std::string>> kernels) {
+  Inspection device{.label = "", .device = "a device", .driver = "", .kernels = {}};
+  for (const auto& [parameters, short_name] : kernels)
+    device.kernels.push_back(
+        {.kernel = parameters, .short_name = short_name, .signature = "f16.nt"});
+  return device;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+TEST(InspectionTest, KernelsOfOneNameShareARowAndThoseOfMostDevicesComeFirst) {
+  const std::string page =
+      inspection_page({device_with({{"only here", "naive 4x4"}, {"subgroup_size=64", "matrix"}}),
+                       device_with({{"subgroup_size=32", "matrix"}})});
+  EXPECT_EQ(count(page, "<tr>"), 1 + 2u) << "a row of heads, and two of kernels";
+  EXPECT_LT(page.find(">matrix<"), page.find(">naive 4x4<"));
+  EXPECT_THAT(page, AllOf(HasSubstr("title=\"subgroup_size=64\""),
+                          HasSubstr("title=\"subgroup_size=32\"")));
+  EXPECT_EQ(count(page, "not inspected"), 1u);
+
+  // Of one device, both are shown.
+  const Inspection two = device_with({{"shared_pad=4", "tiled"}, {"shared_pad=8", "tiled"}});
+  EXPECT_EQ(count(inspection_page({two, two}), "<tr>"), 1 + 2u);
+  EXPECT_EQ(count(inspection_page({two, two}), "not inspected"), 0u);
 }
 
 }  // namespace

@@ -64,10 +64,13 @@ TEST(Registers, HoldSumsTheNextTileAndOperands) {
                       .reg_m = 16,
                       .reg_n = 4,
                       .unroll_k = 8};
-  EXPECT_EQ(needed_registers(lanes, {}, generation("172")), 64 + 8 * 20 / 2 + 40);
+  EXPECT_EQ(needed_registers(lanes, {}, generation("172")), 64 + 8 * 20 + 16);
   Variant broadcast = lanes;  // Each lane holds a part of A.
   broadcast.stage = Stage::kSubgroup;
-  EXPECT_EQ(needed_registers(broadcast, {}, generation("172")), 64 + 8 * 4 / 2 + 40);
+  EXPECT_EQ(needed_registers(broadcast, {}, generation("172")), 64 + 8 * 4 + 16);
+  // Four columns of a 4-bit B are a word for each eight steps.
+  const Types four_bits = parse_types("f16xq4b32_f16");
+  EXPECT_EQ(needed_registers(lanes, four_bits, generation("172")), 64 + 8 * 16 + 4 + 16);
 }
 
 const Types kHalf{.a = DataType::kF16};

@@ -18,12 +18,15 @@ constexpr std::uint32_t kRadv = 3;
 
 class KernelInspectorTest : public ::testing::Test {
  protected:
-  InspectedKernel inspect(const std::string& body, double time_limit_s = 30,
-                          const Variant& variant = fallback_variant()) {
+  std::filesystem::path worker(const std::string& body) {
     const std::filesystem::path file = folder_ / "worker";
     std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n" << body << "\n";
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
-    KernelInspector inspector({.name = "fake", .driver_id = kRadv}, time_limit_s, file);
+    return file;
+  }
+  InspectedKernel inspect(const std::string& body, double time_limit_s = 30,
+                          const Variant& variant = fallback_variant()) {
+    KernelInspector inspector({.name = "fake", .driver_id = kRadv}, time_limit_s, worker(body));
     return inspector.inspect(variant, {}, stop_);
   }
   ScratchFolder folder_;
@@ -44,6 +47,18 @@ TEST_F(KernelInspectorTest, ACompilerThatCrashesHangsOrRefusesIsTold) {
       inspect("read a; echo '{\"error\":3,\"message\":\"no such opcode\"}'; read b").inspection;
   EXPECT_EQ(kernel.compilation, Compilation::kRefused);
   EXPECT_EQ(kernel.message, "no such opcode");
+}
+
+TEST_F(KernelInspectorTest, AfterACrashTheNextKernelIsCompiled) {
+  const std::string started = "'" + (folder_ / "started").string() + "'";
+  const std::filesystem::path file =
+      worker("read a; if [ ! -e " + started + " ]; then : > " + started +
+             "; kill -SEGV $$; fi; echo '{\"executables\":[]}'; read b");
+  KernelInspector inspector({.name = "fake", .driver_id = kRadv}, 30, file);
+  EXPECT_EQ(inspector.inspect(fallback_variant(), {}, stop_).inspection.compilation,
+            Compilation::kCrashed);
+  const KernelInspection next = inspector.inspect(fallback_variant(), {}, stop_).inspection;
+  EXPECT_EQ(next.compilation, Compilation::kCompiled) << next.message;
 }
 
 TEST_F(KernelInspectorTest, AnIllegalKernelIsNotCompiled) {

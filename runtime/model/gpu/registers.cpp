@@ -8,8 +8,8 @@ namespace rooftile {
 namespace {
 
 constexpr double kRegisterBits = 32;
-// Addresses, counters and constants of kernels with tiles in shared memory, and of the others.
-constexpr double kBesidesWithTiles = 16, kBesides = 40;
+// Addresses, counters and constants.
+constexpr double kBesides = 16;
 
 /// Registers of the next tile between its load and its store to shared memory.
 double fetched_registers(const Variant& v, const Types& types) {
@@ -29,20 +29,28 @@ double fragment_registers(const Variant& v, const Types& types, const GpuGenerat
   return step * (2 * steps - 1);
 }
 
+/// Registers of the operands of a trip, all of which are loaded before the first multiply-add.
+/// Lanes that broadcast A hold a part of it each, and words of a quantised B are unpacked where
+/// they are multiplied.
+double operand_registers(const Variant& v, const Types& types) {
+  const bool words = quantized(types) && v.packed_b == Packed::kNo;
+  const double a = v.stage == Stage::kSubgroup ? 0 : v.reg_m;
+  const double b = v.reg_n * (words ? types.b.bits / kRegisterBits : 1);
+  return v.unroll_k * (a + b);
+}
+
 }  // namespace
 
 double needed_registers(const Variant& v, const Types& types, const GpuGeneration& gpu) {
   if (has_workgroup_scope(v)) return 0;
   if (v.family == Family::kMatrix)
     return static_cast<double>(v.subgroup_m) * v.subgroup_n / v.subgroup_size +
-           fetched_registers(v, types) + fragment_registers(v, types, gpu) + kBesidesWithTiles;
+           fetched_registers(v, types) + fragment_registers(v, types, gpu) + kBesides;
   const double sums = static_cast<double>(v.reg_m) * v.reg_n;
   if (v.family == Family::kTiled)
     return sums * (gpu.keeps_more ? 2 : 1) + fetched_registers(v, types) +
-           v.stages * (v.reg_m + v.reg_n) + kBesidesWithTiles;
-  // Half of a trip's operands are in flight. Lanes that broadcast A hold a part of it each.
-  const double operands = v.stage == Stage::kSubgroup ? v.reg_n : v.reg_m + v.reg_n;
-  return sums + v.unroll_k * operands / 2 + kBesides;
+           v.stages * (v.reg_m + v.reg_n) + kBesides;
+  return sums + operand_registers(v, types) + kBesides;
 }
 
 double available_registers(const Variant& v, const GpuGeneration& gpu) {
