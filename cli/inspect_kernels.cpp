@@ -12,6 +12,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/model/gpu/gpu_generation.h"
+#include "runtime/model/gpu/registers.h"
 #include "runtime/model/roofline.h"
 #include "runtime/tuned/kernel_ranking.h"
 #include "tuner/worker/calibration_run.h"
@@ -113,6 +114,7 @@ std::optional<Variant> first_predicted(const DeviceLimits& limits, std::span<con
   std::optional<Variant> first;
   double first_ns = std::numeric_limits<double>::infinity();
   for (const Variant& v : space) {
+    if (!surely_fits_registers(v, p.types, *rates.gpu)) continue;
     const double ns = analytical_ns(p, v, rates);
     if (ns < first_ns && !illegal_reason(v, limits, signature_of(p))) {
       first = v;

@@ -11,6 +11,7 @@
 #include "generator/priors/untuned_kernel.h"
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"
+#include "runtime/model/gpu/registers.h"
 #include "runtime/model/roofline.h"
 #include "tuner/problems/portfolio_problems.h"
 
@@ -186,11 +187,13 @@ void ClassPortfolio::collect() {
 }
 
 /// The model's choice for a problem: of another shape, or split along k, where nothing like it has
-/// been searched.
+/// been searched. On a GPU it is one that its compiler is not likely to spill.
 void ClassPortfolio::add_predicted(const Problem& p) {
   const Variant* best = nullptr;
   double best_ns = std::numeric_limits<double>::infinity();
+  const GpuGeneration* const gpu = context_.rates.gpu;
   for (const Variant& variant : context_.space) {
+    if (gpu != nullptr && !surely_fits_registers(variant, p.types, *gpu)) continue;
     const double ns = analytical_ns(p, variant, context_.rates);
     if (ns < best_ns && !illegal_reason(variant, context_.device.limits, signature_)) {
       best = &variant;

@@ -47,6 +47,13 @@ std::string_view operands_of(const Types& types) {
   return quantized(types) ? "quantized" : name(types.a);
 }
 
+/// How A and B are stored, as a line names it where it is not for all ("nt": B is transposed).
+std::string_view transposes_of(const Problem& p) {
+  const bool b = p.trans_b == Transpose::kYes;
+  if (p.trans_a == Transpose::kYes) return b ? "tt" : "tn";
+  return b ? "nt" : "nn";
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(' ');
   if (begin == std::string_view::npos) return {};
@@ -65,6 +72,11 @@ bool lists(std::string_view words, std::string_view wanted) {
   while (!words.empty())
     if (take_field(words, ',') == wanted) return true;
   return false;
+}
+
+/// Whether the words of a line hold the operands' type, and not the transposes after a '!'.
+bool is_for_operands(std::string_view words, const Problem& p) {
+  return lists(words, operands_of(p.types)) && !lists(words, fmt::format("!{}", transposes_of(p)));
 }
 
 /// A line of a table.
@@ -142,7 +154,7 @@ std::vector<std::string_view> kinds_of(const Problem& p) {
 std::vector<Prior> priors_in(std::string_view table, const Problem& p) {
   const std::vector<std::string_view> kinds = kinds_of(p);
   return read(table, [&](std::string_view operands, std::string_view problems) {
-    return lists(operands, operands_of(p.types)) &&
+    return is_for_operands(operands, p) &&
            std::ranges::any_of(kinds, [&](auto kind) { return lists(problems, kind); });
   });
 }
@@ -154,12 +166,12 @@ std::vector<Prior> priors_for(const DeviceProfile& device, const Problem& p) {
   return all;
 }
 
-std::vector<Prior> priors_for_kind(const DeviceProfile& device, const Types& types,
+std::vector<Prior> priors_for_kind(const DeviceProfile& device, const Problem& p,
                                    std::string_view kind) {
   std::vector<Prior> all;
   for (std::string_view table : prior_tables(device))
     for (Prior& prior : read(table, [&](std::string_view operands, std::string_view problems) {
-           return lists(operands, operands_of(types)) && lists(problems, kind);
+           return is_for_operands(operands, p) && lists(problems, kind);
          }))
       all.push_back(std::move(prior));
   return all;

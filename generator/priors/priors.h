@@ -31,8 +31,9 @@ std::vector<Prior> priors_in(std::string_view table, const Problem& p);
 /// Same for all tables of this device.
 std::vector<Prior> priors_for(const DeviceProfile& device, const Problem& p);
 
-/// Returns the lines of all tables of this device that name this kind, for operands like these.
-std::vector<Prior> priors_for_kind(const DeviceProfile& device, const Types& types,
+/// Returns the lines of all tables of this device that name this kind, for operands like those of
+/// the problem.
+std::vector<Prior> priors_for_kind(const DeviceProfile& device, const Problem& p,
                                    std::string_view kind);
 
 /// Return the names of all tables, and all kernels of one, for tests and reports. Throw

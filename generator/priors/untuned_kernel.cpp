@@ -43,7 +43,7 @@ bool shares_workgroups(const DeviceProfile& device, const Problem& p) {
 std::vector<Prior> lines_for(const DeviceProfile& device, const Problem& p) {
   std::vector<Prior> lines;
   const auto add = [&](std::string_view kind) {
-    for (Prior& prior : priors_for_kind(device, p.types, kind)) lines.push_back(std::move(prior));
+    for (Prior& prior : priors_for_kind(device, p, kind)) lines.push_back(std::move(prior));
   };
   const std::vector<std::string_view> kinds = kinds_of(p);
   for (auto kind = kinds.rbegin(); kind != kinds.rend(); ++kind)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The compiler of a real GPU takes the kernels that are used first there: the untuned choice for every kind of problem and the
-default of every family with every type, and all priors. Nothing is run on a device (scripts/gpu-compilers).
+default of every family with every type, all priors, and the kernels with which the tuner begins a portfolio. Nothing is run on a
+device (scripts/gpu-compilers).
 
     test_chip.py inspect SOURCE_DIR PROGRAM CHIP FILE    compiles the kernels and writes what the compiler tells about them
     test_chip.py CHECK FILE                              CHECK: compiles, understood, registers, chosen
@@ -16,6 +17,10 @@ import tempfile
 
 FAMILIES = {"naive", "register", "tiled", "broadcast", "vector", "batched_small"}
 TYPES = ["f32", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16"]
+PORTFOLIO_TYPES = ["f32", "f16", "f16xq4b32_f16"]
+# A choice that is legal for one storage of the operands may spill with another one.
+STRAIGHT, B_TRANSPOSED = [], ["--trans-b"]
+TRANSPOSES = [STRAIGHT, B_TRANSPOSED, ["--trans-a"], ["--trans-a", "--trans-b"]]
 NOT_SET_UP = 77
 
 
@@ -36,10 +41,13 @@ def inspected(source, program, chip, *options):
 def inspect(source, program, chip, file):
     pathlib.Path(file).unlink(missing_ok=True)
     kernels = {}
-    for choice in ("--defaults", "--priors"):
-        for transposes in ([], ["--trans-b"]):
-            for kernel in inspected(source, program, chip, choice, *transposes):
-                kernels.setdefault((kernel["kernel"], kernel["class"]), kernel)
+    runs = [[choice, *transposes] for choice in ("--defaults", "--priors") for transposes in TRANSPOSES]
+    # A quantised B is stored transposed.
+    runs += [["--portfolio", "--type", types, *transposes] for types in PORTFOLIO_TYPES
+             for transposes in (STRAIGHT, B_TRANSPOSED) if transposes or "q" not in types]
+    for options in runs:
+        for kernel in inspected(source, program, chip, *options):
+            kernels.setdefault((kernel["kernel"], kernel["class"]), kernel)
     pathlib.Path(file).parent.mkdir(exist_ok=True)
     pathlib.Path(file).write_text(json.dumps(list(kernels.values())))
     print(f"{len(kernels)} kernels")

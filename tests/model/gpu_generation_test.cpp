@@ -110,6 +110,26 @@ TEST(Registers, AreDividedAmongTheInvocationsThatShareThem) {
   EXPECT_EQ(available_registers(v, generation("bmg")), 64);
 }
 
+TEST(Registers, SurelyFitWithAQuarterToSpare) {
+  Variant v = tiled(16, 8, 8);  // Needs 120 registers, on Intel's GPUs 184.
+  EXPECT_TRUE(surely_fits_registers(v, {}, generation("172")));
+  EXPECT_FALSE(surely_fits_registers(v, {}, generation("bmg")));
+  v.tile_m = 256;
+  v.tile_n = 128;  // 512 invocations have 128 each.
+  EXPECT_FALSE(surely_fits_registers(v, {}, generation("172")));
+  // 32 sums, eight steps of 4 rows and 8 columns, which may be unpacked ahead.
+  const Variant rows{.family = Family::kVector,
+                     .tile_m = 4,
+                     .tile_n = 64,
+                     .tile_k = 8,
+                     .reg_m = 4,
+                     .reg_n = 8,
+                     .unroll_k = 8};
+  const Types four_bits = parse_types("f16xq4b32_f16");
+  EXPECT_LT(needed_registers(rows, four_bits, generation("bmg")), 96);
+  EXPECT_FALSE(surely_fits_registers(rows, four_bits, generation("bmg")));
+}
+
 TEST(AnalyticalOnGpus, EachTileCostsInstructions) {
   const Problem p = packed_problem(1280, 640, 160);
   const Variant v = tiled(16, 8, 4);

@@ -10,6 +10,9 @@ namespace {
 constexpr double kRegisterBits = 32;
 // Addresses, counters and constants.
 constexpr double kBesides = 16;
+// Kernels that spill are estimated to need .82 of the registers and more: addresses of texel loads
+// are not in the estimate.
+constexpr double kSureShare = 0.75;
 
 /// Registers of the next tile between its load and its store to shared memory.
 double fetched_registers(const Variant& v, const Types& types) {
@@ -57,6 +60,12 @@ double available_registers(const Variant& v, const GpuGeneration& gpu) {
   const double lanes = v.subgroup_size > 0 ? v.subgroup_size : gpu.subgroup_size;
   return std::min({gpu.lane_registers, gpu.subgroup_registers / lanes,
                    gpu.workgroup_registers / local_size(v)});
+}
+
+bool surely_fits_registers(const Variant& v, const Types& types, const GpuGeneration& gpu) {
+  // A compiler may unpack all words of a quantised B of a trip ahead.
+  const Types unpacked{.a = types.a, .c = types.c, .f16_sums = types.f16_sums};
+  return needed_registers(v, unpacked, gpu) <= kSureShare * available_registers(v, gpu);
 }
 
 }  // namespace rooftile

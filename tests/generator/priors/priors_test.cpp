@@ -156,6 +156,23 @@ TEST(Priors, AreThoseForTheProblem) {
   EXPECT_THAT(families("f16", 1), testing::Each(Family::kVector));
 }
 
+TEST(Priors, ALineMayLeaveOutTransposes) {
+  const DeviceProfile device = device_for("intel_xe.txt");
+  const auto depths = [&](const char* types, Transpose a, Transpose b) {
+    const Problem p = retyped(packed_problem(512, 512, 1024, a, b), parse_types(types));
+    std::vector<int> found;
+    for (const Prior& prior : priors_for(device, p))
+      if (prior.variant.family == Family::kMatrix && prior.variant.subgroup_size == 16)
+        found.push_back(prior.variant.tile_k);
+    return found;
+  };
+  using enum Transpose;
+  EXPECT_THAT(depths("f16xq4b32_f16", kNo, kYes), testing::ElementsAre(32, 32, 16));
+  EXPECT_THAT(depths("f16xq4b32_f16", kYes, kYes), testing::ElementsAre(32, 16));
+  EXPECT_THAT(depths("u8_i32", kYes, kYes), testing::ElementsAre(64, 32));
+  EXPECT_THAT(depths("u8_i32", kYes, kNo), testing::ElementsAre(32));
+}
+
 TEST(Priors, BatchesOfSmallMatricesHaveTheirOwnBesideThoseForSmallProblems) {
   const DeviceProfile device = device_for("nvidia.txt");
   const auto families = [&](std::int64_t n, std::int64_t batch) {
