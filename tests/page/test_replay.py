@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import ASSETS, ENGINE_ANSWERS, need_assets
+from conftest import ASSETS, ENGINE_ANSWERS, WEB_TOOLS, need_assets
 
 HERE = pathlib.Path(__file__).parent
 PAGE = HERE.parent.parent / "web" / "page"
@@ -25,7 +25,7 @@ STARTS = [
 @pytest.fixture(scope="module")
 def exchanges():
     need_assets()
-    run = subprocess.run(["node", HERE / "drive_engine.mjs", ASSETS, PAGE, json.dumps(STARTS)], capture_output=True, text=True)
+    run = subprocess.run([WEB_TOOLS, "run", HERE / "drive_engine.mjs", ASSETS, PAGE, json.dumps(STARTS)], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return [json.loads(line) for line in run.stdout.splitlines()]
 
