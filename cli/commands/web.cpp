@@ -52,7 +52,8 @@ void add_web(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command =
       app.add_subcommand("web", "Write the page that tunes a GPU in a browser by WebGPU");
   static WebArguments arguments;
-  add_file(*command, "-o,--output", arguments.folder, "The folder that gets the page");
+  add_file(*command, "-o,--output", arguments.folder, "The folder that gets the page")
+      ->type_name("FOLDER");
   CLI::Option* serve = command->add_flag(
       "--serve", arguments.serve, "Serve the page on 127.0.0.1, for browsers of this machine only");
   command

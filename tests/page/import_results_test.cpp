@@ -101,6 +101,14 @@ TEST(ParseResults, RefusesWhatThePageDoesNotWrite) {
                             {"/problems/0/kernels/0/samples_ns/0", -1},
                             {"/problems/0/kernels/0/samples_ns/0", "fast"},
                             {"/problems/0/kernels/0/samples_ns/0", 1e300},
+                            {"/problems/0/kernels/0/samples_ns/0", 1e-3},
+                            {"/problems/0/kernels/0/failed", 17},
+                            {"/problems/0/problem/trans_b", "true"},
+                            {"/problems/0/problem/trans_a", nullptr},
+                            {"/problems/0/problem/m", 0xffffffffffffffffu},
+                            {"/problems/0/baseline_ns", -5},
+                            {"/problems", Json::array()},
+                            {"/adapter/software", "yes"},
                             {"/rates/device.fma.f32", -1},
                             {"/rates/x", 1}};
   for (const Change& change : changes) {

@@ -20,7 +20,8 @@ constexpr int kVersion = 1;
 // Far above what the page writes: a space has some thousand kernels.
 constexpr std::size_t kMostBytes = 64 << 20, kMostProblems = 1000, kMostKernels = 100'000,
                       kMostSamples = 10'000, kLongestText = 200, kMostNested = 12;
-constexpr double kLongestNs = 1e13;
+constexpr double kLongestNs = 1e13, kShortestNs = 1;
+constexpr double kMostFlopsPerNs = 1e9;  // An exaflop a second.
 constexpr std::int64_t kLargestSize = 1 << 20;
 
 class Reader {
@@ -39,11 +40,12 @@ class Reader {
   std::string text(const Json& json, const char* name) const;
   std::int64_t size(const Json& json, const char* name) const;
   bool flag(const Json& json, const char* name) const;
+  double time_ns(const Json& json, double least_ns) const;
   const Json& list(const Json& json, const char* name, std::size_t most) const;
   DeviceProfile device(const Json& json, const std::string& browser) const;
   std::vector<Figure> figures(const Json& json) const;
   Problem problem(const Json& json) const;
-  MeasuredKernel kernel(const Json& json) const;
+  MeasuredKernel kernel(const Json& json, double least_ns) const;
 
   const std::string& name_;
 };
@@ -75,13 +77,20 @@ std::int64_t Reader::size(const Json& json, const char* name) const {
   if (at == json.end() || !at->is_number_integer()) refuse("'{}' is no whole number", name);
   const auto value = at->get<std::int64_t>();
   if (value < 1 || value > kLargestSize)
-    refuse("'{}' is {}, but sizes are between 1 and {}", name, value, kLargestSize);
+    refuse("'{}' is {}, but sizes are between 1 and {}", name, at->dump(), kLargestSize);
   return value;
 }
 
 bool Reader::flag(const Json& json, const char* name) const {
-  const auto at = json.find(name);
-  return at != json.end() && at->is_boolean() && at->get<bool>();
+  return member(json, name, Json::value_t::boolean).get<bool>();
+}
+
+double Reader::time_ns(const Json& json, double least_ns) const {
+  if (!json.is_number()) refuse("a time is no number");
+  const auto ns = json.get<double>();
+  if (!(ns >= least_ns) || ns > kLongestNs)
+    refuse("a time of {} ns is out of range ({} to {} ns)", ns, least_ns, kLongestNs);
+  return ns;
 }
 
 const Json& Reader::list(const Json& json, const char* name, std::size_t most) const {
@@ -138,16 +147,16 @@ std::vector<Figure> Reader::figures(const Json& json) const {
 }
 
 Problem Reader::problem(const Json& json) const {
+  const auto types = member(json, "types", Json::value_t::string).get<std::string>();
+  const auto transpose = [&](const char* name) {
+    return flag(json, name) ? Transpose::kYes : Transpose::kNo;
+  };
+  Problem p = packed_problem(size(json, "m"), size(json, "n"), size(json, "k"),
+                             transpose("trans_a"), transpose("trans_b"), size(json, "batch"), {});
   try {
-    const Types types =
-        parse_types(member(json, "types", Json::value_t::string).get<std::string>());
-    validate(types);
-    const auto transpose = [&](const char* name) {
-      return flag(json, name) ? Transpose::kYes : Transpose::kNo;
-    };
-    Problem p =
-        packed_problem(size(json, "m"), size(json, "n"), size(json, "k"), transpose("trans_a"),
-                       transpose("trans_b"), size(json, "batch"), types);
+    p.types = parse_types(types);
+    validate(p.types);
+    p = packed_problem(p.m, p.n, p.k, p.trans_a, p.trans_b, p.batch, p.types);
     validate(p);
     return p;
   } catch (const Error& error) {
@@ -156,23 +165,21 @@ Problem Reader::problem(const Json& json) const {
   }
 }
 
-MeasuredKernel Reader::kernel(const Json& json) const {
+MeasuredKernel Reader::kernel(const Json& json, double least_ns) const {
   MeasuredKernel kernel;
+  const auto variant = member(json, "variant", Json::value_t::string).get<std::string>();
   try {
-    kernel.variant =
-        parse_variant(member(json, "variant", Json::value_t::string).get<std::string>());
+    kernel.variant = parse_variant(variant);
   } catch (const Error& error) {
     const std::string why = printable(error.what());
     refuse("it holds a kernel that this version does not know: {}", why);
   }
-  const auto failed = json.find("failed");
-  if (failed != json.end() && !failed->is_null()) return kernel;
-  for (const Json& value : list(json, "samples_ns", kMostSamples)) {
-    if (!value.is_number()) refuse("a time is no number");
-    const auto ns = value.get<double>();
-    if (!(ns > 0) || ns > kLongestNs) refuse("a time of {} ns is out of range", ns);
-    kernel.samples_ns.push_back(ns);
+  if (const auto failed = json.find("failed"); failed != json.end() && !failed->is_null()) {
+    if (!failed->is_string()) refuse("'failed' is neither null nor a reason");
+    return kernel;
   }
+  for (const Json& value : list(json, "samples_ns", kMostSamples))
+    kernel.samples_ns.push_back(time_ns(value, least_ns));
   return kernel;
 }
 
@@ -185,7 +192,7 @@ Results Reader::read(const Json& json) const {
     refuse(
         "its version is {}, and this Rooftile reads version {}: export it again from a page "
         "that this Rooftile wrote",
-        version->get<std::int64_t>(), kVersion);
+        version->dump(), kVersion);
   Results results;
   results.device = device(member(json, "adapter", Json::value_t::object), text(json, "browser"));
   if (json.contains("rates"))
@@ -194,12 +201,16 @@ Results Reader::read(const Json& json) const {
   for (const Json& entry : list(json, "problems", kMostProblems)) {
     MeasuredProblem measured{.problem = problem(member(entry, "problem", Json::value_t::object)),
                              .kernels = {}};
+    const double least_ns = std::max(kShortestNs, flops(measured.problem) / kMostFlopsPerNs);
+    for (const char* name : {"cpu_ns", "baseline_ns"})
+      if (const auto at = entry.find(name); at != entry.end() && !at->is_null()) time_ns(*at, 0);
     for (const Json& part : list(entry, "kernels", kMostKernels)) {
       if (++kernels > kMostKernels) refuse("it holds more than {} kernels", kMostKernels);
-      measured.kernels.push_back(kernel(part));
+      measured.kernels.push_back(kernel(part, least_ns));
     }
     results.problems.push_back(std::move(measured));
   }
+  if (results.problems.empty()) refuse("it holds no problem");
   return results;
 }
 

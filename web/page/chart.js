@@ -20,7 +20,8 @@ function decades(low, high) {
 /**
  * Draws into an empty <svg>. `roof`: {peak: GFLOP/s, bandwidth: GB/s}; `points`: [{label, intensity, gflops, kind}].
  */
-export function drawRoofline(svg, roof, points) {
+export function drawRoofline(svg, roof, all) {
+  const points = all.filter(point => point.gflops > 0 && Number.isFinite(point.gflops));
   // As wide as it is shown, so that texts keep their size.
   const width = Math.min(kWidest, Math.max(320, svg.clientWidth || kWidest));
   const ridge = roof.peak / roof.bandwidth;

@@ -12,7 +12,7 @@ const kAnnounceMs = 5000;  // A screen reader is told of progress that often.
 let worker = null, certificates = null, options = null, results = null, known = [], version = '';
 let watch = 0, announced = 0, restarts = 0;
 
-const number = (value, digits = 3) => Number.isFinite(value) ? Number(value.toPrecision(digits)).toLocaleString('en') : '–';
+const number = (value, digits = 3) => Number.isFinite(value) ? value.toLocaleString('en', {maximumSignificantDigits: digits}) : '–';
 const percent = share => Number.isFinite(share) ? `${number(100 * share, 2)} %` : '–';
 
 function time(ns) {
@@ -188,7 +188,7 @@ function verdict({winner, baseline, cpu_ns: cpu, adapter, flops}) {
   const parts = [`${winner.name}: ${number(flops / winner.ns)} GFLOP/s, checked on ${winner.certificate.cases} adversarial problems.`];
   if (baseline && baseline.ns < winner.ns) parts.push(`The untuned 4x4 kernel is faster: ${number(winner.ns / baseline.ns)} times. Search on.`);
   else if (baseline) parts.push(`That is ${number(baseline.ns / winner.ns)} times the rate of the untuned 4x4 kernel.`);
-  if (cpu !== null && cpu < winner.ns) parts.push(`One thread of the processor is faster here: ${number(winner.ns / cpu, 2)} times.`);
+  if (cpu !== null && cpu < winner.ns) parts.push(`One thread of the processor is faster here: ${number(winner.ns / cpu, 2)} times as fast.`);
   else if (cpu !== null) parts.push(`One thread of the processor takes ${number(cpu / winner.ns, 2)} times as long.`);
   if (adapter.software) parts.push('The adapter is software.');
   return parts.join(' ');

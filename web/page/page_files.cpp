@@ -1,5 +1,8 @@
 #include "web/page/page_files.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -28,12 +31,19 @@ std::string content_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-void refuse_other_page(const fs::path& folder) {
-  const fs::path index = folder / "index.html";
+/// A folder may hold an earlier page of ours, or no file with one of these names.
+void refuse_foreign_files(const std::vector<PageFile>& files, const fs::path& folder) {
   std::error_code unknown;
-  if (fs::exists(index, unknown) && content_of(index).find(kMark) == std::string::npos)
-    fail(ErrorCode::kInvalidArgument, "{} holds another page; name another folder",
-         folder.string());
+  const fs::path index = folder / "index.html";
+  const bool ours =
+      fs::is_regular_file(index, unknown) && content_of(index).find(kMark) != std::string::npos;
+  for (const PageFile& file : files) {
+    const fs::path there = folder / file.name;
+    const fs::file_status status = fs::symlink_status(there, unknown);
+    if (!fs::exists(status) || (ours && fs::is_regular_file(status))) continue;
+    fail(ErrorCode::kInvalidArgument, "{} is there and not of a page of ours; name another folder",
+         there.string());
+  }
 }
 
 }  // namespace
@@ -62,6 +72,9 @@ std::vector<PageFile> page_files(const fs::path& assets, std::string known) {
       files.push_back(
           {fs::relative(entry.path(), assets).generic_string(), content_of(entry.path())});
   files.push_back({"known.json", std::move(known)});
+  // First, so that a page whose writing was interrupted can be written again.
+  std::ranges::stable_partition(files,
+                                [](const PageFile& file) { return file.name == "index.html"; });
   return files;
 }
 
@@ -79,13 +92,15 @@ void write_page(const std::vector<PageFile>& files, const fs::path& folder) {
   fs::create_directories(folder, error);
   if (error)
     fail(ErrorCode::kIo, "cannot make the folder {}: {}", folder.string(), error.message());
-  refuse_other_page(folder);
+  refuse_foreign_files(files, folder);
   for (const PageFile& file : files) {
     fs::create_directories((folder / file.name).parent_path(), error);
     std::ofstream stream(folder / file.name, std::ios::binary | std::ios::trunc);
     stream.write(file.content.data(), static_cast<std::streamsize>(file.content.size()));
     stream.flush();
-    if (!stream) fail(ErrorCode::kIo, "cannot write {}", (folder / file.name).string());
+    if (!stream)
+      fail(ErrorCode::kIo, "cannot write {}: {}", (folder / file.name).string(),
+           std::strerror(errno));
   }
 }
 

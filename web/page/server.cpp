@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <list>
+#include <thread>
 
 #include "core/error.h"
 
@@ -20,6 +24,8 @@ namespace {
 constexpr std::size_t kLongestHead = 16 << 10;
 constexpr int kPollMs = 200;           // How soon `stop` is seen.
 constexpr timeval kPatience = {5, 0};  // Of a client that sends or takes nothing.
+constexpr auto kLongestRequest = std::chrono::seconds(10);
+constexpr std::size_t kMostClients = 64;
 
 class Socket {
  public:
@@ -59,7 +65,9 @@ std::uint16_t listen_on(const Socket& socket, std::uint16_t port) {
 std::string read_head(const Socket& client) {
   std::string head;
   char buffer[4096];
-  while (head.size() < kLongestHead && head.find("\r\n\r\n") == std::string::npos) {
+  const auto end = std::chrono::steady_clock::now() + kLongestRequest;
+  while (head.size() < kLongestHead && head.find("\r\n\r\n") == std::string::npos &&
+         std::chrono::steady_clock::now() < end) {
     const ssize_t count = ::recv(client.get(), buffer, sizeof buffer, 0);
     if (count <= 0) break;
     head.append(buffer, static_cast<std::size_t>(count));
@@ -125,18 +133,43 @@ std::string http_answer(const std::vector<PageFile>& files, std::string_view hea
   return answer("404 Not Found", "text/plain", "There is no such file.\n", method == "GET");
 }
 
+namespace {
+
+struct Conversation {
+  std::atomic<bool> over = false;
+  std::jthread thread = {};
+};
+
+void converse(const std::vector<PageFile>& files, int descriptor, std::atomic<bool>& over) {
+  {
+    const Socket client(descriptor);
+    ::setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+    ::setsockopt(client.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+    send_all(client, http_answer(files, read_head(client)));
+  }
+  over = true;
+}
+
+}  // namespace
+
 void serve_page(const std::vector<PageFile>& files, std::uint16_t port,
                 const std::atomic<bool>& stop, const std::function<void(std::uint16_t)>& ready) {
   const Socket server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   ready(listen_on(server, port));
+  // A thread for each connection, because browsers open some in advance and leave them idle.
+  std::list<Conversation> conversations;
   while (!stop) {
+    conversations.remove_if([](const Conversation& one) { return one.over.load(); });
     pollfd waiting = {server.get(), POLLIN, 0};
     if (::poll(&waiting, 1, kPollMs) <= 0) continue;
-    const Socket client(::accept4(server.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (client.get() < 0) continue;
-    ::setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-    ::setsockopt(client.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
-    send_all(client, http_answer(files, read_head(client)));
+    const int client = ::accept4(server.get(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (client < 0) continue;
+    if (conversations.size() >= kMostClients) {
+      ::close(client);
+      continue;
+    }
+    Conversation& one = conversations.emplace_back();
+    one.thread = std::jthread([&files, &one, client] { converse(files, client, one.over); });
   }
 }
 

@@ -33,6 +33,10 @@ export class Tuning {
   async run() {
     await this.open();
     const {problem, known} = this.options;
+    // Before the calibration; a quantised B may have half a byte for each element.
+    const least = problem.m * problem.k + problem.k * problem.n / 2 + problem.m * problem.n;
+    if (least * (problem.batch ?? 1) > kMostBytes)
+      throw new Error('The matrices of this problem have more than 1 GiB, which the page does not hold. Choose a smaller one.');
     await this.calibrated();
     this.search = this.engine.ask('start', {problem, adapter: this.adapter, rates: this.rates, known, seed: 1, strategy: 'auto'});
     this.problem = this.search.problem;
