@@ -127,7 +127,7 @@ async function copyRate(gpu) {
   return 2 * bytes / ns;
 }
 
-/** Figures by their names and in the units of Rooftile's database. */
+/** Figures by their names and in the units of Rooftile's database; what the adapter has not, or was too quick to time, is left out. */
 export async function calibrate(gpu, report) {
   report('dispatch cost');
   const sink = gpu.buffer(16), empty = await kernelOf(gpu, kEmpty, [sink], 1);
@@ -153,7 +153,7 @@ export async function calibrate(gpu, report) {
   const broadcasts = gpu.about.features.includes('subgroups') ? kUnroll * await tripRate(gpu, kBroadcast) : 0;
   report('copy bandwidth');
   const copy = await copyRate(gpu);
-  return {
+  const figures = {
     'device.submit': Math.max(submit, 1),
     'device.dispatch': dispatch,
     'device.workgroup': Math.max(0, groups - dispatch) / (kManyGroups - 1),
@@ -166,4 +166,5 @@ export async function calibrate(gpu, report) {
     'device.broadcast': broadcasts,
     'device.level.memory.bandwidth': copy,
   };
+  return Object.fromEntries(Object.entries(figures).filter(([, value]) => value > 0 && Number.isFinite(value)));
 }
