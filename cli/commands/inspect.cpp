@@ -27,6 +27,9 @@ struct InspectArguments {
        json = false, details = false, given_type = false;
   std::int64_t limit = 20;
   double time_limit_s = 60;
+
+  /// Whether an option says which kernels, so that parameters of kernels would be ignored.
+  bool chooses_a_list() const { return ranked || priors || defaults || portfolio || !hash.empty(); }
 };
 
 std::vector<KernelToInspect> chosen_kernels(const DeviceProfile& device, const Globals& globals,
@@ -34,6 +37,10 @@ std::vector<KernelToInspect> chosen_kernels(const DeviceProfile& device, const G
   const auto most = static_cast<std::size_t>(arguments.limit);
   const ProblemOptions& problem = arguments.problem;
   const std::string types = arguments.given_type ? problem.type : "";
+  if (arguments.chooses_a_list() && !arguments.kernel.settings().empty())
+    fail(ErrorCode::kInvalidArgument,
+         "parameters of kernels go with --list-space or with none of the options that choose "
+         "kernels");
   if (!arguments.hash.empty()) return {stored_kernel(globals, arguments.hash)};
   if (arguments.ranked) {
     if (problem.m == 0 || problem.n == 0 || problem.k == 0)

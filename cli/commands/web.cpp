@@ -1,6 +1,7 @@
 // The tuner in a browser: writes its page, or serves it on this machine.
 #include <cstdint>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/command.h"
@@ -26,8 +27,11 @@ std::vector<web::PageFile> files_of_page(const Globals& globals) {
   if (!globals.db.empty())
     store.emplace(globals.database(),
                   StoreOptions{.mode = OpenMode::kReadOnly, .named = " with --db"});
-  return web::page_files(web::assets_folder(),
-                         web::known_json(store ? &*store : nullptr, ROOFTILE_VERSION));
+  const std::string known = web::known_json(store ? &*store : nullptr, ROOFTILE_VERSION);
+  if (store)
+    fmt::print("{} winners of {} are tried first\n",
+               nlohmann::json::parse(known).at("known").size(), store->path().string());
+  return web::page_files(web::assets_folder(), known);
 }
 
 int run(const Globals& globals, const WebArguments& arguments) {

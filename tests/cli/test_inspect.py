@@ -111,6 +111,7 @@ def test_the_portfolio_of_an_untuned_device_is_what_the_tuner_begins_with(radv):
     assert any(origin.endswith("predicted by the published rates of RDNA 1 and 2") for origin in origins), origins
     assert all(kernel["compilation"] == "done" for kernel in kernels)
     radv.refuses("inspect", "--portfolio", "--priors", says="cannot be used together", code=2)
+    radv.refuses("inspect", "--portfolio", "--family", "tiled", says="parameters of kernels go with --list-space", code=2)
 
 
 def test_the_portfolio_of_a_tuned_device_comes_from_the_database(radv):
