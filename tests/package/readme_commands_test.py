@@ -2,7 +2,7 @@
 """Runs every `rooftile ...` command line that README.md and docs/types.md quote, and those in the blocks of docs/*.md.
 
 Commands that read run on a database of this machine and must succeed, or say that the database has no tuned kernel for what
-they ask. `rooftile tune` runs on a database that cannot be opened: all of its arguments are read, and nothing is tuned.
+they ask, or that scripts/build-web has not run. `rooftile tune` runs on a database that cannot be opened: all of its arguments are read, and nothing is tuned.
     readme_commands_test.py SOURCE_DIR BINARY_DIR
 """
 import os
@@ -53,6 +53,15 @@ def make_database(environment):
     assert tune.wait() == 130, f"rooftile tune ended with {tune.returncode} after Ctrl-C"
 
 
+def serve_until_ready(line, environment):
+    """Runs a command that serves until Ctrl-C, and interrupts it as soon as it says where."""
+    serving = subprocess.Popen(line.split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    if "http://" in serving.stdout.readline():
+        serving.send_signal(signal.SIGINT)
+    out, err = serving.communicate(timeout=60)
+    return subprocess.CompletedProcess(line, serving.returncode, out, err)
+
+
 def main():
     lines = command_lines((source / "README.md").read_text())
     lines += [line for line in command_lines((source / "docs" / "types.md").read_text(), None) if line not in lines]
@@ -77,10 +86,13 @@ def main():
         for line in lines:
             print(line)
             tunes = line.startswith("rooftile tune")
-            run = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60,
-                                 env=dict(environment, ROOFTILE_DB="/dev/null/none.db") if tunes else environment)
-            untuned = re.search("is not tuned in|has no measurements of", run.stderr)
-            good = run.returncode == 1 and "/dev/null" in run.stderr if tunes else run.returncode == (1 if untuned else 0)
+            if "--serve" in line:
+                run = serve_until_ready(line, environment)
+            else:
+                run = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60,
+                                     env=dict(environment, ROOFTILE_DB="/dev/null/none.db") if tunes else environment)
+            not_there = re.search("is not tuned in|has no measurements of|run scripts/build-web", run.stderr)
+            good = run.returncode == 1 and "/dev/null" in run.stderr if tunes else run.returncode == (1 if not_there else 0)
             if not good:
                 wrong.append(f"{line}\n  exit code {run.returncode}: {run.stderr.strip()}")
     sys.exit("\n".join(wrong) or 0)

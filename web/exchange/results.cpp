@@ -234,6 +234,9 @@ Json parse(const std::string& text, const std::string& name) {
 }  // namespace
 
 bool is_results_file(const std::filesystem::path& file) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(file, unknown))
+    return false;  // A pipe would be waited for.
   std::ifstream stream(file, std::ios::binary);
   char first = 0;
   return stream >> first && first == '{';
