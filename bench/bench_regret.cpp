@@ -21,8 +21,6 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kMostKernels = 16;  // Of a portfolio, as in the tuner.
-
 struct Setting {
   std::string times, kernels, frozen;
   std::size_t splits = 40;
@@ -81,7 +79,7 @@ Split judge(const Problem& of_class, const DeviceRates& rates,
   const std::vector<MeasuredKernel> known = only(kernels, all.first(count));
   std::vector<MeasuredKernel> chosen;
   std::vector<std::size_t> rows;
-  for (const std::size_t kernel : choose_portfolio(complete_table(known), kMostKernels)) {
+  for (const std::size_t kernel : choose_portfolio(complete_table(known), Selector::kMostKernels)) {
     chosen.push_back(known[kernel]);
     rows.push_back(kernel);
   }

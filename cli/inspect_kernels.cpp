@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <span>
 
 #include "core/error.h"
@@ -12,7 +11,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/model/gpu/gpu_generation.h"
-#include "runtime/model/gpu/registers.h"
+#include "runtime/model/portfolio.h"
 #include "runtime/model/roofline.h"
 #include "runtime/tuned/kernel_ranking.h"
 #include "tuner/worker/calibration_run.h"
@@ -108,22 +107,6 @@ std::vector<KernelToInspect> first_kernels(const DeviceProfile& device, const Pr
   return kernels;
 }
 
-/// What the tuner adds to a portfolio for a problem of this kind, of the model's order: its first.
-std::optional<Variant> first_predicted(const DeviceLimits& limits, std::span<const Variant> space,
-                                       const Problem& p, const DeviceRates& rates) {
-  std::optional<Variant> first;
-  double first_ns = std::numeric_limits<double>::infinity();
-  for (const Variant& v : space) {
-    if (!surely_fits_registers(v, p.types, *rates.gpu)) continue;
-    const double ns = analytical_ns(p, v, rates);
-    if (ns < first_ns && !illegal_reason(v, limits, signature_of(p))) {
-      first = v;
-      first_ns = ns;
-    }
-  }
-  return first;
-}
-
 /// The kernels with which the tuner begins a portfolio of these types (tuner/portfolio_tuner.cpp):
 /// the untuned choices, priors, and by published rates the model's first, for each kind of problem.
 void add_first_of_portfolio(std::vector<KernelToInspect>& kernels, const DeviceProfile& device,
@@ -141,7 +124,7 @@ void add_first_of_portfolio(std::vector<KernelToInspect>& kernels, const DeviceP
       add(prior.variant, fmt::format("{}: prior: {}", kind.name, prior.source));
     if (gpu == nullptr) continue;
     const DeviceRates rates = published_rates(*gpu, device.limits.compute_units);
-    if (const auto first = first_predicted(device.limits, space, p, rates))
+    if (const auto first = predicted_for_portfolio(space, device.limits, p, rates))
       add(*first, fmt::format("{}: predicted by the published rates of {}", kind.name, gpu->name));
   }
   add(fallback_variant(), "legal almost everywhere");

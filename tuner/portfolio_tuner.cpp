@@ -11,7 +11,6 @@
 #include "generator/priors/untuned_kernel.h"
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"
-#include "runtime/model/gpu/registers.h"
 #include "runtime/model/roofline.h"
 #include "tuner/problems/portfolio_problems.h"
 
@@ -94,7 +93,6 @@ class ClassPortfolio {
   std::optional<RegretRecord> regret_of(const CrossValidation& validation) const;
   void collect();
   void add(const Variant& variant);
-  void add_predicted(const Problem& p);
   bool legal(const Contender& contender, const Problem& p) const;
   double max_flops() const;
   bool measure(const Problem& p);
@@ -182,25 +180,10 @@ void ClassPortfolio::collect() {
   add(fallback_variant());
   for (const Problem& p : scattered) {
     if (context_.over()) return;  // each looks at the whole space
-    add_predicted(p);
+    if (const auto predicted =
+            predicted_for_portfolio(context_.space, context_.device.limits, p, context_.rates))
+      add(*predicted);
   }
-}
-
-/// The model's choice for a problem: of another shape, or split along k, where nothing like it has
-/// been searched. On a GPU it is one that its compiler is not likely to spill.
-void ClassPortfolio::add_predicted(const Problem& p) {
-  const Variant* best = nullptr;
-  double best_ns = std::numeric_limits<double>::infinity();
-  const GpuGeneration* const gpu = context_.rates.gpu;
-  for (const Variant& variant : context_.space) {
-    if (gpu != nullptr && !surely_fits_registers(variant, p.types, *gpu)) continue;
-    const double ns = analytical_ns(p, variant, context_.rates);
-    if (ns < best_ns && !illegal_reason(variant, context_.device.limits, signature_)) {
-      best = &variant;
-      best_ns = ns;
-    }
-  }
-  if (best != nullptr) add(*best);
 }
 
 bool ClassPortfolio::legal(const Contender& contender, const Problem& p) const {

@@ -6,6 +6,9 @@
 #include <limits>
 
 #include "core/numbers/statistics.h"
+#include "generator/rules.h"
+#include "runtime/model/gpu/registers.h"
+#include "runtime/model/roofline.h"
 
 namespace rooftile {
 namespace {
@@ -144,6 +147,24 @@ std::vector<std::size_t> choose_portfolio(const TimeTable& table, std::size_t mo
       covered[i] = std::min(covered[i], ratio(table.ns[best][i], table.problems[i].ns));
   }
   return taken;
+}
+
+std::optional<Variant> predicted_for_portfolio(std::span<const Variant> space,
+                                               const DeviceLimits& limits, const Problem& p,
+                                               const DeviceRates& rates) {
+  const Signature signature = signature_of(p);
+  const Variant* best = nullptr;
+  double best_ns = std::numeric_limits<double>::infinity();
+  for (const Variant& v : space) {
+    if (rates.gpu != nullptr && !surely_fits_registers(v, p.types, *rates.gpu)) continue;
+    const double ns = analytical_ns(p, v, rates);
+    if (ns < best_ns && !illegal_reason(v, limits, signature)) {
+      best = &v;
+      best_ns = ns;
+    }
+  }
+  if (best == nullptr) return std::nullopt;
+  return *best;
 }
 
 Regret summarize_regret(std::vector<double> regrets) {

@@ -1,9 +1,10 @@
 // Choice of a few kernels that cover a class of problems, and the cost of choosing among them by
-// prediction. Pure functions of measured times.
+// prediction. Pure functions of measured times and calibrated rates.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,13 @@ TimeTable complete_table(std::span<const MeasuredKernel> kernels);
 /// most, until there are `most` kernels or nothing is left to gain. The regret is the mean over
 /// problems of (fastest taken kernel / fastest kernel) - 1. Returns the kernels in the order taken.
 std::vector<std::size_t> choose_portfolio(const TimeTable& table, std::size_t most);
+
+/// Returns the kernel with the shortest analytical time among those that are legal for the
+/// problem's signature, with which the tuner begins a portfolio where nothing like it has been
+/// searched. On a GPU (rates.gpu) it surely fits the registers. No value: none is legal.
+std::optional<Variant> predicted_for_portfolio(std::span<const Variant> space,
+                                               const DeviceLimits& limits, const Problem& p,
+                                               const DeviceRates& rates);
 
 /// Fewest problems from which a median's 95 % interval, and a worst decile, can be estimated.
 inline constexpr std::size_t kLeastForMedian = 6, kLeastForDecile = 10;
