@@ -185,6 +185,13 @@ bool Search::is_rejected(std::size_t index) const {
   return context_.runner.rejected(context_.runner.id(candidates_[index].variant, signature_));
 }
 
+void Search::compile_ahead(const std::vector<std::size_t>& batch) const {
+  std::vector<Variant> variants;
+  for (const std::size_t index : batch)
+    if (!candidates_[index].tried_now) variants.push_back(candidates_[index].variant);
+  if (variants.size() > 1) context_.runner.compile_ahead(std::move(variants), problem_);
+}
+
 std::optional<std::vector<double>> Search::measure(std::size_t index, int samples) {
   Candidate& candidate = candidates_[index];
   candidate.tried = candidate.tried_now = true;

@@ -76,6 +76,9 @@ class Search {
   void aim_at(Objective objective) { objective_ = objective; }
   /// Measures a candidate and returns the times of whole calls. No value: it has no times.
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples);
+  /// Compiles the candidates that this run has not measured yet, where that pays
+  /// (CandidateRunner::compile_ahead).
+  void compile_ahead(const std::vector<std::size_t>& batch) const;
   /// Lets a candidate be measured even if its registers spill.
   void trust(std::size_t candidate) { candidates_[candidate].trusted = true; }
   /// Replaces a candidate's samples.

@@ -15,9 +15,11 @@
 #include "runtime/model/gpu/gpu_generation.h"
 #include "tuner/measure/thermal.h"
 #include "tuner/portfolio_tuner.h"
+#include "tuner/search/strategy.h"
 #include "tuner/stored/imported_lists.h"
 #include "tuner/tune_problems.h"
 #include "tuner/worker/candidate_runner.h"
+#include "tuner/worker/compiler_pool.h"
 #include "tuner/worker/settle_journal.h"
 #include "tuner/worker/worker_process.h"
 
@@ -65,13 +67,14 @@ class TuneRun {
         problems_(options.refresh_only ? std::span<const TuneProblem>() : options.problems),
         budget_(options.budget_s),
         device_row_(store.device_id(device)),
-        worker_(device_worker(options.worker, device)) {}
+        worker_(device_worker(options.worker, device)),
+        compilers_(compile_workers(options.worker, device, kSearchBatch), budget_) {}
 
   TuneReport run();
 
  private:
   RowId begin();
-  RunnerOptions runner_options(const DeviceRates& rates) const;
+  RunnerOptions runner_options(const DeviceRates& rates);
   bool refreshing_is_over() const { return stop_.load() || budget_.elapsed_s() >= refresh_end_s(); }
   double refresh_end_s() const {
     return options_.refresh_only ? budget_.seconds() : kRefreshShare * budget_.seconds();
@@ -96,6 +99,7 @@ class TuneRun {
   const RowId device_row_;
   RowId run_ = 0;
   WorkerProcess worker_;
+  CompilerPool compilers_;
   double reserved_s_ = 0;  // of the budget, for what comes after the problems
   TuneReport report_;
 };
@@ -110,14 +114,16 @@ RowId TuneRun::begin() {
   return store_.begin_run(device_row_, kGeneratorVersion, settings.dump());
 }
 
-RunnerOptions TuneRun::runner_options(const DeviceRates& rates) const {
+RunnerOptions TuneRun::runner_options(const DeviceRates& rates) {
   return {.device = device_row_,
           .run = run_,
           .compute_units = std::max(1.0, rates.compute_units),
           .rotate_bytes = rotated_bytes(rates),
           .reference = reference_kernel(device_, rates),
           .counters = options_.counters,
-          .message = callbacks_.message};
+          .message = callbacks_.message,
+          .compilers = &compilers_,
+          .shared_processors = device_.kind == DeviceKind::kSoftware};
 }
 
 /// Makes what was imported from other machines usable here, if there is any.

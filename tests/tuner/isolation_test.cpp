@@ -28,6 +28,7 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 constexpr double kMemoryLimitBytes = 0.5 * (1 << 30);
 
@@ -70,6 +71,15 @@ class IsolationTest : public ::testing::Test {
             {{"operation", "open"}, {"device_uuid", profile_.device_uuid}},
             kMemoryLimitBytes};
   }
+  /// Two workers that compile ahead; none unless ahead_ is set.
+  std::vector<std::unique_ptr<WorkerProcess>> compilers() const {
+    std::vector<std::unique_ptr<WorkerProcess>> workers;
+    for (int i = 0; ahead_ && i < 2; ++i)
+      workers.push_back(std::make_unique<WorkerProcess>(
+          ROOFTILE_FAULTY_WORKER,
+          Json{{"operation", "open"}, {"device_uuid", profile_.device_uuid}}, kMemoryLimitBytes));
+    return workers;
+  }
   /// Messages while this problem is tuned with the default, the fallback and the naive kernels.
   std::vector<std::string> tune(Store& store, TuneResult& result) {
     std::vector<std::string> messages;
@@ -79,10 +89,12 @@ class IsolationTest : public ::testing::Test {
     WorkerProcess process = worker();
     const Budget budget(600);
     const std::atomic<bool> stop = false;
+    CompilerPool pool(compilers(), budget);
     CandidateRunner runner(store, process, budget, stop,
                            {.device = device,
                             .run = store.begin_run(device, kGeneratorVersion, "{}"),
-                            .message = message});
+                            .message = message,
+                            .compilers = &pool});
     const DeviceRates rates = {.fma_gflops = 100};
     const TuneOptions options = {.strategy = "exhaustive"};
     result = tune_problem({.store = store,
@@ -113,7 +125,29 @@ class IsolationTest : public ::testing::Test {
   Problem problem_ = packed_problem(35, 29, 41);
   double lost_s_ = 0;
   std::size_t failures_ = 0;
+  bool ahead_ = false;
 };
+
+TEST_F(IsolationTest, FaultsWhileKernelsAreCompiledAheadBlockTheseKernelsAndNoOther) {
+  ahead_ = true;
+  naive_.resize(5);
+  const ScopedEnvironment environment(
+      "ROOFTILE_TEST_FAULTS", plant(naive_[0], "hangs_in_the_compiler") +
+                                  plant(naive_[1], "crashes") + plant(naive_[2], "fills_memory") +
+                                  plant(naive_[3], "loses_the_device"));
+  Store store(folder_ / "rooftile.db");
+  TuneResult result;
+  tune(store, result);
+  EXPECT_THAT(
+      black_list(store),
+      UnorderedElementsAre(
+          Pair(hash(naive_[0]), HasSubstr("timed out: no answer within")),
+          Pair(hash(naive_[1]), HasSubstr("crashed: the worker")),
+          Pair(hash(naive_[2]), HasSubstr("out of memory: the worker held")),
+          Pair(hash(naive_[3]), HasSubstr("launch failed: compiling: the device is lost"))));
+  EXPECT_THAT(store.journal(*store.find_device(profile_)), IsEmpty());
+  EXPECT_NE(result.winner, "");
+}
 
 TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
   naive_.resize(7);

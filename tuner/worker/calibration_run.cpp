@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "runtime/model/gpu/gpu_generation.h"
 #include "tuner/calibrate/calibrate.h"
+#include "tuner/measure/own_processors.h"
 #include "tuner/worker/worker_process.h"
 
 namespace rooftile {
@@ -50,6 +51,23 @@ std::vector<Figure> calibrate_matrix_units(const DeviceProfile& device, double c
 WorkerProcess device_worker(const std::filesystem::path& program, const DeviceProfile& device) {
   return WorkerProcess(program.empty() ? "/proc/self/exe" : program,
                        {{"operation", "open"}, {"device_uuid", device.device_uuid}});
+}
+
+std::vector<std::unique_ptr<WorkerProcess>> compile_workers(const std::filesystem::path& program,
+                                                            const DeviceProfile& device,
+                                                            std::size_t most) {
+  const std::size_t processors = OwnProcessors().all().size();
+  // The one that measures on a GPU has a processor of its own.
+  const std::size_t idle =
+      device.kind == DeviceKind::kSoftware ? processors : std::max<std::size_t>(processors, 1) - 1;
+  const std::size_t count = processors < 2 ? 0 : std::min(idle, most);
+  std::vector<std::unique_ptr<WorkerProcess>> workers;
+  for (std::size_t i = 0; i < count; ++i)
+    workers.push_back(std::make_unique<WorkerProcess>(
+        program.empty() ? "/proc/self/exe" : program,
+        Json{{"operation", "open"}, {"device_uuid", device.device_uuid}},
+        worker_memory_limit_bytes() / static_cast<double>(count)));
+  return workers;
 }
 
 std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& device,

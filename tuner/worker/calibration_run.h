@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,11 @@ struct CalibrationRun {
 /// Creates the worker that measures on a device. `program` is run as `worker worker`; empty:
 /// /proc/self/exe.
 WorkerProcess device_worker(const std::filesystem::path& program, const DeviceProfile& device);
+/// Creates the workers that compile ahead for a device: as many as there are processors that are
+/// idle, and kernels in a batch of a search; none where there is only one processor.
+std::vector<std::unique_ptr<WorkerProcess>> compile_workers(const std::filesystem::path& program,
+                                                            const DeviceProfile& device,
+                                                            std::size_t most);
 
 /// Measures and stores the figures, within kCalibrationS where the machine's matrix units and
 /// drivers permit (calibrate.h). No value, and nothing stored, when `stop` became true. `message`

@@ -23,27 +23,17 @@ SampleStatus status_of(ErrorCode code) {
 
 }  // namespace
 
-CandidateRequests::CandidateRequests(Store& store, RowId device, WorkerProcess& worker,
-                                     const Budget& budget, const std::atomic<bool>& stop)
-    : store_(store), device_(device), worker_(worker), budget_(budget), stop_(stop) {}
-
-WorkerAnswer CandidateRequests::ask_without_journal(const Json& request, double watchdog_s) {
-  const double deadline_s = budget_.deadline_s(watchdog_s);
-  WorkerAnswer answer = worker_.ask(request, deadline_s, stop_);
+WorkerAnswer ask_within(WorkerProcess& worker, const Budget& budget, const Json& request,
+                        double watchdog_s, const std::atomic<bool>& stop) {
+  const double deadline_s = budget.deadline_s(watchdog_s);
+  WorkerAnswer answer = worker.ask(request, deadline_s, stop);
   if (answer.fate == WorkerFate::kTimedOut && deadline_s < watchdog_s)
     answer.fate = WorkerFate::kInterrupted;
   return answer;
 }
 
-CandidateOutcome CandidateRequests::ask(RowId candidate, const Json& request, double watchdog_s) {
-  const RowId journal = store_.journal_begin(device_, candidate, ::getpid());
-  const double start_s = now_s();
-  const WorkerAnswer answer = ask_without_journal(request, watchdog_s);
-  store_.journal_end(journal);
-  CandidateOutcome outcome{.message = answer.message,
-                           .wall_s = now_s() - start_s - answer.opening_s};
-  if (lost_worker_) lost_s_ += answer.opening_s;
-  lost_worker_ = false;
+CandidateOutcome outcome_of(const WorkerAnswer& answer) {
+  CandidateOutcome outcome{.message = answer.message};
   switch (answer.fate) {
     case WorkerFate::kAnswered:
       outcome.reply = answer.reply;
@@ -63,6 +53,26 @@ CandidateOutcome CandidateRequests::ask(RowId candidate, const Json& request, do
     case WorkerFate::kInterrupted:
       break;
   }
+  return outcome;
+}
+
+CandidateRequests::CandidateRequests(Store& store, RowId device, WorkerProcess& worker,
+                                     const Budget& budget, const std::atomic<bool>& stop)
+    : store_(store), device_(device), worker_(worker), budget_(budget), stop_(stop) {}
+
+WorkerAnswer CandidateRequests::ask_without_journal(const Json& request, double watchdog_s) {
+  return ask_within(worker_, budget_, request, watchdog_s, stop_);
+}
+
+CandidateOutcome CandidateRequests::ask(RowId candidate, const Json& request, double watchdog_s) {
+  const RowId journal = store_.journal_begin(device_, candidate, ::getpid());
+  const double start_s = now_s();
+  const WorkerAnswer answer = ask_without_journal(request, watchdog_s);
+  store_.journal_end(journal);
+  CandidateOutcome outcome = outcome_of(answer);
+  outcome.wall_s = now_s() - start_s - answer.opening_s;
+  if (lost_worker_) lost_s_ += answer.opening_s;
+  lost_worker_ = false;
   return outcome;
 }
 

@@ -20,14 +20,20 @@ struct CandidateOutcome {
   double wall_s = 0;
 };
 
+/// What an answer means for the candidate; without wall_s.
+CandidateOutcome outcome_of(const WorkerAnswer& answer);
+/// Asks a worker. A request that the end of the budget cuts short was interrupted and did not time
+/// out.
+WorkerAnswer ask_within(WorkerProcess& worker, const Budget& budget, const Json& request,
+                        double watchdog_s, const std::atomic<bool>& stop);
+
 class CandidateRequests {
  public:
   CandidateRequests(Store& store, RowId device, WorkerProcess& worker, const Budget& budget,
                     const std::atomic<bool>& stop);
 
   CandidateOutcome ask(RowId candidate, const Json& request, double watchdog_s);
-  /// Sends a request without a journal entry. A request that the end of the budget cuts short was
-  /// interrupted and did not time out.
+  /// Sends a request without a journal entry, as ask_within().
   WorkerAnswer ask_without_journal(const Json& request, double watchdog_s);
   bool over() const { return stop_.load() || budget_.left_s() <= 0; }
 

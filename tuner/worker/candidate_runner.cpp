@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/numbers/statistics.h"
+#include "generator/compiler_work.h"
 #include "generator/emit.h"
 #include "generator/version.h"
 #include "runtime/kernel/staging.h"
@@ -21,6 +22,7 @@ CandidateRunner::CandidateRunner(Store& store, WorkerProcess& worker, const Budg
       options_(std::move(options)),
       block_list_(store, options_.device),
       requests_(store, options_.device, worker, budget, stop),
+      ahead_(store, options_.device, options_.compilers, stop),
       watchdog_(options_.rotate_bytes),
       log_(store, options_.device),
       counters_(store, options_.device, options_.message) {}
@@ -78,11 +80,53 @@ bool CandidateRunner::fits(const Problem& problem) const {
   return false;
 }
 
+void CandidateRunner::fail(const CandidateOutcome& outcome, SampleRecord sample,
+                           const Variant& variant) {
+  sample.status = *outcome.failure;
+  sample.detail = fmt::format("{} ({:.1f} s lost)", outcome.message, outcome.wall_s);
+  store_.add_sample(sample);
+  reject(sample.candidate, variant, fmt::format("{}: {}", name(*outcome.failure), outcome.message),
+         outcome.wall_s);
+}
+
+bool CandidateRunner::finish_ahead(const Variant& variant, const Problem& problem,
+                                   SamplePurpose purpose) {
+  const RowId candidate = id(variant, signature_of(problem));
+  const std::optional<CandidateOutcome> outcome = ahead_.finish(candidate);
+  if (!outcome || !outcome->failure) return true;
+  fail(*outcome,
+       {.run = options_.run,
+        .candidate = candidate,
+        .problem = store_.problem_id(problem),
+        .purpose = purpose},
+       variant);
+  return false;
+}
+
+void CandidateRunner::compile_ahead(std::vector<Variant> variants, const Problem& problem) {
+  if (requests_.over() || !ahead_.pays()) return;
+  const Signature signature = signature_of(problem);
+  // Where all are waited for, the longest compilation goes first, so that the others fill the
+  // processors beside it.
+  if (options_.shared_processors)
+    std::ranges::stable_sort(variants, std::ranges::greater(),
+                             [&](const Variant& v) { return compiler_work(v, signature); });
+  for (const Variant& variant : variants)
+    if (const RowId candidate = id(variant, signature); !rejected(candidate))
+      ahead_.begin(candidate,
+                   {{"operation", "compile"},
+                    {"variant", to_string(variant)},
+                    {"signature", to_json(signature)}},
+                   watchdog_.compilation_s());
+  if (!options_.shared_processors) return;
+  for (const Variant& variant : variants) finish_ahead(variant, problem, SamplePurpose::kSearch);
+}
+
 std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Problem& problem,
                                                const TimeOptions& options) {
   if (requests_.over()) return std::nullopt;
   const RowId candidate = id(variant, signature_of(problem));
-  if (rejected(candidate)) return std::nullopt;
+  if (rejected(candidate) || !finish_ahead(variant, problem, options.purpose)) return std::nullopt;
   if (options.spilled == Spilled::kDrop && log_.spills(candidate)) {
     log_.drop();
     return std::nullopt;
@@ -112,15 +156,12 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
                          .problem = store_.problem_id(problem),
                          .purpose = options.purpose};
   if (outcome.failure) {
-    sample.status = *outcome.failure;
-    sample.detail = fmt::format("{} ({:.1f} s lost)", outcome.message, outcome.wall_s);
-    store_.add_sample(sample);
-    reject(candidate, variant, fmt::format("{}: {}", name(*outcome.failure), outcome.message),
-           outcome.wall_s);
+    fail(outcome, sample, variant);
     return std::nullopt;
   }
   if (!outcome.reply) return std::nullopt;
   TimeReply reply = time_reply_from_json(*outcome.reply);
+  reply.compile_ns = ahead_.compiled(candidate, reply.compile_ns);
   watchdog_.timed(candidate, reply.compile_ns * 1e-9, problem, requests_.worker());
   sample.level = drift_.level_of_run();
   if (!log_.add(sample, reply, options.prepacked)) return std::nullopt;

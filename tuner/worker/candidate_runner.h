@@ -16,6 +16,7 @@
 #include "tuner/worker/block_list.h"
 #include "tuner/worker/budget.h"
 #include "tuner/worker/candidate_requests.h"
+#include "tuner/worker/compile_ahead.h"
 #include "tuner/worker/counter_reader.h"
 #include "tuner/worker/measure.h"
 #include "tuner/worker/sample_log.h"
@@ -37,6 +38,10 @@ struct RunnerOptions {
   std::optional<ReferenceKernel> reference;
   bool counters = true;  ///< Whether count() reads counters.
   std::function<void(const std::string&)> message;
+  CompilerPool* compilers = nullptr;  ///< Compile ahead; null: nothing is compiled ahead.
+  /// Whether kernels run on the processors that compile, so that nothing may be compiled during a
+  /// measurement.
+  bool shared_processors = true;
 };
 
 struct TimeOptions {
@@ -65,6 +70,11 @@ class CandidateRunner {
   /// Returns false, with a message, when the operands alone take more than half of the worker's
   /// memory limit, because each kernel would be blamed for running out of memory.
   bool fits(const Problem& problem) const;
+
+  /// Begins to compile candidates that will be timed on the problem in this order, on processors
+  /// that are idle: those of a GPU's host while others are measured. On shared processors, returns
+  /// when all are compiled. Does nothing where that does not pay (CompileAhead::pays).
+  void compile_ahead(std::vector<Variant> variants, const Problem& problem);
 
   /// Times a candidate. No value: it is rejected, failed, dropped because of spilled registers,
   /// interrupted, out of budget, or estimated beyond options.limit_ns. Compiler statistics are
@@ -100,12 +110,17 @@ class CandidateRunner {
 
  private:
   std::optional<double> time_reference();
+  /// Stores the failure of a candidate on a problem, and blocks it.
+  void fail(const CandidateOutcome& outcome, SampleRecord sample, const Variant& variant);
+  /// Waits for a candidate that is being compiled ahead. Returns false when it failed.
+  bool finish_ahead(const Variant& variant, const Problem& problem, SamplePurpose purpose);
   void reject(RowId candidate, const Variant& variant, const std::string& reason, double wall_s);
 
   Store& store_;
   RunnerOptions options_;
   BlockList block_list_;
   CandidateRequests requests_;
+  CompileAhead ahead_;
   Watchdog watchdog_;
   DriftMonitor drift_;
   SampleLog log_;

@@ -13,6 +13,7 @@
 #include "runtime/kernel/staging.h"
 #include "runtime/kernel/step_time.h"
 #include "runtime/model/counted.h"
+#include "runtime/verify/certify_run.h"
 
 namespace rooftile {
 namespace {
@@ -208,6 +209,18 @@ TimeReply Measurer::time(const TimeRequest& request) {
   refuse(operands_.written_behind_c());
   refuse(operands_.spot_check(turn_));
   return reply;
+}
+
+double Measurer::compile(const Variant& variant, const Signature& signature) {
+  const double start = now_ns();
+  const Kernel kernel(device_, variant, signature, cache_);
+  if (device_->profile().kind == DeviceKind::kSoftware) {
+    const std::vector<CertificationCase> cases =
+        certification_cases(variant, signature, device_->profile().limits, kernel.sums());
+    // Whether the result is right is for certificates to say.
+    if (!cases.empty()) run_case(*device_, kernel, cases.front());
+  }
+  return now_ns() - start;
 }
 
 CounterReadings Measurer::count(const CountRequest& request) {

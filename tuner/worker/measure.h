@@ -73,6 +73,10 @@ class Measurer {
   ~Measurer();
 
   TimeReply time(const TimeRequest& request);
+  /// Compiles a kernel as time() will, and keeps nothing of it but what the driver keeps. Returns
+  /// the wall time in ns. On a software device, whose driver compiles at the first dispatch, a
+  /// small problem is computed; on others nothing runs, because another process may be measuring.
+  double compile(const Variant& variant, const Signature& signature);
   Certificate certify(const Variant& variant, const Signature& signature);
   /// Requires a device opened with CounterQueries::kOn. Packing is not counted; neither kernel nor
   /// operands are kept. Additional error: kUnsupported (Device::count).

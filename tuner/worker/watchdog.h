@@ -22,6 +22,7 @@ class Watchdog {
   /// Limit for timing a candidate in this worker; limit_s is that of one call.
   double timing_s(const Problem& problem, int samples, double limit_s, pid_t worker) const;
   double certification_s() const;
+  double compilation_s() const;  ///< Limit for compiling a kernel, without running it.
   /// Time that filling the operands of a problem usually takes; 0 where this worker holds them.
   double usual_preparation_s(const Problem& problem, pid_t worker) const;
   /// Limit for reading the counters of a kernel that takes kernel_ns.
@@ -32,7 +33,6 @@ class Watchdog {
   void certified(double wall_s) { certification_s_.push_back(wall_s); }
 
  private:
-  double compilation_s() const;
   double preparation_s(const Problem& problem) const;
 
   double rotate_bytes_;

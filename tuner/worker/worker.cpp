@@ -47,6 +47,10 @@ class Server {
     if (operation == "certify")
       return to_json(measurer_->certify(parse_variant(request.at("variant").get<std::string>()),
                                         signature_from_json(request.at("signature"))));
+    if (operation == "compile")
+      return {
+          {"compile_ns", measurer_->compile(parse_variant(request.at("variant").get<std::string>()),
+                                            signature_from_json(request.at("signature")))}};
     if (operation == "inspect")
       return {{"executables", inspect(parse_variant(request.at("variant").get<std::string>()),
                                       signature_from_json(request.at("signature")))}};

@@ -1,0 +1,72 @@
+#include "tuner/worker/compiler_pool.h"
+
+#include <chrono>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "tuner/worker/candidate_requests.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll(20);  // Interval at which wait() checks `stop`.
+
+}  // namespace
+
+// A worker ends with the thread that started it, so the threads live as long as the pool.
+CompilerPool::CompilerPool(std::vector<std::unique_ptr<WorkerProcess>> workers,
+                           const Budget& budget)
+    : budget_(budget), workers_(std::move(workers)) {
+  for (const std::unique_ptr<WorkerProcess>& worker : workers_)
+    threads_.emplace_back(
+        [this, &worker = *worker](const std::stop_token& ended) { serve(worker, ended); });
+}
+
+CompilerPool::~CompilerPool() {
+  cancelled_ = true;
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+}
+
+void CompilerPool::post(CompileJob job) {
+  const std::scoped_lock lock(mutex_);
+  waiting_.push_back(std::move(job));
+  changed_.notify_all();
+}
+
+CompileResult CompilerPool::wait(RowId candidate, const std::atomic<bool>& stop) {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kPoll, [&] { return finished_.contains(candidate); }))
+    if (stop.load()) cancelled_ = true;
+  auto node = finished_.extract(candidate);
+  return std::move(node.mapped());
+}
+
+CompileResult CompilerPool::compile(WorkerProcess& worker, const CompileJob& job) const {
+  const double start_s = now_s();
+  CompileResult result;
+  try {
+    result.answer = ask_within(worker, budget_, job.request, job.watchdog_s, cancelled_);
+  } catch (const Error& error) {
+    result.answer = {.fate = WorkerFate::kInterrupted, .message = error.what()};
+  }
+  result.wall_s = now_s() - start_s - result.answer.opening_s;
+  return result;
+}
+
+void CompilerPool::serve(WorkerProcess& worker, const std::stop_token& ended) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, ended, [&] { return !waiting_.empty(); })) {
+    if (ended.stop_requested()) return;
+    const CompileJob job = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    CompileResult result = compile(worker, job);
+    lock.lock();
+    finished_.insert_or_assign(job.candidate, std::move(result));
+    changed_.notify_all();
+  }
+}
+
+}  // namespace rooftile
