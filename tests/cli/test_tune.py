@@ -12,6 +12,7 @@ import sqlite3
 import struct
 import subprocess
 import termios
+import threading
 import time
 
 import numpy as np
@@ -23,6 +24,8 @@ SIZES = ["--m", 96, "--n", 80, "--k", 112]
 OTHER_SIZES = ["--m", 130, "--n", 67, "--k", 259, "--trans-b"]
 # Exit codes of a run of a few seconds: on a busy machine no kernel may be certified by then.
 SHORT = (0, 1)
+# Debian's faketime; not its program of this name, which cannot change the date of a running program.
+FAKETIME = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 
 
 @pytest.fixture(scope="module")
@@ -226,6 +229,60 @@ def test_small_budget_is_kept(tuned):
     run = tuned.run("tune", *OTHER_SIZES, "--budget", "3s", code=SHORT)
     assert time.monotonic() - start < 3 + 5  # One compilation or certificate may be under way.
     assert "1 problems" in run.stdout
+
+
+@contextlib.contextmanager
+def slowed_by_ten(rooftile):
+    """Lets the workers run for a tenth of the time, as a device in thermal throttling or a shared one does."""
+    ended = threading.Event()
+
+    def slow():
+        while not ended.is_set():
+            workers = workers_of(rooftile)
+            for number, seconds in ((signal.SIGSTOP, 0.045), (signal.SIGCONT, 0.005)):
+                for worker in workers:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(worker, number)
+                ended.wait(seconds)
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_a_device_that_slows_by_ten_costs_no_kernel_and_no_time(tuned):
+    tune = start_search(tuned, budget="12s")
+    start = time.monotonic()
+    with slowed_by_ten(tuned):
+        out, err = tune.communicate(timeout=60)
+    assert time.monotonic() - start < 12 + 10  # What is under way at the end takes ten times as long.
+    assert tune.returncode == 0, out + err
+    assert "130x67x259 nt" in out and "no certified kernel yet" not in out, out
+    assert "black-listed" not in out + err
+
+
+def test_a_clock_that_jumps_costs_no_kernel_and_no_time(tuned):
+    """The machine's date jumps a year ahead and then thirty years back while a problem is tuned."""
+    date = tuned.folder / "date"
+    date.write_text("+0")
+    tuned.environment.update(LD_PRELOAD=str(FAKETIME), FAKETIME_TIMESTAMP_FILE=str(date), FAKETIME_NO_CACHE="1",
+                             FAKETIME_DONT_FAKE_MONOTONIC="1")
+    start = time.monotonic()
+    tune = start_search(tuned, budget="8s")
+    for jump in ("+365d", "-10950d"):
+        date.write_text(jump)
+        time.sleep(1)
+    out, err = tune.communicate(timeout=60)
+    assert time.monotonic() - start < 8 + 10
+    assert tune.returncode == 0, out + err
+    assert "130x67x259 nt" in out and "no certified kernel yet" not in out, out
+    assert "black-listed" not in out + err
+    assert "sound" in tuned.run("db", "check").stdout
+    assert "130x67x259" in tuned.run("report").stdout
 
 
 @pytest.mark.parametrize("folder", ["a file", "/proc/no/folder"])

@@ -12,7 +12,9 @@ namespace rooftile {
 namespace {
 
 constexpr double kLongestLimitS = 10;  // A slower call is not measured at all.
-constexpr int kReferenceSamples = 5;
+// Slowdown of the machine from which a time-out may be its fault, and the largest one that extends
+// a limit.
+constexpr double kSlow = 2, kSlowest = 10;
 
 }  // namespace
 
@@ -22,6 +24,7 @@ CandidateRunner::CandidateRunner(Store& store, WorkerProcess& worker, const Budg
       options_(std::move(options)),
       block_list_(store, options_.device),
       requests_(store, options_.device, worker, budget, stop),
+      reference_(store, options_.run, requests_),
       ahead_(store, options_.device, options_.compilers, stop),
       watchdog_(options_.rotate_bytes),
       log_(store, options_.device),
@@ -48,19 +51,28 @@ void CandidateRunner::reject(RowId candidate, const Variant& variant, const std:
 }
 
 std::optional<double> CandidateRunner::time_reference() {
-  const ReferenceKernel& reference = *options_.reference;
-  const RowId candidate = id(reference.variant, signature_of(reference.problem));
+  const ReferenceKernel& kernel = *options_.reference;
+  const RowId candidate = id(kernel.variant, signature_of(kernel.problem));
   if (rejected(candidate)) return std::nullopt;
-  const Json request = {{"operation", "time reference"},
-                        {"request", to_json(TimeRequest{.variant = reference.variant,
-                                                        .problem = reference.problem,
-                                                        .samples = kReferenceSamples,
-                                                        .compute_units = options_.compute_units})}};
-  const CandidateOutcome outcome = requests_.ask(candidate, request, Watchdog::kReferenceS);
-  if (!outcome.reply) return std::nullopt;
-  const Summary kernel = summarize(time_reply_from_json(*outcome.reply).kernel_ns);
-  store_.add_reference_sample(options_.run, kernel);
-  return kernel.median_ns;
+  return reference_.time_ns(candidate, kernel, options_.compute_units);
+}
+
+double CandidateRunner::slowdown_now() {
+  if (!options_.reference) return 1;
+  // The first reading lets a new worker compile the reference.
+  for (int reading = 0; reading < 2; ++reading)
+    if (!time_reference()) return 1;
+  return reference_.slowdown();
+}
+
+CandidateOutcome CandidateRunner::ask(RowId candidate, const Json& request, double watchdog_s) {
+  CandidateOutcome outcome = requests_.ask(candidate, request, watchdog_s);
+  if (outcome.failure != SampleStatus::kTimedOut) return outcome;
+  requests_.lose(0);  // The start of the next worker is lost, too.
+  const double slowdown = slowdown_now();
+  if (slowdown < kSlow) return outcome;
+  requests_.lose(outcome.wall_s);
+  return requests_.ask(candidate, request, watchdog_s * std::min(slowdown, kSlowest));
 }
 
 NoiseReport CandidateRunner::noise() const {
@@ -94,6 +106,8 @@ bool CandidateRunner::finish_ahead(const Variant& variant, const Problem& proble
   const RowId candidate = id(variant, signature_of(problem));
   const std::optional<CandidateOutcome> outcome = ahead_.finish(candidate);
   if (!outcome || !outcome->failure) return true;
+  // On a machine that has become slower the measurement compiles it again, with a longer limit.
+  if (outcome->failure == SampleStatus::kTimedOut && slowdown_now() >= kSlow) return true;
   fail(*outcome,
        {.run = options_.run,
         .candidate = candidate,
@@ -148,9 +162,9 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
                                                         .rotate_bytes = options_.rotate_bytes,
                                                         .spilled = options.spilled,
                                                         .prepacked = options.prepacked})}};
-  const CandidateOutcome outcome = requests_.ask(
-      candidate, request,
-      watchdog_.timing_s(problem, options.samples + packings, limit_s, requests_.worker()));
+  const CandidateOutcome outcome =
+      ask(candidate, request,
+          watchdog_.timing_s(problem, options.samples + packings, limit_s, requests_.worker()));
   SampleRecord sample = {.run = options_.run,
                          .candidate = candidate,
                          .problem = store_.problem_id(problem),
@@ -187,7 +201,7 @@ bool CandidateRunner::certified(const Variant& variant, const Signature& signatu
   if (requests_.over()) return false;
   const Json request = {
       {"operation", "certify"}, {"variant", to_string(variant)}, {"signature", to_json(signature)}};
-  const CandidateOutcome outcome = requests_.ask(candidate, request, watchdog_.certification_s());
+  const CandidateOutcome outcome = ask(candidate, request, watchdog_.certification_s());
   if (outcome.failure) {
     reject(candidate, variant,
            fmt::format("certification: {}: {}", name(*outcome.failure), outcome.message),

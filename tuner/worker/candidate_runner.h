@@ -19,17 +19,12 @@
 #include "tuner/worker/compile_ahead.h"
 #include "tuner/worker/counter_reader.h"
 #include "tuner/worker/measure.h"
+#include "tuner/worker/reference_timer.h"
 #include "tuner/worker/sample_log.h"
 #include "tuner/worker/watchdog.h"
 #include "tuner/worker/worker_process.h"
 
 namespace rooftile {
-
-/// A kernel that is timed repeatedly during a run, to detect changes of the device's speed.
-struct ReferenceKernel {
-  Variant variant;
-  Problem problem;
-};
 
 struct RunnerOptions {
   RowId device = 0, run = 0;
@@ -110,6 +105,11 @@ class CandidateRunner {
 
  private:
   std::optional<double> time_reference();
+  /// Asks the worker. After a time-out on a device, or a machine, that has become slower, asks once
+  /// more with a longer limit, because that is not the candidate's fault.
+  CandidateOutcome ask(RowId candidate, const Json& request, double watchdog_s);
+  /// Slowdown of the machine since the run's earlier readings of the reference; 1 without one.
+  double slowdown_now();
   /// Stores the failure of a candidate on a problem, and blocks it.
   void fail(const CandidateOutcome& outcome, SampleRecord sample, const Variant& variant);
   /// Waits for a candidate that is being compiled ahead. Returns false when it failed.
@@ -120,6 +120,7 @@ class CandidateRunner {
   RunnerOptions options_;
   BlockList block_list_;
   CandidateRequests requests_;
+  ReferenceTimer reference_;
   CompileAhead ahead_;
   Watchdog watchdog_;
   DriftMonitor drift_;

@@ -1,0 +1,91 @@
+// Candidates that exceed their time limit, with a shell script as the worker: on a machine that has
+// become slower they get more time, on others they are blocked.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "generator/space.h"
+#include "generator/version.h"
+#include "tests/support/scratch.h"
+#include "tuner/worker/candidate_runner.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class SlowMachineTest : public ::testing::Test {
+ protected:
+  SlowMachineTest() {
+    profile_.device_uuid = "00";
+    profile_.limits.max_workgroup_invocations = 256;
+    profile_.limits.max_workgroup_size = {256, 256, 64};
+    profile_.limits.shared_memory_bytes = 32768;
+    device_ = store_.device_id(profile_);
+    for (const Variant& variant : legal_variants(profile_.limits))
+      if (variant.family == Family::kRegister && variants_.size() < 3) variants_.push_back(variant);
+  }
+  /// The third kernel does not answer the first time. A reading of the reference takes kUsualS
+  /// before, and reference_s afterwards.
+  CandidateRunner& runner(double reference_s) {
+    const std::filesystem::path file = folder_ / "worker";
+    std::ofstream(file)
+        << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n"
+           "while read -r request; do\n  case \"$request\" in\n"
+        << fmt::format("    *reference*) [ -e '{}' ] && sleep {} || sleep {} ;;\n", asked_.string(),
+                       reference_s, kUsualS)
+        << fmt::format("    *'{0}'*) if [ ! -e '{1}' ]; then touch '{1}'; exec sleep 1000; fi ;;\n",
+                       to_string(variants_[2]), asked_.string())
+        << "  esac\n  echo '"
+        << to_json(TimeReply{.hash = "x", .kernel_ns = {1e6, 1e6}, .compile_ns = 1e6}).dump()
+        << "'\ndone\n";
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    worker_.emplace(file, Json{{"operation", "open"}});
+    runner_.emplace(
+        store_, *worker_, budget_, stop_,
+        RunnerOptions{.device = device_,
+                      .run = store_.begin_run(device_, kGeneratorVersion, "{}"),
+                      .reference = ReferenceKernel{variants_[0], packed_problem(64, 64, 64)}});
+    EXPECT_TRUE(time(variants_[1])) << "it compiles within a millisecond: limits are short now";
+    return *runner_;
+  }
+  bool time(const Variant& variant) {
+    return runner_->time(variant, problem_, {.samples = 2, .limit_ns = 1e6}).has_value();
+  }
+
+  static constexpr double kUsualS = 0.1;
+  ScratchFolder folder_;
+  std::filesystem::path asked_ = folder_ / "asked";
+  Store store_{folder_ / "rooftile.db"};
+  DeviceProfile profile_;
+  RowId device_ = 0;
+  std::vector<Variant> variants_;
+  Problem problem_ = packed_problem(35, 29, 41);
+  Budget budget_{600};
+  std::atomic<bool> stop_ = false;
+  std::optional<WorkerProcess> worker_;
+  std::optional<CandidateRunner> runner_;
+};
+
+TEST_F(SlowMachineTest, ACandidateThatExceedsItsTimeOnASlowerMachineIsAskedOnceMore) {
+  CandidateRunner& runner = this->runner(5 * kUsualS);
+  EXPECT_TRUE(time(variants_[2]));
+  EXPECT_THAT(store_.black_listed(device_), IsEmpty());
+  EXPECT_GT(runner.lost_s(), 1) << "the first attempt was lost";
+}
+
+TEST_F(SlowMachineTest, ACandidateThatExceedsItsTimeOnASteadyMachineIsBlocked) {
+  runner(kUsualS);
+  EXPECT_FALSE(time(variants_[2]));
+  const auto blocked = store_.black_listed(device_);
+  ASSERT_THAT(blocked, SizeIs(1));
+  EXPECT_EQ(store_.candidate(blocked[0].candidate)->variant, variants_[2]);
+  EXPECT_THAT(blocked[0].reason, HasSubstr("timed out"));
+}
+
+}  // namespace
+}  // namespace rooftile

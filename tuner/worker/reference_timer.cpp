@@ -1,0 +1,36 @@
+#include "tuner/worker/reference_timer.h"
+
+#include <span>
+
+#include "core/numbers/statistics.h"
+#include "tuner/worker/watchdog.h"
+
+namespace rooftile {
+namespace {
+
+constexpr int kSamples = 5;
+
+}  // namespace
+
+std::optional<double> ReferenceTimer::time_ns(RowId candidate, const ReferenceKernel& reference,
+                                              double compute_units) {
+  const Json request = {{"operation", "time reference"},
+                        {"request", to_json(TimeRequest{.variant = reference.variant,
+                                                        .problem = reference.problem,
+                                                        .samples = kSamples,
+                                                        .compute_units = compute_units})}};
+  const CandidateOutcome outcome = requests_.ask(candidate, request, Watchdog::kReferenceS);
+  if (!outcome.reply) return std::nullopt;
+  if (requests_.worker() == worker_) wall_s_.push_back(outcome.wall_s);
+  worker_ = requests_.worker();
+  const Summary kernel = summarize(time_reply_from_json(*outcome.reply).kernel_ns);
+  store_.add_reference_sample(run_, kernel);
+  return kernel.median_ns;
+}
+
+double ReferenceTimer::slowdown() const {
+  if (wall_s_.size() < 2) return 1;
+  return wall_s_.back() / median(std::span(wall_s_).first(wall_s_.size() - 1));
+}
+
+}  // namespace rooftile
