@@ -1,7 +1,6 @@
 // The tuner in a browser: writes its page, or serves it on this machine.
 #include <cstdint>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/command.h"
@@ -27,11 +26,11 @@ std::vector<web::PageFile> files_of_page(const Globals& globals) {
   if (!globals.db.empty())
     store.emplace(globals.database(),
                   StoreOptions{.mode = OpenMode::kReadOnly, .named = " with --db"});
-  const std::string known = web::known_json(store ? &*store : nullptr, ROOFTILE_VERSION);
+  const nlohmann::json known = web::known_kernels(store ? &*store : nullptr, ROOFTILE_VERSION);
   if (store)
-    fmt::print("{} winners of {} are tried first\n",
-               nlohmann::json::parse(known).at("known").size(), store->path().string());
-  return web::page_files(web::assets_folder(), known);
+    fmt::print("{} winners of {} are tried first\n", known.at("known").size(),
+               store->path().string());
+  return web::page_files(web::assets_folder(), known.dump());
 }
 
 int run(const Globals& globals, const WebArguments& arguments) {

@@ -1,12 +1,31 @@
 #include "generator/web/adapter.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "core/device_kinds.h"
+
 namespace rooftile {
 namespace {
 
 // Parameters are a uniform buffer, which no kernel's parameters exceed: WebGPU guarantees 64 KiB.
 constexpr std::uint32_t kUniformBytes = 65536;
 
+struct Vendor {
+  std::string_view name;
+  std::uint32_t id;
+};
+constexpr Vendor kVendors[] = {{"amd", kAmd},       {"apple", kApple},      {"arm", kArm},
+                               {"google", 0x1ae0},  {"intel", kIntel},      {"mesa", 0x10005},
+                               {"nvidia", kNvidia}, {"qualcomm", kQualcomm}};
+
 }  // namespace
+
+std::uint32_t webgpu_vendor_id(std::string_view name) {
+  const auto* const known = std::find_if(std::begin(kVendors), std::end(kVendors),
+                                         [&](const Vendor& vendor) { return vendor.name == name; });
+  return known == std::end(kVendors) ? 0 : known->id;
+}
 
 DeviceLimits webgpu_limits(const WebGpuAdapter& adapter) {
   const std::uint32_t groups = adapter.max_compute_workgroups_per_dimension;

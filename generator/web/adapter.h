@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "core/device_profile.h"
 
@@ -30,5 +31,8 @@ struct WebGpuAdapter {
 /// control of the subgroup size: kernels with a subgroup_size are legal where all subgroups have
 /// it.
 DeviceLimits webgpu_limits(const WebGpuAdapter& adapter);
+
+/// PCI number of a vendor (core/device_kinds.h) by its name in GPUAdapterInfo.vendor; 0: unknown.
+std::uint32_t webgpu_vendor_id(std::string_view name);
 
 }  // namespace rooftile

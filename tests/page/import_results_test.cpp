@@ -189,7 +189,7 @@ TEST_F(ImportResults, LeaveOutKernelsThatNoAdapterRuns) {
 }
 
 TEST_F(ImportResults, KnownKernelsOfAPageAreTheWinnersOfTheDatabase) {
-  EXPECT_EQ(Json::parse(known_json(nullptr, "1.2.3")),
+  EXPECT_EQ(known_kernels(nullptr, "1.2.3"),
             Json({{"version", "1.2.3"}, {"known", Json::array()}}));
   Store store(folder_ / "ours.db");
   DeviceProfile own;
@@ -201,7 +201,7 @@ TEST_F(ImportResults, KnownKernelsOfAPageAreTheWinnersOfTheDatabase) {
   const WinnerRecord winner{
       .candidate = candidate, .problem = store.problem_id(p), .kernel_ns = 1000};
   store.put_winners(device, to_string(bucket_of(p)), std::vector{winner});
-  const Json known = Json::parse(known_json(&store, "1"))["known"];
+  const Json known = known_kernels(&store, "1")["known"];
   ASSERT_EQ(known.size(), 1u);
   EXPECT_EQ(parse_variant(known[0]["variant"].get<std::string>()), parse_variant(kFast));
   EXPECT_EQ(known[0]["problem"]["trans_b"], true);

@@ -22,9 +22,7 @@ Json Certification::prepare(std::size_t index) {
   Json json = programs_of(v_, limits_, test.problem, operands_->placement);
   Json& memory = json["memory"] = Json::object();
   const auto add = [&](const char* name, const std::vector<char>& content) {
-    if (!content.empty())
-      memory[name] = {{"at", reinterpret_cast<std::uintptr_t>(content.data())},
-                      {"bytes", content.size()}};
+    if (!content.empty()) memory[name] = memory_of(content);
   };
   add("a", operands_->a);
   add("b", operands_->b);

@@ -12,10 +12,6 @@
 namespace rooftile::web {
 namespace {
 
-Json memory_of(std::span<const char> content) {
-  return {{"at", reinterpret_cast<std::uintptr_t>(content.data())}, {"bytes", content.size()}};
-}
-
 std::size_t index_of(const Json& request, const char* name) {
   const auto at = request.find(name);
   if (at == request.end() || !at->is_number_unsigned())

@@ -9,15 +9,6 @@
 namespace rooftile::web {
 namespace {
 
-struct Vendor {
-  std::string_view name;
-  std::uint32_t id;
-};
-// GPUAdapterInfo.vendor as browsers write it, and the PCI vendor by which tables of priors know it.
-constexpr Vendor kVendors[] = {{"amd", 0x1002},    {"apple", 0x106b},   {"arm", 0x13b5},
-                               {"google", 0x1ae0}, {"intel", 0x8086},   {"mesa", 0x10005},
-                               {"nvidia", 0x10de}, {"qualcomm", 0x5143}};
-
 std::int64_t size_of(const Json& json, const char* name) {
   const auto at = json.find(name);
   if (at == json.end() || !at->is_number_integer())
@@ -86,12 +77,14 @@ Json to_json(const Problem& p) {
           {"types", to_string(p.types)}};
 }
 
+Json memory_of(std::span<const char> content) {
+  return {{"at", reinterpret_cast<std::uintptr_t>(content.data())}, {"bytes", content.size()}};
+}
+
 DeviceProfile profile_of(const Json& json) {
   DeviceProfile profile;
   profile.limits = webgpu_limits(adapter_of(json));
-  const std::string vendor = json.value("vendor", std::string());
-  for (const Vendor& known : kVendors)
-    if (known.name == vendor) profile.vendor_id = known.id;
+  profile.vendor_id = webgpu_vendor_id(json.value("vendor", std::string()));
   profile.kind = json.value("software", false) ? DeviceKind::kSoftware : DeviceKind::kOther;
   return profile;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/device_profile.h"
 #include "core/problem.h"
@@ -24,5 +25,8 @@ DeviceProfile profile_of(const Json& json);
 /// {"device.submit": 12000, ...}: figures by their names in the database, in their units
 /// (runtime/model/calibration.h).
 DeviceRates rates_of(const Json& json, const DeviceProfile& profile);
+
+/// {"at": 4096, "bytes": 512}: content in the engine's memory.
+Json memory_of(std::span<const char> content);
 
 }  // namespace rooftile::web

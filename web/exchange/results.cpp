@@ -9,6 +9,7 @@
 #include "core/device_kinds.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "generator/web/adapter.h"
 
 namespace rooftile::web {
 namespace {
@@ -58,6 +59,23 @@ std::string printable(std::string text) {
   return text;
 }
 
+/// The browser names no product. The kind is that of most devices of the vendor; it decides which
+/// searches the measurements seed.
+DeviceKind usual_kind(std::uint32_t vendor_id) {
+  switch (vendor_id) {
+    case kAmd:
+    case kNvidia:
+      return DeviceKind::kDiscrete;
+    case kApple:
+    case kArm:
+    case kIntel:
+    case kQualcomm:
+      return DeviceKind::kIntegrated;
+    default:
+      return DeviceKind::kOther;
+  }
+}
+
 const Json& Reader::member(const Json& json, const char* name, Json::value_t type) const {
   const auto at = json.find(name);
   if (!json.is_object() || at == json.end() || at->type() != type)
@@ -100,27 +118,12 @@ const Json& Reader::list(const Json& json, const char* name, std::size_t most) c
 }
 
 DeviceProfile Reader::device(const Json& json, const std::string& browser) const {
-  struct Vendor {
-    std::string_view name;
-    std::uint32_t id;
-    DeviceKind kind;
-  };
-  // The browser names no product. The kind is that of most devices of the vendor; it decides which
-  // searches the measurements seed.
-  static constexpr Vendor kVendors[] = {
-      {"amd", kAmd, DeviceKind::kDiscrete},       {"apple", kApple, DeviceKind::kIntegrated},
-      {"arm", kArm, DeviceKind::kIntegrated},     {"intel", kIntel, DeviceKind::kIntegrated},
-      {"nvidia", kNvidia, DeviceKind::kDiscrete}, {"qualcomm", kQualcomm, DeviceKind::kIntegrated}};
   DeviceProfile profile;
   const std::string vendor = text(json, "vendor"), architecture = text(json, "architecture"),
                     name = text(json, "name");
   profile.name = name.empty() ? "unnamed WebGPU adapter" : name;
-  profile.kind = DeviceKind::kOther;
-  for (const Vendor& known : kVendors) {
-    if (known.name != vendor) continue;
-    profile.vendor_id = known.id;
-    profile.kind = known.kind;
-  }
+  profile.kind = usual_kind(webgpu_vendor_id(vendor));
+  if (profile.kind != DeviceKind::kOther) profile.vendor_id = webgpu_vendor_id(vendor);
   if (flag(json, "software")) profile.kind = DeviceKind::kSoftware;
   profile.driver_name = "WebGPU";
   profile.driver_info = browser.empty() ? "unknown browser" : browser;

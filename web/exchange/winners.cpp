@@ -1,7 +1,5 @@
 #include "web/exchange/winners.h"
 
-#include <nlohmann/json.hpp>
-
 namespace rooftile::web {
 namespace {
 
@@ -11,15 +9,15 @@ nlohmann::json to_json(const Problem& p) {
   return {{"m", p.m},
           {"n", p.n},
           {"k", p.k},
-          {"batch", p.batch},
           {"trans_a", p.trans_a == Transpose::kYes},
           {"trans_b", p.trans_b == Transpose::kYes},
+          {"batch", p.batch},
           {"types", to_string(p.types)}};
 }
 
 }  // namespace
 
-std::string known_json(const Store* store, const std::string& version) {
+nlohmann::json known_kernels(const Store* store, const std::string& version) {
   nlohmann::json known = nlohmann::json::array();
   if (store != nullptr)
     for (const DeviceRecord& device : store->devices())
@@ -29,7 +27,7 @@ std::string known_json(const Store* store, const std::string& version) {
         known.push_back({{"problem", to_json(kernel.problem)},
                          {"variant", to_string(kernel.candidate.variant)}});
       }
-  return nlohmann::json{{"version", version}, {"known", std::move(known)}}.dump();
+  return {{"version", version}, {"known", std::move(known)}};
 }
 
 }  // namespace rooftile::web
