@@ -162,7 +162,8 @@ int main(int argc, char** argv) {
   CLI::App app("Claimed regret of untuned problems beside the regret on held-out problems");
   app.footer(
       "Example: bench_regret bench/results/lavapipe-untuned.csv "
-      "bench/results/lavapipe-untuned-kernels.csv --rates bench/replay/square-22.csv");
+      "bench/results/lavapipe-untuned-kernels.csv --rates "
+      "bench/results/lavapipe-untuned-rates.csv");
   Setting setting;
   app.add_option("times", setting.times, "Times: class, m, n, k, batch, kernel, ns")->required();
   app.add_option("kernels", setting.kernels, "Kernels: id, parameters")->required();
