@@ -17,15 +17,7 @@ namespace {
 constexpr int kBatchesWithoutGain = 12;  // Limit after which the search of this problem ends.
 constexpr double kGain = 0.99;           // Of the best time; a smaller gain is noise.
 constexpr double kCloseToBound = 1.02;   // Of the roofline's bound; nothing is left to find.
-// First candidates besides those of families: winners of other problems, then priors of devices of
-// this kind. Winners transfer well, but their number is limited, so that a database of many
-// problems leaves time for the search.
-constexpr std::size_t kMostWinners = 6, kMostStarts = 8;
 constexpr std::size_t kMostSources = 6;  // Of other problems' measurements.
-
-bool contains(const std::vector<std::size_t>& list, std::size_t index) {
-  return std::ranges::find(list, index) != list.end();
-}
 
 }  // namespace
 
@@ -35,22 +27,20 @@ SearchCourse::SearchCourse(Search& search, Objective objective)
 }
 
 void SearchCourse::start() {
-  const auto add = [&](std::size_t index) {
-    if (!contains(pending_, index)) pending_.push_back(index);
-    search_.trust(index);
-  };
-  add(search_.default_candidate());
-  if (const auto known = search_.best_known()) add(*known);
-  for (const std::size_t index : untried_families())
-    if (!contains(pending_, index)) pending_.push_back(index);
-  std::size_t winners = 0;
-  for (const std::size_t index : search_.winners_elsewhere())
-    if (winners++ < kMostWinners && is_plausible(search_.analytical_ns(), index)) add(index);
-  for (const Prior& prior : search_.priors()) {
-    if (pending_.size() >= kMostStarts) break;
-    const auto index = search_.index_of(prior.variant);
-    if (index && is_plausible(search_.analytical_ns(), *index)) add(*index);
-  }
+  FirstCandidates first{.untuned = search_.default_candidate(),
+                        .known = {},
+                        .families = untried_families(),
+                        .winners = search_.winners_elsewhere(),
+                        .priors = {}};
+  if (const auto known = search_.best_known()) first.known.push_back(*known);
+  for (const Prior& prior : search_.priors())
+    if (const auto index = search_.index_of(prior.variant)) first.priors.push_back(*index);
+  const std::vector<std::size_t> order = first_candidates(first, search_.analytical_ns());
+  search_.trust(first.untuned);
+  for (const auto* measured_elsewhere : {&first.known, &first.winners, &first.priors})
+    for (const std::size_t index : *measured_elsewhere)
+      if (std::ranges::find(order, index) != order.end()) search_.trust(index);
+  queue_ = CandidateQueue(order);
 }
 
 // Candidates that may not run are looked for among the chosen ones only, because that takes the
@@ -142,29 +132,27 @@ const std::vector<std::size_t>& SearchCourse::next() {
   search_.aim_at(objective_);
   if (!next_.empty() || ended()) return next_;
   claim_.reset();
-  while (next_.size() < kSearchBatch) {
-    if (pending_.empty()) {
-      prepare_strategy();
-      pending_ = strategy_->propose(history(), kSearchBatch - next_.size());
-      claim_ = strategy_->expected_gain();
-    }
-    if (pending_.empty()) break;
-    std::vector<std::size_t> later;
-    for (const std::size_t index : pending_) {
-      if (search_.candidates()[index].tried || contains(next_, index)) continue;
-      if (next_.size() == kSearchBatch)
-        later.push_back(index);
-      else if (search_.is_rejected(index))
-        unmeasurable_.push_back({index, std::numeric_limits<double>::infinity()});
-      else
-        next_.push_back(index);
-    }
-    pending_ = std::move(later);
-  }
-  // Where the time ends within the batch, more of it was measured.
-  std::ranges::stable_sort(next_, {}, [&](std::size_t index) {
-    return compiler_work(search_.candidates()[index].variant, search_.signature());
-  });
+  const std::vector<Candidate>& candidates = search_.candidates();
+  next_ =
+      queue_.take(kSearchBatch,
+                  {.propose =
+                       [&](std::size_t count) {
+                         prepare_strategy();
+                         std::vector<std::size_t> proposed = strategy_->propose(history(), count);
+                         claim_ = strategy_->expected_gain();
+                         return proposed;
+                       },
+                   .wanted =
+                       [&](std::size_t index) {
+                         if (candidates[index].tried) return false;
+                         if (!search_.is_rejected(index)) return true;
+                         unmeasurable_.push_back({index, std::numeric_limits<double>::infinity()});
+                         return false;
+                       },
+                   .work =
+                       [&](std::size_t index) {
+                         return compiler_work(candidates[index].variant, search_.signature());
+                       }});
   return next_;
 }
 
@@ -184,7 +172,7 @@ BatchResult SearchCourse::run(const std::function<bool()>& over) {
   std::vector<std::size_t> left_out;
   for (const std::size_t index : batch)
     if (!search_.candidates()[index].tried) left_out.push_back(index);
-  pending_.insert(pending_.begin(), left_out.begin(), left_out.end());
+  queue_.put_back(left_out);
   const double after = search_.best_ns();
   const bool nothing_measured = search_.context().runner.spilled() - spilled_before == batch.size();
   if (!nothing_measured) without_gain_ = after < kGain * before ? 0 : without_gain_ + 1;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tuner/search.h"
+#include "tuner/search/candidate_queue.h"
 #include "tuner/search/strategy.h"
 #include "tuner/search/transfer.h"
 
@@ -48,7 +49,8 @@ class SearchCourse {
 
   Search& search_;
   const Objective objective_;
-  std::vector<std::size_t> pending_, next_;
+  CandidateQueue queue_;
+  std::vector<std::size_t> next_;
   std::vector<Observation> unmeasurable_;  ///< Candidates that may not run.
   SearchSpace space_;
   std::unique_ptr<Strategy> strategy_;

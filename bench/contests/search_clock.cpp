@@ -14,6 +14,7 @@
 #include "generator/compiler_work.h"
 #include "tuner/measure/cut_limit.h"
 #include "tuner/search.h"
+#include "tuner/search/candidate_queue.h"
 #include "tuner/search/strategy_choice.h"
 
 namespace rooftile {
@@ -34,32 +35,17 @@ const std::vector<ClockedSearch>& searches() {
   return all;
 }
 
-/// First candidates as SearchCourse::start has them.
-std::vector<std::size_t> first_candidates(const Replay& replay, const ClockedSearch& how) {
+/// First candidates as the tuner has them.
+CandidateQueue queue_of(const Replay& replay, const ClockedSearch& how) {
   if (!how.families_first) return {};
-  std::vector<std::size_t> first;
-  std::vector<bool> tried(replay.space.variants.size());
-  const auto add = [&](std::size_t index) {
-    if (!tried[index]) first.push_back(index);
-    tried[index] = true;
-  };
-  add(static_cast<std::size_t>(std::ranges::min_element(replay.space.analytical_ns) -
-                               replay.space.analytical_ns.begin()));
-  for (const std::size_t index :
-       family_firsts(replay.space.variants, replay.space.analytical_ns, tried))
-    add(index);
-  for (const std::size_t index : replay.space.starts) add(index);
-  return first;
-}
-
-std::vector<std::size_t> next_batch(std::vector<std::size_t>& first, Strategy& strategy,
-                                    const Trace& trace) {
-  if (first.empty()) return strategy.propose(trace, kSearchBatch);
-  const auto end =
-      first.begin() + static_cast<std::ptrdiff_t>(std::min(kSearchBatch, first.size()));
-  std::vector<std::size_t> batch(first.begin(), end);
-  first.erase(first.begin(), end);
-  return batch;
+  const std::vector<double>& ns = replay.space.analytical_ns;
+  const FirstCandidates first{
+      .untuned = static_cast<std::size_t>(std::ranges::min_element(ns) - ns.begin()),
+      .known = {},
+      .families = family_firsts(replay.space.variants, ns, std::vector<bool>(ns.size(), false)),
+      .winners = {},
+      .priors = replay.space.starts};
+  return CandidateQueue(first_candidates(first, ns));
 }
 
 double geometric_mean_of(const std::vector<std::vector<double>>& of_replays, std::size_t at) {
@@ -112,17 +98,24 @@ double compilation_s(const Replay& replay, const std::vector<std::size_t>& batch
 ClockedTrace clocked_search(const Replay& replay, const ClockedSearch& how, std::uint64_t seed,
                             double seconds) {
   const auto strategy = make_strategy("auto", replay.space, seed);
-  std::vector<std::size_t> first = first_candidates(replay, how);
+  CandidateQueue queue = queue_of(replay, how);
+  std::vector<bool> taken(replay.space.variants.size());
+  const Signature signature = signature_of(replay.frozen.problem);
   Random noise(noise_seed(seed));
   ClockedTrace result;
   double now_s = 0, best_ns = std::numeric_limits<double>::infinity();
   while (now_s < seconds) {
-    std::vector<std::size_t> batch = next_batch(first, *strategy, result.trace);
+    const std::vector<std::size_t> batch = queue.take(
+        kSearchBatch,
+        {.propose = [&](std::size_t count) { return strategy->propose(result.trace, count); },
+         .wanted = [&](std::size_t index) { return !taken[index]; },
+         .work =
+             [&](std::size_t index) {
+               return how.families_first ? compiler_work(replay.space.variants[index], signature)
+                                         : 0;
+             }});
     if (batch.empty()) break;
-    if (how.families_first)
-      std::ranges::stable_sort(batch, {}, [&](std::size_t index) {
-        return compiler_work(replay.space.variants[index], signature_of(replay.frozen.problem));
-      });
+    for (const std::size_t index : batch) taken[index] = true;
     if (how.compilers > 0) now_s += compilation_s(replay, batch, how.compilers);
     for (const std::size_t index : batch) {
       if (how.compilers == 0) now_s += compilation_s(replay, {index}, 0);

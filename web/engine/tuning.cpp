@@ -16,8 +16,6 @@
 namespace rooftile::web {
 namespace {
 
-constexpr std::size_t kMostStarts = 8;  // As native searches.
-
 /// The kernel without what the page cannot vary: spirv-opt is no part of it.
 Variant in_page(Variant v) {
   v.optimization = Optimization::kZero;
@@ -54,34 +52,34 @@ Tuning::Tuning(const DeviceProfile& device, const Problem& problem, const Device
       rates_(rates),
       space_(search_space(problem_, rates, legal_kernels(device, problem_, known))),
       strategy_(make_strategy(strategy, space_, seed)),
-      proposed_(space_.variants.size(), false) {
-  start(known);
-}
+      queue_(queue(known)),
+      proposed_(space_.variants.size(), false) {}
 
-void Tuning::start(std::span<const Variant> known) {
-  std::vector<bool> tried(space_.variants.size(), false);
-  const auto add = [&](std::size_t candidate) {
-    if (candidate >= tried.size() || tried[candidate]) return;
-    tried[candidate] = true;
-    pending_.push_back(candidate);
-  };
+CandidateQueue Tuning::queue(std::span<const Variant> known) const {
   const auto index_of = [&](const Variant& v) {
-    const auto at = std::find(space_.variants.begin(), space_.variants.end(), in_page(v));
-    return static_cast<std::size_t>(at - space_.variants.begin());
+    return static_cast<std::size_t>(std::ranges::find(space_.variants, in_page(v)) -
+                                    space_.variants.begin());
   };
-  add(is_calibrated(rates_)
-          ? static_cast<std::size_t>(
-                std::min_element(space_.analytical_ns.begin(), space_.analytical_ns.end()) -
-                space_.analytical_ns.begin())
-          : index_of(untuned_kernel(device_, problem_)));
-  for (const Variant& v : known) add(index_of(v));
-  for (const std::size_t candidate : family_firsts(space_.variants, space_.analytical_ns, tried))
-    add(candidate);
-  for (const Prior& prior : priors_for(device_, problem_)) {
-    if (pending_.size() >= kMostStarts) break;
-    const std::size_t candidate = index_of(prior.variant);
-    if (candidate < tried.size() && is_plausible(space_, candidate)) add(candidate);
-  }
+  const auto indices_of = [&](const auto& variants) {
+    std::vector<std::size_t> indices;
+    for (const Variant& v : variants)
+      if (const std::size_t i = index_of(v); i < space_.variants.size()) indices.push_back(i);
+    return indices;
+  };
+  const std::vector<double>& ns = space_.analytical_ns;
+  FirstCandidates first;
+  first.untuned = index_of(untuned_kernel(device_, problem_));
+  if (is_calibrated(rates_) || first.untuned == ns.size())
+    first.untuned = static_cast<std::size_t>(std::ranges::min_element(ns) - ns.begin());
+  first.known = indices_of(known);
+  std::vector<bool> begun(ns.size(), false);
+  begun[first.untuned] = true;
+  for (const std::size_t candidate : first.known) begun[candidate] = true;
+  first.families = family_firsts(space_.variants, ns, begun);
+  std::vector<Variant> priors;
+  for (const Prior& prior : priors_for(device_, problem_)) priors.push_back(prior.variant);
+  first.priors = indices_of(priors);
+  return CandidateQueue(first_candidates(first, ns));
 }
 
 bool Tuning::observed(std::size_t candidate) const {
@@ -90,28 +88,17 @@ bool Tuning::observed(std::size_t candidate) const {
 }
 
 std::vector<std::size_t> Tuning::propose(std::size_t count) {
-  std::vector<std::size_t> batch;
-  while (batch.size() < count) {
-    if (pending_.empty()) pending_ = strategy_->propose(history_, count - batch.size());
-    if (pending_.empty()) break;
-    std::vector<std::size_t> later;
-    for (const std::size_t candidate : pending_) {
-      if (proposed_[candidate] || observed(candidate)) continue;
-      if (batch.size() == count) {
-        later.push_back(candidate);
-      } else {
-        batch.push_back(candidate);
-        proposed_[candidate] = true;
-      }
-    }
-    pending_ = std::move(later);
-  }
-  // Where the time ends within the batch, more of it was measured.
   const Signature signature = signature_of(problem_);
-  std::stable_sort(batch.begin(), batch.end(), [&](std::size_t x, std::size_t y) {
-    return compiler_work(space_.variants[x], signature) <
-           compiler_work(space_.variants[y], signature);
-  });
+  const std::vector<std::size_t> batch = queue_.take(
+      count,
+      {.propose = [&](std::size_t more) { return strategy_->propose(history_, more); },
+       .wanted =
+           [&](std::size_t candidate) { return !proposed_[candidate] && !observed(candidate); },
+       .work =
+           [&](std::size_t candidate) {
+             return compiler_work(space_.variants[candidate], signature);
+           }});
+  for (const std::size_t candidate : batch) proposed_[candidate] = true;
   return batch;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/device_profile.h"
+#include "tuner/search/candidate_queue.h"
 #include "tuner/search/strategy.h"
 
 namespace rooftile::web {
@@ -37,7 +38,7 @@ class Tuning {
   void observe(std::size_t candidate, double ns);
 
  private:
-  void start(std::span<const Variant> known);
+  CandidateQueue queue(std::span<const Variant> known) const;
   bool observed(std::size_t candidate) const;
 
   DeviceProfile device_;
@@ -45,7 +46,7 @@ class Tuning {
   DeviceRates rates_;
   SearchSpace space_;
   std::unique_ptr<Strategy> strategy_;
-  std::vector<std::size_t> pending_;
+  CandidateQueue queue_;
   std::vector<bool> proposed_;
   std::vector<Observation> history_;
 };
