@@ -237,8 +237,16 @@ const std::vector<double>& Search::samples_of(const Candidate& candidate) const 
   return timed_prepacked(candidate) ? candidate.prepacked_ns : candidate.samples_ns;
 }
 
-void Search::replace_samples(std::size_t candidate, std::vector<double> samples) {
-  samples_of(candidates_[candidate]) = std::move(samples);
+void Search::set_finalists(std::span<const std::size_t> candidates,
+                           std::vector<std::vector<double>> samples) {
+  bool Candidate::*const finalist =
+      objective_ == Objective::kCall ? &Candidate::finalist : &Candidate::prepacked_finalist;
+  for (Candidate& candidate : candidates_) candidate.*finalist = false;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    Candidate& candidate = candidates_[candidates[i]];
+    candidate.*finalist = true;
+    samples_of(candidate) = std::move(samples[i]);
+  }
 }
 
 std::size_t Search::tried() const {
@@ -278,8 +286,10 @@ std::vector<const Candidate*> Search::preferred_prepacked(Operand operand) const
   for (const Candidate& candidate : candidates_)
     if (!samples(candidate).empty()) order.push_back(&candidate);
   std::ranges::stable_sort(order, {}, [&](const Candidate* candidate) {
-    return median(samples(*candidate)) +
-           (1 - packing_share(candidate->variant, problem_, operand)) * candidate->pack_ns;
+    return std::pair(
+        !candidate->prepacked_finalist,
+        median(samples(*candidate)) +
+            (1 - packing_share(candidate->variant, problem_, operand)) * candidate->pack_ns);
   });
   return order;
 }
@@ -298,11 +308,14 @@ std::vector<const Candidate*> Search::preferred() const {
   std::vector<const Candidate*> order;
   for (const Candidate& candidate : candidates_)
     if (!candidate.samples_ns.empty()) order.push_back(&candidate);
-  std::ranges::stable_sort(order, {}, &Candidate::total_ns);
+  std::ranges::stable_sort(order, {}, [](const Candidate* candidate) {
+    return std::pair(!candidate->finalist, candidate->total_ns());
+  });
   if (order.empty()) return order;
   const double equal_ns = kEqual * order.front()->total_ns();
-  const auto end = std::ranges::find_if(
-      order, [&](const Candidate* candidate) { return candidate->total_ns() > equal_ns; });
+  const auto end = std::ranges::find_if(order, [&](const Candidate* candidate) {
+    return candidate->total_ns() > equal_ns || candidate->finalist != order.front()->finalist;
+  });
   std::stable_sort(order.begin(), end, [](const Candidate* x, const Candidate* y) {
     return x->compile_ns < y->compile_ns;
   });

@@ -30,6 +30,8 @@ struct Candidate {
   bool tried_before = false;  ///< In an earlier run; it may have failed there.
   bool tried_now = false;     ///< In this run, so that the worker has compiled it.
   bool trusted = false;       ///< Measured even if its registers spill.
+  /// Timed in turns with the other finalists: of calls, and of calls with an operand packed before.
+  bool finalist = false, prepacked_finalist = false;
   double total_ns() const {
     return samples_ns.empty() ? std::numeric_limits<double>::infinity()
                               : median(samples_ns) + pack_ns;
@@ -81,8 +83,10 @@ class Search {
   void compile_ahead(const std::vector<std::size_t>& batch) const;
   /// Lets a candidate be measured even if its registers spill.
   void trust(std::size_t candidate) { candidates_[candidate].trusted = true; }
-  /// Replaces a candidate's samples.
-  void replace_samples(std::size_t candidate, std::vector<double> samples);
+  /// Replaces the samples of the finalists by those that were taken in turns. Other candidates rank
+  /// behind them from now on, because their times are of other moments.
+  void set_finalists(std::span<const std::size_t> candidates,
+                     std::vector<std::vector<double>> samples);
   double ns_of(const Candidate& candidate) const;  ///< Infinity: no time.
   double best_ns() const;
   const std::vector<double>& samples_of(const Candidate& candidate) const;

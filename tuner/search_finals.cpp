@@ -72,12 +72,14 @@ void run_finals(Search& search, Objective objective, const std::function<bool()>
        .keep = 1});
   // The new samples replace the old ones only when all finalists were timed side by side.
   if (std::ranges::any_of(arms, [](const Arm& arm) { return arm.samples_ns.empty(); })) return;
-  // Removes the effects of whole rounds.
+  // The arms' samples are free of the effects of whole rounds.
+  std::vector<std::vector<double>> samples;
   for (std::size_t arm = 0; arm < order.size(); ++arm) {
-    std::vector<double> samples = arms[arm].samples_ns;
-    std::ranges::transform(samples, kernel_share[arm], samples.begin(), std::multiplies());
-    search.replace_samples(order[arm], std::move(samples));
+    samples.push_back(arms[arm].samples_ns);
+    std::ranges::transform(samples[arm], kernel_share[arm], samples[arm].begin(),
+                           std::multiplies());
   }
+  search.set_finalists(order, std::move(samples));
 }
 
 }  // namespace rooftile

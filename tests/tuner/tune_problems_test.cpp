@@ -20,6 +20,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/untuned_default.h"
 #include "tuner/search/strategy.h"
+#include "tuner/search_finals.h"
 
 namespace rooftile {
 namespace {
@@ -263,6 +264,39 @@ TEST_F(TuneProblemsTest, AStopAtAnyMomentLeavesCertifiedWinnersOfAllProblemsThat
     for (const TuneResult& result : results)
       EXPECT_EQ(!result.winner.empty(), stored().contains(result.problem.m));
   }
+}
+
+// All kernels look fast until the finals, and take longer in them: those that were not in the
+// finals look fast for ever.
+TEST_F(TuneProblemsTest, WhatWasTimedInTheFinalsRanksBeforeWhatOnlyLookedFast) {
+  constexpr double kLaterNs = 0.95 * kDefaultNs;
+  WorkerProcess worker(this->worker(kLaterNs), {{"operation", "open"}});
+  const Budget budget(600);
+  CandidateRunner runner(
+      store_, worker, budget, stop_,
+      {.device = device_, .run = store_.begin_run(device_, kGeneratorVersion, "{}")});
+  const TuneOptions options;
+  const ProblemTunerContext context = {.store = store_,
+                                       .runner = runner,
+                                       .device = profile_,
+                                       .rates = rates_,
+                                       .space = space_,
+                                       .options = options,
+                                       .over = [] { return false; },
+                                       .elapsed_s = [] { return 0.0; },
+                                       .progress = [](TuneProgress&) {}};
+  Search search(context, device_, problems_[0].problem);
+  for (std::size_t i = 0; i < search.candidates().size(); ++i) search.measure(i, 2);
+  ASSERT_GT(search.candidates().size(), 2 * kFinalists);
+  std::ofstream(settled_) << "x";
+  runner.certified(search.candidates()[0].variant, search.signature());
+  run_finals(search, Objective::kCall, [] { return false; });
+  const std::vector<const Candidate*> order = search.preferred();
+  for (std::size_t i = 0; i < kFinalists; ++i) {
+    EXPECT_TRUE(order[i]->finalist) << i;
+    EXPECT_DOUBLE_EQ(order[i]->total_ns(), kLaterNs) << i;
+  }
+  EXPECT_LT(order.back()->total_ns(), kLaterNs);
 }
 
 TEST_F(TuneProblemsTest, AFasterKernelReplacesTheDefaultWithAStatedConfidence) {
