@@ -56,6 +56,7 @@ void add_db(CLI::App& app, const Globals& globals, Action& action);
 void add_exchange(CLI::App& db, const Globals& globals, Action& action);  // export, import, merge
 void add_black_list(CLI::App& db, const Globals& globals, Action& action);
 void add_quantize(CLI::App& app, Action& action);
+void add_gguf(CLI::App& app, Action& action);
 void add_query(CLI::App& app, const Globals& globals, Action& action);
 void add_run(CLI::App& app, const Globals& globals, Action& action);
 void add_web(CLI::App& app, const Globals& globals, Action& action);

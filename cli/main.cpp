@@ -136,6 +136,7 @@ int run(int argc, char** argv) {
   add_explain(app, globals, action);
   add_gemm(app, globals, action);
   add_quantize(app, action);
+  add_gguf(app, action);
   add_run(app, globals, action);
   add_emit(app, globals, action);
   add_inspect(app, globals, action);

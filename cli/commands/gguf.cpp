@@ -1,0 +1,101 @@
+// Tensors of a GGUF file: a list of them, or one of them as a NumPy file.
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/gemm_files.h"
+#include "cli/npy.h"
+#include "cli/output_file.h"
+#include "cli/usage.h"
+#include "core/error.h"
+#include "core/text_table.h"
+#include "gguf/mapped_file.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kPieceBlocks = 4096;  // Dequantised at a time.
+
+struct GgufArguments {
+  std::string file, tensor, output;
+  bool json = false;
+};
+
+int list_tensors(const GgufFile& file, bool json) {
+  if (json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const GgufTensor& tensor : file.tensors())
+      list.push_back({{"name", tensor.name},
+                      {"format", format_text(tensor)},
+                      {"shape", tensor.sizes},
+                      {"bytes", tensor.bytes},
+                      {"readable", gguf_block(tensor.format).has_value()}});
+    fmt::print("{}\n", nlohmann::json{{"file", file.name()}, {"tensors", std::move(list)}}.dump(
+                           2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return kDone;
+  }
+  TextTable table({{"tensor", Align::kLeft}, {"shape"}, {"format", Align::kLeft}, {"MiB"}});
+  for (const GgufTensor& tensor : file.tensors())
+    table.add({tensor.name, shape_text(tensor.sizes), format_text(tensor),
+               gguf_block(tensor.format)
+                   ? fmt::format("{:.2f}", static_cast<double>(tensor.bytes) / (1 << 20))
+                   : "not read"});
+  fmt::print("{}{} tensors\n", table.text(), file.tensors().size());
+  return kDone;
+}
+
+int write_tensor(const GgufFile& file, const GgufArguments& arguments) {
+  const GgufTensor& tensor = file.tensor(arguments.tensor);
+  const auto block = gguf_block(tensor.format);
+  if (!block)
+    fail(ErrorCode::kUnsupported, "{} has tensor {} as {}, which Rooftile does not read",
+         file.name(), tensor.name, format_text(tensor));
+  OutputFile output(arguments.output);
+  output.write(npy_header_bytes(NpyType::kF32, tensor.sizes));
+  const auto bytes = static_cast<std::size_t>(block->bytes);
+  std::vector<float> values(kPieceBlocks * static_cast<std::size_t>(block->elements));
+  for (std::span<const std::uint8_t> left = file.blocks(tensor); !left.empty();) {
+    const std::size_t count = std::min(kPieceBlocks, left.size() / bytes);
+    const std::span<float> piece =
+        std::span(values).first(count * static_cast<std::size_t>(block->elements));
+    dequantize(block->format, left.first(count * bytes), piece);
+    output.write(std::span<const float>(piece));
+    left = left.subspan(count * bytes);
+  }
+  output.commit();
+  fmt::print("{}: float32 {} from {}\n", arguments.output, shape_text(tensor.sizes), block->name);
+  return kDone;
+}
+
+}  // namespace
+
+void add_gguf(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("gguf", "List the tensors of a GGUF file, or write one as a NumPy file");
+  command->footer(
+      "Rows come first in shapes, as in NumPy. A matrix of n x k is the weights W of\n"
+      "A * W^T: multiply with --trans-b.\n"
+      "Examples:\n  rooftile gguf model.gguf\n"
+      "  rooftile gguf model.gguf --tensor blk.0.ffn_up.weight -o W.npy");
+  static GgufArguments arguments;
+  add_file(*command, "file", arguments.file, "The GGUF file")->required();
+  CLI::Option* const json = command->add_flag("--json", arguments.json, "Print the list as JSON");
+  CLI::Option* const tensor =
+      command->add_option("--tensor", arguments.tensor, "The tensor to write, as float32")
+          ->type_name("NAME")
+          ->excludes(json);
+  CLI::Option* const output =
+      add_file(*command, "-o,--output", arguments.output, "The .npy file to write");
+  tensor->needs(output);
+  output->needs(tensor);
+  command->callback([&action] {
+    action = [] {
+      const GgufFile file(arguments.file);
+      return arguments.tensor.empty() ? list_tensors(file, arguments.json)
+                                      : write_tensor(file, arguments);
+    };
+  });
+}
+
+}  // namespace rooftile

@@ -1,0 +1,183 @@
+#include "gguf/file.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x46554747;  // "GGUF"
+constexpr std::uint32_t kOldest = 2, kNewest = 3;
+constexpr std::uint64_t kUsualAlignment = 32;
+constexpr std::size_t kLongestName = 1024, kMostSizes = 4;
+constexpr int kDeepest = 8;  // Arrays within arrays.
+
+// Numbers of metadata types, and the bytes of those of fixed size.
+constexpr std::uint32_t kUint32 = 4, kString = 8, kArray = 9;
+constexpr std::array<std::uint64_t, 13> kValueBytes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+
+/// Reads from the front, never beyond the end.
+class Cursor {
+ public:
+  Cursor(std::span<const std::uint8_t> bytes, std::string_view file) : bytes_(bytes), file_(file) {}
+
+  std::uint64_t at() const { return at_; }
+  std::uint64_t left() const { return bytes_.size() - at_; }
+  void skip(std::uint64_t count) {
+    if (count > left()) fail(ErrorCode::kIo, "{} is cut short: it ends within its header", file_);
+    at_ += count;
+  }
+  std::uint64_t number(int size) {
+    skip(static_cast<std::uint64_t>(size));
+    std::uint64_t value = 0;
+    for (int byte = 0; byte < size; ++byte)
+      value |=
+          static_cast<std::uint64_t>(
+              bytes_[at_ - static_cast<std::uint64_t>(size) + static_cast<std::uint64_t>(byte)])
+          << 8 * byte;
+    return value;
+  }
+  std::uint32_t number32() { return static_cast<std::uint32_t>(number(4)); }
+  std::string_view text() {
+    const std::uint64_t size = number(8);
+    skip(size);
+    return {reinterpret_cast<const char*>(&bytes_[0]) + (at_ - size), size};
+  }
+  [[noreturn]] void damaged(std::string_view what) const {
+    fail(ErrorCode::kIo, "{} is damaged: {}", file_, what);
+  }
+
+ private:
+  std::span<const std::uint8_t> bytes_;
+  std::string_view file_;
+  std::uint64_t at_ = 0;
+};
+
+void skip_value(Cursor& cursor, std::uint32_t type, int depth) {
+  if (type >= kValueBytes.size())
+    cursor.damaged(fmt::format("metadata of the unknown type {}", type));
+  if (type == kString) {
+    cursor.text();
+  } else if (type == kArray) {
+    if (depth == kDeepest) cursor.damaged("its metadata has too many arrays within arrays");
+    const std::uint32_t element = cursor.number32();
+    const std::uint64_t count = cursor.number(8);
+    const std::uint64_t least =
+        element < kValueBytes.size() ? std::max<std::uint64_t>(kValueBytes[element], 1) : 1;
+    if (count > cursor.left() / least) cursor.damaged("an array of its metadata exceeds the file");
+    if (element < kValueBytes.size() && kValueBytes[element] > 0) {
+      cursor.skip(count * kValueBytes[element]);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) skip_value(cursor, element, depth + 1);
+    }
+  } else {
+    cursor.skip(kValueBytes[type]);
+  }
+}
+
+/// Skips the metadata; returns the alignment of the tensors, which it may name.
+std::uint64_t alignment_of(Cursor& cursor, std::uint64_t count) {
+  std::uint64_t alignment = kUsualAlignment;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::string_view key = cursor.text();
+    const std::uint32_t type = cursor.number32();
+    if (key == "general.alignment" && type == kUint32) {
+      alignment = cursor.number32();
+      if (alignment == 0 || alignment % 8 != 0)
+        cursor.damaged(fmt::format("its alignment is {}, no multiple of 8", alignment));
+    } else {
+      skip_value(cursor, type, 0);
+    }
+  }
+  return alignment;
+}
+
+GgufTensor tensor_of(Cursor& cursor) {
+  GgufTensor tensor;
+  const std::string_view name = cursor.text();
+  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (name.empty() || name.size() > kLongestName || std::ranges::any_of(name, control))
+    cursor.damaged("a tensor has no name, or one that no program writes");
+  tensor.name = name;
+  const std::uint32_t sizes = cursor.number32();
+  if (sizes > kMostSizes)
+    cursor.damaged(fmt::format("tensor {} has {} sizes; four are possible", name, sizes));
+  for (std::uint32_t i = 0; i < sizes; ++i) {
+    const std::uint64_t size = cursor.number(8);
+    if (size > INT64_MAX) cursor.damaged(fmt::format("tensor {} has a size of {}", name, size));
+    tensor.sizes.insert(tensor.sizes.begin(), static_cast<std::int64_t>(size));
+  }
+  std::int64_t elements = 1;
+  for (const std::int64_t size : tensor.sizes)
+    if (__builtin_mul_overflow(elements, size, &elements))
+      cursor.damaged(fmt::format("tensor {} has more elements than can be counted", name));
+  tensor.format = cursor.number32();
+  tensor.offset_bytes = cursor.number(8);
+  return tensor;
+}
+
+/// Bytes of a tensor of a known format.
+std::uint64_t bytes_of(const GgufTensor& tensor, const GgufBlock& block, const Cursor& cursor) {
+  if (tensor.row() % block.elements != 0)
+    cursor.damaged(fmt::format("a row of tensor {} has {} elements, no multiple of the {} of {}",
+                               tensor.name, tensor.row(), block.elements, block.name));
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(tensor.rows() * (tensor.row() / block.elements), block.bytes, &bytes))
+    cursor.damaged(fmt::format("tensor {} has more bytes than can be counted", tensor.name));
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace
+
+std::int64_t GgufTensor::rows() const {
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) rows *= sizes[i];
+  return rows;
+}
+
+std::string format_text(const GgufTensor& tensor) {
+  const std::string_view name = gguf_format_name(tensor.format);
+  return name.empty() ? fmt::format("format {}", tensor.format) : std::string(name);
+}
+
+std::vector<GgufTensor> parse_gguf(std::span<const std::uint8_t> bytes, std::string_view name) {
+  Cursor cursor(bytes, name);
+  if (bytes.size() < 24 || cursor.number32() != kMagic)
+    fail(ErrorCode::kIo, "{} is no GGUF file", name);
+  const std::uint32_t version = cursor.number32();
+  if (version < kOldest || version > kNewest)
+    fail(ErrorCode::kUnsupported,
+         "{} is a GGUF file of version {} (or of another byte order); known: {} and {}", name,
+         version, kOldest, kNewest);
+  const std::uint64_t tensor_count = cursor.number(8), pair_count = cursor.number(8);
+  const std::uint64_t alignment = alignment_of(cursor, pair_count);
+  // The shortest description: length and letter of the name, number of sizes, format, offset.
+  constexpr std::uint64_t kShortest = 8 + 1 + 4 + 4 + 8;
+  if (tensor_count > cursor.left() / kShortest)
+    cursor.damaged(fmt::format("it counts {} tensors, more than it has room for", tensor_count));
+  std::vector<GgufTensor> tensors;
+  std::set<std::string_view> names;
+  tensors.reserve(tensor_count);
+  for (std::uint64_t i = 0; i < tensor_count; ++i) {
+    tensors.push_back(tensor_of(cursor));
+    if (!names.insert(tensors.back().name).second)
+      cursor.damaged(fmt::format("two tensors have the name {}", tensors.back().name));
+  }
+  const std::uint64_t data = (cursor.at() + alignment - 1) / alignment * alignment;
+  const std::uint64_t room = bytes.size() > data ? bytes.size() - data : 0;
+  for (GgufTensor& tensor : tensors) {
+    if (tensor.offset_bytes % alignment != 0)
+      cursor.damaged(fmt::format("tensor {} begins at {}, no multiple of {}", tensor.name,
+                                 tensor.offset_bytes, alignment));
+    const auto block = gguf_block(tensor.format);
+    if (block) tensor.bytes = bytes_of(tensor, *block, cursor);
+    if (tensor.offset_bytes > room || tensor.bytes > room - tensor.offset_bytes)
+      cursor.damaged(fmt::format("tensor {} lies beyond the end of the file", tensor.name));
+    tensor.offset_bytes += data;
+  }
+  return tensors;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,147 @@
+"""`rooftile gguf` on files that are written here, against a second implementation of the block formats in NumPy."""
+import json
+import struct
+
+import numpy as np
+import pytest
+
+ROWS, COLUMNS = 3, 512
+MAGNITUDES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+
+
+def halves(raw, at):
+    return np.ascontiguousarray(raw[:, at:at + 2]).view(np.float16).astype(np.float32)
+
+
+def nibbles(raw):
+    """The low ones of all bytes, then the high ones."""
+    return np.concatenate([raw & 15, raw >> 4], axis=1).astype(np.int32)
+
+
+def bits(raw):
+    return np.unpackbits(raw, axis=1, bitorder="little").astype(np.int32)
+
+
+def k_scales(raw):
+    """Eight scales and eight minimums of 6 bits in twelve bytes."""
+    low, high, both = raw[:, :4], raw[:, 4:8], raw[:, 8:]
+    return (np.concatenate([low & 63, both & 15 | low >> 6 << 4], axis=1).astype(np.float32),
+            np.concatenate([high & 63, both >> 4 | high >> 6 << 4], axis=1).astype(np.float32))
+
+
+def k_values(raw, quants):
+    scales, minimums = k_scales(raw[:, 4:16])
+    steps, offsets = halves(raw, 0) * scales, halves(raw, 2) * minimums
+    return steps[:, :, None] * quants.reshape(-1, 8, 32) - offsets[:, :, None]
+
+
+def paired(raw):
+    """Quants of 4 bits: two parts of 32 share 32 bytes."""
+    return np.stack([raw.reshape(-1, 4, 32) & 15, raw.reshape(-1, 4, 32) >> 4], axis=2).reshape(-1, 256).astype(np.int32)
+
+
+def q6_k(raw):
+    low, high = raw[:, :128].reshape(-1, 2, 2, 32), raw[:, 128:192].reshape(-1, 2, 1, 32)
+    fours = np.concatenate([low & 15, low >> 4], axis=2)
+    twos = high >> np.array([0, 2, 4, 6], np.uint8)[None, None, :, None] & 3
+    quants = (fours | twos << 4).reshape(-1, 16, 16).astype(np.int32) - 32
+    scales = np.ascontiguousarray(raw[:, 192:208]).view(np.int8).astype(np.float32)
+    return (halves(raw, 208) * scales)[:, :, None] * quants
+
+
+def mxfp4(raw):
+    quants = nibbles(raw[:, 1:])
+    return np.ldexp(np.float32(1), raw[:, :1].astype(np.int32) - 127) * np.where(quants < 8, 1, -1) * MAGNITUDES[quants & 7]
+
+
+# Format: its number, elements and bytes of a block, places of half-precision scales, values of blocks.
+FORMATS = {
+    "F32": (0, 1, 4, [], lambda raw: raw.copy().view(np.float32)),
+    "F16": (1, 1, 2, [0], lambda raw: halves(raw, 0)),
+    "BF16": (30, 1, 2, [], lambda raw: (np.ascontiguousarray(raw).view(np.uint16).astype(np.uint32) << 16).view(np.float32)),
+    "Q4_0": (2, 32, 18, [0], lambda raw: halves(raw, 0) * (nibbles(raw[:, 2:]) - 8)),
+    "Q5_0": (6, 32, 22, [0], lambda raw: halves(raw, 0) * ((nibbles(raw[:, 6:]) | bits(raw[:, 2:6]) << 4) - 16)),
+    "Q8_0": (8, 32, 34, [0], lambda raw: halves(raw, 0) * np.ascontiguousarray(raw[:, 2:]).view(np.int8)),
+    "Q4_K": (12, 256, 144, [0, 2], lambda raw: k_values(raw, paired(raw[:, 16:]))),
+    "Q5_K": (13, 256, 176, [0, 2], lambda raw: k_values(
+        raw, paired(raw[:, 48:]) | bits(raw[:, 16:48]).reshape(-1, 32, 8).transpose(0, 2, 1).reshape(-1, 256) << 4)),
+    "Q6_K": (14, 256, 210, [208], q6_k),
+    "MXFP4": (39, 32, 17, [], mxfp4),
+}
+
+
+def text(string):
+    return struct.pack("<Q", len(string)) + string.encode()
+
+
+def write(path, tensors):
+    """tensors: (name, shape with rows first, number of the format, bytes)."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), 1) + text("general.name") + struct.pack("<I", 8) + text("test")
+    data = b""
+    for name, shape, number, content in tensors:
+        data += b"\0" * (-len(data) % 32)
+        head += text(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *reversed(shape))
+        head += struct.pack("<IQ", number, len(data))
+        data += content
+    path.write_bytes(head + b"\0" * (-len(head) % 32) + data)
+
+
+def random_blocks(name):
+    number, elements, size, scales, _ = FORMATS[name]
+    random = np.random.default_rng(7)
+    raw = random.integers(0, 256, (ROWS * COLUMNS // elements, size), dtype=np.uint8)
+    for at in scales:  # Finite ones.
+        raw[:, at:at + 2] = random.standard_normal(len(raw)).astype(np.float16).view(np.uint8).reshape(-1, 2)
+    if name == "MXFP4":
+        raw[:, 0] = random.integers(100, 150, len(raw))
+    if name in ("F32", "BF16"):
+        raw = (random.standard_normal(len(raw)).astype(np.float32).view(np.uint32) >> (32 - 8 * size)).astype(f"<u{size}").view(np.uint8).reshape(-1, size)
+    return raw
+
+
+@pytest.fixture
+def model(rooftile):
+    path = rooftile.folder / "model.gguf"
+    blocks = {name: random_blocks(name) for name in FORMATS}
+    write(path, [(f"w.{name}", (ROWS, COLUMNS), FORMATS[name][0], raw.tobytes()) for name, raw in blocks.items()] +
+          [("w.other", (1, 256), 17, b"\0" * 74)])
+    rooftile.blocks = blocks
+    return path
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_values_are_those_of_a_second_implementation(rooftile, model, name):
+    rooftile.run("gguf", model, "--tensor", f"w.{name}", "-o", "w.npy")
+    values = np.load(rooftile.folder / "w.npy")
+    assert values.dtype == np.float32 and values.shape == (ROWS, COLUMNS)
+    expected = np.asarray(FORMATS[name][4](rooftile.blocks[name]), np.float64).reshape(ROWS, COLUMNS)
+    # Products and differences of float32 are rounded, once or twice.
+    np.testing.assert_allclose(values, expected, rtol=4e-7, atol=4e-7 * np.abs(expected).max())
+    assert np.abs(values).max() > 0
+
+
+def test_tensors_are_listed(rooftile, model):
+    listed = rooftile.run("gguf", model).stdout
+    assert "w.Q4_K" in listed and "(3, 512)" in listed and "11 tensors" in listed
+    assert [line for line in listed.splitlines() if "w.other" in line][0].split()[-3:] == ["IQ2_XS", "not", "read"]
+    tensors = json.loads(rooftile.run("gguf", model, "--json").stdout)["tensors"]
+    assert {"name": "w.Q6_K", "format": "Q6_K", "shape": [3, 512], "bytes": 6 * 210, "readable": True} in tensors
+
+
+def test_a_written_tensor_is_a_matrix_of_gemm(rooftile, model):
+    rooftile.run("gguf", model, "--tensor", "w.Q8_0", "-o", "w.npy")
+    x = np.random.default_rng(1).standard_normal((5, COLUMNS)).astype(np.float32)
+    np.save(rooftile.folder / "x.npy", x)
+    rooftile.run("gemm", "x.npy", "w.npy", "--trans-b", "-o", "y.npy")
+    w = np.load(rooftile.folder / "w.npy").astype(np.float64)
+    np.testing.assert_allclose(np.load(rooftile.folder / "y.npy"), x @ w.T, rtol=1e-4, atol=1e-3 * np.abs(x @ w.T).max())
+
+
+def test_wrong_files_and_names_are_refused(rooftile, model):
+    rooftile.refuses("gguf", model, "--tensor", "Q8", "-o", "w.npy", says="no tensor .Q8.; similar: w.Q8_0", code=2)
+    rooftile.refuses("gguf", model, "--tensor", "w.other", "-o", "w.npy", says="IQ2_XS, which Rooftile does not read")
+    rooftile.refuses("gguf", "missing.gguf", says="cannot open missing.gguf")
+    (rooftile.folder / "cut.gguf").write_bytes(model.read_bytes()[:200])
+    rooftile.refuses("gguf", "cut.gguf", says="cut.gguf is damaged: it counts 11 tensors, more than it has room for")
+    assert not (rooftile.folder / "w.npy").exists()
+    rooftile.refuses("gguf", model, "--tensor", "w.F32", says="--tensor needs --output", code=2)

@@ -1,0 +1,201 @@
+// Files that are built here, whole and damaged. What the blocks stand for is compared with NumPy in
+// tests/cli/test_gguf.py.
+#include "gguf/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/error.h"
+#include "core/numbers/random.h"
+#include "gguf/mapped_file.h"
+#include "tests/support/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+using Bytes = std::vector<std::uint8_t>;
+constexpr std::uint32_t kQ8 = 8, kQ4K = 12, kIq2 = 17, kUint32 = 4, kStringType = 8, kArray = 9;
+
+/// Builds a file: header, then metadata and tensors as they are added.
+class Builder {
+ public:
+  template <typename Number>
+  Builder& number(Number value) {
+    for (std::size_t byte = 0; byte < sizeof value; ++byte)
+      bytes_.push_back(static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> 8 * byte));
+    return *this;
+  }
+  Builder& text(std::string_view text) {
+    number<std::uint64_t>(text.size());
+    bytes_.insert(bytes_.end(), text.begin(), text.end());
+    return *this;
+  }
+  Builder& header(std::uint64_t tensors, std::uint64_t pairs, std::uint32_t version = 3) {
+    bytes_.assign({'G', 'G', 'U', 'F'});
+    return number(version).number(tensors).number(pairs);
+  }
+  Builder& tensor(std::string_view name, std::vector<std::uint64_t> sizes, std::uint32_t format,
+                  std::uint64_t offset) {
+    text(name).number(static_cast<std::uint32_t>(sizes.size()));
+    for (const std::uint64_t size : sizes) number(size);
+    return number(format).number(offset);
+  }
+  /// Ends the header and adds so many bytes of data.
+  Bytes with_data(std::size_t count, std::size_t alignment = 32) {
+    while (bytes_.size() % alignment != 0) bytes_.push_back(0);
+    bytes_.resize(bytes_.size() + count, 0x5a);
+    return bytes_;
+  }
+
+ private:
+  Bytes bytes_;
+};
+
+/// Two tensors and metadata of every kind.
+Bytes whole_file() {
+  Builder file;
+  file.header(2, 4);
+  file.text("general.name").number(kStringType).text("a model");
+  file.text("general.alignment").number(kUint32).number<std::uint32_t>(64);
+  file.text("tokens").number(kArray).number(kStringType).number<std::uint64_t>(2);
+  file.text("one").text("two");
+  file.text("numbers").number(kArray).number(kUint32).number<std::uint64_t>(3);
+  for (std::uint32_t i = 0; i < 3; ++i) file.number(i);
+  file.tensor("first", {64, 3}, kQ8, 0);
+  file.tensor("second", {256}, kQ4K, 256);
+  return file.with_data(256 + 144, 64);
+}
+
+std::string refusal(const Bytes& bytes) {
+  try {
+    parse_gguf(bytes, "x.gguf");
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.code() == ErrorCode::kIo || error.code() == ErrorCode::kUnsupported);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(ParseGguf, FindsTheTensorsBehindAllKindsOfMetadata) {
+  const Bytes bytes = whole_file();
+  const std::vector<GgufTensor> tensors = parse_gguf(bytes, "x.gguf");
+  ASSERT_THAT(tensors, SizeIs(2));
+  EXPECT_EQ(tensors[0].name, "first");
+  EXPECT_THAT(tensors[0].sizes, ElementsAre(3, 64)) << "rows first";
+  EXPECT_EQ(tensors[0].rows(), 3);
+  EXPECT_EQ(tensors[0].bytes, 3u * 2 * 34);
+  EXPECT_EQ(tensors[1].rows(), 1);
+  EXPECT_EQ(tensors[1].offset_bytes + tensors[1].bytes, bytes.size());
+  EXPECT_EQ(tensors[0].offset_bytes % 64, 0u);
+  EXPECT_EQ(format_text(tensors[1]), "Q4_K");
+}
+
+TEST(ParseGguf, ListsTensorsOfFormatsThatItDoesNotRead) {
+  Builder file;
+  const Bytes bytes =
+      file.header(2, 0).tensor("a", {256}, kIq2, 0).tensor("b", {7}, 77, 0).with_data(0);
+  const std::vector<GgufTensor> tensors = parse_gguf(bytes, "x.gguf");
+  EXPECT_EQ(format_text(tensors[0]), "IQ2_XS");
+  EXPECT_EQ(format_text(tensors[1]), "format 77");
+  EXPECT_FALSE(gguf_block(tensors[0].format));
+}
+
+TEST(ParseGguf, SaysWhatIsWrong) {
+  Builder b;
+  EXPECT_THAT(refusal({'n', 'o'}), HasSubstr("x.gguf is no GGUF file"));
+  EXPECT_THAT(refusal(b.header(0, 0, 1).with_data(0)), HasSubstr("of version 1"));
+  EXPECT_THAT(refusal(b.header(~0ULL, 0).with_data(64)), HasSubstr("more than it has room for"));
+  EXPECT_THAT(refusal(b.header(0, ~0ULL).with_data(0)), HasSubstr("cut short"));
+  EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {33}, kQ8, 0).with_data(64)),
+              HasSubstr("33 elements, no multiple of the 32 of Q8_0"));
+  EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {64}, kQ8, 0).with_data(67)),
+              HasSubstr("lies beyond the end"));
+  EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {32}, kQ8, 8).with_data(64)),
+              HasSubstr("no multiple of 32"));
+  EXPECT_THAT(
+      refusal(b.header(1, 0).tensor("t", {1ULL << 62, 1ULL << 62, 32}, kQ8, 0).with_data(64)),
+      HasSubstr("more elements than can be counted"));
+  EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {1ULL << 60}, 0, 0).with_data(64)),
+              HasSubstr("beyond the end"));
+  EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {1ULL << 62}, 0, 0).with_data(64)),
+              HasSubstr("more bytes than can be counted"));
+  EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {1ULL << 63}, 0, 0).with_data(64)),
+              HasSubstr("has a size of"));
+  EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {1, 1, 1, 1, 1}, 0, 0).with_data(64)),
+              HasSubstr("5 sizes"));
+  EXPECT_THAT(refusal(b.header(1, 0).tensor("\033[31m", {1}, 0, 0).with_data(64)),
+              HasSubstr("that no program writes"));
+  EXPECT_THAT(refusal(b.header(2, 0).tensor("t", {1}, 0, 0).tensor("t", {1}, 0, 0).with_data(64)),
+              HasSubstr("two tensors have the name t"));
+  b.header(0, 1).text("key").number(kArray).number(kUint32).number<std::uint64_t>(1ULL << 61);
+  EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("array of its metadata exceeds the file"));
+  b.header(0, 1).text("general.alignment").number(kUint32).number<std::uint32_t>(0);
+  EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("alignment is 0"));
+  b.header(0, 1).text("key");
+  for (int i = 0; i < 20; ++i) b.number(kArray).number(kArray).number<std::uint64_t>(1);
+  EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("damaged"));
+}
+
+// Each mutation either leaves a file that can be read to its last block, or is refused.
+TEST(ParseGguf, TenThousandMutatedFilesAreReadWithinTheirBoundsOrRefused) {
+  const Bytes whole = whole_file();
+  Random random(1);
+  std::size_t accepted = 0;
+  for (int round = 0; round < 10'000; ++round) {
+    Bytes bytes = whole;
+    for (std::size_t i = 0; i <= random.below(4); ++i)
+      bytes[random.below(bytes.size())] = static_cast<std::uint8_t>(
+          random.below(3) == 0 ? random.below(2) * 255 : random.below(256));
+    if (random.below(4) == 0) bytes.resize(random.below(bytes.size()));
+    bytes.shrink_to_fit();
+    try {
+      for (const GgufTensor& tensor : parse_gguf(bytes, "x.gguf")) {
+        const auto block = gguf_block(tensor.format);
+        if (!block) continue;
+        std::vector<float> values(tensor.bytes / static_cast<std::uint64_t>(block->bytes) *
+                                  static_cast<std::uint64_t>(block->elements));
+        dequantize(block->format, std::span(bytes).subspan(tensor.offset_bytes, tensor.bytes),
+                   values);
+      }
+      ++accepted;
+    } catch (const Error&) {
+    }
+  }
+  EXPECT_GT(accepted, 1000u) << "mutated data must still be read";
+  EXPECT_LT(accepted, 9000u);
+}
+
+TEST(GgufFile, MapsAFileAndFindsItsTensors) {
+  const ScratchFolder folder;
+  const Bytes bytes = whole_file();
+  std::ofstream(folder / "x.gguf", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  const GgufFile file(folder / "x.gguf");
+  EXPECT_THAT(file.blocks(file.tensor("second")), SizeIs(144));
+  try {
+    file.tensor("irs");
+    ADD_FAILURE() << "there is no such tensor";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no tensor 'irs'; similar: first"));
+  }
+}
+
+TEST(GgufFile, RefusesWhatIsNoFile) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "empty.gguf") << "";
+  for (const std::filesystem::path& path :
+       {folder / "empty.gguf", folder / "missing.gguf", std::filesystem::path("/"),
+        std::filesystem::path("/dev/null")})
+    EXPECT_THROW(GgufFile file(path), Error) << path;
+}
+
+}  // namespace
+}  // namespace rooftile
