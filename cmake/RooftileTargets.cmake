@@ -21,6 +21,16 @@ function(rooftile_layer name)
   add_library(rooftile::${name} ALIAS rooftile_${name})
   target_include_directories(rooftile_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(rooftile_${name} PUBLIC ${ARG_LINKS} PRIVATE rooftile_options ${ARG_PRIVATE_LINKS})
+  rooftile_unity(rooftile_${name})
+endfunction()
+
+# rooftile_unity(target): compiles the sources of a target in groups (ROOFTILE_UNITY).
+function(rooftile_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${ROOFTILE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(ROOFTILE_UNITY)
+    # g++ takes the sources of a group for headers, in which such members would be a mistake.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
 endfunction()
 
 # rooftile_embed(target FUNCTION name [ROOT folder] FILES ...): adds a source that defines rooftile::<name>(), see

@@ -9,7 +9,7 @@
 namespace rooftile {
 namespace {
 
-struct Case {
+struct TypedKernel {
   const Variant& v;
   const DeviceLimits& limits;
   const Signature& s;
@@ -17,22 +17,22 @@ struct Case {
 /// Rules are checked in order after the device's rules, on which they may rely.
 struct SignatureRule {
   std::string_view reason;
-  bool (*holds)(const Case&);
+  bool (*holds)(const TypedKernel&);
 };
 
 /// Whether the device offers the shape of a matrix kernel for these types.
-bool offers_types(const Case& c) {
+bool offers_types(const TypedKernel& c) {
   return offers_matrix(c.v, c.limits, [&](const MatrixShape& shape) {
     return shape.operand == c.s.types.a && shape.sum == sum_type(c.s.types);
   });
 }
 
 /// Elements of a matrix unit's fragments in the direction of vector loads from memory.
-int run_a(const Case& c) {
+int run_a(const TypedKernel& c) {
   const bool along_k = c.v.packed_a == Packed::kYes || c.s.trans_a == Transpose::kNo;
   return along_k ? c.v.matrix_k : c.v.matrix_m;
 }
-int run_b(const Case& c) {
+int run_b(const TypedKernel& c) {
   const bool along_k = c.v.packed_b == Packed::kYes || c.s.trans_b == Transpose::kYes;
   return along_k ? c.v.matrix_k : c.v.matrix_n;
 }
@@ -42,7 +42,7 @@ constexpr std::int64_t kMatrixAlignmentBytes = 16;  // of loads, or a fragment's
 /// Whether fragments of an operand begin where matrix units can load them. Tiles in shared memory
 /// have rows along k, padded to whole vectors. In memory, fragments begin at multiples of `loaded`
 /// elements, and their rows have `run` elements.
-bool fragments_are_aligned(const Case& c, bool staged, int run, int loaded) {
+bool fragments_are_aligned(const TypedKernel& c, bool staged, int run, int loaded) {
   if (staged)
     return (c.v.tile_k + c.v.shared_pad) %
                (shared_words(c.v, c.s.types) * elements_per_word(c.v, c.s.types)) ==
@@ -56,16 +56,17 @@ bool is_power_of_two(int x) { return std::has_single_bit(static_cast<unsigned>(x
 constexpr std::array kSignatureRules = {
     SignatureRule{
         "an i32 C has no epilogue; C in f32, f16 or bf16 has",
-        [](const Case& c) { return c.s.types.c != DataType::kI32 || !any(c.s.epilogue); }},
-    SignatureRule{
-        "a quantised B is stored n x k: transposed",
-        [](const Case& c) { return !quantized(c.s.types) || c.s.trans_b == Transpose::kYes; }},
+        [](const TypedKernel& c) { return c.s.types.c != DataType::kI32 || !any(c.s.epilogue); }},
+    SignatureRule{"a quantised B is stored n x k: transposed",
+                  [](const TypedKernel& c) {
+                    return !quantized(c.s.types) || c.s.trans_b == Transpose::kYes;
+                  }},
     SignatureRule{"packed dot products multiply 8-bit integers",
-                  [](const Case& c) { return c.v.dot == 1 || is_8_bit(c.s.types.a); }},
+                  [](const TypedKernel& c) { return c.v.dot == 1 || is_8_bit(c.s.types.a); }},
     SignatureRule{
         "packed dot products read four neighbours along k: A or B that is not packed must "
         "be contiguous along k",
-        [](const Case& c) {
+        [](const TypedKernel& c) {
           const bool a = c.v.packed_a == Packed::kYes || c.s.trans_a == Transpose::kNo;
           const bool b = c.v.packed_b == Packed::kYes || c.s.trans_b == Transpose::kYes;
           return c.v.dot == 1 || (a && b);
@@ -73,10 +74,10 @@ constexpr std::array kSignatureRules = {
     SignatureRule{
         "the device's matrix units do not multiply these types in the shape matrix_m x matrix_n x "
         "matrix_k",
-        [](const Case& c) { return c.v.family != Family::kMatrix || offers_types(c); }},
+        [](const TypedKernel& c) { return c.v.family != Family::kMatrix || offers_types(c); }},
     SignatureRule{"matrix units multiply half precision with f16 arithmetic, 8-bit integers with "
                   "i8 arithmetic, which the device lacks",
-                  [](const Case& c) {
+                  [](const TypedKernel& c) {
                     if (c.v.family != Family::kMatrix) return true;
                     return c.s.types.a == DataType::kF16 ? c.limits.float16_arithmetic
                            : is_8_bit(c.s.types.a)       ? c.limits.int8_arithmetic
@@ -84,43 +85,44 @@ constexpr std::array kSignatureRules = {
                   }},
     SignatureRule{"matrix units multiply a quantised B as half precision, through shared memory: A "
                   "must be f16 and load_path_b buffer",
-                  [](const Case& c) {
+                  [](const TypedKernel& c) {
                     return c.v.family != Family::kMatrix || !quantized(c.s.types) ||
                            (c.s.types.a == DataType::kF16 && c.v.load_path_b == LoadPath::kBuffer);
                   }},
     SignatureRule{"fragments must be whole vectors: vector_width_a and vector_width_b words must "
                   "divide them along what lies together in memory",
-                  [](const Case& c) {
+                  [](const TypedKernel& c) {
                     const LoadElements load = load_elements(c.v, c.s);
                     return c.v.family != Family::kMatrix ||
                            (run_a(c) % load.a == 0 && run_b(c) % load.b == 0);
                   }},
     SignatureRule{"matrix units load from multiples of 16 bytes, or of a fragment's shorter row: "
                   "wider vectors, or another shared_pad",
-                  [](const Case& c) {
+                  [](const TypedKernel& c) {
                     if (c.v.family != Family::kMatrix) return true;
                     const LoadElements load = load_elements(c.v, c.s);
                     return fragments_are_aligned(c, staged_a(c.v), run_a(c), load.a) &&
                            fragments_are_aligned(c, staged_b(c.v), run_b(c), load.b);
                   }},
     SignatureRule{"tiles exceed the device's shared memory",
-                  [](const Case& c) {
+                  [](const TypedKernel& c) {
                     return shared_bytes(c.v, c.s.types) <= shared_bytes_left(c.v, c.limits);
                   }},
     SignatureRule{"reduction atomic adds float32 in storage buffers, which the device cannot",
-                  [](const Case& c) {
+                  [](const TypedKernel& c) {
                     return c.v.reduction == Reduction::kOrdered || c.limits.float32_atomic_add ||
                            part_type(c.s.types) == DataType::kI32;
                   }},
-    SignatureRule{"the device has no 16-bit arithmetic for sums in f16",
-                  [](const Case& c) { return !c.s.types.f16_sums || c.limits.float16_arithmetic; }},
+    SignatureRule{
+        "the device has no 16-bit arithmetic for sums in f16",
+        [](const TypedKernel& c) { return !c.s.types.f16_sums || c.limits.float16_arithmetic; }},
     SignatureRule{
         "stage subgroup spreads 32-bit values: sums cannot be f16",
-        [](const Case& c) { return !c.s.types.f16_sums || c.v.stage != Stage::kSubgroup; }},
+        [](const TypedKernel& c) { return !c.s.types.f16_sums || c.v.stage != Stage::kSubgroup; }},
     SignatureRule{"a quantised B that is not packed needs unroll_k (tile_k for tiled) in whole "
                   "words of values "
                   "and dividing its blocks, or divided by them",
-                  [](const Case& c) {
+                  [](const TypedKernel& c) {
                     if (!reads_quantized(c.v, c.s) || c.v.family == Family::kNaive) return true;
                     const int values = values_per_word(c.s.types) * words_width(c.v);
                     return is_power_of_two(k_step(c.v)) && is_power_of_two(c.v.unroll_k) &&
@@ -128,7 +130,7 @@ constexpr std::array kSignatureRules = {
                   }},
     SignatureRule{
         "the invocations of a tiled workgroup must share the words of a quantised tile evenly",
-        [](const Case& c) {
+        [](const TypedKernel& c) {
           return !reads_quantized(c.v, c.s) || c.v.family != Family::kTiled ||
                  c.v.tile_n * c.v.tile_k / values_per_word(c.s.types) % local_size(c.v) == 0;
         }},

@@ -45,7 +45,7 @@ constexpr std::array<std::pair<const char*, std::optional<std::int64_t> Compiler
     }};
 
 template <typename Table, typename Value>
-const char* name_in(const Table& table, Value value) {
+const char* key_of(const Table& table, Value value) {
   for (const auto& [known, name] : table)
     if (known == value) return name;
   fail(ErrorCode::kInternal, "a value of an inspection has no name");
@@ -61,8 +61,8 @@ Json to_json(const InstructionCounts& counts) {
   Json classes = Json::object(), accesses = Json::array();
   for (const auto& [kind, name] : kClasses) classes[name] = counts.count(kind);
   for (const auto& [access, count] : counts.accesses)
-    accesses.push_back({{"space", name_in(kSpaces, access.space)},
-                        {"access", name_in(kClasses, access.kind)},
+    accesses.push_back({{"space", key_of(kSpaces, access.space)},
+                        {"access", key_of(kClasses, access.kind)},
                         {"bits", access.bits},
                         {"per_subgroup", access.per_subgroup},
                         {"count", count}});

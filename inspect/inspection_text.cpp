@@ -7,10 +7,10 @@
 namespace rooftile {
 namespace {
 
-constexpr std::string_view kUnknown = "-";
+constexpr std::string_view kNoValue = "-";
 
 std::string text_of(const std::optional<std::int64_t>& value) {
-  return value ? std::to_string(*value) : std::string(kUnknown);
+  return value ? std::to_string(*value) : std::string(kNoValue);
 }
 
 TextTable table_of(const Inspection& inspection) {
@@ -29,7 +29,7 @@ TextTable table_of(const Inspection& inspection) {
   for (const KernelInspection& kernel : inspection.kernels) {
     std::vector<std::string> cells = {kernel.short_name, kernel.signature};
     if (kernel.compilation != Compilation::kCompiled) {
-      cells.resize(11, std::string(kUnknown));
+      cells.resize(11, std::string(kNoValue));
       cells.push_back(compilation_sentence(kernel));
     } else {
       const CompilerFacts& facts = kernel.facts;
@@ -44,7 +44,7 @@ TextTable table_of(const Inspection& inspection) {
         cells.push_back(ratio_text(counts));
         cells.push_back(loop_notes(*kernel.main_loop));
       } else {
-        cells.resize(11, std::string(kUnknown));
+        cells.resize(11, std::string(kNoValue));
         cells.push_back(loop_sentence(kernel));
       }
     }

@@ -8,7 +8,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::string_view kHostGrid = "host.gemm.";  // hundreds of figures
+constexpr std::string_view kGridFigureNames = "host.gemm.";  // hundreds of figures
 
 Json json_of(const std::optional<CompilerFacts>& facts) {
   if (!facts) return nullptr;
@@ -160,7 +160,7 @@ Json json_of(const DeviceReport& d, JsonDetail detail) {
   Json figures = Json::array(), problems = Json::array(), rejected = Json::array(),
        stale = Json::array(), math = Json::array(), levels = Json::array();
   for (const FigureReport& report : d.figures)
-    if (detail == JsonDetail::kFull || !report.figure.name.starts_with(kHostGrid))
+    if (detail == JsonDetail::kFull || !report.figure.name.starts_with(kGridFigureNames))
       figures.push_back(json_of(report));
   for (const ProblemReport& p : d.problems) problems.push_back(json_of(p, detail));
   for (const RejectedReport& r : d.rejected)

@@ -11,7 +11,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::string_view kHostGrid = "host.gemm.";  // hundreds of figures: counted, not listed
+constexpr std::string_view kGridFigures = "host.gemm.";  // hundreds of figures: counted, not listed
 
 /// When the device was calibrated, and how many figures have moved since the time before.
 void write_calibrated(fmt::memory_buffer& out, const DeviceReport& device) {
@@ -48,7 +48,7 @@ void write_calibration(fmt::memory_buffer& out, const DeviceReport& device) {
   std::size_t grid = 0;
   for (const FigureReport& report : device.figures) {
     const Figure& f = report.figure;
-    if (f.name.starts_with(kHostGrid)) {
+    if (f.name.starts_with(kGridFigures)) {
       ++grid;
       continue;
     }

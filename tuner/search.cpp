@@ -24,7 +24,7 @@ namespace {
 
 // Limits before there is a best time: this multiple of the prediction, but at least what a slow
 // machine may need.
-constexpr double kFirstRatio = 100, kFirstLeastNs = 1e9, kFirstLimitNs = 10e9;
+constexpr double kFirstRatio = 100, kFirstLeastNs = 1e9, kSearchFirstLimitNs = 10e9;
 // A wake-up or another program's burst may double the time of a call shorter than kShortProductNs,
 // so such calls get up to kMostShort times the samples.
 constexpr double kShortProductNs = 1e6, kMostShort = 4;
@@ -197,7 +197,7 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   candidate.tried = candidate.tried_now = true;
   const double best = best_ns();
   const double first_ns =
-      std::clamp(kFirstRatio * analytical_ns_[index], kFirstLeastNs, kFirstLimitNs);
+      std::clamp(kFirstRatio * analytical_ns_[index], kFirstLeastNs, kSearchFirstLimitNs);
   const double cut_ns = exhaustive_ ? cut_limit_ns(best, kExhaustiveCutRatio) : cut_limit_ns(best);
   const double limit_ns = std::isfinite(best) ? cut_ns : first_ns;
   const Spilled spilled = spilled_policy({.trusted = candidate.trusted,

@@ -9,7 +9,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::uint64_t kLoadBytes = 16;  // Widest load of a kernel.
+constexpr std::uint64_t kImportedLoadBytes = 16;  // Widest load of a kernel.
 
 std::uint64_t up(std::uint64_t x, std::uint64_t step) { return (x + step - 1) / step * step; }
 
@@ -26,7 +26,7 @@ std::optional<ImportedOperand::Pages> ImportedOperand::pages(const DeviceLimits&
   const bool whole_pages = page % alignment == 0;
   if (!whole_pages && (begin != address || end != address + bytes)) return std::nullopt;
   if (end - begin > limits.max_memory_allocation_bytes) return std::nullopt;
-  return Pages{begin, end, std::min(up(address - begin + bytes, kLoadBytes), end - begin)};
+  return Pages{begin, end, std::min(up(address - begin + bytes, kImportedLoadBytes), end - begin)};
 }
 
 std::optional<ImportedOperand> ImportedOperand::of(Device& device, const void* at,

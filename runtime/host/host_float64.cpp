@@ -10,13 +10,13 @@
 namespace rooftile {
 namespace {
 
-constexpr std::int64_t kElementsPerThread = 1 << 16;  // Less work is not worth starting a thread.
+constexpr std::int64_t kSummedPerThread = 1 << 16;  // Less work is not worth starting a thread.
 
 /// Writes matrix i of the batch to C from its sums (m x n, packed). The sums are alpha * op(A) *
 /// op(B), plus beta * C where there is no epilogue.
 void store(const GemmCall& call, std::int64_t i, double* sums) {
   const Problem& p = call.problem;
-  const std::int64_t rows_per_thread = kElementsPerThread / p.n + 1;
+  const std::int64_t rows_per_thread = kSummedPerThread / p.n + 1;
   parallel_ranges(p.m, rows_per_thread, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       double* const line = sums + row * p.n;

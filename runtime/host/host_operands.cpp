@@ -8,10 +8,10 @@
 namespace rooftile {
 namespace {
 
-constexpr std::int64_t kElementsPerThread = 1 << 18;  // Less work is not worth starting a thread.
+constexpr std::int64_t kConvertedPerThread = 1 << 18;  // Less work is not worth starting a thread.
 
 std::int64_t rows_per_thread(std::int64_t columns) {
-  return kElementsPerThread / std::max<std::int64_t>(columns, 1) + 1;
+  return kConvertedPerThread / std::max<std::int64_t>(columns, 1) + 1;
 }
 
 template <typename Real>
@@ -43,7 +43,7 @@ std::unique_ptr<double[]> uninitialized_doubles(std::int64_t elements) {
 }
 
 void widen_matrix(DataType type, Extent extent, std::int64_t ld, const void* from, float* to) {
-  parallel_ranges(span_elements(extent, ld), kElementsPerThread,
+  parallel_ranges(span_elements(extent, ld), kConvertedPerThread,
                   [&](std::int64_t begin, std::int64_t end) {
                     widen(type, static_cast<const char*>(from) + begin * bytes_of(type), to + begin,
                           end - begin);

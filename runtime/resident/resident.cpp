@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kVectorBytes = 16;  // Widest load of a kernel.
 // Size of one piece of a transfer through mapped memory: while one piece is transferred the host
 // copies the next.
-constexpr std::uint64_t kPieceBytes = 16 << 20;
+constexpr std::uint64_t kTransferPieceBytes = 16 << 20;
 constexpr std::uint64_t kNothingBytes = 4096;  // Any binding's alignment.
 
 bool shared_with_host(const Buffer& buffer) {
@@ -154,11 +154,11 @@ void Resident::staged(Direction direction, const std::shared_ptr<DeviceMemory>& 
     piece.run = nullptr;
   };
   std::size_t turn = 0;
-  for (std::uint64_t at = 0; at < bytes; at += kPieceBytes, ++turn) {
+  for (std::uint64_t at = 0; at < bytes; at += kTransferPieceBytes, ++turn) {
     Piece& piece = pieces[turn % 2];
     finish_piece(piece);
     piece.host = host + at;
-    piece.bytes = std::min(kPieceBytes, bytes - at);
+    piece.bytes = std::min(kTransferPieceBytes, bytes - at);
     if (piece.staging == nullptr)
       piece.staging = std::make_unique<PooledBuffer>(
           pool_, piece.bytes, up ? BufferUse::kUpload : BufferUse::kDownload);

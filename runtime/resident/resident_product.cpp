@@ -10,8 +10,8 @@
 namespace rooftile {
 namespace {
 
-constexpr std::uint64_t kVectorBytes = 16;  // Widest load.
-constexpr std::uint64_t kWordBytes = 4;     // Smaller elements are read and written in words.
+constexpr std::uint64_t kRowVectorBytes = 16;  // Widest load.
+constexpr std::uint64_t kWordBytes = 4;        // Smaller elements are read and written in words.
 
 std::uint64_t up(std::uint64_t x, std::uint64_t step) { return (x + step - 1) / step * step; }
 
@@ -88,8 +88,8 @@ void bind_vectors(BoundCall& bound, const DeviceLimits& limits) {
 }  // namespace
 
 std::uint64_t binding_alignment(const DeviceLimits& limits) {
-  return std::max<std::uint64_t>(
-      {limits.storage_buffer_alignment_bytes, limits.texel_buffer_alignment_bytes, kVectorBytes});
+  return std::max<std::uint64_t>({limits.storage_buffer_alignment_bytes,
+                                  limits.texel_buffer_alignment_bytes, kRowVectorBytes});
 }
 
 BoundCall bind(const ResidentCall& call, const DeviceLimits& limits) {
@@ -157,7 +157,7 @@ const Buffer* ResidentProduct::bound_view(ProductSteps& made, const char* what,
          "{} ends in the middle of a word of {} bytes at its buffer's end, and kernels read whole "
          "words: make the buffer {} bytes larger",
          what, kWordBytes, up(needed_bytes, kWordBytes) - left);
-  const std::uint64_t whole = up(needed_bytes, kVectorBytes);
+  const std::uint64_t whole = up(needed_bytes, kRowVectorBytes);
   const std::uint64_t bytes = whole <= left ? whole : up(needed_bytes, kWordBytes);
   made.views.push_back(device_->view(*region.buffer, region.offset_bytes, bytes));
   return &made.views.back();

@@ -13,8 +13,8 @@
 namespace rooftile {
 namespace {
 
-constexpr double kTimeoutNs = 10e9;  // lavapipe compiles in the first run.
-constexpr std::int64_t kOffset = 4;  // Elements before each matrix that may have an offset.
+constexpr double kFallbackTimeoutNs = 10e9;  // lavapipe compiles in the first run.
+constexpr std::int64_t kOffset = 4;          // Elements before each matrix that may have an offset.
 
 /// Small problem that covers the edges of the fallback's 8 x 8 tile and of the blocks of a
 /// quantised B.
@@ -48,7 +48,7 @@ std::vector<char> random_elements(DataType type, std::int64_t count, Random& ran
   return elements;
 }
 
-std::vector<char> random_bytes(std::int64_t count, Random& random) {
+std::vector<char> noise_bytes(std::int64_t count, Random& random) {
   std::vector<char> bytes(static_cast<std::size_t>(count));
   for (char& byte : bytes) byte = static_cast<char>(random.next());
   return bytes;
@@ -71,11 +71,11 @@ HostOperands operands_of(const Problem& p) {
   }
   const QuantizedBytes bytes = quantized_bytes(p);
   const std::int64_t blocks = quantized_blocks(p);
-  x.b = random_bytes(bytes.values, random);
+  x.b = noise_bytes(bytes.values, random);
   x.scales = random_elements(p.types.a, blocks, random);
   x.zero_points = p.types.b.zero_point == ZeroPoint::kFloat
                       ? random_elements(p.types.a, blocks, random)
-                      : random_bytes(bytes.zero_points, random);
+                      : noise_bytes(bytes.zero_points, random);
   return x;
 }
 
@@ -156,7 +156,7 @@ void check_on(std::shared_ptr<Device> device, const Variant& variant, const Sign
                              .scales = &scales,
                              .zero_points = &zero_points};
   CommandList list = device->record(kernel.steps(kernel.plan(p, placement), operands, {}).steps);
-  device->run(list, kTimeoutNs);
+  device->run(list, kFallbackTimeoutNs);
   check_result(p, host, placement, c.mapped());
 }
 

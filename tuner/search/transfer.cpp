@@ -17,7 +17,7 @@ constexpr double kFar = 4;
 constexpr double kOtherTypes = 0.25, kOtherTranspose = 0.5;
 // Times above this multiple of the best count as this multiple, because they say nothing about the
 // best.
-constexpr double kFloor = 16;
+constexpr double kTransferFloor = 16;
 constexpr std::size_t kMostOthers = 6, kMostOfOthers = 700;  // Sources, and samples of each.
 constexpr std::size_t kMostMeasured = 128;                   // The fastest of a source.
 
@@ -37,7 +37,7 @@ Eigen::VectorXd analytical(const Problem& problem, std::span<const Variant> vari
   for (std::size_t i = 0; i < variants.size(); ++i)
     result[static_cast<Eigen::Index>(i)] =
         std::log2(std::max(kLeastNs, analytical_ns(problem, variants[i], rates)));
-  return (result.array() - result.minCoeff()).min(std::log2(kFloor));
+  return (result.array() - result.minCoeff()).min(std::log2(kTransferFloor));
 }
 
 /// Returns log2 of each candidate's time over the best, as predicted from a source.
@@ -50,7 +50,7 @@ Eigen::VectorXd predicted(const TransferSource& source, const SearchSpace& space
   for (std::size_t i = 0; i < measured.size(); ++i) {
     variants.push_back(measured[i].variant);
     y[static_cast<Eigen::Index>(i)] =
-        std::log2(std::min(measured[i].ns / measured.front().ns, kFloor));
+        std::log2(std::min(measured[i].ns / measured.front().ns, kTransferFloor));
   }
   variants.insert(variants.end(), space.variants.begin(), space.variants.end());
   const Eigen::MatrixXd features = variant_features(variants, source.problem);

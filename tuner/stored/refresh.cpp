@@ -12,21 +12,21 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kBest = 3, kLast = 2;  // Kernels of a list.
-constexpr int kSamples = 3;
+constexpr std::size_t kRefreshedBest = 3, kRefreshedLast = 2;  // Kernels of a list.
+constexpr int kRefreshSamples = 3;
 // Of the first kernel; those after it are cut as in the search.
 constexpr double kFirstLimitNs = 10e9;
 
-struct RankedProblem {
+struct StaleProblem {
   Problem problem;
   std::vector<RankedKernel> entries;  // Sorted by rank.
 };
 
-std::vector<RankedProblem> ranked_problems(const Store& store, RowId device) {
-  std::vector<RankedProblem> problems;
+std::vector<StaleProblem> ranked_problems(const Store& store, RowId device) {
+  std::vector<StaleProblem> problems;
   for (RankedKernel& entry : store.winners(device)) {
     const Problem& problem = entry.kernel.problem;
-    auto known = std::ranges::find(problems, problem, &RankedProblem::problem);
+    auto known = std::ranges::find(problems, problem, &StaleProblem::problem);
     if (known == problems.end()) known = problems.insert(problems.end(), {problem, {}});
     known->entries.push_back(std::move(entry));
   }
@@ -35,7 +35,7 @@ std::vector<RankedProblem> ranked_problems(const Store& store, RowId device) {
 
 /// `elsewhere`: the list belongs to another row, so that nothing of it is dispatched here,
 /// certified or not.
-void add_if_stale(std::vector<StaleList>& lists, const RankedProblem& ranked,
+void add_if_stale(std::vector<StaleList>& lists, const StaleProblem& ranked,
                   const KernelStates& states, bool elsewhere) {
   StaleList list{.problem = ranked.problem, .kernels = {}};
   bool stale = elsewhere;
@@ -48,8 +48,8 @@ void add_if_stale(std::vector<StaleList>& lists, const RankedProblem& ranked,
       list.kernels.push_back(variant);
   }
   if (!stale || list.kernels.empty()) return;
-  if (list.kernels.size() > kBest + kLast)
-    list.kernels.erase(list.kernels.begin() + kBest, list.kernels.end() - kLast);
+  if (list.kernels.size() > kRefreshedBest + kRefreshedLast)
+    list.kernels.erase(list.kernels.begin() + kRefreshedBest, list.kernels.end() - kRefreshedLast);
   lists.push_back(std::move(list));
 }
 
@@ -58,14 +58,13 @@ void add_if_stale(std::vector<StaleList>& lists, const RankedProblem& ranked,
 std::vector<StaleList> stale_lists(Store& store, const DeviceProfile& device, RowId device_row) {
   const KernelStates states(store, device, device_row);
   std::vector<StaleList> lists;
-  std::vector<RankedProblem> known = ranked_problems(store, device_row);
-  for (const RankedProblem& ranked : known) add_if_stale(lists, ranked, states, false);
+  std::vector<StaleProblem> known = ranked_problems(store, device_row);
+  for (const StaleProblem& ranked : known) add_if_stale(lists, ranked, states, false);
   for (const NearDevice& other : store.nearest_devices(device_row)) {
     if (other.nearness > Nearness::kSameProduct) break;
     if (other.device == device_row) continue;
-    for (RankedProblem& ranked : ranked_problems(store, other.device)) {
-      if (std::ranges::find(known, ranked.problem, &RankedProblem::problem) != known.end())
-        continue;
+    for (StaleProblem& ranked : ranked_problems(store, other.device)) {
+      if (std::ranges::find(known, ranked.problem, &StaleProblem::problem) != known.end()) continue;
       add_if_stale(lists, ranked, states, true);
       known.push_back(std::move(ranked));
     }
@@ -88,7 +87,7 @@ RefreshReport refresh(Store& store, CandidateRunner& runner, RowId device_row,
       if (options.over() || !runner.certified(variant, signature)) continue;
       const auto reply = runner.time(
           variant, list.problem,
-          {.samples = kSamples, .limit_ns = limit_ns, .purpose = SamplePurpose::kRefresh});
+          {.samples = kRefreshSamples, .limit_ns = limit_ns, .purpose = SamplePurpose::kRefresh});
       if (!reply) continue;
       records.push_back({.candidate = runner.id(variant, signature),
                          .kernel_ns = summarize(reply->kernel_ns).median_ns,
@@ -101,7 +100,7 @@ RefreshReport refresh(Store& store, CandidateRunner& runner, RowId device_row,
     if (stored)
       keep_stored_winner(
           store, runner, *stored, records,
-          {.samples = kSamples, .purpose = SamplePurpose::kRefresh, .over = options.over});
+          {.samples = kRefreshSamples, .purpose = SamplePurpose::kRefresh, .over = options.over});
     if (records.empty()) continue;
     store_ranked(store, device_row, list.problem, records);
     if (const auto winner = store.candidate(records.front().candidate); winner && !options.over())
