@@ -132,8 +132,9 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
           ->add_option("--pack", arguments.pack, "Print the kernel that packs this operand instead")
           ->type_name("OPERAND")
           ->check(one_of({"a", "b"}));
-  CLI::Option* const spirv =
-      add_file(*command, "--spirv", arguments.spirv, "Write SPIR-V to this file (-: stdout)");
+  CLI::Option* const spirv = add_file(
+      *command, "--spirv", arguments.spirv,
+      "Write SPIR-V to this file (-: stdout); with --target wgsl that which WGSL is made of");
   command
       ->add_option(
           "--limits", arguments.limits,

@@ -2,8 +2,11 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 
 PROGRAM = os.environ["ROOFTILE_PROGRAM"]
 ASSETS = pathlib.Path(PROGRAM).parent / "web-assets"

@@ -7,7 +7,7 @@ const {DeviceFailure, Gpu, openDevice, within} = await page('gpu.js');
 const {preparedBatch} = await page('batch.js');
 const {openStore, SafeStore} = await page('store.js');
 const {Tuning} = await page('tuning.js');
-const {exportOf, launcherOf, sourceOf} = await page('results.js');
+const {distinctNames, exportOf, launcherOf, sourceOf} = await page('results.js');
 
 function withNavigator(gpu) {
   Object.defineProperty(globalThis, 'navigator', {value: gpu === undefined ? {} : {gpu, userAgent: 'node'}, configurable: true});
@@ -138,4 +138,12 @@ test('files hold the winner, and names from outside cannot leave their comment',
   const [, second] = launcherOf(results).split('\n');
   assert.match(second, /^\/\/ Found by Rooftile on Acme /);
   assert.equal(exportOf(results, '1').problems[0].winner, 'v');
+});
+
+test('kernels that share a name are told apart by the parameters in which they differ', () => {
+  const kernel = (name, variant) => ({name, variant});
+  assert.deepEqual(distinctNames([
+    kernel('tiled 16x16', 'family=tiled tile_m=16 dot=1'), kernel('vector 1x4', 'family=vector tile_m=1 dot=1'),
+    kernel('tiled 16x16', 'family=tiled tile_m=16 dot=4'),
+  ]), ['tiled 16x16 (dot=1)', 'vector 1x4', 'tiled 16x16 (dot=4)']);
 });

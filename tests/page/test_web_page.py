@@ -1,16 +1,15 @@
 """The page in Chromium, on its software adapter: a search with a reload in its middle, its results, and their import."""
 import json
+import os
 import pathlib
+import signal
 import subprocess
-import tempfile
-import time
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from chromium import chromium
 from conftest import PROGRAM, need_assets, rooftile
 
 PATIENCE_S = 200
@@ -30,19 +29,8 @@ def address():
 @pytest.fixture(scope="module")
 def browser():
     need_assets()
-    with tempfile.TemporaryDirectory() as profile:
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for argument in ("--headless=new", "--no-sandbox", "--enable-unsafe-webgpu", "--disable-quic", "--no-first-run",
-                         "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-                         f"--user-data-dir={profile}"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
-        try:
-            yield driver
-        finally:
-            driver.quit()
+    with chromium("--enable-unsafe-webgpu") as driver:
+        yield driver
 
 
 def text(browser, identity):
@@ -127,3 +115,38 @@ def test_the_page_is_usable_at_every_width(browser, exported):
     assert unnamed == 0
 
 
+def gpu_process(driver):
+    """The process that runs the browser's graphics."""
+    def parent(process):
+        return int((process / "stat").read_text().rsplit(")", 1)[1].split()[1])
+
+    family = {driver.service.process.pid}
+    for _ in range(4):  # chromedriver, its browser, a zygote, the process.
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if parent(process) in family:
+                    family.add(int(process.name))
+            except OSError:
+                pass  # It ended meanwhile.
+    for number in family:
+        try:
+            if b"--type=gpu-process" in pathlib.Path(f"/proc/{number}/cmdline").read_bytes():
+                return number
+        except OSError:
+            pass
+    pytest.fail("the browser has no GPU process")
+
+
+def test_a_lost_gpu_process_costs_a_kernel_and_not_the_search(address):
+    need_assets()
+    with chromium("--enable-unsafe-webgpu") as driver:
+        driver.get(address)
+        wait(driver, lambda: driver.find_element(By.ID, "start").is_enabled(), "an adapter")
+        fill(driver, m=192, n=256, k=256, budget=8)
+        driver.find_element(By.ID, "start").click()
+        wait(driver, lambda: measured(driver) >= 2, "two measured kernels")
+        os.kill(gpu_process(driver), signal.SIGKILL)
+        wait(driver, lambda: driver.execute_script("return rooftile.results() !== null"), "results")
+        (problem,) = json.loads(driver.execute_script("return JSON.stringify(rooftile.exported())"))["problems"]
+        assert problem["winner"] in [kernel["variant"] for kernel in problem["kernels"] if kernel["certified"]]
+        assert text(driver, "failure") == ""

@@ -3,8 +3,11 @@ import importlib.util
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 
 # pytest accepts one conftest per folder, so the helpers of tests/cli are loaded by path.
 _spec = importlib.util.spec_from_file_location("cli_conftest", pathlib.Path(__file__).parents[1] / "cli" / "conftest.py")

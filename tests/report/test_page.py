@@ -1,14 +1,12 @@
 """The page in a headless browser: drawings, colours, widths, and use by keyboard alone."""
 import json
-import tempfile
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from chromium import chromium
 from conftest import NASTY, Reporter
 
 CHARTS = ["roofline", "gains", "bounds", "search", "waves", "map", "boundary", "factors", "calibration"]
@@ -18,18 +16,8 @@ PHONE = 360
 @pytest.fixture(scope="module")
 def browser():
     """One browser for all tests of this file; it opens local files only."""
-    with tempfile.TemporaryDirectory() as profile:
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
-                         "--disable-background-networking", "--disable-component-update", "--disable-sync", f"--user-data-dir={profile}"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
-        try:
-            yield driver
-        finally:
-            driver.quit()
+    with chromium("--disable-gpu") as driver:
+        yield driver
 
 
 @pytest.fixture(scope="module")

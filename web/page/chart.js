@@ -2,7 +2,7 @@
 
 const kSvg = 'http://www.w3.org/2000/svg';
 const kWidest = 640, kHeight = 360, kLeft = 62, kRight = 20, kTop = 14, kBottom = 44;
-const kCharacter = 7.5;  // Width of a label's characters, at most.
+const kCharacter = 8;  // Width of a label's characters, at most.
 
 function element(name, attributes, text) {
   const made = document.createElementNS(kSvg, name);

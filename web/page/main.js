@@ -1,12 +1,12 @@
 // The page: form, progress and results. All work is done by two workers; this thread only shows it. Texts from adapters and
 // files are inserted as text, never as markup.
 import {drawRoofline} from './chart.js';
-import {exportOf, launcherOf, sourceOf} from './results.js';
+import {distinctNames, exportOf, launcherOf, sourceOf} from './results.js';
 import {median, spread} from './statistics.js';
 
 const $ = id => document.getElementById(id);
 const kHangMs = 90e3;      // No word of the device's worker for so long: it hangs, and a new one takes over.
-const kShownLines = 250;
+const kShownLines = 250, kShownKernels = 8;
 const kAnnounceMs = 5000;  // A screen reader is told of progress that often.
 
 let worker = null, certificates = null, options = null, results = null, known = [], version = '';
@@ -208,10 +208,11 @@ function showResults(finished) {
   announce($('verdict').textContent, true);
   const {winner, baseline, flops, cpu_ns: cpu} = results;
   const measured = results.kernels.filter(kernel => kernel.failed === null && kernel.samples_ns.length > 0)
-      .sort((x, y) => median(x.samples_ns) - median(y.samples_ns));
-  const rows = measured.slice(0, 8).map(kernel => {
+      .sort((x, y) => median(x.samples_ns) - median(y.samples_ns)).slice(0, kShownKernels);
+  const names = distinctNames(measured);
+  const rows = measured.map((kernel, i) => {
     const ns = median(kernel.samples_ns);
-    return row([kernel.name, number(flops / ns), time(ns), percent(spread(kernel.samples_ns)), kernel.certified ? 'yes' : 'no'],
+    return row([names[i], number(flops / ns), time(ns), percent(spread(kernel.samples_ns)), kernel.certified ? 'yes' : 'no'],
                kernel.variant === winner?.variant);
   });
   if (baseline) rows.push(row(['4x4 registers, untuned', number(flops / baseline.ns), time(baseline.ns), percent(baseline.spread), '']));

@@ -23,6 +23,16 @@ export function exportOf(results, rooftile) {
   };
 }
 
+/** Names of kernels: those that share one get the parameters in which they differ. */
+export function distinctNames(kernels) {
+  const parameters = kernels.map(({variant}) => variant.split(' '));
+  return kernels.map(({name}, i) => {
+    const others = parameters.filter((_, j) => j !== i && kernels[j].name === name);
+    const own = parameters[i].filter(parameter => others.some(other => !other.includes(parameter)));
+    return own.length > 0 ? `${name} (${own.join(' ')})` : name;
+  });
+}
+
 /** All WGSL of the winner, each shader under a line with its role. */
 export function sourceOf(winner) {
   return winner.plan.programs.map(({role, wgsl}) => `// ${role}\n${wgsl}`).join('\n');
