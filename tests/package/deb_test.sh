@@ -92,7 +92,7 @@ unset LD_LIBRARY_PATH
 
 # --- Rooftile is a provider of libblas.so.3, and is used only after an explicit choice.
 expect_chosen "Installed" blas
-alternatives --query "$blas" | grep -A 1 "^Alternative: $libdir/rooftile/" | grep -q '^Priority: 5$' ||
+grep -q '^Priority: 5$' < <(alternatives --query "$blas" | grep -A 1 "^Alternative: $libdir/rooftile/") ||
   fail "Rooftile is no provider of libblas.so.3 with priority 5:" "$(alternatives --query "$blas")"
 quietly alternatives --set "$blas" "$libdir/rooftile/libblas.so.3"
 expect_chosen "Asked for" rooftile

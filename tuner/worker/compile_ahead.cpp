@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <vector>
 
 namespace rooftile {
@@ -21,7 +22,11 @@ CompileAhead::CompileAhead(Store& store, RowId device, CompilerPool* pool,
     : store_(store), device_(device), pool_(pool), stop_(stop) {}
 
 CompileAhead::~CompileAhead() {
-  while (!journal_.empty()) finish(journal_.begin()->first);
+  try {
+    while (!journal_.empty()) finish(journal_.begin()->first);
+  } catch (const std::exception&) {
+    // The entries stay, as after the death of a tuner: the next run settles them.
+  }
 }
 
 bool CompileAhead::pays() const {
