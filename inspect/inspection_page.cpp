@@ -87,7 +87,7 @@ std::string cell_of(const KernelInspection& kernel) {
                     kernel.main_loop->counts.multiply_adds);
 }
 
-/// What the devices have of one kernel, or nothing, in the order of the devices.
+/// One kernel on each of the devices, in their order; null where a device has not got it.
 using Row = std::vector<const KernelInspection*>;
 
 const KernelInspection& any_of(const Row& row) {

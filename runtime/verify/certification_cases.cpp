@@ -45,8 +45,8 @@ void set_scalars(Problem& p, const Signature& s, float alpha, float beta) {
   p.epilogue.high = 1.5f;
 }
 
-/// Matrix kernels store whole fragments to C where alpha is 1, beta is 0 and the tile lies inside
-/// of an aligned C: one case more for each of these conditions, in which all others hold.
+/// Matrix kernels store whole fragments to C where three conditions hold: alpha is 1, beta is 0,
+/// and the tile lies inside of an aligned C. Adds a case for each condition that violates it alone.
 void add_fragment_stores(std::vector<CertificationCase>& cases, const Variant& v,
                          const Signature& s, Problem aligned) {
   if (v.family != Family::kMatrix || has_workgroup_scope(v)) return;

@@ -201,7 +201,7 @@ TEST(InspectionTest, KernelsOfOneNameShareARowAndThoseOfMostDevicesComeFirst) {
                           HasSubstr("title=\"subgroup_size=32\"")));
   EXPECT_EQ(count(page, "not inspected"), 1u);
 
-  // Of one device, both are shown.
+  // Two kernels of one name on the same device are both shown.
   const Inspection two = device_with({{"shared_pad=4", "tiled"}, {"shared_pad=8", "tiled"}});
   EXPECT_EQ(count(inspection_page({two, two}), "<tr>"), 1 + 2u);
   EXPECT_EQ(count(inspection_page({two, two}), "not inspected"), 0u);
