@@ -218,6 +218,8 @@ class Store {
   /// by bucket and rank. Kernels that any of the machines black-listed for it, and those that this
   /// version cannot parse, are left out. None of them is dispatched here.
   std::vector<ImportedKernel> imported_kernels(RowId device) const;
+  /// One entry for each problem of which this device row has imported measurements, smallest first.
+  std::vector<ImportedTime> imported_times(RowId device) const;
   /// The newest imported portfolio of each class for this device and driver, by signature and
   /// place, with the same kernels left out.
   std::vector<PortfolioKernel> imported_portfolio(RowId device) const;

@@ -135,6 +135,31 @@ std::vector<NearDevice> Store::nearest_devices(RowId device) const {
   });
 }
 
+std::vector<ImportedTime> Store::imported_times(RowId device) const {
+  return impl_->guarded("reading imported samples", [&] {
+    std::vector<ImportedTime> times;
+    // Of a group with one min() SQLite returns the other columns of the row that has the minimum.
+    Sql sql(*impl_->connection,
+            "SELECT p.type, p.trans_a, p.trans_b, p.m, p.n, p.k, p.batch, p.lda, p.ldb, p.ldc,"
+            " p.stride_a, p.stride_b, p.stride_c, p.epilogue, p.alpha, p.beta, s.candidate_id,"
+            " s.kernel_ns, s.pack_ns, count(DISTINCT s.candidate_id), min(s.kernel_ns + s.pack_ns)"
+            " FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
+            " JOIN problems AS p ON p.id = s.problem_id"
+            " WHERE r.device_id = ? AND r.origin_id IS NOT NULL AND s.status = 'measured'"
+            " GROUP BY s.problem_id ORDER BY 1.0 * p.m * p.n * p.k * p.batch, s.problem_id");
+    sql.bind_all(device);
+    while (sql.next_row()) {
+      ImportedTime& time = times.emplace_back();
+      time.problem = read_problem(sql);
+      time.candidate = sql.integer();
+      time.kernel_ns = sql.real();
+      time.pack_ns = sql.real();
+      time.tried = sql.integer();
+    }
+    return times;
+  });
+}
+
 std::vector<TransferSample> Store::transfer_samples(RowId device, const Problem& problem,
                                                     std::size_t limit) const {
   const std::vector<NearDevice> near = nearest_devices(device);

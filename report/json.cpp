@@ -158,7 +158,8 @@ Json json_identity(const DeviceProfile& profile) {
 
 Json json_of(const DeviceReport& d, JsonDetail detail) {
   Json figures = Json::array(), problems = Json::array(), rejected = Json::array(),
-       stale = Json::array(), math = Json::array(), levels = Json::array();
+       elsewhere = Json::array(), stale = Json::array(), math = Json::array(),
+       levels = Json::array();
   for (const FigureReport& report : d.figures)
     if (detail == JsonDetail::kFull || !report.figure.name.starts_with(kGridFigureNames))
       figures.push_back(json_of(report));
@@ -167,6 +168,12 @@ Json json_of(const DeviceReport& d, JsonDetail detail) {
     rejected.push_back({{"kernel", r.kernel}, {"reason", r.reason}});
   for (const StaleReport& s : d.stale)
     stale.push_back({{"problem", s.problem}, {"kernel", s.kernel}, {"reason", s.reason}});
+  for (const ElsewhereReport& e : d.elsewhere)
+    elsewhere.push_back({{"problem", to_string(e.problem)},
+                         {"kernel", e.kernel},
+                         {"kernel_ns", json_number(e.kernel_ns)},
+                         {"pack_ns", json_number(e.pack_ns)},
+                         {"tried", e.tried}});
   for (const MathRoof& roof : d.math_roofs)
     math.push_back({{"type", roof.type}, {"gflops", json_number(roof.gflops)}});
   for (const LevelReport& roof : d.level_roofs)
@@ -182,6 +189,7 @@ Json json_of(const DeviceReport& d, JsonDetail detail) {
                {"roofs", {{"math", math}, {"levels", levels}}},
                {"problems", problems},
                {"advice", d.advice},
+               {"elsewhere", elsewhere},
                {"stale", stale},
                {"black_list", rejected}});
   return json;

@@ -189,6 +189,14 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record,
   report.math_roofs = math_roofs(report.problems, rates);
   report.level_roofs = level_roofs(rates);
   report.stale = stale_lists(store, record.id, report.problems, runtime.generator_version);
+  for (const ImportedTime& time : store.imported_times(record.id))
+    if (std::ranges::find(report.problems, time.problem, &ProblemReport::problem) ==
+        report.problems.end())
+      report.elsewhere.push_back({.problem = time.problem,
+                                  .kernel = kernel_name(store, time.candidate),
+                                  .kernel_ns = time.kernel_ns,
+                                  .pack_ns = time.pack_ns,
+                                  .tried = time.tried});
   for (const BlackListRecord& entry : store.black_listed(record.id))
     report.rejected.push_back({kernel_name(store, entry.candidate), entry.reason});
   if (report.problems.empty()) report.advice = untuned_advice(store, record);

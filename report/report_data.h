@@ -74,6 +74,15 @@ struct StaleReport {
   std::string problem, kernel, reason;
 };
 
+/// The fastest kernel that was measured on another machine, or in a browser, for a problem that has
+/// no certified kernel here.
+struct ElsewhereReport {
+  Problem problem;
+  std::string kernel;
+  double kernel_ns = 0, pack_ns = 0;
+  std::int64_t tried = 0;  ///< Kernels that were measured there.
+};
+
 struct FigureReport {
   Figure figure;
   std::optional<Figure> before;  // the same figure of the previous calibration
@@ -102,6 +111,7 @@ struct DeviceReport {
   std::vector<LevelReport> level_roofs = {};  // level and gbps
   std::vector<ProblemReport> problems = {};   // best certified kernel of each
   std::vector<StaleReport> stale = {};
+  std::vector<ElsewhereReport> elsewhere = {};
   std::vector<RejectedReport> rejected = {};  // black-listed kernels with the newest reason
   std::string advice = {};  // what to do where there are no problems (untuned_advice); else empty
 };

@@ -134,6 +134,24 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
                    "  *: with bytes that the driver counted; `rooftile report --problem m,n,k`\n");
 }
 
+void write_elsewhere(fmt::memory_buffer& out, const DeviceReport& device) {
+  if (device.elsewhere.empty()) return;
+  TextTable table({{"problem", Align::kLeft},
+                   {"fastest kernel elsewhere", Align::kLeft},
+                   {"us"},
+                   {"GFLOP/s"},
+                   {"pack us"},
+                   {"tried"}});
+  for (const ElsewhereReport& e : device.elsewhere)
+    table.add({to_string(e.problem), e.kernel, fmt::format("{:.1f}", e.kernel_ns * 1e-3),
+               fmt::format("{:.1f}", flops(e.problem) / e.kernel_ns),
+               fmt::format("{:.1f}", e.pack_ns * 1e-3), fmt::to_string(e.tried)});
+  out.append(table.text("  "));
+  fmt::format_to(std::back_inserter(out),
+                 "  elsewhere: imported measurements; programs run no kernel for them before it is "
+                 "certified here\n");
+}
+
 }  // namespace
 
 std::string counter_value(const PerformanceCounter& counter) {
@@ -167,6 +185,7 @@ std::string report_text(const Report& report, CalibrationDetail detail) {
     fmt::format_to(to, "\n{} ({}, {})\n", device.profile.name, name(device.profile.kind),
                    device.profile.driver_info);
     write_problems(out, device);
+    write_elsewhere(out, device);
     for (const StaleReport& s : device.stale)
       fmt::format_to(to, "  not used: {} for {}: {}\n", s.kernel, s.problem, s.reason);
     if (!device.stale.empty())

@@ -213,6 +213,14 @@ struct ImportedKernel {
   TunedKernel kernel;
 };
 
+/// The fastest kernel of a problem in runs that were imported, by its shortest median.
+struct ImportedTime {
+  Problem problem;
+  RowId candidate = 0;
+  double kernel_ns = 0, pack_ns = 0;
+  std::int64_t tried = 0;  ///< Kernels that were measured there.
+};
+
 /// An entry of a ranked list that this version cannot read, because a newer version wrote the
 /// kernel or the row was edited by hand.
 struct UnknownWinner {

@@ -167,6 +167,15 @@ TEST_F(ImportResults, SeedSearchesOfTheKindAndCertifyNothing) {
     EXPECT_TRUE(store.tuned_kernels(record.id, kGeneratorVersion).empty());
     EXPECT_TRUE(store.winners(record.id).empty());
   }
+  EXPECT_TRUE(store.imported_times(device).empty()) << "it was measured by another device";
+  std::vector<ImportedTime> times;
+  for (const DeviceRecord& record : store.devices())
+    if (record.id != device) times = store.imported_times(record.id);
+  ASSERT_EQ(times.size(), 1u);
+  EXPECT_EQ(times[0].problem, problem_of_export());
+  EXPECT_EQ(store.candidate(times[0].candidate)->variant, parse_variant(kFast));
+  EXPECT_DOUBLE_EQ(times[0].kernel_ns, 1005);
+  EXPECT_EQ(times[0].tried, 2);
 }
 
 TEST_F(ImportResults, AddNothingTheSecondTime) {

@@ -100,7 +100,9 @@ def test_the_export_feeds_a_native_database(exported, tmp_path):
     imported = rooftile("--db", database, "db", "import", results)
     assert imported.returncode == 0, imported.stderr
     assert "1 runs" in imported.stdout
-    assert "HeadlessChrome" in rooftile("--db", database, "report").stdout  # The origin of the measurements.
+    report = rooftile("--db", database, "report").stdout
+    assert "HeadlessChrome" in report  # The origin of the measurements.
+    assert "fastest kernel elsewhere" in report and "256x256x256 nn" in report
     again = rooftile("--db", database, "db", "import", results)
     assert again.returncode == 0 and "nothing new" in again.stdout
 
