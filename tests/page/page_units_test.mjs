@@ -147,3 +147,15 @@ test('kernels that share a name are told apart by the parameters in which they d
     kernel('tiled 16x16', 'family=tiled tile_m=16 dot=4'),
   ]), ['tiled 16x16 (dot=1)', 'vector 1x4', 'tiled 16x16 (dot=4)']);
 });
+
+test('the search compares with what the form asks for', async () => {
+  for (const [compared, kernelWanted, cpuWanted] of
+       [[undefined, true, true], ['all', true, true], ['4x4', true, false], ['cpu', false, true], ['none', false, false]]) {
+    const {tuning} = search(() => {}, {problem: {types: 'f32', batch: 1}, search: {flops: 1}});
+    let asked = 0;
+    Object.assign(tuning, {options: {compared}, ask: async () => { ++asked; return {ns: 1}; }});
+    await tuning.compareWithCpu();
+    assert.equal(asked === 1, cpuWanted);
+    assert.equal(tuning.compares('4x4'), kernelWanted);
+  }
+});

@@ -89,14 +89,16 @@ function formOptions() {
       trans_a: $('trans_a').checked, trans_b: types.includes('xq') || $('trans_b').checked, types,
     },
     budget: Number($('budget').value),
+    compared: $('compared').value,
   };
 }
 
-function fillForm({problem, budget}) {
+function fillForm({problem, budget, compared}) {
   for (const name of ['m', 'n', 'k', 'types']) $(name).value = problem[name];
   $('trans_a').checked = problem.trans_a;
   $('trans_b').checked = problem.trans_b;
   $('budget').value = budget;
+  $('compared').value = compared ?? 'all';
 }
 
 /** Kernels that were fastest elsewhere, the nearest sizes first. */

@@ -130,6 +130,11 @@ export class Tuning {
     this.engine.ask('observe', {candidate: kernel.candidate, ns});
   }
 
+  /** Whether the options compare with '4x4' (the baseline kernel) or 'cpu'; without a choice with both. */
+  compares(what) {
+    return ['all', what].includes(this.options.compared ?? 'all');
+  }
+
   async bindOperands() {
     const contents = {};
     for (const [name, memory] of Object.entries(this.operands)) contents[name] = this.engine.copyOf(memory);
@@ -139,7 +144,7 @@ export class Tuning {
   }
 
   async compareWithCpu() {
-    if (this.problem.types !== 'f32' || this.problem.batch !== 1) return;
+    if (!this.compares('cpu') || this.problem.types !== 'f32' || this.problem.batch !== 1) return;
     if (this.search.flops > 4e9) return;  // Seconds on one thread.
     this.cpu = (await this.ask('cpu', {problem: this.problem})).ns;
     this.report({kind: 'cpu', ns: this.cpu});
@@ -237,7 +242,7 @@ export class Tuning {
   async finals() {
     this.report({kind: 'phase', text: 'Waiting for the driver'});
     await Promise.race([this.compiling, new Promise(resolve => { setTimeout(resolve, kSettleMs); })]);
-    this.report({kind: 'phase', text: 'Comparing the fastest kernels with the 4x4 kernel'});
+    this.report({kind: 'phase', text: 'Comparing the fastest kernels'});
     for (let tries = 0; tries < kFinalists; ++tries) {
       const gpu = this.gpu;
       try {
@@ -266,7 +271,7 @@ export class Tuning {
       if (sampler) samplers.push({kernel, sampler});
     }
     const measured = samplers.map(({sampler}) => sampler);
-    if (hasBaseline(this.problem) && measured.length > 0) {
+    if (this.compares('4x4') && hasBaseline(this.problem) && measured.length > 0) {
       const baseline = new Sampler(this.gpu, await prepareBaseline(this.gpu, this.problem, this.shared, kCompileMs), kRunMs);
       await baseline.warmUp();
       measured.push(baseline);
