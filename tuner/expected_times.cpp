@@ -41,7 +41,8 @@ double finals_s(const Search& search, const StepCosts& costs) {
   const Candidate& best = *order.front();
   const double samples = 1 + search.round_samples(kFinalSamples);
   const double arms = static_cast<double>(std::min(search.tried(), kFinalists + 1));
-  const double calls = samples * (arms * kRounds + 2 * kFirstPairs) + kMostHostRounds;
+  const double calls =
+      samples * (arms * kRounds + 2 * static_cast<double>(kFewestPairs)) + kMostHostRounds;
   return calls * best.total_ns() * 1e-9 + certificate_s(search, costs, best.variant) +
          kOtherCallsS + search.context().runner.preparation_s(search.problem());
 }

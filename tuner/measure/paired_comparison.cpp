@@ -3,10 +3,21 @@
 #include <cmath>
 
 namespace rooftile {
+namespace {
+
+PairedVerdict verdict_of(std::size_t pairs, int lead) {
+  const auto n = static_cast<int>(pairs);
+  if (4 * lead >= 24 + n) return PairedVerdict::kFaster;
+  if (10 * lead <= 3 * n - 30 || pairs == kMostPairs) return PairedVerdict::kNotFaster;
+  return PairedVerdict::kUndecided;
+}
+
+}  // namespace
 
 std::size_t PairedComparison::faster_pairs() const {
   std::size_t faster = 0;
-  for (std::size_t i = 0; i < stored_ns.size(); ++i) faster += challenger_ns[i] < stored_ns[i];
+  for (std::size_t i = 0; i < stored.size(); ++i)
+    faster += challenger[i].total_ns() < stored[i].total_ns();
   return faster;
 }
 
@@ -21,34 +32,35 @@ std::optional<double> sign_confidence(std::size_t faster_pairs, std::size_t pair
   return fewer;
 }
 
-PairedComparison compare_in_pairs(const std::function<std::optional<double>()>& time_stored,
-                                  const std::function<std::optional<double>()>& time_challenger,
+PairedComparison compare_in_pairs(const std::function<std::optional<PairTime>()>& time_stored,
+                                  const std::function<std::optional<PairTime>()>& time_challenger,
                                   const std::function<bool()>& stop) {
   PairedComparison comparison;
-  const auto timed = [&](const std::function<std::optional<double>()>& time) {
+  const auto timed = [&](const std::function<std::optional<PairTime>()>& time) {
     return stop() ? std::nullopt : time();
   };
-  int losses = 0;
-  for (int pair = 0; pair < kMostPairs; ++pair) {
-    std::optional<double> stored, challenger;
-    if (pair % 2 == 0) {
+  int lead = 0;
+  std::size_t disturbed = 0;
+  while (comparison.verdict == PairedVerdict::kUndecided) {
+    const std::size_t before = comparison.stored.size();
+    std::optional<PairTime> stored, challenger;
+    if ((before + disturbed) % 2 == 0) {
       stored = timed(time_stored);
       if (stored) challenger = timed(time_challenger);
     } else {
       challenger = timed(time_challenger);
       if (challenger) stored = timed(time_stored);
     }
-    if (!stored || !challenger) return comparison;
-    comparison.stored_ns.push_back(*stored);
-    comparison.challenger_ns.push_back(*challenger);
-    if (*challenger >= *stored) ++losses;
-    if (losses > kMostLosses) {
-      comparison.verdict = PairedVerdict::kNotFaster;
-      return comparison;
+    if (!stored || !challenger) break;
+    if ((stored->disturbed || challenger->disturbed) && disturbed < kMostDisturbedPairs) {
+      ++disturbed;
+      continue;
     }
-    if (losses == 0 && pair + 1 == kFirstPairs) break;
+    comparison.stored.push_back(*stored);
+    comparison.challenger.push_back(*challenger);
+    lead += challenger->total_ns() < stored->total_ns() ? 1 : -1;
+    comparison.verdict = verdict_of(before + 1, lead);
   }
-  comparison.verdict = PairedVerdict::kFaster;
   return comparison;
 }
 

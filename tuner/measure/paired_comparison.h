@@ -16,11 +16,18 @@ enum class PairedVerdict : std::uint8_t {
   kUndecided,  // a time is missing, or stop() turned true, before there were enough pairs
 };
 
+/// One timing of one kernel.
+struct PairTime {
+  double kernel_ns = 0, pack_ns = 0;
+  bool disturbed = false;  ///< A sample in it stayed noisy (tuner/measure/steady_samples.h).
+  double total_ns() const { return kernel_ns + pack_ns; }
+};
+
 struct PairedComparison {
   PairedVerdict verdict = PairedVerdict::kUndecided;
-  std::vector<double> stored_ns, challenger_ns;  // one of each for every complete pair
+  std::vector<PairTime> stored, challenger;  // one of each for every pair that counts
 
-  std::size_t faster_pairs() const;  // in which the challenger was faster
+  std::size_t faster_pairs() const;  // in which the challenger's total time was shorter
 };
 
 // Of the verdict kFaster.
@@ -31,16 +38,21 @@ inline constexpr double kPairedConfidence = 0.97;
 /// No value without pairs.
 std::optional<double> sign_confidence(std::size_t faster_pairs, std::size_t pairs);
 
-inline constexpr int kFirstPairs = 6, kMostPairs = 12, kMostLosses = 2;
+/// Limits of a comparison: of the pairs that count; and of those with a disturbed time, which do
+/// not, until there were so many.
+inline constexpr std::size_t kMostPairs = 40, kMostDisturbedPairs = 12;
+/// Pairs until the decision on a challenger that is faster in each of them.
+inline constexpr std::size_t kFewestPairs = 8;
 
-/// Measures pairs and ends as soon as they decide. The challenger is faster if it is faster in each
-/// of the first kFirstPairs pairs, or in all but kMostLosses of kMostPairs (a sign test with two
-/// looks: a kernel that is equally fast passes it in 3 % of all comparisons). Equal times count for
-/// the stored kernel. The order within a pair alternates, so that a drift favours neither kernel.
-/// The callbacks return ns, or nothing when the kernel could not be measured; stop() is asked
-/// before each of them.
-PairedComparison compare_in_pairs(const std::function<std::optional<double>()>& time_stored,
-                                  const std::function<std::optional<double>()>& time_challenger,
+/// Measures pairs until they decide. After n pairs, of which the challenger won `lead` more than it
+/// lost, it is faster if lead >= 6 + n / 4, and not faster if lead <= 3 n / 10 - 3 or n is
+/// kMostPairs. This is a sequential sign test: of equally fast challengers 2.9 % are declared
+/// faster, after 10.6 pairs on average; of those that win 80 % of the pairs 91 %, after 15.6 pairs.
+/// Equal times count for the stored kernel. The order within a pair alternates, so that a drift
+/// favours neither kernel. The callbacks return no value when the kernel could not be measured;
+/// stop() is asked before each of them.
+PairedComparison compare_in_pairs(const std::function<std::optional<PairTime>()>& time_stored,
+                                  const std::function<std::optional<PairTime>()>& time_challenger,
                                   const std::function<bool()>& stop);
 
 }  // namespace rooftile

@@ -6,36 +6,40 @@
 #include "core/numbers/statistics.h"
 
 namespace rooftile {
+namespace {
+
+void set_medians(const std::vector<PairTime>& times, TimedKernel& kernel) {
+  const auto median_of = [&](double PairTime::*part) {
+    std::vector<double> values;
+    for (const PairTime& time : times) values.push_back(time.*part);
+    return median(values);
+  };
+  kernel.kernel_ns = median_of(&PairTime::kernel_ns);
+  kernel.pack_ns = median_of(&PairTime::pack_ns);
+}
+
+}  // namespace
 
 KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem,
                                  const Variant& stored, const Variant& challenger,
                                  const TimeOptions& options, const std::function<bool()>& over) {
-  struct Times {
-    std::vector<double> kernel_ns, pack_ns;  // One of each for every pair.
-  };
-  Times of_stored, of_challenger;
-  const auto total_ns = [&](const Variant& variant, Times& times) -> std::optional<double> {
+  const auto timed = [&](const Variant& variant) -> std::optional<PairTime> {
     const auto reply = runner.time(variant, problem, options);
     if (!reply) return std::nullopt;
-    times.kernel_ns.push_back(median(reply->kernel_ns));
-    times.pack_ns.push_back(reply->pack_ns);
-    return times.kernel_ns.back() + times.pack_ns.back();
+    return PairTime{.kernel_ns = median(reply->kernel_ns),
+                    .pack_ns = reply->pack_ns,
+                    .disturbed = reply->noisy > 0};
   };
-  KernelComparison comparison = {.stored = {.variant = stored},
-                                 .challenger = {.variant = challenger}};
   const PairedComparison paired =
-      compare_in_pairs([&] { return total_ns(stored, of_stored); },
-                       [&] { return total_ns(challenger, of_challenger); }, over);
-  comparison.verdict = paired.verdict;
-  comparison.pairs = paired.stored_ns.size();
-  comparison.faster_pairs = paired.faster_pairs();
+      compare_in_pairs([&] { return timed(stored); }, [&] { return timed(challenger); }, over);
+  KernelComparison comparison = {.verdict = paired.verdict,
+                                 .stored = {.variant = stored},
+                                 .challenger = {.variant = challenger},
+                                 .pairs = paired.stored.size(),
+                                 .faster_pairs = paired.faster_pairs()};
   if (comparison.verdict == PairedVerdict::kUndecided) return comparison;
-  const auto set_medians = [](TimedKernel& kernel, const Times& times) {
-    kernel.kernel_ns = median(times.kernel_ns);
-    kernel.pack_ns = median(times.pack_ns);
-  };
-  set_medians(comparison.stored, of_stored);
-  set_medians(comparison.challenger, of_challenger);
+  set_medians(paired.stored, comparison.stored);
+  set_medians(paired.challenger, comparison.challenger);
   return comparison;
 }
 

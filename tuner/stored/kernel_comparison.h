@@ -19,7 +19,7 @@ struct KernelComparison {
   PairedVerdict verdict = PairedVerdict::kUndecided;
   /// Medians over the pairs; without times where the verdict is kUndecided.
   TimedKernel stored, challenger;
-  std::size_t pairs = 0, faster_pairs = 0;  ///< Complete ones; faster: the challenger was.
+  std::size_t pairs = 0, faster_pairs = 0;  ///< Those that count; faster: the challenger was.
 };
 
 /// Gives a record the total time of a comparison, at this level of the device's speed. It keeps the
