@@ -19,7 +19,7 @@ enum class PairedVerdict : std::uint8_t {
 /// One timing of one kernel.
 struct PairTime {
   double kernel_ns = 0, pack_ns = 0;
-  bool disturbed = false;  ///< A sample in it stayed noisy (tuner/measure/steady_samples.h).
+  bool disturbed = false;  ///< Half of its samples or more stayed noisy (steady_samples.h).
   double total_ns() const { return kernel_ns + pack_ns; }
 };
 

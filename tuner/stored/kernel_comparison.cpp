@@ -1,6 +1,7 @@
 #include "tuner/stored/kernel_comparison.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "core/numbers/statistics.h"
@@ -28,7 +29,7 @@ KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem
     if (!reply) return std::nullopt;
     return PairTime{.kernel_ns = median(reply->kernel_ns),
                     .pack_ns = reply->pack_ns,
-                    .disturbed = reply->noisy > 0};
+                    .disturbed = 2 * reply->noisy >= std::ssize(reply->kernel_ns)};
   };
   const PairedComparison paired =
       compare_in_pairs([&] { return timed(stored); }, [&] { return timed(challenger); }, over);
