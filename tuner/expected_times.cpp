@@ -6,6 +6,7 @@
 #include "generator/version.h"
 #include "tuner/host_comparison.h"
 #include "tuner/measure/paired_comparison.h"
+#include "tuner/worker/measure.h"
 
 namespace rooftile {
 
@@ -32,19 +33,21 @@ double batch_s(const Search& search, const StepCosts& costs,
   return seconds;
 }
 
-// Most finalists are dropped after few rounds. A paired comparison often ends after its first
-// pairs.
+// Most finalists are dropped after few rounds. A paired comparison takes some more pairs than its
+// first decision, and each request to the worker some milliseconds besides the kernel's runs, of
+// which long products need no untimed one.
 double finals_s(const Search& search, const StepCosts& costs) {
-  constexpr double kRounds = 4, kOtherCallsS = 0.2;
+  constexpr double kRounds = 4, kPairs = 2.0 * kFewestPairs, kRequestS = 0.005, kOtherCallsS = 0.2;
   const std::vector<const Candidate*> order = search.preferred();
   if (order.empty()) return kOtherCallsS;
   const Candidate& best = *order.front();
-  const double samples = 1 + search.round_samples(kFinalSamples);
+  const bool long_product = best.total_ns() > kLongProductNs;
+  const double samples = (long_product ? 0 : 1) + search.round_samples(kFinalSamples);
   const double arms = static_cast<double>(std::min(search.tried(), kFinalists + 1));
-  const double calls =
-      samples * (arms * kRounds + 2 * static_cast<double>(kFewestPairs)) + kMostHostRounds;
-  return calls * best.total_ns() * 1e-9 + certificate_s(search, costs, best.variant) +
-         kOtherCallsS + search.context().runner.preparation_s(search.problem());
+  const double requests = arms * kRounds + 2 * kPairs, calls = samples * requests + kMostHostRounds;
+  return calls * best.total_ns() * 1e-9 + requests * kRequestS +
+         certificate_s(search, costs, best.variant) + kOtherCallsS +
+         search.context().runner.preparation_s(search.problem());
 }
 
 double certificate_s(const Search& search, const StepCosts& costs, const Variant& variant) {

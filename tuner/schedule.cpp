@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <vector>
 
 namespace rooftile {
 namespace {
@@ -30,13 +31,33 @@ double unfinished_s(std::span<const StepOffer> offers) {
   return sum_s;
 }
 
+/// Part of left_s for the problem's kFinish. Where the time covers all of them, it is shared in
+/// proportion to finish_s. Otherwise each gets what it needs but at most a part that is the same
+/// for all of one weight, so that the longest do not starve the others.
+double finish_share_s(std::span<const StepOffer> offers, std::size_t problem, double left_s) {
+  std::vector<const StepOffer*> open;
+  for (const StepOffer& offer : offers)
+    if (offer.stage != TuneStage::kDone) open.push_back(&offer);
+  const double sum_s = unfinished_s(offers);
+  const StepOffer& own = offers[problem];
+  if (sum_s <= 0) return left_s / static_cast<double>(open.size());
+  if (sum_s <= left_s) return left_s * own.finish_s / sum_s;
+  const auto per_weight = [](const StepOffer* offer) { return offer->finish_s / offer->weight; };
+  std::ranges::sort(open, {}, per_weight);
+  double weights = 0;
+  for (const StepOffer* offer : open) weights += offer->weight;
+  for (const StepOffer* offer : open) {
+    if (per_weight(offer) >= left_s / weights) break;
+    left_s -= offer->finish_s;
+    weights -= offer->weight;
+  }
+  return std::min(own.finish_s, left_s / weights * own.weight);
+}
+
 TuneStep finish(std::span<const StepOffer> offers, std::size_t problem, double left_s) {
-  const double sum_s = unfinished_s(offers), own_s = offers[problem].finish_s;
-  const auto open = static_cast<double>(std::ranges::count_if(
-      offers, [](const StepOffer& offer) { return offer.stage != TuneStage::kDone; }));
   return {.problem = problem,
           .stage = TuneStage::kFinish,
-          .seconds = left_s * (sum_s > 0 ? own_s / sum_s : 1 / open)};
+          .seconds = finish_share_s(offers, problem, left_s)};
 }
 
 /// Whether the problem's search got less than kLeastShare of its part of all search time, even with

@@ -49,7 +49,8 @@ inline constexpr double kLeastShare = 0.25;
 ///    problems: the sum of finish_s, but at most kMostReserved of total_s. Of those batches the one
 ///    with the largest weight * gain / cost_s runs, or one of a problem below kLeastShare.
 /// 4. Where no batch can run, problems are finished, in their order. Each gets a part of the time
-///    that is left, in proportion to finish_s.
+///    that is left, in proportion to finish_s; where the time does not cover all of them, each gets
+///    its finish_s, but at most a part that is the same for all of one weight.
 /// Returns no value when no time is left or every problem is done. total_s: time for all problems
 /// from the beginning of the run to its end.
 std::optional<TuneStep> next_step(std::span<const StepOffer> offers, double left_s, double total_s);

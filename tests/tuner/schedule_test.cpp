@@ -142,10 +142,25 @@ TEST(Schedule, FinalsAreSharedByWhatTheyAreExpectedToTake) {
   std::vector<StepOffer> offers(
       2, {.stage = TuneStage::kSearch, .cost_s = 50, .first_s = 50, .finish_s = 10});
   offers[1].finish_s = 30;
-  const auto step = next_step(offers, 20, 100);
+  const auto step = next_step(offers, 80, 200);
   ASSERT_TRUE(step);
   EXPECT_EQ(step->stage, TuneStage::kFinish);
-  EXPECT_DOUBLE_EQ(step->seconds, 20 * 10 / 40.0);
+  EXPECT_DOUBLE_EQ(step->seconds, 80 * 10 / 40.0);
+}
+
+TEST(Schedule, FinalsThatTakeLongDoNotStarveTheOthers) {
+  std::vector<StepOffer> offers(
+      4, {.stage = TuneStage::kSearch, .cost_s = 500, .first_s = 500, .finish_s = 2});
+  offers[1].finish_s = 100;
+  offers[2].finish_s = 100;
+  offers[2].weight = 3;
+  const auto seconds = [&](double left_s) { return next_step(offers, left_s, 1000)->seconds; };
+  EXPECT_DOUBLE_EQ(seconds(44), 2) << "the first problem gets all that it needs";
+  offers[0].stage = TuneStage::kDone;
+  EXPECT_DOUBLE_EQ(seconds(42), 10) << "of the 40 s of two, a share of their weights 1 and 3";
+  offers[1].stage = TuneStage::kDone;
+  EXPECT_DOUBLE_EQ(seconds(32), 30);
+  EXPECT_DOUBLE_EQ(seconds(1), 0.75) << "where no problem gets what it needs";
 }
 
 TEST(Schedule, ASecondGoesWhereTheExpectedGainInASecondIsLargest) {
