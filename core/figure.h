@@ -4,8 +4,12 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace rooftile {
+
+/// Names of the host's rates by size, of which there are hundreds, begin with it.
+inline constexpr std::string_view kHostGridPrefix = "host.gemm.";
 
 struct Figure {
   // "device.fma.f32", "host.gemm.threads.512x512x512": runtime/model/calibration.h lists the names.

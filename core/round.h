@@ -1,11 +1,14 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace rooftile {
 
 /// Smallest multiple of step that is at least x.
-constexpr std::int64_t round_up(std::int64_t x, std::int64_t step) {
+template <std::integral T>
+constexpr T round_up(T x, std::type_identity_t<T> step) {
   return (x + step - 1) / step * step;
 }
 constexpr std::int64_t divide_up(std::int64_t x, std::int64_t step) {

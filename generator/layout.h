@@ -17,6 +17,7 @@ inline constexpr int kPackLocalSize = 64;
 inline constexpr int kReduceLocalSize = 64;
 inline constexpr int kLargestTile = 1024;  // of any tile or register size
 inline constexpr int kElementBytes = 4;
+inline constexpr int kWidestLoadBytes = 16;  // of any kernel from a buffer
 inline constexpr int kTexelElements = 4;  // of RGBA32; also of the vectors that pack kernels write
 
 /// Type in which a GEMM kernel reads an operand. Packed operands are float32 whatever their stored

@@ -15,8 +15,6 @@
 namespace rooftile {
 namespace {
 
-constexpr std::string_view kHostGrid = "host.gemm.";
-
 std::string label(const DeviceProfile& profile) {
   return fmt::format("{} ({})", profile.name, profile.driver_info);
 }
@@ -52,14 +50,14 @@ void compare_figures(DeviceComparison& comparison, const DeviceReport& here,
   for (const FigureReport& report : here.figures) {
     const Figure& f = report.figure;
     const std::optional<double> other = value_of(there, f.name);
-    if (!f.name.starts_with(kHostGrid))
+    if (!f.name.starts_with(kHostGridPrefix))
       comparison.figures.push_back({f.name, f.unit, f.value, other});
     else if (other && *other > 0 && f.value > 0)
       host_ratios.push_back(*other / f.value);
   }
   for (const FigureReport& report : there.figures) {
     const Figure& f = report.figure;
-    if (!f.name.starts_with(kHostGrid) && !value_of(here, f.name))
+    if (!f.name.starts_with(kHostGridPrefix) && !value_of(here, f.name))
       comparison.figures.push_back({f.name, f.unit, std::nullopt, f.value});
   }
   comparison.host_points = host_ratios.size();

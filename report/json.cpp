@@ -8,8 +8,6 @@
 namespace rooftile {
 namespace {
 
-constexpr std::string_view kGridFigureNames = "host.gemm.";  // hundreds of figures
-
 Json json_of(const std::optional<CompilerFacts>& facts) {
   if (!facts) return nullptr;
   const auto count = [](const std::optional<std::int64_t>& x) {
@@ -161,7 +159,7 @@ Json json_of(const DeviceReport& d, JsonDetail detail) {
        elsewhere = Json::array(), stale = Json::array(), math = Json::array(),
        levels = Json::array();
   for (const FigureReport& report : d.figures)
-    if (detail == JsonDetail::kFull || !report.figure.name.starts_with(kGridFigureNames))
+    if (detail == JsonDetail::kFull || !report.figure.name.starts_with(kHostGridPrefix))
       figures.push_back(json_of(report));
   for (const ProblemReport& p : d.problems) problems.push_back(json_of(p, detail));
   for (const RejectedReport& r : d.rejected)

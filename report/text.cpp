@@ -11,8 +11,6 @@
 namespace rooftile {
 namespace {
 
-constexpr std::string_view kGridFigures = "host.gemm.";  // hundreds of figures: counted, not listed
-
 /// When the device was calibrated, and how many figures have moved since the time before.
 void write_calibrated(fmt::memory_buffer& out, const DeviceReport& device) {
   const auto to = std::back_inserter(out);
@@ -48,7 +46,7 @@ void write_calibration(fmt::memory_buffer& out, const DeviceReport& device) {
   std::size_t grid = 0;
   for (const FigureReport& report : device.figures) {
     const Figure& f = report.figure;
-    if (f.name.starts_with(kGridFigures)) {
+    if (f.name.starts_with(kHostGridPrefix)) {
       ++grid;
       continue;
     }

@@ -14,7 +14,7 @@ namespace rooftile {
 namespace {
 
 // Hundreds of measurements, which are summarised instead of listed.
-bool is_grid(const Figure& figure) { return figure.name.starts_with("host.gemm."); }
+bool is_grid(const Figure& figure) { return figure.name.starts_with(kHostGridPrefix); }
 
 std::string percent(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:+.1f} %", 100 * (ratio - 1)) : "new";

@@ -5,28 +5,24 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/round.h"
+#include "generator/layout.h"
 
 namespace rooftile {
-namespace {
-
-constexpr std::uint64_t kImportedLoadBytes = 16;  // Widest load of a kernel.
-
-std::uint64_t up(std::uint64_t x, std::uint64_t step) { return (x + step - 1) / step * step; }
-
-}  // namespace
-
 std::optional<ImportedOperand::Pages> ImportedOperand::pages(const DeviceLimits& limits,
                                                              const void* at, std::uint64_t bytes) {
   const std::uint64_t alignment = limits.host_import_alignment_bytes;
   if (alignment == 0 || bytes == 0) return std::nullopt;
   const auto address = reinterpret_cast<std::uintptr_t>(at);
-  const std::uint64_t begin = address / alignment * alignment, end = up(address + bytes, alignment);
+  const std::uint64_t begin = address / alignment * alignment,
+                      end = round_up(address + bytes, alignment);
   // Memory is mapped by pages: only the pages that hold the operand are known to exist.
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const bool whole_pages = page % alignment == 0;
   if (!whole_pages && (begin != address || end != address + bytes)) return std::nullopt;
   if (end - begin > limits.max_memory_allocation_bytes) return std::nullopt;
-  return Pages{begin, end, std::min(up(address - begin + bytes, kImportedLoadBytes), end - begin)};
+  return Pages{begin, end,
+               std::min(round_up(address - begin + bytes, kWidestLoadBytes), end - begin)};
 }
 
 std::optional<ImportedOperand> ImportedOperand::of(Device& device, const void* at,

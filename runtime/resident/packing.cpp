@@ -18,7 +18,7 @@ constexpr double kEqual = 1.02;
 // Sizes at which some kernel has to be able to run, or the operand is kept as stored.
 constexpr std::array<std::int64_t, 3> kOtherSizes = {1, 3, 101};
 // The host copies an operand to the device in pieces of so many bytes.
-constexpr std::int64_t kPieceBytes = 16 << 20;
+constexpr std::int64_t kUploadBytes = 16 << 20;
 
 /// The same call with another m (n, where A is packed). The packed operand stays as it is; the
 /// other matrices keep their rows' padding where those have this size.
@@ -220,7 +220,7 @@ StoredOperand upload_operand(Resident& resident, const GemmCall& call, Operand o
     const Extent extent = is_a ? stored_a(one) : stored_b(one);
     const std::int64_t ld = is_a ? one.lda : one.ldb, staged_ld = is_a ? staged.lda : staged.ldb;
     const std::int64_t size = bytes_of(one.types.a), row_bytes = staged_ld * size;
-    const std::int64_t rows = std::max<std::int64_t>(1, kPieceBytes / row_bytes);
+    const std::int64_t rows = std::max<std::int64_t>(1, kUploadBytes / row_bytes);
     std::vector<char> piece(static_cast<std::size_t>(std::min(rows, extent.rows) * row_bytes));
     for (std::int64_t row = 0; row < extent.rows; row += rows) {
       const std::int64_t count = std::min(rows, extent.rows - row);

@@ -9,12 +9,12 @@
 
 #include "core/error.h"
 #include "core/round.h"
+#include "generator/layout.h"
 #include "runtime/kernel/step_time.h"
 
 namespace rooftile {
 namespace {
 
-constexpr std::int64_t kVectorBytes = 16;  // Widest load of a kernel.
 // Size of one piece of a transfer through mapped memory: while one piece is transferred the host
 // copies the next.
 constexpr std::uint64_t kTransferPieceBytes = 16 << 20;
@@ -58,10 +58,7 @@ void Resident::check_range(const DeviceMemory& memory, std::uint64_t offset_byte
 
 std::shared_ptr<DeviceMemory> Resident::create_memory(std::uint64_t bytes) {
   const std::uint64_t limit = device_->profile().limits.max_memory_allocation_bytes;
-  const std::uint64_t whole =
-      bytes > limit
-          ? bytes
-          : static_cast<std::uint64_t>(round_up(static_cast<std::int64_t>(bytes), kVectorBytes));
+  const std::uint64_t whole = bytes > limit ? bytes : round_up(bytes, kWidestLoadBytes);
   auto memory = std::make_shared<DeviceMemory>();
   memory->buffer = device_->create_buffer(whole, BufferUse::kDevice);
   return memory;

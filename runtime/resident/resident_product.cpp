@@ -6,14 +6,12 @@
 #include "core/error.h"
 #include "core/quantized.h"
 #include "core/round.h"
+#include "generator/layout.h"
 
 namespace rooftile {
 namespace {
 
-constexpr std::uint64_t kRowVectorBytes = 16;  // Widest load.
-constexpr std::uint64_t kWordBytes = 4;        // Smaller elements are read and written in words.
-
-std::uint64_t up(std::uint64_t x, std::uint64_t step) { return (x + step - 1) / step * step; }
+constexpr std::uint64_t kWordBytes = 4;  // Smaller elements are read and written in words.
 
 /// The last aligned byte before an operand, and the number of elements from there to it.
 struct Aligned {
@@ -89,7 +87,8 @@ void bind_vectors(BoundCall& bound, const DeviceLimits& limits) {
 
 std::uint64_t binding_alignment(const DeviceLimits& limits) {
   return std::max<std::uint64_t>({limits.storage_buffer_alignment_bytes,
-                                  limits.texel_buffer_alignment_bytes, kRowVectorBytes});
+                                  limits.texel_buffer_alignment_bytes,
+                                  std::uint64_t{kWidestLoadBytes}});
 }
 
 BoundCall bind(const ResidentCall& call, const DeviceLimits& limits) {
@@ -145,20 +144,20 @@ ResidentProduct::ResidentProduct(std::shared_ptr<Device> device,
   const std::uint64_t alignment = binding_alignment(device_->profile().limits);
   for (const std::uint64_t bytes : {workspace_.packed_a_bytes, workspace_.packed_b_bytes,
                                     workspace_.parts_bytes, workspace_.vectors_bytes})
-    workspace_.total_bytes += up(bytes, alignment);
+    workspace_.total_bytes += round_up(bytes, alignment);
 }
 
 /// Binds whole vectors where the buffer has them, so that kernels may read the last one.
 const Buffer* ResidentProduct::bound_view(ProductSteps& made, const char* what,
                                           const Region& region, std::uint64_t needed_bytes) const {
   const std::uint64_t left = region.buffer->size_bytes() - region.offset_bytes;
-  if (up(needed_bytes, kWordBytes) > left)
+  if (round_up(needed_bytes, kWordBytes) > left)
     fail(ErrorCode::kUnsupported,
          "{} ends in the middle of a word of {} bytes at its buffer's end, and kernels read whole "
          "words: make the buffer {} bytes larger",
-         what, kWordBytes, up(needed_bytes, kWordBytes) - left);
-  const std::uint64_t whole = up(needed_bytes, kRowVectorBytes);
-  const std::uint64_t bytes = whole <= left ? whole : up(needed_bytes, kWordBytes);
+         what, kWordBytes, round_up(needed_bytes, kWordBytes) - left);
+  const std::uint64_t whole = round_up(needed_bytes, kWidestLoadBytes);
+  const std::uint64_t bytes = whole <= left ? whole : round_up(needed_bytes, kWordBytes);
   made.views.push_back(device_->view(*region.buffer, region.offset_bytes, bytes));
   return &made.views.back();
 }
@@ -250,7 +249,7 @@ ProductSteps ResidentProduct::steps(const Region& workspace, const Buffer& nothi
   const auto part = [&](std::uint64_t bytes) -> const Buffer* {
     if (bytes == 0) return nullptr;
     made.views.push_back(device_->view(*workspace.buffer, next, bytes));
-    next += up(bytes, binding_alignment(device_->profile().limits));
+    next += round_up(bytes, binding_alignment(device_->profile().limits));
     return &made.views.back();
   };
   Workspace panels = {part(workspace_.packed_a_bytes), part(workspace_.packed_b_bytes),

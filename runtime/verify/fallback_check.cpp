@@ -8,6 +8,9 @@
 #include "core/half.h"
 #include "core/numbers/random.h"
 #include "core/quantized.h"
+#include "core/round.h"
+#include "generator/layout.h"
+#include "runtime/verify/random_operand.h"
 #include "runtime/verify/reference.h"
 
 namespace rooftile {
@@ -48,12 +51,6 @@ std::vector<char> random_elements(DataType type, std::int64_t count, Random& ran
   return elements;
 }
 
-std::vector<char> noise_bytes(std::int64_t count, Random& random) {
-  std::vector<char> bytes(static_cast<std::size_t>(count));
-  for (char& byte : bytes) byte = static_cast<char>(random.next());
-  return bytes;
-}
-
 struct HostOperands {
   std::vector<char> a, b, c, scales, zero_points, vectors, residual;
 };
@@ -71,18 +68,18 @@ HostOperands operands_of(const Problem& p) {
   }
   const QuantizedBytes bytes = quantized_bytes(p);
   const std::int64_t blocks = quantized_blocks(p);
-  x.b = noise_bytes(bytes.values, random);
+  x.b = random_bytes(bytes.values, random);
   x.scales = random_elements(p.types.a, blocks, random);
   x.zero_points = p.types.b.zero_point == ZeroPoint::kFloat
                       ? random_elements(p.types.a, blocks, random)
-                      : noise_bytes(bytes.zero_points, random);
+                      : random_bytes(bytes.zero_points, random);
   return x;
 }
 
 /// Copies host memory to a buffer that both sides see and that consists of whole vectors.
 Buffer buffer_of(Device& device, const std::vector<char>& bytes, BufferUse use) {
-  Buffer buffer =
-      device.create_buffer((std::max<std::uint64_t>(bytes.size(), 1) + 15) / 16 * 16, use);
+  Buffer buffer = device.create_buffer(
+      round_up(std::max<std::uint64_t>(bytes.size(), 1), kWidestLoadBytes), use);
   std::ranges::copy(bytes, static_cast<char*>(buffer.mapped()));
   return buffer;
 }

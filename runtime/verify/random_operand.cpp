@@ -17,13 +17,13 @@ std::vector<char> random_floats(DataType type, std::int64_t elements, float low,
   return stored;
 }
 
+}  // namespace
+
 std::vector<char> random_bytes(std::int64_t count, Random& random) {
   std::vector<char> bytes(static_cast<std::size_t>(count));
   std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random.below(256)); });
   return bytes;
 }
-
-}  // namespace
 
 std::vector<char> random_operand(DataType type, std::int64_t elements, Random& random) {
   if (is_8_bit(type)) return random_bytes(elements, random);

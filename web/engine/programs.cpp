@@ -7,13 +7,13 @@
 #include "core/quantized.h"
 #include "core/round.h"
 #include "generator/emit.h"
+#include "generator/layout.h"
 #include "generator/plan.h"
 
 namespace rooftile::web {
 namespace {
 
 // Kernels access storage buffers in vectors of up to 16 bytes.
-constexpr std::int64_t kVectorBytes = 16;
 
 template <typename Block>
 void add_words(Json& words, const Block& block) {
@@ -112,7 +112,7 @@ void Programs::add_reduces(const GemmPlan& plan) {
 
 Json Programs::bytes(const GemmPlan& plan) const {
   const auto whole = [](std::int64_t bytes) {
-    return round_up(std::max(bytes, kVectorBytes), kVectorBytes);
+    return round_up(std::max<std::int64_t>(bytes, 1), kWidestLoadBytes);
   };
   const Types& t = p_.types;
   constexpr std::int64_t kWordBytes = 4;  // Panels and partial sums are counted in words.
