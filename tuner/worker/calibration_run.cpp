@@ -48,9 +48,11 @@ std::vector<Figure> calibrate_matrix_units(const DeviceProfile& device, double c
 
 }  // namespace
 
-WorkerProcess device_worker(const std::filesystem::path& program, const DeviceProfile& device) {
+WorkerProcess device_worker(const std::filesystem::path& program, const DeviceProfile& device,
+                            std::optional<double> memory_limit_bytes) {
   return WorkerProcess(program.empty() ? "/proc/self/exe" : program,
-                       {{"operation", "open"}, {"device_uuid", device.device_uuid}});
+                       {{"operation", "open"}, {"device_uuid", device.device_uuid}},
+                       memory_limit_bytes.value_or(worker_memory_limit_bytes()));
 }
 
 std::vector<std::unique_ptr<WorkerProcess>> compile_workers(const std::filesystem::path& program,
@@ -63,10 +65,8 @@ std::vector<std::unique_ptr<WorkerProcess>> compile_workers(const std::filesyste
   const std::size_t count = processors < 2 ? 0 : std::min(idle, most);
   std::vector<std::unique_ptr<WorkerProcess>> workers;
   for (std::size_t i = 0; i < count; ++i)
-    workers.push_back(std::make_unique<WorkerProcess>(
-        program.empty() ? "/proc/self/exe" : program,
-        Json{{"operation", "open"}, {"device_uuid", device.device_uuid}},
-        worker_memory_limit_bytes() / static_cast<double>(count)));
+    workers.emplace_back(new WorkerProcess(
+        device_worker(program, device, worker_memory_limit_bytes() / static_cast<double>(count))));
   return workers;
 }
 
@@ -95,8 +95,8 @@ std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& devic
   if (host.processors_busy)
     message(
         "other programs used the processors, so BLAS on all threads was measured too slow; it "
-        "counts "
-        "as at least as fast as on one thread until `rooftile calibrate` runs on a quiet machine");
+        "counts as at least as fast as on one thread until `rooftile calibrate` runs on a quiet "
+        "machine");
   run.figures.insert(run.figures.end(), host.figures.begin(), host.figures.end());
   run.parts.insert(run.parts.end(), host.parts.begin(), host.parts.end());
   store.add_calibration(row, run.figures);

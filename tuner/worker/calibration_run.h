@@ -30,8 +30,9 @@ struct CalibrationRun {
 };
 
 /// Creates the worker that measures on a device. `program` is run as `worker worker`; empty:
-/// /proc/self/exe.
-WorkerProcess device_worker(const std::filesystem::path& program, const DeviceProfile& device);
+/// /proc/self/exe. No limit given: worker_memory_limit_bytes().
+WorkerProcess device_worker(const std::filesystem::path& program, const DeviceProfile& device,
+                            std::optional<double> memory_limit_bytes = {});
 /// Creates the workers that compile ahead for a device: as many as there are processors that are
 /// idle, and kernels in a batch of a search; none where there is only one processor.
 std::vector<std::unique_ptr<WorkerProcess>> compile_workers(const std::filesystem::path& program,
