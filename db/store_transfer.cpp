@@ -138,7 +138,7 @@ std::vector<NearDevice> Store::nearest_devices(RowId device) const {
 std::vector<ImportedTime> Store::imported_times(RowId device) const {
   return impl_->guarded("reading imported samples", [&] {
     std::vector<ImportedTime> times;
-    // Of a group with one min() SQLite returns the other columns of the row that has the minimum.
+    // SQLite takes the columns beside min() from the row that has the minimum.
     Sql sql(*impl_->connection,
             "SELECT p.type, p.trans_a, p.trans_b, p.m, p.n, p.k, p.batch, p.lda, p.ldb, p.ldc,"
             " p.stride_a, p.stride_b, p.stride_c, p.epilogue, p.alpha, p.beta, s.candidate_id,"

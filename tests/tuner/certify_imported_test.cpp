@@ -15,6 +15,7 @@
 #include "generator/version.h"
 #include "runtime/model/portfolio.h"
 #include "tests/support/scratch.h"
+#include "tests/tuner/scripted_worker.h"
 #include "tuner/stored/imported_lists.h"
 #include "tuner/worker/candidate_runner.h"
 #include "tuner/worker/worker_protocol.h"
@@ -39,8 +40,7 @@ class CertifyImportedTest : public ::testing::Test {
     profile_.vendor_id = 1;
     profile_.device_id = 2;
     profile_.driver_version = 1;
-    profile_.limits.max_workgroup_invocations = 256;
-    profile_.limits.max_workgroup_size = {256, 256, 64};
+    set_small_workgroups(profile_.limits);
     for (const Variant& variant : legal_variants(profile_.limits))
       if (variant.family == Family::kRegister && kernels_.size() < 4) kernels_.push_back(variant);
     kernels_.push_back(fallback_variant());
@@ -96,8 +96,8 @@ class CertifyImportedTest : public ::testing::Test {
       return to_json(TimeReply{.hash = "x", .kernel_ns = {ns}, .estimate_ns = ns}).dump();
     };
     const std::filesystem::path file = folder_ / "worker";
-    std::ofstream script(file);
-    script << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\nwhile read -r request; do\n"
+    WorkerScript script(file);
+    script << "while read -r request; do\n"
            << "  echo \"$request\" >>'" << requests_.string() << "'\n  case \"$request\" in\n";
     for (const Variant& variant : refused_)
       script << "    *certify*'" << to_string(variant) << "'*) echo '"
@@ -108,7 +108,6 @@ class CertifyImportedTest : public ::testing::Test {
       script << "    *'" << variant << "'*) echo '" << text(ns) << "' ;;\n";
     script << "    *) echo '" << text(1000) << "' ;;\n  esac\ndone\n";
     script.close();
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     return file;
   }
   void takes(const Variant& variant, double ns) { times_[to_string(variant)] = ns; }

@@ -11,6 +11,7 @@
 #include "generator/version.h"
 #include "tests/support/await.h"
 #include "tests/support/scratch.h"
+#include "tests/tuner/scripted_worker.h"
 #include "tuner/worker/candidate_runner.h"
 
 namespace rooftile {
@@ -26,8 +27,7 @@ class CompileAheadTest : public ::testing::Test {
  protected:
   CompileAheadTest() {
     profile_.device_uuid = "00";
-    profile_.limits.max_workgroup_invocations = 256;
-    profile_.limits.max_workgroup_size = {256, 256, 64};
+    set_small_workgroups(profile_.limits);
     profile_.limits.shared_memory_bytes = 32768;
     device_ = store_.device_id(profile_);
     run_ = store_.begin_run(device_, kGeneratorVersion, "{}");
@@ -37,8 +37,7 @@ class CompileAheadTest : public ::testing::Test {
 
   std::unique_ptr<WorkerProcess> script(const std::string& name, const std::string& body) {
     const std::filesystem::path file = folder_ / name;
-    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n" << body << "\n";
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    WorkerScript(file) << body << "\n";
     return std::make_unique<WorkerProcess>(file, Json{{"operation", "open"}});
   }
   /// Two workers that keep each request in "compiled", run `before` and answer.
@@ -183,7 +182,7 @@ TEST_F(CompileAheadTest, ACompilerThatHangsIsEndedAndTheNextJobGetsANewOne) {
     EXPECT_EQ(pool.wait(candidate, stop_).answer.fate, WorkerFate::kAnswered);
 }
 
-TEST_F(CompileAheadTest, AnInterruptedRunBlamesNobody) {
+TEST_F(CompileAheadTest, AnInterruptedRunBlocksNoKernel) {
   CandidateRunner& runner = this->runner(compilers("exec sleep 1000"), 1, false);
   runner.compile_ahead(some(0, 4), problem_);
   stop_ = true;
@@ -192,7 +191,7 @@ TEST_F(CompileAheadTest, AnInterruptedRunBlamesNobody) {
   EXPECT_THAT(store_.journal(device_), IsEmpty());
 }
 
-TEST_F(CompileAheadTest, TheEndOfTheBudgetBlamesNobody) {
+TEST_F(CompileAheadTest, TheEndOfTheBudgetBlocksNoKernel) {
   budget_.leave_out(-599.9);
   this->runner(compilers("exec sleep 1000"), 1).compile_ahead(some(0, 2), problem_);
   EXPECT_THAT(store_.black_listed(device_), IsEmpty());

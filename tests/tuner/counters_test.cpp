@@ -169,7 +169,7 @@ TEST_F(TunedCounters, WithoutTheExtensionNothingIsSaidOrShown) {
   EXPECT_TRUE(json["devices"][0]["problem"]["counted"].is_null());
 }
 
-TEST_F(TunedCounters, AreNotReadWhenNobodyWantsThem) {
+TEST_F(TunedCounters, AreNotReadWhereTheyAreTurnedOff) {
   tune({problem_}, false);
   EXPECT_EQ(rows("counter_sets"), 0u);
 }

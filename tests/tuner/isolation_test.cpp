@@ -224,7 +224,7 @@ TEST_F(IsolationTest, AKernelThatWritesFarOutsideIsBlockedAndNoOtherKernel) {
 
 // The default kernel runs first and leaves the right result in C, which the injected kernel does
 // not overwrite.
-TEST_F(IsolationTest, AKernelThatWritesNothingIsBlackListedAndNobodyElse) {
+TEST_F(IsolationTest, AKernelThatWritesNothingIsBlockedAndNoOther) {
   naive_.resize(2);
   const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS", plant(naive_[0], "writes_nothing"));
   for (const float beta : {0.0f, 1.0f, 0.5f}) {

@@ -7,6 +7,7 @@
 
 #include "generator/space.h"
 #include "tests/support/scratch.h"
+#include "tests/tuner/scripted_worker.h"
 #include "tuner/worker/executables_json.h"
 
 namespace rooftile {
@@ -20,8 +21,7 @@ class KernelInspectorTest : public ::testing::Test {
  protected:
   std::filesystem::path worker(const std::string& body) {
     const std::filesystem::path file = folder_ / "worker";
-    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n" << body << "\n";
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    WorkerScript(file) << body << "\n";
     return file;
   }
   InspectedKernel inspect(const std::string& body, double time_limit_s = 30,

@@ -15,6 +15,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "tests/support/scratch.h"
+#include "tests/tuner/scripted_worker.h"
 
 namespace rooftile {
 namespace {
@@ -29,8 +30,7 @@ class PortfolioTunerTest : public ::testing::Test {
   PortfolioTunerTest() {
     profile_.device_uuid = "00";
     profile_.name = "fake";
-    profile_.limits.max_workgroup_invocations = 256;
-    profile_.limits.max_workgroup_size = {256, 256, 64};
+    set_small_workgroups(profile_.limits);
     device_ = store_.device_id(profile_);
     run_ = store_.begin_run(device_, kGeneratorVersion, "{}");
     add_winner(problem_);
@@ -52,16 +52,14 @@ class PortfolioTunerTest : public ::testing::Test {
       return to_json(TimeReply{.hash = "x", .kernel_ns = {1.5 * ns, ns}, .estimate_ns = ns}).dump();
     };
     const std::filesystem::path file = folder_ / "worker";
-    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n"
-                        << "while read -r request; do\n  echo \"$request\" >>'"
-                        << requests_.string() << "'\n  case \"$request\" in\n"
-                        << "    *certify*) [ -e '" << refuse_.string() << "' ] && echo '"
-                        << to_json(Certificate{.detail = "wrong", .cases = 1}).dump()
-                        << "' || echo '" << to_json(Certificate{.passed = true}).dump()
-                        << "' ;;\n    *tile_m=64\\ tile_n=16*) echo '" << text(400)
-                        << "' ;;\n    *family=naive*) echo '" << text(500) << "' ;;\n"
-                        << "    *) echo '" << text(1000) << "' ;;\n  esac\ndone\n";
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    WorkerScript(file) << "while read -r request; do\n  echo \"$request\" >>'" << requests_.string()
+                       << "'\n  case \"$request\" in\n"
+                       << "    *certify*) [ -e '" << refuse_.string() << "' ] && echo '"
+                       << to_json(Certificate{.detail = "wrong", .cases = 1}).dump()
+                       << "' || echo '" << to_json(Certificate{.passed = true}).dump()
+                       << "' ;;\n    *tile_m=64\\ tile_n=16*) echo '" << text(400)
+                       << "' ;;\n    *family=naive*) echo '" << text(500) << "' ;;\n"
+                       << "    *) echo '" << text(1000) << "' ;;\n  esac\ndone\n";
     return file;
   }
   /// Number of requests to the worker for this problem.

@@ -7,6 +7,7 @@
 
 #include "generator/space.h"
 #include "tests/support/scratch.h"
+#include "tests/tuner/scripted_worker.h"
 #include "tuner/problem_tuner.h"
 
 namespace rooftile {
@@ -17,8 +18,7 @@ class PrepackedTest : public ::testing::Test {
   PrepackedTest() {
     profile_.device_uuid = "00";
     profile_.name = "packer";
-    profile_.limits.max_workgroup_invocations = 256;
-    profile_.limits.max_workgroup_size = {256, 256, 64};
+    set_small_workgroups(profile_.limits);
     device_ = store_.device_id(profile_);
     run_ = store_.begin_run(device_, "1", "{}");
   }
@@ -38,13 +38,11 @@ class PrepackedTest : public ::testing::Test {
     };
     const std::string passed = to_json(Certificate{.passed = true, .cases = 3}).dump();
     const std::filesystem::path file = folder_ / "worker";
-    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n"
-                        << "while read -r request; do\n  case \"$request\" in\n"
-                        << "    *certify*) echo '" << passed << "' ;;\n"
-                        << "    *packed_b=yes*) n=$((n + 1)); echo '"
-                        << reply(1e6, "'" + packing + "'") << "' ;;\n"
-                        << "    *) echo '" << reply(2e6, "0") << "' ;;\n  esac\ndone\n";
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    WorkerScript(file) << "while read -r request; do\n  case \"$request\" in\n"
+                       << "    *certify*) echo '" << passed << "' ;;\n"
+                       << "    *packed_b=yes*) n=$((n + 1)); echo '"
+                       << reply(1e6, "'" + packing + "'") << "' ;;\n"
+                       << "    *) echo '" << reply(2e6, "0") << "' ;;\n  esac\ndone\n";
     return file;
   }
 

@@ -11,6 +11,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "tests/support/scratch.h"
+#include "tests/tuner/scripted_worker.h"
 #include "tuner/worker/candidate_runner.h"
 #include "tuner/worker/worker_protocol.h"
 
@@ -27,8 +28,7 @@ class RefreshTest : public ::testing::Test {
     profile_.vendor_id = 1;
     profile_.device_id = 2;
     profile_.driver_version = 1;
-    profile_.limits.max_workgroup_invocations = 256;
-    profile_.limits.max_workgroup_size = {256, 256, 64};
+    set_small_workgroups(profile_.limits);
     old_ = store_.device_id(profile_);
     for (const Variant& variant : legal_variants(profile_.limits))
       if (variant.family == Family::kRegister && kernels_.size() < 4) kernels_.push_back(variant);
@@ -41,17 +41,15 @@ class RefreshTest : public ::testing::Test {
       return to_json(TimeReply{.hash = "x", .kernel_ns = {ns, ns}, .estimate_ns = ns}).dump();
     };
     const std::filesystem::path file = folder_ / "worker";
-    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n"
-                        << "while read -r request; do\n  case \"$request\" in\n"
-                        << "    *certify*'" << to_string(kernels_[2]) << "'*) echo '"
-                        << to_json(Certificate{.passed = false, .detail = "wrong"}).dump()
-                        << "' ;;\n"
-                        << "    *certify*) echo '"
-                        << to_json(Certificate{.passed = true, .cases = 3}).dump() << "' ;;\n"
-                        << "    *'" << to_string(kernels_[1]) << "'*) echo '" << text(500)
-                        << "' ;;\n"
-                        << "    *) echo '" << text(1000) << "' ;;\n  esac\ndone\n";
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    WorkerScript(file) << "while read -r request; do\n  case \"$request\" in\n"
+                       << "    *certify*'" << to_string(kernels_[2]) << "'*) echo '"
+                       << to_json(Certificate{.passed = false, .detail = "wrong"}).dump()
+                       << "' ;;\n"
+                       << "    *certify*) echo '"
+                       << to_json(Certificate{.passed = true, .cases = 3}).dump() << "' ;;\n"
+                       << "    *'" << to_string(kernels_[1]) << "'*) echo '" << text(500)
+                       << "' ;;\n"
+                       << "    *) echo '" << text(1000) << "' ;;\n  esac\ndone\n";
     return file;
   }
   /// Stores a ranked list of all kernels, certified. hash_prefix simulates kernels from older

@@ -9,6 +9,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "tests/support/scratch.h"
+#include "tests/tuner/scripted_worker.h"
 #include "tuner/worker/candidate_runner.h"
 
 namespace rooftile {
@@ -22,8 +23,7 @@ class SlowMachineTest : public ::testing::Test {
  protected:
   SlowMachineTest() {
     profile_.device_uuid = "00";
-    profile_.limits.max_workgroup_invocations = 256;
-    profile_.limits.max_workgroup_size = {256, 256, 64};
+    set_small_workgroups(profile_.limits);
     profile_.limits.shared_memory_bytes = 32768;
     device_ = store_.device_id(profile_);
     for (const Variant& variant : legal_variants(profile_.limits))
@@ -33,9 +33,8 @@ class SlowMachineTest : public ::testing::Test {
   /// before, and reference_s afterwards.
   CandidateRunner& runner(double reference_s) {
     const std::filesystem::path file = folder_ / "worker";
-    std::ofstream(file)
-        << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n"
-           "while read -r request; do\n  case \"$request\" in\n"
+    WorkerScript(file)
+        << "while read -r request; do\n  case \"$request\" in\n"
         << fmt::format("    *reference*) [ -e '{}' ] && sleep {} || sleep {} ;;\n", asked_.string(),
                        reference_s, kUsualS)
         << fmt::format("    *'{0}'*) if [ ! -e '{1}' ]; then touch '{1}'; exec sleep 1000; fi ;;\n",
@@ -43,7 +42,6 @@ class SlowMachineTest : public ::testing::Test {
         << "  esac\n  echo '"
         << to_json(TimeReply{.hash = "x", .kernel_ns = {1e6, 1e6}, .compile_ns = 1e6}).dump()
         << "'\ndone\n";
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     worker_.emplace(file, Json{{"operation", "open"}});
     runner_.emplace(
         store_, *worker_, budget_, stop_,

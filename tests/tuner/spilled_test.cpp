@@ -10,6 +10,7 @@
 
 #include "generator/space.h"
 #include "tests/support/scratch.h"
+#include "tests/tuner/scripted_worker.h"
 #include "tuner/problem_tuner.h"
 
 namespace rooftile {
@@ -71,13 +72,11 @@ class SpilledTest : public ::testing::Test {
                                        .statistics = statistics(7)});
     const std::string passed = to_json(Certificate{.passed = true, .cases = 3}).dump();
     const std::filesystem::path file = folder_ / "worker";
-    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n"
-                        << "while read -r request; do\n  echo \"$request\" >>'"
-                        << requests_.string() << "'\n  case \"$request\" in\n"
-                        << "    *certify*) echo '" << passed << "' ;;\n"
-                        << "    *'\"drop_spilled\":true'*) echo '" << dropped << "' ;;\n"
-                        << "    *) echo '" << measured << "' ;;\n  esac\ndone\n";
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    WorkerScript(file) << "while read -r request; do\n  echo \"$request\" >>'" << requests_.string()
+                       << "'\n  case \"$request\" in\n"
+                       << "    *certify*) echo '" << passed << "' ;;\n"
+                       << "    *'\"drop_spilled\":true'*) echo '" << dropped << "' ;;\n"
+                       << "    *) echo '" << measured << "' ;;\n  esac\ndone\n";
     return file;
   }
   std::vector<std::string> requests() const {
@@ -148,8 +147,7 @@ TEST_F(SpilledTest, ADroppedCandidateMayBeMeasuredLater) {
 }
 
 TEST_F(SpilledTest, AProblemWhoseEveryKernelSpillsHasAWinner) {
-  profile_.limits.max_workgroup_invocations = 256;
-  profile_.limits.max_workgroup_size = {256, 256, 64};
+  set_small_workgroups(profile_.limits);
   std::vector<Variant> space;
   for (const Variant& variant : legal_variants(profile_.limits))
     if (space.size() < 30 && variant.reduction != Reduction::kAtomic) space.push_back(variant);

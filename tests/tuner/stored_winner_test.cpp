@@ -13,6 +13,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "tests/support/scratch.h"
+#include "tests/tuner/scripted_worker.h"
 #include "tuner/problem_tuner.h"
 #include "tuner/stored/refresh.h"
 #include "tuner/worker/worker_protocol.h"
@@ -38,8 +39,7 @@ class StoredWinnerTest : public ::testing::Test {
  protected:
   StoredWinnerTest() {
     profile_.device_uuid = "00";
-    profile_.limits.max_workgroup_invocations = 256;
-    profile_.limits.max_workgroup_size = {256, 256, 64};
+    set_small_workgroups(profile_.limits);
     device_ = store_.device_id(profile_);
     run_ = store_.begin_run(device_, kGeneratorVersion, "{}");
   }
@@ -64,8 +64,8 @@ class StoredWinnerTest : public ::testing::Test {
       return to_json(TimeReply{.hash = "x", .kernel_ns = {ns, ns}, .estimate_ns = ns}).dump();
     };
     const std::filesystem::path file = folder_ / "worker";
-    std::ofstream(file)
-        << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\nquick=" << challenger.quick_before
+    WorkerScript(file)
+        << "quick=" << challenger.quick_before
         << "\nwhile read -r request; do\n  case \"$request\" in\n    *certify*)\n      case "
         << "\"$request\" in *'" << to_string(challenger_) << "'*) : >'" << certified_.string()
         << "'; quick=" << challenger.quick_after << " ;; esac\n      echo '"
@@ -75,7 +75,6 @@ class StoredWinnerTest : public ::testing::Test {
         << (challenger.stored_crashes ? "[ -e '" + certified_.string() + "' ] && kill -9 $$; " : "")
         << "echo '" << text(kStoredNs) << "' ;;\n    *) echo '" << text(8 * kTrueNs)
         << "' ;;\n  esac\ndone\n";
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     return file;
   }
   bool challenger_is_certified() const { return std::filesystem::exists(certified_); }

@@ -19,6 +19,7 @@
 #include "runtime/model/roofline.h"
 #include "tests/support/scratch.h"
 #include "tests/support/untuned_default.h"
+#include "tests/tuner/scripted_worker.h"
 #include "tuner/search/strategy.h"
 #include "tuner/search_finals.h"
 
@@ -50,8 +51,7 @@ class TuneProblemsTest : public ::testing::Test {
  protected:
   TuneProblemsTest() {
     profile_.device_uuid = "00";
-    profile_.limits.max_workgroup_invocations = 256;
-    profile_.limits.max_workgroup_size = {256, 256, 64};
+    set_small_workgroups(profile_.limits);
     profile_.limits.shared_memory_bytes = 32768;
     device_ = store_.device_id(profile_);
     std::map<Family, int> of_family;
@@ -91,18 +91,16 @@ class TuneProblemsTest : public ::testing::Test {
           .dump();
     };
     const std::filesystem::path file = folder_ / "worker";
-    std::ofstream script(file);
-    script << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\nother='" << text(kOtherNs)
-           << "'\nwhile read -r request; do\n  echo \"$request\" >>'" << requests_.string()
-           << "'\n  case \"$request\" in\n    *certify*) [ -e '" << settled_.string()
-           << "' ] && other='" << text(other_later_ns) << "'; echo '"
+    WorkerScript script(file);
+    script << "other='" << text(kOtherNs) << "'\nwhile read -r request; do\n  echo \"$request\" >>'"
+           << requests_.string() << "'\n  case \"$request\" in\n    *certify*) [ -e '"
+           << settled_.string() << "' ] && other='" << text(other_later_ns) << "'; echo '"
            << to_json(Certificate{.passed = true, .cases = 1}).dump() << "' ;;\n";
     for (const TuneProblem& wanted : problems_)
       script << "    *'\"m\":" << wanted.problem.m << ",'*'"
              << to_string(model_choice(wanted.problem)) << "'*) echo '" << text(kDefaultNs)
              << "' ;;\n";
     script << "    *) echo \"$other\" ;;\n  esac\ndone\n";
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     return file;
   }
 
@@ -135,15 +133,29 @@ class TuneProblemsTest : public ::testing::Test {
     return order;
   }
 
+  RunnerOptions new_run() {
+    return {.device = device_, .run = store_.begin_run(device_, kGeneratorVersion, "{}")};
+  }
+  ProblemTunerContext context(CandidateRunner& runner, const TuneOptions& options,
+                              std::function<bool()> over) {
+    return {.store = store_,
+            .runner = runner,
+            .device = profile_,
+            .rates = rates_,
+            .space = space_,
+            .options = options,
+            .over = std::move(over),
+            .elapsed_s = [] { return 0.0; },
+            .progress = [](TuneProgress&) {}};
+  }
+
   /// Tunes with time for so many requests, and stops after some.
   std::vector<TuneResult> tune(std::size_t time, std::size_t stop_after = kNever,
                                double other_later_ns = kOtherNs) {
     stop_ = false;
     WorkerProcess worker(this->worker(other_later_ns), {{"operation", "open"}});
     const Budget budget(600);
-    CandidateRunner runner(
-        store_, worker, budget, stop_,
-        {.device = device_, .run = store_.begin_run(device_, kGeneratorVersion, "{}")});
+    CandidateRunner runner(store_, worker, budget, stop_, new_run());
     const std::size_t before = requests();
     const auto used = [&] { return requests() - before; };
     const auto over = [&] {
@@ -151,18 +163,9 @@ class TuneProblemsTest : public ::testing::Test {
       return stop_.load();
     };
     const TuneOptions options = {.problems = problems_};
-    const ProblemTunerContext context = {.store = store_,
-                                         .runner = runner,
-                                         .device = profile_,
-                                         .rates = rates_,
-                                         .space = space_,
-                                         .options = options,
-                                         .over = over,
-                                         .elapsed_s = [] { return 0.0; },
-                                         .progress = [](TuneProgress&) {}};
     std::vector<TuneResult> results;
     tune_problems(
-        context, device_, problems_,
+        context(runner, options, over), device_, problems_,
         {.left_s =
              [&] { return kRequestS * (static_cast<double>(time) - static_cast<double>(used())); },
          .finished = [&](const TuneResult& result) { results.push_back(result); }});
@@ -272,19 +275,9 @@ TEST_F(TuneProblemsTest, WhatWasTimedInTheFinalsRanksBeforeWhatOnlyLookedFast) {
   constexpr double kLaterNs = 0.95 * kDefaultNs;
   WorkerProcess worker(this->worker(kLaterNs), {{"operation", "open"}});
   const Budget budget(600);
-  CandidateRunner runner(
-      store_, worker, budget, stop_,
-      {.device = device_, .run = store_.begin_run(device_, kGeneratorVersion, "{}")});
+  CandidateRunner runner(store_, worker, budget, stop_, new_run());
   const TuneOptions options;
-  const ProblemTunerContext context = {.store = store_,
-                                       .runner = runner,
-                                       .device = profile_,
-                                       .rates = rates_,
-                                       .space = space_,
-                                       .options = options,
-                                       .over = [] { return false; },
-                                       .elapsed_s = [] { return 0.0; },
-                                       .progress = [](TuneProgress&) {}};
+  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
   Search search(context, device_, problems_[0].problem);
   for (std::size_t i = 0; i < search.candidates().size(); ++i) search.measure(i, 2);
   ASSERT_GT(search.candidates().size(), 2 * kFinalists);
@@ -374,27 +367,14 @@ TEST_F(TuneProblemsTest, WhatIsCertainIsNotComparedAgain) {
 // The first kernel is still being compiled when the budget ends.
 TEST_F(TuneProblemsTest, ACompilerThatTakesAMinuteDoesNotHoldTheRun) {
   const std::filesystem::path file = folder_ / "compiles";
-  std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\nread request\n"
-                         "exec sleep 1000\n";
-  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  WorkerScript(file) << "read request\nexec sleep 1000\n";
   constexpr double kBudgetS = 0.1;
   WorkerProcess worker(file, {{"operation", "open"}});
   const Budget budget(kBudgetS);
-  CandidateRunner runner(
-      store_, worker, budget, stop_,
-      {.device = device_, .run = store_.begin_run(device_, kGeneratorVersion, "{}")});
+  CandidateRunner runner(store_, worker, budget, stop_, new_run());
   const TuneOptions options = {.problems = problems_, .budget_s = kBudgetS};
   std::vector<TuneResult> results;
-  tune_problems({.store = store_,
-                 .runner = runner,
-                 .device = profile_,
-                 .rates = rates_,
-                 .space = space_,
-                 .options = options,
-                 .over = [&] { return budget.left_s() <= 0; },
-                 .elapsed_s = [&] { return budget.elapsed_s(); },
-                 .progress = [](TuneProgress&) {}},
-                device_, problems_,
+  tune_problems(context(runner, options, [&] { return budget.left_s() <= 0; }), device_, problems_,
                 {.left_s = [&] { return budget.left_s(); },
                  .finished = [&](const TuneResult& result) { results.push_back(result); }});
   ASSERT_THAT(results, SizeIs(1)) << "the other problems were not begun";

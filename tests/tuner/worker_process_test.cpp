@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/support/scratch.h"
+#include "tests/tuner/scripted_worker.h"
 
 namespace rooftile {
 namespace {
@@ -17,8 +18,7 @@ class WorkerProcessTest : public ::testing::Test {
  protected:
   std::filesystem::path script(const std::string& body) {
     const std::filesystem::path file = folder_ / "worker";
-    std::ofstream(file) << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n" << body << "\n";
-    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    WorkerScript(file) << body << "\n";
     return file;
   }
   ScratchFolder folder_;

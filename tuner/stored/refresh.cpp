@@ -17,16 +17,16 @@ constexpr int kRefreshSamples = 3;
 // Of the first kernel; those after it are cut as in the search.
 constexpr double kFirstLimitNs = 10e9;
 
-struct StaleProblem {
+struct KernelList {
   Problem problem;
   std::vector<RankedKernel> entries;  // Sorted by rank.
 };
 
-std::vector<StaleProblem> ranked_problems(const Store& store, RowId device) {
-  std::vector<StaleProblem> problems;
+std::vector<KernelList> ranked_problems(const Store& store, RowId device) {
+  std::vector<KernelList> problems;
   for (RankedKernel& entry : store.winners(device)) {
     const Problem& problem = entry.kernel.problem;
-    auto known = std::ranges::find(problems, problem, &StaleProblem::problem);
+    auto known = std::ranges::find(problems, problem, &KernelList::problem);
     if (known == problems.end()) known = problems.insert(problems.end(), {problem, {}});
     known->entries.push_back(std::move(entry));
   }
@@ -35,7 +35,7 @@ std::vector<StaleProblem> ranked_problems(const Store& store, RowId device) {
 
 /// `elsewhere`: the list belongs to another row, so that nothing of it is dispatched here,
 /// certified or not.
-void add_if_stale(std::vector<StaleList>& lists, const StaleProblem& ranked,
+void add_if_stale(std::vector<StaleList>& lists, const KernelList& ranked,
                   const KernelStates& states, bool elsewhere) {
   StaleList list{.problem = ranked.problem, .kernels = {}};
   bool stale = elsewhere;
@@ -58,13 +58,13 @@ void add_if_stale(std::vector<StaleList>& lists, const StaleProblem& ranked,
 std::vector<StaleList> stale_lists(Store& store, const DeviceProfile& device, RowId device_row) {
   const KernelStates states(store, device, device_row);
   std::vector<StaleList> lists;
-  std::vector<StaleProblem> known = ranked_problems(store, device_row);
-  for (const StaleProblem& ranked : known) add_if_stale(lists, ranked, states, false);
+  std::vector<KernelList> known = ranked_problems(store, device_row);
+  for (const KernelList& ranked : known) add_if_stale(lists, ranked, states, false);
   for (const NearDevice& other : store.nearest_devices(device_row)) {
     if (other.nearness > Nearness::kSameProduct) break;
     if (other.device == device_row) continue;
-    for (StaleProblem& ranked : ranked_problems(store, other.device)) {
-      if (std::ranges::find(known, ranked.problem, &StaleProblem::problem) != known.end()) continue;
+    for (KernelList& ranked : ranked_problems(store, other.device)) {
+      if (std::ranges::find(known, ranked.problem, &KernelList::problem) != known.end()) continue;
       add_if_stale(lists, ranked, states, true);
       known.push_back(std::move(ranked));
     }

@@ -20,7 +20,7 @@ struct CandidateOutcome {
   double wall_s = 0;
 };
 
-/// What an answer means for the candidate; without wall_s.
+/// What an answer says about the candidate. The caller sets wall_s.
 CandidateOutcome outcome_of(const WorkerAnswer& answer);
 /// Asks a worker. A request that the end of the budget cuts short was interrupted and did not time
 /// out.

@@ -1,0 +1,27 @@
+// Fakes of a device and of the worker that measures on it.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/device_profile.h"
+
+namespace rooftile {
+
+/// A shell script for WorkerProcess. It reads the request that opens a device and answers it; what
+/// is written to this stream goes on: it reads one request a line and prints one reply a line.
+class WorkerScript : public std::ofstream {
+ public:
+  explicit WorkerScript(const std::filesystem::path& file) : std::ofstream(file) {
+    *this << "#!/bin/sh\nread opening\necho '{\"name\":\"fake\"}'\n";
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  }
+};
+
+/// Limits of a workgroup that permit hundreds of kernels; memory for tiles is left out.
+inline void set_small_workgroups(DeviceLimits& limits) {
+  limits.max_workgroup_invocations = 256;
+  limits.max_workgroup_size = {256, 256, 64};
+}
+
+}  // namespace rooftile
