@@ -23,19 +23,19 @@ import threading
 
 from journey import browser
 
-HERE = pathlib.Path(__file__).parent / "rivals"
+HERE = pathlib.Path(__file__).parent
 
 
 def libraries():
     """The folder node_modules with the libraries; installs them once."""
     folder = pathlib.Path(os.environ.get("ROOFTILE_WEB_RIVALS") or pathlib.Path.home() / ".cache/rooftile-web-rivals")
-    lock = (HERE / "package-lock.json").read_text()
+    lock = (HERE / "rivals/package-lock.json").read_text()
     ready = folder / "ready"
     if not ready.is_file() or ready.read_text() != lock:
         folder.mkdir(parents=True, exist_ok=True)
         ready.unlink(missing_ok=True)
         for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, folder)
+            shutil.copy(HERE / "rivals" / name, folder)
         subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder, check=True)
         ready.write_text(lock)
     return folder / "node_modules"
@@ -68,7 +68,7 @@ def main():
         root.mkdir()
         subprocess.run([arguments.program, "web", "-o", root / "page"], check=True, stdout=subprocess.DEVNULL)
         (root / "node_modules").symlink_to(libraries())
-        for file in ("rivals.html", "rivals.js"):
+        for file in ("rivals/rivals.html", "rivals/rivals.js", "tuning_services.mjs"):
             shutil.copy(HERE / file, root)
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=root))
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -6,6 +6,7 @@ import {readFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
+import {certifier} from './tuning_services.mjs';
 
 const [folder, sizes, seconds = '20'] = process.argv.slice(2);
 const page = file => import(pathToFileURL(resolve(folder, file)));
@@ -24,21 +25,7 @@ const engineOf = () => loadEngine(pathToFileURL(resolve(folder, 'engine.mjs')), 
 const [engine, checker] = [await engineOf(), await engineOf()];
 const translator = await loadTranslator({naga: await page('naga/index.js'), wasm: bytes('naga/wasm/naga_bg.wasm')});
 
-let result;
-const answers = {
-  certify: request => checker.ask('certify', request),
-  prepare: ({index}) => {
-    const plan = checker.ask('prepare', {case: index});
-    result = plan.result;
-    return {plan, contents: Object.fromEntries(Object.entries(plan.memory).map(([name, memory]) => [name, checker.copyOf(memory)]))};
-  },
-  compare: ({c}) => {
-    checker.write(result, c);
-    return checker.ask('compare');
-  },
-  cpu: () => ({ns: null}),
-};
-const services = {engine, translator, store: await openStore(), ask: async (what, request) => answers[what](request), report() {}};
+const services = {engine, translator, store: await openStore(), ask: certifier(checker), report() {}};
 const [m, n, k] = sizes.split('x').map(Number);
 const tuning = new Tuning(services, {problem: {m, n, k, types: 'f32'}, budget: Number(seconds), known: []});
 const {winner, baseline, kernels, adapter} = await tuning.run();

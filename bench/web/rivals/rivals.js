@@ -11,27 +11,13 @@ import {median, spread} from '/page/statistics.js';
 import {openStore} from '/page/store.js';
 import {loadTranslator} from '/page/translate.mjs';
 import {Tuning} from '/page/tuning.js';
+import {certifier} from '/tuning_services.mjs';
 
 const kSampleMs = 200;
 
 /** The search of the page, with its certificates. Returns its results. */
 async function tune(services, problem, seconds) {
-  const checker = await loadEngine();
-  let result;
-  const answers = {
-    certify: request => checker.ask('certify', request),
-    prepare: ({index}) => {
-      const plan = checker.ask('prepare', {case: index});
-      result = plan.result;
-      return {plan, contents: Object.fromEntries(Object.entries(plan.memory).map(([name, at]) => [name, checker.copyOf(at)]))};
-    },
-    compare: ({c}) => {
-      checker.write(result, c);
-      return checker.ask('compare');
-    },
-    cpu: () => ({ns: null}),
-  };
-  const tuning = new Tuning({...services, ask: async (what, request) => answers[what](request), report() {}},
+  const tuning = new Tuning({...services, ask: certifier(await loadEngine()), report() {}},
                             {problem, budget: seconds, known: []});
   return tuning.run();
 }
