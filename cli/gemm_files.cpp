@@ -99,6 +99,24 @@ void open_quantized(GemmInputs& inputs, const GemmFiles& files, Extent a) {
   if (inputs.zero_points) check_elements(*inputs.zero_points, "zero points", bytes.zero_points);
 }
 
+void check_inner_sizes(Extent a, const GemmFiles& files, Extent b) {
+  if (a.columns != b.rows)
+    fail(ErrorCode::kUnsupported,
+         "op(A) is {} x {} ({}), op(B) is {} x {} ({}): the inner sizes differ", a.rows, a.columns,
+         files.a, b.rows, b.columns, files.b);
+}
+
+/// Weights are widened, so that float32 is multiplied whatever A is.
+void open_weights(GemmInputs& inputs, const GemmFiles& files, Extent a) {
+  if (files.trans_b)
+    fail(ErrorCode::kInvalidArgument,
+         "--trans-b: a tensor of a GGUF file is n x k, and A * W^T is computed already");
+  const Extent w = inputs.weights->extent();
+  check_inner_sizes(a, files, {w.columns, w.rows});
+  inputs.problem = packed_problem(a.rows, w.rows, a.columns,
+                                  combined(files.trans_a, inputs.a.stored()), Transpose::kYes);
+}
+
 }  // namespace
 
 MatrixFile::MatrixFile(const std::string& path, const char* operand, std::string_view advice)
@@ -143,19 +161,21 @@ GemmInputs open_inputs(const GemmFiles& files) {
     fail(ErrorCode::kInvalidArgument, "--beta {} needs --c FILE", files.beta);
   if (files.scales.empty() && !files.zero_points.empty())
     fail(ErrorCode::kInvalidArgument, "--zero-points needs --scales");
-  GemmInputs inputs = {.a = {files.a, "A", kWider}, .b = {}, .c = {}, .problem = {}};
+  GemmInputs inputs = {.a = {files.a, "A", kWider}, .b = {}, .c = {}, .weights = {}, .problem = {}};
   check_multipliable(inputs.a);
   const Extent a = inputs.a.extent(files.trans_a);
-  if (!files.scales.empty()) {
+  inputs.weights = GgufOperand::open(files.b);
+  if (inputs.weights && !files.scales.empty())
+    fail(ErrorCode::kInvalidArgument, "--scales: a tensor of a GGUF file has its own");
+  if (inputs.weights) {
+    open_weights(inputs, files, a);
+  } else if (!files.scales.empty()) {
     open_quantized(inputs, files, a);
   } else {
     inputs.b.emplace(files.b, "B", kWider);
     check_multipliable(*inputs.b);
     const Extent b = inputs.b->extent(files.trans_b);
-    if (a.columns != b.rows)
-      fail(ErrorCode::kUnsupported,
-           "op(A) is {} x {} ({}), op(B) is {} x {} ({}): the inner sizes differ", a.rows,
-           a.columns, files.a, b.rows, b.columns, files.b);
+    check_inner_sizes(a, files, b);
     inputs.problem = packed_problem(
         a.rows, b.columns, a.columns, combined(files.trans_a, inputs.a.stored()),
         combined(files.trans_b, inputs.b->stored()), 1, types_of(inputs.a, *inputs.b));
@@ -189,6 +209,8 @@ HostProduct load(GemmInputs& inputs) {
     product.b = inputs.values->read_bytes();
     product.scales = inputs.scales->read_bytes();
     if (inputs.zero_points) product.zero_points = inputs.zero_points->read_bytes();
+  } else if (inputs.weights) {
+    product.b = inputs.weights->elements();
   } else {
     product.b = inputs.b->elements(p.types.a);
   }

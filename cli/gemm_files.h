@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/gguf_operand.h"
 #include "cli/npy.h"
 #include "cli/output_file.h"
 #include "core/quantized.h"
@@ -39,7 +40,7 @@ class MatrixFile {
 };
 
 struct GemmFiles {
-  std::string a, b, c;
+  std::string a, b, c;              // b: also "model.gguf:TENSOR".
   std::string scales, zero_points;  // Empty where B is not quantised.
   std::string type_c;               // Empty: the type that NumPy would choose for A and B.
   bool trans_a = false, trans_b = false;
@@ -50,6 +51,7 @@ struct GemmFiles {
 struct GemmInputs {
   MatrixFile a;
   std::optional<MatrixFile> b, c;
+  std::optional<GgufOperand> weights;                    // B as a tensor of a GGUF file
   std::optional<NpyReader> values, scales, zero_points;  // of a quantised B
   Problem problem;
 };

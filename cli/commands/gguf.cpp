@@ -4,13 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/gemm_files.h"
+#include "cli/gguf_operand.h"
 #include "cli/npy.h"
 #include "cli/output_file.h"
 #include "cli/usage.h"
-#include "core/error.h"
 #include "core/text_table.h"
-#include "gguf/mapped_file.h"
 
 namespace rooftile {
 namespace {
@@ -47,24 +45,21 @@ int list_tensors(const GgufFile& file, bool json) {
 
 int write_tensor(const GgufFile& file, const GgufArguments& arguments) {
   const GgufTensor& tensor = file.tensor(arguments.tensor);
-  const auto block = gguf_block(tensor.format);
-  if (!block)
-    fail(ErrorCode::kUnsupported, "{} has tensor {} as {}, which Rooftile does not read",
-         file.name(), tensor.name, format_text(tensor));
+  const GgufBlock block = readable_block(file, tensor);
   OutputFile output(arguments.output);
   output.write(npy_header_bytes(NpyType::kF32, tensor.sizes));
-  const auto bytes = static_cast<std::size_t>(block->bytes);
-  std::vector<float> values(kPieceBlocks * static_cast<std::size_t>(block->elements));
+  const auto bytes = static_cast<std::size_t>(block.bytes);
+  std::vector<float> values(kPieceBlocks * static_cast<std::size_t>(block.elements));
   for (std::span<const std::uint8_t> left = file.blocks(tensor); !left.empty();) {
     const std::size_t count = std::min(kPieceBlocks, left.size() / bytes);
     const std::span<float> piece =
-        std::span(values).first(count * static_cast<std::size_t>(block->elements));
-    dequantize(block->format, left.first(count * bytes), piece);
+        std::span(values).first(count * static_cast<std::size_t>(block.elements));
+    dequantize(block.format, left.first(count * bytes), piece);
     output.write(std::span<const float>(piece));
     left = left.subspan(count * bytes);
   }
   output.commit();
-  fmt::print("{}: float32 {} from {}\n", arguments.output, shape_text(tensor.sizes), block->name);
+  fmt::print("{}: float32 {} from {}\n", arguments.output, shape_text(tensor.sizes), block.name);
   return kDone;
 }
 
@@ -75,7 +70,7 @@ void add_gguf(CLI::App& app, Action& action) {
       app.add_subcommand("gguf", "List the tensors of a GGUF file, or write one as a NumPy file");
   command->footer(
       "Rows come first in shapes, as in NumPy. A matrix of n x k is the weights W of\n"
-      "A * W^T: multiply with --trans-b.\n"
+      "A * W^T, which `rooftile gemm X.npy model.gguf:TENSOR -o Y.npy` computes.\n"
       "Examples:\n  rooftile gguf model.gguf\n"
       "  rooftile gguf model.gguf --tensor blk.0.ffn_up.weight -o W.npy");
   static GgufArguments arguments;

@@ -137,6 +137,33 @@ def test_a_written_tensor_is_a_matrix_of_gemm(rooftile, model):
     np.testing.assert_allclose(np.load(rooftile.folder / "y.npy"), x @ w.T, rtol=1e-4, atol=1e-3 * np.abs(x @ w.T).max())
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_tensor_is_the_operand_b_of_gemm(rooftile, model, name):
+    x = np.random.default_rng(1).standard_normal((5, COLUMNS)).astype(np.float32)
+    np.save(rooftile.folder / "x.npy", x)
+    rooftile.run("gguf", model, "--tensor", f"w.{name}", "-o", "w.npy")
+    rooftile.run("gemm", "x.npy", f"{model}:w.{name}", "-o", "y.npy", "--verify")
+    rooftile.run("gemm", "x.npy", "w.npy", "--trans-b", "--tier", "host", "-o", "expected.npy")
+    y, expected = (np.load(rooftile.folder / file) for file in ("y.npy", "expected.npy"))
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-3 * np.abs(expected).max())
+
+
+def test_a_tensor_that_cannot_be_multiplied_is_refused(rooftile, model):
+    np.save(rooftile.folder / "x.npy", np.zeros((2, COLUMNS), np.float32))
+    np.save(rooftile.folder / "short.npy", np.zeros((2, COLUMNS - 1), np.float32))
+    def refused(says, *arguments, code=1):
+        rooftile.refuses("gemm", *arguments, "-o", "y.npy", says=says, code=code)
+        assert not (rooftile.folder / "y.npy").exists()
+    refused("--trans-b: a tensor of a GGUF file is n x k", "x.npy", f"{model}:w.F32", "--trans-b", code=2)
+    refused("--scales: a tensor of a GGUF file has its own", "x.npy", f"{model}:w.F32", "--scales", "x.npy", code=2)
+    refused(f"op.A. is 2 x {COLUMNS - 1} .*the inner sizes differ", "short.npy", f"{model}:w.F32")
+    refused("IQ2_XS, which Rooftile does not read", "x.npy", f"{model}:w.other")
+    refused("has no tensor 'F33'", "x.npy", f"{model}:F33", code=2)
+    refused("cannot open missing.gguf", "x.npy", "missing.gguf:w")
+    write(rooftile.folder / "cube.gguf", [("cube", (2, 3, 32), 0, bytes(4 * 2 * 3 * 32))])
+    refused("a matrix has two dimensions", "x.npy", "cube.gguf:cube")
+
+
 def test_wrong_files_and_names_are_refused(rooftile, model):
     rooftile.refuses("gguf", model, "--tensor", "Q8", "-o", "w.npy", says="no tensor .Q8.; similar: w.Q8_0", code=2)
     rooftile.refuses("gguf", model, "--tensor", "w.other", "-o", "w.npy", says="IQ2_XS, which Rooftile does not read")

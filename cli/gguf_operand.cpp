@@ -1,0 +1,43 @@
+#include "cli/gguf_operand.h"
+
+#include <utility>
+
+#include "cli/npy.h"
+#include "core/error.h"
+
+namespace rooftile {
+
+GgufBlock readable_block(const GgufFile& file, const GgufTensor& tensor) {
+  const auto block = gguf_block(tensor.format);
+  if (!block)
+    fail(ErrorCode::kUnsupported, "{} has tensor {} as {}, which Rooftile does not read",
+         file.name(), tensor.name, format_text(tensor));
+  return *block;
+}
+
+std::optional<GgufOperand> GgufOperand::open(const std::string& argument) {
+  constexpr std::string_view kEnd = ".gguf";
+  const std::size_t dot = argument.find(std::string(kEnd) + ":");
+  if (dot == std::string::npos) return std::nullopt;
+  const std::size_t colon = dot + kEnd.size();
+  return GgufOperand(argument, GgufFile(argument.substr(0, colon)), argument.substr(colon + 1));
+}
+
+GgufOperand::GgufOperand(std::string argument, GgufFile file, const std::string& tensor)
+    : argument_(std::move(argument)), file_(std::move(file)), tensor_(file_.tensor(tensor)) {
+  readable_block(file_, tensor_);
+  if (tensor_.sizes.size() != 2)
+    fail(ErrorCode::kUnsupported, "{} has the shape {}; a matrix has two dimensions", argument_,
+         shape_text(tensor_.sizes));
+}
+
+std::vector<char> GgufOperand::elements() const {
+  const auto count = static_cast<std::size_t>(tensor_.rows() * tensor_.row());
+  std::vector<char> bytes(count * sizeof(float));
+  // Storage of a vector is aligned for every type.
+  dequantize(static_cast<GgufFormat>(tensor_.format), file_.blocks(tensor_),
+             {reinterpret_cast<float*>(bytes.data()), count});
+  return bytes;
+}
+
+}  // namespace rooftile
