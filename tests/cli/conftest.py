@@ -2,6 +2,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -42,4 +43,24 @@ class Rooftile:
 
 @pytest.fixture
 def rooftile(tmp_path):
+    return Rooftile(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def tuned_folder(tmp_path_factory):
+    """The folder that tuned_device.py makes."""
+    if made := os.environ.get("ROOFTILE_TUNED_FOLDER"):
+        return pathlib.Path(made)
+    import tuned_device
+
+    folder = tmp_path_factory.mktemp("tuned")
+    tuned_device.tune(folder)
+    return folder
+
+
+@pytest.fixture
+def tuned(tuned_folder, tmp_path):
+    """A copy of the tuned database in a folder of its own."""
+    for file in tuned_folder.glob("rooftile.db*"):
+        shutil.copy(file, tmp_path)
     return Rooftile(tmp_path)
