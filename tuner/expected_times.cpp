@@ -19,7 +19,9 @@ double batch_s(const Search& search, const StepCosts& costs,
   constexpr double kMostRatio = 4;  // Slower candidates are dropped after few samples.
   const std::vector<const Candidate*> order = search.preferred();
   const double model_ns = search.analytical_ns()[search.default_candidate()];
-  const int calls = 1 + kSearchRounds * (1 + search.round_samples(kSearchSamples));
+  const bool long_product = !order.empty() && order.front()->total_ns() > kLongProductNs;
+  const int untimed = long_product ? 0 : 1;
+  const int calls = 1 + search.search_rounds() * (untimed + search.round_samples(kSearchSamples));
   double seconds = search.context().runner.preparation_s(search.problem());
   for (const std::size_t index : batch) {
     const Candidate& candidate = search.candidates()[index];
@@ -33,11 +35,11 @@ double batch_s(const Search& search, const StepCosts& costs,
   return seconds;
 }
 
-// Most finalists are dropped after few rounds. A paired comparison takes some more pairs than its
-// first decision, and each request to the worker some milliseconds besides the kernel's runs, of
-// which long products need no untimed one.
+// Most finalists are dropped before the last round. A paired comparison takes some more pairs than
+// its first decision, and each request to the worker some milliseconds besides the kernel's runs,
+// of which long products need no untimed one.
 double finals_s(const Search& search, const StepCosts& costs) {
-  constexpr double kRounds = 4, kPairs = 2.0 * kFewestPairs, kRequestS = 0.005, kOtherCallsS = 0.2;
+  constexpr double kRounds = 8, kPairs = 2.0 * kFewestPairs, kRequestS = 0.005, kOtherCallsS = 0.2;
   const std::vector<const Candidate*> order = search.preferred();
   if (order.empty()) return kOtherCallsS;
   const Candidate& best = *order.front();

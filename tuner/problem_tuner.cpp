@@ -24,11 +24,14 @@ constexpr std::size_t kRanked = 3;  // Certified kernels in a list, besides defa
 // Shares of the time of finish() at which its parts end. The comparison with the default gets the
 // rest: finals order kernels that are nearly equal, while this one decides what is used. Finals
 // with operands packed before are left out where packing hardly matters.
-constexpr double kSuspectsShare = 0.05, kPrepackedFinalsShare = 0.2, kFinalsShare = 0.45,
-                 kCertificatesShare = 0.6;
+constexpr double kSuspectsShare = 0.05, kPrepackedFinalsShare = 0.15, kFinalsShare = 0.5,
+                 kCertificatesShare = 0.55;
 // If the default's compilation is expected to take more than this share of the first look, the best
 // known kernel is measured and stored before it.
 constexpr double kSlowCompileShare = 0.15;
+// The other problems' ratio of gains to claims counts as much as a claim of this size (log2) for
+// the problem itself.
+constexpr double kOtherClaims = 0.1;
 // After so many batches for whole calls, one is for calls with a packed operand.
 constexpr std::size_t kCallBatches = 5;
 
@@ -85,7 +88,7 @@ StepOffer ProblemTuner::offer() {
     offer.stage = stage_ = TuneStage::kFinish;
     return offer;
   }
-  offer.gain = next->claim() ? *next->claim() * costs_.claim_ratio() : costs_.gain(next->batches());
+  offer.gain = next->claim() ? *next->claim() * claim_ratio() : costs_.gain(next->batches());
   const std::vector<std::size_t>& batch = next->next();
   offer.cost_s = batch_s(*search_, costs_, batch) * costs_.time_ratio();
   offer.first_s = batch_s(*search_, costs_, {batch.front()}) * costs_.time_ratio();
@@ -178,10 +181,15 @@ void ProblemTuner::search(double seconds) {
   if (context_.over()) return;  // The batch was cut short.
   costs_.took(taken_s, expected_s);
   if (!found.log2_gain) return;
-  if (found.log2_claim)
-    costs_.claimed(*found.log2_claim, *found.log2_gain);
-  else
-    costs_.gained(number, *found.log2_gain);
+  if (!found.log2_claim) return costs_.gained(number, *found.log2_gain);
+  costs_.claimed(*found.log2_claim, *found.log2_gain);
+  claimed_ += *found.log2_claim;
+  realized_ += std::max(0.0, *found.log2_gain);
+}
+
+// A strategy may claim much for one problem again and again, and find nothing there.
+double ProblemTuner::claim_ratio() const {
+  return (kOtherClaims * costs_.claim_ratio() + realized_) / (kOtherClaims + claimed_);
 }
 
 bool ProblemTuner::certified(const Variant& variant) {

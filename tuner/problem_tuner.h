@@ -62,6 +62,8 @@ class ProblemTuner {
   void describe_stored();
   void describe(const WinnerRecord& winner, const OutcomeRecord& outcome);
   void learn(const std::vector<std::size_t>& batch);  ///< How long its compilation took.
+  /// Expected ratio of what a batch finds to what the strategy claims for it.
+  double claim_ratio() const;
 
   const ProblemTunerContext& context_;
   StepCosts& costs_;
@@ -73,6 +75,7 @@ class ProblemTuner {
   std::unique_ptr<Search> search_;                   ///< Null before the first look.
   std::unique_ptr<SearchCourse> calls_, prepacked_;  ///< By objective; null before the first batch.
   double searched_s_ = 0;
+  double claimed_ = 0, realized_ = 0;  ///< Decreases of log2 of the time, over all batches.
   TuneResult result_;
 };
 

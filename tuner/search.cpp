@@ -28,6 +28,9 @@ constexpr double kFirstRatio = 100, kFirstLeastNs = 1e9, kSearchFirstLimitNs = 1
 // A wake-up or another program's burst may double the time of a call shorter than kShortProductNs,
 // so such calls get up to kMostShort times the samples.
 constexpr double kShortProductNs = 1e6, kMostShort = 4;
+// A burst of other programs is short against a longer call, of which one sample tells whether it
+// belongs into the finals.
+constexpr double kOneRoundNs = 100e6;
 // Where everything is measured, few candidates are cut and many are finalists.
 constexpr std::string_view kExhaustive = "exhaustive";
 constexpr double kExhaustiveCutRatio = 100;
@@ -332,6 +335,11 @@ int Search::round_samples(int usual) const {
   if (ns > kLongProductNs) return 1;
   if (!std::isfinite(best)) return usual;
   return usual * static_cast<int>(std::clamp(kShortProductNs / ns, 1.0, kMostShort));
+}
+
+int Search::search_rounds() const {
+  const double best = best_ns();
+  return std::isfinite(best) && best > kOneRoundNs ? 1 : kSearchRounds;
 }
 
 const Candidate* Search::best() const {

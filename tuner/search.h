@@ -105,6 +105,8 @@ class Search {
   /// Returns the number of samples of a candidate in one of several rounds: fewer than usual for a
   /// problem that takes long, more for a short one.
   int round_samples(int usual) const;
+  /// Returns the number of rounds of a batch of the search.
+  int search_rounds() const;
 
  private:
   void collect_candidates();

@@ -165,7 +165,7 @@ BatchResult SearchCourse::run(const std::function<bool()>& over) {
             [&](std::size_t arm, int samples) { return search_.measure(batch[arm], samples); },
             over,
             {.samples_per_round = search_.round_samples(kSearchSamples),
-             .rounds = kSearchRounds,
+             .rounds = search_.search_rounds(),
              .keep = 2});
   ++batches_;
   // What the end of the time left out comes first in the next batch.

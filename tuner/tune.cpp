@@ -29,7 +29,7 @@ namespace {
 constexpr double kDefaultCacheBytes = 64e6;  // when no cache plateau was found
 constexpr double kRefreshShare = 0.5;        // of the budget, at most
 constexpr double kReferenceNs = 1e6;         // of the reference kernel, about
-constexpr double kPortfolioShare = 0.15;     // of the budget, for problems that are not tuned
+constexpr double kPortfolioShare = 0.1;      // of the budget, for problems that are not tuned
 constexpr double kPastCache = 2;             // operands are rotated over this many times the cache
 constexpr double kMostCacheBytes = 128e6;    // of a cache: no kernel has a larger one to itself
 

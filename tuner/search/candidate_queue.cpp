@@ -8,7 +8,8 @@ namespace rooftile {
 namespace {
 
 // Winners transfer well, but their number is limited, so that a database of many problems leaves
-// time for the search. Priors fill up what is left of the first candidates.
+// time for the search. Early in a run they are the better of two kernels, so that priors, which won
+// longer searches, alternate with them as long as the list is short.
 constexpr std::size_t kMostWinners = 6, kMostFirst = 8;
 
 bool contains(std::span<const std::size_t> list, std::size_t candidate) {
@@ -27,10 +28,12 @@ std::vector<std::size_t> first_candidates(const FirstCandidates& first,
   for (const std::size_t candidate : first.known) add(candidate);
   for (const std::size_t candidate : first.families) add(candidate);
   const std::size_t winners = std::min(first.winners.size(), kMostWinners);
-  for (const std::size_t candidate : std::span(first.winners).first(winners))
-    if (is_plausible(analytical_ns, candidate)) add(candidate);
-  for (const std::size_t candidate : first.priors)
-    if (order.size() < kMostFirst && is_plausible(analytical_ns, candidate)) add(candidate);
+  for (std::size_t i = 0; i < std::max(winners, first.priors.size()); ++i) {
+    if (i < first.priors.size() && order.size() < kMostFirst &&
+        is_plausible(analytical_ns, first.priors[i]))
+      add(first.priors[i]);
+    if (i < winners && is_plausible(analytical_ns, first.winners[i])) add(first.winners[i]);
+  }
   return order;
 }
 

@@ -38,15 +38,16 @@ SearchSpace search_space(const Problem& problem, const DeviceRates& rates,
                          std::vector<Variant> variants);
 
 /// Whether a candidate that was fast on other machines should be tried before all others: not if
-/// the analytical model predicts more than 1.5 times the time of the space's fastest. It stays an
+/// the analytical model predicts more than 1.8 times the time of the space's fastest. It stays an
 /// ordinary candidate in any case.
 bool is_plausible(std::span<const double> analytical_ns, std::size_t candidate);
 inline bool is_plausible(const SearchSpace& space, std::size_t candidate) {
   return is_plausible(space.analytical_ns, candidate);
 }
 
-/// Returns the fastest candidate by the analytical model of each family that has a plausible one
-/// and of which none was tried, fastest first. Candidates that may not run have an infinite time.
+/// Returns the fastest candidate by the analytical model of each family of which none was tried and
+/// whose fastest takes at most 1.5 times the space's least time, fastest first. Candidates that may
+/// not run have an infinite time.
 std::vector<std::size_t> family_firsts(std::span<const Variant> variants,
                                        std::span<const double> analytical_ns,
                                        const std::vector<bool>& tried);

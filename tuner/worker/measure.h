@@ -21,7 +21,7 @@ namespace rooftile {
 
 /// A call longer than this needs no preceding call to raise the clocks, and one sample of it is as
 /// precise as several of a shorter one.
-inline constexpr double kLongProductNs = 50e6;
+inline constexpr double kLongProductNs = 20e6;
 
 struct TimeRequest {
   Variant variant;

@@ -234,8 +234,8 @@ TEST(StrategyTest, StartsThatTheModelRejectsAreNotTriedFirst) {
   Valley v = valley();
   std::ranges::fill(v.space.analytical_ns, 4e5);
   v.space.analytical_ns[7] = 1e5;
-  v.space.analytical_ns[8] = 1.5e5;
-  v.space.analytical_ns[9] = 1.6e5;
+  v.space.analytical_ns[8] = 1.8e5;
+  v.space.analytical_ns[9] = 1.9e5;
   EXPECT_TRUE(is_plausible(v.space, 7));
   EXPECT_TRUE(is_plausible(v.space, 8));
   EXPECT_FALSE(is_plausible(v.space, 9));
