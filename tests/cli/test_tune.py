@@ -96,7 +96,9 @@ def test_explain_multiplies_seven_factors(tuned):
     explained = json.loads(tuned.run("explain", *SIZES, "--json").stdout)
     assert len(explained["factors"]) == 7
     assert np.prod([f["value"] for f in explained["factors"]]) == pytest.approx(explained["score"], rel=1e-6)
-    host = min(explained["host_ns"], explained["host1_ns"])
+    # One thread must save 100 ns, or all threads are the host's time.
+    saves = explained["host1_ns"] + 100 < explained["host_ns"]
+    host = explained["host1_ns" if saves else "host_ns"]
     assert explained["score"] == pytest.approx(host / explained["device_ns"], rel=1e-6)
     assert (explained["tier"] == "device") == (explained["score"] > 1)
     assert "product = score" in tuned.run("explain", *SIZES).stdout
