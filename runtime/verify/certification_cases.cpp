@@ -68,8 +68,9 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   const std::int64_t step_k = exact ? std::max(v.tile_k, v.unroll_k) * v.dot : packed ? 1 : v.dot;
   const std::vector<std::int64_t> ms = sizes_around(v.tile_m, exact ? v.tile_m : 1);
   const std::vector<std::int64_t> ns = sizes_around(v.tile_n, exact ? v.tile_n : 1);
-  const std::vector<std::int64_t> ks =
-      sizes_around(std::max({v.tile_k, v.unroll_k, 8}) * v.dot * v.split_k, step_k);
+  // Two blocks of a quantised B and a part of a third one differ in their scales.
+  const std::vector<std::int64_t> ks = sizes_around(
+      std::max({v.tile_k, v.unroll_k, 8, s.types.b.block}) * v.dot * v.split_k, step_k);
   // A pack kernel reads operands of any alignment.
   LoadElements load = load_elements(v, s);
   if (v.packed_a == Packed::kYes) load.a = 1;
