@@ -106,15 +106,15 @@ void check_inner_sizes(Extent a, const GemmFiles& files, Extent b) {
          files.a, b.rows, b.columns, files.b);
 }
 
-/// Weights are widened, so that float32 is multiplied whatever A is.
 void open_weights(GemmInputs& inputs, const GemmFiles& files, Extent a) {
   if (files.trans_b)
     fail(ErrorCode::kInvalidArgument,
          "--trans-b: a tensor of a GGUF file is n x k, and A * W^T is computed already");
   const Extent w = inputs.weights->extent();
   check_inner_sizes(a, files, {w.columns, w.rows});
-  inputs.problem = packed_problem(a.rows, w.rows, a.columns,
-                                  combined(files.trans_a, inputs.a.stored()), Transpose::kYes);
+  inputs.problem =
+      packed_problem(a.rows, w.rows, a.columns, combined(files.trans_a, inputs.a.stored()),
+                     Transpose::kYes, 1, inputs.weights->types(operand_type(inputs.a.type())));
 }
 
 }  // namespace

@@ -31,11 +31,20 @@ GgufOperand::GgufOperand(std::string argument, GgufFile file, const std::string&
          shape_text(tensor_.sizes));
 }
 
+Types GgufOperand::types(DataType a) const {
+  const BlockFormat format = block_format(static_cast<GgufFormat>(tensor_.format));
+  if (format == BlockFormat::kSeparate) return {};
+  const DataType floats = is_8_bit(a) ? DataType::kF32 : a;
+  return {.a = floats, .b = quantization_of(format), .c = floats};
+}
+
 std::vector<char> GgufOperand::elements() const {
+  const std::span<const std::uint8_t> blocks = file_.blocks(tensor_);
+  if (has_block_format(types(DataType::kF32))) return {blocks.begin(), blocks.end()};
   const auto count = static_cast<std::size_t>(tensor_.rows() * tensor_.row());
   std::vector<char> bytes(count * sizeof(float));
   // Storage of a vector is aligned for every type.
-  dequantize(static_cast<GgufFormat>(tensor_.format), file_.blocks(tensor_),
+  dequantize(static_cast<GgufFormat>(tensor_.format), blocks,
              {reinterpret_cast<float*>(bytes.data()), count});
   return bytes;
 }

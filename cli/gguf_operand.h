@@ -20,7 +20,10 @@ class GgufOperand {
 
   const std::string& argument() const { return argument_; }
   Extent extent() const { return {tensor_.rows(), tensor_.row()}; }
-  /// Float32, in C order.
+  /// Types of a product with an A of this type: B is multiplied as it lies in the file where it has
+  /// blocks, and is otherwise widened to float32, whatever A is.
+  Types types(DataType a) const;
+  /// B as these types say; float32 in C order.
   std::vector<char> elements() const;
 
  private:

@@ -159,7 +159,7 @@ std::int64_t quantized_blocks(const Problem& p) {
 }
 std::int64_t quantization_bytes(const Problem& p) {
   const std::int64_t blocks = quantized_blocks(p);
-  if (blocks == 0) return 0;
+  if (blocks == 0 || has_block_format(p.types)) return 0;
   const std::int64_t scales = blocks * bytes_of(p.types.a);
   switch (p.types.b.zero_point) {
     case ZeroPoint::kPacked:
@@ -193,8 +193,8 @@ double minimum_bytes(const Problem& p) {
   const double c_passes = p.beta == 0.0f ? 1.0 : 2.0;
   const double batch = static_cast<double>(p.batch);
   const auto matrices = [&](std::int64_t stride) { return p.batch > 1 && stride == 0 ? 1 : batch; };
-  const double bytes_b = k * n * static_cast<double>(bits_of_b(p.types)) / 8 +
-                         static_cast<double>(quantization_bytes(p));
+  const double bytes_b =
+      k * n * bytes_per_element_b(p.types) + static_cast<double>(quantization_bytes(p));
   return m * k * matrices(p.stride_a) * static_cast<double>(bytes_of(p.types.a)) +
          bytes_b * matrices(p.stride_b) +
          c_passes * m * n * batch * static_cast<double>(bytes_of(p.types.c));

@@ -64,9 +64,9 @@ std::int64_t span_c(const Problem& p);
 
 /// Elements in a row of a quantised B: k rounded up to whole blocks.
 std::int64_t ld_quantized(const Problem& p);
-/// Number of scales, and of zero points, of a quantised B.
+/// Number of blocks of a quantised B, and of its separate scales and zero points.
 std::int64_t quantized_blocks(const Problem& p);
-/// Bytes of the scales and zero points of a quantised B together.
+/// Bytes of the separate scales and zero points of a quantised B together.
 std::int64_t quantization_bytes(const Problem& p);
 
 /// Distance between the sizes of two problems: the sum of the squared differences of log2 m, n, k

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/block_format.h"
 #include "core/error.h"
 #include "core/half.h"
 
@@ -25,6 +26,20 @@ void put_packed_value(std::uint8_t* run, int bits, std::int64_t i, int value) {
     run[i] = static_cast<std::uint8_t>(value);
   else
     run[i / 2] = static_cast<std::uint8_t>(run[i / 2] | value << (i % 2 * 4));
+}
+
+/// The group of a block that a row's step lies in.
+struct GroupPlace {
+  std::size_t element, group;
+};
+GroupPlace unpack_at(const Problem& p, const QuantizedOperand& b, std::int64_t row,
+                     std::int64_t step, UnpackedBlock& unpacked) {
+  const BlockLayout& layout = layout_of(p.types.b.format);
+  const std::int64_t blocks = ld_quantized(p) / layout.elements;
+  unpack_block(layout.format,
+               bytes(b.values) + (row * blocks + step / layout.elements) * layout.bytes, unpacked);
+  const auto element = static_cast<std::size_t>(step % layout.elements);
+  return {element, element / kGroup};
 }
 
 struct Parts {
@@ -161,8 +176,34 @@ double largest_weight(DataType a) {
 namespace {
 
 template <typename Real>
+void dequantize_block_rows(const Problem& p, const QuantizedOperand& b, std::int64_t begin,
+                           std::int64_t end, Real* values, std::int64_t ld) {
+  const BlockLayout& layout = layout_of(p.types.b.format);
+  const std::int64_t blocks = ld_quantized(p) / layout.elements;
+  UnpackedBlock unpacked;
+  for (std::int64_t row = begin; row < end; ++row)
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      unpack_block(layout.format, bytes(b.values) + (row * blocks + block) * layout.bytes,
+                   unpacked);
+      const std::int64_t first = block * layout.elements,
+                         count = std::min<std::int64_t>(p.k - first, layout.elements);
+      Real* const target = values + (row - begin) * ld + first;
+      for (std::int64_t group = 0; group * kGroup < count; ++group) {
+        const auto at = static_cast<std::size_t>(group);
+        const auto scale = static_cast<Real>(unpacked.scales[at]),
+                   minimum = static_cast<Real>(unpacked.minimums[at]);
+        const std::int64_t last = std::min(count, (group + 1) * kGroup);
+        for (std::int64_t i = group * kGroup; i < last; ++i)
+          target[i] =
+              static_cast<Real>(unpacked.values[static_cast<std::size_t>(i)]) * scale - minimum;
+      }
+    }
+}
+
+template <typename Real>
 void dequantize_rows(const Problem& p, const QuantizedOperand& b, std::int64_t begin,
                      std::int64_t end, Real* values, std::int64_t ld) {
+  if (has_block_format(p.types)) return dequantize_block_rows(p, b, begin, end, values, ld);
   const Quantization& q = p.types.b;
   const std::int64_t stored_ld = ld_quantized(p), blocks = stored_ld / q.block;
   for (std::int64_t row = begin; row < end; ++row) {
@@ -193,8 +234,8 @@ void dequantize_rows(const Problem& p, const QuantizedOperand& b, std::int64_t b
 }  // namespace
 
 QuantizedBytes quantized_bytes(const Problem& p) {
-  const std::int64_t blocks = quantized_blocks(p);
-  const std::int64_t scales = blocks * bytes_of(p.types.a);
+  const std::int64_t scales =
+      has_separate_scales(p.types) ? quantized_blocks(p) * bytes_of(p.types.a) : 0;
   return {.values = bytes_of_b(p.types, p.n * ld_quantized(p)),
           .scales = scales,
           .zero_points = quantization_bytes(p) - scales};
@@ -202,12 +243,26 @@ QuantizedBytes quantized_bytes(const Problem& p) {
 
 double dequantized(const Problem& p, const QuantizedOperand& b, std::int64_t row,
                    std::int64_t step) {
+  if (has_block_format(p.types)) {
+    UnpackedBlock unpacked;
+    const auto [element, group] = unpack_at(p, b, row, step, unpacked);
+    return static_cast<double>(unpacked.values[element]) *
+               static_cast<double>(unpacked.scales[group]) -
+           static_cast<double>(unpacked.minimums[group]);
+  }
   const Parts x = parts_of(p, b, row, step);
   return (x.value - x.zero) * x.scale;
 }
 
 double dequantized_magnitude(const Problem& p, const QuantizedOperand& b, std::int64_t row,
                              std::int64_t step) {
+  if (has_block_format(p.types)) {
+    UnpackedBlock unpacked;
+    const auto [element, group] = unpack_at(p, b, row, step, unpacked);
+    return std::abs(static_cast<double>(unpacked.values[element]) *
+                    static_cast<double>(unpacked.scales[group])) +
+           std::abs(static_cast<double>(unpacked.minimums[group]));
+  }
   const Parts x = parts_of(p, b, row, step);
   return (x.value + std::abs(x.zero)) * std::abs(x.scale);
 }
@@ -222,6 +277,29 @@ void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin,
   dequantize_rows(p, b, begin, end, values, ld);
 }
 
+namespace {
+
+void quantize_in_blocks(const Problem& p, const float* values, std::int64_t row_stride,
+                        std::int64_t step_stride, std::uint8_t* blocks) {
+  const BlockLayout& layout = layout_of(p.types.b.format);
+  std::vector<float> of_block(static_cast<std::size_t>(layout.elements));
+  for (std::int64_t row = 0; row < p.n; ++row)
+    for (std::int64_t first = 0; first < p.k; first += layout.elements) {
+      const std::int64_t last = std::min<std::int64_t>(p.k, first + layout.elements);
+      const auto value = [&](std::int64_t step) {
+        return static_cast<double>(values[row * row_stride + step * step_stride]);
+      };
+      limits_of(p.types, row, first, last, value);
+      std::ranges::fill(of_block, 0.0F);
+      for (std::int64_t step = first; step < last; ++step)
+        of_block[static_cast<std::size_t>(step - first)] = static_cast<float>(value(step));
+      quantize_block(layout.format, of_block.data(), blocks);
+      blocks += layout.bytes;
+    }
+}
+
+}  // namespace
+
 QuantizedMatrix quantize(const Types& types, std::int64_t rows, std::int64_t k, const float* values,
                          std::int64_t row_stride, std::int64_t step_stride) {
   validate(types);
@@ -233,6 +311,10 @@ QuantizedMatrix quantize(const Types& types, std::int64_t rows, std::int64_t k, 
   const std::int64_t ld = ld_quantized(p), blocks = ld / q.block;
   QuantizedMatrix result;
   result.values.resize(static_cast<std::size_t>(sizes.values));
+  if (has_block_format(types)) {
+    quantize_in_blocks(p, values, row_stride, step_stride, result.values.data());
+    return result;
+  }
   result.scales.resize(static_cast<std::size_t>(sizes.scales));
   result.zero_points.resize(static_cast<std::size_t>(sizes.zero_points));
   const std::int64_t zero_bytes =

@@ -17,7 +17,8 @@ constexpr std::string_view kSum = "sum_f16";
        "unknown types '{}'; written as f32, f16, bf16, i8 or u8 for A and B, then _f16, _bf16 or "
        "_i32 for a C that is not f32, then _sum_f16 for sums in f16; xq4b32 or xq8b32 behind A's "
        "for a quantised B with blocks of 16 to 256, z or zf for packed or float zero points: "
-       "f16xq4b32z_f16",
+       "f16xq4b32z_f16; or xq4_0, xq5_0, xq8_0, xq4_k, xq5_k, xq6_k or xmxfp4 for the blocks of a "
+       "GGUF file",
        text);
 }
 
@@ -45,7 +46,14 @@ bool take_number(std::string_view& text, int& number) {
 }
 
 bool take_quantization(std::string_view& text, Quantization& b) {
-  if (!take_number(text, b.bits) || !take(text, "b") || !take_number(text, b.block)) return false;
+  for (const BlockLayout& layout : block_layouts())
+    if (take(text, layout.name)) {
+      b = quantization_of(layout.format);
+      return true;
+    }
+  if (!take(text, "q") || !take_number(text, b.bits) || !take(text, "b") ||
+      !take_number(text, b.block))
+    return false;
   if (take(text, "z")) b.zero_point = take(text, "f") ? ZeroPoint::kFloat : ZeroPoint::kPacked;
   return b.bits > 0;
 }
@@ -60,6 +68,20 @@ DataType parse_data_type(std::string_view text) {
   fail(ErrorCode::kInvalidArgument, "unknown type '{}'; known: f32, f16, bf16, i8, i32, u8", text);
 }
 
+Quantization quantization_of(BlockFormat format) {
+  const BlockLayout& layout = layout_of(format);
+  return {.bits = layout.bits, .block = layout.elements, .format = format};
+}
+
+Storage storage_of_b(const Types& t) {
+  if (has_block_format(t)) {
+    const BlockLayout& layout = layout_of(t.b.format);
+    return {layout.elements, layout.bytes};
+  }
+  if (quantized(t)) return {8 / t.b.bits, 1};
+  return {1, bytes_of(t.a)};
+}
+
 void validate(const Types& t) {
   const auto refuse = [](std::string_view why) { fail(ErrorCode::kInvalidArgument, "{}", why); };
   if (t.a == DataType::kI32) refuse("A and B cannot be i32: integers are multiplied as i8 or u8");
@@ -67,6 +89,16 @@ void validate(const Types& t) {
   if (t.c == DataType::kI32 && !is_8_bit(t.a)) refuse("C is i32 only for i8 or u8 A and B");
   if (t.f16_sums && t.a != DataType::kF16) refuse("sums in f16 need A in f16");
   if (!quantized(t)) return;
+  if (has_block_format(t)) {
+    if (is_8_bit(t.a))
+      fail(ErrorCode::kInvalidArgument, "a B in {} needs A in f32, f16 or bf16",
+           layout_of(t.b.format).name);
+    if (t.b != quantization_of(t.b.format))
+      fail(ErrorCode::kInvalidArgument,
+           "{} has blocks of {} values of {} bits without separate zero points",
+           layout_of(t.b.format).name, layout_of(t.b.format).elements, layout_of(t.b.format).bits);
+    return;
+  }
   if (t.b.bits != 4 && t.b.bits != 8)
     fail(ErrorCode::kInvalidArgument, "B is quantised to {} bits; known: 4 and 8", t.b.bits);
   if (t.b.block < 16 || t.b.block > 256 || !std::has_single_bit(static_cast<unsigned>(t.b.block)))
@@ -77,7 +109,9 @@ void validate(const Types& t) {
 
 std::string to_string(const Types& t) {
   std::string text(name(t.a));
-  if (quantized(t)) {
+  if (has_block_format(t)) {
+    text += fmt::format("x{}", layout_of(t.b.format).name);
+  } else if (quantized(t)) {
     text += fmt::format("xq{}b{}", t.b.bits, t.b.block);
     if (t.b.zero_point == ZeroPoint::kPacked) text += "z";
     if (t.b.zero_point == ZeroPoint::kFloat) text += "zf";
@@ -91,7 +125,7 @@ Types parse_types(std::string_view text) {
   Types t;
   std::string_view rest = text;
   if (!take_type(rest, t.a)) fail_to_parse(text);
-  if (take(rest, "xq") && !take_quantization(rest, t.b)) fail_to_parse(text);
+  if (take(rest, "x") && !take_quantization(rest, t.b)) fail_to_parse(text);
   while (!rest.empty()) {
     if (!take(rest, "_")) fail_to_parse(text);
     if (take(rest, kSum))

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/block_layout.h"
+
 namespace rooftile {
 
 enum class DataType : std::uint8_t { kF32, kF16, kBf16, kI8, kI32, kU8 };
@@ -34,17 +36,23 @@ constexpr std::int64_t largest_product(DataType type) {
 /// block, packed like the values; or at a float for each block.
 enum class ZeroPoint : std::uint8_t { kMiddle, kPacked, kFloat };
 
-/// B as ONNX Runtime's operator MatMulNBits stores it, n x k (transposed): unsigned values of 4 or
-/// 8 bits, low nibble first; blocks of `block` values along k, the last one of a row filled up. A
-/// value stands for (value - zero point) * scale; scales (n x blocks) and float zero points (n x
-/// blocks) have A's type; packed zero points are n x ceil(blocks * bits / 8) bytes.
+/// A quantised B, stored n x k (transposed) in blocks of `block` values along k, the last one of a
+/// row filled up.
+///
+/// With format kSeparate it is stored as by ONNX Runtime's operator MatMulNBits: unsigned values of
+/// 4 or 8 bits, low nibble first. A value stands for (value - zero point) * scale; scales (n x
+/// blocks) and float zero points (n x blocks) have A's type; packed zero points are n x ceil(blocks
+/// * bits / 8) bytes. Every other format has its scales in its blocks (core/block_format.h).
 struct Quantization {
   int bits = 0;   // 0: B is not quantised
-  int block = 0;  // 16, 32, 64, 128 or 256
+  int block = 0;  // 16, 32, 64, 128 or 256; that of the format
   ZeroPoint zero_point = ZeroPoint::kMiddle;
+  BlockFormat format = BlockFormat::kSeparate;
 
   bool operator==(const Quantization&) const = default;
 };
+/// format: not kSeparate.
+Quantization quantization_of(BlockFormat format);
 
 /// The types of one GEMM. Sums are float32, int32 for 8-bit integers, or float16 where the caller
 /// allows it.
@@ -58,16 +66,35 @@ struct Types {
 };
 
 inline bool quantized(const Types& t) { return t.b.bits > 0; }
+/// Whether a quantised B has scales in a buffer of their own.
+inline bool has_separate_scales(const Types& t) {
+  return quantized(t) && t.b.format == BlockFormat::kSeparate;
+}
+/// Whether a quantised B has its scales in its blocks.
+inline bool has_block_format(const Types& t) { return t.b.format != BlockFormat::kSeparate; }
 /// The type of the sums.
 inline DataType sum_type(const Types& t) {
   return is_8_bit(t.a) ? DataType::kI32 : t.f16_sums ? DataType::kF16 : DataType::kF32;
 }
-inline std::int64_t bits_of_b(const Types& t) {
-  return quantized(t) ? t.b.bits : 8 * bytes_of(t.a);
-}
+/// Elements of B that come in whole bytes together, and their bytes. Those of separate scales and
+/// zero points do not count.
+struct Storage {
+  std::int64_t elements, bytes;
+};
+Storage storage_of_b(const Types& t);
 /// Bytes of this many elements of B; quantised ones come in whole blocks.
 inline std::int64_t bytes_of_b(const Types& t, std::int64_t elements) {
-  return elements * bits_of_b(t) / 8;
+  const Storage storage = storage_of_b(t);
+  return elements * storage.bytes / storage.elements;
+}
+/// Elements of B in this many bytes; of blocks only whole ones.
+inline std::int64_t elements_of_b(const Types& t, std::int64_t bytes) {
+  const Storage storage = storage_of_b(t);
+  return bytes / storage.bytes * storage.elements;
+}
+inline double bytes_per_element_b(const Types& t) {
+  const Storage storage = storage_of_b(t);
+  return static_cast<double>(storage.bytes) / static_cast<double>(storage.elements);
 }
 
 /// Throws kInvalidArgument for types that do not go together.
@@ -75,8 +102,8 @@ void validate(const Types& t);
 
 /// The text of types: A's type, B's where it differs, C's where it is not f32, and "sum" with the
 /// type of the sums where the caller chose one: "f32", "f16_f16", "i8_i32", "f16_f16_sum_f16",
-/// "f32xq4b32" (4 bits, blocks of 32), "f16xq8b64z_f16" (z: packed zero points, zf: float ones).
-/// Also in the database.
+/// "f32xq4b32" (4 bits, blocks of 32), "f16xq8b64z_f16" (z: packed zero points, zf: float ones),
+/// "f32xq4_k". Also in the database.
 std::string to_string(const Types& t);
 /// Throws kInvalidArgument, whose message explains how types are written.
 Types parse_types(std::string_view text);

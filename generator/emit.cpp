@@ -47,17 +47,24 @@ void add_vectors(Defines& defines, const Variant& v, const Signature& s) {
   add_vectors_c(defines, v, s);
 }
 
-/// The defines of templates/load/quantized.glsl.
+/// The defines of templates/load/quantized.glsl, or load/blocks.glsl.
 void add_quantization(Defines& defines, const Types& t, int width, int b_binding,
                       std::size_t scale_binding) {
+  const auto add_words_of_b = [&] {
+    defines.emplace_back("WORD_VECTOR", width == 4 ? "uvec4" : "uint");
+    add(defines, "WORD_VECTOR_WIDTH", width);
+    add(defines, "B_BINDING", b_binding);
+  };
+  if (has_block_format(t)) {
+    add(defines, "BLOCK_FORMAT", static_cast<int>(t.b.format));
+    return add_words_of_b();
+  }
   add(defines, "QUANT_BITS", t.b.bits);
   add(defines, "QUANT_BLOCK", t.b.block);
   add(defines, "ZERO_POINT", static_cast<int>(t.b.zero_point));
   add(defines, "SCALE_BYTES", static_cast<int>(bytes_of(t.a)));
   defines.emplace_back("SCALE_WORD", t.a == DataType::kF32 ? "float" : "uint");
-  defines.emplace_back("WORD_VECTOR", width == 4 ? "uvec4" : "uint");
-  add(defines, "WORD_VECTOR_WIDTH", width);
-  add(defines, "B_BINDING", b_binding);
+  add_words_of_b();
   add(defines, "SCALE_BINDING", static_cast<int>(scale_binding));
 }
 
@@ -66,6 +73,11 @@ void add_words(Defines& defines, std::string_view width_name, std::string_view t
                int width) {
   add(defines, width_name, width);
   defines.emplace_back(type_name, width == 1 ? "uint" : fmt::format("uvec{}", width));
+}
+
+/// Words of two float16 values that a load of a quantised B becomes.
+int halves_of_load(const Types& t) {
+  return (has_block_format(t) ? kMatrixQuad : values_per_word(t)) / 2;
 }
 
 MatrixShape matrix_shape(const Variant& v, const Signature& s) {
@@ -92,7 +104,7 @@ void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
   add_words(defines, "VECTOR_WIDTH_A", "VECTOR_A", v.vector_width_a);
   // A word of quantised values becomes one vector of float16 pairs.
   add_words(defines, "VECTOR_WIDTH_B", "VECTOR_B",
-            reads_quantized(v, s) ? values_per_word(s.types) / 2 : v.vector_width_b);
+            reads_quantized(v, s) ? halves_of_load(s.types) : v.vector_width_b);
   add_vectors_c(defines, v, s);
 }
 
@@ -188,9 +200,14 @@ void choose_c(Includes& includes, DataType c) {
   }
 }
 
+std::string quantized_suffix(const Types& t) {
+  return has_block_format(t) ? "blocks" : "quantized";
+}
+
 void choose_quantized(Includes& includes, LoadPath path) {
-  includes["load/quantized_texel.glsl"] =
-      path == LoadPath::kTexel ? "load/quantized_texel.glsl" : "load/quantized_buffer.glsl";
+  for (const std::string_view kind : {"quantized", "blocks"})
+    includes[fmt::format("load/{}_texel.glsl", kind)] =
+        fmt::format("load/{}_{}.glsl", kind, path == LoadPath::kTexel ? "texel" : "buffer");
 }
 
 std::string_view raster_file(Raster raster) {
@@ -238,7 +255,7 @@ Includes matrix_includes(const Variant& v, const Signature& s) {
   }
   includes["matrix/a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a);
   includes["matrix/b_n.glsl"] =
-      reads_quantized(v, s) ? "matrix/b_quantized.glsl"
+      reads_quantized(v, s) ? fmt::format("matrix/b_{}.glsl", quantized_suffix(s.types))
                             : matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b);
   if (reads_quantized(v, s)) choose_quantized(includes, v.load_path_b);
   if (is_8_bit(s.types.a)) includes["matrix/transpose_16.glsl"] = "matrix/transpose_8.glsl";
@@ -252,7 +269,8 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
   if (v.family == Family::kMatrix) return matrix_includes(v, s);
   const bool quantized = reads_quantized(v, s);
   const std::string a = layout_suffix(v.packed_a, s.trans_a),
-                    b = quantized ? "quantized" : layout_suffix(v.packed_b, s.trans_b);
+                    b = quantized ? quantized_suffix(s.types)
+                                  : layout_suffix(v.packed_b, s.trans_b);
   const bool subgroup = v.stage == Stage::kSubgroup;
   Includes includes;
   choose(includes, {"common/raster_row.glsl", "common/raster_column.glsl"}, raster_file(v.raster));
@@ -354,6 +372,7 @@ BindingKind words_binding(LoadPath path, int width) {
 
 /// Appends the bindings of a quantised B's scales and zero points.
 void append_quantization(std::vector<BindingKind>& bindings, LoadPath path, const Types& t) {
+  if (!has_separate_scales(t)) return;
   bindings.push_back(binding(path, 1, t.a));
   if (t.b.zero_point == ZeroPoint::kPacked)
     bindings.push_back(path == LoadPath::kTexel ? BindingKind::kTexelR8Uint
@@ -442,8 +461,9 @@ Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) 
     .subgroup_size = static_cast<std::uint32_t>(v.subgroup_size)
   };
   if (reads_quantized(v, s)) {
-    add_quantization(defines, s.types, words_width(v), 1, interface.bindings.size());
-    interface.bindings[1] = words_binding(v.load_path_b, words_width(v));
+    const int width = words_width(v, s.types);
+    add_quantization(defines, s.types, width, 1, interface.bindings.size());
+    interface.bindings[1] = words_binding(v.load_path_b, width);
     append_quantization(interface.bindings, v.load_path_b, s.types);
   }
   fuse(s.epilogue, defines, includes, interface);
@@ -504,7 +524,8 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand, Dialect 
          operand == Operand::kA ? "pack/write_a.glsl" : "pack/write_b.glsl");
   interface.bindings[0] = binding(layout.path, kTexelElements, type);
   if (operand == Operand::kB && quantized(s.types)) {
-    choose(includes, {"pack/read_buffer.glsl"}, "pack/quantized.glsl");
+    choose(includes, {"pack/read_buffer.glsl"},
+           has_block_format(s.types) ? "pack/blocks.glsl" : "pack/quantized.glsl");
     choose_quantized(includes, layout.path);
     add_quantization(defines, s.types, 1, 0, interface.bindings.size());
     interface.bindings[0] = words_binding(layout.path, 1);

@@ -73,12 +73,25 @@ inline std::int64_t k_slices_of(const Variant& v, std::int64_t k) {
 inline bool reads_quantized(const Variant& v, const Signature& s) {
   return quantized(s.types) && v.packed_b == Packed::kNo;
 }
-/// Values in a 32-bit word of a quantised B.
-inline int values_per_word(const Types& t) { return 32 / t.b.bits; }
-/// Words of a quantised B that one load takes.
-inline int words_width(const Variant& v) {
+/// Words of a quantised B that one load takes. Of blocks only those that are whole vectors.
+inline int words_width(const Variant& v, const Types& t) {
   const bool vectors = !nests_k_loop(v) && v.packed_b == Packed::kNo;
-  return vectors && v.vector_width_b == 4 ? 4 : 1;
+  const bool aligned = t.b.format == BlockFormat::kSeparate || t.b.format == BlockFormat::kQ4_K ||
+                       t.b.format == BlockFormat::kQ5_K;
+  return vectors && aligned && v.vector_width_b == 4 ? 4 : 1;
+}
+/// Values in a 32-bit word of a quantised B with separate scales.
+inline int values_per_word(const Types& t) { return 32 / t.b.bits; }
+/// Values of a quantised B that a kernel unpacks together: those of a word, or a group of a block.
+inline int least_values(const Types& t) {
+  return has_block_format(t) ? kGroup : values_per_word(t);
+}
+/// Values of a block of a GGUF file that one load of a matrix kernel takes: two words of float16.
+inline constexpr int kMatrixQuad = 4;
+/// Values of a quantised B that one load takes.
+inline int load_values(const Variant& v, const Types& t) {
+  if (!has_block_format(t)) return values_per_word(t) * words_width(v, t);
+  return v.family == Family::kMatrix ? kMatrixQuad : kGroup;
 }
 
 /// Partial sums of a split-K GEMM that lie in memory: one where kernels add atomically.
@@ -110,7 +123,7 @@ inline int vector_width_c(const Variant& v, const Signature& s) {
 /// Steps of a masked iteration at the end of k: the longest vector that runs along k.
 inline int tail_k(const Variant& v, const Signature& s) {
   if (v.stage == Stage::kSubgroup) return v.unroll_k;  // lanes share whole groups of packed A
-  if (reads_quantized(v, s)) return values_per_word(s.types);
+  if (reads_quantized(v, s)) return least_values(s.types);
   const bool a_along_k = v.packed_a == Packed::kYes || s.trans_a == Transpose::kNo;
   const bool b_along_k = v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes;
   return std::max(a_along_k ? load_width_a(v, s) : 1, b_along_k ? load_width_b(v, s) : 1);

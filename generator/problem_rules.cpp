@@ -19,7 +19,7 @@ struct StoredOperand {
   int width;           // elements that vectors must be aligned to
   int line_width;      // and the rows that they lie in: what ld must be a multiple of
   std::int64_t texel;  // elements a texel
-  std::int64_t element_bits;
+  Storage storage;
   LoadPath path;
   bool packed;
 
@@ -29,6 +29,9 @@ struct StoredOperand {
     if (span == 0) return 0;
     if (packed) return path == LoadPath::kTexel ? round_up(offset + span, texel) : offset + span;
     return offset + round_up(span, width);
+  }
+  std::int64_t needed_bytes() const {
+    return divide_up(needed() * storage.bytes, storage.elements);
   }
 };
 
@@ -45,12 +48,12 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
                      .width = is_a ? load_elements(v, s).a : load_elements(v, s).b,
                      .line_width = 1,
                      .texel = 0,
-                     .element_bits = is_a ? 8 * bytes_of(p.types.a) : bits_of_b(p.types),
+                     .storage = is_a ? Storage{1, bytes_of(p.types.a)} : storage_of_b(p.types),
                      .path = is_a ? v.load_path_a : v.load_path_b,
                      .packed = packed};
   if (x.path == LoadPath::kDirect) x.path = LoadPath::kBuffer;
   // A pack kernel reads a quantised B by words as well.
-  if (!is_a && quantized(p.types)) x.width = values_per_word(p.types) * words_width(v);
+  if (!is_a && quantized(p.types)) x.width = load_values(v, p.types);
   if (packed && packs_words(v)) x.path = LoadPath::kBuffer;
   x.line_width = std::min(x.width, is_a ? line_elements(v, s).a : line_elements(v, s).b);
   const bool words = !is_a && quantized(p.types);
@@ -110,12 +113,16 @@ bool fits(const Case& c, LoadPath path, std::int64_t texel_elements, std::int64_
 
 bool stored_fits(const Case& c, Operand operand, LoadPath path) {
   const StoredOperand x = stored_operand(c.v, c.p, c.at, operand);
-  return x.path != path || fits(c, path, x.texel, x.needed(), x.element_bits);
+  if (x.path != path) return true;
+  const bool blocks = operand == Operand::kB && has_block_format(c.p.types);
+  const std::int64_t load_bytes = kElementBytes * words_width(c.v, c.p.types);
+  return blocks ? fits(c, path, load_bytes, x.needed_bytes(), 8)
+                : fits(c, path, x.texel, x.needed(), 8 * x.storage.bytes / x.storage.elements);
 }
 
 /// Checks the scales and zero points of a quantised B, which take at most one texel for each block.
 bool scales_fit(const Case& c, LoadPath path) {
-  return c.v.load_path_b != path ||
+  return c.v.load_path_b != path || !has_separate_scales(c.p.types) ||
          fits(c, path, 1, quantized_blocks(c.p), 8 * bytes_of(c.p.types.a));
 }
 
@@ -189,6 +196,9 @@ constexpr std::array kProblemRules = {
                 [](const Case& c) {
                   return stored_operand(c.v, c.p, c.at, Operand::kA).needed() <= kMostElements &&
                          stored_operand(c.v, c.p, c.at, Operand::kB).needed() <= kMostElements &&
+                         (!has_block_format(c.p.types) ||  // whose addresses count bytes
+                          stored_operand(c.v, c.p, c.at, Operand::kB).needed_bytes() <=
+                              kMostElements) &&
                          c.c_end() <= kMostElements && c.part_elements() <= kMostElements &&
                          c.residual_end() <= kMostElements;
                 }},
@@ -229,29 +239,28 @@ constexpr std::array kProblemRules = {
                   return panels_fit(c, Operand::kA, LoadPath::kTexel) &&
                          panels_fit(c, Operand::kB, LoadPath::kTexel);
                 }},
-    ProblemRule{"an operand exceeds the device's storage buffer range",
-                [](const Case& c) {
-                  return stored_fits(c, Operand::kA, LoadPath::kBuffer) &&
-                         stored_fits(c, Operand::kB, LoadPath::kBuffer) &&
-                         scales_fit(c, LoadPath::kBuffer) &&
-                         panels_fit(c, Operand::kA, LoadPath::kBuffer) &&
-                         panels_fit(c, Operand::kB, LoadPath::kBuffer) &&
-                         fits(c, LoadPath::kBuffer, 1, c.c_end(), 8 * bytes_of(c.p.types.c)) &&
-                         fits(c, LoadPath::kBuffer, 1, c.part_elements()) &&
-                         fits(c, LoadPath::kBuffer, 1, c.residual_end());
-                },
-                [](const Case& c) {
-                  const StoredOperand a = stored_operand(c.v, c.p, c.at, Operand::kA),
-                                      b = stored_operand(c.v, c.p, c.at, Operand::kB);
-                  const std::int64_t panels =
-                      std::max({packed_words(c.v, c.p, Operand::kA),
-                                packed_words(c.v, c.p, Operand::kB), c.part_elements()});
-                  const std::int64_t most =
-                      std::max({a.needed() * a.element_bits / 8, b.needed() * b.element_bits / 8,
-                                c.c_bytes(), panels * kElementBytes});
-                  return fmt::format("{} of {} bytes", most,
-                                     c.limits.max_storage_buffer_range_bytes);
-                }},
+    ProblemRule{
+        "an operand exceeds the device's storage buffer range",
+        [](const Case& c) {
+          return stored_fits(c, Operand::kA, LoadPath::kBuffer) &&
+                 stored_fits(c, Operand::kB, LoadPath::kBuffer) &&
+                 scales_fit(c, LoadPath::kBuffer) &&
+                 panels_fit(c, Operand::kA, LoadPath::kBuffer) &&
+                 panels_fit(c, Operand::kB, LoadPath::kBuffer) &&
+                 fits(c, LoadPath::kBuffer, 1, c.c_end(), 8 * bytes_of(c.p.types.c)) &&
+                 fits(c, LoadPath::kBuffer, 1, c.part_elements()) &&
+                 fits(c, LoadPath::kBuffer, 1, c.residual_end());
+        },
+        [](const Case& c) {
+          const StoredOperand a = stored_operand(c.v, c.p, c.at, Operand::kA),
+                              b = stored_operand(c.v, c.p, c.at, Operand::kB);
+          const std::int64_t panels =
+              std::max({packed_words(c.v, c.p, Operand::kA), packed_words(c.v, c.p, Operand::kB),
+                        c.part_elements()});
+          const std::int64_t most =
+              std::max({a.needed_bytes(), b.needed_bytes(), c.c_bytes(), panels * kElementBytes});
+          return fmt::format("{} of {} bytes", most, c.limits.max_storage_buffer_range_bytes);
+        }},
 };
 
 }  // namespace
@@ -262,9 +271,9 @@ Placement own_buffers(const Problem& p) {
   // What the widest load takes: words of a quantised B in vectors, words of four integers too.
   const std::int64_t widest = std::max<std::int64_t>(kTexelElements, 16 / bytes_of(p.types.a));
   const std::int64_t widest_b =
-      quantized(p.types) ? kTexelElements * values_per_word(p.types) : widest;
+      quantized(p.types) ? kTexelElements * least_values(p.types) : widest;
   return {.readable_a = round_up(span_a(p), widest),
-          .readable_b = round_up(span_b(p), widest_b),
+          .readable_b = has_block_format(p.types) ? span_b(p) : round_up(span_b(p), widest_b),
           .offset_row_scale = 0,
           .offset_column_scale = column_scale,
           .offset_bias = column_scale + (p.epilogue.column_scale ? p.n : 0),

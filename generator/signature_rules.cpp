@@ -124,7 +124,7 @@ constexpr std::array kSignatureRules = {
                   "and dividing its blocks, or divided by them",
                   [](const TypedKernel& c) {
                     if (!reads_quantized(c.v, c.s) || c.v.family == Family::kNaive) return true;
-                    const int values = values_per_word(c.s.types) * words_width(c.v);
+                    const int values = load_values(c.v, c.s.types);
                     return is_power_of_two(k_step(c.v)) && is_power_of_two(c.v.unroll_k) &&
                            (c.v.family == Family::kTiled ? c.v.tile_k : c.v.unroll_k) % values == 0;
                   }},
@@ -132,7 +132,7 @@ constexpr std::array kSignatureRules = {
         "the invocations of a tiled workgroup must share the words of a quantised tile evenly",
         [](const TypedKernel& c) {
           return !reads_quantized(c.v, c.s) || c.v.family != Family::kTiled ||
-                 c.v.tile_n * c.v.tile_k / values_per_word(c.s.types) % local_size(c.v) == 0;
+                 c.v.tile_n * c.v.tile_k / least_values(c.s.types) % local_size(c.v) == 0;
         }},
 };
 
@@ -155,9 +155,8 @@ bool has_unit(const Variant& v, const WorkgroupMatrix& matrix, std::uint32_t lon
 
 LoadElements load_elements(const Variant& v, const Signature& s) {
   const int per_word = elements_per_word(v, s.types);
-  return {per_word * load_width_a(v, s), reads_quantized(v, s)
-                                             ? values_per_word(s.types) * words_width(v)
-                                             : per_word * load_width_b(v, s)};
+  return {per_word * load_width_a(v, s),
+          reads_quantized(v, s) ? load_values(v, s.types) : per_word * load_width_b(v, s)};
 }
 
 LoadElements line_elements(const Variant& v, const Signature& s) {

@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/block_layout.h"
+
 namespace rooftile {
 
 /// Formats that can be dequantised, by their number in files.
@@ -33,6 +35,9 @@ struct GgufBlock {
 
 /// No value for a number that is no known format.
 std::optional<GgufBlock> gguf_block(std::uint32_t format);
+
+/// kSeparate for a format whose elements are floats.
+BlockFormat block_format(GgufFormat format);
 
 /// Name of any format that ggml has, known or not: "IQ2_XS"; "format 77" is left to the caller
 /// (empty).

@@ -156,9 +156,10 @@ void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
       "float16, int8 and uint8 files int32, others float32 (float64 rounds, and is\n"
       "refused where it overflows). --tier host64 on float64 files computes and writes\n"
       "float64. With --scales, B holds quantised values as `rooftile quantize` writes\n"
-      "them; a tensor of a GGUF file is widened to float32. The first call's time\n"
-      "contains opening the device, compiling the kernel and loading BLAS. The rate is\n"
-      "the median of further calls: 100, or as many as half a second has time for.\n"
+      "them; the blocks of a GGUF file are read as they lie there, and its floats are\n"
+      "widened to float32. The first call's time contains opening the device,\n"
+      "compiling the kernel and loading BLAS. The rate is the median of further calls:\n"
+      "100, or as many as half a second has time for.\n"
       "Examples:\n  rooftile gemm A.npy B.npy -o C.npy --verify\n"
       "  rooftile gemm X.npy W.values.npy --scales W.scales.npy -o Y.npy\n"
       "  rooftile gemm X.npy model.gguf:blk.0.ffn_up.weight -o Y.npy");

@@ -5,17 +5,21 @@
 #include "cli/gemm_files.h"
 #include "cli/usage.h"
 #include "core/error.h"
+#include "gguf/write.h"
 
 namespace rooftile {
 namespace {
 
 struct QuantizeArguments {
-  std::string weights, output, zero_points = "none", type = "f32";
+  std::string weights, output, zero_points = "none", type = "f32", format;
   int bits = 4, block = 32;
   bool trans = false;
 };
 
+constexpr const char* kTensor = "weight";
+
 Types types_of(const QuantizeArguments& arguments) {
+  if (!arguments.format.empty()) return parse_types("f32x" + arguments.format);
   Types types = {.a = parse_data_type(arguments.type),
                  .b = {.bits = arguments.bits, .block = arguments.block}};
   if (arguments.zero_points == "packed") types.b.zero_point = ZeroPoint::kPacked;
@@ -47,6 +51,17 @@ void print_error(const Problem& p, const QuantizedMatrix& matrix, const std::vec
              size > 0 ? std::sqrt(squares / size) : 0.0);
 }
 
+void write_gguf(const std::string& prefix, const Problem& p, const QuantizedMatrix& matrix) {
+  const BlockFormat format = p.types.b.format;
+  const std::vector<std::uint8_t> header = gguf_header(kTensor, gguf_format(format), p.n, p.k);
+  const std::string path = prefix + ".gguf";
+  OutputFile output(path);
+  output.write(std::span(header));
+  output.write(std::span(matrix.values));
+  output.commit();
+  fmt::print("{}: {} {} of {} x {}\n", path, kTensor, layout_of(format).name, p.n, p.k);
+}
+
 int quantize_file(const QuantizeArguments& arguments) {
   const Types types = types_of(arguments);
   MatrixFile file(arguments.weights, "the matrix of weights");
@@ -55,6 +70,10 @@ int quantize_file(const QuantizeArguments& arguments) {
       packed_problem(1, extent.columns, extent.rows, Transpose::kNo, Transpose::kYes, 1, types);
   if (p.n == 0 || p.k == 0)
     fail(ErrorCode::kUnsupported, "{} is empty: there is nothing to quantise", arguments.weights);
+  if (has_block_format(types) && p.k % types.b.block != 0)
+    fail(ErrorCode::kUnsupported,
+         "{} has {} rows; {} has blocks of {} values along them, and a GGUF file only whole ones",
+         arguments.weights, p.k, arguments.format, types.b.block);
   check_memory(arguments.weights,
                4.0 * static_cast<double>(p.n) * static_cast<double>(p.k) + minimum_bytes(p));
   const std::vector<float> weights = file.values<float>();
@@ -70,6 +89,11 @@ int quantize_file(const QuantizeArguments& arguments) {
   };
   const QuantizedMatrix matrix = quantized();
 
+  if (has_block_format(types)) {
+    write_gguf(arguments.output, p, matrix);
+    print_error(p, matrix, weights, row_stride, step_stride);
+    return kDone;
+  }
   const std::int64_t blocks = ld_quantized(p) / types.b.block;
   const NpyType scale_type = npy_type(types.a);
   const auto write = [&](const char* part, NpyType type, std::initializer_list<std::int64_t> shape,
@@ -94,34 +118,46 @@ int quantize_file(const QuantizeArguments& arguments) {
 
 void add_quantize(CLI::App& app, Action& action) {
   CLI::App* command =
-      app.add_subcommand("quantize", "Quantise a NumPy file of weights as ONNX's MatMulNBits does");
+      app.add_subcommand("quantize", "Quantise a NumPy file of weights as ONNX or GGUF files do");
   command->footer(
       "Writes PREFIX.values.npy (uint8, n x blocks x bytes of a block, low nibble\n"
       "first), PREFIX.scales.npy (n x blocks) and, with --zero-points,\n"
       "PREFIX.zero_points.npy: the inputs B, scales and zero_points of MatMulNBits.\n"
       "Values stand for (value - zero point) * scale; without zero points the middle, 8\n"
-      "or 128, is zero.\n"
-      "Example: rooftile quantize W.npy -o W --bits 4 --block 32");
+      "or 128, is zero. With --format it writes PREFIX.gguf instead, with the tensor\n"
+      "`weight` of n rows.\n"
+      "Examples:\n  rooftile quantize W.npy -o W --bits 4 --block 32\n"
+      "  rooftile quantize W.npy -o W --format q4_k");
   static QuantizeArguments arguments;
   add_file(*command, "weights", arguments.weights, "Weights, k x n as in A * W")->required();
   add_file(*command, "-o,--output", arguments.output, "Prefix of the names of the files to write")
       ->type_name("PREFIX")
       ->required();
+  std::vector<std::string> formats;
+  for (const BlockLayout& layout : block_layouts()) formats.emplace_back(layout.name);
+  CLI::Option* const format =
+      command->add_option("--format", arguments.format, "Blocks of a GGUF file")
+          ->type_name("FORMAT")
+          ->check(one_of(formats));
   command->add_option("--bits", arguments.bits, "Bits of a value (default 4)")
       ->type_name("N")
-      ->check(one_of({"4", "8"}));
+      ->check(one_of({"4", "8"}))
+      ->excludes(format);
   command->add_option("--block", arguments.block, "Values under one scale (default 32)")
       ->type_name("N")
-      ->check(one_of({"16", "32", "64", "128", "256"}));
+      ->check(one_of({"16", "32", "64", "128", "256"}))
+      ->excludes(format);
   command
       ->add_option("--zero-points", arguments.zero_points,
                    "Zero point of each block, and its form (default none)")
       ->type_name("FORM")
-      ->check(one_of({"none", "packed", "float"}));
+      ->check(one_of({"none", "packed", "float"}))
+      ->excludes(format);
   command
       ->add_option("--type", arguments.type,
                    "Type of the scales, and of A: f32 or f16 (default f32)")
-      ->type_name("TYPE");
+      ->type_name("TYPE")
+      ->excludes(format);
   command->add_flag("--trans", arguments.trans,
                     "The weights are n x k, as PyTorch's Linear has them");
   command->callback([&] { action = [&] { return quantize_file(arguments); }; });

@@ -226,7 +226,21 @@ typedef enum rooftile_zero_point {
   ROOFTILE_ZERO_POINT_FLOAT = 2    ///< One floating-point number of A's type for each block.
 } rooftile_zero_point;
 
-/// Quantised B, stored as by ONNX Runtime's operator MatMulNBits.
+/// Blocks of a GGUF file: n rows of whole blocks along k, as a tensor of the format lies in the
+/// file. A tensor's first size is k, and the product of the others is n.
+typedef enum rooftile_block_format {
+  ROOFTILE_BLOCKS_MATMULNBITS = 0,  ///< No such blocks: scales lie apart.
+  ROOFTILE_BLOCKS_Q4_0 = 1,         ///< 32 values in 18 bytes.
+  ROOFTILE_BLOCKS_Q5_0 = 2,         ///< 32 values in 22 bytes.
+  ROOFTILE_BLOCKS_Q8_0 = 3,         ///< 32 values in 34 bytes.
+  ROOFTILE_BLOCKS_Q4_K = 4,         ///< 256 values in 144 bytes.
+  ROOFTILE_BLOCKS_Q5_K = 5,         ///< 256 values in 176 bytes.
+  ROOFTILE_BLOCKS_Q6_K = 6,         ///< 256 values in 210 bytes.
+  ROOFTILE_BLOCKS_MXFP4 = 7         ///< 32 values in 17 bytes.
+} rooftile_block_format;
+
+/// Quantised B, stored as by ONNX Runtime's operator MatMulNBits, or in the blocks of a GGUF file
+/// (format).
 /// - Values: n rows of ceil(k / block) blocks of `block` unsigned values along k, of 4 bits (low
 ///   nibble first) or 8 bits each. The last block of a row is padded with arbitrary values. A value
 ///   q stands for (q - zero point) * scale of its block.
@@ -237,6 +251,10 @@ typedef enum rooftile_zero_point {
 ///   F16 A also a block whose scale and zero point let some q of `bits` bits stand for a weight
 ///   beyond 65504, because weights may be rounded to F16 before they are multiplied. Operands on a
 ///   device are checked in the same way (resident.h).
+/// - Blocks of a GGUF file: bits and block are 0 or those of the format, zero_point is MIDDLE, and
+///   there are no scales and zero points. INVALID_ARGUMENT: a block in host memory with a scale
+///   that is infinite or NaN, or with an F16 A one that allows weights beyond 65504. Blocks on a
+///   device are not checked: results are then NaN or infinite.
 /// - Sums are float32, whatever f16_sums says.
 typedef struct rooftile_quantization {
   size_t struct_size;  ///< Set by the caller to sizeof(rooftile_quantization).
@@ -250,6 +268,7 @@ typedef struct rooftile_quantization {
   size_t scales_bytes;
   const void* zero_points;  ///< Not read for ROOFTILE_ZERO_POINT_MIDDLE.
   size_t zero_points_bytes;
+  int64_t format;  ///< A rooftile_block_format.
 } rooftile_quantization;
 
 /// Arguments of rooftile_gemm: `batch` calls of one shape, C := alpha * op(A) * op(B) + beta * C,
@@ -260,7 +279,8 @@ typedef struct rooftile_quantization {
 ///   for A or B, the whole batch shares that matrix. The matrices C must not overlap each other.
 /// - Precision: sums are float32 (int32 for I8 and U8). Results are rounded to the nearest value of
 ///   C's type, or to one of the two neighbouring values on devices that round otherwise.
-/// - Quantised B: A is F32 or F16, layout is ROW_MAJOR, trans_b is TRANSPOSE, ldb is 0 or ceil(k /
+/// - Quantised B: A is F32 or F16 (or BF16 beside the blocks of a GGUF file), layout is ROW_MAJOR,
+/// trans_b is TRANSPOSE, ldb is 0 or ceil(k /
 ///   block) * block, and the whole batch shares B (stride_b is 0).
 typedef struct rooftile_gemm_args {
   size_t struct_size;  ///< Set by the caller to sizeof(rooftile_gemm_args).

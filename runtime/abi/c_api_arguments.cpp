@@ -144,15 +144,31 @@ void add_epilogue(GemmCall& call, const rooftile_epilogue* epilogue) {
                    .stride_residual = given->stride_residual};
 }
 
+BlockFormat block_format(std::int64_t given) {
+  constexpr auto kLast = static_cast<std::int64_t>(BlockFormat::kMxfp4);
+  if (given < 0 || given > kLast)
+    fail(ErrorCode::kInvalidArgument, "quantization->format is {}; see rooftile_block_format",
+         given);
+  return static_cast<BlockFormat>(given);
+}
+
 void add_quantization(GemmCall& call, const rooftile_quantization& given) {
   Problem& p = call.problem;
   p.types.b = {.bits = given.bits,
                .block = given.block,
                .zero_point = enumerator("zero_point", "rooftile_zero_point",
-                                        value_of(given.zero_point), ZeroPoint::kFloat)};
-  if (given.bits == 0) fail(ErrorCode::kInvalidArgument, "quantization->bits is 0; known: 4 and 8");
+                                        value_of(given.zero_point), ZeroPoint::kFloat),
+               .format = block_format(given.format)};
+  if (has_block_format(p.types)) {
+    const BlockLayout& layout = layout_of(p.types.b.format);
+    if (given.bits == 0) p.types.b.bits = layout.bits;
+    if (given.block == 0) p.types.b.block = layout.elements;
+  }
+  if (p.types.b.bits == 0)
+    fail(ErrorCode::kInvalidArgument, "quantization->bits is 0; known: 4 and 8");
   validate(p.types);  // ld_quantized() relies on them.
   if (p.ldb == 0) p.ldb = std::max<std::int64_t>(ld_quantized(p), 1);
+  if (!has_separate_scales(p.types)) return;
   call.scales = given.scales;
   call.zero_points = given.zero_points;
 }

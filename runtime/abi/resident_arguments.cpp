@@ -7,6 +7,11 @@
 namespace rooftile {
 namespace {
 
+void check_unused(const char* what, const OperandSlot& place, const char* with) {
+  if (place.buffer != nullptr)
+    fail(ErrorCode::kInvalidArgument, "operands has {}, but args has no {}", what, with);
+}
+
 // The context's own workspaces may take one in this many parts of the device's memory.
 constexpr std::uint64_t kShareOfMemory = 4;
 
@@ -64,6 +69,12 @@ class HostForm {
     check_null("scales", given->scales);
     check_null("zero_points", given->zero_points);
     quantization_ = *given;
+    if (given->format != 0) {
+      check_unused("scales", places.scales, "separate scales");
+      check_unused("zero_points", places.zero_points, "separate zero points");
+      args_.quantization = &quantization_;
+      return;
+    }
     const bool floats = value_of(given->zero_point) == ROOFTILE_ZERO_POINT_FLOAT;
     quantization_.scales = address("scales", places.scales, bytes_a);
     quantization_.zero_points = address("zero_points", places.zero_points, floats ? bytes_a : 1);
@@ -75,11 +86,6 @@ class HostForm {
   rooftile_quantization quantization_ = {};
   OperandAddresses addresses_;
 };
-
-void check_unused(const char* what, const OperandSlot& place, const char* with) {
-  if (place.buffer != nullptr)
-    fail(ErrorCode::kInvalidArgument, "operands has {}, but args has no {}", what, with);
-}
 
 /// Throws where the guard requires more than the device offers: for device buffers there is neither
 /// a scan, nor a spot check, nor a host that sums in float64. Integer sums are exact and meet any

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/block_format.h"
 #include "core/error.h"
 #include "core/half.h"
 
@@ -67,9 +68,30 @@ void check_block(const Problem& p, const QuantizedOperand& b, std::int64_t row,
          scale, block, row, zero, most / distance);
 }
 
+/// Blocks that hold their scales: weights must lie within the range of f16 beside an A in f16, else
+/// within that of f32.
+void check_blocks(const Problem& p, const QuantizedOperand& b) {
+  const BlockLayout& layout = layout_of(p.types.b.format);
+  const auto* const blocks = static_cast<const std::uint8_t*>(b.values);
+  const std::int64_t all = quantized_blocks(p), in_row = ld_quantized(p) / layout.elements;
+  const double most = largest_weight(p.types.a);
+  for (std::int64_t i = 0; i < all; ++i) {
+    const double largest = largest_weight_of_block(layout.format, blocks + i * layout.bytes);
+    if (largest <= most) continue;
+    if (!std::isfinite(largest))
+      fail(ErrorCode::kInvalidArgument, "the scale of b is not finite at block {} of row {}",
+           i % in_row, i / in_row);
+    fail(ErrorCode::kInvalidArgument,
+         "the scale of b allows weights of {} at block {} of row {}; beside A in {} they are up to "
+         "{}",
+         largest, i % in_row, i / in_row, name(p.types.a), most);
+  }
+}
+
 }  // namespace
 
 void check_scales(const Problem& p, const QuantizedOperand& b) {
+  if (has_block_format(p.types)) return check_blocks(p, b);
   const std::int64_t all = quantized_blocks(p), in_row = ld_quantized(p) / p.types.b.block;
   const bool floats = p.types.b.zero_point == ZeroPoint::kFloat;
   const HarmlessUpTo harmless = harmless_up_to(p.types);

@@ -36,6 +36,7 @@ StagedQuantization::StagedQuantization(const DeviceLink& link, const GemmCall& c
   const QuantizedBytes bytes = quantized_bytes(call.problem);
   const StagedBytes sizes = staged_bytes(call.problem);
   if (reads) std::memcpy(b->host(), call.b, static_cast<std::size_t>(bytes.values));
+  if (!has_separate_scales(staged.types)) return;
   const auto stage = [&](std::uint64_t size, const void* from, std::int64_t used) {
     auto buffer = std::make_unique<DeviceInput>(link, size);
     if (reads) std::memcpy(buffer->host(), from, static_cast<std::size_t>(used));

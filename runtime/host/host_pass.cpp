@@ -55,16 +55,17 @@ std::string_view passed_over(const Problem& p, const Types& types) {
 }
 
 double host_pass_bytes(const Problem& p, const Types& types) {
-  const auto both = [](std::int64_t elements, std::int64_t bits) {
-    return static_cast<double>(elements) * (static_cast<double>(bits) / 8 + sizeof(float));
+  const auto both = [](std::int64_t elements, double bytes_each) {
+    return static_cast<double>(elements) * (bytes_each + sizeof(float));
   };
+  const auto bytes_each = [](DataType type) { return static_cast<double>(bytes_of(type)); };
   const std::int64_t elements_c = p.m * p.n * p.batch;
   double bytes = 0;
   if (reads_operands(p) && widens_a(p, types))
-    bytes += both(p.m * p.k * (p.stride_a == 0 ? 1 : p.batch), 8 * bytes_of(p.types.a));
+    bytes += both(p.m * p.k * (p.stride_a == 0 ? 1 : p.batch), bytes_each(p.types.a));
   if (reads_operands(p) && widens_b(p, types))
-    bytes += both(p.n * p.k * (p.stride_b == 0 ? 1 : p.batch), bits_of_b(p.types));
-  bytes += both(elements_c, 8 * bytes_of(p.types.c));  // sums are read, and C is written
+    bytes += both(p.n * p.k * (p.stride_b == 0 ? 1 : p.batch), bytes_per_element_b(p.types));
+  bytes += both(elements_c, bytes_each(p.types.c));  // sums are read, and C is written
   if (p.beta != 0.0f) bytes += static_cast<double>(elements_c * bytes_of(p.types.c));
   if (p.epilogue.residual) bytes += static_cast<double>(elements_c) * sizeof(float);
   return bytes;

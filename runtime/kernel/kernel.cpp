@@ -49,8 +49,9 @@ void fuse(DispatchStep& step, const Operands& operands, const EpiloguePushConsta
   step.push_constants.insert(step.push_constants.end(), bytes.begin(), bytes.end());
 }
 
-/// Adds a quantised B's operands to a step that reads it.
+/// Adds the scales and zero points of a quantised B to a step that reads it.
 void add_quantization(DispatchStep& step, const Types& types, const Operands& operands) {
+  if (!has_separate_scales(types)) return;
   step.bindings.push_back({operands.scales});
   if (types.b.zero_point != ZeroPoint::kMiddle) step.bindings.push_back({operands.zero_points});
 }

@@ -91,7 +91,7 @@ StagedBytes staged_bytes(const Problem& p) {
       at_least(elements(stored_a(p), p.stride_a, ld_a) * bytes_of(p.types.a)),
       at_least(bytes_of_b(p.types, elements(stored_b(p), p.stride_b, ld_b))),
       at_least(elements({p.m, p.n}, p.stride_c, staged_ld(p.n)) * bytes_of(p.types.c)), 0, 0};
-  if (quantized(p.types)) {
+  if (has_separate_scales(p.types)) {
     const QuantizedBytes parts = quantized_bytes(p);
     bytes.scales = at_least(parts.scales);
     if (parts.zero_points > 0) bytes.zero_points = at_least(parts.zero_points);

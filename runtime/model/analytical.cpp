@@ -120,9 +120,8 @@ double store_c_ns(const DeviceRates& rates, int width, double elements) {
 /// Loads of a quantised B carry words of several values, as vectors where the kernel takes four.
 double quantized_loads_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
                           double elements) {
-  constexpr double kWordBits = 32;
-  const double words = elements * p.types.b.bits / kWordBits;
-  return load_ns(rates, v.load_path_b, words_width(v), words);
+  const double words = elements * bytes_per_element_b(p.types) / kElementBytes;
+  return load_ns(rates, v.load_path_b, words_width(v, p.types), words);
 }
 
 double operand_loads_ns(const Problem& p, const Variant& v, const DeviceRates& rates,

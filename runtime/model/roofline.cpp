@@ -18,7 +18,7 @@ Sizes sizes_of(const Problem& p) {
           static_cast<double>(p.k),
           static_cast<double>(p.batch),
           static_cast<double>(bytes_of(p.types.a)),
-          static_cast<double>(bits_of_b(p.types)) / 8};
+          bytes_per_element_b(p.types)};
 }
 
 double blocks(double size, int block) { return std::ceil(size / block); }

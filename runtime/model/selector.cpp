@@ -143,7 +143,7 @@ Selector::Selector(const Problem& of_class, const DeviceRates& rates,
       ns_per_byte_(1 / std::max(memory_gbps(rates), 1.0)),
       per_unit_(1 / std::max(rates.compute_units, 1.0)),
       bytes_a_(static_cast<double>(bytes_of(of_class.types.a))),
-      bytes_b_(static_cast<double>(bits_of_b(of_class.types)) / 8),
+      bytes_b_(bytes_per_element_b(of_class.types)),
       bytes_c_(static_cast<double>(bytes_of(of_class.types.c))) {
   const std::size_t count = std::min(kernels.size(), kMostKernels);
   std::vector<Timings> timings(count);

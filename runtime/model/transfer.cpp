@@ -123,7 +123,7 @@ std::string_view name(TransferPath transfer_path) {
 
 OperandBytes operand_bytes(const Problem& p) {
   const double each_a = static_cast<double>(bytes_of(p.types.a)),
-               each_b = static_cast<double>(bits_of_b(p.types)) / 8;
+               each_b = bytes_per_element_b(p.types);
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n),
                k = static_cast<double>(p.k);
   const double batch = static_cast<double>(p.batch);

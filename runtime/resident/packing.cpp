@@ -171,7 +171,7 @@ PackedForm stored_form(Resident& resident, const StoredOperand& stored, Operand 
       return copied(resident, segments, from, static_cast<std::uint64_t>(size));
     };
     form.values = copy(stored.call.b, bytes.values);
-    form.scales = copy(stored.call.scales, bytes.scales);
+    if (bytes.scales > 0) form.scales = copy(stored.call.scales, bytes.scales);
     if (bytes.zero_points > 0) form.zero_points = copy(stored.call.zero_points, bytes.zero_points);
   }
   return form;
@@ -214,7 +214,7 @@ StoredOperand upload_operand(Resident& resident, const GemmCall& call, Operand o
   if (!is_a && quantized(one.types)) {
     const QuantizedBytes parts = quantized_bytes(one);
     resident.upload(stored.values, 0, call.b, static_cast<std::uint64_t>(parts.values));
-    stored.scales = raw(call.scales, parts.scales);
+    if (parts.scales > 0) stored.scales = raw(call.scales, parts.scales);
     if (parts.zero_points > 0) stored.zero_points = raw(call.zero_points, parts.zero_points);
   } else {
     const Extent extent = is_a ? stored_a(one) : stored_b(one);

@@ -59,7 +59,7 @@ void locate_operand(ResidentCall& resident, const GemmCall& call, const OperandA
   check_inside("b", resident.b,
                quantized(p.types) ? static_cast<std::uint64_t>(bytes.values)
                                   : bytes_of_elements(p.types.a, span_b(p)));
-  if (!quantized(p.types)) return;
+  if (!has_separate_scales(p.types)) return;
   resident.scales = addresses.region(call.scales);
   check_inside("the scales of b", resident.scales, static_cast<std::uint64_t>(bytes.scales));
   if (p.types.b.zero_point == ZeroPoint::kMiddle) return;

@@ -100,11 +100,13 @@ BoundCall bind(const ResidentCall& call, const DeviceLimits& limits) {
   if (quantized(p.types)) {
     // Kernels find the scales by the row of B, which an offset would change.
     check_aligned("b", call.b, alignment);
-    check_aligned("the scales of b", call.scales, alignment);
-    check_aligned("the zero points of b", call.zero_points, alignment);
+    if (has_separate_scales(p.types)) {
+      check_aligned("the scales of b", call.scales, alignment);
+      check_aligned("the zero points of b", call.zero_points, alignment);
+    }
   }
   const Aligned a = align(call.a, alignment, bits_a),
-                b = align(call.b, alignment, bits_of_b(p.types)),
+                b = quantized(p.types) ? Aligned{call.b, 0} : align(call.b, alignment, bits_a),
                 c = align(call.c, alignment, bits_c),
                 residual = align(call.residual, alignment, 32);
   bound.a = a.region;
@@ -115,7 +117,8 @@ BoundCall bind(const ResidentCall& call, const DeviceLimits& limits) {
                      .offset_b = b.offset,
                      .offset_c = c.offset,
                      .readable_a = readable(call.a, bits_a),
-                     .readable_b = readable(call.b, bits_of_b(p.types)),
+                     .readable_b = quantized(p.types) ? elements_of_b(p.types, readable(call.b, 8))
+                                                      : readable(call.b, bits_a),
                      .offset_residual = residual.offset,
                      .ld_residual = call.ld_residual,
                      .stride_residual = call.stride_residual};
@@ -181,8 +184,8 @@ void ResidentProduct::bind_operand(ProductSteps& made, Operands& x, Operand oper
     x.a = bound_operand(made, "a", bound_.a, bound.a, 8 * bytes_of(p.types.a), made.reads);
     return;
   }
-  x.b = bound_operand(made, "b", bound_.b, bound.b, bits_of_b(p.types), made.reads);
-  if (!quantized(p.types)) return;
+  x.b = bound_operand(made, "b", bound_.b, bytes_of_b(p.types, bound.b), 8, made.reads);
+  if (!has_separate_scales(p.types)) return;
   const QuantizedBytes bytes = quantized_bytes(p);
   x.scales =
       bound_operand(made, "the scales of b", bound_.call.scales, bytes.scales, 8, made.reads);
@@ -210,7 +213,7 @@ Operands ResidentProduct::operands(ProductSteps& made, const Buffer& nothing) co
     x.vectors =
         bound_operand(made, "the epilogue's vectors", bound_.vectors, elements, 32, made.reads);
   }
-  if (quantized(p.types)) {
+  if (has_separate_scales(p.types)) {
     x.scales = &nothing;
     if (p.types.b.zero_point != ZeroPoint::kMiddle) x.zero_points = &nothing;
   }

@@ -55,8 +55,8 @@ std::vector<char> read_region(const ReadMemory& read, const std::shared_ptr<Devi
 void check_resident_scales(const ReadMemory& read, const ResidentCall& call, const MemoryUses& uses,
                            std::span<const PendingUpload> pending) {
   const Problem& p = call.problem;
-  if (!quantized(p.types) || call.packed != nullptr || p.alpha == 0.0f || p.m == 0 || p.n == 0 ||
-      p.k == 0 || p.batch == 0)
+  if (!has_separate_scales(p.types) || call.packed != nullptr || p.alpha == 0.0f || p.m == 0 ||
+      p.n == 0 || p.k == 0 || p.batch == 0)
     return;
   const QuantizedBytes bytes = quantized_bytes(p);
   const auto scales = memory_of(call.scales, uses), zero_points = memory_of(call.zero_points, uses);

@@ -68,7 +68,8 @@ HostOperands operands_of(const Problem& p) {
   }
   const QuantizedBytes bytes = quantized_bytes(p);
   const std::int64_t blocks = quantized_blocks(p);
-  x.b = random_bytes(bytes.values, random);
+  x.b = random_b(p.types, p.n * ld_quantized(p), random);
+  if (has_block_format(p.types)) return x;
   x.scales = random_elements(p.types.a, blocks, random);
   x.zero_points = p.types.b.zero_point == ZeroPoint::kFloat
                       ? random_elements(p.types.a, blocks, random)

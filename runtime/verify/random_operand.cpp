@@ -1,6 +1,8 @@
 #include "runtime/verify/random_operand.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include "core/half.h"
 
@@ -17,6 +19,36 @@ std::vector<char> random_floats(DataType type, std::int64_t elements, float low,
   return stored;
 }
 
+/// Blocks of all values, under scales with which weights lie within about [-1, 1].
+std::vector<char> random_blocks(const BlockLayout& layout, std::int64_t count, Random& random) {
+  std::vector<char> blocks = random_bytes(count * layout.bytes, random);
+  const auto put = [&](char* at, double most) {
+    const auto bits = to_f16(static_cast<float>(most) * random.symmetric());
+    std::memcpy(at, &bits, sizeof bits);
+  };
+  constexpr double kPartScale = 63, kGroupScale = 128;
+  for (std::int64_t i = 0; i < count; ++i) {
+    char* const block = blocks.data() + i * layout.bytes;
+    const double most = std::ldexp(1.0, 1 - layout.bits);  // over the largest integer
+    switch (layout.format) {
+      case BlockFormat::kQ4_K:
+      case BlockFormat::kQ5_K:
+        put(block, most / kPartScale / 2);
+        put(block + 2, 1 / kPartScale);
+        break;
+      case BlockFormat::kQ6_K:
+        put(block + layout.bytes - 2, most / kGroupScale);
+        break;
+      case BlockFormat::kMxfp4:
+        *block = static_cast<char>(120 + random.below(5));
+        break;
+      default:
+        put(block, most);
+    }
+  }
+  return blocks;
+}
+
 }  // namespace
 
 std::vector<char> random_bytes(std::int64_t count, Random& random) {
@@ -31,12 +63,14 @@ std::vector<char> random_operand(DataType type, std::int64_t elements, Random& r
 }
 
 std::vector<char> random_b(const Types& types, std::int64_t elements, Random& random) {
+  if (has_block_format(types))
+    return random_blocks(layout_of(types.b.format), elements / types.b.block, random);
   return quantized(types) ? random_bytes(bytes_of_b(types, elements), random)
                           : random_operand(types.a, elements, random);
 }
 
 RandomQuantization random_quantization(const Problem& p, Random& random) {
-  if (!quantized(p.types)) return {};
+  if (!has_separate_scales(p.types)) return {};
   const std::int64_t blocks = quantized_blocks(p);
   RandomQuantization result = {.scales = random_operand(p.types.a, blocks, random)};
   if (p.types.b.zero_point == ZeroPoint::kPacked)

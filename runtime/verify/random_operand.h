@@ -14,7 +14,8 @@ std::vector<char> random_operand(DataType type, std::int64_t elements, Random& r
 /// Returns bytes of all values.
 std::vector<char> random_bytes(std::int64_t count, Random& random);
 
-/// Returns a stored B of `elements` elements: the values of a quantised B, else as above.
+/// Returns a stored B of `elements` elements: the values of a quantised B, or whole blocks, else as
+/// above.
 std::vector<char> random_b(const Types& types, std::int64_t elements, Random& random);
 
 /// Scales and zero points of a quantised B; empty where there are none. Floating-point zero points

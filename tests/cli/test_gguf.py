@@ -1,5 +1,6 @@
 """`rooftile gguf` on files that are written here, against a second implementation of the block formats in NumPy."""
 import json
+import re
 import struct
 
 import numpy as np
@@ -146,6 +147,35 @@ def test_a_tensor_is_the_operand_b_of_gemm(rooftile, model, name):
     rooftile.run("gemm", "x.npy", "w.npy", "--trans-b", "--tier", "host", "-o", "expected.npy")
     y, expected = (np.load(rooftile.folder / file) for file in ("y.npy", "expected.npy"))
     np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name[-2:] != "16" and name != "F32"])
+def test_a_matrix_is_quantised_to_a_tensor_that_gemm_multiplies(rooftile, name, dtype):
+    random = np.random.default_rng(3)
+    w = random.standard_normal((COLUMNS, 3)).astype(np.float32)
+    np.save(rooftile.folder / "w.npy", w)
+    np.save(rooftile.folder / "x.npy", random.standard_normal((5, COLUMNS)).astype(dtype))
+    said = rooftile.run("quantize", "w.npy", "-o", "w", "--format", name.lower()).stdout
+    assert f"w.gguf: weight {name.lower()} of 3 x {COLUMNS}" in said
+    assert float(re.search(r"([\d.e+-]+) of the weights' size", said)[1]) < (0.02 if name == "Q8_0" else 0.04 if name == "Q6_K" else 0.15)
+    rooftile.run("gguf", "w.gguf", "--tensor", "weight", "-o", "back.npy")
+    _, elements, size, _, values = FORMATS[name]
+    blocks = np.frombuffer((rooftile.folder / "w.gguf").read_bytes()[-3 * COLUMNS // elements * size:], np.uint8).reshape(-1, size)
+    np.testing.assert_allclose(np.load(rooftile.folder / "back.npy"), np.asarray(values(blocks)).reshape(3, COLUMNS), rtol=1e-5, atol=1e-5)
+    rooftile.run("gemm", "x.npy", "w.gguf:weight", "-o", "y.npy", "--verify")
+    y = np.load(rooftile.folder / "y.npy")
+    assert y.dtype == dtype
+    np.testing.assert_allclose(y, np.load(rooftile.folder / "x.npy").astype(np.float32) @ np.load(rooftile.folder / "back.npy").T,
+                               rtol=2e-3, atol=0.05)
+
+
+def test_what_no_format_holds_is_refused(rooftile):
+    np.save(rooftile.folder / "w.npy", np.ones((100, 3), np.float32))
+    rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q4_k", says="has 100 rows; q4_k has blocks of 256 values")
+    rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q4_0", "--bits", "4", says="--format and --bits cannot be used together", code=2)
+    rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q3_k", says="q3_k", code=2)
+    assert not (rooftile.folder / "w.gguf").exists()
 
 
 def test_a_tensor_that_cannot_be_multiplied_is_refused(rooftile, model):

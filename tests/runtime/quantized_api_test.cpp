@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "core/half.h"
@@ -121,6 +122,79 @@ RC_GTEST_FIXTURE_PROP(QuantizedApi, TakesWhateverQuantizeMakes, ()) {
   RC_ASSERT(rooftile_gemm(context_, &args) == ROOFTILE_OK);
   product.expect_right();
   RC_ASSERT(!HasFailure());
+}
+
+Types random_block_types() {
+  const std::span<const BlockLayout> layouts = block_layouts();
+  const auto format = *rc::gen::inRange<std::size_t>(0, layouts.size());
+  return {.a = *rc::gen::element(DataType::kF32, DataType::kBf16, DataType::kF16),
+          .b = quantization_of(layouts[format].format),
+          .c = *rc::gen::element(DataType::kF32, DataType::kF16)};
+}
+
+/// The last block of a row is a part of one.
+RC_GTEST_FIXTURE_PROP(QuantizedApi, BlocksOfEveryFormatAreMultiplied, ()) {
+  Product product(packed_problem(2, *rc::gen::inRange(1, 5), *rc::gen::inRange(1, 600),
+                                 Transpose::kNo, Transpose::kYes, *rc::gen::inRange(1, 3),
+                                 random_block_types()));
+  const rooftile_quantization quantization = quantization_of(product);
+  rooftile_gemm_args args = gemm_args_of(product);
+  args.quantization = &quantization;
+  RC_ASSERT(rooftile_gemm(context_, &args) == ROOFTILE_OK);
+  product.expect_right();
+  RC_ASSERT(!HasFailure());
+}
+
+class BlocksApi : public CApi {
+ protected:
+  /// Expects that the call is refused after `spoil` has changed it.
+  void expect_refused_blocks(const char* types, const std::string& message,
+                             const std::function<void(Product&, rooftile_quantization&)>& spoil) {
+    Product product(
+        packed_problem(2, 3, 512, Transpose::kNo, Transpose::kYes, 1, parse_types(types)));
+    rooftile_quantization quantization = quantization_of(product);
+    spoil(product, quantization);
+    rooftile_gemm_args args = gemm_args_of(product);
+    args.quantization = &quantization;
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT) << message;
+    EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
+    EXPECT_TRUE(product.c_is_untouched());
+  }
+};
+
+TEST_F(BlocksApi, WrongBlocksAreRefused) {
+  const auto set_byte = [](std::size_t at, int value) {
+    return [=](Product& product, rooftile_quantization&) {
+      product.stored_b_elements[at] = static_cast<char>(value);
+    };
+  };
+  // The upper byte of a half is 0x7c for infinity; the third block of Q4_K begins the second row.
+  expect_refused_blocks("f32xq4_k", "the scale of b is not finite at block 0 of row 1",
+                        set_byte(2 * 144 + 1, 0x7f));
+  expect_refused_blocks("f32xq5_k", "the scale of b is not finite at block 1 of row 0",
+                        set_byte(176 + 3, 0x7f));
+  expect_refused_blocks("f32xmxfp4", "the scale of b is not finite at block 15 of row 2",
+                        set_byte(47 * 17, 0xff));
+  expect_refused_blocks("f16xq8_0", "the scale of b allows weights of", set_byte(1, 0x78));
+  expect_refused_blocks("f32xq6_k", "quantization->values_bytes is 1259, but n and k need 1260",
+                        [](Product&, rooftile_quantization& q) { --q.values_bytes; });
+  expect_refused_blocks("f32xq6_k", "quantization->format is 8",
+                        [](Product&, rooftile_quantization& q) { q.format = 8; });
+  expect_refused_blocks("f32xq4_0", "q4_0 has blocks of 32 values of 4 bits",
+                        [](Product&, rooftile_quantization& q) { q.block = 64; });
+  expect_refused_blocks("f32xq4_0", "quantization->scales_bytes is 4, but n and k need 0",
+                        [](Product&, rooftile_quantization& q) { q.scales_bytes = 4; });
+}
+
+TEST_F(BlocksApi, TheFormatSaysBitsAndBlock) {
+  Product product(
+      packed_problem(2, 3, 512, Transpose::kNo, Transpose::kYes, 1, parse_types("f32xq5_k")));
+  rooftile_quantization quantization = quantization_of(product);
+  quantization.bits = quantization.block = 0;
+  rooftile_gemm_args args = gemm_args_of(product);
+  args.quantization = &quantization;
+  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+  product.expect_right();
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST(SlicesTest, OtherTypesAreDividedWhereTheResultStaysExact) {
         padded_problem(70, 65, 300, Transpose::kNo, Transpose::kYes, 1, 1, parse_types(types)),
         64 * 65, 5);
   // Only rows and columns can be cut for these types, not k.
-  for (const char* types : {"f16_f16", "f32xq4b32", "f16xq8b32z_f16"}) {
+  for (const char* types : {"f16_f16", "f32xq4b32", "f16xq8b32z_f16", "f32xq4_k"}) {
     const Problem p =
         padded_problem(130, 190, 64, Transpose::kNo, Transpose::kYes, 1, 1, parse_types(types));
     expect_right_in_slices(p, 64 * 65, 6);

@@ -49,7 +49,8 @@ inline rooftile_quantization quantization_args(const Problem& p) {
           .zero_point = static_cast<rooftile_zero_point>(p.types.b.zero_point),
           .values_bytes = static_cast<std::size_t>(bytes.values),
           .scales_bytes = static_cast<std::size_t>(bytes.scales),
-          .zero_points_bytes = static_cast<std::size_t>(bytes.zero_points)};
+          .zero_points_bytes = static_cast<std::size_t>(bytes.zero_points),
+          .format = static_cast<std::int64_t>(p.types.b.format)};
 }
 
 }  // namespace rooftile

@@ -96,7 +96,7 @@ class ResidentTest : public ::testing::Test {
     x.a = put(product.stored_a_elements, offset, bytes_of(p.types.a));
     if (quantized(p.types)) {
       x.b = put(product.stored_b_elements, 0, 1);
-      x.scales = put(product.quantization.scales, 0, 1);
+      if (has_separate_scales(p.types)) x.scales = put(product.quantization.scales, 0, 1);
       if (!product.quantization.zero_points.empty())
         x.zero_points = put(product.quantization.zero_points, 0, 1);
     } else {

@@ -112,6 +112,12 @@ TEST_F(CertifyMatrixTest, QuantizedBIsRight) {
   expect_right({kernel(shape, "stages=1"), kernel(shape, "stages=2 split_k=2"),
                 kernel(shape, "load_path_a=direct packed_a=yes stages=2")},
                {"f16xq4b16", "f16xq4b32z_f16", "f16xq8b32zf_f16", "f16xq8b16z"}, kBoth);
+  for (const char* types : {"f16xq4_k", "f16xq6_k_f16", "f16xmxfp4"})
+    for (const char* way : {"stages=1", "stages=2 split_k=2"}) {
+      const Certificate result =
+          certificate(kernel(shape, way), {.types = parse_types(types), .trans_b = kYes});
+      EXPECT_TRUE(result.passed) << types << " " << way << ": " << result.detail;
+    }
 }
 
 TEST_F(CertifyMatrixTest, EpiloguesAreFused) {

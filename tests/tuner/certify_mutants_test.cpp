@@ -289,6 +289,35 @@ TEST_F(CertifyMutantsTest, QuantizedBMutantsAreRefused) {
        {"scales of the first block", "b_scale_row[j] + block", "b_scale_row[j]", middle}});
 }
 
+TEST_F(CertifyMutantsTest, BlockMutantsAreRefused) {
+  const auto with = [](const char* types) {
+    return Signature{.types = parse_types(types), .trans_b = kYes};
+  };
+  expect_refused(
+      "family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=32 vector_width_a=4",
+      {{"zero point off by one", "ZERO_POINT = 8", "ZERO_POINT = 7", with("f32xq4_0")},
+       {"no fifth bits", "bits_to_bytes(high >> w * 4) << 4", "0", with("f32xq5_0")},
+       {"the fifth bits of the other half", "group_modulo(first, g, 2) * 16)", "0)",
+        with("f32xq5_0")},
+       {"sign lost", "low ^ 0x80808080u", "low", with("f32xq8_0")},
+       {"minimum not subtracted", "return value - b_zero_point", "return value - 0 * b_zero_point",
+        with("f32xq4_k")},
+       {"scales of the first four parts only", "part < 4 ? head.y", "part < 9 ? head.y",
+        with("f32xq4_k")},
+       {"minimums of the first four parts only", "part < 4 ? head.z", "part < 9 ? head.z",
+        with("f32xq5_k")},
+       {"fifth bits of the first part", "high >> (first + g) / 2", "high >> 0", with("f32xq5_k")},
+       {"upper bits of the first quarter", "group_modulo(first, g, 8) / 2 * 2", "0",
+        with("f32xq6_k")},
+       {"scale of the group before", "offset + 192 + group", "offset + 192 + max(group, 1) - 1",
+        with("f32xq6_k")},
+       {"a step of the magnitudes", "(low & low >> 1) * 2", "0", with("f32xmxfp4")},
+       {"exponent off by one", "exponent << 23;", "exponent + 1 << 23;", with("f32xmxfp4")},
+       {"words without their byte's shift", "lower >> shift | upper << 1 << (31 - shift)", "lower",
+        with("f32xq4_0")},
+       {"the first block's", "return step / BLOCK * BLOCK_BYTES;", "return 0;", with("f32xq4_0")}});
+}
+
 TEST_F(CertifyMutantsTest, QuantizedTileMutantsAreRefused) {
   const Signature middle = {.types = parse_types("f32xq4b16"), .trans_b = kYes},
                   stored = {.types = parse_types("f32xq4b16z"), .trans_b = kYes};

@@ -203,6 +203,28 @@ TEST_F(CertifyTest, QuantizedBIsRightInEveryFamily) {
       {kYes});
 }
 
+TEST_F(CertifyTest, BlocksOfGgufFilesAreRightInEveryFamily) {
+  std::vector<Variant> every;
+  for (const char* text :
+       {"family=naive tile_m=4 tile_n=8",
+        "family=vector tile_m=1 tile_n=8 tile_k=16 reg_m=1 reg_n=2 unroll_k=16 vector_width_a=4 "
+        "load_path_a=texel load_path_b=texel",
+        "family=vector tile_m=2 tile_n=8 tile_k=64 reg_m=2 reg_n=2 unroll_k=64 vector_width_a=4 "
+        "vector_width_b=4 load_path_b=texel",
+        "family=vector tile_m=1 tile_n=8 tile_k=128 reg_m=1 reg_n=1 unroll_k=32 vector_width_a=4 "
+        "vector_width_b=4 stage=shared split_k=2",
+        "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=16 vector_width_a=4",
+        "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
+        "vector_width_b=4 packed_b=yes load_path_b=texel",
+        "family=tiled tile_m=32 tile_n=32 tile_k=32 reg_m=4 reg_n=4 unroll_k=4 stage=shared "
+        "vector_width_a=4 stages=2 load_path_b=texel"})
+    every.push_back(parse_variant(text));
+  // A third of the pairs of a call is tried.
+  expect_right(every, {"f32xq4_k", "f16xq5_k_f16", "f32xq6_k"}, {kYes});
+  expect_right(every, {"f32xq4_0", "bf16xq8_0", "f16xq5_0"}, {kYes});
+  expect_right({every[1], every[3], every[5]}, {"bf16xmxfp4_bf16", "f32xq5_k", "f32xq4_k"}, {kYes});
+}
+
 TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
   const Variant naive = fallback_variant();
   const Variant packed = parse_variant(

@@ -143,16 +143,14 @@ std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(Random& random,
   const auto fill = [](void* target, const std::vector<char>& content) {
     std::memcpy(target, content.data(), content.size());
   };
-  const auto elements = [](std::uint64_t size, std::int64_t bits) {
-    return 8 * static_cast<std::int64_t>(size) / bits;
-  };
+  const auto signed_size = [](std::uint64_t size) { return static_cast<std::int64_t>(size); };
   if (other != nullptr) {
     std::memcpy(set->data_a(), other->data_a(), bytes.a);
     std::memcpy(set->data_b(), other->data_b(), bytes.b);
   } else {
     fill(set->data_a(),
-         random_operand(p.types.a, elements(bytes.a, 8 * bytes_of(p.types.a)), random));
-    fill(set->data_b(), random_b(p.types, elements(bytes.b, bits_of_b(p.types)), random));
+         random_operand(p.types.a, signed_size(bytes.a) / bytes_of(p.types.a), random));
+    fill(set->data_b(), random_b(p.types, elements_of_b(p.types, signed_size(bytes.b)), random));
   }
   if (!set->unified) {
     const std::vector<Step> steps = {CopyStep{{&set->host_a, 0, bytes.a}, {&set->a, 0, bytes.a}},

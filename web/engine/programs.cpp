@@ -67,6 +67,7 @@ void Programs::add_step(std::size_t program, const std::array<std::uint32_t, 3>&
 }
 
 void Programs::add_quantization(Json& buffers) const {
+  if (!has_separate_scales(p_.types)) return;
   buffers.push_back("scales");
   if (p_.types.b.zero_point != ZeroPoint::kMiddle) buffers.push_back("zero_points");
 }

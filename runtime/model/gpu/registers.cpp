@@ -17,7 +17,7 @@ constexpr double kSureShare = 0.75;
 /// Registers of the next tile between its load and its store to shared memory.
 double fetched_registers(const Variant& v, const Types& types) {
   const double bits_a = 8.0 * static_cast<double>(bytes_of(types.a));
-  const auto bits_b = static_cast<double>(bits_of_b(types));
+  const double bits_b = 8 * bytes_per_element_b(types);
   const double bits = (staged_a(v) ? v.tile_m * bits_a : 0) + (staged_b(v) ? v.tile_n * bits_b : 0);
   return bits * k_step(v) * v.dot / local_size(v) / kRegisterBits;
 }
@@ -38,7 +38,7 @@ double fragment_registers(const Variant& v, const Types& types, const GpuGenerat
 double operand_registers(const Variant& v, const Types& types) {
   const bool words = quantized(types) && v.packed_b == Packed::kNo;
   const double a = v.stage == Stage::kSubgroup ? 0 : v.reg_m;
-  const double b = v.reg_n * (words ? types.b.bits / kRegisterBits : 1);
+  const double b = v.reg_n * (words ? 8 * bytes_per_element_b(types) / kRegisterBits : 1);
   return v.unroll_k * (a + b);
 }
 

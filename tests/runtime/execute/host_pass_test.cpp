@@ -70,7 +70,8 @@ TEST_F(HostPassTest, EveryEpilogueIsRight) {
 
 TEST_F(HostPassTest, HalfPrecisionOperandsAreWidened) {
   Context context(options());
-  for (const char* types : {"f16", "bf16", "f32_f16", "f16_f16", "bf16_bf16", "f32xq4b32"})
+  for (const char* types :
+       {"f16", "bf16", "f32_f16", "f16_f16", "bf16_bf16", "f32xq4b32", "f32xq6_k"})
     for (const char* epilogue : {"", "bias_column+relu"})
       for (const float beta : {0.0f, 0.5f})
         expect_right_on_device(context, problem(epilogue, types, beta));

@@ -215,8 +215,9 @@ TEST_F(Transfer, WithSpotChecksCIsNotWrittenInPlace) {
 }
 
 TEST_F(Transfer, OtherTypesAreImportedWhereKernelsWriteWords) {
-  for (const auto& [text, imported] : {std::pair("f16", 3u), std::pair("i8_i32", 3u),
-                                       std::pair("f16_f16", 2u), std::pair("f32xq4b32", 2u)}) {
+  for (const auto& [text, imported] :
+       {std::pair("f16", 3u), std::pair("i8_i32", 3u), std::pair("f16_f16", 2u),
+        std::pair("f32xq4b32", 2u), std::pair("f32xq4_k", 2u)}) {
     const Types types = parse_types(text);
     const auto context = open(in_place(), types);
     Problem p = retyped(packed_problem(33, 48, 64, Transpose::kNo, Transpose::kYes), types);

@@ -1,0 +1,343 @@
+#include "core/block_format.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/half.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::size_t kSimple = 32;  // Elements of the blocks with one scale.
+constexpr std::size_t kSuper = 256;  // Elements of a K-quant's block, in parts of kPartElements.
+constexpr std::size_t kPartElements = 32, kPartsOfBlock = kSuper / kPartElements;
+
+float half_at(const std::uint8_t* bytes) {
+  return from_f16(static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8));
+}
+void put_half(std::uint8_t* bytes, float value) {
+  const std::uint16_t bits = to_f16(value);
+  bytes[0] = static_cast<std::uint8_t>(bits);
+  bytes[1] = static_cast<std::uint8_t>(bits >> 8);
+}
+
+void one_scale(UnpackedBlock& unpacked, float scale) {
+  unpacked.scales[0] = unpacked.scales[1] = scale;
+  unpacked.minimums[0] = unpacked.minimums[1] = 0;
+}
+
+/// The 4-bit values of 16 bytes: the low halves, then the high ones.
+template <typename Value>
+void nibbles(const std::uint8_t* bytes, float* values, const Value& value) {
+  for (std::size_t i = 0; i < kSimple / 2; ++i) {
+    values[i] = value(bytes[i] & 15, i);
+    values[i + kSimple / 2] = value(bytes[i] >> 4, i + kSimple / 2);
+  }
+}
+
+void unpack_q4_0(const std::uint8_t* block, UnpackedBlock& x) {
+  one_scale(x, half_at(block));
+  nibbles(block + 2, x.values.data(), [](int q, std::size_t) { return static_cast<float>(q - 8); });
+}
+
+void unpack_q5_0(const std::uint8_t* block, UnpackedBlock& x) {
+  std::uint32_t high = 0;
+  for (int byte = 0; byte < 4; ++byte)
+    high |= static_cast<std::uint32_t>(block[2 + byte]) << 8 * byte;
+  one_scale(x, half_at(block));
+  nibbles(block + 6, x.values.data(), [&](int q, std::size_t i) {
+    return static_cast<float>((q | static_cast<int>(high >> i & 1) << 4) - 16);
+  });
+}
+
+void unpack_q8_0(const std::uint8_t* block, UnpackedBlock& x) {
+  one_scale(x, half_at(block));
+  for (std::size_t i = 0; i < kSimple; ++i)
+    x.values[i] = static_cast<float>(static_cast<std::int8_t>(block[2 + i]));
+}
+
+/// Elements of a sign, two bits of exponent and one of mantissa under a power of two (OCP
+/// Microscaling Formats 1.0).
+void unpack_mxfp4(const std::uint8_t* block, UnpackedBlock& x) {
+  constexpr std::array<float, 8> kMagnitudes = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  constexpr int kBias = 127, kNan = 255;
+  one_scale(x, block[0] == kNan ? std::numeric_limits<float>::quiet_NaN()
+                                : std::ldexp(1.0F, block[0] - kBias));
+  nibbles(block + 1, x.values.data(), [&](int q, std::size_t) {
+    const float magnitude = kMagnitudes[static_cast<std::size_t>(q & 7)];
+    return q < 8 ? magnitude : -magnitude;
+  });
+}
+
+/// Scale and minimum of a part, 6 bits each, of twelve bytes that hold eight of them.
+struct PartScale {
+  int scale, minimum;
+};
+PartScale part_scale(const std::uint8_t* packed, std::size_t part) {
+  if (part < 4) return {packed[part] & 63, packed[part + 4] & 63};
+  return {(packed[part + 4] & 15) | (packed[part - 4] >> 6) << 4,
+          (packed[part + 4] >> 4) | (packed[part] >> 6) << 4};
+}
+void put_part_scale(std::uint8_t* packed, std::size_t part, PartScale x) {
+  const auto add = [&](std::size_t at, int bits) {
+    packed[at] = static_cast<std::uint8_t>(packed[at] | bits);
+  };
+  if (part < 4) {
+    add(part, x.scale);
+    add(part + 4, x.minimum);
+  } else {
+    add(part + 4, (x.scale & 15) | (x.minimum & 15) << 4);
+    add(part - 4, x.scale >> 4 << 6);
+    add(part, x.minimum >> 4 << 6);
+  }
+}
+
+/// Q4_K, and Q5_K with the fifth bits of the elements at `high`: parts of 32 elements, of which two
+/// share the bytes of their low bits, under scales and minimums that are scaled themselves.
+void unpack_q45_k(const std::uint8_t* block, const std::uint8_t* high, const std::uint8_t* low,
+                  UnpackedBlock& x) {
+  const float scale = half_at(block), minimum = half_at(block + 2);
+  for (std::size_t part = 0; part < kPartsOfBlock; ++part) {
+    const PartScale own = part_scale(block + 4, part);
+    for (std::size_t group = 2 * part; group < 2 * part + 2; ++group) {
+      x.scales[group] = scale * static_cast<float>(own.scale);
+      x.minimums[group] = minimum * static_cast<float>(own.minimum);
+    }
+    for (std::size_t i = 0; i < kPartElements; ++i) {
+      const int both = low[part / 2 * kPartElements + i];
+      int value = part % 2 == 0 ? both & 15 : both >> 4;
+      if (high != nullptr) value |= (high[i] >> part & 1) << 4;
+      x.values[part * kPartElements + i] = static_cast<float>(value);
+    }
+  }
+}
+
+/// 128 bytes with four bits of each element, 64 with two bits, 16 scales, and the scale of those.
+constexpr std::size_t kHigh6 = 128, kScales6 = 192, kScale6 = 208;
+struct Place6 {
+  std::size_t low, high;  ///< Bytes, and
+  int low_shift, high_shift;
+};
+Place6 place_6(std::size_t i) {
+  const std::size_t half = i / 128, quarter = i % 128 / 32, lane = i % 32;
+  return {half * 64 + quarter % 2 * 32 + lane, kHigh6 + half * 32 + lane,
+          static_cast<int>(quarter / 2 * 4), static_cast<int>(2 * quarter)};
+}
+
+void unpack_q6_k(const std::uint8_t* block, UnpackedBlock& x) {
+  const float scale = half_at(block + kScale6);
+  for (std::size_t group = 0; group < kMostGroups; ++group) {
+    x.scales[group] = scale * static_cast<float>(static_cast<std::int8_t>(block[kScales6 + group]));
+    x.minimums[group] = 0;
+  }
+  for (std::size_t i = 0; i < kSuper; ++i) {
+    const Place6 at = place_6(i);
+    const int value = (block[at.low] >> at.low_shift & 15) | (block[at.high] >> at.high_shift & 3)
+                                                                 << 4;
+    x.values[i] = static_cast<float>(value - 32);
+  }
+}
+
+float largest_magnitude(const float* values, std::size_t count) {
+  float most = 0;
+  for (std::size_t i = 0; i < count; ++i) most = std::max(most, std::abs(values[i]));
+  return most;
+}
+/// The value of the largest magnitude, with its sign.
+float extreme(const float* values, std::size_t count) {
+  float most = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    if (std::abs(values[i]) > std::abs(most)) most = values[i];
+  return most;
+}
+
+int nearest_integer(float value, float scale, int low, int high) {
+  if (scale == 0) return std::clamp(0, low, high);
+  return static_cast<int>(
+      std::clamp(std::nearbyint(value / scale), static_cast<float>(low), static_cast<float>(high)));
+}
+/// The scale as a block stores it.
+float stored_half(float scale) {
+  constexpr float kMost = 65504;
+  return from_f16(to_f16(std::clamp(scale, -kMost, kMost)));
+}
+
+/// Q4_0 and Q5_0: the value of the largest magnitude becomes the lowest integer, -middle.
+void quantize_simple(const float* values, int middle, std::uint8_t* block, std::uint8_t* low,
+                     std::uint8_t* high) {
+  const float scale = stored_half(extreme(values, kSimple) / static_cast<float>(-middle));
+  put_half(block, scale);
+  for (std::size_t i = 0; i < kSimple; ++i) {
+    const int q = nearest_integer(values[i], scale, -middle, middle - 1) + middle;
+    const auto shift = static_cast<int>(i / 16 * 4);
+    low[i % 16] = static_cast<std::uint8_t>(low[i % 16] | (q & 15) << shift);
+    if (high != nullptr) high[i / 8] = static_cast<std::uint8_t>(high[i / 8] | (q >> 4) << (i % 8));
+  }
+}
+
+void quantize_q8_0(const float* values, std::uint8_t* block) {
+  const float scale = stored_half(largest_magnitude(values, kSimple) / 127);
+  put_half(block, scale);
+  for (std::size_t i = 0; i < kSimple; ++i)
+    block[2 + i] = static_cast<std::uint8_t>(nearest_integer(values[i], scale, -127, 127));
+}
+
+/// The power of two under which the largest magnitude is at most 6.
+void quantize_mxfp4(const float* values, std::uint8_t* block) {
+  constexpr std::array<float, 8> kMagnitudes = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  const float most = largest_magnitude(values, kSimple);
+  const int exponent =
+      most == 0 ? 0 : std::clamp(static_cast<int>(std::ceil(std::log2(most / 6))) + 127, 0, 254);
+  block[0] = static_cast<std::uint8_t>(exponent);
+  const float scale = std::ldexp(1.0F, exponent - 127);
+  for (std::size_t i = 0; i < kSimple; ++i) {
+    const float magnitude = std::abs(values[i]) / scale;
+    const auto best = std::ranges::min_element(
+        kMagnitudes, {}, [&](float candidate) { return std::abs(candidate - magnitude); });
+    const int q = static_cast<int>(best - kMagnitudes.begin()) + (values[i] < 0 ? 8 : 0);
+    block[1 + i % 16] = static_cast<std::uint8_t>(block[1 + i % 16] | q << (i / 16 * 4));
+  }
+}
+
+/// Each part has integers from 0 on, so that its smallest element (at most 0) is minus its minimum.
+void quantize_q45_k(const float* values, int last, std::uint8_t* block, std::uint8_t* high,
+                    std::uint8_t* low) {
+  constexpr float kMostScale = 63;
+  std::array<float, kPartsOfBlock> scales, minimums;
+  for (std::size_t part = 0; part < kPartsOfBlock; ++part) {
+    const auto [low_value, high_value] =
+        std::minmax_element(values + part * kPartElements, values + (part + 1) * kPartElements);
+    minimums[part] = std::max(0.0F, -*low_value);
+    scales[part] = (std::max(0.0F, *high_value) + minimums[part]) / static_cast<float>(last);
+  }
+  const float scale = stored_half(*std::ranges::max_element(scales) / kMostScale);
+  const float minimum = stored_half(*std::ranges::max_element(minimums) / kMostScale);
+  put_half(block, scale);
+  put_half(block + 2, minimum);
+  for (std::size_t part = 0; part < kPartsOfBlock; ++part) {
+    const PartScale own = {nearest_integer(scales[part], scale, 0, 63),
+                           nearest_integer(minimums[part], minimum, 0, 63)};
+    put_part_scale(block + 4, part, own);
+    const float step = scale * static_cast<float>(own.scale);
+    const float offset = minimum * static_cast<float>(own.minimum);
+    for (std::size_t i = 0; i < kPartElements; ++i) {
+      const int q = nearest_integer(values[part * kPartElements + i] + offset, step, 0, last);
+      std::uint8_t& both = low[part / 2 * kPartElements + i];
+      both = static_cast<std::uint8_t>(both | (q & 15) << (part % 2 * 4));
+      if (high != nullptr) high[i] = static_cast<std::uint8_t>(high[i] | (q >> 4) << part);
+    }
+  }
+}
+
+void quantize_q6_k(const float* values, std::uint8_t* block) {
+  constexpr int kMostScale = 127;
+  std::array<float, kMostGroups> scales;
+  for (std::size_t group = 0; group < kMostGroups; ++group)
+    scales[group] = extreme(values + group * kGroup, kGroup) / -32;
+  const float scale = stored_half(largest_magnitude(scales.data(), kMostGroups) / kMostScale);
+  put_half(block + kScale6, scale);
+  for (std::size_t group = 0; group < kMostGroups; ++group) {
+    const int own = nearest_integer(scales[group], scale, -kMostScale, kMostScale);
+    block[kScales6 + group] = static_cast<std::uint8_t>(own);
+    const float step = scale * static_cast<float>(own);
+    for (std::size_t i = group * kGroup; i < (group + 1) * kGroup; ++i) {
+      const int q = nearest_integer(values[i], step, -32, 31) + 32;
+      const Place6 at = place_6(i);
+      block[at.low] = static_cast<std::uint8_t>(block[at.low] | (q & 15) << at.low_shift);
+      block[at.high] = static_cast<std::uint8_t>(block[at.high] | (q >> 4) << at.high_shift);
+    }
+  }
+}
+
+}  // namespace
+
+void unpack_block(BlockFormat format, const std::uint8_t* block, UnpackedBlock& unpacked) {
+  switch (format) {
+    case BlockFormat::kSeparate:
+      return;
+    case BlockFormat::kQ4_0:
+      return unpack_q4_0(block, unpacked);
+    case BlockFormat::kQ5_0:
+      return unpack_q5_0(block, unpacked);
+    case BlockFormat::kQ8_0:
+      return unpack_q8_0(block, unpacked);
+    case BlockFormat::kQ4_K:
+      return unpack_q45_k(block, nullptr, block + 16, unpacked);
+    case BlockFormat::kQ5_K:
+      return unpack_q45_k(block, block + 16, block + 48, unpacked);
+    case BlockFormat::kQ6_K:
+      return unpack_q6_k(block, unpacked);
+    case BlockFormat::kMxfp4:
+      return unpack_mxfp4(block, unpacked);
+  }
+}
+
+double largest_weight_of_block(BlockFormat format, const std::uint8_t* block) {
+  const auto half = [&](std::size_t at) {
+    return std::abs(static_cast<double>(half_at(block + at)));
+  };
+  constexpr double kMostPartScale = 63, kMostGroupScale = 128;
+  switch (format) {
+    case BlockFormat::kSeparate:
+      break;
+    case BlockFormat::kQ4_0:
+      return 8 * half(0);
+    case BlockFormat::kQ5_0:
+      return 16 * half(0);
+    case BlockFormat::kQ8_0:
+      return 128 * half(0);
+    case BlockFormat::kQ4_K:
+      return kMostPartScale * (15 * half(0) + half(2));
+    case BlockFormat::kQ5_K:
+      return kMostPartScale * (31 * half(0) + half(2));
+    case BlockFormat::kQ6_K:
+      return kMostGroupScale * 32 * half(kScale6);
+    case BlockFormat::kMxfp4: {
+      UnpackedBlock unpacked;
+      unpack_mxfp4(block, unpacked);
+      return 6.0 * static_cast<double>(unpacked.scales[0]);
+    }
+  }
+  return 0;
+}
+
+void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int64_t count,
+                       float* values) {
+  const BlockLayout& layout = layout_of(format);
+  UnpackedBlock unpacked;
+  for (std::int64_t block = 0; block < count; ++block) {
+    unpack_block(format, blocks + block * layout.bytes, unpacked);
+    float* const target = values + block * layout.elements;
+    for (int group = 0; group < layout.elements / kGroup; ++group)
+      for (int i = group * kGroup; i < (group + 1) * kGroup; ++i)
+        target[i] = unpacked.values[static_cast<std::size_t>(i)] *
+                        unpacked.scales[static_cast<std::size_t>(group)] -
+                    unpacked.minimums[static_cast<std::size_t>(group)];
+  }
+}
+
+void quantize_block(BlockFormat format, const float* values, std::uint8_t* block) {
+  std::memset(block, 0, static_cast<std::size_t>(layout_of(format).bytes));
+  switch (format) {
+    case BlockFormat::kSeparate:
+      return;
+    case BlockFormat::kQ4_0:
+      return quantize_simple(values, 8, block, block + 2, nullptr);
+    case BlockFormat::kQ5_0:
+      return quantize_simple(values, 16, block, block + 6, block + 2);
+    case BlockFormat::kQ8_0:
+      return quantize_q8_0(values, block);
+    case BlockFormat::kQ4_K:
+      return quantize_q45_k(values, 15, block, nullptr, block + 16);
+    case BlockFormat::kQ5_K:
+      return quantize_q45_k(values, 31, block, block + 16, block + 48);
+    case BlockFormat::kQ6_K:
+      return quantize_q6_k(values, block);
+    case BlockFormat::kMxfp4:
+      return quantize_mxfp4(values, block);
+  }
+}
+
+}  // namespace rooftile

@@ -1,0 +1,54 @@
+#include "gguf/write.h"
+
+#include "core/round.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::uint32_t kVersion = 3, kUnsignedInteger = 4, kQuantizationVersion = 2;
+constexpr std::uint64_t kAlignment = 32;  // of the first tensor, unless the file says otherwise
+
+class Header {
+ public:
+  template <typename Number>
+  Header& number(Number value) {
+    for (std::size_t byte = 0; byte < sizeof value; ++byte)
+      bytes_.push_back(static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> 8 * byte));
+    return *this;
+  }
+  Header& text(std::string_view text) {
+    number<std::uint64_t>(text.size());
+    bytes_.insert(bytes_.end(), text.begin(), text.end());
+    return *this;
+  }
+  std::vector<std::uint8_t> aligned() && {
+    bytes_.resize(round_up(bytes_.size(), kAlignment));
+    return std::move(bytes_);
+  }
+
+ private:
+  std::vector<std::uint8_t> bytes_ = {'G', 'G', 'U', 'F'};
+};
+
+}  // namespace
+
+std::vector<std::uint8_t> gguf_header(std::string_view tensor, GgufFormat format, std::int64_t n,
+                                      std::int64_t k) {
+  Header header;
+  header.number(kVersion).number<std::uint64_t>(1).number<std::uint64_t>(1);
+  header.text("general.quantization_version").number(kUnsignedInteger).number(kQuantizationVersion);
+  header.text(tensor).number<std::uint32_t>(2);
+  header.number(static_cast<std::uint64_t>(k)).number(static_cast<std::uint64_t>(n));
+  header.number(static_cast<std::uint32_t>(format)).number<std::uint64_t>(0);
+  return std::move(header).aligned();
+}
+
+GgufFormat gguf_format(BlockFormat format) {
+  for (const GgufFormat known :
+       {GgufFormat::kQ4_0, GgufFormat::kQ5_0, GgufFormat::kQ8_0, GgufFormat::kQ4_K,
+        GgufFormat::kQ5_K, GgufFormat::kQ6_K, GgufFormat::kMxfp4})
+    if (block_format(known) == format) return known;
+  return GgufFormat::kF32;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,79 @@
+// B is stored in blocks: a load takes groups along k of one column of op(B). Values are unpacked
+// where they are multiplied, and scales are applied to the sums over the steps that share them
+// (fragment/multiply_quantized.glsl). A minimum is a zero point in units of its scale. VECTOR_C is ELEMENT. Sizes along k are powers of two,
+// and a split of k begins at a multiple of a trip.
+#define GROUPS_TOGETHER (UNROLL_K / 16)
+#include "load/blocks.glsl"
+
+// Steps of an iteration that share a scale.
+const uint STEPS_PER_SCALE =
+    UNROLL_K < 16 * GROUPS_PER_SCALE ? UNROLL_K : 16 * GROUPS_PER_SCALE;
+uint b_row[REG_N];  // first byte of each row of B as stored
+uint b_first_step;  // the invocation's first step of k in these rows
+uvec4 b_values[REG_N][UNROLL_K / 16];
+float b_scale[REG_N][UNROLL_K / STEPS_PER_SCALE], b_zero_point[REG_N][UNROLL_K / STEPS_PER_SCALE];
+
+void begin_b(uint column) {
+  b_first_step = offset_b % ldb + first_step;
+  [[unroll]] for (uint j = 0; j < REG_N; ++j)
+    b_row[j] = (offset_b / ldb + clamp_index(column + column_offset(j), n - 1)) * (ldb / BLOCK) *
+               BLOCK_BYTES;
+}
+
+// Takes a scale and a minimum as the s-th scale and zero point of a column. A value that makes an
+// element 0 is the zero point exactly. Without a scale all elements are minus the minimum: the
+// values become 0 by the returned mask.
+uint put_scale(uint j, uint s, vec2 scale) {
+#if HAS_MINIMUM
+  const float zero = scale.x == 0 ? scale.y : scale.y / scale.x, whole = round(zero);
+  b_zero_point[j][s] = scale.x != 0 && whole * scale.x == scale.y ? whole : zero;
+  b_scale[j][s] = scale.x == 0 ? 1 : scale.x;
+  return scale.x == 0 ? 0 : 0xffffffffu;
+#else
+  b_scale[j][s] = scale.x;
+  b_zero_point[j][s] = 0;
+  return 0xffffffffu;
+#endif
+}
+
+// Of the groups of a trip: the first one's block, relative to the row, and its place there. A trip is
+// a part of a block or consists of whole ones.
+uint first_block(uint step) { return step / BLOCK * BLOCK_BYTES; }
+uint first_group(uint step) { return UNROLL_K / 16 < GROUPS ? step % BLOCK / 16 : 0; }
+
+void load_b(uint k0) {
+  const uint step = b_first_step + k0, first = first_group(step);
+  [[unroll]] for (uint j = 0; j < REG_N; ++j) {
+    const uint base = b_row[j] + first_block(step);
+    [[unroll]] for (uint g = 0; g < UNROLL_K / 16; ++g)
+      b_values[j][g] = group_values(base, g / GROUPS * BLOCK_BYTES, first, g % GROUPS);
+    [[unroll]] for (uint s = 0; s < UNROLL_K / STEPS_PER_SCALE; ++s) {
+      const uint g = s * STEPS_PER_SCALE / 16;
+      const uint mask =
+          put_scale(j, s, group_scale(base, g / GROUPS * BLOCK_BYTES, first + g % GROUPS));
+#if HAS_MINIMUM
+      [[unroll]] for (uint i = g; i < g + STEPS_PER_SCALE / 16; ++i) b_values[j][i] &= mask;
+#endif
+    }
+  }
+}
+
+// TAIL_K steps from k0 on, which are one group, at any place of a trip. Values beyond k in a row's
+// last block are multiplied by zeros of A, so they may be anything.
+void load_b_tail(uint k0) {
+  const uint step = b_first_step + k0, block = first_block(step), group = step % BLOCK / 16;
+  [[unroll]] for (uint j = 0; j < REG_N; ++j) {
+    [[unroll]] for (uint w = 0; w < 4; ++w)
+      b_values[j][0][w] = group_values_word(b_row[j], block, group, w);
+    b_values[j][0] &= put_scale(j, 0, group_scale(b_row[j], block, group));
+  }
+}
+
+float b_value(uint u, uint j) {
+  const float value = value_minus_zero_point(b_values[j][u / 16][u / 4 % 4], u % 4);
+#if HAS_MINIMUM
+  return value - b_zero_point[j][u / STEPS_PER_SCALE];
+#else
+  return value;
+#endif
+}

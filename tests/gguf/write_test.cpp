@@ -1,0 +1,32 @@
+#include "gguf/write.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/block_format.h"
+#include "gguf/file.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+TEST(WriteGguf, ReaderFindsTheTensor) {
+  for (const BlockLayout& layout : block_layouts()) {
+    std::vector<std::uint8_t> file =
+        gguf_header("w", gguf_format(layout.format), 3, 2 * layout.elements);
+    const std::size_t header = file.size();
+    file.resize(header + std::size_t{6} * static_cast<std::size_t>(layout.bytes));
+    const std::vector<GgufTensor> tensors = parse_gguf(file, "x.gguf");
+    ASSERT_THAT(tensors, SizeIs(1));
+    EXPECT_EQ(tensors[0].name, "w");
+    EXPECT_THAT(tensors[0].sizes, ElementsAre(3, 2 * layout.elements));
+    EXPECT_EQ(tensors[0].offset_bytes, header);
+    EXPECT_EQ(tensors[0].offset_bytes + tensors[0].bytes, file.size());
+    EXPECT_EQ(block_format(static_cast<GgufFormat>(tensors[0].format)), layout.format);
+  }
+}
+
+}  // namespace
+}  // namespace rooftile
