@@ -309,12 +309,7 @@ void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int6
   UnpackedBlock unpacked;
   for (std::int64_t block = 0; block < count; ++block) {
     unpack_block(format, blocks + block * layout.bytes, unpacked);
-    float* const target = values + block * layout.elements;
-    for (int group = 0; group < layout.elements / kGroup; ++group)
-      for (int i = group * kGroup; i < (group + 1) * kGroup; ++i)
-        target[i] = unpacked.values[static_cast<std::size_t>(i)] *
-                        unpacked.scales[static_cast<std::size_t>(group)] -
-                    unpacked.minimums[static_cast<std::size_t>(group)];
+    write_elements(unpacked, layout.elements, values + block * layout.elements);
   }
 }
 

@@ -1,7 +1,9 @@
-// What the elements of a block of a quantised matrix stand for, and how a block is made.
+// Dequantises and quantises blocks that hold their own scales.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/block_layout.h"
@@ -22,9 +24,22 @@ struct UnpackedBlock {
 /// NaN.
 void unpack_block(BlockFormat format, const std::uint8_t* block, UnpackedBlock& unpacked);
 
-/// Bound of the magnitudes of a block's elements, from its scales alone: NaN or infinite where one
-/// of them is.
+/// Upper bound of the magnitudes of a block's elements. It follows from the scales alone, and is
+/// NaN or infinite where a scale is.
 double largest_weight_of_block(BlockFormat format, const std::uint8_t* block);
+
+/// Writes the block's first `count` elements.
+template <typename Real>
+void write_elements(const UnpackedBlock& block, std::int64_t count, Real* elements) {
+  for (std::size_t group = 0; static_cast<std::int64_t>(group) * kGroup < count; ++group) {
+    const auto scale = static_cast<Real>(block.scales[group]),
+               minimum = static_cast<Real>(block.minimums[group]);
+    const std::size_t first = group * kGroup,
+                      last = std::min(static_cast<std::size_t>(count), first + kGroup);
+    for (std::size_t i = first; i < last; ++i)
+      elements[i] = static_cast<Real>(block.values[i]) * scale - minimum;
+  }
+}
 
 /// Writes the elements of `count` blocks that follow each other.
 void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int64_t count,

@@ -187,16 +187,7 @@ void dequantize_block_rows(const Problem& p, const QuantizedOperand& b, std::int
                    unpacked);
       const std::int64_t first = block * layout.elements,
                          count = std::min<std::int64_t>(p.k - first, layout.elements);
-      Real* const target = values + (row - begin) * ld + first;
-      for (std::int64_t group = 0; group * kGroup < count; ++group) {
-        const auto at = static_cast<std::size_t>(group);
-        const auto scale = static_cast<Real>(unpacked.scales[at]),
-                   minimum = static_cast<Real>(unpacked.minimums[at]);
-        const std::int64_t last = std::min(count, (group + 1) * kGroup);
-        for (std::int64_t i = group * kGroup; i < last; ++i)
-          target[i] =
-              static_cast<Real>(unpacked.values[static_cast<std::size_t>(i)]) * scale - minimum;
-      }
+      write_elements(unpacked, count, values + (row - begin) * ld + first);
     }
 }
 

@@ -196,7 +196,7 @@ constexpr std::array kProblemRules = {
                 [](const Case& c) {
                   return stored_operand(c.v, c.p, c.at, Operand::kA).needed() <= kMostElements &&
                          stored_operand(c.v, c.p, c.at, Operand::kB).needed() <= kMostElements &&
-                         (!has_block_format(c.p.types) ||  // whose addresses count bytes
+                         (!has_block_format(c.p.types) ||  // their addresses count bytes
                           stored_operand(c.v, c.p, c.at, Operand::kB).needed_bytes() <=
                               kMostElements) &&
                          c.c_end() <= kMostElements && c.part_elements() <= kMostElements &&

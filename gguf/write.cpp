@@ -6,7 +6,7 @@ namespace rooftile {
 namespace {
 
 constexpr std::uint32_t kVersion = 3, kUnsignedInteger = 4, kQuantizationVersion = 2;
-constexpr std::uint64_t kAlignment = 32;  // of the first tensor, unless the file says otherwise
+constexpr std::uint64_t kAlignment = 32;  // of tensors, by default
 
 class Header {
  public:

@@ -100,10 +100,8 @@ BoundCall bind(const ResidentCall& call, const DeviceLimits& limits) {
   if (quantized(p.types)) {
     // Kernels find the scales by the row of B, which an offset would change.
     check_aligned("b", call.b, alignment);
-    if (has_separate_scales(p.types)) {
-      check_aligned("the scales of b", call.scales, alignment);
-      check_aligned("the zero points of b", call.zero_points, alignment);
-    }
+    check_aligned("the scales of b", call.scales, alignment);
+    check_aligned("the zero points of b", call.zero_points, alignment);
   }
   const Aligned a = align(call.a, alignment, bits_a),
                 b = quantized(p.types) ? Aligned{call.b, 0} : align(call.b, alignment, bits_a),

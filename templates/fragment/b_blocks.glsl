@@ -36,8 +36,8 @@ uint put_scale(uint j, uint s, vec2 scale) {
 #endif
 }
 
-// Of the groups of a trip: the first one's block, relative to the row, and its place there. A trip is
-// a part of a block or consists of whole ones.
+// A trip reads a part of one block, or whole blocks. The byte of its first block, counted from the
+// row's first byte, and its first group within that block:
 uint first_block(uint step) { return step / BLOCK * BLOCK_BYTES; }
 uint first_group(uint step) { return UNROLL_K / 16 < GROUPS ? step % BLOCK / 16 : 0; }
 

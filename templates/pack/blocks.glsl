@@ -1,5 +1,5 @@
-// The stored operand is a B in blocks. Reads four elements of one row along depth, from a multiple
-// of four on.
+// The stored operand is a B in blocks. Reads four elements of one row along depth. The first one's
+// step is a multiple of four.
 #include "load/blocks.glsl"
 
 vec4 read_four(uint address, uint count) {
