@@ -245,17 +245,24 @@ double dequantized(const Problem& p, const QuantizedOperand& b, std::int64_t row
   return (x.value - x.zero) * x.scale;
 }
 
-double dequantized_magnitude(const Problem& p, const QuantizedOperand& b, std::int64_t row,
-                             std::int64_t step) {
-  if (has_block_format(p.types)) {
-    UnpackedBlock unpacked;
-    const auto [element, group] = unpack_at(p, b, row, step, unpacked);
-    return std::abs(static_cast<double>(unpacked.values[element]) *
-                    static_cast<double>(unpacked.scales[group])) +
-           std::abs(static_cast<double>(unpacked.minimums[group]));
+void dequantized_magnitudes(const Problem& p, const QuantizedOperand& b, std::int64_t row,
+                            double* magnitudes) {
+  if (!has_block_format(p.types)) {
+    for (std::int64_t step = 0; step < p.k; ++step) {
+      const Parts x = parts_of(p, b, row, step);
+      magnitudes[step] = (x.value + std::abs(x.zero)) * std::abs(x.scale);
+    }
+    return;
   }
-  const Parts x = parts_of(p, b, row, step);
-  return (x.value + std::abs(x.zero)) * std::abs(x.scale);
+  UnpackedBlock block;
+  const int elements = layout_of(p.types.b.format).elements;
+  for (std::int64_t first = 0; first < p.k; first += elements) {
+    unpack_at(p, b, row, first, block);
+    for (float& value : block.values) value = std::abs(value);
+    for (float& scale : block.scales) scale = std::abs(scale);
+    for (float& minimum : block.minimums) minimum = -std::abs(minimum);
+    write_elements(block, std::min<std::int64_t>(elements, p.k - first), magnitudes + first);
+  }
 }
 
 void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin, std::int64_t end,

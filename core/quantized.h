@@ -41,9 +41,9 @@ double largest_weight(DataType a);
 /// The value of B at a row (column of op(B)) and a step of k: (q - zero point) * scale, in float64.
 double dequantized(const Problem& p, const QuantizedOperand& b, std::int64_t row,
                    std::int64_t step);
-/// The value without cancellation, for error bounds: (q + |zero point|) * |scale|.
-double dequantized_magnitude(const Problem& p, const QuantizedOperand& b, std::int64_t row,
-                             std::int64_t step);
+/// Writes a row's k values without cancellation, for error bounds: (q + |zero point|) * |scale|.
+void dequantized_magnitudes(const Problem& p, const QuantizedOperand& b, std::int64_t row,
+                            double* magnitudes);
 /// Writes rows [begin, end) as float32 or float64, k values each, ld apart. The subtraction of the
 /// zero point and the multiplication with the scale are each rounded to that type.
 void dequantize(const Problem& p, const QuantizedOperand& b, std::int64_t begin, std::int64_t end,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/half.h"
 #include "core/quantized.h"
@@ -21,25 +22,32 @@ struct Sum {
 class Column {
  public:
   Column(const Problem& p, const ReferenceOperands& operands, std::int64_t column)
-      : p_(p), operands_(operands), column_(column) {
+      : type_(p.types.a), b_(operands.b) {
+    if (quantized(p.types)) {
+      const QuantizedOperand b = {operands.b, operands.scales, operands.zero_points};
+      values_.resize(static_cast<std::size_t>(p.k));
+      magnitudes_.resize(values_.size());
+      dequantize(p, b, column, column + 1, values_.data(), p.k);
+      // Subtracting a float zero point is rounded and may cancel.
+      dequantized_magnitudes(p, b, column, magnitudes_.data());
+      return;
+    }
     const bool transposed = p.trans_b == Transpose::kYes;
     first_ = transposed ? column * p.ldb : column;
     step_ = transposed ? 1 : p.ldb;
   }
   Sum at(std::int64_t l) const {
-    if (!quantized(p_.types)) {
-      const double value = element(p_.types.a, operands_.b, first_ + l * step_);
-      return {value, std::abs(value)};
-    }
-    // Subtracting a float zero point is rounded and may cancel: (q + |zero|) * |scale|.
-    const QuantizedOperand b = {operands_.b, operands_.scales, operands_.zero_points};
-    return {dequantized(p_, b, column_, l), dequantized_magnitude(p_, b, column_, l)};
+    if (!values_.empty())
+      return {values_[static_cast<std::size_t>(l)], magnitudes_[static_cast<std::size_t>(l)]};
+    const double value = element(type_, b_, first_ + l * step_);
+    return {value, std::abs(value)};
   }
 
  private:
-  const Problem& p_;
-  const ReferenceOperands& operands_;
-  std::int64_t column_, first_, step_;
+  DataType type_;
+  const void* b_;
+  std::int64_t first_ = 0, step_ = 0;
+  std::vector<double> values_, magnitudes_;  // of a quantised B
 };
 
 Sum scaled(const Problem& p, Sum sum) {

@@ -69,10 +69,12 @@ Exact exact_element(const Product& x, std::int64_t i, std::int64_t row, std::int
   if (quantized(p.types)) {
     // The subtraction of a float zero point loses digits by cancellation, in the library and in
     // the reference.
+    std::vector<double> magnitudes(static_cast<std::size_t>(p.k));
+    dequantized_magnitudes(p, quantized_b, column, magnitudes.data());
     Wide magnitude = 0;
     for (std::int64_t l = 0; l < p.k; ++l)
       magnitude += fabsq(static_cast<Wide>(left(l))) *
-                   static_cast<Wide>(dequantized_magnitude(p, quantized_b, column, l));
+                   static_cast<Wide>(magnitudes[static_cast<std::size_t>(l)]);
     exact.magnitude += fabsq(static_cast<Wide>(p.alpha)) * magnitude;
     exact.roundings += 4;
   }
