@@ -289,8 +289,8 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
   command->add_flag("--thorough", arguments.thorough, "The same as --budget 30m");
   command
       ->add_option("--set", arguments.set,
-                   "Built-in problems: default, squares, transformer, deepbench, applications or "
-                   "types")
+                   "Built-in problems: default, squares, transformer, llm, deepbench, applications "
+                   "or types")
       ->type_name("NAME");
   add_file(*command, "--shapes", arguments.shapes,
            "Problems of a CSV file with the columns m,n,k,trans_a,trans_b,batch,note, or with "

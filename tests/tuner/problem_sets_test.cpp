@@ -14,8 +14,9 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(ProblemSetsTest, EveryBuiltInSetParses) {
-  EXPECT_THAT(problem_set_names(), ::testing::IsSupersetOf({"default", "squares", "transformer",
-                                                            "deepbench", "applications"}));
+  EXPECT_THAT(problem_set_names(),
+              ::testing::IsSupersetOf({"default", "squares", "transformer", "llm", "deepbench",
+                                       "applications", "types"}));
   for (const std::string& name : problem_set_names())
     EXPECT_FALSE(problem_set(name).empty()) << name;
   EXPECT_THROW(problem_set("cycles"), Error);

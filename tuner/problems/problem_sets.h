@@ -18,8 +18,8 @@ struct TuneProblem {
   double weight = 1;
 };
 
-/// Returns a built-in problem set: "default", "squares", "transformer", "deepbench",
-/// "applications". Throws kInvalidArgument.
+/// Returns a built-in problem set: "default", "squares", "transformer", "llm", "deepbench",
+/// "applications", "types". Throws kInvalidArgument.
 std::vector<TuneProblem> problem_set(std::string_view name);
 std::vector<std::string> problem_set_names();
 /// Reads m,n,k,trans_a,trans_b,batch,note with a header line; '#' lines are comments. Errors name
