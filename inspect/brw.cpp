@@ -219,13 +219,14 @@ class Reader {
 
   /// The second line of a message.
   void message(std::string_view line) {
-    if (!contains(line, "MsgDesc:") || !trimmed(line).ends_with("};"))
+    const std::size_t flags = line.rfind('{');
+    if (!contains(line, "MsgDesc:") || flags == line.npos || !trimmed(line).ends_with("};"))
       builder_.refuse(quoted(line) + " describes no message");
     Instruction made;
     classify_message(made, line);
     builder_.add(std::move(made));
     message_ = false;
-    if (contains(line.substr(line.rfind('{')), "EOT"))  // the end of the thread
+    if (contains(line.substr(flags), "EOT"))  // the end of the thread
       builder_.leave({}, ProgramBuilder::Next::kLeaves);
   }
 

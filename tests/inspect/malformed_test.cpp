@@ -91,6 +91,10 @@ TEST(MalformedTest, DamagedTextIsRefusedOrCounted) {
   }
 }
 
+TEST(MalformedTest, MessagesMustHaveFlags) {
+  EXPECT_THAT(refusal(AssemblySyntax::kBrw, "send(6)\nMsgDesc:};\n"), StartsWith("line "));
+}
+
 TEST(MalformedTest, JumpsMustHaveTargets) {
   EXPECT_THAT(refusal(AssemblySyntax::kAco, "BB0:\n\ts_branch BB7 ; 0\n\ts_endpgm ; 0\n"),
               HasSubstr("jumps to BB7, which is missing"));
