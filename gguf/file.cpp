@@ -173,7 +173,8 @@ std::vector<GgufTensor> parse_gguf(std::span<const std::uint8_t> bytes, std::str
                                  tensor.offset_bytes, alignment));
     const auto block = gguf_block(tensor.format);
     if (block) tensor.bytes = bytes_of(tensor, *block, cursor);
-    if (tensor.offset_bytes > room || tensor.bytes > room - tensor.offset_bytes)
+    if (data > bytes.size() || tensor.offset_bytes > room ||
+        tensor.bytes > room - tensor.offset_bytes)
       cursor.damaged(fmt::format("tensor {} lies beyond the end of the file", tensor.name));
     tensor.offset_bytes += data;
   }

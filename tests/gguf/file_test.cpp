@@ -117,6 +117,9 @@ TEST(ParseGguf, SaysWhatIsWrong) {
               HasSubstr("33 elements, no multiple of the 32 of Q8_0"));
   EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {64}, kQ8, 0).with_data(67)),
               HasSubstr("lies beyond the end"));
+  // The padding of the header ends behind the file.
+  EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {32}, 77, 0).with_data(0, 1)),
+              HasSubstr("lies beyond the end"));
   EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {32}, kQ8, 8).with_data(64)),
               HasSubstr("no multiple of 32"));
   EXPECT_THAT(
