@@ -108,7 +108,7 @@ void Calibrator::workgroups_and_barriers() {
 
   TimedDispatch& empty =
       dispatch(probe(emit_fma(DataType::kF32, local_size, 1)), target, fma_push(0), groups);
-  sample("device.workgroup", "ns", [&empty, groups] {
+  sample("device.workgroup", "ns", [&empty] {
     const Reading reading = empty.take();
     return Turn{reading.kernel_ns / groups, reading.busy_share};
   });
@@ -122,7 +122,7 @@ void Calibrator::workgroups_and_barriers() {
     return Turn{std::max(0.0, (whole.kernel_ns - launch.kernel_ns) / each),
                 std::max(launch.busy_share, whole.busy_share)};
   };
-  sample("device.workgroup.synchronised", "ns", [&none, groups] {
+  sample("device.workgroup.synchronised", "ns", [&none] {
     const Reading reading = none.take();
     return Turn{reading.kernel_ns / groups, reading.busy_share};
   });

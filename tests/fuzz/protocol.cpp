@@ -1,0 +1,30 @@
+// Messages between tuner and worker, in both directions. Both ends catch every exception, so that a
+// finding is what a sanitizer reports.
+#include <exception>
+
+#include "tests/fuzz/fuzz.h"
+#include "tuner/worker/executables_json.h"
+#include "tuner/worker/worker_protocol.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
+  using namespace rooftile;
+  const Json json = Json::parse(text_of(bytes, count), nullptr, false);
+  if (json.is_discarded()) return 0;
+  const auto read = [&](auto from_json) {
+    try {
+      from_json(json);
+    } catch (const std::exception&) {
+    }
+  };
+  read(problem_from_json);
+  read(signature_from_json);
+  read(time_request_from_json);
+  read(time_reply_from_json);
+  read(count_request_from_json);
+  read(counter_readings_from_json);
+  read(certificate_from_json);
+  read(figures_from_json);
+  read(parts_from_json);
+  read(executables_from_json);
+  return 0;
+}
