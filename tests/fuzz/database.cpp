@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tests/db/file_bytes.h"
 #include "tests/db/filled_store.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -69,15 +68,9 @@ struct Base {
       while (names.executeStep())
         columns.push_back({names.getColumn(0).getString(), names.getColumn(1).getString()});
     }
-    std::ifstream stream(file, std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(stream), {});
+    bytes = bytes_of_file(file);
   }
 };
-
-void write_bytes(const fs::path& file, const std::string& bytes) {
-  std::ofstream(file, std::ios::binary)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
 
 /// Each change is an offset of three bytes and a value of one.
 std::string damaged(std::string bytes, Input input) {
@@ -182,13 +175,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   const fs::path file = folder / "hostile.db", own = folder / "own.db";
   const Input changes{std::span(bytes + 1, count - 1)};
   if (bytes[0] % 2 == 0) {
-    write_bytes(file, damaged(base.bytes, changes));
+    write_file(file, damaged(base.bytes, changes));
   } else {
-    write_bytes(file, base.bytes);
+    write_file(file, base.bytes);
     change_values(file, base.columns, changes);
   }
   read_everything(file);
-  write_bytes(own, base.bytes);
+  write_file(own, base.bytes);
   Store store(own);
   read_or_refuse([&] { store.import_from(file); });
   require(store.check().empty(), "a database is sound after an import");
