@@ -219,9 +219,14 @@ void validate(const Problem& p, Layout layout) {
   validate_stride("a", p, p.stride_a, span(stored_a(p), p.lda));
   validate_stride("b", p, p.stride_b, span(stored_b(p), p.ldb));
   validate_stride("c", p, p.stride_c, span({p.m, p.n}, p.ldc));
-  // The GEMMs of a batch run in parallel, so none may write to the C of another. Interleaved rows
-  // are legal for BLAS, but a stride that is too short is far more often a mistake.
-  if (p.stride_c < span({p.m, p.n}, p.ldc))
+  // The GEMMs of a batch run in parallel, so none may write to the C of another. Matrices side by
+  // side in the rows of one matrix (columns, in column-major order), as heads of attention are, do
+  // not overlap. Other interleaved rows are legal for BLAS, but a stride that is too short is far
+  // more often a mistake.
+  const std::int64_t inner = row_major ? p.n : p.m;
+  const bool side_by_side = p.stride_c >= inner && p.stride_c <= p.ldc / p.batch + inner &&
+                            (p.batch - 1) * p.stride_c + inner <= p.ldc;
+  if (!side_by_side && p.stride_c < span({p.m, p.n}, p.ldc))
     fail(ErrorCode::kInvalidArgument,
          "stride_c is {}, but a C of the batch takes {} elements: they would overlap", p.stride_c,
          span({p.m, p.n}, p.ldc));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rooftile/resident.h>
+#include <rooftile/rows.h>
 
 #include <chrono>
 #include <cstddef>
@@ -145,6 +146,18 @@ class DeviceList {
   void download(const DeviceBuffer& buffer, void* to, std::size_t bytes,
                 std::size_t offset_bytes = 0) {
     detail::check(rooftile_list_download(list_.get(), buffer.get(), offset_bytes, to, bytes));
+  }
+  /// Call rooftile_list_softmax and rooftile_list_multiply; struct_size is filled in, and batch 0
+  /// becomes 1.
+  void softmax(rooftile_softmax_args args, const rooftile_place& x, const rooftile_place& y) {
+    args.struct_size = sizeof args;
+    if (args.batch == 0) args.batch = 1;
+    detail::check(rooftile_list_softmax(list_.get(), &args, x, y));
+  }
+  void multiply(rooftile_multiply_args args, const rooftile_place& x, const rooftile_place& y,
+                const rooftile_place& z) {
+    args.struct_size = sizeof args;
+    detail::check(rooftile_list_multiply(list_.get(), &args, x, y, z));
   }
   DeviceRun run() {
     rooftile_run* run = nullptr;

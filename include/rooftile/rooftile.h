@@ -276,7 +276,8 @@ typedef struct rooftile_quantization {
 /// same here.
 /// - Batches: matrix i of an operand starts i strides (in elements) behind its pointer, or at entry
 ///   i of its array if the array is not NULL; then pointer and stride are ignored. With stride 0
-///   for A or B, the whole batch shares that matrix. The matrices C must not overlap each other.
+///   for A or B, the whole batch shares that matrix. The matrices C must not overlap each other; by
+///   stride, they may lie behind each other or side by side in the rows of one matrix.
 /// - Precision: sums are float32 (int32 for I8 and U8). Results are rounded to the nearest value of
 ///   C's type, or to one of the two neighbouring values on devices that round otherwise.
 /// - Quantised B: A is F32 or F16 (or BF16 beside the blocks of a GGUF file), layout is ROW_MAJOR,

@@ -128,8 +128,7 @@ void add_epilogue(GemmCall& call, const rooftile_epilogue* epilogue) {
   e.row_scale = given->row_scale != nullptr;
   e.column_scale = given->column_scale != nullptr;
   e.bias = enumerator("bias_kind", "rooftile_bias", value_of(given->bias_kind), Bias::kColumn);
-  e.activation = enumerator("activation", "rooftile_activation", value_of(given->activation),
-                            Activation::kSilu);
+  e.activation = activation_of(value_of(given->activation));
   e.residual = given->residual != nullptr;
   e.clamp = given->clamp != 0;
   if (e.clamp) {
@@ -208,6 +207,12 @@ TierChoice tier_choice(const rooftile_tier& tier) {
 
 DataType data_type(const char* argument, const rooftile_type& value) {
   return enumerator(argument, "rooftile_type", value_of(value), DataType::kU8);
+}
+
+Activation activation_of(std::int64_t value) {
+  if (value < 0 || value > static_cast<std::int64_t>(Activation::kSilu))
+    fail(ErrorCode::kInvalidArgument, "activation is {}; see rooftile_activation", value);
+  return static_cast<Activation>(value);
 }
 
 void copy_struct(const char* argument, const void* given, StructSizes sizes, void* copy) {

@@ -123,6 +123,7 @@ void copy_text(char (&target)[size], std::string_view text) {
 /// Throw kInvalidArgument, naming the argument, for a value that is no enumerator.
 TierChoice tier_choice(const rooftile_tier& tier);
 DataType data_type(const char* argument, const rooftile_type& value);
+Activation activation_of(std::int64_t value);
 
 /// `options` may be null.
 ContextOptions context_options(const rooftile_options* options);

@@ -34,8 +34,9 @@ Resident::Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> 
       precision_(precision),
       device_(std::move(device)),
       ranking_(std::move(ranking)),
-      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(wrong_kernels), std::move(cache),
-               std::move(checking_device), std::move(on_demand)),
+      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(wrong_kernels), cache,
+               checking_device, std::move(on_demand)),
+      row_shaders_(device_, std::move(cache), std::move(checking_device)),
       nothing_(device_->create_buffer(kNothingBytes, BufferUse::kDevice)),
       pool_(device_) {}
 

@@ -17,6 +17,7 @@
 #include "runtime/resident/resident_run.h"
 #include "runtime/resident/resident_scales.h"
 #include "runtime/resident/resident_segments.h"
+#include "runtime/resident/row_shaders.h"
 
 namespace rooftile {
 
@@ -45,6 +46,7 @@ class Resident : public std::enable_shared_from_this<Resident> {
   Precision precision() const { return precision_; }
   const KernelRanking* ranking() const { return ranking_ ? &*ranking_ : nullptr; }
   ResidentKernels& kernels() { return kernels_; }
+  RowShaders& row_shaders() { return row_shaders_; }
 
   /// Rounds up to whole vectors of 16 bytes. Throws as Device::create_buffer.
   std::shared_ptr<DeviceMemory> create_memory(std::uint64_t bytes);
@@ -108,6 +110,7 @@ class Resident : public std::enable_shared_from_this<Resident> {
   const std::shared_ptr<Device> device_;
   const std::optional<KernelRanking> ranking_;
   ResidentKernels kernels_;
+  RowShaders row_shaders_;
   const Buffer nothing_;  ///< Stands in for operands that are not read.
 
   std::mutex staging_;  ///< Serialises transfers through mapped buffers.

@@ -12,6 +12,23 @@ void ResidentList::add_gemm(ResidentWork work) {
   recorded_ = nullptr;
 }
 
+void ResidentList::add_softmax(const SoftmaxCall& call) {
+  add(softmax_operation(call, resident_->row_shaders().softmax(),
+                        resident_->device()->profile().limits));
+}
+
+void ResidentList::add_multiply(const MultiplyCall& call) {
+  add(multiply_operation(call, resident_->row_shaders().multiply(call.activation),
+                         resident_->device()->profile().limits));
+}
+
+void ResidentList::add(RowOperation operation) {
+  if (operation.empty()) return;
+  const std::lock_guard lock(mutex_);
+  items_.emplace_back(std::move(operation));
+  recorded_ = nullptr;
+}
+
 void ResidentList::add_upload(std::shared_ptr<DeviceMemory> memory, std::uint64_t offset_bytes,
                               const void* from, std::uint64_t bytes) {
   resident_->check_range(*memory, offset_bytes, bytes);
@@ -45,6 +62,12 @@ std::shared_ptr<ResidentList::Recorded> ResidentList::record() {
       resident_->append(segments, gemm->product, gemm->work, recorded->uses, recorded->keeps);
       continue;
     }
+    if (const RowOperation* operation = std::get_if<RowOperation>(&item)) {
+      segments.add(operation->steps(), operation->expected_ns);
+      recorded->keeps.push_back(operation->pipeline);
+      recorded->uses.insert(recorded->uses.end(), operation->uses.begin(), operation->uses.end());
+      continue;
+    }
     Transfer& transfer = std::get<Transfer>(item);
     const std::uint64_t begin = transfer.offset_bytes, bytes = transfer.bytes;
     const Buffer *device = &transfer.memory->buffer, *host = transfer.staging.get();
@@ -68,9 +91,10 @@ void ResidentList::check_scales() {
   for (const auto& item : items_)
     if (const Gemm* gemm = std::get_if<Gemm>(&item))
       resident_->check_scales(gemm->work.call, gemm->work.uses, pending);
-    else if (const Transfer& transfer = std::get<Transfer>(item); transfer.from != nullptr)
+    else if (const Transfer* transfer = std::get_if<Transfer>(&item);
+             transfer != nullptr && transfer->from != nullptr)
       pending.push_back(
-          {&transfer.memory->buffer, transfer.offset_bytes, transfer.bytes, transfer.from});
+          {&transfer->memory->buffer, transfer->offset_bytes, transfer->bytes, transfer->from});
 }
 
 std::shared_ptr<Run> ResidentList::run() {
@@ -95,6 +119,8 @@ std::shared_ptr<Run> ResidentList::run() {
   for (const auto& item : items_)
     if (const Gemm* gemm = std::get_if<Gemm>(&item))
       Resident::mark_written(gemm->work);
+    else if (const RowOperation* operation = std::get_if<RowOperation>(&item))
+      operation->result->written();
     else if (const Transfer& transfer = std::get<Transfer>(item); transfer.from != nullptr)
       transfer.memory->written();
   if (!transfers_.empty()) last_run_ = run;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/resident/resident.h"
+#include "runtime/resident/row_operation.h"
 
 namespace rooftile {
 
@@ -18,6 +19,10 @@ class ResidentList {
   /// Adds a call; chooses and compiles its kernel. Throws as Resident::product, and then adds
   /// nothing.
   void add_gemm(ResidentWork work);
+  /// Add an operation on float32 matrices; compile its shader. Throw as row_operation.h
+  /// and RowShaders, and then add nothing.
+  void add_softmax(const SoftmaxCall& call);
+  void add_multiply(const MultiplyCall& call);
   /// Add transfers. Host memory of an upload is read at each run; host memory of a download is
   /// filled by the Run's wait. Throw kInvalidArgument for bytes outside the buffer.
   void add_upload(std::shared_ptr<DeviceMemory> memory, std::uint64_t offset_bytes,
@@ -53,13 +58,14 @@ class ResidentList {
     MemoryUses uses;
     double expected_ns = 0;
   };
+  void add(RowOperation operation);
   std::shared_ptr<Recorded> record();
   /// Of the products, before they run (runtime/resident/resident_scales.h).
   void check_scales();
 
   const std::shared_ptr<Resident> resident_;
   std::mutex mutex_;  ///< Guards all members below.
-  std::vector<std::variant<Gemm, Transfer>> items_;
+  std::vector<std::variant<Gemm, RowOperation, Transfer>> items_;
   std::shared_ptr<Recorded> recorded_;  ///< Null: items were added since the last recording.
   std::vector<Transfer*> transfers_;    ///< Items of items_, when recorded.
   std::shared_ptr<Run> last_run_;       ///< Set only for lists with transfers.

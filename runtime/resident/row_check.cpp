@@ -1,0 +1,149 @@
+#include "runtime/resident/row_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/error.h"
+#include "core/numbers/random.h"
+#include "generator/emit_rows.h"
+#include "runtime/resident/row_operation.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kUnit = 0x1p-24, kUlp = 0x1p-23, kSmallestNormal = 0x1p-126;
+constexpr double kTimeoutNs = 10e9;  // lavapipe compiles in the first run.
+constexpr std::int64_t kOffset = 4;
+
+/// Random float32 in a buffer that both sides see.
+std::shared_ptr<DeviceMemory> random_memory(Device& device, std::int64_t elements, float range,
+                                            Random& random) {
+  auto memory = std::make_shared<DeviceMemory>();
+  memory->buffer = device.create_buffer(static_cast<std::uint64_t>((elements + 3) / 4) * 16,
+                                        BufferUse::kDownload);
+  auto* const values = static_cast<float*>(memory->buffer.mapped());
+  for (std::int64_t i = 0; i < (elements + 3) / 4 * 4; ++i) values[i] = range * random.symmetric();
+  return memory;
+}
+
+std::vector<float> values_of(const DeviceMemory& memory) {
+  const auto* const values = static_cast<const float*>(memory.buffer.mapped());
+  return {values, values + memory.buffer.size_bytes() / sizeof(float)};
+}
+
+void run(Device& device, const RowOperation& operation) {
+  CommandList list = device.record(operation.steps().steps);
+  device.run(list, kTimeoutNs);
+}
+
+void expect(double got, double expected, double bound, const char* what) {
+  if (!(std::abs(got - expected) <= bound))
+    fail(ErrorCode::kInternal, "the shader of {} computes {} instead of {}", what, got, expected);
+}
+
+void expect_unchanged(const std::vector<float>& before, const std::vector<float>& after,
+                      const char* what) {
+  if (before != after)
+    fail(ErrorCode::kInternal, "the shader of {} writes outside of its result", what);
+}
+
+std::shared_ptr<const Pipeline> built(Device& device, const Shader& shader,
+                                      const ShaderCache& cache) {
+  return std::make_shared<Pipeline>(device.create_pipeline(cache.spirv(shader), shader.interface));
+}
+
+}  // namespace
+
+double softmax_bound(double value, double largest, std::int64_t used, double y) {
+  // The argument of exp has two roundings of products and one of the difference. A sum of an
+  // invocation is scaled once more for each larger value that it meets, and once when the
+  // invocations combine; those arguments add up to at most the distance between the extremes.
+  const double distance = std::abs(value - largest) + std::abs(largest),
+               steps = static_cast<double>(used) / kRowsLocalSize + kRowsLocalSize + 2,
+               of_exp = kUnit * (std::abs(value) + std::abs(largest) + distance) +
+                        kUlp * (3 + 2 * distance),
+               of_sum = of_exp + steps * (kUlp * 3 + 2 * kUnit) + kUlp * 2 * distance;
+  return y * (of_exp + of_sum + 2.5 * kUlp) * 1.01 + kSmallestNormal;
+}
+
+double multiply_bound(Activation activation, double x, double y) {
+  // An activation is within 16 units in the last place of its argument
+  // (runtime/verify/reference.h).
+  const double of_activation =
+      activation == Activation::kNone ? 0 : 16 * kUlp * std::abs(x) * largest_slope(activation);
+  const double exact = std::abs(activate(activation, x) * y);
+  return of_activation * std::abs(y) + kUnit * (exact + of_activation * std::abs(y)) +
+         kSmallestNormal * (1 + std::abs(y));
+}
+
+void check_softmax(std::shared_ptr<Device> device, const ShaderCache& cache) {
+  constexpr std::int64_t kRows = 5, kColumns = 2 * kRowsLocalSize + 3, kBatch = 2, kPast = 127;
+  constexpr std::int64_t kLdX = kColumns + 2, kLdY = kColumns + 1;
+  constexpr float kScale = 0.75f;
+  Random random(1);
+  const RowMatrices x = {random_memory(*device, kOffset + kBatch * kRows * kLdX, 20, random),
+                         kOffset, kLdX, kRows * kLdX},
+                    y = {random_memory(*device, kOffset + kBatch * kRows * kLdY, 1, random),
+                         kOffset, kLdY, kRows * kLdY};
+  const std::vector<float> in = values_of(*x.memory);
+  std::vector<float> outside = values_of(*y.memory);
+  run(*device, softmax_operation(SoftmaxCall{.rows = kRows,
+                                             .columns = kColumns,
+                                             .batch = kBatch,
+                                             .x = x,
+                                             .y = y,
+                                             .scale = kScale,
+                                             .causal = true,
+                                             .causal_offset = kPast},
+                                 built(*device, emit_softmax(), cache), device->profile().limits));
+  const std::vector<float> out = values_of(*y.memory);
+  for (std::int64_t b = 0; b < kBatch; ++b)
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const float* const from = in.data() + x.offset + b * x.stride + row * kLdX;
+      const std::int64_t at = y.offset + b * y.stride + row * kLdY,
+                         used = std::min(kColumns, row + kPast + 1);
+      double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (std::int64_t j = 0; j < used; ++j) largest = std::max(largest, double{kScale} * from[j]);
+      for (std::int64_t j = 0; j < used; ++j) sum += std::exp(double{kScale} * from[j] - largest);
+      for (std::int64_t j = 0; j < kColumns; ++j) {
+        const double value = double{kScale} * from[j],
+                     exact = j < used ? std::exp(value - largest) / sum : 0;
+        const auto i = static_cast<std::size_t>(at + j);
+        expect(out[i], exact, j < used ? softmax_bound(value, largest, used, exact) : 0, "softmax");
+        outside[i] = out[i];
+      }
+    }
+  expect_unchanged(outside, out, "softmax");
+}
+
+void check_multiply(std::shared_ptr<Device> device, Activation activation,
+                    const ShaderCache& cache) {
+  constexpr std::int64_t kRows = 3, kColumns = kRowsLocalSize + 5;
+  constexpr std::int64_t kLdX = kColumns + 1, kLdY = kColumns + 2, kLdZ = kColumns + 3;
+  Random random(2);
+  const auto matrices = [&](std::int64_t ld) {
+    return RowMatrices{random_memory(*device, kOffset + kRows * ld, 4, random), kOffset, ld, 0};
+  };
+  const RowMatrices x = matrices(kLdX), y = matrices(kLdY), z = matrices(kLdZ);
+  const std::vector<float> in_x = values_of(*x.memory), in_y = values_of(*y.memory);
+  std::vector<float> outside = values_of(*z.memory);
+  run(*device,
+      multiply_operation(
+          MultiplyCall{
+              .rows = kRows, .columns = kColumns, .activation = activation, .x = x, .y = y, .z = z},
+          built(*device, emit_multiply(activation), cache), device->profile().limits));
+  const std::vector<float> out = values_of(*z.memory);
+  for (std::int64_t row = 0; row < kRows; ++row)
+    for (std::int64_t j = 0; j < kColumns; ++j) {
+      const double a = in_x[static_cast<std::size_t>(kOffset + row * kLdX + j)],
+                   b = in_y[static_cast<std::size_t>(kOffset + row * kLdY + j)];
+      const auto i = static_cast<std::size_t>(kOffset + row * kLdZ + j);
+      expect(out[i], activate(activation, a) * b, multiply_bound(activation, a, b), "multiply");
+      outside[i] = out[i];
+    }
+  expect_unchanged(outside, out, "multiply");
+}
+
+}  // namespace rooftile

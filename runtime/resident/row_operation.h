@@ -1,0 +1,59 @@
+// What a list does to float32 matrices on the device between its GEMMs: its checks and its step.
+#pragma once
+
+#include <cstdint>
+
+#include "core/epilogue.h"
+#include "runtime/resident/device_memory.h"
+#include "runtime/resident/resident_product.h"
+
+namespace rooftile {
+
+/// A batch of row-major float32 matrices. All numbers are in elements.
+struct RowMatrices {
+  std::shared_ptr<DeviceMemory> memory;
+  std::int64_t offset = 0, ld = 0, stride = 0;
+};
+
+/// y := softmax(scale * x) of each row.
+struct SoftmaxCall {
+  std::int64_t rows = 0, columns = 0, batch = 1;
+  RowMatrices x, y;
+  float scale = 1;
+  /// Row i uses the columns 0 to i + causal_offset only, and the others become 0.
+  bool causal = false;
+  std::int64_t causal_offset = 0;
+};
+
+/// z := activation(x) * y, element by element.
+struct MultiplyCall {
+  std::int64_t rows = 0, columns = 0;
+  Activation activation = Activation::kNone;
+  RowMatrices x, y, z;
+};
+
+/// An operation that is bound to its buffers.
+struct RowOperation {
+  std::shared_ptr<const Pipeline> pipeline;
+  DispatchStep step;
+  std::vector<Access> reads;
+  Access written;
+  MemoryUses uses;                       ///< Keeps the buffers alive.
+  std::shared_ptr<DeviceMemory> result;  ///< The one that is written.
+  double expected_ns = 0;                ///< A pessimistic guess.
+
+  /// Whether there is nothing to do.
+  bool empty() const { return pipeline == nullptr; }
+  ProductSteps steps() const;
+};
+
+/// Binds a call whose shader is compiled. Throw kInvalidArgument, naming the matrix, for sizes and
+/// leading dimensions that do not fit together, for a matrix outside its buffer, and for a result
+/// that overlaps an operand without being it; kUnsupported beyond 32-bit addresses or the device's
+/// largest binding.
+RowOperation softmax_operation(const SoftmaxCall& call, std::shared_ptr<const Pipeline> softmax,
+                               const DeviceLimits& limits);
+RowOperation multiply_operation(const MultiplyCall& call, std::shared_ptr<const Pipeline> multiply,
+                                const DeviceLimits& limits);
+
+}  // namespace rooftile
