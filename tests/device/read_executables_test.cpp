@@ -109,7 +109,7 @@ fake_representations(VkDevice, const VkPipelineExecutableInfoKHR*, std::uint32_t
   return fills ? text_script.filling : VK_SUCCESS;
 }
 
-std::vector<CompilerStatistic> read(Script next) {
+std::vector<CompilerStatistic> read_statistics(Script next) {
   script = std::move(next);
   return all_statistics(read_executables(VK_NULL_HANDLE, VK_NULL_HANDLE,
                                          {fake_properties, fake_statistics, nullptr}));
@@ -126,10 +126,10 @@ std::vector<CompilerText> read_texts(TextScript next) {
 
 TEST(ReadExecutablesTest, EveryFormatOfEveryExecutable) {
   const auto read_back =
-      read({.executables = {
-                {statistic("yes", kBool, {.b32 = VK_TRUE}), statistic("signed", kInt, {.i64 = -3})},
-                {statistic("unsigned", kUint, {.u64 = ~std::uint64_t{0}}),
-                 statistic("real", kFloat, {.f64 = 2.5})}}});
+      read_statistics({.executables = {{statistic("yes", kBool, {.b32 = VK_TRUE}),
+                                        statistic("signed", kInt, {.i64 = -3})},
+                                       {statistic("unsigned", kUint, {.u64 = ~std::uint64_t{0}}),
+                                        statistic("real", kFloat, {.f64 = 2.5})}}});
   const auto expected = [](std::string executable, std::string name, auto value) {
     return CompilerStatistic{.executable = std::move(executable),
                              .name = std::move(name),
@@ -146,7 +146,7 @@ TEST(ReadExecutablesTest, TextWithoutAnEndIsCut) {
   auto raw = statistic("", kUint, {.u64 = 1});
   std::memset(raw.name, 'x', sizeof raw.name);
   std::memset(raw.description, 'y', sizeof raw.description);
-  const auto read_back = read({.executables = {{raw}}});
+  const auto read_back = read_statistics({.executables = {{raw}}});
   ASSERT_THAT(read_back, SizeIs(1));
   EXPECT_EQ(read_back[0].name, std::string(VK_MAX_DESCRIPTION_SIZE, 'x'));
   EXPECT_EQ(read_back[0].description, std::string(VK_MAX_DESCRIPTION_SIZE, 'y'));
@@ -154,24 +154,29 @@ TEST(ReadExecutablesTest, TextWithoutAnEndIsCut) {
 
 TEST(ReadExecutablesTest, CountsAreBounded) {
   const auto raw = statistic("x", kUint, {.u64 = 1});
-  EXPECT_THAT(read({.executables = {{raw, raw}}, .claimed_executables = 0xffffffff}), SizeIs(2));
-  EXPECT_THAT(read({.executables = {{raw, raw}}, .claimed_statistics = 0xffffffff}), SizeIs(2));
-  EXPECT_THAT(read({.executables = {50, {300, raw}},
-                    .properties = VK_INCOMPLETE,
-                    .statistics = VK_INCOMPLETE}),
+  EXPECT_THAT(read_statistics({.executables = {{raw, raw}}, .claimed_executables = 0xffffffff}),
+              SizeIs(2));
+  EXPECT_THAT(read_statistics({.executables = {{raw, raw}}, .claimed_statistics = 0xffffffff}),
+              SizeIs(2));
+  EXPECT_THAT(read_statistics({.executables = {50, {300, raw}},
+                               .properties = VK_INCOMPLETE,
+                               .statistics = VK_INCOMPLETE}),
               SizeIs(kMostExecutables * kMostStatistics));
 }
 
 TEST(ReadExecutablesTest, WhatCannotBeReadIsLeftOut) {
   const auto raw = statistic("x", kUint, {.u64 = 1});
-  EXPECT_THAT(read({}), IsEmpty());
-  EXPECT_THAT(read({.executables = {{raw}}, .properties = VK_ERROR_OUT_OF_HOST_MEMORY}), IsEmpty());
-  EXPECT_THAT(read({.executables = {{raw}}, .statistics = VK_ERROR_DEVICE_LOST}), IsEmpty());
+  EXPECT_THAT(read_statistics({}), IsEmpty());
+  EXPECT_THAT(read_statistics({.executables = {{raw}}, .properties = VK_ERROR_OUT_OF_HOST_MEMORY}),
+              IsEmpty());
+  EXPECT_THAT(read_statistics({.executables = {{raw}}, .statistics = VK_ERROR_DEVICE_LOST}),
+              IsEmpty());
   EXPECT_THAT(
-      read({.executables =
-                {{statistic("new", static_cast<VkPipelineExecutableStatisticFormatKHR>(9), {}),
-                  statistic("nan", kFloat, {.f64 = std::numeric_limits<double>::quiet_NaN()}),
-                  raw}}}),
+      read_statistics(
+          {.executables =
+               {{statistic("new", static_cast<VkPipelineExecutableStatisticFormatKHR>(9), {}),
+                 statistic("nan", kFloat, {.f64 = std::numeric_limits<double>::quiet_NaN()}),
+                 raw}}}),
       SizeIs(1));
   EXPECT_THAT(read_executables(VK_NULL_HANDLE, VK_NULL_HANDLE, {}), IsEmpty());
 }

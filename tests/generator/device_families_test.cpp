@@ -11,7 +11,7 @@ namespace {
 class SampledSpace : public testing::TestWithParam<Family> {};
 
 // Kernels per family: lavapipe compiles each for up to a second.
-constexpr std::size_t kPoints = 11;
+constexpr std::size_t kSampledPoints = 11;
 
 TEST_P(SampledSpace, ComputesRaggedProducts) {
   std::vector<Variant> family;
@@ -19,7 +19,7 @@ TEST_P(SampledSpace, ComputesRaggedProducts) {
     if (v.family == GetParam() && v.dot == 1 && v.reduction == Reduction::kOrdered)
       family.push_back(v);  // tests/tuner runs the matrix families
   ASSERT_FALSE(family.empty());
-  const std::size_t step = std::max<std::size_t>(1, family.size() / kPoints) | 1;
+  const std::size_t step = std::max<std::size_t>(1, family.size() / kSampledPoints) | 1;
   std::size_t turn = 0;
   for (std::size_t i = 0; i < family.size(); i += step, ++turn) {
     const Variant& v = family[i];

@@ -24,7 +24,7 @@ const char* const kTransferPaths[] = {
     "vector_width_a=2 vector_width_b=1",
 };
 
-std::vector<Signature> signatures() {
+std::vector<Signature> matrix_signatures() {
   std::vector<Signature> all;
   for (const char* types : {"f16", "f16_f16_sum_f16", "bf16_bf16", "i8_i32", "u8_i32"})
     for (Signature s : all_signatures()) {
@@ -49,7 +49,7 @@ std::string reason_for(const Variant& v, const Signature& s,
 
 TEST(Matrix, EveryVariantIsLegalWhereTheDeviceHasTheShape) {
   for (const char* way : kTransferPaths)
-    for (const Signature& s : signatures()) {
+    for (const Signature& s : matrix_signatures()) {
       const Variant v = fitted(changed(matrix_point(), way), s.types);
       EXPECT_EQ(reason_for(v, s), "") << to_string(v) << " " << to_string(s);
     }
@@ -178,7 +178,7 @@ TEST(Matrix, MisalignedProblemsUsePackedKernels) {
 
 TEST(Matrix, EveryVariantCompilesToSpirv15WithoutPlaceholders) {
   for (const char* way : kTransferPaths)
-    for (const Signature& s : signatures()) {
+    for (const Signature& s : matrix_signatures()) {
       const Variant v = fitted(changed(matrix_point(), way), s.types);
       const std::vector<std::uint32_t> words = compile(emit_gemm(v, s));
       EXPECT_EQ(words[1], 0x00010500u);

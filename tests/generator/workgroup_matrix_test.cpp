@@ -25,7 +25,7 @@ const char* const kTransferPaths[] = {
     "split_k=4",
 };
 
-std::vector<Signature> signatures() {
+std::vector<Signature> workgroup_signatures() {
   std::vector<Signature> all;
   for (const char* types : {"f16", "f16_f16", "f16_f16_sum_f16", "bf16", "bf16_bf16", "i8_i32",
                             "i8_f16", "u8_i32", "u8"})
@@ -54,7 +54,7 @@ std::vector<std::vector<std::uint32_t>> instructions(const std::vector<std::uint
 
 TEST(WorkgroupMatrix, EveryVariantIsLegalWhereTheDeviceHasTheUnits) {
   for (const char* way : kTransferPaths)
-    for (const Signature& s : signatures()) {
+    for (const Signature& s : workgroup_signatures()) {
       const Variant v = changed(workgroup_matrix_point(), way);
       EXPECT_EQ(reason_for(v, s), "") << to_string(v) << " " << to_string(s);
     }
@@ -173,7 +173,7 @@ TEST(WorkgroupMatrix, StepsBeginAtWholeVectors) {
 
 TEST(WorkgroupMatrix, EveryVariantCompilesToSpirv16WithoutPlaceholders) {
   for (const char* way : kTransferPaths)
-    for (const Signature& s : signatures()) {
+    for (const Signature& s : workgroup_signatures()) {
       const Variant v = changed(workgroup_matrix_point(), way);
       const Shader shader = emit_gemm(v, s);
       const std::vector<std::uint32_t> words = compile(shader);

@@ -11,7 +11,7 @@ PerformanceCounter bytes(const char* name, double value) {
   return {.name = name, .unit = "bytes", .scope = "command", .value = value};
 }
 
-const Problem kProblem = packed_problem(1000, 1200, 800);
+const Problem kCountedProblem = packed_problem(1000, 1200, 800);
 const Variant kTiledVariant = {.family = Family::kTiled,
                                .tile_m = 64,
                                .tile_n = 64,
@@ -70,7 +70,7 @@ TEST(CountedBytes, AreAbsentWhereACounterIsMissingOrZero) {
 }
 
 TEST(CountedRoofline, BoundsFollowFromCountedBytes) {
-  const Roofline modelled = roofline(kProblem, kTiledVariant, gpu());
+  const Roofline modelled = roofline(kCountedProblem, kTiledVariant, gpu());
   const Roofline r = with_counted(modelled, {.memory = 5.44e9, .shared = 1e6}, gpu());
   EXPECT_DOUBLE_EQ(bound(r, "memory:memory"), 5.44e9 / 272);
   EXPECT_DOUBLE_EQ(bound(r, "memory:shared"), 1e6 / 10000);
@@ -87,13 +87,13 @@ TEST(CountedRoofline, WithoutCountersOrCalibrationNothingChanges) {
         return false;
     return true;
   };
-  const Roofline modelled = roofline(kProblem, kTiledVariant, gpu());
+  const Roofline modelled = roofline(kCountedProblem, kTiledVariant, gpu());
   EXPECT_TRUE(same(with_counted(modelled, {}, gpu()), modelled));
   const CountedBytes counted = {.memory = 1e9, .shared = 1e9};
-  const Roofline bare = roofline(kProblem, kTiledVariant, {});
+  const Roofline bare = roofline(kCountedProblem, kTiledVariant, {});
   EXPECT_TRUE(same(with_counted(bare, counted, {}), bare));
   Variant naive;
-  const Roofline unstaged = roofline(kProblem, naive, gpu());
+  const Roofline unstaged = roofline(kCountedProblem, naive, gpu());
   EXPECT_EQ(bound(with_counted(unstaged, counted, gpu()), "memory:shared"), 0)
       << "the kernel uses no shared memory";
 }

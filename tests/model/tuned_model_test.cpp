@@ -11,7 +11,7 @@
 namespace rooftile {
 namespace {
 
-DeviceRates device() {
+DeviceRates tuned_model_device() {
   return {.submit_ns = 20e3,
           .dispatch_ns = 3000,
           .fma_gflops = 1000,
@@ -23,8 +23,9 @@ DeviceRates device() {
 /// and edges of 64 x 64 blocks.
 double pretended_ns(const Problem& p) {
   const double flops_lost = 1 + 3e6 / flops(p);
-  const Waves w = waves(p, {.tile_m = 64, .tile_n = 64}, device().compute_units);
-  return problem_bound_ns(p, device()) * 1.4 * flops_lost / (w.wave_efficiency * w.tile_efficiency);
+  const Waves w = waves(p, {.tile_m = 64, .tile_n = 64}, tuned_model_device().compute_units);
+  return problem_bound_ns(p, tuned_model_device()) * 1.4 * flops_lost /
+         (w.wave_efficiency * w.tile_efficiency);
 }
 
 std::vector<TunedTime> tuned_lattice() {
@@ -48,7 +49,7 @@ RC_GTEST_PROP(TunedModel, ATunedProblemTakesTheMeasuredTime, ()) {
 }
 
 TEST(TunedModel, InterpolatesBetweenTunedProblems) {
-  const TunedModel model(device(), tuned_lattice());
+  const TunedModel model(tuned_model_device(), tuned_lattice());
   for (const auto& [m, n, k] :
        {std::array{500, 700, 300}, std::array{130, 2000, 100}, std::array{3000, 90, 2500},
         std::array{777, 777, 777}, std::array{65, 1000, 512}}) {
@@ -58,7 +59,7 @@ TEST(TunedModel, InterpolatesBetweenTunedProblems) {
 }
 
 TEST(TunedModel, PredictionStepsWithTheNumberOfWaves) {
-  const TunedModel model(device(), tuned_lattice());
+  const TunedModel model(tuned_model_device(), tuned_lattice());
   // 8 workgroups occupy the units, 9 need a second wave.
   const double full = model.predict_ns(packed_problem(512, 64, 1000));
   const double spilled = model.predict_ns(packed_problem(513, 64, 1000));
@@ -66,25 +67,25 @@ TEST(TunedModel, PredictionStepsWithTheNumberOfWaves) {
 }
 
 TEST(TunedModel, OtherTransposesTakeTheNearestClassesTimeAsTheRooflinesGo) {
-  const TunedModel model(device(), tuned_lattice());
+  const TunedModel model(tuned_model_device(), tuned_lattice());
   const Problem nt = packed_problem(500, 700, 300, Transpose::kNo, Transpose::kYes);
   EXPECT_TRUE(model.has_class(packed_problem(500, 700, 300)));
   EXPECT_FALSE(model.has_class(nt));
   // This time is longer than the roofline alone.
   EXPECT_EQ(model.predict_ns(nt), model.predict_ns(packed_problem(500, 700, 300)));
-  EXPECT_GT(model.predict_ns(nt), problem_bound_ns(nt, device()));
+  EXPECT_GT(model.predict_ns(nt), problem_bound_ns(nt, tuned_model_device()));
 }
 
 TEST(TunedModel, OtherTypesTakeTheNearestClassesTimeAsTheRooflinesGo) {
-  const TunedModel model(device(), tuned_lattice());
+  const TunedModel model(tuned_model_device(), tuned_lattice());
   const Problem wide = packed_problem(500, 700, 300);
   for (const char* types : {"f16", "bf16_bf16", "f32_f16"}) {
     const Problem p = retyped(wide, parse_types(types));
     EXPECT_FALSE(model.has_class(p));
-    EXPECT_NEAR(
-        model.predict_ns(p),
-        model.predict_ns(wide) * problem_bound_ns(p, device()) / problem_bound_ns(wide, device()),
-        1e-6 * model.predict_ns(p));
+    EXPECT_NEAR(model.predict_ns(p),
+                model.predict_ns(wide) * problem_bound_ns(p, tuned_model_device()) /
+                    problem_bound_ns(wide, tuned_model_device()),
+                1e-6 * model.predict_ns(p));
   }
 }
 
@@ -115,26 +116,27 @@ RC_GTEST_PROP(TunedModel, AKernelOfItsOwnTypesIsNotSlowerThanAWidenedProduct, ()
 
 TEST(TunedModel, AnUntunedDeviceIsPredictedByItsRoofline) {
   const Problem large = packed_problem(3000, 2000, 1000), tiny = packed_problem(3, 4, 5);
-  EXPECT_EQ(predict_kernel_ns(large, device(), {}), problem_bound_ns(large, device()));
-  EXPECT_EQ(predict_kernel_ns(tiny, device(), {}), device().dispatch_ns);
+  EXPECT_EQ(predict_kernel_ns(large, tuned_model_device(), {}),
+            problem_bound_ns(large, tuned_model_device()));
+  EXPECT_EQ(predict_kernel_ns(tiny, tuned_model_device(), {}), tuned_model_device().dispatch_ns);
 }
 
 TEST(TunedModel, BatchesScale) {
   std::vector<TunedTime> tuned;
   for (std::int64_t n : {64, 512}) {
     const Problem p = packed_problem(n, n, n);
-    tuned.push_back({.problem = p, .ns = 3 * problem_bound_ns(p, device())});
+    tuned.push_back({.problem = p, .ns = 3 * problem_bound_ns(p, tuned_model_device())});
   }
   Problem many = packed_problem(64, 64, 64);
   many.batch = 100;
-  EXPECT_NEAR(predict_kernel_ns(many, device(), tuned),
-              300 * problem_bound_ns(packed_problem(64, 64, 64), device()), 1e-6 * 300);
+  EXPECT_NEAR(predict_kernel_ns(many, tuned_model_device(), tuned),
+              300 * problem_bound_ns(packed_problem(64, 64, 64), tuned_model_device()), 1e-6 * 300);
 }
 
 TEST(TunedModel, InvalidTimesAreIgnored) {
   const std::vector<TunedTime> tuned = {{.problem = packed_problem(0, 5, 5), .ns = 10},
                                         {.problem = packed_problem(50, 60, 70), .ns = 0}};
-  EXPECT_FALSE(TunedModel(device(), tuned).has_class(packed_problem(1, 1, 1)));
+  EXPECT_FALSE(TunedModel(tuned_model_device(), tuned).has_class(packed_problem(1, 1, 1)));
 }
 
 }  // namespace

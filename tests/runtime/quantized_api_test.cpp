@@ -84,14 +84,14 @@ TEST_F(QuantizedApi, TheLargestScaleFollowsFromTheZeroPoint) {
 }
 
 TEST_F(QuantizedApi, RefusesNumbersThatAreNone) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(),
-                  kInfinity = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(call("f16xq4b16zf_f16", kNan, 7), ROOFTILE_INVALID_ARGUMENT);
+  constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN(),
+                  kInfinite = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(call("f16xq4b16zf_f16", kNotANumber, 7), ROOFTILE_INVALID_ARGUMENT);
   EXPECT_THAT(rooftile_last_error(), HasSubstr("the scale of b is NaN at block 1 of row 2"));
-  EXPECT_EQ(call("f16xq4b16zf_f16", 1, kNan), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_EQ(call("f16xq4b16zf_f16", 1, kNotANumber), ROOFTILE_INVALID_ARGUMENT);
   EXPECT_THAT(rooftile_last_error(), HasSubstr("the zero point of b is NaN at block 1 of row 2"));
-  EXPECT_EQ(call("f16xq4b16zf_f16", 0, kInfinity), ROOFTILE_INVALID_ARGUMENT);
-  EXPECT_EQ(call("f16xq4b16_f16", kInfinity, 0), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_EQ(call("f16xq4b16zf_f16", 0, kInfinite), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_EQ(call("f16xq4b16_f16", kInfinite, 0), ROOFTILE_INVALID_ARGUMENT);
 }
 
 // Float16 sums would add a * (q - zero point) before scaling, so that float32 sums are used.

@@ -7,11 +7,11 @@
 #include "core/error.h"
 #include "generator/rules.h"
 #include "generator/space.h"
+#include "tests/support/transposes.h"
 
 namespace rooftile {
 namespace {
 
-constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
 const std::vector<Transpose> kBoth = {kNo, kYes};
 
 class CertifyMatrixTest : public CertifyFixture {

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include "certify_fixture.h"
+#include "tests/support/transposes.h"
 
 namespace rooftile {
 namespace {
-
-constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
 
 enum class Target : std::uint8_t { kGemm, kPackA, kPackB, kReduce };
 

@@ -1,6 +1,7 @@
 // Right kernels pass certification; the same kernels with one injected error are rejected.
 #include "certify_fixture.h"
 #include "generator/space.h"
+#include "tests/support/transposes.h"
 #include "tests/support/untuned_default.h"
 
 namespace rooftile {
@@ -100,8 +101,6 @@ TEST_F(CertifyTest, SixteenBitOperandsAreRightInEveryFamily) {
               << short_name(variant) << " " << to_string(signature) << ": " << result.detail;
         }
 }
-
-constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
 
 TEST_F(CertifyTest, EveryTypeOfCIsRightInEveryFamily) {
   expect_right(fusing_variants(device_->profile()), {"f32_f16", "f32_bf16", "f16_f16", "bf16_bf16"},

@@ -9,11 +9,10 @@
 #include "generator/compile.h"
 #include "generator/rules.h"
 #include "generator/space.h"
+#include "tests/support/transposes.h"
 
 namespace rooftile {
 namespace {
-
-constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
 
 /// A kernel for tiles of at least side x side, with all subgroups of the workgroup.
 Variant kernel(const WorkgroupMatrix& matrix, const DeviceLimits& limits, int side,
@@ -118,10 +117,10 @@ class CertifyWorkgroupMatrixTest : public CertifyFixture {
   }
 };
 
-const char* const kTransferPaths[] = {"", "edge=exact", "split_k=3 raster=grouped4",
-                                      "raster=column"};
+const char* const kWorkgroupPaths[] = {"", "edge=exact", "split_k=3 raster=grouped4",
+                                       "raster=column"};
 
-std::vector<std::string> types_of(const MatrixShape& unit) {
+std::vector<std::string> types_of_unit(const MatrixShape& unit) {
   if (unit.operand == DataType::kI8) return {"i8_i32", "i8", "i8_f16"};
   if (unit.operand == DataType::kU8) return {"u8_i32", "u8", "u8_f16"};
   const std::string a(name(unit.operand));
@@ -133,9 +132,9 @@ TEST_F(CertifyWorkgroupMatrixTest, AllUnitsPassInEveryVariant) {
   for (const WorkgroupMatrix& matrix : limits().workgroup_matrices)
     for (int side : {64, 128}) {
       std::vector<Variant> variants;
-      for (const char* way : kTransferPaths)
+      for (const char* way : kWorkgroupPaths)
         variants.push_back(kernel(matrix, limits(), side, way));
-      expect_right(variants, types_of(matrix.unit), {kNo, kYes});
+      expect_right(variants, types_of_unit(matrix.unit), {kNo, kYes});
     }
 }
 

@@ -36,7 +36,7 @@ using ::testing::IsEmpty;
 using ::testing::Le;
 using ::testing::SizeIs;
 
-constexpr std::size_t kNever = 1'000'000;
+constexpr std::size_t kNotStopped = 1'000'000;
 constexpr std::size_t kSmallSpace = 6;  // Tried to its end, so that the finals have all the time.
 constexpr std::size_t kPlenty = 500;    // Requests for the finals of all problems and some batches.
 constexpr double kDefaultNs = 1e6, kOtherNs = 0.9e6;  // Far from the bounds of the problems.
@@ -150,7 +150,7 @@ class TuneProblemsTest : public ::testing::Test {
   }
 
   /// Tunes with time for so many requests, and stops after some.
-  std::vector<TuneResult> tune(std::size_t time, std::size_t stop_after = kNever,
+  std::vector<TuneResult> tune(std::size_t time, std::size_t stop_after = kNotStopped,
                                double other_later_ns = kOtherNs) {
     stop_ = false;
     WorkerProcess worker(this->worker(other_later_ns), {{"operation", "open"}});
@@ -310,7 +310,7 @@ TEST_F(TuneProblemsTest, AFasterKernelReplacesTheDefaultWithAStatedConfidence) {
 TEST_F(TuneProblemsTest, TheDefaultStaysWhereNoKernelIsFasterBesideIt) {
   space_.resize(kSmallSpace);
   std::ofstream(settled_) << "x";
-  tune(kPlenty, kNever, 1.2 * kDefaultNs);
+  tune(kPlenty, kNotStopped, 1.2 * kDefaultNs);
   for (std::size_t i = 0; i < problems_.size(); ++i) {
     ASSERT_TRUE(outcome(i));
     EXPECT_EQ(outcome(i)->verdict, OutcomeVerdict::kDefault) << i;

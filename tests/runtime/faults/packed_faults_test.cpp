@@ -4,15 +4,13 @@
 #include <unistd.h>
 
 #include "tests/support/packed_fixture.h"
+#include "tests/support/transposes.h"
 
 namespace rooftile {
 namespace {
 
 using ::testing::HasSubstr;
 using DriverCall = FaultyDriver::Call;
-
-constexpr auto kNo = Transpose::kNo;
-constexpr auto kYes = Transpose::kYes;
 
 class PackedFaultsTest : public PackedTest {
  protected:

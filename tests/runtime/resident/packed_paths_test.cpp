@@ -12,14 +12,12 @@
 #include "runtime/kernel/shader_cache.h"
 #include "tests/support/await.h"
 #include "tests/support/packed_fixture.h"
+#include "tests/support/transposes.h"
 
 namespace rooftile {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr auto kNo = Transpose::kNo;
-constexpr auto kYes = Transpose::kYes;
 
 class PackedPaths : public PackedTest {
  protected:

@@ -4,15 +4,13 @@
 #include <thread>
 
 #include "tests/support/packed_fixture.h"
+#include "tests/support/transposes.h"
 #include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr auto kNo = Transpose::kNo;
-constexpr auto kYes = Transpose::kYes;
 
 /// Returns the bytes of C, including the canaries around it.
 std::vector<char> bits_of_c(Product& product) {

@@ -68,11 +68,11 @@ PairedVerdict verdict(Noise noise, double ratio, std::uint64_t seed) {
 }
 
 double share_of_faster(Noise noise, double ratio) {
-  constexpr int kSeeds = 4000;
+  constexpr int kSeries = 4000;
   int faster = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
+  for (std::uint64_t seed = 1; seed <= kSeries; ++seed)
     if (verdict(noise, ratio, seed) == PairedVerdict::kFaster) ++faster;
-  return static_cast<double>(faster) / kSeeds;
+  return static_cast<double>(faster) / kSeries;
 }
 
 constexpr Noise kAllNoise[] = {Noise::kJitter, Noise::kSpikes, Noise::kLevels, Noise::kDrift,
@@ -107,10 +107,10 @@ TEST(PairedComparison, AFasterChallengerWins) {
 // takes 0.8 of the other's time loses the 0.3 x 0.7 of the pairs in which only its own sample
 // stalls, and passes a test of 79 % of wins in 0.89 of all comparisons.
 TEST(PairedComparison, AFasterChallengerWinsOnAMachineThatOftenStalls) {
-  constexpr int kSeeds = 4000;
+  constexpr int kSeries = 4000;
   const auto share_of_faster = [](double ratio) {
     int faster = 0;
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (std::uint64_t seed = 1; seed <= kSeries; ++seed) {
       std::mt19937_64 random(seed);
       std::bernoulli_distribution stalls(0.3);
       std::normal_distribution<double> jitter(1, 0.02);
@@ -122,7 +122,7 @@ TEST(PairedComparison, AFasterChallengerWinsOnAMachineThatOftenStalls) {
       };
       faster += compare_in_pairs(timed(1), timed(ratio), never).verdict == PairedVerdict::kFaster;
     }
-    return static_cast<double>(faster) / kSeeds;
+    return static_cast<double>(faster) / kSeries;
   };
   EXPECT_GT(share_of_faster(0.8), 0.87);
   EXPECT_LT(share_of_faster(1), 0.04);
