@@ -57,6 +57,14 @@ int live_values(const Variant& v) {
 // pieces, so sums alone may take 128 of them.
 constexpr int kMostLiveBroadcast = 1024;
 constexpr int kMostLiveRegister = 320;
+// Of B in blocks, which alone is read in trips of 64 steps and more, words hold several values.
+constexpr int kMostLiveVector = 672;
+
+int most_live_values(const Variant& v) {
+  return is(v, Family::kBroadcast) ? kMostLiveBroadcast
+         : is(v, Family::kVector)  ? kMostLiveVector
+                                   : kMostLiveRegister;
+}
 
 constexpr int kMostSlices = 256;
 
@@ -399,11 +407,9 @@ constexpr std::array kDeviceRules = {
         }},
     DeviceRule{
         "an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
-        "reg_n) must not exceed 1024 for broadcast, 320 for the others (tiled with unroll_k 1)",
-        [](const Variant& v, const Limits&) {
-          return live_values(v) <=
-                 (is(v, Family::kBroadcast) ? kMostLiveBroadcast : kMostLiveRegister);
-        },
+        "reg_n) must not exceed 1024 for broadcast, 672 for vector, 320 for the others (tiled with "
+        "unroll_k 1)",
+        [](const Variant& v, const Limits&) { return live_values(v) <= most_live_values(v); },
         [](const Variant& v, const Limits&) { return fmt::format("{}", live_values(v)); }},
     DeviceRule{"push constants exceed the device's limit",
                [](const Variant&, const Limits& d) {

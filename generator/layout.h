@@ -73,12 +73,30 @@ inline std::int64_t k_slices_of(const Variant& v, std::int64_t k) {
 inline bool reads_quantized(const Variant& v, const Signature& s) {
   return quantized(s.types) && v.packed_b == Packed::kNo;
 }
-/// Words of a quantised B that one load takes. Of blocks only those that are whole vectors.
+/// Elements of a window: the fewest blocks that are whole words (templates/load/block_window.glsl).
+/// 0 for formats that are read otherwise.
+inline int window_of(BlockFormat format) {
+  switch (format) {
+    case BlockFormat::kQ4_0:
+    case BlockFormat::kQ5_0:
+    case BlockFormat::kQ8_0:
+      return 64;
+    case BlockFormat::kMxfp4:
+      return 128;
+    default:
+      return 0;
+  }
+}
+/// Words of a quantised B that one load takes. Blocks that are no whole vectors are read by vectors
+/// where a trip takes whole windows.
 inline int words_width(const Variant& v, const Types& t) {
-  const bool vectors = !nests_k_loop(v) && v.packed_b == Packed::kNo;
-  const bool aligned = t.b.format == BlockFormat::kSeparate || t.b.format == BlockFormat::kQ4_K ||
-                       t.b.format == BlockFormat::kQ5_K;
-  return vectors && aligned && v.vector_width_b == 4 ? 4 : 1;
+  if (nests_k_loop(v) || v.packed_b == Packed::kYes || v.vector_width_b != 4) return 1;
+  const int window = window_of(t.b.format);
+  return t.b.format != BlockFormat::kQ6_K && (window == 0 || v.unroll_k % window == 0) ? 4 : 1;
+}
+/// Whether the kernel reads a quantised B by windows.
+inline bool reads_windows(const Variant& v, const Types& t) {
+  return window_of(t.b.format) > 0 && words_width(v, t) == 4;
 }
 /// Values in a 32-bit word of a quantised B with separate scales.
 inline int values_per_word(const Types& t) { return 32 / t.b.bits; }
@@ -91,6 +109,7 @@ inline constexpr int kMatrixQuad = 4;
 /// Values of a quantised B that one load takes.
 inline int load_values(const Variant& v, const Types& t) {
   if (!has_block_format(t)) return values_per_word(t) * words_width(v, t);
+  if (reads_windows(v, t)) return window_of(t.b.format);
   return v.family == Family::kMatrix ? kMatrixQuad : kGroup;
 }
 
@@ -123,7 +142,8 @@ inline int vector_width_c(const Variant& v, const Signature& s) {
 /// Steps of a masked iteration at the end of k: the longest vector that runs along k.
 inline int tail_k(const Variant& v, const Signature& s) {
   if (v.stage == Stage::kSubgroup) return v.unroll_k;  // lanes share whole groups of packed A
-  if (reads_quantized(v, s)) return least_values(s.types);
+  if (reads_quantized(v, s))
+    return reads_windows(v, s.types) ? window_of(s.types.b.format) : least_values(s.types);
   const bool a_along_k = v.packed_a == Packed::kYes || s.trans_a == Transpose::kNo;
   const bool b_along_k = v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes;
   return std::max(a_along_k ? load_width_a(v, s) : 1, b_along_k ? load_width_b(v, s) : 1);

@@ -22,12 +22,14 @@ struct StoredOperand {
   Storage storage;
   LoadPath path;
   bool packed;
+  bool windows;  // of blocks that are no whole vectors
 
   /// Elements from the start of the binding that are read: to the end of the last vector. The pack
   /// kernel cuts misaligned rows out of whole texels of four.
   std::int64_t needed() const {
     if (span == 0) return 0;
     if (packed) return path == LoadPath::kTexel ? round_up(offset + span, texel) : offset + span;
+    if (windows) return round_up(offset + span, 4 * std::int64_t{width});  // whole vectors of words
     return offset + round_up(span, width);
   }
   std::int64_t needed_bytes() const {
@@ -50,7 +52,8 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
                      .texel = 0,
                      .storage = is_a ? Storage{1, bytes_of(p.types.a)} : storage_of_b(p.types),
                      .path = is_a ? v.load_path_a : v.load_path_b,
-                     .packed = packed};
+                     .packed = packed,
+                     .windows = !is_a && reads_windows(v, p.types)};
   if (x.path == LoadPath::kDirect) x.path = LoadPath::kBuffer;
   // A pack kernel reads a quantised B by words as well.
   if (!is_a && quantized(p.types)) x.width = load_values(v, p.types);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/round.h"
+#include "generator/layout.h"
 #include "runtime/verify/certification_operands.h"
 
 namespace rooftile {
@@ -25,6 +26,15 @@ std::int64_t padded_ld(std::int64_t columns, int vector_width) {
 
 /// Leaves a small gap between matrices, as vector loads allow.
 std::int64_t batch_stride(std::int64_t span, std::int64_t step) { return round_up(span + 5, step); }
+
+/// The next larger k, but for a part of a block, with which blocks fill the windows in which a
+/// kernel reads them. Every other time a row is whole vectors, so that all numbers of rows are
+/// legal.
+std::int64_t whole_windows(const Variant& v, const Types& t, std::int64_t k, std::size_t turn) {
+  if (!reads_windows(v, t)) return k;
+  const std::int64_t window = window_of(t.b.format);
+  return round_up(k, turn % 2 == 0 ? 4 * window : window) - static_cast<std::int64_t>(turn % 32);
+}
 
 void make_batch(Problem& p, std::int64_t batch, const LoadElements& load) {
   p.batch = batch;
@@ -87,7 +97,8 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
     for (std::size_t i = 0; i < ms.size(); ++i) {
       const std::size_t turn = rotation * ms.size() + i;
       const std::int64_t m = ms[i], n = ns[(i * 2 + rotation * 4) % ns.size()],
-                         k = ks[(i * 4 + rotation * 7) % ks.size()];
+                         k = whole_windows(v, s.types, ks[(i * 4 + rotation * 7) % ks.size()],
+                                           turn);
       Problem p = packed_problem(m, n, k, s.trans_a, s.trans_b, 1, s.types);
       p.lda = padded_ld(stored_a(p).columns, line.a);
       // B is padded by more than A, so that the two leading dimensions differ even where both rows

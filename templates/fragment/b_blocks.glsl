@@ -41,21 +41,58 @@ uint put_scale(uint j, uint s, vec2 scale) {
 uint first_block(uint step) { return step / BLOCK * BLOCK_BYTES; }
 uint first_group(uint step) { return UNROLL_K / 16 < GROUPS ? step % BLOCK / 16 : 0; }
 
-void load_b(uint k0) {
-  const uint step = b_first_step + k0, first = first_group(step);
-  [[unroll]] for (uint j = 0; j < REG_N; ++j) {
-    const uint base = b_row[j] + first_block(step);
-    [[unroll]] for (uint g = 0; g < UNROLL_K / 16; ++g)
-      b_values[j][g] = group_values(base, g / GROUPS * BLOCK_BYTES, first, g % GROUPS);
-    [[unroll]] for (uint s = 0; s < UNROLL_K / STEPS_PER_SCALE; ++s) {
-      const uint g = s * STEPS_PER_SCALE / 16;
-      const uint mask =
-          put_scale(j, s, group_scale(base, g / GROUPS * BLOCK_BYTES, first + g % GROUPS));
-#if HAS_MINIMUM
-      [[unroll]] for (uint i = g; i < g + STEPS_PER_SCALE / 16; ++i) b_values[j][i] &= mask;
+// The group of a trip, at most g, whose bytes hold the values of group g; which half of them; and the
+// bits of the other half.
+#if HALF_BYTES
+const uint GROUPS_PER_HALF = BLOCK_FORMAT == 1 ? 1 : 2;
+uint half_of_group(uint g) { return g / GROUPS_PER_HALF % 2; }
+uint bytes_of_group(uint g) { return g - half_of_group(g) * GROUPS_PER_HALF; }
+uint other_half(uint g) { return half_of_group(g) == 0 ? 0xf0f0f0f0u : 0x0f0f0f0fu; }
+#else
+uint bytes_of_group(uint g) { return g; }
+uint other_half(uint g) { return 0; }
 #endif
-    }
+
+// Takes `groups` groups and their scales as those of a trip from the first_of_trip-th on. The first one
+// is group `first` of the block at byte `base`.
+void load_groups(uint j, uint first_of_trip, uint groups, uint base, uint first) {
+  [[unroll]] for (uint g = 0; g < groups; ++g)
+    if (bytes_of_group(g) == g)
+      b_values[j][first_of_trip + g] =
+          group_values(base, g / GROUPS * BLOCK_BYTES, first, g % GROUPS);
+  [[unroll]] for (uint s = 0; s < groups * 16 / STEPS_PER_SCALE; ++s) {
+    const uint g = s * STEPS_PER_SCALE / 16;
+    const uint mask = put_scale(j, first_of_trip * 16 / STEPS_PER_SCALE + s,
+                                group_scale(base, g / GROUPS * BLOCK_BYTES, first, g % GROUPS));
+#if HAS_MINIMUM
+    [[unroll]] for (uint i = 0; i < STEPS_PER_SCALE / 16; ++i)
+      b_values[j][bytes_of_group(first_of_trip + g + i)] &= mask | other_half(g);
+#endif
   }
+}
+
+#if WINDOWS
+void load_b(uint k0) {
+  [[unroll]] for (uint j = 0; j < REG_N; ++j)
+    [[unroll]] for (uint w = 0; w < UNROLL_K / WINDOW; ++w) {
+      load_window(b_row[j] + first_block(b_first_step + k0) + w * WINDOW_BYTES);
+      load_groups(j, w * WINDOW / 16, WINDOW / 16, 0, 0);
+    }
+}
+
+// TAIL_K steps from k0 on, which are one window. Values beyond k in its last block are multiplied by
+// zeros of A, so they may be anything.
+void load_b_tail(uint k0) {
+  [[unroll]] for (uint j = 0; j < REG_N; ++j) {
+    load_window(b_row[j] + first_block(b_first_step + k0));
+    load_groups(j, 0, WINDOW / 16, 0, 0);
+  }
+}
+#else
+void load_b(uint k0) {
+  const uint step = b_first_step + k0;
+  [[unroll]] for (uint j = 0; j < REG_N; ++j)
+    load_groups(j, 0, UNROLL_K / 16, b_row[j] + first_block(step), first_group(step));
 }
 
 // TAIL_K steps from k0 on, which are one group, at any place of a trip. Values beyond k in a row's
@@ -65,12 +102,18 @@ void load_b_tail(uint k0) {
   [[unroll]] for (uint j = 0; j < REG_N; ++j) {
     [[unroll]] for (uint w = 0; w < 4; ++w)
       b_values[j][0][w] = group_values_word(b_row[j], block, group, w);
-    b_values[j][0] &= put_scale(j, 0, group_scale(b_row[j], block, group));
+    b_values[j][0] &= put_scale(j, 0, group_scale(b_row[j], block, group, 0));
   }
 }
+#endif
 
 float b_value(uint u, uint j) {
-  const float value = value_minus_zero_point(b_values[j][u / 16][u / 4 % 4], u % 4);
+  const uint word = b_values[j][bytes_of_group(u / 16)][u / 4 % 4];
+#if HALF_BYTES
+  const float value = bits_minus_zero_point(word, u % 4 * 8 + half_of_group(u / 16) * 4, 4);
+#else
+  const float value = value_minus_zero_point(word, u % 4);
+#endif
 #if HAS_MINIMUM
   return value - b_zero_point[j][u / STEPS_PER_SCALE];
 #else

@@ -36,14 +36,27 @@ const uint BLOCK = 32, BLOCK_BYTES = 17, ZERO_POINT = 12;
 #define HAS_MINIMUM (BLOCK_FORMAT == 4 || BLOCK_FORMAT == 5)
 const uint GROUPS_PER_SCALE = BLOCK_FORMAT == 6 ? 1 : 2;
 const uint GROUPS = BLOCK / 16;
+// A trip that takes the lower and the upper halves of the same bytes keeps the bytes as they are.
+#define HALF_BYTES                                  \
+  (BLOCK_FORMAT == 1 && GROUPS_TOGETHER % 2 == 0 || \
+   BLOCK_FORMAT == 4 && GROUPS_TOGETHER % 4 == 0)
+
+// Vectors of blocks that are no whole vectors are read by windows: the fewest blocks that are whole
+// words.
+#define WINDOWS (WORD_VECTOR_WIDTH == 4 && BLOCK_FORMAT != 4 && BLOCK_FORMAT != 5)
+#if WINDOWS
+#include "load/block_window.glsl"
+#endif
 
 // Words from byte `base + offset` on. Where loads are vectors, base is a multiple of 16, so that
-// compilers take constant words of them for a constant offset. A word beyond the last byte that is
-// asked for is never read.
+// compilers take constant words of them for a constant offset; in a window it is 0. A word beyond
+// the last byte that is asked for is never read.
 uint one_word(uint x, uint i) { return x; }
 uint one_word(uvec4 x, uint i) { return x[i]; }
 uint word(uint base, uint offset) {
-#if WORD_VECTOR_WIDTH == 4
+#if WINDOWS
+  return window[offset / 4];
+#elif WORD_VECTOR_WIDTH == 4
   return one_word(fetch_words(base / 16 + offset / 16), offset % 16 / 4);
 #else
   return one_word(fetch_words((base + offset) / 4), 0);
@@ -60,7 +73,7 @@ uint four_bytes(uint base, uint offset) {
   return upper_and_lower(word(base, offset + 3), word(base, offset), shift_of(base, offset));
 }
 uvec4 sixteen_bytes(uint base, uint offset) {
-#if WORD_VECTOR_WIDTH == 4
+#if WORD_VECTOR_WIDTH == 4 && !WINDOWS
   return fetch_words(base / 16 + offset / 16);  // blocks and their parts begin at multiples of 16
 #else
   const uint shift = shift_of(base, offset);
@@ -133,7 +146,7 @@ uint group_word(uint low, uint high, uint first, uint g, uint w) {
 #elif BLOCK_FORMAT == 2
   return low >> group_modulo(first, g, 2) * 4 & 0x0f0f0f0fu | bits_to_bytes(high >> w * 4) << 4;
 #elif BLOCK_FORMAT == 3
-  return low ^ 0x80808080u;
+  return low;
 #elif BLOCK_FORMAT == 4
   return low >> group_modulo(first, g, 4) / 2 * 4 & 0x0f0f0f0fu;
 #elif BLOCK_FORMAT == 5
@@ -150,6 +163,9 @@ uint group_word(uint low, uint high, uint first, uint g, uint w) {
 // The block begins at byte `base + offset`.
 uvec4 group_values(uint base, uint offset, uint first, uint g) {
   const uvec4 low = sixteen_bytes(base, offset + low_byte(first, g));
+#if HALF_BYTES
+  return low;
+#endif
 #if HAS_HIGH_BYTES
   const uvec4 high = sixteen_bytes(base, offset + high_byte(first, g));
 #elif BLOCK_FORMAT == 2
@@ -173,18 +189,20 @@ uint group_values_word(uint base, uint offset, uint group, uint w) {
   return group_word(low, high, 0, group, w);
 }
 
-// Scale and minimum of a group.
-vec2 group_scale(uint base, uint offset, uint group) {
+// Scale and minimum of group `first + g` of a block.
+vec2 group_scale(uint base, uint offset, uint first, uint g) {
+  const uint group = first + g;
 #if HAS_MINIMUM
   // A part of two groups has a scale and a minimum of six bits, of which the last four parts lend
-  // their upper two bits to the first four.
-  const uint part = group / 2;
+  // their upper two bits to the first four. The condition is the same for groups that are read
+  // together.
+  const bool first_four = first / 8 + g / 8 == 0;
   const uvec4 head = sixteen_bytes(base, offset);
-  const uint scales = part < 4 ? head.y & 0x3f3f3f3fu
-                               : head.w & 0x0f0f0f0fu | head.y >> 2 & 0x30303030u;
-  const uint minimums = part < 4 ? head.z & 0x3f3f3f3fu
-                                 : head.w >> 4 & 0x0f0f0f0fu | head.z >> 2 & 0x30303030u;
-  const uint shift = part % 4 * 8;
+  const uint scales = first_four ? head.y & 0x3f3f3f3fu
+                                 : head.w & 0x0f0f0f0fu | head.y >> 2 & 0x30303030u;
+  const uint minimums = first_four ? head.z & 0x3f3f3f3fu
+                                   : head.w >> 4 & 0x0f0f0f0fu | head.z >> 2 & 0x30303030u;
+  const uint shift = group / 2 % 4 * 8;
   return unpackHalf2x16(head.x) * vec2(scales >> shift & 0x3fu, minimums >> shift & 0x3fu);
 #elif BLOCK_FORMAT == 6
   const int scale = int(byte_at(base, offset + 192 + group) << 24) >> 24;
@@ -198,12 +216,17 @@ vec2 group_scale(uint base, uint offset, uint group) {
 #endif
 }
 
-// Byte i of a word minus the zero point, without an integer conversion: a float with the exponent
-// of 2^(23 - b) and with the byte from bit b of the mantissa on is the number 2^(23 - b) + byte,
-// from which the subtraction is exact. b is 0 or 8.
-float value_minus_zero_point(uint word, uint i) {
-  const uint b = i % 2 * 8, exponent = (150 - b - (BLOCK_FORMAT == 7 ? 1 : 0)) << 23;
-  const uint bits = (word >> i / 2 * 16 & 0xffu << b) | exponent;
-  return uintBitsToFloat(bits) -
+// The value of 4 or 8 bits from `bit` on minus the zero point, without an integer conversion: a float
+// with the exponent of 2^(23 - b) and with the value from bit b of the mantissa on is the number
+// 2^(23 - b) + value, from which the subtraction is exact. A value whose bits lie beyond the mantissa
+// is shifted first, several values by the same shift. The sign of an int8 is turned into 128 more.
+float bits_minus_zero_point(uint word, uint bit, uint bits) {
+  const uint shift = bit + bits <= 20 ? 0 : (bits == 4 ? 12 : 16), b = bit - shift;
+  const uint exponent = (150 - b - (BLOCK_FORMAT == 7 ? 1 : 0)) << 23;
+  const uint sign = (BLOCK_FORMAT == 3 ? 0x80u : 0u) << b;
+  const uint x = (word >> shift & ((1u << bits) - 1u) << b) ^ (exponent | sign);
+  return uintBitsToFloat(x) -
          (uintBitsToFloat(exponent) + float(ZERO_POINT) * (BLOCK_FORMAT == 7 ? 0.5 : 1.0));
 }
+// Byte i of a word minus the zero point.
+float value_minus_zero_point(uint word, uint i) { return bits_minus_zero_point(word, i * 8, 8); }

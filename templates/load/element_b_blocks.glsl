@@ -11,7 +11,7 @@ void begin_b(uint j) {
 ELEMENT element_b(uint p, uint j) {
   const uint step = b_first_step + p, block = step / BLOCK * BLOCK_BYTES;
   const uint group = step % BLOCK / 16;
-  const vec2 scale = group_scale(b_row, block, group);
+  const vec2 scale = group_scale(b_row, block, group, 0);
   const uint values = group_values_word(b_row, block, group, step % 16 / 4);
   return ELEMENT(value_minus_zero_point(values, step % 4) * scale.x - scale.y);
 }

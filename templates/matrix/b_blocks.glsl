@@ -23,7 +23,7 @@ void begin_tiles_b(uint column0) {
 void fetch_values_b(uint l, uint step) {
   const uint block = step / BLOCK * BLOCK_BYTES, group = step % BLOCK / 16;
   b_next[l] = group_values_word(b_row[l], block, group, step % 16 / 4);
-  b_scale[l] = group_scale(b_row[l], block, group);
+  b_scale[l] = group_scale(b_row[l], block, group, 0);
 }
 
 uint step_of_b(uint l) { return load_position(l, B_LOADS, B_QUADS).y * 4; }

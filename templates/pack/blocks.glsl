@@ -7,7 +7,7 @@ vec4 read_four(uint address, uint count) {
   const uint block = address / BLOCK * BLOCK_BYTES;  // rows are whole blocks
   const uint group = step % BLOCK / 16;
   const uint values = group_values_word(0, block, group, step % 16 / 4);
-  const vec2 scale = group_scale(0, block, group);
+  const vec2 scale = group_scale(0, block, group, 0);
   vec4 x;
   [[unroll]] for (uint i = 0; i < 4; ++i)
     x[i] = value_minus_zero_point(values, i) * scale.x - scale.y;

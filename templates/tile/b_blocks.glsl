@@ -27,7 +27,7 @@ void begin_tile_b(uint column0) {
 void fetch_group_b(uint l, uint step) {
   const uint block = step / BLOCK * BLOCK_BYTES, group = step % BLOCK / 16;
   b_next[l] = group_values(b_row[l], block, group, 0);
-  b_scale[l] = group_scale(b_row[l], block, group);
+  b_scale[l] = group_scale(b_row[l], block, group, 0);
 }
 
 void fetch_tile_b(uint k0) {

@@ -298,12 +298,12 @@ TEST_F(CertifyMutantsTest, BlockMutantsAreRefused) {
        {"no fifth bits", "bits_to_bytes(high >> w * 4) << 4", "0", with("f32xq5_0")},
        {"the fifth bits of the other half", "group_modulo(first, g, 2) * 16)", "0)",
         with("f32xq5_0")},
-       {"sign lost", "low ^ 0x80808080u", "low", with("f32xq8_0")},
+       {"sign lost", "^ (exponent | sign)", "^ exponent", with("f32xq8_0")},
        {"minimum not subtracted", "return value - b_zero_point", "return value - 0 * b_zero_point",
         with("f32xq4_k")},
-       {"scales of the first four parts only", "part < 4 ? head.y", "part < 9 ? head.y",
+       {"scales of the first four parts only", "first_four ? head.y", "true ? head.y",
         with("f32xq4_k")},
-       {"minimums of the first four parts only", "part < 4 ? head.z", "part < 9 ? head.z",
+       {"minimums of the first four parts only", "first_four ? head.z", "true ? head.z",
         with("f32xq5_k")},
        {"fifth bits of the first part", "high >> (first + g) / 2", "high >> 0", with("f32xq5_k")},
        {"upper bits of the first quarter", "group_modulo(first, g, 8) / 2 * 2", "0",
@@ -315,6 +315,23 @@ TEST_F(CertifyMutantsTest, BlockMutantsAreRefused) {
        {"words without their byte's shift", "lower >> shift | upper << 1 << (31 - shift)", "lower",
         with("f32xq4_0")},
        {"the first block's", "return step / BLOCK * BLOCK_BYTES;", "return 0;", with("f32xq4_0")}});
+}
+
+TEST_F(CertifyMutantsTest, WindowMutantsAreRefused) {
+  const auto with = [](const char* types) {
+    return Signature{.types = parse_types(types), .trans_b = kYes};
+  };
+  expect_refused(
+      "family=vector tile_m=1 tile_n=8 tile_k=128 reg_m=1 reg_n=2 unroll_k=128 vector_width_a=4 "
+      "vector_width_b=4",
+      {{"words of odd windows", "(phase & 1) != 0 ? words[i + 1]", "(phase & 1) != 0 ? words[i]",
+        with("f32xq8_0")},
+       {"words of the second pair of windows", "(phase & 2) != 0 ? words[i + 2]",
+        "(phase & 2) != 0 ? words[i]", with("f32xmxfp4")},
+       {"the first window of a trip", "+ w * WINDOW_BYTES", "", with("f32xq5_0")},
+       {"lower halves only", "half_of_group(u / 16) * 4", "0", with("f32xq4_0")},
+       {"the upper halves' minimum for both", "other_half(uint g) { return half_of_group(g) == 0",
+        "other_half(uint g) { return half_of_group(g) != 0", with("f32xq4_k")}});
 }
 
 TEST_F(CertifyMutantsTest, QuantizedTileMutantsAreRefused) {
