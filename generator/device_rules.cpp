@@ -45,19 +45,11 @@ Types least_types(const Variant& v) {
   return v.family == Family::kMatrix ? Types{.a = DataType::kI8, .c = DataType::kI32} : Types{};
 }
 
-/// Number of values that an invocation of a register kernel holds at once: its sums and the
-/// fragments of one trip.
-int live_values(const Variant& v) {
-  if (is(v, Family::kMatrix)) return 0;  // fragments have a rule of their own
-  const int depth = is(v, Family::kTiled) ? 1 : v.unroll_k;
-  return v.reg_m * v.reg_n + depth * (v.reg_m + v.reg_n);
-}
 // A broadcast kernel of 32 x 16 at unroll 16 holds 1280 and ran at 0.05 GFLOP/s on lavapipe 22.3
 // where 896 gave 42; GPUs have at most 255 registers, and register kernels fetch fragments in
 // pieces, so sums alone may take 128 of them.
 constexpr int kMostLiveBroadcast = 1024;
-constexpr int kMostLiveRegister = 320;
-// Of B in blocks, which alone is read in trips of 64 steps and more, words hold several values.
+// Words of a quantised B hold several values (a rule of the signature for others).
 constexpr int kMostLiveVector = 672;
 
 int most_live_values(const Variant& v) {

@@ -44,6 +44,16 @@ inline bool has_k_tiles(const Variant& v) { return nests_k_loop(v) || v.family =
 /// Depth of one iteration of the loop over k: k must be a multiple of it where nothing is masked.
 inline int k_step(const Variant& v) { return has_k_tiles(v) ? v.tile_k : v.unroll_k; }
 
+/// Number of values that an invocation of a register kernel holds at once: its sums and the
+/// fragments of one trip.
+inline int live_values(const Variant& v) {
+  if (v.family == Family::kMatrix) return 0;  // fragments have a rule of their own
+  const int depth = v.family == Family::kTiled ? 1 : v.unroll_k;
+  return v.reg_m * v.reg_n + depth * (v.reg_m + v.reg_n);
+}
+/// The most of them for register kernels.
+inline constexpr int kMostLiveRegister = 320;
+
 /// Rows of tiles in a group of a grouped raster; 0 for the other rasters.
 inline int raster_group(const Variant& v) {
   switch (v.raster) {

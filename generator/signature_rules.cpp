@@ -104,6 +104,12 @@ constexpr std::array kSignatureRules = {
                     return fragments_are_aligned(c, staged_a(c.v), run_a(c), load.a) &&
                            fragments_are_aligned(c, staged_b(c.v), run_b(c), load.b);
                   }},
+    SignatureRule{"an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
+                  "reg_n) must not exceed 320 for vector kernels of a B that is not quantised",
+                  [](const TypedKernel& c) {
+                    return c.v.family != Family::kVector || quantized(c.s.types) ||
+                           live_values(c.v) <= kMostLiveRegister;
+                  }},
     SignatureRule{"tiles exceed the device's shared memory",
                   [](const TypedKernel& c) {
                     return shared_bytes(c.v, c.s.types) <= shared_bytes_left(c.v, c.limits);

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "core/block_layout.h"
 #include "core/device_kinds.h"
 #include "core/embedded_text.h"
 #include "core/error.h"
@@ -43,8 +44,11 @@ constexpr std::array<Table, 10> kTables = {{
 
 constexpr std::int64_t kLeastLarge = 256, kMostThin = 8, kMostBatched = 64;
 
-std::string_view operands_of(const Types& types) {
-  return quantized(types) ? "quantized" : name(types.a);
+/// The words by which a line may name the operands. The name of a GGUF file's format is one.
+std::vector<std::string_view> operands_of(const Types& types) {
+  if (!quantized(types)) return {name(types.a)};
+  if (!has_block_format(types)) return {"quantized"};
+  return {"quantized", layout_of(types.b.format).name};
 }
 
 /// How A and B are stored, as a line names it where it is not for all ("nt": B is transposed).
@@ -76,7 +80,8 @@ bool lists(std::string_view words, std::string_view wanted) {
 
 /// Whether the words of a line hold the operands' type, and not the transposes after a '!'.
 bool is_for_operands(std::string_view words, const Problem& p) {
-  return lists(words, operands_of(p.types)) && !lists(words, fmt::format("!{}", transposes_of(p)));
+  return std::ranges::any_of(operands_of(p.types), [&](auto word) { return lists(words, word); }) &&
+         !lists(words, fmt::format("!{}", transposes_of(p)));
 }
 
 /// A line of a table.

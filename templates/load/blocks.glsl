@@ -146,7 +146,7 @@ uint group_word(uint low, uint high, uint first, uint g, uint w) {
 #elif BLOCK_FORMAT == 2
   return low >> group_modulo(first, g, 2) * 4 & 0x0f0f0f0fu | bits_to_bytes(high >> w * 4) << 4;
 #elif BLOCK_FORMAT == 3
-  return low;
+  return low ^ 0x80808080u;
 #elif BLOCK_FORMAT == 4
   return low >> group_modulo(first, g, 4) / 2 * 4 & 0x0f0f0f0fu;
 #elif BLOCK_FORMAT == 5
@@ -219,12 +219,11 @@ vec2 group_scale(uint base, uint offset, uint first, uint g) {
 // The value of 4 or 8 bits from `bit` on minus the zero point, without an integer conversion: a float
 // with the exponent of 2^(23 - b) and with the value from bit b of the mantissa on is the number
 // 2^(23 - b) + value, from which the subtraction is exact. A value whose bits lie beyond the mantissa
-// is shifted first, several values by the same shift. The sign of an int8 is turned into 128 more.
+// is shifted first, several values by the same shift.
 float bits_minus_zero_point(uint word, uint bit, uint bits) {
   const uint shift = bit + bits <= 20 ? 0 : (bits == 4 ? 12 : 16), b = bit - shift;
   const uint exponent = (150 - b - (BLOCK_FORMAT == 7 ? 1 : 0)) << 23;
-  const uint sign = (BLOCK_FORMAT == 3 ? 0x80u : 0u) << b;
-  const uint x = (word >> shift & ((1u << bits) - 1u) << b) ^ (exponent | sign);
+  const uint x = word >> shift & ((1u << bits) - 1u) << b | exponent;
   return uintBitsToFloat(x) -
          (uintBitsToFloat(exponent) + float(ZERO_POINT) * (BLOCK_FORMAT == 7 ? 0.5 : 1.0));
 }

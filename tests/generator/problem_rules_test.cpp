@@ -2,6 +2,7 @@
 // that is not.
 #include <gmock/gmock.h>
 
+#include "core/round.h"
 #include "test_limits.h"
 
 namespace rooftile {
@@ -108,6 +109,45 @@ TEST(ProblemRules, AQuantizedBIsReadByWholeWords) {
   EXPECT_EQ(reason_in_own_buffers(tiled, lavapipe_limits(), four), "");
   EXPECT_THAT(reason_in_own_buffers(with(tiled, "tile_m", "32"), lavapipe_limits(), four),
               HasSubstr("words of a quantised tile"));
+}
+
+TEST(ProblemRules, WindowsOfBlocksAreWholeAndEndWithAVector) {
+  const Variant windows = parse_variant(
+      "family=vector tile_m=1 tile_n=8 reg_m=1 reg_n=4 tile_k=128 unroll_k=64 vector_width_a=4 "
+      "vector_width_b=4 stage=shared");
+  const auto problem = [](std::int64_t n, std::int64_t k, const char* types = "f32xq8_0") {
+    Problem p = packed_problem(1, n, k, Transpose::kNo, Transpose::kYes, 1, parse_types(types));
+    p.lda = round_up(p.lda, 4);
+    return p;
+  };
+  const auto why = [&](const Variant& v, const Problem& p) {
+    return reason_in_own_buffers(v, lavapipe_limits(), p);
+  };
+  EXPECT_EQ(why(windows, problem(4, 64)), "") << "4 x 68 bytes are 17 vectors";
+  EXPECT_EQ(why(windows, problem(3, 250)), "") << "rows of 272 bytes";
+  EXPECT_THAT(why(windows, problem(4, 96)), HasSubstr("vector width")) << "three blocks in a row";
+  EXPECT_THAT(why(windows, problem(3, 64)), HasSubstr("last vector")) << "204 bytes";
+  EXPECT_EQ(why(with(windows, "vector_width_b", "1"), problem(3, 96)), "") << "single words";
+  // A trip of half a window reads single words, whatever vector_width_b is.
+  EXPECT_EQ(why(changed(windows, "unroll_k=32 tile_k=64"), problem(3, 96)), "");
+  EXPECT_EQ(why(windows, problem(3, 96, "f32xmxfp4")), "") << "four blocks take 128 steps";
+  const Variant deep = changed(windows, "unroll_k=128");
+  EXPECT_EQ(deep.tile_k, deep.unroll_k);
+  const Variant alone = with(deep, "stage", "none");
+  EXPECT_EQ(why(alone, problem(4, 128, "f32xmxfp4")), "");
+  EXPECT_THAT(why(alone, problem(4, 192, "f32xmxfp4")), HasSubstr("vector width"));
+}
+
+TEST(ProblemRules, TripsAreLongerOnlyForAQuantizedB) {
+  const Variant v = parse_variant(
+      "family=vector tile_m=1 tile_n=32 reg_m=1 reg_n=4 tile_k=64 unroll_k=64 vector_width_a=4 "
+      "vector_width_b=4");
+  const auto problem = [](const char* types) {
+    return packed_problem(1, 32, 256, Transpose::kNo, Transpose::kYes, 1, parse_types(types));
+  };
+  EXPECT_THAT(reason_in_own_buffers(v, lavapipe_limits(), problem("f32")),
+              HasSubstr("must not exceed 320"));
+  EXPECT_EQ(reason_in_own_buffers(v, lavapipe_limits(), problem("f32xq4_k")), "");
 }
 
 TEST(ProblemRules, BatchedSmallIsForBatches) {
