@@ -322,7 +322,7 @@ TEST_F(CertifyMutantsTest, WindowMutantsAreRefused) {
     return Signature{.types = parse_types(types), .trans_b = kYes};
   };
   expect_refused(
-      "family=vector tile_m=1 tile_n=8 tile_k=128 reg_m=1 reg_n=2 unroll_k=128 vector_width_a=4 "
+      "family=vector tile_m=1 tile_n=8 tile_k=128 reg_m=1 reg_n=1 unroll_k=128 vector_width_a=4 "
       "vector_width_b=4",
       {{"words of odd windows", "(phase & 1) != 0 ? words[i + 1]", "(phase & 1) != 0 ? words[i]",
         with("f32xq8_0")},

@@ -94,7 +94,8 @@ DeviceProfile device_for(std::string_view table) {
 /// One problem for each kind that lines name.
 std::vector<Problem> problems() {
   std::vector<Problem> all;
-  for (const char* types : {"f32", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16"})
+  for (const char* types :
+       {"f32", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16", "f16xq8_0", "f16xmxfp4"})
     for (const auto& [m, n] : {std::pair{1024, 2048}, std::pair{64, 128}, std::pair{1, 4096},
                                std::pair{8, 4096}, std::pair{4096, 1}, std::pair{4096, 8}})
       all.push_back(
@@ -130,6 +131,21 @@ TEST(Priors, EveryLineIsForSomeProblemAndLegalOnADeviceOfItsKind) {
     for (const auto& [variant, why] : unused)
       ADD_FAILURE() << table << ": " << variant << ": " << why;
   }
+}
+
+TEST(Priors, LinesMayNameAFormatOfGgufFiles) {
+  const DeviceProfile device = device_for("software.txt");
+  const auto unrolled = [&](const char* types) {
+    const Problem p =
+        packed_problem(1, 4096, 4096, Transpose::kNo, Transpose::kYes, 1, parse_types(types));
+    std::vector<int> steps;
+    for (const Prior& prior : priors_for(device, p)) steps.push_back(prior.variant.unroll_k);
+    return steps;
+  };
+  EXPECT_THAT(unrolled("f32xq8_0"), ElementsAre(64, 32));
+  EXPECT_THAT(unrolled("f16xmxfp4_f16"), ElementsAre(128, 32));
+  EXPECT_THAT(unrolled("f32xq6_k"), ElementsAre(32));
+  EXPECT_THAT(unrolled("f32xq8b32"), ElementsAre(32)) << "8 bits with separate scales are not Q8_0";
 }
 
 TEST(Priors, DevicesGetTheTablesOfTheirKind) {
