@@ -152,7 +152,7 @@ constexpr Table kTables[] = {
      "tile_m=1,2,4 tile_n=16,32 tile_k=64,128 reg_m=1,2,4 reg_n=2,4 unroll_k=64 "
      "stage=none,shared"},
     {kVector, "one row, B in blocks of MXFP4 in texel buffers", 8, 64,
-     "tile_m=1 tile_n=16 tile_k=128,256 reg_m=1 reg_n=2,4 unroll_k=128 stage=none,shared"},
+     "tile_m=1 tile_n=16 tile_k=128,256 reg_m=1 reg_n=2 unroll_k=128 stage=none,shared"},
     {kVector, "few rows, B in blocks, lanes along k", 32, 256,
      "tile_m=1 tile_n=4,8 tile_k=512,1024 reg_m=1 reg_n=1,2 unroll_k=64 load_path=buffer "
      "stage=shared"},
