@@ -256,6 +256,12 @@ DeviceTier::Chosen DeviceTier::choose(const GemmCall& call, Wait wait) {
   return {};
 }
 
+bool DeviceTier::ready(const GemmCall& call) {
+  const Route route = this->route(call.problem);
+  const std::vector<RankedChoice> kernels = ranked(route);
+  return !kernels.empty() && kernels_.ready(kernels, signature_of(route.problem), bound_like(call));
+}
+
 DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what) {
   const QuietFloats quiet;
   const Wait wait = what == WhileCompiling::kWait ? Wait::kBest : Wait::kNo;

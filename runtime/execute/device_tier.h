@@ -159,6 +159,10 @@ class DeviceTier {
            double margin_ns = std::numeric_limits<double>::infinity(),
            const SpotCheck* check = nullptr);
 
+  /// Whether the call would run at once on its best kernel. Otherwise starts opening the device and
+  /// compiling in the background, or nothing where no kernel can ever run it.
+  bool ready(const GemmCall& call);
+
   /// Kernel that runs while the problem's best one is compiled, as far as is known before either is
   /// compiled; null when there is none. Has no side effects.
   const Variant* quick_kernel(const Problem& p, double margin_ns) const;
