@@ -64,13 +64,14 @@ void Context::Impl::revoke(const DeviceTier& on, const DeviceTier::SpotCheckFail
 }
 
 DeviceTier::Ran Context::Impl::run_guarded(DeviceTier& on, const GemmCall& call, const Guard& guard,
-                                           DeviceTier::Wait wait, double margin_ns) {
+                                           DeviceTier::Wait wait, double margin_ns,
+                                           const Problem* part_of) {
   // Each call checks different elements; otherwise a kernel that is wrong at some elements might
   // never be detected.
   const SpotCheck check(precision_of(guard), checks.load(std::memory_order_relaxed));
   const SpotCheck* const wanted = checks_spots(guard) ? &check : nullptr;
   try {
-    const DeviceTier::Ran ran = on.gemm(call, wait, margin_ns, wanted);
+    const DeviceTier::Ran ran = on.gemm(call, wait, margin_ns, wanted, part_of);
     if (ran && wanted != nullptr) checks.fetch_add(1, std::memory_order_relaxed);
     return ran;
   } catch (const DeviceTier::SpotCheckFailed& failure) {

@@ -138,7 +138,8 @@ struct Context::Impl {
   /// Runs on the device with the scan and check of the guard, or throws the reason why not.
   /// Otherwise as DeviceTier::gemm.
   DeviceTier::Ran run_guarded(DeviceTier& on, const GemmCall& call, const Guard& guard,
-                              DeviceTier::Wait wait, double margin_ns);
+                              DeviceTier::Wait wait, double margin_ns,
+                              const Problem* part_of = nullptr);
   /// Throws kUnsupported because the device is forced and the guard requires float64 sums.
   [[noreturn]] static void refuse_device(const Guard& guard);
   /// Whether slices of a call that exceeds the device's buffers are summed along k. Each slice then
@@ -175,15 +176,16 @@ struct Context::Impl {
   /// The other tuned devices that are present; enumerates devices at first. None on failure, which
   /// is reported on stderr.
   std::span<const std::unique_ptr<OtherDevice>> other_devices();
-  /// The decision between this device and the host.
+  /// The decision between this device and the host. kernel_ns: of its kernel, if it is known.
   Decision decide_on(const DeviceTier& on, const DispatchModel& model, const Problem& p,
-                     const Guard& guard) const;
+                     const Guard& guard, std::optional<double> kernel_ns) const;
   /// Adds the workers that have not failed, with their predictions.
   void add_parties(SplitDecision& d, const Problem& p, const Guard& guard,
                    const SplitOutcome& failed);
   SplitDecision plan_split(const Problem& p, const Guard& guard, const SplitOutcome& failed);
   std::shared_ptr<SplitCourse> course_of(const Problem& p, const Guard& guard);
-  void run_part(const SplitWorker& worker, const GemmCall& call, const Guard& guard);
+  void run_part(const SplitWorker& worker, const GemmCall& call, const Guard& guard,
+                const Problem& whole);
   /// Whether all kernels are compiled. Starts to compile the others in the background.
   bool are_ready(const SplitDecision& d, std::span<const PlannedShare> shares,
                  const GemmCall& call);

@@ -100,8 +100,10 @@ std::span<const std::unique_ptr<OtherDevice>> Context::Impl::other_devices() try
 }
 
 Decision Context::Impl::decide_on(const DeviceTier& on, const DispatchModel& model,
-                                  const Problem& p, const Guard& guard) const {
+                                  const Problem& p, const Guard& guard,
+                                  std::optional<double> kernel_ns) const {
   Call call = question(p, {}, guard);
+  call.kernel_ns = kernel_ns;
   const DeviceTier::Route route = on.route(p);
   DeviceTier::Refusal refusal = on.veto(p);
   if (refusal.name == Veto::kNone && route.means == Means::kNone)
@@ -129,8 +131,9 @@ void Context::Impl::add_parties(SplitDecision& d, const Problem& p, const Guard&
     if (failed.all_devices || std::ranges::find(failed.devices, &on) != failed.devices.end())
       return;
     Party party = {.resource = static_cast<int>(d.workers.size())};
+    const DeviceTier::PartKernel kernel = on.part_kernel(p);
     for (const Problem& part : parts) {
-      const Decision one = decide_on(on, model, part, guard);
+      const Decision one = decide_on(on, model, part, guard, on.part_kernel_ns(kernel, p, part));
       party.share_ns.push_back(one.device_ns);
       if (std::isfinite(one.device_ns)) party.processors = processors_of(on, model, one);
     }
@@ -201,14 +204,15 @@ std::shared_ptr<SplitCourse> Context::Impl::course_of(const Problem& p, const Gu
   return course;
 }
 
-void Context::Impl::run_part(const SplitWorker& worker, const GemmCall& call, const Guard& guard) {
+void Context::Impl::run_part(const SplitWorker& worker, const GemmCall& call, const Guard& guard,
+                             const Problem& whole) {
   if (worker.device == nullptr) return run_on_host(call, worker.host);
   // Its kernel is compiled: only where several are needed may the call wait for one.
   constexpr auto kWait = DeviceTier::Wait::kBest;
   if (is_guarded(guard))
-    run_guarded(*worker.device, call, guard, kWait, kInfinity);
+    run_guarded(*worker.device, call, guard, kWait, kInfinity, &whole);
   else
-    worker.device->gemm(call, kWait);
+    worker.device->gemm(call, kWait, kInfinity, nullptr, &whole);
 }
 
 bool Context::Impl::are_ready(const SplitDecision& d, std::span<const PlannedShare> shares,
@@ -217,7 +221,7 @@ bool Context::Impl::are_ready(const SplitDecision& d, std::span<const PlannedSha
   bool all = true;  // Each begins to compile, also behind one that is not ready.
   for (const PlannedShare& share : shares)
     if (DeviceTier* const on = d.workers[share.party].device; on != nullptr)
-      all = on->ready(range_of(call, d.along, share.begin, share.size)) && all;
+      all = on->ready(range_of(call, d.along, share.begin, share.size), &call.problem) && all;
   return all;
 }
 
@@ -231,7 +235,7 @@ SplitOutcome Context::Impl::run_shares(const SplitDecision& d, std::span<const P
   const auto run = [&](Part& part) noexcept {
     const double start = now_ns();
     try {
-      run_part(*part.worker, part.call, guard);
+      run_part(*part.worker, part.call, guard, call.problem);
     } catch (const DeviceTier::SpotCheckFailed& error) {
       part.failure = error;
       part.failed_check = true;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "runtime/model/roofline.h"
+
 namespace rooftile {
 namespace {
 
@@ -98,7 +100,18 @@ std::vector<std::size_t> contestants(std::span<const Party> parties) {
   return able;
 }
 
+double efficiency(const Problem& p, const Variant& kernel, double compute_units) {
+  const Waves w = waves(p, kernel, compute_units);
+  return w.wave_efficiency * w.tile_efficiency;
+}
+
 }  // namespace
+
+double part_kernel_ns(double whole_ns, const Problem& whole, const Problem& part,
+                      const Variant& kernel, double compute_units) {
+  return whole_ns * flops(part) / flops(whole) * efficiency(whole, kernel, compute_units) /
+         efficiency(part, kernel, compute_units);
+}
 
 std::vector<double> slowdowns(std::span<const Party> parties, const SharedProcessors& shared) {
   double busy = 0;

@@ -7,7 +7,16 @@
 #include <span>
 #include <vector>
 
+#include "core/problem.h"
+#include "core/variant.h"
+
 namespace rooftile {
+
+/// Predicted time in ns of a part of a problem on the kernel that takes whole_ns for all of it: its
+/// share of the multiply-adds, with the last waves and the edges of both. A kernel that is known on
+/// the whole is known better on a part than any kernel on sizes that were not tuned.
+double part_kernel_ns(double whole_ns, const Problem& whole, const Problem& part,
+                      const Variant& kernel, double compute_units);
 
 /// One that can compute a share of a call: a device, or the host with some number of threads.
 struct Party {

@@ -98,6 +98,18 @@ TEST(Split, ADeviceIsSlowedForTheTimeOfItsCopiesOnly) {
   EXPECT_NEAR(slower[1], 1.05, 1e-12);
 }
 
+TEST(Split, APartTakesItsShareOfTheKernelsTime) {
+  const Variant kernel = {.tile_m = 64, .tile_n = 64};
+  const auto part_ns = [&](std::int64_t rows, double units) {
+    return part_kernel_ns(1e6, packed_problem(1024, 128, 50), packed_problem(rows, 128, 50), kernel,
+                          units);
+  };
+  EXPECT_NEAR(part_ns(512, 2), 5e5, 1);
+  // 32 blocks are 8 rounds of four, 6 blocks are two; 65 rows take as long as 128.
+  EXPECT_NEAR(part_ns(192, 4), 2e6 / 8, 1);
+  EXPECT_NEAR(part_ns(65, 2), part_ns(128, 2), 1);
+}
+
 TEST(Split, MemoryLimitsAShare) {
   Party small = party(0, 1e5, 0, 0);
   for (int i = 4; i < kShares; ++i) small.share_ns[static_cast<std::size_t>(i)] = kInfinity;

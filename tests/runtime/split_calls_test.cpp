@@ -2,15 +2,17 @@
 // process and over a driver that fails on command.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rooftile/rooftile.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <algorithm>
 #include <thread>
 
 #include "tests/support/await.h"
 #include "tests/support/faults_fixture.h"
+#include "tests/support/problem_args.h"
 
 namespace rooftile {
 namespace {
@@ -250,6 +252,43 @@ TEST_F(SplitCalls, TheLogSaysWhoComputesWhat) {
   EXPECT_THAT(said_by([&] { multiply(*open_all(), large_); }),
               AllOf(HasSubstr("330x90x70 nt f32: split: llvmpipe and SwiftShader Device and host"),
                     HasSubstr(" together ")));
+}
+
+TEST_F(SplitCalls, TheCAbiSaysWhoComputedWhat) {
+  const ScopedEnvironment compile("ROOFTILE_CACHE", cache_.string());
+  rooftile_context* context = nullptr;
+  const std::string file = database_.string();
+  const rooftile_options options = {.struct_size = sizeof options,
+                                    .database_path = file.c_str(),
+                                    .no_measured_calls = 1,
+                                    .devices = ROOFTILE_DEVICES_ALL};
+  ASSERT_EQ(rooftile_open(&options, &context), ROOFTILE_OK) << rooftile_last_error();
+  Product product(large_);
+  rooftile_gemm_args args = problem_args(large_);
+  rooftile_decision decision = {.struct_size = sizeof decision};
+  const auto tier_of_call = [&] {
+    product = Product(large_);
+    args.a = product.stored_a_elements.data();
+    args.b = product.stored_b_elements.data();
+    args.c = product.c_data();
+    EXPECT_EQ(rooftile_gemm(context, &args), ROOFTILE_OK) << rooftile_last_error();
+    product.expect_right();
+    EXPECT_EQ(rooftile_last_decision(context, &decision), ROOFTILE_OK) << rooftile_last_error();
+    return decision.tier;
+  };
+  EXPECT_TRUE(await("kernels are compiled", [&] { return tier_of_call() == ROOFTILE_TIER_SPLIT; }));
+  EXPECT_THAT(decision.split, AllOf(HasSubstr("llvmpipe "), HasSubstr(" rows")));
+  const std::string shares = decision.split;
+  EXPECT_EQ(rooftile_explain_gemm(context, &args, &decision), ROOFTILE_OK);
+  EXPECT_EQ(decision.tier, ROOFTILE_TIER_SPLIT);
+  EXPECT_EQ(decision.split, shares);
+  EXPECT_GT(decision.split_ns, 0);
+  EXPECT_LT(decision.split_ns, std::min(decision.device_ns, decision.host_ns));
+  EXPECT_THAT(decision.split_reason, HasSubstr(" together "));
+  args.devices = ROOFTILE_DEVICES_ONE;
+  EXPECT_NE(tier_of_call(), ROOFTILE_TIER_SPLIT);
+  EXPECT_STREQ(decision.split, "");
+  rooftile_close(context);
 }
 
 // ---- Faults ----
