@@ -1,21 +1,17 @@
 // Calls that are split over devices and the host (docs/several-devices.md), beside each of them
-// alone, in one interleaved run. "together" computes a share on the device and the rest on the host
-// at the same time whatever the model says, cut by the times that each took alone: it shows what a
-// split could gain.
+// alone, in one interleaved run. "together" splits whatever the model says: it shows what the model
+// has to predict.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
-#include "runtime/call/slices.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "runtime/verify/random_operand.h"
@@ -28,6 +24,7 @@ struct Contestant {
   std::function<void()> call;
   bool alone = false;  // One device or the host.
   std::vector<double> ns = {};
+  std::function<std::string()> who = {};  // Who answered the last call.
   std::string note = {};
 };
 
@@ -46,70 +43,44 @@ class Split {
   std::vector<Contestant> contestants(bool together) {
     std::vector<Contestant> all = {alone("host", open("", TierChoice::kHost)),
                                    alone("host1", open("", TierChoice::kHost1))};
-    std::vector<std::shared_ptr<Context>> devices;
     for (const DeviceProfile& device : enumerate_devices().devices) {
       auto context = open(device.device_uuid, TierChoice::kDevice);
       if (context->device_name().empty()) continue;  // It is not tuned.
-      devices.push_back(context);
       all.push_back(alone(device.name.substr(0, device.name.find(" (")), std::move(context)));
     }
     all.push_back(answering("auto", open("", TierChoice::kAuto)));
     all.push_back(answering("split", open("", TierChoice::kAuto, Devices::kAll)));
-    if (together && !devices.empty())
-      for (const std::size_t host : {0, 1})
-        all.push_back(both(all[2], all[host], devices[0], host));
+    if (together)
+      all.push_back(answering("together", open("", TierChoice::kAuto, Devices::kAll, true)));
     return all;
   }
 
  private:
   std::shared_ptr<Context> open(const std::string& device, TierChoice tier,
-                                Devices devices = Devices::kOne) const {
+                                Devices devices = Devices::kOne, bool always = false) const {
     return std::make_shared<Context>(ContextOptions{.database = database_,
                                                     .device = device,
                                                     .tier = tier,
                                                     .log_untuned = LogUntuned::kNo,
                                                     .while_compiling = WhileCompiling::kWait,
-                                                    .devices = devices});
+                                                    .devices = devices,
+                                                    .split_always = always});
   }
   Contestant alone(const std::string& name, std::shared_ptr<Context> context) const {
     return {.name = name, .call = [this, context] { context->gemm(call_); }, .alone = true};
   }
-  /// Notes who answered.
+  /// Says who answered the last call.
   Contestant answering(const std::string& name, const std::shared_ptr<Context>& context) const {
-    Contestant made = {.name = name, .call = [this, context] { context->gemm(call_); }};
-    context->gemm(call_);
-    const Answer answer = context->last_answer().value();
-    const SplitExplanation split = context->explain({.problem = p_}).split;
-    made.note = answer.shares.empty() ? std::string(rooftile::name(answer.tier)) : answer.shares;
-    if (!split.reason.empty()) made.note += " (" + split.reason + ")";
-    return made;
-  }
-  /// Device and host at the same time, cut by what each takes alone.
-  Contestant both(const Contestant& on_device, const Contestant& on_host,
-                  const std::shared_ptr<Context>& device, std::size_t host) const {
-    const auto ns_of = [](const Contestant& one) {
-      one.call();
-      const double start = now_ns();
-      one.call();
-      return now_ns() - start;
-    };
-    const double device_ns = ns_of(on_device), host_ns = ns_of(on_host);
-    const std::int64_t grain = cut_grain(CutAlong::kRows);
-    const auto rows =
-        std::clamp<std::int64_t>(std::llround(static_cast<double>(p_.m) * host_ns /
-                                              (host_ns + device_ns) / static_cast<double>(grain)) *
-                                     grain,
-                                 std::min(grain, p_.m - 1), p_.m - 1);
-    auto on = open("", host == 0 ? TierChoice::kHost : TierChoice::kHost1);
-    return {
-        .name = "together " + on_host.name,
-        .call =
-            [this, device, on, rows] {
-              const std::jthread other(
-                  [&] { device->gemm(range_of(call_, CutAlong::kRows, 0, rows)); });
-              on->gemm(range_of(call_, CutAlong::kRows, rows, p_.m - rows));
-            },
-        .note = fmt::format("{} {}, {} {} rows", on_device.name, rows, on_host.name, p_.m - rows)};
+    return {.name = name,
+            .call = [this, context] { context->gemm(call_); },
+            .who =
+                [this, context] {
+                  const Answer answer = context->last_answer().value();
+                  const SplitExplanation split = context->explain({.problem = p_}).split;
+                  return (answer.shares.empty() ? std::string(rooftile::name(answer.tier))
+                                                : answer.shares) +
+                         (split.reason.empty() ? "" : " (" + split.reason + ")");
+                }};
   }
 
   const Problem p_;
@@ -122,12 +93,16 @@ void compare(const Problem& p, const std::string& database, int rounds, bool tog
              std::ofstream& csv) {
   Split split(p, database);
   std::vector<Contestant> contestants = split.contestants(together);
-  for (Contestant& one : contestants) one.call();
+  // Shares follow measured times, and kernels for new shares are compiled, in the first calls.
+  for (int warm_up = 0; warm_up < 8; ++warm_up)
+    for (Contestant& one : contestants)
+      if (warm_up == 0 || !one.alone) one.call();
   for (int round = 0; round < rounds; ++round)
     for (Contestant& one : contestants) {
       const double start = now_ns();
       one.call();
       one.ns.push_back(now_ns() - start);
+      if (round + 1 == rounds && one.who) one.note = one.who();
     }
   const Contestant* best = nullptr;
   for (const Contestant& one : contestants)
@@ -157,7 +132,7 @@ int run(int argc, char** argv) {
   app.add_option("--sizes", sizes, "MxNxK (2048x2048x2048)");
   app.add_option("--db", database, "Tuning database");
   app.add_option("--csv", csv_file, "Also write CSV");
-  app.add_flag("--together", together, "Also a device and the host at the same time in any case");
+  app.add_flag("--together", together, "Also split where that is not predicted to be faster");
   CLI11_PARSE(app, argc, argv);
   std::ofstream csv;
   if (!csv_file.empty()) {

@@ -40,6 +40,9 @@ struct ContextOptions {
   /// Precision of calls that do not set one. No value: $ROOFTILE_PRECISION, else standard.
   std::optional<Precision> precision;
   std::optional<Devices> devices = {};  ///< No value: $ROOFTILE_DEVICES, else one.
+  /// Split calls even where that is not predicted to be faster, and on no account leave a split
+  /// that is not: for benches that show what a split costs.
+  bool split_always = false;
   /// Device of the program, or null. resident() then runs on it, and only kernels that were tuned
   /// for the same device are used.
   std::shared_ptr<Device> adopted = nullptr;

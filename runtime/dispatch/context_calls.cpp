@@ -149,7 +149,7 @@ CachedDecision Context::Impl::decide_new(const Problem& p, Devices of_call) {
   if (log != nullptr) log->say_split(p, course->decision().reason);
   if (!course->decision().wins) return decision;
   decision.tier = Tier::kSplit;
-  decision.times = times_of(p, choice, course->decision().plan.ns);
+  decision.times = split_always ? TierTimes() : times_of(p, choice, course->decision().plan.ns);
   return decision;
 }
 

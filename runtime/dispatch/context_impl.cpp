@@ -272,6 +272,7 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   impl_->devices = options.devices   ? *options.devices
                    : devices.empty() ? Devices::kOne
                                      : parse_devices(devices);
+  impl_->split_always = options.split_always;
   impl_->adopted = options.adopted != nullptr;
   const std::filesystem::path cache_folder =
       options.cache_folder.empty() ? default_cache_folder() : options.cache_folder;

@@ -70,6 +70,7 @@ struct Context::Impl {
   const HostBlas* blas = nullptr;  ///< Not null once the context is constructed.
   TierChoice tier = TierChoice::kAuto;
   Devices devices = Devices::kOne;  ///< Of calls that do not say. Not kDefault.
+  bool split_always = false;        ///< As ContextOptions::split_always.
   bool adopted = false;             ///< Whether the device is the program's own.
   std::string wanted_device;        ///< As ContextOptions::device.
   Deterministic deterministic = Deterministic::kNo;

@@ -186,6 +186,7 @@ SplitDecision Context::Impl::plan_split(const Problem& p, const Guard& guard,
                   .busy_speed = busy_speed(whole, blas->threads()),
                   .thread_ns = thread_start_ns()};
     const bool on_device = whole.tier == Tier::kDevice;
+    one.always = split_always;
     one.unsplit_ns = on_device ? whole.device_ns : host_ns;
     add_parties(one, p, guard, failed);
     choose_plan(one, p,

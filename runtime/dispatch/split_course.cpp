@@ -43,14 +43,15 @@ void choose_plan(SplitDecision& d, const Problem& p, const std::string& unsplit)
                .ns = ns.back()};
   const bool split_pays =
       !together.shares.empty() && together.ns < kSplitPays * std::min(alone.ns, d.unsplit_ns);
-  d.plan = split_pays ? together : alone;
-  d.wins = d.plan.ns < (split_pays ? 1.0 : kSplitPays) * d.unsplit_ns;
+  const bool chosen = split_pays || (d.always && !together.shares.empty());
+  d.plan = chosen ? together : alone;
+  d.wins = chosen || d.plan.ns < kSplitPays * d.unsplit_ns;
   if (together.shares.empty()) {
     d.reason = "nothing to divide it over: no two of the devices and the host can compute parts";
     return;
   }
   d.reason = fmt::format("{} together {}, ", names_of(d, together), time_of(together.ns));
-  if (d.wins && !split_pays)
+  if (d.wins && !chosen)
     d.reason += fmt::format("{} alone {}, ", names_of(d, alone), time_of(alone.ns));
   d.reason += fmt::format("{} alone {}", unsplit, time_of(d.unsplit_ns));
   if (!split_pays && share_processors(d, together))
@@ -65,12 +66,9 @@ std::string shares_text(const SplitDecision& d, std::span<const PlannedShare> sh
   return fmt::format("{} {}", text, name(d.along));
 }
 
-double SplitCourse::Factors::median() const {
-  if (count == 0) return 1;
-  if (count < kMost) return *std::min_element(last.begin(), last.begin() + count);
-  std::array<double, kMost> sorted = last;
-  std::ranges::sort(sorted);
-  return sorted[kMost / 2];
+double SplitCourse::Factors::shortest() const {
+  // A disturbance makes a part longer, never shorter.
+  return count == 0 ? 1 : *std::min_element(last.begin(), last.begin() + std::min(count, kMost));
 }
 
 SplitCourse::SplitCourse(SplitDecision decision)
@@ -95,7 +93,7 @@ bool SplitCourse::record(std::span<const PlannedShare> shares, std::span<const d
     const std::size_t worker = shares[i].party;
     Factors& factors = factors_[worker];
     factors.last[factors.count++ % kMost] = took_ns[i] / shares[i].ns * applied_[worker];
-    const double factor = factors.median();
+    const double factor = factors.shortest();
     took = std::max(took, shares[i].ns * factor / applied_[worker]);
     corrected.push_back(decision_.parties[worker]);
     for (double& ns : corrected.back().share_ns) ns *= factor;
@@ -106,7 +104,7 @@ bool SplitCourse::record(std::span<const PlannedShare> shares, std::span<const d
   if (plan.shares.empty() || plan.ns >= kMovePays * took) return false;
   for (PlannedShare& share : plan.shares) {
     share.party = shares[share.party].party;
-    applied_[share.party] = factors_[share.party].median();
+    applied_[share.party] = factors_[share.party].shortest();
   }
   if (std::ranges::equal(plan.shares, shares_, {}, &PlannedShare::size, &PlannedShare::size))
     return false;

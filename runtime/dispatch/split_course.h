@@ -32,6 +32,7 @@ struct SplitDecision {
   SplitPlan plan = {};  ///< The best one; a single share is one worker alone.
   /// Predicted time of the call where it is not split and no other device takes part.
   double unsplit_ns = 0;
+  bool always = false;      ///< The best split of two or more is the plan, even if it does not win.
   bool wins = false;        ///< Calls follow the plan.
   std::string reason = {};  ///< Why, or why not.
 };
@@ -65,7 +66,7 @@ class SplitCourse {
   struct Factors {
     std::array<double, kMost> last = {1, 1, 1};
     std::size_t count = 0;
-    double median() const;
+    double shortest() const;
   };
 
   const SplitDecision decision_;
