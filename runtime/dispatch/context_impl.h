@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -190,6 +191,8 @@ struct Context::Impl {
   /// Whether all kernels are compiled. Starts to compile the others in the background.
   bool are_ready(const SplitDecision& d, std::span<const PlannedShare> shares,
                  const GemmCall& call);
+  /// Same as device_failed() for any exception.
+  void note_failure(DeviceTier& on, const Problem& p, const std::exception_ptr& failure);
   /// Runs these shares at the same time, and then those that have failed on other workers.
   /// `outcome` is what became of earlier shares. Throws the last failure when no worker is left;
   /// the other shares of C are then written.

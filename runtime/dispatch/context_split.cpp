@@ -1,8 +1,12 @@
 // Calls that are split over several devices and the host (docs/several-devices.md).
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -64,16 +68,15 @@ struct Part {
   const SplitWorker* worker;
   GemmCall call;
   double took_ns = 0;
-  std::optional<Error> failure = {};
-  bool failed_check = false;  ///< The failure is a spot check's.
+  std::exception_ptr failure = {};  ///< Null: the part is computed.
+  bool failed_check = false;        ///< The failure is a spot check's.
 };
 
 }  // namespace
 
 Devices Context::Impl::devices_of(const GemmCall& call) const {
   // On the program's own device nothing runs that the program has not asked for.
-  if (deterministic == Deterministic::kYes || adopted || call.packed != nullptr ||
-      device == nullptr)
+  if (deterministic == Deterministic::kYes || adopted || call.packed != nullptr || !data.profile)
     return Devices::kOne;
   return call.devices == Devices::kDefault ? devices : call.devices;
 }
@@ -226,6 +229,14 @@ bool Context::Impl::are_ready(const SplitDecision& d, std::span<const PlannedSha
   return all;
 }
 
+void Context::Impl::note_failure(DeviceTier& on, const Problem& p,
+                                 const std::exception_ptr& failure) try {
+  std::rethrow_exception(failure);
+} catch (const Error& error) {
+  device_failed(on, p, error);
+} catch (const std::exception&) {  // The host had no memory: no fault of the device.
+}
+
 SplitOutcome Context::Impl::run_shares(const SplitDecision& d, std::span<const PlannedShare> shares,
                                        const GemmCall& call, const Guard& guard,
                                        SplitOutcome outcome) {
@@ -237,25 +248,24 @@ SplitOutcome Context::Impl::run_shares(const SplitDecision& d, std::span<const P
     const double start = now_ns();
     try {
       run_part(*part.worker, part.call, guard, call.problem);
-    } catch (const DeviceTier::SpotCheckFailed& error) {
-      part.failure = error;
+    } catch (const DeviceTier::SpotCheckFailed&) {
+      part.failure = std::current_exception();
       part.failed_check = true;
-    } catch (const Error& error) {
-      part.failure = error;
-    } catch (const std::exception& error) {
-      part.failure = Error(ErrorCode::kInternal, error.what());
+    } catch (...) {
+      part.failure = std::current_exception();
     }
     part.took_ns = now_ns() - start;
   };
   {
     // The host, which comes last, computes on the calling thread.
     std::vector<std::jthread> threads;
+    threads.reserve(parts.size());
     std::size_t started = 0;
     try {
       for (; started + 1 < parts.size(); ++started)
         threads.push_back(thread_without_signals(
             [&run, &part = parts[started]](const std::stop_token&) { run(part); }));
-    } catch (const std::system_error&) {  // Too many threads: the rest is computed here, in turn.
+    } catch (const std::exception&) {  // Too many threads: the rest is computed here, in turn.
     }
     for (Part& part : std::span(parts).subspan(started)) run(part);
   }
@@ -271,7 +281,7 @@ SplitOutcome Context::Impl::run_shares(const SplitDecision& d, std::span<const P
       continue;
     }
     outcome.devices.push_back(part.worker->device);
-    if (!part.failed_check) device_failed(*part.worker->device, call.problem, *part.failure);
+    if (!part.failed_check) note_failure(*part.worker->device, call.problem, part.failure);
   }
   // The others compute what is left.
   for (const Part& part : parts) {
@@ -282,7 +292,7 @@ SplitOutcome Context::Impl::run_shares(const SplitDecision& d, std::span<const P
       without_devices.all_devices = true;
       rest = plan_split(part.call.problem, guard, without_devices);
     }
-    if (rest.plan.shares.empty()) throw Error(*part.failure);
+    if (rest.plan.shares.empty()) std::rethrow_exception(part.failure);
     outcome = run_shares(rest, rest.plan.shares, part.call, guard, std::move(outcome));
   }
   return outcome;
@@ -350,7 +360,7 @@ SplitExplanation Context::Impl::explain_split(const GemmCall& call, const Guard&
   if (adopted) return {.reason = "the context is on the program's own device"};
   if (choice_of(call) != TierChoice::kAuto) return {.reason = "the tier is forced"};
   if (call.packed != nullptr || on_device) return {.reason = "an operand lies on one device"};
-  if (device == nullptr) return {.reason = data.note};
+  if (!data.profile) return {.reason = data.note};
   if (needs_float64(guard)) return {.reason = "only the host has the precision"};
   if (is_empty(call.problem)) return {.reason = "there is nothing to compute"};
   const SplitDecision d = plan_split(call.problem, guard, {});

@@ -47,7 +47,9 @@ void choose_plan(SplitDecision& d, const Problem& p, const std::string& unsplit)
   d.plan = chosen ? together : alone;
   d.wins = chosen || d.plan.ns < kSplitPays * d.unsplit_ns;
   if (together.shares.empty()) {
-    d.reason = "nothing to divide it over: no two of the devices and the host can compute parts";
+    d.reason =
+        fmt::format("no two of the devices and the host would each get a part of {} or more {}",
+                    grain, name(d.along));
     return;
   }
   d.reason = fmt::format("{} together {}, ", names_of(d, together), time_of(together.ns));
@@ -124,6 +126,7 @@ std::size_t SplitCourses::slot(const Problem& p) {
 std::shared_ptr<SplitCourse> SplitCourses::find(const Problem& p, const Guard& guard,
                                                 std::uint64_t owner) const {
   const std::lock_guard lock(mutex_);
+  if (entries_.empty()) return nullptr;
   const Entry& entry = entries_[slot(p)];
   const bool same = entry.owner == owner && entry.problem == p && entry.guard == guard;
   return same ? entry.course : nullptr;
@@ -132,6 +135,7 @@ std::shared_ptr<SplitCourse> SplitCourses::find(const Problem& p, const Guard& g
 void SplitCourses::store(const Problem& p, const Guard& guard, std::uint64_t owner,
                          std::shared_ptr<SplitCourse> course) {
   const std::lock_guard lock(mutex_);
+  entries_.resize(kEntries);
   entries_[slot(p)] = {p, guard, owner, std::move(course)};
 }
 

@@ -95,11 +95,11 @@ class SplitCourses {
     std::uint64_t owner = 0;
     std::shared_ptr<SplitCourse> course = nullptr;
   };
-  static constexpr std::size_t kEntries = 64;
+  static constexpr std::size_t kEntries = 256;
   static std::size_t slot(const Problem& p);
 
   mutable std::mutex mutex_;
-  std::array<Entry, kEntries> entries_ = {};
+  std::vector<Entry> entries_;  // Empty until something is stored.
 };
 
 }  // namespace rooftile
