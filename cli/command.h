@@ -80,6 +80,12 @@ std::vector<DeviceRecord> selected_records(const Globals& globals, const Store& 
 inline std::optional<TierChoice> asked_for(TierChoice tier) {
   return tier == TierChoice::kAuto ? std::nullopt : std::optional(tier);
 }
+/// The devices of a call for this value of --devices: without a value ROOFTILE_DEVICES counts.
+inline Devices asked_for(const std::string& devices) {
+  return devices.empty() ? Devices::kDefault : parse_devices(devices);
+}
+/// Adds --devices.
+CLI::Option* add_devices_option(CLI::App& command, std::string& devices);
 /// The values of --tier.
 std::vector<std::string> tier_names();
 

@@ -54,12 +54,13 @@ std::optional<double> breakeven_elements(const Context& context) {
 }  // namespace
 
 ExplainedWork explain_product(const Context& context, const Problem& p, TierChoice tier,
-                              const Residencies& where) {
-  ExplainedWork work = {.what = to_string(p) + (p.types == Types{} ? " f32" : ""),
-                        .operation = {.flops = flops(p), .bytes = minimum_bytes(p)},
-                        .where = where,
-                        .explanation = context.explain({.problem = p, .tier = tier}, where),
-                        .flips = {}};
+                              const Residencies& where, Devices devices) {
+  ExplainedWork work = {
+      .what = to_string(p) + (p.types == Types{} ? " f32" : ""),
+      .operation = {.flops = flops(p), .bytes = minimum_bytes(p)},
+      .where = where,
+      .explanation = context.explain({.problem = p, .tier = tier, .devices = devices}, where),
+      .flips = {}};
   if (depends_on_size(work.explanation.decision.veto_name))
     work.flips = flips_of(context, p, where);
   return work;

@@ -21,7 +21,7 @@ struct ExplainedWork {
   std::vector<NamedFlip> flips;  // Empty when no size changes the decision's veto.
 };
 ExplainedWork explain_product(const Context& context, const Problem& p, TierChoice tier,
-                              const Residencies& where);
+                              const Residencies& where, Devices devices = Devices::kDefault);
 /// where: a is the operand that is read, c the one that is written.
 ExplainedWork explain_operation(const Context& context, const SizedOperation& operation,
                                 const Residencies& where);

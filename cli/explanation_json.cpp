@@ -66,6 +66,10 @@ nlohmann::json json_of(const ExplainedWork& work) {
   all["forced"] = e.forced;
   all["forced_device"] = e.forced_device;
   all["factors"] = factors;
+  all["split"] = e.split.wins;
+  all["split_ns"] = number(e.split.ns);
+  all["split_shares"] = e.split.shares;
+  all["split_reason"] = e.split.reason;
   all["submit_ns"] = number(d.submit_ns);
   all["upload_ns"] = number(d.upload_ns);
   all["kernel_ns"] = number(d.kernel_ns);

@@ -125,6 +125,14 @@ std::string host_predictions(const Decision& d) {
                      prediction_text(d.host1_ns));
 }
 
+/// Empty where no split was asked for.
+std::string split_text(const SplitExplanation& split) {
+  if (split.reason.empty()) return "";
+  return fmt::format("\nsplit: {}\n  {}\n",
+                     split.wins ? fmt::format("{} in {}", split.shares, time_text(split.ns)) : "no",
+                     split.reason);
+}
+
 std::string breakeven_text(std::optional<double> elements) {
   if (!elements) return fmt::format("does not pay up to {} elements", element_range(1).highest);
   return *elements > 1 ? fmt::format("pays from {:.0f} elements on", *elements) : "always pays";
@@ -187,7 +195,7 @@ std::string text_of(const ExplainedWork& work) {
   if (!e.kernel.empty())
     text += fmt::format("kernel: {}{}\n", e.kernel, means_text(e.means, d.pass_over));
   if (!e.quick_kernel.empty()) text += fmt::format("while it is compiled: {}\n", e.quick_kernel);
-  return text;
+  return text + split_text(e.split);
 }
 
 std::string text_of(const ExplainedTable& table) {

@@ -93,6 +93,16 @@ std::vector<DeviceRecord> selected_records(const Globals& globals, const Store& 
   return devices;
 }
 
+CLI::Option* add_devices_option(CLI::App& command, std::string& devices) {
+  return command
+      .add_option(
+          "--devices", devices,
+          "one: the device or the host; all: all tuned devices and the host at the same "
+          "time where that is predicted to be faster (default: $ROOFTILE_DEVICES, else one)")
+      ->type_name("WHICH")
+      ->check(one_of({devices_names().begin(), devices_names().end()}));
+}
+
 std::vector<std::string> tier_names() {
   return {tier_choice_names().begin(), tier_choice_names().end()};
 }

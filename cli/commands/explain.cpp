@@ -13,7 +13,7 @@ struct ExplainArguments {
   std::string operation;
   std::int64_t elements = 0;
   bool table = false, json = false;
-  std::string resident, packed, tier = "auto";
+  std::string resident, packed, tier = "auto", devices;
 };
 
 /// "a,c"; for an operation a is what it reads and c what it writes.
@@ -83,8 +83,10 @@ int explain(const Globals& globals, const ExplainArguments& arguments) {
   // The explanation of a call that is forced to the device says which one is missing.
   if (tier != TierChoice::kDevice) refuse_missing_device(globals, context);
   if (arguments.table) return print(explain_table(context, where), arguments.json);
-  return operation ? print(explain_operation(context, work, where), arguments.json)
-                   : print(explain_product(context, product, tier, where), arguments.json);
+  return operation
+             ? print(explain_operation(context, work, where), arguments.json)
+             : print(explain_product(context, product, tier, where, asked_for(arguments.devices)),
+                     arguments.json);
 }
 
 }  // namespace
@@ -134,11 +136,13 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
                                        "Explain a call that asks for this tier (default auto)")
                           ->type_name("TIER")
                           ->check(one_of(tier_names()));
+  CLI::Option* devices = add_devices_option(*command, arguments.devices);
   command->add_flag("--json", arguments.json, "Print JSON");
   operation->needs(elements);
   elements->needs(operation);
-  table->excludes(operation)->excludes(elements)->excludes(tier)->excludes(packed);
-  operation->excludes(tier)->excludes(packed);
+  table->excludes(operation)->excludes(elements)->excludes(tier)->excludes(packed)->excludes(
+      devices);
+  operation->excludes(tier)->excludes(packed)->excludes(devices);
   for (const char* of_product :
        {"--m", "--n", "--k", "--trans-a", "--trans-b", "--batch", "--epilogue"}) {
     operation->excludes(command->get_option(of_product));

@@ -17,7 +17,7 @@ namespace {
 
 struct GemmArguments {
   GemmFiles files;
-  std::string output, tier = "auto";
+  std::string output, tier = "auto", devices;
   bool verify = false;
 };
 
@@ -134,16 +134,19 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
                          .c = product.c.data(),
                          .scales = product.scales.data(),
                          .zero_points = product.zero_points.data(),
-                         .tier = tier};
+                         .tier = tier,
+                         .devices = asked_for(arguments.devices)};
   const auto multiply = [&] { context.gemm(call); };
   const double first_ns = time_ns(multiply);
-  const Tier used = context.last_answer()->tier;
+  const Answer answer = context.last_answer().value();
   if (arguments.verify)
     if (const int code = verify(product, before); code != kDone) return code;
   write_result(output, product.problem, npy_type(product.problem.types.c), product.c);
   const auto reset = [&] { std::ranges::copy(before, product.c.begin()); };
   context.stop_counting();
-  print_speed(product.problem, name(used), first_ns, further_times_ns(first_ns, reset, multiply));
+  print_speed(product.problem, name(answer.tier), first_ns,
+              further_times_ns(first_ns, reset, multiply));
+  if (!answer.shares.empty()) fmt::print("{}\n", answer.shares);
   return kDone;
 }
 
@@ -193,6 +196,7 @@ void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
                    "Where to compute (default: $ROOFTILE_TIER, else auto)")
       ->type_name("TIER")
       ->check(one_of(tier_names()));
+  add_devices_option(*command, arguments.devices);
   command->add_flag("--verify", arguments.verify,
                     "Check every element against float64; exit 1 and write nothing when wrong");
   command->callback([&] { action = [&] { return multiply(globals, arguments); }; });

@@ -11,7 +11,7 @@ import os
 
 import numpy
 
-TIERS = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
+TIERS = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4, "split": 5}
 PRECISIONS = {"default": 0, "relaxed": 1, "standard": 2, "high": 3, "exact64": 4}
 REASONS = ("predicted", "forced", "compiling", "failed", "nothing_to_do", "precision", "measured")
 

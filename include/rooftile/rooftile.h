@@ -84,8 +84,23 @@ typedef enum rooftile_tier {
   /// BLAS in float64 over widened inputs, with alpha, beta and the epilogue in float64 too. The
   /// result is rounded once, to C's type. AUTO uses this tier only where a guard or a precision
   /// requires it.
-  ROOFTILE_TIER_HOST64 = 4
+  ROOFTILE_TIER_HOST64 = 4,
+  /// Only as an answer, never as a wish: several devices, or devices and the host, each computed a
+  /// part of the call (rooftile_devices).
+  ROOFTILE_TIER_SPLIT = 5
 } rooftile_tier;
+
+/// The devices that one call under AUTO may use (docs/several-devices.md).
+typedef enum rooftile_devices {
+  /// As the context says. A context's own default is $ROOFTILE_DEVICES (one or all), else ONE.
+  ROOFTILE_DEVICES_DEFAULT = 0,
+  ROOFTILE_DEVICES_ONE = 1,  ///< The context's device or the host.
+  /// All tuned devices and the host, at the same time where that is predicted to be faster: rows,
+  /// columns or matrices of the batch are divided so that all end together. Calls with a packed
+  /// operand, calls that force a tier, and calls on a deterministic context or on the program's own
+  /// device are not divided.
+  ROOFTILE_DEVICES_ALL = 2
+} rooftile_devices;
 
 /// Accuracy that a result must have. Every function that takes a context keeps it on every tier or
 /// fails with UNSUPPORTED. docs/precision.md has the table.
@@ -145,6 +160,7 @@ typedef struct rooftile_options {
   /// move to the fastest tier (whose last bits may differ), unless deterministic is set or
   /// $ROOFTILE_MEASURE_CALLS is "off".
   int no_measured_calls;
+  int64_t devices;  ///< A rooftile_devices: of calls that do not set one.
 } rooftile_options;
 
 /// Arguments of rooftile_sgemm: C := alpha * op(A) * op(B) + beta * C in float32, host memory.
@@ -172,6 +188,7 @@ typedef struct rooftile_sgemm_args {
   rooftile_tier tier;
   const rooftile_guard* guard;  ///< NULL: the context's precision, no scan and no check.
   rooftile_packed* packed;      ///< A or B, packed before. Then a or b may be NULL, and its ld 0.
+  int64_t devices;              ///< A rooftile_devices.
 } rooftile_sgemm_args;
 
 typedef enum rooftile_bias {
@@ -307,6 +324,7 @@ typedef struct rooftile_gemm_args {
   rooftile_tier tier;
   const rooftile_guard* guard;  ///< NULL: the context's precision, no scan and no check.
   rooftile_packed* packed;      ///< A or B, packed before. Then a or b may be NULL, and its ld 0.
+  int64_t devices;              ///< A rooftile_devices.
 } rooftile_gemm_args;
 
 /// One of the seven factors of the dispatch score. A value above 1 favours the device.
@@ -357,6 +375,13 @@ typedef struct rooftile_decision {
   /// Part of device_ns: the pass over C after a kernel without epilogue, where no kernel fuses the
   /// epilogue or has the types (on the device where C is there, otherwise on the host); else 0.
   double pass_ns;
+  /// Predicted time of the best division over devices and the host; 0 where none was asked for, or
+  /// none is possible.
+  double split_ns;
+  /// Tier SPLIT: who computes how much, such as "llvmpipe 1216, host1 832 rows", else "".
+  /// rooftile_last_decision gives the shares of that call.
+  char split[200];
+  char split_reason[248];  ///< Why the call is split or not; "" where that was not asked for.
 } rooftile_decision;
 
 /// Opens a context, which the caller frees with rooftile_close. *context is NULL on failure;
@@ -386,7 +411,9 @@ ROOFTILE_API void rooftile_flush(rooftile_context* context);
 ///   fails in a call that exceeds its buffers leaves the slices of C that were finished
 ///   (docs/faults.md).
 /// - Under AUTO a lost device, a failing driver or a kernel that cannot run is no error: the next
-///   kernel answers, and in the end the host.
+///   kernel answers, and in the end the host. Where a call is split (rooftile_devices), the other
+///   devices or the host compute the part of one that fails. Only if the host is out of memory as
+///   well, the call fails, and leaves in C the parts that were finished.
 /// - Under AUTO a device that hangs is no error either. It is given up after 100 times the
 ///   predicted time, and after 10 s at the earliest. But a call whose memory the device uses
 ///   without a copy does not return before the device has finished or its driver reports it as lost

@@ -1,6 +1,7 @@
 // C ABI of rooftile.h. Exceptions become status codes only here.
 #include <rooftile/rooftile.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ rooftile_tier c_tier(Tier tier) {
       return ROOFTILE_TIER_HOST1;
     case Tier::kHost64:
       return ROOFTILE_TIER_HOST64;
+    case Tier::kSplit:
+      return ROOFTILE_TIER_SPLIT;
   }
   return ROOFTILE_TIER_HOST;
 }
@@ -74,6 +77,9 @@ rooftile_decision c_decision(const Explanation& explanation, Tier tier, Reason r
   copy_text(result.veto_name, name(d.veto_name));
   result.measured_kernel_ns = explanation.measured_kernel_ns.value_or(0);
   result.pass_ns = d.pass_ns;
+  result.split_ns = std::isfinite(explanation.split.ns) ? explanation.split.ns : 0;
+  copy_text(result.split, explanation.split.shares);
+  copy_text(result.split_reason, explanation.split.reason);
   return result;
 }
 
@@ -151,6 +157,7 @@ rooftile_status rooftile_last_decision(rooftile_context* context, rooftile_decis
            "this thread's last call on this context failed, or there was none");
     Explanation explanation = context->context.explain({.problem = answer->problem}, answer->where);
     if (answer->kernel != nullptr) explanation.kernel = short_name(*answer->kernel);
+    explanation.split.shares = answer->shares;
     give_struct("decision", decision, c_decision(explanation, answer->tier, answer->reason));
   });
 }

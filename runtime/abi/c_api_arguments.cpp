@@ -70,6 +70,13 @@ void complete_ld(GemmCall& call, Layout layout, const PackedOperand& packed) {
 }
 
 /// Converts the fields that all argument structures have.
+Devices devices_of(std::int64_t given) {
+  constexpr auto kLast = static_cast<std::int64_t>(Devices::kAll);
+  if (given < 0 || given > kLast)
+    fail(ErrorCode::kInvalidArgument, "devices is {}; see rooftile_devices", given);
+  return static_cast<Devices>(given);
+}
+
 template <typename Args>
 GemmCall unchecked_call(const Args& args) {
   GemmCall call = {.problem = {.m = args.m,
@@ -85,7 +92,8 @@ GemmCall unchecked_call(const Args& args) {
                    .a = args.a,
                    .b = args.b,
                    .c = args.c,
-                   .tier = tier_choice(args.tier)};
+                   .tier = tier_choice(args.tier),
+                   .devices = devices_of(args.devices)};
   if (args.guard != nullptr) add_guard(call, args.guard);
   if (args.packed != nullptr) {
     call.packed = packed_names().get(args.packed)->packed;
@@ -250,6 +258,8 @@ ContextOptions context_options(const rooftile_options* given) {
   chosen.precision = precision_of(options->precision);
   if (options->no_measured_calls != 0) chosen.measure_calls = MeasureCalls::kNo;
   if (options->deterministic != 0) chosen.deterministic = Deterministic::kYes;
+  const Devices devices = devices_of(options->devices);
+  if (devices != Devices::kDefault) chosen.devices = devices;
   return chosen;
 }
 

@@ -31,7 +31,8 @@ std::optional<PlainCall> plain_call(const Args* args) {
   const bool known = static_cast<unsigned>(layout | trans_a | trans_b) <= 1;
   const std::int64_t sizes = args->m | args->n | args->k | args->lda | args->ldb | args->ldc;
   if (!known || !is_plain_size(sizes) || !is_plain(*args) || args->guard != nullptr ||
-      args->packed != nullptr || value_of(args->tier) != static_cast<int>(ROOFTILE_TIER_AUTO))
+      args->packed != nullptr || args->devices != 0 ||
+      value_of(args->tier) != static_cast<int>(ROOFTILE_TIER_AUTO))
     return std::nullopt;
   const auto size = [](std::int64_t x) { return static_cast<std::int32_t>(x); };
   PlainCall call = {.product = {.m = size(args->m),

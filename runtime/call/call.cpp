@@ -11,7 +11,17 @@ constexpr std::array<std::string_view, 4> kPrecisions = {"relaxed", "standard", 
 constexpr std::array<std::string_view, 5> kTierChoices = {"auto", "device", "host", "host1",
                                                           "host64"};
 
+constexpr std::array<std::string_view, 2> kDevices = {"one", "all"};
+
 }  // namespace
+
+std::span<const std::string_view> devices_names() { return kDevices; }
+
+Devices parse_devices(std::string_view text) {
+  if (text == kDevices[0]) return Devices::kOne;
+  if (text == kDevices[1]) return Devices::kAll;
+  fail(ErrorCode::kInvalidArgument, "unknown devices '{}'; known: one, all", text);
+}
 
 std::span<const std::string_view> tier_choice_names() { return kTierChoices; }
 std::span<const std::string_view> precision_names() { return kPrecisions; }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/problem.h"
@@ -37,6 +38,14 @@ enum class Deterministic : std::uint8_t { kNo, kYes };
 /// What a call does while its kernel is not compiled yet: another kernel or the host answers it, or
 /// it waits.
 enum class WhileCompiling : std::uint8_t { kHostAnswers, kWait };
+
+/// The devices that may compute one call: one, or several at a time and the host
+/// (docs/several-devices.md). kDefault: as the context says.
+enum class Devices : std::uint8_t { kDefault, kOne, kAll };
+/// "one", "all".
+std::span<const std::string_view> devices_names();
+/// Throws kInvalidArgument for any other name.
+Devices parse_devices(std::string_view text);
 
 /// The precision that a result must have, and the checks that ensure it (docs/precision.md).
 struct Guard {
@@ -84,6 +93,7 @@ struct GemmCall {
   const void* zero_points = nullptr;
   TierChoice tier = TierChoice::kAuto;
   Guard guard = {};
+  Devices devices = Devices::kDefault;
   /// A or B as it was packed before; the pointer to that operand may then be null.
   std::shared_ptr<const PackedOperand> packed = nullptr;
 
@@ -129,6 +139,7 @@ struct Answer {
   Reason reason = Reason::kPredicted;
   const Variant* kernel = nullptr;  ///< That the device ran; the context owns it. Null for slices.
   Residencies where = {};           ///< With kPacked where the call had a packed operand.
+  std::string shares = {};          ///< Who computed how much of a call that was split; else "".
 };
 
 }  // namespace rooftile

@@ -171,4 +171,32 @@ std::vector<GemmCall> slices(const GemmCall& call,
   return result;
 }
 
+std::string_view name(CutAlong along) {
+  switch (along) {
+    case CutAlong::kRows:
+      return "rows";
+    case CutAlong::kColumns:
+      return "columns";
+    case CutAlong::kBatch:
+      break;
+  }
+  return "matrices";
+}
+
+std::int64_t length(const Problem& p, CutAlong along) {
+  if (along == CutAlong::kBatch) return p.batch;
+  return along == CutAlong::kRows ? p.m : p.n;
+}
+
+std::int64_t cut_grain(CutAlong along) { return along == CutAlong::kBatch ? 1 : kAlignment; }
+
+GemmCall range_of(const GemmCall& call, CutAlong along, std::int64_t begin, std::int64_t size) {
+  const Problem& p = call.problem;
+  const Span range = {begin, begin + size};
+  if (along == CutAlong::kBatch) return range_of_batch(call, range);
+  Part part = {{0, p.m}, {0, p.n}, {0, p.k}};
+  (along == CutAlong::kRows ? part.rows : part.columns) = range;
+  return part_of(product_of_batch(call, 0), part);
+}
+
 }  // namespace rooftile

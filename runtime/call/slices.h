@@ -1,7 +1,9 @@
 // Division of calls that exceed a device's buffers into slices.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "runtime/call/call.h"
@@ -18,5 +20,17 @@ namespace rooftile {
 /// enough: k is not sliced where C would be rounded between slices (16-bit C), where C is the
 /// residual, or where B is quantised; and there are at most 1024 slices.
 std::vector<GemmCall> slices(const GemmCall& call, const std::function<bool(const Problem&)>& fits);
+
+/// What is divided: the rows or the columns of C, or the matrices of a batch.
+enum class CutAlong : std::uint8_t { kRows, kColumns, kBatch };
+std::string_view name(CutAlong along);  // "rows", "columns", "matrices"
+/// Length of what is divided.
+std::int64_t length(const Problem& p, CutAlong along);
+/// Ranges begin at multiples of this: matrices keep their alignment.
+std::int64_t cut_grain(CutAlong along);
+/// Returns the call for this range of the rows, the columns or the batch. Rows and columns are
+/// those of a call with one matrix. Calls of disjoint ranges write disjoint parts of C, so that
+/// they may run at the same time.
+GemmCall range_of(const GemmCall& call, CutAlong along, std::int64_t begin, std::int64_t size);
 
 }  // namespace rooftile

@@ -39,9 +39,21 @@ struct ContextOptions {
   WhileCompiling while_compiling = WhileCompiling::kHostAnswers;
   /// Precision of calls that do not set one. No value: $ROOFTILE_PRECISION, else standard.
   std::optional<Precision> precision;
+  std::optional<Devices> devices = {};  ///< No value: $ROOFTILE_DEVICES, else one.
+  /// Split calls even where that is not predicted to be faster, and on no account leave a split
+  /// that is not: for benches that show what a split costs.
+  bool split_always = false;
   /// Device of the program, or null. resident() then runs on it, and only kernels that were tuned
   /// for the same device are used.
   std::shared_ptr<Device> adopted = nullptr;
+};
+
+/// How a call would be split over several devices and the host (docs/several-devices.md).
+struct SplitExplanation {
+  double ns = 0;            ///< Predicted time of the plan; 0: none was made.
+  bool wins = false;        ///< Calls follow the plan.
+  std::string shares = {};  ///< "llvmpipe 1216, host 832 rows", "" when it does not win.
+  std::string reason = {};  ///< Why, or why not; "" where it was not asked for.
 };
 
 struct Explanation {
@@ -60,6 +72,7 @@ struct Explanation {
   std::string quick_kernel = {};
   /// Explanation for a reader, such as that nothing is tuned or that the driver changed.
   std::string note;
+  SplitExplanation split = {};
   /// Times measured on exactly these sizes: kernel and packing by the tuner, BLAS by the
   /// calibration.
   std::optional<double> measured_kernel_ns = {}, measured_host_ns = {}, measured_host1_ns = {};

@@ -1,5 +1,7 @@
 // One call on host memory, from its checks to the tier that answers it.
+#include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "core/error.h"
 #include "runtime/call/call_checks.h"
 #include "runtime/dispatch/context_impl.h"
+#include "runtime/support/background.h"
 #include "runtime/support/float_environment.h"
 
 namespace rooftile {
@@ -87,6 +90,7 @@ Outcome Context::Impl::run_whole_on_device(const GemmCall& call, const Guard& gu
 
 Outcome Context::Impl::run_with_guard(const GemmCall& call, const Guard& guard,
                                       DecisionCache& cache) {
+  if (std::optional<Outcome> outcome = run_guarded_split(call, guard)) return *std::move(outcome);
   const std::vector<GemmCall> slices = slices_of(call);
   if (slices.empty() || decide(call.problem, {}, guard).tier != Tier::kDevice)
     return gemm_with_guard(call, guard, false);
@@ -97,22 +101,30 @@ Outcome Context::Impl::run_with_guard(const GemmCall& call, const Guard& guard,
 }
 
 Outcome Context::Impl::run_predicted(const GemmCall& call, DecisionCache& cache) {
-  DecisionCache::Entry& entry = decision_of(call.problem, cache);
+  DecisionCache::Entry& entry = decision_of(call.problem, devices_of(call), cache);
   const Tier next = next_tier(entry.decision);
+  if (next == Tier::kSplit) return run_predicted_split(call, entry, cache);
+  return run_unsplit(call, entry, next, cache, Remembered::kYes);
+}
+
+Outcome Context::Impl::run_unsplit(const GemmCall& call, DecisionCache::Entry& entry, Tier next,
+                                   DecisionCache& cache, Remembered remembered) {
   if (next == Tier::kDevice)
     if (const std::vector<GemmCall> slices = slices_of(call); !slices.empty())
       return run_slices(call.problem, slices, Reason::kPredicted, cache);
-  return run_decided(call, entry, next, cache);
+  return run_decided(call, entry, next, cache, remembered);
 }
 
-DecisionCache::Entry& Context::Impl::decision_of(const Problem& p, DecisionCache& cache) {
+DecisionCache::Entry& Context::Impl::decision_of(const Problem& p, Devices of_call,
+                                                 DecisionCache& cache) {
   const std::uint64_t state = owner.load(std::memory_order_relaxed);
-  DecisionCache::Entry* entry = cache.find(p, state);
-  if (entry == nullptr) entry = cache.store(p, state, decide_new(p));
+  const std::uint64_t kind = of_call == Devices::kAll ? DecisionCache::kMayBeSplit : 0;
+  DecisionCache::Entry* entry = cache.find(p, state, kind);
+  if (entry == nullptr) entry = cache.store(p, state, decide_new(p, of_call), kind);
   return *entry;
 }
 
-CachedDecision Context::Impl::decide_new(const Problem& p) {
+CachedDecision Context::Impl::decide_new(const Problem& p, Devices of_call) {
   const QuietArithmetic quiet;
   const Choice choice =
       choose(question(p, {}, {}), data.model, [this](Call& call) { ask_device(call); });
@@ -122,11 +134,23 @@ CachedDecision Context::Impl::decide_new(const Problem& p) {
   if (log != nullptr)
     log->say(p, decide(p, {}), best_kernel(p),
              choice.tier == Tier::kDevice ? quick_kernel(p, margin_ns) : "");
-  return {.tier = choice.tier,
-          .host = faster_host(choice.host_ns, choice.host1_ns),
-          .device_margin_ns = margin_ns,
-          .times = times_of(p, choice),
-          .untuned_calls = untuned_counter(p, choice.best_host_ns - choice.least_device_ns)};
+  CachedDecision decision = {
+      .tier = choice.tier,
+      .host = faster_host(choice.host_ns, choice.host1_ns),
+      .unsplit = choice.tier,
+      .device_margin_ns = margin_ns,
+      .times = times_of(p, choice),
+      .untuned_calls = untuned_counter(p, choice.best_host_ns - choice.least_device_ns)};
+  // Shorter calls end before a thread has started.
+  if (of_call != Devices::kAll ||
+      std::min(choice.device_ns, choice.best_host_ns) < thread_start_ns())
+    return decision;
+  const std::shared_ptr<SplitCourse> course = course_of(p, {});
+  if (log != nullptr) log->say_split(p, course->decision().reason);
+  if (!course->decision().wins) return decision;
+  decision.tier = Tier::kSplit;
+  decision.times = split_always ? TierTimes() : times_of(p, choice, course->decision().plan.ns);
+  return decision;
 }
 
 Tier Context::Impl::next_tier(const CachedDecision& decision) {
@@ -136,16 +160,18 @@ Tier Context::Impl::next_tier(const CachedDecision& decision) {
 }
 
 Outcome Context::Impl::run_decided(const GemmCall& call, DecisionCache::Entry& entry, Tier next,
-                                   DecisionCache& cache) {
+                                   DecisionCache& cache, Remembered remembered) {
   const CachedDecision& chosen = entry.decision;
   TierTimes& times = entry.decision.times;
-  const bool predicted = next == chosen.tier;
+  const bool counts_time = times.open() && remembered == Remembered::kYes;
+  const bool predicted = next == chosen.tier || remembered == Remembered::kNo;
   const Reason usual = predicted ? Reason::kPredicted : Reason::kMeasured;
-  const double start = times.open() ? now_ns() : 0;
+  const double start = counts_time ? now_ns() : 0;
   if (next != Tier::kDevice) {
     run_on_host(call, next);
-    if (times.open()) measured(times, now_ns() - start, call.problem);
-    if (chosen.tier != Tier::kDevice && !times.device_races())
+    if (counts_time) measured(times, now_ns() - start, call.problem);
+    const bool stays = chosen.tier != Tier::kDevice && chosen.tier != Tier::kSplit;
+    if (stays && remembered == Remembered::kYes && !times.device_races())
       remember(call, {.tier = chosen.tier, .untuned_calls = chosen.untuned_calls}, times,
                cache.repeated);
     return {.tier = next, .reason = usual, .cached = &entry.problem};
@@ -154,29 +180,30 @@ Outcome Context::Impl::run_decided(const GemmCall& call, DecisionCache::Entry& e
   try {
     const DeviceTier::Wait wait = predicted ? wait_of(Reason::kPredicted) : DeviceTier::Wait::kNo;
     if (const DeviceTier::Ran ran = device->gemm(call, wait, chosen.device_margin_ns)) {
-      if (times.open() && ran.best) measured(times, now_ns() - start, call.problem);
+      if (counts_time && ran.best) measured(times, now_ns() - start, call.problem);
       return {
           .tier = Tier::kDevice, .reason = usual, .kernel = ran.kernel, .cached = &entry.problem};
     }
   } catch (const Error& error) {
-    device_failed(call.problem, error);  // The call's inputs are untouched: the host can answer.
+    device_failed(*device.get(), call.problem,
+                  error);  // The call's inputs are untouched: the host can answer.
     reason = Reason::kFailed;
-    if (!predicted) times.leave_device_out();
+    if (!predicted) times.leave_out(Tier::kDevice);
   }
   run_on_host(call, chosen.host);
   return {.tier = chosen.host, .reason = reason, .cached = &entry.problem};
 }
 
-void Context::Impl::device_failed(const Problem& p, const Error& error) {
-  device->say(error);
-  if (device->veto(p).name != Veto::kNone) owner.store(next_owner());
+void Context::Impl::device_failed(DeviceTier& on, const Problem& p, const Error& error) {
+  on.say(error);
+  if (on.veto(p).name != Veto::kNone) owner.store(next_owner());
 }
 
 Outcome Context::Impl::run_slices(const Problem& whole, const std::vector<GemmCall>& slices,
                                   Reason reason, DecisionCache& cache) {
   const DeviceTier::InTurn in_turn = slices_in_turn(slices, reason);
   if (in_turn.gone && reason == Reason::kForced) throw *in_turn.gone;
-  if (in_turn.gone) device_failed(whole, *in_turn.gone);
+  if (in_turn.gone) device_failed(*device.get(), whole, *in_turn.gone);
   // Each of the remaining slices chooses its own tier; slices of equal size find the decision in
   // the cache.
   Outcome outcome = {.tier = Tier::kDevice, .reason = reason};
@@ -196,7 +223,7 @@ Outcome Context::Impl::run_slice(const GemmCall& slice, Reason reason, DecisionC
   const Guard guard = guard_of(slice);
   if (reason == Reason::kForced) return run_whole_on_device(slice, guard);
   if (is_guarded(guard)) return gemm_with_guard(slice, guard, false);
-  DecisionCache::Entry& entry = decision_of(slice.problem, cache);
+  DecisionCache::Entry& entry = decision_of(slice.problem, Devices::kOne, cache);
   return run_decided(slice, entry, next_tier(entry.decision), cache);
 }
 

@@ -45,7 +45,7 @@ Tier Context::Impl::run_on_forced_host(const GemmCall& call, Tier wanted) {
   return precise;
 }
 
-void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) {
+void Context::Impl::revoke(const DeviceTier& on, const DeviceTier::SpotCheckFailed& failure) {
   owner.store(next_owner());  // of decisions that may have chosen it
   resident->reject(failure.hash(), failure.what());
   try {
@@ -53,7 +53,7 @@ void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) {
     // Opening the store for writing would create a new file.
     if (!std::filesystem::exists(data.file, unknown)) return;
     Store store(data.file, {.busy_timeout_ms = kDatabasePatienceMs});
-    if (const auto row = store.find_device(device->profile()))
+    if (const auto row = store.find_device(on.profile()))
       store.revoke_certificates(*row, failure.hash(), failure.what());
   } catch (const Error& error) {
     log_warning(
@@ -63,14 +63,15 @@ void Context::Impl::revoke(const DeviceTier::SpotCheckFailed& failure) {
   }
 }
 
-DeviceTier::Ran Context::Impl::run_guarded(const GemmCall& call, const Guard& guard,
-                                           DeviceTier::Wait wait, double margin_ns) {
+DeviceTier::Ran Context::Impl::run_guarded(DeviceTier& on, const GemmCall& call, const Guard& guard,
+                                           DeviceTier::Wait wait, double margin_ns,
+                                           const Problem* part_of) {
   // Each call checks different elements; otherwise a kernel that is wrong at some elements might
   // never be detected.
   const SpotCheck check(precision_of(guard), checks.load(std::memory_order_relaxed));
   const SpotCheck* const wanted = checks_spots(guard) ? &check : nullptr;
   try {
-    const DeviceTier::Ran ran = device->gemm(call, wait, margin_ns, wanted);
+    const DeviceTier::Ran ran = on.gemm(call, wait, margin_ns, wanted, part_of);
     if (ran && wanted != nullptr) checks.fetch_add(1, std::memory_order_relaxed);
     return ran;
   } catch (const DeviceTier::SpotCheckFailed& failure) {
@@ -78,7 +79,7 @@ DeviceTier::Ran Context::Impl::run_guarded(const GemmCall& call, const Guard& gu
     // The kernel is not used again, so its failure says nothing about the error rate of later
     // calls.
     if (failure.wrong())
-      revoke(failure);  // its failure says nothing about later calls
+      revoke(on, failure);  // its failure says nothing about later calls
     else
       reruns.fetch_add(1, std::memory_order_relaxed);
     throw;
@@ -131,14 +132,15 @@ Outcome Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard,
   const double margin_ns =
       forced ? std::numeric_limits<double>::infinity() : device_margin_ns(decision);
   try {
-    if (const DeviceTier::Ran ran = run_guarded(call, guard, wait_of(chosen), margin_ns))
+    if (const DeviceTier::Ran ran =
+            run_guarded(*device.get(), call, guard, wait_of(chosen), margin_ns))
       return {.tier = Tier::kDevice, .reason = chosen, .kernel = ran.kernel};
   } catch (const DeviceTier::SpotCheckFailed&) {
     if (forced) throw;
     reason = Reason::kPrecision;
   } catch (const Error& error) {
     if (forced) throw;
-    device_failed(call.problem, error);
+    device_failed(*device.get(), call.problem, error);
     reason = Reason::kFailed;
   }
   return on_host(instead, reason);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <system_error>
@@ -191,18 +192,23 @@ std::string Context::Impl::quick_kernel(const Problem& p, double margin_ns) cons
   return quick == nullptr ? "" : short_name(*quick);
 }
 
-TierTimes Context::Impl::times_of(const Problem& p, const Choice& choice) const {
+TierTimes Context::Impl::times_of(const Problem& p, const Choice& choice, double split_ns) const {
   // Largest ratio of predicted times at which a device that is predicted to lose is measured too. A
   // device is not opened only to measure it.
   constexpr double kNear = 1.5;
   if (measure_calls == MeasureCalls::kNo || p.k == 0 || p.alpha == 0.0f) return {};
-  TierTimes::Predicted predicted = {.host_ns = choice.host_ns, .host1_ns = choice.host1_ns};
+  const bool split = std::isfinite(split_ns);
+  TierTimes::Predicted predicted = {
+      .host_ns = choice.host_ns, .host1_ns = choice.host1_ns, .split_ns = split_ns};
   if (choice.tier == Tier::kDevice ||
       (choice.device_ns < kNear * choice.best_host_ns && device->opened())) {
-    if (!device->fits(p)) return {};
-    predicted.device_ns = choice.device_ns;
+    // Calls that are sliced are not timed.
+    if (device->fits(p))
+      predicted.device_ns = choice.device_ns;
+    else if (!split)
+      return {};
   }
-  return TierTimes(predicted, choice.tier);
+  return TierTimes(predicted, split ? Tier::kSplit : choice.tier);
 }
 
 void Context::Impl::measured(TierTimes& times, double ns, const Problem& p) const {
@@ -216,8 +222,9 @@ void Context::Impl::run_on_host(const GemmCall& call, Tier host_tier) const {
 void Context::Impl::remember(const GemmCall& call, const HostRoute& route, const TierTimes& times,
                              RepeatedCalls& calls) const {
   const Problem& p = call.problem;
-  // The repeated-call record holds no tier or guard, so a call that sets one is not recorded.
-  const bool asks_for_more = call.tier != TierChoice::kAuto || call.guard != Guard{};
+  // The record of repeated calls holds no tier, guard or devices: a call that sets one is not kept.
+  const bool asks_for_more =
+      call.tier != TierChoice::kAuto || call.guard != Guard{} || call.devices != Devices::kDefault;
   if (asks_for_more || route.tier == Tier::kHost64 || p.k == 0 || p.alpha == 0.0f) return;
   const std::optional<PlainProduct> product = plain_product(p);
   if (!product) return;
@@ -260,6 +267,13 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
       options.database.empty() ? default_database_path() : options.database;
   const std::string wanted_device =
       options.device.empty() ? environment("ROOFTILE_DEVICE") : options.device;
+  impl_->wanted_device = wanted_device;
+  const std::string devices = environment("ROOFTILE_DEVICES");
+  impl_->devices = options.devices   ? *options.devices
+                   : devices.empty() ? Devices::kOne
+                                     : parse_devices(devices);
+  impl_->split_always = options.split_always;
+  impl_->adopted = options.adopted != nullptr;
   const std::filesystem::path cache_folder =
       options.cache_folder.empty() ? default_cache_folder() : options.cache_folder;
   impl_->resident =
@@ -322,6 +336,8 @@ Explanation Context::explain(const GemmCall& call, const Residencies& given) con
         impl_->quick_kernel(p, explanation.forced ? std::numeric_limits<double>::infinity()
                                                   : device_margin_ns(explanation.decision));
   if (impl_->device != nullptr) explanation.measured_kernel_ns = impl_->device->measured_ns(p);
+  explanation.split = impl_->explain_split(call, guard, where);
+  if (explanation.split.wins) explanation.decision.tier = Tier::kSplit;
   return explanation;
 }
 

@@ -3,8 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +17,7 @@
 #include "runtime/dispatch/decision_log.h"
 #include "runtime/dispatch/repeated_calls.h"
 #include "runtime/dispatch/resident_source.h"
+#include "runtime/dispatch/split_course.h"
 #include "runtime/dispatch/untuned_log.h"
 #include "runtime/execute/device_tier.h"
 #include "runtime/host/host_blas.h"
@@ -43,9 +48,32 @@ Residencies residencies_of(const GemmCall& call);
 inline Tier best_host(const Decision& d) { return faster_host(d.host_ns, d.host1_ns); }
 inline double device_margin_ns(const Decision& d) { return d.best_host_ns - d.device_ns; }
 
+/// A tuned device besides the context's own one, for calls that are split.
+struct OtherDevice {
+  DispatchModel model;
+  std::unique_ptr<DeviceTier> tier;
+};
+
+/// What became of the parts of a call that was split.
+struct SplitOutcome {
+  std::vector<SplitWorker> answered = {};
+  std::vector<double> took_ns = {};                  ///< Of each part, in the order of the shares.
+  bool failed_parts = false, failed_checks = false;  ///< Other workers computed these parts.
+  // Workers that are not to be used for what is left.
+  std::vector<const DeviceTier*> devices = {};
+  bool all_devices = false, host = false;
+};
+
+/// Whether a call's time counts for the next tier of its problem, and the call is remembered.
+enum class Remembered : std::uint8_t { kNo, kYes };
+
 struct Context::Impl {
   const HostBlas* blas = nullptr;  ///< Not null once the context is constructed.
   TierChoice tier = TierChoice::kAuto;
+  Devices devices = Devices::kOne;  ///< Of calls that do not say. Not kDefault.
+  bool split_always = false;        ///< As ContextOptions::split_always.
+  bool adopted = false;             ///< Whether the device is the program's own.
+  std::string wanted_device;        ///< As ContextOptions::device.
   Deterministic deterministic = Deterministic::kNo;
   WhileCompiling while_compiling = WhileCompiling::kHostAnswers;
   MeasureCalls measure_calls = MeasureCalls::kYes;
@@ -54,6 +82,11 @@ struct Context::Impl {
   /// Null: nothing is tuned, and no call was forced to the device yet (use_untuned_device()).
   SetOnce<DeviceTier> device;
   std::mutex untuned_device;
+  std::mutex loading_others;
+  bool others_loaded = false;
+  /// Loaded when a call that may be split is decided first (other_devices()).
+  std::vector<std::unique_ptr<OtherDevice>> others;
+  SplitCourses split_courses;
   std::unique_ptr<UntunedLog> untuned;  ///< Null: counting is off, or there is no file to write to.
   std::atomic<bool> counts = true;      ///< False after stop_counting().
   std::unique_ptr<ResidentSource> resident;
@@ -106,8 +139,9 @@ struct Context::Impl {
   Tier run_on_forced_host(const GemmCall& call, Tier wanted);
   /// Runs on the device with the scan and check of the guard, or throws the reason why not.
   /// Otherwise as DeviceTier::gemm.
-  DeviceTier::Ran run_guarded(const GemmCall& call, const Guard& guard, DeviceTier::Wait wait,
-                              double margin_ns);
+  DeviceTier::Ran run_guarded(DeviceTier& on, const GemmCall& call, const Guard& guard,
+                              DeviceTier::Wait wait, double margin_ns,
+                              const Problem* part_of = nullptr);
   /// Throws kUnsupported because the device is forced and the guard requires float64 sums.
   [[noreturn]] static void refuse_device(const Guard& guard);
   /// Whether slices of a call that exceeds the device's buffers are summed along k. Each slice then
@@ -124,14 +158,55 @@ struct Context::Impl {
   Outcome run_whole_on_device(const GemmCall& call, const Guard& guard);
   Outcome run_with_guard(const GemmCall& call, const Guard& guard, DecisionCache& cache);
   Outcome run_predicted(const GemmCall& call, DecisionCache& cache);
-  /// The decision for the problem: of this thread's cache, or a new one.
-  DecisionCache::Entry& decision_of(const Problem& p, DecisionCache& cache);
+  /// The decision for the problem: of this thread's cache, or a new one. Only with kAll may it be
+  /// the tier kSplit.
+  DecisionCache::Entry& decision_of(const Problem& p, Devices devices, DecisionCache& cache);
   /// Counts a call and returns its tier: the decided one, or the one that is being measured.
   static Tier next_tier(const CachedDecision& decision);
   /// Runs a call that fits the device on the next tier of its decision, or on the host where the
   /// device cannot.
   Outcome run_decided(const GemmCall& call, DecisionCache::Entry& entry, Tier next,
-                      DecisionCache& cache);
+                      DecisionCache& cache, Remembered remembered = Remembered::kYes);
+  /// Same as above for a call that may exceed the device's buffers.
+  Outcome run_unsplit(const GemmCall& call, DecisionCache::Entry& entry, Tier next,
+                      DecisionCache& cache, Remembered remembered);
+
+  // Calls that are split (context_split.cpp).
+
+  /// Whether the call may be split: kAll or kOne.
+  Devices devices_of(const GemmCall& call) const;
+  /// The other tuned devices that are present; enumerates devices at first. None on failure, which
+  /// is reported on stderr.
+  std::span<const std::unique_ptr<OtherDevice>> other_devices();
+  /// The decision between this device and the host. kernel_ns: of its kernel, if it is known.
+  Decision decide_on(const DeviceTier& on, const DispatchModel& model, const Problem& p,
+                     const Guard& guard, std::optional<double> kernel_ns) const;
+  /// Adds the workers that have not failed, with their predictions.
+  void add_parties(SplitDecision& d, const Problem& p, const Guard& guard,
+                   const SplitOutcome& failed);
+  SplitDecision plan_split(const Problem& p, const Guard& guard, const SplitOutcome& failed);
+  std::shared_ptr<SplitCourse> course_of(const Problem& p, const Guard& guard);
+  void run_part(const SplitWorker& worker, const GemmCall& call, const Guard& guard,
+                const Problem& whole);
+  /// Whether all kernels are compiled. Starts to compile the others in the background.
+  bool are_ready(const SplitDecision& d, std::span<const PlannedShare> shares,
+                 const GemmCall& call);
+  /// Same as device_failed() for any exception.
+  void note_failure(DeviceTier& on, const Problem& p, const std::exception_ptr& failure);
+  /// Runs these shares at the same time, and then those that have failed on other workers.
+  /// `outcome` is what became of earlier shares. Throws the last failure when no worker is left;
+  /// the other shares of C are then written.
+  SplitOutcome run_shares(const SplitDecision& d, std::span<const PlannedShare> shares,
+                          const GemmCall& call, const Guard& guard, SplitOutcome outcome);
+  Tier answering_tier(const std::vector<SplitWorker>& answered) const;
+  /// No value: the plan does not win, or its kernels are not compiled yet.
+  std::optional<Outcome> run_split(const GemmCall& call, const Guard& guard, SplitCourse& course);
+  Outcome run_predicted_split(const GemmCall& call, DecisionCache::Entry& entry,
+                              DecisionCache& cache);
+  std::optional<Outcome> run_guarded_split(const GemmCall& call, const Guard& guard);
+  SplitExplanation explain_split(const GemmCall& call, const Guard& guard,
+                                 const Residencies& where);
+
   /// Runs slices one after the other: on the device for as long as it goes on without a pause, the
   /// rest each by its own decision.
   Outcome run_slices(const Problem& whole, const std::vector<GemmCall>& slices, Reason reason,
@@ -164,10 +239,12 @@ struct Context::Impl {
   DeviceTier::InTurn slices_in_turn(const std::vector<GemmCall>& parts, Reason reason);
   /// Revokes the kernel: this context does not choose it again, and no process does before it is
   /// certified anew.
-  void revoke(const DeviceTier::SpotCheckFailed& failure);
-  CachedDecision decide_new(const Problem& p);
+  void revoke(const DeviceTier& on, const DeviceTier::SpotCheckFailed& failure);
+  CachedDecision decide_new(const Problem& p, Devices devices = Devices::kOne);
   /// Tiers on which calls of the problem are measured, if any.
-  TierTimes times_of(const Problem& p, const Choice& choice) const;
+  /// split_ns: the predicted time of the split, infinity where there is none.
+  TierTimes times_of(const Problem& p, const Choice& choice,
+                     double split_ns = std::numeric_limits<double>::infinity()) const;
   /// Records that a call took `ns`.
   void measured(TierTimes& times, double ns, const Problem& p) const;
   /// The device's kernels for operands that reside there, best first.
@@ -184,7 +261,7 @@ struct Context::Impl {
   }
   /// Excludes the failed capability of the device from every later decision, and reports it on
   /// stderr.
-  void device_failed(const Problem& p, const Error& error);
+  void device_failed(DeviceTier& on, const Problem& p, const Error& error);
   void run_on_host(const GemmCall& call, Tier host_tier) const;
   HostThreads most_threads() const {
     return deterministic == Deterministic::kYes ? HostThreads::kOne : HostThreads::kAll;

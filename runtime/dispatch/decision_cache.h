@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "core/problem.h"
 #include "runtime/call/call.h"
@@ -17,6 +18,7 @@ namespace rooftile {
 struct CachedDecision {
   Tier tier = Tier::kHost;
   Tier host = Tier::kHost;      ///< The better host tier; it answers where the device cannot.
+  Tier unsplit = Tier::kHost;   ///< Of calls that are not split; `tier`, unless that is kSplit.
   double device_margin_ns = 0;  ///< Predicted advantage of the device.
   TierTimes times = {};         ///< Times of the tiers on which calls are measured.
   /// Counter in the owner's log; null: calls are not counted.
@@ -31,6 +33,7 @@ struct Outcome {
   const Variant* kernel = nullptr;  ///< The kernel that the device ran; null where it ran none.
   /// The call's problem in the decision cache, which outlives the call; null: it is not there.
   const Problem* cached = nullptr;
+  std::string shares = {};  ///< Who computed how much, of a call that was split.
 };
 
 /// Answer to the thread's last call. A call that is decided from the cache copies no problem.
@@ -42,14 +45,16 @@ struct LastAnswer {
   Problem copy = {};
   Tier tier = Tier::kHost;
   Reason reason = Reason::kPredicted;
-  const Variant* kernel = nullptr;  ///< Kernel that the device ran; not set for a repeated call.
-  Residencies where = {};           ///< Set for a decided call.
+  const Variant* kernel = nullptr;    ///< Kernel that the device ran; not set for a repeated call.
+  Residencies where = {};             ///< Set for a decided call.
+  std::array<char, 200> shares = {};  ///< Text, cut off if need be. This type needs no destructor.
 
   /// Stores a pointer to p, which must not move.
   void set_decided(std::uint64_t by, const Problem& p, Tier answered, Reason why,
                    const Variant* ran = nullptr, const Residencies& lay = {}) {
     context = by;
     problem = &p;
+    shares[0] = '\0';
     tier = answered;
     reason = why;
     kernel = ran;
@@ -66,6 +71,7 @@ struct LastAnswer {
       set_decided(by, *outcome.cached, outcome.tier, outcome.reason, outcome.kernel);
     else
       set(by, p, outcome.tier, outcome.reason, outcome.kernel);
+    shares[outcome.shares.copy(shares.data(), shares.size() - 1)] = '\0';
   }
   /// Stores a pointer to p, which must not move.
   void set_repeated(std::uint64_t by, const PlainProduct& p, Tier answered, Reason why) {
@@ -80,7 +86,8 @@ struct LastAnswer {
             .tier = tier,
             .reason = reason,
             .kernel = problem != nullptr ? kernel : nullptr,
-            .where = problem != nullptr ? where : Residencies{}};
+            .where = problem != nullptr ? where : Residencies{},
+            .shares = problem != nullptr ? shares.data() : ""};
   }
 };
 
@@ -94,6 +101,9 @@ class DecisionCache {
     std::uint64_t packed = 0;  ///< PackedOperand::id; 0: the call has no packed operand.
     CachedDecision decision = {};
   };
+
+  /// In the place of PackedOperand::id for calls that may be split. They have no packed operand.
+  static constexpr std::uint64_t kMayBeSplit = ~std::uint64_t{0};
 
   static DecisionCache& of_this_thread();
 

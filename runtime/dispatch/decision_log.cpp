@@ -31,9 +31,13 @@ void DecisionLog::say(const Problem& p, const Decision& d, const std::string& ke
   say_once(line);
 }
 
+void DecisionLog::say_split(const Problem& p, const std::string& how) {
+  say_once(fmt::format("{}: split: {}", text_of(p), how));
+}
+
 void DecisionLog::say_changed(const Problem& p, const TierTimes& times) {
   std::string line = fmt::format("{}: {} from now on", text_of(p), name(times.in_use()));
-  for (const Tier tier : {Tier::kDevice, Tier::kHost, Tier::kHost1})
+  for (const Tier tier : {Tier::kSplit, Tier::kDevice, Tier::kHost, Tier::kHost1})
     if (const auto time = times.time_of(tier))
       line += fmt::format(", {} {} {}", name(tier), time->measured ? "takes" : "is predicted",
                           time_text(time->ns));

@@ -20,6 +20,8 @@ class DecisionLog {
   /// "" when there is none.
   void say(const Problem& p, const Decision& decision, const std::string& kernel,
            const std::string& quick);
+  /// Logs how calls of a problem are split from now on, or why they are not.
+  void say_split(const Problem& p, const std::string& how);
   /// Logs that calls of a problem move to another tier because of their measured times.
   void say_changed(const Problem& p, const TierTimes& times);
 

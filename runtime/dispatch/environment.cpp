@@ -43,12 +43,13 @@ bool environment_switch(const char* variable, bool otherwise) {
 }
 
 void check_environment() {
-  for (const Setting& setting : {Setting{"ROOFTILE_TIER", tier_choice_names()},
-                                 Setting{"ROOFTILE_PRECISION", precision_names()},
-                                 Setting{"ROOFTILE_DETERMINISTIC", kSwitchValues},
-                                 Setting{"ROOFTILE_MEASURE_CALLS", kSwitchValues},
-                                 Setting{"ROOFTILE_LOG_UNTUNED", kSwitchValues},
-                                 Setting{"ROOFTILE_VALIDATION", kSwitchValues}})
+  for (const Setting& setting :
+       {Setting{"ROOFTILE_TIER", tier_choice_names()}, Setting{"ROOFTILE_DEVICES", devices_names()},
+        Setting{"ROOFTILE_PRECISION", precision_names()},
+        Setting{"ROOFTILE_DETERMINISTIC", kSwitchValues},
+        Setting{"ROOFTILE_MEASURE_CALLS", kSwitchValues},
+        Setting{"ROOFTILE_LOG_UNTUNED", kSwitchValues},
+        Setting{"ROOFTILE_VALIDATION", kSwitchValues}})
     check(setting);
   if (const std::string level = environment("ROOFTILE_LOG"); !is_log_level(level))
     log_warning_once("ROOFTILE_LOG",

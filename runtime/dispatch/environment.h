@@ -13,9 +13,10 @@ std::string environment(const char* variable);
 bool environment_switch(const char* variable, bool otherwise);
 
 /// Throws kInvalidArgument, naming the variable and its values, when ROOFTILE_TIER,
-/// ROOFTILE_PRECISION, ROOFTILE_DETERMINISTIC, ROOFTILE_MEASURE_CALLS, ROOFTILE_LOG_UNTUNED or
-/// ROOFTILE_VALIDATION has an unknown one. An unknown ROOFTILE_LOG stops no program: it is reported
-/// once on stderr. Called by every context and by every command of the `rooftile` program.
+/// ROOFTILE_DEVICES, ROOFTILE_PRECISION, ROOFTILE_DETERMINISTIC, ROOFTILE_MEASURE_CALLS,
+/// ROOFTILE_LOG_UNTUNED or ROOFTILE_VALIDATION has an unknown one. An unknown ROOFTILE_LOG stops no
+/// program: it is reported once on stderr. Called by every context and by every command of the
+/// `rooftile` program.
 void check_environment();
 
 }  // namespace rooftile

@@ -149,7 +149,7 @@ bool Context::Impl::run_packed(const GemmCall& call, const DecisionCache::Entry&
     if (is_unreadable) owner.store(next_owner());
     if (has_plain && is_unreadable && !is_gone) return false;
     if (must) throw;
-    device_failed(call.problem, error);
+    device_failed(*device.get(), call.problem, error);
     reason = Reason::kFailed;
   }
   run_on_host(call, decided.host);
@@ -193,7 +193,7 @@ std::shared_ptr<const PackedOperand> Context::pack(const PackRequest& request) {
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kInvalidArgument)
       throw;
-    impl_->device_failed(request.call.problem, error);
+    impl_->device_failed(*impl_->device.get(), request.call.problem, error);
     packed->forms.clear();
   }
   return packed;

@@ -44,17 +44,20 @@ TierTimes::TierTimes(const Predicted& predicted, Tier begins_on)
     : next_(side_of(begins_on)),
       share_(next_ == kOne ? kCheckShare : kShare),
       predicted_ns_({static_cast<float>(predicted.host_ns), static_cast<float>(predicted.host1_ns),
-                     static_cast<float>(predicted.device_ns)}) {
+                     static_cast<float>(predicted.device_ns),
+                     static_cast<float>(predicted.split_ns)}) {
   open_ = std::ranges::count_if(predicted_ns_, [](float ns) { return std::isfinite(ns); }) > 1 &&
           std::ranges::min(predicted_ns_) >= static_cast<float>(kShortestNs);
 }
 
-void TierTimes::leave_device_out() {
-  predicted_ns_[kDevice] = std::numeric_limits<float>::infinity();
-  times_[kDevice].forget();
+void TierTimes::leave_out(Tier tier) {
+  const Side side = side_of(tier);
+  predicted_ns_[side] = std::numeric_limits<float>::infinity();
+  times_[side].forget();
   probing_ = false;
   next_ = best();
-  open_ = open_ && races(kAll) && races(kOne);
+  open_ =
+      open_ && std::ranges::count_if(predicted_ns_, [](float ns) { return std::isfinite(ns); }) > 1;
 }
 
 float TierTimes::ns(Side side) const {
@@ -67,13 +70,14 @@ float TierTimes::ns(Side side) const {
 
 float TierTimes::handicapped_ns(Side side) const {
   // A device chosen for a smaller predicted gain has to prove it by measurement.
-  const bool pays = side == kOne || (side == kDevice && times_[kAll].known());
+  const bool on_device = side == kDevice || side == kSplit;
+  const bool pays = side == kOne || (on_device && times_[kAll].known());
   return pays ? ns(side) / kWorthwhile : ns(side);
 }
 
 TierTimes::Side TierTimes::best() const {
   Side best = kAll;
-  for (const Side side : {kOne, kDevice})
+  for (const Side side : {kOne, kDevice, kSplit})
     if (handicapped_ns(side) < handicapped_ns(best)) best = side;
   return best;
 }
@@ -126,8 +130,9 @@ void TierTimes::try_another_if_due() {
     return predicted_ns_[side] <= kHopeless * now || (side == kAll && next_ == kOne);
   };
   Side other = kSides;
-  for (const Side side : {kAll, kOne, kDevice})
-    if (worth_probing(side) && (other == kSides || other == last_tried_)) other = side;
+  for (int step = kSides; step > 0; --step)  // The last one that is worth it is the next in turn.
+    if (const auto side = static_cast<Side>((last_tried_ + step) % kSides); worth_probing(side))
+      other = side;
   if (other == kSides) return;
   const float loss = kProbeCalls * std::max(ns(other) - now, kLeastLoss * now);
   if (spent_ns_ * share_ < loss) return;

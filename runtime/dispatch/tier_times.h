@@ -22,7 +22,8 @@ class TierTimes {
  public:
   static constexpr double kNotInTheRace = std::numeric_limits<double>::infinity();
   struct Predicted {
-    double host_ns = kNotInTheRace, host1_ns = kNotInTheRace, device_ns = kNotInTheRace;
+    double host_ns = kNotInTheRace, host1_ns = kNotInTheRace, device_ns = kNotInTheRace,
+           split_ns = kNotInTheRace;
   };
 
   /// No selection: calls stay on their tier.
@@ -32,8 +33,8 @@ class TierTimes {
   TierTimes(const Predicted& predicted, Tier begins_on);
 
   bool open() const { return open_; }
-  /// Whether calls may go to the device.
-  bool device_races() const { return races(kDevice); }
+  /// Whether calls may go to a device.
+  bool device_races() const { return races(kDevice) || races(kSplit); }
   /// Tier of the next call.
   Tier next() const { return kTiers[next_]; }
   /// Records that the next call ran on the tier next() and took `ns`. Calls that another tier
@@ -48,12 +49,13 @@ class TierTimes {
     bool measured;  ///< False: the time is predicted.
   };
   std::optional<Time> time_of(Tier tier) const;
-  /// Excludes the device, because it has failed.
-  void leave_device_out();
+  /// Excludes the device, or the split over several, because it has failed.
+  void leave_out(Tier tier);
 
  private:
-  enum Side : std::uint8_t { kAll, kOne, kDevice, kSides };
-  static constexpr std::array<Tier, kSides> kTiers = {Tier::kHost, Tier::kHost1, Tier::kDevice};
+  enum Side : std::uint8_t { kAll, kOne, kDevice, kSplit, kSides };
+  static constexpr std::array<Tier, kSides> kTiers = {Tier::kHost, Tier::kHost1, Tier::kDevice,
+                                                      Tier::kSplit};
 
   /// Recent times of a tier. A disturbance makes a call longer, so the estimate is the shorter of
   /// two times or the median of three.
@@ -85,9 +87,9 @@ class TierTimes {
 
   bool open_ = false, probing_ = false;
   Side next_ = kAll;
-  Side last_ = kSides;         ///< Tier of the last call; the first call on a tier is not counted.
-  Side before_ = kAll;         ///< Tier in use before the probe.
-  Side last_tried_ = kDevice;  ///< With three tiers, probes alternate between the other two.
+  Side last_ = kSides;        ///< Tier of the last call; the first call on a tier is not counted.
+  Side before_ = kAll;        ///< Tier in use before the probe.
+  Side last_tried_ = kSplit;  ///< Probes take turns among the other tiers.
   std::uint8_t probe_calls_ = 0;  ///< Calls made in this probe.
   float share_ = 0;               ///< Share of time that probes may take.
   float spent_ns_ = 0;            ///< Time since the last probe.

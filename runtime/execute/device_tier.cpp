@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "runtime/call/packed_operand.h"
 #include "runtime/host/host_pass.h"
+#include "runtime/model/split.h"
 #include "runtime/model/transfer.h"
 #include "runtime/support/float_environment.h"
 #include "runtime/tuned/device_pass.h"
@@ -256,6 +257,42 @@ DeviceTier::Chosen DeviceTier::choose(const GemmCall& call, Wait wait) {
   return {};
 }
 
+DeviceTier::PartKernel DeviceTier::part_kernel(const Problem& whole) const {
+  const Route route = this->route(whole);
+  if (route.means != Means::kTuned && route.means != Means::kCertified) return {};
+  const std::vector<RankedChoice> kernels = ranked(route);
+  if (kernels.empty()) return {};
+  return {.candidate = kernels.front().candidate, .whole_ns = kernels.front().expected_ns};
+}
+
+std::optional<double> DeviceTier::part_kernel_ns(const PartKernel& kernel, const Problem& whole,
+                                                 const Problem& part) const {
+  if (kernel.candidate == nullptr) return std::nullopt;
+  const Problem staged = effective(part);
+  const Variant& variant = kernel.candidate->variant;
+  if (illegal_reason(variant, profile_.limits, staged, own_buffers(staged))) return std::nullopt;
+  return rooftile::part_kernel_ns(kernel.whole_ns, whole, part, variant, rates_.compute_units);
+}
+
+std::vector<RankedChoice> DeviceTier::ranked(const Route& route, const Problem* part_of) const {
+  std::vector<RankedChoice> kernels = ranked(route);
+  if (part_of == nullptr) return kernels;
+  const PartKernel kernel = part_kernel(*part_of);
+  const std::optional<double> ns = part_kernel_ns(kernel, *part_of, route.problem);
+  if (!ns) return kernels;
+  std::erase_if(kernels, [&](const RankedChoice& choice) {
+    return choice.candidate->hash == kernel.candidate->hash;
+  });
+  kernels.insert(kernels.begin(), {kernel.candidate, *ns});
+  return kernels;
+}
+
+bool DeviceTier::ready(const GemmCall& call, const Problem* part_of) {
+  const Route route = this->route(call.problem);
+  const std::vector<RankedChoice> kernels = ranked(route, part_of);
+  return !kernels.empty() && kernels_.ready(kernels, signature_of(route.problem), bound_like(call));
+}
+
 DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what) {
   const QuietFloats quiet;
   const Wait wait = what == WhileCompiling::kWait ? Wait::kBest : Wait::kNo;
@@ -310,7 +347,7 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
 }
 
 DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_ns,
-                                 const SpotCheck* check) {
+                                 const SpotCheck* check, const Problem* part_of) {
   const QuietFloats quiet;
   if (call.packed != nullptr) return run_first(call, ranked(call), wait, margin_ns, check);
   const Problem& p = call.problem;
@@ -323,7 +360,7 @@ DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_
   }
   if (route.means == Means::kHostPass)
     return gemm_with_pass(call, route.problem.types, wait, margin_ns, check);
-  return run_first(call, ranked(route), wait, margin_ns, check);
+  return run_first(call, ranked(route, part_of), wait, margin_ns, check);
 }
 
 DeviceTier::Ran DeviceTier::gemm_with_pass(const GemmCall& call, const Types& types, Wait wait,

@@ -155,9 +155,26 @@ class DeviceTier {
   ///
   /// Throws the last failure when no kernel works: kDevice, kTimeout, kOutOfMemory, kUnsupported,
   /// kCompile. A failed check throws SpotCheckFailed; no other kernel is tried then.
+  ///
+  /// part_of: the problem of which the call is a part, or null (PartKernel).
   Ran gemm(const GemmCall& call, Wait wait = Wait::kBest,
            double margin_ns = std::numeric_limits<double>::infinity(),
-           const SpotCheck* check = nullptr);
+           const SpotCheck* check = nullptr, const Problem* part_of = nullptr);
+
+  /// Kernel of the parts of a problem that is split: the best one for the whole, whose time is
+  /// known best, and which stays the same when the shares change.
+  struct PartKernel {
+    const CandidateRecord* candidate = nullptr;  ///< Null: each part has its own.
+    double whole_ns = 0;                         ///< Expected for the whole problem.
+  };
+  PartKernel part_kernel(const Problem& whole) const;
+  /// Its expected time for a part; nothing where it is not legal for that.
+  std::optional<double> part_kernel_ns(const PartKernel& kernel, const Problem& whole,
+                                       const Problem& part) const;
+
+  /// Whether the call would run at once on its best kernel. Otherwise starts opening the device and
+  /// compiling in the background, or nothing where no kernel can ever run it.
+  bool ready(const GemmCall& call, const Problem* part_of = nullptr);
 
   /// Kernel that runs while the problem's best one is compiled, as far as is known before either is
   /// compiled; null when there is none. Has no side effects.
@@ -182,6 +199,8 @@ class DeviceTier {
   void say(const Error& error) noexcept { kernels_.say(error); }
 
  private:
+  /// The kernels of a part: the whole's first, where it is legal.
+  std::vector<RankedChoice> ranked(const Route& route, const Problem* part_of) const;
   /// Certified kernels of an untuned class; empty when each has failed.
   std::vector<RankedChoice> certified(const Problem& p) const;
   /// Predicted time of the transfers and of the first of these kernels.

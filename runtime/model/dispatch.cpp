@@ -220,6 +220,8 @@ std::string_view name(Tier tier) {
       return "host1";
     case Tier::kHost64:
       return "host64";
+    case Tier::kSplit:
+      return "split";
   }
   return "host";
 }

@@ -20,8 +20,9 @@
 
 namespace rooftile {
 
-enum class Tier : std::uint8_t { kDevice, kHost, kHost1, kHost64 };
-std::string_view name(Tier tier);  // "device", "host", "host1", "host64"
+/// kSplit: several devices, or devices and the host, each a part of the call (split.h).
+enum class Tier : std::uint8_t { kDevice, kHost, kHost1, kHost64, kSplit };
+std::string_view name(Tier tier);  // "device", "host", "host1", "host64", "split"
 /// Returns kHost or kHost1 by their predicted times. One thread is chosen only where it saves more
 /// than 100 ns.
 Tier faster_host(double host_ns, double host1_ns);

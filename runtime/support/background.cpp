@@ -3,14 +3,18 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <system_error>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
+
+#include "core/clock.h"
 
 namespace rooftile {
 
@@ -26,6 +30,23 @@ std::jthread thread_without_signals(std::function<void(std::stop_token)> body) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
   }
+}
+
+double thread_start_ns() {
+  static const double measured = []() -> double {
+    constexpr int kTries = 5;
+    double shortest = std::numeric_limits<double>::infinity();
+    try {
+      for (int i = 0; i < kTries; ++i) {
+        const double start = now_ns();
+        thread_without_signals([](const std::stop_token&) {}).join();
+        shortest = std::min(shortest, now_ns() - start);
+      }
+    } catch (const std::system_error&) {  // What was measured before counts, if anything was.
+    }
+    return shortest;
+  }();
+  return measured;
 }
 
 struct Background::Impl {

@@ -11,6 +11,11 @@ namespace rooftile {
 /// them. Throws std::system_error when no thread can be created.
 std::jthread thread_without_signals(std::function<void(std::stop_token)> body);
 
+/// Returns what it costs a call to start such a thread and to wait for its end, in ns: measured
+/// once for each process, within a millisecond. Infinity where no thread can be created.
+/// Thread-safe.
+double thread_start_ns();
+
 /// Runs jobs one after the other on a thread that exists only while there are jobs. Thread-safe.
 /// Jobs must not throw. A process that ends, or unloads the library, first waits for the running
 /// job, because drivers must not be torn down while the job uses them. A forked child neither waits

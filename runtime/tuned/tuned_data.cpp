@@ -113,6 +113,29 @@ class BestDevice {
   std::vector<TunedKernel> kernels_;
 };
 
+/// Fills in what the database knows of a tuned device. The calibration is there already.
+void add_kernels(TunedData& data, const Reader& reader, const DeviceRecord& device,
+                 std::vector<TunedKernel> kernels) {
+  std::vector<TunedTime> times;
+  for (const TunedKernel& kernel : kernels) {
+    const bool seen = std::any_of(times.begin(), times.end(),
+                                  [&](const TunedTime& t) { return t.problem == kernel.problem; });
+    // The kernels are sorted by rank, so the first one of a problem is its best.
+    if (seen) continue;
+    times.push_back({.problem = kernel.problem,
+                     .ns = kernel.kernel_ns + kernel.pack_ns,
+                     .tile_m = kernel.candidate.variant.tile_m,
+                     .tile_n = kernel.candidate.variant.tile_n});
+    data.buckets.insert(bucket_of(kernel.problem));
+  }
+  data.profile = device.profile;
+  const std::vector<PortfolioKernel> portfolio = reader.portfolio(device.id);
+  data.ranking.emplace(device.profile.limits, data.calibration.device, std::move(kernels),
+                       portfolio);
+  data.model = DispatchModel(data.calibration, device.profile.kind, times,
+                             data.ranking->predicted_classes());
+}
+
 }  // namespace
 
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
@@ -149,28 +172,34 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
     if (known != nullptr) data.model = DispatchModel(data.calibration, known->profile.kind, {});
     return data;
   }
-  std::vector<TunedTime> times;
-  for (const TunedKernel& kernel : best_kernels) {
-    const bool seen = std::any_of(times.begin(), times.end(),
-                                  [&](const TunedTime& t) { return t.problem == kernel.problem; });
-    // The kernels are sorted by rank, so the first one of a problem is its best.
-    if (seen) continue;
-    times.push_back({.problem = kernel.problem,
-                     .ns = kernel.kernel_ns + kernel.pack_ns,
-                     .tile_m = kernel.candidate.variant.tile_m,
-                     .tile_n = kernel.candidate.variant.tile_n});
-    data.buckets.insert(bucket_of(kernel.problem));
-  }
-  data.profile = best->profile;
-  const std::vector<PortfolioKernel> portfolio = reader.portfolio(best->id);
-  data.ranking.emplace(best->profile.limits, data.calibration.device, std::move(best_kernels),
-                       portfolio);
-  data.model =
-      DispatchModel(data.calibration, best->profile.kind, times, data.ranking->predicted_classes());
+  add_kernels(data, reader, *best, std::move(best_kernels));
   return data;
 } catch (const DatabaseLocked& locked) {
   log_warning(fmt::format("{}; this context computes on the host", locked.what()));
   return {.note = locked.what()};
+}
+
+std::vector<TunedData> load_other_devices(const std::filesystem::path& database,
+                                          const std::string& wanted_device,
+                                          const DeviceProfile& first,
+                                          std::span<const DeviceProfile> present) {
+  const Store store(database,
+                    {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
+  const Reader reader(store, Deterministic::kNo);
+  const std::vector<DeviceRecord> records = store.devices();
+  std::vector<TunedData> others;
+  for (const DeviceProfile& device : present) {
+    if (same_device(device, first) || !is_wanted(device, wanted_device)) continue;
+    const auto record = std::ranges::find_if(
+        records, [&](const DeviceRecord& r) { return same_device(r.profile, device); });
+    if (record == records.end()) continue;
+    std::vector<TunedKernel> kernels = reader.kernels(record->id);
+    if (kernels.empty()) continue;
+    TunedData data = {.file = store.path(), .calibration = reader.calibration(*record)};
+    add_kernels(data, reader, *record, std::move(kernels));
+    others.push_back(std::move(data));
+  }
+  return others;
 }
 
 }  // namespace rooftile

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -48,5 +49,12 @@ inline constexpr int kDatabasePatienceMs = 1000;
 /// file is also reported on stderr.
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
                           Deterministic deterministic, const DeviceProfile* only = nullptr);
+
+/// Returns the other tuned devices among those that are present, which may compute parts of the
+/// calls of a context on `first`. Throws kDatabase, and DatabaseLocked as one.
+std::vector<TunedData> load_other_devices(const std::filesystem::path& database,
+                                          const std::string& wanted_device,
+                                          const DeviceProfile& first,
+                                          std::span<const DeviceProfile> present);
 
 }  // namespace rooftile

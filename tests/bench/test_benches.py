@@ -92,6 +92,16 @@ def test_every_kind_of_call_of_bench_packed_runs(databases):
             assert re.search(rf"^{problem} +{kind} +[\d.]+ [mun]?s", text, re.MULTILINE), text
 
 
+def test_every_contestant_of_bench_split_runs(databases, tmp_path):
+    text = run(databases, "bench_split", "--db", "one.db", "--rounds", 2, "--sizes", "330x90x70", "--together", "--csv",
+               tmp_path / "times.csv")
+    names = {"host", "host1", "auto", "split", "together"}
+    found = set(re.findall(r"^330x90x70 nn +(.+?) +[\d.]+ ms ", text, re.MULTILINE))
+    assert names < found and len(found) == len(names) + 1, "one device"
+    assert re.search(r" split +.*\(.+\)$", text, re.MULTILINE), "the reason"
+    assert {line.split(",")[1] for line in (tmp_path / "times.csv").read_text().splitlines()[1:]} == found
+
+
 def test_bench_budget_compares_every_problem_of_both(databases):
     text = run(databases, "bench_budget", "one.db", "two.db", "--seconds", 0.01)
     assert re.search(r"^64x64x64 nn +[\d.]+ %", text, re.MULTILINE), text

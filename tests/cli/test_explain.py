@@ -45,6 +45,22 @@ def test_json_is_as_documented(planted, arguments):
         assert [set(f) for f in answer["factors"]] == 7 * [{"name", "value", "ns"}]
 
 
+def test_why_several_devices_do_not_compute_it(planted):
+    answer = explain(planted, *SIZES, "--devices", "all")
+    assert not answer["split"] and answer["split_shares"] == "" and answer["split_ns"] > 0
+    assert "together" in answer["split_reason"]
+    text = planted.run("explain", *SIZES, "--devices", "all").stdout
+    assert "\nsplit: no\n  " + answer["split_reason"] + "\n" in text
+    assert explain(planted, *SIZES, ROOFTILE_DEVICES="all")["split_reason"] == answer["split_reason"]
+    assert explain(planted, *SIZES, "--devices", "one", ROOFTILE_DEVICES="all")["split_reason"] == ""
+    assert "split" not in planted.run("explain", *SIZES).stdout
+    for arguments, environment, why in ((["--tier", "host"], {}, "forced"), (["--packed", "b"], {}, "one device"),
+                                        ([], {"ROOFTILE_DETERMINISTIC": "1"}, "deterministic"),
+                                        ([], {"ROOFTILE_PRECISION": "exact64"}, "precision")):
+        assert why in explain(planted, *SIZES, "--devices", "all", *arguments, **environment)["split_reason"]
+    planted.refuses("explain", *SIZES, "--devices", "both", says="--devices", code=2)
+
+
 def test_what_runs_while_the_kernel_is_compiled(planted):
     forced = [*SIZES, "--tier", "device"]
     assert explain(planted, *forced)["quick_kernel"] == "naive 8x8 1x1"

@@ -51,6 +51,12 @@ def test_tiers_with_alpha_and_beta(rooftile, tier, order):
     expect_product(rooftile, 0.75 * (a @ b) - 2 * c, 0.75 * (np.abs(a) @ np.abs(b)) + 2 * np.abs(c))
 
 
+def test_all_devices_may_compute(rooftile):
+    a, b, _ = matrices(rooftile)
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--devices", "all", "--verify")
+    expect_product(rooftile, a @ b, np.abs(a) @ np.abs(b))
+
+
 def test_host64_keeps_float64_files(rooftile):
     a, b, c = matrices(rooftile, dtype=np.float64)
     rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--beta", "1", "--tier", "host64")

@@ -87,6 +87,13 @@ TEST_F(CApi, RefusesNullOverlapAndUnknownEnumerators) {
   args = args_of(product_);
   args.tier = static_cast<rooftile_tier>(42);
   expect_refused(product_, args, "tier is 42");
+  args.tier = ROOFTILE_TIER_SPLIT;  // Only an answer.
+  expect_refused(product_, args, "tier is 5");
+  args = args_of(product_);
+  for (const std::int64_t devices : {-1, 3}) {
+    args.devices = devices;
+    expect_refused(product_, args, "devices is " + std::to_string(devices));
+  }
   args = args_of(product_);
   args.struct_size = 8;
   expect_refused(product_, args, "struct_size is 8");

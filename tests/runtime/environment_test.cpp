@@ -19,8 +19,8 @@ using testing::HasSubstr;
 
 TEST(Environment, UnknownValuesAreRefusedWhenAContextIsOpened) {
   for (const char* variable :
-       {"ROOFTILE_TIER", "ROOFTILE_PRECISION", "ROOFTILE_DETERMINISTIC", "ROOFTILE_MEASURE_CALLS",
-        "ROOFTILE_LOG_UNTUNED", "ROOFTILE_VALIDATION"}) {
+       {"ROOFTILE_TIER", "ROOFTILE_DEVICES", "ROOFTILE_PRECISION", "ROOFTILE_DETERMINISTIC",
+        "ROOFTILE_MEASURE_CALLS", "ROOFTILE_LOG_UNTUNED", "ROOFTILE_VALIDATION"}) {
     const ScopedEnvironment wrong(variable, "moon");
     rooftile_context* context = nullptr;
     EXPECT_EQ(rooftile_open(nullptr, &context), ROOFTILE_INVALID_ARGUMENT) << variable;

@@ -95,6 +95,29 @@ TEST(SlicesTest, OtherTypesAreDividedWhereTheResultStaysExact) {
   }
 }
 
+TEST(SlicesTest, RangesOfRowsColumnsAndMatricesAddUpToTheCall) {
+  const auto expect_right_in_ranges = [](const Problem& p, CutAlong along) {
+    Product product(p);
+    const std::int64_t middle = std::max<std::int64_t>(length(p, along) / 3, 1);
+    for (const auto& [begin, end] :
+         {std::pair(middle, length(p, along)), std::pair<std::int64_t, std::int64_t>(0, middle)})
+      run_on_host(HostBlas::get(), range_of(call_of(product), along, begin, end - begin),
+                  Tier::kHost);
+    product.expect_right();
+  };
+  for (const CutAlong along : {CutAlong::kRows, CutAlong::kColumns})
+    for (const char* types : {"f32", "f16_f16", "i8_i32", "f32xq4b32z", "f32xq4_k"}) {
+      Problem p =
+          padded_problem(70, 65, 80, Transpose::kYes, Transpose::kNo, 1, 1, parse_types(types));
+      if (p.types.c != DataType::kI32)
+        p.epilogue = parse_epilogue("row_scale+column_scale+bias_row+relu+residual");
+      expect_right_in_ranges(p, along);
+    }
+  const Problem one = padded_problem(70, 65, 80, Transpose::kYes, Transpose::kNo, 1, 1);
+  for (const bool shared_b : {false, true})
+    expect_right_in_ranges(padded_batch(one, 5, shared_b), CutAlong::kBatch);
+}
+
 TEST(SlicesTest, TooManySlicesAreRefusedAtOnce) {
   const Problem p = packed_problem(1 << 20, 1 << 20, 1 << 20);
   EXPECT_TRUE(slices({.problem = p}, at_most(64 * 64)).empty());

@@ -291,7 +291,7 @@ TEST(TierTimes, ADeviceThatHasFailedIsNotProbedAgain) {
   ASSERT_EQ(times.next(), Tier::kDevice);
   EXPECT_TRUE(times.device_races());
   for (int call = 0; call < 3; ++call) times.record_time(0.5e5);
-  times.leave_device_out();
+  times.leave_out(Tier::kDevice);
   EXPECT_FALSE(times.device_races());
   EXPECT_TRUE(times.open()) << "both host tiers are still candidates";
   for (int call = 0; call < 10000; ++call) {
@@ -299,7 +299,7 @@ TEST(TierTimes, ADeviceThatHasFailedIsNotProbedAgain) {
     times.record_time(times.next() == Tier::kHost ? 1e5 : 1.5e5);
   }
   TierTimes two = times_of({.host_ns = 1e5, .device_ns = 0.9e5});
-  two.leave_device_out();
+  two.leave_out(Tier::kDevice);
   EXPECT_FALSE(two.open());
   EXPECT_EQ(two.next(), Tier::kHost);
 }
