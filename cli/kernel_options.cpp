@@ -30,7 +30,8 @@ ParameterSettings KernelOptions::settings() const {
              other, other_value);
   for (const auto& [parameter, value] : values) {
     if (value.empty()) continue;
-    std::erase_if(settings, [&](const auto& setting) { return setting.first == parameter; });
+    std::erase_if(settings,
+                  [&name = parameter](const auto& setting) { return setting.first == name; });
     settings.emplace_back(parameter, value);
   }
   return settings;

@@ -10,9 +10,14 @@ find_package(Eigen3 REQUIRED NO_MODULE)
 
 # Debian 12's libshaderc.so has unresolved glslang symbols, and its combined static library crashes unless every library
 # of glslang is linked explicitly. This order links and runs.
+# glslang 15 of Debian 13 has two of them no more.
+find_library(ROOFTILE_OGLCOMPILER OGLCompiler)
+find_library(ROOFTILE_HLSL HLSL)
+mark_as_advanced(ROOFTILE_OGLCOMPILER ROOFTILE_HLSL)
 add_library(rooftile_shaderc INTERFACE)
 target_link_libraries(rooftile_shaderc INTERFACE
-  shaderc_combined glslang MachineIndependent GenericCodeGen OSDependent OGLCompiler HLSL SPIRV SPIRV-Tools-opt SPIRV-Tools
+  shaderc_combined glslang MachineIndependent GenericCodeGen OSDependent
+  $<$<BOOL:${ROOFTILE_OGLCOMPILER}>:OGLCompiler> $<$<BOOL:${ROOFTILE_HLSL}>:HLSL> SPIRV SPIRV-Tools-opt SPIRV-Tools
   Threads::Threads)
 
 # Charts of `rooftile report --html`, embedded into the program.

@@ -10,14 +10,19 @@ fail() {
   exit 1
 }
 
+# listed_packages LIST...: prints the packages of these files (one a line, comments behind #).
+listed_packages() {
+  sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$@" | sort -u
+}
+
 # install_missing LIST...: installs the packages of these files (one a line, comments behind #) as root, or through sudo where
 # that works without asking; otherwise names them and ends the script.
 install_missing() {
   command -v dpkg-query >/dev/null || fail "needs a Debian-like system (dpkg-query not found)"
-  local wanted missing as_root=()
-  mapfile -t wanted < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$@")
-  mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}" | sort) \
-    <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 2>/dev/null | sed -n 's/^installed //p' | sort -u))
+  local missing as_root=()
+  mapfile -t missing < <(comm -23 <(listed_packages "$@") \
+    <(dpkg-query -W -f '${db:Status-Status} ${Package}\n${db:Status-Status} ${Package}:${Architecture}\n' 2>/dev/null |
+      sed -n 's/^installed //p' | sort -u))
   [ "${#missing[@]}" -gt 0 ] || return 0
   if [ "$(id -u)" -ne 0 ]; then
     if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then

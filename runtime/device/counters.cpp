@@ -139,8 +139,9 @@ std::vector<std::size_t> choose_counters(
   std::vector<std::size_t> order(offered.size()), chosen;
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   if (choice.first)
-    std::ranges::stable_partition(
-        order, [&](std::size_t place) { return choice.first(offered[place].description); });
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t place) {
+      return choice.first(offered[place].description);
+    });
   std::vector<std::uint32_t> indices;
   const auto fits = [&] {
     const std::uint32_t needed = passes(indices);

@@ -54,7 +54,8 @@ struct Device::Impl {
 
   const DeviceProfile& profile() const { return details.offer.profile; }
   const DeviceLimits& limits() const { return profile().limits; }
-  const vk::raii::DeviceDispatcher& dispatcher() const { return *handle.getDispatcher(); }
+  /// Its type has another name in later Vulkan headers.
+  const auto& dispatcher() const { return *handle.getDispatcher(); }
 
   void submit(const vk::SubmitInfo& work, vk::Fence fence);
   /// Submits work of that list, waits, and returns the wall time in ns. On kTimeout the device is

@@ -110,7 +110,7 @@ std::vector<CompiledExecutable> Pipeline::executables() const {
   const Device::Impl& device = *impl_->device;
   if (device.statistics == CompilerStatistics::kDiscard) return {};
   device.check_usable();
-  const vk::raii::DeviceDispatcher& functions = device.dispatcher();
+  const auto& functions = device.dispatcher();
   return read_executables(
       *device.handle, *impl_->handle,
       {.properties = functions.vkGetPipelineExecutablePropertiesKHR,

@@ -232,18 +232,17 @@ Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) con
 Selector::Packing Selector::packing_ns(const Problem& p, const Times& predicted) const {
   Packing packing = {};
   const Sizes sizes = sizes_of(p);
-  const auto [m, n, k, batch] = sizes;
   for (std::size_t i = 0; i < kernels_; ++i) {
     // The correction applies to all terms alike.
     const double ns_per_term = predicted[i] / sum(i, terms(i, sizes));
     const auto share = [&](double elements, double bytes) {
       if (bytes == 0) return 0.0;
       const double dispatched = factors_[kDispatches][i] * dispatch_ns_;
-      const double moved = factors_[kPanels][i] * batch * elements * bytes * ns_per_byte_;
+      const double moved = factors_[kPanels][i] * sizes.batch * elements * bytes * ns_per_byte_;
       return (dispatched + moved) * ns_per_term;
     };
-    packing.a_ns[i] = share(m * k, shapes_.a_bytes[i]);
-    packing.b_ns[i] = share(k * n, shapes_.b_bytes[i]);
+    packing.a_ns[i] = share(sizes.m * sizes.k, shapes_.a_bytes[i]);
+    packing.b_ns[i] = share(sizes.k * sizes.n, shapes_.b_bytes[i]);
   }
   return packing;
 }

@@ -214,10 +214,10 @@ TEST(WorkgroupMatrix, TheSpaceHasGgmlsTiles) {
   for (const auto& [m, n, k, invocations] :
        {std::tuple{128, 256, 64, 256}, {128, 128, 64, 256}, {64, 64, 64, 128}})
     EXPECT_TRUE(std::ranges::any_of(all,
-                                    [&](const Variant& v) {
+                                    [m = m, n = n, k = k, lanes = invocations](const Variant& v) {
                                       return has_workgroup_scope(v) && v.tile_m == m &&
                                              v.tile_n == n && v.matrix_k == k &&
-                                             local_size(v) == invocations;
+                                             local_size(v) == lanes;
                                     }))
         << m << " x " << n;
   EXPECT_LE(std::ranges::count_if(all, has_workgroup_scope), 200);

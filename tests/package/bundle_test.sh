@@ -25,6 +25,8 @@ cp -L /bin/sh "$(command -v readlink)" "$root/bin/"
 manifest=$(find /usr/share/vulkan/icd.d -name 'lvp_icd.*json')
 [ -f "$manifest" ] || fail "no software device here; install mesa-vulkan-drivers"
 driver=$(sed -n 's/.*"library_path": *"\(.*\)".*/\1/p' "$manifest")
+# Debian 12's manifest has the path, that of Debian 13 the name of the file.
+[[ $driver == /* ]] || driver=$(/sbin/ldconfig -p | sed -n "s|^[[:space:]]*$driver (.* => ||p" | head -n 1)
 cp -L "$driver" "$root/driver/driver.so"
 while read -r name path; do
   case " ${libc[*]} libstdc++.so.6 libgcc_s.so.1 " in

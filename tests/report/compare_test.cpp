@@ -82,7 +82,7 @@ TEST_F(CompareTest, NothingToCompareIsAnError) {
   const Report empty = report("empty.db", {});
   for (const auto& [here, there] :
        {std::pair(one, empty), std::pair(empty, one), std::pair(one, one)}) {
-    const Error error = error_of([&] { compare(here, there); });
+    const Error error = error_of([&first = here, &second = there] { compare(first, second); });
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
     EXPECT_THAT(error.what(), HasSubstr("nothing to compare"));
   }

@@ -1,6 +1,7 @@
 // Several devices in one process. The second one belongs to a copy of the driver, and claims to be
 // another card of the same model.
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,7 +27,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kManifest[] = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
+/// The manifest of lavapipe, whose name has the machine's architecture in it on Debian 12 only.
+std::string lavapipe_manifest() {
+  for (const auto& entry : fs::directory_iterator("/usr/share/vulkan/icd.d"))
+    if (entry.path().filename().string().starts_with("lvp_icd.")) return entry.path().string();
+  throw std::runtime_error("there is no lvp_icd.*json in /usr/share/vulkan/icd.d");
+}
+
+/// The file of a library that a manifest names by its path or, since Debian 13, by its file name.
+fs::path found_by_the_linker(const std::string& library) {
+  void* const handle = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  link_map* map = nullptr;
+  if (handle == nullptr || ::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+    throw std::runtime_error(::dlerror());
+  const fs::path file = map->l_name;
+  ::dlclose(handle);
+  return file;
+}
 
 template <typename Function>
 Function loaders(const char* name) {
@@ -61,18 +79,19 @@ PFN_vkVoidFunction in_front(const char* name) {
 class TwoDrivers : public ::testing::Environment {
  public:
   void SetUp() override {
-    std::ifstream manifest(kManifest);
+    const std::string manifest_path = lavapipe_manifest();
+    std::ifstream manifest(manifest_path);
     std::string text((std::istreambuf_iterator<char>(manifest)), {});
     const std::string key = "\"library_path\": \"";
     const std::size_t begin = text.find(key) + key.size(), end = text.find('"', begin);
-    ASSERT_NE(end, std::string::npos) << kManifest;
+    ASSERT_NE(end, std::string::npos) << manifest_path;
     // The loader makes one driver of one file, whatever its name, so that the file has to be
     // copied.
-    fs::path library = text.substr(begin, end - begin);
-    fs::copy_file(library, folder_ / "libvulkan_copy.so");
+    fs::copy_file(found_by_the_linker(text.substr(begin, end - begin)),
+                  folder_ / "libvulkan_copy.so");
     text.replace(begin, end - begin, (folder_ / "libvulkan_copy.so").string());
     std::ofstream(folder_ / "copy.json") << text;
-    const std::string both = kManifest + (":" + (folder_ / "copy.json").string());
+    const std::string both = manifest_path + (":" + (folder_ / "copy.json").string());
     for (const char* variable : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
       ::setenv(variable, both.c_str(), 1);
     FaultyDriver::put_in_front(&in_front);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 #include <numbers>
-#include <ranges>
 
 #include "core/numbers/statistics.h"
 #include "tuner/search/surrogate.h"
@@ -82,7 +81,8 @@ void SurrogateSearch::plan_first() {
 
 std::vector<std::size_t> SurrogateSearch::eligible(std::size_t measured) const {
   std::vector<std::size_t> candidates;
-  for (const std::size_t candidate : by_model_ | std::views::take(index(widened(measured))))
+  const std::size_t considered = std::min(by_model_.size(), widened(measured));
+  for (const std::size_t candidate : std::span(by_model_).first(considered))
     if (pool_.has(candidate)) candidates.push_back(candidate);
   return candidates.empty() ? pool_.rest() : candidates;
 }

@@ -73,8 +73,8 @@ std::vector<PageFile> page_files(const fs::path& assets, std::string known) {
           {fs::relative(entry.path(), assets).generic_string(), content_of(entry.path())});
   files.push_back({"known.json", std::move(known)});
   // First, so that a page whose writing was interrupted can be written again.
-  std::ranges::stable_partition(files,
-                                [](const PageFile& file) { return file.name == "index.html"; });
+  std::stable_partition(files.begin(), files.end(),
+                        [](const PageFile& file) { return file.name == "index.html"; });
   return files;
 }
 

@@ -80,7 +80,7 @@ typedef VkResult(VKAPI_PTR* PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDime
 #define VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME "VK_KHR_shader_bfloat16"
 constexpr auto VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR =
     static_cast<VkStructureType>(1000141000);
-constexpr VkComponentTypeKHR VK_COMPONENT_TYPE_BFLOAT16_KHR = 1000141000;
+constexpr auto VK_COMPONENT_TYPE_BFLOAT16_KHR = static_cast<VkComponentTypeKHR>(1000141000);
 struct VkPhysicalDeviceShaderBfloat16FeaturesKHR {
   VkStructureType sType;
   void* pNext;

@@ -22,14 +22,17 @@ Messages& messages() {
   return instance;
 }
 
-VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
-                                          VkDebugUtilsMessageTypeFlagsEXT types,
-                                          const VkDebugUtilsMessengerCallbackDataEXT* data,
+// The parameters are C's types in the Vulkan headers of Debian 12, and those of C++ with the same
+// representation in later ones.
+template <typename Severity, typename Types, typename Data>
+VKAPI_ATTR VkBool32 VKAPI_CALL on_message(Severity severity, Types types, const Data* data,
                                           void* user) {
   const char* text = data->pMessage != nullptr ? data->pMessage : "";
-  if ((types & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) != 0) {
+  if ((static_cast<VkDebugUtilsMessageTypeFlagsEXT>(types) &
+       VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) != 0) {
     add_validation_message(text);
-  } else if (user != nullptr && (severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) != 0) {
+  } else if (user != nullptr && (static_cast<VkDebugUtilsMessageSeverityFlagBitsEXT>(severity) &
+                                 VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) != 0) {
     static_cast<std::vector<std::string>*>(user)->emplace_back(text);
   }
   return VK_FALSE;  // VK_TRUE would abort the call, which is for layer developers.
