@@ -1,0 +1,16 @@
+"""Matrix products on tuned Vulkan kernels, or on the machine's BLAS where that is faster.
+
+>>> import numpy, rooftile as rt
+>>> rt.matmul(numpy.ones((2, 3), "float32"), numpy.ones((3, 2), "float32"))
+array([[3., 3.],
+       [3., 3.]], dtype=float32)
+"""
+from ._default import default_session, explain, last_decision, matmul
+from ._library import version
+from .epilogue import Epilogue
+from .errors import Error, InvalidArgument, OutOfMemory
+from .session import Decision, Session
+from .weights import Packed, Quantized
+
+__all__ = ["Decision", "Epilogue", "Error", "InvalidArgument", "OutOfMemory", "Packed", "Quantized", "Session", "default_session",
+           "explain", "last_decision", "matmul", "version"]
