@@ -1,0 +1,34 @@
+"""The `rooftile` program: that of the wheel or bundle around the package, or an installed one."""
+import os
+import shutil
+import sys
+from typing import List, NoReturn
+
+from ._library import bundled
+from .errors import Error
+
+
+def program() -> str:
+    """Path of the program: $ROOFTILE_PROGRAM, else the bundled one, else one on $PATH. Errors: Error."""
+    named = os.environ.get("ROOFTILE_PROGRAM")
+    if named:
+        return named
+    folder = bundled()
+    if folder is not None:
+        own = os.path.join(os.path.dirname(folder), "bin", "rooftile")
+        if os.access(own, os.X_OK):
+            return own
+    found = shutil.which("rooftile")
+    if found is None:
+        raise Error("the program rooftile is not installed; install the wheel or the package rooftile, or name it in "
+                    "ROOFTILE_PROGRAM")
+    return found
+
+
+def main() -> NoReturn:
+    """The command `rooftile` of a wheel: becomes the program."""
+    arguments: List[str] = ["rooftile", *sys.argv[1:]]
+    folder = bundled()
+    if folder is None:
+        sys.exit("rooftile: this installation of the Python package has no program")
+    os.execv(os.path.join(os.path.dirname(folder), "bin", "rooftile"), arguments)
