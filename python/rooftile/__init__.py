@@ -7,10 +7,12 @@ array([[3., 3.],
 """
 from ._default import default_session, explain, last_decision, matmul
 from ._library import version
+from .device_array import DeviceArray
 from .epilogue import Epilogue
 from .errors import Error, InvalidArgument, OutOfMemory
+from .files import GgufFile, quantize
 from .session import Decision, Session
 from .weights import Packed, Quantized
 
-__all__ = ["Decision", "Epilogue", "Error", "InvalidArgument", "OutOfMemory", "Packed", "Quantized", "Session", "default_session",
-           "explain", "last_decision", "matmul", "version"]
+__all__ = ["Decision", "DeviceArray", "Epilogue", "Error", "GgufFile", "InvalidArgument", "OutOfMemory", "Packed", "Quantized", "Session",
+           "default_session", "explain", "last_decision", "matmul", "quantize", "version"]

@@ -1,5 +1,4 @@
 """The session of module-level functions: opened at the first use, once in each process."""
-import atexit
 import os
 import threading
 from typing import Any, Optional, Union
@@ -35,14 +34,7 @@ def _forget() -> None:
     _session, _lock, _ndarray = None, threading.Lock(), None
 
 
-def _flush() -> None:
-    if _session is not None:
-        _session.flush()
-
-
 os.register_at_fork(after_in_child=_forget)
-# Not closed: daemon threads may still compute.
-atexit.register(_flush)
 
 
 def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optional[float] = None, c: Any = None,
@@ -53,7 +45,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optiona
     a, b: m x k and k x n (or vectors, or stacks of matrices that are repeated as in NumPy): anything with the buffer protocol or
       __dlpack__ in the processor's memory, such as NumPy arrays, PyTorch's CPU tensors and memory maps. b may be Quantized or
       Packed, and with a DeviceArray the result is one. Both have one type: float32, float16, bfloat16 (of ml_dtypes, PyTorch,
-      or uint16 with dtype="bfloat16"), int8 or uint8. Transposed, padded and reversed-axes views are read where they are; only
+      or uint16 with dtype="bfloat16"), int8 or uint8. Transposed and padded views are read where they are; only
       what no leading dimension can say is copied.
     out: where the result goes and what is returned; by rows, by columns or with any strides. It overlaps neither a nor b.
       Without it the result is PyTorch's where a is, else NumPy's, and a memoryview where NumPy is not installed.

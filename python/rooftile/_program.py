@@ -5,7 +5,7 @@ import sys
 from typing import List, NoReturn
 
 from ._library import bundled
-from .errors import Error
+from .errors import INVALID_ARGUMENT, Error, InvalidArgument
 
 
 def program() -> str:
@@ -23,6 +23,21 @@ def program() -> str:
         raise Error("the program rooftile is not installed; install the wheel or the package rooftile, or name it in "
                     "ROOFTILE_PROGRAM")
     return found
+
+
+def run(*arguments: str) -> str:
+    """What a command prints on stdout. Errors: ValueError where the command line is wrong (exit code 2), else Error."""
+    import subprocess
+    done = subprocess.run([program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise failure(done.returncode, done.stderr.decode(errors="replace"))
+    return done.stdout.decode(errors="replace")
+
+
+def failure(code: int, stderr: str) -> Error:
+    """The exception for a command that has ended with this exit code and these messages."""
+    message = stderr.strip() or f"the program rooftile ended with exit code {code}"
+    return InvalidArgument(message, INVALID_ARGUMENT) if code == 2 else Error(message)
 
 
 def main() -> NoReturn:

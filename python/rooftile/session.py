@@ -1,7 +1,9 @@
 """A context of the library: its database, device and defaults."""
+import atexit
 import ctypes
 import os
 import time
+import weakref
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Union
 
 from . import _abi
@@ -12,9 +14,28 @@ from ._library import check, library
 from ._result import numpy_module
 from ._shapes import contiguous_strides
 from ._views import view_of
+from .device_array import Collected, DeviceArray, resident_product
 from .epilogue import Epilogue
 from .errors import Error, InvalidArgument
 from .weights import Packed, Quantized
+
+
+_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """Before the interpreter ends. Products of daemon threads are waited for, and their next ones fail."""
+    for session in list(_sessions):
+        session.close()
+
+
+def _forget_all() -> None:
+    """In a forked child, where the parent's threads are not there: its sessions work, but are not closed."""
+    _sessions.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_forget_all)
 
 
 class Decision(NamedTuple):
@@ -89,16 +110,27 @@ class Session:
         self._library = library()
         check(self._library, self._library.rooftile_open(ctypes.addressof(options), ctypes.addressof(self._context)))
         self._plain: Optional[PlainProducts] = None
+        self.collected = Collected()
+        _sessions.add(self)
 
-    def _open(self) -> ctypes.c_void_p:
+    @property
+    def context(self) -> ctypes.c_void_p:
+        """The handle of the C ABI. Errors: ValueError where the session is closed."""
         if not self._context:
             raise ValueError("the session is closed")
         return self._context
 
+    def _check_open(self) -> None:
+        _ = self.context
+
+    def array(self, x: Any, dtype: Any = None) -> DeviceArray:
+        """x as a DeviceArray of this session's device."""
+        return DeviceArray(x, self, dtype)
+
     def plain(self) -> Optional[PlainProducts]:
         """The short way for plain products of NumPy arrays, or None where there is no NumPy (for the package's own use)."""
         if self._plain is None and numpy_module() is not None:
-            self._plain = PlainProducts(self._library, self._open(), numpy_module())
+            self._plain = PlainProducts(self._library, self.context, numpy_module())
         return self._plain
 
     def _run(self, call: Call) -> Any:
@@ -106,7 +138,7 @@ class Session:
             return call.finish()
         self._running.append(None)
         try:
-            check(self._library, self._library.rooftile_gemm(self._open(), ctypes.addressof(call.args)))
+            check(self._library, self._library.rooftile_gemm(self.context, ctypes.addressof(call.args)))
         except InvalidArgument as error:
             if "overlap" not in str(error):
                 raise
@@ -127,7 +159,10 @@ class Session:
             if result is not None:
                 return result
         o = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
-        self._open()
+        for array in (a, b, out):
+            if isinstance(array, DeviceArray):
+                return resident_product(array.session, a, b, out, o)
+        self._check_open()
         result = self._run(call_of(a, b, out, o))
         if plain is None:
             self.plain()
@@ -144,14 +179,14 @@ class Session:
         if call.args.batch == 0:
             raise ValueError("the result has a size of 0, so there is nothing to explain")
         decision = _abi.Decision()
-        check(self._library, self._library.rooftile_explain_gemm(self._open(), ctypes.addressof(call.args),
+        check(self._library, self._library.rooftile_explain_gemm(self.context, ctypes.addressof(call.args),
                                                                  ctypes.addressof(decision)))
         return _decision(decision)
 
     def last_decision(self) -> Decision:
         """How this thread's last product was answered. Errors: Error where it failed, or there was none."""
         decision = _abi.Decision()
-        check(self._library, self._library.rooftile_last_decision(self._open(), ctypes.addressof(decision)))
+        check(self._library, self._library.rooftile_last_decision(self.context, ctypes.addressof(decision)))
         return _decision(decision)
 
     def pack(self, b: Any, rows: Iterable[int]) -> Packed:
@@ -179,7 +214,7 @@ class Session:
         array = (ctypes.c_int64 * len(sizes))(*sizes)
         args = _abi.PackArgs(operand=1, call=ctypes.addressof(call), sizes=ctypes.addressof(array), size_count=len(sizes))
         handle = ctypes.c_void_p()
-        check(self._library, self._library.rooftile_pack(self._open(), ctypes.addressof(args), ctypes.addressof(handle)))
+        check(self._library, self._library.rooftile_pack(self.context, ctypes.addressof(args), ctypes.addressof(handle)))
         return Packed(kept, shape, handle)
 
     def _pack_array(self, b: Any, call: _abi.GemmArgs) -> Any:
@@ -195,11 +230,12 @@ class Session:
 
     def flush(self) -> None:
         """Writes the counts of products without a tuned kernel to the database now."""
-        self._library.rooftile_flush(self._open())
+        self._library.rooftile_flush(self.context)
 
     def close(self) -> None:
         """Waits for the products that other threads are computing, and frees the context. A closed session may be closed."""
         context, self._context = self._context, ctypes.c_void_p()
+        self.collected.drop()
         if self._plain is not None:
             self._plain.close()
         while self._running:
@@ -207,7 +243,7 @@ class Session:
         self._library.rooftile_close(context)
 
     def __enter__(self) -> "Session":
-        self._open()
+        self._check_open()
         return self
 
     def __exit__(self, *_: object) -> None:
