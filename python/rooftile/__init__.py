@@ -11,8 +11,11 @@ from .device_array import DeviceArray
 from .epilogue import Epilogue
 from .errors import Error, InvalidArgument, OutOfMemory
 from .files import GgufFile, quantize
+from .ipython import load_ipython_extension, unload_ipython_extension
 from .session import Decision, Session
+from .tools import Tuned, devices, report, tune
 from .weights import Packed, Quantized
 
 __all__ = ["Decision", "DeviceArray", "Epilogue", "Error", "GgufFile", "InvalidArgument", "OutOfMemory", "Packed", "Quantized", "Session",
-           "default_session", "explain", "last_decision", "matmul", "quantize", "version"]
+           "Tuned", "default_session", "devices", "explain", "last_decision", "load_ipython_extension", "matmul", "quantize", "report",
+           "tune", "unload_ipython_extension", "version"]

@@ -28,6 +28,11 @@ def default_session() -> Session:
     return _session
 
 
+def renew() -> None:
+    """Lets the next product open the session anew, with what has been tuned since. Arrays keep the earlier one."""
+    _forget()
+
+
 def _forget() -> None:
     """In a forked child, which opens a context of its own. The parent's is left alone: its threads are not there."""
     global _session, _lock, _ndarray

@@ -40,6 +40,12 @@ def failure(code: int, stderr: str) -> Error:
     return InvalidArgument(message, INVALID_ARGUMENT) if code == 2 else Error(message)
 
 
+def about(argument: str, file: str, error: Error) -> Error:
+    """The exception for a command that has found something wrong in a file that was made of this argument."""
+    _, found, reason = str(error).partition(file + ":")
+    return InvalidArgument(f"{argument}: {reason.strip()}", INVALID_ARGUMENT) if found else error
+
+
 def main() -> NoReturn:
     """The command `rooftile` of a wheel: becomes the program."""
     arguments: List[str] = ["rooftile", *sys.argv[1:]]

@@ -3,9 +3,9 @@ import os
 from typing import Any, Dict, Iterator, Mapping, Optional, Union
 
 from . import _abi
-from ._program import run
+from ._program import about, run
 from ._result import numpy_module
-from .errors import INVALID_ARGUMENT, Error, InvalidArgument
+from .errors import Error
 from .weights import Quantized
 
 _Path = Union[str, "os.PathLike[str]"]
@@ -65,10 +65,7 @@ def quantize(weights: Any, bits: int = 4, block: int = 32, zero_points: str = "n
         try:
             run("quantize", source, "-o", prefix, *options, *(["--trans"] if by_columns else []))
         except Error as error:
-            _, found, reason = str(error).partition(f"{source}: ")
-            if not found:
-                raise
-            raise InvalidArgument(f"weights: {reason}", INVALID_ARGUMENT) from None
+            raise about("weights", source, error) from None
         if format is not None:
             with open(prefix + ".gguf", "rb") as file:
                 content = file.read()

@@ -111,6 +111,7 @@ class Session:
         check(self._library, self._library.rooftile_open(ctypes.addressof(options), ctypes.addressof(self._context)))
         self._plain: Optional[PlainProducts] = None
         self.collected = Collected()
+        self._process = os.getpid()
         _sessions.add(self)
 
     @property
@@ -241,6 +242,11 @@ class Session:
         while self._running:
             time.sleep(0.001)
         self._library.rooftile_close(context)
+
+    def __del__(self) -> None:
+        # Not a parent's session in a forked child.
+        if getattr(self, "_process", None) == os.getpid() and self._context:
+            self.close()
 
     def __enter__(self) -> "Session":
         self._check_open()
