@@ -12,10 +12,11 @@ from .epilogue import Epilogue
 from .errors import Error, InvalidArgument, OutOfMemory
 from .files import GgufFile, quantize
 from .ipython import load_ipython_extension, unload_ipython_extension
+from .patch import numpy_patch
 from .session import Decision, Session
 from .tools import Tuned, devices, report, tune
 from .weights import Packed, Quantized
 
 __all__ = ["Decision", "DeviceArray", "Epilogue", "Error", "GgufFile", "InvalidArgument", "OutOfMemory", "Packed", "Quantized", "Session",
-           "Tuned", "default_session", "devices", "explain", "last_decision", "load_ipython_extension", "matmul", "quantize", "report",
-           "tune", "unload_ipython_extension", "version"]
+           "Tuned", "default_session", "devices", "explain", "last_decision", "load_ipython_extension", "matmul", "numpy_patch", "quantize",
+           "report", "tune", "unload_ipython_extension", "version"]
