@@ -1,4 +1,5 @@
 """The examples in docstrings are right, every public name has a docstring, and types are complete."""
+import ast
 import doctest
 import importlib
 import os
@@ -27,6 +28,11 @@ def test_public_names_are_described():
         for member, value in vars(thing).items() if isinstance(thing, type) else ():
             if not member.startswith("_") and callable(value):
                 assert value.__doc__, f"{name}.{member}"
+
+
+def test_the_syntax_is_that_of_python_3_9():
+    for file in FOLDER.glob("*.py"):
+        ast.parse(file.read_text(), feature_version=(3, 9))
 
 
 @pytest.mark.skipif("ROOFTILE_INSTALLED" in os.environ, reason="the source tree's test")
