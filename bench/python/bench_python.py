@@ -47,7 +47,7 @@ def bench_call(options):
     times = {name: [] for name in contestants}
     for _ in range(options.rounds * 10):
         for name, call in contestants.items():
-            times[name].append(timeit.timeit(call, number=300) / 300)
+            times[name].append(timeit.timeit(call, number=100) / 100)
     for name, samples in times.items():
         beside = None if "@" in name else times["a @ b.T" if "b.T" in name else "a @ b"]
         line(name, samples, "us", 1e6, beside)

@@ -13,10 +13,14 @@ from .epilogue import Epilogue, epilogue_args, epilogue_of
 from .weights import Packed, Quantized
 
 
+# The defaults of alpha and kappa, which the short way knows by identity.
+ONE, ZERO = 1.0, 0.0
+
+
 class Options(NamedTuple):
     """The arguments of matmul besides a, b and out."""
 
-    alpha: float = 1.0
+    alpha: float = ONE
     beta: Optional[float] = None
     c: Any = None
     epilogue: Union[str, Epilogue, None] = None
@@ -25,7 +29,7 @@ class Options(NamedTuple):
     tier: Optional[str] = None
     precision: Optional[str] = None
     dtype: Any = None
-    kappa: float = 0.0
+    kappa: float = ZERO
 
 
 class Call:
@@ -74,7 +78,10 @@ def _type_out(given: Any, a: View, like: Optional[View], quantized: bool) -> int
     """The type of the result: as asked for, else that of out or c, else NumPy's, but int32 for 8-bit integers, and float32
     beside quantised weights."""
     if given is not None:
-        return type_of("dtype_out", given)
+        kind = type_of("dtype_out", given)
+        if kind in (I8, U8):
+            raise TypeError(f"dtype_out is {TYPE_NAMES[kind]}; results are float32, float16, bfloat16 or int32")
+        return kind
     if like is not None:
         return like.type
     return I32 if a.type in (I8, U8) else F32 if quantized else a.type

@@ -3,6 +3,7 @@ import os
 import threading
 from typing import Any, Optional, Union
 
+from ._call import ONE, ZERO
 from ._result import numpy_module
 from .epilogue import Epilogue
 from .session import Decision, Session
@@ -17,9 +18,9 @@ _multiply: Any = None
 def default_session() -> Session:
     """The session that rooftile.matmul uses. Thread-safe. Errors: those of Session."""
     global _session, _ndarray, _multiply
-    if _session is None:
+    if _session is None or _session.closed:
         with _lock:
-            if _session is None:
+            if _session is None or _session.closed:
                 opened = Session()
                 plain, numpy = opened.plain(), numpy_module()
                 if plain is not None and numpy is not None:
@@ -42,9 +43,9 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optional[float] = None, c: Any = None,
+def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optional[float] = None, c: Any = None,
            epilogue: Union[str, Epilogue, None] = None, bias: Any = None, dtype_out: Any = None, tier: Optional[str] = None,
-           precision: Optional[str] = None, dtype: Any = None, kappa: float = 0.0) -> Any:
+           precision: Optional[str] = None, dtype: Any = None, kappa: float = ZERO) -> Any:
     """alpha * a @ b + beta * c, followed by the epilogue, on whatever is predicted to be fastest here.
 
     a, b: m x k and k x n (or vectors, or stacks of matrices that are repeated as in NumPy): anything with the buffer protocol or
@@ -76,7 +77,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optiona
     ValueError: a is 2 x 3 and b is 2 x 3: the inner sizes 3 and 2 differ
     """
     if (type(a) is _ndarray and type(b) is _ndarray and c is None and beta is None and epilogue is None and bias is None
-            and dtype_out is None and tier is None and precision is None and dtype is None and alpha == 1.0 and kappa == 0.0
+            and dtype_out is None and tier is None and precision is None and dtype is None and alpha is ONE and kappa is ZERO
             and (out is None or type(out) is _ndarray)):
         result = _multiply(a, b, out)
         if result is not None:

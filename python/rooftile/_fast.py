@@ -11,7 +11,6 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _abi
 from ._layout import as_stored
-from ._library import check
 from ._views import view_of
 
 _MOST_PLANS = 1024
@@ -117,9 +116,7 @@ def _multiply(library: ctypes.CDLL, plans: Dict[Any, Optional[_Plan]], opened: L
             return None
         finally:
             plan.free.append(prepared)
-        if status == 0:
-            return out
-        check(library, status)
-        return None
+        # The general way reports errors, with the names of the arguments.
+        return out if status == 0 else None
 
     return multiply

@@ -27,7 +27,7 @@ def numpy_type(kind: int, like: Any) -> Any:
     if kind != BF16:
         return TYPE_NAMES[kind]
     extension = sys.modules.get("ml_dtypes")
-    named = getattr(getattr(like, "dtype", None), "name", "") == "bfloat16"
+    named = getattr(getattr(getattr(like, "dtype", None), "type", None), "__name__", "") == "bfloat16"
     return extension.bfloat16 if extension is not None and named else "uint16"
 
 

@@ -7,7 +7,7 @@ import weakref
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Union
 
 from . import _abi
-from ._call import Call, Options, call_of
+from ._call import ONE, ZERO, Call, Options, call_of
 from ._fast import PlainProducts
 from ._layout import operand_of
 from ._library import check, library
@@ -121,6 +121,10 @@ class Session:
             raise ValueError("the session is closed")
         return self._context
 
+    @property
+    def closed(self) -> bool:
+        return not self._context
+
     def _check_open(self) -> None:
         _ = self.context
 
@@ -148,14 +152,14 @@ class Session:
             self._running.pop()
         return call.finish()
 
-    def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optional[float] = None, c: Any = None,
+    def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optional[float] = None, c: Any = None,
                epilogue: Union[str, Epilogue, None] = None, bias: Any = None, dtype_out: Any = None, tier: Optional[str] = None,
-               precision: Optional[str] = None, dtype: Any = None, kappa: float = 0.0) -> Any:
+               precision: Optional[str] = None, dtype: Any = None, kappa: float = ZERO) -> Any:
         """alpha * a @ b + beta * c in this session; rooftile.matmul has the description."""
         plain = self._plain
         if (plain is not None and type(a) is plain.array and type(b) is plain.array and (out is None or type(out) is plain.array)
                 and c is None and beta is None and epilogue is None and bias is None and dtype_out is None and tier is None
-                and precision is None and dtype is None and alpha == 1.0 and kappa == 0.0):
+                and precision is None and dtype is None and alpha is ONE and kappa is ZERO):
             result = plain.multiply(a, b, out)
             if result is not None:
                 return result

@@ -56,6 +56,14 @@ def test_errors_have_the_library_s_message_and_status():
     session.close()
 
 
+def test_the_default_session_is_opened_again():
+    eye = numpy.eye(2, dtype="float32")
+    before = rt.default_session()
+    before.close()
+    assert (rt.matmul(eye, eye) == eye).all() and rt.default_session() is not before
+    assert (rt.matmul(eye, eye, alpha=2) == 2 * eye).all()
+
+
 def test_closing_waits_for_products_of_other_threads():
     a = numpy.ones((700, 700), "float32")
     for alpha in (1, 2):  # the short way, and the general one
