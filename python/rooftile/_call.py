@@ -7,11 +7,10 @@ from . import _abi
 from ._abi import F32, I8, I32, TYPE_NAMES, U8
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._result import new_result
-from ._shapes import Shape, broadcast, contiguous_strides, count, text
-from ._views import View, type_of, view_of
+from ._shapes import Shape, broadcast, count, text
+from ._views import View, of_bytes, type_of, view_of
 from .epilogue import Epilogue, epilogue_args, epilogue_of
 from .weights import Packed, Quantized
-
 
 # The defaults of alpha and kappa, which the short way knows by identity.
 ONE, ZERO = 1.0, 0.0
@@ -133,10 +132,7 @@ def _place_result(call: Call, out: View, row_major: bool, reads: bool) -> Operan
     """The memory that the library writes: out itself, or a copy where no leading dimension can say out's strides."""
     stored = as_stored(out)
     if stored is None or (stored.by_columns and row_major):
-        computed = out.copied() if reads else View(0, out.type, out.shape, contiguous_strides(out.shape, out.itemsize), False, None)
-        if not reads:
-            memory = bytearray(max(computed.nbytes, 1))
-            computed = View(ctypes.addressof(ctypes.c_char.from_buffer(memory)), out.type, out.shape, computed.strides, False, memory)
+        computed = out.copied() if reads else of_bytes(bytearray(out.nbytes), out.type, out.shape)
         call.copy_back = (out, computed)
         stored = Operand(computed, max(out.shape[-1], 1), False)
     call.keep.append(stored.view)

@@ -4,6 +4,7 @@ import threading
 import numpy
 import pytest
 import rooftile as rt
+from rooftile._fast import PlainProducts
 
 
 def test_guard_and_decision():
@@ -83,6 +84,77 @@ def test_closing_waits_for_products_of_other_threads():
         session.close()
         thread.join()
         assert all(found)
+
+
+class Watched:
+    """The library, of which each product waits until it may go on."""
+
+    def __init__(self, library, log):
+        self.library, self.log = library, log
+        self.entered, self.may_go_on = threading.Event(), threading.Event()
+
+    def __getattr__(self, name):
+        return getattr(self.library, name)
+
+    def _product(self, function, *arguments):
+        self.entered.set()
+        self.may_go_on.wait()
+        status = function(*arguments)
+        self.log.append("product")
+        return status
+
+    def rooftile_gemm(self, *arguments):
+        return self._product(self.library.rooftile_gemm, *arguments)
+
+    def rooftile_sgemm(self, *arguments):
+        return self._product(self.library.rooftile_sgemm, *arguments)
+
+    def rooftile_close(self, context):
+        self.log.append("close")
+        self.library.rooftile_close(context)
+
+
+@pytest.mark.parametrize("alpha", [None, 2])  # the short way, and the general one
+def test_a_session_is_freed_after_the_running_product(alpha):
+    session, log, eye = rt.Session(), [], numpy.eye(2, dtype="float32")
+    session._library = watched = Watched(session._library, log)
+    session.plain()
+    options = {} if alpha is None else {"alpha": alpha}
+    product = threading.Thread(target=lambda: session.matmul(eye, eye, **options))
+    product.start()
+    watched.entered.wait()
+    closing = threading.Thread(target=session.close)
+    closing.start()
+    closing.join(0.2)  # ends before this if it does not wait
+    watched.may_go_on.set()
+    product.join()
+    closing.join()
+    assert log == ["product", "close"]
+
+
+def test_products_at_the_same_time_have_arguments_of_their_own():
+    a, b = numpy.eye(2, dtype="float32"), numpy.ones((2, 2), "float32")
+    pointers = []
+
+    class Nested:
+        """A library whose first product makes another before it computes, as a thread or a signal handler may."""
+
+        def __getattr__(self, name):
+            return getattr(session._library, name)
+
+        def rooftile_sgemm(self, context, pointer):
+            pointers.append(pointer)
+            if len(pointers) < 3:
+                assert (plain.multiply(b, a, None) == b).all()
+            return session._library.rooftile_sgemm(context, pointer)
+
+    with rt.Session() as session:
+        plain = PlainProducts(Nested(), session.context, numpy)
+        assert (plain.multiply(a, 2 * b, None) == 2 * b).all()
+        assert len(set(pointers)) == 3
+        plain.multiply(a, b, None)
+        assert pointers[3] in pointers[:3]
+        plain.close()
 
 
 @pytest.mark.parametrize("transposed", [False, True])
