@@ -64,6 +64,15 @@ class Epilogue(Structure):
     _fields_ = _fields("size struct_size; pointer row_scale column_scale; int bias_kind; pointer bias; int activation;"
                        "pointer residual; i64 ld_residual stride_residual; int clamp; float low high")
 
+    def set_clamp(self, given: Any) -> None:
+        """Errors: TypeError for what is no pair of numbers."""
+        try:
+            low, high = given
+            self.low, self.high = float(low), float(high)
+        except (TypeError, ValueError):
+            raise TypeError(f"clamp is {given!r}; it is a pair of numbers, (low, high)") from None
+        self.clamp = 1
+
 
 class Quantization(Structure):
     _fields_ = _fields("size struct_size; int bits block zero_point; size values_bytes; pointer scales; size scales_bytes;"

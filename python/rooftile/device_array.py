@@ -2,19 +2,17 @@
 import ctypes
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Optional, Tuple
 
 from . import _abi
 from ._abi import ITEM_SIZES, TYPE_NAMES
 from ._library import check, library
 from ._result import numpy_module, numpy_type
-from ._shapes import Shape, broadcast, contiguous_strides, count, repeated_strides, single_stride, text
-from ._views import type_of, view_of
-from .epilogue import Epilogue, epilogue_of
+from ._shapes import Shape, contiguous_strides, count, text
+from ._views import View, type_of, view_of
 from .errors import Error
 
 if TYPE_CHECKING:
-    from ._call import Options
     from .session import Session
 
 # Products that are collected before they are run, which bounds the memory of results that nobody reads.
@@ -31,6 +29,15 @@ class Memory:
         # Also when the interpreter ends: the device's background work is then waited for, which must not be left to the exit
         # handlers of C, because the driver's own may come first.
         weakref.finalize(self, self._library.rooftile_buffer_release, self.handle)
+
+
+def uploaded(session: "Session", view: View) -> Memory:
+    """The values of a view without gaps, on the session's device."""
+    memory = Memory(session.context, view.nbytes)
+    if view.nbytes:
+        lib = library()
+        check(lib, lib.rooftile_buffer_upload(memory.handle, 0, view.address, view.nbytes))
+    return memory
 
 
 class Collected:
@@ -97,10 +104,7 @@ class DeviceArray:
         view = view_of(x, "x", None if dtype is None else type_of("dtype", dtype))
         if view.strides != contiguous_strides(view.shape, view.itemsize):
             view = view.copied()
-        self._set(session, view.type, view.shape, Memory(session.context, view.nbytes), False)
-        if view.nbytes:
-            lib = library()
-            check(lib, lib.rooftile_buffer_upload(self.memory.handle, 0, view.address, view.nbytes))
+        self._set(session, view.type, view.shape, uploaded(session, view), False)
 
     def _set(self, session: "Session", kind: int, shape: Shape, memory: Memory, transposed: bool) -> None:
         self.session, self.type, self._stored, self.memory, self._transposed = session, kind, shape, memory, transposed
@@ -178,104 +182,3 @@ class DeviceArray:
 
     def __repr__(self) -> str:
         return f"<DeviceArray {text(self.shape)}, {self.dtype}>"
-
-
-def _on_device(session: "Session", x: Any, name: str, dtype: Any = None) -> DeviceArray:
-    if isinstance(x, DeviceArray):
-        if x.session is not session:
-            raise ValueError(f"{name} belongs to another session")
-        return x
-    view_of(x, name, None if dtype is None else type_of("dtype", dtype))  # for the argument's name in errors
-    return DeviceArray(x, session, dtype)
-
-
-def _place(operands: _abi.ResidentOperands, name: str, array: DeviceArray) -> None:
-    setattr(operands, name, _abi.Place(buffer=array.memory.handle, offset=0))
-
-
-def _set_operand(args: _abi.GemmArgs, operands: _abi.ResidentOperands, name: str, array: DeviceArray, batch: Shape) -> None:
-    stored, transposed = array.stored
-    strides = repeated_strides(stored[:-2], tuple(s // ITEM_SIZES[array.type] for s in contiguous_strides(stored, ITEM_SIZES[array.type]))[:-2],
-                               batch)
-    stride = single_stride(batch, strides)
-    if stride is None:
-        raise ValueError(f"{name} is {text(array.shape)} and the batch {text(batch)}; on a device a batch is repeated as a whole")
-    setattr(args, "ld" + name, max(stored[-1], 1))
-    setattr(args, "stride_" + name, stride)
-    if name != "c":
-        setattr(args, "trans_" + name, int(transposed))
-    _place(operands, name, array)
-
-
-def _set_epilogue(session: "Session", args: _abi.GemmArgs, operands: _abi.ResidentOperands, o: "Options", shape: Shape,
-                  keep: List[Any]) -> None:
-    given: Epilogue = epilogue_of(o.epilogue)
-    m, n = shape[-2:]
-    after = _abi.Epilogue(activation=_abi.enumerator("epilogue", _abi.ACTIVATIONS, given.activation))
-    wanted = (("row_scale", given.row_scale, (m,)), ("column_scale", given.column_scale, (n,)), ("bias", o.bias, (n,)),
-              ("residual", given.residual, shape))
-    for name, x, expected in wanted:
-        if x is None:
-            continue
-        array = _on_device(session, x, name)
-        if array.type != _abi.F32:
-            raise TypeError(f"{name} is {array.dtype}; it has to be float32")
-        if name == "bias":
-            after.bias_kind = 1 if array.shape == (m, 1) and array.shape != (1, n) else 2
-            expected = (m, 1) if after.bias_kind == 1 else (n,) if len(array.shape) == 1 else (1, n)
-        if array.shape != expected or array.stored[1] and name == "residual":
-            raise ValueError(f"{name} is {text(array.shape)}; it has to be {text(expected)}, in C order")
-        if name == "residual":
-            after.ld_residual, after.stride_residual = max(n, 1), m * n
-        _place(operands, name, array)
-        keep.append(array)
-    if given.clamp is not None:
-        after.clamp, (after.low, after.high) = 1, given.clamp
-    if keep or given.activation != "none" or given.clamp is not None:
-        args.epilogue = ctypes.addressof(after)
-        keep.append(after)
-
-
-def resident_product(session: "Session", a: Any, b: Any, out: Any, o: "Options") -> DeviceArray:
-    """matmul where an operand is a DeviceArray. The others are copied to the device."""
-    x, y = _on_device(session, a, "a", o.dtype), _on_device(session, b, "b", o.dtype)
-    for name, array in (("a", x), ("b", y)):
-        if len(array.shape) < 2:
-            raise ValueError(f"{name} is {text(array.shape)}; on a device matrices have two dimensions or more")
-    if x.type != y.type:
-        raise TypeError(f"a is {x.dtype} and b is {y.dtype}; both have to have one type")
-    if x.shape[-1] != y.shape[-2]:
-        raise ValueError(f"a is {text(x.shape)} and b is {text(y.shape)}: the inner sizes {x.shape[-1]} and {y.shape[-2]} differ")
-    batch = broadcast(x.shape[:-2], y.shape[:-2])
-    if batch is None:
-        raise ValueError(f"a is {text(x.shape)} and b is {text(y.shape)}: the batches do not fit")
-    shape = (*batch, x.shape[-2], y.shape[-1])
-    target: Union[DeviceArray, None] = out if out is not None else o.c
-    kind = type_of("dtype_out", o.dtype_out) if o.dtype_out is not None else target.type if isinstance(target, DeviceArray) else \
-        _abi.I32 if x.type in (_abi.I8, _abi.U8) else x.type
-    beta = o.beta if o.beta is not None else 0.0 if o.c is None else 1.0
-    if o.c is not None and o.c is not out:
-        raise ValueError("c is not out; on a device beta reads out")
-    if out is None and beta != 0:
-        raise ValueError("beta needs out to read from")
-    if out is not None and not isinstance(out, DeviceArray):
-        raise TypeError(f"out is a {type(out).__name__}; it has to be a DeviceArray as the operands are")
-    result = DeviceArray.empty(session, shape, kind) if out is None else _on_device(session, out, "out")
-    if result.shape != shape or result.type != kind or result.stored[1]:
-        raise ValueError(f"out is {text(result.shape)}, {result.dtype}; the result is {text(shape)}, {TYPE_NAMES[kind]}, in C order")
-    if 0 in shape:
-        return result
-    guard = _abi.Guard(precision=_abi.enumerator("precision", _abi.PRECISIONS, o.precision), kappa=o.kappa)
-    args = _abi.GemmArgs(type=x.type, type_c=kind, m=shape[-2], n=shape[-1], k=x.shape[-1], batch=count(batch), alpha=o.alpha,
-                         beta=beta, tier=_abi.enumerator("tier", _abi.TIERS, o.tier))
-    if guard.precision or guard.kappa:
-        args.guard = ctypes.addressof(guard)
-    operands = _abi.ResidentOperands(struct_size=ctypes.sizeof(_abi.ResidentOperands))
-    keep: List[Any] = [guard]
-    for name, array in (("a", x), ("b", y), ("c", result)):
-        _set_operand(args, operands, name, array, batch)
-    after: List[Any] = []
-    _set_epilogue(session, args, operands, o, shape, after)
-    session.collected.add(session.context, args, operands)
-    del keep, after
-    return result

@@ -102,11 +102,6 @@ def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, kee
     if epilogue.residual is not None:
         _set_residual(args, epilogue.residual, shape, out, keep)
     if epilogue.clamp is not None:
-        try:
-            low, high = epilogue.clamp
-            args.low, args.high = float(low), float(high)
-        except (TypeError, ValueError):
-            raise TypeError(f"clamp is {epilogue.clamp!r}; it is a pair of numbers, (low, high)") from None
-        args.clamp = 1
+        args.set_clamp(epilogue.clamp)
     keep.append(args)
     return args

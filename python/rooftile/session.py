@@ -11,10 +11,11 @@ from ._call import ONE, ZERO, Call, Options, call_of
 from ._fast import PlainProducts
 from ._layout import operand_of
 from ._library import check, library
+from ._resident import resident_product
 from ._result import numpy_module
 from ._shapes import contiguous_strides
 from ._views import view_of
-from .device_array import Collected, DeviceArray, resident_product
+from .device_array import Collected, DeviceArray
 from .epilogue import Epilogue
 from .errors import Error, InvalidArgument
 from .weights import Packed, Quantized

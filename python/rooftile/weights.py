@@ -1,6 +1,7 @@
 """Weights that are quantised, or packed for the device, as objects that matmul takes as its right-hand operand."""
 import ctypes
-from typing import Any, Optional, Tuple
+import weakref
+from typing import Any, Dict, Optional, Tuple
 
 from . import _abi
 from ._abi import BF16, F16, F32, TYPE_NAMES
@@ -59,6 +60,8 @@ class Quantized:
         self._zero_points: Optional[View] = None
         self._zero_point = 0
         self._format = 0
+        # What of it is on the device of a session: "values", "scales", "zero_points" as the package's memory objects.
+        self.on_device: "weakref.WeakKeyDictionary[Any, Dict[str, Any]]" = weakref.WeakKeyDictionary()
         if format is not None:
             self._format = _abi.enumerator("format", _abi.BLOCK_FORMATS, format)
             if scales is not None or zero_points is not None:
@@ -110,7 +113,12 @@ class Quantized:
         >>> Quantized(bytes(34), k=32, n=1, format="q8_0").nbytes
         34
         """
-        return sum(view.nbytes for view in (self._values, self._scales, self._zero_points) if view is not None)
+        return sum(view.nbytes for view in self.parts().values())
+
+    def parts(self) -> Dict[str, View]:
+        """The memory of "values" and, where they lie apart, "scales" and "zero_points" (for the package's own use)."""
+        all_parts = {"values": self._values, "scales": self._scales, "zero_points": self._zero_points}
+        return {name: view for name, view in all_parts.items() if view is not None}
 
     def quantization(self, type_a: int) -> _abi.Quantization:
         """The C ABI's structure beside a left-hand operand of this type. Errors: TypeError."""

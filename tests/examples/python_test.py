@@ -16,7 +16,7 @@ def run(script, *arguments):
 
 
 @pytest.mark.parametrize("arguments", [["pca.py", "33", "5"], ["recommend.py", "300", "11", "1"], ["portfolio.py", "33", "5", "6"],
-                                       ["portfolio.py", "1", "1", "2"], ["scikit_pca.py", "1500", "150"]])
+                                       ["portfolio.py", "1", "1", "2"]])
 def test_examples_are_right(arguments):
     done = run(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr

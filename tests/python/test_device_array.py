@@ -78,6 +78,21 @@ def test_epilogue_and_out(session):
     numpy.testing.assert_allclose(out.numpy(), 2 * product + 3, rtol=1e-5)
 
 
+@pytest.mark.parametrize("options", [{"bits": 4, "zero_points": "packed"}, {"bits": 8, "zero_points": "float"}, {"format": "q4_0"}])
+def test_quantised_weights_are_put_on_the_device_once(session, options):
+    random = numpy.random.default_rng(5)
+    w, x = random.standard_normal((64, 6)).astype("float32"), random.standard_normal((3, 64)).astype("float32")
+    q = rt.quantize(w, **options)
+    found = session.array(x) @ q
+    assert found.shape == (3, 6) and found.dtype == "float32"
+    memory = q.on_device[session]
+    numpy.testing.assert_allclose(found.numpy(), rt.matmul(x, q), atol=1e-4)
+    numpy.testing.assert_allclose((session.array(numpy.stack([x, x])) @ q).numpy()[1], rt.matmul(x, q), atol=1e-4)
+    assert q.on_device[session] is memory
+    with pytest.raises(TypeError, match="^a is int8"):
+        session.array(numpy.zeros((1, 64), "int8")) @ q
+
+
 def test_dlpack_hands_over_the_processor_s_copy(session):
     x = session.array(numpy.ones((2, 3), "float32"))
     assert (numpy.from_dlpack(x) == 1).all() and x.__dlpack_device__() == (1, 0)
@@ -103,6 +118,7 @@ def test_what_is_refused(session):
             (lambda: session.matmul(x, x.T, out=session.array(numpy.ones((2, 3), "float32"))), ValueError, "^out is 2 x 3"),
             (lambda: session.matmul(x, x.T, beta=1), ValueError, "^beta needs out"),
             (lambda: session.matmul(x, x.T, bias=numpy.ones(5, "float32")), ValueError, "^bias is 5"),
+            (lambda: session.matmul(x, x.T, epilogue=rt.Epilogue(clamp=1)), TypeError, "^clamp is 1"),
             (lambda: session.matmul(x, x.T, tier="host"), rt.Error, "host"),
             (lambda: session.matmul(x, x.T, precision="exact64"), rt.Error, "(?i)precision|exact|float64")):
         with pytest.raises(kind, match=match):
