@@ -31,7 +31,10 @@ def _close_all() -> None:
 
 
 def _forget_all() -> None:
-    """In a forked child, where the parent's threads are not there: its sessions work, but are not closed."""
+    """In a forked child, where the parent's threads are not there, and what they were computing does not end: the parent's sessions
+    work, but are not closed by themselves."""
+    for session in list(_sessions):
+        session.forget_threads()
     _sessions.clear()
 
 
@@ -121,6 +124,10 @@ class Session:
         if not self._context:
             raise ValueError("the session is closed")
         return self._context
+
+    def forget_threads(self) -> None:
+        """In a forked child (for the package's own use)."""
+        self._running, self._plain, self.collected = [], None, Collected()
 
     @property
     def closed(self) -> bool:

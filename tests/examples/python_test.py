@@ -11,6 +11,7 @@ import pytest
 
 EXAMPLES = pathlib.Path(os.environ["ROOFTILE_EXAMPLES"])  # in the source tree or installed
 
+
 def run(script, *arguments):
     return subprocess.run([sys.executable, str(EXAMPLES / "python" / script), *arguments], capture_output=True, text=True)
 

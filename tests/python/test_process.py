@@ -145,6 +145,44 @@ def test_forks_while_other_threads_compute():
             thread.join()
 
 
+class Waiting:
+    """The library, whose products wait."""
+
+    def __init__(self, library):
+        self.library, self.entered, self.may_go_on = library, threading.Semaphore(0), threading.Event()
+
+    def __getattr__(self, name):
+        return getattr(self.library, name)
+
+    def _product(self, *_):
+        self.entered.release()
+        self.may_go_on.wait()
+        return 0
+
+    rooftile_gemm = rooftile_sgemm = _product
+
+
+def test_a_child_closes_a_session_that_the_parent_s_threads_are_using():
+    session, a = rt.Session(), numpy.eye(2, dtype="f4")
+    session._library = waiting = Waiting(session._library)
+    session.plain()
+    threads = [threading.Thread(target=session.matmul, args=(a, a)), threading.Thread(target=session.matmul, args=(a, a), kwargs={"alpha": 2})]
+    for thread in threads:
+        thread.start()
+        waiting.entered.acquire()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # ends the child where it waits for the parent's threads
+        session.close()
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    waiting.may_go_on.set()
+    for thread in threads:
+        thread.join()
+    session.close()
+    assert code == 0
+
+
 def test_ctrl_c_ends_a_loop_of_products_and_later_ones_are_right():
     code = """
 import rooftile as rt, numpy as np
