@@ -55,3 +55,6 @@ endfunction()
 
 rooftile_install_libraries(${CMAKE_INSTALL_LIBDIR} "" rooftile)
 install(TARGETS rooftile_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+# Where Debian's Python looks. It finds the library of its own prefix (python/rooftile/_library.py).
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/rooftile DESTINATION lib/python3/dist-packages COMPONENT python
+  PATTERN __pycache__ EXCLUDE PATTERN .mypy_cache EXCLUDE)

@@ -1,5 +1,5 @@
 # Debian packages, made by cpack --config build/CPackConfig.cmake. Each component is one package: librooftile0
-# (debian_runtime), librooftile-dev (debian_development), rooftile (tools).
+# (debian_runtime), librooftile-dev (debian_development), rooftile (tools), python3-rooftile (python).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rooftile)
 set(CPACK_PACKAGE_VENDOR Rooftile)
@@ -7,7 +7,7 @@ set(CPACK_PACKAGE_CONTACT "Rooftile maintainers <maintainers@rooftile.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL debian_runtime debian_development tools)
+set(CPACK_COMPONENTS_ALL debian_runtime debian_development tools python)
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -62,10 +62,24 @@ set(CPACK_COMPONENT_TOOLS_DESCRIPTION
 Calibrates and tunes this machine's devices, keeps the certified winners in
 a database, and reports from it.")
 
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-rooftile)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.9), ${library} (>= ${PROJECT_VERSION})")
+# Tuning, reports and quantising start the program.
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-numpy, rooftile")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
+  ${CMAKE_CURRENT_LIST_DIR}/debian/python/postinst ${CMAKE_CURRENT_LIST_DIR}/debian/python/prerm)
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION
+  "Tuned matrix products on Vulkan devices: Python package
+The package rooftile: products of NumPy arrays, PyTorch's tensors and memory
+maps, on whatever is fastest on this machine.")
+
 # Debian policy 12.5 requires each package's licence, and 12.7 its change log.
 set(package_debian_runtime ${library})
 set(package_debian_development librooftile-dev)
 set(package_tools rooftile)
+set(package_python python3-rooftile)
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # from $SOURCE_DATE_EPOCH if it is set
 configure_file(${CMAKE_CURRENT_LIST_DIR}/debian/changelog.in ${PROJECT_BINARY_DIR}/debian/changelog @ONLY)
 execute_process(COMMAND gzip -9n -c INPUT_FILE ${PROJECT_BINARY_DIR}/debian/changelog

@@ -28,6 +28,7 @@ int list_tensors(const GgufFile& file, bool json) {
                       {"format", format_text(tensor)},
                       {"shape", tensor.sizes},
                       {"bytes", tensor.bytes},
+                      {"offset", tensor.offset_bytes},
                       {"readable", gguf_block(tensor.format).has_value()}});
     fmt::print("{}\n", nlohmann::json{{"file", file.name()}, {"tensors", std::move(list)}}.dump(
                            2, ' ', false, nlohmann::json::error_handler_t::replace));

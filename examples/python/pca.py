@@ -5,7 +5,7 @@ Exit code 0: the components are those of NumPy's float64 covariance.      pca.py
 import sys
 
 import numpy
-import rooftile
+import rooftile as rt
 
 
 def main(samples=2000, features=96, wanted=3):
@@ -16,7 +16,7 @@ def main(samples=2000, features=96, wanted=3):
     x = x.astype(numpy.float32)
 
     centred = x - x.mean(axis=0)
-    with rooftile.Session() as session:
+    with rt.Session() as session:
         covariance = session.matmul(centred.T, centred, alpha=1 / (samples - 1))
         values, vectors = numpy.linalg.eigh(covariance)
         components = vectors[:, ::-1][:, :wanted]

@@ -10,7 +10,7 @@ import sys
 import time
 
 import numpy
-import rooftile
+import rooftile as rt
 
 UNIT = 2.0**-24  # relative error of one float32 rounding
 
@@ -70,7 +70,7 @@ def main(portfolios=4000, assets=300, days=1000):
     returns, weights = market(portfolios, assets, days)
     centred = (returns - returns.mean(axis=0, dtype=numpy.float64)).astype(numpy.float32)
 
-    with rooftile.Session() as session:
+    with rt.Session() as session:
         covariance, decision = multiply(session, "covariance", centred.T, centred, alpha=1 / (days - 1))
         bound = covariance_bound(centred, decision)
         marginal, first = multiply(session, "marginal risks", weights, covariance)

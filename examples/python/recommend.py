@@ -7,7 +7,7 @@ Exit code 0: every list is the one that float64 gives, but for items whose score
 import sys
 
 import numpy
-import rooftile
+import rooftile as rt
 
 BLOCK = 256
 
@@ -25,7 +25,7 @@ def main(users=700, items=3000, factors=64, count=10):
     of_items = random.standard_normal((items, factors), dtype=numpy.float32)
 
     chosen = numpy.empty((users, count), dtype=numpy.int64)
-    with rooftile.Session() as session:
+    with rt.Session() as session:
         for begin in range(0, users, BLOCK):
             scores = session.matmul(of_users[begin:begin + BLOCK], of_items.T)
             chosen[begin:begin + BLOCK] = top(scores, count)

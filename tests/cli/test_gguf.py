@@ -126,7 +126,9 @@ def test_tensors_are_listed(rooftile, model):
     assert "w.Q4_K" in listed and "(3, 512)" in listed and "11 tensors" in listed
     assert [line for line in listed.splitlines() if "w.other" in line][0].split()[-3:] == ["IQ2_XS", "not", "read"]
     tensors = json.loads(rooftile.run("gguf", model, "--json").stdout)["tensors"]
-    assert {"name": "w.Q6_K", "format": "Q6_K", "shape": [3, 512], "bytes": 6 * 210, "readable": True} in tensors
+    content = model.read_bytes()
+    offset = content.index(rooftile.blocks["Q6_K"].tobytes())
+    assert {"name": "w.Q6_K", "format": "Q6_K", "shape": [3, 512], "bytes": 6 * 210, "offset": offset, "readable": True} in tensors
 
 
 def test_a_written_tensor_is_a_matrix_of_gemm(rooftile, model):

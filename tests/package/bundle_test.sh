@@ -184,7 +184,7 @@ setting=()
 # --- The bundled examples run with its library. They need Python, which the bare machine lacks, so they run on this
 # machine.
 for example in "$root/opt/$name"/share/doc/rooftile/examples/python/{pca,recommend,portfolio}.py; do
-  output=$(ROOFTILE_LIBRARY="$root/opt/$name/lib/librooftile.so" ROOFTILE_DB=$scratch/none.db PYTHONDONTWRITEBYTECODE=1 \
+  output=$(PYTHONPATH="$root/opt/$name/lib/python3/dist-packages" ROOFTILE_DB=$scratch/none.db PYTHONDONTWRITEBYTECODE=1 \
     "$python" "$example" 2>&1) || fail "$example: failed" "$output"
 done
 

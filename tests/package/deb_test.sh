@@ -30,7 +30,7 @@ expect_chosen() {
 
 quietly cpack --config "$binary_dir/CPackConfig.cmake" -B "$scratch/packages"
 packages=("$scratch"/packages/*.deb)
-[ ${#packages[@]} = 3 ] || fail "three packages expected: ${packages[*]}"
+[ ${#packages[@]} = 4 ] || fail "four packages expected: ${packages[*]}"
 
 # --- A machine with the reference BLAS, whose priority on Debian is 10.
 mkdir -p "$root"/var/lib/dpkg/alternatives "$root"/var/log "$root"/etc/alternatives "$root$libdir/blas"
@@ -53,7 +53,7 @@ done
 
 # --- Files lie in the distribution's folders, and the loader finds them without a maintainer script that calls
 # ldconfig.
-[ "$(ls "$root/usr/lib")" = "$triplet" ] || fail "libraries outside of $libdir:" "$(ls "$root/usr/lib")"
+[ "$(ls "$root/usr/lib" | paste -sd' ')" = "python3 $triplet" ] || fail "libraries outside of $libdir:" "$(ls "$root/usr/lib")"
 [ "$(grep -c '^activate-noawait ldconfig$' "$root/var/lib/dpkg/info/librooftile0.triggers")" = 1 ] || fail "no ldconfig trigger"
 ! grep -l ldconfig "$root"/var/lib/dpkg/info/*.p{ost,re}* 2>/dev/null || fail "a script calls ldconfig, which the trigger does"
 [ -s "$root/usr/share/doc/librooftile0/copyright" ] || fail "no copyright file"
@@ -86,7 +86,7 @@ quietly cmake --build examples
 "$source_dir/tests/examples/examples_test.sh" examples/example_sgemm_c examples/example_sgemm_cpp examples/example_quantized \
   examples/example_mlp examples/example_vulkan_interop
 for example in "$examples"/python/{pca,recommend,portfolio}.py; do
-  quietly env PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$example"
+  quietly env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/usr/lib/python3/dist-packages" /usr/bin/python3 "$example"
 done
 unset LD_LIBRARY_PATH
 
@@ -112,7 +112,7 @@ for library in rooftile/libblas.so.3 "librooftile.so.$version"; do
 done
 
 # --- Removing the packages leaves no files behind.
-in_root --purge rooftile librooftile-dev librooftile0
+in_root --purge rooftile librooftile-dev python3-rooftile librooftile0
 expect_chosen "Purged" blas
 quietly alternatives --remove-all "$blas"
 rm -r "$root$libdir/blas"

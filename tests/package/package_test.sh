@@ -42,7 +42,8 @@ quietly cmake --build examples
 quietly cmake -S "$installed/scalapack" -B examples-scalapack
 quietly cmake --build examples-scalapack
 [ -x "$installed/scalapack/device-per-rank" ] || fail "device-per-rank is not executable"
-quietly env ROOFTILE_EXAMPLES="$installed" ROOFTILE_LIBRARY="$(dirname "$pc")/librooftile.so.0" PYTHONDONTWRITEBYTECODE=1 \
+# The package finds the library of its prefix.
+quietly env ROOFTILE_EXAMPLES="$installed" PYTHONPATH="$scratch/prefix/lib/python3/dist-packages" PYTHONDONTWRITEBYTECODE=1 \
   /usr/bin/python3 -m pytest -q -p no:cacheprovider "$source_dir/tests/examples/python_test.py"
 
 # The package of the tools has neither examples nor headers among its documents.

@@ -1,0 +1,146 @@
+"""The C ABI of include/rooftile/rooftile.h, resident.h and packed.h as ctypes structures. Their fields are described there."""
+import ctypes
+from typing import Any, Dict, List, Tuple, Union
+
+TIERS: Dict[str, int] = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
+TIER_NAMES = (*TIERS, "split")  # As an answer: several devices or the host, where ROOFTILE_DEVICES allows it.
+PRECISIONS: Dict[str, int] = {"default": 0, "relaxed": 1, "standard": 2, "high": 3, "exact64": 4}
+REASONS = ("predicted", "forced", "compiling", "failed", "nothing_to_do", "precision", "measured")
+ACTIVATIONS: Dict[str, int] = {"none": 0, "relu": 1, "gelu_erf": 2, "gelu_tanh": 3, "silu": 4}
+ZERO_POINTS: Dict[str, int] = {"none": 0, "packed": 1, "float": 2}
+BLOCK_FORMATS: Dict[str, int] = {"q4_0": 1, "q5_0": 2, "q8_0": 3, "q4_k": 4, "q5_k": 5, "q6_k": 6, "mxfp4": 7}
+
+F32, F16, BF16, I8, I32, U8 = range(6)
+TYPE_NAMES = ("float32", "float16", "bfloat16", "int8", "int32", "uint8")
+ITEM_SIZES = (4, 2, 2, 1, 4, 1)
+
+FOREVER = 2**64 - 1
+
+# mypy does not know that ctypes accepts instances of _CData subclasses here.
+_Fields = List[Tuple[str, Any]]
+
+
+def _fields(text: str) -> _Fields:
+    """Fields written as "kind name name; kind name"."""
+    kinds: Dict[str, Any] = {"size": ctypes.c_size_t, "int": ctypes.c_int, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
+                             "float": ctypes.c_float, "double": ctypes.c_double, "text": ctypes.c_char_p,
+                             "pointer": ctypes.c_void_p, "kernel": ctypes.c_char * 160, "line": ctypes.c_char * 256,
+                             "word": ctypes.c_char * 32}
+    fields: _Fields = []
+    for part in text.split(";"):
+        kind, *names = part.split()
+        fields += [(name, kinds[kind]) for name in names]
+    return fields
+
+
+class Structure(ctypes.Structure):
+    """A structure of the ABI, whose first field is its size."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
+        self.struct_size = ctypes.sizeof(self)
+
+
+class Options(Structure):
+    _fields_ = _fields("size struct_size; text database_path device; int tier no_untuned_log deterministic precision"
+                       " no_measured_calls")
+
+
+class SgemmArgs(Structure):
+    _fields_ = _fields("size struct_size; int layout trans_a trans_b; i64 m n k; float alpha; pointer a; i64 lda; pointer b;"
+                       "i64 ldb; float beta; pointer c; i64 ldc; int tier; pointer guard packed")
+
+
+class GemmArgs(Structure):
+    _fields_ = _fields("size struct_size; int type type_c f16_sums layout trans_a trans_b; i64 m n k batch; float alpha beta;"
+                       "pointer a b c; i64 lda ldb ldc stride_a stride_b stride_c; pointer a_array b_array c_array"
+                       " quantization epilogue; int tier; pointer guard packed")
+
+
+class Guard(Structure):
+    _fields_ = _fields("size struct_size; int precision scan_range check_spots; double kappa")
+
+
+class Epilogue(Structure):
+    _fields_ = _fields("size struct_size; pointer row_scale column_scale; int bias_kind; pointer bias; int activation;"
+                       "pointer residual; i64 ld_residual stride_residual; int clamp; float low high")
+
+    def set_clamp(self, given: Any) -> None:
+        """Errors: TypeError for what is no pair of numbers."""
+        try:
+            low, high = given
+            self.low, self.high = float(low), float(high)
+        except (TypeError, ValueError):
+            raise TypeError(f"clamp is {given!r}; it is a pair of numbers, (low, high)") from None
+        self.clamp = 1
+
+
+class Quantization(Structure):
+    _fields_ = _fields("size struct_size; int bits block zero_point; size values_bytes; pointer scales; size scales_bytes;"
+                       "pointer zero_points; size zero_points_bytes; i64 format")
+
+
+class Factor(ctypes.Structure):
+    _fields_ = _fields("word name; double value ns")
+
+
+class Decision(Structure):
+    _fields_ = [*_fields("size struct_size; int tier reason; double device_ns host_ns host1_ns upload_ns kernel_ns download_ns"
+                         " submit_ns score"), ("factors", Factor * 7),
+                *_fields("kernel kernel; line device veto; word veto_name; double measured_kernel_ns pass_ns")]
+
+
+class PackArgs(Structure):
+    _fields_ = _fields("size struct_size; int operand; pointer call sizes; size size_count")
+
+
+class PackedInfo(Structure):
+    _fields_ = _fields("size struct_size; u64 device_bytes; int layouts plain_copy; kernel kernel")
+
+
+class Place(ctypes.Structure):
+    _fields_ = _fields("pointer buffer; i64 offset")
+
+
+class ResidentOperands(Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t),
+                *[(name, Place) for name in ("a", "b", "c", "row_scale", "column_scale", "bias", "residual", "scales",
+                                             "zero_points", "workspace")],
+                ("workspace_bytes", ctypes.c_size_t)]
+
+
+_P, _SIZE, _U64 = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64
+_ARGUMENTS: Dict[str, List[Any]] = {
+    "rooftile_open": [_P, _P], "rooftile_sgemm": [_P, _P], "rooftile_gemm": [_P, _P],
+    "rooftile_explain_gemm": [_P, _P, _P], "rooftile_last_decision": [_P, _P],
+    "rooftile_buffer_create": [_P, _SIZE, _P], "rooftile_buffer_release": [_P],
+    "rooftile_buffer_upload": [_P, _SIZE, _P, _SIZE], "rooftile_buffer_download": [_P, _SIZE, _P, _SIZE],
+    "rooftile_resident_finish": [_P, _U64],
+    "rooftile_list_create": [_P, _P], "rooftile_list_gemm": [_P, _P, _P], "rooftile_list_run": [_P, _P],
+    "rooftile_list_release": [_P],
+    "rooftile_pack": [_P, _P, _P], "rooftile_packed_query": [_P, _P], "rooftile_packed_release": [_P],
+}
+
+
+def declare(library: ctypes.CDLL) -> None:
+    """Declares the functions that the package calls, so that pointers are passed in 64 bits."""
+    for name, arguments in _ARGUMENTS.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, ctypes.c_int
+    for name in ("rooftile_close", "rooftile_flush"):
+        function = getattr(library, name)
+        function.argtypes, function.restype = [_P], None
+    for name in ("rooftile_last_error", "rooftile_version"):
+        function = getattr(library, name)
+        function.argtypes, function.restype = [], ctypes.c_char_p
+
+
+def enumerator(argument: str, names: Dict[str, int], value: Union[str, int, None]) -> int:
+    """The number of a name. Errors: ValueError that names the argument and what it may be; TypeError."""
+    if value is None:
+        return 0
+    if not isinstance(value, str):
+        raise TypeError(f"{argument} is {value!r}; it is one of {', '.join(names)}")
+    if value not in names:
+        raise ValueError(f"{argument} is {value!r}; it is one of {', '.join(names)}")
+    return names[value]

@@ -1,0 +1,228 @@
+"""From the arguments of matmul to the structures of one call of rooftile_gemm."""
+import ctypes
+import math
+from typing import Any, List, NamedTuple, Optional, Tuple, Union
+
+from . import _abi
+from ._abi import F32, I8, I32, TYPE_NAMES, U8
+from ._layout import Operand, as_stored, operand_of, place_batch
+from ._result import new_result
+from ._shapes import Shape, broadcast, count, text
+from ._views import View, of_bytes, type_of, view_of
+from .epilogue import Epilogue, epilogue_args, epilogue_of
+from .weights import Packed, Quantized
+
+# The defaults of alpha and kappa, which the short way knows by identity.
+ONE, ZERO = 1.0, 0.0
+
+
+class Options(NamedTuple):
+    """The arguments of matmul besides a, b and out."""
+
+    alpha: float = ONE
+    beta: Optional[float] = None
+    c: Any = None
+    epilogue: Union[str, Epilogue, None] = None
+    bias: Any = None
+    dtype_out: Any = None
+    tier: Optional[str] = None
+    precision: Optional[str] = None
+    dtype: Any = None
+    kappa: float = ZERO
+
+
+class Call:
+    """One call: its arguments, what they point to, and where its result goes."""
+
+    def __init__(self, args: _abi.GemmArgs) -> None:
+        self.args = args
+        self.keep: List[Any] = []
+        self.result: Any = None
+        self.copy_back: Optional[Tuple[View, View]] = None
+
+    def finish(self) -> Any:
+        """To be called when the library has computed. Returns the result."""
+        if self.copy_back is not None:
+            to, computed = self.copy_back
+            to.fill_from(computed)
+        return self.result
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}; it is a number") from None
+    return number
+
+
+def _promoted(view: View, name: str, axis: int) -> View:
+    """A vector as a matrix of one row (a, axis 0) or one column (b, axis 1), as NumPy does."""
+    if len(view.shape) == 0:
+        raise ValueError(f"{name} has no dimensions; a matrix has two, and a vector one")
+    if len(view.shape) > 1:
+        return view
+    (size,), (step,) = view.shape, view.strides
+    return view.reshaped((1, size), (0, step)) if axis == 0 else view.reshaped((size, 1), (step, 0))
+
+
+def _check_types(a: View, b: Union[View, Quantized]) -> None:
+    if a.type == I32 or isinstance(b, View) and b.type == I32:
+        raise TypeError(f"{'a' if a.type == I32 else 'b'} is int32; products are of {', '.join(TYPE_NAMES[t] for t in (0, 1, 2, 3, 5))}")
+    if isinstance(b, View) and a.type != b.type:
+        raise TypeError(f"a is {TYPE_NAMES[a.type]} and b is {TYPE_NAMES[b.type]}; both have to have one type")
+
+
+def _type_out(given: Any, a: View, like: Optional[View], quantized: bool) -> int:
+    """The type of the result: as asked for, else that of out or c, else NumPy's, but int32 for 8-bit integers, and float32
+    beside quantised weights."""
+    if given is not None:
+        kind = type_of("dtype_out", given)
+        if kind in (I8, U8):
+            raise TypeError(f"dtype_out is {TYPE_NAMES[kind]}; results are float32, float16, bfloat16 or int32")
+        return kind
+    if like is not None:
+        return like.type
+    return I32 if a.type in (I8, U8) else F32 if quantized else a.type
+
+
+def _result_shape(a: Shape, b: Shape) -> Tuple[Shape, Shape]:
+    """Batch and whole shape of the product of two (stacks of) matrices. Errors: ValueError."""
+    if a[-1] != b[-2]:
+        raise ValueError(f"a is {text(a)} and b is {text(b)}: the inner sizes {a[-1]} and {b[-2]} differ")
+    batch = broadcast(a[:-2], b[:-2])
+    if batch is None:
+        raise ValueError(f"a is {text(a)} and b is {text(b)}: the batches {text(a[:-2])} and {text(b[:-2])} do not fit")
+    return batch, (*batch, a[-2], b[-1])
+
+
+class _Shapes(NamedTuple):
+    """What the result looks like: to the caller (vectors without the axis of 1), and as matrices."""
+
+    batch: Shape
+    whole: Shape
+    seen: Shape
+
+
+def _shapes(a: View, b: Shape, vector_a: bool, vector_b: bool) -> _Shapes:
+    batch, whole = _result_shape(a.shape, b)
+    seen = batch + (() if vector_a else whole[-2:-1]) + (() if vector_b else whole[-1:])
+    return _Shapes(batch, whole, seen)
+
+
+def _as_matrices(view: View, shapes: _Shapes, vector_a: bool) -> View:
+    """The caller's result or c with the axes of 1 that vectors lack."""
+    missing = len(shapes.whole) - len(view.shape)
+    if missing == 0:
+        return view
+    if missing == 2:
+        return view.reshaped(shapes.whole, (*view.strides, 0, 0))
+    at = len(shapes.batch) + (0 if vector_a else 1)
+    return view.reshaped(shapes.whole, (*view.strides[:at], 0, *view.strides[at:]))
+
+
+def _checked(view: View, name: str, shapes: _Shapes, kind: int) -> None:
+    if view.shape != shapes.seen:
+        raise ValueError(f"{name} is {text(view.shape)}; the result is {text(shapes.seen)}")
+    if view.type != kind:
+        raise TypeError(f"{name} is {TYPE_NAMES[view.type]}; the result is {TYPE_NAMES[kind]}")
+
+
+def _place_result(call: Call, out: View, row_major: bool, reads: bool) -> Operand:
+    """The memory that the library writes: out itself, or a copy where no leading dimension can say out's strides."""
+    stored = as_stored(out)
+    if stored is None or (stored.by_columns and row_major):
+        computed = out.copied() if reads else of_bytes(bytearray(out.nbytes), out.type, out.shape)
+        call.copy_back = (out, computed)
+        stored = Operand(computed, max(out.shape[-1], 1), False)
+    call.keep.append(stored.view)
+    return stored
+
+
+def _begin(a: View, b: Union[View, Quantized], shapes: _Shapes, o: Options) -> Call:
+    tier = _abi.enumerator("tier", _abi.TIERS, o.tier)
+    m, n = shapes.whole[-2:]
+    args = _abi.GemmArgs(type=a.type, m=m, n=n, k=a.shape[-1], batch=max(count(shapes.batch), 1), alpha=_number("alpha", o.alpha),
+                         tier=tier)
+    call = Call(args)
+    precision, kappa = _abi.enumerator("precision", _abi.PRECISIONS, o.precision), _number("kappa", o.kappa)
+    if precision != 0 or kappa != 0:
+        guard = _abi.Guard(precision=precision, kappa=kappa)
+        args.guard = ctypes.addressof(guard)
+        call.keep.append(guard)
+    return call
+
+
+def _place_inputs(call: Call, a: View, b: Union[View, Quantized], batch: Shape, by_columns: bool) -> None:
+    args = call.args
+    stored = operand_of(a)
+    args.trans_a = int(stored.by_columns != by_columns)
+    call.keep.append(place_batch(args, "a", stored, batch))
+    if isinstance(b, Quantized):
+        args.trans_b = 1
+        quantization = b.quantization(a.type)
+        args.b, args.quantization = b.address, ctypes.addressof(quantization)
+        call.keep += [b, quantization]
+        return
+    stored = operand_of(b)
+    args.trans_b = int(stored.by_columns != by_columns)
+    call.keep.append(place_batch(args, "b", stored, batch))
+
+
+def call_of(a: Any, b: Any, out: Any, o: Options) -> Call:
+    """Everything that rooftile_gemm needs for alpha * a @ b + beta * c. Errors: ValueError, TypeError, MemoryError."""
+    dtype = None if o.dtype is None else type_of("dtype", o.dtype)
+    packed, b = (b, b.original) if isinstance(b, Packed) else (None, b)
+    va = view_of(a, "a", dtype)
+    vector_a = len(va.shape) == 1
+    va = _promoted(va, "a", 0)
+    vector_b = False
+    if isinstance(b, Quantized):
+        vb: Union[View, Quantized] = b
+    else:
+        raw = view_of(b, "b", dtype)
+        vector_b = len(raw.shape) == 1
+        vb = _promoted(raw, "b", 1)
+    _check_types(va, vb)
+    shapes = _shapes(va, vb.shape, vector_a, vector_b)
+
+    # uint16 memory of the result holds what the operands hold.
+    held = dtype if dtype is not None else va.type
+    given = None if out is None else view_of(out, "out", held, writable=True)
+    source = None if o.c is None or o.c is out else view_of(o.c, "c", held)
+    kind = _type_out(o.dtype_out, va, given or source, isinstance(vb, Quantized))
+    beta = _number("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
+    if beta != 0 and given is None and source is None:
+        raise ValueError("beta needs c, or out to read from")
+    if o.c is not None and beta == 0:
+        source = None
+    for view, name in ((given, "out"), (source, "c")):
+        if view is not None:
+            _checked(view, name, shapes, kind)
+
+    call = _begin(va, vb, shapes, o)
+    call.args.beta, call.args.type_c = beta, kind
+    if given is None:
+        call.result, given = new_result(shapes.seen, kind, a)
+    else:
+        call.result = out
+    if math.prod(shapes.whole) == 0:
+        call.args.batch = 0
+        return call
+    if source is not None:
+        given.fill_from(source)
+    target = _as_matrices(given, shapes, vector_a)
+    row_major = isinstance(vb, Quantized)
+    stored = _place_result(call, target, row_major, beta != 0)
+    call.args.layout = int(stored.by_columns)
+    _place_inputs(call, va, vb, shapes.batch, stored.by_columns)
+    call.keep.append(place_batch(call.args, "c", stored, shapes.batch))
+    after = epilogue_args(epilogue_of(o.epilogue), o.bias, shapes.whole, stored, call.keep)
+    if after is not None:
+        call.args.epilogue = ctypes.addressof(after)
+    if packed is not None:
+        call.args.packed = packed.handle
+        call.keep.append(packed)
+    return call
+
+

@@ -1,0 +1,100 @@
+"""The session of module-level functions: opened at the first use, once in each process."""
+import os
+import threading
+from typing import Any, Optional, Union
+
+from ._call import ONE, ZERO
+from ._result import numpy_module
+from .epilogue import Epilogue
+from .session import Decision, Session
+
+_lock = threading.Lock()
+_session: Optional[Session] = None
+# The short way for plain products of NumPy arrays, and their type.
+_ndarray: Any = None
+_multiply: Any = None
+
+
+def default_session() -> Session:
+    """The session that rooftile.matmul uses. Thread-safe. Errors: those of Session."""
+    global _session, _ndarray, _multiply
+    if _session is None or _session.closed:
+        with _lock:
+            if _session is None or _session.closed:
+                opened = Session()
+                plain, numpy = opened.plain(), numpy_module()
+                if plain is not None and numpy is not None:
+                    _ndarray, _multiply = numpy.ndarray, plain.multiply
+                _session = opened
+    return _session
+
+
+def renew() -> None:
+    """Lets the next product open the session anew, with what has been tuned since. Arrays keep the earlier one."""
+    _forget()
+
+
+def _forget() -> None:
+    """In a forked child, which opens a context of its own. The parent's is left alone: its threads are not there."""
+    global _session, _lock, _ndarray
+    _session, _lock, _ndarray = None, threading.Lock(), None
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optional[float] = None, c: Any = None,
+           epilogue: Union[str, Epilogue, None] = None, bias: Any = None, dtype_out: Any = None, tier: Optional[str] = None,
+           precision: Optional[str] = None, dtype: Any = None, kappa: float = ZERO) -> Any:
+    """alpha * a @ b + beta * c, followed by the epilogue, on whatever is predicted to be fastest here.
+
+    a, b: m x k and k x n (or vectors, or stacks of matrices that are repeated as in NumPy): anything with the buffer protocol or
+      __dlpack__ in the processor's memory, such as NumPy arrays, PyTorch's CPU tensors and memory maps. b may be Quantized or
+      Packed, and with a DeviceArray the result is one. Both have one type: float32, float16, bfloat16 (of ml_dtypes, PyTorch,
+      or uint16 with dtype="bfloat16"), int8 or uint8. Transposed and padded views are read where they are; only
+      what no leading dimension can say is copied.
+    out: where the result goes and what is returned; by rows, by columns or with any strides. It overlaps neither a nor b.
+      Without it the result is PyTorch's where a is, else NumPy's, and a memoryview where NumPy is not installed.
+    c: added with the factor beta (default 1); without c, a beta other than 0 reads out.
+    bias: n (or 1 x n) values added to each row, or m x 1. epilogue: "relu", "gelu_erf", "gelu_tanh", "silu" or an Epilogue.
+    dtype_out: default: that of out, else of a; int32 for 8-bit integers, whose sums are exact; float32 beside Quantized.
+    tier: "auto", "device", "host", "host1", "host64". precision: "relaxed", "standard", "high", "exact64". kappa: condition number
+      of what is done with the result; from 1000 on the sums are float64.
+
+    Errors name the argument: ValueError for shapes, read-only or overlapping outputs and unknown words, TypeError for types and
+    objects, MemoryError, Error for what this device or build cannot do. Thread-safe; other threads run meanwhile.
+
+    >>> import numpy
+    >>> a = numpy.arange(6, dtype="float32").reshape(2, 3)
+    >>> matmul(a, a.T)
+    array([[ 5., 14.],
+           [14., 50.]], dtype=float32)
+    >>> matmul(a, a.T, bias=numpy.array([-20, 0], "float32"), epilogue="relu")
+    array([[ 0., 14.],
+           [ 0., 50.]], dtype=float32)
+    >>> matmul(a, a)
+    Traceback (most recent call last):
+    ValueError: a is 2 x 3 and b is 2 x 3: the inner sizes 3 and 2 differ
+    """
+    if (type(a) is _ndarray and type(b) is _ndarray and c is None and beta is None and epilogue is None and bias is None
+            and dtype_out is None and tier is None and precision is None and dtype is None and alpha is ONE and kappa is ZERO
+            and (out is None or type(out) is _ndarray)):
+        result = _multiply(a, b, out)
+        if result is not None:
+            return result
+    return default_session().matmul(a, b, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias, dtype_out=dtype_out, tier=tier,
+                          precision=precision, dtype=dtype, kappa=kappa)
+
+
+def explain(a: Any, b: Any, **options: Any) -> Decision:
+    """Where matmul would compute these arguments (arrays, or shapes of float32 matrices), and why. Computes nothing.
+
+    >>> explain((8, 8), (8, 8), tier="host64").tier
+    'host64'
+    """
+    return default_session().explain(a, b, **options)
+
+
+def last_decision() -> Decision:
+    """How this thread's last product was answered. Errors: Error where it failed, or there was none."""
+    return default_session().last_decision()

@@ -1,0 +1,75 @@
+"""What `rooftile tune` shows on a terminal, read and shown again: by tqdm where it is installed, so also in notebooks."""
+import re
+import sys
+from typing import Any, Callable, Optional, Tuple, Union
+
+Progress = Union[bool, Callable[[float, str], None]]
+
+_COLUMNS = 20
+_SHOWN = re.compile(r"\[#*\.*\] (\d+) s left, (.*)")
+
+
+def seconds(budget: Union[str, float]) -> float:
+    """Seconds of a budget such as "60s", "3m" or "1h". Errors: ValueError.
+
+    >>> seconds("3m"), seconds(20)
+    (180.0, 20.0)
+    """
+    if isinstance(budget, (int, float)):
+        return float(budget)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", budget)
+    if found is None:
+        raise ValueError(f"budget is {budget!r}; it is a time such as \"60s\", \"3m\" or \"1h\"")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def parsed(line: str, budget_s: float) -> Optional[Tuple[float, str]]:
+    """Share of the budget that is used, and the rest of a line that the program draws; None for other lines.
+
+    >>> parsed("[#####.....] 30 s left, searching 1/2 8x8x8 nn", 60)
+    (0.5, 'searching 1/2 8x8x8 nn')
+    >>> parsed("calibrating; after it the budget of 60 s begins", 60)
+    (0.0, 'calibrating; after it the budget of 60 s begins')
+    """
+    if line.startswith("calibrating;"):
+        return 0.0, line
+    found = _SHOWN.match(line)
+    if found is None:
+        return None
+    return min(max(1 - float(found[1]) / max(budget_s, 1e-9), 0.0), 1.0), found[2]
+
+
+class Bar:
+    """Shows a share and a text. progress: False shows nothing; a function is called with both instead."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._call = progress if callable(progress) else None
+        self._tqdm: Any = None
+        self._width = 0
+        self._on = bool(progress)
+        if self._on and self._call is None:
+            try:
+                from tqdm.auto import tqdm  # type: ignore[import]
+            except ImportError:
+                return
+            self._tqdm = tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}")
+
+    def show(self, share: float, text: str) -> None:
+        if self._call is not None:
+            self._call(share, text)
+        elif self._tqdm is not None:
+            self._tqdm.n = round(100 * share)
+            self._tqdm.set_postfix_str(text)
+        elif self._on:
+            filled = int(share * _COLUMNS)
+            line = f"{share:4.0%} |{'#' * filled}{'.' * (_COLUMNS - filled)}| {text}"[:119]
+            sys.stderr.write("\r" + line.ljust(self._width))
+            sys.stderr.flush()
+            self._width = len(line)
+
+    def close(self) -> None:
+        if self._tqdm is not None:
+            self._tqdm.close()
+        elif self._width:
+            sys.stderr.write("\r" + " " * self._width + "\r")
+            sys.stderr.flush()

@@ -1,0 +1,107 @@
+"""What is computed behind the multiplication, in the same pass over C."""
+from typing import Any, List, NamedTuple, Optional, Tuple, Union
+
+from . import _abi
+from ._layout import Operand, row_stride
+from ._shapes import Shape, text
+from ._views import View, view_of
+
+
+class Epilogue(NamedTuple):
+    """Operations fused behind a product: y = alpha * (a @ b) * row_scale * column_scale + beta * c + bias, and then
+    clamp(activation(y) + residual). All vectors and the residual are float32; None leaves an operation out.
+
+    activation: "relu", "gelu_erf", "gelu_tanh", "silu" or "none". row_scale: m values. column_scale: n values.
+    residual: an array of the result's shape. clamp: (low, high). Immutable, so threads may share it.
+
+    >>> import numpy, rooftile
+    >>> a = numpy.array([[1, -2]], dtype="float32")
+    >>> rooftile.matmul(a, numpy.eye(2, dtype="float32"), epilogue=Epilogue("relu", clamp=(0, 0.5)))
+    array([[0.5, 0. ]], dtype=float32)
+    """
+
+    activation: str = "none"
+    row_scale: Any = None
+    column_scale: Any = None
+    residual: Any = None
+    clamp: Optional[Tuple[float, float]] = None
+
+
+def epilogue_of(given: Union[str, Epilogue, None]) -> Epilogue:
+    if given is None:
+        return Epilogue()
+    if isinstance(given, str):
+        return Epilogue(given)
+    if not isinstance(given, Epilogue):
+        raise TypeError(f"epilogue is a {type(given).__name__}; it is an Epilogue or one of {', '.join(_abi.ACTIVATIONS)}")
+    return given
+
+
+def _float32(x: Any, name: str) -> View:
+    view = view_of(x, name)
+    if view.type != _abi.F32:
+        raise TypeError(f"{name} is {_abi.TYPE_NAMES[view.type]}; it has to be float32")
+    return view
+
+
+def _vector(x: Any, name: str, length: int, keep: List[Any]) -> int:
+    view = _float32(x, name)
+    if view.shape != (length,):
+        raise ValueError(f"{name} is {text(view.shape)}; it has to have {length} elements in one dimension")
+    return _address(view, keep)
+
+
+def _address(view: View, keep: List[Any]) -> int:
+    """Address of the values, side by side."""
+    axes = [(size, step) for size, step in zip(view.shape, view.strides) if size != 1]
+    if view.address % 4 or any(step != 4 for _, step in axes):
+        view = view.copied()
+    keep.append(view)
+    return view.address
+
+
+def _set_bias(args: _abi.Epilogue, bias: Any, m: int, n: int, keep: List[Any]) -> None:
+    view = _float32(bias, "bias")
+    if view.shape in ((n,), (1, n)):
+        args.bias_kind = 2
+    elif view.shape == (m, 1):
+        args.bias_kind = 1
+    else:
+        raise ValueError(f"bias is {text(view.shape)}; it has to be {n} or 1 x {n} (added to each row) or {m} x 1")
+    args.bias = _address(view, keep)
+
+
+def _set_residual(args: _abi.Epilogue, residual: Any, shape: Shape, out: Operand, keep: List[Any]) -> None:
+    view = _float32(residual, "residual")
+    if view.shape != shape:
+        raise ValueError(f"residual is {text(view.shape)}; it has to have the result's shape, {text(shape)}")
+    ld = row_stride(view)
+    if ld is None or out.by_columns or len(shape) > 2 or view.address % 4:
+        view = view.copied("F" if out.by_columns else "C")
+        ld = max(shape[-2] if out.by_columns else shape[-1], 1)
+    args.residual, args.ld_residual = view.address, ld
+    args.stride_residual = shape[-1] * shape[-2]
+    keep.append(view)
+
+
+def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, keep: List[Any]) -> Optional[_abi.Epilogue]:
+    """The C ABI's structure for a result of this shape (two dimensions or more), or None where there is nothing to do.
+
+    keep: gets what must stay alive during the call."""
+    parts = (bias, epilogue.row_scale, epilogue.column_scale, epilogue.residual, epilogue.clamp)
+    if epilogue.activation == "none" and all(part is None for part in parts):
+        return None
+    m, n = shape[-2:]
+    args = _abi.Epilogue(activation=_abi.enumerator("epilogue", _abi.ACTIVATIONS, epilogue.activation))
+    if epilogue.row_scale is not None:
+        args.row_scale = _vector(epilogue.row_scale, "row_scale", m, keep)
+    if epilogue.column_scale is not None:
+        args.column_scale = _vector(epilogue.column_scale, "column_scale", n, keep)
+    if bias is not None:
+        _set_bias(args, bias, m, n, keep)
+    if epilogue.residual is not None:
+        _set_residual(args, epilogue.residual, shape, out, keep)
+    if epilogue.clamp is not None:
+        args.set_clamp(epilogue.clamp)
+    keep.append(args)
+    return args

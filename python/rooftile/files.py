@@ -1,0 +1,125 @@
+"""Quantised weights: made from arrays, and read from GGUF files through a memory map."""
+import os
+from typing import Any, Dict, Iterator, Mapping, Optional, Union
+
+from . import _abi
+from ._program import about, run
+from ._result import numpy_module
+from .errors import Error
+from .weights import Quantized
+
+_Path = Union[str, "os.PathLike[str]"]
+_PLAIN = {"F32": "float32", "F16": "float16", "BF16": "uint16"}
+
+
+def _numpy() -> Any:
+    numpy = numpy_module()
+    if numpy is None:
+        raise Error("this needs NumPy")
+    return numpy
+
+
+def _float32_matrix(weights: Any) -> Any:
+    numpy = _numpy()
+    matrix = numpy.from_dlpack(weights) if hasattr(weights, "__dlpack__") else numpy.asarray(weights)
+    if matrix.dtype != numpy.float32:
+        raise TypeError(f"weights is {matrix.dtype}; it has to be float32")
+    if matrix.ndim != 2:
+        raise ValueError(f"weights has {matrix.ndim} dimensions; a matrix has two")
+    return matrix
+
+
+def quantize(weights: Any, bits: int = 4, block: int = 32, zero_points: str = "none", dtype: Any = "float32",
+             format: Optional[str] = None) -> Quantized:
+    """Quantises a k x n matrix of float32, for `matmul(x, quantize(weights))`.
+
+    bits: 4 or 8. block: values along k that share a scale: 16, 32, 64, 128 or 256. zero_points: "none", "packed" or "float".
+    dtype: float32 or float16, the type of the scales and of the left-hand operands. format: instead of these, the blocks of a
+    GGUF file: "q4_0", "q5_0", "q8_0", "q4_k", "q5_k", "q6_k" or "mxfp4".
+
+    The program `rooftile quantize` does it. Errors: TypeError, ValueError (also for weights that are not finite), Error without
+    NumPy or the program.
+
+    >>> import numpy, rooftile
+    >>> w = quantize(numpy.arange(64, dtype="float32").reshape(32, 2) / 16, bits=8)
+    >>> w
+    <Quantized 32 x 2, 8 bits, blocks of 32>
+    >>> bool(abs(rooftile.matmul(numpy.ones((1, 32), "float32"), w) - [[62, 64]]).max() < 0.5)
+    True
+    """
+    import tempfile
+    matrix, numpy = _float32_matrix(weights), _numpy()
+    _abi.enumerator("zero_points", _abi.ZERO_POINTS, zero_points)
+    by_columns = matrix.flags.f_contiguous and not matrix.flags.c_contiguous
+    if format is not None:
+        _abi.enumerator("format", _abi.BLOCK_FORMATS, format)
+        options = ["--format", format]
+    else:
+        kind = _abi.TYPE_NAMES[_half_or_single(dtype)]
+        options = ["--bits", str(bits), "--block", str(block), "--zero-points", zero_points, "--type",
+                   {"float32": "f32", "float16": "f16"}[kind]]
+    k, n = matrix.shape
+    with tempfile.TemporaryDirectory() as folder:
+        source, prefix = os.path.join(folder, "weights.npy"), os.path.join(folder, "quantised")
+        numpy.save(source, numpy.ascontiguousarray(matrix.T if by_columns else matrix))
+        try:
+            run("quantize", source, "-o", prefix, *options, *(["--trans"] if by_columns else []))
+        except Error as error:
+            raise about("weights", source, error) from None
+        if format is not None:
+            with open(prefix + ".gguf", "rb") as file:
+                content = file.read()
+            (tensor,) = _tensors(prefix + ".gguf").values()
+            return Quantized(content[tensor["offset"]:tensor["offset"] + tensor["bytes"]], k=k, n=n, format=format)
+        parts = [numpy.load(f"{prefix}.{part}.npy") for part in ("values", "scales", "zero_points")
+                 if os.path.exists(f"{prefix}.{part}.npy")]
+    return Quantized(*parts, k=k, n=n, bits=bits, block=block)
+
+
+def _half_or_single(dtype: Any) -> int:
+    from ._views import type_of
+    kind = type_of("dtype", dtype)
+    if kind not in (_abi.F32, _abi.F16):
+        raise TypeError(f"dtype is {_abi.TYPE_NAMES[kind]}; it is float32 or float16")
+    return kind
+
+
+def _tensors(path: str) -> Dict[str, Dict[str, Any]]:
+    import json  # here and below: importing the package takes less time without
+    listed = json.loads(run("gguf", path, "--json"))
+    return {tensor["name"]: tensor for tensor in listed["tensors"]}
+
+
+class GgufFile(Mapping[str, Any]):
+    """The tensors of a GGUF file by name, where they lie in the mapped file: nothing is read before it is used.
+
+    A tensor is what `matmul(x, tensor)` takes: k x n for the n x k weights of a layer. Quantised formats are Quantized; F32 and F16
+    are NumPy arrays, and so is BF16, as uint16. Others raise a KeyError that says so. The program `rooftile gguf` checks the
+    file. Errors: Error for a damaged or missing file.
+    """
+
+    def __init__(self, path: _Path) -> None:
+        import mmap
+        self._listed = _tensors(os.fspath(path))
+        with open(path, "rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listed)
+
+    def __getitem__(self, name: str) -> Any:
+        tensor = self._listed[name]
+        *rows, k = tensor["shape"]
+        n = 1
+        for size in rows:
+            n *= size
+        memory = memoryview(self._map)[tensor["offset"]:tensor["offset"] + tensor["bytes"]]
+        word = tensor["format"].lower()
+        if word in _abi.BLOCK_FORMATS:
+            return Quantized(memory, k=k, n=n, format=word)
+        if tensor["format"] in _PLAIN:
+            return _numpy().frombuffer(memory, _PLAIN[tensor["format"]]).reshape(n, k).T
+        raise KeyError(f"{name} is {tensor['format']}, which is not read")

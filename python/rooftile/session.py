@@ -1,0 +1,269 @@
+"""A context of the library: its database, device and defaults."""
+import atexit
+import ctypes
+import os
+import time
+import weakref
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Union
+
+from . import _abi
+from ._call import ONE, ZERO, Call, Options, call_of
+from ._fast import PlainProducts
+from ._layout import operand_of
+from ._library import check, library
+from ._resident import resident_product
+from ._result import numpy_module
+from ._shapes import contiguous_strides
+from ._views import view_of
+from .device_array import Collected, DeviceArray
+from .epilogue import Epilogue
+from .errors import Error, InvalidArgument
+from .weights import Packed, Quantized
+
+
+_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """Before the interpreter ends. Products of daemon threads are waited for, and their next ones fail."""
+    for session in list(_sessions):
+        session.close()
+
+
+def _forget_all() -> None:
+    """In a forked child, where the parent's threads are not there, and what they were computing does not end: the parent's sessions
+    work, but are not closed by themselves."""
+    for session in list(_sessions):
+        session.forget_threads()
+    _sessions.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_forget_all)
+
+
+class Decision(NamedTuple):
+    """Where a product runs, and why. Times are in nanoseconds, predicted; device_ns is infinite where veto says why the device
+    cannot be used. tier: "device", "host", "host1" (one thread), "host64" (float64) or "split" (over several
+    devices). factors: of the score, by name."""
+
+    tier: str
+    reason: str
+    kernel: str
+    device: str
+    veto: str
+    device_ns: float
+    host_ns: float
+    host1_ns: float
+    score: float
+    factors: Dict[str, float]
+
+
+def _decision(d: _abi.Decision) -> Decision:
+    def text(name: str) -> str:
+        value: bytes = getattr(d, name)
+        return value.decode(errors="replace")
+
+    return Decision(_abi.TIER_NAMES[d.tier], _abi.REASONS[d.reason], text("kernel"), text("device"), text("veto"), d.device_ns,
+                    d.host_ns, d.host1_ns, d.score, {f.name.decode(): f.value for f in d.factors if f.name})
+
+
+def _shape_as_array(x: Any) -> Any:
+    """A shape, such as (2, 3), as an array of float32 that takes no memory and is not read. Anything else as it is."""
+    if not (isinstance(x, tuple) and all(isinstance(size, int) for size in x)):
+        return x
+    numpy = numpy_module()
+    if numpy is None:
+        raise Error("explaining shapes needs NumPy; give arrays")
+    return numpy.lib.stride_tricks.as_strided(numpy.zeros(1, "float32"), x, contiguous_strides(x, 4), writeable=False)
+
+
+def _path(name: str, value: Any) -> Optional[bytes]:
+    if value is None:
+        return None
+    try:
+        return os.fsencode(value)
+    except TypeError:
+        raise TypeError(f"{name} is a {type(value).__name__}; it is text") from None
+
+
+class Session:
+    """Owns a context. Threads may share it: each call is independent. A context manager that closes it.
+
+    database: path of the tuning database (default: that of `rooftile tune`). device: part of the name or UUID of the device.
+    tier, precision: defaults of the session's products. deterministic: the same call gives the same bits in every run.
+    log_untuned: whether products without a tuned kernel are counted for `rooftile tune --from-log`.
+
+    Errors: ValueError for unknown words, Error where the database is unusable or there is no BLAS, MemoryError.
+
+    >>> import numpy
+    >>> with Session(tier="host1") as session:
+    ...     session.matmul(numpy.eye(2, dtype="float32"), numpy.ones((2, 1), "float32"))
+    array([[1.],
+           [1.]], dtype=float32)
+    """
+
+    def __init__(self, database: Union[str, "os.PathLike[str]", None] = None, device: Optional[str] = None,
+                 tier: Optional[str] = None, precision: Optional[str] = None, deterministic: bool = False,
+                 log_untuned: bool = True) -> None:
+        self._context = ctypes.c_void_p()
+        self._running: List[None] = []
+        options = _abi.Options(database_path=_path("database", database), device=_path("device", device),
+                               tier=_abi.enumerator("tier", _abi.TIERS, tier),
+                               precision=_abi.enumerator("precision", _abi.PRECISIONS, precision),
+                               deterministic=int(deterministic), no_untuned_log=int(not log_untuned))
+        self._library = library()
+        check(self._library, self._library.rooftile_open(ctypes.addressof(options), ctypes.addressof(self._context)))
+        self._plain: Optional[PlainProducts] = None
+        self.collected = Collected()
+        self._process = os.getpid()
+        _sessions.add(self)
+
+    @property
+    def context(self) -> ctypes.c_void_p:
+        """The handle of the C ABI. Errors: ValueError where the session is closed."""
+        if not self._context:
+            raise ValueError("the session is closed")
+        return self._context
+
+    def forget_threads(self) -> None:
+        """In a forked child (for the package's own use)."""
+        self._running, self._plain, self.collected = [], None, Collected()
+
+    @property
+    def closed(self) -> bool:
+        return not self._context
+
+    def _check_open(self) -> None:
+        _ = self.context
+
+    def array(self, x: Any, dtype: Any = None) -> DeviceArray:
+        """x as a DeviceArray of this session's device."""
+        return DeviceArray(x, self, dtype)
+
+    def plain(self) -> Optional[PlainProducts]:
+        """The short way for plain products of NumPy arrays, or None where there is no NumPy (for the package's own use)."""
+        if self._plain is None and numpy_module() is not None:
+            self._plain = PlainProducts(self._library, self.context, numpy_module())
+        return self._plain
+
+    def _run(self, call: Call) -> Any:
+        if call.args.batch == 0:  # nothing to compute
+            return call.finish()
+        self._running.append(None)
+        try:
+            check(self._library, self._library.rooftile_gemm(self.context, ctypes.addressof(call.args)))
+        except InvalidArgument as error:
+            if "overlap" not in str(error):
+                raise
+            raise InvalidArgument(f"out overlaps a, b or the epilogue's operands: {error}", error.status) from None
+        finally:
+            self._running.pop()
+        return call.finish()
+
+    def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optional[float] = None, c: Any = None,
+               epilogue: Union[str, Epilogue, None] = None, bias: Any = None, dtype_out: Any = None, tier: Optional[str] = None,
+               precision: Optional[str] = None, dtype: Any = None, kappa: float = ZERO) -> Any:
+        """alpha * a @ b + beta * c in this session; rooftile.matmul has the description."""
+        plain = self._plain
+        if (plain is not None and type(a) is plain.array and type(b) is plain.array and (out is None or type(out) is plain.array)
+                and c is None and beta is None and epilogue is None and bias is None and dtype_out is None and tier is None
+                and precision is None and dtype is None and alpha is ONE and kappa is ZERO):
+            result = plain.multiply(a, b, out)
+            if result is not None:
+                return result
+        o = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
+        for array in (a, b, out):
+            if isinstance(array, DeviceArray):
+                return resident_product(array.session, a, b, out, o)
+        self._check_open()
+        result = self._run(call_of(a, b, out, o))
+        if plain is None:
+            self.plain()
+        return result
+
+    def explain(self, a: Any, b: Any, **options: Any) -> Decision:
+        """Where matmul would compute these arguments (arrays, or shapes of float32 matrices), and why. Computes nothing.
+
+        >>> with Session(tier="host") as session:
+        ...     session.explain((64, 32), (32, 16)).reason
+        'forced'
+        """
+        call = call_of(_shape_as_array(a), _shape_as_array(b), None, Options(**options))
+        if call.args.batch == 0:
+            raise ValueError("the result has a size of 0, so there is nothing to explain")
+        decision = _abi.Decision()
+        check(self._library, self._library.rooftile_explain_gemm(self.context, ctypes.addressof(call.args),
+                                                                 ctypes.addressof(decision)))
+        return _decision(decision)
+
+    def last_decision(self) -> Decision:
+        """How this thread's last product was answered. Errors: Error where it failed, or there was none."""
+        decision = _abi.Decision()
+        check(self._library, self._library.rooftile_last_decision(self.context, ctypes.addressof(decision)))
+        return _decision(decision)
+
+    def pack(self, b: Any, rows: Iterable[int]) -> Packed:
+        """The right-hand matrix b (an array or Quantized), packed once for many products.
+
+        rows: how many rows their left-hand matrices are going to have, such as (1, 512); others work as well.
+        Errors: ValueError, TypeError, MemoryError. Without a device that computes with it, it holds nothing.
+        """
+        sizes = [int(m) for m in rows]
+        if not sizes:
+            raise ValueError("rows is empty: one expected number at least")
+        keep: List[Any] = []
+        call = _abi.GemmArgs(m=sizes[0], batch=1, alpha=1, trans_b=1)
+        if isinstance(b, Quantized):
+            kept: Any = b
+            shape = b.shape
+            call.type = b.scale_type
+            quantization = b.quantization(b.scale_type)
+            call.b, call.quantization = b.address, ctypes.addressof(quantization)
+            keep.append(quantization)
+        else:
+            kept, shape = self._pack_array(b, call)
+        call.n, call.k = shape[1], shape[0]
+        call.lda, call.ldc = max(shape[0], 1), max(shape[1], 1)
+        array = (ctypes.c_int64 * len(sizes))(*sizes)
+        args = _abi.PackArgs(operand=1, call=ctypes.addressof(call), sizes=ctypes.addressof(array), size_count=len(sizes))
+        handle = ctypes.c_void_p()
+        check(self._library, self._library.rooftile_pack(self.context, ctypes.addressof(args), ctypes.addressof(handle)))
+        return Packed(kept, shape, handle)
+
+    def _pack_array(self, b: Any, call: _abi.GemmArgs) -> Any:
+        view = view_of(b, "b")
+        if len(view.shape) != 2:
+            raise ValueError(f"b has {len(view.shape)} dimensions; a matrix that is packed has two")
+        stored = operand_of(view)
+        call.type = call.type_c = view.type
+        if view.type in (_abi.I8, _abi.U8):
+            call.type_c = _abi.I32
+        call.b, call.ldb, call.trans_b = stored.view.address, stored.ld, int(stored.by_columns)
+        return b, view.shape
+
+    def flush(self) -> None:
+        """Writes the counts of products without a tuned kernel to the database now."""
+        self._library.rooftile_flush(self.context)
+
+    def close(self) -> None:
+        """Waits for the products that other threads are computing, and frees the context. A closed session may be closed."""
+        context, self._context = self._context, ctypes.c_void_p()
+        self.collected.drop()
+        if self._plain is not None:
+            self._plain.close()
+        while self._running:
+            time.sleep(0.001)
+        self._library.rooftile_close(context)
+
+    def __del__(self) -> None:
+        # Not a parent's session in a forked child.
+        if getattr(self, "_process", None) == os.getpid() and self._context:
+            self.close()
+
+    def __enter__(self) -> "Session":
+        self._check_open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

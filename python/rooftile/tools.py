@@ -1,0 +1,180 @@
+"""The `rooftile` program from Python: tuning in a child process, devices and reports."""
+import os
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
+
+from ._program import about, failure, program, run
+from ._progress import Bar, Progress, parsed, seconds
+from .errors import Error
+
+_Path = Union[str, "os.PathLike[str]"]
+Problem = Union[Sequence[int], Mapping[str, Any]]
+_COLUMNS = ("m", "n", "k", "trans_a", "trans_b", "batch", "type", "epilogue", "note")
+
+
+class Tuned(NamedTuple):
+    """What a tuning run has printed: its table, and its warnings."""
+
+    output: str
+    messages: str
+
+
+def _options(database: Optional[_Path], device: Optional[str]) -> List[str]:
+    return [*(["--db", os.fspath(database)] if database is not None else []), *(["--device", device] if device is not None else [])]
+
+
+def _row(problem: Problem) -> str:
+    """A line of the CSV file of --shapes.
+
+    >>> _row((8, 9, 10))
+    '8,9,10,0,0,1,f32,,'
+    >>> _row({"m": 1, "n": 4096, "k": 4096, "trans_b": True, "type": "f16"})
+    '1,4096,4096,0,1,1,f16,,'
+    """
+    given: Dict[str, Any] = dict(problem) if isinstance(problem, Mapping) else dict(zip(_COLUMNS, problem))
+    if not {"m", "n", "k"} <= set(given) or not set(given) <= set(_COLUMNS):
+        raise ValueError(f"shapes has {problem!r}; a problem is (m, n, k) or a dict of m, n, k and any of {', '.join(_COLUMNS[3:])}")
+    full: Dict[str, Any] = {"trans_a": 0, "trans_b": 0, "batch": 1, "type": "f32", "epilogue": "", "note": "", **given}
+    values = []
+    for name in _COLUMNS:
+        value = full[name]
+        if name in _COLUMNS[6:]:
+            if not isinstance(value, str) or any(c in value for c in ",\"\n"):
+                raise ValueError(f"shapes has {problem!r}; {name} is a word without commas")
+            values.append(value)
+        else:
+            values.append(str(int(value)))
+    return ",".join(values)
+
+
+def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, float] = "60s", progress: Progress = True, *,
+         database: Optional[_Path] = None, device: Optional[str] = None) -> Tuned:
+    """Tunes this machine's devices for problems in a child process, and lets rooftile.matmul use the result.
+
+    shapes: (m, n, k) tuples, or dicts of m, n, k and trans_a, trans_b, batch, type ("f16xq4b32_f16"), epilogue ("bias_column+relu");
+      or the name of a built-in set ("squares", "transformer", "llm", ...). Default: the default set.
+    budget: wall time for a device, without the first calibration (about 15 s): "60s", "3m", "1h" or seconds.
+    progress: a bar (tqdm's where it is installed), nothing (False), or a function of the share and a text.
+    database, device: as for Session.
+
+    Ctrl-C keeps what is measured and raises KeyboardInterrupt when the child has ended; the next run goes on from there.
+    Errors: ValueError for shapes or a budget that is not one, Error where nothing can be tuned.
+    """
+    import tempfile
+    whole = seconds(budget)
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = ["tune", "--budget", budget if isinstance(budget, str) else f"{budget:g}s"]
+        file = os.path.join(folder, "shapes.csv")
+        if isinstance(shapes, str):
+            arguments += ["--set", shapes]
+        elif shapes is not None:
+            rows = [_row(problem) for problem in shapes]
+            if not rows:
+                raise ValueError("shapes is empty")
+            with open(file, "w", encoding="utf-8") as out:
+                out.write("\n".join([",".join(_COLUMNS), *rows, ""]))
+            arguments += ["--shapes", file]
+        try:
+            done = _run_showing([*arguments, *_options(database, device)], whole, progress)
+        except Error as error:
+            raise about("shapes", file, error) from None
+    from ._default import renew
+    renew()
+    return done
+
+
+def _run_showing(arguments: List[str], budget_s: float, progress: Progress) -> Tuned:
+    """Runs the program with its stderr on a terminal of its own, on which it draws a bar."""
+    import pty
+    import signal
+    import subprocess
+    import tempfile
+    import termios
+    bar = Bar(progress)
+    messages: List[str] = []
+    with tempfile.TemporaryFile() as output:
+        ours, theirs = pty.openpty()
+        try:
+            termios.tcsetwinsize(theirs, (24, 200)) if hasattr(termios, "tcsetwinsize") else _set_columns(theirs)
+            # In a session of its own, so that Ctrl-C reaches it once, from here.
+            child = subprocess.Popen([program(), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=theirs,
+                                     start_new_session=True)
+        except BaseException:
+            os.close(ours)
+            bar.close()
+            raise
+        finally:
+            os.close(theirs)
+        interrupted = False
+        try:
+            while True:
+                try:
+                    _show_lines(ours, bar, messages, budget_s)
+                    break
+                except KeyboardInterrupt:
+                    interrupted = True
+                    child.send_signal(signal.SIGINT)
+            code = child.wait()
+        finally:
+            if child.poll() is None:
+                child.kill()
+                child.wait()
+            os.close(ours)
+            bar.close()
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    if interrupted:
+        raise KeyboardInterrupt
+    if code != 0:
+        raise failure(code, "\n".join([*messages, text]))
+    return Tuned(text, "\n".join(messages))
+
+
+def _set_columns(terminal: int) -> None:
+    """Before Python 3.11."""
+    import fcntl
+    import struct
+    import termios
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+
+
+def _show_lines(terminal: int, bar: Bar, messages: List[str], budget_s: float) -> None:
+    """Until the program has closed the terminal."""
+    rest = ""
+    while True:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # the other side is closed
+            piece = b""
+        *lines, rest = (rest + piece.decode(errors="replace")).replace("\r", "\n").split("\n")
+        for line in [*lines, *([rest] if not piece else [])]:
+            line = line.replace("\x1b[K", "").strip()
+            shown = parsed(line, budget_s)
+            if shown is not None:
+                bar.show(*shown)
+            elif line:
+                messages.append(line)
+        if not piece:
+            return
+
+
+def devices(device: Optional[str] = None) -> List[Dict[str, Any]]:
+    """The Vulkan devices of this machine, as `rooftile devices --json` has them; an empty list where there are none.
+
+    >>> [{"name", "kind", "tuned_kernels"} <= set(found) for found in devices()][:1]
+    [True]
+    """
+    import json
+    found: List[Dict[str, Any]] = json.loads(run("devices", "--json", *_options(None, device)))["devices"]
+    return found
+
+
+def report(html: Optional[_Path] = None, *, database: Optional[_Path] = None, device: Optional[str] = None) -> Dict[str, Any]:
+    """The results in the tuning database, as docs/report-json.md describes them. html: also writes the page with charts there.
+
+    Errors: Error where there is no database or the page cannot be written.
+    """
+    import json
+    if html is not None:
+        run("report", "--html", os.fspath(html), *_options(database, device))
+    found: Dict[str, Any] = json.loads(run("report", "--json", *_options(database, device)))
+    return found

@@ -1,0 +1,174 @@
+"""Weights that are quantised, or packed for the device, as objects that matmul takes as its right-hand operand."""
+import ctypes
+import weakref
+from typing import Any, Dict, Optional, Tuple
+
+from . import _abi
+from ._abi import BF16, F16, F32, TYPE_NAMES
+from ._library import check, library
+from ._views import View, view_of
+
+_BLOCK_SIZES = (16, 32, 64, 128, 256)
+
+
+def _length(name: str, view: View, needed: int) -> None:
+    if view.nbytes != needed:
+        raise ValueError(f"{name} has {view.nbytes} bytes; {needed} are needed")
+
+
+def _flat(x: Any, name: str) -> View:
+    """Memory of any integers or floats, side by side."""
+    view = view_of(x, name, F16)
+    return view.copied() if view.nbytes and _has_gaps(view) else view
+
+
+def _has_gaps(view: View) -> bool:
+    step = view.itemsize
+    for size, stride in zip(reversed(view.shape), reversed(view.strides)):
+        if size != 1 and stride != step:
+            return True
+        step *= size
+    return False
+
+
+class Quantized:
+    """A matrix of k x n quantised weights: n rows of blocks along k, as ONNX Runtime's MatMulNBits stores them (values, scales
+    and zero points apart), or in the blocks of a GGUF file (format).
+
+    values: n * ceil(k / block) * block * bits / 8 bytes. scales: n * ceil(k / block) numbers of the type of the left-hand
+    operand. zero_points: None (the middle: 8 or 128), bytes (packed) or numbers of that type (float).
+    shape: (k, n). The arrays are not copied and must stay as they are. Threads may share it.
+
+    Errors: ValueError for lengths that do not fit, TypeError for types. Scales that are NaN are refused by matmul.
+
+    >>> import numpy, rooftile
+    >>> values = numpy.full((1, 8), 0x99, dtype="uint8")  # 16 values of 4 bits, each 9, which is 1 above the middle
+    >>> w = Quantized(values, numpy.ones((1, 1), "float32"), k=16, n=1, bits=4, block=16)
+    >>> rooftile.matmul(numpy.ones((2, 16), "float32"), w)
+    array([[16.],
+           [16.]], dtype=float32)
+    """
+
+    def __init__(self, values: Any, scales: Any = None, zero_points: Any = None, *, k: int, n: int, bits: int = 0, block: int = 0,
+                 format: Optional[str] = None) -> None:
+        self.shape: Tuple[int, int] = (int(k), int(n))
+        if k < 1 or n < 1:
+            raise ValueError(f"k is {k} and n is {n}; both have to be at least 1")
+        self.bits, self.block, self.format = bits, block, format
+        self._values = _flat(values, "values")
+        self._scales: Optional[View] = None
+        self._zero_points: Optional[View] = None
+        self._zero_point = 0
+        self._format = 0
+        # What of it is on the device of a session: "values", "scales", "zero_points" as the package's memory objects.
+        self.on_device: "weakref.WeakKeyDictionary[Any, Dict[str, Any]]" = weakref.WeakKeyDictionary()
+        if format is not None:
+            self._format = _abi.enumerator("format", _abi.BLOCK_FORMATS, format)
+            if scales is not None or zero_points is not None:
+                raise ValueError("scales and zero_points are in the blocks of a format; leave them out")
+            return
+        if bits not in (4, 8):
+            raise ValueError(f"bits is {bits}; it is 4 or 8")
+        if block not in _BLOCK_SIZES:
+            raise ValueError(f"block is {block}; it is one of {', '.join(map(str, _BLOCK_SIZES))}")
+        if scales is None:
+            raise ValueError("scales are needed, unless format names the blocks of a GGUF file")
+        blocks = -(-k // block)
+        self._scales = view_of(scales, "scales")
+        if self._scales.type not in (F32, F16):
+            raise TypeError(f"scales is {TYPE_NAMES[self._scales.type]}; it is float32 or float16")
+        self._scales = _flat(scales, "scales")
+        _length("values", self._values, n * blocks * block * bits // 8)
+        _length("scales", self._scales, n * blocks * self._scales.itemsize)
+        if zero_points is not None:
+            self._set_zero_points(zero_points, n, blocks)
+
+    def _set_zero_points(self, zero_points: Any, n: int, blocks: int) -> None:
+        assert self._scales is not None
+        view = _flat(zero_points, "zero_points")
+        if view.itemsize == 1:
+            self._zero_point = 1
+            _length("zero_points", view, n * -(-blocks * self.bits // 8))
+        elif view.type == self._scales.type:
+            self._zero_point = 2
+            _length("zero_points", view, n * blocks * view.itemsize)
+        else:
+            raise TypeError(f"zero_points is {TYPE_NAMES[view.type]}; it is uint8 (packed), or {TYPE_NAMES[self._scales.type]} as "
+                            "the scales are")
+        self._zero_points = view
+
+    @property
+    def address(self) -> int:
+        return self._values.address
+
+    @property
+    def scale_type(self) -> int:
+        """The type of the left-hand operands: that of the scales, float32 for blocks of a GGUF file (which take others, too)."""
+        return F32 if self._scales is None else self._scales.type
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of values, scales and zero points.
+
+        >>> Quantized(bytes(34), k=32, n=1, format="q8_0").nbytes
+        34
+        """
+        return sum(view.nbytes for view in self.parts().values())
+
+    def parts(self) -> Dict[str, View]:
+        """The memory of "values" and, where they lie apart, "scales" and "zero_points" (for the package's own use)."""
+        all_parts = {"values": self._values, "scales": self._scales, "zero_points": self._zero_points}
+        return {name: view for name, view in all_parts.items() if view is not None}
+
+    def quantization(self, type_a: int) -> _abi.Quantization:
+        """The C ABI's structure beside a left-hand operand of this type. Errors: TypeError."""
+        if self._scales is not None and self._scales.type != type_a:
+            raise TypeError(f"a is {TYPE_NAMES[type_a]} and the scales of b are {TYPE_NAMES[self._scales.type]}; both have to have "
+                            "one type")
+        if type_a not in (F32, F16, BF16):
+            raise TypeError(f"a is {TYPE_NAMES[type_a]}; beside quantised weights it is float32, float16 or bfloat16")
+        result = _abi.Quantization(bits=self.bits, block=self.block, zero_point=self._zero_point,
+                                   values_bytes=self._values.nbytes, format=self._format)
+        for name, view in (("scales", self._scales), ("zero_points", self._zero_points)):
+            if view is not None:
+                setattr(result, name, view.address)
+                setattr(result, name + "_bytes", view.nbytes)
+        return result
+
+    def __repr__(self) -> str:
+        what = self.format or f"{self.bits} bits, blocks of {self.block}"
+        return f"<Quantized {self.shape[0]} x {self.shape[1]}, {what}>"
+
+
+class Packed:
+    """A right-hand matrix that Session.pack has put on the device in the layouts that its kernels read.
+
+    original: the array, which the host multiplies with where that is faster, or the device fails; its contents must stay as
+    they are. A context manager that releases the device's memory. Threads may share it.
+    """
+
+    def __init__(self, original: Any, shape: Tuple[int, ...], handle: ctypes.c_void_p) -> None:
+        self.original, self.shape, self._handle = original, shape, handle
+
+    @property
+    def handle(self) -> Optional[int]:
+        return self._handle.value
+
+    @property
+    def device_bytes(self) -> int:
+        """Memory of the device that it takes; 0 where no device computes with it."""
+        info = _abi.PackedInfo()
+        lib = library()
+        check(lib, lib.rooftile_packed_query(self._handle, ctypes.addressof(info)))
+        return int(info.device_bytes)
+
+    def close(self) -> None:
+        """Releases the device's memory. Later products use the original."""
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        library().rooftile_packed_release(handle)
+
+    def __enter__(self) -> "Packed":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,341 @@
+"""Products of every kind of operand against float64, and what is refused."""
+import array
+import gc
+import mmap
+import sys
+import types
+
+import numpy
+import pytest
+import rooftile as rt
+
+EPS = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+
+
+def operands(m, n, k, batch_a=(), batch_b=(), dtype="float32", seed=3):
+    """Positive numbers, so that sums of k products are off by k roundings of the sum itself at most."""
+    random = numpy.random.default_rng(seed)
+    return (random.random((*batch_a, m, k), dtype="float32").astype(dtype),
+            random.random((*batch_b, k, n), dtype="float32").astype(dtype))
+
+
+def close(c, a, b, dtype="float32"):
+    exact = a.astype(float) @ b.astype(float)
+    assert c.shape == exact.shape
+    numpy.testing.assert_allclose(c, exact, rtol=(a.shape[-1] + 2) * 2.0**-23 + 2 * EPS[dtype])
+
+
+def layouts(x):
+    """Yields the same matrices in several memory layouts."""
+    rows, columns = x.shape[-2:]
+    yield x
+    yield numpy.swapaxes(numpy.ascontiguousarray(numpy.swapaxes(x, -1, -2)), -1, -2)
+    padded = numpy.full((*x.shape[:-2], rows + 2, columns + 3), numpy.nan if x.dtype.kind == "f" else 99, dtype=x.dtype)
+    padded[..., 1:-1, 2:-1] = x
+    yield padded[..., 1:-1, 2:-1]
+    spread = numpy.full((*x.shape[:-2], rows, 2 * columns), numpy.nan if x.dtype.kind == "f" else 99, dtype=x.dtype)
+    spread[..., ::2] = x
+    yield spread[..., ::2]
+    yield numpy.flip(numpy.ascontiguousarray(numpy.flip(x)))
+    shifted = numpy.frombuffer(b"x" + x.tobytes(), dtype="u1")[1:].view(x.dtype).reshape(x.shape)
+    assert x.size == 0 or not shifted.flags.aligned
+    yield shifted
+
+
+@pytest.mark.parametrize("m,n,k", [(3, 5, 4), (1, 1, 7), (5, 3, 1), (1, 1, 1), (1, 6, 3), (4, 1, 2), (33, 65, 17)])
+def test_any_layout_is_multiplied_right(m, n, k):
+    a, b = operands(m, n, k)
+    for x in layouts(a):
+        for y in layouts(b):
+            close(rt.matmul(x, y), a, b)
+            close(rt.matmul(x, y, alpha=2) / 2, a, b)
+
+
+def test_views_with_a_leading_dimension_are_not_copied(monkeypatch):
+    from rooftile import _views
+
+    def copied(*_):
+        raise AssertionError("copied")
+
+    monkeypatch.setattr(_views.View, "copied", copied)
+    a, b = operands(5, 7, 6)
+    big = numpy.zeros((2, 9, 20), dtype="float32")
+    big[:, 1:6, 3:9] = a
+    for x in (a, numpy.asfortranarray(a), big[0, 1:6, 3:9], numpy.asfortranarray(big[1])[1:6, 3:9], big[:, 1:6, 3:9]):
+        out = numpy.zeros((*x.shape[:-2], 5, 7), "float32")
+        rt.matmul(x, b, out=out, alpha=1)
+        rt.matmul(x, b, out=numpy.zeros((*x.shape[:-2], 7, 5), "float32").swapaxes(-1, -2), alpha=1)
+    with pytest.raises(AssertionError, match="copied"):
+        rt.matmul(numpy.zeros((5, 12), "float32")[:, ::2], b)
+
+
+@pytest.mark.parametrize("batch_a,batch_b", [((3,), (3,)), ((3,), ()), ((), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((2, 3), (2, 1)),
+                                             ((1,), (1,)), ((0,), (0,)), ((2, 0), ())])
+def test_batches_are_repeated_as_in_numpy(batch_a, batch_b):
+    a, b = operands(3, 5, 4, batch_a, batch_b)
+    for x in layouts(a):
+        for y in layouts(b):
+            close(rt.matmul(x, y), a, b)
+    shape = (a @ b).shape
+    for out in (numpy.full((*shape[:-2], 5, 3), numpy.nan, "float32").swapaxes(-1, -2), numpy.full((*shape, 2), numpy.nan, "float32")[..., 0],
+                numpy.moveaxis(numpy.full((*shape[-2:], *shape[:-2]), numpy.nan, "float32"), (0, 1), (-2, -1))):
+        assert rt.matmul(a, b, out=out) is out
+        close(out, a, b)
+
+
+def test_overlapping_windows_are_a_batch():
+    signal = numpy.arange(40, dtype="float32")
+    windows = numpy.lib.stride_tricks.as_strided(signal, (6, 4, 5), (8, 20, 4), writeable=False)
+    b = operands(4, 3, 5)[1]
+    close(rt.matmul(windows, b), windows, b)
+
+
+def test_vectors_are_rows_and_columns():
+    a, b = operands(4, 6, 5)
+    close(rt.matmul(a[0], b)[None], a[:1], b)
+    close(rt.matmul(a, b[:, 2])[:, None], a, b[:, 2:3])
+    product = rt.matmul(a[0], b[:, 2])
+    assert product.shape == () and abs(product - a[0] @ b[:, 2]) < 1e-5
+    stack = operands(4, 6, 5, (3,))[0]
+    close(rt.matmul(stack, b[:, 2])[..., None], stack, b[:, 2:3])
+    out = numpy.full(8, numpy.nan, "float32")
+    rt.matmul(a, b[:, 2], out=out[::2], c=numpy.ones(4, "float32"))
+    close(out[::2, None] - 1, a, b[:, 2:3])
+
+
+@pytest.mark.parametrize("m,n,k", [(2, 3, 0), (0, 2, 3), (2, 0, 3), (0, 0, 0)])
+def test_sizes_of_zero(m, n, k):
+    a, b = operands(m, n, k)
+    for x in layouts(a):
+        close(rt.matmul(x, b), a, b)
+    c = numpy.full((m, n), 2, "float32")
+    assert (rt.matmul(a, b, c=c, beta=3) == (6 if k == 0 else 0)).all()
+    assert rt.matmul(a, b, bias=numpy.ones(n, "float32")).shape == (m, n)
+
+
+def rounded_to_bfloat16(x):
+    bits = x.view("u4")
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("u2")
+
+
+def widened(x):
+    return (x.astype("u4") << 16).view("f4") if x.dtype == numpy.uint16 else x.astype("f4")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision(dtype):
+    a, b = (x.astype("f2") if dtype == "float16" else rounded_to_bfloat16(x) for x in operands(5, 9, 33))
+    for x in layouts(a):
+        c = rt.matmul(x, b, dtype=dtype)
+        assert c.dtype == a.dtype
+        close(widened(c), widened(a), widened(b), dtype)
+    wide = rt.matmul(a, numpy.asfortranarray(b), dtype=dtype, dtype_out="float32", c=numpy.ones((5, 9), "float32"))
+    close(wide - 1, widened(a), widened(b))
+    if dtype == "float16":
+        assert (rt.matmul(a, b) == c).all()
+        assert (rt.matmul(a.view("u2"), b.view("u2"), dtype=numpy.float16) == c).all()
+    else:
+        with pytest.raises(TypeError, match="^a has elements of the format 'H'.*dtype="):
+            rt.matmul(a, b)
+
+
+class bfloat16(numpy.void):
+    """As ml_dtypes registers its type: NumPy knows nothing but its name and size."""
+
+
+def test_bfloat16_of_ml_dtypes(monkeypatch):
+    dtype = numpy.dtype((bfloat16, 2))
+    monkeypatch.setitem(sys.modules, "ml_dtypes", types.SimpleNamespace(bfloat16=dtype))
+    a, b = (rounded_to_bfloat16(x) for x in operands(5, 9, 33))
+    c = rt.matmul(a.view(dtype), b.view(dtype))
+    assert c.dtype == dtype and (c.view("u2") == rt.matmul(a, b, dtype="bfloat16")).all()
+    out = numpy.empty((5, 9), dtype)
+    assert rt.matmul(a.view(dtype), b.view(dtype), out=out) is out and (out.view("u2") == c.view("u2")).all()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_integers_are_exact(dtype):
+    random = numpy.random.default_rng(6)
+    low, high = numpy.iinfo(dtype).min, numpy.iinfo(dtype).max
+    a, b = random.integers(low, high, (5, 70), dtype, True), random.integers(low, high, (70, 3), dtype, True)
+    c = rt.matmul(a, b)
+    assert c.dtype == numpy.int32 and (c == a.astype(int) @ b.astype(int)).all()
+    assert (rt.matmul(a, b, c=c) == 2 * c).all()
+
+
+def test_memory_of_other_kinds(tmp_path):
+    a, b = operands(4, 3, 5)
+    (tmp_path / "a").write_bytes(a.tobytes())
+    with open(tmp_path / "a", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        view = memoryview(mapped).cast("f", (4, 5))
+        close(rt.matmul(view, b), a, b)
+        view.release()
+    close(rt.matmul(numpy.memmap(tmp_path / "a", "float32", "r", shape=(4, 5)), b), a, b)
+    close(rt.matmul(memoryview(array.array("f", a.ravel())).cast("B").cast("f", (4, 5)), b), a, b)
+    out = bytearray(48)
+    assert rt.matmul(a, b, out=memoryview(out).cast("f", (4, 3))) is not None
+    close(numpy.frombuffer(out, "float32").reshape(4, 3), a, b)
+
+
+def test_a_buffer_in_use_is_not_moved_and_is_released():
+    memory = bytearray(64)
+    rt.matmul(memoryview(memory).cast("f", (4, 4)), numpy.eye(4, dtype="float32"))
+    gc.collect()
+    memory.extend(b"x")  # BufferError if it was still exported
+
+
+class Elsewhere:
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, stream=None):
+        raise AssertionError("not to be asked")
+
+
+def test_dlpack_of_a_device_is_refused():
+    with pytest.raises(TypeError, match="^b lies on a device"):
+        rt.matmul(numpy.ones((2, 2), "float32"), Elsewhere())
+
+
+class Handed:
+    """Has an array's __dlpack__ only."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+    def __dlpack__(self, stream=None):
+        return self.x.__dlpack__()
+
+
+def test_dlpack_memory_is_read_where_it_is_and_given_back():
+    a, b = operands(4, 3, 5)
+    b = numpy.asfortranarray(b)
+    out = numpy.full((4, 6), numpy.nan, "float32")
+    before = [sys.getrefcount(x) for x in (a, b, out)]
+    for _ in range(3):
+        close(rt.matmul(Handed(a), Handed(b)), a, b)
+        rt.matmul(Handed(a), Handed(b), out=Handed(out[:, ::2]))
+    close(out[:, ::2], a, b)
+    assert numpy.isnan(out[:, 1::2]).all()
+    gc.collect()
+    assert [sys.getrefcount(x) for x in (a, b, out)] == before
+    with pytest.raises(TypeError, match="^a has elements of DLPack's type 2 with 64 bits"):
+        rt.matmul(Handed(a.astype(float)), b)
+
+
+def test_c_beta_and_out():
+    a, b = numpy.eye(2, dtype="float32"), numpy.eye(2, dtype="float32")
+    out = numpy.full((2, 2), 10, dtype="float32")
+    assert rt.matmul(a, b, out=out, alpha=2, beta=0.5) is out
+    assert out.tolist() == [[7, 5], [5, 7]]
+    c = numpy.full((2, 2), 3, dtype="float32")
+    assert rt.matmul(a, b, c=c).tolist() == [[4, 3], [3, 4]] and (c == 3).all()
+    rt.matmul(a, b, c=out, beta=2, out=out)
+    assert out.tolist() == [[15, 10], [10, 15]]
+    shared = numpy.zeros((2, 3), "float32")
+    shared[:, :2] = c
+    rt.matmul(a, b, c=shared[:, :2], out=shared[:, 1:])  # c and out overlap
+    assert shared.tolist() == [[3, 4, 3], [3, 3, 4]]
+    out[:] = numpy.nan
+    assert rt.matmul(a, b, out=out, beta=0).tolist() == [[1, 0], [0, 1]]
+    for order in ("F", "C"):
+        wide = numpy.full((2, 2, 2), 10, "float32", order)[..., 0]
+        assert rt.matmul(a, b, out=wide, beta=1).tolist() == [[11, 10], [10, 11]]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_epilogue(order):
+    a, b = operands(3, 5, 4)
+    random = numpy.random.default_rng(9)
+    rows, columns, bias, other = (random.standard_normal(s).astype("float32") for s in (3, 5, 5, (3, 1)))
+    residual = numpy.asarray(random.standard_normal((3, 5)), "float32", order)
+    product = a.astype(float) @ b
+    for x in (residual, numpy.asfortranarray(residual), numpy.repeat(residual, 2, 1)[:, ::2]):
+        out = numpy.empty((3, 5), "float32", order)
+        rt.matmul(a, b, out=out, bias=bias, epilogue=rt.Epilogue("relu", rows, columns, x, (-0.5, 1)))
+        expected = numpy.clip(numpy.maximum(product * rows[:, None] * columns + bias, 0) + residual, -0.5, 1)
+        numpy.testing.assert_allclose(out, expected, atol=1e-5)
+    numpy.testing.assert_allclose(rt.matmul(a, b, bias=other), product + other, atol=1e-5)
+    numpy.testing.assert_allclose(rt.matmul(a, b, bias=bias[::-1][None], epilogue="silu"),
+                                  (product + bias[::-1]) / (1 + numpy.exp(-product - bias[::-1])), atol=1e-5)
+    stack = numpy.stack([a, 2 * a])
+    numpy.testing.assert_allclose(rt.matmul(stack, b, epilogue=rt.Epilogue(residual=numpy.stack([residual, residual]))),
+                                  stack.astype(float) @ b + residual, atol=1e-5)
+
+
+F32 = numpy.ones((2, 2), "float32")
+
+
+class Sub(numpy.ndarray):
+    pass
+
+
+@pytest.mark.parametrize("kind,match,arguments", [
+    (ValueError, r"^a is 2 x 2 and b is 3 x 2: the inner sizes 2 and 3 differ$", {"b": numpy.ones((3, 2), "float32")}),
+    (ValueError, r"the batches 2 and 3 do not fit", {"a": numpy.ones((2, 2, 2), "float32"), "b": numpy.ones((3, 2, 2), "float32")}),
+    (ValueError, "^a has no dimensions", {"a": numpy.float32(1)[...]}),
+    (TypeError, "^a is a list, which has neither", {"a": [[1, 2], [3, 4]]}),
+    (TypeError, "^b is a NoneType, which has neither", {"b": None}),
+    (TypeError, "^a has elements of the format 'd'", {"a": F32.astype("float64")}),
+    (TypeError, "^b has elements of the format '>f'", {"b": F32.astype(">f4")}),
+    (TypeError, "^a has elements of the format 'O'", {"a": F32.astype(object)}),
+    (TypeError, "^a has elements of the format 'Zf'", {"a": F32.astype("complex64")}),
+    (TypeError, r"^a has elements of the format '\?'", {"a": F32 > 0}),
+    (TypeError, "^a is a MaskedArray", {"a": numpy.ma.masked_array(F32, F32 > 0)}),
+    (TypeError, "^a is a ndarray whose memory cannot be used", {"a": F32.astype("M8[s]")}),
+    (TypeError, "^a is float32 and b is float16", {"b": F32.astype("float16")}),
+    (TypeError, "^b is int32", {"b": F32.astype("int32")}),
+    (ValueError, r"^out is 2 x 3; the result is 2 x 2$", {"out": numpy.ones((2, 3), "float32")}),
+    (ValueError, r"^out is 1 x 2 x 2; the result is 2 x 2$", {"out": numpy.ones((1, 2, 2), "float32")}),
+    (TypeError, "^out has elements of the format 'd'", {"out": numpy.ones((2, 2))}),
+    (TypeError, "^out is float16; the result is float32$", {"out": F32.astype("float16"), "dtype_out": "float32"}),
+    (ValueError, "^out is read-only$", {"out": numpy.broadcast_to(F32, (2, 2))}),
+    (ValueError, "^out is read-only$", {"out": memoryview(bytes(16)).cast("f", (2, 2))}),
+    (ValueError, "^c is 2; the result is 2 x 2$", {"c": numpy.ones(2, "float32")}),
+    (TypeError, "^c is float16; the result is float32$", {"c": F32.astype("float16"), "dtype_out": "float32"}),
+    (ValueError, "^beta needs c, or out", {"beta": 1}),
+    (TypeError, "^alpha is 'two'; it is a number", {"alpha": "two"}),
+    (TypeError, r"^alpha is array\(.*; it is a number", {"alpha": numpy.ones(2)}),
+    (TypeError, "^dtype_out is int8; results are", {"dtype_out": "int8"}),
+    (ValueError, "^bias is 3; it has to be", {"bias": numpy.ones(3, "float32")}),
+    (TypeError, "^bias has elements of the format 'd'", {"bias": numpy.ones(2)}),
+    (ValueError, "^epilogue is 'tanh'; it is one of none, relu", {"epilogue": "tanh"}),
+    (TypeError, "^epilogue is a int", {"epilogue": 3}),
+    (ValueError, "^row_scale is 3; it has to have 2", {"epilogue": rt.Epilogue(row_scale=numpy.ones(3, "float32"))}),
+    (ValueError, "^residual is 2; it has to have", {"epilogue": rt.Epilogue(residual=numpy.ones(2, "float32"))}),
+    (TypeError, "^clamp is 3; it is a pair", {"epilogue": rt.Epilogue(clamp=3)}),
+    (ValueError, "^tier is 'gpu'; it is one of auto, device", {"tier": "gpu"}),
+    (TypeError, "^tier is 3; it is one of", {"tier": 3}),
+    (ValueError, "^precision is 'low'; it is one of", {"precision": "low"}),
+    (TypeError, "^dtype_out is .*float64.*; known: float32", {"dtype_out": numpy.float64}),
+    (ValueError, "kappa is -1", {"kappa": -1}),
+])
+def test_bad_arguments_are_named(kind, match, arguments):
+    given = {"a": F32, "b": F32, **arguments}
+    with pytest.raises(kind, match=match):
+        rt.matmul(given.pop("a"), given.pop("b"), **given)
+
+
+def test_overlapping_outputs_are_refused_and_untouched():
+    memory = numpy.arange(12, dtype="float32").reshape(3, 4)
+    for out in (memory[:2, 1:3], memory[:2, :2]):
+        before = memory.copy()
+        with pytest.raises(ValueError, match="^out overlaps a, b") as caught:
+            rt.matmul(memory[:2, :2], F32, out=out)
+        assert (memory == before).all() and isinstance(caught.value, rt.Error) and caught.value.status == 1
+    with pytest.raises(ValueError, match="^out overlaps a, b"):
+        rt.matmul(F32, F32, out=F32)
+    shared = numpy.lib.stride_tricks.as_strided(numpy.zeros(8, "float32"), (2, 2, 2), (4, 8, 4))
+    with pytest.raises(ValueError, match="overlap"):
+        rt.matmul(numpy.ones((2, 2, 2), "float32"), F32, out=shared, alpha=1)
+
+
+def test_subclasses_and_read_only_operands_are_multiplied():
+    a, b = operands(3, 4, 5)
+    b.flags.writeable = False
+    close(numpy.asarray(rt.matmul(a.view(Sub), b)), a, b)
+    close(rt.matmul(a, b), a, b)
+    close(rt.matmul(a, b, out=numpy.empty((3, 4), "float32")), a, b)

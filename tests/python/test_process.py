@@ -1,0 +1,219 @@
+"""What the package does to a process: import, threads, forks, Ctrl-C, and machines where something is missing."""
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy
+import pytest
+import rooftile as rt
+
+
+def run(code, **environment):
+    path = [*filter(None, [os.path.dirname(os.path.dirname(rt.__file__))])]
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": ":".join(path), **environment})
+
+
+def prints(code, expected, **environment):
+    done = run(code, **environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == expected
+
+
+def test_import_loads_neither_numpy_nor_the_library():
+    prints("import sys, rooftile; print('numpy' in sys.modules, 'librooftile' in open('/proc/self/maps').read(),"
+           " [m for m in ('inspect', 'subprocess', 'json', 'pathlib') if m in sys.modules])", "False False []")
+
+
+def test_without_numpy_results_are_memoryviews():
+    code = """
+import sys
+sys.modules["numpy"] = None
+import array, rooftile as rt
+a = memoryview(array.array("f", range(6))).cast("B").cast("f", (2, 3))
+c = rt.matmul(a, a[0:1].cast("B").cast("f", (3, 1)), alpha=2)
+print(c.tolist(), c.format, rt.matmul(memoryview(bytes([1, 2])).cast("B", (1, 2)), memoryview(bytes([3, 4])).cast("B", (2, 1))).tolist())
+try:
+    rt.matmul(memoryview(bytes(0)), memoryview(bytes(0)).cast("B"), out=None)
+except ValueError as error:
+    print("ValueError")
+"""
+    prints(code, "[[10.0], [28.0]] f [[11]]")
+
+
+@pytest.mark.parametrize("library", ["/nonexistent/librooftile.so.0", __file__])
+def test_a_library_that_cannot_be_loaded_is_named(library):
+    done = run("import rooftile as rt, numpy as np\ntry:\n  rt.matmul(np.eye(2, dtype='f4'), np.eye(2, dtype='f4'))\n"
+               "except rt.Error as error: print(error)", ROOFTILE_LIBRARY=library)
+    assert f"{library} cannot be loaded" in done.stdout and "glibc" in done.stdout, done.stdout + done.stderr
+
+
+def test_without_a_vulkan_driver_the_host_computes():
+    prints("import rooftile as rt, numpy as np\nprint(rt.matmul(np.eye(2, dtype='f4'), np.ones((2, 1), 'f4')).tolist(),"
+           " rt.last_decision().tier[:4])", "[[1.0], [1.0]] host", VK_DRIVER_FILES="/nonexistent/icd.json",
+           VK_ICD_FILENAMES="/nonexistent/icd.json")
+
+
+def test_unknown_words_in_the_environment_are_value_errors():
+    done = run("import rooftile as rt\ntry:\n  rt.Session()\nexcept ValueError as error: print(error)", ROOFTILE_TIER="nowhere")
+    assert "nowhere" in done.stdout, done.stderr
+
+
+def product(seed):
+    random = numpy.random.default_rng(seed)
+    m, n, k = random.integers(1, 40, 3)
+    a, b = random.integers(-8, 9, (m, k)).astype("f4"), random.integers(-8, 9, (k, n)).astype("f4")
+    return a, b, a @ b
+
+
+def wrong_products(seeds):
+    """How many of these products are not the exact ones (sums of small integers)."""
+    wrong = 0
+    for a, b, c in map(product, seeds):
+        wrong += not (numpy.array_equal(rt.matmul(a, b), c) and numpy.array_equal(rt.matmul(a, b.T.copy().T, alpha=1), c))
+    return wrong
+
+
+def test_threads_do_not_disturb_each_other():
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(wrong_products(list(range(40)) * 5))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [0] * 4
+
+
+def test_other_threads_run_during_a_product():
+    entered, done = threading.Event(), threading.Event()
+    a = numpy.ones((1500, 1500), "f4")
+    before = sys.getswitchinterval()
+
+    def multiply():
+        entered.set()
+        rt.matmul(a, a)
+        done.set()
+
+    rt.matmul(a[:1, :1], a[:1, :1])
+    # No thread is asked to give up the interpreter: the main thread goes on only if the product does so itself.
+    sys.setswitchinterval(1000)
+    try:
+        thread = threading.Thread(target=multiply)
+        thread.start()
+        entered.wait()
+        assert not done.is_set()
+        thread.join()
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_forked_children_compute():
+    assert wrong_products(range(5)) == 0
+    session, default = rt.Session(), rt.default_session()
+    child = os.fork()
+    if child == 0:
+        right = rt.default_session() is not default and wrong_products(range(20)) == 0 and session.matmul(*product(3)[:2]).shape == product(3)[2].shape
+        os._exit(0 if right else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(wrong_products, [range(10), range(10, 20)]) == [0, 0]
+    session.close()
+
+
+def test_forks_while_other_threads_compute():
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            wrong_products(range(3))
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                os._exit(wrong_products(range(3)))
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+class Waiting:
+    """The library, whose products wait."""
+
+    def __init__(self, library):
+        self.library, self.entered, self.may_go_on = library, threading.Semaphore(0), threading.Event()
+
+    def __getattr__(self, name):
+        return getattr(self.library, name)
+
+    def _product(self, *_):
+        self.entered.release()
+        self.may_go_on.wait()
+        return 0
+
+    rooftile_gemm = rooftile_sgemm = _product
+
+
+def test_a_child_closes_a_session_that_the_parent_s_threads_are_using():
+    session, a = rt.Session(), numpy.eye(2, dtype="f4")
+    session._library = waiting = Waiting(session._library)
+    session.plain()
+    threads = [threading.Thread(target=session.matmul, args=(a, a)), threading.Thread(target=session.matmul, args=(a, a), kwargs={"alpha": 2})]
+    for thread in threads:
+        thread.start()
+        waiting.entered.acquire()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # ends the child where it waits for the parent's threads
+        session.close()
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    waiting.may_go_on.set()
+    for thread in threads:
+        thread.join()
+    session.close()
+    assert code == 0
+
+
+def test_ctrl_c_ends_a_loop_of_products_and_later_ones_are_right():
+    code = """
+import rooftile as rt, numpy as np
+a = np.ones((300, 300), "f4")
+rt.matmul(a, a)
+try:
+    print("started", flush=True)
+    while True:
+        rt.matmul(a, a)
+except KeyboardInterrupt:
+    print((rt.matmul(a, a) == 300).all(), flush=True)
+"""
+    path = os.path.dirname(os.path.dirname(rt.__file__))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "PYTHONPATH": path}) as child:
+        assert child.stdout.readline() == "started\n"
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.read() == "True\n"
+    assert child.returncode == 0
+
+
+def test_a_product_in_a_signal_handler_does_not_disturb_the_interrupted_one():
+    a, b, c = product(7)
+    x, y, z = product(8)
+    seen = []
+    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(numpy.array_equal(rt.matmul(a, b), c)))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        while len(seen) < 20:
+            assert numpy.array_equal(rt.matmul(x, y), z) and numpy.array_equal(rt.matmul(a, b), c)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert all(seen)

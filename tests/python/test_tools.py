@@ -1,0 +1,191 @@
+"""Tuning, devices, reports and charts: what the program is asked, and what is made of its answers."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import rooftile as rt
+from rooftile import _progress, ipython, tools
+
+# Stands for `rooftile tune`: draws the bar that the program draws on a terminal, and ends when it is interrupted.
+TUNER = r"""#!/bin/sh
+echo "$@" > "$0.asked"
+cp "$5" "$0.shapes" 2>/dev/null
+[ -t 2 ] || echo "no terminal" >&2
+printf '\r\033[Kcalibrating; after it the budget of 60 s begins' >&2
+printf '\r\033[K[#####.....] 30 s left, searching 1/1 8x9x10 nn: 1.5 GFLOP/s, 5 %% of roof' >&2
+printf '\r\033[K' >&2
+echo 'rooftile: a warning' >&2
+if [ -e "$0.wait" ]; then
+  trap 'echo interrupted once >> "$0.signals"; exit 130' INT
+  touch "$0.waiting"
+  while :; do sleep 0.05; done
+fi
+if [ -e "$0.fail" ]; then echo 'rooftile: no device' >&2; echo 'a table'; exit $(cat "$0.fail"); fi
+echo 'a table'
+"""
+
+
+@pytest.fixture
+def tuner(tmp_path, monkeypatch):
+    program = tmp_path / "rooftile"
+    program.write_text(TUNER)
+    program.chmod(0o755)
+    monkeypatch.setenv("ROOFTILE_PROGRAM", str(program))
+    return program
+
+
+def of(program, what):
+    return pathlib.Path(f"{program}.{what}")
+
+
+def test_tuning_shows_progress_and_returns_the_table(tuner):
+    seen = []
+    done = rt.tune([(8, 9, 10), {"m": 1, "n": 2, "k": 3, "trans_b": True, "type": "f16"}], "60s", lambda *shown: seen.append(shown),
+                   database="/a/b.db", device="llvm")
+    assert done == rt.Tuned("a table\n", "rooftile: a warning")
+    assert seen == [(0.0, "calibrating; after it the budget of 60 s begins"),
+                    (0.5, "searching 1/1 8x9x10 nn: 1.5 GFLOP/s, 5 % of roof")]
+    asked = of(tuner, "asked").read_text().split()
+    assert asked[:4] == ["tune", "--budget", "60s", "--shapes"] and asked[5:] == ["--db", "/a/b.db", "--device", "llvm"]
+    assert of(tuner, "shapes").read_text().splitlines()[1:] == ["8,9,10,0,0,1,f32,,", "1,2,3,0,1,1,f16,,"]
+    rt.tune("llm", 2.5, False)
+    assert of(tuner, "asked").read_text().split() == ["tune", "--budget", "2.5s", "--set", "llm"]
+
+
+def test_the_bar_is_drawn_on_stderr(tuner, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    rt.tune("llm", "60s")
+    drawn = capsys.readouterr().err
+    assert " 50% |##########..........| searching 1/1 8x9x10 nn" in drawn and drawn.endswith("\r")
+    rt.tune("llm", "60s", progress=False)
+    assert capsys.readouterr().err == ""
+
+
+class Bars:
+    """Stands for tqdm."""
+
+    made = []
+
+    def __init__(self, **options):
+        self.n, self.texts, self.closed = 0, [], False
+        Bars.made.append(self)
+
+    def set_postfix_str(self, text):
+        self.texts.append(text)
+
+    def close(self):
+        self.closed = True
+
+
+def test_the_bar_is_tqdm_s_where_it_is_installed(tuner, monkeypatch):
+    module = type(sys)("tqdm.auto")
+    module.tqdm = Bars
+    monkeypatch.setitem(sys.modules, "tqdm", type(sys)("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", module)
+    rt.tune("llm", "60s")
+    (bar,) = Bars.made
+    assert bar.n == 50 and bar.closed and bar.texts[-1].startswith("searching")
+
+
+def test_ctrl_c_reaches_the_tuner_once_and_is_raised_when_it_has_ended(tuner):
+    of(tuner, "wait").touch()
+
+    def interrupt():
+        while not of(tuner, "waiting").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        rt.tune("llm", "60s", False)
+    thread.join()
+    assert of(tuner, "signals").read_text() == "interrupted once\n"
+
+
+@pytest.mark.parametrize("code,kind", [(1, rt.Error), (2, ValueError)])
+def test_a_failing_tuner_is_an_error_with_its_messages(tuner, code, kind):
+    of(tuner, "fail").write_text(str(code))
+    with pytest.raises(kind, match="(?s)no device.*a table"):
+        rt.tune("llm", "60s", False)
+
+
+def test_bad_arguments_are_named():
+    for shapes, match in (([(1, 2)], r"^shapes has \(1, 2\)"), ([], "^shapes is empty"), ([{"m": 1, "n": 1, "k": 1, "z": 1}], "^shapes has"),
+                          ([{"m": 1, "n": 1, "k": 1, "type": "f32,f16"}], "type is a word"), ("none", "(?i)set"),
+                          ([{"m": 1, "n": 1, "k": 1, "type": "f99"}], "^shapes: 2: unknown types 'f99'"), ([(0, 1, 1)], "(?i)m|shapes")):
+        with pytest.raises(ValueError, match=match):
+            rt.tune(shapes, "1s", False)
+    with pytest.raises(ValueError, match="^budget is 'soon'"):
+        rt.tune("llm", "soon")
+
+
+def test_the_program_is_missing(monkeypatch):
+    monkeypatch.setenv("ROOFTILE_PROGRAM", "")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    if rt._library.bundled() is None:
+        with pytest.raises(rt.Error, match="the program rooftile is not installed"):
+            rt.devices()
+
+
+def test_devices_are_listed():
+    found = rt.devices()
+    assert found and all(device["name"] and device["uuid"] for device in found)
+    assert rt.devices(device=found[0]["uuid"])[0]["uuid"] == found[0]["uuid"]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    """With one tuned device, as the runtime's tests have it."""
+    path = tmp_path_factory.mktemp("database") / "tuned.db"
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], path, "slow", "f32"], check=True)
+    return path
+
+
+def test_reports(database, tmp_path):
+    found = rt.report(tmp_path / "page.html", database=database)
+    assert found["devices"][0]["problems"] is not None
+    assert "Rooftile report" in (tmp_path / "page.html").read_text()
+    with pytest.raises(rt.Error, match="none.db"):
+        rt.report(database=tmp_path / "none.db")
+    with pytest.raises(rt.Error, match="nowhere"):
+        rt.report("/nonexistent/nowhere.html", database=database)
+
+
+class Shell:
+    """Stands for IPython's."""
+
+    def __init__(self):
+        self.magics = {}
+
+    def register_magic_function(self, function, kind, name):
+        self.magics[kind, name] = function
+
+
+def test_the_chart_is_shown_in_notebooks(database, monkeypatch, capsys):
+    shell = Shell()
+    rt.load_ipython_extension(shell)
+    magic = shell.magics["line", "rooftile"]
+    monkeypatch.setenv("ROOFTILE_DB", str(database))
+    for line, name in (("", "roofline"), (" gains ", "gains")):
+        shown = magic(line)
+        assert shown.name == name and f"section:not(#{name})" in shown.page and f'<section id="{name}">' in shown.page
+        frame = shown._repr_html_()
+        assert frame.startswith("<iframe") and "<script" not in frame  # the page is escaped
+    assert magic("pie") is None and "the chart is 'pie'" in capsys.readouterr().out
+    monkeypatch.setenv("ROOFTILE_DB", "/nonexistent/none.db")
+    assert magic("") is None and "none.db" in capsys.readouterr().out
+
+
+def test_every_chart_is_a_section_of_the_page(database):
+    for name in ipython.CHARTS:
+        assert f'<section id="{name}">' in ipython.chart(name, str(database)).page
+
+
+def test_budgets():
+    assert _progress.seconds("1.5m") == 90 and _progress.seconds(3) == 3.0 and tools._row((1, 2, 3, 1)).startswith("1,2,3,1,0,1")

@@ -1,0 +1,48 @@
+"""PyTorch's tensors in the processor's memory. Exit code 77, which ctest counts as skipped, where PyTorch is not installed."""
+import sys
+
+import numpy
+import pytest
+import rooftile as rt
+
+try:
+    import torch
+except ImportError:
+    pytest.exit("PyTorch is not installed (python3-torch)", returncode=77)
+
+
+@pytest.mark.parametrize("dtype,unit", [("float16", 2.0**-11), ("bfloat16", 2.0**-8)])
+def test_half_precision(dtype, unit):
+    x, y = torch.rand(5, 33).to(getattr(torch, dtype)), torch.rand(33, 9).to(getattr(torch, dtype))
+    exact = x.double() @ y.double()
+    c = rt.matmul(x, y)
+    assert c.dtype == x.dtype and c.shape == (5, 9)
+    numpy.testing.assert_allclose(c.double().numpy(), exact, rtol=35 * 2.0**-23 + 2 * unit)
+    wide = rt.matmul(x, y.T.contiguous().T, dtype_out=torch.float32)
+    assert wide.dtype == torch.float32
+    numpy.testing.assert_allclose(wide.numpy(), exact, rtol=35 * 2.0**-23)
+
+
+def test_tensors_are_read_and_written_where_they_are():
+    x, y, out = torch.rand(4, 5), torch.rand(3, 5).T, torch.full((4, 6), numpy.nan)
+    product = rt.matmul(x, y)
+    assert isinstance(product, torch.Tensor)
+    numpy.testing.assert_allclose(product, x.double() @ y.double(), rtol=1e-6)
+    view = out[:, :3]
+    assert rt.matmul(x, y, out=view) is view
+    numpy.testing.assert_allclose(view, product, rtol=1e-6)
+    assert torch.isnan(out[:, 3:]).all()
+    assert isinstance(rt.matmul(x.numpy(), y), numpy.ndarray)
+    assert rt.matmul(x[0], y).shape == (3,)
+
+
+def test_tensors_that_need_gradients_are_refused():
+    x = torch.rand(2, 2, requires_grad=True)
+    with pytest.raises(ValueError, match="^a is a Tensor that is not handed over: .*require"):
+        rt.matmul(x, x)
+    with pytest.raises(ValueError, match="^out is a Tensor that is not handed over"):
+        rt.matmul(x.detach(), x.detach(), out=x)
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", __file__]))

@@ -1,0 +1,96 @@
+"""Quantised weights, made, given in parts and read from GGUF files."""
+import numpy
+import pytest
+import rooftile as rt
+from rooftile._program import run
+
+K, N = 70, 5
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return numpy.random.default_rng(2).standard_normal((K, N)).astype("float32")
+
+
+def product_is_near(x, w, quantised, relative):
+    """As far off as the quantisation: the largest weight of a column has `relative` of error at most."""
+    bound = numpy.abs(x).astype(float).sum(1)[:, None] * numpy.abs(w).max(0) * relative
+    assert (numpy.abs(rt.matmul(x, quantised).astype(float) - x.astype(float) @ w) <= bound).all()
+
+
+@pytest.mark.parametrize("bits,zero_points,dtype", [(4, "none", "float32"), (4, "packed", "float32"), (8, "float", "float32"),
+                                                    (8, "none", "float16"), (4, "float", numpy.float16)])
+def test_quantised_products(weights, bits, zero_points, dtype):
+    x = numpy.random.default_rng(3).standard_normal((3, K)).astype(dtype)
+    for w in (weights, numpy.asfortranarray(weights)):
+        q = rt.quantize(w, bits=bits, block=16, zero_points=zero_points, dtype=dtype)
+        assert q.shape == (K, N) and q.nbytes < weights.nbytes
+        # Steps of a block's range, which is twice its largest weight at most: half a step, or a whole one with a rounded zero point.
+        product_is_near(x, weights, q, 2.5 / (2**bits - 1) + 2.0**-9)
+    assert rt.matmul(x, q).dtype == numpy.float32 and rt.matmul(x, q, dtype_out=dtype).dtype == dtype
+    out = numpy.empty((N, 3), "float32").T  # by columns
+    assert (rt.matmul(x, q, out=out) == rt.matmul(x, q)).all()
+    assert rt.matmul(numpy.stack([x, x]), q).shape == (2, 3, N)
+    assert rt.matmul(x[0], q).shape == (N,)
+
+
+def test_packed_quantised_weights(weights):
+    q = rt.quantize(weights, bits=8)
+    x = numpy.ones((3, K), "float32")
+    with rt.Session() as session, session.pack(q, rows=(1, 3)) as packed:
+        assert packed.original is q
+        assert (session.matmul(x, packed) == session.matmul(x, q)).all()
+
+
+def test_parts_that_do_not_fit_are_named():
+    values, scales = numpy.zeros((2, 32), "uint8"), numpy.ones((2, 2), "float32")
+    good = {"values": values, "scales": scales, "k": 64, "n": 2, "bits": 4, "block": 32}
+    rt.Quantized(**good)
+    for change, kind, match in (
+            ({"values": values[:1]}, ValueError, "values has 32 bytes; 64 are needed"),
+            ({"scales": scales[:1]}, ValueError, "scales has 8 bytes; 16 are needed"),
+            ({"scales": scales.astype("int32")}, TypeError, "scales is int32"),
+            ({"scales": None}, ValueError, "scales are needed"),
+            ({"bits": 5}, ValueError, "bits is 5"), ({"block": 24}, ValueError, "block is 24"), ({"n": 0}, ValueError, "n is 0"),
+            ({"zero_points": scales.astype("float16")}, TypeError, "zero_points is float16"),
+            ({"zero_points": numpy.zeros(3, "uint8")}, ValueError, "zero_points has 3 bytes; 2 are needed"),
+            ({"format": "q8_0"}, ValueError, "leave them out"), ({"format": "q9"}, ValueError, "format is 'q9'"),
+            ({"values": "text"}, TypeError, "values is a str")):
+        with pytest.raises(kind, match=match):
+            rt.Quantized(**{**good, **change})
+    q = rt.Quantized(**good)
+    with pytest.raises(TypeError, match="^a is float16 and the scales of b are float32"):
+        rt.matmul(numpy.ones((1, 64), "float16"), q)
+    with pytest.raises(ValueError, match="^a is 1 x 63 and b is 64 x 2"):
+        rt.matmul(numpy.ones((1, 63), "float32"), q)
+    scales[0, 0] = numpy.nan
+    with pytest.raises(ValueError, match="the scale of b is NaN"):
+        rt.matmul(numpy.ones((1, 64), "float32"), q)
+
+
+def test_weights_that_cannot_be_quantised(weights):
+    for bad, kind, match in ((weights[0], ValueError, "1 dimensions"), (weights.astype(float), TypeError, "weights is float64"),
+                             (weights * numpy.inf, ValueError, "^weights: the weight in row 0, column 0 .*finite")):
+        with pytest.raises(kind, match=match):
+            rt.quantize(bad)
+    for options in ({"bits": 3}, {"block": 3}, {"zero_points": "left"}, {"format": "q9"}):
+        with pytest.raises(ValueError):
+            rt.quantize(weights, **options)
+    with pytest.raises(TypeError, match="dtype is int8"):
+        rt.quantize(weights, dtype="int8")
+
+
+def test_gguf_files(tmp_path):
+    w = numpy.random.default_rng(4).standard_normal((64, 3)).astype("float32")
+    numpy.save(tmp_path / "w.npy", w)
+    run("quantize", str(tmp_path / "w.npy"), "-o", str(tmp_path / "w"), "--format", "q8_0")
+    file = rt.GgufFile(tmp_path / "w.gguf")
+    assert list(file) == ["weight"] and file["weight"].shape == (64, 3)
+    x = numpy.ones((2, 64), "float32")
+    product_is_near(x, w, file["weight"], 1 / 127)
+    assert (rt.matmul(x, file["weight"]) == rt.matmul(x, rt.quantize(w, format="q8_0"))).all()
+    with pytest.raises(KeyError):
+        file["other"]
+    (tmp_path / "w.gguf").write_bytes(b"GGUF")
+    with pytest.raises(rt.Error, match="w.gguf"):
+        rt.GgufFile(tmp_path / "w.gguf")
