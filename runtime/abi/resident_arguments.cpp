@@ -127,12 +127,21 @@ void check_resident(const rooftile_gemm_args& args, const OperandSlots& places) 
 
 ResidentCall resident_call(const rooftile_gemm_args* given, const OperandSlots& places,
                            Precision precision) {
+  return resident_grouped_call(given, places, precision, {}, 0, nullptr);
+}
+
+ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const OperandSlots& places,
+                                   Precision precision, const Grouping& grouping,
+                                   std::int64_t expert_columns,
+                                   std::shared_ptr<const ResidentGroups> groups) {
   const Given args("args", given);
   check_resident(*args, places);
   const HostForm form(*args, places);
-  const GemmCall call = checked_call(&form.args());
+  const GemmCall call = checked_grouped_call(&form.args(), grouping, expert_columns);
   check_guard(call, precision);
-  return checked_resident_call(call, form.addresses());
+  ResidentCall resident = checked_resident_call(call, form.addresses());
+  resident.groups = std::move(groups);
+  return resident;
 }
 
 ResidentCall resident_operand(const rooftile_gemm_args* given, const OperandSlots& places,
