@@ -1,7 +1,7 @@
 // Grouped GEMM, as mixtures of experts need it. One interleaved run measures, on device buffers,
-// one grouped call with sizes from the host and from the device, one dense GEMM of the same
-// multiply-adds, and a loop of single calls, one for each group; and the same on the host's BLAS.
-// Ratios are taken within each round.
+// one grouped call (with packed experts or with experts as stored, with sizes from the host or from
+// the device), one dense GEMM of the same multiply-adds, and a loop of single calls, one for each
+// group; and the same on the host's BLAS. Ratios are taken within each round.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
@@ -16,6 +16,7 @@
 #include "runtime/abi/resident_arguments.h"
 #include "runtime/call/grouped_call.h"
 #include "runtime/dispatch/context.h"
+#include "runtime/resident/packing_experts.h"
 #include "runtime/resident/resident.h"
 
 namespace rooftile {
@@ -128,6 +129,16 @@ class OnDevice {
     from_device_.uses.push_back(sizes_);
     from_device_.call.groups =
         std::make_shared<const ResidentGroups>(ResidentGroups{.sizes = {&sizes_->buffer, 0}});
+    StoredOperand experts;
+    experts.call.problem = x.grouped;
+    experts.call.b = {&b_->buffer, 0};
+    experts.uses = {b_};
+    packed_ = grouped_;
+    packed_.call.packed = pack_experts(*resident_, experts, context.id());
+    packed_.call.b = {};
+    packed_from_device_ = packed_;
+    packed_from_device_.uses.push_back(sizes_);
+    packed_from_device_.call.groups = from_device_.call.groups;
     dense_ = work(x.dense, {});
     std::int64_t first = 0;
     for (const Group& group : x.groups()) {
@@ -143,8 +154,10 @@ class OnDevice {
 
   void add(std::vector<Contender>& contenders) {
     for (const ResidentWork* w : {&grouped_, &dense_, &single_.front()}) prepare(*w);
-    add_one(contenders, "grouped", grouped_, settings_.kernel);
-    add_one(contenders, "grouped, device's sizes", from_device_, settings_.kernel);
+    add_one(contenders, "packed", packed_, "");
+    add_one(contenders, "packed, device's sizes", packed_from_device_, "");
+    add_one(contenders, "as stored", grouped_, settings_.kernel);
+    add_one(contenders, "stored, device's sizes", from_device_, settings_.kernel);
     add_one(contenders, "dense", dense_, settings_.dense_kernel);
     contenders.push_back({"loop, waited", [this] { loop(true); }, name_of(single_.front())});
     contenders.push_back({"loop", [this] { loop(false); }, name_of(single_.front())});
@@ -221,7 +234,7 @@ class OnDevice {
 
   const std::shared_ptr<Resident> resident_;
   std::shared_ptr<DeviceMemory> a_, b_, c_, sizes_;
-  ResidentWork grouped_, from_device_, dense_;
+  ResidentWork grouped_, from_device_, packed_, packed_from_device_, dense_;
   std::vector<ResidentWork> single_;
   Setting settings_;
 };
@@ -239,7 +252,8 @@ void print(const std::vector<Contender>& contenders, double flops_each) {
     };
     const double ns = median(x.samples);
     fmt::print(
-        "{:<24} {:>9.2f} ms {:>7.2f} GFLOP/s, over grouped: time {:<24} processor time {:<24} {}\n",
+        "{:<24} {:>9.2f} ms {:>7.2f} GFLOP/s, over the first: time {:<24} processor time {:<24} "
+        "{}\n",
         x.name, ns * 1e-6, flops_each / ns, ratio(x.samples, base->samples),
         ratio(x.processor_times, base->processor_times), x.kernel);
   }

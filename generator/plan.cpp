@@ -72,6 +72,26 @@ void add_pack_steps(GemmPlan& plan, const Variant& v, const DeviceLimits& limits
                           .panel_stride = word(panel)}});
 }
 
+/// Divides the last step, which packs the B of all experts, where a binding cannot hold them all.
+void divide_pack_step(GemmPlan& plan, const DeviceLimits& limits) {
+  const PackStep all = plan.packs.back();
+  const std::int64_t experts = all.groups[2], panel = all.push_constants.panel_stride;
+  const auto most =
+      static_cast<std::int64_t>(limits.max_storage_buffer_range_bytes) / kElementBytes;
+  if (experts * panel <= most) return;
+  plan.packs.pop_back();
+  const std::int64_t together = std::max<std::int64_t>(1, most / panel);
+  for (const Range& range : ranges(experts, 1, together)) {
+    PackStep step = all;
+    step.groups[2] = word(range.size);
+    step.push_constants.base =
+        word(all.push_constants.base + range.begin * all.push_constants.stride);
+    step.first_word = range.begin * panel;
+    step.words = range.size * panel;
+    plan.packs.push_back(step);
+  }
+}
+
 /// Addresses of an operand as a kernel sees it: its offset, the distance to the next matrix of the
 /// batch (stride), to the next row of op(A) or column of op(B) (line), to the next step of k
 /// (step), and the leading dimension, which is the padded depth for a packed operand. In elements,
@@ -233,43 +253,47 @@ GemmPlan plan_grouped(const Variant& v, const DeviceLimits& limits, const Proble
     by_tiles.m = tiles * v.tile_m;
     add_pack_steps(plan, v, limits, by_tiles, placement, Operand::kA);
   }
-  if (q.k > 0 && v.packed_b == Packed::kYes)
+  if (q.k > 0 && v.packed_b == Packed::kYes) {
     add_pack_steps(plan, v, limits, q, placement, Operand::kB);
+    divide_pack_step(plan, limits);
+  }
   const Walk a = walk_a(v, q, placement), b = walk_b(v, q, placement);
-  // Elements from the panel of a tile to the next; where A is read as stored, tiles know their rows.
+  // Elements from the panel of a tile to the next; where A is read as stored, tiles know their
+  // rows.
   const std::int64_t panel = v.packed_a == Packed::kYes ? v.tile_m * a.line : 0;
   const std::int64_t line = v.packed_a == Packed::kYes ? 0 : a.line;
   const int x = v.raster == Raster::kColumn ? 1 : 0, y = 1 - x;  // grid dimensions along n and m
   const double flops_per_row = 2.0 * static_cast<double>(q.k) * static_cast<double>(q.n);
-  const std::int64_t rows =
-      longest_range(flops_per_row, max_flops, tiles * v.tile_m, v.tile_m, limits.max_workgroup_count[y]);
+  const std::int64_t rows = longest_range(flops_per_row, max_flops, tiles * v.tile_m, v.tile_m,
+                                          limits.max_workgroup_count[y]);
   for (const Range& range : ranges(tiles * v.tile_m, v.tile_m, rows)) {
-    const double flops_per_column = 2.0 * static_cast<double>(q.k) * static_cast<double>(range.size);
-    const std::int64_t columns = longest_range(flops_per_column, max_flops, q.n, v.tile_n,
-                                               limits.max_workgroup_count[x]);
+    const double flops_per_column =
+        2.0 * static_cast<double>(q.k) * static_cast<double>(range.size);
+    const std::int64_t columns =
+        longest_range(flops_per_column, max_flops, q.n, v.tile_n, limits.max_workgroup_count[x]);
     const std::int64_t first_tile = range.begin / v.tile_m;
     for (const Range& n_range : ranges(q.n, v.tile_n, columns)) {
       EpiloguePushConstants epilogue = epilogue_of(q, placement, 0, 0, n_range.begin);
       epilogue.stride_residual = epilogue.ld_residual;  // from a row of the residual to the next
       GemmStep step{.groups = {1, 1, 1},
-                    .push_constants = std::bit_cast<GemmPushConstants>(GroupedPushConstants{
-                        .rows = word(q.m),
-                        .n = word(n_range.size),
-                        .depth = word(kernel_depth(v, q.k)),
-                        .lda = word(a.ld),
-                        .ldb = word(b.ld),
-                        .ldc = word(q.ldc),
-                        .alpha = q.alpha,
-                        .beta = q.beta,
-                        .base_a = word(a.base + first_tile * panel),
-                        .base_b = word(b.base + n_range.begin * b.line),
-                        .base_c = word(placement.offset_c + n_range.begin),
-                        .line_a = word(line),
-                        .expert_b = word(b.stride),
-                        .unused = {},
-                        .batch = 1,
-                        .expert_columns = word(placement.expert_columns),
-                        .first_tile = word(first_tile)}),
+                    .push_constants = std::bit_cast<GemmPushConstants>(
+                        GroupedPushConstants{.rows = word(q.m),
+                                             .n = word(n_range.size),
+                                             .depth = word(kernel_depth(v, q.k)),
+                                             .lda = word(a.ld),
+                                             .ldb = word(b.ld),
+                                             .ldc = word(q.ldc),
+                                             .alpha = q.alpha,
+                                             .beta = q.beta,
+                                             .base_a = word(a.base + first_tile * panel),
+                                             .base_b = word(b.base + n_range.begin * b.line),
+                                             .base_c = word(placement.offset_c + n_range.begin),
+                                             .line_a = word(line),
+                                             .expert_b = word(b.stride),
+                                             .unused = {},
+                                             .batch = 1,
+                                             .expert_columns = word(placement.expert_columns),
+                                             .first_tile = word(first_tile)}),
                     .epilogue = epilogue};
       step.groups[x] = word(divide_up(n_range.size, v.tile_n));
       step.groups[y] = word(range.size / v.tile_m);

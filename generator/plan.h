@@ -16,6 +16,7 @@ struct PackStep {
   Operand operand;
   std::array<std::uint32_t, 3> groups;
   PackPushConstants push_constants;
+  std::int64_t first_word = 0, words = 0;  // of the packed operand that it writes; 0 words: all
 };
 struct GemmStep {
   std::array<std::uint32_t, 3> groups;
@@ -52,9 +53,9 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
                    double max_flops = std::numeric_limits<double>::infinity(),
                    SumsIn sums = SumsIn::kC);
 
-/// The plan of a grouped problem of at most so many GroupTiles. Each gemm step has the push constants
-/// of GroupedPushConstants and computes whole rows of tiles; a packed A consists of the rows of each
-/// tile. Otherwise as plan_gemm().
+/// The plan of a grouped problem of at most so many GroupTiles. Each gemm step has the push
+/// constants of GroupedPushConstants and computes whole rows of tiles; a packed A consists of the
+/// rows of each tile. Otherwise as plan_gemm().
 GemmPlan plan_grouped(const Variant& v, const DeviceLimits& limits, const Problem& p,
                       const Placement& placement, std::int64_t tiles,
                       double max_flops = std::numeric_limits<double>::infinity());

@@ -135,9 +135,13 @@ bool scales_fit(const Case& c, LoadPath path) {
 bool panels_fit(const Case& c, Operand operand, LoadPath path) {
   const std::int64_t elements = packed_words(c.v, c.p, operand);
   const LoadPath read = operand == Operand::kA ? c.v.load_path_a : c.v.load_path_b;
-  // Written as a storage buffer whichever way they are read.
-  return path == LoadPath::kTexel ? read != path || fits(c, path, kTexelElements, elements)
-                                  : fits(c, path, kTexelElements, elements);
+  if (path == LoadPath::kTexel) return read != path || fits(c, path, kTexelElements, elements);
+  // Written as a storage buffer whichever way they are read; the panels of experts in several
+  // steps, if each expert's begin where a binding may.
+  constexpr std::int64_t kAlignedWords = 64;
+  const bool by_expert = operand == Operand::kB && is_grouped(c.p) && read == LoadPath::kTexel &&
+                         elements / matrices_b(c.p) % kAlignedWords == 0;
+  return fits(c, path, kTexelElements, by_expert ? elements / matrices_b(c.p) : elements);
 }
 
 /// Upper bound of the trips of all loops of an invocation, including the checks that end a loop.

@@ -13,8 +13,9 @@
 ///   that all experts share one B. The experts of a quantised B, and their scales and zero points,
 ///   lie one behind the other: stride_b is 0 or n * ldb, and the lengths of rooftile_quantization
 ///   are those of all experts.
-/// - layout is ROW_MAJOR, trans_a NO_TRANSPOSE, batch 1, and there are no arrays of pointers and no
-///   packed operand.
+/// - layout is ROW_MAJOR, trans_a NO_TRANSPOSE, batch 1, and there are no arrays of pointers. A
+/// packed
+///   operand is B, packed by rooftile_resident_pack_experts, in calls on device buffers.
 /// - column_scale, and a bias of columns, have n values for each expert (stride_columns).
 /// row_scale, a
 ///   bias of rows and the residual belong to the rows of C.
@@ -89,6 +90,20 @@ ROOFTILE_API rooftile_status rooftile_list_grouped_gemm(rooftile_list* list,
                                                         const rooftile_gemm_args* args,
                                                         const rooftile_groups* groups,
                                                         const rooftile_grouped_operands* operands);
+
+/// Packs the B of all experts once, into the layout that the fastest kernel reads, for grouped
+/// calls on device buffers whose args->packed is *packed. Such calls need no buffer for B, and
+/// leave stride_b and ldb 0. Of args the types, trans_b, n, k, ldb and stride_b count, and m as the
+/// number of rows that calls are expected to have in groups->count groups; of operands only b. The
+/// caller releases *packed with rooftile_packed_release, and may release or overwrite B's buffer.
+/// Waits.
+///
+/// Errors: UNSUPPORTED for a quantised B, which kernels read as stored, and on devices whose
+/// kernels read experts as stored: pass B itself then. INVALID_ARGUMENT, OUT_OF_MEMORY,
+/// DEVICE_ERROR.
+ROOFTILE_API rooftile_status rooftile_resident_pack_experts(
+    rooftile_context* context, const rooftile_gemm_args* args, const rooftile_groups* groups,
+    const rooftile_resident_operands* operands, rooftile_packed** packed);
 
 #ifdef __cplusplus
 } /* extern "C" */

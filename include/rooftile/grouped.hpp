@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rooftile/grouped.h>
+#include <rooftile/packed.h>
 
 #include <rooftile/resident.hpp>
 
@@ -61,5 +62,25 @@ inline void grouped_gemm(DeviceList& list, const rooftile_gemm_args& args,
   const detail::GroupedOperands places(operands, of_groups);
   detail::check(rooftile_list_grouped_gemm(list.get(), &problem, &sizes, &places.grouped));
 }
+
+/// Owner of packed experts. Movable. The constructor throws StatusError.
+class PackedExperts {
+ public:
+  PackedExperts() = default;
+  PackedExperts(const Session& session, const rooftile_gemm_args& args,
+                const rooftile_groups& groups, const rooftile_resident_operands& operands) {
+    const rooftile_gemm_args problem = detail::completed(args);
+    const rooftile_groups sizes = detail::completed(groups);
+    const rooftile_resident_operands places = detail::completed(operands);
+    rooftile_packed* packed = nullptr;
+    detail::check(
+        rooftile_resident_pack_experts(session.get(), &problem, &sizes, &places, &packed));
+    packed_ = detail::Owned<rooftile_packed, rooftile_packed_release>(packed);
+  }
+  rooftile_packed* get() const noexcept { return packed_.get(); }
+
+ private:
+  detail::Owned<rooftile_packed, rooftile_packed_release> packed_;
+};
 
 }  // namespace rooftile

@@ -199,9 +199,9 @@ void add_grouping(GemmCall& call, const Grouping& grouping, std::int64_t expert_
   Problem& p = call.problem;
   p.grouping = grouping;
   if (!is_grouped(p)) return;
-  if (call.packed != nullptr)
-    fail(ErrorCode::kInvalidArgument,
-         "packed is not NULL, but grouped calls read A and B as stored");
+  if (call.packed != nullptr && call.packed->shape.operand == Operand::kA)
+    fail(ErrorCode::kInvalidArgument, "packed is A, but of a grouped call only B may be packed");
+  if (call.packed != nullptr && p.stride_b == 0) p.stride_b = stored_b(p).rows * p.ldb;
   if (call.a_array != nullptr || call.b_array != nullptr || call.c_array != nullptr)
     fail(ErrorCode::kInvalidArgument,
          "a grouped call has no arrays of pointers: the B of the experts lie stride_b apart");

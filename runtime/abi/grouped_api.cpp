@@ -5,8 +5,10 @@
 #include "runtime/abi/c_api_context.h"
 #include "runtime/abi/c_api_guard.h"
 #include "runtime/abi/grouped_arguments.h"
+#include "runtime/abi/packed_handles.h"
 #include "runtime/abi/resident_arguments.h"
 #include "runtime/abi/resident_handles.h"
+#include "runtime/resident/packing_experts.h"
 
 namespace rooftile {
 namespace {
@@ -127,6 +129,34 @@ rooftile_status rooftile_resident_grouped_gemm(rooftile_context* context,
     if (run != nullptr) *run = nullptr;
     const std::shared_ptr<Resident> resident = resident_of(context);
     give(resident, resident->gemm(work_of(*resident, args, groups, operands)), run);
+  });
+}
+
+rooftile_status rooftile_resident_pack_experts(rooftile_context* context,
+                                               const rooftile_gemm_args* given_args,
+                                               const rooftile_groups* given_groups,
+                                               const rooftile_resident_operands* given_operands,
+                                               rooftile_packed** packed) {
+  using namespace rooftile;
+  return guarded([&] {
+    *checked("packed", packed) = nullptr;
+    const std::shared_ptr<Resident> resident = resident_of(context);
+    const Given args("args", given_args);
+    const Given groups("groups", given_groups);
+    const Given operands("operands", given_operands);
+    check_counts(*groups);
+    StoredOperand stored;
+    const auto place = [&](const rooftile_place& given) -> OperandSlot {
+      if (given.buffer == nullptr) return {};
+      stored.uses.push_back(memory_of(*resident, given.buffer));
+      return {&stored.uses.back()->buffer, given.offset};
+    };
+    stored.call = resident_experts(&*args, operand_slots_of(*operands, place),
+                                   {.experts = groups->experts, .groups = groups->count});
+    if (stored.call.b.buffer == nullptr)
+      fail(ErrorCode::kInvalidArgument, "operands has no buffer for b");
+    *packed = packed_names().add(std::make_shared<NamedPacked>(
+        NamedPacked{pack_experts(*resident, stored, context->context.id())}));
   });
 }
 

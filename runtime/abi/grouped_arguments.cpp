@@ -41,6 +41,9 @@ GroupedCall checked_call(const rooftile_gemm_args* given, const rooftile_groups*
   const Given args("args", given);
   const Given groups("groups", given_groups);
   check_counts(*groups);
+  if (args->packed != nullptr)
+    fail(ErrorCode::kInvalidArgument,
+         "packed is not NULL, but grouped calls on host memory read B as stored");
   std::vector<Group> list = host_groups(*groups, args->m);
   GemmCall call =
       checked_grouped_call(&*args, grouping_of(list, groups->experts), groups->stride_columns);

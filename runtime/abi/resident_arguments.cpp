@@ -144,6 +144,25 @@ ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const Operan
   return resident;
 }
 
+ResidentCall resident_experts(const rooftile_gemm_args* given, const OperandSlots& places,
+                              const Grouping& grouping) {
+  const Given args("args", given);
+  if (args->packed != nullptr)
+    fail(ErrorCode::kInvalidArgument, "args has a packed operand already");
+  // How A and C are stored does not matter.
+  rooftile_gemm_args alone = *args;
+  alone.epilogue = nullptr;
+  alone.lda = std::max<std::int64_t>(args->k, 1);
+  alone.ldc = std::max<std::int64_t>(args->n, 1);
+  check_resident(alone, places);
+  const HostForm form(alone, places);
+  const GemmCall call = checked_grouped_call(&form.args(), grouping, 0);
+  ResidentCall resident{.problem = call.problem};
+  resident.problem.alpha = 1;
+  locate_operand(resident, call, form.addresses(), Operand::kB);
+  return resident;
+}
+
 ResidentCall resident_operand(const rooftile_gemm_args* given, const OperandSlots& places,
                               Operand operand) {
   const Given args("args->call", given);

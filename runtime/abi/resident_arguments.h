@@ -43,6 +43,10 @@ ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const Operan
                                    std::int64_t expert_columns,
                                    std::shared_ptr<const ResidentGroups> groups);
 
+/// The B of a grouped call that is to be packed. A and C may have no place.
+ResidentCall resident_experts(const rooftile_gemm_args* given, const OperandSlots& places,
+                              const Grouping& grouping);
+
 /// Same as above for a call whose operand is to be packed. The other operand and C may have no
 /// place.
 ResidentCall resident_operand(const rooftile_gemm_args* given, const OperandSlots& places,

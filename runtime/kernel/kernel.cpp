@@ -163,8 +163,8 @@ GemmPlan Kernel::plan_grouped(const Problem& p, const Placement& placement, std:
 
 Step Kernel::group_tiles_step(const Problem& p, std::int64_t tiles, const GroupSizes& groups,
                               const Buffer& list) const {
-  const GroupTilesStep step = plan_group_tiles(variant_, device_->profile().limits, p, tiles,
-                                               groups.experts != nullptr);
+  const GroupTilesStep step =
+      plan_group_tiles(variant_, device_->profile().limits, p, tiles, groups.experts != nullptr);
   return DispatchStep{.pipeline = &*group_tiles_,
                       .bindings = {{groups.sizes},
                                    {groups.experts != nullptr ? groups.experts : groups.sizes},
@@ -184,7 +184,9 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
     const bool is_a = pack.operand == Operand::kA;
     DispatchStep step{.pipeline = is_a ? &*pack_a_ : &*pack_b_,
                       .bindings = {{is_a ? operands.a : operands.b},
-                                   {is_a ? workspace.packed_a : workspace.packed_b}},
+                                   {is_a ? workspace.packed_a : workspace.packed_b,
+                                    static_cast<std::uint64_t>(pack.first_word) * sizeof(float),
+                                    static_cast<std::uint64_t>(pack.words) * sizeof(float)}},
                       .push_constants = bytes_of_block(pack.push_constants),
                       .groups = pack.groups};
     if (!is_a && reads_quantized) add_quantization(step, signature_.types, operands);

@@ -143,6 +143,19 @@ void ResidentKernels::certify_for(const BoundCall& bound, const DeviceLimits& li
   }
 }
 
+std::optional<ResidentProduct> ResidentKernels::with_packed_experts(
+    Search& search, const ResidentCall& call) const {
+  if (call.packed == nullptr || !call.packed->experts_kernel) return std::nullopt;
+  const auto& [variant, ns_per_flop] = *call.packed->experts_kernel;
+  const BoundCall& bound = search.bound();
+  if (illegal_reason(variant, search.limits(), bound.problem, bound.placement)) return std::nullopt;
+  const std::string hash = emit_gemm(variant, search.signature()).hash;
+  if (wrong_kernels_.contains(hash)) return std::nullopt;
+  return search.attempt(
+      {.hash = hash, .signature = to_string(search.signature()), .variant = variant},
+      ns_per_flop * flops(bound.problem), Use::kFallback);
+}
+
 ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t workspace_bytes,
                                         const BufferUses& uses) {
   const Problem& p = call.problem;
@@ -157,6 +170,7 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
          "scales and bias lie in several buffers that cannot be copied from: create them with "
          "VK_BUFFER_USAGE_TRANSFER_SRC_BIT, or put them into one");
   Search search(*this, sources, limits, workspace_bytes);
+  if (auto product = with_packed_experts(search, call)) return *std::move(product);
   const bool is_tuned = ranking_ != nullptr && ranking_->has_class(bound.problem);
   const bool certifies = ranking_ != nullptr && on_demand_ != nullptr && !is_tuned;
   if (is_tuned) {

@@ -163,6 +163,36 @@ TEST_F(GroupedResident, SizesThatDoNotFitLeaveCUntouchedAndAreReported) {
   }
 }
 
+TEST_F(GroupedResident, PackedExpertsNeedNoBuffer) {
+  for (const Epilogue& epilogue : {Epilogue{}, parse_epilogue("column_scale+bias_column+relu")}) {
+    GroupedProduct x(grouped_case(kGroups, kExperts, {}, epilogue));
+    upload(x);
+    PackedExperts packed;
+    packed = PackedExperts(*session_, x.args, x.groups, {.b = operands_.b});
+    buffers_[1].upload(std::vector<char>(buffers_[1].size()).data(), buffers_[1].size());
+    operands_.b = {};
+    x.args.packed = packed.get();
+    x.args.ldb = x.args.stride_b = 0;
+    const rooftile_grouped_operands groups = on_device(x);
+    grouped_gemm(*session_, x.args, x.groups, operands_, groups).wait();
+    download(x);
+    x.expect_right();
+    // They are not the B of any other call.
+    x.groups.experts = 4;
+    EXPECT_THROW(grouped_gemm(*session_, x.args, x.groups, operands_, groups), StatusError);
+    EXPECT_THAT(rooftile_last_error(), HasSubstr("of 5 experts, but the call's is"));
+    EXPECT_THROW(gemm(*session_, x.args, operands_), StatusError);
+    buffers_.clear();
+  }
+}
+
+TEST_F(GroupedResident, QuantisedExpertsAreNotPacked) {
+  GroupedProduct x(grouped_case(kGroups, kExperts, parse_types("f32xq4_0")));
+  upload(x);
+  EXPECT_THROW(PackedExperts(*session_, x.args, x.groups, {.b = operands_.b}), StatusError);
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("as stored: pass B itself"));
+}
+
 TEST_F(GroupedResident, WrongPlacesAreRefused) {
   GroupedProduct x(grouped_case(kGroups, kExperts));
   upload(x);
