@@ -19,12 +19,12 @@ void validate_size(const char* what, std::int64_t value) {
 }
 
 // Spans are computed in __int128, because rows * ld may exceed 63 bits before the check refuses it.
-struct Storage {
+struct StoredAs {
   Layout layout;
   std::int64_t element_bytes;
 };
 
-void validate_operand(const char* what, Extent extent, std::int64_t ld, Storage storage) {
+void validate_operand(const char* what, Extent extent, std::int64_t ld, StoredAs storage) {
   const bool row_major = storage.layout == Layout::kRowMajor;
   const std::int64_t lines = row_major ? extent.rows : extent.columns;
   const std::int64_t length = row_major ? extent.columns : extent.rows;
@@ -81,6 +81,31 @@ std::int64_t span_of_batch(const Problem& p, Extent extent, std::int64_t ld, std
   return one == 0 || p.batch == 0 ? 0 : (p.batch - 1) * stride + one;
 }
 
+/// A stack of quantised B is one matrix with the rows of all experts.
+void validate_grouping(const Problem& p, Layout layout) {
+  const Grouping& g = p.grouping;
+  validate_size("experts", g.experts);
+  validate_size("groups", g.groups);
+  if (layout != Layout::kRowMajor || p.trans_a != Transpose::kNo)
+    fail(ErrorCode::kInvalidArgument,
+         "the rows of a grouped A are stored one behind the other: row-major and not transposed");
+  if (p.batch != 1)
+    fail(ErrorCode::kInvalidArgument, "batch is {}; a grouped GEMM is no batch", p.batch);
+  const std::int64_t span = span_elements(stored_b(p), p.ldb);
+  if (quantized(p.types) && g.experts > 1 && p.stride_b != p.n * ld_quantized(p))
+    fail(ErrorCode::kInvalidArgument,
+         "stride_b is {}; the quantised B of all experts lie one behind the other, {} elements each",
+         p.stride_b, p.n * ld_quantized(p));
+  if (p.stride_b < 0 || (g.experts > 1 && p.stride_b < span && p.stride_b != 0))
+    fail(ErrorCode::kInvalidArgument,
+         "stride_b is {}; the B of an expert takes {} elements (0: all experts share one)",
+         p.stride_b, span);
+  constexpr __int128 kMostElementBytes = 4;
+  if ((static_cast<__int128>(g.experts) * p.stride_b + span) * kMostElementBytes > kMaxBytes)
+    fail(ErrorCode::kInvalidArgument, "{} matrices stride_b {} apart do not fit an address space",
+         g.experts, p.stride_b);
+}
+
 int band(std::int64_t size) {
   return size <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(size)) - 1;
 }
@@ -125,12 +150,23 @@ Problem retyped(const Problem& p, const Types& types) {
   other.alpha = p.alpha;
   other.beta = p.beta;
   other.epilogue = p.epilogue;
+  other.grouping = p.grouping;
+  if (p.grouping.experts > 1) other.stride_b = stored_b(other).rows * stored_b(other).columns;
   return other;
+}
+
+Problem grouped_problem(std::int64_t m, std::int64_t n, std::int64_t k, const Grouping& grouping,
+                        Transpose trans_b, const Types& types) {
+  Problem p = packed_problem(m, n, k, Transpose::kNo, trans_b, 1, types);
+  p.grouping = grouping;
+  if (grouping.experts > 1) p.stride_b = stored_b(p).rows * stored_b(p).columns;
+  return p;
 }
 
 Problem one_product(const Problem& p) {
   Problem one = p;
   one.batch = 1;
+  one.grouping = {};
   one.stride_a = one.stride_b = one.stride_c = 0;
   return one;
 }
@@ -148,14 +184,18 @@ std::int64_t span_elements(Extent extent, std::int64_t ld) {
 }
 
 std::int64_t span_a(const Problem& p) { return span_of_batch(p, stored_a(p), p.lda, p.stride_a); }
-std::int64_t span_b(const Problem& p) { return span_of_batch(p, stored_b(p), p.ldb, p.stride_b); }
+std::int64_t span_b(const Problem& p) {
+  if (!is_grouped(p)) return span_of_batch(p, stored_b(p), p.ldb, p.stride_b);
+  const std::int64_t one = span_elements(stored_b(p), p.ldb);
+  return one == 0 ? 0 : (p.grouping.experts - 1) * p.stride_b + one;
+}
 std::int64_t span_c(const Problem& p) { return span_of_batch(p, {p.m, p.n}, p.ldc, p.stride_c); }
 
 std::int64_t ld_quantized(const Problem& p) {
   return p.types.b.block == 0 ? p.k : round_up(p.k, p.types.b.block);
 }
 std::int64_t quantized_blocks(const Problem& p) {
-  return quantized(p.types) ? p.n * (ld_quantized(p) / p.types.b.block) : 0;
+  return quantized(p.types) ? matrices_b(p) * p.n * (ld_quantized(p) / p.types.b.block) : 0;
 }
 std::int64_t quantization_bytes(const Problem& p) {
   const std::int64_t blocks = quantized_blocks(p);
@@ -163,7 +203,8 @@ std::int64_t quantization_bytes(const Problem& p) {
   const std::int64_t scales = blocks * bytes_of(p.types.a);
   switch (p.types.b.zero_point) {
     case ZeroPoint::kPacked:
-      return scales + p.n * ((blocks / p.n * p.types.b.bits + 7) / 8);
+      return scales + matrices_b(p) * p.n *
+                          ((ld_quantized(p) / p.types.b.block * p.types.b.bits + 7) / 8);
     case ZeroPoint::kFloat:
       return 2 * scales;
     default:
@@ -193,8 +234,13 @@ double minimum_bytes(const Problem& p) {
   const double c_passes = p.beta == 0.0f ? 1.0 : 2.0;
   const double batch = static_cast<double>(p.batch);
   const auto matrices = [&](std::int64_t stride) { return p.batch > 1 && stride == 0 ? 1 : batch; };
+  // Groups without rows may leave experts out, which is not known here.
+  const double experts = is_grouped(p) && p.stride_b != 0
+                             ? static_cast<double>(std::min(p.grouping.experts, p.grouping.groups))
+                             : 1;
   const double bytes_b =
-      k * n * bytes_per_element_b(p.types) + static_cast<double>(quantization_bytes(p));
+      experts * (k * n * bytes_per_element_b(p.types) +
+                 static_cast<double>(quantization_bytes(p) / matrices_b(p)));
   return m * k * matrices(p.stride_a) * static_cast<double>(bytes_of(p.types.a)) +
          bytes_b * matrices(p.stride_b) +
          c_passes * m * n * batch * static_cast<double>(bytes_of(p.types.c));
@@ -211,6 +257,7 @@ void validate(const Problem& p, Layout layout) {
   validate_operand("c", {p.m, p.n}, p.ldc, {layout, bytes_of(p.types.c)});
   if (is_8_bit(p.types.a)) validate_integers(p);
   if (quantized(p.types)) validate_quantized(p, layout);
+  if (p.grouping != Grouping{}) validate_grouping(p, layout);
   if (p.batch <= 1) return;
   const bool row_major = layout == Layout::kRowMajor;
   const auto span = [&](Extent extent, std::int64_t ld) {
@@ -252,18 +299,29 @@ std::string to_string(const Problem& p) {
   if (p.types != Types{}) text += " " + to_string(p.types);
   if (p.batch != 1) text += fmt::format(" batch {}", p.batch);
   if (any(p.epilogue)) text += " " + to_string(p.epilogue);
+  if (is_grouped(p))
+    text += fmt::format(" in {} groups of {} experts", p.grouping.groups, p.grouping.experts);
   return text;
 }
 
 Bucket bucket_of(const Problem& p) {
-  return {p.types,   p.trans_a, p.trans_b, compiled_part(p.epilogue),
-          band(p.m), band(p.n), band(p.k), band(p.batch)};
+  Bucket bucket = {p.types,   p.trans_a, p.trans_b, compiled_part(p.epilogue),
+                   band(p.m), band(p.n), band(p.k), band(p.batch)};
+  if (!is_grouped(p)) return bucket;
+  const Grouping& g = p.grouping;
+  bucket.groups_band = band(g.groups);
+  const double mean = static_cast<double>(p.m) / static_cast<double>(std::max<std::int64_t>(g.groups, 1));
+  bucket.skew_band = band(static_cast<std::int64_t>(static_cast<double>(g.largest) / std::max(mean, 1.0)));
+  return bucket;
 }
 
 std::string to_string(const Bucket& b) {
   const std::string epilogue = any(b.epilogue) ? "." + to_string(b.epilogue) : "";
-  return fmt::format("{}.{}{}{}.m{}.n{}.k{}.b{}", to_string(b.types), letter(b.trans_a),
-                     letter(b.trans_b), epilogue, b.m_band, b.n_band, b.k_band, b.batch_band);
+  const std::string groups =
+      b.groups_band < 0 ? "" : fmt::format(".g{}.s{}", b.groups_band, b.skew_band);
+  return fmt::format("{}.{}{}{}.m{}.n{}.k{}.b{}{}", to_string(b.types), letter(b.trans_a),
+                     letter(b.trans_b), epilogue, b.m_band, b.n_band, b.k_band, b.batch_band,
+                     groups);
 }
 
 }  // namespace rooftile

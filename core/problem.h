@@ -18,6 +18,17 @@ char letter(Transpose transpose);  // 'n' or 't'
 /// One of the two matrices that are multiplied.
 enum class Operand : std::uint8_t { kA, kB };
 
+/// The groups of a grouped GEMM: the rows of A and C are divided into consecutive groups, and the
+/// rows of a group are multiplied with the B of the group's expert. How many rows each group has,
+/// and which expert, is known to the call only (core/groups.h).
+struct Grouping {
+  std::int64_t experts = 0;  // matrices B, stride_b apart; 0: the problem is not grouped
+  std::int64_t groups = 0;
+  std::int64_t largest = 0;  // rows of the largest group; 0: not known, or even
+
+  bool operator==(const Grouping&) const = default;
+};
+
 /// Sizes in elements. A is stored m x k (k x m when trans_a), B k x n (n x k when trans_b), each
 /// with its ld. A quantised B is stored n x k, with whole blocks in a row: ldb is ld_quantized(p).
 struct Problem {
@@ -31,9 +42,14 @@ struct Problem {
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   float alpha = 1.0f, beta = 0.0f;
   Epilogue epilogue = {};
+  Grouping grouping = {};  // m counts the rows of all groups, and batch is 1
 
   bool operator==(const Problem&) const = default;
 };
+
+inline bool is_grouped(const Problem& p) { return p.grouping.experts > 0; }
+/// Matrices B of a problem that is not a batch.
+inline std::int64_t matrices_b(const Problem& p) { return is_grouped(p) ? p.grouping.experts : 1; }
 
 /// A problem with the smallest ld and strides, as tuner, benches and CLI use it unless told
 /// otherwise. A batch shares a quantised B.
@@ -45,7 +61,11 @@ Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k,
 /// is quantised.
 Problem retyped(const Problem& p, const Types& types);
 
-/// The problem of one GEMM of the batch.
+/// A packed problem with m rows in groups.
+Problem grouped_problem(std::int64_t m, std::int64_t n, std::int64_t k, const Grouping& grouping,
+                        Transpose trans_b = Transpose::kNo, const Types& types = {});
+
+/// The problem of one GEMM of the batch, or of all rows of a grouped one with one B.
 Problem one_product(const Problem& p);
 
 struct Extent {
@@ -57,14 +77,14 @@ Extent stored_b(const Problem& p);
 /// Elements from the first to one past the last one that a rows x columns matrix with this ld
 /// touches (0 if empty).
 std::int64_t span_elements(Extent extent, std::int64_t ld);
-/// The same span over all matrices of a batch.
+/// The same span over all matrices of a batch, or over the B of all experts.
 std::int64_t span_a(const Problem& p);
 std::int64_t span_b(const Problem& p);
 std::int64_t span_c(const Problem& p);
 
 /// Elements in a row of a quantised B: k rounded up to whole blocks.
 std::int64_t ld_quantized(const Problem& p);
-/// Number of blocks of a quantised B, and of its separate scales and zero points.
+/// Number of blocks of a quantised B of all experts, and of its separate scales and zero points.
 std::int64_t quantized_blocks(const Problem& p);
 /// Bytes of the separate scales and zero points of a quantised B together.
 std::int64_t quantization_bytes(const Problem& p);
@@ -99,10 +119,12 @@ struct Bucket {
   Transpose trans_a, trans_b;
   Epilogue epilogue;                       // compiled_part
   int m_band, n_band, k_band, batch_band;  // floor(log2(size)); size 0 has band 0
+  // Of a grouped problem; otherwise -1. skew: of the largest group over the mean.
+  int groups_band = -1, skew_band = -1;
 
   bool operator==(const Bucket&) const = default;
 };
 Bucket bucket_of(const Problem& p);
-std::string to_string(const Bucket& bucket);  // "f32.nt.m10.n9.k8.b0", also the key in the database
+std::string to_string(const Bucket& bucket);  // "f32.nt.m10.n9.k8.b0" (".g6.s1"), the key in the database
 
 }  // namespace rooftile

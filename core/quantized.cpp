@@ -227,7 +227,7 @@ void dequantize_rows(const Problem& p, const QuantizedOperand& b, std::int64_t b
 QuantizedBytes quantized_bytes(const Problem& p) {
   const std::int64_t scales =
       has_separate_scales(p.types) ? quantized_blocks(p) * bytes_of(p.types.a) : 0;
-  return {.values = bytes_of_b(p.types, p.n * ld_quantized(p)),
+  return {.values = bytes_of_b(p.types, matrices_b(p) * p.n * ld_quantized(p)),
           .scales = scales,
           .zero_points = quantization_bytes(p) - scales};
 }

@@ -407,6 +407,15 @@ void fuse(const Epilogue& e, Defines& defines, Includes& includes, ShaderInterfa
   interface.push_constants_bytes += sizeof(EpiloguePushConstants);
 }
 
+/// Makes the kernel that of a grouped problem: its workgroups find their rows in a list of tiles,
+/// which is the last binding.
+void group(const Epilogue& e, Defines& defines, Includes& includes, ShaderInterface& interface) {
+  add(defines, "GROUP_BINDING", static_cast<int>(interface.bindings.size()));
+  includes["common/problem.glsl"] = "common/problem_grouped.glsl";
+  if (any(e)) includes["epilogue/push_none.glsl"] = "epilogue/push_fused_grouped.glsl";
+  interface.bindings.push_back(BindingKind::kStorageBuffer);
+}
+
 /// Expands a template, for WebGPU with the replacements of its dialect.
 std::string expand_for(Dialect dialect, std::string_view file,
                        const std::vector<std::string>& comment, const Defines& defines,
@@ -467,6 +476,7 @@ Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) 
     append_quantization(interface.bindings, v.load_path_b, s.types);
   }
   fuse(s.epilogue, defines, includes, interface);
+  if (s.grouped) group(s.epilogue, defines, includes, interface);
   std::string glsl =
       expand_for(dialect, gemm_template(v), gemm_comment(v, signature), defines,
                  std::move(includes), interface.bindings.size(), steps_of_workgroup(v));
@@ -531,8 +541,26 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand, Dialect 
     interface.bindings[0] = words_binding(layout.path, 1);
     append_quantization(interface.bindings, layout.path, s.types);
   }
+  if (operand == Operand::kA && s.grouped) {
+    includes["pack/along_depth.glsl"] = "pack/along_depth_grouped.glsl";
+    add(defines, "GROUP_BINDING", static_cast<int>(interface.bindings.size()));
+    interface.bindings.push_back(BindingKind::kStorageBuffer);
+  }
   std::string glsl = expand_for(dialect, "pack.comp", comment, defines, std::move(includes),
                                 interface.bindings.size());
+  return finish("", std::move(glsl), std::move(interface), Optimization::kZero);
+}
+
+Shader emit_group_tiles() {
+  Defines defines;
+  add(defines, "LOCAL_SIZE", kGroupTilesLocalSize);
+  ShaderInterface interface {
+    .bindings = std::vector<BindingKind>(4, BindingKind::kStorageBuffer),
+    .push_constants_bytes = sizeof(GroupTilesPushConstants)
+  };
+  std::string glsl =
+      expand("group_tiles.comp", {"Rooftile group tiles: which rows each row of tiles computes."},
+             defines, {});
   return finish("", std::move(glsl), std::move(interface), Optimization::kZero);
 }
 

@@ -32,8 +32,9 @@ std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimiza
 
 /// Bindings: 0 is A or packed A, 1 is B or packed B, 2 is C or, with split-K, the partial sums. The
 /// scales and, where there are any, the zero points of a quantised B that is not packed follow,
-/// then, with an epilogue and without split-K, its vectors and the residual. Push constants:
-/// GemmPushConstants, then EpiloguePushConstants.
+/// then, with an epilogue and without split-K, its vectors and the residual, and of a grouped
+/// problem the GroupTiles (core/groups.h). Push constants: GemmPushConstants, then
+/// EpiloguePushConstants; of a grouped problem with the meaning of GroupedPushConstants.
 /// The variant must pass illegal_reason(v, limits) of the device that will run it, and for
 /// Dialect::kWeb that with webgpu_limits() (generator/web/adapter.h). In that dialect all bindings
 /// are storage buffers, and what are push constants here, byte for byte, is a uniform buffer whose
@@ -41,9 +42,14 @@ std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimiza
 Shader emit_gemm(const Variant& v, const Signature& s, Dialect dialect = Dialect::kVulkan);
 
 /// Bindings: 0 is the stored operand, 1 the packed one; scales and zero points follow as for
-/// emit_gemm(). Push constants: PackPushConstants.
+/// emit_gemm(), and the GroupTiles for A of a grouped problem. Push constants: PackPushConstants.
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand,
                  Dialect dialect = Dialect::kVulkan);
+
+/// Makes the list of GroupTiles from group sizes that lie on the device. Bindings: 0 is the sizes, 1
+/// the experts of the groups, 2 the tiles, 3 the status word. Push constants:
+/// GroupTilesPushConstants.
+Shader emit_group_tiles();
 
 /// Adds the partial sums of a split-K GEMM. Bindings: 0 is the partial sums, 1 is C, and with an
 /// epilogue 2 is its vectors and 3 the residual. Push constants: ReducePushConstants, then
@@ -60,6 +66,17 @@ struct GemmPushConstants {
   std::uint32_t step_a, step_b;
   std::uint32_t batch, split_depth;
 };
+/// The same block for a grouped problem, as templates/common/problem_grouped.glsl explains it.
+struct GroupedPushConstants {
+  std::uint32_t rows, n, depth, lda, ldb, ldc;
+  float alpha, beta;
+  std::uint32_t base_a, base_b, base_c;
+  std::uint32_t line_a, expert_b;  // distance from a row of A to the next, and from a B to the next
+  std::uint32_t unused[2];
+  std::uint32_t batch;           // 1
+  std::uint32_t expert_columns;  // distance of an epilogue's vectors of columns of two experts
+  std::uint32_t first_tile;      // of the list of GroupTiles
+};
 /// Follows GemmPushConstants, or ReducePushConstants with split-K, where the signature has an
 /// epilogue.
 struct EpiloguePushConstants {
@@ -71,6 +88,11 @@ struct PackPushConstants {
   std::uint32_t rows, depth;       // op(A): m, k; op(B): n, k
   std::uint32_t ld, base, stride;  // of the stored operand
   std::uint32_t panel_stride;      // multiple of 4
+};
+struct GroupTilesPushConstants {
+  std::uint32_t groups, rows, experts;  // rows: all that there are
+  std::uint32_t tile_m, tiles;          // tiles: length of the list
+  std::uint32_t own_experts;            // 0: group i has expert i
 };
 struct ReducePushConstants {
   std::uint32_t m, n, ldc, ld_partial;  // ld_partial: multiple of 4

@@ -15,6 +15,7 @@ namespace rooftile {
 
 inline constexpr int kPackLocalSize = 64;
 inline constexpr int kReduceLocalSize = 64;
+inline constexpr int kGroupTilesLocalSize = 64;
 inline constexpr int kLargestTile = 1024;  // of any tile or register size
 inline constexpr int kElementBytes = 4;
 inline constexpr int kWidestLoadBytes = 16;  // of any kernel from a buffer

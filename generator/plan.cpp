@@ -1,6 +1,7 @@
 #include "generator/plan.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "generator/layout.h"
 
@@ -38,6 +39,7 @@ std::uint32_t word(std::int64_t value) { return static_cast<std::uint32_t>(value
 
 /// Number of matrices to pack: one where the whole batch reads the same matrix.
 std::int64_t packed_matrices(const Problem& p, Operand operand) {
+  if (is_grouped(p)) return operand == Operand::kA || p.stride_b == 0 ? 1 : p.grouping.experts;
   return p.batch > 1 && (operand == Operand::kA ? p.stride_a : p.stride_b) == 0 ? 1 : p.batch;
 }
 
@@ -68,6 +70,26 @@ void add_pack_steps(GemmPlan& plan, const Variant& v, const DeviceLimits& limits
                           .base = word(is_a ? placement.offset_a : placement.offset_b),
                           .stride = word(is_a ? p.stride_a : p.stride_b),
                           .panel_stride = word(panel)}});
+}
+
+/// Divides the last step, which packs the B of all experts, where a binding cannot hold them all.
+void divide_pack_step(GemmPlan& plan, const DeviceLimits& limits) {
+  const PackStep all = plan.packs.back();
+  const std::int64_t experts = all.groups[2], panel = all.push_constants.panel_stride;
+  const auto most =
+      static_cast<std::int64_t>(limits.max_storage_buffer_range_bytes) / kElementBytes;
+  if (experts * panel <= most) return;
+  plan.packs.pop_back();
+  const std::int64_t together = std::max<std::int64_t>(1, most / panel);
+  for (const Range& range : ranges(experts, 1, together)) {
+    PackStep step = all;
+    step.groups[2] = word(range.size);
+    step.push_constants.base =
+        word(all.push_constants.base + range.begin * all.push_constants.stride);
+    step.first_word = range.begin * panel;
+    step.words = range.size * panel;
+    plan.packs.push_back(step);
+  }
 }
 
 /// Addresses of an operand as a kernel sees it: its offset, the distance to the next matrix of the
@@ -217,6 +239,81 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
     if (reduced) add_reduce_step(plan, limits, q, placement, products, stored, ld_partial);
   }
   return plan;
+}
+
+GemmPlan plan_grouped(const Variant& v, const DeviceLimits& limits, const Problem& p,
+                      const Placement& placement, std::int64_t tiles, double max_flops) {
+  GemmPlan plan;
+  if (p.m == 0 || p.n == 0 || tiles == 0) return plan;
+  Problem q = p;
+  if (q.alpha == 0.0f) q.k = 0;
+  if (q.k == 0) q.alpha = 0.0f;
+  if (q.k > 0 && v.packed_a == Packed::kYes) {
+    Problem by_tiles = q;  // of which each has a whole panel
+    by_tiles.m = tiles * v.tile_m;
+    add_pack_steps(plan, v, limits, by_tiles, placement, Operand::kA);
+  }
+  if (q.k > 0 && v.packed_b == Packed::kYes) {
+    add_pack_steps(plan, v, limits, q, placement, Operand::kB);
+    divide_pack_step(plan, limits);
+  }
+  const Walk a = walk_a(v, q, placement), b = walk_b(v, q, placement);
+  // Elements from the panel of a tile to the next; where A is read as stored, tiles know their
+  // rows.
+  const std::int64_t panel = v.packed_a == Packed::kYes ? v.tile_m * a.line : 0;
+  const std::int64_t line = v.packed_a == Packed::kYes ? 0 : a.line;
+  const int x = v.raster == Raster::kColumn ? 1 : 0, y = 1 - x;  // grid dimensions along n and m
+  const double flops_per_row = 2.0 * static_cast<double>(q.k) * static_cast<double>(q.n);
+  const std::int64_t rows = longest_range(flops_per_row, max_flops, tiles * v.tile_m, v.tile_m,
+                                          limits.max_workgroup_count[y]);
+  for (const Range& range : ranges(tiles * v.tile_m, v.tile_m, rows)) {
+    const double flops_per_column =
+        2.0 * static_cast<double>(q.k) * static_cast<double>(range.size);
+    const std::int64_t columns =
+        longest_range(flops_per_column, max_flops, q.n, v.tile_n, limits.max_workgroup_count[x]);
+    const std::int64_t first_tile = range.begin / v.tile_m;
+    for (const Range& n_range : ranges(q.n, v.tile_n, columns)) {
+      EpiloguePushConstants epilogue = epilogue_of(q, placement, 0, 0, n_range.begin);
+      epilogue.stride_residual = epilogue.ld_residual;  // from a row of the residual to the next
+      GemmStep step{.groups = {1, 1, 1},
+                    .push_constants = std::bit_cast<GemmPushConstants>(
+                        GroupedPushConstants{.rows = word(q.m),
+                                             .n = word(n_range.size),
+                                             .depth = word(kernel_depth(v, q.k)),
+                                             .lda = word(a.ld),
+                                             .ldb = word(b.ld),
+                                             .ldc = word(q.ldc),
+                                             .alpha = q.alpha,
+                                             .beta = q.beta,
+                                             .base_a = word(a.base + first_tile * panel),
+                                             .base_b = word(b.base + n_range.begin * b.line),
+                                             .base_c = word(placement.offset_c + n_range.begin),
+                                             .line_a = word(line),
+                                             .expert_b = word(b.stride),
+                                             .unused = {},
+                                             .batch = 1,
+                                             .expert_columns = word(placement.expert_columns),
+                                             .first_tile = word(first_tile)}),
+                    .epilogue = epilogue};
+      step.groups[x] = word(divide_up(n_range.size, v.tile_n));
+      step.groups[y] = word(range.size / v.tile_m);
+      plan.gemms.push_back(step);
+    }
+  }
+  return plan;
+}
+
+GroupTilesStep plan_group_tiles(const Variant& v, const DeviceLimits& limits, const Problem& p,
+                                std::int64_t tiles, bool own_experts) {
+  return {.groups = {word(std::min<std::int64_t>(divide_up(tiles, kGroupTilesLocalSize),
+                                                 limits.max_workgroup_count[0])),
+                     1, 1},
+          .push_constants = {.groups = word(p.grouping.groups),
+                             .rows = word(p.m),
+                             .experts = word(p.grouping.experts),
+                             .tile_m = word(v.tile_m),
+                             .tiles = word(tiles),
+                             .own_experts = own_experts ? 1u : 0u}};
 }
 
 GemmPlan without_packing(GemmPlan plan, Operand operand) {

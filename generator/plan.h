@@ -16,6 +16,7 @@ struct PackStep {
   Operand operand;
   std::array<std::uint32_t, 3> groups;
   PackPushConstants push_constants;
+  std::int64_t first_word = 0, words = 0;  // of the packed operand that it writes; 0 words: all
 };
 struct GemmStep {
   std::array<std::uint32_t, 3> groups;
@@ -51,6 +52,21 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
                    const Placement& placement,
                    double max_flops = std::numeric_limits<double>::infinity(),
                    SumsIn sums = SumsIn::kC);
+
+/// The plan of a grouped problem of at most so many GroupTiles. Each gemm step has the push
+/// constants of GroupedPushConstants and computes whole rows of tiles; a packed A consists of the
+/// rows of each tile. Otherwise as plan_gemm().
+GemmPlan plan_grouped(const Variant& v, const DeviceLimits& limits, const Problem& p,
+                      const Placement& placement, std::int64_t tiles,
+                      double max_flops = std::numeric_limits<double>::infinity());
+
+/// The dispatch that makes the list of so many tiles from group sizes on the device.
+struct GroupTilesStep {
+  std::array<std::uint32_t, 3> groups;
+  GroupTilesPushConstants push_constants;
+};
+GroupTilesStep plan_group_tiles(const Variant& v, const DeviceLimits& limits, const Problem& p,
+                                std::int64_t tiles, bool own_experts);
 
 /// The plan without the steps that pack this operand, for a caller that has it packed already.
 GemmPlan without_packing(GemmPlan plan, Operand operand);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "core/groups.h"
 #include "generator/layout.h"
 #include "generator/packed_format.h"
 #include "generator/rules.h"
@@ -44,7 +45,7 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
   const bool packed = (is_a ? v.packed_a : v.packed_b) == Packed::kYes;
   StoredOperand x = {.span = is_a ? span_a(p) : span_b(p),
                      .ld = is_a ? p.lda : p.ldb,
-                     .stride = p.batch > 1 ? (is_a ? p.stride_a : p.stride_b) : 0,
+                     .stride = p.batch > 1 || is_grouped(p) ? (is_a ? p.stride_a : p.stride_b) : 0,
                      .offset = is_a ? at.offset_a : at.offset_b,
                      .readable = is_a ? at.readable_a : at.readable_b,
                      .width = is_a ? load_elements(v, s).a : load_elements(v, s).b,
@@ -73,7 +74,12 @@ bool both(const Variant& v, const Problem& p, const Placement& at,
 /// Words of 32 bits.
 std::int64_t packed_words(const Variant& v, const Problem& p, Operand operand) {
   const Packed packed = operand == Operand::kA ? v.packed_a : v.packed_b;
-  return packed == Packed::kNo ? 0 : panel_words(v, p, operand) * p.batch;
+  if (packed == Packed::kNo) return 0;
+  if (!is_grouped(p)) return panel_words(v, p, operand) * p.batch;
+  if (operand == Operand::kB) return panel_words(v, p, operand) * matrices_b(p);
+  Problem by_tiles = p;
+  by_tiles.m = most_group_tiles(p.m, p.grouping.groups, v.tile_m) * v.tile_m;
+  return panel_words(v, by_tiles, operand);
 }
 
 struct Case {
@@ -132,9 +138,13 @@ bool scales_fit(const Case& c, LoadPath path) {
 bool panels_fit(const Case& c, Operand operand, LoadPath path) {
   const std::int64_t elements = packed_words(c.v, c.p, operand);
   const LoadPath read = operand == Operand::kA ? c.v.load_path_a : c.v.load_path_b;
-  // Written as a storage buffer whichever way they are read.
-  return path == LoadPath::kTexel ? read != path || fits(c, path, kTexelElements, elements)
-                                  : fits(c, path, kTexelElements, elements);
+  if (path == LoadPath::kTexel) return read != path || fits(c, path, kTexelElements, elements);
+  // Written as a storage buffer whichever way they are read; the panels of experts in several
+  // steps, if each expert's begin where a binding may.
+  constexpr std::int64_t kAlignedWords = 64;
+  const bool by_expert = operand == Operand::kB && is_grouped(c.p) && read == LoadPath::kTexel &&
+                         elements / matrices_b(c.p) % kAlignedWords == 0;
+  return fits(c, path, kTexelElements, by_expert ? elements / matrices_b(c.p) : elements);
 }
 
 /// Upper bound of the trips of all loops of an invocation, including the checks that end a loop.
@@ -193,7 +203,8 @@ constexpr std::array kProblemRules = {
                 "starts in z",
                 [](const Case& c) {
                   return k_slices_of(c.v, c.p.k) <= c.limits.max_workgroup_count[2] &&
-                         (!packs(c.v) || c.p.batch <= c.limits.max_workgroup_count[2]);
+                         (!packs(c.v) ||
+                          c.p.batch * matrices_b(c.p) <= c.limits.max_workgroup_count[2]);
                 }},
     ProblemRule{"an operand reaches beyond 32-bit element addresses",
                 [](const Case& c) {
@@ -270,6 +281,7 @@ constexpr std::array kProblemRules = {
 
 Placement own_buffers(const Problem& p) {
   const std::int64_t column_scale = p.epilogue.row_scale ? p.m : 0;
+  const std::int64_t columns = matrices_b(p) * p.n;
   const std::int64_t ld_residual = round_up(p.n, kTexelElements);
   // What the widest load takes: words of a quantised B in vectors, words of four integers too.
   const std::int64_t widest = std::max<std::int64_t>(kTexelElements, 16 / bytes_of(p.types.a));
@@ -279,16 +291,18 @@ Placement own_buffers(const Problem& p) {
           .readable_b = has_block_format(p.types) ? span_b(p) : round_up(span_b(p), widest_b),
           .offset_row_scale = 0,
           .offset_column_scale = column_scale,
-          .offset_bias = column_scale + (p.epilogue.column_scale ? p.n : 0),
+          .offset_bias = column_scale + (p.epilogue.column_scale ? columns : 0),
           .offset_residual = 0,
           .ld_residual = ld_residual,
-          .stride_residual = p.m * ld_residual};
+          .stride_residual = p.m * ld_residual,
+          .expert_columns = is_grouped(p) ? p.n : 0};
 }
 
 EpilogueElements epilogue_elements(const Problem& p) {
   const Epilogue& e = p.epilogue;
-  const std::int64_t bias = e.bias == Bias::kNone ? 0 : e.bias == Bias::kRow ? p.m : p.n;
-  return {.vectors = (e.row_scale ? p.m : 0) + (e.column_scale ? p.n : 0) + bias,
+  const std::int64_t columns = matrices_b(p) * p.n;
+  const std::int64_t bias = e.bias == Bias::kNone ? 0 : e.bias == Bias::kRow ? p.m : columns;
+  return {.vectors = (e.row_scale ? p.m : 0) + (e.column_scale ? columns : 0) + bias,
           .residual = e.residual ? p.batch * p.m * round_up(p.n, kTexelElements) : 0};
 }
 

@@ -23,6 +23,9 @@ struct Placement {
   // Offsets of the epilogue's vectors in their common buffer, and of the residual in its own.
   std::int64_t offset_row_scale = 0, offset_column_scale = 0, offset_bias = 0;
   std::int64_t offset_residual = 0, ld_residual = 0, stride_residual = 0;
+  // Of a grouped problem: elements from an expert's vectors of columns (scale, bias) to the next
+  // one's; 0: all experts share them.
+  std::int64_t expert_columns = 0;
 };
 /// The placement in buffers that the runtime allocates: offset 0, the last row padded to whole
 /// vectors of 16 bytes, and the epilogue's vectors one behind the other.

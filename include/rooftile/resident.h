@@ -200,6 +200,7 @@ ROOFTILE_API rooftile_status rooftile_list_release(rooftile_list* list);
 } /* extern "C" */
 #endif
 
+#include <rooftile/grouped.h>
 #include <rooftile/packed.h>
 
 #endif /* ROOFTILE_RESIDENT_H_ */

@@ -172,4 +172,5 @@ class DeviceList {
 
 }  // namespace rooftile
 
+#include <rooftile/grouped.hpp>
 #include <rooftile/packed.hpp>

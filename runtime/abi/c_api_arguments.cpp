@@ -1,6 +1,7 @@
 #include "runtime/abi/c_api_arguments.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "runtime/abi/packed_handles.h"
@@ -201,6 +202,31 @@ void add_batch(GemmCall& call, const rooftile_gemm_args& args, Layout layout) {
   p.stride_c = stride(args.c_array, args.stride_c, {p.m, p.n}, p.ldc);
 }
 
+/// The B of all experts lie a stride apart; quantised ones lie one behind the other.
+void add_grouping(GemmCall& call, const Grouping& grouping, std::int64_t expert_columns) {
+  Problem& p = call.problem;
+  p.grouping = grouping;
+  if (!is_grouped(p)) return;
+  if (call.packed != nullptr && call.packed->shape.operand == Operand::kA)
+    fail(ErrorCode::kInvalidArgument, "packed is A, but of a grouped call only B may be packed");
+  if (call.packed != nullptr && p.stride_b == 0) p.stride_b = stored_b(p).rows * p.ldb;
+  if (call.a_array != nullptr || call.b_array != nullptr || call.c_array != nullptr)
+    fail(ErrorCode::kInvalidArgument,
+         "a grouped call has no arrays of pointers: the B of the experts lie stride_b apart");
+  if (expert_columns != 0 && expert_columns < p.n)
+    fail(
+        ErrorCode::kInvalidArgument,
+        "groups->stride_columns is {}; an expert's vectors have n = {} elements (0: all share one)",
+        expert_columns, p.n);
+  call.epilogue.expert_columns = expert_columns;
+  std::int64_t most = 0;
+  if (__builtin_mul_overflow(grouping.experts, expert_columns, &most) ||
+      most > std::numeric_limits<std::int32_t>::max())
+    fail(ErrorCode::kInvalidArgument, "{} vectors groups->stride_columns {} apart are too many",
+         grouping.experts, expert_columns);
+  if (quantized(p.types) && p.stride_b == 0) p.stride_b = p.n * ld_quantized(p);
+}
+
 }  // namespace
 
 Operand row_major_operand(const rooftile_operand& operand, const rooftile_layout& layout) {
@@ -271,6 +297,11 @@ GemmCall checked_call(const rooftile_sgemm_args* given) {
 }
 
 GemmCall checked_call(const rooftile_gemm_args* given) {
+  return checked_grouped_call(given, {}, 0);
+}
+
+GemmCall checked_grouped_call(const rooftile_gemm_args* given, const Grouping& grouping,
+                              std::int64_t expert_columns) {
   const Given args("args", given);
   GemmCall call = unchecked_call(*args);
   Types& types = call.problem.types;
@@ -284,6 +315,7 @@ GemmCall checked_call(const rooftile_gemm_args* given) {
   types.f16_sums = may_sum_in_f16(types);
   if (args->epilogue != nullptr) add_epilogue(call, args->epilogue);
   add_batch(call, *args, layout);
+  add_grouping(call, grouping, expert_columns);
   check(call, layout, quantization ? &**quantization : nullptr);
   return call;
 }

@@ -57,6 +57,11 @@ template <>
 inline constexpr std::size_t kLeastBytes<rooftile_prepared> = offsetof(rooftile_prepared, kernel);
 
 template <>
+inline constexpr std::size_t kLeastBytes<rooftile_groups> = sizeof(rooftile_groups);
+template <>
+inline constexpr std::size_t kLeastBytes<rooftile_grouped_operands> =
+    sizeof(rooftile_grouped_operands);
+template <>
 inline constexpr std::size_t kLeastBytes<rooftile_pack_args> = sizeof(rooftile_pack_args);
 template <>
 inline constexpr std::size_t kLeastBytes<rooftile_packed_info> = sizeof(rooftile_packed_info);
@@ -132,6 +137,10 @@ ContextOptions context_options(const rooftile_options* options);
 /// does that). A packed operand is alive and fits the call.
 GemmCall checked_call(const rooftile_sgemm_args* args);
 GemmCall checked_call(const rooftile_gemm_args* args);
+/// Same as above for a call whose groups have this grouping and whose vectors of columns lie
+/// expert_columns apart (EpilogueOperands).
+GemmCall checked_grouped_call(const rooftile_gemm_args* args, const Grouping& grouping,
+                              std::int64_t expert_columns);
 
 /// Operand of the row-major call that checked_call() returns, for the operand that a C caller
 /// names.

@@ -60,14 +60,14 @@ ResidentWork work_of(const Resident& resident, const rooftile_gemm_args* args,
   return work;
 }
 
-/// Stores the handle of a run in *target, if the caller wants it.
+}  // namespace
+
 void give(const std::shared_ptr<Resident>& resident, std::shared_ptr<Run> run,
           rooftile_run** target) {
   if (target == nullptr) return;
   *target = run_names().add(std::make_shared<NamedRun>(NamedRun{resident, std::move(run)}));
 }
 
-}  // namespace
 }  // namespace rooftile
 
 extern "C" {

@@ -127,12 +127,40 @@ void check_resident(const rooftile_gemm_args& args, const OperandSlots& places) 
 
 ResidentCall resident_call(const rooftile_gemm_args* given, const OperandSlots& places,
                            Precision precision) {
+  return resident_grouped_call(given, places, precision, {}, 0, nullptr);
+}
+
+ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const OperandSlots& places,
+                                   Precision precision, const Grouping& grouping,
+                                   std::int64_t expert_columns,
+                                   std::shared_ptr<const ResidentGroups> groups) {
   const Given args("args", given);
   check_resident(*args, places);
   const HostForm form(*args, places);
-  const GemmCall call = checked_call(&form.args());
+  const GemmCall call = checked_grouped_call(&form.args(), grouping, expert_columns);
   check_guard(call, precision);
-  return checked_resident_call(call, form.addresses());
+  ResidentCall resident = checked_resident_call(call, form.addresses());
+  resident.groups = std::move(groups);
+  return resident;
+}
+
+ResidentCall resident_experts(const rooftile_gemm_args* given, const OperandSlots& places,
+                              const Grouping& grouping) {
+  const Given args("args", given);
+  if (args->packed != nullptr)
+    fail(ErrorCode::kInvalidArgument, "args has a packed operand already");
+  // How A and C are stored does not matter.
+  rooftile_gemm_args alone = *args;
+  alone.epilogue = nullptr;
+  alone.lda = std::max<std::int64_t>(args->k, 1);
+  alone.ldc = std::max<std::int64_t>(args->n, 1);
+  check_resident(alone, places);
+  const HostForm form(alone, places);
+  const GemmCall call = checked_grouped_call(&form.args(), grouping, 0);
+  ResidentCall resident{.problem = call.problem};
+  resident.problem.alpha = 1;
+  locate_operand(resident, call, form.addresses(), Operand::kB);
+  return resident;
 }
 
 ResidentCall resident_operand(const rooftile_gemm_args* given, const OperandSlots& places,

@@ -37,6 +37,16 @@ OperandSlots operand_slots_of(const Operands& operands, const OperandSlotOf& pla
 ResidentCall resident_call(const rooftile_gemm_args* given, const OperandSlots& places,
                            Precision precision);
 
+/// Same as above for a call with this grouping (checked_grouped_call); `groups` describes it.
+ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const OperandSlots& places,
+                                   Precision precision, const Grouping& grouping,
+                                   std::int64_t expert_columns,
+                                   std::shared_ptr<const ResidentGroups> groups);
+
+/// The B of a grouped call that is to be packed. A and C may have no place.
+ResidentCall resident_experts(const rooftile_gemm_args* given, const OperandSlots& places,
+                              const Grouping& grouping);
+
 /// Same as above for a call whose operand is to be packed. The other operand and C may have no
 /// place.
 ResidentCall resident_operand(const rooftile_gemm_args* given, const OperandSlots& places,

@@ -32,6 +32,10 @@ Names<rooftile_list, NamedList>& list_names();
 std::shared_ptr<Resident> resident_of(rooftile_context* context);
 std::shared_ptr<DeviceMemory> memory_of(const Resident& resident, const rooftile_buffer* buffer);
 
+/// Stores the handle of a run in *target, if the caller wants it.
+void give(const std::shared_ptr<Resident>& resident, std::shared_ptr<Run> run,
+          rooftile_run** target);
+
 template <typename T>
 T* checked(const char* argument, T* pointer) {
   if (pointer == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", argument);

@@ -60,7 +60,8 @@ struct Guard {
 };
 
 /// Operands of an epilogue in host memory; null where the problem's epilogue does not use them.
-/// row_scale and a bias of rows have m elements, column_scale and a bias of columns n. The residual
+/// row_scale and a bias of rows have m elements, column_scale and a bias of columns n for each
+/// expert of a grouped problem. The residual
 /// has the rows and columns of C, ld_residual elements between rows and stride_residual between the
 /// matrices of a batch.
 struct EpilogueOperands {
@@ -69,7 +70,13 @@ struct EpilogueOperands {
   const float* bias = nullptr;
   const float* residual = nullptr;
   std::int64_t ld_residual = 0, stride_residual = 0;
+  /// Elements from an expert's column_scale or bias to the next one's; 0: all experts share them.
+  std::int64_t expert_columns = 0;
 };
+/// Elements of column_scale, or of a bias of columns, for all experts.
+inline std::int64_t column_elements(const Problem& p, std::int64_t expert_columns) {
+  return (matrices_b(p) - 1) * expert_columns + p.n;
+}
 
 /// The epilogue's values for one element of C of matrix i of a batch.
 EpilogueValues epilogue_values(const Epilogue& epilogue, const EpilogueOperands& operands,

@@ -137,8 +137,9 @@ void check_epilogue(const GemmCall& call, Written& written) {
     written.check_read(what, [&](std::int64_t) { return range_of(vector, {1, size}, size); });
   };
   check_vector("row_scale", e.row_scale, x.row_scale, p.m);
-  check_vector("column_scale", e.column_scale, x.column_scale, p.n);
-  check_vector("bias", e.bias != Bias::kNone, x.bias, e.bias == Bias::kRow ? p.m : p.n);
+  const std::int64_t columns = column_elements(p, x.expert_columns);
+  check_vector("column_scale", e.column_scale, x.column_scale, columns);
+  check_vector("bias", e.bias != Bias::kNone, x.bias, e.bias == Bias::kRow ? p.m : columns);
   if (e.clamp && !(e.low <= e.high))
     fail(ErrorCode::kInvalidArgument, "the clamp's limits are {} and {}", e.low, e.high);
   if (!e.residual) return;
@@ -209,6 +210,13 @@ void validate_call(const GemmCall& call, Values values) {
   if (!reads_b) return;
   if (quantized(p.types)) return check_quantized(call, &written, values);
   check_pointers("b", call.b, call.b_array, p.batch, p.types.a);
+  if (is_grouped(p)) {  // The B of all experts count as one matrix without gaps.
+    const std::int64_t all = span_b(p);
+    written.check_read("b", [&](std::int64_t) {
+      return range_of(call.b, {1, all}, all, p.types.a);
+    });
+    return;
+  }
   written.check_read(
       "b", [&](std::int64_t i) { return range_of(call.b_of(i), stored_b(p), p.ldb, p.types.a); });
 }

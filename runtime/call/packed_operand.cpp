@@ -14,7 +14,8 @@ PackedShape shape_of(const Problem& p, Operand operand) {
           .quantization = p.types.b,
           .transpose = p.trans_b,
           .rows = p.k,
-          .columns = p.n};
+          .columns = p.n,
+          .experts = p.grouping.experts};
 }
 
 std::string to_string(const PackedShape& shape, Layout layout) {
@@ -22,10 +23,11 @@ std::string to_string(const PackedShape& shape, Layout layout) {
   const bool is_a = (shape.operand == Operand::kA) != swapped;
   Types types{.a = shape.type, .b = shape.quantization};
   types.c = sum_type(types);
-  return fmt::format("{} of {} x {} {}{}", is_a ? 'A' : 'B', swapped ? shape.columns : shape.rows,
+  return fmt::format("{} of {} x {} {}{}{}", is_a ? 'A' : 'B', swapped ? shape.columns : shape.rows,
                      swapped ? shape.rows : shape.columns,
                      shape.quantization.bits > 0 ? to_string(types) : std::string(name(shape.type)),
-                     shape.transpose == Transpose::kYes ? ", transposed" : ", not transposed");
+                     shape.transpose == Transpose::kYes ? ", transposed" : ", not transposed",
+                     shape.experts > 0 ? fmt::format(", of {} experts", shape.experts) : "");
 }
 
 const PackedForm* PackedOperand::stored() const {

@@ -24,6 +24,7 @@ struct PackedShape {
   Quantization quantization = {};  // of B
   Transpose transpose = Transpose::kNo;
   std::int64_t rows = 0, columns = 0;  // of op(A), m x k, or of op(B), k x n
+  std::int64_t experts = 0;            // that B has; 0: B of a call that is not grouped
 
   bool operator==(const PackedShape&) const = default;
 };
@@ -47,6 +48,12 @@ struct PackedOperand {
   std::shared_ptr<Device> device;  // null: no device computes with it
   std::vector<PackedForm> forms;   // each once
   std::string kernel;              // short name of the one for the first expected size, or ""
+  /// The kernel that reads the panels of experts, and the time of its operations in ns.
+  struct ExpertsKernel {
+    Variant variant;
+    double ns_per_flop = 0;
+  };
+  std::optional<ExpertsKernel> experts_kernel = {};
 
   const PackedForm* stored() const;  // null: it is kept as panels only
   /// The panels that this kernel reads; null when it reads none, or none of these.

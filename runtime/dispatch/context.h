@@ -23,6 +23,7 @@ enum class LogUntuned : std::uint8_t { kYes, kNo };
 enum class MeasureCalls : std::uint8_t { kYes, kNo };
 class Device;
 class Resident;
+struct GroupedCall;
 struct PackRequest;
 struct PlainCall;
 
@@ -101,6 +102,9 @@ class Context {
   /// on this context and that the host answered; pointers may differ. Returns false, having done
   /// nothing, when gemm() has to handle the call; gemm() then also reports any errors in it.
   bool gemm_again(const PlainCall& call);
+  /// Computes a grouped call. Errors leave C untouched as for gemm(). A call that runs on the
+  /// device waits for its kernel; under kAuto the host answers where the device fails.
+  void grouped(const GroupedCall& call);
   Explanation explain(const GemmCall& call, const Residencies& where = {}) const;
   /// Returns the model's decision alone, without regard to forced tiers.
   Decision decide(const Problem& p, const Residencies& where = {}) const;

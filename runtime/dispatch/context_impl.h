@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/call/grouped_call.h"
 #include "runtime/dispatch/context.h"
 #include "runtime/dispatch/decision_cache.h"
 #include "runtime/dispatch/decision_log.h"
@@ -158,6 +159,9 @@ struct Context::Impl {
   Outcome run_whole_on_device(const GemmCall& call, const Guard& guard);
   Outcome run_with_guard(const GemmCall& call, const Guard& guard, DecisionCache& cache);
   Outcome run_predicted(const GemmCall& call, DecisionCache& cache);
+  /// Runs a validated grouped call (context_grouped.cpp).
+  Outcome run_grouped(const GroupedCall& call);
+  Outcome run_grouped_device(const GroupedCall& call, Reason reason);
   /// The decision for the problem: of this thread's cache, or a new one. Only with kAll may it be
   /// the tier kSplit.
   DecisionCache::Entry& decision_of(const Problem& p, Devices devices, DecisionCache& cache);

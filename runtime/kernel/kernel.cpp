@@ -111,10 +111,12 @@ Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Sig
     if (packs_a) pack_a_ = build(*device_, emit_pack(variant, compiled, Operand::kA), cache);
     if (packs_b) pack_b_ = build(*device_, emit_pack(variant, compiled, Operand::kB), cache);
     if (reduces) reduce_ = build(*device_, emit_reduce(signature), cache);
+    if (signature.grouped) group_tiles_ = build(*device_, emit_group_tiles(), cache);
   };
   // Measured on lavapipe with warm caches: 16 ms for a packed kernel with 16x8 registers, 4 ms for
   // either of the others.
-  Meanwhile others(packs_a || packs_b || reduces ? build_others : std::function<void()>());
+  const bool has_others = packs_a || packs_b || reduces || signature.grouped;
+  Meanwhile others(has_others ? build_others : std::function<void()>());
   gemm_ = build(*device_, gemm, cache);
   others.finish();
 }
@@ -137,6 +139,7 @@ void Kernel::warm_up(double timeout_ns, const BoundOperands& like) const {
   if (pack_a_) add(*pack_a_, {a.range()});
   if (pack_b_) add(*pack_b_, {b.range()});
   if (reduce_) add(*reduce_, {});
+  if (group_tiles_) add(*group_tiles_, {});
   CommandList list = device_->record(steps);
   device_->run(list, timeout_ns);
 }
@@ -149,6 +152,28 @@ GemmPlan Kernel::plan(const Problem& p, const Placement& placement, double max_f
   return plan_gemm(variant_, limits, p, placement, max_flops, sums_);
 }
 
+GemmPlan Kernel::plan_grouped(const Problem& p, const Placement& placement, std::int64_t tiles,
+                              double max_flops) const {
+  const DeviceLimits& limits = device_->profile().limits;
+  if (const auto reason = illegal_reason(variant_, limits, p, placement))
+    fail(ErrorCode::kUnsupported, "kernel '{}' cannot run {}: {}", short_name(variant_),
+         to_string(p), *reason);
+  return rooftile::plan_grouped(variant_, limits, p, placement, tiles, max_flops);
+}
+
+Step Kernel::group_tiles_step(const Problem& p, std::int64_t tiles, const GroupSizes& groups,
+                              const Buffer& list) const {
+  const GroupTilesStep step =
+      plan_group_tiles(variant_, device_->profile().limits, p, tiles, groups.experts != nullptr);
+  return DispatchStep{.pipeline = &*group_tiles_,
+                      .bindings = {{groups.sizes},
+                                   {groups.experts != nullptr ? groups.experts : groups.sizes},
+                                   {&list},
+                                   {groups.status}},
+                      .push_constants = bytes_of_block(step.push_constants),
+                      .groups = step.groups};
+}
+
 KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
                           const Workspace& workspace) const {
   const bool reads_quantized = quantized(signature_.types), fuses = any(signature_.epilogue);
@@ -159,10 +184,13 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
     const bool is_a = pack.operand == Operand::kA;
     DispatchStep step{.pipeline = is_a ? &*pack_a_ : &*pack_b_,
                       .bindings = {{is_a ? operands.a : operands.b},
-                                   {is_a ? workspace.packed_a : workspace.packed_b}},
+                                   {is_a ? workspace.packed_a : workspace.packed_b,
+                                    static_cast<std::uint64_t>(pack.first_word) * sizeof(float),
+                                    static_cast<std::uint64_t>(pack.words) * sizeof(float)}},
                       .push_constants = bytes_of_block(pack.push_constants),
                       .groups = pack.groups};
     if (!is_a && reads_quantized) add_quantization(step, signature_.types, operands);
+    if (is_a && signature_.grouped) step.bindings.push_back({operands.group_tiles});
     steps.emplace_back(std::move(step));
   }
   if (!steps.empty()) steps.emplace_back(BarrierStep{});
@@ -179,6 +207,7 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
     if (reads_quantized && variant_.packed_b == Packed::kNo)
       add_quantization(step, signature_.types, operands);
     if (fuses && !reduce_) fuse(step, operands, gemm.epilogue);
+    if (signature_.grouped) step.bindings.push_back({operands.group_tiles});
     steps.emplace_back(std::move(step));
   }
   if (!plan.reduces.empty()) steps.emplace_back(BarrierStep{});

@@ -27,6 +27,14 @@ struct Operands {
   const Buffer* residual = nullptr;
   const Buffer* scales = nullptr;  ///< Scales of a quantised B.
   const Buffer* zero_points = nullptr;
+  const Buffer* group_tiles = nullptr;  ///< Of a grouped problem: the list of GroupTiles.
+};
+
+/// Group sizes on the device, from which a dispatch makes the list of GroupTiles.
+struct GroupSizes {
+  const Buffer* sizes = nullptr;    ///< 32-bit integers.
+  const Buffer* experts = nullptr;  ///< The same. Null: group i has expert i.
+  const Buffer* status = nullptr;   ///< One word that the dispatch writes (templates/group_tiles.comp).
 };
 
 /// Buffers for packed operands and for the partial sums of split-K, at least as large as a plan
@@ -79,6 +87,10 @@ class Kernel {
   GemmPlan plan(const Problem& p, const Placement& placement,
                 double max_flops = std::numeric_limits<double>::infinity()) const;
 
+  /// The same for a grouped problem of at most so many GroupTiles.
+  GemmPlan plan_grouped(const Problem& p, const Placement& placement, std::int64_t tiles,
+                        double max_flops = std::numeric_limits<double>::infinity()) const;
+
   /// Dispatches all shaders with no workgroups, so that drivers that compile at the first run, as
   /// lavapipe does, compile now for operands bound as in `like`. Small buffers stand in for the
   /// operands. Errors and timeout as Device::run.
@@ -88,6 +100,10 @@ class Kernel {
   KernelSteps steps(const GemmPlan& plan, const Operands& operands,
                     const Workspace& workspace) const;
 
+  /// Returns the step that makes the list of so many tiles. It needs a barrier behind it.
+  Step group_tiles_step(const Problem& p, std::int64_t tiles, const GroupSizes& groups,
+                        const Buffer& list) const;
+
  private:
   std::shared_ptr<Device> device_;
   Variant variant_;
@@ -95,7 +111,7 @@ class Kernel {
   SumsIn sums_;
   std::string hash_;
   Pipeline gemm_;
-  std::optional<Pipeline> pack_a_, pack_b_, reduce_;
+  std::optional<Pipeline> pack_a_, pack_b_, reduce_, group_tiles_;
 };
 
 }  // namespace rooftile

@@ -223,6 +223,7 @@ void Resident::append(Segments& segments, const ResidentProduct& product, const 
   }
   uses.insert(uses.end(), work.uses.begin(), work.uses.end());
   keeps.push_back(product.kernel());
+  if (product.tile_list() != nullptr) keeps.push_back(product.tile_list());
   if (work.call.packed != nullptr) keeps.push_back(work.call.packed);
   segments.add(product.steps(workspace, nothing_), product.expected_ns());
 }
@@ -242,7 +243,8 @@ CommandList Resident::record_into(void* vk_command_buffer, const ResidentProduct
 
 void Resident::mark_written(const ResidentWork& work) {
   for (const auto& memory : work.uses)
-    if (&memory->buffer == work.call.c.buffer || &memory->buffer == work.workspace.region.buffer)
+    if (&memory->buffer == work.call.c.buffer || &memory->buffer == work.workspace.region.buffer ||
+        (work.call.groups != nullptr && &memory->buffer == work.call.groups->status.buffer))
       memory->written();
 }
 

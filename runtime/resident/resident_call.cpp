@@ -83,8 +83,11 @@ ResidentCall checked_resident_call(const GemmCall& call, const OperandAddresses&
   };
   const EpilogueOperands& x = call.epilogue;
   resident.row_scale = floats("row_scale", e.row_scale, x.row_scale, p.m);
-  resident.column_scale = floats("column_scale", e.column_scale, x.column_scale, p.n);
-  resident.bias = floats("bias", e.bias != Bias::kNone, x.bias, e.bias == Bias::kRow ? p.m : p.n);
+  resident.expert_columns = x.expert_columns;
+  const std::int64_t columns = column_elements(p, x.expert_columns);
+  resident.column_scale = floats("column_scale", e.column_scale, x.column_scale, columns);
+  resident.bias =
+      floats("bias", e.bias != Bias::kNone, x.bias, e.bias == Bias::kRow ? p.m : columns);
   if (e.residual) {
     // Checked before anything is multiplied by these values, which might overflow.
     const std::int64_t stride = p.batch > 1 ? x.stride_residual : 0;

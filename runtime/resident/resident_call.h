@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/groups.h"
 #include "core/problem.h"
 #include "generator/emit.h"
 #include "runtime/call/call.h"
@@ -24,15 +25,27 @@ struct Region {
   std::uint64_t offset_bytes = 0;
 };
 
+/// The groups of a grouped call: sizes that the host knows, or places where the device has them.
+struct ResidentGroups {
+  std::vector<Group> known;  ///< Valid; used if `sizes` has no buffer.
+  Region sizes = {};         ///< 32-bit integers, aligned as bindings are.
+  Region experts = {};       ///< The same. No buffer: group i has expert i.
+  Region status = {};        ///< One 32-bit integer, aligned. No buffer: nobody wants to know.
+
+  bool on_device() const { return sizes.buffer != nullptr; }
+};
+
 /// Row-major. Regions that the call does not touch have no buffer.
 struct ResidentCall {
   Problem problem;
   Region a, b, c;
   Region row_scale, column_scale, bias, residual;
   std::int64_t ld_residual = 0, stride_residual = 0;
+  std::int64_t expert_columns = 0;  ///< EpilogueOperands::expert_columns
   Region scales, zero_points;
   /// A or B as it was packed before; then its region may have no buffer.
   std::shared_ptr<const PackedOperand> packed = nullptr;
+  std::shared_ptr<const ResidentGroups> groups = nullptr;  ///< Not null for a grouped problem.
 };
 
 /// What a call may use besides its operands.

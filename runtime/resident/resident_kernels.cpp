@@ -120,8 +120,10 @@ class ResidentKernels::Search {
 
 std::optional<ResidentProduct> ResidentKernels::without_tuned_class(Search& search) const {
   const BoundCall& bound = search.bound();
-  UntunedKernels kernels = {.before_pass =
-                                search.sources().ranked_before_pass(*ranking_, search.limits())};
+  UntunedKernels kernels;
+  // No pass over C knows groups.
+  if (!is_grouped(bound.problem))
+    kernels.before_pass = search.sources().ranked_before_pass(*ranking_, search.limits());
   if (on_demand_ != nullptr)
     kernels.certified =
         on_demand_->ranked(*ranking_, bound.problem, bound.placement, search.limits());
@@ -131,10 +133,35 @@ std::optional<ResidentProduct> ResidentKernels::without_tuned_class(Search& sear
   return search.first_of(kernels.certified, Use::kCertified);
 }
 
+void ResidentKernels::certify_for(const BoundCall& bound, const DeviceLimits& limits) const {
+  on_demand_->request(*ranking_, bound.problem, bound.placement, limits);
+  if (!is_grouped(bound.problem)) return;
+  // Until then the fallback would compute all groups, which takes longer than a few certificates.
+  for (int i = 0; i < OnDemandKernels::kMostFailures; ++i) {
+    on_demand_->wait();
+    on_demand_->request(*ranking_, bound.problem, bound.placement, limits);
+  }
+}
+
+std::optional<ResidentProduct> ResidentKernels::with_packed_experts(
+    Search& search, const ResidentCall& call) const {
+  if (call.packed == nullptr || !call.packed->experts_kernel) return std::nullopt;
+  const auto& [variant, ns_per_flop] = *call.packed->experts_kernel;
+  const BoundCall& bound = search.bound();
+  if (illegal_reason(variant, search.limits(), bound.problem, bound.placement)) return std::nullopt;
+  const std::string hash = emit_gemm(variant, search.signature()).hash;
+  if (wrong_kernels_.contains(hash)) return std::nullopt;
+  return search.attempt(
+      {.hash = hash, .signature = to_string(search.signature()), .variant = variant},
+      ns_per_flop * flops(bound.problem), Use::kFallback);
+}
+
 ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t workspace_bytes,
                                         const BufferUses& uses) {
   const Problem& p = call.problem;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return {};
+  if (call.groups != nullptr && !call.groups->on_device() && rows_of(call.groups->known) == 0)
+    return {};
   const DeviceLimits limits = as_far(device_->profile().limits, uses);
   const OperandSources sources(call, *device_, limits);
   const BoundCall& bound = sources.stored();
@@ -143,13 +170,14 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
          "scales and bias lie in several buffers that cannot be copied from: create them with "
          "VK_BUFFER_USAGE_TRANSFER_SRC_BIT, or put them into one");
   Search search(*this, sources, limits, workspace_bytes);
+  if (auto product = with_packed_experts(search, call)) return *std::move(product);
   const bool is_tuned = ranking_ != nullptr && ranking_->has_class(bound.problem);
   const bool certifies = ranking_ != nullptr && on_demand_ != nullptr && !is_tuned;
   if (is_tuned) {
     if (auto product = search.first_of(sources.ranked(*ranking_, limits), Use::kCertified))
       return *std::move(product);
   } else if (ranking_ != nullptr) {
-    if (certifies) on_demand_->request(*ranking_, bound.problem, bound.placement, limits);
+    if (certifies) certify_for(bound, limits);
     if (auto product = without_tuned_class(search)) return *std::move(product);
   }
   const Signature& signature = search.signature();

@@ -67,6 +67,12 @@ class ResidentKernels {
   /// What a kernel must pass before its first use.
   void check(const std::shared_ptr<const Kernel>& kernel, const Signature& signature,
              Use use) const;
+  /// Begins to certify a kernel for a class that was not tuned; for a grouped call waits for it.
+  void certify_for(const BoundCall& bound, const DeviceLimits& limits) const;
+  /// By the kernel for whose panels the experts were packed, which is certified before its first
+  /// use; nothing where they were not, or it cannot.
+  std::optional<ResidentProduct> with_packed_experts(Search& search,
+                                                     const ResidentCall& call) const;
   /// By a kernel that is certified on demand, or with a pass over C; nothing when neither is there.
   std::optional<ResidentProduct> without_tuned_class(Search& search) const;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <limits>
 
 #include "core/error.h"
 #include "core/quantized.h"
@@ -11,7 +13,8 @@
 namespace rooftile {
 namespace {
 
-constexpr std::uint64_t kWordBytes = 4;  // Smaller elements are read and written in words.
+constexpr std::uint64_t kStatusBytes = 16;  // Of a status that nobody wants to know.
+constexpr std::uint64_t kWordBytes = 4;     // Smaller elements are read and written in words.
 
 /// The last aligned byte before an operand, and the number of elements from there to it.
 struct Aligned {
@@ -46,13 +49,14 @@ struct Vector {
 };
 std::vector<Vector> vectors_of(const ResidentCall& call, Placement& placement) {
   const Problem& p = call.problem;
+  const std::int64_t columns = column_elements(p, call.expert_columns);
   std::vector<Vector> vectors;
   if (p.epilogue.row_scale) vectors.push_back({&call.row_scale, p.m, &placement.offset_row_scale});
   if (p.epilogue.column_scale)
-    vectors.push_back({&call.column_scale, p.n, &placement.offset_column_scale});
+    vectors.push_back({&call.column_scale, columns, &placement.offset_column_scale});
   if (p.epilogue.bias != Bias::kNone)
     vectors.push_back(
-        {&call.bias, p.epilogue.bias == Bias::kRow ? p.m : p.n, &placement.offset_bias});
+        {&call.bias, p.epilogue.bias == Bias::kRow ? p.m : columns, &placement.offset_bias});
   return vectors;
 }
 
@@ -119,7 +123,8 @@ BoundCall bind(const ResidentCall& call, const DeviceLimits& limits) {
                                                       : readable(call.b, bits_a),
                      .offset_residual = residual.offset,
                      .ld_residual = call.ld_residual,
-                     .stride_residual = call.stride_residual};
+                     .stride_residual = call.stride_residual,
+                     .expert_columns = call.expert_columns};
   bind_vectors(bound, limits);
   return bound;
 }
@@ -133,19 +138,63 @@ ResidentProduct::ResidentProduct(std::shared_ptr<Device> device,
       expected_ns_(expected_ns) {
   const Problem& p = bound_.problem;
   const double steps = expected_ns / step_ns;
-  plan_ = steps > 1 ? kernel_->plan(p, bound_.placement, flops(p) / steps)
-                    : kernel_->plan(p, bound_.placement);
+  const double max_flops = steps > 1 ? flops(p) / steps : std::numeric_limits<double>::infinity();
+  if (bound_.call.groups != nullptr) add_groups();
+  plan_ = bound_.call.groups != nullptr
+              ? kernel_->plan_grouped(p, bound_.placement, tiles_, max_flops)
+              : kernel_->plan(p, bound_.placement, max_flops);
   if (bound_.panels != nullptr) plan_ = without_packing(std::move(plan_), bound_.packed);
   workspace_ = {.packed_a_bytes = float_bytes(plan_.packed_a_elements),
                 .packed_b_bytes = float_bytes(plan_.packed_b_elements),
                 .parts_bytes = float_bytes(plan_.part_elements)};
+  if (bound_.call.groups != nullptr && bound_.call.groups->on_device()) {
+    workspace_.tiles_bytes = static_cast<std::uint64_t>(tiles_) * sizeof(GroupTile);
+    workspace_.status_bytes = kStatusBytes;
+  }
   if (bound_.gathers_vectors)
     for (const Vector& v : vectors_of(bound_.call, bound_.placement))
       workspace_.vectors_bytes += float_bytes(v.count);
   const std::uint64_t alignment = binding_alignment(device_->profile().limits);
-  for (const std::uint64_t bytes : {workspace_.packed_a_bytes, workspace_.packed_b_bytes,
-                                    workspace_.parts_bytes, workspace_.vectors_bytes})
+  for (const std::uint64_t bytes :
+       {workspace_.packed_a_bytes, workspace_.packed_b_bytes, workspace_.parts_bytes,
+        workspace_.vectors_bytes, workspace_.tiles_bytes, workspace_.status_bytes})
     workspace_.total_bytes += round_up(bytes, alignment);
+}
+
+/// Makes the list of tiles of sizes that the host knows.
+void ResidentProduct::add_groups() {
+  const ResidentGroups& groups = *bound_.call.groups;
+  const int tile_m = kernel_->variant().tile_m;
+  if (groups.on_device()) {
+    const Problem& p = bound_.problem;
+    tiles_ = most_group_tiles(p.m, p.grouping.groups, tile_m);
+    return;
+  }
+  const std::vector<GroupTile> tiles = group_tiles(groups.known, tile_m);
+  tiles_ = static_cast<std::int64_t>(tiles.size());
+  const std::uint64_t bytes = tiles.size() * sizeof(GroupTile);
+  auto list = std::make_shared<Buffer>(device_->create_buffer(bytes, BufferUse::kUpload));
+  std::memcpy(list->mapped(), tiles.data(), bytes);
+  tile_list_ = std::move(list);
+}
+
+/// The steps that make the list of tiles of sizes that the device knows; returns the list.
+const Buffer* ResidentProduct::add_group_steps(ProductSteps& made, const Buffer* list,
+                                               const Buffer* status) const {
+  const ResidentGroups& groups = *bound_.call.groups;
+  const auto bytes = static_cast<std::uint64_t>(bound_.problem.grouping.groups) * kWordBytes;
+  const auto view = [&](const Region& region, std::uint64_t size, std::vector<Access>& accesses) {
+    accesses.push_back({region.buffer, region.offset_bytes, region.offset_bytes + size});
+    made.views.push_back(device_->view(*region.buffer, region.offset_bytes, size));
+    return &made.views.back();
+  };
+  GroupSizes sizes = {.sizes = view(groups.sizes, bytes, made.reads)};
+  if (groups.experts.buffer != nullptr) sizes.experts = view(groups.experts, bytes, made.reads);
+  sizes.status =
+      groups.status.buffer != nullptr ? view(groups.status, kWordBytes, made.writes) : status;
+  made.steps.push_back(kernel_->group_tiles_step(bound_.problem, tiles_, sizes, *list));
+  made.steps.emplace_back(BarrierStep{});
+  return list;
 }
 
 /// Binds whole vectors where the buffer has them, so that kernels may read the last one.
@@ -267,6 +316,11 @@ ProductSteps ResidentProduct::steps(const Region& workspace, const Buffer& nothi
       made.reads.push_back({v.at->buffer, v.at->offset_bytes, v.at->offset_bytes + bytes});
     }
     operands.vectors = gathered;
+  }
+  if (bound_.call.groups != nullptr) {
+    const Buffer* const list = part(workspace_.tiles_bytes);
+    const Buffer* const status = part(workspace_.status_bytes);
+    operands.group_tiles = list != nullptr ? add_group_steps(made, list, status) : tile_list_.get();
   }
   if (workspace_.total_bytes > 0) {
     const Access all = {workspace.buffer, workspace.offset_bytes,

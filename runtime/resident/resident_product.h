@@ -35,6 +35,7 @@ std::uint64_t binding_alignment(const DeviceLimits& limits);
 /// Sections of a workspace, one behind the other, each aligned.
 struct WorkspaceParts {
   std::uint64_t packed_a_bytes = 0, packed_b_bytes = 0, parts_bytes = 0, vectors_bytes = 0;
+  std::uint64_t tiles_bytes = 0, status_bytes = 0;  ///< Of groups whose sizes the device knows.
   std::uint64_t total_bytes = 0;
 };
 
@@ -63,6 +64,8 @@ class ResidentProduct {
 
   bool empty() const { return kernel_ == nullptr; }
   const std::shared_ptr<const Kernel>& kernel() const { return kernel_; }
+  /// Tiles of groups whose sizes the host knows; null: there are none. The steps read it.
+  const std::shared_ptr<const Buffer>& tile_list() const { return tile_list_; }
   double expected_ns() const { return expected_ns_; }
   std::uint64_t workspace_bytes() const { return workspace_.total_bytes; }
 
@@ -76,6 +79,8 @@ class ResidentProduct {
   ProductSteps packing_steps(Operand operand, const Buffer& panels) const;
 
  private:
+  void add_groups();
+  const Buffer* add_group_steps(ProductSteps& made, const Buffer* list, const Buffer* status) const;
   void bind_operand(ProductSteps& made, Operands& operands, Operand operand) const;
   Operands operands(ProductSteps& made, const Buffer& nothing) const;
   const Buffer* bound_operand(ProductSteps& made, const char* what, const Region& region,
@@ -89,6 +94,8 @@ class ResidentProduct {
   BoundCall bound_;
   GemmPlan plan_;
   WorkspaceParts workspace_;
+  std::int64_t tiles_ = 0;  ///< Of a grouped problem, at most.
+  std::shared_ptr<const Buffer> tile_list_;
   double expected_ns_ = 0;
 };
 

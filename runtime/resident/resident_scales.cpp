@@ -62,7 +62,7 @@ void check_resident_scales(const ReadMemory& read, const ResidentCall& call, con
   const auto scales = memory_of(call.scales, uses), zero_points = memory_of(call.zero_points, uses);
   if (scales == nullptr || (bytes.zero_points > 0 && zero_points == nullptr)) return;
   const RightScales checked = {.types = p.types,
-                               .n = p.n,
+                               .n = matrices_b(p) * p.n,
                                .k = p.k,
                                .offset_bytes = call.scales.offset_bytes,
                                .contents = contents_of(scales.get()),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/round.h"
 #include "generator/priors/untuned_kernel.h"
 #include "runtime/model/roofline.h"
 
@@ -32,12 +33,36 @@ std::vector<CertifiableKernel> measured_elsewhere(const KernelRanking& tuned,
   return kernels;
 }
 
+/// The kernels for one group of mean size that are legal for all of them. Packing B does not pay:
+/// each expert is read for a few rows.
+std::vector<CertifiableKernel> for_groups(const DeviceProfile& device, const KernelRanking& tuned,
+                                          const Problem& p, const Placement& at,
+                                          const DeviceLimits& limits) {
+  const std::int64_t groups = std::max<std::int64_t>(p.grouping.groups, 1);
+  Problem mean = retyped(one_product(p), p.types);
+  mean.m = std::max<std::int64_t>(divide_up(p.m, groups), 1);
+  std::vector<CertifiableKernel> kernels;
+  const auto add = [&](const CertifiableKernel& kernel) {
+    const double all_ns = kernel.expected_ns * static_cast<double>(groups);
+    const auto same = [&](const CertifiableKernel& x) { return x.variant == kernel.variant; };
+    if (!illegal_reason(kernel.variant, limits, p, at) && std::ranges::none_of(kernels, same))
+      kernels.push_back({kernel.variant, all_ns});
+  };
+  for (CertifiableKernel kernel :
+       certifiable_kernels(device, tuned, mean, own_buffers(mean), limits)) {
+    kernel.variant.packed_b = Packed::kNo;
+    add(kernel);
+  }
+  return kernels;
+}
+
 }  // namespace
 
 std::vector<CertifiableKernel> certifiable_kernels(const DeviceProfile& device,
                                                    const KernelRanking& tuned, const Problem& p,
                                                    const Placement& at,
                                                    const DeviceLimits& limits) {
+  if (is_grouped(p)) return for_groups(device, tuned, p, at, limits);
   std::vector<CertifiableKernel> measured;
   const auto near = tuned.nearest(p);
   if (near) measured = measured_elsewhere(tuned, *near, p, at, limits);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "core/groups.h"
 #include "core/problem.h"
 
 namespace rooftile {
@@ -14,6 +16,7 @@ struct CertificationCase {
   Problem problem;
   InjectedFault plant = InjectedFault::kNothing;
   bool nan_in_c = false;  ///< C holds NaN before a call with beta == 0.
+  std::vector<Group> groups = {};  ///< Of a grouped problem. Rows behind them are not to be written.
 };
 
 }  // namespace rooftile

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "core/round.h"
 #include "generator/layout.h"
@@ -69,6 +70,50 @@ void add_fragment_stores(std::vector<CertificationCase>& cases, const Variant& v
   cases.push_back({.problem = aligned, .nan_in_c = true});
 }
 
+/// Groups of so many rows each, with experts that are not in their order.
+std::vector<Group> groups_of(std::span<const std::int64_t> rows, std::int64_t experts) {
+  std::vector<Group> groups;
+  for (std::size_t g = 0; g < rows.size(); ++g)
+    groups.push_back({.expert = (static_cast<std::int64_t>(g) * 2 + 1) % experts, .rows = rows[g]});
+  return groups;
+}
+
+/// The problems that certify a kernel for groups: empty groups, groups of less than a tile, of exactly
+/// one and of little more, experts that no group has, and rows behind the last group.
+std::vector<CertificationCase> grouped_cases(const Variant& v, const Signature& s,
+                                             const LoadElements& load, const LoadElements& line) {
+  const std::int64_t tile = v.tile_m, step = std::max(v.tile_k, v.unroll_k) * v.dot;
+  const std::array<std::vector<std::int64_t>, 5> sizes = {
+      std::vector<std::int64_t>{tile, 0, 1, tile + 1, 3},
+      {0, 2 * tile - 1, 5, 0, tile},
+      {1, 1, 1},
+      {0, 0},
+      {3 * tile + 2}};
+  const std::array<std::int64_t, 5> ns = {v.tile_n, v.tile_n + 1, 3, 17, 2 * v.tile_n},
+                                    ks = {step, 3 * step + v.dot, v.dot, 5 * v.dot, 2 * step};
+  constexpr std::array<float, 5> kAlphas = {1, -1, 0.5f, 1, 1}, kBetas = {0, 0.5f, 1, -1, 0};
+  std::vector<CertificationCase> cases;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    constexpr std::int64_t kExperts = 3, kRowsBehind = 2;
+    CertificationCase test = {.groups = groups_of(sizes[i], kExperts)};
+    const std::int64_t m = rows_of(test.groups) + (i % 2 == 0 ? kRowsBehind : 1);
+    // Two blocks of a quantised B and a part of a third one differ in their scales.
+    const std::int64_t k = i == 1 ? std::max<std::int64_t>(ks[i], 2 * s.types.b.block + 8) : ks[i];
+    Problem& p = test.problem;
+    p = grouped_problem(m, ns[i], k, grouping_of(test.groups, kExperts), s.trans_b, s.types);
+    p.lda = padded_ld(stored_a(p).columns, line.a);
+    if (!quantized(s.types)) {
+      p.ldb = padded_ld(stored_b(p).columns, line.b) + 2 * line.b;
+      p.stride_b = batch_stride(stored_b(p).rows * p.ldb, load.b);
+    }
+    p.ldc = i == 4 ? round_up(p.n, 4) : p.n + 1 + static_cast<std::int64_t>(i % 3);
+    set_scalars(p, s, kAlphas[i], kBetas[i]);
+    test.nan_in_c = p.beta == 0.0f;
+    cases.push_back(std::move(test));
+  }
+  return cases;
+}
+
 }  // namespace
 
 std::vector<CertificationCase> certification_cases(const Variant& v, const Signature& s,
@@ -91,6 +136,18 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   constexpr std::array<float, 4> kScalars = {1.0f, 0.0f, -1.0f, 0.5f};
 
   std::vector<CertificationCase> cases;
+  const auto legal_ones = [&] {
+    // Cases that the rules forbid are never dispatched and need not be right.
+    std::erase_if(cases, [&](const CertificationCase& test) {
+      const Problem& p = test.problem;
+      return illegal_reason(v, limits, p, guarded_placement(p), sums).has_value();
+    });
+    return cases;
+  };
+  if (s.grouped) {
+    cases = grouped_cases(v, s, load, line);
+    return legal_ones();
+  }
   // Three shifted rotations pair every size of one dimension with three sizes of each other one,
   // and every alpha with every beta.
   for (std::size_t rotation = 0; rotation < 3; ++rotation) {
@@ -131,12 +188,7 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   set_scalars(aligned, s, -1, 0.5f);
   cases.push_back({.problem = aligned});
   add_fragment_stores(cases, v, s, aligned);
-  // Cases that the rules forbid are never dispatched and need not be right.
-  std::erase_if(cases, [&](const CertificationCase& test) {
-    const Problem& p = test.problem;
-    return illegal_reason(v, limits, p, guarded_placement(p), sums).has_value();
-  });
-  return cases;
+  return legal_ones();
 }
 
 }  // namespace rooftile

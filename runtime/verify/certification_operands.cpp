@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "core/half.h"
 #include "core/round.h"
@@ -63,13 +64,22 @@ void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedF
   }
 }
 
+std::string describe(const std::vector<Group>& groups) {
+  std::string text;
+  for (const Group& group : groups)
+    text += fmt::format("{}{} of expert {}", text.empty() ? ", groups of " : ", ", group.rows,
+                        group.expert);
+  return text;
+}
+
 std::string describe(const CertificationCase& test) {
   const Problem& p = test.problem;
   const char* plant = test.plant == InjectedFault::kDenormals    ? ", denormals"
                       : test.plant == InjectedFault::kInfinities ? ", infinities"
                                                                  : "";
   return fmt::format("{} lda {} ldb {} ldc {} alpha {} beta {}{}{}", to_string(p), p.lda, p.ldb,
-                     p.ldc, p.alpha, p.beta, plant, test.nan_in_c ? ", NaN in C" : "");
+                     p.ldc, p.alpha, p.beta, plant, test.nan_in_c ? ", NaN in C" : "") +
+         describe(test.groups);
 }
 
 class Comparison {
@@ -80,27 +90,60 @@ class Comparison {
   CaseResult run(const char* after) const;
 
  private:
-  EpilogueValues values(std::int64_t product, std::int64_t row, std::int64_t column) const;
+  /// A row of C: the matrix of the batch and the row in it; of a grouped problem the expert.
+  struct Row {
+    std::int64_t product, row;
+  };
+  /// No value: no result belongs to this row.
+  std::optional<Row> written_row(std::int64_t product, std::int64_t row) const;
+  WideOperands widened(std::int64_t product) const;
+  EpilogueValues values(const Row& there, std::int64_t column) const;
 
   const CertificationCase& test_;
   const CertificationOperands& x_;
   const Problem& p_;
 };
 
-EpilogueValues Comparison::values(std::int64_t product, std::int64_t row,
-                                  std::int64_t column) const {
+std::optional<Comparison::Row> Comparison::written_row(std::int64_t product,
+                                                       std::int64_t row) const {
+  if (row < 0 || row >= p_.m) return std::nullopt;
+  if (!is_grouped(p_)) return Row{product, row};
+  std::int64_t end = 0;
+  for (const Group& group : test_.groups) {
+    end += group.rows;
+    if (row < end) return Row{group.expert, row};
+  }
+  return std::nullopt;
+}
+
+WideOperands Comparison::widened(std::int64_t product) const {
+  const std::int64_t product_of_a = is_grouped(p_) ? 0 : product;
+  const char* const b = x_.b.data() + bytes_of_b(p_.types, guard_b(p_) + product * p_.stride_b);
+  // The scales of an expert lie behind those of the experts before it.
+  const QuantizedBytes all = quantized_bytes(p_);
+  const std::int64_t before = is_grouped(p_) ? product : 0, of = matrices_b(p_);
+  return widen(one_product(p_),
+               {x_.a.data() + (kGuardElements + product_of_a * p_.stride_a) * bytes_of(p_.types.a), b,
+                x_.scales.data() + before * (all.scales / of),
+                x_.zero_points.data() + before * (all.zero_points / of)});
+}
+
+EpilogueValues Comparison::values(const Row& there, std::int64_t column) const {
+  const auto [product, row] = there;
+  const std::int64_t columns = is_grouped(p_) ? product * x_.placement.expert_columns : 0;
+  const std::int64_t residual = is_grouped(p_) ? 0 : product;
   const auto vector = [&](std::int64_t at) {
     return static_cast<double>(x_.vectors[static_cast<std::size_t>(at)]);
   };
   const Epilogue& e = p_.epilogue;
   EpilogueValues x;
   if (e.row_scale) x.row_scale = vector(x_.placement.offset_row_scale + row);
-  if (e.column_scale) x.column_scale = vector(x_.placement.offset_column_scale + column);
+  if (e.column_scale) x.column_scale = vector(x_.placement.offset_column_scale + columns + column);
   if (e.bias != Bias::kNone)
-    x.bias = vector(x_.placement.offset_bias + (e.bias == Bias::kRow ? row : column));
+    x.bias = vector(x_.placement.offset_bias + (e.bias == Bias::kRow ? row : columns + column));
   if (e.residual)
     x.residual = static_cast<double>(x_.residual[static_cast<std::size_t>(
-        product * x_.placement.stride_residual + row * x_.placement.ld_residual + column)]);
+        residual * x_.placement.stride_residual + row * x_.placement.ld_residual + column)]);
   return x;
 }
 
@@ -109,7 +152,7 @@ CaseResult Comparison::run(const char* after) const {
   const std::int64_t bytes_c = bytes_of(p_.types.c);
   const std::int64_t elements = static_cast<std::int64_t>(x_.c.size()) / bytes_c;
   CaseResult result;
-  std::int64_t widened = -1;
+  std::int64_t present = -1;
   WideOperands operands;
   for (std::int64_t i = 0; i < elements; ++i) {
     const std::int64_t inside = i - kGuardElements;
@@ -118,8 +161,8 @@ CaseResult Comparison::run(const char* after) const {
     const std::int64_t in_product = inside - product * p_.stride_c;
     const std::int64_t row = inside >= 0 ? in_product / p_.ldc : -1,
                        column = inside >= 0 ? in_product % p_.ldc : -1;
-    const bool in_matrix = row >= 0 && row < p_.m && column < p_.n;
-    if (!in_matrix) {
+    const std::optional<Row> at = written_row(product, row);
+    if (!at || column >= p_.n) {
       if (std::memcmp(after + i * bytes_c, x_.c.data() + i * bytes_c,
                       static_cast<std::size_t>(bytes_c)) != 0) {
         result.wrong = fmt::format("{}: wrote outside of C, {} elements from its start",
@@ -128,16 +171,13 @@ CaseResult Comparison::run(const char* after) const {
       }
       continue;
     }
-    if (product != widened) {
-      widened = product;
-      operands =
-          widen(one, {x_.a.data() + (kGuardElements + product * p_.stride_a) * bytes_of(p_.types.a),
-                      x_.b.data() + bytes_of_b(p_.types, guard_b(p_) + product * p_.stride_b),
-                      x_.scales.data(), x_.zero_points.data()});
+    if (at->product != present) {
+      present = at->product;
+      operands = widened(present);
     }
     const ReferenceElement expected =
         reference_element(one, operands, element(p_.types.c, x_.c.data(), i),
-                          values(product, row, column), row, column);
+                          values(*at, column), row, column);
     const double got = element(p_.types.c, after, i);
     const double ratio = error_ratio(p_, expected, got);
     result.worst_ratio = std::max(result.worst_ratio, ratio);
@@ -158,8 +198,9 @@ GuardedSizes guarded_sizes(const Problem& p) {
   const auto size = [&](Extent extent, std::int64_t ld, std::int64_t stride, std::int64_t guard) {
     return round_up((p.batch - 1) * stride + extent.rows * ld, 32) + 2 * guard;
   };
+  const std::int64_t further_b = is_grouped(p) ? (matrices_b(p) - 1) * p.stride_b : 0;
   return {size(stored_a(p), p.lda, p.stride_a, kGuardElements),
-          size(stored_b(p), p.ldb, p.stride_b, kGuardElements),
+          round_up(further_b, 32) + size(stored_b(p), p.ldb, p.stride_b, kGuardElements),
           size({p.m, p.n}, p.ldc, p.stride_c, kGuardElements)};
 }
 
@@ -193,7 +234,7 @@ CertificationOperands certification_operands(const CertificationCase& test) {
     x.zero_points = quantization.zero_points;
   } else {
     x.b = guarded_buffer(t.a, sizes.b, random);
-    for (std::int64_t i = 0; i < p.batch; ++i)
+    for (std::int64_t i = 0; i < p.batch * matrices_b(p); ++i)
       fill(x.b.data() + (kGuardElements + i * p.stride_b) * bytes_of(t.a), stored_b(p), p.ldb, t.a,
            test.plant, random);
   }

@@ -51,6 +51,12 @@ std::vector<char> bytes_of_floats(const std::vector<float>& floats) {
   return bytes;
 }
 
+std::vector<char> bytes_of_tiles(const std::vector<GroupTile>& tiles) {
+  std::vector<char> bytes(tiles.size() * sizeof(GroupTile));
+  std::memcpy(bytes.data(), tiles.data(), bytes.size());
+  return bytes;
+}
+
 }  // namespace
 
 CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCase& test) {
@@ -60,7 +66,14 @@ CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCas
   const Exchange vectors(device, bytes_of_floats(x.vectors)),
       residual(device, bytes_of_floats(x.residual)), scales(device, x.scales),
       zero_points(device, x.zero_points);
-  const GemmPlan plan = kernel.plan(test.problem, x.placement);
+  const bool grouped = is_grouped(test.problem);
+  // The list is longer than need be, as it is where only the device knows the sizes.
+  std::vector<GroupTile> tiles = group_tiles(test.groups, kernel.variant().tile_m);
+  tiles.resize(tiles.size() + 1);
+  const Exchange group_tiles(device, bytes_of_tiles(tiles));
+  const GemmPlan plan =
+      grouped ? kernel.plan_grouped(test.problem, x.placement, static_cast<std::int64_t>(tiles.size()))
+              : kernel.plan(test.problem, x.placement);
   const auto panel = [&](std::int64_t elements) {
     // NaN in the workspace exposes a pack kernel that leaves padding unwritten.
     if (elements == 0) return std::unique_ptr<Exchange>();
@@ -73,7 +86,8 @@ CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCas
   const Operands operands = {&a.kernel_side(),       &b.kernel_side(),
                              &c.kernel_side(),       x.placement,
                              &vectors.kernel_side(), &residual.kernel_side(),
-                             &scales.kernel_side(),  &zero_points.kernel_side()};
+                             &scales.kernel_side(),  &zero_points.kernel_side(),
+                             &group_tiles.kernel_side()};
   const Workspace workspace = {packed_a ? &packed_a->kernel_side() : nullptr,
                                packed_b ? &packed_b->kernel_side() : nullptr,
                                parts ? &parts->kernel_side() : nullptr};

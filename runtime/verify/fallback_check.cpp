@@ -10,6 +10,7 @@
 #include "core/quantized.h"
 #include "core/round.h"
 #include "generator/layout.h"
+#include "runtime/verify/certify.h"
 #include "runtime/verify/random_operand.h"
 #include "runtime/verify/reference.h"
 
@@ -121,10 +122,19 @@ void check_result(const Problem& p, const HostOperands& host, const Placement& a
   if (outside != host.c) fail(ErrorCode::kInternal, "it writes outside of C in {}", to_string(p));
 }
 
+/// The certificate of a grouped kernel has few problems, all of them small.
+void check_grouped(std::shared_ptr<Device> device, const Variant& variant,
+                   const Signature& signature, const ShaderCache& cache) {
+  const Kernel kernel(device, variant, signature, cache);
+  const Certificate certificate = certify(*device, kernel, signature);
+  if (!certificate.passed) fail(ErrorCode::kInternal, "it is wrong: {}", certificate.detail);
+}
+
 }  // namespace
 
 void check_on(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
               const ShaderCache& cache) {
+  if (signature.grouped) return check_grouped(std::move(device), variant, signature, cache);
   const Problem p = small_problem(signature);
   const HostOperands host = operands_of(p);
   const Placement placement = {.offset_a = kOffset,

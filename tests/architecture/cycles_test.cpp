@@ -41,9 +41,9 @@ TEST(Cycles, CyclesConnectedInOneDirectionAreSeparate) {
   EXPECT_THAT(found[1].units, ElementsAre("c", "d"));
 }
 
-// rooftile.h is the whole C ABI: it includes resident.h and packed.h at its end, which include it
-// themselves. The C++ wrappers do the same. No other folder may have a cycle.
-const std::map<std::string, std::size_t> kStillInCycles = {{"include", 6}};
+// rooftile.h is the whole C ABI: it includes resident.h, packed.h and grouped.h at its end, which
+// include it themselves. The C++ wrappers do the same. No other folder may have a cycle.
+const std::map<std::string, std::size_t> kStillInCycles = {{"include", 8}};
 
 TEST(Cycles, OnlyListedFoldersHaveIncludeCyclesUpToTheirLimit) {
   const std::filesystem::path source = ROOFTILE_SOURCE_DIR;

@@ -1,0 +1,63 @@
+#include "runtime/call/grouped_call.h"
+
+#include <algorithm>
+
+#include "core/round.h"
+#include "runtime/call/call_checks.h"
+
+namespace rooftile {
+namespace {
+
+/// x, `bytes` further on; null stays null.
+const void* after(const void* x, std::int64_t bytes) {
+  return x == nullptr ? nullptr : static_cast<const char*>(x) + bytes;
+}
+const float* after_floats(const float* x, std::int64_t elements) {
+  return x == nullptr ? nullptr : x + elements;
+}
+
+}  // namespace
+
+void validate_call(const GroupedCall& grouped) {
+  const Problem& p = grouped.call.problem;
+  validate(grouped.groups, p.m, p.grouping.experts);
+  validate_call(grouped.call);
+}
+
+GemmCall call_of_group(const GroupedCall& grouped, const Group& group, std::int64_t first_row) {
+  const GemmCall& all = grouped.call;
+  const Problem& p = all.problem;
+  GemmCall call = all;
+  call.problem = one_product(p);
+  call.problem.m = group.rows;
+  call.a = after(all.a, first_row * p.lda * bytes_of(p.types.a));
+  call.c = const_cast<void*>(after(all.c, first_row * p.ldc * bytes_of(p.types.c)));
+  call.b = after(all.b, bytes_of_b(p.types, group.expert * p.stride_b));
+  if (has_separate_scales(p.types)) {
+    const QuantizedBytes one = quantized_bytes(call.problem);
+    call.scales = after(all.scales, group.expert * one.scales);
+    call.zero_points = after(all.zero_points, group.expert * one.zero_points);
+  }
+  const EpilogueOperands& x = all.epilogue;
+  const std::int64_t columns = group.expert * x.expert_columns;
+  call.epilogue.row_scale = after_floats(x.row_scale, first_row);
+  call.epilogue.column_scale = after_floats(x.column_scale, columns);
+  call.epilogue.bias = after_floats(x.bias, p.epilogue.bias == Bias::kRow ? first_row : columns);
+  call.epilogue.residual = after_floats(x.residual, first_row * x.ld_residual);
+  call.epilogue.expert_columns = 0;
+  return call;
+}
+
+Problem equal_batch(const GroupedCall& grouped) {
+  const Problem& p = grouped.call.problem;
+  const auto filled = std::max<std::int64_t>(
+      1, std::ranges::count_if(grouped.groups, [](const Group& g) { return g.rows > 0; }));
+  const std::int64_t m = divide_up(std::max<std::int64_t>(rows_of(grouped.groups), 1), filled);
+  Problem batch = packed_problem(m, p.n, p.k, p.trans_a, p.trans_b, filled, p.types);
+  batch.alpha = p.alpha;
+  batch.beta = p.beta;
+  batch.epilogue = p.epilogue;
+  return batch;
+}
+
+}  // namespace rooftile

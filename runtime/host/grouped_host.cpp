@@ -1,0 +1,77 @@
+#include "runtime/host/grouped_host.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <vector>
+
+#include "runtime/support/parallel.h"
+
+namespace rooftile {
+namespace {
+
+struct Work {
+  GemmCall call;
+  double flops;
+};
+
+std::vector<Work> work_of(const GroupedCall& grouped) {
+  std::vector<Work> work;
+  std::int64_t first_row = 0;
+  for (const Group& group : grouped.groups) {
+    if (group.rows > 0) {
+      work.push_back({.call = call_of_group(grouped, group, first_row), .flops = 0});
+      work.back().flops = flops(work.back().call.problem);
+    }
+    first_row += group.rows;
+  }
+  return work;
+}
+
+/// Computes each call on one thread, as many at a time as there are processors: threads that share
+/// one call wait for each other, which costs more than it saves where there are calls enough.
+void run_beside_each_other(const HostBlas& blas, const std::vector<const GemmCall*>& calls,
+                           Tier tier) {
+  std::atomic<std::size_t> next = 0;
+  std::mutex failing;
+  std::exception_ptr failure;
+  const auto threads =
+      std::min<std::int64_t>(static_cast<std::int64_t>(calls.size()), blas.threads());
+  parallel_ranges(threads, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t thread = begin; thread < end; ++thread) try {
+        for (std::size_t i = next++; i < calls.size(); i = next++)
+          run_on_host(blas, *calls[i], tier, HostThreads::kOne);
+      } catch (...) {
+        const std::lock_guard lock(failing);
+        failure = std::current_exception();
+      }
+  });
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+void run_grouped_on_host(const HostBlas& blas, const GroupedCall& grouped, Tier tier,
+                         HostThreads most) {
+  const std::vector<Work> work = work_of(grouped);
+  const bool one_thread = most == HostThreads::kOne || tier == Tier::kHost1;
+  double left = 0;
+  for (const Work& x : work) left += x.flops;
+  const auto threads = static_cast<double>(one_thread ? 1 : blas.threads());
+  // A group that would keep its thread busy for longer than the others have work is divided by
+  // BLAS.
+  std::vector<const Work*> shared;
+  for (const Work& x : work) {
+    if (one_thread || x.flops * threads > left)
+      run_on_host(blas, x.call, tier, most);
+    else
+      shared.push_back(&x);
+  }
+  std::ranges::stable_sort(shared, std::ranges::greater(), &Work::flops);
+  std::vector<const GemmCall*> calls(shared.size());
+  std::ranges::transform(shared, calls.begin(), [](const Work* x) { return &x->call; });
+  run_beside_each_other(blas, calls, tier);
+}
+
+}  // namespace rooftile

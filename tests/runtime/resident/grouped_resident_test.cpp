@@ -1,0 +1,245 @@
+// Grouped calls on device buffers: sizes from the host, sizes that only the device knows, and what
+// is reported where these are wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <rooftile/rooftile.hpp>
+
+#include "tests/support/grouped_product.h"
+#include "tests/support/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<Group> kGroups = {{2, 5}, {0, 0}, {3, 1}, {0, 19}, {3, 2}};
+constexpr std::int64_t kExperts = 5;
+
+class GroupedResident : public ::testing::Test {
+ protected:
+  GroupedResident() {
+    const std::string none = (folder_ / "none.db").string();
+    session_ = std::make_unique<Session>(rooftile_options{.database_path = none.c_str()});
+  }
+  /// Copies the operands of a product to the device, and its pointers become places.
+  void upload(GroupedProduct& x) {
+    const Problem& p = x.test.problem;
+    operands_ = {};
+    const auto place = [&](const auto& content, std::int64_t offset) {
+      const std::size_t bytes = content.size() * sizeof content[0];
+      buffers_.emplace_back(*session_, std::max<std::size_t>(bytes, 16));
+      if (bytes > 0) buffers_.back().upload(content.data(), bytes);
+      return buffers_.back().at(offset);
+    };
+    const Placement& at = x.x.placement;
+    operands_.a = place(x.x.a, at.offset_a);
+    operands_.b = place(x.x.b, quantized(p.types) ? bytes_of_b(p.types, at.offset_b) : at.offset_b);
+    operands_.c = place(x.x.c, at.offset_c);
+    if (has_separate_scales(p.types)) operands_.scales = place(x.x.scales, 0);
+    if (p.types.b.zero_point != ZeroPoint::kMiddle)
+      operands_.zero_points = place(x.x.zero_points, 0);
+    if (x.args.quantization != nullptr) {
+      quantization_ = *x.args.quantization;
+      quantization_.scales = quantization_.zero_points = nullptr;
+      x.args.quantization = &quantization_;
+    }
+    if (x.args.epilogue != nullptr) {
+      const Epilogue& e = p.epilogue;
+      const rooftile_place vectors = place(x.x.vectors, 0);
+      const auto in_vectors = [&](bool used, std::int64_t offset) {
+        return used ? rooftile_place{vectors.buffer, offset} : rooftile_place{};
+      };
+      operands_.row_scale = in_vectors(e.row_scale, at.offset_row_scale);
+      operands_.column_scale = in_vectors(e.column_scale, at.offset_column_scale);
+      operands_.bias = in_vectors(e.bias != Bias::kNone, at.offset_bias);
+      if (e.residual) operands_.residual = place(x.x.residual, 0);
+      epilogue_ = *x.args.epilogue;
+      epilogue_.row_scale = epilogue_.column_scale = epilogue_.bias = epilogue_.residual = nullptr;
+      x.args.epilogue = &epilogue_;
+    }
+    x.args.a = x.args.b = nullptr;
+    x.args.c = nullptr;
+  }
+  void download(GroupedProduct& x) {
+    ASSERT_EQ(rooftile_buffer_download(operands_.c.buffer, 0, x.after().data(), x.after().size()),
+              ROOFTILE_OK);
+  }
+  /// The sizes and experts of a call as the device has them.
+  rooftile_grouped_operands on_device(GroupedProduct& x) {
+    const std::vector<std::int32_t> sizes(x.rows.begin(), x.rows.end()),
+        experts(x.experts.begin(), x.experts.end());
+    sizes_ = DeviceBuffer(*session_, 256), experts_ = DeviceBuffer(*session_, 256);
+    status_ = DeviceBuffer(*session_, 16);
+    sizes_.upload(sizes.data(), sizes.size() * sizeof sizes[0]);
+    experts_.upload(experts.data(), experts.size() * sizeof experts[0]);
+    const std::int32_t unset = -1;
+    status_.upload(&unset, sizeof unset);
+    x.groups.rows = x.groups.experts_of_groups = nullptr;
+    return {.rows = sizes_, .experts_of_groups = experts_, .status = status_};
+  }
+  std::int32_t status() const {
+    std::int32_t status = -1;
+    status_.download(&status, sizeof status);
+    return status;
+  }
+
+  ScratchFolder folder_;
+  ScopedEnvironment cache_{"ROOFTILE_CACHE", (folder_ / "cache").string()};
+  std::unique_ptr<Session> session_;
+  std::vector<DeviceBuffer> buffers_;
+  DeviceBuffer sizes_, experts_, status_;
+  rooftile_resident_operands operands_ = {};
+  rooftile_epilogue epilogue_ = {};
+  rooftile_quantization quantization_ = {};
+};
+
+TEST_F(GroupedResident, SizesFromTheHost) {
+  GroupedProduct x(
+      grouped_case(kGroups, kExperts, parse_types("f32xq8b32z"),
+                   parse_epilogue("row_scale+column_scale+bias_column+relu+residual")));
+  upload(x);
+  grouped_gemm(*session_, x.args, x.groups, operands_).wait();
+  download(x);
+  x.expect_right();
+}
+
+TEST_F(GroupedResident, SizesFromTheDevice) {
+  GroupedProduct x(grouped_case(kGroups, kExperts, {}, parse_epilogue("bias_row+relu")));
+  upload(x);
+  const rooftile_grouped_operands groups = on_device(x);
+  grouped_gemm(*session_, x.args, x.groups, operands_, groups).wait();
+  download(x);
+  x.expect_right();
+  EXPECT_EQ(status(), ROOFTILE_GROUPS_RIGHT);
+}
+
+TEST_F(GroupedResident, AListReadsTheSizesWhenItRuns) {
+  GroupedProduct x(grouped_case(kGroups, kExperts));
+  x.test.problem.beta = x.args.beta = 0;
+  upload(x);
+  const std::vector<std::int32_t> sizes(x.rows.begin(), x.rows.end());
+  rooftile_grouped_operands groups = on_device(x);
+  groups.status = {};
+  const std::vector<std::int32_t> wrong(sizes.size(), 1000);
+  sizes_.upload(wrong.data(), wrong.size() * sizeof wrong[0]);
+  DeviceList list(*session_);
+  list.upload(sizes_, sizes.data(), sizes.size() * sizeof sizes[0]);
+  grouped_gemm(list, x.args, x.groups, operands_, groups);
+  list.run().wait();
+  list.run().wait();
+  download(x);
+  x.expect_right();
+}
+
+TEST_F(GroupedResident, AnUnknownExpertsGroupIsLeftAloneAndReported) {
+  for (const std::int64_t unknown : {kExperts, std::int64_t{-1}}) {
+    GroupedProduct x(grouped_case({{2, 5}, {1, 3}}, kExperts, {}, {}, 4));
+    x.rows.push_back(4);
+    x.experts.push_back(unknown);
+    x.groups.count = 3;
+    upload(x);
+    const rooftile_grouped_operands groups = on_device(x);
+    grouped_gemm(*session_, x.args, x.groups, operands_, groups).wait();
+    download(x);
+    x.expect_right();  // The four rows of the third group count as rows behind the last one.
+    EXPECT_EQ(status(), ROOFTILE_GROUPS_UNKNOWN_EXPERT);
+  }
+}
+
+TEST_F(GroupedResident, SizesThatDoNotFitLeaveCUntouchedAndAreReported) {
+  // Too many rows, a negative size, and sizes whose sum wraps around to a legal one.
+  for (const std::vector<std::int64_t>& rows : {std::vector<std::int64_t>{5, 0, 1, 22, 2},
+                                                {5, -1, 1, 19, 2},
+                                                {5, 0x7fffffff, 0x7fffffff, 4, 2}}) {
+    GroupedProduct x(grouped_case(kGroups, kExperts));
+    x.rows = rows;
+    upload(x);
+    const rooftile_grouped_operands groups = on_device(x);
+    grouped_gemm(*session_, x.args, x.groups, operands_, groups).wait();
+    download(x);
+    EXPECT_TRUE(x.c_is_untouched());
+    EXPECT_EQ(status(), ROOFTILE_GROUPS_TOO_LARGE);
+  }
+}
+
+TEST_F(GroupedResident, PackedExpertsNeedNoBuffer) {
+  for (const Epilogue& epilogue : {Epilogue{}, parse_epilogue("column_scale+bias_column+relu")}) {
+    GroupedProduct x(grouped_case(kGroups, kExperts, {}, epilogue));
+    upload(x);
+    PackedExperts packed;
+    packed = PackedExperts(*session_, x.args, x.groups, {.b = operands_.b});
+    buffers_[1].upload(std::vector<char>(buffers_[1].size()).data(), buffers_[1].size());
+    operands_.b = {};
+    x.args.packed = packed.get();
+    x.args.ldb = x.args.stride_b = 0;
+    const rooftile_grouped_operands groups = on_device(x);
+    grouped_gemm(*session_, x.args, x.groups, operands_, groups).wait();
+    download(x);
+    x.expect_right();
+    // They are not the B of any other call.
+    x.groups.experts = 4;
+    EXPECT_THROW(grouped_gemm(*session_, x.args, x.groups, operands_, groups), StatusError);
+    EXPECT_THAT(rooftile_last_error(), HasSubstr("of 5 experts, but the call's is"));
+    EXPECT_THROW(gemm(*session_, x.args, operands_), StatusError);
+    buffers_.clear();
+  }
+}
+
+TEST_F(GroupedResident, QuantisedExpertsAreNotPacked) {
+  GroupedProduct x(grouped_case(kGroups, kExperts, parse_types("f32xq4_0")));
+  upload(x);
+  EXPECT_THROW(PackedExperts(*session_, x.args, x.groups, {.b = operands_.b}), StatusError);
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("as stored: pass B itself"));
+}
+
+TEST_F(GroupedResident, WrongPlacesAreRefused) {
+  GroupedProduct x(grouped_case(kGroups, kExperts));
+  upload(x);
+  const rooftile_grouped_operands right = on_device(x);
+  const auto expect_refused = [&](const rooftile_grouped_operands& groups, const char* message) {
+    try {
+      grouped_gemm(*session_, x.args, x.groups, operands_, groups).wait();
+      ADD_FAILURE() << "not refused: " << message;
+    } catch (const StatusError& error) {
+      EXPECT_EQ(error.status(), ROOFTILE_INVALID_ARGUMENT);
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  };
+  rooftile_grouped_operands groups = right;
+  groups.rows = {};
+  expect_refused(groups, "operands has no rows");
+  groups = right;
+  groups.rows.offset = 1;
+  expect_refused(groups, "rows starts at byte 4");
+  groups = right;
+  groups.rows.offset = -64;
+  expect_refused(groups, "rows's offset is -64");
+  groups = right;
+  x.groups.count = 65;
+  expect_refused(groups, "rows takes 260 bytes");
+  x.groups.count = 5;
+  x.groups.experts_of_groups = x.experts.data();
+  expect_refused(right, "so do the experts");
+  x.groups.rows = x.rows.data();
+  expect_refused(right, "operands has rows, but groups->rows is not NULL");
+  download(x);
+  EXPECT_TRUE(x.c_is_untouched());
+}
+
+TEST_F(GroupedResident, PreparationNamesTheKernel) {
+  GroupedProduct x(grouped_case(kGroups, kExperts));
+  upload(x);
+  x.args.batch = 1;
+  const rooftile_grouped_operands places = {.struct_size = sizeof places, .operands = &operands_};
+  operands_.struct_size = sizeof operands_;
+  rooftile_prepared prepared = {.struct_size = sizeof prepared};
+  ASSERT_EQ(
+      rooftile_resident_prepare_grouped(session_->get(), &x.args, &x.groups, &places, &prepared),
+      ROOFTILE_OK)
+      << rooftile_last_error();
+  EXPECT_STRNE(prepared.kernel, "");
+}
+
+}  // namespace
+}  // namespace rooftile
