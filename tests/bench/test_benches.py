@@ -92,6 +92,15 @@ def test_every_kind_of_call_of_bench_packed_runs(databases):
             assert re.search(rf"^{problem} +{kind} +[\d.]+ [mun]?s", text, re.MULTILINE), text
 
 
+def test_every_contender_of_bench_grouped_runs(databases):
+    text = run(databases, "bench_grouped", "--db", "one.db", "--rounds", 1, "--tokens", 5, "--used", 2, "--experts", 3,
+               "--k", 20, "--n", 24)
+    assert "10x24x20 nn in 3 groups of 3 experts" in text, text
+    for contender in ("packed", "packed, device's sizes", "as stored", "stored, device's sizes", "dense", "loop, waited",
+                      "loop", "host grouped", "host dense", "host loop"):
+        assert re.search(rf"^{contender} +[\d.]+ ms", text, re.MULTILINE), text
+
+
 def test_bench_budget_compares_every_problem_of_both(databases):
     text = run(databases, "bench_budget", "one.db", "two.db", "--seconds", 0.01)
     assert re.search(r"^64x64x64 nn +[\d.]+ %", text, re.MULTILINE), text
