@@ -16,9 +16,9 @@ struct Group {
   bool operator==(const Group&) const = default;
 };
 
-/// Throws kInvalidArgument, naming the group, for a negative size, for sizes whose sum exceeds `rows`
-/// (the sum may be less: the last rows then belong to no group), and for an expert that is not one of
-/// `experts`.
+/// Throws kInvalidArgument, naming the group, for a negative size, for sizes whose sum exceeds
+/// `rows` (the sum may be less: the last rows then belong to no group), and for an expert that is
+/// not one of `experts`.
 void validate(std::span<const Group> groups, std::int64_t rows, std::int64_t experts);
 
 /// Rows of all groups, which are valid.
@@ -37,8 +37,8 @@ struct GroupTile {
 };
 /// The tiles of valid groups, in the order of the rows: each group is cut every tile_m rows.
 std::vector<GroupTile> group_tiles(std::span<const Group> groups, std::int64_t tile_m);
-/// The most tiles that any groups with m rows in all can have: ceil(m / tile_m) and one more for each
-/// further group that can have rows.
+/// The most tiles that any groups with m rows in all can have: ceil(m / tile_m) and one more for
+/// each further group that can have rows.
 std::int64_t most_group_tiles(std::int64_t m, std::int64_t groups, std::int64_t tile_m);
 
 /// Sizes that tuner and benches use for a grouping: the first group has `largest` rows (0: as the

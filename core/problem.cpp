@@ -93,9 +93,10 @@ void validate_grouping(const Problem& p, Layout layout) {
     fail(ErrorCode::kInvalidArgument, "batch is {}; a grouped GEMM is no batch", p.batch);
   const std::int64_t span = span_elements(stored_b(p), p.ldb);
   if (quantized(p.types) && g.experts > 1 && p.stride_b != p.n * ld_quantized(p))
-    fail(ErrorCode::kInvalidArgument,
-         "stride_b is {}; the quantised B of all experts lie one behind the other, {} elements each",
-         p.stride_b, p.n * ld_quantized(p));
+    fail(
+        ErrorCode::kInvalidArgument,
+        "stride_b is {}; the quantised B of all experts lie one behind the other, {} elements each",
+        p.stride_b, p.n * ld_quantized(p));
   if (p.stride_b < 0 || (g.experts > 1 && p.stride_b < span && p.stride_b != 0))
     fail(ErrorCode::kInvalidArgument,
          "stride_b is {}; the B of an expert takes {} elements (0: all experts share one)",
@@ -203,8 +204,8 @@ std::int64_t quantization_bytes(const Problem& p) {
   const std::int64_t scales = blocks * bytes_of(p.types.a);
   switch (p.types.b.zero_point) {
     case ZeroPoint::kPacked:
-      return scales + matrices_b(p) * p.n *
-                          ((ld_quantized(p) / p.types.b.block * p.types.b.bits + 7) / 8);
+      return scales +
+             matrices_b(p) * p.n * ((ld_quantized(p) / p.types.b.block * p.types.b.bits + 7) / 8);
     case ZeroPoint::kFloat:
       return 2 * scales;
     default:
@@ -238,9 +239,8 @@ double minimum_bytes(const Problem& p) {
   const double experts = is_grouped(p) && p.stride_b != 0
                              ? static_cast<double>(std::min(p.grouping.experts, p.grouping.groups))
                              : 1;
-  const double bytes_b =
-      experts * (k * n * bytes_per_element_b(p.types) +
-                 static_cast<double>(quantization_bytes(p) / matrices_b(p)));
+  const double bytes_b = experts * (k * n * bytes_per_element_b(p.types) +
+                                    static_cast<double>(quantization_bytes(p) / matrices_b(p)));
   return m * k * matrices(p.stride_a) * static_cast<double>(bytes_of(p.types.a)) +
          bytes_b * matrices(p.stride_b) +
          c_passes * m * n * batch * static_cast<double>(bytes_of(p.types.c));
@@ -310,8 +310,10 @@ Bucket bucket_of(const Problem& p) {
   if (!is_grouped(p)) return bucket;
   const Grouping& g = p.grouping;
   bucket.groups_band = band(g.groups);
-  const double mean = static_cast<double>(p.m) / static_cast<double>(std::max<std::int64_t>(g.groups, 1));
-  bucket.skew_band = band(static_cast<std::int64_t>(static_cast<double>(g.largest) / std::max(mean, 1.0)));
+  const double mean =
+      static_cast<double>(p.m) / static_cast<double>(std::max<std::int64_t>(g.groups, 1));
+  bucket.skew_band =
+      band(static_cast<std::int64_t>(static_cast<double>(g.largest) / std::max(mean, 1.0)));
   return bucket;
 }
 

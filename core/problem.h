@@ -125,6 +125,7 @@ struct Bucket {
   bool operator==(const Bucket&) const = default;
 };
 Bucket bucket_of(const Problem& p);
-std::string to_string(const Bucket& bucket);  // "f32.nt.m10.n9.k8.b0" (".g6.s1"), the key in the database
+std::string to_string(
+    const Bucket& bucket);  // "f32.nt.m10.n9.k8.b0" (".g6.s1"), the key in the database
 
 }  // namespace rooftile

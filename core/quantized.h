@@ -23,8 +23,8 @@ struct QuantizedOperand {
   const void* zero_points = nullptr;
 };
 
-/// Bytes of the values, scales and zero points of a B of p.n rows and p.k values, for all experts of
-/// a grouped problem.
+/// Bytes of the values, scales and zero points of a B of p.n rows and p.k values, for all experts
+/// of a grouped problem.
 struct QuantizedBytes {
   std::int64_t values = 0, scales = 0, zero_points = 0;
 };

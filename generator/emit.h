@@ -46,8 +46,8 @@ Shader emit_gemm(const Variant& v, const Signature& s, Dialect dialect = Dialect
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand,
                  Dialect dialect = Dialect::kVulkan);
 
-/// Makes the list of GroupTiles from group sizes that lie on the device. Bindings: 0 is the sizes, 1
-/// the experts of the groups, 2 the tiles, 3 the status word. Push constants:
+/// Makes the list of GroupTiles from group sizes that lie on the device. Bindings: 0 is the sizes,
+/// 1 the experts of the groups, 2 the tiles, 3 the status word. Push constants:
 /// GroupTilesPushConstants.
 Shader emit_group_tiles();
 

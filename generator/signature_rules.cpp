@@ -57,17 +57,17 @@ constexpr std::array kSignatureRules = {
     SignatureRule{
         "an i32 C has no epilogue; C in f32, f16 or bf16 has",
         [](const TypedKernel& c) { return c.s.types.c != DataType::kI32 || !any(c.s.epilogue); }},
-    SignatureRule{"groups have any number of rows, which follow each other in A: edge must be masked, "
-                  "and A not transposed",
-                  [](const TypedKernel& c) {
-                    return !c.s.grouped ||
-                           (c.v.edge == Edge::kMasked && c.s.trans_a == Transpose::kNo);
-                  }},
+    SignatureRule{
+        "groups have any number of rows, which follow each other in A: edge must be masked, "
+        "and A not transposed",
+        [](const TypedKernel& c) {
+          return !c.s.grouped || (c.v.edge == Edge::kMasked && c.s.trans_a == Transpose::kNo);
+        }},
     SignatureRule{"a workgroup of a grouped GEMM computes whole sums of one group: split_k and "
                   "tile_batch must be 1, and scope subgroup",
                   [](const TypedKernel& c) {
-                    return !c.s.grouped || (c.v.split_k == 1 && c.v.tile_batch == 1 &&
-                                            !has_workgroup_scope(c.v));
+                    return !c.s.grouped ||
+                           (c.v.split_k == 1 && c.v.tile_batch == 1 && !has_workgroup_scope(c.v));
                   }},
     SignatureRule{"words of several elements cannot be packed by groups: packed_a must be no",
                   [](const TypedKernel& c) {

@@ -209,7 +209,12 @@ void add_grouping(GemmCall& call, const Grouping& grouping, std::int64_t expert_
   if (!is_grouped(p)) return;
   if (call.packed != nullptr && call.packed->shape.operand == Operand::kA)
     fail(ErrorCode::kInvalidArgument, "packed is A, but of a grouped call only B may be packed");
-  if (call.packed != nullptr && p.stride_b == 0) p.stride_b = stored_b(p).rows * p.ldb;
+  // What overflows is refused by validate().
+  const auto behind_each_other = [&](std::int64_t rows, std::int64_t ld) {
+    return __builtin_mul_overflow(rows, ld, &p.stride_b) ? -1 : p.stride_b;
+  };
+  if (call.packed != nullptr && p.stride_b == 0)
+    p.stride_b = behind_each_other(stored_b(p).rows, p.ldb);
   if (call.a_array != nullptr || call.b_array != nullptr || call.c_array != nullptr)
     fail(ErrorCode::kInvalidArgument,
          "a grouped call has no arrays of pointers: the B of the experts lie stride_b apart");
@@ -224,7 +229,7 @@ void add_grouping(GemmCall& call, const Grouping& grouping, std::int64_t expert_
       most > std::numeric_limits<std::int32_t>::max())
     fail(ErrorCode::kInvalidArgument, "{} vectors groups->stride_columns {} apart are too many",
          grouping.experts, expert_columns);
-  if (quantized(p.types) && p.stride_b == 0) p.stride_b = p.n * ld_quantized(p);
+  if (quantized(p.types) && p.stride_b == 0) p.stride_b = behind_each_other(p.n, ld_quantized(p));
 }
 
 }  // namespace

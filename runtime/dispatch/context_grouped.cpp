@@ -43,7 +43,7 @@ Outcome Context::Impl::run_grouped(const GroupedCall& grouped) {
   try {
     return run_grouped_device(grouped, Reason::kPredicted);
   } catch (const Error& error) {
-    device_failed(call.problem, error);  // C is untouched: the host can answer.
+    device_failed(*device.get(), call.problem, error);  // C is untouched: the host can answer.
     return on_host(host, Reason::kFailed);
   }
 }

@@ -11,6 +11,10 @@
 namespace rooftile {
 namespace {
 
+// Less work takes a thread about a millisecond, and starting others costs up to a tenth of it, on a
+// busy machine more than all of it.
+constexpr double kWorthThreads = 1e8;
+
 struct Work {
   GemmCall call;
   double flops;
@@ -55,9 +59,9 @@ void run_beside_each_other(const HostBlas& blas, const std::vector<const GemmCal
 void run_grouped_on_host(const HostBlas& blas, const GroupedCall& grouped, Tier tier,
                          HostThreads most) {
   const std::vector<Work> work = work_of(grouped);
-  const bool one_thread = most == HostThreads::kOne || tier == Tier::kHost1;
   double left = 0;
   for (const Work& x : work) left += x.flops;
+  const bool one_thread = most == HostThreads::kOne || tier == Tier::kHost1 || left < kWorthThreads;
   const auto threads = static_cast<double>(one_thread ? 1 : blas.threads());
   // A group that would keep its thread busy for longer than the others have work is divided by
   // BLAS.

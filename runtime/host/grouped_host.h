@@ -8,8 +8,8 @@ namespace rooftile {
 
 /// Computes a validated call, each group as run_on_host() does. Groups are computed on one thread
 /// each, the largest first, as many at a time as BLAS has threads; a group with more than its share
-/// of the work is divided by BLAS. most == kOne uses one thread in all. Throws kOutOfMemory, after
-/// which some groups may be computed.
+/// of the work is divided by BLAS. Where all work is little the calling thread does it. most ==
+/// kOne uses one thread in all. Throws kOutOfMemory, after which some groups may be computed.
 void run_grouped_on_host(const HostBlas& blas, const GroupedCall& call, Tier tier,
                          HostThreads most = HostThreads::kAll);
 

@@ -34,7 +34,8 @@ struct Operands {
 struct GroupSizes {
   const Buffer* sizes = nullptr;    ///< 32-bit integers.
   const Buffer* experts = nullptr;  ///< The same. Null: group i has expert i.
-  const Buffer* status = nullptr;   ///< One word that the dispatch writes (templates/group_tiles.comp).
+  const Buffer* status =
+      nullptr;  ///< One word that the dispatch writes (templates/group_tiles.comp).
 };
 
 /// Buffers for packed operands and for the partial sums of split-K, at least as large as a plan

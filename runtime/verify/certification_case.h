@@ -16,7 +16,8 @@ struct CertificationCase {
   Problem problem;
   InjectedFault plant = InjectedFault::kNothing;
   bool nan_in_c = false;  ///< C holds NaN before a call with beta == 0.
-  std::vector<Group> groups = {};  ///< Of a grouped problem. Rows behind them are not to be written.
+  std::vector<Group> groups =
+      {};  ///< Of a grouped problem. Rows behind them are not to be written.
 };
 
 }  // namespace rooftile

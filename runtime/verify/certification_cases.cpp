@@ -78,8 +78,8 @@ std::vector<Group> groups_of(std::span<const std::int64_t> rows, std::int64_t ex
   return groups;
 }
 
-/// The problems that certify a kernel for groups: empty groups, groups of less than a tile, of exactly
-/// one and of little more, experts that no group has, and rows behind the last group.
+/// The problems that certify a kernel for groups: empty groups, groups of less than a tile, of
+/// exactly one and of little more, experts that no group has, and rows behind the last group.
 std::vector<CertificationCase> grouped_cases(const Variant& v, const Signature& s,
                                              const LoadElements& load, const LoadElements& line) {
   const std::int64_t tile = v.tile_m, step = std::max(v.tile_k, v.unroll_k) * v.dot;

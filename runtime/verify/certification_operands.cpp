@@ -123,8 +123,8 @@ WideOperands Comparison::widened(std::int64_t product) const {
   const QuantizedBytes all = quantized_bytes(p_);
   const std::int64_t before = is_grouped(p_) ? product : 0, of = matrices_b(p_);
   return widen(one_product(p_),
-               {x_.a.data() + (kGuardElements + product_of_a * p_.stride_a) * bytes_of(p_.types.a), b,
-                x_.scales.data() + before * (all.scales / of),
+               {x_.a.data() + (kGuardElements + product_of_a * p_.stride_a) * bytes_of(p_.types.a),
+                b, x_.scales.data() + before * (all.scales / of),
                 x_.zero_points.data() + before * (all.zero_points / of)});
 }
 
@@ -175,9 +175,8 @@ CaseResult Comparison::run(const char* after) const {
       present = at->product;
       operands = widened(present);
     }
-    const ReferenceElement expected =
-        reference_element(one, operands, element(p_.types.c, x_.c.data(), i),
-                          values(*at, column), row, column);
+    const ReferenceElement expected = reference_element(
+        one, operands, element(p_.types.c, x_.c.data(), i), values(*at, column), row, column);
     const double got = element(p_.types.c, after, i);
     const double ratio = error_ratio(p_, expected, got);
     result.worst_ratio = std::max(result.worst_ratio, ratio);

@@ -71,9 +71,9 @@ CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCas
   std::vector<GroupTile> tiles = group_tiles(test.groups, kernel.variant().tile_m);
   tiles.resize(tiles.size() + 1);
   const Exchange group_tiles(device, bytes_of_tiles(tiles));
-  const GemmPlan plan =
-      grouped ? kernel.plan_grouped(test.problem, x.placement, static_cast<std::int64_t>(tiles.size()))
-              : kernel.plan(test.problem, x.placement);
+  const GemmPlan plan = grouped ? kernel.plan_grouped(test.problem, x.placement,
+                                                      static_cast<std::int64_t>(tiles.size()))
+                                : kernel.plan(test.problem, x.placement);
   const auto panel = [&](std::int64_t elements) {
     // NaN in the workspace exposes a pack kernel that leaves padding unwritten.
     if (elements == 0) return std::unique_ptr<Exchange>();
@@ -83,11 +83,10 @@ CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCas
   };
   const auto packed_a = panel(plan.packed_a_elements), packed_b = panel(plan.packed_b_elements),
              parts = panel(plan.part_elements);
-  const Operands operands = {&a.kernel_side(),       &b.kernel_side(),
-                             &c.kernel_side(),       x.placement,
-                             &vectors.kernel_side(), &residual.kernel_side(),
-                             &scales.kernel_side(),  &zero_points.kernel_side(),
-                             &group_tiles.kernel_side()};
+  const Operands operands = {
+      &a.kernel_side(),      &b.kernel_side(),           &c.kernel_side(),
+      x.placement,           &vectors.kernel_side(),     &residual.kernel_side(),
+      &scales.kernel_side(), &zero_points.kernel_side(), &group_tiles.kernel_side()};
   const Workspace workspace = {packed_a ? &packed_a->kernel_side() : nullptr,
                                packed_b ? &packed_b->kernel_side() : nullptr,
                                parts ? &parts->kernel_side() : nullptr};

@@ -102,6 +102,15 @@ def test_every_contestant_of_bench_split_runs(databases, tmp_path):
     assert {line.split(",")[1] for line in (tmp_path / "times.csv").read_text().splitlines()[1:]} == found
 
 
+def test_every_contender_of_bench_grouped_runs(databases):
+    text = run(databases, "bench_grouped", "--db", "one.db", "--rounds", 1, "--tokens", 5, "--used", 2, "--experts", 3,
+               "--k", 20, "--n", 24)
+    assert "10x24x20 nn in 3 groups of 3 experts" in text, text
+    for contender in ("packed", "packed, device's sizes", "as stored", "stored, device's sizes", "dense", "loop, waited",
+                      "loop", "host grouped", "host dense", "host loop"):
+        assert re.search(rf"^{contender} +[\d.]+ ms", text, re.MULTILINE), text
+
+
 def test_bench_budget_compares_every_problem_of_both(databases):
     text = run(databases, "bench_budget", "one.db", "two.db", "--seconds", 0.01)
     assert re.search(r"^64x64x64 nn +[\d.]+ %", text, re.MULTILINE), text

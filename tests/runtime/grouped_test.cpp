@@ -87,7 +87,18 @@ TEST_F(GroupedTest, TheDeviceIsRightForEveryKindOfOperand) {
     expect_right_on(ROOFTILE_TIER_DEVICE, parse_types(types), kEpilogue);
 }
 
-TEST_F(GroupedTest, AutoIsRightAndSmallGroupsOnSeveralThreadsToo) {
+TEST_F(GroupedTest, LargeGroupsAreRightOnSeveralThreadsAndOneThatBlasDividesToo) {
+  for (const std::vector<Group>& groups :
+       {std::vector<Group>{{0, 30000}, {4, 6000}, {2, 6000}, {4, 7000}},
+        {{0, 12000}, {1, 12500}, {3, 12000}, {2, 12000}}}) {
+    GroupedProduct product(grouped_case(groups, kExperts));
+    product.args.tier = ROOFTILE_TIER_HOST;
+    grouped_gemm(*session_, product.args, product.groups);
+    product.expect_right();
+  }
+}
+
+TEST_F(GroupedTest, AutoIsRightForManySmallGroups) {
   std::vector<Group> groups;
   for (std::int64_t g = 0; g < 64; ++g) groups.push_back({g % kExperts, g % 4});
   GroupedProduct product(grouped_case(groups, kExperts, {}, kEpilogue));
