@@ -61,6 +61,7 @@ void add_query(CLI::App& app, const Globals& globals, Action& action);
 void add_run(CLI::App& app, const Globals& globals, Action& action);
 void add_web(CLI::App& app, const Globals& globals, Action& action);
 void add_worker(CLI::App& app, Action& action);
+void add_manual(CLI::App& app, Action& action);
 
 /// Devices of this machine that --device selects. Devices that the Vulkan loader ignores are
 /// reported on stderr. Throws kDevice when there is no device.

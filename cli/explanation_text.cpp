@@ -1,7 +1,10 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "cli/explanation.h"
+#include "cli/terminal.h"
 #include "core/error.h"
 #include "core/text_table.h"
 #include "core/time_text.h"
@@ -213,7 +216,7 @@ std::string text_of(const ExplainedTable& table) {
               std::string(name(d.tier)),
               d.veto.empty() ? fmt::format("{:.4g}", d.score) : std::string(name(d.veto_name))});
   }
-  text += rows.text();
+  text += rows.text("", terminal_columns(STDOUT_FILENO));
   if (table.ridge_intensity)
     text += fmt::format(
         "\nridge {:.4g} flops a byte; a GEMM with operands on the device takes longer than its "

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/usage.h"
 #include "core/error.h"
@@ -144,6 +145,12 @@ int run(int argc, char** argv) {
   add_query(app, globals, action);
   add_web(app, globals, action);
   add_worker(app, action);
+  add_manual(app, action);
+  // Words of an unfinished command line are not for the parser.
+  if (argc > 2 && std::string_view(argv[1]) == "complete") {
+    print(complete(app, globals, {argv + 2, argv + argc}));
+    return kDone;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {

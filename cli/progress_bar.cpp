@@ -1,21 +1,17 @@
 #include "cli/progress_bar.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/terminal.h"
+
 namespace rooftile {
 namespace {
 
 constexpr std::size_t kBarColumns = 10;  // The rest of 80 columns is for the text.
-
-std::size_t terminal_columns() {
-  winsize size = {};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 const char* phase_text(TunePhase phase) {
   switch (phase) {
@@ -39,7 +35,7 @@ const char* phase_text(TunePhase phase) {
 
 }  // namespace
 
-ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+ProgressBar::ProgressBar() : terminal_(terminal_columns(STDERR_FILENO) > 1) {}
 
 void ProgressBar::show(const TuneProgress& p) {
   if (!terminal_) return;
@@ -60,7 +56,7 @@ void ProgressBar::show(const TuneProgress& p) {
 }
 
 void ProgressBar::draw(std::string line) {
-  line.resize(std::min(line.size(), terminal_columns() - 1));
+  line.resize(std::min(line.size(), terminal_columns(STDERR_FILENO) - 1));
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);
   shown_ = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 
 namespace rooftile {
 namespace {
@@ -64,24 +65,110 @@ std::string padded(std::string_view text, std::size_t width, Align align) {
   return align == Align::kLeft ? std::string(text) + spaces : spaces + std::string(text);
 }
 
-std::string TextTable::text(std::string_view indent) const {
+namespace {
+
+/// The first part of the text that takes at most this many columns: up to a space where there is
+/// one, and never nothing.
+std::string_view first_part(std::string_view text, std::size_t width) {
+  std::size_t bytes = 0, space = 0;
+  for (std::size_t taken = 0; bytes < text.size();) {
+    const std::string_view rest = text.substr(bytes);
+    const std::size_t length = first_of(rest).bytes;
+    taken += display_width(rest.substr(0, length));
+    if (taken > width && bytes > 0) break;
+    if (text[bytes] == ' ') space = bytes;
+    bytes += length;
+  }
+  if (bytes == text.size() || text[bytes] == ' ' || space == 0) return text.substr(0, bytes);
+  return text.substr(0, space);
+}
+
+/// The lines of a cell that is at most this wide.
+std::vector<std::string> broken(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  do {
+    const std::string_view part = first_part(text, width);
+    lines.emplace_back(part);
+    text.remove_prefix(part.size());
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(' ')));
+  } while (!text.empty());
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::size_t> TextTable::widths(std::size_t most) const {
+  constexpr std::size_t kNarrowest = 12;
   std::vector<std::size_t> widths;
+  std::size_t all = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     std::size_t width = std::max(columns_[i].least_width, display_width(columns_[i].header));
     for (const std::vector<std::string>& row : rows_)
       if (i < row.size()) width = std::max(width, display_width(row[i]));
     widths.push_back(width);
+    all += width + (i > 0 ? 2 : 0);
   }
+  // The widest of the columns that can be broken gives way first.
+  for (; most > 0 && all > most; --all) {
+    std::size_t* widest = nullptr;
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      if (columns_[i].align == Align::kLeft && widths[i] > kNarrowest &&
+          (widest == nullptr || widths[i] > *widest))
+        widest = &widths[i];
+    if (widest == nullptr) break;
+    --*widest;
+  }
+  return widths;
+}
+
+std::string TextTable::paragraphs(std::string_view indent, std::size_t columns) const {
+  std::size_t names = 0;
+  for (const Column& column : columns_) names = std::max(names, display_width(column.header));
+  const std::size_t before = display_width(indent) + names + 2;
+  const std::size_t width = columns > before ? columns - before : 1;
   std::string text;
-  const auto add_line = [&](const auto& cell_of) {
-    std::string line(indent);
-    for (std::size_t i = 0; i < columns_.size(); ++i)
-      line += (i > 0 ? "  " : "") + padded(cell_of(i), widths[i], columns_[i].align);
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  for (const std::vector<std::string>& row : rows_) {
+    if (!text.empty()) text += "\n";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::string name = columns_[i].header;
+      for (const std::string& part : broken(row[i], width)) {
+        const std::string line =
+            std::string(indent) + padded(name, names, Align::kLeft) + "  " + part;
+        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+        name.clear();
+      }
+    }
+  }
+  return text;
+}
+
+std::string TextTable::text(std::string_view indent, std::size_t columns) const {
+  const std::size_t indented = std::min(columns, display_width(indent));
+  const std::vector<std::size_t> widths = this->widths(columns - indented);
+  const std::size_t whole = std::accumulate(
+      widths.begin(), widths.end(), indented + 2 * std::max<std::size_t>(widths.size(), 1) - 2);
+  if (columns > 0 && whole > columns && !rows_.empty()) return paragraphs(indent, columns);
+  std::string text;
+  const auto add_row = [&](const auto& cell_of) {
+    std::vector<std::vector<std::string>> cells;
+    std::size_t lines = 1;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string cell = cell_of(i);
+      cells.push_back(columns > 0 && columns_[i].align == Align::kLeft ? broken(cell, widths[i])
+                                                                       : std::vector{cell});
+      lines = std::max(lines, cells.back().size());
+    }
+    for (std::size_t at = 0; at < lines; ++at) {
+      std::string line(indent);
+      for (std::size_t i = 0; i < columns_.size(); ++i)
+        line += (i > 0 ? "  " : "") +
+                padded(at < cells[i].size() ? cells[i][at] : "", widths[i], columns_[i].align);
+      text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
   };
-  add_line([&](std::size_t i) { return columns_[i].header; });
+  add_row([&](std::size_t i) { return columns_[i].header; });
   for (const std::vector<std::string>& row : rows_)
-    add_line([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
+    add_row([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
   return text;
 }
 

@@ -30,10 +30,17 @@ class TextTable {
   /// Takes as many cells as there are columns, or fewer: the remaining ones stay empty.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
-  /// The table's lines, each with the indent in front and a newline at the end.
-  std::string text(std::string_view indent = "") const;
+  /// The table's lines, each with the indent in front and a newline at the end. columns: of a
+  /// terminal, where lines are not to be longer; 0: a line a row. Columns that are aligned to the
+  /// left are then made narrower, down to 12, and their cells broken into several lines. A table
+  /// that does not fit even so becomes a paragraph for each row, with a line for each column.
+  std::string text(std::string_view indent = "", std::size_t columns = 0) const;
 
  private:
+  /// most: of a line, without the indent; 0 for any.
+  std::vector<std::size_t> widths(std::size_t most) const;
+  std::string paragraphs(std::string_view indent, std::size_t columns) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

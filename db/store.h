@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -103,6 +104,10 @@ class Store {
   /// A resumed run does not measure them again.
   std::vector<SampleRecord> samples(RowId device, RowId problem) const;
 
+  /// Calls `each` for every sample of a device row, imported ones included, by problem, each in the
+  /// order in which they were stored. `each` may call this Store's reading functions.
+  void for_each_sample(RowId device, const std::function<void(const StoredSample&)>& each) const;
+
   /// The search of every problem in every run that was not imported, by problem, then by run, each
   /// in the order of its samples. Reads all samples of the device once.
   std::vector<SearchCurve> search_curves(RowId device) const;
@@ -190,11 +195,16 @@ class Store {
   /// query`). It sees what is committed; of an older() file, what was committed when it was opened.
   /// Throws kDatabase with SQLite's message for wrong SQL, and for a statement that does anything
   /// but read this file.
+  enum class CellKind : std::uint8_t { kNull, kInteger, kReal, kText };
   struct Table {
     std::vector<std::string> columns;
     std::vector<std::vector<std::string>> rows;
+    std::vector<std::vector<CellKind>> kinds;  // of each cell
   };
   Table query(const std::string& sql) const;
+
+  /// The key that goes wherever this database's data go.
+  std::string origin() const;
 
   // Data of other machines. The calls above return samples, winners, verdicts, black list and facts
   // of this machine only; the calls below and the views return imported data.

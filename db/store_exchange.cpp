@@ -152,6 +152,12 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
   fresh.take_its_place();
 }
 
+std::string Store::origin() const {
+  return impl_->guarded("reading the origin", [&] {
+    return impl_->connection->text("SELECT key FROM origins WHERE own = 1");
+  });
+}
+
 ImportReport Store::import_from(const fs::path& file) {
   const fs::path source = resolved_path(file, "");
   return impl_->guarded("importing tuned data", [&] {

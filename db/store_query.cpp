@@ -64,6 +64,19 @@ std::string column_text(sqlite3_stmt* statement, int column) {
              : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
 }
 
+Store::CellKind kind_of(sqlite3_stmt* statement, int column) {
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_NULL:
+      return Store::CellKind::kNull;
+    case SQLITE_INTEGER:
+      return Store::CellKind::kInteger;
+    case SQLITE_FLOAT:
+      return Store::CellKind::kReal;
+    default:
+      return Store::CellKind::kText;
+  }
+}
+
 }  // namespace
 
 Store::Table Store::query(const std::string& sql) const {
@@ -101,7 +114,11 @@ Store::Table Store::query(const std::string& sql) const {
     while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) {
       std::vector<std::string>& row = table.rows.emplace_back();
       row.reserve(static_cast<std::size_t>(columns));
-      for (int i = 0; i < columns; ++i) row.push_back(column_text(statement.get(), i));
+      std::vector<CellKind>& kinds = table.kinds.emplace_back();
+      for (int i = 0; i < columns; ++i) {
+        kinds.push_back(kind_of(statement.get(), i));  // before the value is converted to text
+        row.push_back(column_text(statement.get(), i));
+      }
     }
     if (code != SQLITE_DONE) throw SQLite::Exception(handle, code);
     return table;

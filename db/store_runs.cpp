@@ -5,6 +5,32 @@
 #include "db/store_impl.h"
 
 namespace rooftile {
+namespace {
+
+/// Reads run, candidate, problem, status, measurements, kernel_ns, its mad, low and high, pack_ns,
+/// compile_ns, detail, retaken, noisy, level and purpose.
+SampleRecord read_sample(Sql& sql) {
+  SampleRecord sample;
+  sample.run = sql.integer();
+  sample.candidate = sql.integer();
+  sample.problem = sql.integer();
+  sample.status = parse_sample_status(sql.text());
+  sample.kernel.count = static_cast<std::size_t>(sql.integer());
+  sample.kernel.median_ns = sql.real();
+  sample.kernel.mad_ns = sql.real();
+  sample.kernel.low_ns = sql.real();
+  sample.kernel.high_ns = sql.real();
+  sample.pack_ns = sql.real();
+  sample.compile_ns = sql.real();
+  sample.detail = sql.text();
+  sample.retaken = static_cast<int>(sql.integer());
+  sample.noisy = static_cast<int>(sql.integer());
+  sample.level = sql.real();
+  sample.purpose = parse_sample_purpose(sql.text());
+  return sample;
+}
+
+}  // namespace
 
 RowId Store::begin_run(RowId device, std::string_view generator_version,
                        std::string_view settings_json) {
@@ -65,26 +91,34 @@ std::vector<SampleRecord> Store::samples(RowId device, RowId problem) const {
             " FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
             " WHERE s.problem_id = ? AND r.device_id = ? AND r.origin_id IS NULL ORDER BY s.id");
     sql.bind_all(problem, device);
-    while (sql.next_row()) {
-      SampleRecord& sample = samples.emplace_back();
-      sample.run = sql.integer();
-      sample.candidate = sql.integer();
-      sample.problem = sql.integer();
-      sample.status = parse_sample_status(sql.text());
-      sample.kernel.count = static_cast<std::size_t>(sql.integer());
-      sample.kernel.median_ns = sql.real();
-      sample.kernel.mad_ns = sql.real();
-      sample.kernel.low_ns = sql.real();
-      sample.kernel.high_ns = sql.real();
-      sample.pack_ns = sql.real();
-      sample.compile_ns = sql.real();
-      sample.detail = sql.text();
-      sample.retaken = static_cast<int>(sql.integer());
-      sample.noisy = static_cast<int>(sql.integer());
-      sample.level = sql.real();
-      sample.purpose = parse_sample_purpose(sql.text());
-    }
+    while (sql.next_row()) samples.push_back(read_sample(sql));
     return samples;
+  });
+}
+
+void Store::for_each_sample(RowId device,
+                            const std::function<void(const StoredSample&)>& each) const {
+  impl_->guarded("reading samples", [&] {
+    Sql sql(*impl_->connection,
+            "SELECT s.run_id, s.candidate_id, s.problem_id, s.status, s.measurements, s.kernel_ns, "
+            "s.kernel_mad_ns,"
+            " s.kernel_low_ns, s.kernel_high_ns, s.pack_ns, s.compile_ns, s.detail, s.retaken, "
+            "s.noisy, s.level, s.purpose, s.created_at, r.key, coalesce(o.key, ''), c.hash, "
+            "c.variant"
+            " FROM runs AS r JOIN samples AS s ON s.run_id = r.id"
+            " JOIN candidates AS c ON c.id = s.candidate_id"
+            " LEFT JOIN origins AS o ON o.id = r.origin_id"
+            " WHERE r.device_id = ? ORDER BY s.problem_id, s.id");
+    sql.bind(device);
+    while (sql.next_row()) {
+      StoredSample stored{.sample = read_sample(sql)};
+      stored.at = sql.text();
+      stored.run_key = sql.text();
+      stored.origin = sql.text();
+      stored.hash = sql.text();
+      stored.variant = sql.text();
+      each(stored);
+    }
   });
 }
 

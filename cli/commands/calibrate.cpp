@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/json_output.h"
+#include "cli/terminal.h"
 #include "core/numbers/statistics.h"
 #include "core/text_table.h"
 #include "runtime/model/calibration_drift.h"
@@ -28,7 +30,7 @@ void print_figures(const CalibrationRun& run) {
       table.add({f.name, fmt::format("{:.6g}", f.value), f.unit, fmt::format("{:.3g}", f.mad),
                  fmt::to_string(f.count)});
   table.add({"host.gemm.*", fmt::to_string(std::ranges::count_if(run.figures, is_grid)), "points"});
-  fmt::print("{}", table.text("  "));
+  print_table(table, "  ");
   const CalibrationRatios ratios = calibration_ratios(calibration_from_figures(run.figures));
   fmt::print(
       "calibration ratios, device : host   compute {:.3f}, bandwidth {:.3f}, latency {:.4f}\n",
@@ -42,16 +44,11 @@ std::string where_time_went(const CalibrationRun& run) {
   return text;
 }
 
-// JSON has neither infinity nor NaN.
-nlohmann::json number(double x) {
-  return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
-}
-
 nlohmann::json json_of(const Figure& f) {
   return {{"name", f.name},
           {"unit", f.unit},
-          {"value", number(f.value)},
-          {"mad", number(f.mad)},
+          {"value", finite_json(f.value)},
+          {"mad", finite_json(f.mad)},
           {"count", f.count}};
 }
 
@@ -63,10 +60,10 @@ nlohmann::json json_of(const DeviceProfile& device, const CalibrationRun& run) {
     const auto drift =
         std::ranges::find(drifts, figure.name, [](const FigureDrift& d) { return d.now.name; });
     if (drift == drifts.end()) continue;
-    entry["before"] = {{"value", number(drift->before.value)},
-                       {"mad", number(drift->before.mad)},
+    entry["before"] = {{"value", finite_json(drift->before.value)},
+                       {"mad", finite_json(drift->before.mad)},
                        {"count", drift->before.count}};
-    entry["ratio"] = number(drift->ratio);
+    entry["ratio"] = finite_json(drift->ratio);
     entry["beyond_spread"] = drift->beyond_spread;
   }
   nlohmann::json parts = nlohmann::json::array();
@@ -80,9 +77,9 @@ nlohmann::json json_of(const DeviceProfile& device, const CalibrationRun& run) {
           {"parts", parts},
           {"figures", figures},
           {"calibration_ratios",
-           {{"compute", number(ratios.compute)},
-            {"bandwidth", number(ratios.bandwidth)},
-            {"latency", number(ratios.latency)}}}};
+           {{"compute", finite_json(ratios.compute)},
+            {"bandwidth", finite_json(ratios.bandwidth)},
+            {"latency", finite_json(ratios.latency)}}}};
 }
 
 int calibrate_all(const Globals& globals, bool json) {
@@ -111,7 +108,7 @@ int calibrate_all(const Globals& globals, bool json) {
   }
   if (json) {
     const nlohmann::json all = {{"database", store.path().string()}, {"devices", list}};
-    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_json(all);
   } else {
     fmt::print("stored in {}\n", store.path().string());
   }
@@ -146,7 +143,7 @@ void print_drift(const CalibrationRun& run) {
                text(drift.before.mad, 3), drift.now.unit});
   }
   if (!grid.empty()) table.add({grid_beyond > 0 ? "*" : "", "host.gemm.*", percent(median(grid))});
-  fmt::print("{}", table.text());
+  print_table(table);
   if (!grid.empty())
     fmt::print("host.gemm.*: the median; {} of {} points moved beyond their spread\n", grid_beyond,
                grid.size());
@@ -161,7 +158,7 @@ void add_calibrate(CLI::App& app, const Globals& globals, Action& action) {
       "has no measurements yet.\n"
       "Example: rooftile calibrate --json");
   static bool json = false;
-  command->add_flag("--json", json, "Print JSON");
+  add_json(*command, json);
   command->callback([&] { action = [&] { return calibrate_all(globals, json); }; });
 }
 

@@ -1,4 +1,5 @@
 // Export and import of tuning data.
+#include <array>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "cli/usage.h"
 #include "core/error.h"
 #include "db/store.h"
+#include "formats/csv_export.h"
+#include "formats/t4_export.h"
+#include "formats/t4_import.h"
 #include "web/exchange/import_results.h"
 
 namespace rooftile {
@@ -17,11 +21,46 @@ namespace {
 struct ExchangeArguments {
   std::string target;
   std::vector<std::string> files;
-  std::string budget = "5m";
+  std::string budget = "5m", format = "db";
   bool force = false, certify = false;
+  ProblemOptions problem;
 };
 
+/// The problem of the options, where its sizes are given.
+std::optional<Problem> named_problem(const ProblemOptions& sizes) {
+  const int given = (sizes.m > 0) + (sizes.n > 0) + (sizes.k > 0);
+  if (given % 3 != 0) fail(ErrorCode::kInvalidArgument, "--m, --n and --k go together");
+  return given == 0 ? std::nullopt : std::optional(sizes.problem());
+}
+
+/// Writes samples in a format of other programs.
+void export_samples(const Store& store, const std::vector<RowId>& devices,
+                    const ExchangeArguments& arguments, const std::optional<Problem>& problem) {
+  std::error_code missing;
+  if (std::filesystem::equivalent(arguments.target, store.path(), missing))
+    fail(ErrorCode::kInvalidArgument, "{} is the database itself; name another file to export to",
+         arguments.target);
+  const RowFilter filter{.devices = devices, .problem = problem};
+  OutputFile output(arguments.target);
+  const auto write = [&](std::string_view text) { output.write(text); };
+  const std::size_t rows = arguments.format == "t4"
+                               ? export_t4(store, filter, ROOFTILE_VERSION, write)
+                               : export_csv(store, filter, write);
+  if (rows == 0)
+    fail(ErrorCode::kUnsupported, "{} has no samples{}; `rooftile db stats` lists what it has",
+         store.path().string(), problem ? fmt::format(" of {}", to_string(*problem)) : "");
+  output.commit();
+  // Anything else may be the standard output, whose reader wants nothing but the samples.
+  if (std::filesystem::is_regular_file(arguments.target, missing))
+    fmt::print("{}: {} samples of {} devices and drivers\n", arguments.target, rows,
+               devices.size());
+}
+
 int export_data(const Globals& globals, const ExchangeArguments& arguments) {
+  const std::optional<Problem> problem = named_problem(arguments.problem);
+  if (problem && arguments.format == "db")
+    fail(ErrorCode::kInvalidArgument,
+         "--format db exports all problems; one alone can be exported as t4 or csv");
   const Store store(globals.database(), OpenMode::kReadOnly);
   std::vector<RowId> devices;
   for (const DeviceRecord& device : selected_records(globals, store)) devices.push_back(device.id);
@@ -32,6 +71,10 @@ int export_data(const Globals& globals, const ExchangeArguments& arguments) {
   // export_to refuses the database itself, forced or not.
   if (!arguments.force && !std::filesystem::equivalent(arguments.target, store.path(), missing))
     refuse_existing(arguments.target);
+  if (arguments.format != "db") {
+    export_samples(store, devices, arguments, problem);
+    return kDone;
+  }
   store.export_to(arguments.target, devices);
   fmt::print("{}: data of {}\n", arguments.target,
              devices.size() == 1 ? "one device and driver"
@@ -39,20 +82,57 @@ int export_data(const Globals& globals, const ExchangeArguments& arguments) {
   return kDone;
 }
 
-/// A database, or results that the page of `rooftile web` exported.
-ImportReport import_file(Store& store, const std::string& file) {
-  if (!web::is_results_file(file)) return store.import_from(file);
-  return web::import_results(store, web::read_results(file));
+/// The device of results that name none: the only one of this machine that --device selects.
+DeviceProfile measured_device(const Globals& globals) {
+  std::vector<DeviceProfile> devices = selected_devices(globals);
+  if (devices.size() != 1)
+    fail(ErrorCode::kInvalidArgument,
+         "its results do not name their device, and this machine has {}{}; name the one that they "
+         "are from with --device",
+         devices.size(), globals.matching());
+  return std::move(devices.front());
 }
 
+/// A database, T4, or results that the page of `rooftile web` exported.
+class Importer {
+ public:
+  /// Throws kInvalidArgument for a problem of the options that is none.
+  explicit Importer(const Globals& globals, const ProblemOptions& problem)
+      : defaults_{.problem = named_problem(problem),
+                  .device = [&globals] { return measured_device(globals); }} {}
+
+  ImportReport add(Store& store, const std::string& file) const {
+    if (is_t4_file(file)) return add_t4(store, file);
+    if (!web::is_results_file(file)) return store.import_from(file);
+    return web::import_results(store, web::read_results(file));
+  }
+
+ private:
+  ImportReport add_t4(Store& store, const std::string& file) const {
+    const T4Results results = read_t4(file, defaults_);
+    const T4Import import = import_t4(store, results);
+    if (import.own) fmt::print("{}: exported by this database, which has all of it\n", file);
+    if (results.never_run + import.illegal > 0)
+      fmt::print(
+          "{}: left out {} of {} results: {} of kernels that were not made there, {} of "
+          "kernels that the device cannot run\n",
+          file, results.never_run + import.illegal, results.never_run + results.results.size(),
+          results.never_run, import.illegal);
+    return import.added;
+  }
+
+  T4Defaults defaults_;
+};
+
 /// Imports all files; a refused file does not stop the others. Returns the number of refused files.
-std::size_t import_files(Store& store, const std::vector<std::string>& files) {
+std::size_t import_files(Store& store, const Importer& importer,
+                         const std::vector<std::string>& files) {
   if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
   std::size_t refused = 0;
   ImportReport all;
   for (const std::string& file : files) {
     try {
-      const ImportReport added = import_file(store, file);
+      const ImportReport added = importer.add(store, file);
       all.devices += added.devices;
       all.calibrations += added.calibrations;
       all.runs += added.runs;
@@ -77,26 +157,29 @@ std::size_t import_files(Store& store, const std::vector<std::string>& files) {
 /// Same as import_files(), into a database that may be new. If every file is refused, a new
 /// database is removed again. named: same as in StoreOptions.
 std::size_t import_into(const std::filesystem::path& database, std::string_view named,
-                        const std::vector<std::string>& files) {
+                        const Importer& importer, const std::vector<std::string>& files) {
   const bool is_new = !database_exists(database, named);
   std::size_t refused = 0;
   {
     Store store(database, {.named = named});
-    refused = import_files(store, files);
+    refused = import_files(store, importer, files);
   }
   if (std::error_code unknown; is_new && refused == files.size())
     std::filesystem::remove(database, unknown);
   return refused;
 }
 
-int merge(const ExchangeArguments& arguments) {
-  return import_into(arguments.target, "", arguments.files) == 0 ? kDone : kFailure;
+int merge(const Globals& globals, const ExchangeArguments& arguments) {
+  const Importer importer(globals, {});
+  return import_into(arguments.target, "", importer, arguments.files) == 0 ? kDone : kFailure;
 }
 
 /// Also certifies data of earlier imports, whose certification the user may have interrupted.
 int import_data(const Globals& globals, const ExchangeArguments& arguments) {
   TuneOptions options{.problems = {}, .budget_s = parse_budget_s(arguments.budget)};
-  const std::size_t refused = import_into(globals.database(), kNamedByDefault, arguments.files);
+  const Importer importer(globals, arguments.problem);
+  const std::size_t refused =
+      import_into(globals.database(), kNamedByDefault, importer, arguments.files);
   const int imported = refused == 0 ? kDone : kFailure;
   if (refused == arguments.files.size()) return imported;
   if (arguments.certify) {
@@ -110,6 +193,14 @@ int import_data(const Globals& globals, const ExchangeArguments& arguments) {
   return imported;
 }
 
+constexpr std::array kProblemOptions = {"--m",       "--n",     "--k",    "--trans-a",
+                                        "--trans-b", "--batch", "--type", "--epilogue"};
+
+void add_problem(CLI::App& command, ProblemOptions& problem, const std::string& group) {
+  problem.add_to(command, false);
+  for (const char* option : kProblemOptions) command.get_option(option)->group(group);
+}
+
 }  // namespace
 
 void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
@@ -119,16 +210,30 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
   add_file(*exporting, "file", arguments.target, "The file to write, whole or not at all")
       ->required();
   exporting->add_flag("--force", arguments.force, "Replace the file if it exists");
+  CLI::Option* const format =
+      exporting
+          ->add_option("--format", arguments.format,
+                       "db: for `rooftile db import`, with everything (default); t4: the samples "
+                       "as JSON for Kernel Tuner's tools; csv: the samples as a table")
+          ->type_name("FORMAT")
+          ->check(one_of({"db", "t4", "csv"}));
+  add_problem(*exporting, arguments.problem, "Only the samples of this problem");
+  for (const char* option : kProblemOptions) exporting->get_option(option)->needs(format);
   exporting->footer(
       "The data of all devices, or of those that --device matches: parameters and\n"
-      "times, never code. docs/sharing.md lists what is not exported.\n"
-      "Example: rooftile db export tuned.db");
+      "times, never code. docs/sharing.md lists what is not exported, docs/formats.md\n"
+      "what T4 and CSV hold.\n"
+      "Examples:\n  rooftile db export tuned.db\n"
+      "  rooftile db export --format csv samples.csv --device RTX\n"
+      "  rooftile db export --format t4 one.json --m 512 --n 512 --k 512");
   exporting->callback([&] { action = [&] { return export_data(globals, arguments); }; });
 
   CLI::App* importing = db.add_subcommand("import", "Add other machines' data to the database");
   importing
       ->add_option("files", arguments.files,
-                   "Files from `rooftile db export`, or JSON from the page of `rooftile web`")
+                   "Files from `rooftile db export`, T4 of another tuner of Rooftile's kernels, or "
+                   "JSON from the page of `rooftile web`")
+      ->type_name("FILE")
       ->required();
   importing->add_flag(
       "--certify", arguments.certify,
@@ -140,19 +245,24 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
           "Wall time of --certify for a device, calibration included: 60s, 3m (default 5m)")
       ->type_name("TIME")
       ->needs("--certify");
+  add_problem(*importing, arguments.problem,
+              "The problem of T4 results that name none, as those of other tuners");
   importing->footer(
       "Imported kernels are used only after they are certified on this machine. Data of\n"
       "another device or driver only gives the search its starting points. Importing a\n"
       "file again adds only what is new.\n"
-      "Example: rooftile db import tuned.db --certify");
+      "Examples:\n  rooftile db import tuned.db --certify\n"
+      "  rooftile db import kernel_tuner.json --m 512 --n 512 --k 512 --certify");
   importing->callback([&] { action = [&] { return import_data(globals, arguments); }; });
 
   CLI::App* merging = db.add_subcommand(
       "merge", "Add exported files to a database file, which is created if it does not exist");
   add_file(*merging, "out", arguments.target, "The database file that gets all data")->required();
-  merging->add_option("files", arguments.files, "Files from `rooftile db export`")->required();
+  merging->add_option("files", arguments.files, "Files from `rooftile db export`")
+      ->type_name("FILE")
+      ->required();
   merging->footer("Example: rooftile db merge all.db tuned1.db tuned2.db");
-  merging->callback([&] { action = [&] { return merge(arguments); }; });
+  merging->callback([&] { action = [&] { return merge(globals, arguments); }; });
 }
 
 }  // namespace rooftile

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "cli/json_output.h"
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/version.h"
@@ -141,7 +142,7 @@ int devices(const Globals& globals, bool json) {
                                  {{"cpu", cpu_name()},
                                   {"cores", std::thread::hardware_concurrency()},
                                   {"blas", blas_text()}}}};
-    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_json(all);
     return kDone;
   }
   if (found.devices.empty()) fmt::print("no Vulkan device\n");
@@ -173,7 +174,7 @@ void add_devices(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("devices", "List the Vulkan devices and the host");
   command->footer("Example: rooftile devices --json");
   static bool json = false;
-  command->add_flag("--json", json, "Print JSON");
+  add_json(*command, json);
   command->callback([&] { action = [&] { return devices(globals, json); }; });
 }
 

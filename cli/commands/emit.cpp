@@ -5,11 +5,13 @@
 #include <cstdio>
 
 #include "cli/command.h"
+#include "cli/json_output.h"
 #include "cli/kernel_options.h"
 #include "cli/output_file.h"
 #include "cli/usage.h"
 #include "cli/wgsl.h"
 #include "core/error.h"
+#include "formats/result_json.h"
 #include "generator/compile.h"
 #include "generator/rules.h"
 #include "generator/space.h"
@@ -22,7 +24,7 @@ struct EmitArguments {
   ProblemOptions problem;
   KernelOptions kernel;
   std::string limits = "device", spirv, pack, target = "vulkan";
-  bool list_space = false;
+  bool list_space = false, json = false;
 
   bool wgsl() const { return target == "wgsl"; }
 };
@@ -67,7 +69,14 @@ DeviceProfile target_of(const Globals& globals, const EmitArguments& arguments) 
 }
 
 int list_space(const DeviceProfile& target, const ParameterSettings& settings,
-               const Legality& illegal) {
+               const Legality& illegal, bool json) {
+  if (json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Variant& v : kernels_with(settings, target.limits, illegal, target.name))
+      list.push_back({{"variant", to_string(v)}, {"parameters", configuration_json(v)}});
+    print_json({{"target", target.name}, {"kernels", std::move(list)}});
+    return kDone;
+  }
   for (const Variant& v : kernels_with(settings, target.limits, illegal, target.name))
     fmt::print("{}\n", to_string(v));
   return kDone;
@@ -90,7 +99,8 @@ int emit(const Globals& globals, const EmitArguments& arguments) {
   const DeviceProfile target = target_of(globals, arguments);
   const ParameterSettings settings = arguments.kernel.settings();
   if (arguments.list_space)
-    return list_space(target, settings, legality_for(target.limits, arguments.problem));
+    return list_space(target, settings, legality_for(target.limits, arguments.problem),
+                      arguments.json);
   const auto [variant, reason] = chosen_kernel(target, arguments.problem, settings);
   if (reason) {
     fmt::print(stderr, "rooftile: this kernel is illegal here: {}\n", *reason);
@@ -148,14 +158,16 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
                    "with what scripts/web-tools installs")
       ->type_name("TARGET")
       ->check(one_of({"vulkan", "wgsl"}));
-  command
-      ->add_flag(
-          "--list-space", arguments.list_space,
-          "Print the kernels that `rooftile tune` chooses from, one a line: those that are "
-          "legal and have the given parameters, types, transposes, epilogue and sizes; those "
-          "with atomic additions only with `rooftile tune --atomics`")
-      ->excludes(pack)
-      ->excludes(spirv);
+  CLI::Option* const list =
+      command
+          ->add_flag(
+              "--list-space", arguments.list_space,
+              "Print the kernels that `rooftile tune` chooses from, one a line: those that are "
+              "legal and have the given parameters, types, transposes, epilogue and sizes; those "
+              "with atomic additions only with `rooftile tune --atomics`")
+          ->excludes(pack)
+          ->excludes(spirv);
+  add_json(*command, arguments.json)->needs(list);
   command->callback([&] { action = [&] { return emit(globals, arguments); }; });
 }
 

@@ -5,8 +5,10 @@
 
 #include "cli/command.h"
 #include "cli/gguf_operand.h"
+#include "cli/json_output.h"
 #include "cli/npy.h"
 #include "cli/output_file.h"
+#include "cli/terminal.h"
 #include "cli/usage.h"
 #include "core/text_table.h"
 
@@ -22,15 +24,14 @@ struct GgufArguments {
 
 int list_tensors(const GgufFile& file, bool json) {
   if (json) {
-    nlohmann::json list = nlohmann::json::array();
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const GgufTensor& tensor : file.tensors())
       list.push_back({{"name", tensor.name},
                       {"format", format_text(tensor)},
                       {"shape", tensor.sizes},
                       {"bytes", tensor.bytes},
                       {"readable", gguf_block(tensor.format).has_value()}});
-    fmt::print("{}\n", nlohmann::json{{"file", file.name()}, {"tensors", std::move(list)}}.dump(
-                           2, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_json({{"file", file.name()}, {"tensors", std::move(list)}});
     return kDone;
   }
   TextTable table({{"tensor", Align::kLeft}, {"shape"}, {"format", Align::kLeft}, {"MiB"}});
@@ -39,7 +40,8 @@ int list_tensors(const GgufFile& file, bool json) {
                gguf_block(tensor.format)
                    ? fmt::format("{:.2f}", static_cast<double>(tensor.bytes) / (1 << 20))
                    : "not read"});
-  fmt::print("{}{} tensors\n", table.text(), file.tensors().size());
+  print_table(table);
+  fmt::print("{} tensors\n", file.tensors().size());
   return kDone;
 }
 
@@ -75,7 +77,7 @@ void add_gguf(CLI::App& app, Action& action) {
       "  rooftile gguf model.gguf --tensor blk.0.ffn_up.weight -o W.npy");
   static GgufArguments arguments;
   add_file(*command, "file", arguments.file, "The GGUF file")->required();
-  CLI::Option* const json = command->add_flag("--json", arguments.json, "Print the list as JSON");
+  CLI::Option* const json = add_json(*command, arguments.json);
   CLI::Option* const tensor =
       command->add_option("--tensor", arguments.tensor, "The tensor to write, as float32")
           ->type_name("NAME")

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "cli/command.h"
+#include "cli/json_output.h"
 #include "cli/progress_bar.h"
 #include "cli/refresh.h"
+#include "cli/tune_json.h"
 #include "cli/usage.h"
 #include "core/error.h"
 #include "core/quantized.h"
@@ -29,7 +31,7 @@ struct TuneArguments {
   std::uint64_t seed = 1;
   std::size_t candidates = 0;
   bool quick = false, thorough = false, recalibrate = false, atomics = false, refresh = false,
-       from_log = false, no_counters = false;
+       from_log = false, no_counters = false, json = false;
 };
 
 /// Throws kInvalidArgument for problems that no call can have.
@@ -190,6 +192,62 @@ std::vector<TuneProblem> hottest(const Store& store, const DeviceProfile& device
   return problems;
 }
 
+std::ptrdiff_t tuned_problems(const TuneReport& report) {
+  return std::ranges::count_if(report.results,
+                               [](const TuneResult& result) { return !result.winner.empty(); });
+}
+
+/// Tunes one device, with a line for each problem as soon as it is tuned; quiet: with nothing on
+/// the standard output.
+TuneReport tune_device(Store& store, const DeviceProfile& device, const TuneOptions& options,
+                       bool quiet, const std::atomic<bool>& stop) {
+  if (!quiet)
+    fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
+               options.problems.size(), options.budget_s);
+  std::fflush(stdout);
+  ProgressBar bar;
+  ResultTable table(options.problems);
+  TuneCallbacks callbacks = tune_callbacks(bar);
+  callbacks.problem_finished = [&](const TuneResult& result) {
+    bar.clear();
+    table.print(result);
+    std::fflush(stdout);
+  };
+  if (quiet) {
+    callbacks.calibrated = [](const CalibrationRun&) {};
+    callbacks.refreshed = [](const RefreshReport&) {};
+    callbacks.imported = [](const ImportedReport&) {};
+    callbacks.problem_finished = [](const TuneResult&) {};
+  }
+  TuneReport report = tune(store, device, options, callbacks, stop);
+  bar.clear();
+  return report;
+}
+
+/// The lines below the table of one device.
+void print_end(const Store& store, const DeviceProfile& device, const TuneOptions& options,
+               bool from_log, const TuneReport& report) {
+  std::size_t spilled = 0;
+  for (const TuneResult& result : report.results) spilled += result.spilled;
+  fmt::print("{} of {} problems in {:.0f} s{}{}{}{}\n", tuned_problems(report),
+             options.problems.size(), report.elapsed_s,
+             overrun_text(report.elapsed_s, options.budget_s),
+             spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
+             report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
+                                             report.failed, report.lost_s)
+                               : "",
+             report.interrupted     ? "; interrupted: the next run continues from here"
+             : report.out_of_budget ? "; out of budget: the next run continues from here"
+                                    : "");
+  fmt::print("{}{}{}noise: {}\n", missing_text(options.problems, report.results),
+             open_text(report.results), contention_note(report.results), noise_text(report));
+  if (from_log) {
+    const std::optional<RowId> row = store.find_device(device);
+    fmt::print("{} logged problems remain\n", row ? logged_problems(store, *row).size() : 0);
+  }
+  if (!report.interrupted) fmt::print("untuned problems: {}\n", untuned_text(report));
+}
+
 int tune_all(const Globals& globals, const TuneArguments& arguments) {
   TuneOptions options;
   options.refresh_only = arguments.refresh;
@@ -221,46 +279,25 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   if (arguments.refresh) return refresh_devices(store, devices, options);
   const std::atomic<bool>& stop = stop_on_signals();
   bool interrupted = false, impossible = false;  // impossible: no problem can be tuned.
+  nlohmann::ordered_json documents = nlohmann::ordered_json::array();
   for (const DeviceProfile& device : devices) {
     if (arguments.from_log) options.problems = hottest(store, device, options.budget_s);
-    fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
-               options.problems.size(), options.budget_s);
-    std::fflush(stdout);
-    ProgressBar bar;
-    ResultTable table(options.problems);
-    TuneCallbacks callbacks = tune_callbacks(bar);
-    callbacks.problem_finished = [&](const TuneResult& result) {
-      bar.clear();
-      table.print(result);
-      std::fflush(stdout);
-    };
-    const TuneReport report = tune(store, device, options, callbacks, stop);
-    bar.clear();
-    std::size_t spilled = 0;
-    for (const TuneResult& result : report.results) spilled += result.spilled;
-    const auto tuned = std::ranges::count_if(
-        report.results, [](const TuneResult& result) { return !result.winner.empty(); });
+    const TuneReport report = tune_device(store, device, options, arguments.json, stop);
+    const auto tuned = tuned_problems(report);
     impossible |= tuned == 0 && !report.interrupted && !report.out_of_budget;
-    fmt::print("{} of {} problems in {:.0f} s{}{}{}{}\n", tuned, options.problems.size(),
-               report.elapsed_s, overrun_text(report.elapsed_s, options.budget_s),
-               spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
-               report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
-                                               report.failed, report.lost_s)
-                                 : "",
-               report.interrupted     ? "; interrupted: the next run continues from here"
-               : report.out_of_budget ? "; out of budget: the next run continues from here"
-                                      : "");
-    fmt::print("{}{}{}noise: {}\n", missing_text(options.problems, report.results),
-               open_text(report.results), contention_note(report.results), noise_text(report));
-    if (arguments.from_log)
-      fmt::print("{} logged problems remain\n",
-                 logged_problems(store, store.device_id(device)).size());
+    if (arguments.json)
+      documents.push_back(tune_json(device, options.problems, options.budget_s, report));
+    else
+      print_end(store, device, options, arguments.from_log, report);
     interrupted = report.interrupted;
     if (interrupted) break;
-    fmt::print("untuned problems: {}\n", untuned_text(report));
   }
-  fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
-             store.path().string());
+  if (arguments.json)
+    print_json({{"database", store.path().string()}, {"devices", std::move(documents)}});
+  else
+    fmt::print(
+        "stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
+        store.path().string());
   return interrupted ? kInterrupted : impossible ? kFailure : kDone;
 }
 
@@ -287,11 +324,9 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
           ""));
   command->add_flag("--quick", arguments.quick, "The same as --budget 1m");
   command->add_flag("--thorough", arguments.thorough, "The same as --budget 30m");
-  command
-      ->add_option("--set", arguments.set,
-                   "Built-in problems: default, squares, transformer, llm, deepbench, applications "
-                   "or types")
-      ->type_name("NAME");
+  command->add_option("--set", arguments.set, "Built-in problems (default default)")
+      ->type_name("NAME")
+      ->check(one_of(problem_set_names()));
   add_file(*command, "--shapes", arguments.shapes,
            "Problems of a CSV file with the columns m,n,k,trans_a,trans_b,batch,note, or with "
            "type,epilogue before the note");
@@ -326,6 +361,7 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
   command->add_flag(
       "--recalibrate", arguments.recalibrate,
       "Calibrate again, outside the budget, and show which measurements have drifted");
+  add_json(*command, arguments.json)->excludes("--refresh");
   arguments.sizes.add_to(*command, false);
   for (const char* other : {"--set", "--shapes", "--m", "--n", "--k", "--trans-a", "--trans-b",
                             "--batch", "--type", "--epilogue"}) {

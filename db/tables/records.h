@@ -69,6 +69,15 @@ struct SampleRecord {
   SamplePurpose purpose = SamplePurpose::kSearch;
 };
 
+/// A sample as it is exported, with its kernel as stored.
+struct StoredSample {
+  SampleRecord sample;
+  std::string at;             // ISO 8601 UTC
+  std::string run_key;        // the same in every database that holds the run
+  std::string origin;         // key of the database that it is from; empty: this one
+  std::string hash, variant;  // of the candidate; another version may have written the variant
+};
+
 /// Conditions that the system reported during a run; empty where it reports none.
 struct RunConditions {
   std::optional<double> highest_c;  // of any sensor

@@ -1,5 +1,5 @@
 // Conversions of structures to the JSON objects that the tables hold, so that SQL can read their
-// members (json_extract). Internal to db/.
+// members (json_extract). Internal to db/, but for formats/, which writes the same objects.
 #pragma once
 
 #include <string>

@@ -105,8 +105,14 @@ def test_explain_multiplies_seven_factors(tuned):
 
 
 def test_a_finished_problem_is_not_tuned_again(tuned):
-    run = tuned.run("tune", *SIZES, "--budget", "40s")
-    assert "1 of 1 problems" in run.stdout and "out of budget" not in run.stdout
+    run = tuned.run("tune", *SIZES, "--budget", "40s", "--json")
+    [device] = json.loads(run.stdout)["devices"]
+    assert not device["out_of_budget"] and not device["interrupted"] and device["not_begun"] == []
+    [problem] = device["problems"]
+    assert problem["problem"] == {"m": 96, "n": 80, "k": 112, "type": "f32", "trans_a": False, "trans_b": False}
+    assert problem["winner"] and problem["kernel_ns"] > 0 and 0 < problem["roof_share"]
+    assert problem["gflops"] == pytest.approx(2 * 96 * 80 * 112 / problem["kernel_ns"])
+    tuned.refuses("tune", "--refresh", "--json", says="cannot be used together", code=2)
 
 
 def test_lists_made_stale_by_new_templates_are_refreshed(tuned):

@@ -38,5 +38,41 @@ TEST(TextTable, PrintsAHeaderWithoutRows) {
   EXPECT_EQ(table.text(), "a  b\n");
 }
 
+TextTable wide_table() {
+  TextTable table({{"device", Align::kLeft}, {"runs"}, {"driver", Align::kLeft}});
+  table.add({"a device with quite a long name", "12", "Mesa 22.3.6"});
+  table.add({"Größe测试withoutanyspaceatall", "7", "x"});
+  return table;
+}
+
+TEST(TextTable, LinesOfATerminalAreBrokenWithinTheirColumns) {
+  EXPECT_EQ(wide_table().text("", 36),
+            "device             runs  driver\n"
+            "a device with        12  Mesa 22.3.6\n"
+            "quite a long name\n"
+            "Größe测试withouta     7  x\n"
+            "nyspaceatall\n");
+  EXPECT_EQ(wide_table().text("", 200), wide_table().text());
+}
+
+TEST(TextTable, WhatFitsNoTerminalIsAParagraphForEachRow) {
+  EXPECT_EQ(wide_table().text(" ", 24),
+            " device  a device with\n"
+            "         quite a long\n"
+            "         name\n"
+            " runs    12\n"
+            " driver  Mesa 22.3.6\n"
+            "\n"
+            " device  Größe测试withou\n"
+            "         tanyspaceatall\n"
+            " runs    7\n"
+            " driver  x\n");
+}
+
+TEST(TextTable, NoTerminalIsTooNarrowForSomeText) {
+  for (std::size_t columns = 1; columns < 80; ++columns)
+    EXPECT_FALSE(wide_table().text("  ", columns).empty());
+}
+
 }  // namespace
 }  // namespace rooftile

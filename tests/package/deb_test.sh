@@ -63,6 +63,12 @@ for package in librooftile0 rooftile; do
     fail "$package holds code whose licence it lacks: $(ls "$licences")"
 done
 
+# --- The manual and what shells need to complete words.
+for file in man/man1/rooftile.1.gz man/man1/rooftile-db-import.1.gz bash-completion/completions/rooftile \
+    zsh/vendor-completions/_rooftile fish/vendor_completions.d/rooftile.fish; do
+  [ -s "$root/usr/share/$file" ] || fail "the package lacks $file"
+done
+
 # --- The command line, and programs that are built against the packages.
 export LD_LIBRARY_PATH=$root$libdir
 version=$(sed -n 's/^project(rooftile VERSION \([0-9.]*\).*/\1/p' "$source_dir/CMakeLists.txt")

@@ -75,6 +75,9 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         pathlib.Path("FILE.csv").write_text("m,n,k,trans_a,trans_b,batch,note\n8,9,10,0,0,1,small\n")
+        pathlib.Path("tuned_elsewhere.json").write_text(
+            '{"results": [{"configuration": {"family": "naive"}, "times": {"runtimes": [1.5]}, "invalidity": "correct", '
+            '"correctness": 1}], "schema_version": "1.0.0"}')
         save_zeros("W.npy", 64, 8)
         save_zeros("X.npy", 2, 64)
         environment = dict(os.environ, HOME=scratch, PATH=f"{binary}:{os.environ['PATH']}",
@@ -91,7 +94,7 @@ def main():
             else:
                 run = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60,
                                      env=dict(environment, ROOFTILE_DB="/dev/null/none.db") if tunes else environment)
-            not_there = re.search("is not tuned in|has no measurements of|run scripts/build-web", run.stderr)
+            not_there = re.search("is not tuned in|has no measurements of|has no samples|run scripts/build-web", run.stderr)
             good = run.returncode == 1 and "/dev/null" in run.stderr if tunes else run.returncode == (1 if not_there else 0)
             if not good:
                 wrong.append(f"{line}\n  exit code {run.returncode}: {run.stderr.strip()}")

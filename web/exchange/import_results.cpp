@@ -1,42 +1,18 @@
 #include "web/exchange/import_results.h"
 
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
 #include "core/hash.h"
 #include "core/numbers/statistics.h"
+#include "formats/foreign_results.h"
 #include "generator/emit.h"
 #include "generator/rules.h"
 #include "generator/version.h"
 
 namespace rooftile::web {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A folder of this user alone for the database from which rows are imported.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "rooftile-web.XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      fail(ErrorCode::kIo, "cannot make a folder in {}", fs::temp_directory_path().string());
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code unknown;
-    fs::remove_all(path_, unknown);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// Limits above those of any adapter: what is illegal with them is no kernel of a page.
 DeviceLimits any_adapter() {
@@ -66,12 +42,6 @@ std::string identity_of(const Results& results) {
   return hash_hex(text);
 }
 
-bool imported_before(const Store& store, const std::string& settings) {
-  for (const auto& row : store.query("SELECT settings FROM runs").rows)
-    if (row.at(0) == settings) return true;
-  return false;
-}
-
 void add_problem(Store& store, RowId run, const MeasuredProblem& measured) {
   const Problem& p = measured.problem;
   const Signature signature = signature_of(p);
@@ -95,20 +65,13 @@ void add_problem(Store& store, RowId run, const MeasuredProblem& measured) {
 ImportReport import_results(Store& store, const Results& results) {
   const std::string settings =
       nlohmann::json{{"api", "webgpu"}, {"results", identity_of(results)}}.dump();
-  if (imported_before(store, settings)) return {};
-  const TemporaryFolder folder;
-  const fs::path file = folder.path() / "results.db";
-  {
-    Store theirs(file);
+  return import_foreign(store, settings, [&](Store& theirs) {
     const RowId device = theirs.device_id(results.device);
-    Store::Transaction all(theirs);
     if (!results.figures.empty()) theirs.add_calibration(device, results.figures);
     const RowId run = theirs.begin_run(device, kGeneratorVersion, settings);
     for (const MeasuredProblem& measured : results.problems) add_problem(theirs, run, measured);
     theirs.end_run(run, "finished");
-    all.commit();
-  }
-  return store.import_from(file);
+  });
 }
 
 }  // namespace rooftile::web

@@ -9,6 +9,7 @@
 #include "core/device_kinds.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "formats/result_json.h"
 #include "generator/web/adapter.h"
 
 namespace rooftile::web {
@@ -50,14 +51,6 @@ class Reader {
 
   const std::string& name_;
 };
-
-/// Printable ASCII of an untrusted text, which later goes to terminals.
-std::string printable(std::string text) {
-  text.resize(std::min(text.size(), kLongestText));
-  for (char& c : text)
-    if (c < ' ' || c > '~') c = '?';
-  return text;
-}
 
 /// The browser names no product. The kind is that of most devices of the vendor; it decides which
 /// searches the measurements seed.
@@ -188,7 +181,8 @@ MeasuredKernel Reader::kernel(const Json& json, double least_ns) const {
 
 Results Reader::read(const Json& json) const {
   if (!json.is_object()) refuse("it is no JSON object");
-  if (text(json, "format") != kFormat) refuse("it is not exported by the page of `rooftile web`");
+  if (text(json, "format") != kFormat)
+    refuse("it is not exported by the page of `rooftile web`, and has no 'results' as T4 has");
   const auto version = json.find("version");
   if (version == json.end() || !version->is_number_integer()) refuse("it has no version");
   if (*version != kVersion)

@@ -1,0 +1,19 @@
+// What is known of the terminal that a stream writes to.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "core/text_table.h"
+
+namespace rooftile {
+
+/// Prints a table, on a terminal in lines that fit: texts that do not are broken within their
+/// columns. What is no terminal gets a line a row.
+void print_table(const TextTable& table, std::string_view indent = "");
+
+/// Columns of the terminal behind this descriptor (STDOUT_FILENO, STDERR_FILENO); 0 where there is
+/// no terminal, so that the output is for a program, and 80 where a terminal does not say.
+std::size_t terminal_columns(int descriptor);
+
+}  // namespace rooftile
