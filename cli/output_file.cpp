@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "db/open/file_location.h"
 
 namespace rooftile {
 namespace {
@@ -30,6 +31,7 @@ void refuse_existing(const std::filesystem::path& path) {
 
 OutputFile::OutputFile(const std::filesystem::path& path) : name_(path.string()), target_(path) {
   std::error_code ignored;
+  refuse_links_of_others(path);
   if (const auto resolved = std::filesystem::canonical(path, ignored); !ignored) target_ = resolved;
 
   struct stat status = {};

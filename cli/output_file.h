@@ -17,7 +17,8 @@ void refuse_existing(const std::filesystem::path& path);
 /// A file that appears whole or not at all: written under a temporary name in the same folder and
 /// renamed by commit(). A link's target is replaced, not the link; permissions of a file that is
 /// there are kept. What is no regular file (/dev/null, a pipe) is written directly.
-/// Errors: kIo, naming the file and what the system said; the old file is then still there.
+/// Errors: kIo, naming the file and what the system said, also for a link that another user has put
+/// where everyone may (db/open/file_location.h); the old file is then still there.
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path);

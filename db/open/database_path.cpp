@@ -12,13 +12,13 @@ namespace rooftile {
 namespace {
 
 std::filesystem::path environment_path(const char* variable) {
-  const char* value = std::getenv(variable);
+  const char* value = ::secure_getenv(variable);
   return value == nullptr ? "" : value;
 }
 
 std::filesystem::path home() {
   if (std::filesystem::path folder = environment_path("HOME"); folder.is_absolute()) return folder;
-  const passwd* user = ::getpwuid(::getuid());
+  const passwd* user = ::getpwuid(::geteuid());
   if (user != nullptr && user->pw_dir != nullptr && *user->pw_dir == '/') return user->pw_dir;
   fail(ErrorCode::kIo,
        "neither HOME nor the user's entry names a home folder; name a file with ROOFTILE_DB or "

@@ -1,6 +1,7 @@
 #include "db/open/file_location.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -30,7 +31,34 @@ void create_private_folders(const fs::path& folder, std::string_view named) {
   }
 }
 
+bool may_be_of_anyone(const struct stat& folder) {
+  return (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & S_IWOTH) != 0;
+}
+
+void refuse_links_of_others(const fs::path& path, int followed) {
+  constexpr int kMostLinks = 40;  // The system follows as many.
+  std::error_code error;
+  fs::path at;
+  for (const fs::path& part : fs::absolute(path, error)) {
+    const fs::path folder = at.empty() ? fs::path("/") : at;
+    at /= part;
+    struct stat entry = {}, around = {};
+    if (::lstat(at.c_str(), &entry) != 0) return;  // What is not there leads nowhere.
+    if (!S_ISLNK(entry.st_mode)) continue;
+    if (::stat(folder.c_str(), &around) == 0 && may_be_of_anyone(around) &&
+        entry.st_uid != ::geteuid() && entry.st_uid != around.st_uid)
+      fail(
+          ErrorCode::kIo,
+          "{} is a link that another user has made in {}, where everyone may; name the file itself",
+          at.string(), folder.string());
+    if (followed < kMostLinks)
+      refuse_links_of_others(folder / fs::read_symlink(at, error), followed + 1);
+  }
+}
+
 }  // namespace
+
+void refuse_links_of_others(const fs::path& path) { refuse_links_of_others(path, 0); }
 
 fs::file_status status_of(const fs::path& path, std::string_view named) {
   std::error_code error;
@@ -49,6 +77,7 @@ fs::path resolved_path(const fs::path& path, std::string_view named) {
   if (error)
     fail(ErrorCode::kIo, "{} cannot be resolved: {}; name another file{}", path.string(),
          error.message(), named);
+  refuse_links_of_others(absolute);
   fs::path result = fs::weakly_canonical(absolute, error);
   return error ? absolute.lexically_normal() : result;
 }

@@ -46,7 +46,7 @@ __attribute__((constructor)) void share_with_forked_children() { said = SaidOnce
 
 /// Prints one warning per process and its children, whatever the subject.
 void warn(const char* what, const char* why) {
-  const char* const log = std::getenv("ROOFTILE_LOG");
+  const char* const log = ::secure_getenv("ROOFTILE_LOG");
   if ((said != nullptr && !said->first("drop-in")) ||
       (log != nullptr && std::strcmp(log, "off") == 0))
     return;

@@ -22,7 +22,7 @@ WantedTier wanted_tier() {
   static std::atomic<int> stored = kNotRead;
   const int known = stored.load(std::memory_order_relaxed);
   if (known != kNotRead) return static_cast<WantedTier>(known);
-  const char* const value = std::getenv("ROOFTILE_TIER");
+  const char* const value = ::secure_getenv("ROOFTILE_TIER");
   const WantedTier tier = is_one_of(value, "", "auto") ? WantedTier::kAuto
                           : is_one_of(value, "device") ? WantedTier::kDevice
                           : is_one_of(value, "host64") ? WantedTier::kHost64
@@ -35,7 +35,7 @@ WantedPrecision wanted_precision() {
   static std::atomic<int> stored = kNotRead;
   const int known = stored.load(std::memory_order_relaxed);
   if (known != kNotRead) return static_cast<WantedPrecision>(known);
-  const char* const value = std::getenv("ROOFTILE_PRECISION");
+  const char* const value = ::secure_getenv("ROOFTILE_PRECISION");
   auto precision = WantedPrecision::kUnknown;
   if (is_one_of(value, "", "relaxed", "standard"))
     precision = wanted_tier() == WantedTier::kHost64 ? WantedPrecision::kFloat64

@@ -148,7 +148,7 @@ bool triangular_in_float64(const char* name, const Triangular& t) {
 
 bool say_float32(const char* routine, const char* why) {
   static std::atomic_flag said = ATOMIC_FLAG_INIT;
-  const char* const log = std::getenv("ROOFTILE_LOG");
+  const char* const log = ::secure_getenv("ROOFTILE_LOG");
   if (!said.test_and_set() && (log == nullptr || std::strcmp(log, "off") != 0))
     std::fprintf(
         stderr,

@@ -48,7 +48,7 @@ void open() {
     std::snprintf(tried + length, sizeof tried - length, "\n  %s: %s", name, why);
   });
   if (library.handle == nullptr) {
-    const char* const chosen = std::getenv("ROOFTILE_BLAS");
+    const char* const chosen = ::secure_getenv("ROOFTILE_BLAS");
     std::fprintf(stderr,
                  chosen != nullptr && *chosen != '\0'
                      ? "rooftile: ROOFTILE_BLAS names a library that cannot be used; name a BLAS, "

@@ -32,7 +32,7 @@ void check(const Setting& setting) {
 }  // namespace
 
 std::string environment(const char* variable) {
-  const char* value = std::getenv(variable);
+  const char* value = ::secure_getenv(variable);
   return value != nullptr ? value : "";
 }
 

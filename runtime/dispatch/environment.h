@@ -5,7 +5,8 @@
 
 namespace rooftile {
 
-/// The variable's value; "" when it is not set.
+/// The variable's value; "" when it is not set, and always in a set-user-ID program, whose caller
+/// would otherwise name libraries to load and files to write with rights that are not its own.
 std::string environment(const char* variable);
 
 /// "1" or "on" is true, "0" or "off" false; `otherwise` when the variable is empty or not set.

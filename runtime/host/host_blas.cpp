@@ -156,7 +156,8 @@ HostBlas::HostBlas() {
                        });
     return;
   }
-  if (const char* const chosen = std::getenv("ROOFTILE_BLAS"); chosen != nullptr && *chosen != '\0')
+  if (const char* const chosen = ::secure_getenv("ROOFTILE_BLAS");
+      chosen != nullptr && *chosen != '\0')
     fail(
         ErrorCode::kInvalidArgument,
         "ROOFTILE_BLAS names a library that cannot be used; name a BLAS, or unset the variable for "

@@ -23,7 +23,7 @@ inline constexpr const char* kDropInMark = "rooftile_blas_version";
 /// until the process ends.
 template <typename Refused>
 HostLibrary open_host_library(const Refused& refused) {
-  const char* const chosen = std::getenv("ROOFTILE_BLAS");
+  const char* const chosen = ::secure_getenv("ROOFTILE_BLAS");
   const bool any = chosen == nullptr || *chosen == '\0';
   // Debian's path of the reference BLAS, whatever library libblas.so.3 refers to.
   for (const char* const name : {any ? "libopenblas.so.0" : chosen, any ? "libblas.so.3" : "",

@@ -1,13 +1,12 @@
 #include "runtime/kernel/shader_cache.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -27,16 +26,37 @@ std::filesystem::path file_of(const std::filesystem::path& folder, const Shader&
   return folder / "spirv" / (shader.hash + ".spv");
 }
 
+/// The bytes of a file that only this user or root can have written, since drivers take SPIR-V
+/// without checking it; nothing for any other. Neither a link nor a pipe is followed or waited for.
+std::optional<std::string> trusted_bytes(const std::filesystem::path& path) {
+  constexpr off_t kMostBytes = 64 << 20;  // The largest kernels have some 100 KiB.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return std::nullopt;
+  struct stat status = {};
+  std::optional<std::string> bytes;
+  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+      (status.st_uid == ::geteuid() || status.st_uid == 0) &&
+      (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && status.st_size <= kMostBytes) {
+    bytes.emplace(static_cast<std::size_t>(status.st_size), '\0');
+    std::size_t at = 0;
+    for (ssize_t got = 1; got > 0 && at < bytes->size(); at += static_cast<std::size_t>(got)) {
+      got = ::read(fd, bytes->data() + at, bytes->size() - at);
+      if (got < 0) break;
+    }
+    if (at != bytes->size()) bytes.reset();
+  }
+  ::close(fd);
+  return bytes;
+}
+
 std::optional<std::vector<std::uint32_t>> read(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (bytes.size() <= kChecksumBytes ||
-      (bytes.size() - kChecksumBytes) % sizeof(std::uint32_t) != 0)
+  const std::optional<std::string> bytes = trusted_bytes(path);
+  if (!bytes || bytes->size() <= kChecksumBytes ||
+      (bytes->size() - kChecksumBytes) % sizeof(std::uint32_t) != 0)
     return std::nullopt;
-  std::vector<std::uint32_t> words((bytes.size() - kChecksumBytes) / sizeof(std::uint32_t));
-  std::memcpy(words.data(), bytes.data() + kChecksumBytes, words.size() * sizeof(std::uint32_t));
-  if (words.front() != kSpirvMagic || hash_hex(words) != bytes.substr(0, kChecksumBytes))
+  std::vector<std::uint32_t> words((bytes->size() - kChecksumBytes) / sizeof(std::uint32_t));
+  std::memcpy(words.data(), bytes->data() + kChecksumBytes, words.size() * sizeof(std::uint32_t));
+  if (words.front() != kSpirvMagic || hash_hex(words) != bytes->substr(0, kChecksumBytes))
     return std::nullopt;
   return words;
 }
@@ -50,9 +70,8 @@ std::string write(const std::filesystem::path& path, const std::vector<std::uint
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all, ignored);
-  static std::atomic<unsigned> counter = 0;
-  const std::string temporary = fmt::format("{}.{}.{}", path.string(), ::getpid(), counter++);
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  std::string temporary = path.string() + ".XXXXXX";
+  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);  // with mode 0600
   if (fd < 0) return message_of(errno);
   const std::string checksum = hash_hex(words);
   const auto bytes = static_cast<ssize_t>(words.size() * sizeof(std::uint32_t));
@@ -71,11 +90,11 @@ std::string write(const std::filesystem::path& path, const std::vector<std::uint
 }  // namespace
 
 std::filesystem::path default_cache_folder() {
-  if (const char* folder = std::getenv("ROOFTILE_CACHE"); folder != nullptr && *folder != '\0')
+  if (const char* folder = ::secure_getenv("ROOFTILE_CACHE"); folder != nullptr && *folder != '\0')
     return folder;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
+  if (const char* cache = ::secure_getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/')
     return std::filesystem::path(cache) / "rooftile";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+  if (const char* home = ::secure_getenv("HOME"); home != nullptr && *home == '/')
     return std::filesystem::path(home) / ".cache" / "rooftile";
   return {};
 }

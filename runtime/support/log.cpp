@@ -16,7 +16,7 @@ std::atomic<SaidOnce*> said = SaidOnce::make();
 }  // namespace
 
 LogLevel log_level() {
-  const char* setting = std::getenv("ROOFTILE_LOG");
+  const char* setting = ::secure_getenv("ROOFTILE_LOG");
   if (setting == nullptr) return LogLevel::kWarnings;
   const std::string_view text = setting;
   return text == "off"         ? LogLevel::kOff

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -42,6 +43,32 @@ TEST_F(ShaderCacheTest, RecompilesDamagedEntries) {
   }
   std::filesystem::resize_file(file(), std::filesystem::file_size(file()) - 4);
   EXPECT_EQ(cache_.spirv(shader_), words);
+}
+
+TEST_F(ShaderCacheTest, TrustsNoEntryThatOthersCanHaveWritten) {
+  const std::vector<std::uint32_t> words = cache_.spirv(shader_);
+  // What a stranger would like to be run: valid, and not what was compiled.
+  Shader foreign = shader_;
+  foreign.glsl = emit_gemm(fallback_variant(), {.trans_a = Transpose::kYes}).glsl;
+  const ScratchFolder theirs;
+  ShaderCache(theirs.path()).spirv(foreign);
+  const std::filesystem::path planted = theirs.path() / "spirv" / file().filename();
+  std::filesystem::copy_file(planted, file(), std::filesystem::copy_options::overwrite_existing);
+  ASSERT_EQ(cache_.spirv(shader_), compile(foreign)) << "this user's own file is taken as it is";
+
+  ASSERT_EQ(::chmod(file().c_str(), 0666), 0);
+  EXPECT_EQ(cache_.spirv(shader_), words) << "anyone could write it";
+  std::filesystem::remove(file());
+  std::filesystem::create_symlink(planted, file());
+  EXPECT_EQ(cache_.spirv(shader_), words) << "a link";
+  std::filesystem::remove(file());
+  ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);
+  EXPECT_EQ(cache_.spirv(shader_), words) << "a pipe, which is not waited for";
+  if (::geteuid() != 0) return;  // Only root can give files away.
+  std::filesystem::remove(file());
+  std::filesystem::copy_file(planted, file());
+  ASSERT_EQ(::chown(file().c_str(), 65534, 65534), 0);
+  EXPECT_EQ(cache_.spirv(shader_), words) << "another user's";
 }
 
 TEST(ShaderCacheFolder, AnUnwritableOneIsNoError) {

@@ -38,7 +38,7 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT
 }  // namespace
 
 bool validation_requested() {
-  const char* value = std::getenv("ROOFTILE_VALIDATION");
+  const char* value = ::secure_getenv("ROOFTILE_VALIDATION");
   // Other values, except 1 and on, have been refused earlier (runtime/dispatch/environment.h).
   const std::string_view text = value != nullptr ? value : "";
   return text != "" && text != "0" && text != "off";

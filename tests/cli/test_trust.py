@@ -1,0 +1,112 @@
+"""What docs/threat-model.md says of other users, as far as no other test has it. Most needs root, which can be another user."""
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import tempfile
+
+import numpy as np
+import pytest
+from conftest import PROGRAM
+from test_database import NOBODY, machine, new_database, sql  # noqa: F401  (a fixture)
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs another user's rights")
+
+
+@pytest.fixture
+def shared():
+    """A folder such as /tmp, in which another user has put a link to a file of ours."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        (folder / "common").mkdir()
+        (folder / "common").chmod(0o1777)
+        (folder / "ours").write_text("precious")
+        subprocess.run([*NOBODY, "ln", "-s", folder / "ours", folder / "common" / "link"], check=True)
+        yield folder
+
+
+@as_root
+@pytest.mark.parametrize("command", [
+    ["report", "--html", "LINK"], ["db", "export", "--format", "csv", "--force", "LINK"], ["db", "export", "--force", "LINK"],
+    ["emit", "--family", "naive", "--limits", "minimum", "--spirv", "LINK"], ["--db", "LINK", "db", "import", "x.db"],
+], ids=" ".join)
+def test_links_of_others_are_not_followed(machine, shared, command):
+    link = str(shared / "common" / "link")
+    shutil.copy(machine.database, machine.folder / "x.db")
+    machine.refuses(*[link if word == "LINK" else word for word in command], says="is a link that another user has made in")
+    assert (shared / "ours").read_text() == "precious"
+
+
+@as_root
+def test_own_links_are_followed(machine, shared):
+    link = shared / "common" / "own"
+    link.symlink_to(shared / "ours")
+    machine.run("db", "export", "--format", "csv", "--force", link)
+    assert link.is_symlink() and (shared / "ours").read_text().startswith("device,")
+
+
+def test_what_is_made_is_for_this_user_alone(rooftile, machine):
+    place = rooftile.folder / "new" / "deep"
+    shutil.copy(machine.database, rooftile.folder / "other.db")
+    rooftile.run("--db", place / "x.db", "db", "import", "other.db")
+    for folder in (place, place.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    # What is handed on has the usual mode, and nothing that began to be written remains.
+    rooftile.run("--db", place / "x.db", "db", "export", "--format", "t4", "out.json")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE((rooftile.folder / "out.json").stat().st_mode) == 0o666 & ~mask
+    assert [file.name for file in rooftile.folder.iterdir() if file.name.startswith(".out")] == []
+
+
+@pytest.mark.parametrize("statement", [
+    "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
+    "CREATE VIEW v AS SELECT load_extension('x')",
+    "DROP VIEW best_kernels; CREATE VIEW best_kernels AS SELECT randomblob(1000000000)",
+    "CREATE TABLE more (x)", "CREATE INDEX i ON runs (abs(id))",
+])
+def test_no_statement_of_a_foreign_file_runs(machine, statement):
+    foreign = machine.folder / "foreign.db"
+    connection = new_database(foreign)
+    connection.executescript(statement)
+    connection.close()
+    before = sql(machine, "SELECT count(*) FROM runs")
+    run = machine.run("db", "import", foreign, code=1)
+    assert "no tuning database as Rooftile makes it" in run.stderr
+    assert sql(machine, "SELECT count(*) FROM runs") == before
+
+
+@as_root
+def test_a_set_user_id_program_takes_no_variable_of_its_caller():
+    """The BLAS that a variable names would run with the rights of the program's owner."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        if os.statvfs(folder).f_flag & os.ST_NOSUID:
+            pytest.skip("the file system takes no set-user-ID programs")
+        (folder / "evil.c").write_text('''#include <fcntl.h>
+            __attribute__((constructor)) static void run(void) { open("%s/ran", O_CREAT | O_WRONLY, 0600); }''' % folder)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "evil.so", folder / "evil.c"], check=True)
+        program = folder / "rooftile"
+        shutil.copy(PROGRAM, program)
+        for operand in ("a.npy", "b.npy"):
+            np.save(folder / operand, np.eye(3, dtype=np.float32))
+            (folder / operand).chmod(0o644)
+        folder.chmod(0o777)
+        environment = dict(os.environ, ROOFTILE_BLAS=str(folder / "evil.so"), ROOFTILE_DB=str(folder / "mine.db"),
+                           ROOFTILE_CACHE=str(folder / "cache"), HOME=str(folder), ROOFTILE_TIER="host")
+        command = [program, "gemm", "a.npy", "b.npy", "-o", "c.npy"]
+
+        def call():
+            return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+
+        assert call().returncode == 2 and (folder / "ran").exists(), "the variable counts otherwise"
+        (folder / "ran").unlink()
+        os.chown(program, 65534, 65534)
+        program.chmod(0o4755)
+        run = call()
+        assert run.returncode == 0, run.stderr
+        assert not (folder / "ran").exists()
+        assert not (folder / "cache").exists() and not (folder / "mine.db").exists()
