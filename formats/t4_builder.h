@@ -5,7 +5,7 @@
 #include <string>
 
 #include "formats/result_json.h"
-#include "formats/t4_read.h"
+#include "formats/t4_results.h"
 
 namespace rooftile {
 
