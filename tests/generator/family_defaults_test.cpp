@@ -182,7 +182,7 @@ TEST(Complete, NamesTheReasonWhereNothingIsLegal) {
 }
 
 /// The sums of one invocation and the operands of one unrolled step: what must stay in registers.
-int live_values(const Variant& v) {
+int held_values(const Variant& v) {
   return v.reg_m * v.reg_n + v.unroll_k * (v.reg_m + v.reg_n) / 2;
 }
 
@@ -201,7 +201,7 @@ TEST(Defaults, BroadcastKernelsFitTheRegistersOfAnInvocation) {
     limits.max_subgroup_size = gpu.most;
     const Variant v = family_defaults(Family::kBroadcast, limits).front();
     // Addresses and counters take 40 in the eight chips' code (`rooftile inspect --defaults`).
-    EXPECT_LE(live_values(v) + 40, gpu.registers) << to_string(v);
+    EXPECT_LE(held_values(v) + 40, gpu.registers) << to_string(v);
     EXPECT_EQ(v.subgroup_size, static_cast<int>(gpu.registers == 128 ? gpu.least : gpu.size));
   }
 }

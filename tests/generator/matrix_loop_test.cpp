@@ -153,7 +153,7 @@ std::vector<std::string> unknown_indices(const Module& module, int& accesses) {
   return unknown;
 }
 
-const char* const kKernels[] = {"", "stages=2", "subgroup_size=64 tile_n=128",
+const char* const kLoopKernels[] = {"", "stages=2", "subgroup_size=64 tile_n=128",
                                 "vector_width_a=1 vector_width_b=2", "tile_k=64 unroll_k=64"};
 
 std::vector<Signature> signatures() {
@@ -168,7 +168,7 @@ std::vector<Signature> signatures() {
 }
 
 TEST(MatrixLoop, TheLoopOverKHasNoMasks) {
-  for (const char* changes : kKernels)
+  for (const char* changes : kLoopKernels)
     for (const Signature& s : signatures()) {
       const Module module(compile(emit_gemm(changed(matrix_point(), changes), s)));
       const std::string what = std::string(changes) + " " + to_string(s);
@@ -187,7 +187,7 @@ TEST(MatrixLoop, TheLoopOverKHasNoMasks) {
 }
 
 TEST(MatrixLoop, SumsAreIndexedByConstantsOnly) {
-  for (const char* changes : kKernels)
+  for (const char* changes : kLoopKernels)
     for (const Signature& s : signatures()) {
       const Module module(compile(emit_gemm(changed(matrix_point(), changes), s)));
       int accesses = 0;
