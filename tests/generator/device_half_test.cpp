@@ -15,7 +15,7 @@
 namespace rooftile {
 namespace {
 
-constexpr double kPatience_ns = 60e9;
+constexpr double kHalfPatience_ns = 60e9;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 /// Rounding to nearest gives infinity from here on: the middle between 65504 and 2^16.
 constexpr float kFirstInfinite = 65520;
@@ -51,7 +51,7 @@ std::vector<std::uint32_t> converted(const std::string& convert, const std::vect
       std::vector<Step>{DispatchStep{.pipeline = &pipeline,
                                      .bindings = {{&from}, {&to}},
                                      .groups = {static_cast<std::uint32_t>(pairs.size()), 1, 1}}});
-  test_device().run(list, kPatience_ns);
+  test_device().run(list, kHalfPatience_ns);
   const auto* const words = static_cast<const std::uint32_t*>(to.mapped());
   return {words, words + pairs.size()};
 }

@@ -75,8 +75,8 @@ TEST(WorkgroupMatrixCertification, TriesRowsOfAnyLengthAndEveryEdge) {
   const Variant v = kernel(limits.workgroup_matrices[0], limits, 128);
   for (Transpose trans : {kNo, kYes}) {
     bool odd_a = false, odd_b = false, batch = false, below = false, beyond = false;
-    for (const auto& [p, plant, nan_in_c] :
-         certification_cases(v, {parse_types("f16"), trans, trans}, limits)) {
+    for (const auto& c : certification_cases(v, {parse_types("f16"), trans, trans}, limits)) {
+      const Problem& p = c.problem;
       odd_a = odd_a || p.lda % 2 == 1;
       odd_b = odd_b || p.ldb % 2 == 1;
       batch = batch || p.batch > 1;

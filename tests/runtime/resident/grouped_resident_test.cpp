@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::vector<Group> kGroups = {{2, 5}, {0, 0}, {3, 1}, {0, 19}, {3, 2}};
-constexpr std::int64_t kExperts = 5;
+const std::vector<Group> kResidentGroups = {{2, 5}, {0, 0}, {3, 1}, {0, 19}, {3, 2}};
+constexpr std::int64_t kResidentExperts = 5;
 
 class GroupedResident : public ::testing::Test {
  protected:
@@ -96,7 +96,7 @@ class GroupedResident : public ::testing::Test {
 
 TEST_F(GroupedResident, SizesFromTheHost) {
   GroupedProduct x(
-      grouped_case(kGroups, kExperts, parse_types("f32xq8b32z"),
+      grouped_case(kResidentGroups, kResidentExperts, parse_types("f32xq8b32z"),
                    parse_epilogue("row_scale+column_scale+bias_column+relu+residual")));
   upload(x);
   grouped_gemm(*session_, x.args, x.groups, operands_).wait();
@@ -105,7 +105,8 @@ TEST_F(GroupedResident, SizesFromTheHost) {
 }
 
 TEST_F(GroupedResident, SizesFromTheDevice) {
-  GroupedProduct x(grouped_case(kGroups, kExperts, {}, parse_epilogue("bias_row+relu")));
+  GroupedProduct x(
+      grouped_case(kResidentGroups, kResidentExperts, {}, parse_epilogue("bias_row+relu")));
   upload(x);
   const rooftile_grouped_operands groups = on_device(x);
   grouped_gemm(*session_, x.args, x.groups, operands_, groups).wait();
@@ -115,7 +116,7 @@ TEST_F(GroupedResident, SizesFromTheDevice) {
 }
 
 TEST_F(GroupedResident, AListReadsTheSizesWhenItRuns) {
-  GroupedProduct x(grouped_case(kGroups, kExperts));
+  GroupedProduct x(grouped_case(kResidentGroups, kResidentExperts));
   x.test.problem.beta = x.args.beta = 0;
   upload(x);
   const std::vector<std::int32_t> sizes(x.rows.begin(), x.rows.end());
@@ -133,8 +134,8 @@ TEST_F(GroupedResident, AListReadsTheSizesWhenItRuns) {
 }
 
 TEST_F(GroupedResident, AnUnknownExpertsGroupIsLeftAloneAndReported) {
-  for (const std::int64_t unknown : {kExperts, std::int64_t{-1}}) {
-    GroupedProduct x(grouped_case({{2, 5}, {1, 3}}, kExperts, {}, {}, 4));
+  for (const std::int64_t unknown : {kResidentExperts, std::int64_t{-1}}) {
+    GroupedProduct x(grouped_case({{2, 5}, {1, 3}}, kResidentExperts, {}, {}, 4));
     x.rows.push_back(4);
     x.experts.push_back(unknown);
     x.groups.count = 3;
@@ -152,7 +153,7 @@ TEST_F(GroupedResident, SizesThatDoNotFitLeaveCUntouchedAndAreReported) {
   for (const std::vector<std::int64_t>& rows : {std::vector<std::int64_t>{5, 0, 1, 22, 2},
                                                 {5, -1, 1, 19, 2},
                                                 {5, 0x7fffffff, 0x7fffffff, 4, 2}}) {
-    GroupedProduct x(grouped_case(kGroups, kExperts));
+    GroupedProduct x(grouped_case(kResidentGroups, kResidentExperts));
     x.rows = rows;
     upload(x);
     const rooftile_grouped_operands groups = on_device(x);
@@ -165,7 +166,7 @@ TEST_F(GroupedResident, SizesThatDoNotFitLeaveCUntouchedAndAreReported) {
 
 TEST_F(GroupedResident, PackedExpertsNeedNoBuffer) {
   for (const Epilogue& epilogue : {Epilogue{}, parse_epilogue("column_scale+bias_column+relu")}) {
-    GroupedProduct x(grouped_case(kGroups, kExperts, {}, epilogue));
+    GroupedProduct x(grouped_case(kResidentGroups, kResidentExperts, {}, epilogue));
     upload(x);
     PackedExperts packed;
     packed = PackedExperts(*session_, x.args, x.groups, {.b = operands_.b});
@@ -187,14 +188,14 @@ TEST_F(GroupedResident, PackedExpertsNeedNoBuffer) {
 }
 
 TEST_F(GroupedResident, QuantisedExpertsAreNotPacked) {
-  GroupedProduct x(grouped_case(kGroups, kExperts, parse_types("f32xq4_0")));
+  GroupedProduct x(grouped_case(kResidentGroups, kResidentExperts, parse_types("f32xq4_0")));
   upload(x);
   EXPECT_THROW(PackedExperts(*session_, x.args, x.groups, {.b = operands_.b}), StatusError);
   EXPECT_THAT(rooftile_last_error(), HasSubstr("as stored: pass B itself"));
 }
 
 TEST_F(GroupedResident, WrongPlacesAreRefused) {
-  GroupedProduct x(grouped_case(kGroups, kExperts));
+  GroupedProduct x(grouped_case(kResidentGroups, kResidentExperts));
   upload(x);
   const rooftile_grouped_operands right = on_device(x);
   const auto expect_refused = [&](const rooftile_grouped_operands& groups, const char* message) {
@@ -228,7 +229,7 @@ TEST_F(GroupedResident, WrongPlacesAreRefused) {
 }
 
 TEST_F(GroupedResident, PreparationNamesTheKernel) {
-  GroupedProduct x(grouped_case(kGroups, kExperts));
+  GroupedProduct x(grouped_case(kResidentGroups, kResidentExperts));
   upload(x);
   x.args.batch = 1;
   const rooftile_grouped_operands places = {.struct_size = sizeof places, .operands = &operands_};
