@@ -128,6 +128,25 @@ void end_all() {
   for (Background::Impl* background : here.all) background->end();
 }
 
+/// Calls end_all() when the main thread ends the process. exit() destroys the thread's own objects
+/// before it calls exit handlers, and a driver's compiler registers handlers as late as in a job,
+/// which would then use what is destroyed already.
+struct EndOfMainThread {
+  bool armed = false;
+  ~EndOfMainThread() {
+    if (armed) end_all();
+  }
+};
+
+/// For the other threads that may end the process there is the exit handler, which may come too
+/// late for a job that is compiling.
+void end_all_at_exit() {
+  static const int registered = std::atexit(end_all);
+  std::ignore = registered;
+  static thread_local EndOfMainThread end;
+  end.armed = ::gettid() == ::getpid();
+}
+
 }  // namespace
 
 Background::Background() : impl_(std::make_unique<Impl>()) {}
@@ -148,10 +167,8 @@ Background::~Background() {
 
 bool Background::post(std::function<void()> job) {
   pid_t process = 0;
+  end_all_at_exit();
   if (impl_->process.compare_exchange_strong(process, ::getpid())) {
-    // Libraries that are loaded later have their exit handlers called earlier.
-    static const int registered = std::atexit(end_all);
-    std::ignore = registered;
     const std::lock_guard lock(registry().mutex);
     registry().all.insert(impl_.get());
   } else if (process != ::getpid()) {
@@ -161,8 +178,7 @@ bool Background::post(std::function<void()> job) {
 }
 
 bool Background::wait_at_exit() {
-  static const int registered = std::atexit(end_all);
-  std::ignore = registered;
+  end_all_at_exit();
   return !registry().ending;
 }
 

@@ -32,10 +32,11 @@ class Background {
   /// ending.
   bool post(std::function<void()> job);
 
-  /// Registers an exit handler that waits for the running job. It must be called after the
-  /// libraries that jobs use are loaded and before jobs use them: exit handlers run in reverse
-  /// order, so only a handler that is registered after theirs finds these libraries intact. Acts
-  /// once per process. Returns false when the process is already ending.
+  /// Lets the process wait for the running job when it ends: before any exit handler where the main
+  /// thread, which has called this or post(), ends it, otherwise in an exit handler. It must be
+  /// called after the libraries that jobs use are loaded and before jobs use them: exit handlers
+  /// run in reverse order, so only a handler that is registered after theirs finds these libraries
+  /// intact. Returns false when the process is already ending.
   static bool wait_at_exit();
 
   struct Impl;

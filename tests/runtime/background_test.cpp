@@ -109,5 +109,28 @@ TEST(BackgroundTest, AForkedChildOfAnIdleParentRunsItsOwnJobs) {
             0);
 }
 
+// Drivers' compilers register exit handlers as late as in a job. Such a handler finds no job that
+// uses what it destroys.
+TEST(BackgroundTest, AJobEndsBeforeTheExitHandlersThatWereRegisteredMeanwhile) {
+  static std::atomic<bool> ended = false;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);                                // Turns a hang into a failure.
+    static auto& background = *new Background;  // The process ends without its destructor.
+    static std::latch started(1);
+    background.post([] {
+      started.count_down();
+      while (Background::wait_at_exit()) std::this_thread::yield();
+      ended = true;
+    });
+    started.wait();
+    std::atexit([] { ::_exit(ended ? 0 : 1); });
+    std::exit(2);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 }  // namespace
 }  // namespace rooftile
