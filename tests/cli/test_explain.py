@@ -50,7 +50,8 @@ def test_why_several_devices_do_not_compute_it(planted):
     assert not answer["split"] and answer["split_shares"] == "" and answer["split_ns"] > 0
     assert "together" in answer["split_reason"]
     text = planted.run("explain", *SIZES, "--devices", "all").stdout
-    assert "\nsplit: no\n  " + answer["split_reason"] + "\n" in text
+    assert "\nsplit: no\n  " in text
+    assert answer["split_reason"] in " ".join(text.split())
     assert explain(planted, *SIZES, ROOFTILE_DEVICES="all")["split_reason"] == answer["split_reason"]
     assert explain(planted, *SIZES, "--devices", "one", ROOFTILE_DEVICES="all")["split_reason"] == ""
     assert "split" not in planted.run("explain", *SIZES).stdout

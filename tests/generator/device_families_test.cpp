@@ -30,17 +30,20 @@ TEST_P(SampledSpace, ComputesRaggedProducts) {
       EXPECT_EQ(difference(ProductKernel(v, s), whole), "") << to_string(v);
       continue;
     }
-    std::int64_t depth = 2 * v.tile_k * v.unroll_k + 1;  // of each split's share of k
-    const auto ragged_product = [&] {
-      return padded_product(v, s, v.tile_m + 3, v.tile_n + 5, depth * v.split_k, 3);
+    const auto ragged_product = [&](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+      return padded_product(v, s, rows, columns, depth * v.split_k, 3);
     };
-    Product ragged = ragged_product();
+    const auto is_illegal = [&](const Product& product) {
+      return illegal_reason(v, test_device().profile().limits, product.p, product.at).has_value();
+    };
+    const std::int64_t whole_depth = 2 * v.tile_k * v.unroll_k + 1;  // of each split's share of k
+    Product ragged = ragged_product(v.tile_m + 3, v.tile_n + 5, whole_depth);
     // SwiftShader's texel buffers hold 65536 texels, the smallest limit that Vulkan allows.
-    while (depth > 3 &&
-           illegal_reason(v, test_device().profile().limits, ragged.p, ragged.at).has_value()) {
-      depth = depth / 2 | 1;
-      ragged = ragged_product();
-    }
+    for (std::int64_t depth = whole_depth / 2 | 1; depth >= 3 && is_illegal(ragged);
+         depth = depth == 3 ? 0 : depth / 2 | 1)
+      ragged = ragged_product(v.tile_m + 3, v.tile_n + 5, depth);
+    // Many long trips need a deep k, and then a narrow C.
+    if (is_illegal(ragged)) ragged = ragged_product(3, 5, whole_depth);
     if (v.tile_batch > 1) ragged = batched(ragged, 2 * v.tile_batch + 1, SharedB::kNo);
     ragged.p.alpha = -0.75f;
     ragged.p.beta = turn % 2 == 0 ? 0.0f : 0.5f;

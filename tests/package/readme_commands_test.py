@@ -80,6 +80,8 @@ def main():
             '"correctness": 1}], "schema_version": "1.0.0"}')
         save_zeros("W.npy", 64, 8)
         save_zeros("X.npy", 2, 64)
+        save_zeros("A.npy", 3, 5)
+        save_zeros("B.npy", 5, 2)
         environment = dict(os.environ, HOME=scratch, PATH=f"{binary}:{os.environ['PATH']}",
                            ROOFTILE_DB=f"{scratch}/rooftile.db")
         make_database(environment)

@@ -1,5 +1,6 @@
 // While the device is being opened and a kernel is being compiled, the host answers. Only calls
 // that ask for it wait.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -216,15 +217,16 @@ TEST_F(FirstCall, AProcessMayEndWhileTheDeviceIsOpened) {
 }
 
 TEST_F(FirstCall, AProcessMayEndWhileAKernelIsCompiled) {
-  const std::filesystem::path go_on = folder_ / "go on";
-  ASSERT_EQ(::mkfifo(go_on.c_str(), 0600), 0);
+  const std::filesystem::path go_on = folder_ / "go on", gate = folder_ / "gate";
+  for (const auto& pipe : {go_on, gate}) ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const char* mode : kEndings) {
-    Gate gate(cache_, default_variant(device_));
-    Process process(fmt::format("{} WAIT_FOR='{}'", environment(), go_on.string()), mode);
+    Process process(
+        fmt::format("{} WAIT_FOR='{}' GATE='{}'", environment(), go_on.string(), gate.string()),
+        mode);
     EXPECT_THAT(process.line(), StartsWith(text(Tier::kHost, Reason::kCompiling))) << mode;
-    gate.meet();
+    std::ofstream compiler(gate);  // This returns once the thread that compiles reads the pipe.
     std::ofstream(go_on) << '\n';  // Lets the process end.
-    EXPECT_TRUE(gate.open()) << mode;
+    compiler << '\n' << std::flush;
     EXPECT_EQ(process.end(), 0) << mode;
     std::filesystem::remove_all(cache_);
   }

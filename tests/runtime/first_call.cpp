@@ -3,19 +3,37 @@
 // Loads the library and calls it once, to test calls before the device is open, the end of a
 // process, and unloading. It prints tier and reason of the call, and a sum over the bits of the
 // result. "leave" ends without closing the context; with "fork" the child makes the call before
-// the parent does.
+// the parent does. With $GATE, a pipe, the first thread that opens a shader of the cache waits
+// until something is written to it.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <rooftile/rooftile.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
+
+// The library finds this function instead of the C library's.
+extern "C" __attribute__((visibility("default"))) int open(const char* path, int flags, ...) {
+  static std::atomic<bool> delays = std::getenv("GATE") != nullptr;
+  if (std::string_view(path).ends_with(".spv") && delays.exchange(false))
+    std::ifstream(std::getenv("GATE")).get();
+  std::va_list rest;
+  va_start(rest, flags);
+  const int mode = (flags & O_CREAT) != 0 ? va_arg(rest, int) : 0;
+  va_end(rest);
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
