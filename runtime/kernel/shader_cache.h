@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "generator/emit.h"
@@ -14,15 +12,6 @@ namespace rooftile {
 
 /// Returns $ROOFTILE_CACHE, else $XDG_CACHE_HOME/rooftile, else ~/.cache/rooftile.
 std::filesystem::path default_cache_folder();
-
-/// The bytes of a file that only this user or root can have written, since drivers take SPIR-V
-/// without checking it; nothing for any other. Neither a link nor a pipe is followed or waited for.
-std::optional<std::string> trusted_bytes(const std::filesystem::path& path);
-
-/// For tests, which delay or damage entries: reads the entries of all caches of the process instead
-/// of trusted_bytes(). Null: trusted_bytes() again.
-using ReadEntry = std::optional<std::string> (*)(const std::filesystem::path& path);
-void replace_reader(ReadEntry reader);
 
 /// Thread-safe, and safe among processes: files appear atomically (temporary name, rename), are
 /// private (0600) and carry a checksum; a shader whose file looks wrong is compiled again. A folder

@@ -37,13 +37,13 @@ TEST_P(SampledSpace, ComputesRaggedProducts) {
       return illegal_reason(v, test_device().profile().limits, product.p, product.at).has_value();
     };
     const std::int64_t whole_depth = 2 * v.tile_k * v.unroll_k + 1;  // of each split's share of k
+    // SwiftShader's texel buffers hold 65536 texels, the smallest limit that Vulkan allows: k gets
+    // less deep, and where each slice of k needs a long trip, C gets narrow.
     Product ragged = ragged_product(v.tile_m + 3, v.tile_n + 5, whole_depth);
-    // SwiftShader's texel buffers hold 65536 texels, the smallest limit that Vulkan allows.
-    for (std::int64_t depth = whole_depth / 2 | 1; depth >= 3 && is_illegal(ragged);
-         depth = depth == 3 ? 0 : depth / 2 | 1)
-      ragged = ragged_product(v.tile_m + 3, v.tile_n + 5, depth);
-    // Many long trips need a deep k, and then a narrow C.
-    if (is_illegal(ragged)) ragged = ragged_product(3, 5, whole_depth);
+    for (const auto& [rows, columns] : {std::pair{v.tile_m + 3, v.tile_n + 5}, {1, 3}})
+      for (std::int64_t depth = whole_depth; depth >= 3 && is_illegal(ragged);
+           depth = depth == 3 ? 0 : depth / 2 | 1)
+        ragged = ragged_product(rows, columns, depth);
     if (v.tile_batch > 1) ragged = batched(ragged, 2 * v.tile_batch + 1, SharedB::kNo);
     ragged.p.alpha = -0.75f;
     ragged.p.beta = turn % 2 == 0 ? 0.0f : 0.5f;
