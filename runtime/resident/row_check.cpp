@@ -49,12 +49,12 @@ void expect_unchanged(const std::vector<float>& before, const std::vector<float>
     fail(ErrorCode::kInternal, "the shader of {} writes outside of its result", what);
 }
 
-std::shared_ptr<const Pipeline> built(Device& device, const Shader& shader,
-                                      const ShaderCache& cache) {
+}  // namespace
+
+std::shared_ptr<const Pipeline> compiled(Device& device, const Shader& shader,
+                                         const ShaderCache& cache) {
   return std::make_shared<Pipeline>(device.create_pipeline(cache.spirv(shader), shader.interface));
 }
-
-}  // namespace
 
 double softmax_bound(double value, double largest, std::int64_t used, double y) {
   // The argument of exp has two roundings of products and one of the difference. A sum of an
@@ -89,15 +89,16 @@ void check_softmax(std::shared_ptr<Device> device, const ShaderCache& cache) {
                          kOffset, kLdY, kRows * kLdY};
   const std::vector<float> in = values_of(*x.memory);
   std::vector<float> outside = values_of(*y.memory);
-  run(*device, softmax_operation(SoftmaxCall{.rows = kRows,
-                                             .columns = kColumns,
-                                             .batch = kBatch,
-                                             .x = x,
-                                             .y = y,
-                                             .scale = kScale,
-                                             .causal = true,
-                                             .causal_offset = kPast},
-                                 built(*device, emit_softmax(), cache), device->profile().limits));
+  run(*device,
+      softmax_operation(SoftmaxCall{.rows = kRows,
+                                    .columns = kColumns,
+                                    .batch = kBatch,
+                                    .x = x,
+                                    .y = y,
+                                    .scale = kScale,
+                                    .causal = true,
+                                    .causal_offset = kPast},
+                        compiled(*device, emit_softmax(), cache), device->profile().limits));
   const std::vector<float> out = values_of(*y.memory);
   for (std::int64_t b = 0; b < kBatch; ++b)
     for (std::int64_t row = 0; row < kRows; ++row) {
@@ -133,7 +134,7 @@ void check_multiply(std::shared_ptr<Device> device, Activation activation,
       multiply_operation(
           MultiplyCall{
               .rows = kRows, .columns = kColumns, .activation = activation, .x = x, .y = y, .z = z},
-          built(*device, emit_multiply(activation), cache), device->profile().limits));
+          compiled(*device, emit_multiply(activation), cache), device->profile().limits));
   const std::vector<float> out = values_of(*z.memory);
   for (std::int64_t row = 0; row < kRows; ++row)
     for (std::int64_t j = 0; j < kColumns; ++j) {

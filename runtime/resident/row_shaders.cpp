@@ -4,14 +4,6 @@
 #include "runtime/resident/row_check.h"
 
 namespace rooftile {
-namespace {
-
-std::shared_ptr<const Pipeline> build(Device& device, const Shader& shader,
-                                      const ShaderCache& cache) {
-  return std::make_shared<Pipeline>(device.create_pipeline(cache.spirv(shader), shader.interface));
-}
-
-}  // namespace
 
 RowShaders::RowShaders(std::shared_ptr<Device> device, std::shared_ptr<KernelCache> cache,
                        std::function<std::shared_ptr<Device>()> checking_device)
@@ -23,7 +15,7 @@ std::shared_ptr<const Pipeline> RowShaders::softmax() {
   const std::lock_guard lock(mutex_);
   if (softmax_ == nullptr) {
     check_softmax(checking_device_(), cache_->shaders);
-    softmax_ = build(*device_, emit_softmax(), cache_->shaders);
+    softmax_ = compiled(*device_, emit_softmax(), cache_->shaders);
   }
   return softmax_;
 }
@@ -33,7 +25,7 @@ std::shared_ptr<const Pipeline> RowShaders::multiply(Activation activation) {
   auto& multiply = multiply_[activation];
   if (multiply == nullptr) {
     check_multiply(checking_device_(), activation, cache_->shaders);
-    multiply = build(*device_, emit_multiply(activation), cache_->shaders);
+    multiply = compiled(*device_, emit_multiply(activation), cache_->shaders);
   }
   return multiply;
 }
