@@ -125,6 +125,10 @@ constexpr Table kTables[] = {
 
     {kVector, "few rows, texel buffers", 8, 64,
      "tile_m=1,2,4,8 tile_n=8,16,32 tile_k=4,8,16 reg_m=1,2,4,8 reg_n=1,2,4 unroll_k=4,8,16"},
+    // Four lanes along k read 32 neighbouring values of a row of B: .67 to .82 of the time of one lane
+    // a column for 1x4096x4096 nt on lavapipe 22.3.
+    {kVector, "one row, texel buffers, lanes along k", 8, 32,
+     "tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=4 unroll_k=8 stage=shared"},
     {kVector, "few rows, storage buffers, lanes along k", 32, 256,
      "tile_m=1,4,8 tile_n=4,8,16 tile_k=128,256 reg_m=1,4,8 reg_n=1,4 unroll_k=4,8 "
      "load_path=buffer stage=shared"},

@@ -191,7 +191,7 @@ class TuneProblemsTest : public ::testing::Test {
   std::atomic<bool> stop_ = false;
   std::vector<Variant> space_;
   std::vector<TuneProblem> problems_;
-  const DeviceRates rates_ = [] {
+  DeviceRates rates_ = [] {
     DeviceRates rates;
     rates.submit_ns = 1e4;
     rates.fma_gflops = 50;
@@ -300,6 +300,17 @@ TEST_F(TuneProblemsTest, AFasterKernelReplacesTheDefaultWithAStatedConfidence) {
     EXPECT_EQ(result.default_kernel, short_name(model_choice(result.problem)));
     EXPECT_EQ(result.kernel_ns, kOtherNs);
     EXPECT_GE(result.tried, 3u);
+  }
+}
+
+// As where caches serve more than the memory whose rate was measured.
+TEST_F(TuneProblemsTest, ASearchGoesOnWhereKernelsAreFasterThanTheBound) {
+  space_.resize(kSmallSpace);
+  rates_.fma_gflops = 0.01;
+  for (const TuneProblem& wanted : problems_)
+    ASSERT_GT(problem_bound_ns(wanted.problem, rates_), 2 * kDefaultNs);
+  for (const TuneResult& result : tune(kPlenty)) {
+    EXPECT_EQ(result.tried, legal_here(result.problem).size()) << to_string(result.problem);
   }
 }
 
