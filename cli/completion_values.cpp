@@ -111,7 +111,7 @@ std::vector<Suggestion> value_suggestions(const CLI::Option& option, const Globa
   std::erase_if(values, [&](const Suggestion& value) {
     // A line of the answer is one word, and a terminal shows it.
     return !value.word.starts_with(beginning) ||
-           std::ranges::any_of(value.word, [](char c) { return c >= 0 && c < ' '; });
+           std::ranges::any_of(value.word, [](unsigned char c) { return c < ' '; });
   });
   return values;
 }

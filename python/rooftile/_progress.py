@@ -1,4 +1,5 @@
 """What `rooftile tune` shows on a terminal, read and shown again: by tqdm where it is installed, so also in notebooks."""
+import importlib
 import re
 import sys
 from typing import Any, Callable, Optional, Tuple, Union
@@ -49,7 +50,7 @@ class Bar:
         self._on = bool(progress)
         if self._on and self._call is None:
             try:
-                from tqdm.auto import tqdm  # type: ignore[import]
+                tqdm = importlib.import_module("tqdm.auto").tqdm
             except ImportError:
                 return
             self._tqdm = tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}")

@@ -1,13 +1,13 @@
 """Makes arrays for results: PyTorch's where A is PyTorch's, else NumPy's, else memoryviews where there is no NumPy."""
 import sys
-from typing import Any, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from ._abi import BF16, F16, F32, I32, TYPE_NAMES
 from ._shapes import Shape
 from ._views import View, of_bytes, view_of
 
 _numpy: Optional[Any] = None
-_CODES = {F32: "f", F16: "H", BF16: "H", I32: "i"}
+_CODES: Dict[int, Any] = {F32: "f", F16: "H", BF16: "H", I32: "i"}  # mypy knows of some only
 
 
 def numpy_module() -> Optional[Any]:

@@ -104,7 +104,7 @@ class numpy_patch:
     >>> import numpy
     >>> a = numpy.ones((200, 200), "float32")
     >>> with numpy_patch() as patch:
-    ...     c = a @ a
+    ...     c = numpy.matmul(a, a)
     >>> float(c[0, 0]), patch.products
     (200.0, 1)
     """

@@ -25,7 +25,9 @@ names:
 #undef FORWARD
 
         .text
-// In: r11d the index. Saves what arguments may be in, looks the symbol up and goes there.
+// `bind` saves what arguments may be in, looks the symbol up and goes there.
+#if defined(__x86_64__)
+// In: r11d the index.
         .p2align 4
         .type bind, @function
 bind:
@@ -97,4 +99,69 @@ symbol: .cfi_startproc;                                                         
         jmp bind;                                                                                  \
         .cfi_endproc;                                                                              \
         .size symbol, . - symbol
+#elif defined(__aarch64__)
+// In: w17 the index. x16 and x17 are for jumps of this kind; no argument is in them.
+        .p2align 4
+        .type bind, @function
+bind:
+        .cfi_startproc
+        stp x29, x30, [sp, -224]!
+        .cfi_def_cfa_offset 224
+        .cfi_offset x29, -224
+        .cfi_offset x30, -216
+        mov x29, sp
+        stp x0, x1, [sp, 16]
+        stp x2, x3, [sp, 32]
+        stp x4, x5, [sp, 48]
+        stp x6, x7, [sp, 64]
+        stp x8, x17, [sp, 80]
+        stp q0, q1, [sp, 96]
+        stp q2, q3, [sp, 128]
+        stp q4, q5, [sp, 160]
+        stp q6, q7, [sp, 192]
+        adrp x0, offsets
+        add x0, x0, :lo12:offsets
+        ldr w1, [x0, w17, uxtw 2]
+        adrp x0, names
+        add x0, x0, :lo12:names
+        add x0, x0, x1
+        bl rooftile_blas_target
+        mov x16, x0
+        ldp x8, x17, [sp, 80]
+        adrp x0, targets
+        add x0, x0, :lo12:targets
+        str x16, [x0, w17, uxtw 3]
+        ldp x0, x1, [sp, 16]
+        ldp x2, x3, [sp, 32]
+        ldp x4, x5, [sp, 48]
+        ldp x6, x7, [sp, 64]
+        ldp q0, q1, [sp, 96]
+        ldp q2, q3, [sp, 128]
+        ldp q4, q5, [sp, 160]
+        ldp q6, q7, [sp, 192]
+        ldp x29, x30, [sp], 224
+        .cfi_restore x29
+        .cfi_restore x30
+        .cfi_def_cfa_offset 0
+        br x16
+        .cfi_endproc
+        .size bind, . - bind
+
+// Numbers without #, which would be the preprocessor's.
+#define FORWARD(index, symbol)                                                                     \
+        .p2align 4;                                                                                \
+        .globl symbol;                                                                             \
+        .type symbol, @function;                                                                   \
+symbol: .cfi_startproc;                                                                            \
+        adrp x16, targets + 8 * index;                                                             \
+        ldr x16, [x16, :lo12:targets + 8 * index];                                                 \
+        cbz x16, 1f;                                                                               \
+        br x16;                                                                                    \
+1:      mov w17, index;                                                                            \
+        b bind;                                                                                    \
+        .cfi_endproc;                                                                              \
+        .size symbol, . - symbol
+#else
+#error "no jumps to the real BLAS for this processor"
+#endif
 #include FORWARDS

@@ -10,6 +10,17 @@ from rooftile import patch as patching
 A = numpy.random.default_rng(1).random((130, 140), "float32")
 B = numpy.random.default_rng(2).random((140, 150), "float32")
 MATMUL, DOT = numpy.matmul, numpy.dot
+# From NumPy 2.0 on `@` stays NumPy's.
+OPERATOR = hasattr(numpy, "set_numeric_ops")
+
+
+@pytest.fixture(autouse=True)
+def expected_warning():
+    """The warning that `@` is not routed, where it is not."""
+    with warnings.catch_warnings():
+        if not OPERATOR:
+            warnings.filterwarnings("ignore", "this NumPy does not let", RuntimeWarning)
+        yield
 
 
 def close(c):
@@ -31,13 +42,17 @@ def routed(monkeypatch):
 
 def test_large_products_are_routed_and_only_within_the_block(routed):
     with rt.numpy_patch() as patch:
-        for product in (lambda: A @ B, lambda: numpy.matmul(A, B), lambda: numpy.dot(A, B), lambda: B.T @ A.T):
-            product()
+        close(numpy.matmul(A, B))
+        close(numpy.dot(A, B))
+        close(numpy.matmul(B.T, A.T).T)
+        assert patch.products == len(routed) == 3 and routed[2] == ((150, 140), (140, 130))
         close(A @ B)
-        assert patch.products == len(routed) == 5 and routed[3] == ((150, 140), (140, 130))
+        close((B.T @ A.T).T)
+        assert patch.products == len(routed) == (5 if OPERATOR else 3)
     assert numpy.matmul is MATMUL and numpy.dot is DOT
+    close(numpy.matmul(A, B))
     close(A @ B)
-    assert len(routed) == 5
+    assert len(routed) == (5 if OPERATOR else 3)
 
 
 def test_other_products_stay_numpy_s(routed):
@@ -58,18 +73,18 @@ def test_other_products_stay_numpy_s(routed):
 
 def test_blocks_are_nested_and_end_with_exceptions(routed):
     with rt.numpy_patch(least=10**9) as outer:
-        A @ B
+        numpy.matmul(A, B)
         with pytest.raises(KeyError), rt.numpy_patch(least=1) as inner:
-            A[:2] @ B
+            numpy.matmul(A[:2], B)
             raise KeyError
-        A @ B
+        numpy.matmul(A, B)
     assert (outer.products, inner.products, len(routed)) == (1, 1, 1)
     assert numpy.matmul is MATMUL and A @ B is not None and len(routed) == 1
 
 
 def test_all_threads_are_routed():
     with rt.numpy_patch() as patch:
-        threads = [threading.Thread(target=lambda: close(A @ B)) for _ in range(3)]
+        threads = [threading.Thread(target=lambda: close(numpy.matmul(A, B))) for _ in range(3)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -87,6 +102,7 @@ def test_without_a_setting_for_the_operator_functions_are_routed_and_a_warning_s
     assert numpy.matmul is MATMUL
 
 
+@pytest.mark.skipif(not OPERATOR, reason="the warning is due")
 def test_nothing_else_is_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,14 +1,11 @@
-"""PyTorch's tensors in the processor's memory. Exit code 77, which ctest counts as skipped, where PyTorch is not installed."""
+"""PyTorch's tensors in the processor's memory. Skipped where PyTorch is not installed."""
 import sys
 
 import numpy
 import pytest
 import rooftile as rt
 
-try:
-    import torch
-except ImportError:
-    pytest.exit("PyTorch is not installed (python3-torch)", returncode=77)
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 
 
 @pytest.mark.parametrize("dtype,unit", [("float16", 2.0**-11), ("bfloat16", 2.0**-8)])

@@ -101,20 +101,20 @@ class VulkanProgram {
   const std::vector<std::string>& messages() const { return *messages_; }
 
  private:
-  static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
-                                                   VkDebugUtilsMessageTypeFlagsEXT,
-                                                   const VkDebugUtilsMessengerCallbackDataEXT* data,
-                                                   void* user) {
+  // As in runtime/device/physical/validation.cpp, for Vulkan headers with C's types and with C++'s.
+  template <typename Severity, typename Types, typename Data>
+  static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(Severity, Types, const Data* data, void* user) {
     static_cast<std::vector<std::string>*>(user)->emplace_back(data->pMessage);
     return VK_FALSE;
   }
   vk::DebugUtilsMessengerCreateInfoEXT messenger_info() const {
     using Severity = vk::DebugUtilsMessageSeverityFlagBitsEXT;
-    return {{},
-            Severity::eWarning | Severity::eError,
-            vk::DebugUtilsMessageTypeFlagBitsEXT::eValidation,
-            on_message,
-            messages_.get()};
+    vk::DebugUtilsMessengerCreateInfoEXT info;
+    info.messageSeverity = Severity::eWarning | Severity::eError;
+    info.messageType = vk::DebugUtilsMessageTypeFlagBitsEXT::eValidation;
+    info.pfnUserCallback = on_message;
+    info.pUserData = messages_.get();
+    return info;
   }
   vk::raii::Instance make_instance() const {
     const vk::ApplicationInfo application("test", 1, "test", 1, kApiVersion);

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# scripts/debian-root runs a command in another file system, which sees sources that it cannot change, and nothing that it started
+# outlives it. The file system holds some programs of this machine.   debian_root_test.sh SOURCE_DIR BINARY_DIR
+# shellcheck disable=SC2016  # expanded in there
+. "$(dirname "$0")/scratch.sh"
+
+unshare --mount true 2>/dev/null || { echo "this user may not mount anything"; exit 77; }
+mkdir -p sources "roots/trixie"/{dev,sys,proc,tmp,etc,src,ccache,usr/bin,usr/lib}
+cp -r "$source_dir/scripts" "$source_dir/CMakePresets.json" sources/
+root=$scratch/roots/trixie
+ln -s usr/bin usr/lib "$root/"
+touch "$root"/{etc/resolv.conf,ready}
+for program in bash env sleep umount; do
+  cp -L "$(command -v $program)" "$root/usr/bin/"
+  ldd "$(command -v $program)" | grep -o '/[^ ]*' | while read -r library; do
+    mkdir -p "$root/${library%/*}"
+    cp -L "$library" "$root/$library"
+  done
+done
+export ROOFTILE_ROOTS=$scratch/roots
+unset CMAKE_CXX_COMPILER_LAUNCHER
+
+inside=(sources/scripts/debian-root run trixie bash -c)
+
+quietly "${inside[@]}" 'echo built >build/result'
+[ "$(cat sources/build-trixie/build/result)" = built ] || fail "what is built does not lie in build-trixie"
+[ ! -e sources/build-trixie/build-tsan ] || fail "folders of other presets remain"
+! "${inside[@]}" '>scripts/new' 2>/dev/null || fail "the command can change sources"
+code=0
+"${inside[@]}" 'exit 5' || code=$?
+[ "$code" = 5 ] || fail "the command's exit code 5 became $code"
+
+# Whoever writes to the pipe is in there, and the end of the file comes when the last of them is gone.
+mkfifo sources/build-trixie/build/pipe
+for signal in TERM KILL; do
+  "${inside[@]}" 'exec >build/pipe; echo begun; sleep 1000 & sleep 1000; true' &
+  exec 3<sources/build-trixie/build/pipe
+  read -r line <&3
+  [ "$line" = begun ] || fail "the command has not begun"
+  kill -$signal $!
+  timeout 30 cat <&3 || fail "what the command started outlives SIG$signal"
+  ! wait $! 2>/dev/null || fail "SIG$signal gave exit code 0"
+done
