@@ -4,7 +4,7 @@ import ctypes
 import os
 import time
 import weakref
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Union
 
 from . import _abi
 from ._call import ONE, ZERO, Call, Options, call_of
@@ -117,6 +117,7 @@ class Session:
         self._plain: Optional[PlainProducts] = None
         self.collected = Collected()
         self._process = os.getpid()
+        self.before_close: Optional[Callable[[], None]] = None  # of what uses the context without this object
         _sessions.add(self)
 
     @property
@@ -248,6 +249,8 @@ class Session:
 
     def close(self) -> None:
         """Waits for the products that other threads are computing, and frees the context. A closed session may be closed."""
+        if self.before_close is not None:
+            self.before_close()
         context, self._context = self._context, ctypes.c_void_p()
         self.collected.drop()
         if self._plain is not None:
