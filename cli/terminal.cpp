@@ -4,9 +4,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace rooftile {
 
@@ -31,6 +33,49 @@ bool can_redraw(int descriptor) {
 
 void print_table(const TextTable& table, std::string_view indent) {
   fmt::print("{}", table.text(indent, terminal_columns(STDOUT_FILENO)));
+}
+
+namespace {
+
+/// One line, broken. A word that does not fit is left whole, so that a path can be copied.
+std::string broken(std::string_view line, std::size_t columns) {
+  const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  std::string result(line.substr(0, indent));
+  std::size_t at = indent, words = 0;
+  for (line.remove_prefix(indent); !line.empty();) {
+    const std::size_t gap = line.find_first_not_of(' ');
+    if (gap == std::string_view::npos) break;
+    const std::string_view word = line.substr(gap, line.find(' ', gap) - gap);
+    const std::size_t width = display_width(word);
+    if (words++ > 0 && at + gap + width > columns) {
+      result += "\n" + std::string(indent + 2, ' ');
+      at = indent + 2;
+    } else {
+      result.append(gap, ' ');
+      at += gap;
+    }
+    result += word;
+    at += width;
+    line.remove_prefix(gap + word.size());
+  }
+  return result;
+}
+
+}  // namespace
+
+void print_lines(std::string_view text) {
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  if (columns == 0) {
+    fmt::print("{}", text);
+    return;
+  }
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    fmt::print("{}{}", display_width(line) > columns ? broken(line, columns) : std::string(line),
+               end < text.size() ? "\n" : "");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
 }
 
 }  // namespace rooftile

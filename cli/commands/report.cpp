@@ -67,7 +67,10 @@ int show(const Globals& globals, ReportArguments& arguments) {
                                                               : CalibrationDetail::kDate,
                                         terminal);
   }
-  fmt::print("{}{}", text, arguments.json ? "\n" : "");
+  if (arguments.json)
+    fmt::print("{}\n", text);
+  else
+    print_lines(text);
   return kDone;
 }
 

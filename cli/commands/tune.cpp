@@ -224,8 +224,8 @@ std::ptrdiff_t tuned_problems(const TuneReport& report) {
 TuneReport tune_device(Store& store, const DeviceProfile& device, const TuneOptions& options,
                        bool quiet, const std::atomic<bool>& stop) {
   if (!quiet)
-    fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
-               options.problems.size(), options.budget_s);
+    print_lines(fmt::format("tuning {} ({}), {} problems, {:.0f} s\n", device.name,
+                            device.driver_info, options.problems.size(), options.budget_s));
   std::fflush(stdout);
   ProgressBar bar;
   ResultTable table(options.problems);
@@ -251,23 +251,25 @@ void print_end(const Store& store, const DeviceProfile& device, const TuneOption
                bool from_log, const TuneReport& report) {
   std::size_t spilled = 0;
   for (const TuneResult& result : report.results) spilled += result.spilled;
-  fmt::print("{} of {} problems in {:.0f} s{}{}{}{}\n", tuned_problems(report),
-             options.problems.size(), report.elapsed_s,
-             overrun_text(report.elapsed_s, options.budget_s),
-             spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
-             report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
-                                             report.failed, report.lost_s)
-                               : "",
-             report.interrupted     ? "; interrupted: the next run continues from here"
-             : report.out_of_budget ? "; out of budget: the next run continues from here"
-                                    : "");
-  fmt::print("{}{}{}noise: {}\n", missing_text(options.problems, report.results),
-             open_text(report.results), contention_note(report.results), noise_text(report));
+  print_lines(fmt::format(
+      "{} of {} problems in {:.0f} s{}{}{}{}\n", tuned_problems(report), options.problems.size(),
+      report.elapsed_s, overrun_text(report.elapsed_s, options.budget_s),
+      spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
+      report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
+                                      report.failed, report.lost_s)
+                        : "",
+      report.interrupted     ? "; interrupted: the next run continues from here"
+      : report.out_of_budget ? "; out of budget: the next run continues from here"
+                             : ""));
+  print_lines(fmt::format("{}{}{}noise: {}\n", missing_text(options.problems, report.results),
+                          open_text(report.results), contention_note(report.results),
+                          noise_text(report)));
   if (from_log) {
     const std::optional<RowId> row = store.find_device(device);
-    fmt::print("{} logged problems remain\n", row ? logged_problems(store, *row).size() : 0);
+    print_lines(
+        fmt::format("{} logged problems remain\n", row ? logged_problems(store, *row).size() : 0));
   }
-  if (!report.interrupted) fmt::print("untuned problems: {}\n", untuned_text(report));
+  if (!report.interrupted) print_lines(fmt::format("untuned problems: {}\n", untuned_text(report)));
 }
 
 int tune_all(const Globals& globals, const TuneArguments& arguments) {
@@ -317,9 +319,9 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   if (arguments.json)
     print_json({{"database", store.path().string()}, {"devices", std::move(documents)}});
   else
-    fmt::print(
+    print_lines(fmt::format(
         "stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
-        store.path().string());
+        store.path().string()));
   return interrupted ? kInterrupted : impossible ? kFailure : kDone;
 }
 

@@ -96,6 +96,10 @@ def test_quantised_weights_are_put_on_the_device_once(session, options):
 def test_dlpack_hands_over_the_processor_s_copy(session):
     x = session.array(numpy.ones((2, 3), "float32"))
     assert (numpy.from_dlpack(x) == 1).all() and x.__dlpack_device__() == (1, 0)
+    assert x.__dlpack__(stream=None, max_version=(1, 0), dl_device=(1, 0), copy=True) is not None
+    for refused in ({"copy": False}, {"dl_device": (7, 0)}):
+        with pytest.raises(BufferError, match="^a DeviceArray"):
+            x.__dlpack__(**refused)
 
 
 def test_sizes_of_zero(session):
