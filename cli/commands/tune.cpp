@@ -110,9 +110,9 @@ class ResultTable {
           "winner");
     const double total_ns = r.kernel_ns + r.pack_ns;
     if (r.winner.empty()) {
-      fmt::print("{} no certified kernel yet ({} measured, {} rejected, {} spilled)\n",
-                 padded(to_string(r.problem), problem_width_, Align::kLeft), r.measured, r.rejected,
-                 r.spilled);
+      print_lines(fmt::format("{} no certified kernel yet ({} measured, {} rejected, {} spilled)\n",
+                              padded(to_string(r.problem), problem_width_, Align::kLeft),
+                              r.measured, r.rejected, r.spilled));
       return;
     }
     row(to_string(r.problem),

@@ -70,6 +70,7 @@ class Bar:
         self._call = progress if callable(progress) else None
         self._tqdm: Any = None
         self._width = 0
+        self._line = ""
         self._on = bool(progress) and (self._call is not None or columns() > 1)
         if self._on and self._call is None:
             try:
@@ -87,9 +88,10 @@ class Bar:
         elif self._on:
             filled = int(share * _COLUMNS)
             line = f"{share:4.0%} |{'#' * filled}{'.' * (_COLUMNS - filled)}| {text}"[:max(columns() - 1, 1)]
-            sys.stderr.write("\r" + line.ljust(self._width))
-            sys.stderr.flush()
-            self._width = len(line)
+            if line != self._line:
+                sys.stderr.write("\r" + line.ljust(self._width))
+                sys.stderr.flush()
+            self._line, self._width = line, len(line)
 
     def close(self) -> None:
         if self._tqdm is not None:

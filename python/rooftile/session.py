@@ -2,6 +2,7 @@
 import atexit
 import ctypes
 import os
+import threading
 import time
 import weakref
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Union
@@ -21,6 +22,18 @@ from .errors import Error, InvalidArgument
 from .weights import Packed, Quantized
 
 
+# Held while a context is opened, and while the process forks: a child would wait for ever for a BLAS that another thread of its parent
+# was loading.
+_opening = threading.RLock()
+
+
+def _renew_opening() -> None:
+    """In a forked child."""
+    global _opening
+    _opening = threading.RLock()
+
+
+os.register_at_fork(before=lambda: _opening.acquire(), after_in_parent=lambda: _opening.release(), after_in_child=_renew_opening)
 _sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
@@ -113,7 +126,8 @@ class Session:
                                precision=_abi.enumerator("precision", _abi.PRECISIONS, precision),
                                deterministic=int(deterministic), no_untuned_log=int(not log_untuned))
         self._library = library()
-        check(self._library, self._library.rooftile_open(ctypes.addressof(options), ctypes.addressof(self._context)))
+        with _opening:
+            check(self._library, self._library.rooftile_open(ctypes.addressof(options), ctypes.addressof(self._context)))
         self._plain: Optional[PlainProducts] = None
         self.collected = Collected()
         self._process = os.getpid()

@@ -15,6 +15,7 @@ from rooftile import _progress, ipython, tools
 TUNER = r"""#!/bin/sh
 echo "$@" > "$0.asked"
 cp "$5" "$0.shapes" 2>/dev/null
+echo "$TERM $COLUMNS" > "$0.terminal"
 [ -t 2 ] || echo "no terminal" >&2
 printf '\r\033[Kcalibrating; after it the budget of 60 s begins' >&2
 printf '\r\033[K[#####.....] 30 s left, searching 1/1 8x9x10 nn: 1.5 GFLOP/s, 5 %% of roof' >&2
@@ -72,6 +73,7 @@ def test_the_bar_is_drawn_on_terminals_only_and_fits(tuner, capsys, monkeypatch)
     rt.tune("llm", "60s", progress=False)
     monkeypatch.setenv("TERM", "dumb")
     rt.tune("llm", "60s")
+    assert of(tuner, "terminal").read_text() == "xterm 200\n"  # the caller's would shorten what a function is to get
     assert capsys.readouterr().err == ""
 
 
