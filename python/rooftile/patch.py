@@ -151,9 +151,10 @@ class numpy_patch:
 
     Routed are `a @ b`, numpy.matmul with all its arguments, stacks of matrices, and numpy.dot(a, b) of plain arrays with two
     dimensions, with least = m * n * k or more multiplications a matrix, in every thread and inside other packages, such as
-    scikit-learn: numpy.matmul stays the ufunc that it is, and gets another loop by NumPy's C interface. Not routed: other types, vectors, a matrix and its own transpose (NumPy computes half of it), rows that do not lie side by side,
-    ndarray.dot, einsum, tensordot, numpy.linalg, and numpy.dot that a module has imported by name. The drop-in BLAS (`rooftile
-    run`) routes all of these. A NumPy that does not let its loop be replaced is told of by a RuntimeWarning.
+    scikit-learn: numpy.matmul stays the ufunc that it is, and gets another loop by NumPy's C interface. Not routed: other types,
+    vectors, a matrix and its own transpose (NumPy computes half of it), rows that do not lie side by side, ndarray.dot, einsum,
+    tensordot, numpy.linalg, and numpy.dot that a module has imported by name. The drop-in BLAS (`rooftile run`) routes all of
+    these. A NumPy that does not let its loop be replaced is told of by a RuntimeWarning.
 
     products: number of products that were routed within the block. Blocks may be nested. Thread-safe.
 
