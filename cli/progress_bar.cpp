@@ -35,7 +35,7 @@ const char* phase_text(TunePhase phase) {
 
 }  // namespace
 
-ProgressBar::ProgressBar() : terminal_(terminal_columns(STDERR_FILENO) > 1) {}
+ProgressBar::ProgressBar() : terminal_(can_redraw(STDERR_FILENO)) {}
 
 void ProgressBar::show(const TuneProgress& p) {
   if (!terminal_) return;

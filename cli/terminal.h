@@ -12,8 +12,16 @@ namespace rooftile {
 /// columns. What is no terminal gets a line a row.
 void print_table(const TextTable& table, std::string_view indent = "");
 
-/// Columns of the terminal behind this descriptor (STDOUT_FILENO, STDERR_FILENO); 0 where there is
-/// no terminal, so that the output is for a program, and 80 where a terminal does not say.
+/// Prints lines, on a terminal broken between words where they do not fit, with what follows
+/// indented by two more.
+void print_lines(std::string_view text);
+
+/// Columns of the terminal behind this descriptor (STDOUT_FILENO, STDERR_FILENO): $COLUMNS, else
+/// what the terminal says, else 80; 0 where there is no terminal, so that the output is for a
+/// program.
 std::size_t terminal_columns(int descriptor);
+
+/// Whether the descriptor is a terminal on which a line can be drawn anew.
+bool can_redraw(int descriptor);
 
 }  // namespace rooftile

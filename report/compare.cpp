@@ -89,7 +89,7 @@ std::string value_text(const std::optional<double>& value) {
   return value ? fmt::format("{:.6g}", *value) : "-";
 }
 
-void write_device(fmt::memory_buffer& out, const DeviceComparison& device) {
+void write_device(fmt::memory_buffer& out, const DeviceComparison& device, std::size_t terminal) {
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "\nhere:  {}\nthere: {}\n", label(device.here), label(device.there));
   TextTable problems(
@@ -103,7 +103,7 @@ void write_device(fmt::memory_buffer& out, const DeviceComparison& device) {
   if (problems.empty())
     fmt::format_to(to, "  no problem is tuned on both\n");
   else
-    out.append(problems.text("  "));
+    out.append(problems.text("  ", terminal));
   if (!device.only_here.empty())
     fmt::format_to(to, "  only here:  {}\n", fmt::join(device.only_here, ", "));
   if (!device.only_there.empty())
@@ -122,7 +122,7 @@ void write_device(fmt::memory_buffer& out, const DeviceComparison& device) {
   if (device.host_points > 0)
     figures.add({"host.gemm.*", fmt::format("{} points", device.host_points), "", "",
                  fmt::format("{:.2f}x", device.host_ratio)});
-  out.append(figures.text("  "));
+  out.append(figures.text("  ", terminal));
 }
 
 Json json_of(const DeviceComparison& device) {
@@ -184,12 +184,12 @@ Comparison compare(const Report& here, const Report& there) {
   return comparison;
 }
 
-std::string comparison_text(const Comparison& comparison) {
+std::string comparison_text(const Comparison& comparison, std::size_t terminal) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "here:  {}\nthere: {}\nratios: there over here; of problems their rates\n",
                  comparison.here, comparison.there);
-  for (const DeviceComparison& device : comparison.devices) write_device(out, device);
+  for (const DeviceComparison& device : comparison.devices) write_device(out, device, terminal);
   for (const std::string& device : comparison.without_partner)
     fmt::format_to(to, "\nnot compared: {} of {}\n", device, comparison.there);
   return fmt::to_string(out);

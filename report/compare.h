@@ -46,7 +46,8 @@ struct Comparison {
 /// files are the same, a device is not compared with itself. Throws kUnsupported when there is
 /// nothing to compare.
 Comparison compare(const Report& here, const Report& there);
-std::string comparison_text(const Comparison& comparison);
+/// terminal: columns of the terminal that tables are to fit; 0: a line a row.
+std::string comparison_text(const Comparison& comparison, std::size_t terminal = 0);
 std::string comparison_json(const Comparison& comparison);
 
 }  // namespace rooftile

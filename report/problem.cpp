@@ -41,7 +41,7 @@ std::string bytes_are(const LevelReport& level) {
   return fmt::format("counted; the model says {:.0f}", *level.modelled_bytes);
 }
 
-void write_levels(fmt::memory_buffer& out, const ProblemReport& p) {
+void write_levels(fmt::memory_buffer& out, const ProblemReport& p, std::size_t terminal) {
   std::vector<TextTable::Column> columns = {{"level", Align::kLeft}, {"bytes"},    {"flop/byte"},
                                             {"GB/s roof"},           {"bound us"}, {"of it"}};
   if (p.counted()) columns.push_back({"bytes are", Align::kLeft});
@@ -56,10 +56,10 @@ void write_levels(fmt::memory_buffer& out, const ProblemReport& p) {
                level.bound_ns > 0 ? fmt::format("{:.0f} %", 100 * level.bound_ns / passed_ns) : "-",
                p.counted() ? bytes_are(level) : ""});
   }
-  out.append("\n" + table.text("  "));
+  out.append("\n" + table.text("  ", terminal));
 }
 
-void write_counters(fmt::memory_buffer& out, const ProblemReport& p) {
+void write_counters(fmt::memory_buffer& out, const ProblemReport& p, std::size_t terminal) {
   if (!p.counters) return;
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "\n  counted by the driver in {} {}, {}:\n", p.counters->passes,
@@ -69,7 +69,7 @@ void write_counters(fmt::memory_buffer& out, const ProblemReport& p) {
   for (const PerformanceCounter& counter : p.counters->counters)
     table.add({counter.name, counter_value(counter), counter.unit == "generic" ? "" : counter.unit,
                counter.category});
-  out.append(table.text("  "));
+  out.append(table.text("  ", terminal));
 }
 
 void write_limits(fmt::memory_buffer& out, const ProblemReport& p) {
@@ -90,7 +90,7 @@ void write_limits(fmt::memory_buffer& out, const ProblemReport& p) {
                    limiter_text(next), p.headroom.if_lifted);
 }
 
-void write_alternatives(fmt::memory_buffer& out, const ProblemReport& p) {
+void write_alternatives(fmt::memory_buffer& out, const ProblemReport& p, std::size_t terminal) {
   TextTable table({{"rank", Align::kLeft},
                    {"kernel", Align::kLeft},
                    {"kernel us"},
@@ -107,7 +107,7 @@ void write_alternatives(fmt::memory_buffer& out, const ProblemReport& p) {
   add(p.kernel, p.kernel_ns, p.pack_ns, p.limiter);
   for (const RankedReport& other : p.alternatives)
     add(other.kernel, other.kernel_ns, other.pack_ns, other.limiter);
-  out.append("\n" + table.text("  "));
+  out.append("\n" + table.text("  ", terminal));
 }
 
 void write_gains(fmt::memory_buffer& out, const ProblemReport& p) {
@@ -146,7 +146,7 @@ std::vector<ProblemOnDevice> find_problem(const Report& report, const Problem& w
   return found;
 }
 
-std::string problem_text(const std::vector<ProblemOnDevice>& found) {
+std::string problem_text(const std::vector<ProblemOnDevice>& found, std::size_t terminal) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
   for (const auto& [device, problem] : found) {
@@ -161,16 +161,16 @@ std::string problem_text(const std::vector<ProblemOnDevice>& found) {
       fmt::format_to(to, ", {:.0f} % of the problem's roofline", 100 * p.bound_ns / p.kernel_ns);
     if (p.pack_ns > 0) fmt::format_to(to, "; packing {:.1f} us", microseconds(p.pack_ns));
     fmt::format_to(to, "\n");
-    write_levels(out, p);
+    write_levels(out, p, terminal);
     write_limits(out, p);
     fmt::format_to(to,
                    "\n  {:.0f} workgroups in {:.0f} waves; wave efficiency {:.0f} %, tile "
                    "efficiency {:.0f} %\n",
                    waves.workgroups, waves.waves, 100 * waves.wave_efficiency,
                    100 * waves.tile_efficiency);
-    write_counters(out, p);
+    write_counters(out, p, terminal);
     write_gains(out, p);
-    write_alternatives(out, p);
+    write_alternatives(out, p, terminal);
   }
   return fmt::to_string(out);
 }

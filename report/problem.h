@@ -16,7 +16,8 @@ struct ProblemOnDevice {
 /// Covers every device of the report that the problem is tuned on; ld, alpha and beta are ignored.
 /// Throws kUnsupported, naming tuned problems, when there is no such device.
 std::vector<ProblemOnDevice> find_problem(const Report& report, const Problem& wanted);
-std::string problem_text(const std::vector<ProblemOnDevice>& found);
+/// terminal: columns of the terminal that tables are to fit; 0: a line a row.
+std::string problem_text(const std::vector<ProblemOnDevice>& found, std::size_t terminal = 0);
 std::string problem_json(const Report& report, const std::vector<ProblemOnDevice>& found);
 
 }  // namespace rooftile

@@ -2,6 +2,7 @@
 // the model, and never opens a device.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,7 +19,9 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record,
                            const RuntimeView& runtime);
 /// How much of a calibration is printed: its date, or every figure with spread and drift.
 enum class CalibrationDetail : std::uint8_t { kDate, kFigures };
-std::string report_text(const Report& report, CalibrationDetail detail = CalibrationDetail::kDate);
+/// terminal: columns of the terminal that tables are to fit; 0: a line a row.
+std::string report_text(const Report& report, CalibrationDetail detail = CalibrationDetail::kDate,
+                        std::size_t terminal = 0);
 /// The report as JSON. docs/report-json.md describes the fields, and docs/report.schema.json checks
 /// them.
 std::string report_json(const Report& report);

@@ -26,7 +26,7 @@ void write_calibrated(fmt::memory_buffer& out, const DeviceReport& device) {
   fmt::format_to(to, "; `rooftile report --calibration` lists the measurements\n");
 }
 
-void write_calibration(fmt::memory_buffer& out, const DeviceReport& device) {
+void write_calibration(fmt::memory_buffer& out, const DeviceReport& device, std::size_t terminal) {
   const auto to = std::back_inserter(out);
   if (device.figures.empty()) {
     fmt::format_to(to, "  not calibrated: run `rooftile tune`\n");
@@ -56,7 +56,7 @@ void write_calibration(fmt::memory_buffer& out, const DeviceReport& device) {
                report.drifted() ? "*" : ""});
   }
   table.add({"host.gemm.*", fmt::to_string(grid), "points"});
-  out.append(table.text("    "));
+  out.append(table.text("    ", terminal));
   fmt::format_to(
       to,
       "  calibration ratios, device : host   compute {:.3f}, bandwidth {:.3f}, latency {:.4f}\n",
@@ -82,7 +82,7 @@ std::string certain_text(const ProblemReport& p) {
   return p.outcome ? certainty_text(p.outcome->verdict, p.outcome->confidence) : "-";
 }
 
-void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
+void write_problems(fmt::memory_buffer& out, const DeviceReport& device, std::size_t terminal) {
   const auto to = std::back_inserter(out);
   if (device.problems.empty()) {
     fmt::format_to(to, "  no certified kernel yet: {}\n", device.advice);
@@ -121,7 +121,7 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
     if (facts) std::ranges::copy(facts_cells(p.facts), std::back_inserter(cells));
     table.add(std::move(cells));
   }
-  out.append(table.text("  "));
+  out.append(table.text("  ", terminal));
   fmt::format_to(
       to,
       "  vs default, certain: the kernel that the model takes without a measurement, and "
@@ -132,7 +132,7 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device) {
                    "  *: with bytes that the driver counted; `rooftile report --problem m,n,k`\n");
 }
 
-void write_elsewhere(fmt::memory_buffer& out, const DeviceReport& device) {
+void write_elsewhere(fmt::memory_buffer& out, const DeviceReport& device, std::size_t terminal) {
   if (device.elsewhere.empty()) return;
   TextTable table({{"problem", Align::kLeft},
                    {"fastest kernel elsewhere", Align::kLeft},
@@ -144,7 +144,7 @@ void write_elsewhere(fmt::memory_buffer& out, const DeviceReport& device) {
     table.add({to_string(e.problem), e.kernel, fmt::format("{:.1f}", e.kernel_ns * 1e-3),
                fmt::format("{:.1f}", flops(e.problem) / e.kernel_ns),
                fmt::format("{:.1f}", e.pack_ns * 1e-3), fmt::to_string(e.tried)});
-  out.append(table.text("  "));
+  out.append(table.text("  ", terminal));
   fmt::format_to(std::back_inserter(out),
                  "  elsewhere: imported measurements; programs run no kernel for them before it is "
                  "certified here\n");
@@ -174,7 +174,7 @@ std::string_view limiter_text(std::string_view limiter) {
   return known == std::end(kTexts) ? limiter : known->second;
 }
 
-std::string report_text(const Report& report, CalibrationDetail detail) {
+std::string report_text(const Report& report, CalibrationDetail detail, std::size_t terminal) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "{}\n", report.database);
@@ -182,15 +182,15 @@ std::string report_text(const Report& report, CalibrationDetail detail) {
   for (const DeviceReport& device : report.devices) {
     fmt::format_to(to, "\n{} ({}, {})\n", device.profile.name, name(device.profile.kind),
                    device.profile.driver_info);
-    write_problems(out, device);
-    write_elsewhere(out, device);
+    write_problems(out, device, terminal);
+    write_elsewhere(out, device, terminal);
     for (const StaleReport& s : device.stale)
       fmt::format_to(to, "  not used: {} for {}: {}\n", s.kernel, s.problem, s.reason);
     if (!device.stale.empty())
       fmt::format_to(to, "  `rooftile tune --refresh` certifies and times them again\n");
     for (const RejectedReport& r : device.rejected)
       fmt::format_to(to, "  black-listed: {}: {}\n", r.kernel, r.reason);
-    detail == CalibrationDetail::kFigures ? write_calibration(out, device)
+    detail == CalibrationDetail::kFigures ? write_calibration(out, device, terminal)
                                           : write_calibrated(out, device);
   }
   return fmt::to_string(out);

@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "cli/explanation.h"
+#include "cli/terminal.h"
 #include "cli/usage.h"
 #include "core/error.h"
 
@@ -52,7 +53,7 @@ int print(const Explained& explained, bool json) {
     fmt::print("{}\n",
                json_of(explained).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   else
-    fmt::print("{}", text_of(explained));
+    print_lines(text_of(explained));
   return kDone;
 }
 

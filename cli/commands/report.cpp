@@ -1,10 +1,13 @@
 #include "report/report.h"
 
+#include <unistd.h>
+
 #include <array>
 
 #include "cli/command.h"
 #include "cli/output_file.h"
 #include "cli/runtime_view.h"
+#include "cli/terminal.h"
 #include "cli/usage.h"
 #include "core/error.h"
 #include "report/charts.h"
@@ -38,6 +41,7 @@ void write_page(const std::filesystem::path& path, const std::string& page) {
 int show(const Globals& globals, ReportArguments& arguments) {
   const Store store = Store(globals.database(), OpenMode::kReadOnly);
   Report report = selected(store, globals);
+  const std::size_t terminal = terminal_columns(STDOUT_FILENO);
   std::string text;
   if (!arguments.html.empty()) {
     const Charts charts = make_charts(store, runtime_view(), std::move(report));
@@ -51,17 +55,22 @@ int show(const Globals& globals, ReportArguments& arguments) {
     options.n = arguments.sizes[1];
     options.k = arguments.sizes[2];
     const std::vector<ProblemOnDevice> found = find_problem(report, options.problem());
-    text = arguments.json ? problem_json(report, found) : problem_text(found);
+    text = arguments.json ? problem_json(report, found) : problem_text(found, terminal);
   } else if (!arguments.compare.empty()) {
     const Store other(arguments.compare, {.mode = OpenMode::kReadOnly, .named = " with --compare"});
     const Comparison comparison = compare(report, make_report(other, runtime_view()));
-    text = arguments.json ? comparison_json(comparison) : comparison_text(comparison);
+    text = arguments.json ? comparison_json(comparison) : comparison_text(comparison, terminal);
   } else {
     text = arguments.json ? report_json(report)
-                          : report_text(report, arguments.calibration ? CalibrationDetail::kFigures
-                                                                      : CalibrationDetail::kDate);
+                          : report_text(report,
+                                        arguments.calibration ? CalibrationDetail::kFigures
+                                                              : CalibrationDetail::kDate,
+                                        terminal);
   }
-  fmt::print("{}{}", text, arguments.json ? "\n" : "");
+  if (arguments.json)
+    fmt::print("{}\n", text);
+  else
+    print_lines(text);
   return kDone;
 }
 

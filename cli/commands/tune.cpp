@@ -1,8 +1,10 @@
 #include "tuner/tune.h"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "cli/json_output.h"
 #include "cli/progress_bar.h"
 #include "cli/refresh.h"
+#include "cli/terminal.h"
 #include "cli/tune_json.h"
 #include "cli/usage.h"
 #include "core/error.h"
@@ -86,38 +89,57 @@ std::string contention_note(const std::vector<TuneResult>& results) {
       contended);
 }
 
-/// Prints a line for each problem as soon as it is tuned. The winner is the last column, because
-/// its name may have any length, which is unknown when the first line is printed.
+/// Prints each problem as soon as it is tuned: in one line or, on a terminal where that does not
+/// fit, in two and the winner below them. The winner is the last column, because its name may have
+/// any length, which is unknown when the first line is printed.
 class ResultTable {
  public:
   explicit ResultTable(const std::vector<TuneProblem>& problems) {
     for (const TuneProblem& wanted : problems)
       problem_width_ = std::max(problem_width_, display_width(to_string(wanted.problem)));
+    constexpr std::size_t kFigures = 76, kWinner = 60;  // of the columns after the problem
+    const std::size_t terminal = terminal_columns(STDOUT_FILENO);
+    folded_ = terminal > 0 && terminal < problem_width_ + kFigures + kWinner;
   }
 
   /// Prints the header directly before the first result, after the lines of a calibration.
   void print(const TuneResult& r) {
     if (!std::exchange(has_header_, true))
-      fmt::print("{} {:>8} {:>7} {:>10} {:>8} {:>5} {:>9} {:>9} {:>9}  {}\n",
-                 padded("problem", problem_width_, Align::kLeft), "GFLOP/s", "% roof", "vs default",
-                 "certain", "tried", "vs naive", "vs host", "packing", "winner");
-    const std::string problem = padded(to_string(r.problem), problem_width_, Align::kLeft);
+      row("problem",
+          {"GFLOP/s", "% roof", "vs default", "certain", "tried", "vs naive", "vs host", "packing"},
+          "winner");
     const double total_ns = r.kernel_ns + r.pack_ns;
     if (r.winner.empty()) {
-      fmt::print("{} no certified kernel yet ({} measured, {} rejected, {} spilled)\n", problem,
-                 r.measured, r.rejected, r.spilled);
+      print_lines(fmt::format("{} no certified kernel yet ({} measured, {} rejected, {} spilled)\n",
+                              padded(to_string(r.problem), problem_width_, Align::kLeft),
+                              r.measured, r.rejected, r.spilled));
       return;
     }
-    fmt::print("{} {:>8.1f} {:>6.0f}% {:>10} {:>8} {:>5} {:>9} {:>9} {:>9}  {}\n", problem,
-               flops(r.problem) / r.kernel_ns, 100 * r.bound_ns / r.kernel_ns,
-               ratio_text(r.default_ns, total_ns), certainty_text(r.verdict, r.confidence), r.tried,
-               ratio_text(r.naive_ns, total_ns), host_text(r.host),
-               r.pack_ns > 0 ? time_text(r.pack_ns) : "-", r.winner);
+    row(to_string(r.problem),
+        {fmt::format("{:.1f}", flops(r.problem) / r.kernel_ns),
+         fmt::format("{:.0f}%", 100 * r.bound_ns / r.kernel_ns), ratio_text(r.default_ns, total_ns),
+         certainty_text(r.verdict, r.confidence), fmt::to_string(r.tried),
+         ratio_text(r.naive_ns, total_ns), host_text(r.host),
+         r.pack_ns > 0 ? time_text(r.pack_ns) : "-"},
+        r.winner);
   }
 
  private:
+  static constexpr std::array<std::size_t, 8> kWidths = {8, 7, 10, 8, 5, 9, 9, 9};
+
+  void row(std::string_view problem, const std::array<std::string, 8>& figures,
+           std::string_view winner) const {
+    constexpr std::size_t kFirst = 5;  // figures of the first line
+    std::string line = padded(problem, problem_width_, Align::kLeft);
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      if (folded_ && i == kFirst) line += "\n  ";
+      line += " " + padded(figures[i], kWidths[i], Align::kRight);
+    }
+    fmt::print("{}{}{}\n", line, folded_ ? "\n    " : "  ", winner);
+  }
+
   std::size_t problem_width_ = std::size("problem") - 1;
-  bool has_header_ = false;
+  bool folded_ = false, has_header_ = false;
 };
 
 /// Disturbances of the measurements; drift and temperature only where they matter.
@@ -202,8 +224,8 @@ std::ptrdiff_t tuned_problems(const TuneReport& report) {
 TuneReport tune_device(Store& store, const DeviceProfile& device, const TuneOptions& options,
                        bool quiet, const std::atomic<bool>& stop) {
   if (!quiet)
-    fmt::print("tuning {} ({}), {} problems, {:.0f} s\n", device.name, device.driver_info,
-               options.problems.size(), options.budget_s);
+    print_lines(fmt::format("tuning {} ({}), {} problems, {:.0f} s\n", device.name,
+                            device.driver_info, options.problems.size(), options.budget_s));
   std::fflush(stdout);
   ProgressBar bar;
   ResultTable table(options.problems);
@@ -229,23 +251,25 @@ void print_end(const Store& store, const DeviceProfile& device, const TuneOption
                bool from_log, const TuneReport& report) {
   std::size_t spilled = 0;
   for (const TuneResult& result : report.results) spilled += result.spilled;
-  fmt::print("{} of {} problems in {:.0f} s{}{}{}{}\n", tuned_problems(report),
-             options.problems.size(), report.elapsed_s,
-             overrun_text(report.elapsed_s, options.budget_s),
-             spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
-             report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
-                                             report.failed, report.lost_s)
-                               : "",
-             report.interrupted     ? "; interrupted: the next run continues from here"
-             : report.out_of_budget ? "; out of budget: the next run continues from here"
-                                    : "");
-  fmt::print("{}{}{}noise: {}\n", missing_text(options.problems, report.results),
-             open_text(report.results), contention_note(report.results), noise_text(report));
+  print_lines(fmt::format(
+      "{} of {} problems in {:.0f} s{}{}{}{}\n", tuned_problems(report), options.problems.size(),
+      report.elapsed_s, overrun_text(report.elapsed_s, options.budget_s),
+      spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
+      report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
+                                      report.failed, report.lost_s)
+                        : "",
+      report.interrupted     ? "; interrupted: the next run continues from here"
+      : report.out_of_budget ? "; out of budget: the next run continues from here"
+                             : ""));
+  print_lines(fmt::format("{}{}{}noise: {}\n", missing_text(options.problems, report.results),
+                          open_text(report.results), contention_note(report.results),
+                          noise_text(report)));
   if (from_log) {
     const std::optional<RowId> row = store.find_device(device);
-    fmt::print("{} logged problems remain\n", row ? logged_problems(store, *row).size() : 0);
+    print_lines(
+        fmt::format("{} logged problems remain\n", row ? logged_problems(store, *row).size() : 0));
   }
-  if (!report.interrupted) fmt::print("untuned problems: {}\n", untuned_text(report));
+  if (!report.interrupted) print_lines(fmt::format("untuned problems: {}\n", untuned_text(report)));
 }
 
 int tune_all(const Globals& globals, const TuneArguments& arguments) {
@@ -295,9 +319,9 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   if (arguments.json)
     print_json({{"database", store.path().string()}, {"devices", std::move(documents)}});
   else
-    fmt::print(
+    print_lines(fmt::format(
         "stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
-        store.path().string());
+        store.path().string()));
   return interrupted ? kInterrupted : impossible ? kFailure : kDone;
 }
 

@@ -1,4 +1,4 @@
-"""The C ABI of include/rooftile/rooftile.h, resident.h and packed.h as ctypes structures. Their fields are described there."""
+"""The C ABI of include/rooftile/ (rooftile.h, resident.h, packed.h, numpy.h) as ctypes structures, whose fields are described there."""
 import ctypes
 from typing import Any, Dict, List, Tuple, Union
 
@@ -109,6 +109,10 @@ class ResidentOperands(Structure):
                 ("workspace_bytes", ctypes.c_size_t)]
 
 
+class NumpyArgs(Structure):
+    _fields_ = _fields("size struct_size; pointer original context; i64 least")
+
+
 _P, _SIZE, _U64 = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64
 _ARGUMENTS: Dict[str, List[Any]] = {
     "rooftile_open": [_P, _P], "rooftile_sgemm": [_P, _P], "rooftile_gemm": [_P, _P],
@@ -118,6 +122,7 @@ _ARGUMENTS: Dict[str, List[Any]] = {
     "rooftile_resident_finish": [_P, _U64],
     "rooftile_list_create": [_P, _P], "rooftile_list_gemm": [_P, _P, _P], "rooftile_list_run": [_P, _P],
     "rooftile_list_release": [_P],
+    "rooftile_numpy_route": [_P, _P, _P],
     "rooftile_pack": [_P, _P, _P], "rooftile_packed_query": [_P, _P], "rooftile_packed_release": [_P],
 }
 

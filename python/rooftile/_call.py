@@ -7,7 +7,7 @@ from . import _abi
 from ._abi import F32, I8, I32, TYPE_NAMES, U8
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._result import new_result
-from ._shapes import Shape, broadcast, count, text
+from ._shapes import Shape, broadcast, count, overlaps_itself, text
 from ._views import View, of_bytes, type_of, view_of
 from .epilogue import Epilogue, epilogue_args, epilogue_of
 from .weights import Packed, Quantized
@@ -199,6 +199,8 @@ def call_of(a: Any, b: Any, out: Any, o: Options) -> Call:
     for view, name in ((given, "out"), (source, "c")):
         if view is not None:
             _checked(view, name, shapes, kind)
+    if given is not None and overlaps_itself(given.shape, given.strides, given.itemsize):
+        raise ValueError("out overlaps itself: its elements share memory")
 
     call = _begin(va, vb, shapes, o)
     call.args.beta, call.args.type_c = beta, kind

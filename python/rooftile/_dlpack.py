@@ -55,7 +55,10 @@ def from_dlpack(x: Any, name: str) -> Tuple[int, int, Tuple[int, ...], Tuple[int
 
     Errors: TypeError for other types and memory of devices, ValueError where the producer refuses.
     """
-    device = x.__dlpack_device__()
+    try:
+        device = x.__dlpack_device__()
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(f"{name} is a {type(x).__name__} that is not handed over: {error}") from None
     if int(device[0]) not in _HOST_DEVICES:
         raise TypeError(f"{name} lies on a device (DLPack's kind {int(device[0])}): move it to the processor's memory first")
     try:
@@ -66,8 +69,8 @@ def from_dlpack(x: Any, name: str) -> Tuple[int, int, Tuple[int, ...], Tuple[int
     tensor = owner.managed.tensor
     kind = _TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
     if kind is None:
-        raise TypeError(f"{name} has elements of DLPack's type {tensor.code} with {tensor.bits} bits; known: float32, float16, "
-                        "bfloat16, int8, uint8, int32")
+        held = getattr(x, "dtype", f"DLPack's type {tensor.code} with {tensor.bits} bits")
+        raise TypeError(f"{name} is {held}, which is none of float32, float16, bfloat16, int8, int32, uint8")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     size = ITEM_SIZES[kind]
     if tensor.strides:

@@ -5,8 +5,9 @@ pointers are set. A structure belongs to one product at a time: list.pop and lis
 signal handlers and the products that these make.
 """
 import ctypes
+import sys
 import time
-from ctypes import addressof, c_char
+from ctypes import addressof, c_char, c_ssize_t
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _abi
@@ -49,6 +50,19 @@ def _plan(a: Any, b: Any) -> Optional[_Plan]:
                                 trans_b=int(y.by_columns)), (m, n))
 
 
+# Where an ndarray has the address of its first element: behind what every object has, as extension modules are compiled to expect
+# (PyArrayObject_fields in NumPy's C interface). Reading it takes 0.1 us; __array_interface__ takes 0.8 us.
+_DATA = object.__basicsize__
+
+
+def _data_is_there(numpy: Any) -> bool:
+    """Whether this interpreter and this NumPy keep the address where we read it."""
+    if sys.implementation.name != "cpython":
+        return False
+    arrays = [numpy.zeros((3, 2), "float32"), numpy.zeros((3, 2), "float32")[1:, 1:].T]
+    return all(c_ssize_t.from_address(id(x) + _DATA).value == x.__array_interface__["data"][0] for x in arrays)
+
+
 class PlainProducts:
     """Of one context. Thread-safe."""
 
@@ -56,7 +70,7 @@ class PlainProducts:
         self._plans: Dict[Any, Optional[_Plan]] = {}
         self._open = [context.value]
         self.array = numpy.ndarray
-        self.multiply = _multiply(library, self._plans, self._open, numpy)
+        self.multiply = _multiply(library, self._plans, self._open, numpy) if _data_is_there(numpy) else _leave
 
     def close(self) -> None:
         """Waits for running products; later ones are left to the general way."""
@@ -66,9 +80,15 @@ class PlainProducts:
                 plan.wait()
 
 
+def _leave(a: Any, b: Any, out: Any) -> Any:
+    """Where only the general way can tell where arrays lie."""
+    return None
+
+
 def _multiply(library: ctypes.CDLL, plans: Dict[Any, Optional[_Plan]], opened: List[Optional[int]],
               numpy: Any) -> Callable[[Any, Any, Any], Any]:
     float32, empty, sgemm, from_buffer = numpy.dtype("float32"), numpy.empty, library.rooftile_sgemm, c_char.from_buffer
+    data = c_ssize_t.from_address
 
     def plan_of(key: Any, a: Any, b: Any) -> Optional[_Plan]:
         if key in plans:
@@ -82,13 +102,8 @@ def _multiply(library: ctypes.CDLL, plans: Dict[Any, Optional[_Plan]], opened: L
         """a @ b for ndarrays (of no subclass), or None where only the general way can decide."""
         if a.dtype is not float32 or b.dtype is not float32:
             return None
-        try:
-            # These succeed for arrays in C order that may be written to, whose strides follow from their shapes.
-            x, y = addressof(from_buffer(a)), addressof(from_buffer(b))
-            key: Any = (a.shape, b.shape)
-        except (TypeError, ValueError, BufferError):
-            x, y = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
-            key = (a.shape, b.shape, a.strides, b.strides)
+        x, y = data(id(a) + _DATA).value, data(id(b) + _DATA).value
+        key = (a.shape, b.shape, a.strides, b.strides)
         try:
             plan = plans[key]
         except KeyError:
@@ -97,12 +112,15 @@ def _multiply(library: ctypes.CDLL, plans: Dict[Any, Optional[_Plan]], opened: L
             return None
         if out is None:
             out = empty(plan.shape, float32)
+            z = data(id(out) + _DATA).value
         elif out.dtype is not float32 or out.shape != plan.shape:
             return None
-        try:
-            z = addressof(from_buffer(out))
-        except (TypeError, ValueError, BufferError):
-            return None
+        else:
+            try:
+                # Succeeds where it is in C order and may be written to.
+                z = addressof(from_buffer(out))
+            except (TypeError, ValueError, BufferError):
+                return None
         try:
             prepared = plan.free.pop()
         except IndexError:

@@ -52,6 +52,12 @@ def _load(name: str) -> ctypes.CDLL:
         return ctypes.CDLL(name)
 
 
+def _machine() -> str:
+    import platform
+    libc = " ".join(platform.libc_ver()).strip() or "another libc"
+    return f"{platform.system()} on {platform.machine()} with {libc}"
+
+
 def library() -> ctypes.CDLL:
     """The library. Errors: Error, which says what is missing and what to do. Thread-safe."""
     global _loaded
@@ -63,9 +69,12 @@ def library() -> ctypes.CDLL:
             try:
                 loaded = _load(name)
                 _abi.declare(loaded)
-            except (OSError, AttributeError) as error:
-                raise Error(f"{name} cannot be loaded: {error}. It needs Linux on x86-64 with glibc 2.36 or newer; install the "
-                            "wheel or the package librooftile0, or name the library in ROOFTILE_LIBRARY") from error
+            except AttributeError as error:
+                raise Error(f"{name} is of another version than this package, which lies in {_PACKAGE}: {error}") from error
+            except OSError as error:
+                raise Error(f"{name} cannot be loaded: {error}. It needs Linux on x86-64 with glibc 2.36 or newer, and this is "
+                            f"{_machine()}; install the wheel or the package librooftile0, or name the library in "
+                            "ROOFTILE_LIBRARY") from error
             _loaded = loaded
         return _loaded
 

@@ -1,5 +1,6 @@
 """What `rooftile tune` shows on a terminal, read and shown again: by tqdm where it is installed, so also in notebooks."""
 import importlib
+import os
 import re
 import sys
 from typing import Any, Callable, Optional, Tuple, Union
@@ -7,6 +8,7 @@ from typing import Any, Callable, Optional, Tuple, Union
 Progress = Union[bool, Callable[[float, str], None]]
 
 _COLUMNS = 20
+_USUAL = 80  # of a terminal that does not say
 _SHOWN = re.compile(r"\[#*\.*\] (\d+) s left, (.*)")
 
 
@@ -40,20 +42,43 @@ def parsed(line: str, budget_s: float) -> Optional[Tuple[float, str]]:
     return min(max(1 - float(found[1]) / max(budget_s, 1e-9), 0.0), 1.0), found[2]
 
 
+def columns() -> int:
+    """Columns of the terminal that stderr is, or of a notebook's output; 0 where stderr is a file or a pipe."""
+    stream = sys.stderr
+    if not _is_terminal(stream):
+        return _USUAL if type(stream).__module__.startswith("ipykernel") else 0
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _USUAL
+    except (OSError, ValueError, AttributeError):
+        return _USUAL
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
+    except (AttributeError, ValueError):  # none, or closed
+        return False
+
+
 class Bar:
-    """Shows a share and a text. progress: False shows nothing; a function is called with both instead."""
+    """Shows a share and a text, on a terminal or in a notebook only. progress: False shows nothing; a function is called with both
+    instead, wherever stderr goes."""
 
     def __init__(self, progress: Progress) -> None:
         self._call = progress if callable(progress) else None
         self._tqdm: Any = None
         self._width = 0
-        self._on = bool(progress)
+        self._line = ""
+        self._on = bool(progress) and (self._call is not None or columns() > 1)
         if self._on and self._call is None:
             try:
                 tqdm = importlib.import_module("tqdm.auto").tqdm
             except ImportError:
                 return
-            self._tqdm = tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}")
+            self._tqdm = tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed} {postfix}", dynamic_ncols=True)
 
     def show(self, share: float, text: str) -> None:
         if self._call is not None:
@@ -63,10 +88,11 @@ class Bar:
             self._tqdm.set_postfix_str(text)
         elif self._on:
             filled = int(share * _COLUMNS)
-            line = f"{share:4.0%} |{'#' * filled}{'.' * (_COLUMNS - filled)}| {text}"[:119]
-            sys.stderr.write("\r" + line.ljust(self._width))
-            sys.stderr.flush()
-            self._width = len(line)
+            line = f"{share:4.0%} |{'#' * filled}{'.' * (_COLUMNS - filled)}| {text}"[:max(columns() - 1, 1)]
+            if line != self._line:
+                sys.stderr.write("\r" + line.ljust(self._width))
+                sys.stderr.flush()
+            self._line, self._width = line, len(line)
 
     def close(self) -> None:
         if self._tqdm is not None:

@@ -59,6 +59,23 @@ def single_stride(shape: Shape, strides: Shape) -> Optional[int]:
     return axes[-1][1]
 
 
+def overlaps_itself(shape: Shape, strides: Shape, itemsize: int) -> bool:
+    """Whether elements may share memory: some step is shorter than what the axes of smaller steps span. Axes that interleave without
+    sharing anything count as well.
+
+    >>> overlaps_itself((2, 3), (12, 4), 4), overlaps_itself((2, 3), (0, 4), 4), overlaps_itself((3, 2), (-4, 12), 4)
+    (False, True, False)
+    """
+    span = itemsize
+    if 0 in shape:
+        return False
+    for step, size in sorted((abs(step), size) for size, step in zip(shape, strides) if size > 1):
+        if step < span:
+            return True
+        span += step * (size - 1)
+    return False
+
+
 def offsets(shape: Shape, strides: Sequence[int]) -> List[int]:
     """Offset of every member in C order.
 

@@ -113,16 +113,23 @@ def type_of(argument: str, dtype: Any) -> int:
     return TYPE_NAMES.index(text)
 
 
-def _type_of_format(name: str, text: str, dtype: Optional[int]) -> int:
+def _type_of_format(x: Any, name: str, text: str, dtype: Optional[int]) -> int:
     code = text[1:] if text[:1] in "@=" or (text[:1] == "<" and sys.byteorder == "little") else text
     if code == "H" and dtype in (F16, BF16):
         return dtype
     kind = _FORMATS.get(code)
     if kind is None:
         hint = "; say with dtype=\"bfloat16\" or dtype=\"float16\" what it holds" if code == "H" else ""
-        raise TypeError(f"{name} has elements of the format '{text}' (module struct), which is none of "
-                        f"{', '.join(TYPE_NAMES)}{hint}")
+        raise TypeError(f"{name} {_elements(x, text)}, which is none of {', '.join(TYPE_NAMES)}{hint}")
     return kind
+
+
+def _elements(x: Any, text: str) -> str:
+    """What an array holds, for messages: as NumPy names it, else as the module struct does."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return f"has elements of the format '{text}' (module struct)"
+    return f"is {dtype}" if getattr(dtype, "isnative", True) else f"is {dtype.newbyteorder('=')} in the other byte order"
 
 
 def _of_buffer(x: Any, name: str, dtype: Optional[int], writable: bool) -> View:
@@ -133,7 +140,7 @@ def _of_buffer(x: Any, name: str, dtype: Optional[int], writable: bool) -> View:
             raise ValueError(f"{name} is read-only") from None
         raise TypeError(f"{name} is a {type(x).__name__} whose memory cannot be used: {error}") from None
     buffer = export.buffer
-    kind = _type_of_format(name, (buffer.format or b"B").decode(), dtype)
+    kind = _type_of_format(x, name, (buffer.format or b"B").decode(), dtype)
     axes = range(buffer.ndim)
     return View(buffer.buf or 0, kind, tuple(buffer.shape[i] for i in axes), tuple(buffer.strides[i] for i in axes),
                 bool(buffer.readonly), export)

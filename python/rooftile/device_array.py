@@ -161,8 +161,14 @@ class DeviceArray:
     def __dlpack_device__(self) -> Tuple[int, int]:
         return 1, 0
 
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.numpy().__dlpack__(**{name: value for name, value in options.items() if value is not None})
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Optional[Tuple[int, int]] = None,
+                   copy: Optional[bool] = None) -> Any:
+        """A copy in the processor's memory. Errors: BufferError where it is asked for without a copy, or elsewhere."""
+        if copy is False:
+            raise BufferError("a DeviceArray lies on a Vulkan device, and is handed over as a copy only")
+        if dl_device is not None and tuple(map(int, dl_device)) != self.__dlpack_device__():
+            raise BufferError(f"a DeviceArray is handed over in the processor's memory, and not on the device {tuple(dl_device)}")
+        return self.numpy().__dlpack__()
 
     def __matmul__(self, other: Any) -> "DeviceArray":
         result: DeviceArray = self.session.matmul(self, other)

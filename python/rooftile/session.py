@@ -2,9 +2,10 @@
 import atexit
 import ctypes
 import os
+import threading
 import time
 import weakref
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Union
 
 from . import _abi
 from ._call import ONE, ZERO, Call, Options, call_of
@@ -21,6 +22,18 @@ from .errors import Error, InvalidArgument
 from .weights import Packed, Quantized
 
 
+# Held while a context is opened, and while the process forks: a child would wait for ever for a BLAS that another thread of its parent
+# was loading.
+_opening = threading.RLock()
+
+
+def _renew_opening() -> None:
+    """In a forked child."""
+    global _opening
+    _opening = threading.RLock()
+
+
+os.register_at_fork(before=lambda: _opening.acquire(), after_in_parent=lambda: _opening.release(), after_in_child=_renew_opening)
 _sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
@@ -113,10 +126,12 @@ class Session:
                                precision=_abi.enumerator("precision", _abi.PRECISIONS, precision),
                                deterministic=int(deterministic), no_untuned_log=int(not log_untuned))
         self._library = library()
-        check(self._library, self._library.rooftile_open(ctypes.addressof(options), ctypes.addressof(self._context)))
+        with _opening:
+            check(self._library, self._library.rooftile_open(ctypes.addressof(options), ctypes.addressof(self._context)))
         self._plain: Optional[PlainProducts] = None
         self.collected = Collected()
         self._process = os.getpid()
+        self.before_close: Optional[Callable[[], None]] = None  # of what uses the context without this object
         _sessions.add(self)
 
     @property
@@ -248,6 +263,8 @@ class Session:
 
     def close(self) -> None:
         """Waits for the products that other threads are computing, and frees the context. A closed session may be closed."""
+        if self.before_close is not None:
+            self.before_close()
         context, self._context = self._context, ctypes.c_void_p()
         self.collected.drop()
         if self._plain is not None:

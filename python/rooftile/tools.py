@@ -95,9 +95,9 @@ def _run_showing(arguments: List[str], budget_s: float, progress: Progress) -> T
         ours, theirs = pty.openpty()
         try:
             termios.tcsetwinsize(theirs, (24, 200)) if hasattr(termios, "tcsetwinsize") else _set_columns(theirs)
-            # In a session of its own, so that Ctrl-C reaches it once, from here.
+            # In a session of its own, so that Ctrl-C reaches it once, from here. Its terminal is ours, whatever the caller's is.
             child = subprocess.Popen([program(), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=theirs,
-                                     start_new_session=True)
+                                     start_new_session=True, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"})
         except BaseException:
             os.close(ours)
             bar.close()

@@ -87,14 +87,14 @@ WIDE = "SELECT 'a device with quite a long name (LLVM 15.0.6, 256 bits)' AS devi
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
 @pytest.mark.parametrize("arguments", [
-    ["--help"], ["tune", "--help"], ["db", "import", "--help"], ["db", "stats"], ["query", WIDE],
+    ["--help"], ["tune", "--help"], ["db", "import", "--help"], ["db", "stats"], ["query", WIDE], ["report"], ["report", "--calibration"],
 ], ids=lambda arguments: arguments[0] + arguments[-1][:6])
 def test_lines_fit_the_terminal_without_colours(machine, columns, arguments):
     text = on_terminal(machine, columns, *arguments)
     assert "\x1b" not in text
     too_long = [line for line in text.splitlines() if len(line) > columns]
-    # Examples are to be copied, and are not broken.
-    assert [line for line in too_long if not line.lstrip().startswith("rooftile ")] == []
+    # Examples and paths are to be copied, and are not broken.
+    assert [line for line in too_long if not line.lstrip().startswith("rooftile ") and " " in line.strip()] == []
     # Nothing is cut off.
     piped = machine.run(*arguments).stdout
     assert not collections.Counter("".join(piped.split())) - collections.Counter("".join(text.split()))
@@ -104,3 +104,12 @@ def test_a_pipe_gets_a_line_a_row(machine):
     lines = machine.run("query", WIDE).stdout.splitlines()
     assert len(lines) == 2 and len(lines[1]) > 70
     assert len(on_terminal(machine, 60, "query", WIDE).splitlines()) > 2
+
+
+def test_columns_comes_before_what_the_terminal_says(machine):
+    machine.environment["COLUMNS"] = "60"
+    assert max(map(len, on_terminal(machine, 200, "query", WIDE).splitlines())) <= 60
+    assert len(machine.run("query", WIDE).stdout.splitlines()) == 2  # a pipe has no width
+    for nonsense in ("0", "-3", "many", ""):
+        machine.environment["COLUMNS"] = nonsense
+        assert len(on_terminal(machine, 200, "query", WIDE).splitlines()) == 2

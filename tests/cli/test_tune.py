@@ -130,18 +130,28 @@ def test_lists_made_stale_by_new_templates_are_refreshed(tuned):
     assert "nothing to refresh" in tuned.run("tune", "--refresh", "--budget", "20s").stdout
 
 
-def test_progress_on_a_terminal_names_the_limiter(tuned):
-    terminal, program = pty.openpty()
-    fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
-    tune = tuned.start("tune", *OTHER_SIZES, "--budget", "6s", stdout=subprocess.DEVNULL, stderr=program)
-    os.close(program)
-    drawn = b""
+def read_all(terminal):
+    text = b""
     with contextlib.suppress(OSError):  # closing the last terminal raises
         while part := os.read(terminal, 4096):
-            drawn += part
+            text += part
     os.close(terminal)
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_on_terminals_the_progress_names_the_limiter_and_the_table_fits(tuned):
+    (terminal, program), (screen, output) = pty.openpty(), pty.openpty()
+    fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+    fcntl.ioctl(output, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    tune = tuned.start("tune", *OTHER_SIZES, "--budget", "6s", stdout=output, stderr=program)
+    os.close(program)
+    os.close(output)
+    drawn = read_all(terminal)
     assert tune.wait(timeout=30) == 0
-    assert re.search(r"130x67x259 nt: [\d.]+ GFLOP/s, \d+ % of roof, (math|tail|latency|memory:\w+)", drawn.decode()), drawn
+    assert re.search(r"130x67x259 nt: [\d.]+ GFLOP/s, \d+ % of roof, (math|tail|latency|memory:\w+)", drawn), drawn
+    text = read_all(screen)
+    assert [line for line in text.splitlines() if len(line) > 80] == [] and "\x1b" not in text
+    assert re.search(r"^130x67x259 nt +[\d.]+ +\d+% .*\n  .*\n    [a-z_]+ \d+x\d+", text, re.MULTILINE), text
 
 
 def test_problems_from_a_file(tuned):

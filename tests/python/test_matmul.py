@@ -135,7 +135,7 @@ def test_half_precision(dtype):
         assert (rt.matmul(a, b) == c).all()
         assert (rt.matmul(a.view("u2"), b.view("u2"), dtype=numpy.float16) == c).all()
     else:
-        with pytest.raises(TypeError, match="^a has elements of the format 'H'.*dtype="):
+        with pytest.raises(TypeError, match="^a is uint16.*dtype="):
             rt.matmul(a, b)
 
 
@@ -222,7 +222,7 @@ def test_dlpack_memory_is_read_where_it_is_and_given_back():
     assert numpy.isnan(out[:, 1::2]).all()
     gc.collect()
     assert [sys.getrefcount(x) for x in (a, b, out)] == before
-    with pytest.raises(TypeError, match="^a has elements of DLPack's type 2 with 64 bits"):
+    with pytest.raises(TypeError, match="^a is DLPack's type 2 with 64 bits"):
         rt.matmul(Handed(a.astype(float)), b)
 
 
@@ -279,18 +279,19 @@ class Sub(numpy.ndarray):
     (ValueError, "^a has no dimensions", {"a": numpy.float32(1)[...]}),
     (TypeError, "^a is a list, which has neither", {"a": [[1, 2], [3, 4]]}),
     (TypeError, "^b is a NoneType, which has neither", {"b": None}),
-    (TypeError, "^a has elements of the format 'd'", {"a": F32.astype("float64")}),
-    (TypeError, "^b has elements of the format '>f'", {"b": F32.astype(">f4")}),
-    (TypeError, "^a has elements of the format 'O'", {"a": F32.astype(object)}),
-    (TypeError, "^a has elements of the format 'Zf'", {"a": F32.astype("complex64")}),
-    (TypeError, r"^a has elements of the format '\?'", {"a": F32 > 0}),
+    (TypeError, "^a is float64,", {"a": F32.astype("float64")}),
+    (TypeError, "^b is float32 in the other byte order", {"b": F32.astype(">f4")}),
+    (TypeError, "^a is object", {"a": F32.astype(object)}),
+    (TypeError, "^a is complex64", {"a": F32.astype("complex64")}),
+    (TypeError, r"^a is bool", {"a": F32 > 0}),
     (TypeError, "^a is a MaskedArray", {"a": numpy.ma.masked_array(F32, F32 > 0)}),
     (TypeError, "^a is a ndarray whose memory cannot be used", {"a": F32.astype("M8[s]")}),
     (TypeError, "^a is float32 and b is float16", {"b": F32.astype("float16")}),
     (TypeError, "^b is int32", {"b": F32.astype("int32")}),
     (ValueError, r"^out is 2 x 3; the result is 2 x 2$", {"out": numpy.ones((2, 3), "float32")}),
     (ValueError, r"^out is 1 x 2 x 2; the result is 2 x 2$", {"out": numpy.ones((1, 2, 2), "float32")}),
-    (TypeError, "^out has elements of the format 'd'", {"out": numpy.ones((2, 2))}),
+    (TypeError, "^out is float64,", {"out": numpy.ones((2, 2))}),
+    (ValueError, "^out overlaps itself", {"out": numpy.lib.stride_tricks.as_strided(numpy.ones(2, "f4"), (2, 2), (0, 4))}),
     (TypeError, "^out is float16; the result is float32$", {"out": F32.astype("float16"), "dtype_out": "float32"}),
     (ValueError, "^out is read-only$", {"out": numpy.broadcast_to(F32, (2, 2))}),
     (ValueError, "^out is read-only$", {"out": memoryview(bytes(16)).cast("f", (2, 2))}),
@@ -301,7 +302,7 @@ class Sub(numpy.ndarray):
     (TypeError, r"^alpha is array\(.*; it is a number", {"alpha": numpy.ones(2)}),
     (TypeError, "^dtype_out is int8; results are", {"dtype_out": "int8"}),
     (ValueError, "^bias is 3; it has to be", {"bias": numpy.ones(3, "float32")}),
-    (TypeError, "^bias has elements of the format 'd'", {"bias": numpy.ones(2)}),
+    (TypeError, "^bias is float64,", {"bias": numpy.ones(2)}),
     (ValueError, "^epilogue is 'tanh'; it is one of none, relu", {"epilogue": "tanh"}),
     (TypeError, "^epilogue is a int", {"epilogue": 3}),
     (ValueError, "^row_scale is 3; it has to have 2", {"epilogue": rt.Epilogue(row_scale=numpy.ones(3, "float32"))}),

@@ -9,6 +9,7 @@ import threading
 import numpy
 import pytest
 import rooftile as rt
+from rooftile import session as session_module
 
 
 def run(code, **environment):
@@ -155,6 +156,37 @@ def test_forks_while_other_threads_compute():
     child = subprocess.run([sys.executable, "-c", FORKS_BESIDE_THREADS], capture_output=True, text=True, timeout=60,
                            env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"})
     assert child.stdout == "[0, 0, 0, 0, 0]\n", child.stderr
+
+
+def test_a_fork_waits_for_a_context_that_is_being_opened(monkeypatch):
+    """What the thread was loading would never be there in the child."""
+    order = []
+
+    def fork():
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        order.append("forked")
+        os.waitpid(child, 0)
+
+    class Opening:
+        def __init__(self, library):
+            self.library, self.forks = library, threading.Thread(target=fork)
+
+        def __getattr__(self, name):
+            return getattr(self.library, name)
+
+        def rooftile_open(self, *arguments):
+            self.forks.start()
+            self.forks.join(timeout=0.3)
+            order.append("opened")
+            return self.library.rooftile_open(*arguments)
+
+    opening = Opening(session_module.library())
+    monkeypatch.setattr(session_module, "library", lambda: opening)
+    rt.Session().close()
+    opening.forks.join()
+    assert order == ["opened", "forked"]
 
 
 class Waiting:

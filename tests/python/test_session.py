@@ -4,6 +4,7 @@ import threading
 import numpy
 import pytest
 import rooftile as rt
+from rooftile import _fast
 from rooftile._fast import PlainProducts
 
 
@@ -188,3 +189,26 @@ def test_packed_weights_of_another_session_or_released():
             session.pack(weights, rows=())
         with pytest.raises(ValueError, match="^b has 1 dimensions"):
             session.pack(weights[0], rows=(1,))
+
+
+def test_addresses_are_read_where_this_numpy_has_them_and_else_asked_for(monkeypatch):
+    a = numpy.arange(60, dtype="float32").reshape(6, 10)
+    fixed = a.copy()
+    fixed.flags.writeable = False
+
+    def operands_of(x):
+        return x, x[1:4, 2:5], x[:3, :4].T
+
+    assert _fast._data_is_there(numpy)
+    with rt.Session(tier="host") as session:
+        plain = session.plain()
+        for x in (*operands_of(a), *operands_of(fixed)):
+            b = numpy.ones((x.shape[1], 2), "float32")
+            assert numpy.array_equal(plain.multiply(x, b, None), x @ b)
+            assert numpy.array_equal(plain.multiply(b.T, x.T, None), (x @ b).T)
+        assert plain.multiply(a[:, ::2], numpy.ones((5, 2), "float32"), None) is None  # the general way copies
+    monkeypatch.setattr(_fast, "_DATA", _fast._DATA + 8)
+    assert not _fast._data_is_there(numpy)
+    with rt.Session(tier="host") as session:
+        assert session.plain().multiply(a, a.T, None) is None
+        assert numpy.array_equal(session.matmul(a, a.T), a @ a.T)

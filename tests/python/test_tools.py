@@ -15,6 +15,7 @@ from rooftile import _progress, ipython, tools
 TUNER = r"""#!/bin/sh
 echo "$@" > "$0.asked"
 cp "$5" "$0.shapes" 2>/dev/null
+echo "$TERM $COLUMNS" > "$0.terminal"
 [ -t 2 ] || echo "no terminal" >&2
 printf '\r\033[Kcalibrating; after it the budget of 60 s begins' >&2
 printf '\r\033[K[#####.....] 30 s left, searching 1/1 8x9x10 nn: 1.5 GFLOP/s, 5 %% of roof' >&2
@@ -57,13 +58,34 @@ def test_tuning_shows_progress_and_returns_the_table(tuner):
     assert of(tuner, "asked").read_text().split() == ["tune", "--budget", "2.5s", "--set", "llm"]
 
 
-def test_the_bar_is_drawn_on_stderr(tuner, capsys, monkeypatch):
+def test_the_bar_is_drawn_on_terminals_only_and_fits(tuner, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     rt.tune("llm", "60s")
-    drawn = capsys.readouterr().err
-    assert " 50% |##########..........| searching 1/1 8x9x10 nn" in drawn and drawn.endswith("\r")
+    assert capsys.readouterr().err == ""  # it is no terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for width in (40, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        rt.tune("llm", "60s")
+        drawn = capsys.readouterr().err
+        assert " 50% |##########..........| search" in drawn and drawn.endswith("\r") and "\x1b" not in drawn
+        assert max(map(len, drawn.split("\r"))) <= width - 1 and ("5 % of roof" in drawn) == (width == 200)
     rt.tune("llm", "60s", progress=False)
+    monkeypatch.setenv("TERM", "dumb")
+    rt.tune("llm", "60s")
+    assert of(tuner, "terminal").read_text() == "xterm 200\n"  # the caller's would shorten what a function is to get
     assert capsys.readouterr().err == ""
+
+
+def test_the_width_is_that_of_the_terminal(monkeypatch):
+    ours, theirs = os.openpty()
+    with open(theirs, "w") as stream, open(ours):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.delenv("COLUMNS", raising=False)
+        assert _progress.columns() == 80  # it does not say
+        tools._set_columns(theirs)
+        assert _progress.columns() == 200
 
 
 class Bars:
@@ -87,6 +109,10 @@ def test_the_bar_is_tqdm_s_where_it_is_installed(tuner, monkeypatch):
     module.tqdm = Bars
     monkeypatch.setitem(sys.modules, "tqdm", type(sys)("tqdm"))
     monkeypatch.setitem(sys.modules, "tqdm.auto", module)
+    rt.tune("llm", "60s")
+    assert Bars.made == []  # no terminal
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     rt.tune("llm", "60s")
     (bar,) = Bars.made
     assert bar.n == 50 and bar.closed and bar.texts[-1].startswith("searching")
