@@ -133,12 +133,16 @@ Problem parse_problem(const Json& json) {
   validate(types);
   Problem p = packed_problem(size("m", 0), size("n", 0), size("k", 0), transpose("trans_a"),
                              transpose("trans_b"), size("batch", 1), types);
-  if (json.contains("groups"))
+  if (json.contains("groups")) {
+    const Problem single = p;
     p = grouped_problem(p.m, p.n, p.k,
                         {.experts = whole(json, "experts", 1, kMostTunedGroups, 1),
                          .groups = whole(json, "groups", 1, kMostTunedGroups, 1),
                          .largest = whole(json, "largest", 0, p.m, 0)},
                         p.trans_b, types);
+    p.trans_a = single.trans_a;  // validate() refuses both.
+    p.batch = single.batch;
+  }
   p.epilogue = parse_epilogue(text(json, "epilogue", ""));
   p.alpha = scalar(json, "alpha", 1);
   p.beta = scalar(json, "beta", 0);

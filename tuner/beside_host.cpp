@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/clock.h"
-#include "core/groups.h"
 #include "core/numbers/statistics.h"
 #include "runtime/model/predict.h"
 
@@ -15,9 +14,7 @@ HostComparison beside_host(const ProblemTunerContext& context, const Problem& pr
   constexpr double kHostCalls = 3;
   std::optional<double> predicted_ns;
   if (context.host_rates != nullptr && is_calibrated(*context.host_rates)) {
-    const Problem like =
-        is_grouped(problem) ? equal_batch(problem, filled_groups(problem)) : problem;
-    const double plain_ns = predict_host_ns(retyped(like, {}), *context.host_rates);
+    const double plain_ns = predict_host_ns(retyped(problem, {}), *context.host_rates);
     const double left_s = std::min(seconds, context.options.budget_s - context.elapsed_s());
     if (kHostCalls * plain_ns * 1e-9 > left_s) return {};
     // The model of the host covers plain float32 calls only.

@@ -20,24 +20,25 @@ Call Context::Impl::question_grouped(const Problem& p, const Residencies& where,
   const QuietArithmetic quiet;
   Call call = question(equal_batch(p, filled_groups(p)), where, guard);
   ask_device(call);
-  if (device != nullptr && call.device_veto.empty()) {
-    // Experts may take more than the matrices of the batch, which shares a quantised one.
-    DeviceTier::Refusal refusal = device->veto(p);
-    call.device_veto = std::move(refusal.reason);
-    call.device_veto_name = refusal.name;
+  if (device == nullptr) return call;
+  std::vector<RankedChoice> kernels;
+  if (device->has_class(p)) kernels = device->ranked_for_resident(staged_problem(p));
+  if (!kernels.empty()) {
+    call.kernel_ns = kernels.front().expected_ns;
+    // No single product of the class need be tuned, and no pass over C is needed.
+    if (call.device_veto_name == Veto::kNoKernel) {
+      call.device_veto.clear();
+      call.device_veto_name = Veto::kNone;
+    }
+    call.pass_ns = 0;
+    call.before_pass = std::nullopt;
+    call.pass_over = {};
   }
-  if (device == nullptr || !device->has_class(p)) return call;
-  const std::vector<RankedChoice> kernels = device->ranked_for_resident(staged_problem(p));
-  if (kernels.empty()) return call;
-  call.kernel_ns = kernels.front().expected_ns;
-  // No single product of the class need be tuned, and no pass over C is needed.
-  if (call.device_veto_name == Veto::kNoKernel) {
-    call.device_veto.clear();
-    call.device_veto_name = Veto::kNone;
-  }
-  call.pass_ns = 0;
-  call.before_pass = std::nullopt;
-  call.pass_over = {};
+  if (!call.device_veto.empty()) return call;
+  // Experts may take more than the matrices of the batch, which shares a quantised one.
+  DeviceTier::Refusal refusal = device->veto(p);
+  call.device_veto = std::move(refusal.reason);
+  call.device_veto_name = refusal.name;
   return call;
 }
 

@@ -110,7 +110,8 @@ DeviceTier::Route DeviceTier::resident_route(const Problem& p) const {
             .kernels = std::move(kernels.before_pass)};
   // What was tuned for groups of quite other sizes is faster than the fallback.
   if (kernels.certified.empty() && is_grouped(p))
-    kernels.certified = ranking_.ranked(p, own_buffers(p), limits);
+    if (auto others = ranking_.ranked(p, own_buffers(p), limits); !others.empty())
+      return {.means = Means::kTuned, .problem = p, .kernels = std::move(others)};
   if (kernels.certified.empty()) return {.problem = p};
   return {.means = Means::kCertified, .problem = p, .kernels = std::move(kernels.certified)};
 }

@@ -85,7 +85,8 @@ KernelRanking::KernelRanking(const DeviceLimits& limits, const DeviceRates& rate
 bool KernelRanking::has_class(const Problem& p) const {
   if (is_grouped(p))
     return std::ranges::any_of(tuned_, [&](const TunedKernel& kernel) {
-      return same_class(kernel.problem, p) && size_distance(kernel.problem, p) <= kNearGroups;
+      return same_class(kernel.problem, p) &&
+             (is_tuned_for(kernel.problem, p) || size_distance(kernel.problem, p) <= kNearGroups);
     });
   return std::ranges::find(classes_, signature_of(p)) != classes_.end();
 }
