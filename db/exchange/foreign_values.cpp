@@ -67,6 +67,8 @@ std::string_view find_suspicious(Connection& connection) {
 }
 
 bool is_signature(std::string_view text) {
+  constexpr std::string_view kGrouped = ".grouped";
+  if (text.ends_with(kGrouped)) text.remove_suffix(kGrouped.size());
   const std::size_t dot = text.find('.');
   if (dot == std::string_view::npos) return false;
   const std::string_view transposes = text.substr(dot + 1, 2);
