@@ -272,8 +272,8 @@ int run(int argc, char** argv) {
   app.add_option("--n", s.n, "(1024)");
   app.add_option(
       "--largest-share", s.largest_share,
-      "Share of all rows that the first expert has; the others share the rest evenly. 0: "
-      "tokens choose at random (0)");
+      "Share of all rows that the first expert has; the others' shares fall off by a power of "
+      "their number. 0: tokens choose at random (0)");
   app.add_option("--rounds", s.rounds, "Samples of each (10)");
   app.add_option("--only", only, "host or device; both otherwise");
   app.add_option("--kernel", s.kernel, "Variant of the grouped calls; not certified");

@@ -39,9 +39,12 @@ struct ProblemOptions {
   bool trans_a = false, trans_b = false;
   std::int64_t batch = 1;
   std::string epilogue, type = "f32";
+  std::int64_t groups = 0, experts = 0;  // experts 0: as many as groups
+  double skew = 1;
   void add_to(CLI::App& command, bool required);
-  void add_class_to(CLI::App& command);  ///< Adds all options except m, n and k.
-  Problem problem() const;               ///< Throws kInvalidArgument.
+  void add_class_to(CLI::App& command);   ///< Adds all options except m, n, k and the groups.
+  void add_groups_to(CLI::App& command);  ///< Adds those of grouped problems.
+  Problem problem() const;                ///< Throws kInvalidArgument.
 };
 
 void add_devices(CLI::App& app, const Globals& globals, Action& action);

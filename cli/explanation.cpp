@@ -23,6 +23,7 @@ std::vector<NamedFlip> flips_of(const Context& context, const Problem& p,
                                 const Residencies& where) {
   std::vector<NamedFlip> flips;
   for (const Dimension dimension : kDimensions) {
+    if (is_grouped(p) && dimension == Dimension::kBatch) continue;
     const std::int64_t size = size_of(p, dimension);
     const auto device_is_chosen = [&](std::int64_t other) {
       const Problem changed = resized(p, dimension, other);

@@ -14,6 +14,7 @@
 #include "cli/help.h"
 #include "cli/usage.h"
 #include "core/error.h"
+#include "core/groups.h"
 #include "db/store.h"
 #include "runtime/dispatch/context.h"
 #include "runtime/dispatch/environment.h"
@@ -70,9 +71,37 @@ void ProblemOptions::add_class_to(CLI::App& command) {
       ->type_name("STEPS");
 }
 
+void ProblemOptions::add_groups_to(CLI::App& command) {
+  command
+      .add_option("--groups", groups,
+                  "The m rows are in so many groups, each multiplied with the B of its expert; "
+                  "docs/grouped.md")
+      ->type_name("N")
+      ->check(whole_number(1, kMostTunedGroups));
+  command.add_option("--experts", experts, "Number of matrices B (default: one for each group)")
+      ->type_name("N")
+      ->check(whole_number(1, kMostTunedGroups));
+  command
+      .add_option("--skew", skew,
+                  "Rows of the largest group over those of a mean one (default 1: rows choose "
+                  "groups at random)")
+      ->type_name("X")
+      ->check(finite_number())
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return std::stod(text) < 1 ? fmt::format("'{}' is less than 1", text) : std::string();
+          },
+          ""));
+  for (const char* option : {"--experts", "--skew"})
+    command.get_option(option)->needs(command.get_option("--groups"));
+  for (const char* option : {"--trans-a", "--batch"})
+    command.get_option("--groups")->excludes(command.get_option(option));
+}
+
 Problem ProblemOptions::problem() const {
   Problem p = packed_problem(m, n, k, trans_a ? Transpose::kYes : Transpose::kNo,
                              trans_b ? Transpose::kYes : Transpose::kNo, batch);
+  if (groups > 0) p = typical_problem(p, groups, experts, skew);
   p = retyped(p, parse_types(type));
   p.epilogue = parse_epilogue(epilogue);
   validate(p);

@@ -1,11 +1,51 @@
 #include "core/groups.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "core/round.h"
 
 namespace rooftile {
+namespace {
+
+constexpr double kSkewed = 2;  // The least skew of Bucket's second band.
+
+/// Sizes that the mean and its root scatter by, as those of rows that choose at random, largest
+/// first.
+std::vector<double> scattered_weights(const Problem& p) {
+  // A logistic curve with this slope is nowhere 1 % off the normal distribution's.
+  constexpr double kSlope = 1.702;
+  const auto count = static_cast<double>(p.grouping.groups);
+  const double mean = static_cast<double>(p.m) / count;
+  std::vector<double> weights;
+  for (double i = 0; i < count; ++i) {
+    const double above = (i + 0.5) / count;
+    const double deviations = std::log((1 - above) / above) / kSlope;
+    weights.push_back(std::max(mean + std::sqrt(mean) * deviations, 0.0));
+  }
+  return weights;
+}
+
+/// (i + 1)^-s, with the s for which the first group has its share of the rows.
+std::vector<double> falling_weights(const Problem& p) {
+  const auto groups = static_cast<std::size_t>(p.grouping.groups);
+  const double wanted = static_cast<double>(p.grouping.largest) / static_cast<double>(p.m);
+  std::vector<double> weights(groups);
+  double low = 0, high = 64;  // 2^-64 of the first is no row.
+  for (int step = 0; step < 64; ++step) {
+    const double s = (low + high) / 2;
+    double all = 0;
+    for (std::size_t i = 0; i < groups; ++i) {
+      weights[i] = std::pow(static_cast<double>(i + 1), -s);
+      all += weights[i];
+    }
+    (1 / all < wanted ? low : high) = s;
+  }
+  return weights;
+}
+
+}  // namespace
 
 void validate(std::span<const Group> groups, std::int64_t rows, std::int64_t experts) {
   std::int64_t left = rows;  // Subtraction cannot overflow, as the sum of the sizes could.
@@ -58,15 +98,54 @@ std::int64_t most_group_tiles(std::int64_t m, std::int64_t groups, std::int64_t 
 
 std::vector<Group> typical_groups(const Problem& p) {
   const Grouping& g = p.grouping;
-  std::vector<Group> groups(static_cast<std::size_t>(g.groups));
-  std::int64_t left = p.m;
-  for (std::int64_t i = 0; i < g.groups; ++i) {
-    const std::int64_t even = divide_up(left, g.groups - i);
-    const std::int64_t rows = i == 0 && g.largest > 0 ? std::min(g.largest, p.m) : even;
-    groups[static_cast<std::size_t>(i)] = {.expert = i % g.experts, .rows = rows};
-    left -= rows;
+  std::vector<Group> groups(static_cast<std::size_t>(std::max<std::int64_t>(g.groups, 0)));
+  if (groups.empty()) return groups;
+  const std::vector<double> weights = skew(p) < kSkewed ? scattered_weights(p) : falling_weights(p);
+  double weight = 0, all = 0;
+  for (const double x : weights) all += x;
+  // Rounding the sums instead of the sizes makes these add up to m.
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    weight += weights[i];
+    const std::int64_t until =
+        i + 1 == groups.size() ? p.m : std::llround(static_cast<double>(p.m) * weight / all);
+    groups[i] = {.expert = static_cast<std::int64_t>(i) % g.experts,
+                 .rows = std::max<std::int64_t>(until - before, 0)};
+    before = std::max(before, until);
   }
   return groups;
+}
+
+Grouping typical_grouping(const Problem& p) {
+  Grouping typical = p.grouping;
+  const double ratio = skew(p);
+  if (ratio < kSkewed) {
+    typical.largest = 0;
+    return typical;
+  }
+  const double mean = static_cast<double>(p.m) / static_cast<double>(filled_groups(p));
+  const double band = std::exp2(std::floor(std::log2(ratio)));
+  typical.largest = std::min(p.m, static_cast<std::int64_t>(std::ceil(band * mean)));
+  return typical;
+}
+
+Problem typical_problem(const Problem& p, std::int64_t groups, std::int64_t experts, double skew) {
+  Problem grouped = p;
+  grouped.grouping = {.experts = experts > 0 ? experts : groups, .groups = groups};
+  const double mean = static_cast<double>(p.m) / static_cast<double>(filled_groups(grouped));
+  grouped.grouping.largest =
+      static_cast<std::int64_t>(std::ceil(std::min(skew * mean, static_cast<double>(p.m))));
+  grouped.grouping = typical_grouping(grouped);
+  return retyped(grouped, p.types);
+}
+
+Problem equal_batch(const Problem& p, std::int64_t matrices) {
+  const std::int64_t m = divide_up(std::max<std::int64_t>(p.m, 1), matrices);
+  Problem batch = packed_problem(m, p.n, p.k, p.trans_a, p.trans_b, matrices, p.types);
+  batch.alpha = p.alpha;
+  batch.beta = p.beta;
+  batch.epilogue = p.epilogue;
+  return batch;
 }
 
 }  // namespace rooftile

@@ -41,8 +41,23 @@ std::vector<GroupTile> group_tiles(std::span<const Group> groups, std::int64_t t
 /// each further group that can have rows.
 std::int64_t most_group_tiles(std::int64_t m, std::int64_t groups, std::int64_t tile_m);
 
-/// Sizes that tuner and benches use for a grouping: the first group has `largest` rows (0: as the
-/// others), the others share the rest evenly, and group i has expert i % experts.
+/// Sizes that tuner and benches use for a grouping; group i has expert i % experts. Where the skew
+/// is below 2, or not known, the sizes scatter as those of rows that choose groups at random: equal
+/// ones would favour kernels whose tiles happen to divide them. Otherwise the first group has
+/// `largest` rows, and the others fall off by a power of their number, down to no rows.
 std::vector<Group> typical_groups(const Problem& p);
+
+/// The grouping with the same typical sizes as every other one of its skew band (Bucket): what is
+/// tuned and logged, so that the sizes of each call make no problem of their own.
+Grouping typical_grouping(const Problem& p);
+
+/// The most groups or experts of a problem that is tuned: more than any model has.
+inline constexpr std::int64_t kMostTunedGroups = 1 << 20;
+/// p with its rows in so many groups, of which the largest has `skew` times the mean rows. experts
+/// 0: one for each group.
+Problem typical_problem(const Problem& p, std::int64_t groups, std::int64_t experts, double skew);
+
+/// The batch of as many matrices, of equal sizes, with as much work: what models of calls know.
+Problem equal_batch(const Problem& p, std::int64_t matrices);
 
 }  // namespace rooftile

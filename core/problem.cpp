@@ -86,6 +86,7 @@ void validate_grouping(const Problem& p, Layout layout) {
   const Grouping& g = p.grouping;
   validate_size("experts", g.experts);
   validate_size("groups", g.groups);
+  validate_size("the largest group", g.largest);
   if (layout != Layout::kRowMajor || p.trans_a != Transpose::kNo)
     fail(ErrorCode::kInvalidArgument,
          "the rows of a grouped A are stored one behind the other: row-major and not transposed");
@@ -213,15 +214,29 @@ std::int64_t quantization_bytes(const Problem& p) {
   }
 }
 
+std::int64_t filled_groups(const Problem& p) {
+  return std::max<std::int64_t>(std::min(p.grouping.groups, p.m), 1);
+}
+
+double skew(const Problem& p) {
+  const double mean = static_cast<double>(p.m) / static_cast<double>(filled_groups(p));
+  return std::max(static_cast<double>(p.grouping.largest) / std::max(mean, 1.0), 1.0);
+}
+
 double size_distance(const Problem& x, const Problem& y) {
-  const auto square = [](std::int64_t a, std::int64_t b) {
+  const auto square = [](double difference) { return difference * difference; };
+  const auto difference = [](std::int64_t a, std::int64_t b) {
     const auto log_size = [](std::int64_t size) {
       return std::log2(static_cast<double>(std::max<std::int64_t>(size, 1)));
     };
-    const double difference = log_size(a) - log_size(b);
-    return difference * difference;
+    return log_size(a) - log_size(b);
   };
-  return square(x.m, y.m) + square(x.n, y.n) + square(x.k, y.k) + square(x.batch, y.batch);
+  const auto matrices = [](const Problem& p) { return is_grouped(p) ? filled_groups(p) : p.batch; };
+  const auto groups = [](const Problem& p) { return is_grouped(p) ? filled_groups(p) : 1; };
+  const double rows = difference(x.m, y.m) - difference(groups(x), groups(y));
+  return square(rows) + square(difference(x.n, y.n)) + square(difference(x.k, y.k)) +
+         square(difference(matrices(x), matrices(y))) +
+         square(std::log2(skew(x)) - std::log2(skew(y)));
 }
 
 double flops(const Problem& p) {
@@ -299,8 +314,9 @@ std::string to_string(const Problem& p) {
   if (p.types != Types{}) text += " " + to_string(p.types);
   if (p.batch != 1) text += fmt::format(" batch {}", p.batch);
   if (any(p.epilogue)) text += " " + to_string(p.epilogue);
-  if (is_grouped(p))
-    text += fmt::format(" in {} groups of {} experts", p.grouping.groups, p.grouping.experts);
+  if (!is_grouped(p)) return text;
+  text += fmt::format(" in {} groups of {} experts", p.grouping.groups, p.grouping.experts);
+  if (p.grouping.largest > 0) text += fmt::format(", the largest {}", p.grouping.largest);
   return text;
 }
 
@@ -308,12 +324,8 @@ Bucket bucket_of(const Problem& p) {
   Bucket bucket = {p.types,   p.trans_a, p.trans_b, compiled_part(p.epilogue),
                    band(p.m), band(p.n), band(p.k), band(p.batch)};
   if (!is_grouped(p)) return bucket;
-  const Grouping& g = p.grouping;
-  bucket.groups_band = band(g.groups);
-  const double mean =
-      static_cast<double>(p.m) / static_cast<double>(std::max<std::int64_t>(g.groups, 1));
-  bucket.skew_band =
-      band(static_cast<std::int64_t>(static_cast<double>(g.largest) / std::max(mean, 1.0)));
+  bucket.groups_band = band(p.grouping.groups);
+  bucket.skew_band = band(static_cast<std::int64_t>(skew(p)));
   return bucket;
 }
 

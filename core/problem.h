@@ -89,8 +89,15 @@ std::int64_t quantized_blocks(const Problem& p);
 /// Bytes of the separate scales and zero points of a quantised B together.
 std::int64_t quantization_bytes(const Problem& p);
 
+/// Groups that can have rows: at least 1, and at most one for each row.
+std::int64_t filled_groups(const Problem& p);
+/// Rows of the largest group over those of a group of mean size, at least 1; 1 where it is not
+/// known.
+double skew(const Problem& p);
+
 /// Distance between the sizes of two problems: the sum of the squared differences of log2 m, n, k
-/// and batch.
+/// and batch. A grouped problem counts as a batch of groups of mean size, and the squared
+/// difference of log2 of the skews is added.
 double size_distance(const Problem& x, const Problem& y);
 
 double flops(const Problem& p);          // 2 m n k batch
@@ -109,7 +116,7 @@ void validate(const Problem& p, Layout layout = Layout::kRowMajor);
 /// passes B's pointer as A and A's as B.
 Problem swapped_operands(const Problem& p);
 
-/// "1024x512x256 nt" (and " batch 8"): for people.
+/// "1024x512x256 nt" (and " batch 8", " in 64 groups of 64 experts, the largest 512"): for people.
 std::string to_string(const Problem& p);
 
 /// Problems that share a ranked list of kernels: equal types, transposes and log2 bands of the

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::string_view kColumns =
     "device,device_uuid,driver,type,trans_a,trans_b,m,n,k,batch,lda,ldb,ldc,stride_a,stride_b,"
-    "stride_c,epilogue,alpha,beta,status,kernel_ns,kernel_mad_ns,kernel_low_ns,kernel_high_ns,"
+    "stride_c,epilogue,alpha,beta,experts,groups,largest,status,kernel_ns,kernel_mad_ns,kernel_low_"
+    "ns,kernel_high_ns,"
     "pack_ns,compile_ns,runs,level,retaken,noisy,purpose,at,run,origin,detail,kernel";
 
 class Line {
@@ -39,7 +40,7 @@ std::string line_of(const StoredRow& row, const DeviceProfile& device) {
            device.driver_info, to_string(p.types), std::string(1, letter(p.trans_a)),
            std::string(1, letter(p.trans_b)), p.m, p.n, p.k, p.batch, p.lda, p.ldb, p.ldc,
            p.stride_a, p.stride_b, p.stride_c, to_string(p.epilogue), p.alpha, p.beta,
-           name(s.status));
+           p.grouping.experts, p.grouping.groups, p.grouping.largest, name(s.status));
   if (s.status == SampleStatus::kMeasured)
     line.add(s.kernel.median_ns, s.kernel.mad_ns, s.kernel.low_ns, s.kernel.high_ns, s.pack_ns);
   else

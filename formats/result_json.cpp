@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/groups.h"
 #include "db/tables/records_json.h"
 
 namespace rooftile {
@@ -105,7 +106,14 @@ nlohmann::ordered_json problem_json(const Problem& p) {
   if (any(p.epilogue)) json["epilogue"] = to_string(p.epilogue);
   if (p.alpha != 1) json["alpha"] = p.alpha;
   if (p.beta != 0) json["beta"] = p.beta;
-  const Problem plain = packed_problem(p.m, p.n, p.k, p.trans_a, p.trans_b, p.batch, p.types);
+  if (is_grouped(p)) {
+    json["groups"] = p.grouping.groups;
+    json["experts"] = p.grouping.experts;
+    json["largest"] = p.grouping.largest;
+  }
+  const Problem plain = is_grouped(p)
+                            ? grouped_problem(p.m, p.n, p.k, p.grouping, p.trans_b, p.types)
+                            : packed_problem(p.m, p.n, p.k, p.trans_a, p.trans_b, p.batch, p.types);
   for (const auto& [name, member] : kStrides)
     if (p.*member != plain.*member) json[name] = p.*member;
   return json;
@@ -125,6 +133,16 @@ Problem parse_problem(const Json& json) {
   validate(types);
   Problem p = packed_problem(size("m", 0), size("n", 0), size("k", 0), transpose("trans_a"),
                              transpose("trans_b"), size("batch", 1), types);
+  if (json.contains("groups")) {
+    const Problem single = p;
+    p = grouped_problem(p.m, p.n, p.k,
+                        {.experts = whole(json, "experts", 1, kMostTunedGroups, 1),
+                         .groups = whole(json, "groups", 1, kMostTunedGroups, 1),
+                         .largest = whole(json, "largest", 0, p.m, 0)},
+                        p.trans_b, types);
+    p.trans_a = single.trans_a;  // validate() refuses both.
+    p.batch = single.batch;
+  }
   p.epilogue = parse_epilogue(text(json, "epilogue", ""));
   p.alpha = scalar(json, "alpha", 1);
   p.beta = scalar(json, "beta", 0);

@@ -27,8 +27,8 @@ template <typename... Args>
 std::string printable(std::string_view text, std::size_t most = 200);
 
 /// {"m": 64, "n": 96, "k": 128, "type": "f32", "trans_a": false, "trans_b": true}, with "batch",
-/// "epilogue", "alpha", "beta", and "lda" to "stride_c" where they differ from those of a plain
-/// product of these sizes.
+/// "groups", "experts", "largest", "epilogue", "alpha", "beta", and "lda" to "stride_c" where they
+/// differ from those of a plain product of these sizes.
 nlohmann::ordered_json problem_json(const Problem& p);
 /// Every size is from 1 to 2^20, and the rest as in validate().
 Problem parse_problem(const Json& json);

@@ -20,7 +20,8 @@ std::optional<PackedFormat> packed_format(const Variant& v, const Problem& p, Op
 double packing_share(const Variant& v, const Problem& p, Operand operand) {
   const auto words = [&](Operand of) {
     const auto format = packed_format(v, p, of);
-    return format ? static_cast<double>(format->words()) : 0.0;
+    const std::int64_t matrices = of == Operand::kB && p.stride_b != 0 ? matrices_b(p) : 1;
+    return format ? static_cast<double>(format->words() * matrices) : 0.0;
   };
   const double a = words(Operand::kA), b = words(Operand::kB);
   return a + b > 0 ? (operand == Operand::kA ? a : b) / (a + b) : 0;

@@ -31,11 +31,13 @@ class Runtime {
     choice_ = view.kernels(device.profile, rates, kernels,
                            store.portfolio(device.row, view.generator_version));
     std::vector<TunedTime> times;
-    for (const ProblemReport& p : device.problems)
+    for (const ProblemReport& p : device.problems) {
+      if (is_grouped(p.problem)) continue;  // The model predicts single products and batches.
       times.push_back({.problem = p.problem,
                        .ns = p.total_ns(),
                        .tile_m = p.variant.tile_m,
                        .tile_n = p.variant.tile_n});
+    }
     model_ =
         DispatchModel(device.calibration, device.profile.kind, times, choice_->predicted_classes());
   }
@@ -133,6 +135,7 @@ void add_searches(DeviceCharts& charts, std::vector<SearchCurve> curves) {
 std::vector<ClassReport> classes_of(const DeviceReport& device) {
   std::vector<ClassReport> classes;
   for (const ProblemReport& p : device.problems) {
+    if (is_grouped(p.problem)) continue;  // Maps and lines are of single products.
     auto same = std::ranges::find(classes, p.signature, &ClassReport::signature);
     if (same == classes.end())
       same = classes.insert(same, {.signature = p.signature, .example = p.problem});

@@ -98,14 +98,19 @@ Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); 
 Json json_known(double x) { return x == 0 ? Json(nullptr) : json_number(x); }
 
 Json json_of(const Problem& p) {
-  return {{"m", p.m},
-          {"n", p.n},
-          {"k", p.k},
-          {"batch", p.batch},
-          {"epilogue", to_string(p.epilogue)},
-          {"trans_a", p.trans_a == Transpose::kYes},
-          {"trans_b", p.trans_b == Transpose::kYes},
-          {"type", to_string(p.types)}};
+  Json json = {{"m", p.m},
+               {"n", p.n},
+               {"k", p.k},
+               {"batch", p.batch},
+               {"epilogue", to_string(p.epilogue)},
+               {"trans_a", p.trans_a == Transpose::kYes},
+               {"trans_b", p.trans_b == Transpose::kYes},
+               {"type", to_string(p.types)}};
+  if (!is_grouped(p)) return json;
+  json["groups"] = p.grouping.groups;
+  json["experts"] = p.grouping.experts;
+  json["largest"] = p.grouping.largest;
+  return json;
 }
 
 Json json_of(const ProblemReport& p, JsonDetail detail) {

@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/numbers/statistics.h"
+#include "runtime/host/grouped_host.h"
 #include "runtime/host/host_blas.h"
 #include "runtime/host/host_tier.h"
 #include "runtime/verify/random_operand.h"
@@ -48,16 +49,23 @@ HostComparison compare_with_host(const Problem& p, std::optional<double> predict
   const std::vector<char> b = random_b(p.types, span_b(p), random);
   const RandomQuantization quantization = random_quantization(p, random);
   std::vector<char> c(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)));
-  const std::vector<float> ones(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
-  const GemmCall call = {
-      .problem = p,
-      .a = a.data(),
-      .b = b.data(),
-      .c = c.data(),
-      .epilogue = {ones.data(), ones.data(), ones.data(), ones.data(), p.ldc, p.stride_c},
-      .scales = quantization.scales.data(),
-      .zero_points = quantization.zero_points.data()};
-  const auto multiply = [&] { run_on_host(HostBlas::get(), call, Tier::kHost); };
+  const std::vector<float> ones(
+      static_cast<std::size_t>(std::max({p.m, matrices_b(p) * p.n, span_c(p)})), 1.0f);
+  const GemmCall call = {.problem = p,
+                         .a = a.data(),
+                         .b = b.data(),
+                         .c = c.data(),
+                         .epilogue = {ones.data(), ones.data(), ones.data(), ones.data(), p.ldc,
+                                      p.stride_c, is_grouped(p) ? p.n : 0},
+                         .scales = quantization.scales.data(),
+                         .zero_points = quantization.zero_points.data()};
+  const GroupedCall grouped = {call, is_grouped(p) ? typical_groups(p) : std::vector<Group>()};
+  const auto multiply = [&] {
+    if (is_grouped(p))
+      run_grouped_on_host(HostBlas::get(), grouped, Tier::kHost, HostThreads::kAll);
+    else
+      run_on_host(HostBlas::get(), call, Tier::kHost);
+  };
   const double first_ns = now_ns();
   multiply();
   const int calls =

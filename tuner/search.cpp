@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/groups.h"
 #include "core/hash.h"
 #include "generator/compiler_work.h"
 #include "generator/packed_format.h"
@@ -59,7 +60,9 @@ Search::Search(const ProblemTunerContext& context, RowId device_row, const Probl
       problem_(problem),
       signature_(signature_of(problem)),
       bound_ns_(problem_bound_ns(problem, context.rates)),
-      priors_(priors_for(context.device, problem)),
+      priors_(priors_for(context.device, is_grouped(problem)
+                                             ? equal_batch(problem, filled_groups(problem))
+                                             : problem)),
       exhaustive_(context.options.strategy == kExhaustive) {
   collect_candidates();
   for (const Candidate& candidate : candidates_)

@@ -234,7 +234,8 @@ void TuneRun::tune_problems(const ProblemTunerContext& context, const Thermal& b
 void TuneRun::tune_for_untuned(const ProblemTunerContext& context, double seconds) {
   std::vector<Problem> tuned;
   for (const TuneResult& result : report_.results)
-    if (!result.winner.empty()) tuned.push_back(result.problem);
+    // Kernels for other groups are those of the nearest tuned ones (KernelRanking).
+    if (!result.winner.empty() && !is_grouped(result.problem)) tuned.push_back(result.problem);
   const auto searched_enough = [&](const Problem& p) {
     const auto result = std::ranges::find(report_.results, p, &TuneResult::problem);
     return result != report_.results.end() && result->tried >= kLeastForRegret;

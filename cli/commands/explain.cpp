@@ -103,9 +103,11 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
       "Examples:\n  rooftile explain --m 1024 --n 1024 --k 1024\n"
       "  rooftile explain --operation relu --elements 1000000 --resident a,c\n"
       "  rooftile explain --m 1 --n 4096 --k 4096 --packed b\n"
+      "  rooftile explain --groups 64 --m 4096 --n 1024 --k 2048 --resident a,b,c\n"
       "  rooftile explain --table");
   static ExplainArguments arguments;
   arguments.product.add_to(*command, false);
+  arguments.product.add_groups_to(*command);
   std::string operations;
   for (const OperationKind& kind : operation_kinds())
     operations += fmt::format("{}{}", operations.empty() ? "" : ", ", kind.name);
@@ -131,7 +133,8 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
                        "The operand that was packed before the call (packed.h): the time to "
                        "transfer and pack it is not counted, and the host reads the original")
           ->type_name("OPERAND")
-          ->check(one_of({"a", "b"}));
+          ->check(one_of({"a", "b"}))
+          ->excludes("--groups");
   CLI::Option* tier = command
                           ->add_option("--tier", arguments.tier,
                                        "Explain a call that asks for this tier (default auto)")
@@ -145,7 +148,7 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
       devices);
   operation->excludes(tier)->excludes(packed)->excludes(devices);
   for (const char* of_product :
-       {"--m", "--n", "--k", "--trans-a", "--trans-b", "--batch", "--epilogue"}) {
+       {"--m", "--n", "--k", "--trans-a", "--trans-b", "--batch", "--epilogue", "--groups"}) {
     operation->excludes(command->get_option(of_product));
     table->excludes(command->get_option(of_product));
   }

@@ -100,6 +100,7 @@ void add_report(CLI::App& app, const Globals& globals, Action& action) {
                "Compare the measurements and problems of this other database with those of the "
                "tuning database; --device selects from the latter");
   arguments.of_class.add_class_to(*command);
+  arguments.of_class.add_groups_to(*command);
   command
       ->add_flag(
           "--calibration", arguments.calibration,
@@ -112,7 +113,8 @@ void add_report(CLI::App& app, const Globals& globals, Action& action) {
   html->excludes(problem);
   html->excludes(compare);
   problem->excludes(compare);
-  for (const char* option : {"--trans-a", "--trans-b", "--batch", "--type", "--epilogue"})
+  for (const char* option :
+       {"--trans-a", "--trans-b", "--batch", "--type", "--epilogue", "--groups"})
     command->get_option(option)->needs(problem);
   command->callback([&] { action = [&] { return show(globals, arguments); }; });
 }

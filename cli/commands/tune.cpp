@@ -54,8 +54,10 @@ std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
     check_wanted(p);
     return {{p, ""}};
   }
-  if (arguments.sizes.trans_a || arguments.sizes.trans_b || arguments.sizes.batch != 1)
-    fail(ErrorCode::kInvalidArgument, "--trans-a, --trans-b and --batch need --m, --n and --k");
+  if (arguments.sizes.trans_a || arguments.sizes.trans_b || arguments.sizes.batch != 1 ||
+      arguments.sizes.groups > 0)
+    fail(ErrorCode::kInvalidArgument,
+         "--trans-a, --trans-b, --batch and --groups need --m, --n and --k");
   std::vector<TuneProblem> problems =
       arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes);
   for (TuneProblem& wanted : problems) {
@@ -269,7 +271,10 @@ void print_end(const Store& store, const DeviceProfile& device, const TuneOption
     print_lines(
         fmt::format("{} logged problems remain\n", row ? logged_problems(store, *row).size() : 0));
   }
-  if (!report.interrupted) print_lines(fmt::format("untuned problems: {}\n", untuned_text(report)));
+  const bool any_single = std::ranges::any_of(
+      report.results, [](const TuneResult& result) { return !is_grouped(result.problem); });
+  if (!report.interrupted && any_single)
+    print_lines(fmt::format("untuned problems: {}\n", untuned_text(report)));
 }
 
 int tune_all(const Globals& globals, const TuneArguments& arguments) {
@@ -332,7 +337,9 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       app.add_subcommand("tune", "Calibrate and tune this machine's Vulkan devices");
   command->footer(
       "Examples:\n  rooftile tune\n  rooftile tune --budget 3m --set squares\n"
-      "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b\n  rooftile tune --from-log --quick\n"
+      "  rooftile tune --m 4096 --n 1 --k 4096 --trans-b\n"
+      "  rooftile tune --groups 64 --m 4096 --n 1024 --k 2048   # a mixture of experts\n"
+      "  rooftile tune --from-log --quick\n"
       "  rooftile tune --refresh      # after a driver update or an import: in seconds");
   static TuneArguments arguments;
   command
@@ -353,7 +360,7 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       ->check(one_of(problem_set_names()));
   add_file(*command, "--shapes", arguments.shapes,
            "Problems of a CSV file with the columns m,n,k,trans_a,trans_b,batch,note, or with "
-           "type,epilogue before the note");
+           "type,epilogue or type,epilogue,groups,skew before the note");
   command->add_flag("--from-log", arguments.from_log,
                     "Tune the problems that programs called without a tuned kernel, hottest first, "
                     "as many as the budget allows");
@@ -387,8 +394,9 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       "Calibrate again, outside the budget, and show which measurements have drifted");
   add_json(*command, arguments.json)->excludes("--refresh");
   arguments.sizes.add_to(*command, false);
+  arguments.sizes.add_groups_to(*command);
   for (const char* other : {"--set", "--shapes", "--m", "--n", "--k", "--trans-a", "--trans-b",
-                            "--batch", "--type", "--epilogue"}) {
+                            "--batch", "--type", "--epilogue", "--groups"}) {
     command->get_option("--from-log")->excludes(other);
     command->get_option("--refresh")->excludes(other);
   }

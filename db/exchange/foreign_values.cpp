@@ -46,6 +46,9 @@ constexpr Suspicion kSuspicions[] = {
      "SELECT 1 FROM theirs.imported_winners WHERE NOT (kernel_ns < 1e18 AND pack_ns < 1e18)"
      " LIMIT 1",
      "a winner that took longer than any timeout"},
+    // The tuner makes a list of the groups.
+    {"SELECT 1 FROM theirs.problems WHERE NOT (groups <= 1048576 AND largest <= m) LIMIT 1",
+     "a problem with impossible groups"},
     {"SELECT 1 FROM theirs.counter_sets WHERE NOT is_time(created_at) LIMIT 1",
      "counters with an invalid time"},
     {"SELECT 1 FROM theirs.counters WHERE NOT abs(value) < 1e300 LIMIT 1",
@@ -64,6 +67,8 @@ std::string_view find_suspicious(Connection& connection) {
 }
 
 bool is_signature(std::string_view text) {
+  constexpr std::string_view kGrouped = ".grouped";
+  if (text.ends_with(kGrouped)) text.remove_suffix(kGrouped.size());
   const std::size_t dot = text.find('.');
   if (dot == std::string_view::npos) return false;
   const std::string_view transposes = text.substr(dot + 1, 2);

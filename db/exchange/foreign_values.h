@@ -12,7 +12,8 @@ namespace rooftile {
 /// it; empty when there is none. The connection needs add_text_functions().
 std::string_view find_suspicious(Connection& connection);
 
-/// Whether the text is a signature such as "f32.nt" or "f16_f16.nt.bias_column+relu".
+/// Whether the text is a signature such as "f32.nt", "f16_f16.nt.bias_column+relu" or
+/// "f32.nn.grouped".
 bool is_signature(std::string_view text);
 
 }  // namespace rooftile

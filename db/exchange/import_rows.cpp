@@ -150,9 +150,11 @@ class Import {
   }
 
   void problems() {
-    Sql theirs(connection_,
-               "SELECT id, type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, "
-               "stride_b, stride_c, epilogue, alpha, beta FROM theirs.problems ORDER BY id");
+    Sql theirs(
+        connection_,
+        "SELECT id, type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, "
+        "stride_b, stride_c, epilogue, alpha, beta, experts, groups, largest FROM theirs.problems "
+        "ORDER BY id");
     while (theirs.next_row()) {
       const RowId id = theirs.integer();
       Problem problem;

@@ -31,6 +31,24 @@ void apply(SQLite::Database& database, const Migration& migration) {
   database.exec(fmt::format("PRAGMA user_version = {}", migration.version));
 }
 
+/// Does not enforce foreign keys for as long as it lives, so that tables can be made anew.
+class UnenforcedForeignKeys {
+ public:
+  explicit UnenforcedForeignKeys(Connection& connection)
+      : connection_(connection), enforced_(connection.integer("PRAGMA foreign_keys") != 0) {
+    connection_.database().exec("PRAGMA foreign_keys = OFF");  // No effect within a transaction.
+  }
+  ~UnenforcedForeignKeys() {
+    if (enforced_) connection_.database().tryExec("PRAGMA foreign_keys = ON");
+  }
+  UnenforcedForeignKeys(const UnenforcedForeignKeys&) = delete;
+  UnenforcedForeignKeys& operator=(const UnenforcedForeignKeys&) = delete;
+
+ private:
+  Connection& connection_;
+  const bool enforced_;
+};
+
 /// The schema of a new file of that version. It is cached, because an import of a thousand files
 /// needs it a thousand times.
 const Schema& expected_schema(std::int64_t version) {
@@ -91,6 +109,7 @@ void refuse_unusable(const FileIdentity& identity, const Connection& connection,
 }
 
 void migrate(Connection& connection, int target_version) {
+  const UnenforcedForeignKeys unenforced(connection);
   for (const Migration& migration : migrations()) {
     if (migration.version > target_version) break;
     if (connection.integer("PRAGMA user_version") >= migration.version) continue;

@@ -17,7 +17,7 @@ Transpose parse_transpose(const std::string& text) {
 void bind_problem(Sql& sql, const Problem& p) {
   sql.bind_all(to_string(p.types), text(p.trans_a), text(p.trans_b), p.m, p.n, p.k, p.batch, p.lda,
                p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, to_string(p.epilogue), p.alpha,
-               p.beta);
+               p.beta, p.grouping.experts, p.grouping.groups, p.grouping.largest);
 }
 
 Problem read_problem(Sql& sql) {
@@ -38,15 +38,20 @@ Problem read_problem(Sql& sql) {
   p.epilogue = parse_epilogue(sql.text());
   p.alpha = static_cast<float>(sql.real());
   p.beta = static_cast<float>(sql.real());
+  p.grouping.experts = sql.integer();
+  p.grouping.groups = sql.integer();
+  p.grouping.largest = sql.integer();
   return p;
 }
 
 std::optional<RowId> find_problem(Connection& connection, const Problem& problem) {
-  Sql sql(connection,
-          "SELECT id FROM problems WHERE type = ? AND trans_a = ? AND trans_b = ? AND m = ? AND "
-          "n = ? AND k = ?"
-          " AND batch = ? AND lda = ? AND ldb = ? AND ldc = ? AND stride_a = ? AND stride_b = ? "
-          "AND stride_c = ? AND epilogue = ? AND alpha = ? AND beta = ?");
+  Sql sql(
+      connection,
+      "SELECT id FROM problems WHERE type = ? AND trans_a = ? AND trans_b = ? AND m = ? AND "
+      "n = ? AND k = ?"
+      " AND batch = ? AND lda = ? AND ldb = ? AND ldc = ? AND stride_a = ? AND stride_b = ? "
+      "AND stride_c = ? AND epilogue = ? AND alpha = ? AND beta = ? AND experts = ? AND groups = ? "
+      "AND largest = ?");
   bind_problem(sql, problem);
   if (sql.step()) return sql.integer();
   return std::nullopt;
@@ -57,10 +62,10 @@ RowId store_problem(Connection& connection, const Problem& problem) {
   Sql insert(
       connection,
       "INSERT INTO problems (type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, "
-      "stride_b, stride_c, epilogue, alpha, beta, bucket)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      "stride_b, stride_c, epilogue, alpha, beta, experts, groups, largest, bucket)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
       " ON CONFLICT (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, stride_a, stride_b, "
-      "stride_c, epilogue, alpha, beta) DO NOTHING");
+      "stride_c, epilogue, alpha, beta, experts, groups, largest) DO NOTHING");
   bind_problem(insert, problem);
   insert.bind(to_string(bucket_of(problem))).run();
   return find_problem(connection, problem).value();

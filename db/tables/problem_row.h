@@ -7,7 +7,8 @@
 
 namespace rooftile {
 
-/// Binds, or reads, type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, alpha, beta.
+/// Binds, or reads, type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, the strides, epilogue,
+/// alpha, beta, experts, groups, largest.
 void bind_problem(Sql& sql, const Problem& problem);
 Problem read_problem(Sql& sql);
 

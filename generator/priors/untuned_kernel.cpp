@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/device_kinds.h"
+#include "core/groups.h"
 #include "core/round.h"
 #include "generator/family_defaults.h"
 #include "generator/space.h"
@@ -117,6 +118,7 @@ void put_occupying_first(std::vector<Prior>& kernels, std::int64_t units, const 
 std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimits& limits,
                                    const Problem& p, const Placement& placement) {
   std::vector<Prior> kernels;
+  const Problem like = is_grouped(p) ? equal_batch(p, filled_groups(p)) : p;
   const auto add = [&](const Variant& v, const std::string& source) {
     const auto same = [&](const Prior& known) { return known.variant == v; };
     if (illegal_reason(v, limits, p, placement)) return false;
@@ -132,13 +134,13 @@ std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimi
       if (add(v, source)) return;
     }
   };
-  for (const Prior& line : lines_for(device, p)) add_with_legal_loads(line.variant, line.source);
+  for (const Prior& line : lines_for(device, like)) add_with_legal_loads(line.variant, line.source);
   const bool in_tables = !kernels.empty();
-  if (in_tables) put_occupying_first(kernels, units_of(device), p);
-  for (const Family family : families_for(device, p))
+  if (in_tables) put_occupying_first(kernels, units_of(device), like);
+  for (const Family family : families_for(device, like))
     for (const Variant& v : family_defaults(family, device.limits))
       add_with_legal_loads(v, fmt::format("default of {}", name(family)));
-  if (!in_tables) put_occupying_first(kernels, units_of(device), p);
+  if (!in_tables) put_occupying_first(kernels, units_of(device), like);
   add(fallback_variant(), "the fallback");
   return kernels;
 }

@@ -17,7 +17,8 @@ namespace rooftile {
 /// device's. First come the lines of the device's tables (priors.h), the one before others whose
 /// grid is large enough for the device; then the defaults of the families for this kind of problem,
 /// which is what devices without a table get; last the kernel that is legal almost everywhere
-/// (fallback_variant). Empty: nothing is legal.
+/// (fallback_variant). A grouped problem is of the kind of its equal batch. Empty: nothing is
+/// legal.
 std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimits& limits,
                                    const Problem& p, const Placement& placement);
 

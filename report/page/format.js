@@ -22,7 +22,8 @@ const rate = (gflops) => scaled(gflops * 1e9, [[1e9, "GFLOP/s"], [1e12, "TFLOP/s
 
 const problemName = (p) =>
   `${p.m}×${p.n}×${p.k} ${p.trans_a ? "t" : "n"}${p.trans_b ? "t" : "n"}` + (p.type === "f32" ? "" : ` ${p.type}`) +
-  (p.batch === 1 ? "" : ` batch ${p.batch}`) + (p.epilogue ? ` ${p.epilogue}` : "");
+  (p.batch === 1 ? "" : ` batch ${p.batch}`) + (p.epilogue ? ` ${p.epilogue}` : "") +
+  (p.groups ? ` in ${p.groups} groups of ${p.experts} experts` + (p.largest ? `, the largest ${p.largest}` : "") : "");
 const flops = (p) => 2 * p.m * p.n * p.k * p.batch;
 const totalTime = (p) => p.kernel_ns + p.pack_ns;
 

@@ -128,7 +128,9 @@ rooftile_status rooftile_resident_grouped_gemm(rooftile_context* context,
   return guarded([&] {
     if (run != nullptr) *run = nullptr;
     const std::shared_ptr<Resident> resident = resident_of(context);
-    give(resident, resident->gemm(work_of(*resident, args, groups, operands)), run);
+    const ResidentWork work = work_of(*resident, args, groups, operands);
+    context->context.grouped_counter()(work.call.problem);
+    give(resident, resident->gemm(work), run);
   });
 }
 
@@ -166,7 +168,9 @@ rooftile_status rooftile_list_grouped_gemm(rooftile_list* list, const rooftile_g
   using namespace rooftile;
   return guarded([&] {
     const auto named = list_names().get(list);
-    named->list->add_gemm(work_of(*named->resident, args, groups, operands));
+    const ResidentWork work = work_of(*named->resident, args, groups, operands);
+    named->list->add_gemm(work);
+    named->count_grouped(work.call.problem);
   });
 }
 

@@ -166,8 +166,8 @@ rooftile_status rooftile_list_create(rooftile_context* context, rooftile_list** 
   return guarded([&] {
     *checked("list", list) = nullptr;
     const std::shared_ptr<Resident> resident = resident_of(context);
-    *list = list_names().add(
-        std::make_shared<NamedList>(NamedList{resident, std::make_shared<ResidentList>(resident)}));
+    *list = list_names().add(std::make_shared<NamedList>(NamedList{
+        resident, std::make_shared<ResidentList>(resident), context->context.grouped_counter()}));
   });
 }
 

@@ -22,6 +22,7 @@ struct NamedRun {
 struct NamedList {
   std::shared_ptr<Resident> resident;
   std::shared_ptr<ResidentList> list;
+  std::function<void(const Problem&)> count_grouped;  ///< Context::grouped_counter
 };
 
 Names<rooftile_buffer, NamedBuffer>& buffer_names();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/round.h"
 #include "runtime/call/call_checks.h"
 
 namespace rooftile {
@@ -49,15 +48,11 @@ GemmCall call_of_group(const GroupedCall& grouped, const Group& group, std::int6
 }
 
 Problem equal_batch(const GroupedCall& grouped) {
-  const Problem& p = grouped.call.problem;
-  const auto filled = std::max<std::int64_t>(
-      1, std::ranges::count_if(grouped.groups, [](const Group& g) { return g.rows > 0; }));
-  const std::int64_t m = divide_up(std::max<std::int64_t>(rows_of(grouped.groups), 1), filled);
-  Problem batch = packed_problem(m, p.n, p.k, p.trans_a, p.trans_b, filled, p.types);
-  batch.alpha = p.alpha;
-  batch.beta = p.beta;
-  batch.epilogue = p.epilogue;
-  return batch;
+  Problem p = grouped.call.problem;
+  p.m = rows_of(grouped.groups);
+  return equal_batch(
+      p, std::max<std::int64_t>(
+             1, std::ranges::count_if(grouped.groups, [](const Group& g) { return g.rows > 0; })));
 }
 
 }  // namespace rooftile

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -105,6 +106,9 @@ class Context {
   /// Computes a grouped call. Errors leave C untouched as for gemm(). A call that runs on the
   /// device waits for its kernel; under kAuto the host answers where the device fails.
   void grouped(const GroupedCall& call);
+  /// Returns what counts grouped calls on device buffers whose bucket is not tuned. It may be
+  /// called by any thread, also after the context's end, when it counts nothing.
+  const std::function<void(const Problem&)>& grouped_counter() const;
   Explanation explain(const GemmCall& call, const Residencies& where = {}) const;
   /// Returns the model's decision alone, without regard to forced tiers.
   Decision decide(const Problem& p, const Residencies& where = {}) const;

@@ -1,11 +1,53 @@
 // One grouped call on host memory, from its checks to the tier that answers it.
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
 #include "core/error.h"
+#include "core/groups.h"
 #include "runtime/call/call_checks.h"
 #include "runtime/dispatch/context_impl.h"
 #include "runtime/host/grouped_host.h"
+#include "runtime/kernel/staging.h"
 #include "runtime/resident/grouped_on_device.h"
+#include "runtime/support/float_environment.h"
 
 namespace rooftile {
+
+Call Context::Impl::question_grouped(const Problem& p, const Residencies& where,
+                                     const Guard& guard) const {
+  const QuietArithmetic quiet;
+  Call call = question(equal_batch(p, filled_groups(p)), where, guard);
+  ask_device(call);
+  if (device == nullptr) return call;
+  std::vector<RankedChoice> kernels;
+  if (device->has_class(p)) kernels = device->ranked_for_resident(staged_problem(p));
+  if (!kernels.empty()) {
+    call.kernel_ns = kernels.front().expected_ns;
+    // No single product of the class need be tuned, and no pass over C is needed.
+    if (call.device_veto_name == Veto::kNoKernel) {
+      call.device_veto.clear();
+      call.device_veto_name = Veto::kNone;
+    }
+    call.pass_ns = 0;
+    call.before_pass = std::nullopt;
+    call.pass_over = {};
+  }
+  if (!call.device_veto.empty()) return call;
+  // Experts may take more than the matrices of the batch, which shares a quantised one.
+  DeviceTier::Refusal refusal = device->veto(p);
+  call.device_veto = std::move(refusal.reason);
+  call.device_veto_name = refusal.name;
+  return call;
+}
+
+void Context::Impl::count_grouped(const Problem& p, double most_gain_ns) const {
+  Problem typical = p;
+  typical.grouping = typical_grouping(p);
+  if (auto* const calls = untuned_counter(typical, most_gain_ns))
+    calls->fetch_add(1, std::memory_order_relaxed);
+}
 
 Outcome Context::Impl::run_grouped_device(const GroupedCall& call, Reason reason) {
   if (resident->adopted() != nullptr)
@@ -19,6 +61,8 @@ Outcome Context::Impl::run_grouped(const GroupedCall& grouped) {
   const GemmCall& call = grouped.call;
   if (is_empty(call.problem) || rows_of(grouped.groups) == 0)
     return {.tier = Tier::kHost, .reason = Reason::kNothingToDo};
+  Problem of_rows = call.problem;
+  of_rows.m = rows_of(grouped.groups);
   const TierChoice choice = choice_of(call);
   const Guard guard = guard_of(call);
   const auto on_host = [&](Tier wanted, Reason reason) {
@@ -33,10 +77,16 @@ Outcome Context::Impl::run_grouped(const GroupedCall& grouped) {
            "the device tier was requested, but grouped calls on a device support neither a scan, "
            "nor "
            "a check, nor a precision above standard");
+    count_grouped(of_rows, std::numeric_limits<double>::infinity());
     return run_grouped_device(grouped, Reason::kForced);
   }
   if (choice != TierChoice::kAuto) return on_host(tier_of(choice), Reason::kForced);
-  const Decision decision = decide(equal_batch(grouped), {}, guard);
+  const Call question = question_grouped(of_rows, {}, guard);
+  const Decision decision = rooftile::decide(question, data.model);
+  if (untuned != nullptr) {
+    const Choice predicted = choose(question, data.model);
+    count_grouped(of_rows, predicted.best_host_ns - predicted.least_device_ns);
+  }
   const Tier host = best_host(decision);
   if (is_guarded(guard)) return on_host(host, Reason::kPrecision);
   if (decision.tier != Tier::kDevice) return on_host(host, Reason::kPredicted);
@@ -58,6 +108,26 @@ void Context::grouped(const GroupedCall& call) {
   const GroupedCall& asked = precise ? *precise : call;
   const Outcome outcome = impl_->run_grouped(asked);
   cache.last.set(impl_->id, equal_batch(asked), outcome);
+}
+
+const std::function<void(const Problem&)>& Context::grouped_counter() const {
+  return impl_->grouped_counter;
+}
+
+std::function<void(const Problem&)> Context::Impl::make_grouped_counter() const {
+  if (untuned == nullptr) return [](const Problem&) {};
+  std::vector<Bucket> tuned;
+  std::ranges::copy_if(data.buckets, std::back_inserter(tuned),
+                       [](const Bucket& b) { return b.groups_band >= 0; });
+  return [log = std::weak_ptr(untuned), tuned = std::move(tuned)](const Problem& p) {
+    const QuietArithmetic quiet;
+    if (flops(p) == 0 || std::ranges::find(tuned, bucket_of(p)) != tuned.end()) return;
+    Problem typical = p;
+    typical.grouping = typical_grouping(p);
+    if (const auto counting = log.lock())
+      if (auto* const calls = counting->counter(typical))
+        calls->fetch_add(1, std::memory_order_relaxed);
+  };
 }
 
 }  // namespace rooftile

@@ -15,6 +15,7 @@
 #include "runtime/dispatch/context.h"
 #include "runtime/dispatch/environment.h"
 #include "runtime/host/host_tier.h"
+#include "runtime/kernel/staging.h"
 #include "runtime/support/background.h"
 #include "runtime/support/float_environment.h"
 #include "runtime/support/log.h"
@@ -91,6 +92,7 @@ DecisionCache& DecisionCache::of_this_thread() {
 Decision Context::Impl::decide(const Problem& p, const Residencies& where,
                                const Guard& guard) const {
   const QuietArithmetic quiet;
+  if (is_grouped(p)) return rooftile::decide(question_grouped(p, where, guard), data.model);
   Call call = question(p, where, guard);
   ask_device(call);
   return rooftile::decide(call, data.model);
@@ -175,6 +177,7 @@ DeviceTier::InTurn Context::Impl::slices_in_turn(const std::vector<GemmCall>& pa
 
 std::vector<RankedChoice> Context::Impl::ranked(const Problem& p, const Residencies& where) const {
   if (device == nullptr) return {};
+  if (is_grouped(p)) return device->ranked_for_resident(staged_problem(p));
   if (const std::optional<Operand> packed = packed_operand(where))
     return device->ranked_prepacked(p, *packed,
                                     all_resident(where) ? StagedCopies::kNo : StagedCopies::kYes);
@@ -288,7 +291,8 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   const bool counts = options.log_untuned ? *options.log_untuned == LogUntuned::kYes
                                           : environment_switch("ROOFTILE_LOG_UNTUNED", true);
   if (counts && data.counted_device)
-    impl_->untuned = std::make_unique<UntunedLog>(data.file, *data.counted_device);
+    impl_->untuned = std::make_shared<UntunedLog>(data.file, *data.counted_device);
+  impl_->grouped_counter = impl_->make_grouped_counter();
   if (data.ranking)
     impl_->device.set(std::make_unique<DeviceTier>(
         *data.profile, data.calibration.device, *std::move(data.ranking), cache_folder,
@@ -330,6 +334,10 @@ Explanation Context::explain(const GemmCall& call, const Residencies& given) con
     explanation.decision.tier = Impl::precise_host(tier, guard);
     explanation.for_precision =
         explanation.decision.tier != tier || (!explanation.forced && needs_float64(guard));
+  }
+  if (is_grouped(p)) {  // Such a call waits for its kernel, and is not split.
+    if (impl_->device != nullptr) explanation.measured_kernel_ns = impl_->device->measured_ns(p);
+    return explanation;
   }
   if (explanation.decision.tier == Tier::kDevice && !all_resident(where) && !packed_operand(where))
     explanation.quick_kernel =

@@ -88,7 +88,8 @@ struct Context::Impl {
   /// Loaded when a call that may be split is decided first (other_devices()).
   std::vector<std::unique_ptr<OtherDevice>> others;
   SplitCourses split_courses;
-  std::unique_ptr<UntunedLog> untuned;  ///< Null: counting is off, or there is no file to write to.
+  std::function<void(const Problem&)> grouped_counter;  ///< Context::grouped_counter
+  std::shared_ptr<UntunedLog> untuned;  ///< Null: counting is off, or there is no file to write to.
   std::atomic<bool> counts = true;      ///< False after stop_counting().
   std::unique_ptr<ResidentSource> resident;
   std::mutex packing_mutex;
@@ -162,6 +163,12 @@ struct Context::Impl {
   /// Runs a validated grouped call (context_grouped.cpp).
   Outcome run_grouped(const GroupedCall& call);
   Outcome run_grouped_device(const GroupedCall& call, Reason reason);
+  /// The question for a batch of as many matrices and the same work as p has in its groups, with
+  /// the time of a kernel for such groups where one is tuned.
+  Call question_grouped(const Problem& p, const Residencies& where, const Guard& guard) const;
+  /// Counts a grouped call for `rooftile tune --from-log`. most_gain_ns as in untuned_counter().
+  void count_grouped(const Problem& p, double most_gain_ns) const;
+  std::function<void(const Problem&)> make_grouped_counter() const;
   /// The decision for the problem: of this thread's cache, or a new one. Only with kAll may it be
   /// the tier kSplit.
   DecisionCache::Entry& decision_of(const Problem& p, Devices devices, DecisionCache& cache);

@@ -4,6 +4,7 @@
 
 #include "generator/signature.h"
 #include "runtime/dispatch/context_impl.h"
+#include "runtime/kernel/staging.h"
 
 namespace rooftile {
 namespace {
@@ -64,6 +65,7 @@ std::string_view Context::Impl::forced_device(const Problem& p, Veto veto) const
 
 DeviceTier::Route Context::Impl::route_of(const Problem& p, const Residencies& where) const {
   if (device == nullptr) return {};
+  if (is_grouped(p)) return device->resident_route(staged_problem(p));
   if (all_resident(where)) return device->resident_route(p);
   DeviceTier::Route route = device->route(p);
   // The host's pass is for operands in its memory.

@@ -28,12 +28,16 @@ Problem logged_form(const Problem& p) {
   if (p.batch > 1 && p.stride_b == 0) packed.stride_b = 0;
   packed.beta = p.beta == 0.0f ? 0.0f : 1.0f;
   packed.epilogue = compiled_part(p.epilogue);
+  packed.grouping = p.grouping;
+  if (is_grouped(p) && p.stride_b != 0)
+    packed.stride_b = stored_b(packed).rows * stored_b(packed).columns;
   return packed;
 }
 
 std::size_t hash_of(const Problem& p) {
   std::uint64_t h = static_cast<std::uint64_t>(p.m);
-  for (const std::int64_t x : {p.n, p.k, p.batch, p.stride_a})
+  for (const std::int64_t x :
+       {p.n, p.k, p.batch, p.stride_a, p.grouping.groups, p.grouping.largest})
     h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15u;
   return static_cast<std::size_t>(h ^ (h >> 32));
 }

@@ -76,6 +76,7 @@ double DeviceTier::predicted_ns(const Problem& p, std::span<const RankedChoice> 
 }
 
 DeviceTier::Route DeviceTier::route(const Problem& p) const {
+  if (is_grouped(p)) return resident_route(effective(p));
   if (ranking_.has_class(p)) return {.means = Means::kTuned, .problem = p};
   Route own = {.means = Means::kCertified, .problem = p, .kernels = certified(p)};
   const auto types = types_before_pass(p, ranking_.classes());
@@ -96,8 +97,10 @@ DeviceTier::Route DeviceTier::route(const Problem& p) const {
 DeviceTier::Route DeviceTier::resident_route(const Problem& p) const {
   if (ranking_.has_class(p)) return {.means = Means::kTuned, .problem = p};
   const DeviceLimits& limits = profile_.limits;
-  UntunedKernels kernels = {.before_pass =
-                                ranked_before_device_pass(ranking_, p, own_buffers(p), limits)};
+  UntunedKernels kernels;
+  // No pass over C knows groups.
+  if (!is_grouped(p))
+    kernels.before_pass = ranked_before_device_pass(ranking_, p, own_buffers(p), limits);
   if (on_demand_ != nullptr)
     kernels.certified = on_demand_->ranked(ranking_, p, own_buffers(p), limits);
   if (kernels.prefer_pass())
@@ -105,6 +108,10 @@ DeviceTier::Route DeviceTier::resident_route(const Problem& p) const {
             .problem = p,
             .pass_ns = device_pass_ns(p, rates_),
             .kernels = std::move(kernels.before_pass)};
+  // What was tuned for groups of quite other sizes is faster than the fallback.
+  if (kernels.certified.empty() && is_grouped(p))
+    if (auto others = ranking_.ranked(p, own_buffers(p), limits); !others.empty())
+      return {.means = Means::kTuned, .problem = p, .kernels = std::move(others)};
   if (kernels.certified.empty()) return {.problem = p};
   return {.means = Means::kCertified, .problem = p, .kernels = std::move(kernels.certified)};
 }

@@ -91,6 +91,7 @@ class DeviceTier {
                                              StagedCopies others) const;
   /// Same as above for operands that reside on the device, each at the start of a buffer.
   std::vector<RankedChoice> ranked_for_resident(const Problem& p) const;
+  bool has_class(const Problem& p) const { return ranking_.has_class(p); }
   /// Time, packing included, that the tuner measured on exactly these sizes, if it did.
   std::optional<double> measured_ns(const Problem& p) const;
 

@@ -31,6 +31,9 @@ Problem staged_problem(const Problem& p) {
     if (p.stride_b != 0) staged.stride_b = stored_b(p).rows * staged.ldb;
     staged.stride_c = p.m * staged.ldc;
   }
+  // Experts of a quantised B lie one behind the other, as the caller stores them.
+  if (is_grouped(p) && p.stride_b != 0 && !quantized(p.types))
+    staged.stride_b = stored_b(p).rows * staged.ldb;
   return staged;
 }
 

@@ -77,7 +77,8 @@ void BufferPool::keep_within(std::uint64_t bytes) {
 
 StagedBytes staged_bytes(const Problem& p) {
   const auto elements = [&](Extent extent, std::int64_t stride, std::int64_t ld) {
-    const std::int64_t matrices = stride == 0 ? 1 : std::max<std::int64_t>(p.batch, 1);
+    const std::int64_t of_call = is_grouped(p) ? p.grouping.experts : p.batch;
+    const std::int64_t matrices = stride == 0 ? 1 : std::max<std::int64_t>(of_call, 1);
     return std::max<std::int64_t>(extent.rows, 1) * matrices * ld;
   };
   // Rounds up to whole vec4s, at least one, because a kernel of packed operands may bind the buffer

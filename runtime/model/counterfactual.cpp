@@ -84,6 +84,13 @@ Problem resized(const Problem& p, Dimension dimension, std::int64_t size) {
   Problem other = packed_problem(either(Dimension::kM, p.m), either(Dimension::kN, p.n),
                                  either(Dimension::kK, p.k), p.trans_a, p.trans_b,
                                  either(Dimension::kBatch, p.batch), p.types);
+  if (is_grouped(p)) {  // With the same skew.
+    Grouping grouping = p.grouping;
+    grouping.largest = static_cast<std::int64_t>(
+        static_cast<double>(p.grouping.largest) /
+        static_cast<double>(std::max<std::int64_t>(p.m, 1)) * static_cast<double>(other.m));
+    other = grouped_problem(other.m, other.n, other.k, grouping, p.trans_b, p.types);
+  }
   other.alpha = p.alpha;
   other.beta = p.beta;
   other.epilogue = p.epilogue;

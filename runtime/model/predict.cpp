@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/groups.h"
 #include "runtime/model/nearest_types.h"
 #include "runtime/model/roofline.h"
 
@@ -192,7 +193,7 @@ double TunedModel::predict_in(const Class& c, const Problem& p, const LogSizes& 
 }
 
 double predict_host_ns(const Problem& p, const HostRates& rates) {
-  return HostModel(rates).predict_ns(p);
+  return HostModel(rates).predict_ns(is_grouped(p) ? equal_batch(p, filled_groups(p)) : p);
 }
 
 double predict_kernel_ns(const Problem& p, const DeviceRates& rates,

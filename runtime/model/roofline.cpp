@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/round.h"
 #include "runtime/model/k_slices.h"
 
 namespace rooftile {
@@ -12,11 +13,13 @@ struct Sizes {
   double m, n, k, batch, bytes_a, bytes_b;
 };
 
+/// A grouped problem counts as a batch of groups of mean size.
 Sizes sizes_of(const Problem& p) {
-  return {static_cast<double>(p.m),
+  const std::int64_t matrices = is_grouped(p) ? filled_groups(p) : p.batch;
+  return {static_cast<double>(is_grouped(p) ? divide_up(p.m, matrices) : p.m),
           static_cast<double>(p.n),
           static_cast<double>(p.k),
-          static_cast<double>(p.batch),
+          static_cast<double>(matrices),
           static_cast<double>(bytes_of(p.types.a)),
           bytes_per_element_b(p.types)};
 }
@@ -186,17 +189,20 @@ Waves waves(const Problem& p, const Variant& v, double concurrent_workgroups) {
 
 Packing packing(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const Sizes s = sizes_of(p);
+  Problem one = p;
+  one.m = static_cast<std::int64_t>(s.m);
   Packing packing;
   const auto add_operand = [&](Packed packed, Operand operand, double stored_bytes,
                                std::int64_t stride) {
     if (packed == Packed::kNo || stored_bytes == 0) return;
-    const double matrices = p.batch > 1 && stride == 0 ? 1 : s.batch;
-    const double packed_bytes = static_cast<double>(panel_words(v, p, operand)) * kElementBytes;
+    const double matrices = s.batch > 1 && stride == 0 ? 1 : s.batch;
+    const double packed_bytes = static_cast<double>(panel_words(v, one, operand)) * kElementBytes;
     const double moved = matrices * (stored_bytes + packed_bytes);
     packing.bytes += moved;
     packing.ns += rates.dispatch_ns + over(moved, gbps_for_footprint(rates, moved));
   };
-  add_operand(v.packed_a, Operand::kA, s.m * s.k * s.bytes_a, p.stride_a);
+  // The rows of groups are packed by groups, whatever the stride.
+  add_operand(v.packed_a, Operand::kA, s.m * s.k * s.bytes_a, is_grouped(p) ? 1 : p.stride_a);
   add_operand(v.packed_b, Operand::kB, s.n * s.k * s.bytes_b, p.stride_b);
   return packing;
 }

@@ -11,7 +11,8 @@
 namespace rooftile {
 namespace {
 
-/// The best kernel for one group that packs B and is legal for all of them.
+/// The fastest kernel that packs B of those that were tuned for such groups; otherwise the best one
+/// for one group that packs B and is legal for all of them.
 std::optional<CertifiableKernel> packing_kernel(const Resident& resident, const BoundCall& bound) {
   const DeviceProfile& device = resident.device()->profile();
   const Problem& p = bound.problem;
@@ -20,6 +21,15 @@ std::optional<CertifiableKernel> packing_kernel(const Resident& resident, const 
   const auto is_legal = [&](const Variant& v) {
     return v.packed_b == Packed::kYes && !illegal_reason(v, device.limits, p, bound.placement);
   };
+  const auto use = [](const Variant& v) {
+    return v.packed_b == Packed::kYes ? PrepackedOperand::Use::kReadsPacked
+                                      : PrepackedOperand::Use::kNone;
+  };
+  if (ranking.has_class(p))
+    for (const RankedChoice& tuned :
+         ranking.ranked(p, bound.placement, device.limits, {.operand = Operand::kB, .use = use}))
+      if (is_legal(tuned.candidate->variant))
+        return CertifiableKernel{tuned.candidate->variant, tuned.expected_ns};
   // As if all rows were one group: where many rows share a B, kernels pack it.
   Problem dense = retyped(one_product(p), p.types);
   dense.m = std::max<std::int64_t>(p.m, 1);

@@ -180,6 +180,10 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
     if (certifies) certify_for(bound, limits);
     if (auto product = without_tuned_class(search)) return *std::move(product);
   }
+  // What was tuned for groups of quite other sizes is still faster than the fallback.
+  if (is_grouped(p) && ranking_ != nullptr && !is_tuned)
+    if (auto product = search.first_of(sources.ranked(*ranking_, limits), Use::kCertified))
+      return *std::move(product);
   const Signature& signature = search.signature();
   const Variant fallback = fallback_variant();
   const std::string hash = emit_gemm(fallback, signature).hash;

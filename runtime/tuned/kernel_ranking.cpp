@@ -15,6 +15,16 @@
 namespace rooftile {
 namespace {
 
+// Beyond two octaves in one dimension (size_distance), the best kernel for one group of mean size
+// is the better guess: tiles of the wrong height cost more than what groups have of their own.
+constexpr double kNearGroups = 4;
+
+/// Whether the kernel was measured on this problem, or in the bucket of a grouped one: calls hardly
+/// ever repeat the sizes of all groups.
+bool is_tuned_for(const Problem& tuned, const Problem& p) {
+  return size_distance(tuned, p) == 0 || (is_grouped(p) && bucket_of(tuned) == bucket_of(p));
+}
+
 bool same_class(const Problem& x, const Problem& y) { return signature_of(x) == signature_of(y); }
 
 /// Whether this is the kernel that is legal for everything and others were faster.
@@ -48,7 +58,8 @@ KernelRanking::KernelRanking(const DeviceLimits& limits, const DeviceRates& rate
                              std::span<const PortfolioKernel> portfolio)
     : limits_(limits), rates_(rates), tuned_(std::move(tuned)) {
   for (const TunedKernel& kernel : tuned_)
-    if (!has_class(kernel.problem)) classes_.push_back(signature_of(kernel.problem));
+    if (!is_grouped(kernel.problem) && !has_class(kernel.problem))
+      classes_.push_back(signature_of(kernel.problem));
   for (const TunedKernel& of_class : tuned_) {
     const bool seen = std::ranges::any_of(portfolios_, [&](const Portfolio& p) {
       return same_class(p.predicted.of_class, of_class.problem);
@@ -72,6 +83,11 @@ KernelRanking::KernelRanking(const DeviceLimits& limits, const DeviceRates& rate
 }
 
 bool KernelRanking::has_class(const Problem& p) const {
+  if (is_grouped(p))
+    return std::ranges::any_of(tuned_, [&](const TunedKernel& kernel) {
+      return same_class(kernel.problem, p) &&
+             (is_tuned_for(kernel.problem, p) || size_distance(kernel.problem, p) <= kNearGroups);
+    });
   return std::ranges::find(classes_, signature_of(p)) != classes_.end();
 }
 
@@ -141,12 +157,17 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placemen
   const auto call_ns = [&](const TunedKernel& kernel) {
     return kernel.kernel_ns + kernel.pack_ns - saved_ns(kernel);
   };
+  const auto ns_here = [&](const TunedKernel& kernel) {
+    const double flops_there = flops(kernel.problem), flops_here = flops(p);
+    return flops_here == flops_there ? call_ns(kernel)
+                                     : call_ns(kernel) / std::max(flops_there, 1.0) * flops_here;
+  };
   std::vector<RankedChoice> list;
   std::vector<const TunedKernel*> others;
   for (const TunedKernel& kernel : tuned_) {
     if (!same_class(kernel.problem, p)) continue;
-    if (size_distance(kernel.problem, p) == 0 && !is_last_resort(kernel))
-      list.push_back({&kernel.candidate, call_ns(kernel)});
+    if (is_tuned_for(kernel.problem, p) && !is_last_resort(kernel))
+      list.push_back({&kernel.candidate, ns_here(kernel)});
     else
       others.push_back(&kernel);
   }
@@ -171,10 +192,7 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placemen
   std::ranges::stable_sort(others, {}, [&](const TunedKernel* kernel) {
     return std::tuple(is_last_resort(*kernel), size_distance(kernel->problem, p), kernel->rank);
   });
-  for (const TunedKernel* kernel : others) {
-    const double ns_per_flop = call_ns(*kernel) / std::max(flops(kernel->problem), 1.0);
-    list.push_back({&kernel->candidate, ns_per_flop * flops(p)});
-  }
+  for (const TunedKernel* kernel : others) list.push_back({&kernel->candidate, ns_here(*kernel)});
   std::unordered_set<std::string_view> seen;
   std::erase_if(list, [&](const RankedChoice& choice) {
     return !seen.insert(choice.candidate->hash).second ||

@@ -42,7 +42,7 @@ class KernelRanking {
                 std::vector<TunedKernel> tuned, std::span<const PortfolioKernel> portfolio = {});
 
   /// Returns each kernel once that is legal for the staged problem, in this order:
-  /// - kernels tuned on exactly these sizes, by rank;
+  /// - kernels tuned on exactly these sizes, of a grouped problem in its bucket, by rank;
   /// - the portfolio, by predicted time;
   /// - kernels of other tuned problems, nearest first by log distance of the sizes;
   /// - the kernel that is legal for everything, unless the portfolio prefers it.
@@ -63,7 +63,10 @@ class KernelRanking {
 
   const DeviceRates& rates() const { return rates_; }
   /// Of which kernels are tuned, each once.
+  /// Without grouped ones, whose kernels compute nothing else.
   std::span<const Signature> classes() const { return classes_; }
+  /// Whether kernels are tuned for problems like this one: for its class, and of a grouped one for
+  /// groups of about these sizes.
   bool has_class(const Problem& p) const;
   /// The problem, packed, in the tuned class whose kernels are the most like those that it wants
   /// (same transposes; then type_distance; then one without epilogue), and what a kernel that takes

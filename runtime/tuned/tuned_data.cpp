@@ -122,11 +122,12 @@ void add_kernels(TunedData& data, const Reader& reader, const DeviceRecord& devi
                                   [&](const TunedTime& t) { return t.problem == kernel.problem; });
     // The kernels are sorted by rank, so the first one of a problem is its best.
     if (seen) continue;
+    data.buckets.insert(bucket_of(kernel.problem));
+    if (is_grouped(kernel.problem)) continue;  // The model predicts single products and batches.
     times.push_back({.problem = kernel.problem,
                      .ns = kernel.kernel_ns + kernel.pack_ns,
                      .tile_m = kernel.candidate.variant.tile_m,
                      .tile_n = kernel.candidate.variant.tile_n});
-    data.buckets.insert(bucket_of(kernel.problem));
   }
   data.profile = device.profile;
   const std::vector<PortfolioKernel> portfolio = reader.portfolio(device.id);

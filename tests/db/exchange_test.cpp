@@ -236,6 +236,29 @@ TEST_F(ExchangeTest, RankedListsAndPortfoliosOfThisDeviceAreReadWithTheirOrigin)
             report.origin);
 }
 
+TEST_F(ExchangeTest, GroupedProblemsAreSharedWithTheirGroups) {
+  const Problem grouped =
+      grouped_problem(500, 40, 64, {.experts = 9, .groups = 8, .largest = 250}, Transpose::kYes);
+  {
+    Store store(theirs());
+    const Filled filled = fill_store(store);
+    CandidateRecord kernel = example_candidate("of groups");
+    kernel.signature = "f32.nt.grouped";
+    const std::vector<WinnerRecord> winners = {{.candidate = store.candidate_id(kernel),
+                                                .problem = store.problem_id(grouped),
+                                                .kernel_ns = 700}};
+    store.put_winners(filled.device, to_string(bucket_of(grouped)), winners);
+    export_all(store);
+  }
+  Store store(file());
+  EXPECT_EQ(store.import_from(exported()).winners, 4);
+  std::vector<Problem> found;
+  for (const ImportedKernel& imported : store.imported_kernels(store.devices()[0].id))
+    if (imported.kernel.candidate.signature == "f32.nt.grouped")
+      found.push_back(imported.kernel.problem);
+  EXPECT_THAT(found, ElementsAre(grouped));
+}
+
 TEST_F(ExchangeTest, OfSeveralPortfoliosOfADeviceAndClassTheNewestIsKept) {
   const auto of_machine = [&](const std::string& name, const std::string& created_at) {
     Store machine(folder_ / (name + ".db"));
@@ -393,6 +416,13 @@ TEST_F(ExchangeTest, AFileWithInvalidRowsIsRefusedAsAWhole) {
       {"UPDATE problems SET type = 'f99' WHERE m = 37", "problem"},
       {"UPDATE problems SET m = 4611686018427387904 WHERE m = 37", "problem"},
       {"UPDATE problems SET alpha = 9e999 WHERE m = 37", "finite"},
+      {"UPDATE problems SET experts = 2, groups = 1048577, stride_b = 9999 WHERE m = 37", "groups"},
+      {"UPDATE problems SET experts = 2, groups = 2, largest = 38, stride_b = 9999 WHERE m = 37",
+       "groups"},
+      {"UPDATE problems SET experts = 9223372036854775807, groups = 2, stride_b = 9999 WHERE m = "
+       "37",
+       "address space"},
+      {"UPDATE candidates SET signature = 'f32.grouped' WHERE hash = 'fast'", "signature"},
       {"UPDATE samples SET kernel_ns = 9e999", "longer"},
       {"UPDATE samples SET kernel_ns = -1", "CHECK|damaged"},
       {"UPDATE samples SET created_at = 'yesterday'", "time"},

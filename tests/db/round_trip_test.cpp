@@ -67,6 +67,12 @@ rc::Gen<Problem> any_problem() {
     };
     p.alpha = factor();
     p.beta = factor();
+    if (p.batch == 1 && p.trans_a == Transpose::kNo && *rc::gen::arbitrary<bool>()) {
+      p.grouping = {.experts = *rc::gen::inRange<std::int64_t>(1, 1000),
+                    .groups = *rc::gen::inRange<std::int64_t>(0, 1000),
+                    .largest = *rc::gen::inRange<std::int64_t>(0, p.m + 1)};
+      p.stride_b = stored_b(p).rows * p.ldb;
+    }
     return p;
   });
 }

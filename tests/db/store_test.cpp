@@ -143,6 +143,19 @@ TEST_F(StoreTest, ProblemIsOneRowPerValueOfEveryField) {
                                                    [](Problem& p) { p.lda = 200; },
                                                    [](Problem& p) { p.ldb = 200; },
                                                    [](Problem& p) { p.ldc = 200; },
+                                                   [](Problem& p) {
+                                                     p.grouping = {1, 3, 0};
+                                                   },
+                                                   [](Problem& p) {
+                                                     p.grouping = {1, 4, 0};
+                                                   },
+                                                   [](Problem& p) {
+                                                     p.grouping = {1, 4, 9};
+                                                   },
+                                                   [](Problem& p) {
+                                                     p.grouping = {2, 4, 9};
+                                                     p.stride_b = 65 * 129;
+                                                   },
                                                    [](Problem& p) { p.alpha = 2; },
                                                    [](Problem& p) { p.beta = 1; },
                                                    [](Problem& p) { p.trans_a = Transpose::kYes; },

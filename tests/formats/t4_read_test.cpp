@@ -5,7 +5,9 @@
 
 #include <fstream>
 
+#include "core/groups.h"
 #include "core/numbers/random.h"
+#include "formats/result_json.h"
 #include "tests/formats/formats_fixture.h"
 
 namespace rooftile {
@@ -183,6 +185,16 @@ TEST_F(T4ReadTest, RefusesWhatIsNoT4AndSaysWhere) {
       {"/results/1/problem", {{"m", 4}, {"n", 4}, {"k", 4}, {"epilogue", "boil"}}, "boil"},
       {"/results/1/problem", {{"m", 4}, {"n", 4}, {"k", 4}, {"trans_a", "yes"}}, "trans_a"},
       {"/results/1/problem", {{"m", 4}, {"n", 4}, {"k", 4}, {"alpha", "1"}}, "alpha"},
+      {"/results/1/problem", {{"m", 4}, {"n", 4}, {"k", 4}, {"groups", 0}}, "'groups'"},
+      {"/results/1/problem",
+       {{"m", 4}, {"n", 4}, {"k", 4}, {"groups", 2}, {"largest", 5}},
+       "'largest'"},
+      {"/results/1/problem",
+       {{"m", 4}, {"n", 4}, {"k", 4}, {"groups", 2}, {"batch", 3}},
+       "no batch"},
+      {"/results/1/problem",
+       {{"m", 4}, {"n", 4}, {"k", 4}, {"groups", 2}, {"trans_a", true}},
+       "not transposed"},
       {"/results/1/device", 1, "device"},
       {"/results/1/device", -1, "device"},
       {"/results/1/purpose", "fun", "fun"},
@@ -198,6 +210,14 @@ TEST_F(T4ReadTest, RefusesWhatIsNoT4AndSaysWhere) {
     EXPECT_THAT(refusal(json), HasSubstr(std::string("result 2: it has no '") + missing))
         << missing;
   }
+}
+
+TEST_F(T4ReadTest, GroupsAreReadAsTheyAreWritten) {
+  Problem p = typical_problem(packed_problem(500, 40, 64), 8, 9, 4);
+  EXPECT_EQ(parse_problem(problem_json(p)), p);
+  p = typical_problem(retyped(packed_problem(500, 40, 64), parse_types("f32xq4b32z")), 8, 0, 1);
+  p.epilogue = parse_epilogue("bias_column+relu");
+  EXPECT_EQ(parse_problem(problem_json(p)), p);
 }
 
 TEST_F(T4ReadTest, SurvivesDamage) {

@@ -129,6 +129,47 @@ TEST_F(CertifyMatrixTest, EpiloguesAreFused) {
   }
 }
 
+TEST_F(CertifyMatrixTest, GroupsAreRight) {
+  const std::vector<std::string> ways = {
+      "stages=1", "stages=2 raster=column", "stages=2 raster=grouped4",
+      "load_path_b=direct packed_b=yes", "vector_width_a=2 vector_width_b=1"};
+  std::size_t tried = 0;
+  for (const MatrixShape& shape : limits().matrix_shapes)
+    for (const std::string& types : types_of(shape)) {
+      const Variant v = kernel(shape, ways[tried % ways.size()]);
+      const Signature signature = {
+          .types = parse_types(types), .trans_b = tried % 2 == 0 ? kNo : kYes, .grouped = true};
+      if (illegal_reason(v, limits(), signature)) continue;
+      const Certificate result = certificate(v, signature);
+      EXPECT_TRUE(result.passed) << short_name(v) << " " << to_string(signature) << ": "
+                                 << result.detail;
+      ++tried;
+    }
+  EXPECT_GE(tried, ways.size());
+}
+
+TEST_F(CertifyMatrixTest, QuantisedGroupsWithAnEpilogueAreRight) {
+  for (const char* types : {"f16xq4b32z_f16", "f16xq4_k"}) {
+    const Signature signature = {
+        .types = parse_types(types),
+        .trans_b = kYes,
+        .epilogue = parse_epilogue("column_scale+bias_column+silu+residual"),
+        .grouped = true};
+    const Certificate result = certificate(kernel(half_shape(), "stages=2"), signature);
+    EXPECT_TRUE(result.passed) << types << ": " << result.detail;
+  }
+}
+
+TEST_F(CertifyMatrixTest, MutantsOfGroupsAreRefused) {
+  const Signature signature = {.types = parse_types("f16"), .grouped = true};
+  const Variant v = kernel(half_shape(), "stages=2");
+  EXPECT_TRUE(certificate(v, signature).passed);
+  for (const auto& [from, to] :
+       {std::pair{"rows.x * expert_b", "(rows.x ^ 1u) * expert_b"},
+        std::pair{"m = rows.z > 0 ? row + rows.z : 0", "m = rows.z > 0 ? row + TILE_M : 0"}})
+    EXPECT_FALSE(mutant(v, signature, from, to).passed) << from;
+}
+
 TEST_F(CertifyMatrixTest, ASampleOfTheSpacePasses) {
   constexpr std::size_t kEvery = 7;
   // Larger ones take minutes on an emulated device.

@@ -53,6 +53,21 @@ TEST(ProblemSetsTest, WrongLinesAreNamed) {
   EXPECT_THAT(message(typed + "1,2,3,0,0,1,f16,frob,\n"), HasSubstr("shapes.csv:2: "));
   EXPECT_THAT(message(typed + "1,2,3,0,0,1,f16\n"), HasSubstr("too few columns"));
   EXPECT_THAT(message(typed + "1,2,3,0,0,1,i8_i32,relu,\n"), HasSubstr("no epilogue"));
+  const std::string grouped = "m,n,k,trans_a,trans_b,batch,type,epilogue,groups,skew,note\n";
+  EXPECT_EQ(message(grouped + "512,20,40,0,1,1,f32xq4_k,,8,4,of experts\n9,8,7,0,0,1,f32,,,,\n"),
+            "accepted");
+  EXPECT_EQ(to_string(read_problem_csv(file)[0].problem),
+            "512x20x40 nt f32xq4_k in 8 groups of 8 experts, the largest 256");
+  EXPECT_EQ(read_problem_csv(file)[1].problem, packed_problem(9, 8, 7));
+  EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,0,,\n"), HasSubstr("shapes.csv:2: groups is 0"));
+  EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,9999999,,\n"),
+              HasSubstr("it takes 1 to 1048576"));
+  EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,2,0.5,\n"), HasSubstr("skew is '0.5'"));
+  EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,2,nan,\n"), HasSubstr("skew is 'nan'"));
+  EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,,2,\n"), HasSubstr("there are no groups"));
+  EXPECT_THAT(message(grouped + "5,6,7,1,0,1,f32,,2,,\n"), HasSubstr("not transposed"));
+  EXPECT_THAT(message(grouped + "5,6,7,0,0,3,f32,,2,,\n"), HasSubstr("batch"));
+  EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,2\n"), HasSubstr("too few columns"));
   EXPECT_THROW(read_problem_csv(folder / "missing.csv"), Error);
 }
 

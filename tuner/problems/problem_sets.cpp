@@ -12,6 +12,7 @@
 
 #include "core/embedded_text.h"
 #include "core/error.h"
+#include "core/groups.h"
 
 namespace rooftile {
 
@@ -20,7 +21,12 @@ std::span<const EmbeddedText> embedded_shapes();  // bench/shapes/*.csv, generat
 namespace {
 
 constexpr std::string_view kHeader = "m,n,k,trans_a,trans_b,batch,note",
-                           kTypedHeader = "m,n,k,trans_a,trans_b,batch,type,epilogue,note";
+                           kTypedHeader = "m,n,k,trans_a,trans_b,batch,type,epilogue,note",
+                           kGroupedHeader =
+                               "m,n,k,trans_a,trans_b,batch,type,epilogue,groups,skew,note";
+
+/// The columns of a file.
+enum class Columns : std::uint8_t { kPlain, kTyped, kGrouped };
 constexpr std::size_t kNumbers = 6;  // Columns before type, epilogue and note.
 
 std::int64_t parse_number(std::string_view text, const std::string& where,
@@ -38,7 +44,24 @@ Transpose parse_transpose(std::int64_t value, const std::string& where) {
   return value == 1 ? Transpose::kYes : Transpose::kNo;
 }
 
-TuneProblem parse_line(std::string_view line, const std::string& where, bool typed) {
+std::int64_t parse_groups(std::string_view text, const std::string& where) {
+  const std::int64_t groups = parse_number(text, where, "groups");
+  if (groups < 1 || groups > kMostTunedGroups)
+    fail(ErrorCode::kInvalidArgument, "{}: groups is {}; it takes 1 to {}", where, groups,
+         kMostTunedGroups);
+  return groups;
+}
+
+double parse_skew(std::string_view text, const std::string& where) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 1 && value <= 1e18))
+    fail(ErrorCode::kInvalidArgument, "{}: skew is '{}'; it takes a number of at least 1", where,
+         text);
+  return value;
+}
+
+TuneProblem parse_line(std::string_view line, const std::string& where, Columns columns) {
   std::array<std::int64_t, kNumbers> numbers = {};
   constexpr std::array<std::string_view, kNumbers> kColumns = {"m",       "n",       "k",
                                                                "trans_a", "trans_b", "batch"};
@@ -58,17 +81,25 @@ TuneProblem parse_line(std::string_view line, const std::string& where, bool typ
     const std::size_t comma = std::min(line.find(',', at), line.size());
     if (at > line.size())
       fail(ErrorCode::kInvalidArgument, "{}: too few columns; the header is {}", where,
-           kTypedHeader);
+           columns == Columns::kTyped ? kTypedHeader : kGroupedHeader);
     const std::string_view column = line.substr(at, comma - at);
     at = comma + 1;
     return column;
   };
-  if (typed) try {
+  if (columns != Columns::kPlain) try {
       problem.problem = retyped(problem.problem, parse_types(text()));
       problem.problem.epilogue = parse_epilogue(text());
     } catch (const Error& error) {
       fail(ErrorCode::kInvalidArgument, "{}: {}", where, error.what());
     }
+  if (columns == Columns::kGrouped) {
+    const std::string_view groups = text(), skew = text();
+    if (!groups.empty())
+      problem.problem = typical_problem(problem.problem, parse_groups(groups, where), 0,
+                                        skew.empty() ? 1 : parse_skew(skew, where));
+    else if (!skew.empty())
+      fail(ErrorCode::kInvalidArgument, "{}: skew is '{}', but there are no groups", where, skew);
+  }
   if (at <= line.size()) problem.note = line.substr(at);
   const Problem& p = problem.problem;
   if (std::min({p.m, p.n, p.k, p.batch}) < 1)
@@ -80,20 +111,24 @@ TuneProblem parse_line(std::string_view line, const std::string& where, bool typ
 std::vector<TuneProblem> parse(std::istream& text, std::string_view file) {
   std::vector<TuneProblem> problems;
   std::string line;
-  bool header = false, typed = false;
+  bool header = false;
+  Columns columns = Columns::kPlain;
   for (int number = 1; std::getline(text, line); ++number) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.empty() || line.front() == '#') continue;
     const std::string where = fmt::format("{}:{}", file, number);
     if (!header) {
-      typed = line == kTypedHeader;
-      if (line != kHeader && !typed)
-        fail(ErrorCode::kInvalidArgument, "{}: the first line must be '{}' or '{}'", where, kHeader,
-             kTypedHeader);
+      if (line == kTypedHeader)
+        columns = Columns::kTyped;
+      else if (line == kGroupedHeader)
+        columns = Columns::kGrouped;
+      else if (line != kHeader)
+        fail(ErrorCode::kInvalidArgument, "{}: the first line must be '{}', '{}' or '{}'", where,
+             kHeader, kTypedHeader, kGroupedHeader);
       header = true;
       continue;
     }
-    problems.push_back(parse_line(line, where, typed));
+    problems.push_back(parse_line(line, where, columns));
   }
   if (problems.empty()) fail(ErrorCode::kInvalidArgument, "{}: holds no problem", file);
   return problems;

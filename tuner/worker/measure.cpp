@@ -73,13 +73,19 @@ Measurer::Built& Measurer::build(const Variant& variant, const Signature& signat
   return built;
 }
 
+GemmPlan Measurer::plan_of(const Kernel& kernel, const Problem& p, const Placement& placement,
+                           double max_flops) {
+  if (!is_grouped(p)) return kernel.plan(p, placement, max_flops);
+  return kernel.plan_grouped(p, placement, operands_.group_tiles(kernel.variant()), max_flops);
+}
+
 // Probes the problem's first few tiles. Drivers may compile at the first dispatch, and again for
 // other operands, and a bad candidate may be a thousand times too slow; the probe shows both.
 void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
                      const Workspace& workspace, double compute_units) {
   const Variant& v = built.kernel->variant();
   const double tile_flops = 2.0 * v.tile_m * v.tile_n * static_cast<double>(p.k);
-  const GemmPlan plan = built.kernel->plan(p, operands.placement, kProbeTiles * tile_flops);
+  const GemmPlan plan = plan_of(*built.kernel, p, operands.placement, kProbeTiles * tile_flops);
   const KernelSteps kernel = built.kernel->steps(plan, operands, workspace);
   const auto packs = static_cast<std::ptrdiff_t>(kernel.first_gemm);
   CommandList list =
@@ -100,7 +106,7 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
     return static_cast<double>(step.groups[0]) * step.groups[1] * step.groups[2];
   };
   double tiles = 0;
-  for (const GemmStep& step : built.kernel->plan(p, operands.placement).gemms)
+  for (const GemmStep& step : plan_of(*built.kernel, p, operands.placement).gemms)
     tiles += workgroups(step);
   const double probed_tiles = workgroups(plan.gemms.front());
   built.estimate_ns =
@@ -147,10 +153,11 @@ TimeReply Measurer::time(const TimeRequest& request) {
   operands_.prepare(p, request.rotate_bytes);
   std::vector<Panels> panels;  // One of each operand set where they are packed before.
   for (std::size_t set = 0; set < (request.prepacked ? operands_.sets() : 1); ++set)
-    panels.emplace_back(*device_, built.kernel->plan(p, placement));
+    panels.emplace_back(*device_, plan_of(*built.kernel, p, placement));
   const auto workspace = [&] { return panels[turn_ % panels.size()].workspace(); };
   if (built.probed != p) {
-    probe(built, p, operands_.operands(turn_, placement), workspace(), request.compute_units);
+    probe(built, p, operands_.operands(turn_, placement, request.variant), workspace(),
+          request.compute_units);
     refuse(operands_.written_behind_c());
   }
   TimeReply reply{.hash = built.kernel->hash(),
@@ -160,10 +167,10 @@ TimeReply Measurer::time(const TimeRequest& request) {
   if (reply.estimate_ns > request.limit_ns) return reply;
 
   GemmPlan plan =
-      built.kernel->plan(p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
+      plan_of(*built.kernel, p, placement, kStepNs * flops(p) / std::max(built.estimate_ns, 1.0));
   const auto packing_ns = [&] {
-    const KernelSteps kernel =
-        built.kernel->steps(plan, operands_.operands(turn_, placement), workspace());
+    const KernelSteps kernel = built.kernel->steps(
+        plan, operands_.operands(turn_, placement, request.variant), workspace());
     if (kernel.first_gemm == 0) return 0.0;
     ProcessorTime unused;
     const std::vector<double> step_ns =
@@ -179,7 +186,7 @@ TimeReply Measurer::time(const TimeRequest& request) {
   const auto take = [&] {
     // The operand set also changes from call to call; otherwise calls with one sample each would
     // always use the same two sets.
-    const Operands operands = operands_.operands(++turn_, placement);
+    const Operands operands = operands_.operands(++turn_, placement, request.variant);
     operands_.overwrite_spots(turn_);
     Reading reading = timed_call(built, plan, operands, workspace());
     // Without packing, the steps before the kernel's clear partial sums.
@@ -234,10 +241,10 @@ CounterReadings Measurer::count(const CountRequest& request) {
   } forget{*this};
   const Kernel& kernel = *build(request.variant, signature_of(p)).kernel;
   const Placement placement = own_buffers(p);
-  const GemmPlan plan = kernel.plan(p, placement);
-  const Panels panels(*device_, plan);
   operands_.prepare(p, 0);
-  const Operands operands = operands_.operands(0, placement);
+  const GemmPlan plan = plan_of(kernel, p, placement);
+  const Panels panels(*device_, plan);
+  const Operands operands = operands_.operands(0, placement, request.variant);
   const KernelSteps made = kernel.steps(plan, operands, panels.workspace());
   const std::span<const Step> all(made.steps), steps = all.subspan(made.first_gemm);
   run_steps(*device_, all.first(made.first_gemm));

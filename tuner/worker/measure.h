@@ -99,6 +99,10 @@ class Measurer {
   Reading timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
                      const Workspace& workspace);
   Built& build(const Variant& variant, const Signature& signature);
+  /// Kernel::plan, or Kernel::plan_grouped for the typical sizes of a grouped problem, whose
+  /// operands are prepared.
+  GemmPlan plan_of(const Kernel& kernel, const Problem& p, const Placement& placement,
+                   double max_flops = std::numeric_limits<double>::infinity());
   void probe(Built& built, const Problem& p, const Operands& operands, const Workspace& workspace,
              double compute_units);
 

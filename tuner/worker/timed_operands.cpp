@@ -38,12 +38,21 @@ std::uint64_t guard_bytes(const Problem& staged, const DeviceLimits& limits) {
 
 /// An element of C that is checked.
 struct Spot {
-  std::int64_t row, column, product;
-  std::int64_t element;  // Its index in C of the whole batch.
+  std::int64_t row, column;
+  std::int64_t matrix_a, matrix_b;  // Members of the batch; of a grouped problem 0 and the expert.
+  std::int64_t element;             // Its index in C of the whole batch.
 };
 
+std::int64_t expert_of(std::span<const Group> groups, std::int64_t row) {
+  for (const Group& group : groups) {
+    if (row < group.rows) return group.expert;
+    row -= group.rows;
+  }
+  return 0;
+}
+
 /// The same elements for each run of a problem.
-std::vector<Spot> spots(const Problem& p) {
+std::vector<Spot> spots(const Problem& p, std::span<const Group> groups) {
   Random random(0xc0ffee);
   const auto below = [&](std::int64_t limit) {
     return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(limit)));
@@ -51,9 +60,13 @@ std::vector<Spot> spots(const Problem& p) {
   std::vector<Spot> spots;
   for (int i = 0; i < kSpotChecks; ++i) {
     // The last element of C is checked first, because edge handling is the likeliest error.
-    Spot spot = i == 0 ? Spot{p.m - 1, p.n - 1, p.batch - 1, 0}
-                       : Spot{below(p.m), below(p.n), below(p.batch), 0};
-    spot.element = spot.product * p.stride_c + spot.row * p.ldc + spot.column;
+    const std::int64_t row = i == 0 ? p.m - 1 : below(p.m), column = i == 0 ? p.n - 1 : below(p.n),
+                       product = i == 0 ? p.batch - 1 : below(p.batch);
+    const Spot spot = {.row = row,
+                       .column = column,
+                       .matrix_a = product,
+                       .matrix_b = is_grouped(p) ? expert_of(groups, row) : product,
+                       .element = product * p.stride_c + row * p.ldc + column};
     if (std::ranges::find(spots, spot.element, &Spot::element) == spots.end())
       spots.push_back(spot);
   }
@@ -116,13 +129,31 @@ void TimedOperands::prepare(const Problem& staged, double rotate_bytes) {
   if (prepared_ == staged && !sets_.empty()) return;
   sets_.clear();
   prepared_ = staged;
+  groups_ = is_grouped(staged) ? typical_groups(staged) : std::vector<Group>();
+  tile_lists_.clear();
   Random random(0x0b5e55ed);
   for (std::size_t i = 0; i < operand_sets(staged, rotate_bytes); ++i)
     sets_.push_back(make_set(random, i == 0 ? nullptr : sets_.front().get()));
   set_canaries();
 }
 
-void TimedOperands::clear() { sets_.clear(); }
+void TimedOperands::clear() {
+  sets_.clear();
+  tile_lists_.clear();
+}
+
+const TimedOperands::TileList& TimedOperands::tile_list(const Variant& variant) {
+  const auto [entry, fresh] = tile_lists_.try_emplace(variant.tile_m);
+  if (fresh) {
+    const std::vector<GroupTile> tiles = rooftile::group_tiles(groups_, variant.tile_m);
+    entry->second.tiles = static_cast<std::int64_t>(tiles.size());
+    const auto* const begin = reinterpret_cast<const char*>(tiles.data());
+    entry->second.list = buffer_of({begin, begin + tiles.size() * sizeof(GroupTile)});
+  }
+  return entry->second;
+}
+
+std::int64_t TimedOperands::group_tiles(const Variant& variant) { return tile_list(variant).tiles; }
 
 std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(Random& random,
                                                             const Set* other) const {
@@ -223,7 +254,7 @@ void TimedOperands::overwrite_spots(std::size_t turn) const {
   const float before = value_before(p);
   const auto bytes = static_cast<std::uint64_t>(bytes_of(p.types.c));
   std::vector<Step> copies;
-  for (const Spot& spot : spots(p)) {
+  for (const Spot& spot : spots(p, groups_)) {
     const std::uint64_t offset = static_cast<std::uint64_t>(spot.element) * bytes;
     narrow(p.types.c, &before, static_cast<char*>(set.data_c()) + offset, 1);
     if (!set.unified)
@@ -243,12 +274,16 @@ std::string TimedOperands::spot_check(std::size_t turn) const {
   const auto behind = [](const void* operand, std::int64_t bytes) {
     return static_cast<const char*>(operand) + bytes;
   };
-  for (const Spot& spot : spots(p)) {
+  const Problem one = one_product(p);
+  const QuantizedBytes parts = quantized_bytes(one);
+  for (const Spot& spot : spots(p, groups_)) {
+    const std::int64_t expert = is_grouped(p) ? spot.matrix_b : 0;
     const ReferenceElement expected = reference_element(
-        p,
-        {behind(set.data_a(), spot.product * p.stride_a * bytes_of(p.types.a)),
-         behind(set.data_b(), bytes_of_b(p.types, spot.product * p.stride_b)),
-         set.quantization.scales.data(), set.quantization.zero_points.data()},
+        one,
+        {behind(set.data_a(), spot.matrix_a * p.stride_a * bytes_of(p.types.a)),
+         behind(set.data_b(), bytes_of_b(p.types, spot.matrix_b * p.stride_b)),
+         behind(set.quantization.scales.data(), expert * parts.scales),
+         behind(set.quantization.zero_points.data(), expert * parts.zero_points)},
         double{value_before(p)}, {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1},
         spot.row, spot.column);
     const double got = element(p.types.c, set.data_c(), spot.element);
@@ -259,7 +294,8 @@ std::string TimedOperands::spot_check(std::size_t turn) const {
   return {};
 }
 
-Operands TimedOperands::operands(std::size_t turn, const Placement& placement) const {
+Operands TimedOperands::operands(std::size_t turn, const Placement& placement,
+                                 const Variant& variant) {
   const Set& set = this->set(turn);
   const auto or_null = [](const Buffer& x) { return x.size_bytes() > 0 ? &x : nullptr; };
   return {&set.a,
@@ -269,7 +305,8 @@ Operands TimedOperands::operands(std::size_t turn, const Placement& placement) c
           or_null(set.vectors),
           or_null(set.residual),
           or_null(set.scales),
-          or_null(set.zero_points)};
+          or_null(set.zero_points),
+          is_grouped(prepared_) ? &tile_list(variant).list : nullptr};
 }
 
 }  // namespace rooftile

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/groups.h"
 #include "core/numbers/random.h"
 #include "runtime/kernel/kernel.h"
 
@@ -34,8 +36,10 @@ class TimedOperands {
   void prepare(const Problem& staged, double rotate_bytes);
   void clear();
   std::size_t sets() const { return sets_.size(); }
-  /// Operands of the set that has the given turn.
-  Operands operands(std::size_t turn, const Placement& placement) const;
+  /// Operands of the set that has the given turn, for a kernel with this variant.
+  Operands operands(std::size_t turn, const Placement& placement, const Variant& variant);
+  /// Tiles of such a kernel in the groups of a grouped problem, which have typical sizes.
+  std::int64_t group_tiles(const Variant& variant);
 
   /// Says what a kernel wrote behind a C, after which the canaries are whole again; empty: nothing.
   std::string written_behind_c();
@@ -56,10 +60,17 @@ class TimedOperands {
   void set_canaries();
   Buffer buffer_of(const std::vector<char>& content) const;  ///< No buffer for empty content.
   const Set& set(std::size_t turn) const { return *sets_[turn % sets_.size()]; }
+  struct TileList {
+    std::int64_t tiles = 0;
+    Buffer list = {};
+  };
+  const TileList& tile_list(const Variant& variant);
 
   std::shared_ptr<Device> device_;
   Problem prepared_;
   std::vector<std::unique_ptr<Set>> sets_;
+  std::vector<Group> groups_;           ///< Of a grouped problem.
+  std::map<int, TileList> tile_lists_;  ///< By the rows of a tile.
 };
 
 }  // namespace rooftile

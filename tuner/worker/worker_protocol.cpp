@@ -35,7 +35,10 @@ Json to_json(const Problem& p) {
           {"stride_c", p.stride_c},
           {"epilogue", to_string(p.epilogue)},
           {"alpha", p.alpha},
-          {"beta", p.beta}};
+          {"beta", p.beta},
+          {"experts", p.grouping.experts},
+          {"groups", p.grouping.groups},
+          {"largest", p.grouping.largest}};
 }
 
 Problem problem_from_json(const Json& json) {
@@ -54,19 +57,25 @@ Problem problem_from_json(const Json& json) {
           .stride_c = json.at("stride_c"),
           .alpha = json.at("alpha"),
           .beta = json.at("beta"),
-          .epilogue = parse_epilogue(json.at("epilogue").get<std::string>())};
+          .epilogue = parse_epilogue(json.at("epilogue").get<std::string>()),
+          // Not there in what was written before problems had groups (bench/replay/).
+          .grouping = {.experts = json.value("experts", std::int64_t{0}),
+                       .groups = json.value("groups", std::int64_t{0}),
+                       .largest = json.value("largest", std::int64_t{0})}};
 }
 
 Json to_json(const Signature& s) {
   return {{"type", to_string(s.types)},
           {"trans_a", s.trans_a == Transpose::kYes},
           {"trans_b", s.trans_b == Transpose::kYes},
-          {"epilogue", to_string(s.epilogue)}};
+          {"epilogue", to_string(s.epilogue)},
+          {"grouped", s.grouped}};
 }
 
 Signature signature_from_json(const Json& json) {
   return {parse_types(json.at("type").get<std::string>()), transpose(json.at("trans_a")),
-          transpose(json.at("trans_b")), parse_epilogue(json.at("epilogue").get<std::string>())};
+          transpose(json.at("trans_b")), parse_epilogue(json.at("epilogue").get<std::string>()),
+          json.at("grouped")};
 }
 
 Json to_json(const TimeRequest& r) {

@@ -23,9 +23,10 @@ nlohmann::json known_kernels(const Store* store, const std::string& version) {
     for (const DeviceRecord& device : store->devices())
       for (const RankedKernel& winner : store->winners(device.id)) {
         const TunedKernel& kernel = winner.kernel;
-        if (kernel.rank != 0 || any(kernel.problem.epilogue) || known.size() >= kMost) continue;
-        known.push_back({{"problem", to_json(kernel.problem)},
-                         {"variant", to_string(kernel.candidate.variant)}});
+        const Problem& p = kernel.problem;
+        if (kernel.rank != 0 || any(p.epilogue) || is_grouped(p) || known.size() >= kMost) continue;
+        known.push_back(
+            {{"problem", to_json(p)}, {"variant", to_string(kernel.candidate.variant)}});
       }
   return {{"version", version}, {"known", std::move(known)}};
 }
