@@ -1,11 +1,8 @@
 #include "tuner/tune.h"
 
-#include <fmt/ranges.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -15,10 +12,10 @@
 #include "cli/refresh.h"
 #include "cli/terminal.h"
 #include "cli/tune_json.h"
+#include "cli/tune_text.h"
 #include "cli/usage.h"
 #include "core/error.h"
 #include "core/quantized.h"
-#include "core/text_table.h"
 #include "runtime/device/device.h"
 #include "tuner/problems/logged_problems.h"
 #include "tuner/search/strategy_choice.h"
@@ -71,142 +68,6 @@ std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
   return problems;
 }
 
-std::string ratio_text(double other_ns, double ns) {
-  return other_ns > 0 && ns > 0 ? fmt::format("{:.2f}x", other_ns / ns) : "-";
-}
-
-/// contention_note() explains the mark.
-std::string host_text(const HostComparison& host) {
-  return host.ratio > 0 ? fmt::format("{:.2f}x{}", host.ratio, host.contended ? "*" : "") : "-";
-}
-
-/// Explains the mark of contended comparisons with the host; empty when there are none.
-std::string contention_note(const std::vector<TuneResult>& results) {
-  const auto contended =
-      std::ranges::count_if(results, [](const TuneResult& r) { return r.host.contended; });
-  if (contended == 0) return "";
-  return fmt::format(
-      "* other programs used the processors during {} of the comparisons with the host, so that "
-      "the ratio is unreliable; `rooftile explain` and `rooftile report` predict it\n",
-      contended);
-}
-
-/// Prints each problem as soon as it is tuned: in one line or, on a terminal where that does not
-/// fit, in two and the winner below them. The winner is the last column, because its name may have
-/// any length, which is unknown when the first line is printed.
-class ResultTable {
- public:
-  explicit ResultTable(const std::vector<TuneProblem>& problems) {
-    for (const TuneProblem& wanted : problems)
-      problem_width_ = std::max(problem_width_, display_width(to_string(wanted.problem)));
-    constexpr std::size_t kFigures = 76, kWinner = 60;  // of the columns after the problem
-    const std::size_t terminal = terminal_columns(STDOUT_FILENO);
-    folded_ = terminal > 0 && terminal < problem_width_ + kFigures + kWinner;
-  }
-
-  /// Prints the header directly before the first result, after the lines of a calibration.
-  void print(const TuneResult& r) {
-    if (!std::exchange(has_header_, true))
-      row("problem",
-          {"GFLOP/s", "% roof", "vs default", "certain", "tried", "vs naive", "vs host", "packing"},
-          "winner");
-    const double total_ns = r.kernel_ns + r.pack_ns;
-    if (r.winner.empty()) {
-      print_lines(fmt::format("{} no certified kernel yet ({} measured, {} rejected, {} spilled)\n",
-                              padded(to_string(r.problem), problem_width_, Align::kLeft),
-                              r.measured, r.rejected, r.spilled));
-      return;
-    }
-    row(to_string(r.problem),
-        {fmt::format("{:.1f}", flops(r.problem) / r.kernel_ns),
-         fmt::format("{:.0f}%", 100 * r.bound_ns / r.kernel_ns), ratio_text(r.default_ns, total_ns),
-         certainty_text(r.verdict, r.confidence), fmt::to_string(r.tried),
-         ratio_text(r.naive_ns, total_ns), host_text(r.host),
-         r.pack_ns > 0 ? time_text(r.pack_ns) : "-"},
-        r.winner);
-  }
-
- private:
-  static constexpr std::array<std::size_t, 8> kWidths = {8, 7, 10, 8, 5, 9, 9, 9};
-
-  void row(std::string_view problem, const std::array<std::string, 8>& figures,
-           std::string_view winner) const {
-    constexpr std::size_t kFirst = 5;  // figures of the first line
-    std::string line = padded(problem, problem_width_, Align::kLeft);
-    for (std::size_t i = 0; i < figures.size(); ++i) {
-      if (folded_ && i == kFirst) line += "\n  ";
-      line += " " + padded(figures[i], kWidths[i], Align::kRight);
-    }
-    fmt::print("{}{}{}\n", line, folded_ ? "\n    " : "  ", winner);
-  }
-
-  std::size_t problem_width_ = std::size("problem") - 1;
-  bool folded_ = false, has_header_ = false;
-};
-
-/// Disturbances of the measurements; drift and temperature only where they matter.
-std::string noise_text(const TuneReport& report) {
-  std::string text = fmt::format("{} samples resampled, {} flagged noisy", report.noise.retaken,
-                                 report.noise.noisy);
-  if (const auto slowdown = report.noise.slowdown)
-    text += fmt::format("; the device {} by {:.0f} % over the run{}",
-                        *slowdown > 1 ? "slowed" : "sped up", 100 * std::abs(*slowdown - 1),
-                        *slowdown > 1 ? " (thermal?)" : "");
-  if (report.conditions.highest_c)
-    text += fmt::format("; {:.0f} C at most", *report.conditions.highest_c);
-  if (report.conditions.throttle_events.value_or(0) > 0)
-    text += fmt::format("; throttled {} times", *report.conditions.throttle_events);
-  return text;
-}
-
-/// How far the run exceeded its budget; empty where it hardly did.
-std::string overrun_text(double elapsed_s, double budget_s) {
-  constexpr double kLeastToldS = 0.5;
-  const double over_s = elapsed_s - budget_s;
-  if (over_s < kLeastToldS) return "";
-  return fmt::format(" ({:.0f} s of them after the budget, to finish what was running)", over_s);
-}
-
-/// Problems that got no time; empty where there are none.
-std::string missing_text(const std::vector<TuneProblem>& wanted,
-                         const std::vector<TuneResult>& results) {
-  std::vector<std::string> missing;
-  for (const TuneProblem& one : wanted)
-    if (std::ranges::find(results, one.problem, &TuneResult::problem) == results.end())
-      missing.push_back(to_string(one.problem));
-  return missing.empty() ? "" : fmt::format("not begun: {}\n", fmt::join(missing, ", "));
-}
-
-/// Says which winners the run could not compare with their default; empty: it compared all.
-std::string open_text(const std::vector<TuneResult>& results) {
-  const auto open = std::ranges::count_if(results, [](const TuneResult& r) {
-    return !r.winner.empty() && r.verdict == OutcomeVerdict::kOpen;
-  });
-  if (open == 0) return "";
-  return fmt::format(
-      "open: {} of the winners could not be compared with the default to the end; the next run "
-      "begins with them\n",
-      open);
-}
-
-/// Expected cost for problems that were not tuned.
-std::string untuned_text(const TuneReport& report) {
-  const Regret& regret = report.untuned;
-  if (regret.problems == 0 && report.hardly_searched > 0)
-    return fmt::format("not estimated: {} of {} problems have fewer than {} candidates",
-                       report.hardly_searched, report.results.size(), kLeastForRegret);
-  if (regret.problems == 0)
-    return "fewer than two problems or two kernels were compared: no regret can be estimated";
-  if (!regret.has_median())
-    return fmt::format("{} problems were compared; an estimate of the regret takes {}",
-                       regret.problems, kLeastForMedian);
-  return fmt::format(
-      "median regret {:.1f} % (95 % interval {:.1f} to {:.1f} %){}, over {} problems",
-      100 * regret.median, 100 * regret.median_low, 100 * regret.median_high,
-      regret.has_decile() ? fmt::format(", worst decile {:.0f} %", 100 * regret.worst_decile) : "",
-      regret.problems);
-}
-
 /// Problems of the log, as many as the budget allows.
 std::vector<TuneProblem> hottest(const Store& store, const DeviceProfile& device, double budget_s) {
   const std::optional<RowId> row = store.find_device(device);
@@ -216,9 +77,9 @@ std::vector<TuneProblem> hottest(const Store& store, const DeviceProfile& device
   return problems;
 }
 
-std::ptrdiff_t tuned_problems(const TuneReport& report) {
-  return std::ranges::count_if(report.results,
-                               [](const TuneResult& result) { return !result.winner.empty(); });
+std::size_t remaining(const Store& store, const DeviceProfile& device) {
+  const std::optional<RowId> row = store.find_device(device);
+  return row ? logged_problems(store, *row).size() : 0;
 }
 
 /// Tunes one device, with a line for each problem as soon as it is tuned; quiet: with nothing on
@@ -246,35 +107,6 @@ TuneReport tune_device(Store& store, const DeviceProfile& device, const TuneOpti
   TuneReport report = tune(store, device, options, callbacks, stop);
   bar.clear();
   return report;
-}
-
-/// The lines below the table of one device.
-void print_end(const Store& store, const DeviceProfile& device, const TuneOptions& options,
-               bool from_log, const TuneReport& report) {
-  std::size_t spilled = 0;
-  for (const TuneResult& result : report.results) spilled += result.spilled;
-  print_lines(fmt::format(
-      "{} of {} problems in {:.0f} s{}{}{}{}\n", tuned_problems(report), options.problems.size(),
-      report.elapsed_s, overrun_text(report.elapsed_s, options.budget_s),
-      spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
-      report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
-                                      report.failed, report.lost_s)
-                        : "",
-      report.interrupted     ? "; interrupted: the next run continues from here"
-      : report.out_of_budget ? "; out of budget: the next run continues from here"
-                             : ""));
-  print_lines(fmt::format("{}{}{}noise: {}\n", missing_text(options.problems, report.results),
-                          open_text(report.results), contention_note(report.results),
-                          noise_text(report)));
-  if (from_log) {
-    const std::optional<RowId> row = store.find_device(device);
-    print_lines(
-        fmt::format("{} logged problems remain\n", row ? logged_problems(store, *row).size() : 0));
-  }
-  const bool any_single = std::ranges::any_of(
-      report.results, [](const TuneResult& result) { return !is_grouped(result.problem); });
-  if (!report.interrupted && any_single)
-    print_lines(fmt::format("untuned problems: {}\n", untuned_text(report)));
 }
 
 int tune_all(const Globals& globals, const TuneArguments& arguments) {
@@ -317,7 +149,9 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
     if (arguments.json)
       documents.push_back(tune_json(device, options.problems, options.budget_s, report));
     else
-      print_end(store, device, options, arguments.from_log, report);
+      print_end(options, report);
+    if (!arguments.json && arguments.from_log)
+      print_lines(fmt::format("{} logged problems remain\n", remaining(store, device)));
     interrupted = report.interrupted;
     if (interrupted) break;
   }
