@@ -40,7 +40,7 @@ TEST_P(SampledSpace, ComputesRaggedProducts) {
     // SwiftShader's texel buffers hold 65536 texels, the smallest limit that Vulkan allows: k gets
     // less deep, and where each slice of k needs a long trip, C gets narrow.
     Product ragged = ragged_product(v.tile_m + 3, v.tile_n + 5, whole_depth);
-    for (const auto& [rows, columns] : {std::pair{v.tile_m + 3, v.tile_n + 5}, {1, 3}})
+    for (const auto& [rows, columns] : {std::pair{v.tile_m + 3, v.tile_n + 5}, {1, 3}, {1, 1}})
       for (std::int64_t depth = whole_depth; depth >= 3 && is_illegal(ragged);
            depth = depth == 3 ? 0 : depth / 2 | 1)
         ragged = ragged_product(rows, columns, depth);
