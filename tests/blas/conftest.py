@@ -21,8 +21,10 @@ class Machine:
 
     def __init__(self, home, database=None):
         self.home = home
+        # Python from 3.12 on warns of every fork of a process that has threads.
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "LD_"))}
-        self.environment = dict(inherited, HOME=str(home), **({"ROOFTILE_DB": str(database)} if database else {}))
+        self.environment = dict(inherited, HOME=str(home), PYTHONWARNINGS="ignore:This process:DeprecationWarning",
+                                **({"ROOFTILE_DB": str(database)} if database else {}))
 
     def run(self, *command, code=0, preload=None, stderr="", timeout=60, **environment):
         """Runs the program to its end. With stderr=None, it may print anything on stderr."""

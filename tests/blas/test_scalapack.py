@@ -8,7 +8,8 @@ from conftest import BUILD, HERE
 PSGEMM = BUILD / "examples" / "example_psgemm"
 DEVICE_PER_RANK = HERE.parent.parent / "examples" / "scalapack" / "device-per-rank"
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": 1, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": 1, "OPENBLAS_NUM_THREADS": 1,
-       "OMPI_MCA_btl_base_warn_component_unused": 0, "OMPI_MCA_rmaps_base_oversubscribe": 1}
+       "OMPI_MCA_btl_base_warn_component_unused": 0, "OMPI_MCA_rmaps_base_oversubscribe": 1,
+       "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}  # the last for Open MPI from 5 on
 
 
 def psgemm(machine, ranks, *arguments, before=(), **environment):

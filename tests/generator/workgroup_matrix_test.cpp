@@ -211,14 +211,14 @@ TEST(WorkgroupMatrix, LoadsAreTransposedByViews) {
 
 TEST(WorkgroupMatrix, TheSpaceHasGgmlsTiles) {
   const std::vector<Variant> all = legal_variants(workgroup_matrix_limits());
-  for (const auto& [m, n, k, invocations] :
+  for (const auto& [rows, columns, depth, invocations] :
        {std::tuple{128, 256, 64, 256}, {128, 128, 64, 256}, {64, 64, 64, 128}})
-    EXPECT_TRUE(std::ranges::any_of(all,
-                                    [m = m, n = n, k = k, lanes = invocations](const Variant& v) {
-                                      return has_workgroup_scope(v) && v.tile_m == m &&
-                                             v.tile_n == n && v.matrix_k == k &&
-                                             local_size(v) == lanes;
-                                    }))
+    EXPECT_TRUE(std::ranges::any_of(
+        all,
+        [m = rows, n = columns, k = depth, lanes = invocations](const Variant& v) {
+          return has_workgroup_scope(v) && v.tile_m == m && v.tile_n == n && v.matrix_k == k &&
+                 local_size(v) == lanes;
+        }))
         << m << " x " << n;
   EXPECT_LE(std::ranges::count_if(all, has_workgroup_scope), 200);
 }

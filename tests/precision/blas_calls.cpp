@@ -417,15 +417,15 @@ std::vector<Routine> blas_routines(const std::string& library) {
   const auto blas = std::make_shared<const Blas>(library);
   std::vector<Routine> routines;
   using Call = void (*)(const Blas&, Random&, Tally&);
-  for (const auto& [name, call] : {std::pair<const char*, Call>{"sgemm", sgemm},
-                                   {"sgemm_batch", sgemm_batch},
-                                   {"sgemm_batch_strided", sgemm_batch_strided},
-                                   {"sgemv", sgemv},
-                                   {"ssyrk", ssyrk},
-                                   {"ssymm", ssymm},
-                                   {"strmm", strmm},
-                                   {"strsm", strsm}})
-    routines.push_back({name, [blas, call = call](Random& random, Tally& tally) {
+  for (const auto& [name, function] : {std::pair<const char*, Call>{"sgemm", sgemm},
+                                       {"sgemm_batch", sgemm_batch},
+                                       {"sgemm_batch_strided", sgemm_batch_strided},
+                                       {"sgemv", sgemv},
+                                       {"ssyrk", ssyrk},
+                                       {"ssymm", ssymm},
+                                       {"strmm", strmm},
+                                       {"strsm", strsm}})
+    routines.push_back({name, [blas, call = function](Random& random, Tally& tally) {
                           ++tally.calls;
                           call(*blas, random, tally);
                         }});

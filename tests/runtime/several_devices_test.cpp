@@ -20,19 +20,13 @@
 
 #include "runtime/resident/resident.h"
 #include "tests/support/faults_fixture.h"
+#include "tests/support/lavapipe_manifest.h"
 #include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The manifest of lavapipe, whose name has the machine's architecture in it on Debian 12 only.
-std::string lavapipe_manifest() {
-  for (const auto& entry : fs::directory_iterator("/usr/share/vulkan/icd.d"))
-    if (entry.path().filename().string().starts_with("lvp_icd.")) return entry.path().string();
-  throw std::runtime_error("there is no lvp_icd.*json in /usr/share/vulkan/icd.d");
-}
 
 /// The file of a library that a manifest names by its path or, since Debian 13, by its file name.
 fs::path found_by_the_linker(const std::string& library) {

@@ -12,6 +12,7 @@
 
 #include "tests/support/await.h"
 #include "tests/support/faults_fixture.h"
+#include "tests/support/lavapipe_manifest.h"
 #include "tests/support/problem_args.h"
 
 namespace rooftile {
@@ -27,11 +28,9 @@ using DriverCall = FaultyDriver::Call;
 class BothDrivers : public ::testing::Environment {
  public:
   void SetUp() override {
+    const std::string both = lavapipe_manifest() + ":/usr/lib/chromium/vk_swiftshader_icd.json";
     for (const char* variable : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
-      ::setenv(variable,
-               "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json:"
-               "/usr/lib/chromium/vk_swiftshader_icd.json",
-               1);
+      ::setenv(variable, both.c_str(), 1);
   }
 };
 [[maybe_unused]] const auto* const both_drivers =
