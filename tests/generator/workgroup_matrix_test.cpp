@@ -219,7 +219,7 @@ TEST(WorkgroupMatrix, TheSpaceHasGgmlsTiles) {
           return has_workgroup_scope(v) && v.tile_m == m && v.tile_n == n && v.matrix_k == k &&
                  local_size(v) == lanes;
         }))
-        << m << " x " << n;
+        << rows << " x " << columns;
   EXPECT_LE(std::ranges::count_if(all, has_workgroup_scope), 200);
 }
 
