@@ -101,7 +101,8 @@ std::string untuned_text(const TuneReport& report) {
 ResultTable::ResultTable(const std::vector<TuneProblem>& problems) {
   for (const TuneProblem& wanted : problems)
     problem_width_ = std::max(problem_width_, display_width(to_string(wanted.problem)));
-  constexpr std::size_t kFigures = 76, kWinner = 60;  // of the columns after the problem
+  // Widths of what follows the problem: all figures, and the name of a usual winner.
+  constexpr std::size_t kFigures = 76, kWinner = 60;
   const std::size_t terminal = terminal_columns(STDOUT_FILENO);
   folded_ = terminal > 0 && terminal < problem_width_ + kFigures + kWinner;
 }

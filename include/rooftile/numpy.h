@@ -18,7 +18,8 @@ extern "C" {
 typedef void (*rooftile_numpy_loop)(char** args, const intptr_t* sizes, const intptr_t* strides,
                                     void* data);
 
-/// What rooftile_numpy_matmul does, in the whole process.
+/// Which products rooftile_numpy_matmul computes, and on which context; one setting for the whole
+/// process.
 typedef struct rooftile_numpy_args {
   size_t struct_size;            ///< Set by the caller to sizeof(rooftile_numpy_args).
   rooftile_numpy_loop original;  ///< NumPy's loop, which computes what is not routed.
@@ -26,11 +27,11 @@ typedef struct rooftile_numpy_args {
   int64_t least;                 ///< Products of m * n * k multiplications or more are routed.
 } rooftile_numpy_args;
 
-/// Sets it, unless args is NULL, waits for the products that run with the earlier setting, and
-/// gives the number of products that were computed on a context, and of calls of the loop, since
-/// the process began; both may be NULL. To be called with another context, or with NULL for it,
-/// before the context is closed. In a forked child the products of the parent's threads are not
-/// waited for. Thread-safe.
+/// Makes args the setting, unless it is NULL, waits for the products that run with the earlier
+/// setting, and gives the number of products that were computed on a context, and of calls of the
+/// loop, since the process began; both may be NULL. To be called with another context, or with NULL
+/// for it, before the context is closed. In a forked child the products of the parent's threads are
+/// not waited for. Thread-safe.
 ///
 /// Errors: INVALID_ARGUMENT where args->original is NULL, or least negative.
 ROOFTILE_API rooftile_status rooftile_numpy_route(const rooftile_numpy_args* args,

@@ -19,8 +19,8 @@ inline constexpr std::size_t kLeastBytes<rooftile_numpy_args> = sizeof(rooftile_
 
 namespace {
 
-/// A setting, and how many loops are running with it. Two take turns, so that a loop reads one that
-/// nobody changes.
+/// A setting, and how many loops are running with it. There are two: a new setting is written into
+/// the one that no loop is reading.
 struct Route {
   rooftile_numpy_loop original = nullptr;
   rooftile_context* context = nullptr;
@@ -66,7 +66,7 @@ std::optional<Stored> stored(std::int64_t rows, std::int64_t columns, std::int64
 std::optional<rooftile_sgemm_args> routed(const Route& route, const std::intptr_t* sizes,
                                           const std::intptr_t* steps) {
   const std::int64_t m = sizes[0], k = sizes[1], n = sizes[2];
-  constexpr std::int64_t kMost = std::int64_t{1} << 20;  // of three sizes whose product fits
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;  // m * n * k of smaller sizes fits 64 bits
   if (route.context == nullptr || m < 2 || n < 2 || k < 1 || std::max({m, n, k}) >= kMost ||
       m * n * k < route.least)
     return std::nullopt;

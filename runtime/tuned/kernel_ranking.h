@@ -62,8 +62,8 @@ class KernelRanking {
   std::vector<PredictedClass> predicted_classes() const;
 
   const DeviceRates& rates() const { return rates_; }
-  /// Of which kernels are tuned, each once.
-  /// Without grouped ones, whose kernels compute nothing else.
+  /// The classes that have tuned kernels, each once, without those of grouped problems: kernels
+  /// for groups compute no other products.
   std::span<const Signature> classes() const { return classes_; }
   /// Whether kernels are tuned for problems like this one: for its class, and of a grouped one for
   /// groups of about these sizes.
