@@ -1,6 +1,8 @@
 """Tuning, devices, reports and charts: what the program is asked, and what is made of its answers."""
+import html
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -183,29 +185,41 @@ def test_reports(database, tmp_path):
         rt.report("/nonexistent/nowhere.html", database=database)
 
 
-class Shell:
-    """Stands for IPython's."""
+@pytest.fixture
+def shell(tmp_path, monkeypatch):
+    """The shell of notebooks: it formats for all media, unlike that of terminals."""
+    from IPython.core.interactiveshell import InteractiveShell
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    shell = InteractiveShell.instance()
+    yield shell
+    shell.history_manager.end_session()
+    InteractiveShell.clear_instance()
 
-    def __init__(self):
-        self.magics = {}
 
-    def register_magic_function(self, function, kind, name):
-        self.magics[kind, name] = function
+def run_cell(shell, cell):
+    """What IPython sends to the notebook, and what the cell prints."""
+    shell.run_cell("%%capture captured\n" + cell).raise_error()
+    captured = shell.user_ns["captured"]
+    return [output.data for output in captured.outputs], captured.stdout
 
 
-def test_the_chart_is_shown_in_notebooks(database, monkeypatch, capsys):
-    shell = Shell()
-    rt.load_ipython_extension(shell)
-    magic = shell.magics["line", "rooftile"]
+def test_the_chart_is_shown_in_notebooks(database, shell, monkeypatch):
+    assert run_cell(shell, "%load_ext rooftile") == ([], "")
     monkeypatch.setenv("ROOFTILE_DB", str(database))
-    for line, name in (("", "roofline"), (" gains ", "gains")):
-        shown = magic(line)
-        assert shown.name == name and f"section:not(#{name})" in shown.page and f'<section id="{name}">' in shown.page
-        frame = shown._repr_html_()
-        assert frame.startswith("<iframe") and "<script" not in frame  # the page is escaped
-    assert magic("pie") is None and "the chart is 'pie'" in capsys.readouterr().out
+    for line, name in (("%rooftile", "roofline"), ("%rooftile gains ", "gains")):
+        (shown,), _ = run_cell(shell, line)
+        page = html.unescape(re.fullmatch(r'<iframe title="[^"]*" srcdoc="([^"]*)" [^>]*></iframe>', shown["text/html"])[1])
+        assert f"section:not(#{name})" in page and f'<section id="{name}">' in page and page.rstrip().endswith("</html>")
+        assert shown["text/plain"] == f"<the chart '{name}' of rooftile report; a notebook shows it>"
+    (shown,), _ = run_cell(shell, "import rooftile; display(rooftile.ipython.chart('map'))")
+    assert "<iframe" in shown["text/html"]
+    outputs, printed = run_cell(shell, "%rooftile pie")
+    assert outputs == [] and "the chart is 'pie'" in printed
     monkeypatch.setenv("ROOFTILE_DB", "/nonexistent/none.db")
-    assert magic("") is None and "none.db" in capsys.readouterr().out
+    outputs, printed = run_cell(shell, "%rooftile")
+    assert outputs == [] and "none.db" in printed
+    shell.run_cell("%unload_ext rooftile").raise_error()
+    assert "rooftile" not in shell.magics_manager.magics["line"]
 
 
 def test_every_chart_is_a_section_of_the_page(database):
