@@ -47,7 +47,15 @@ def test_cblas_level_3(tuned, tier):
         assert re.search(rf"cblas_{routine.lower()} +PASSED THE TESTS OF ERROR-EXITS", text), text
 
 
+def verdicts(text):
+    return [line.strip() for line in text.splitlines() if re.search("PASS|FAIL|FATAL|SUSPECT", line)]
+
+
 @pytest.mark.parametrize("program, data", [("xblat3d", "dblat3.in"), ("xblat1s", "/dev/null"), ("xblat1z", "/dev/null")])
 def test_everything_else_through_the_alternative(untuned, program, data):
-    text = summary(untuned, program, data, **provider(untuned))
-    assert "PASS" in text and "FAIL" not in text and "FATAL" not in text, text
+    # OpenBLAS computes these routines. That of Debian 13 fails the tests of error exits of xblat3d, with the drop-in and without.
+    alone = verdicts(summary(untuned, program, data, LD_LIBRARY_PATH=OPENBLAS.parent))
+    found = verdicts(summary(untuned, program, data, **provider(untuned)))
+    assert any("PASS" in line for line in found) and found == alone, (found, alone)
+    wrong = [line for line in found if re.search("FAIL|FATAL|SUSPECT", line) and "FAILED THE TESTS OF ERROR-EXITS" not in line]
+    assert not wrong, found
