@@ -65,7 +65,10 @@ def from_dlpack(x: Any, name: str) -> Tuple[int, int, Tuple[int, ...], Tuple[int
         capsule = x.__dlpack__()
     except (BufferError, RuntimeError, ValueError) as error:
         raise ValueError(f"{name} is a {type(x).__name__} that is not handed over: {error}") from None
-    owner = _Owner(capsule)
+    try:
+        owner = _Owner(capsule)
+    except ValueError:
+        raise TypeError(f"{name} is a {type(x).__name__} whose __dlpack__ returns no fresh capsule of DLPack") from None
     tensor = owner.managed.tensor
     kind = _TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
     if kind is None:

@@ -155,6 +155,8 @@ class DeviceArray:
         return array.swapaxes(-1, -2) if self._transposed else array
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if copy is False:
+            raise ValueError("a DeviceArray lies on a Vulkan device, and NumPy gets a copy of it only")
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
 

@@ -5,8 +5,9 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Union
 from . import _abi
 from ._program import about, run
 from ._result import numpy_module
+from ._shapes import text
 from .errors import Error
-from .weights import Quantized
+from .weights import Quantized, check_blocks
 
 _Path = Union[str, "os.PathLike[str]"]
 _PLAIN = {"F32": "float32", "F16": "float16", "BF16": "uint16"}
@@ -26,6 +27,8 @@ def _float32_matrix(weights: Any) -> Any:
         raise TypeError(f"weights is {matrix.dtype}; it has to be float32")
     if matrix.ndim != 2:
         raise ValueError(f"weights has {matrix.ndim} dimensions; a matrix has two")
+    if matrix.size == 0:
+        raise ValueError(f"weights is {text(matrix.shape)}: there is nothing to quantise")
     return matrix
 
 
@@ -55,6 +58,7 @@ def quantize(weights: Any, bits: int = 4, block: int = 32, zero_points: str = "n
         _abi.enumerator("format", _abi.BLOCK_FORMATS, format)
         options = ["--format", format]
     else:
+        check_blocks(bits, block)
         kind = _abi.TYPE_NAMES[_half_or_single(dtype)]
         options = ["--bits", str(bits), "--block", str(block), "--zero-points", zero_points, "--type",
                    {"float32": "f32", "float16": "f16"}[kind]]

@@ -16,6 +16,14 @@ def _length(name: str, view: View, needed: int) -> None:
         raise ValueError(f"{name} has {view.nbytes} bytes; {needed} are needed")
 
 
+def check_blocks(bits: int, block: int) -> None:
+    """Errors: ValueError where no kernel reads values of so many bits in such blocks."""
+    if bits not in (4, 8):
+        raise ValueError(f"bits is {bits!r}; it is 4 or 8")
+    if block not in _BLOCK_SIZES:
+        raise ValueError(f"block is {block!r}; it is one of {', '.join(map(str, _BLOCK_SIZES))}")
+
+
 def _flat(x: Any, name: str) -> View:
     """Memory of any integers or floats, side by side."""
     view = view_of(x, name, F16)
@@ -67,10 +75,7 @@ class Quantized:
             if scales is not None or zero_points is not None:
                 raise ValueError("scales and zero_points are in the blocks of a format; leave them out")
             return
-        if bits not in (4, 8):
-            raise ValueError(f"bits is {bits}; it is 4 or 8")
-        if block not in _BLOCK_SIZES:
-            raise ValueError(f"block is {block}; it is one of {', '.join(map(str, _BLOCK_SIZES))}")
+        check_blocks(bits, block)
         if scales is None:
             raise ValueError("scales are needed, unless format names the blocks of a GGUF file")
         blocks = -(-k // block)

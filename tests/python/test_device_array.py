@@ -100,6 +100,8 @@ def test_dlpack_hands_over_the_processor_s_copy(session):
     for refused in ({"copy": False}, {"dl_device": (7, 0)}):
         with pytest.raises(BufferError, match="^a DeviceArray"):
             x.__dlpack__(**refused)
+    with pytest.raises(ValueError, match="^a DeviceArray"):
+        x.__array__(copy=False)
 
 
 def test_sizes_of_zero(session):

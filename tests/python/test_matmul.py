@@ -197,6 +197,19 @@ def test_dlpack_of_a_device_is_refused():
         rt.matmul(numpy.ones((2, 2), "float32"), Elsewhere())
 
 
+class NoCapsule:
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, stream=None):
+        return 5
+
+
+def test_what_is_no_capsule_of_dlpack_is_refused():
+    with pytest.raises(TypeError, match="^b is a NoCapsule whose __dlpack__ returns no fresh capsule"):
+        rt.matmul(numpy.ones((2, 2), "float32"), NoCapsule())
+
+
 class Handed:
     """Has an array's __dlpack__ only."""
 

@@ -70,11 +70,13 @@ def test_parts_that_do_not_fit_are_named():
 
 def test_weights_that_cannot_be_quantised(weights):
     for bad, kind, match in ((weights[0], ValueError, "1 dimensions"), (weights.astype(float), TypeError, "weights is float64"),
+                             (weights[:0], ValueError, "^weights is 0 x "),
                              (weights * numpy.inf, ValueError, "^weights: the weight in row 0, column 0 .*finite")):
         with pytest.raises(kind, match=match):
             rt.quantize(bad)
-    for options in ({"bits": 3}, {"block": 3}, {"zero_points": "left"}, {"format": "q9"}):
-        with pytest.raises(ValueError):
+    for name, value in (("bits", 3), ("block", 33), ("zero_points", "left"), ("format", "q9")):
+        options = {name: value}
+        with pytest.raises(ValueError, match=f"^{name} is {value!r}; it is "):
             rt.quantize(weights, **options)
     with pytest.raises(TypeError, match="dtype is int8"):
         rt.quantize(weights, dtype="int8")
