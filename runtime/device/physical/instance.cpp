@@ -45,6 +45,7 @@ bool validation_layer_installed(const vk::raii::Context& context) {
 struct Wanted {
   std::vector<const char*> layers, extensions;
   bool messenger = false, portability = false, validation = false, validation_features = false;
+  bool layer_settings = false;
 };
 
 Wanted choose(const vk::raii::Context& context) {
@@ -68,6 +69,9 @@ Wanted choose(const vk::raii::Context& context) {
   const auto layer_offers =
       context.enumerateInstanceExtensionProperties(std::string(kValidationLayer));
   wanted.validation_features = enable(layer_offers, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+#ifdef VK_EXT_LAYER_SETTINGS_EXTENSION_NAME
+  wanted.layer_settings = enable(layer_offers, VK_EXT_LAYER_SETTINGS_EXTENSION_NAME);
+#endif
   return wanted;
 }
 
@@ -92,6 +96,15 @@ std::unique_ptr<Instance> create_instance(const VulkanLoader& loader,
   vk::ValidationFeaturesEXT features;
   features.setEnabledValidationFeatures(synchronisation);
   if (wanted.validation_features) features.pNext = std::exchange(info.pNext, &features);
+#ifdef VK_EXT_LAYER_SETTINGS_EXTENSION_NAME
+  // Later layers (since 2024) leave the accesses of shaders out unless they are asked for.
+  const VkBool32 on = VK_TRUE;
+  const VkLayerSettingEXT accesses{kValidationLayer, "syncval_shader_accesses_heuristic",
+                                   VK_LAYER_SETTING_TYPE_BOOL32_EXT, 1, &on};
+  VkLayerSettingsCreateInfoEXT settings{VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT, nullptr,
+                                        1, &accesses};
+  if (wanted.layer_settings) settings.pNext = std::exchange(info.pNext, &settings);
+#endif
 
   vk::raii::Instance handle(context, info);
   vk::raii::DebugUtilsMessengerEXT messenger = nullptr;
