@@ -208,7 +208,7 @@ int main(int argc, char** argv) {
   CLI::Option* baseline =
       app.add_option("--baseline", setting.baselines,
                      "Vendors' libraries in the same run, by their device's clock: cublas (NVIDIA "
-                     "driver and CUDA), clblast (CLBlast and OpenCL)")
+                     "driver and CUDA), clblast (CLBlast and OpenCL), ggml (its Vulkan back end)")
           ->delimiter(',')
           ->check(CLI::IsMember(baseline_names()));
   app.add_option("--baseline-library", setting.baseline_library,

@@ -15,7 +15,8 @@ struct Known {
   const char* name;
   std::unique_ptr<Baseline> (*open)(const BaselineSetting&);
 };
-constexpr std::array kKnown = {Known{"cublas", open_cublas}, Known{"clblast", open_clblast}};
+constexpr std::array kKnown = {Known{"cublas", open_cublas}, Known{"clblast", open_clblast},
+                               Known{"ggml", open_ggml}};
 
 }  // namespace
 

@@ -32,10 +32,11 @@ class Baseline {
   virtual std::string device() const = 0;
   virtual std::string clock() const = 0;  // Source of run()'s time.
 
-  /// Allocates this many sets of operands of a plain GEMM (no epilogue, no quantised B, beta 0)
+  /// Allocates this many sets of operands of a plain GEMM (no epilogue, beta 0, no B in blocks but
+  /// for ggml)
   /// and frees what was loaded before. C is NaN (-1 for integers) until the first run.
   virtual void load(const Problem& p, std::size_t sets) = 0;
-  /// a and b point to host memory of span_a(p) and span_b(p) elements.
+  /// a and b point to host memory of span_a(p) and span_b(p) elements, b to the blocks of a file.
   virtual void upload(std::size_t set, const void* a, const void* b) = 0;
   /// Runs the whole batch and waits for it. Returns the device's time in ns, without the host's
   /// time for issuing the work.
@@ -50,6 +51,7 @@ std::vector<std::string> baseline_names();
 std::unique_ptr<Baseline> open_baseline(std::string_view name, const BaselineSetting& setting);
 std::unique_ptr<Baseline> open_cublas(const BaselineSetting& setting);
 std::unique_ptr<Baseline> open_clblast(const BaselineSetting& setting);
+std::unique_ptr<Baseline> open_ggml(const BaselineSetting& setting);
 
 /// Throws kUnsupported for problems that load() does not accept.
 void expect_plain_product(const std::string& baseline, const Problem& p);

@@ -37,7 +37,7 @@ struct Operands {
   explicit Operands(const Problem& p, std::uint64_t seed = 3) {
     Random random(seed);
     a = random_operand(p.types.a, span_a(p), random);
-    b = random_operand(p.types.a, span_b(p), random);
+    b = random_b(p.types, span_b(p), random);
   }
   std::vector<char> a, b;
 };
@@ -154,6 +154,58 @@ TEST_F(CublasBaselineTest, RoundsPadRowsAndDetectAWrongResult) {
   spoil(0);
 }
 
+const std::string kGgml = kFakes + "/libggml-vulkan.so";
+
+Problem weights_of(const std::string& types) {
+  return packed_problem(3, 5, 512, Transpose::kNo, Transpose::kYes, 1, parse_types(types));
+}
+
+TEST(GgmlBaselineTest, ProductsWithWeightsOfEveryFormatMatchOurResult) {
+  const auto baseline = open_baseline("ggml", {.library = kGgml});
+  EXPECT_EQ(baseline->device(), "Fake device");
+  EXPECT_THAT(baseline->library(), HasSubstr("ggml 0.1.2, commit abcdef"));
+  for (const char* types : {"f32", "f32xq4_k", "f32xq8_0"}) {
+    Problem p = weights_of(types);
+    p.ldc += 3;
+    p.lda += 4;
+    expect_right(*baseline, p);
+  }
+}
+
+TEST(GgmlBaselineTest, RefusesWhatItDoesNotRun) {
+  const auto baseline = open_baseline("ggml", {.library = kGgml});
+  const auto refusal = [&](const Problem& p) {
+    return message_of(ErrorCode::kUnsupported, [&] { baseline->load(p, 1); });
+  };
+  EXPECT_THAT(refusal(weights_of("f16xq4_k")), HasSubstr("not with f16xq4_k"));
+  EXPECT_THAT(refusal(weights_of("f32xq4b32")), HasSubstr("not with f32xq4b32"));
+  EXPECT_THAT(refusal(packed_problem(3, 5, 7)), HasSubstr("B transposed"));
+  Problem scaled = weights_of("f32");
+  scaled.alpha = 2;
+  EXPECT_THAT(refusal(scaled), HasSubstr("alpha 1"));
+}
+
+TEST(GgmlBaselineTest, RoundsDetectAWrongResultAndAFailedGraph) {
+  const auto baseline = open_baseline("ggml", {.library = kGgml});
+  const Problem p = weights_of("f32xq4_k");
+  const Operands operands(p);
+  const std::vector<HostOperands> sets(2, {operands.a.data(), operands.b.data()});
+  BaselineRounds turns(*baseline, p, sets);
+  for (int i = 0; i < 3; ++i) EXPECT_GT(turns.next_ns(), 0);
+  void* const library = dlopen(kGgml.c_str(), RTLD_NOW);
+  const auto spoil = reinterpret_cast<void (*)(double)>(dlsym(library, "fake_ggml_spoil"));
+  const auto fail = reinterpret_cast<void (*)(int)>(dlsym(library, "fake_ggml_fail"));
+  ASSERT_TRUE(spoil != nullptr && fail != nullptr);
+  spoil(1000);
+  EXPECT_THAT(message_of(ErrorCode::kInternal, [&] { BaselineRounds(*baseline, p, sets); }),
+              AllOf(HasSubstr("ggml computed 3x5x512"), HasSubstr("C[2][4]")));
+  spoil(0);
+  fail(-1);
+  EXPECT_THAT(message_of(ErrorCode::kDevice, [&] { BaselineRounds(*baseline, p, sets); }),
+              HasSubstr("ggml's graph failed with status -1"));
+  fail(0);
+}
+
 TEST(BaselineTest, MissingLibraryIsNamedWithItsRemedy) {
   const BaselineSetting nowhere = {.library = "/nowhere/libcublas.so.12"};
   EXPECT_THAT(message_of(ErrorCode::kUnsupported, [&] { open_baseline("cublas", nowhere); }),
@@ -171,7 +223,7 @@ TEST(BaselineTest, AnotherLibraryIsRejected) {
 
 TEST(BaselineTest, UnknownNameListsTheKnownOnes) {
   EXPECT_THAT(message_of(ErrorCode::kInvalidArgument, [&] { open_baseline("rocblas", {}); }),
-              HasSubstr("'rocblas'; known: cublas, clblast"));
+              HasSubstr("'rocblas'; known: cublas, clblast, ggml"));
 }
 
 TEST(BaselineTest, RatioIsTheMedianOfRatiosAndNotARatioOfMedians) {

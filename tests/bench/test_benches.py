@@ -111,6 +111,15 @@ def test_every_contender_of_bench_grouped_runs(databases):
         assert re.search(rf"^{contender} +[\d.]+ ms", text, re.MULTILINE), text
 
 
+def test_bench_weights_compares_every_format(tmp_path):
+    text = run(tmp_path, "bench_weights", "--n", 64, "--k", 256, "--types", "f32xq4_k,f32xq8_0", "--priors", 1, "--rounds", 2,
+               "--csv", "weights.csv", "--kernel",
+               "f32xq8_0:family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=32 vector_width_a=4")
+    rows = [line.split(",") for line in (tmp_path / "weights.csv").read_text().splitlines()[1:]]
+    assert [row[0] for row in rows] == ["f32", "f32xq4_k", "f32xq8_0", "f32xq8_0"], text
+    assert all(float(row[6]) > 0 and float(row[9]) > 0 for row in rows), text
+
+
 def test_bench_budget_compares_every_problem_of_both(databases):
     text = run(databases, "bench_budget", "one.db", "two.db", "--seconds", 0.01)
     assert re.search(r"^64x64x64 nn +[\d.]+ %", text, re.MULTILINE), text

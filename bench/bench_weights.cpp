@@ -1,0 +1,228 @@
+// What does a product with weights of each format cost beside float32 ones? Kernels of all types
+// are timed in turns; each type's fastest is compared with that of float32 in the same rounds.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "bench/baselines/baseline.h"
+#include "bench/baselines/baseline_turns.h"
+#include "core/error.h"
+#include "core/numbers/statistics.h"
+#include "generator/priors/untuned_kernel.h"
+#include "runtime/device/device.h"
+#include "runtime/kernel/staging.h"
+#include "runtime/verify/random_operand.h"
+#include "tuner/worker/measure.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kLongestNs = 4e9, kRotatedBytes = 128e6;
+constexpr const char* kReference = "f32";
+
+/// One type in ggml, which holds one problem at a time.
+struct Ggml {
+  Ggml(const std::string& library, const Problem& p)
+      : baseline(open_baseline("ggml", {.library = library})) {
+    Random random(7);
+    std::vector<std::vector<char>> memory;
+    std::vector<HostOperands> sets;
+    for (std::size_t i = 0; i < operand_sets(p, kRotatedBytes); ++i) {
+      memory.push_back(random_operand(p.types.a, span_a(p), random));
+      memory.push_back(random_b(p.types, span_b(p), random));
+      sets.push_back({memory[2 * i].data(), memory[2 * i + 1].data()});
+    }
+    rounds = std::make_unique<BaselineRounds>(*baseline, p, sets);
+  }
+  std::unique_ptr<Baseline> baseline;
+  std::unique_ptr<BaselineRounds> rounds;
+};
+
+struct Contestant {
+  std::string type;
+  Problem problem;
+  Variant kernel;
+  bool in_ggml = false;
+  std::shared_ptr<Ggml> ggml = {};  ///< Runs instead of the kernel.
+  std::vector<double> ns = {};      ///< One for each round; with packing where this counts.
+  std::string failure = {};
+};
+
+struct Setting {
+  std::int64_t m = 1, n = 4096, k = 4096;
+  std::vector<std::string> types = {"f32xq4_0", "f32xq5_0", "f32xq8_0",  "f32xq4_k",
+                                    "f32xq5_k", "f32xq6_k", "f32xmxfp4", "f32xq4b32"};
+  std::vector<std::string> kernels;  ///< "type: settings", beside the priors of the type.
+  std::size_t priors = 2;            ///< How many of them.
+  int rounds = 21;
+  std::string csv, ggml;  ///< Path of ggml's library, if it takes part.
+
+  Problem problem(const std::string& type) const {
+    return staged_problem(
+        packed_problem(m, n, k, Transpose::kNo, Transpose::kYes, 1, parse_types(type)));
+  }
+};
+
+Contestant in_ggml(const std::string& library, const std::string& type, const Problem& p) {
+  Contestant made = {.type = type, .problem = p, .kernel = {}, .in_ggml = true};
+  try {
+    made.ggml = std::make_shared<Ggml>(library, p);
+  } catch (const Error& error) {
+    made.failure = error.what();
+  }
+  return made;
+}
+
+std::string name(const Contestant& one) { return one.in_ggml ? "ggml" : short_name(one.kernel); }
+
+/// Key for the fastest of a type.
+std::string kind(const Contestant& one) { return one.type + (one.in_ggml ? " ggml" : ""); }
+
+std::vector<Contestant> contestants(const DeviceProfile& device, const Setting& setting) {
+  std::vector<std::string> types = {kReference};
+  types.insert(types.end(), setting.types.begin(), setting.types.end());
+  std::vector<Contestant> all;
+  for (const std::string& type : types) {
+    const Problem p = setting.problem(type);
+    const std::vector<Prior> known = untuned_kernels(device, device.limits, p, own_buffers(p));
+    for (std::size_t i = 0; i < std::min(known.size(), setting.priors); ++i)
+      all.push_back({.type = type, .problem = p, .kernel = known[i].variant});
+    if (!setting.ggml.empty()) all.push_back(in_ggml(setting.ggml, type, p));
+  }
+  for (const std::string& text : setting.kernels) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos)
+      fail(ErrorCode::kInvalidArgument, "'{}': a kernel is TYPE:PARAMETERS", text);
+    const std::string type = text.substr(0, colon);
+    all.push_back({.type = type,
+                   .problem = setting.problem(type),
+                   .kernel = parse_variant(text.substr(colon + 1))});
+  }
+  return all;
+}
+
+void take_turn(Measurer& measurer, Contestant& contestant) try {
+  if (contestant.ggml) return contestant.ns.push_back(contestant.ggml->rounds->next_ns());
+  const TimeReply reply = measurer.time({.variant = contestant.kernel,
+                                         .problem = contestant.problem,
+                                         .samples = 1,
+                                         .limit_ns = kLongestNs,
+                                         .rotate_bytes = kRotatedBytes});
+  if (reply.kernel_ns.empty())
+    contestant.failure = fmt::format("would take {:.1f} s", reply.estimate_ns * 1e-9);
+  else
+    contestant.ns.push_back(reply.kernel_ns.front() + reply.pack_ns);
+} catch (const Error& error) {
+  contestant.failure = error.what();
+}
+
+/// The contestant with the least median of each type, those of a type in order.
+std::map<std::string, const Contestant*> fastest(const std::vector<Contestant>& all) {
+  std::map<std::string, const Contestant*> best;
+  for (const Contestant& one : all) {
+    if (one.ns.empty()) continue;
+    const Contestant*& known = best[kind(one)];
+    if (known == nullptr || median(one.ns) < median(known->ns)) known = &one;
+  }
+  return best;
+}
+
+/// Ratios of times within each round.
+Summary over(const Contestant& one, const Contestant& reference) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(one.ns.size(), reference.ns.size()); ++i)
+    ratios.push_back(one.ns[i] / reference.ns[i]);
+  return summarize(ratios);
+}
+
+double weight_bytes(const Problem& p) {
+  return static_cast<double>(span_b(p)) *
+         (quantized(p.types) ? bytes_per_element_b(p.types) : bytes_of(p.types.a));
+}
+
+void print(const std::vector<Contestant>& all, const Setting& setting) {
+  const auto best = fastest(all);
+  if (!best.contains(kReference)) fail(ErrorCode::kDevice, "no float32 kernel was timed");
+  const Contestant& reference = *best.at(kReference);
+  std::ofstream file;
+  if (!setting.csv.empty()) {
+    file.open(setting.csv);
+    if (!file) fail(ErrorCode::kIo, "cannot write {}", setting.csv);
+    file
+        << "type,m,n,k,kernel,rounds,median_ns,low_ns,high_ns,ratio,ratio_low,ratio_high,fastest\n";
+  }
+  for (const Contestant& one : all) {
+    if (one.ns.empty()) {
+      fmt::print("- {:<10} {}: {}\n", one.type, name(one), one.failure);
+      continue;
+    }
+    const Summary time = summarize(one.ns), ratio = over(one, reference);
+    const bool first = best.at(kind(one)) == &one;
+    fmt::print(
+        "{} {:<10} {:>9.1f} us ({:.1f} to {:.1f}), {:>5.2f} GB/s of weights, {:.3f} of {} "
+        "({:.3f} to {:.3f}): {}\n",
+        first ? '*' : '-', one.type, time.median_ns * 1e-3, time.low_ns * 1e-3, time.high_ns * 1e-3,
+        weight_bytes(one.problem) / time.median_ns, ratio.median_ns, kReference, ratio.low_ns,
+        ratio.high_ns, name(one));
+    if (file.is_open())
+      file << fmt::format("{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{:.4f},{:.4f},{:.4f},{}\n",
+                          one.type, setting.m, setting.n, setting.k, name(one), one.ns.size(),
+                          time.median_ns, time.low_ns, time.high_ns, ratio.median_ns, ratio.low_ns,
+                          ratio.high_ns, first ? 1 : 0);
+  }
+  if (file.is_open() && !file.flush()) fail(ErrorCode::kIo, "cannot write all of {}", setting.csv);
+}
+
+int run(const Setting& setting) {
+  const Enumeration found = enumerate_devices();
+  if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
+  const DeviceProfile& device = found.devices.front();
+  fmt::print(
+      "{}: {} x {} x {}, {} rounds; medians with 95 % intervals, packing counted; * is the "
+      "fastest of a type\n",
+      device.name, setting.m, setting.n, setting.k, setting.rounds);
+  Measurer measurer(Device::open(device));
+  std::vector<Contestant> all = contestants(device, setting);
+  for (const Contestant& one : all)
+    if (one.ggml) {
+      fmt::print("{} on {}\n", one.ggml->baseline->library(), one.ggml->baseline->device());
+      break;
+    }
+  for (int round = 0; round < setting.rounds; ++round)
+    for (Contestant& contestant : all)
+      if (contestant.failure.empty()) take_turn(measurer, contestant);
+  print(all, setting);
+  return 0;
+}
+
+}  // namespace
+}  // namespace rooftile
+
+int main(int argc, char** argv) {
+  using namespace rooftile;
+  CLI::App app("Times products with weights of each format beside float32 ones, in turns");
+  Setting setting;
+  app.add_option("--m", setting.m, "Rows of A (1: decoding)");
+  app.add_option("--n", setting.n, "Rows of the weights");
+  app.add_option("--k", setting.k, "Columns of the weights");
+  app.add_option("--types", setting.types, "Types, as of `rooftile tune`")->delimiter(',');
+  app.add_option("--kernel", setting.kernels,
+                 "A further kernel, 'f32xq8_0:family=vector tile_m=1 ...'; several times");
+  app.add_option("--priors", setting.priors, "How many of the kernels of an untuned device");
+  app.add_option("--rounds", setting.rounds);
+  app.add_option("--ggml", setting.ggml,
+                 "Path of libggml-vulkan.so: ggml takes part (docs/baselines.md)");
+  app.add_option("--csv", setting.csv, "Also writes a table");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(setting);
+  } catch (const Error& error) {
+    fmt::print(stderr, "bench_weights: {}\n", error.what());
+    return 1;
+  }
+}
