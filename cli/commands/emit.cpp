@@ -96,6 +96,8 @@ void write_spirv(const Shader& shader, const std::string& path) {
 }
 
 int emit(const Globals& globals, const EmitArguments& arguments) {
+  if (arguments.wgsl() && arguments.problem.groups > 0)
+    fail(ErrorCode::kUnsupported, "kernels of grouped products are for Vulkan; leave --groups out");
   const DeviceProfile target = target_of(globals, arguments);
   const ParameterSettings settings = arguments.kernel.settings();
   if (arguments.list_space)
@@ -131,11 +133,14 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
       "Examples:\n  rooftile emit --m 1 --n 4096 --k 4096 --type f16 --trans-b\n"
       "  rooftile emit --family tiled\n"
       "  rooftile emit --family vector --type f16xq4b32_f16 --epilogue bias_column+relu\n"
+      "  rooftile emit --groups 64 --m 4096 --n 1024 --k 2048\n"
       "  rooftile emit --list-space --family register --type i8_i32 --trans-b | head\n"
       "  rooftile emit --variant \"family=tiled tile_m=32\" --spirv kernel.spv\n"
       "  rooftile emit --target wgsl --family tiled --type f16");
   static EmitArguments arguments;
   arguments.problem.add_to(*command, false);
+  arguments.problem.add_groups_to(*command);
+  command->get_option("--groups")->needs(command->get_option("--m"));
   arguments.kernel.add_to(*command);
   CLI::Option* const pack =
       command

@@ -208,6 +208,8 @@ void add_inspect(CLI::App& app, const Globals& globals, Action& action) {
                        "compiled")
           ->type_name("FILE");
   arguments.problem.add_to(*command, false);
+  arguments.problem.add_groups_to(*command);
+  command->get_option("--groups")->needs(command->get_option("--m"));
   arguments.kernel.add_to(*command);
   add_choices(*command, arguments);
   add_outputs(*command, arguments);

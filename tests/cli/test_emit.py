@@ -130,6 +130,7 @@ def test_the_rule_that_forbids_is_named(rooftile, options, says):
     (["--epilogue", "relux"], "relux.*gelu_erf"),
     (["--m", "5"], "--m, --n and --k go together"),
     (["--batch", "5"], "--batch needs"),
+    (["--groups", "5"], "--groups needs --m as well"),
     (["--pack", "a"], "operand A.*not packed"),
     (["--pack", "c"], "c"),
     (["--device", "llvmpipe"], "--limits minimum.*--device llvmpipe"),
@@ -160,6 +161,20 @@ def test_glsl_spirv_and_packing(rooftile):
     assert (rooftile.folder / "kernel.spv").read_bytes()[:4] == b"\x03\x02\x23\x07"
     rooftile.refuses(*MINIMUM, *naive, "--spirv", "no/folder.spv", says="no/folder")
     assert "Rooftile pack A" in rooftile.run(*MINIMUM, "--family", "broadcast", "--pack", "a").stdout
+
+
+GROUPS = ["--groups", 8, "--m", 512, "--n", 64, "--k", 96]
+
+
+def test_groups_give_the_kernel_of_a_grouped_product(rooftile):
+    text = rooftile.run(*MINIMUM, *GROUPS, "--type", "f32xq8_0", "--trans-b").stdout
+    assert "GROUP_BINDING" in text
+    assert "GROUP_BINDING" not in rooftile.run(*MINIMUM, *GROUPS[2:], "--type", "f32xq8_0", "--trans-b").stdout
+    kernels = space(rooftile, *GROUPS, "--family", "register")
+    assert kernels and {kernel["split_k"] for kernel in kernels} == {"1"}
+    assert {kernel["edge"] for kernel in kernels} == {"masked"}
+    rooftile.refuses(*MINIMUM, *GROUPS, "--family", "register", "--split_k", 4, says="split_k and tile_batch must be 1")
+    rooftile.refuses(*MINIMUM, *GROUPS, "--target", "wgsl", says="grouped products are for Vulkan")
 
 
 def test_help_lists_values_and_what_goes_together(rooftile):

@@ -191,6 +191,7 @@ def test_a_tensor_that_cannot_be_multiplied_is_refused(rooftile, model):
     refused(f"op.A. is 2 x {COLUMNS - 1} .*the inner sizes differ", "short.npy", f"{model}:w.F32")
     refused("IQ2_XS, which Rooftile does not read", "x.npy", f"{model}:w.other")
     refused("has no tensor 'F33'", "x.npy", f"{model}:F33", code=2)
+    refused("is a GGUF file; name one of its tensors, as in .*:TENSOR", "x.npy", model)
     refused("cannot open missing.gguf", "x.npy", "missing.gguf:w")
     write(rooftile.folder / "cube.gguf", [("cube", (2, 3, 32), 0, bytes(4 * 2 * 3 * 32))])
     refused("a matrix has two dimensions", "x.npy", "cube.gguf:cube")
