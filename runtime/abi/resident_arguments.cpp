@@ -149,13 +149,15 @@ ResidentCall resident_experts(const rooftile_gemm_args* given, const OperandSlot
   const Given args("args", given);
   if (args->packed != nullptr)
     fail(ErrorCode::kInvalidArgument, "args has a packed operand already");
-  // How A and C are stored does not matter.
+  // How A and C are stored, and the epilogue of later calls, do not matter.
   rooftile_gemm_args alone = *args;
   alone.epilogue = nullptr;
   alone.lda = std::max<std::int64_t>(args->k, 1);
   alone.ldc = std::max<std::int64_t>(args->n, 1);
-  check_resident(alone, places);
-  const HostForm form(alone, places);
+  OperandSlots of_b = places;
+  of_b.row_scale = of_b.column_scale = of_b.bias = of_b.residual = {};
+  check_resident(alone, of_b);
+  const HostForm form(alone, of_b);
   const GemmCall call = checked_grouped_call(&form.args(), grouping, 0);
   ResidentCall resident{.problem = call.problem};
   resident.problem.alpha = 1;

@@ -1,0 +1,74 @@
+// One case of the soak test: a call, the way in that it takes, and the kernel that the tuning
+// database offers for it. A case is one line of text.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/groups.h"
+#include "core/problem.h"
+#include "core/variant.h"
+#include "generator/signature.h"
+
+namespace rooftile {
+
+/// Ways into Rooftile. kKernel runs the drawn kernel itself, on operands with any legal placement.
+enum class Way : std::uint8_t {
+  kGemm,
+  kSgemm,
+  kPointers,
+  kPacked,
+  kResident,
+  kList,
+  kPackedResident,
+  kFortran,
+  kCblas,
+  kKernel
+};
+/// Special values in A, B and a C that is read.
+enum class Special : std::uint8_t { kNothing, kDenormals, kInfinities, kNan };
+/// kAB: A and B are the same memory. kResidual: C is its own residual. kCInA: C begins inside of A,
+/// which must be refused.
+enum class Alias : std::uint8_t { kNone, kAB, kResidual, kCInA };
+/// What the calibration in the database says of the host, for the tier AUTO.
+enum class HostSpeed : std::uint8_t { kSlow, kEven, kFast };
+enum class Asked : std::uint8_t { kAuto, kDevice, kHost, kHost1, kHost64 };
+enum class Accuracy : std::uint8_t { kDefault, kRelaxed, kStandard, kHigh, kExact64 };
+
+struct SoakCase {
+  Signature tuned = {};  ///< Class that the kernel is stored for; often that of the problem.
+  Variant kernel = {};
+  HostSpeed host = HostSpeed::kSlow;
+  Way way = Way::kGemm;
+  Problem problem = {};  ///< Row-major.
+  std::vector<Group> groups = {};
+  Layout layout = Layout::kRowMajor;  ///< As the caller states it.
+  Asked tier = Asked::kDevice;
+  Accuracy accuracy = Accuracy::kDefault;
+  bool scan = false, spots = false, deterministic = false;
+  Special special = Special::kNothing;
+  bool nan_in_c = false;
+  Alias alias = Alias::kNone;
+  int shift = 0;                 ///< Elements before the first one of each operand's memory.
+  Operand packed = Operand::kB;  ///< Of kPacked and kPackedResident.
+  bool original = false;         ///< Whether the packed operand is passed as well.
+  std::uint64_t seed = 0;        ///< Of the special values' places.
+
+  bool operator==(const SoakCase&) const = default;
+};
+
+/// "way=gemm types=f32 trans=nt m=5 n=7 k=3 ... family=tiled tile_m=16 ...": words in any order.
+/// What has its default is left out; ld and strides default to the smallest.
+std::string to_string(const SoakCase& test);
+/// Throws kInvalidArgument for unknown words and values.
+SoakCase parse_case(std::string_view line);
+
+/// The names of the ways, in the order of the enumeration.
+inline constexpr std::array<std::string_view, 10> kWayNames = {
+    "gemm", "sgemm",           "pointers", "packed", "resident",
+    "list", "packed_resident", "fortran",  "cblas",  "kernel"};
+
+}  // namespace rooftile
